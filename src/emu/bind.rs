@@ -9,6 +9,7 @@ use super::image::{
 use super::inputs::{Address, Binding, Bound, Compare, Image, Inputs, Sampler, Shape, Texels};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
+use super::planes;
 use super::pointers::Addresses;
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
@@ -32,7 +33,7 @@ pub struct Bindings {
 
 /// Location of the contents of a binding.
 #[derive(Debug)]
-enum Home {
+pub(super) enum Home {
     Bytes(u64, usize),
     /// Rows: address and length in bytes, in the order of the input's data.
     Rows(Vec<(u64, usize)>),
@@ -138,10 +139,13 @@ fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, 
             let (home, words) = texels(machine, image, absent)?;
             (home, vec![(PartLetter::Image, words)])
         }
-        Bound::Sampler(sampler) => (Home::Nothing, vec![(PartLetter::Sampler, sampler_words(sampler))]),
+        Bound::Sampler(sampler) => (Home::Nothing, vec![(PartLetter::Sampler, sampler_words(sampler).to_vec())]),
         Bound::CombinedImageSampler(image, sampler) => {
-            let (home, words) = texels(machine, image, absent)?;
-            (home, vec![(PartLetter::Image, words), (PartLetter::Sampler, sampler_words(sampler))])
+            let (home, words) = match planes::of(image) {
+                Some(planes) => planes::texels(machine, image, &planes)?,
+                None => texels(machine, image, absent)?,
+            };
+            (home, vec![(PartLetter::Image, words), (PartLetter::Sampler, sampler_words(sampler).to_vec())])
         }
     })
 }
@@ -163,7 +167,7 @@ fn selects(selects: [u8; 4]) -> u32 {
     (0..).step_by(3).zip(selects).map(|(low, select)| u32::from(select) << low).sum()
 }
 
-fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home, Vec<u32>)> {
+pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home, Vec<u32>)> {
     let format = NamedFormat::new(&image.format)?;
     let [width, height, depth] = image.extent;
     let several = image.samples > 1;
@@ -228,7 +232,7 @@ fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home,
     Ok((Home::Rows(rows), descriptor.dwords().to_vec()))
 }
 
-fn sampler_words(s: &Sampler) -> Vec<u32> {
+pub(super) fn sampler_words(s: &Sampler) -> [u32; 4] {
     let compare = s.compare.map_or(0, |compare| match compare {
         Compare::Never => 0,
         Compare::Less => 1,
@@ -256,7 +260,7 @@ fn sampler_words(s: &Sampler) -> Vec<u32> {
         mip: if s.mip_linear { 2 } else { 1 },
         border: if s.border_white { 2 } else { 0 },
     };
-    descriptor.dwords().to_vec()
+    descriptor.dwords()
 }
 
 /// Writes part of a descriptor into the set's table or the root table.
@@ -269,6 +273,9 @@ fn write(
     (part, words): &DescriptorWords,
 ) -> Result<()> {
     let first = to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {} here", to.kind)))?;
+    if *part == PartLetter::Image && words.len() as u32 > 8 * to.images {
+        return Err(Error::malformed(format!("the layout has {} image descriptors", to.images)));
+    }
     if binding.element >= to.count.max(1) {
         return Err(Error::malformed(format!("the layout has {} elements", to.count)));
     }
@@ -290,7 +297,8 @@ mod tests {
     use crate::target::GfxIp;
 
     fn layout(kind: ResourceKind, dynamic: bool) -> ResourceLayout {
-        let binding = BindingLayout { binding: 3, kind: kind.into(), count: 2, dynamic, offset: None };
+        let binding =
+            BindingLayout { binding: 3, kind: kind.into(), count: 2, dynamic, offset: None, samplers: Vec::new() };
         ResourceLayout {
             sets: vec![SetLayout { set: 1, root: None, bindings: vec![binding] }],
             push_constant_bytes: 8,

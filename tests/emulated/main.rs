@@ -31,3 +31,4 @@ mod specialized;
 mod support;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
+mod ycbcr;

@@ -38,6 +38,12 @@ pub(super) fn texel_bytes(name: &str) -> u64 {
 
 impl Run<'_> {
     pub(super) fn sampler(&mut self, s: &Sampler) -> vk::Sampler {
+        self.sampler_of(s, None)
+    }
+
+    /// The same, perhaps with a conversion.
+    pub(super) fn sampler_of(&mut self, s: &Sampler, conversion: Option<vk::SamplerYcbcrConversion>) -> vk::Sampler {
+        let mut converts = vk::SamplerYcbcrConversionInfo::default().conversion(conversion.unwrap_or_default());
         let filter = |linear| if linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
         let [u, v, w] = s.address.map(|a| match a {
             Address::Repeat => vk::SamplerAddressMode::REPEAT,
@@ -48,7 +54,7 @@ impl Run<'_> {
         let white = vk::BorderColor::FLOAT_OPAQUE_WHITE;
         let black = vk::BorderColor::FLOAT_TRANSPARENT_BLACK;
         let mip = if s.mip_linear { vk::SamplerMipmapMode::LINEAR } else { vk::SamplerMipmapMode::NEAREST };
-        let info = vk::SamplerCreateInfo::default()
+        let mut info = vk::SamplerCreateInfo::default()
             .mag_filter(filter(s.mag_linear))
             .min_filter(filter(s.min_linear))
             .mipmap_mode(mip)
@@ -62,7 +68,10 @@ impl Run<'_> {
             .unnormalized_coordinates(s.unnormalized)
             .compare_enable(s.compare.is_some())
             .compare_op(s.compare.map_or(vk::CompareOp::NEVER, compare));
-        // SAFETY: the device is alive, the info is a local.
+        if conversion.is_some() {
+            info = info.push_next(&mut converts);
+        }
+        // SAFETY: the device is alive, the infos are locals.
         let sampler = unsafe { self.vulkan.device.create_sampler(&info, None) }.expect("vkCreateSampler");
         self.owned.samplers.push(sampler);
         sampler

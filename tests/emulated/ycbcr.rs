@@ -1,0 +1,614 @@
+//! Samplers that convert from Y'CBCR: the early part is refused, the whole compile converts. It is run on the emulator and
+//! compared with the specification's formulas in 64 bits, written here once more, and with lavapipe.
+
+use crate::chosen::ChosenCompiler;
+use crate::support::{self, glsl};
+use crate::vulkan::{Lavapipe, Shader};
+use dovetail::cache::{Cache, MemoryStore};
+use dovetail::compile::Compiler;
+use dovetail::compile::request::{Module, StageRequest, TuningOptions};
+use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Image, Inputs, Sampler, Shape};
+use dovetail::emu::{self, Limits};
+use dovetail::error::FullCompile;
+use dovetail::ir::ResourceKind;
+use dovetail::link::{EmitGlue, Placement, link};
+use dovetail::pipeline::{Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use dovetail::state::{
+    BindingLayout, ChromaFilter, ChromaLocation, ImmutableSampler, PipelineState, ResourceLayout, SetLayout, Swizzle,
+    VkFormat, YcbcrConversion, YcbcrModel, YcbcrRange,
+};
+use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::toolchain::Toolchain;
+
+use ChromaFilter::{Linear, Nearest};
+use ChromaLocation::{CositedEven, Midpoint};
+
+const WIDTH: u32 = 8;
+const HEIGHT: u32 = 6;
+
+/// One conversion, and the sampler's own filter.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    conversion: YcbcrConversion,
+    filter: ChromaFilter,
+}
+
+impl Case {
+    fn new(format: &str) -> Self {
+        let conversion = YcbcrConversion {
+            format: VkFormat::named(format).expect("a format"),
+            model: YcbcrModel::Ycbcr709,
+            range: YcbcrRange::Narrow,
+            components: [Swizzle::Identity; 4],
+            x_chroma_offset: Midpoint,
+            y_chroma_offset: CositedEven,
+            chroma_filter: Linear,
+            explicit_reconstruction: false,
+        };
+        Self { conversion, filter: Linear }
+    }
+
+    fn sampler(&self) -> Sampler {
+        let linear = self.filter == Linear;
+        Sampler {
+            mag_linear: linear,
+            min_linear: linear,
+            address: [Address::ClampToEdge; 3],
+            conversion: Some(self.conversion),
+            ..Default::default()
+        }
+    }
+}
+
+/// What the reference knows of a format, by hand.
+#[derive(Clone, Copy)]
+struct Known {
+    name: &'static str,
+    bits: u32,
+    padding: u32,
+    /// Chroma has half the width, half the height.
+    half: [bool; 2],
+    packing: Packing,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Packing {
+    /// Luma, CB, CR apart.
+    Three,
+    /// Luma; CB and CR.
+    Two,
+    /// One texel of two pixels; places of the first luma, CB, CR.
+    Packed([usize; 3]),
+}
+
+const fn known(name: &'static str, bits: u32, half: [bool; 2], packing: Packing) -> Known {
+    let padding = if bits == 8 { 0 } else { 16 - bits };
+    Known { name, bits, padding, half, packing }
+}
+
+const QUARTER: [bool; 2] = [true, true];
+const HALF: [bool; 2] = [true, false];
+const ALL: [bool; 2] = [false, false];
+const GBGR: Packing = Packing::Packed([0, 1, 3]);
+const BGRG: Packing = Packing::Packed([1, 0, 2]);
+
+const FORMATS: &[Known] = &[
+    known("G8B8G8R8_422_UNORM", 8, HALF, GBGR),
+    known("B8G8R8G8_422_UNORM", 8, HALF, BGRG),
+    known("G8_B8_R8_3PLANE_420_UNORM", 8, QUARTER, Packing::Three),
+    known("G8_B8R8_2PLANE_420_UNORM", 8, QUARTER, Packing::Two),
+    known("G8_B8_R8_3PLANE_422_UNORM", 8, HALF, Packing::Three),
+    known("G8_B8R8_2PLANE_422_UNORM", 8, HALF, Packing::Two),
+    known("G8_B8_R8_3PLANE_444_UNORM", 8, ALL, Packing::Three),
+    known("G10X6B10X6G10X6R10X6_422_UNORM_4PACK16", 10, HALF, GBGR),
+    known("G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16", 10, QUARTER, Packing::Two),
+    known("B12X4G12X4R12X4G12X4_422_UNORM_4PACK16", 12, HALF, BGRG),
+    known("G12X4_B12X4_R12X4_3PLANE_420_UNORM_3PACK16", 12, QUARTER, Packing::Three),
+    known("G16B16G16R16_422_UNORM", 16, HALF, GBGR),
+    known("G16_B16_R16_3PLANE_420_UNORM", 16, QUARTER, Packing::Three),
+    known("G16_B16R16_2PLANE_420_UNORM", 16, QUARTER, Packing::Two),
+    known("G16_B16_R16_3PLANE_444_UNORM", 16, ALL, Packing::Three),
+];
+
+/// Luma, CB, CR as numbers between 0 and 1, and how wide a row of each is.
+struct Planes {
+    values: [Vec<f64>; 3],
+    extents: [[i64; 2]; 3],
+}
+
+fn noise(seed: u32) -> impl FnMut() -> u32 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 16
+    }
+}
+
+/// Random planes: as numbers, and as the bytes of an image.
+fn contents(known: Known, seed: u32) -> (Planes, Image) {
+    let mut next = noise(seed);
+    let chroma = [WIDTH >> u32::from(known.half[0]), HEIGHT >> u32::from(known.half[1])];
+    let extents = [[WIDTH, HEIGHT], chroma, chroma];
+    let words: [Vec<u16>; 3] = extents.map(|[w, h]| (0..w * h).map(|_| (next() as u16) >> (16 - known.bits)).collect());
+    let most = f64::from((1u32 << known.bits) - 1);
+    let values = words.each_ref().map(|plane| plane.iter().map(|x| f64::from(*x) / most).collect());
+    let mut data = Vec::new();
+    let mut put = |x: u16| match known.bits {
+        8 => data.push(x as u8),
+        _ => data.extend((x << known.padding).to_le_bytes()),
+    };
+    let [luma, cb, cr] = &words;
+    match known.packing {
+        Packing::Three => words.iter().flatten().for_each(|x| put(*x)),
+        Packing::Two => {
+            luma.iter().for_each(|x| put(*x));
+            cb.iter().zip(cr).for_each(|(b, r)| [*b, *r].into_iter().for_each(&mut put));
+        }
+        Packing::Packed([first, b, r]) => {
+            for (n, pair) in luma.chunks(2).enumerate() {
+                let mut texel = [0; 4];
+                (texel[first], texel[first + 2], texel[b], texel[r]) = (pair[0], pair[1], cb[n], cr[n]);
+                texel.into_iter().for_each(&mut put);
+            }
+        }
+    }
+    let image = Image {
+        format: known.name.to_owned(),
+        shape: Shape::D2,
+        extent: [WIDTH, HEIGHT, 1],
+        layers: 1,
+        arrayed: false,
+        levels: 1,
+        samples: 1,
+        data: Bytes(data),
+    };
+    (Planes { values, extents: extents.map(|e| e.map(i64::from)) }, image)
+}
+
+impl Planes {
+    fn at(&self, plane: usize, x: i64, y: i64) -> f64 {
+        let [w, h] = self.extents[plane];
+        self.values[plane][(y.clamp(0, h - 1) * w + x.clamp(0, w - 1)) as usize]
+    }
+
+    /// The plane filtered at a place in its own texels.
+    fn filtered(&self, plane: usize, [x, y]: [f64; 2], filter: ChromaFilter) -> f64 {
+        texels([x, y], filter).into_iter().map(|(x, y, weight)| weight * self.at(plane, x, y)).sum()
+    }
+}
+
+/// The texels that a filter reads ("Texel Filtering"), with their weights.
+fn texels([x, y]: [f64; 2], filter: ChromaFilter) -> Vec<(i64, i64, f64)> {
+    if filter == Nearest {
+        return vec![(x.floor() as i64, y.floor() as i64, 1.0)];
+    }
+    let (x, y) = (x - 0.5, y - 0.5);
+    let (i, j, a, b) = (x.floor() as i64, y.floor() as i64, x - x.floor(), y - y.floor());
+    vec![(i, j, (1.0 - a) * (1.0 - b)), (i + 1, j, a * (1.0 - b)), (i, j + 1, (1.0 - a) * b), (i + 1, j + 1, a * b)]
+}
+
+/// "Explicit reconstruction": samples of chroma for one texel of luma, in one direction.
+fn reconstructed(at: i64, half: bool, location: ChromaLocation, filter: ChromaFilter) -> Vec<(i64, f64)> {
+    let i = at.div_euclid(2);
+    match (half, filter, location, at.rem_euclid(2)) {
+        (false, ..) => vec![(at, 1.0)],
+        (true, Nearest, ..) | (true, Linear, CositedEven, 0) => vec![(i, 1.0)],
+        (true, Linear, CositedEven, _) => vec![(i, 0.5), (i + 1, 0.5)],
+        (true, Linear, Midpoint, 0) => vec![(i - 1, 0.25), (i, 0.75)],
+        (true, Linear, Midpoint, _) => vec![(i, 0.75), (i + 1, 0.25)],
+    }
+}
+
+/// The converted colour at a coordinate.
+fn reference(case: &Case, known: Known, planes: &Planes, [u, v]: [f32; 2]) -> [f64; 4] {
+    let c = &case.conversion;
+    let place = [f64::from(u) * f64::from(WIDTH), f64::from(v) * f64::from(HEIGHT)];
+    let luma = planes.filtered(0, place, case.filter);
+    let locations = [c.x_chroma_offset, c.y_chroma_offset];
+    let chroma = |plane: usize| {
+        if known.half == ALL {
+            return planes.filtered(plane, place, case.filter);
+        }
+        if !c.explicit_reconstruction {
+            let of = |n: usize| match (known.half[n], locations[n]) {
+                (false, _) => place[n],
+                (true, CositedEven) => 0.5 * (place[n] + 0.5),
+                (true, Midpoint) => 0.5 * place[n],
+            };
+            return planes.filtered(plane, [of(0), of(1)], c.chroma_filter);
+        }
+        let mut sum = 0.0;
+        for (x, y, weight) in texels(place, case.filter) {
+            let (x, y) = (x.clamp(0, i64::from(WIDTH) - 1), y.clamp(0, i64::from(HEIGHT) - 1));
+            for (i, a) in reconstructed(x, known.half[0], locations[0], c.chroma_filter) {
+                for (j, b) in reconstructed(y, known.half[1], locations[1], c.chroma_filter) {
+                    sum += weight * a * b * planes.at(plane, i, j);
+                }
+            }
+        }
+        sum
+    };
+    let read = [chroma(2), luma, chroma(1), 1.0];
+    let swizzled: Vec<f64> = (0..4)
+        .map(|n| match c.components[n] {
+            Swizzle::Identity => read[n],
+            Swizzle::Zero => 0.0,
+            Swizzle::One => 1.0,
+            Swizzle::R => read[0],
+            Swizzle::G => read[1],
+            Swizzle::B => read[2],
+            Swizzle::A => read[3],
+        })
+        .collect();
+    let &[r, g, b, a] = &swizzled[..] else { unreachable!("four channels") };
+    if c.model == YcbcrModel::RgbIdentity {
+        return [r, g, b, a];
+    }
+    let (most, step) = (f64::from(known.bits).exp2() - 1.0, f64::from(known.bits - 8).exp2());
+    let [cr, y, cb] = match c.range {
+        YcbcrRange::Full => {
+            let middle = f64::from(known.bits - 1).exp2() / most;
+            [r - middle, g, b - middle]
+        }
+        YcbcrRange::Narrow => {
+            let chroma = |x: f64| (x * most - 128.0 * step) / (224.0 * step);
+            [chroma(r), (g * most - 16.0 * step) / (219.0 * step), chroma(b)]
+        }
+    };
+    match c.model {
+        YcbcrModel::RgbIdentity | YcbcrModel::YcbcrIdentity => [cr, y, cb, a],
+        YcbcrModel::Ycbcr709 => {
+            let green = y - (0.33480248 * cr + 0.13397432 * cb) / 0.7152;
+            [y + 1.5748 * cr, green, y + 1.8556 * cb, a]
+        }
+        YcbcrModel::Ycbcr601 => [y + 1.402 * cr, y - (0.419198 * cr + 0.202008 * cb) / 0.587, y + 1.772 * cb, a],
+        YcbcrModel::Ycbcr2020 => {
+            let green = y - (0.38737742 * cr + 0.11156702 * cb) / 0.6780;
+            [y + 1.4746 * cr, green, y + 1.8814 * cb, a]
+        }
+    }
+}
+
+/// Coordinates in texels with fractions that are far from where the nearest texel changes, beyond the edges too.
+fn coordinates() -> Vec<[f32; 2]> {
+    let parts = [0.13, 0.31, 0.38, 0.64, 0.81];
+    let one = |n: usize, texels: u32, stride: usize| {
+        let texel = (n * stride) % (texels as usize + 4);
+        (texel as f32 - 2.0 + parts[(n / 3 + stride) % 5]) / texels as f32
+    };
+    (0..192).map(|n| [one(n, WIDTH, 5), one(n, HEIGHT, 3)]).collect()
+}
+
+const HEAD: &str = "#version 450\nlayout(local_size_x = 64) in;\n\
+                    layout(binding = 1) readonly buffer From { vec2 from[]; };\n\
+                    layout(binding = 2) writeonly buffer To { vec4 to[]; };\n";
+
+/// A compute shader with this declaration and this expression of the coordinate `at`.
+fn shader(test: &str, declared: &str, expression: &str) -> Option<Module> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("planes.comp");
+    let text = format!(
+        "{HEAD}layout(binding = 0) uniform {declared};\nvoid main() {{\n    uint n = gl_GlobalInvocationID.x;\n    \
+         vec2 at = from[n];\n    to[n] = {expression};\n}}\n"
+    );
+    std::fs::write(&path, text).expect("a file");
+    Some(Module::new(glsl(test, &path, "vulkan1.1")?).expect("a module"))
+}
+
+/// The state for these samplers in binding 0.
+fn state(samplers: Vec<ImmutableSampler>, count: u32) -> PipelineState {
+    let binding = |binding, kind: ResourceKind| BindingLayout {
+        binding,
+        kind: kind.into(),
+        count: 1,
+        dynamic: false,
+        offset: None,
+        samplers: Vec::new(),
+    };
+    let combined = BindingLayout { count, samplers, ..binding(0, ResourceKind::CombinedImageSampler) };
+    let buffers = [1, 2].map(|n| binding(n, ResourceKind::StorageBuffer));
+    let bindings = [combined].into_iter().chain(buffers).collect();
+    let layout = ResourceLayout { sets: vec![SetLayout { set: 0, root: None, bindings }], ..ResourceLayout::default() };
+    PipelineState { layout, ..PipelineState::default() }
+}
+
+fn inputs(images: Vec<(Image, Sampler)>) -> Inputs {
+    let at = coordinates();
+    let bytes = Bytes(at.iter().flatten().flat_map(|x| x.to_le_bytes()).collect());
+    let bind = |binding, bound| Binding { set: 0, binding, element: 0, bound };
+    let mut bindings: Vec<Binding> = (0..)
+        .zip(images)
+        .map(|(element, (image, sampler))| Binding { element, ..bind(0, Bound::CombinedImageSampler(image, sampler)) })
+        .collect();
+    bindings.push(bind(1, Bound::StorageBuffer(bytes)));
+    bindings.push(bind(2, Bound::StorageBuffer(Bytes(vec![0; 16 * at.len()]))));
+    Inputs { bindings, grid: [at.len() as u32 / 64, 1, 1], ..Default::default() }
+}
+
+fn floats(bytes: &[u8]) -> Vec<[f32; 4]> {
+    let one = |b: &[u8]| f32::from_le_bytes(b.try_into().expect("four"));
+    bytes.chunks_exact(16).map(|b| [one(&b[..4]), one(&b[4..8]), one(&b[8..12]), one(&b[12..])]).collect()
+}
+
+/// Builds, and tells which way.
+fn built(module: &Module, state: &PipelineState, wave: WaveSize) -> dovetail::error::Result<(Route, Vec<u8>)> {
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
+    let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+    match build(&request(module, state, wave), &tools)? {
+        Outcome::Built(built) => Ok((built.route, built.elf)),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn request<'a>(module: &'a Module, state: &'a PipelineState, wave: WaveSize) -> PipelineRequest<'a> {
+    let shader =
+        ShaderRef { module, entry_point: "main".to_owned(), stage: Stage::Compute, wave, spec_ids: Vec::new() };
+    PipelineRequest {
+        shaders: vec![shader],
+        state,
+        target: GfxIp::Gfx1030,
+        options: Default::default(),
+        placement: Placement::Adjacent,
+    }
+}
+
+/// What the emulator's pipeline makes of the inputs.
+fn emulated(module: &Module, state: &PipelineState, inputs: &Inputs, wave: WaveSize) -> Vec<[f32; 4]> {
+    let (route, elf) = built(module, state, wave).expect("built");
+    assert!(matches!(route, Route::Whole(_)), "{route:?}");
+    let ran = emu::run(&elf, &state.layout, inputs, Limits::default()).expect("runs");
+    floats(ran.bindings.last().expect("the results"))
+}
+
+/// The largest distance, and where it is.
+fn apart<T: Copy + Into<f64>>(ours: &[[f32; 4]], theirs: &[[T; 4]]) -> (f64, usize) {
+    assert_eq!(ours.len(), theirs.len());
+    let one = |(a, b): (&[f32; 4], &[T; 4])| {
+        a.iter().zip(b).map(|(a, b)| (f64::from(*a) - (*b).into()).abs()).fold(0.0, f64::max)
+    };
+    let all = ours.iter().zip(theirs).map(one).zip(0..);
+    all.fold((0.0, 0), |most, one| if one.0 >= most.0 || one.0.is_nan() { one } else { most })
+}
+
+/// The emulator against the formulas.
+fn judge(module: &Module, case: Case, known: Known, wave: WaveSize) -> (Vec<[f32; 4]>, Inputs) {
+    let (planes, image) = contents(known, 7);
+    let inputs = inputs(vec![(image, case.sampler())]);
+    let state = state(vec![case.sampler().immutable()], 1);
+    let ours = emulated(module, &state, &inputs, wave);
+    let wanted: Vec<[f64; 4]> = coordinates().iter().map(|at| reference(&case, known, &planes, *at)).collect();
+    let (most, n) = apart(&ours, &wanted);
+    assert!(most < 3e-5, "{case:?} {wave:?}: {most} at {:?}: {:?}, not {:?}", coordinates()[n], ours[n], wanted[n]);
+    let different: std::collections::BTreeSet<[u32; 4]> = ours.iter().map(|c| c.map(f32::to_bits)).collect();
+    assert!(different.len() > 20, "{case:?}: {} colours prove nothing", different.len());
+    (ours, inputs)
+}
+
+fn found(name: &str) -> Known {
+    *FORMATS.iter().find(|known| known.name == name).expect("a format")
+}
+
+#[test]
+fn every_format_is_converted_as_the_formulas_say() {
+    let test = "ycbcr::every_format_is_converted_as_the_formulas_say";
+    let Some(module) = shader(test, "sampler2D planes", "textureLod(planes, at, 0.0)") else { return };
+    for known in FORMATS {
+        judge(&module, Case::new(known.name), *known, WaveSize::W64);
+    }
+}
+
+#[test]
+fn models_ranges_and_swizzles_are_those_of_the_state() {
+    let test = "ycbcr::models_ranges_and_swizzles_are_those_of_the_state";
+    let Some(module) = shader(test, "sampler2D planes", "textureLod(planes, at, 0.0)") else { return };
+    use YcbcrModel::{RgbIdentity, Ycbcr601, Ycbcr709, Ycbcr2020, YcbcrIdentity};
+    for model in [RgbIdentity, YcbcrIdentity, Ycbcr709, Ycbcr601, Ycbcr2020] {
+        for range in [YcbcrRange::Full, YcbcrRange::Narrow] {
+            for name in ["G8_B8R8_2PLANE_420_UNORM", "G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16"] {
+                let mut case = Case::new(name);
+                (case.conversion.model, case.conversion.range) = (model, range);
+                judge(&module, case, found(name), WaveSize::W32);
+                case.conversion.components = [Swizzle::B, Swizzle::Identity, Swizzle::R, Swizzle::Zero];
+                judge(&module, case, found(name), WaveSize::W32);
+            }
+        }
+    }
+}
+
+/// Every way chroma may be found for a texel.
+fn ways(name: &str) -> Vec<Case> {
+    let mut out = Vec::new();
+    for bits in 0..32 {
+        let bit = |n: u32| bits >> n & 1 == 1;
+        let filter = |n| if bit(n) { Linear } else { Nearest };
+        let location = |n| if bit(n) { CositedEven } else { Midpoint };
+        let mut case = Case::new(name);
+        case.filter = filter(0);
+        case.conversion.chroma_filter = filter(1);
+        case.conversion.x_chroma_offset = location(2);
+        case.conversion.y_chroma_offset = location(3);
+        case.conversion.explicit_reconstruction = bit(4);
+        out.push(case);
+    }
+    out
+}
+
+#[test]
+fn chroma_is_reconstructed_where_and_how_the_state_says() {
+    let test = "ycbcr::chroma_is_reconstructed_where_and_how_the_state_says";
+    let Some(module) = shader(test, "sampler2D planes", "textureLod(planes, at, 0.0)") else { return };
+    for name in ["G8_B8_R8_3PLANE_420_UNORM", "G8B8G8R8_422_UNORM"] {
+        for case in ways(name) {
+            judge(&module, case, found(name), WaveSize::W64);
+        }
+    }
+}
+
+#[test]
+fn lavapipe_converts_alike() {
+    let test = "ycbcr::lavapipe_converts_alike";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let Some(module) = shader(test, "sampler2D planes", "textureLod(planes, at, 0.0)") else { return };
+    for known in FORMATS {
+        eprintln!("{}: {:?}", known.name, vulkan.features(known.name));
+        for mut case in ways(known.name) {
+            if case.conversion.explicit_reconstruction || case.filter != case.conversion.chroma_filter {
+                continue;
+            }
+            for model in [YcbcrModel::RgbIdentity, YcbcrModel::Ycbcr601, YcbcrModel::Ycbcr2020] {
+                case.conversion.model = model;
+                let (ours, inputs) = judge(&module, case, *known, WaveSize::W32);
+                let theirs = vulkan.compute(Shader { module: module.bytes(), entry: "main", spec: &[] }, &inputs);
+                let theirs = floats(theirs.bindings.last().expect("the results"));
+                let (most, n) = apart(&ours, &theirs);
+                eprintln!(
+                    "  {:?} {:?} {most} at {:?}: {:?} {:?}",
+                    case.filter,
+                    case.conversion,
+                    coordinates()[n],
+                    ours[n],
+                    theirs[n]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_early_part_is_refused_and_the_reason_says_why() {
+    let test = "ycbcr::an_early_part_is_refused_and_the_reason_says_why";
+    let Some(module) = shader(test, "sampler2D planes", "textureLod(planes, at, 0.0)") else { return };
+    let case = Case::new("G8_B8R8_2PLANE_420_UNORM");
+    let converting = state(vec![case.sampler().immutable()], 1);
+    let part = early(&module);
+    let why = link(&[&part], &converting, Placement::Adjacent, &EmitGlue).expect_err("refused");
+    let Some(FullCompile::ResourceLayout { set: 0, binding: 0, why }) = why.full_compile() else { panic!("{why}") };
+    assert!(why.contains("converts from Y'CBCR"), "{why}");
+    let (route, once) = built(&module, &converting, WaveSize::W64).expect("built");
+    assert!(matches!(&route, Route::Whole(Some(why)) if why.contains("converts from Y'CBCR")), "{route:?}");
+    let (_, again) = built(&module, &converting, WaveSize::W64).expect("built");
+    assert!(once == again, "the same request gives the same bytes");
+    let mut other = case;
+    other.conversion.range = YcbcrRange::Full;
+    let (_, other) = built(&module, &state(vec![other.sampler().immutable()], 1), WaveSize::W64).expect("built");
+    assert!(once != other, "another range is other code");
+    let (route, _) = built(&module, &state(Vec::new(), 1), WaveSize::W64).expect("built");
+    assert!(matches!(route, Route::Linked), "{route:?}");
+}
+
+/// The part that knows nothing of the layout.
+fn early(module: &Module) -> Vec<u8> {
+    let request = StageRequest {
+        target: GfxIp::Gfx1030,
+        stage: Stage::Compute,
+        module: module.digest(),
+        entry_point: "main".to_owned(),
+        specialization: Vec::new(),
+        wave: WaveSize::W64,
+        options: TuningOptions::default(),
+        known: Default::default(),
+    };
+    ChosenCompiler::new().compile(module, &request).expect("compiles").0
+}
+
+#[test]
+fn elements_of_an_array_convert_each_in_its_way() {
+    let test = "ycbcr::elements_of_an_array_convert_each_in_its_way";
+    let expression = "vec4(textureLod(both[0], at, 0.0).xy, textureLod(both[1], at, 0.0).xy)";
+    let Some(module) = shader(test, "sampler2D both[2]", expression) else { return };
+    let mut second = Case::new("G16_B16_R16_3PLANE_420_UNORM");
+    (second.filter, second.conversion.model) = (Nearest, YcbcrModel::Ycbcr601);
+    let cases = [Case::new("G8_B8R8_2PLANE_420_UNORM"), second];
+    let names = ["G8_B8R8_2PLANE_420_UNORM", "G16_B16_R16_3PLANE_420_UNORM"];
+    let [(one, first), (other, image)] = [contents(found(names[0]), 1), contents(found(names[1]), 2)];
+    let inputs = inputs(vec![(first, cases[0].sampler()), (image, cases[1].sampler())]);
+    let state = state(cases.iter().map(|case| case.sampler().immutable()).collect(), 2);
+    let ours = emulated(&module, &state, &inputs, WaveSize::W64);
+    let wanted: Vec<[f64; 4]> = coordinates()
+        .iter()
+        .map(|at| {
+            let [a, b, ..] = reference(&cases[0], found(names[0]), &one, *at);
+            let [c, d, ..] = reference(&cases[1], found(names[1]), &other, *at);
+            [a, b, c, d]
+        })
+        .collect();
+    let (most, n) = apart(&ours, &wanted);
+    assert!(most < 3e-5, "{most}: {:?}, not {:?}", ours[n], wanted[n]);
+}
+
+#[test]
+fn what_vulkan_forbids_is_refused_by_name_and_queries_are_not() {
+    let test = "ycbcr::what_vulkan_forbids_is_refused_by_name_and_queries_are_not";
+    let case = Case::new("G8_B8R8_2PLANE_420_UNORM");
+    for (declared, count, expression, why) in [
+        ("sampler2D both[2]", 2, "textureLod(both[n % 2u], at, 0.0)", "an index that is no constant"),
+        ("sampler2D one", 1, "textureGather(one, at)", "another operation than a sample"),
+        ("sampler2D one", 1, "texelFetch(one, ivec2(at), 0)", "do not belong together"),
+        ("sampler2D one", 1, "textureLodOffset(one, at, 0.0, ivec2(1))", "a texel offset"),
+        ("sampler2D both[3]", 2, "textureLod(both[2], at, 0.0)", "3 descriptors, the layout 2"),
+    ] {
+        let Some(module) = shader(test, declared, expression) else { return };
+        let state = state(vec![case.sampler().immutable(); count as usize], count);
+        let refused = built(&module, &state, WaveSize::W64).expect_err(expression).to_string();
+        assert!(refused.contains(why), "{expression}: {refused}");
+    }
+    let Some(module) = shader(test, "sampler2D one", "vec4(textureSize(one, 0), textureQueryLevels(one), 4.0)") else {
+        return;
+    };
+    let inputs = inputs(vec![(contents(found("G8_B8R8_2PLANE_420_UNORM"), 3).1, case.sampler())]);
+    let ours = emulated(&module, &state(vec![case.sampler().immutable()], 1), &inputs, WaveSize::W64);
+    assert!(ours.iter().all(|v| *v == [WIDTH as f32, HEIGHT as f32, 1.0, 4.0]), "{:?}", ours[0]);
+}
+
+/// A whole compile has the words in its code, and an early part reads what the driver wrote; an index that may name one of
+/// several reads too.
+#[test]
+fn words_of_immutable_samplers_are_in_code_that_knows_them() {
+    let test = "ycbcr::words_of_immutable_samplers_are_in_code_that_knows_them";
+    let image = |seed: u32| {
+        let mut next = noise(seed);
+        let data = Bytes((0..WIDTH * HEIGHT * 4).map(|_| next() as u8).collect());
+        Image { format: "R8G8B8A8_UNORM".to_owned(), data, ..contents(FORMATS[2], 1).1 }
+    };
+    let sampler = |linear| Sampler {
+        mag_linear: linear,
+        min_linear: linear,
+        address: [Address::ClampToEdge; 3],
+        ..Default::default()
+    };
+    let [linear, nearest] = [true, false].map(sampler);
+    for (index, fixed, bound, inlined) in [
+        ("1", [linear, nearest], [nearest, linear], true),
+        ("n % 2u", [nearest, nearest], [linear, linear], true),
+        ("n % 2u", [linear, nearest], [linear, nearest], false),
+    ] {
+        let expression = format!("textureLod(both[{index}], at, 0.0)");
+        let Some(module) = shader(test, "sampler2D both[2]", &expression) else { return };
+        let state = state(fixed.iter().map(Sampler::immutable).collect(), 2);
+        let run = |elf: &[u8], samplers: [Sampler; 2]| {
+            let inputs = inputs((1..).map(image).zip(samplers).collect());
+            let ran = emu::run(elf, &state.layout, &inputs, Limits::default()).expect("runs");
+            floats(ran.bindings.last().expect("the results"))
+        };
+        let (route, linked) = built(&module, &state, WaveSize::W32).expect("built");
+        assert!(matches!(route, Route::Linked), "{route:?}");
+        let whole = whole(&module, &state);
+        let wanted = run(&linked, fixed);
+        assert!(wanted == run(&whole, fixed), "{index}: both routes");
+        assert!(wanted == run(&whole, bound), "{index}: what is bound is not read, or the same");
+        assert_eq!(wanted != run(&linked, bound), inlined, "{index}: an early part reads what is bound");
+    }
+}
+
+/// The pipeline compiled whole.
+fn whole(module: &Module, state: &PipelineState) -> Vec<u8> {
+    let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
+    let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+    match build_whole(&request(module, state, WaveSize::W32), &tools, None).expect("built") {
+        Outcome::Built(built) => built.elf,
+        other => panic!("{other:?}"),
+    }
+}
