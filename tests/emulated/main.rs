@@ -32,3 +32,4 @@ mod support;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
 mod ycbcr;
+mod ycbcr_reference;

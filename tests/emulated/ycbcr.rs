@@ -1,13 +1,18 @@
 //! Samplers that convert from Y'CBCR: the early part is refused, the whole compile converts. It is run on the emulator and
-//! compared with the specification's formulas in 64 bits, written here once more, and with lavapipe.
+//! compared with the specification's formulas in 64 bits, written once more in `ycbcr_reference`, and with lavapipe.
 
 use crate::chosen::ChosenCompiler;
+use crate::scene::{EDGES, Scene};
 use crate::support::{self, glsl};
 use crate::vulkan::{Lavapipe, Shader};
+use crate::ycbcr_reference::{Case, FORMATS, HEIGHT, Known, WIDTH, contents, noise, reference};
+use ash::vk::FormatFeatureFlags;
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::Compiler;
 use dovetail::compile::request::{Module, StageRequest, TuningOptions};
-use dovetail::emu::inputs::{Address, Binding, Bound, Bytes, Image, Inputs, Sampler, Shape};
+use dovetail::emu::inputs::{
+    Address, Binding, Bound, Bytes, Draw, Image, Inputs, Sampler, Target, Topology, VertexBuffer,
+};
 use dovetail::emu::{self, Limits};
 use dovetail::error::FullCompile;
 use dovetail::ir::ResourceKind;
@@ -15,259 +20,13 @@ use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::pipeline::{Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{
     BindingLayout, ChromaFilter, ChromaLocation, ImmutableSampler, PipelineState, ResourceLayout, SetLayout, Swizzle,
-    VkFormat, YcbcrConversion, YcbcrModel, YcbcrRange,
+    VertexAttribute, VertexBinding, VertexInputState, VkFormat, YcbcrModel, YcbcrRange,
 };
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 
 use ChromaFilter::{Linear, Nearest};
 use ChromaLocation::{CositedEven, Midpoint};
-
-const WIDTH: u32 = 8;
-const HEIGHT: u32 = 6;
-
-/// One conversion, and the sampler's own filter.
-#[derive(Clone, Copy, Debug)]
-struct Case {
-    conversion: YcbcrConversion,
-    filter: ChromaFilter,
-}
-
-impl Case {
-    fn new(format: &str) -> Self {
-        let conversion = YcbcrConversion {
-            format: VkFormat::named(format).expect("a format"),
-            model: YcbcrModel::Ycbcr709,
-            range: YcbcrRange::Narrow,
-            components: [Swizzle::Identity; 4],
-            x_chroma_offset: Midpoint,
-            y_chroma_offset: CositedEven,
-            chroma_filter: Linear,
-            explicit_reconstruction: false,
-        };
-        Self { conversion, filter: Linear }
-    }
-
-    fn sampler(&self) -> Sampler {
-        let linear = self.filter == Linear;
-        Sampler {
-            mag_linear: linear,
-            min_linear: linear,
-            address: [Address::ClampToEdge; 3],
-            conversion: Some(self.conversion),
-            ..Default::default()
-        }
-    }
-}
-
-/// What the reference knows of a format, by hand.
-#[derive(Clone, Copy)]
-struct Known {
-    name: &'static str,
-    bits: u32,
-    padding: u32,
-    /// Chroma has half the width, half the height.
-    half: [bool; 2],
-    packing: Packing,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Packing {
-    /// Luma, CB, CR apart.
-    Three,
-    /// Luma; CB and CR.
-    Two,
-    /// One texel of two pixels; places of the first luma, CB, CR.
-    Packed([usize; 3]),
-}
-
-const fn known(name: &'static str, bits: u32, half: [bool; 2], packing: Packing) -> Known {
-    let padding = if bits == 8 { 0 } else { 16 - bits };
-    Known { name, bits, padding, half, packing }
-}
-
-const QUARTER: [bool; 2] = [true, true];
-const HALF: [bool; 2] = [true, false];
-const ALL: [bool; 2] = [false, false];
-const GBGR: Packing = Packing::Packed([0, 1, 3]);
-const BGRG: Packing = Packing::Packed([1, 0, 2]);
-
-const FORMATS: &[Known] = &[
-    known("G8B8G8R8_422_UNORM", 8, HALF, GBGR),
-    known("B8G8R8G8_422_UNORM", 8, HALF, BGRG),
-    known("G8_B8_R8_3PLANE_420_UNORM", 8, QUARTER, Packing::Three),
-    known("G8_B8R8_2PLANE_420_UNORM", 8, QUARTER, Packing::Two),
-    known("G8_B8_R8_3PLANE_422_UNORM", 8, HALF, Packing::Three),
-    known("G8_B8R8_2PLANE_422_UNORM", 8, HALF, Packing::Two),
-    known("G8_B8_R8_3PLANE_444_UNORM", 8, ALL, Packing::Three),
-    known("G10X6B10X6G10X6R10X6_422_UNORM_4PACK16", 10, HALF, GBGR),
-    known("G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16", 10, QUARTER, Packing::Two),
-    known("B12X4G12X4R12X4G12X4_422_UNORM_4PACK16", 12, HALF, BGRG),
-    known("G12X4_B12X4_R12X4_3PLANE_420_UNORM_3PACK16", 12, QUARTER, Packing::Three),
-    known("G16B16G16R16_422_UNORM", 16, HALF, GBGR),
-    known("G16_B16_R16_3PLANE_420_UNORM", 16, QUARTER, Packing::Three),
-    known("G16_B16R16_2PLANE_420_UNORM", 16, QUARTER, Packing::Two),
-    known("G16_B16_R16_3PLANE_444_UNORM", 16, ALL, Packing::Three),
-];
-
-/// Luma, CB, CR as numbers between 0 and 1, and how wide a row of each is.
-struct Planes {
-    values: [Vec<f64>; 3],
-    extents: [[i64; 2]; 3],
-}
-
-fn noise(seed: u32) -> impl FnMut() -> u32 {
-    let mut state = seed;
-    move || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        state >> 16
-    }
-}
-
-/// Random planes: as numbers, and as the bytes of an image.
-fn contents(known: Known, seed: u32) -> (Planes, Image) {
-    let mut next = noise(seed);
-    let chroma = [WIDTH >> u32::from(known.half[0]), HEIGHT >> u32::from(known.half[1])];
-    let extents = [[WIDTH, HEIGHT], chroma, chroma];
-    let words: [Vec<u16>; 3] = extents.map(|[w, h]| (0..w * h).map(|_| (next() as u16) >> (16 - known.bits)).collect());
-    let most = f64::from((1u32 << known.bits) - 1);
-    let values = words.each_ref().map(|plane| plane.iter().map(|x| f64::from(*x) / most).collect());
-    let mut data = Vec::new();
-    let mut put = |x: u16| match known.bits {
-        8 => data.push(x as u8),
-        _ => data.extend((x << known.padding).to_le_bytes()),
-    };
-    let [luma, cb, cr] = &words;
-    match known.packing {
-        Packing::Three => words.iter().flatten().for_each(|x| put(*x)),
-        Packing::Two => {
-            luma.iter().for_each(|x| put(*x));
-            cb.iter().zip(cr).for_each(|(b, r)| [*b, *r].into_iter().for_each(&mut put));
-        }
-        Packing::Packed([first, b, r]) => {
-            for (n, pair) in luma.chunks(2).enumerate() {
-                let mut texel = [0; 4];
-                (texel[first], texel[first + 2], texel[b], texel[r]) = (pair[0], pair[1], cb[n], cr[n]);
-                texel.into_iter().for_each(&mut put);
-            }
-        }
-    }
-    let image = Image {
-        format: known.name.to_owned(),
-        shape: Shape::D2,
-        extent: [WIDTH, HEIGHT, 1],
-        layers: 1,
-        arrayed: false,
-        levels: 1,
-        samples: 1,
-        data: Bytes(data),
-    };
-    (Planes { values, extents: extents.map(|e| e.map(i64::from)) }, image)
-}
-
-impl Planes {
-    fn at(&self, plane: usize, x: i64, y: i64) -> f64 {
-        let [w, h] = self.extents[plane];
-        self.values[plane][(y.clamp(0, h - 1) * w + x.clamp(0, w - 1)) as usize]
-    }
-
-    /// The plane filtered at a place in its own texels.
-    fn filtered(&self, plane: usize, [x, y]: [f64; 2], filter: ChromaFilter) -> f64 {
-        texels([x, y], filter).into_iter().map(|(x, y, weight)| weight * self.at(plane, x, y)).sum()
-    }
-}
-
-/// The texels that a filter reads ("Texel Filtering"), with their weights.
-fn texels([x, y]: [f64; 2], filter: ChromaFilter) -> Vec<(i64, i64, f64)> {
-    if filter == Nearest {
-        return vec![(x.floor() as i64, y.floor() as i64, 1.0)];
-    }
-    let (x, y) = (x - 0.5, y - 0.5);
-    let (i, j, a, b) = (x.floor() as i64, y.floor() as i64, x - x.floor(), y - y.floor());
-    vec![(i, j, (1.0 - a) * (1.0 - b)), (i + 1, j, a * (1.0 - b)), (i, j + 1, (1.0 - a) * b), (i + 1, j + 1, a * b)]
-}
-
-/// "Explicit reconstruction": samples of chroma for one texel of luma, in one direction.
-fn reconstructed(at: i64, half: bool, location: ChromaLocation, filter: ChromaFilter) -> Vec<(i64, f64)> {
-    let i = at.div_euclid(2);
-    match (half, filter, location, at.rem_euclid(2)) {
-        (false, ..) => vec![(at, 1.0)],
-        (true, Nearest, ..) | (true, Linear, CositedEven, 0) => vec![(i, 1.0)],
-        (true, Linear, CositedEven, _) => vec![(i, 0.5), (i + 1, 0.5)],
-        (true, Linear, Midpoint, 0) => vec![(i - 1, 0.25), (i, 0.75)],
-        (true, Linear, Midpoint, _) => vec![(i, 0.75), (i + 1, 0.25)],
-    }
-}
-
-/// The converted colour at a coordinate.
-fn reference(case: &Case, known: Known, planes: &Planes, [u, v]: [f32; 2]) -> [f64; 4] {
-    let c = &case.conversion;
-    let place = [f64::from(u) * f64::from(WIDTH), f64::from(v) * f64::from(HEIGHT)];
-    let luma = planes.filtered(0, place, case.filter);
-    let locations = [c.x_chroma_offset, c.y_chroma_offset];
-    let chroma = |plane: usize| {
-        if known.half == ALL {
-            return planes.filtered(plane, place, case.filter);
-        }
-        if !c.explicit_reconstruction {
-            let of = |n: usize| match (known.half[n], locations[n]) {
-                (false, _) => place[n],
-                (true, CositedEven) => 0.5 * (place[n] + 0.5),
-                (true, Midpoint) => 0.5 * place[n],
-            };
-            return planes.filtered(plane, [of(0), of(1)], c.chroma_filter);
-        }
-        let mut sum = 0.0;
-        for (x, y, weight) in texels(place, case.filter) {
-            let (x, y) = (x.clamp(0, i64::from(WIDTH) - 1), y.clamp(0, i64::from(HEIGHT) - 1));
-            for (i, a) in reconstructed(x, known.half[0], locations[0], c.chroma_filter) {
-                for (j, b) in reconstructed(y, known.half[1], locations[1], c.chroma_filter) {
-                    sum += weight * a * b * planes.at(plane, i, j);
-                }
-            }
-        }
-        sum
-    };
-    let read = [chroma(2), luma, chroma(1), 1.0];
-    let swizzled: Vec<f64> = (0..4)
-        .map(|n| match c.components[n] {
-            Swizzle::Identity => read[n],
-            Swizzle::Zero => 0.0,
-            Swizzle::One => 1.0,
-            Swizzle::R => read[0],
-            Swizzle::G => read[1],
-            Swizzle::B => read[2],
-            Swizzle::A => read[3],
-        })
-        .collect();
-    let &[r, g, b, a] = &swizzled[..] else { unreachable!("four channels") };
-    if c.model == YcbcrModel::RgbIdentity {
-        return [r, g, b, a];
-    }
-    let (most, step) = (f64::from(known.bits).exp2() - 1.0, f64::from(known.bits - 8).exp2());
-    let [cr, y, cb] = match c.range {
-        YcbcrRange::Full => {
-            let middle = f64::from(known.bits - 1).exp2() / most;
-            [r - middle, g, b - middle]
-        }
-        YcbcrRange::Narrow => {
-            let chroma = |x: f64| (x * most - 128.0 * step) / (224.0 * step);
-            [chroma(r), (g * most - 16.0 * step) / (219.0 * step), chroma(b)]
-        }
-    };
-    match c.model {
-        YcbcrModel::RgbIdentity | YcbcrModel::YcbcrIdentity => [cr, y, cb, a],
-        YcbcrModel::Ycbcr709 => {
-            let green = y - (0.33480248 * cr + 0.13397432 * cb) / 0.7152;
-            [y + 1.5748 * cr, green, y + 1.8556 * cb, a]
-        }
-        YcbcrModel::Ycbcr601 => [y + 1.402 * cr, y - (0.419198 * cr + 0.202008 * cb) / 0.587, y + 1.772 * cb, a],
-        YcbcrModel::Ycbcr2020 => {
-            let green = y - (0.38737742 * cr + 0.11156702 * cb) / 0.6780;
-            [y + 1.4746 * cr, green, y + 1.8814 * cb, a]
-        }
-    }
-}
 
 /// Coordinates in texels with fractions that are far from where the nearest texel changes, beyond the edges too.
 fn coordinates() -> Vec<[f32; 2]> {
@@ -452,10 +211,18 @@ fn lavapipe_converts_alike() {
         Err(why) => return support::skip(test, &why),
     };
     let Some(module) = shader(test, "sampler2D planes", "textureLod(planes, at, 0.0)") else { return };
+    let mut compared = 0;
     for known in FORMATS {
-        eprintln!("{}: {:?}", known.name, vulkan.features(known.name));
+        let features = vulkan.features(known.name);
         for mut case in ways(known.name) {
-            if case.conversion.explicit_reconstruction || case.filter != case.conversion.chroma_filter {
+            let c = case.conversion;
+            let midpoint = c.x_chroma_offset == Midpoint || known.half[1] && c.y_chroma_offset == Midpoint;
+            let cosited = c.x_chroma_offset == CositedEven || known.half[1] && c.y_chroma_offset == CositedEven;
+            let has = |feature| features.contains(feature);
+            let able = has(FormatFeatureFlags::SAMPLED_IMAGE)
+                && (!midpoint || has(FormatFeatureFlags::MIDPOINT_CHROMA_SAMPLES))
+                && (!cosited || has(FormatFeatureFlags::COSITED_CHROMA_SAMPLES));
+            if !able || c.explicit_reconstruction || case.filter != c.chroma_filter {
                 continue;
             }
             for model in [YcbcrModel::RgbIdentity, YcbcrModel::Ycbcr601, YcbcrModel::Ycbcr2020] {
@@ -464,17 +231,66 @@ fn lavapipe_converts_alike() {
                 let theirs = vulkan.compute(Shader { module: module.bytes(), entry: "main", spec: &[] }, &inputs);
                 let theirs = floats(theirs.bindings.last().expect("the results"));
                 let (most, n) = apart(&ours, &theirs);
-                eprintln!(
-                    "  {:?} {:?} {most} at {:?}: {:?} {:?}",
-                    case.filter,
-                    case.conversion,
-                    coordinates()[n],
-                    ours[n],
-                    theirs[n]
-                );
+                eprintln!("{most} {:?} {case:?}: {:?} {:?} at {n}", known.name, ours[n], theirs[n]);
+                compared += 1;
             }
         }
+        eprintln!("{}: {features:?}", known.name);
     }
+    assert!(compared > 0, "lavapipe converts nothing");
+}
+
+/// Implicit levels of detail and a fragment shader, by both waves' sizes and placements.
+#[test]
+fn a_converted_texture_is_drawn() {
+    let test = "ycbcr::a_converted_texture_is_drawn";
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let read = |name: &str| glsl(test, &support::root().join("testdata/shaders").join(name), "vulkan1.1");
+    let (Some(vertex), Some(fragment)) = (read("ui.vert"), read("ui.frag")) else { return };
+    let case = Case::new("G8_B8_R8_3PLANE_420_UNORM");
+    let attribute = |location, name: &str| VertexAttribute {
+        location,
+        binding: location,
+        format: VkFormat::named(name).expect("a format"),
+        offset: 0,
+    };
+    let binding = |binding, stride| VertexBinding { binding, stride, rate: Default::default(), divisor: 1 };
+    let buffer = |binding, stride, data: &[f32]| {
+        let data = Bytes(data.iter().flat_map(|x| x.to_le_bytes()).collect());
+        VertexBuffer { binding, stride, data }
+    };
+    let mut state = state(vec![case.sampler().immutable()], 1);
+    state.layout.push_constant_bytes = 16;
+    state.vertex = VertexInputState {
+        bindings: vec![binding(0, 8), binding(1, 8), binding(2, 16)],
+        attributes: vec![
+            attribute(0, "R32G32_SFLOAT"),
+            attribute(1, "R32G32_SFLOAT"),
+            attribute(2, "R32G32B32A32_SFLOAT"),
+        ],
+    };
+    let image = contents(found("G8_B8_R8_3PLANE_420_UNORM"), 5).1;
+    let bound = Bound::CombinedImageSampler(image, case.sampler());
+    let target = Target { clear: [0.0, 0.0, 0.0, 1.0], ..Target::new(0, "B8G8R8A8_UNORM") };
+    let inputs = Inputs {
+        bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
+        push_constants: Bytes([1.0f32, 1.0, 0.0, 0.0].into_iter().flat_map(f32::to_le_bytes).collect()),
+        draw: Some(Draw {
+            vertex_buffers: vec![
+                buffer(0, 8, &[-0.93, -0.91, 0.9, -0.7, -0.5, 0.8, 0.7, 0.9]),
+                buffer(1, 8, &[-0.3, -0.2, 1.3, 0.1, 0.0, 1.4, 1.2, 1.1]),
+                buffer(2, 16, &[1.0; 16]),
+            ],
+            targets: vec![target],
+            ..Draw::new(Topology::TriangleStrip, 4, [64, 48])
+        }),
+        ..Default::default()
+    };
+    let mut scene = Scene { vertex, fragment, state, inputs };
+    scene.judge(vulkan, "a converted texture", EDGES, Some(4.0 / 255.0));
 }
 
 #[test]

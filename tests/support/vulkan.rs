@@ -392,14 +392,10 @@ impl<'a> Run<'a> {
             }
             Bound::Sampler(sampler) => to.image.sampler = self.sampler(sampler),
             Bound::CombinedImageSampler(image, sampler) => {
-                let conversion = sampler.conversion.as_ref().map(|c| self.conversion(c));
-                let picture = match conversion {
-                    Some(conversion) => self.converted_picture(image, conversion),
-                    None => self.picture(image),
-                };
+                let (picture, sampler) = self.combined(image, sampler);
                 back = Some(picture.staging);
                 to.image.image_view = picture.view;
-                to.image.sampler = self.sampler_of(sampler, conversion);
+                to.image.sampler = sampler;
                 self.pictures.push(picture);
             }
         }

@@ -3,7 +3,7 @@
 use super::picture::{Picture, format};
 use super::{Lavapipe, Pointee, Run};
 use ash::vk;
-use dovetail::emu::inputs::{Binding, Bound, Image};
+use dovetail::emu::inputs::{Binding, Bound, Image, Sampler};
 use dovetail::state::{ChromaFilter, Planes, VkFormat, YcbcrConversion};
 use std::collections::BTreeMap;
 
@@ -35,8 +35,18 @@ impl Run<'_> {
         found
     }
 
+    /// An image and its sampler, which may convert.
+    pub(super) fn combined(&mut self, image: &Image, sampler: &Sampler) -> (Picture, vk::Sampler) {
+        let conversion = sampler.conversion.as_ref().map(|c| self.conversion(c));
+        let picture = match conversion {
+            Some(conversion) => self.converted_picture(image, conversion),
+            None => self.picture(image),
+        };
+        (picture, self.sampler_of(sampler, conversion))
+    }
+
     /// The conversion's own object.
-    pub(super) fn conversion(&mut self, c: &YcbcrConversion) -> vk::SamplerYcbcrConversion {
+    fn conversion(&mut self, c: &YcbcrConversion) -> vk::SamplerYcbcrConversion {
         let [r, g, b, a] = c.components.map(|s| vk::ComponentSwizzle::from_raw(s as i32));
         let chroma = if c.chroma_filter == ChromaFilter::Linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
         let info = vk::SamplerYcbcrConversionCreateInfo::default()
@@ -56,7 +66,7 @@ impl Run<'_> {
     }
 
     /// An image that is only sampled, through a conversion, with its contents on the way.
-    pub(super) fn converted_picture(&mut self, image: &Image, conversion: vk::SamplerYcbcrConversion) -> Picture {
+    fn converted_picture(&mut self, image: &Image, conversion: vk::SamplerYcbcrConversion) -> Picture {
         let planes = Planes::of(VkFormat::named(&image.format).expect("a format")).expect("planes");
         let [width, height, _] = image.extent;
         let (mut regions, mut offset) = (Vec::new(), 0);
