@@ -12,8 +12,6 @@ mod draw;
 mod lacks;
 #[path = "vulkan/picture.rs"]
 mod picture;
-#[path = "vulkan/ycbcr.rs"]
-mod ycbcr;
 
 use ash::vk;
 use dovetail::emu::inputs::{Binding, Bound, Inputs};
@@ -244,7 +242,6 @@ struct Owned {
     views: Vec<vk::ImageView>,
     buffer_views: Vec<vk::BufferView>,
     samplers: Vec<vk::Sampler>,
-    conversions: Vec<vk::SamplerYcbcrConversion>,
     modules: Vec<vk::ShaderModule>,
     pipelines: Vec<vk::Pipeline>,
     set_layouts: Vec<vk::DescriptorSetLayout>,
@@ -392,10 +389,10 @@ impl<'a> Run<'a> {
             }
             Bound::Sampler(sampler) => to.image.sampler = self.sampler(sampler),
             Bound::CombinedImageSampler(image, sampler) => {
-                let (picture, sampler) = self.combined(image, sampler);
+                let picture = self.picture(image);
                 back = Some(picture.staging);
                 to.image.image_view = picture.view;
-                to.image.sampler = sampler;
+                to.image.sampler = self.sampler(sampler);
                 self.pictures.push(picture);
             }
         }
@@ -414,21 +411,16 @@ impl<'a> Run<'a> {
             slot.1 = slot.1.max(b.element + 1);
         }
         let count = kinds.keys().last().map_or(0, |last| last + 1);
-        let immutable = self.immutable(pointees);
         let device = &self.vulkan.device;
         // SAFETY: the infos point to locals that outlive their calls; sets are written with what this run made.
         unsafe {
             for set in 0..count {
                 let bindings = kinds.get(&set).into_iter().flatten().map(|(&binding, &(kind, count))| {
-                    let slot = vk::DescriptorSetLayoutBinding::default()
+                    vk::DescriptorSetLayoutBinding::default()
                         .binding(binding)
                         .descriptor_type(kind)
                         .descriptor_count(count)
-                        .stage_flags(vk::ShaderStageFlags::ALL);
-                    match immutable.get(&(set, binding)) {
-                        Some(samplers) => slot.immutable_samplers(samplers),
-                        None => slot,
-                    }
+                        .stage_flags(vk::ShaderStageFlags::ALL)
                 });
                 let bindings: Vec<_> = bindings.collect();
                 let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
@@ -446,11 +438,8 @@ impl<'a> Run<'a> {
                 return;
             }
             let all: u32 = kinds.values().flat_map(|set| set.values()).map(|(_, count)| count).sum();
-            // A converted image may take three.
             let sizes: Vec<_> = (0..=7)
-                .map(|n| {
-                    vk::DescriptorPoolSize::default().ty(vk::DescriptorType::from_raw(n)).descriptor_count(3 * all)
-                })
+                .map(|n| vk::DescriptorPoolSize::default().ty(vk::DescriptorType::from_raw(n)).descriptor_count(all))
                 .collect();
             let info = vk::DescriptorPoolCreateInfo::default().max_sets(count).pool_sizes(&sizes);
             self.descriptors = device.create_descriptor_pool(&info, None).expect("vkCreateDescriptorPool");
@@ -568,7 +557,6 @@ impl Drop for Run<'_> {
             o.pipelines.iter().for_each(|&x| d.destroy_pipeline(x, None));
             o.modules.iter().for_each(|&x| d.destroy_shader_module(x, None));
             o.samplers.iter().for_each(|&x| d.destroy_sampler(x, None));
-            o.conversions.iter().for_each(|&x| d.destroy_sampler_ycbcr_conversion(x, None));
             o.buffer_views.iter().for_each(|&x| d.destroy_buffer_view(x, None));
             o.views.iter().for_each(|&x| d.destroy_image_view(x, None));
             o.images.iter().for_each(|&x| d.destroy_image(x, None));

@@ -38,12 +38,6 @@ pub(super) fn texel_bytes(name: &str) -> u64 {
 
 impl Run<'_> {
     pub(super) fn sampler(&mut self, s: &Sampler) -> vk::Sampler {
-        self.sampler_of(s, None)
-    }
-
-    /// The same, perhaps with a conversion.
-    pub(super) fn sampler_of(&mut self, s: &Sampler, conversion: Option<vk::SamplerYcbcrConversion>) -> vk::Sampler {
-        let mut converts = vk::SamplerYcbcrConversionInfo::default().conversion(conversion.unwrap_or_default());
         let filter = |linear| if linear { vk::Filter::LINEAR } else { vk::Filter::NEAREST };
         let [u, v, w] = s.address.map(|a| match a {
             Address::Repeat => vk::SamplerAddressMode::REPEAT,
@@ -54,7 +48,7 @@ impl Run<'_> {
         let white = vk::BorderColor::FLOAT_OPAQUE_WHITE;
         let black = vk::BorderColor::FLOAT_TRANSPARENT_BLACK;
         let mip = if s.mip_linear { vk::SamplerMipmapMode::LINEAR } else { vk::SamplerMipmapMode::NEAREST };
-        let mut info = vk::SamplerCreateInfo::default()
+        let info = vk::SamplerCreateInfo::default()
             .mag_filter(filter(s.mag_linear))
             .min_filter(filter(s.min_linear))
             .mipmap_mode(mip)
@@ -68,10 +62,7 @@ impl Run<'_> {
             .unnormalized_coordinates(s.unnormalized)
             .compare_enable(s.compare.is_some())
             .compare_op(s.compare.map_or(vk::CompareOp::NEVER, compare));
-        if conversion.is_some() {
-            info = info.push_next(&mut converts);
-        }
-        // SAFETY: the device is alive, the infos are locals.
+        // SAFETY: the device is alive, the info is a local.
         let sampler = unsafe { self.vulkan.device.create_sampler(&info, None) }.expect("vkCreateSampler");
         self.owned.samplers.push(sampler);
         sampler
