@@ -1,11 +1,11 @@
 //! Images in the formats of Y'CBCR conversions: each plane an image of its own, and a descriptor for each of
 //! [`Planes::views`], as a driver writes them.
 
-use super::bind::{Home, sampler_words, texels as plain_texels};
 use super::image::ImageDescriptor;
 use super::inputs::{Bytes, Image, Sampler};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
+use super::placed::{Home, sampler_words, texels as plain_texels};
 use crate::error::{Context, Error, Result};
 use crate::state::{ImmutableSampler, PlaneView, Planes, SamplerWords, VkFormat};
 
