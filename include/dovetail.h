@@ -346,6 +346,36 @@ typedef struct dvt_set {
   uint32_t reserved;
 } dvt_set;
 
+// A sampler that the layout fixes, with the conversion from Y'CBCR that it asks for.
+typedef struct dvt_sampler {
+  // Set number.
+  uint32_t set;
+  // Binding number.
+  uint32_t binding;
+  // Array element.
+  uint32_t element;
+  // The descriptor.
+  uint32_t words[4];
+  // `VkFormat` of the conversion; 0: it converts nothing, and what follows is 0.
+  uint32_t format;
+  // `VkSamplerYcbcrModelConversion`.
+  uint32_t model;
+  // `VkSamplerYcbcrRange`.
+  uint32_t range;
+  // `VkComponentSwizzle` of red, green, blue and alpha.
+  uint32_t components[4];
+  // `VkChromaLocation` in x.
+  uint32_t x_chroma_offset;
+  // `VkChromaLocation` in y.
+  uint32_t y_chroma_offset;
+  // `VkFilter`.
+  uint32_t chroma_filter;
+  // `VkBool32`.
+  uint32_t explicit_reconstruction;
+  // 0.
+  uint32_t reserved;
+} dvt_sampler;
+
 // For `dvt_layout_create`.
 typedef struct dvt_layout_info {
   // `sizeof` at the caller.
@@ -362,6 +392,12 @@ typedef struct dvt_layout_info {
   uint32_t push_constant_root;
   // 0.
   uint32_t reserved;
+  // Immutable samplers, in any order: of a binding that has any, one for each element.
+  const struct dvt_sampler *samplers;
+  // How many.
+  uint32_t sampler_count;
+  // 0.
+  uint32_t samplers_reserved;
 } dvt_layout_info;
 
 // A specialization value.

@@ -63,7 +63,11 @@ mod tests {
     use super::*;
     use crate::compile::phases::{Phase, Phases};
     use crate::compile::request::{GeneratorKind, KnownState, LlvmOptions, NativeOptions, Scheduling, TuningOptions};
-    use crate::state::Known;
+    use crate::kinds::ResourceKind;
+    use crate::state::{
+        BindingLayout, ChromaFilter, ChromaLocation, ImmutableSampler, Known, ResourceLayout, SamplerWords, SetLayout,
+        Swizzle, VkFormat, YcbcrConversion, YcbcrModel, YcbcrRange,
+    };
     use crate::target::{GfxIp, Stage, WaveSize};
 
     /// Every field of the request and of the compiler's id must move the key.
@@ -93,7 +97,38 @@ mod tests {
             f(&mut r);
             stage(&r, &id).unwrap()
         };
+        // A layout whose sampler converts, and the same with one field of the conversion changed.
+        let converting = |f: &dyn Fn(&mut BindingLayout, &mut YcbcrConversion)| {
+            let mut conversion = YcbcrConversion {
+                format: VkFormat(1_000_156_003),
+                model: Default::default(),
+                range: Default::default(),
+                components: Default::default(),
+                x_chroma_offset: Default::default(),
+                y_chroma_offset: Default::default(),
+                chroma_filter: Default::default(),
+                explicit_reconstruction: false,
+            };
+            let kind = ResourceKind::CombinedImageSampler.into();
+            let mut binding =
+                BindingLayout { binding: 0, kind, count: 1, dynamic: false, offset: None, samplers: Vec::new() };
+            f(&mut binding, &mut conversion);
+            let words = SamplerWords::default();
+            binding.samplers.push(ImmutableSampler { words, conversion: Some(conversion) });
+            let sets = vec![SetLayout { set: 0, root: None, bindings: vec![binding] }];
+            with(&|r| r.known.layout = Known::Known(ResourceLayout { sets: sets.clone(), ..Default::default() }))
+        };
         let mut keys = vec![
+            converting(&|_, _| {}),
+            converting(&|b, _| b.samplers.push(ImmutableSampler { words: SamplerWords([1; 4]), conversion: None })),
+            converting(&|_, c| c.format = VkFormat(1_000_156_002)),
+            converting(&|_, c| c.model = YcbcrModel::Ycbcr709),
+            converting(&|_, c| c.range = YcbcrRange::Narrow),
+            converting(&|_, c| c.components[3] = Swizzle::One),
+            converting(&|_, c| c.x_chroma_offset = ChromaLocation::Midpoint),
+            converting(&|_, c| c.y_chroma_offset = ChromaLocation::Midpoint),
+            converting(&|_, c| c.chroma_filter = ChromaFilter::Linear),
+            converting(&|_, c| c.explicit_reconstruction = true),
             stage(&base, &id).unwrap(),
             stage(&base, &CompilerId { sources: "b".into(), ..id.clone() }).unwrap(),
             stage(&base, &CompilerId { backend: "llvm 20".into(), ..id.clone() }).unwrap(),
@@ -127,5 +162,15 @@ mod tests {
         keys.sort();
         keys.dedup();
         assert_eq!(keys.len(), n);
+    }
+    /// What has no immutable samplers is serialized as if there were none in the world: its keys are those of before.
+    #[test]
+    fn layouts_without_samplers_have_the_keys_they_had() {
+        let kind = ResourceKind::Sampler.into();
+        let binding = BindingLayout { binding: 0, kind, count: 1, dynamic: false, offset: None, samplers: Vec::new() };
+        let fields = |binding: &BindingLayout| rmp_serde::to_vec_named(binding).unwrap()[0];
+        assert_eq!(fields(&binding), 0x85, "a map of five");
+        let sampler = ImmutableSampler { words: SamplerWords::default(), conversion: None };
+        assert_eq!(fields(&BindingLayout { samplers: vec![sampler], ..binding }), 0x86);
     }
 }

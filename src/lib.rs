@@ -25,6 +25,7 @@
 //! | a SPIR-V instruction | its class in `compile/spirv` (list: `inst.rs`); new IR: `ir/mod.rs` |
 //! | how a register or metadata key is merged | the tables of `metadata/registers.rs` and `metadata/schema.rs` |
 //! | the lowering of an image operand | `compile/passes/lower_images.rs` |
+//! | a format or a step of Y'CBCR conversions | `state/planes.rs`, `compile/passes/lower_ycbcr.rs` |
 //! | a code generator | `compile/backend.rs` is the trait, `compile/llvm/generator.rs` an example |
 //! | instruction selection, allocation, waits of our own generator | `compile/native/mod.rs`, `docs/native.md` |
 //! | a machine instruction | `isa/mod.rs` says how |

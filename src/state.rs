@@ -4,6 +4,8 @@
 
 mod format;
 mod kind;
+mod planes;
+mod sampler;
 
 use crate::target::Stage;
 use serde::{Deserialize, Serialize};
@@ -12,6 +14,10 @@ use std::collections::BTreeMap;
 pub use crate::kinds::ResourceKind;
 pub use format::VkFormat;
 pub use kind::BindingKind;
+pub use planes::{Channel, PlaneView, Planes};
+pub use sampler::{
+    ChromaFilter, ChromaLocation, ImmutableSampler, SamplerWords, Swizzle, YcbcrConversion, YcbcrModel, YcbcrRange,
+};
 
 /// A fact that may be missing in a separate compile. "Unknown" is not a default value: code must differ.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
@@ -108,6 +114,17 @@ pub struct BindingLayout {
     /// around given ones.
     #[serde(default)]
     pub offset: Option<u32>,
+    /// Immutable samplers, one for each element; none if the driver may write others later. The descriptors keep their
+    /// room, and the driver writes the words there too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samplers: Vec<ImmutableSampler>,
+}
+
+impl BindingLayout {
+    /// Whether a sampler of it converts from Y'CBCR.
+    pub fn converts(&self) -> bool {
+        self.samplers.iter().any(|sampler| sampler.conversion.is_some())
+    }
 }
 
 fn one() -> u32 {

@@ -64,6 +64,7 @@ fn add_resources(state: &mut PipelineState, shader: &Shader) {
                 count,
                 dynamic: false,
                 offset: None,
+                samplers: Vec::new(),
             }),
         }
         bindings.sort_by_key(|b| b.binding);

@@ -6,11 +6,15 @@
 //! In a set's table, bindings with a given offset are there, and no two may overlap. The others are packed in the order
 //! of binding numbers: each at the first offset that is not before the end of the previous binding, given or packed,
 //! and where it overlaps no other.
+//!
+//! A binding whose immutable samplers convert from Y'CBCR has all image descriptors of the conversion behind each other,
+//! then the sampler ([`super::samplers`]).
 
+use super::samplers::{COMBINED_SAMPLER_OFFSET, IMAGE_BYTES, check_samplers, images};
 use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::PartLetter;
 use crate::state::ResourceKind;
-use crate::state::{BindingKind, BindingLayout, ResourceLayout, SetLayout};
+use crate::state::{BindingKind, BindingLayout, ImmutableSampler, ResourceLayout, SetLayout};
 use std::collections::BTreeMap;
 
 pub use crate::metadata::user_data::MAX_ROOT_DWORDS;
@@ -41,9 +45,6 @@ fn has_part(kind: ResourceKind, part: PartLetter) -> bool {
     }
 }
 
-/// Byte offset of the sampler in a combined image and sampler, after its image.
-pub const COMBINED_SAMPLER_OFFSET: u32 = 32;
-
 /// Location of a binding's first descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescriptorPlace {
@@ -57,6 +58,10 @@ pub struct DescriptorPlace {
     pub offset: u32,
     /// Bytes from one array element to the next: those of the largest kind.
     pub stride: u32,
+    /// Image descriptors of an element that has any: more than one only if its sampler converts from Y'CBCR.
+    pub images: u32,
+    /// Immutable samplers, one for each element, or none.
+    pub samplers: Vec<ImmutableSampler>,
 }
 
 impl DescriptorPlace {
@@ -68,7 +73,19 @@ impl DescriptorPlace {
         let combined = self.kind.kinds().any(|kind| kind == ResourceKind::CombinedImageSampler);
         let second = part == PartLetter::Sampler && combined;
         let has = self.kind.kinds().any(|kind| has_part(kind, part));
-        has.then(|| self.offset.saturating_add(if second { COMBINED_SAMPLER_OFFSET } else { 0 }))
+        let more = IMAGE_BYTES.saturating_mul(self.images.saturating_sub(1));
+        has.then(|| self.offset.saturating_add(if second { COMBINED_SAMPLER_OFFSET.saturating_add(more) } else { 0 }))
+    }
+
+    /// Byte offset of an image descriptor of the first element: 0 is the image itself, the others are further planes.
+    pub fn image_offset(&self, image: u32) -> Option<u32> {
+        let first = self.part_offset(PartLetter::Image).filter(|_| image < self.images)?;
+        Some(first.saturating_add(IMAGE_BYTES.saturating_mul(image)))
+    }
+
+    /// Whether a sampler here converts from Y'CBCR: only code that knows the conversion can read the images.
+    pub fn converts(&self) -> bool {
+        self.samplers.iter().any(|sampler| sampler.conversion.is_some())
     }
 }
 
@@ -132,6 +149,7 @@ impl ResolvedLayout {
         }
         for b in bindings {
             let Size { stride, bytes } = size(b).at(|| name(b))?;
+            check_samplers(b).at(|| name(b))?;
             let offset = if b.dynamic {
                 if !matches!(b.kind, BindingKind::One(ResourceKind::UniformBuffer | ResourceKind::StorageBuffer)) {
                     return Err(Error::malformed(format!("{}: only buffers can be dynamic", name(b))));
@@ -140,7 +158,15 @@ impl ResolvedLayout {
             } else {
                 table.place(b.offset, bytes).at(|| name(b))?
             };
-            let place = DescriptorPlace { kind: b.kind.clone(), count: b.count, in_root: b.dynamic, offset, stride };
+            let place = DescriptorPlace {
+                kind: b.kind.clone(),
+                count: b.count,
+                in_root: b.dynamic,
+                offset,
+                stride,
+                images: images(b),
+                samplers: b.samplers.clone(),
+            };
             if self.bindings.insert((set.set, b.binding), place).is_some() {
                 return Err(Error::malformed(format!("{} is laid out twice", name(b))));
             }
@@ -178,6 +204,7 @@ struct Size {
 fn size(b: &BindingLayout) -> Result<Size> {
     let stride = b.kind.kinds().map(descriptor_bytes).max();
     let stride = stride.ok_or_else(|| Error::malformed("a mutable binding without kinds"))?;
+    let stride = stride.saturating_add(IMAGE_BYTES.saturating_mul(images(b).saturating_sub(1)));
     let bytes = stride.checked_mul(b.count.max(1));
     let bytes = bytes.ok_or_else(|| Error::malformed(format!("array of {} is too large", b.count)))?;
     Ok(Size { stride, bytes })
@@ -263,7 +290,7 @@ mod tests {
     use super::*;
 
     fn binding(binding: u32, kind: ResourceKind, dynamic: bool) -> BindingLayout {
-        BindingLayout { binding, kind: kind.into(), count: 1, dynamic, offset: None }
+        BindingLayout { binding, kind: kind.into(), count: 1, dynamic, offset: None, samplers: Vec::new() }
     }
 
     fn one_set(bindings: Vec<BindingLayout>) -> Result<ResolvedLayout> {

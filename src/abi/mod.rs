@@ -5,4 +5,5 @@ pub mod fetch;
 pub mod formats;
 pub mod layout;
 pub mod params;
+pub mod samplers;
 pub mod user_data;

@@ -13,6 +13,7 @@
 mod guard;
 mod raw;
 mod results;
+mod samplers;
 mod state;
 mod types;
 

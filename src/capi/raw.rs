@@ -35,7 +35,9 @@ unsafe impl Sized32 for ContextInfo {
     const EARLIER: &'static [usize] = &[offset_of!(Self, socket), offset_of!(Self, socket_fd)];
 }
 // SAFETY: as above.
-unsafe impl Sized32 for LayoutInfo {}
+unsafe impl Sized32 for LayoutInfo {
+    const EARLIER: &'static [usize] = &[offset_of!(Self, samplers)];
+}
 // SAFETY: as above.
 unsafe impl Sized32 for ShaderInfo {}
 // SAFETY: as above.

@@ -98,7 +98,7 @@ pub(super) fn binding(given: &Binding, mutable_types: &[u32]) -> Answer<BindingL
         }
         ty => kind(ty).map(|(kind, dynamic)| (BindingKind::One(kind), dynamic))?,
     };
-    Ok(BindingLayout { binding, kind, count, dynamic, offset: place(offset) })
+    Ok(BindingLayout { binding, kind, count, dynamic, offset: place(offset), samplers: Vec::new() })
 }
 
 /// Replaces what is in a list; the memory it has is used again.

@@ -297,6 +297,38 @@ pub struct Set {
     pub reserved: u32,
 }
 
+/// A sampler that the layout fixes, with the conversion from Y'CBCR that it asks for.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Sampler {
+    /// Set number.
+    pub set: u32,
+    /// Binding number.
+    pub binding: u32,
+    /// Array element.
+    pub element: u32,
+    /// The descriptor.
+    pub words: [u32; 4],
+    /// `VkFormat` of the conversion; 0: it converts nothing, and what follows is 0.
+    pub format: u32,
+    /// `VkSamplerYcbcrModelConversion`.
+    pub model: u32,
+    /// `VkSamplerYcbcrRange`.
+    pub range: u32,
+    /// `VkComponentSwizzle` of red, green, blue and alpha.
+    pub components: [u32; 4],
+    /// `VkChromaLocation` in x.
+    pub x_chroma_offset: u32,
+    /// `VkChromaLocation` in y.
+    pub y_chroma_offset: u32,
+    /// `VkFilter`.
+    pub chroma_filter: u32,
+    /// `VkBool32`.
+    pub explicit_reconstruction: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
 /// For `dvt_layout_create`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -315,6 +347,12 @@ pub struct LayoutInfo {
     pub push_constant_root: u32,
     /// 0.
     pub reserved: u32,
+    /// Immutable samplers, in any order: of a binding that has any, one for each element.
+    pub samplers: *const Sampler,
+    /// How many.
+    pub sampler_count: u32,
+    /// 0.
+    pub samplers_reserved: u32,
 }
 
 /// A specialization value.

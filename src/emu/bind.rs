@@ -3,12 +3,11 @@
 //!
 //! An input whose binding the layout lacks is in memory, but has no descriptor. Descriptors without an input are null.
 
-use super::image::{
-    Clamp, Compare as CompareBits, ImageDescriptor, SamplerDescriptor, Shape as HwShape, TexelPosition, Texture,
-};
-use super::inputs::{Address, Binding, Bound, Compare, Image, Inputs, Sampler, Shape, Texels};
+use super::inputs::{Binding, Bound, Inputs, Texels};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
+use super::placed::{Home, sampler_words, texels};
+use super::planes;
 use super::pointers::Addresses;
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
@@ -28,15 +27,6 @@ pub struct Bindings {
     pub root: Vec<u32>,
     homes: Vec<Home>,
     addresses: Addresses,
-}
-
-/// Location of the contents of a binding.
-#[derive(Debug)]
-enum Home {
-    Bytes(u64, usize),
-    /// Rows: address and length in bytes, in the order of the input's data.
-    Rows(Vec<(u64, usize)>),
-    Nothing,
 }
 
 impl Bindings {
@@ -113,15 +103,6 @@ impl Bindings {
     }
 }
 
-impl Home {
-    fn address(&self) -> u64 {
-        match self {
-            Self::Bytes(address, _) => *address,
-            Self::Rows(_) | Self::Nothing => 0,
-        }
-    }
-}
-
 /// Part of a descriptor.
 type DescriptorWords = (PartLetter, Vec<u32>);
 
@@ -138,10 +119,13 @@ fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, 
             let (home, words) = texels(machine, image, absent)?;
             (home, vec![(PartLetter::Image, words)])
         }
-        Bound::Sampler(sampler) => (Home::Nothing, vec![(PartLetter::Sampler, sampler_words(sampler))]),
+        Bound::Sampler(sampler) => (Home::Nothing, vec![(PartLetter::Sampler, sampler_words(sampler).to_vec())]),
         Bound::CombinedImageSampler(image, sampler) => {
-            let (home, words) = texels(machine, image, absent)?;
-            (home, vec![(PartLetter::Image, words), (PartLetter::Sampler, sampler_words(sampler))])
+            let (home, words) = match planes::of(image) {
+                Some(planes) => planes::texels(machine, image, &planes)?,
+                None => texels(machine, image, absent)?,
+            };
+            (home, vec![(PartLetter::Image, words), (PartLetter::Sampler, sampler_words(sampler).to_vec())])
         }
     })
 }
@@ -163,102 +147,6 @@ fn selects(selects: [u8; 4]) -> u32 {
     (0..).step_by(3).zip(selects).map(|(low, select)| u32::from(select) << low).sum()
 }
 
-fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home, Vec<u32>)> {
-    let format = NamedFormat::new(&image.format)?;
-    let [width, height, depth] = image.extent;
-    let several = image.samples > 1;
-    if several
-        && (image.shape != Shape::D2 || image.levels != 1 || !image.samples.is_power_of_two() || image.samples > 8)
-    {
-        return Err(Error::malformed(format!("an image of {} samples and {} levels", image.samples, image.levels)));
-    }
-    let shape = match (image.shape, image.arrayed) {
-        (Shape::D2, false) if several => HwShape::D2Msaa,
-        (Shape::D2, true) if several => HwShape::D2MsaaArray,
-        (Shape::D1, false) => HwShape::D1,
-        (Shape::D1, true) => HwShape::D1Array,
-        (Shape::D2, false) => HwShape::D2,
-        (Shape::D2, true) => HwShape::D2Array,
-        (Shape::D3, _) => HwShape::D3,
-        (Shape::Cube, _) => HwShape::Cube,
-    };
-    let slices = if shape == HwShape::D3 { depth } else { image.layers };
-    // Multisampled images have log2 of the sample count in the field of the last level.
-    let last_level = if several { image.samples.ilog2() } else { image.levels.saturating_sub(1) };
-    let mut descriptor = ImageDescriptor {
-        base: 0,
-        format: format.number,
-        extent: [width, height],
-        shape,
-        depth: if shape == HwShape::D3 || shape.layered() { slices.saturating_sub(1) } else { 0 },
-        base_array: 0,
-        slices_of_3d: false,
-        base_level: 0,
-        last_level,
-        max_mip: last_level,
-        min_lod: 0.0,
-        selects: format.selects,
-    };
-    let bytes = Texture::new(descriptor)?.slice_bytes() * u64::from(slices.max(1)) * u64::from(image.samples.max(1));
-    descriptor.base = machine.alloc(bytes as usize)?;
-    let texture = Texture::new(descriptor)?;
-    let mut rows = Vec::new();
-    let mut data = image.data.0.as_slice();
-    for level in 0..image.levels {
-        let [width, height, slices] = texture.extent(level);
-        let bytes = width as usize * format.format.bytes();
-        let rows_of = |slice| (0..image.samples).flat_map(move |sample| (0..height).map(move |y| (slice, sample, y)));
-        for (slice, sample, y) in (0..slices).flat_map(rows_of) {
-            let row = texture.address(TexelPosition { level, at: [0, y, slice], sample });
-            let (Some(row), Some((now, later))) = (row, data.split_at_checked(bytes)) else {
-                return Err(Error::malformed("an image with too few texels"));
-            };
-            if absent.contains(&level) {
-                machine.set_absent(row, bytes);
-            } else {
-                machine.write(row, now)?;
-            }
-            rows.push((row, bytes));
-            data = later;
-        }
-    }
-    if !data.is_empty() {
-        return Err(Error::malformed("an image with too many texels"));
-    }
-    Ok((Home::Rows(rows), descriptor.dwords().to_vec()))
-}
-
-fn sampler_words(s: &Sampler) -> Vec<u32> {
-    let compare = s.compare.map_or(0, |compare| match compare {
-        Compare::Never => 0,
-        Compare::Less => 1,
-        Compare::Equal => 2,
-        Compare::LessOrEqual => 3,
-        Compare::Greater => 4,
-        Compare::NotEqual => 5,
-        Compare::GreaterOrEqual => 6,
-        Compare::Always => 7,
-    });
-    let descriptor = SamplerDescriptor {
-        clamp: s.address.map(|address| match address {
-            Address::Repeat => Clamp::Wrap,
-            Address::MirroredRepeat => Clamp::Mirror,
-            Address::ClampToEdge => Clamp::LastTexel,
-            Address::ClampToBorder => Clamp::Border,
-        }),
-        compare: CompareBits(compare),
-        unnormalized: s.unnormalized,
-        no_cube_wrap: false,
-        lod: [s.min_lod, s.max_lod],
-        bias: s.lod_bias,
-        mag_linear: s.mag_linear,
-        min_linear: s.min_linear,
-        mip: if s.mip_linear { 2 } else { 1 },
-        border: if s.border_white { 2 } else { 0 },
-    };
-    descriptor.dwords().to_vec()
-}
-
 /// Writes part of a descriptor into the set's table or the root table.
 fn write(
     machine: &mut Machine,
@@ -269,6 +157,9 @@ fn write(
     (part, words): &DescriptorWords,
 ) -> Result<()> {
     let first = to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {} here", to.kind)))?;
+    if *part == PartLetter::Image && words.len() as u32 > 8 * to.images {
+        return Err(Error::malformed(format!("the layout has {} image descriptors", to.images)));
+    }
     if binding.element >= to.count.max(1) {
         return Err(Error::malformed(format!("the layout has {} elements", to.count)));
     }
@@ -283,14 +174,15 @@ fn write(
 
 #[cfg(test)]
 mod tests {
-    use super::super::inputs::{Bytes, Pointer, Slot};
+    use super::super::inputs::{Bytes, Image, Pointer, Sampler, Shape, Slot};
     use super::*;
     use crate::kinds::ResourceKind;
     use crate::state::{BindingKind, BindingLayout, SetLayout};
     use crate::target::GfxIp;
 
     fn layout(kind: ResourceKind, dynamic: bool) -> ResourceLayout {
-        let binding = BindingLayout { binding: 3, kind: kind.into(), count: 2, dynamic, offset: None };
+        let binding =
+            BindingLayout { binding: 3, kind: kind.into(), count: 2, dynamic, offset: None, samplers: Vec::new() };
         ResourceLayout {
             sets: vec![SetLayout { set: 1, root: None, bindings: vec![binding] }],
             push_constant_bytes: 8,

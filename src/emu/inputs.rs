@@ -8,7 +8,7 @@ mod draw;
 pub use draw::{Blend, BlendEquation, BlendFactor, BlendOp, Depth, Draw, Stencil, Target, Topology, VertexBuffer};
 
 use crate::error::{Error, Result};
-use crate::state::ResourceKind;
+use crate::state::{ResourceKind, YcbcrConversion};
 use serde::{Deserialize, Serialize};
 
 /// All inputs of a run.
@@ -212,7 +212,8 @@ pub struct Image {
     /// Samples per texel; more than one allow one level only.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub samples: u32,
-    /// Texels, tightly packed: by level, then layer or slice, then sample, then row.
+    /// Texels, tightly packed: by level, then layer or slice, then sample, then row. Of a format with several planes: plane by
+    /// plane, each so.
     pub data: Bytes,
 }
 
@@ -253,6 +254,9 @@ pub struct Sampler {
     pub border_white: bool,
     /// Coordinates in texels.
     pub unnormalized: bool,
+    /// Conversion from Y'CBCR, which the layout says too; only in combined descriptors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversion: Option<YcbcrConversion>,
 }
 
 /// Addressing beyond an image's edge.

@@ -25,6 +25,8 @@ mod machine;
 mod memory;
 mod mode;
 mod named_format;
+mod placed;
+mod planes;
 pub mod pointers;
 mod program;
 mod run;

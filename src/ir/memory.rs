@@ -69,6 +69,20 @@ pub enum DescriptorPart {
     Sampler,
     /// Texel buffer, 4 dwords.
     TexelBuffer,
+    /// Second image of a descriptor whose sampler converts from Y'CBCR, 8 dwords.
+    Image1,
+    /// Third image of such a descriptor, 8 dwords.
+    Image2,
+}
+
+impl DescriptorPart {
+    /// The image descriptors, by their number.
+    pub const IMAGES: [Self; 3] = [Self::Image, Self::Image1, Self::Image2];
+
+    /// The number of an image descriptor.
+    pub fn image_number(self) -> Option<u32> {
+        (0..).zip(Self::IMAGES).find_map(|(n, part)| (part == self).then_some(n))
+    }
 }
 
 /// Read-modify-write operations. Integers, unless the name says otherwise.

@@ -6,7 +6,7 @@ use super::alu::Sig;
 use super::image::{Dim, ImageInst, ImageOp, ImageOperand, LodMode, MimgInst, MimgOp};
 use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
 use super::lanes::{AmdOp, SubgroupOp};
-use super::memory::{AtomicMemory, AtomicOp, DescriptorPart, Scope};
+use super::memory::{AtomicMemory, AtomicOp, Scope};
 use super::op::Op;
 use super::shader::{Inst, Level, Shader, Value};
 use super::types::{Align, Bits, Type};
@@ -121,7 +121,7 @@ impl Rule<'_> {
             Op::Descriptor { resource, part, .. } => {
                 self.exists("resource", resource.index(), self.shader.resources.len())?;
                 self.args(&[Type::B32])?;
-                self.result(if *part == DescriptorPart::Image { Type::DESC8 } else { Type::DESC4 })
+                self.result(if part.image_number().is_some() { Type::DESC8 } else { Type::DESC4 })
             }
             Op::PushConstant { .. } => self.args(&[Type::B32]).and(self.memory_result()),
             Op::LoadInput { component, interp, .. } => {

@@ -81,6 +81,7 @@ words! {
     BufferKind "buffer kind" { Uniform "uniform", Storage "storage", }
     DescriptorPart "descriptor part" {
         Buffer "buffer", Image "image", Sampler "sampler", TexelBuffer "texel_buffer",
+        Image1 "image1", Image2 "image2",
     }
     NumericKind "numeric kind" { Float "float", Sint "sint", Uint "uint", }
     AtomicOp "atomic operation" {

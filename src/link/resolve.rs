@@ -72,6 +72,10 @@ impl Values<'_> {
         Ok(match symbol {
             LinkSymbol::DescriptorOffset { set, binding, part } => {
                 let place = self.place(*set, *binding)?;
+                if place.converts() {
+                    let why = "an immutable sampler of it converts from Y'CBCR, which the code has to do";
+                    return Err(layout_error(*set, *binding, why.into()));
+                }
                 let offset = place
                     .part_offset(*part)
                     .ok_or_else(|| layout_error(*set, *binding, format!("a {} has no such descriptor", place.kind)))?;

@@ -150,7 +150,8 @@ mod tests {
     fn kinds_are_names_or_a_list_in_files_and_messages() {
         let heap = BindingKind::Mutable([K::StorageBuffer, K::SampledImage].into());
         for kind in [BindingKind::One(K::StorageImage), heap.clone()] {
-            let layout = BindingLayout { binding: 3, kind, count: 2, dynamic: false, offset: Some(8) };
+            let layout =
+                BindingLayout { binding: 3, kind, count: 2, dynamic: false, offset: Some(8), samplers: Vec::new() };
             let bytes = rmp_serde::to_vec_named(&layout).unwrap();
             assert_eq!(rmp_serde::from_slice::<BindingLayout>(&bytes).unwrap(), layout);
             let text = toml::to_string_pretty(&layout).unwrap();

@@ -104,6 +104,34 @@ static void later_structs(const char *dir)
     dvt_context_destroy(context);
 }
 
+/* A layout of set 0 with a combined image and sampler in binding 0. */
+static void samplers(dvt_layout_info *info)
+{
+    dvt_layout *layout = NULL;
+    dvt_sampler sampler;
+    memset(&sampler, 0, sizeof sampler);
+    info->sampler_count = 1;
+    CHECK(refused(dvt_layout_create(info, &layout), "`samplers` is NULL"));
+    /* A caller that was compiled with an earlier header has none. */
+    info->size = offsetof(dvt_layout_info, samplers);
+    CHECK(dvt_layout_create(info, &layout) == DVT_OK);
+    dvt_layout_destroy(layout);
+    info->size = sizeof *info;
+    info->samplers = &sampler;
+    sampler.format = 1000156003;
+    sampler.model = 2;
+    CHECK(dvt_layout_create(info, &layout) == DVT_OK);
+    dvt_layout_destroy(layout);
+    sampler.range = 2;
+    CHECK(refused(dvt_layout_create(info, &layout), "`range` 2 of a sampler"));
+    sampler.range = 0;
+    sampler.binding = 9;
+    CHECK(refused(dvt_layout_create(info, &layout), "a sampler of set 0 binding 9, which is not there"));
+    sampler.binding = 0;
+    sampler.format = 1;
+    CHECK(dvt_layout_create(info, &layout) == DVT_E_UNSUPPORTED);
+}
+
 static void layouts(void)
 {
     dvt_layout_info info;
@@ -138,6 +166,9 @@ static void layouts(void)
     binding.mutable_count = 1;
     CHECK(refused(dvt_layout_create(&info, &layout), "`mutable_types` is NULL"));
     dvt_layout_destroy(NULL);
+    binding.mutable_count = 0;
+    binding.descriptor_type = 1;
+    samplers(&info);
 }
 
 static void shaders(dvt_context *context, const char *dir)

@@ -6,6 +6,7 @@
 
 #include "dovetail.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@ const HEAD: &str = "\
 const SOURCES: [&str; 3] = ["types.rs", "raw/objects.rs", "raw/pipelines.rs"];
 
 /// Names in C of what Rust calls otherwise.
-const NAMES: [(&str, &str); 19] = [
+const NAMES: [(&str, &str); 20] = [
     ("ContextHandle", "dvt_context"),
     ("LayoutHandle", "dvt_layout"),
     ("ShaderHandle", "dvt_shader"),
@@ -27,6 +27,7 @@ const NAMES: [(&str, &str); 19] = [
     ("Event", "dvt_event"),
     ("Binding", "dvt_binding"),
     ("Set", "dvt_set"),
+    ("Sampler", "dvt_sampler"),
     ("LayoutInfo", "dvt_layout_info"),
     ("Spec", "dvt_spec"),
     ("ShaderInfo", "dvt_shader_info"),

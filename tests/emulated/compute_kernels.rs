@@ -46,6 +46,7 @@ fn run_with(
         count: 1,
         dynamic: false,
         offset: None,
+        samplers: Vec::new(),
     };
     let bindings = (0..).take(buffers.len()).map(binding).collect();
     let layout = ResourceLayout {

@@ -213,6 +213,7 @@ fn a_texture_is_drawn() {
         count: 1,
         dynamic: false,
         offset: None,
+        samplers: Vec::new(),
     };
     let mut state = PipelineState {
         vertex: VertexInputState {
@@ -278,7 +279,14 @@ fn scratch_is_the_waves_own() {
         scene.inputs.push_constants = Bytes([5u32, 13].into_iter().flat_map(u32::to_le_bytes).collect());
         scene.inputs.draw.iter_mut().for_each(|draw| draw.extent = [24, 20]);
         let kind = ResourceKind::UniformBuffer;
-        let binding = BindingLayout { binding: 0, kind: kind.into(), count: 1, dynamic: false, offset: None };
+        let binding = BindingLayout {
+            binding: 0,
+            kind: kind.into(),
+            count: 1,
+            dynamic: false,
+            offset: None,
+            samplers: Vec::new(),
+        };
         scene.state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![binding] }];
         scene.state.layout.push_constant_bytes = 8;
         scene.judge_in(&Arrangement::all(), vulkan, step, EDGES, None);

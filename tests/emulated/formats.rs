@@ -437,6 +437,7 @@ fn every_format_is_drawn() {
                     count: 1,
                     dynamic: false,
                     offset: None,
+                    samplers: Vec::new(),
                 };
                 let mut state = PipelineState::default();
                 state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![layout] }];

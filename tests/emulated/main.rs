@@ -31,3 +31,5 @@ mod specialized;
 mod support;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
+mod ycbcr;
+mod ycbcr_reference;

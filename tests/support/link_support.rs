@@ -331,6 +331,7 @@ pub fn state() -> PipelineState {
         count: 2,
         dynamic,
         offset: None,
+        samplers: Vec::new(),
     };
     PipelineState {
         layout: ResourceLayout {

@@ -140,5 +140,7 @@ pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
         lod_bias: given.mip_lod_bias,
         border_white: matches!(given.border_color, 4 | 5),
         unnormalized: given.unnormalized_coordinates != 0,
+        // Samplers that convert are refused with their chains.
+        conversion: None,
     })
 }

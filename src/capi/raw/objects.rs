@@ -2,6 +2,7 @@
 
 use super::super::guard::{argument, guard, guard_or, last};
 use super::super::results;
+use super::super::samplers::add_samplers;
 use super::super::state::{binding, bits, place, stage, target, wave};
 use super::super::types::*;
 use super::{
@@ -222,6 +223,10 @@ pub unsafe extern "C" fn dvt_layout_create(info: *const LayoutInfo, out: *mut *m
             }
             layout.sets.push(SetLayout { set: set.set, root: place(set.root), bindings });
         }
+        bits("`samplers_reserved`", info.samplers_reserved, 0)?;
+        // SAFETY: C's promise.
+        let samplers = unsafe { list("samplers", info.samplers, info.sampler_count as usize, MAX_ITEMS) }?;
+        add_samplers(&mut layout, samplers)?;
         Ok((LayoutHandle(runtime::Layout::new(&layout)?), DVT_OK))
     };
     // SAFETY: C's promise.

@@ -87,7 +87,14 @@ fn binding(given: &Binding, mutable: &[u32]) -> Result<BindingLayout> {
         }
         ty => kind(ty).map(|(kind, dynamic)| (BindingKind::One(kind), dynamic))?,
     };
-    Ok(BindingLayout { binding: given.binding, kind, count: given.descriptor_count, dynamic, offset: None })
+    Ok(BindingLayout {
+        binding: given.binding,
+        kind,
+        count: given.descriptor_count,
+        dynamic,
+        offset: None,
+        samplers: Vec::new(),
+    })
 }
 
 /// The kind of a `VkDescriptorType`, and whether it is dynamic.

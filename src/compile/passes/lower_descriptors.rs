@@ -6,6 +6,7 @@
 //! | unknown, otherwise | the set's | `doff_S_B_T` + index × `dstride_S_B` |
 //! | known, in the root table | spill table | constant + index × constant |
 //! | known, otherwise | the set's | constant + index × constant |
+//! | known, an immutable sampler | none: its words are constants, unless the index decides which |
 //!
 //! The pointer of a set without its own SGPR is read from the spill table, at `descset_S` or the known root dword. An
 //! index that the shader does not declare non-uniform is made a scalar, so that the descriptor is one too.
@@ -56,6 +57,9 @@ struct Load<'a, 'b> {
 
 impl Load<'_, '_> {
     fn run(&mut self, cx: &mut PassContext<'_>, index: Value, non_uniform: bool, ty: Type) -> Result<Value> {
+        if let Some(words) = self.immutable(cx, index)? {
+            return Ok(words);
+        }
         let index = if non_uniform || self.b.shader.as_const(index).is_some() {
             index
         } else {
@@ -71,6 +75,20 @@ impl Load<'_, '_> {
         };
         // Tables and their contents are only dword-aligned: a layout may put a descriptor at any dword.
         Ok(address::load(self.b, table, offset, ty, Align::A4))
+    }
+
+    /// The words of a sampler that the known layout fixes. A constant index names it; else all elements have to be alike.
+    fn immutable(&mut self, cx: &PassContext<'_>, index: Value) -> Result<Option<Value>> {
+        let (DescriptorPart::Sampler, Some(layout)) = (self.part, &cx.layout) else { return Ok(None) };
+        let samplers = &place_of(layout, self.r)?.samplers;
+        let found = match self.b.shader.as_const(index) {
+            Some(n) => usize::try_from(n).ok().and_then(|n| samplers.get(n)),
+            None => samplers.first().filter(|first| samplers.iter().all(|other| other.words == first.words)),
+        };
+        Ok(found.map(|sampler| {
+            let words = sampler.words.0.map(|word| self.b.c32(word));
+            self.b.compose(&words)
+        }))
     }
 
     fn unknown(&mut self, entry: &Entry, index: Value) -> Result<(Value, Value)> {
@@ -97,9 +115,11 @@ impl Load<'_, '_> {
 
     fn known(&mut self, cx: &mut PassContext<'_>, layout: &ResolvedLayout, index: Value) -> Result<(Value, Value)> {
         let place = place_of(layout, self.r)?;
-        let start = place
-            .part_offset(self.letter())
-            .ok_or_else(|| Error::bug(format!("a {:?} of a {:?}", self.part, self.r.kind)))?;
+        let start = match self.part.image_number() {
+            Some(image) => place.image_offset(image),
+            None => place.part_offset(self.letter()),
+        };
+        let start = start.ok_or_else(|| Error::bug(format!("a {:?} of a {:?}", self.part, self.r.kind)))?;
         let scaled = self.b.imul_const(index, u64::from(place.stride));
         let start = self.b.c32(start);
         let offset = self.b.iadd(scaled, start);
@@ -117,7 +137,7 @@ impl Load<'_, '_> {
     fn letter(&self) -> PartLetter {
         match self.part {
             DescriptorPart::Buffer => PartLetter::Buffer,
-            DescriptorPart::Image => PartLetter::Image,
+            DescriptorPart::Image | DescriptorPart::Image1 | DescriptorPart::Image2 => PartLetter::Image,
             DescriptorPart::Sampler => PartLetter::Sampler,
             DescriptorPart::TexelBuffer => PartLetter::TexelBuffer,
         }

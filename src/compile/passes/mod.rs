@@ -28,6 +28,7 @@ mod lower_inputs;
 mod lower_outputs;
 mod lower_push_constants;
 pub mod lower_subgroup;
+mod lower_ycbcr;
 mod multiview;
 mod output_values;
 mod outputs;
@@ -38,6 +39,7 @@ mod subgroup_scan;
 mod summarize;
 mod vertex_outputs;
 mod vertex_positions;
+mod ycbcr_matrix;
 
 #[cfg(test)]
 mod tests;

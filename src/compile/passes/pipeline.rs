@@ -7,7 +7,7 @@ use super::context::{PassContext, place_of};
 use super::{
     dce, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers, lower_builtins,
     lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
-    lower_push_constants, lower_subgroup, multiview, sample_shading, summarize,
+    lower_push_constants, lower_subgroup, lower_ycbcr, multiview, sample_shading, summarize,
 };
 use crate::compile::request::StageRequest;
 use crate::compile::watch::{Made, Unwatched, Watch};
@@ -63,6 +63,7 @@ impl Pass {
 pub const PASSES: &[(&str, Pass)] = &[
     ("fold", Pass::Plain(fold::run)),
     ("dce", Pass::Plain(dce::run)),
+    ("lower_ycbcr", Pass::Known(lower_ycbcr::run)),
     ("lower_images", Pass::Plain(lower_images::run)),
     ("lower_subgroup", Pass::Plain(lower_subgroup::run)),
     ("multiview", Pass::Known(multiview::run)),

@@ -223,7 +223,10 @@ impl Machine<'_> {
                 let Some(result) = inst.result else { return Ok(()) };
                 let part = match part {
                     DescriptorPart::Sampler => 1,
-                    _ => 0,
+                    DescriptorPart::Image1 | DescriptorPart::Image2 => {
+                        return Err(Error::unsupported("interpreting planes", "conversions are run by the emulator"));
+                    }
+                    DescriptorPart::Buffer | DescriptorPart::Image | DescriptorPart::TexelBuffer => 0,
                 };
                 let words = [u64::from(resource.0) + 1, element, part];
                 for (n, register) in self.registers_of(result).enumerate() {

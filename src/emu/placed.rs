@@ -1,0 +1,126 @@
+//! Images and samplers in the machine's memory, with their descriptors, as a driver writes them.
+
+use super::image::{
+    Clamp, Compare as CompareBits, ImageDescriptor, SamplerDescriptor, Shape as HwShape, TexelPosition, Texture,
+};
+use super::inputs::{Address, Compare, Image, Sampler, Shape};
+use super::machine::Machine;
+use super::named_format::NamedFormat;
+use crate::error::{Error, Result};
+
+/// Location of the contents of a binding.
+#[derive(Debug)]
+pub(super) enum Home {
+    Bytes(u64, usize),
+    /// Rows: address and length in bytes, in the order of the input's data.
+    Rows(Vec<(u64, usize)>),
+    Nothing,
+}
+
+impl Home {
+    /// Address of a buffer; 0 of anything else.
+    pub(super) fn address(&self) -> u64 {
+        match self {
+            Self::Bytes(address, _) => *address,
+            Self::Rows(_) | Self::Nothing => 0,
+        }
+    }
+}
+
+/// Puts an image into memory, but for levels that have none.
+pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home, Vec<u32>)> {
+    let format = NamedFormat::new(&image.format)?;
+    let [width, height, depth] = image.extent;
+    let several = image.samples > 1;
+    if several
+        && (image.shape != Shape::D2 || image.levels != 1 || !image.samples.is_power_of_two() || image.samples > 8)
+    {
+        return Err(Error::malformed(format!("an image of {} samples and {} levels", image.samples, image.levels)));
+    }
+    let shape = match (image.shape, image.arrayed) {
+        (Shape::D2, false) if several => HwShape::D2Msaa,
+        (Shape::D2, true) if several => HwShape::D2MsaaArray,
+        (Shape::D1, false) => HwShape::D1,
+        (Shape::D1, true) => HwShape::D1Array,
+        (Shape::D2, false) => HwShape::D2,
+        (Shape::D2, true) => HwShape::D2Array,
+        (Shape::D3, _) => HwShape::D3,
+        (Shape::Cube, _) => HwShape::Cube,
+    };
+    let slices = if shape == HwShape::D3 { depth } else { image.layers };
+    // Multisampled images have log2 of the sample count in the field of the last level.
+    let last_level = if several { image.samples.ilog2() } else { image.levels.saturating_sub(1) };
+    let mut descriptor = ImageDescriptor {
+        base: 0,
+        format: format.number,
+        extent: [width, height],
+        shape,
+        depth: if shape == HwShape::D3 || shape.layered() { slices.saturating_sub(1) } else { 0 },
+        base_array: 0,
+        slices_of_3d: false,
+        base_level: 0,
+        last_level,
+        max_mip: last_level,
+        min_lod: 0.0,
+        selects: format.selects,
+    };
+    let bytes = Texture::new(descriptor)?.slice_bytes() * u64::from(slices.max(1)) * u64::from(image.samples.max(1));
+    descriptor.base = machine.alloc(bytes as usize)?;
+    let texture = Texture::new(descriptor)?;
+    let mut rows = Vec::new();
+    let mut data = image.data.0.as_slice();
+    for level in 0..image.levels {
+        let [width, height, slices] = texture.extent(level);
+        let bytes = width as usize * format.format.bytes();
+        let rows_of = |slice| (0..image.samples).flat_map(move |sample| (0..height).map(move |y| (slice, sample, y)));
+        for (slice, sample, y) in (0..slices).flat_map(rows_of) {
+            let row = texture.address(TexelPosition { level, at: [0, y, slice], sample });
+            let (Some(row), Some((now, later))) = (row, data.split_at_checked(bytes)) else {
+                return Err(Error::malformed("an image with too few texels"));
+            };
+            if absent.contains(&level) {
+                machine.set_absent(row, bytes);
+            } else {
+                machine.write(row, now)?;
+            }
+            rows.push((row, bytes));
+            data = later;
+        }
+    }
+    if !data.is_empty() {
+        return Err(Error::malformed("an image with too many texels"));
+    }
+    Ok((Home::Rows(rows), descriptor.dwords().to_vec()))
+}
+
+/// The descriptor of a sampler.
+pub(super) fn sampler_words(s: &Sampler) -> [u32; 4] {
+    let compare = s.compare.map_or(0, |compare| match compare {
+        Compare::Never => 0,
+        Compare::Less => 1,
+        Compare::Equal => 2,
+        Compare::LessOrEqual => 3,
+        Compare::Greater => 4,
+        Compare::NotEqual => 5,
+        Compare::GreaterOrEqual => 6,
+        Compare::Always => 7,
+    });
+    let descriptor = SamplerDescriptor {
+        clamp: s.address.map(|address| match address {
+            Address::Repeat => Clamp::Wrap,
+            Address::MirroredRepeat => Clamp::Mirror,
+            Address::ClampToEdge => Clamp::LastTexel,
+            Address::ClampToBorder => Clamp::Border,
+        }),
+        compare: CompareBits(compare),
+        unnormalized: s.unnormalized,
+        no_cube_wrap: false,
+        lod: [s.min_lod, s.max_lod],
+        bias: s.lod_bias,
+        mag_linear: s.mag_linear,
+        min_linear: s.min_linear,
+        mip: if s.mip_linear { 2 } else { 1 },
+        border: if s.border_white { 2 } else { 0 },
+    };
+    descriptor.dwords()
+}

@@ -1,0 +1,174 @@
+//! Samplers that a layout fixes: immutable samplers, and conversions from Y'CBCR that they ask for.
+//!
+//! What a conversion means is in Vulkan's "Sampler Y'CBCR Conversion"; what each field becomes, in
+//! `compile/passes/lower_ycbcr.rs`.
+
+use super::VkFormat;
+use serde::{Deserialize, Serialize};
+
+/// A sampler that is fixed in the layout (`pImmutableSamplers`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImmutableSampler {
+    /// The descriptor.
+    pub words: SamplerWords,
+    /// What it converts, if it does; only in combined descriptors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversion: Option<YcbcrConversion>,
+}
+
+/// The four dwords of a sampler's descriptor, S# (isa-gfx10 4.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SamplerWords(pub [u32; 4]);
+
+impl SamplerWords {
+    /// `XY_MAG_FILTER` and `XY_MIN_FILTER`, bits 20 and 22 of dword 2, two each: 0 nearest, 1 linear.
+    const FILTERS: [u32; 2] = [20, 22];
+
+    /// The filters for magnification and minification; `None` if one of them is anisotropic.
+    pub fn filters(self) -> [Option<ChromaFilter>; 2] {
+        Self::FILTERS.map(|low| match self.0[2] >> low & 3 {
+            0 => Some(ChromaFilter::Nearest),
+            1 => Some(ChromaFilter::Linear),
+            _ => None,
+        })
+    }
+
+    /// The same sampler with another filter.
+    #[must_use]
+    pub fn filtered(self, filter: ChromaFilter) -> Self {
+        let Self([a, b, mut c, d]) = self;
+        for low in Self::FILTERS {
+            c = c & !(3 << low) | u32::from(filter == ChromaFilter::Linear) << low;
+        }
+        Self([a, b, c, d])
+    }
+}
+
+/// `VkSamplerYcbcrConversionCreateInfo`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct YcbcrConversion {
+    /// Format of the image; in a file Vulkan's name without `VK_FORMAT_`. See [`super::Planes`].
+    pub format: VkFormat,
+    /// The colour model.
+    #[serde(default)]
+    pub model: YcbcrModel,
+    /// How values are encoded; without meaning for [`YcbcrModel::RgbIdentity`].
+    #[serde(default)]
+    pub range: YcbcrRange,
+    /// Where red, green, blue and alpha come from, before the range is expanded.
+    #[serde(default)]
+    pub components: [Swizzle; 4],
+    /// Where chroma samples are in x, in images with half the width of chroma.
+    #[serde(default)]
+    pub x_chroma_offset: ChromaLocation,
+    /// Where they are in y, in images with half the height of chroma.
+    #[serde(default)]
+    pub y_chroma_offset: ChromaLocation,
+    /// How chroma is filtered.
+    #[serde(default)]
+    pub chroma_filter: ChromaFilter,
+    /// Chroma is reconstructed for each texel before texels are filtered.
+    #[serde(default)]
+    pub explicit_reconstruction: bool,
+}
+
+/// `VkSamplerYcbcrModelConversion`, in the order of its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum YcbcrModel {
+    /// Nothing is converted.
+    #[default]
+    RgbIdentity,
+    /// The range is expanded, the colours stay Y'CBCR.
+    YcbcrIdentity,
+    /// BT.709.
+    #[serde(rename = "ycbcr_709")]
+    Ycbcr709,
+    /// BT.601.
+    #[serde(rename = "ycbcr_601")]
+    Ycbcr601,
+    /// BT.2020 with constant weights.
+    #[serde(rename = "ycbcr_2020")]
+    Ycbcr2020,
+}
+
+/// `VkSamplerYcbcrRange`, in the order of its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum YcbcrRange {
+    /// All values of the format are used.
+    #[default]
+    Full,
+    /// Room is left above and below (ITU "narrow").
+    Narrow,
+}
+
+/// `VkComponentSwizzle`, in the order of its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum Swizzle {
+    #[default]
+    Identity,
+    Zero,
+    One,
+    R,
+    G,
+    B,
+    A,
+}
+
+/// `VkChromaLocation`, in the order of its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChromaLocation {
+    /// At the first of the two luma samples.
+    #[default]
+    CositedEven,
+    /// Halfway between the two.
+    Midpoint,
+}
+
+/// `VkFilter` of chroma, in the order of its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum ChromaFilter {
+    #[default]
+    Nearest,
+    Linear,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_is_replaced_and_nothing_else() {
+        use ChromaFilter::{Linear, Nearest};
+        let words = SamplerWords([1, 2, 0xffaf_ffff, 4]);
+        assert_eq!(words.filters(), [None, None]);
+        assert_eq!(words.filtered(Linear), SamplerWords([1, 2, 0xff5f_ffff, 4]));
+        assert_eq!(words.filtered(Nearest).0[2], 0xff0f_ffff);
+        assert_eq!(SamplerWords([0, 0, 1 << 20, 0]).filters(), [Some(Linear), Some(Nearest)]);
+    }
+
+    #[test]
+    fn a_file_names_conversions() {
+        let text = "words = [1, 2, 3, 4]\n[conversion]\nformat = \"G8_B8R8_2PLANE_420_UNORM\"\nmodel = \"ycbcr_709\"\n\
+                    range = \"narrow\"\ncomponents = [\"identity\", \"identity\", \"identity\", \"one\"]\n\
+                    y_chroma_offset = \"midpoint\"\n";
+        let sampler: ImmutableSampler = toml::from_str(text).unwrap();
+        let conversion = sampler.conversion.unwrap();
+        assert_eq!((sampler.words, conversion.model), (SamplerWords([1, 2, 3, 4]), YcbcrModel::Ycbcr709));
+        assert_eq!((conversion.format, conversion.components[3]), (VkFormat(1_000_156_003), Swizzle::One));
+        let bytes = rmp_serde::to_vec_named(&sampler).unwrap();
+        assert_eq!(rmp_serde::from_slice::<ImmutableSampler>(&bytes).unwrap(), sampler);
+        let again = toml::to_string_pretty(&sampler).unwrap();
+        assert_eq!(toml::from_str::<ImmutableSampler>(&again).unwrap(), sampler);
+        let why = toml::from_str::<ImmutableSampler>("words = [0, 0, 0, 0]\n[conversion]\nformat = \"NV12\"");
+        assert!(why.unwrap_err().to_string().contains("`NV12`"));
+    }
+}
