@@ -163,7 +163,7 @@ mod tests {
         keys.dedup();
         assert_eq!(keys.len(), n);
     }
-    /// What has no immutable samplers is serialized as if there were none in the world: its keys are those of before.
+    /// A layout without immutable samplers is serialized without the field, so its keys stay.
     #[test]
     fn layouts_without_samplers_have_the_keys_they_had() {
         let kind = ResourceKind::Sampler.into();
