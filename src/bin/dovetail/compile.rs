@@ -5,9 +5,12 @@ mod watched;
 use crate::common::TuningArgs;
 use crate::populate::wave;
 use dovetail::compile::generators::BuiltInCompiler;
+use dovetail::compile::request::{KnownState, Module, SpecValues, StageRequest};
 use dovetail::compile::spirv;
 use dovetail::error::{Error, Result};
+use dovetail::state::Known;
 use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::template;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -36,6 +39,9 @@ pub struct Args {
     /// Specialization value, `id=bits`; may be repeated.
     #[arg(long, value_name = "ID=BITS", value_parser = spec)]
     spec: Vec<(u32, u64)>,
+    /// Compile with the layout of `state template` and all specialization values known, not early.
+    #[arg(long)]
+    laid_out: bool,
     /// Where the unlinked ELF goes.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -82,4 +88,15 @@ pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>) -> Result<(
             Err(Error::malformed(format!("several entry points ({}): choose by --entry", names.join(", "))))
         }
     }
+}
+
+/// The same stage with the layout of the template and all specialization values known: what a driver knows that compiles a
+/// stage for a library.
+pub fn laid_out(module: &Module, request: StageRequest) -> Result<StageRequest> {
+    let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
+    let layout = template::state(&[shader])?.layout;
+    let values = SpecValues::new(request.specialization.iter().copied(), module.operand_ids());
+    let known =
+        KnownState { operands: Known::Known(values.operands), layout: Known::Known(layout), ..KnownState::default() };
+    Ok(StageRequest { specialization: values.shaping, known, ..request })
 }

@@ -40,6 +40,9 @@ pub struct Args {
     /// Wave size, 32 or 64; of ELF files, for the listing.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,
+    /// Compile with the layout of `state template` and all specialization values known, not early.
+    #[arg(long)]
+    laid_out: bool,
     /// Only the counts.
     #[arg(long)]
     counts: bool,
@@ -111,7 +114,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The early part of a shader, by the native generator and by LLVM.
+/// The code of a shader, by the native generator and by LLVM.
 fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
     let info = spirv::reflect(module)?;
     let (entry_point, stage) = crate::compile::choose(&info.entry_points, args.entry.as_deref())?;
@@ -125,6 +128,9 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
         known: Default::default(),
         entry_point,
     };
+    if args.laid_out {
+        request = crate::compile::laid_out(module, request)?;
+    }
     let compiler = BuiltInCompiler::new();
     let mut make = |generator: GeneratorKind| -> Result<Side> {
         request.options.generator = generator;

@@ -95,7 +95,7 @@ fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: 
 /// The function in a better order with its registers; in the source order if the other one costs waves or memory, as
 /// registers that follow each other may be harder to find.
 fn scheduled(
-    function: Function,
+    mut function: Function,
     limits: Limits,
     options: &TuningOptions,
     watch: &mut dyn Watch,
@@ -105,28 +105,32 @@ fn scheduled(
         return Ok((function, allocated));
     }
     let random = matches!(options.native.schedule, Scheduling::Random(_));
+    // Scheduling changes the order of instructions and nothing else.
+    let source = function.insts.clone();
     let mut worse = None;
     for spare in SPARE {
-        let mut better = function.clone();
-        let stats = schedule::run(&mut better, options.native.schedule, limits, spare);
-        shown(watch, "schedule", &better)?;
-        checked(watch, "verify", &|| verify(&better))?;
+        function.insts.copy_from_slice(&source);
+        let stats = schedule::run(&mut function, options.native.schedule, limits, spare);
+        shown(watch, "schedule", &function)?;
+        checked(watch, "verify", &|| verify(&function))?;
         if stats.changed == 0 {
             break;
         }
-        match allocate(&better, limits) {
-            Ok(allocated) if random || is_worth(&stats, &allocated) => return Ok((better, allocated)),
-            Ok(allocated) => worse = worse.or(Some((better, allocated))),
+        match allocate(&function, limits) {
+            Ok(allocated) if random || is_worth(&stats, &allocated) => return Ok((function, allocated)),
+            Ok(allocated) => worse = worse.or_else(|| Some((function.insts.clone(), allocated))),
             Err(error) if !matches!(error.kind(), ErrorKind::Unsupported { .. }) => return Err(error),
             Err(_) => {}
         }
     }
+    function.insts.copy_from_slice(&source);
     let plain = allocate(&function, limits)?;
     Ok(match worse {
         Some((better, allocated))
             if plain.spilled >= allocated.spilled && waves(&plain.function) <= waves(&allocated.function) =>
         {
-            (better, allocated)
+            function.insts = better;
+            (function, allocated)
         }
         _ => (function, plain),
     })

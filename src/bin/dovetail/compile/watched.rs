@@ -1,6 +1,6 @@
 //! One compile with someone who looks on: dumps, checks between passes, timings.
 
-use super::{Args, choose};
+use super::{Args, choose, laid_out};
 use crate::common::{print_json, read_module, write_file};
 use dovetail::compile::backend::Generator;
 use dovetail::compile::compiler::StageCompiler;
@@ -29,6 +29,7 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
         known: Default::default(),
         entry_point,
     };
+    let request = if args.laid_out { laid_out(&module, request).at(place)? } else { request };
     let mut wanted = args.dump.clone();
     wanted.extend(std::env::var("DOVETAIL_DUMP"));
     let mut watch =

@@ -1,12 +1,15 @@
 //! Several instructions become one that does the same: signs as modifiers, sums of three, fields of bits, conversions of
-//! parts of registers.
+//! parts of registers, operations on what another lane has.
 //!
 //! One walk over each block. An instruction looks at what makes its operands, in the same block only: there a scalar
 //! value means the same for all lanes that see the result, and nothing lives on that did not. What is left without a use
 //! is removed afterwards. Operands of an instruction that is looked at have been looked at before, so chains fold.
 
+mod across;
 mod bits;
 mod loads;
+mod mix;
+mod results;
 mod runs;
 mod scalar;
 mod signs;
@@ -40,11 +43,15 @@ pub fn run(f: &mut Function) {
         names: vec![None; f.values.len()],
         uses,
         start: 0,
+        lanes_set: None,
         f,
     };
     for n in 0..it.f.blocks.len() {
         let block = it.f.blocks[n].clone();
         it.block(&block);
+    }
+    for n in 0..it.f.insts.len() as u32 {
+        it.used_results(n);
     }
     let (gone, names) = (it.gone, it.names);
     for one in &mut f.operands {
@@ -66,11 +73,14 @@ struct Combine<'a> {
     names: Vec<Option<Val>>,
     /// First instruction of the block at hand.
     start: u32,
+    /// The last instruction of the block, up to here, that turns lanes on or off.
+    lanes_set: Option<u32>,
 }
 
 impl Combine<'_> {
     fn block(&mut self, block: &Block) {
         self.start = block.insts.start;
+        self.lanes_set = None;
         let scc = self.scc_live(block);
         for n in block.insts.clone() {
             let inst = self.f.insts[n as usize];
@@ -85,10 +95,16 @@ impl Combine<'_> {
                 self.shift_amount(n, op);
                 let _ = self.clamp(n, op)
                     || self.masked(n, op)
+                    || self.across_lanes(n, op)
+                    || self.mixed_sources(n, op)
+                    || self.mixed_result(n, op)
                     || self.three(n, op)
                     || self.bits(n, op)
                     || self.test(n, op)
                     || self.scalar(n, op, scc_live);
+            }
+            if self.writes_exec(n) {
+                self.lanes_set = Some(n);
             }
             let inst = self.f.insts[n as usize];
             for val in self.f.defs(&inst).iter().filter_map(|one| one.as_val()) {
@@ -97,6 +113,7 @@ impl Combine<'_> {
             }
         }
         self.repeated_m0(block);
+        self.repeated_tests(block);
         self.loads(block);
     }
 

@@ -117,10 +117,27 @@ impl Combine<'_> {
         moves && exec && same && !(from + 1..user).any(|n| self.writes_exec(n))
     }
 
-    fn writes_exec(&self, n: u32) -> bool {
+    pub(super) fn writes_exec(&self, n: u32) -> bool {
         let inst = &self.f.insts[n as usize];
         let named = self.f.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC));
         named || inst.is(self.f.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED))
+    }
+
+    /// A scalar comparison of which SCC has the result still.
+    pub(super) fn repeated_tests(&mut self, block: &Block) {
+        let mut held: Option<(Op, Operands)> = None;
+        for n in block.insts.clone().filter(|n| !self.gone[*n as usize]).collect::<Vec<_>>() {
+            let inst = self.f.insts[n as usize];
+            if !inst.writes_scc(self.f.gfx) {
+                continue;
+            }
+            let compares = inst.isa().filter(|op| op.entry(self.f.gfx).format == Format::Sopc);
+            let test = compares.zip(self.sources(&inst));
+            if test.is_some() && test == held {
+                self.remove(n);
+            }
+            held = test;
+        }
     }
 
     /// Moves to M0 of what it holds already are not needed.

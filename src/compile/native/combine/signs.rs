@@ -133,7 +133,7 @@ fn constant_first([a, b]: [Operand; 2], bits: u32) -> Option<[Operand; 2]> {
 }
 
 /// The modifiers of an instruction that has nothing else.
-fn plain_or(extra: Extra) -> Option<Modifiers> {
+pub(super) fn plain_or(extra: Extra) -> Option<Modifiers> {
     match extra {
         Extra::None => Some(PLAIN),
         Extra::Vector(mods) => Some(mods),

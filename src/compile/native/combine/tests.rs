@@ -4,7 +4,7 @@ use super::*;
 use crate::compile::native::dead;
 use crate::compile::native::mir::{Class, Val, runs};
 use crate::compile::native::tests::writer::Writer;
-use crate::isa::instruction::Cache;
+use crate::isa::instruction::{Cache, Dpp16};
 
 const NEGATIVE: u32 = 0x8000_0000;
 
@@ -132,4 +132,116 @@ fn neighbouring_scalar_loads_are_one_and_shared_halves_of_addresses_are_copied_o
     let made: Vec<(usize, usize)> = loads.map(|inst| (f.defs(inst).len(), runs(f.uses(inst)).count())).collect();
     assert_eq!(made, [(4, 1), (2, 1), (1, 1), (1, 1)]);
     assert_eq!(f.insts.iter().filter(|inst| inst.isa() == Some(Op::SMovB32)).count(), 3 + 1);
+}
+
+#[test]
+fn halves_are_converted_by_the_operation_that_takes_or_makes_them() {
+    let cvt = |w: &mut Writer, op: Op, x: Val| w.push(op, Some(Class::Vector), &[val(x)], Extra::None);
+    let of = |op: Op| {
+        combined(move |w, x| {
+            let float = cvt(w, Op::VCvtF32F16, x);
+            w.v(op, val(float), val(x))
+        })
+    };
+    // The sign of a product of 0 stays, as -0 is added.
+    assert_eq!(of(Op::VMulF32), ["v_fma_mix_f32 4 0 false"]);
+    assert_eq!(of(Op::VAddF32), ["v_fma_mix_f32 0 0 false"]);
+    assert_eq!(of(Op::VSubF32), ["v_fma_mix_f32 4 0 false"]);
+    assert_eq!(of(Op::VSubrevF32), ["v_fma_mix_f32 4 0 false"]);
+    assert_eq!(of(Op::VMaxF32), ["v_cvt_f32_f16", "v_max_f32"]);
+    let narrowed = combined(|w, x| {
+        let product = w.v(Op::VMulF32, val(x), val(x));
+        cvt(w, Op::VCvtF16F32, product)
+    });
+    assert_eq!(narrowed, ["v_fma_mixlo_f16 4 0 false"]);
+    let twice = combined(|w, x| {
+        let float = cvt(w, Op::VCvtF32F16, x);
+        w.v(Op::VMulF32, val(float), val(float))
+    });
+    assert_eq!(twice, ["v_cvt_f32_f16", "v_mul_f32"]);
+}
+
+#[test]
+fn what_comes_from_another_lane_is_taken_by_the_operation() {
+    let of = |bound_ctrl: bool, row_mask: u8, op: Op, first: bool| {
+        combined(move |w, x| {
+            let dpp = Dpp16 { ctrl: 0x161, fi: false, bound_ctrl, bank_mask: 0xf, row_mask };
+            let moved = w.push(Op::VMovB32, Some(Class::Vector), &[val(x)], Extra::Dpp(dpp));
+            if first { w.v(op, val(moved), val(x)) } else { w.v(op, val(x), val(moved)) }
+        })
+    };
+    assert_eq!(of(true, 0xf, Op::VAddF32, true), ["v_add_f32"]);
+    assert_eq!(of(true, 0xf, Op::VSubF32, true), ["v_sub_f32"]);
+    assert_eq!(of(true, 0xf, Op::VSubF32, false), ["v_subrev_f32"]);
+    assert_eq!(of(true, 0xf, Op::VMulLoU32, true), ["v_mov_b32", "v_mul_lo_u32"]);
+    // Lanes that the move does not write keep what they had.
+    assert_eq!(of(false, 0xf, Op::VAddF32, true), ["v_mov_b32", "v_add_f32"]);
+    assert_eq!(of(true, 0xa, Op::VAddF32, true), ["v_mov_b32", "v_add_f32"]);
+}
+
+#[test]
+fn descriptors_that_follow_each_other_are_loaded_at_once_and_reads_give_what_is_used() {
+    let mut w = Writer::new();
+    let base: Vec<Val> = (0..2).map(|n| w.push(Op::SMovB32, Some(Class::Scalar), &[bits(n)], Extra::None)).collect();
+    let x = unknown(&mut w);
+    let descriptor = |w: &mut Writer, op: Op, count: u8, offset: i32| {
+        let pair = [Operand { run: 2, ..val(base[0]) }, Operand { run: 0, ..val(base[1]) }];
+        w.push_run(op, Class::Scalar, count, &pair, Extra::Smem { offset, cache: Cache::default() })
+    };
+    let buffer = descriptor(&mut w, Op::SLoadDwordx4, 4, 0x30);
+    let image = descriptor(&mut w, Op::SLoadDwordx8, 8, 0x10);
+    let other = descriptor(&mut w, Op::SLoadDwordx4, 4, 0);
+    let far = descriptor(&mut w, Op::SLoadDwordx4, 4, 0x80);
+    for (n, buffer) in [buffer, other, far].into_iter().enumerate() {
+        let mut uses = vec![val(x)];
+        uses.extend((0..4).map(|k| Operand { run: if k == 0 { 4 } else { 0 }, ..val(buffer[k]) }));
+        uses.push(bits(0));
+        let extra = Extra::Buffer { offset: 0, idxen: false, offen: true, format: None, cache: Cache::default() };
+        let loaded = w.push_run(Op::BufferLoadDwordx4, Class::Vector, 4, &uses, extra);
+        w.store(x, loaded[n], 0);
+    }
+    let mut uses = vec![val(x)];
+    uses.extend((0..8).map(|k| Operand { run: if k == 0 { 8 } else { 0 }, ..val(image[k]) }));
+    let extra = Extra::Image {
+        dim: 0,
+        dmask: 0b1011,
+        unorm: true,
+        tfe: false,
+        d16: false,
+        nsa: false,
+        cache: Cache::default(),
+    };
+    let texel = w.push_run(Op::ImageLoad, Class::Vector, 3, &uses, extra);
+    w.store(x, texel[0], 0);
+    w.store(x, texel[2], 0);
+    let mut f = w.done();
+    run(&mut f);
+    let made = |op: Op| f.insts.iter().filter(|inst| inst.isa() == Some(op)).count();
+    assert_eq!([Op::SLoadDwordx16, Op::SLoadDwordx8, Op::SLoadDwordx4].map(made), [1, 0, 1]);
+    assert_eq!([Op::BufferLoadDword, Op::BufferLoadDwordx2, Op::BufferLoadDwordx3].map(made), [1, 1, 1]);
+    let image = f.insts.iter().find(|inst| inst.isa() == Some(Op::ImageLoad)).expect("the read");
+    assert!(matches!(image.extra, Extra::Image { dmask: 0b1001, .. }) && image.defs == 2, "{:?}", image.extra);
+}
+
+#[test]
+fn a_comparison_whose_result_is_still_there_is_not_made_again() {
+    let mut w = Writer::new();
+    let s: Vec<Val> = (0..2).map(|n| w.push(Op::SMovB32, Some(Class::Scalar), &[bits(n)], Extra::None)).collect();
+    let x = unknown(&mut w);
+    let select = |w: &mut Writer| {
+        w.push(Op::SCmpLgU32, None, &[val(s[0]), bits(7)], Extra::None);
+        let selected = w.push(Op::SCselectB32, Some(Class::Scalar), &[val(s[1]), bits(3)], Extra::None);
+        let sum = w.v(Op::VAddNcU32, val(selected), val(x));
+        w.store(x, sum, 0);
+    };
+    select(&mut w);
+    select(&mut w);
+    // This one writes SCC.
+    let sum = w.push(Op::SAddU32, Some(Class::Scalar), &[val(s[0]), val(s[1])], Extra::None);
+    let product = w.v(Op::VMulLoU32, val(sum), val(x));
+    w.store(x, product, 0);
+    select(&mut w);
+    let mut f = w.done();
+    run(&mut f);
+    assert_eq!(f.insts.iter().filter(|inst| inst.isa() == Some(Op::SCmpLgU32)).count(), 2);
 }

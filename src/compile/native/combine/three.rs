@@ -25,8 +25,13 @@ impl Combine<'_> {
             return (inner == Op::VAddNcU32).then(|| (Op::VAddLshlU32, of(x[0], x[1], own[0])));
         }
         let pick = |one: Operand, other: Operand| {
-            let (inner, x) = self.only_maker(one).filter(|_| self.is_vector(one))?;
+            let (inner, x) = self.only_maker(one)?;
             Some(match (op, inner) {
+                // What is the same for the wave is cheaper there only if others need it too.
+                (Op::VAddNcU32, Op::SAddU32) => (Op::VAdd3U32, of(x[0], x[1], other)),
+                (Op::VAddNcU32, Op::SLshlB32) => (Op::VLshlAddU32, of(x[0], x[1], other)),
+                (Op::VOrB32, Op::SLshlB32) => (Op::VLshlOrB32, of(x[0], x[1], other)),
+                _ if !self.is_vector(one) => return None,
                 (Op::VAddNcU32, Op::VAddNcU32) => (Op::VAdd3U32, of(x[0], x[1], other)),
                 (Op::VAddNcU32, Op::VLshlrevB32) => (Op::VLshlAddU32, of(x[1], x[0], other)),
                 (Op::VAddNcU32, Op::VXorB32) => (Op::VXadU32, of(x[0], x[1], other)),

@@ -147,6 +147,8 @@ fn constant(kind: Kind, bits: u32, wave: WaveSize) -> Result<Src> {
     let (kind, value) = match kind {
         Kind::Mask if wave == WaveSize::W64 => (Kind::B64, wide),
         Kind::Mask => (Kind::B32, bits.into()),
+        // Of a double the high half, unless it is a small integer.
+        Kind::F64 if !(-16..=64).contains(&bits.cast_signed()) => (kind, u64::from(bits) << 32),
         Kind::B64 | Kind::F64 => (kind, wide),
         Kind::B16 | Kind::F16 => (kind, u64::from(bits as u16)),
         _ => (kind, bits.into()),

@@ -36,22 +36,35 @@ fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
     inst.entry.op == op && f.srcs == [Some(Src::Scalar(Scalar::VccLo)), Some(Src::Int(0))]
 }
 
+/// What a program does last is nothing that only changes registers, such as turning lanes on again.
+pub(super) fn read_by_nobody(code: &mut Code) {
+    // By block, whether nothing more is done from there on.
+    let mut over = vec![false; code.blocks.len()];
+    for n in (0..code.blocks.len()).rev() {
+        let last = match code.blocks[n].term {
+            Term::End => true,
+            Term::Jump(to) => over[to.index()],
+            Term::Branch { .. } | Term::Joint => false,
+        };
+        if !last {
+            continue;
+        }
+        let items = code.blocks[n].items.clone();
+        let acts = code.items[items.clone()].iter().rposition(|item| {
+            let effects = item.inst.effects(code.wave);
+            !effects.pure || effects.access != Access::None
+        });
+        code.blocks[n].items.end = items.start + acts.map_or(0, |acts| acts + 1);
+        over[n] = acts.is_none();
+    }
+}
+
 /// A branch whose first side has no code: the other side's lanes are on at once.
 ///
 /// `s_and_saveexec s, c` and, where both sides' ways lead at once, `s_andn2 exec, s, c` are `s_andn1_saveexec s, c`.
 pub(super) fn empty_sides(code: &mut Code) {
     let leads_to = code.leads_to();
-    let mut from = vec![0u32; code.blocks.len()];
-    for n in 0..code.blocks.len() {
-        let block = &code.blocks[n];
-        if n > 0 && block.items.is_empty() && matches!(block.term, Term::Jump(_)) {
-            // Nobody goes there.
-            continue;
-        }
-        let mut targets: Vec<BlockId> = block.term.targets().map(|to| leads_to[to.index()]).collect();
-        targets.dedup();
-        targets.into_iter().for_each(|to| from[to.index()] += 1);
-    }
+    let from = ways_to(code, &leads_to);
     for n in 0..code.blocks.len() {
         let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
         let Some(next) = targets.next().filter(|next| targets.all(|to| to == *next)) else { continue };
@@ -65,6 +78,57 @@ pub(super) fn empty_sides(code: &mut Code) {
             code.blocks[n].term = Term::Jump(next);
         }
     }
+}
+
+/// A branch whose second side has no code: its lanes are not turned on for nothing.
+///
+/// `s_andn2 exec, s, c` and, where both of its ways lead, `s_or exec, exec, s` are `s_mov exec, s`.
+pub(super) fn empty_rests(code: &mut Code) {
+    let leads_to = code.leads_to();
+    let from = ways_to(code, &leads_to);
+    for n in 0..code.blocks.len() {
+        let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
+        let Some(next) = targets.next().filter(|next| targets.all(|to| to == *next)) else { continue };
+        let (here, there) = (code.blocks[n].items.clone(), code.block(next).items.clone());
+        let ([.., rest], [all, ..]) = (&code.items[here.clone()], &code.items[there.clone()]) else { continue };
+        if from[next.index()] == 1
+            && let Some(back) = back_at_once(&rest.inst, &all.inst, code)
+        {
+            code.blocks[n].items.end -= 1;
+            code.blocks[n].term = Term::Jump(next);
+            code.items[there.start].inst = back;
+        }
+    }
+}
+
+/// All lanes of a branch at once, if these instructions turn on those of its second side and then all of them.
+fn back_at_once(rest: &Instruction, all: &Instruction, code: &Code) -> Option<Instruction> {
+    let (andn2, or, mov) = match code.wave {
+        WaveSize::W32 => (Op::SAndn2B32, Op::SOrB32, Op::SMovB32),
+        WaveSize::W64 => (Op::SAndn2B64, Op::SOrB64, Op::SMovB64),
+    };
+    let (Fields::Scalar(a), Fields::Scalar(b)) = (&rest.fields, &all.fields) else { return None };
+    let exec = Some(Scalar::ExecLo);
+    let saved = a.srcs[0].filter(|saved| matches!(saved, Src::Scalar(_)))?;
+    let same = b.srcs == [exec.map(Src::Scalar), Some(saved)] || b.srcs == [Some(saved), exec.map(Src::Scalar)];
+    let ops = rest.entry.op == andn2 && all.entry.op == or;
+    let fields = ScalarFields { srcs: [Some(saved), None], ..*b };
+    (ops && same && a.dst == exec && b.dst == exec).then(|| Instruction::new(code.gfx, mov, Fields::Scalar(fields)))
+}
+
+/// By block, how many blocks it is come to from, where blocks without code do not count.
+fn ways_to(code: &Code, leads_to: &[BlockId]) -> Vec<u32> {
+    let mut from = vec![0u32; code.blocks.len()];
+    for (n, block) in code.blocks.iter().enumerate() {
+        if n > 0 && block.items.is_empty() && matches!(block.term, Term::Jump(_)) {
+            // Nobody goes there.
+            continue;
+        }
+        let mut targets: Vec<BlockId> = block.term.targets().map(|to| leads_to[to.index()]).collect();
+        targets.dedup();
+        targets.into_iter().for_each(|to| from[to.index()] += 1);
+    }
+    from
 }
 
 /// The lanes of the second side at once, if these instructions are those of the first side and then of the second.

@@ -13,7 +13,9 @@ pub fn run(code: &mut Code) {
             item.inst = shorter;
         }
     }
+    branches::read_by_nobody(code);
     branches::on_vcc(code);
+    branches::empty_rests(code);
     branches::empty_sides(code);
     branches::run_through(code);
 }

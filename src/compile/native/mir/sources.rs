@@ -52,6 +52,31 @@ impl Function {
     }
 }
 
+/// The operation that does the same with its sources in reverse order.
+pub fn mirrored(op: Op) -> Option<Op> {
+    use Op::*;
+    macro_rules! table {
+        ($($same:ident)*; $($a:ident $b:ident,)*) => {
+            match op {
+                $($same => $same,)*
+                $($a => $b, $b => $a,)*
+                _ => return None,
+            }
+        };
+    }
+    Some(table! {
+        VAddF32 VMulF32 VMinF32 VMaxF32 VAddF16 VMulF16 VMinF16 VMaxF16 VMulLegacyF32
+        VAddNcU32 VAndB32 VOrB32 VXorB32 VMinU32 VMaxU32 VMinI32 VMaxI32
+        VCmpEqF32 VCmpLgF32 VCmpNeqF32 VCmpNlgF32 VCmpOF32 VCmpUF32 VCmpEqF16 VCmpLgF16 VCmpNeqF16 VCmpNlgF16 VCmpOF16
+        VCmpUF16 VCmpEqU32 VCmpNeU32 VCmpEqI32 VCmpNeI32 VCmpEqU16 VCmpNeU16 VCmpEqI16 VCmpNeI16;
+        VSubF32 VSubrevF32, VSubF16 VSubrevF16, VSubNcU32 VSubrevNcU32,
+        VCmpLtF32 VCmpGtF32, VCmpLeF32 VCmpGeF32, VCmpNgeF32 VCmpNleF32, VCmpNgtF32 VCmpNltF32,
+        VCmpLtF16 VCmpGtF16, VCmpLeF16 VCmpGeF16, VCmpNgeF16 VCmpNleF16, VCmpNgtF16 VCmpNltF16,
+        VCmpLtU32 VCmpGtU32, VCmpLeU32 VCmpGeU32, VCmpLtI32 VCmpGtI32, VCmpLeI32 VCmpGeI32,
+        VCmpLtU16 VCmpGtU16, VCmpLeU16 VCmpGeU16, VCmpLtI16 VCmpGtI16, VCmpLeI16 VCmpGeI16,
+    })
+}
+
 /// Whether an instruction's literals are one, at most.
 pub fn one_literal(uses: &[Operand]) -> bool {
     let mut literals = uses.iter().map(|one| one.what).filter(|what| is_literal(*what));

@@ -8,6 +8,7 @@ mod bounds;
 mod cells;
 mod constants;
 mod demote;
+mod hoist;
 mod ifs;
 mod jumps;
 mod known;
@@ -47,6 +48,7 @@ pub const PASSES: &[(Phase, Pass)] = &[
     (Phase::Ifs, ifs::run),
     (Phase::Unroll, unroll::run),
     (Phase::Ifs, ifs::run),
+    (Phase::Licm, hoist::run),
     (Phase::Licm, licm::run),
     (Phase::Vectors, vectors::run),
     (Phase::Contract, number::contract),

@@ -81,10 +81,18 @@ impl Numbering<'_> {
                 if undefined(1) || undefined(2) {
                     return Some(Simpler::Value(args[if undefined(1) { 2 } else { 1 }]));
                 }
-                if ty == Type::B1 {
-                    return self.truth_select(flags, args);
+                match ty {
+                    Type::B1 => self.truth_select(flags, args),
+                    Type::B32 => self.counted(flags, args),
+                    _ => None,
                 }
-                None
+            }
+            // Through a wider float and back.
+            A::FConv | A::FConvRtz => {
+                let (inner, from) = self.alu_def(args[0])?;
+                let (source, wide) = (*from.first()?, self.shader.ty(args[0]));
+                let back = inner == A::FConv && self.shader.ty(source) == ty && ty.bits() < wide.bits();
+                (back && !self.flushes(ty)).then_some(Simpler::Value(source))
             }
             A::ZExt | A::SExt | A::Trunc => {
                 let (inner, from) = self.alu_def(args[0])?;
@@ -132,6 +140,21 @@ impl Numbering<'_> {
         }
     }
 
+    /// A selection of a number and the next one: the condition is a carry.
+    fn counted(&mut self, flags: FpFlags, args: &[Value]) -> Option<Simpler> {
+        let &[c, next, x] = args else { return None };
+        let (AluOp::IAdd, &[of, step]) = self.alu_def(next)? else { return None };
+        let op = match self.shader.as_const(step)? {
+            1 => AluOp::IAdd,
+            0xffff_ffff => AluOp::ISub,
+            _ => return None,
+        };
+        (of == x).then(|| {
+            let one = self.alu(AluOp::ZExt, FpFlags::NONE, &[c], Type::B32);
+            Simpler::Op(op, flags, SmallVec::from_slice(&[x, one]))
+        })
+    }
+
     /// Whether `v` is (or, if not `equal`, is not) the constant `k`, where `v` has two values.
     fn compared(&mut self, equal: bool, flags: FpFlags, v: Value, k: u64) -> Option<Simpler> {
         let result = |c: Value, if_true: bool, if_false: bool| match (if_true == equal, if_false == equal) {
@@ -175,8 +198,23 @@ impl Numbering<'_> {
             (A::IXor, Some(_)) => Some(Simpler::Op(A::INot, FpFlags::NONE, SmallVec::from_slice(&[x]))),
             (A::IAnd | A::IOr, None) if x == y => Some(Simpler::Value(x)),
             (A::IXor, None) if x == y => constant(self, 0),
+            (A::IAnd | A::IOr, None) => self.joined(op, x, y),
             _ => None,
         }
+    }
+
+    /// Two numbers of which the same is asked, of their signs or whether they are 0: one comparison of their bits together.
+    fn joined(&mut self, op: AluOp, x: Value, y: Value) -> Option<Simpler> {
+        use AluOp as A;
+        let (first, [a, k]) = self.alu_def(x).and_then(|(op, args)| Some((op, <[Value; 2]>::try_from(args).ok()?)))?;
+        let (second, [b, l]) = self.alu_def(y).and_then(|(op, args)| Some((op, <[Value; 2]>::try_from(args).ok()?)))?;
+        let ty = self.shader.ty(a);
+        let zeros = [k, l].iter().all(|v| self.shader.as_const(*v) == Some(0));
+        let both = matches!((op, first), (A::IAnd, A::SGe | A::IEq) | (A::IOr, A::SLt | A::INe));
+        (first == second && both && zeros && ty == Type::B32 && self.shader.ty(b) == ty).then(|| {
+            let bits = self.alu(A::IOr, FpFlags::NONE, &[a, b], ty);
+            Simpler::Op(first, FpFlags::NONE, SmallVec::from_slice(&[bits, k]))
+        })
     }
 
     /// The value of an operation that is no arithmetic, if there is a simpler one.

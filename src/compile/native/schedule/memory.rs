@@ -4,7 +4,7 @@
 //! they have the same address in registers and offsets that do not overlap. Scalar loads read only what nothing writes.
 
 use crate::compile::native::mir::{Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, What, runs};
-use crate::isa::{Entry, Format, Traits};
+use crate::isa::{Entry, Format, Op, Traits};
 use smallvec::SmallVec;
 
 /// Kinds of memory.
@@ -69,7 +69,8 @@ pub(super) fn ordering(f: &Function, inst: &Inst) -> Ordering {
         Opcode::Pseudo(Pseudo::Copy | Pseudo::Choose | Pseudo::TableAddress) => return Ordering::Free,
     };
     let row = op.entry(f.gfx);
-    if row.is(WITH_ALL) {
+    // The address of the code has to be known before the addresses that take the other half of its register pair.
+    if row.is(WITH_ALL) || op == Op::SGetpcB64 {
         return Ordering::All;
     }
     if row.is(WITH_ACCESSES) {

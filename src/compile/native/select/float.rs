@@ -109,6 +109,11 @@ impl Selector<'_> {
     /// 64 bits in vector registers: how literals and scalars of this width are read differs between operations.
     fn double_operand(&mut self, v: Value) -> Result<Operands> {
         let words = self.words(v)?;
+        if let [What::Const(0), What::Const(high)] = words[..]
+            && is_inline(high)
+        {
+            return Ok([Operand::constant(high)].into_iter().collect());
+        }
         Ok(self.vector_run(&words))
     }
 
@@ -261,4 +266,10 @@ impl Selector<'_> {
         self.isa(Op::SMovB32, &[Operand::fixed(PhysReg::M0)], &[mask], Extra::None);
         Ok(())
     }
+}
+
+/// Whether the double with this high half, and a low half of 0, is an inline constant.
+fn is_inline(high: u32) -> bool {
+    let value = f64::from_bits(u64::from(high) << 32);
+    high == 0 || [0.5, 1.0, 2.0, 4.0].contains(&value.abs())
 }

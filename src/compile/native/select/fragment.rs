@@ -5,8 +5,8 @@
 //! and leaves it in EXEC: it helps from then on.
 
 use super::bools::Bool;
-use super::{Operands, Selector, mask_run};
-use crate::compile::native::mir::{Extra, Operand, Val, What};
+use super::{Dwords, Operands, Selector, mask_run};
+use crate::compile::native::mir::{Extra, Val, What};
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, ExportTarget, LodMode, MimgOp, Op as IrOp, Shader, Value};
 use crate::isa::Op;
@@ -114,18 +114,16 @@ impl Selector<'_> {
         (done, vm): (bool, bool),
         args: &[Value],
     ) -> Result<()> {
-        let mut uses = Operands::new();
+        let mut words = Dwords::new();
         for n in 0..4 {
             let bit = if compr { 3 << (2 * n) } else { 1u8 << n };
             let on = (!compr || n < 2) && enabled & bit != 0;
-            uses.push(match args.get(n).filter(|_| on) {
-                Some(v) => {
-                    let word = self.word(*v)?;
-                    self.vector(word)
-                }
-                None => Operand::one(What::Undef),
+            words.push(match args.get(n).filter(|_| on) {
+                Some(v) => self.word(*v)?,
+                None => What::Undef,
             });
         }
+        let uses = self.vectors_apart(&words);
         self.exact_to_the_end();
         let extra = Extra::Export { target: target.number(), enabled, compr, done, vm };
         self.isa(Op::Exp, &[], &uses, extra);

@@ -69,14 +69,7 @@ impl Selector<'_> {
             (_, dim) => dim,
         };
         let nsa = address.len() > 1 && address.len() <= Addresses::MOST;
-        let mut uses = Operands::new();
-        if nsa {
-            for word in &address {
-                uses.push(self.vector(*word));
-            }
-        } else {
-            uses.extend(self.vector_run(&address));
-        }
+        let mut uses = if nsa { self.vectors_apart(&address) } else { self.vector_run(&address) };
         uses.extend(image);
         uses.extend(sampler.into_iter().flatten());
         let extra = |cache: Cache, dmask: u8| Extra::Image {

@@ -84,19 +84,69 @@ impl Selector<'_> {
 
     /// An integer operation of 32 bits.
     fn integer(&mut self, op: AluOp, args: &[Value], result: Value) -> Result<()> {
-        let words = self.only_words(args)?;
-        let made = self.integer_of(op, &words)?;
+        let made = match self.with_carry(op, args)? {
+            Some(made) => made,
+            None => {
+                let words = self.only_words(args)?;
+                self.integer_of(op, &words)?
+            }
+        };
         self.set(result, &[made]);
         Ok(())
+    }
+
+    /// A sum or difference with a condition as 0 or 1, which is the carry.
+    fn with_carry(&mut self, op: AluOp, args: &[Value]) -> Result<Option<What>> {
+        let (scalar, vector) = match op {
+            AluOp::IAdd => (Op::SAddcU32, Op::VAddCoCiU32),
+            AluOp::ISub => (Op::SSubbU32, Op::VSubrevCoCiU32),
+            _ => return Ok(None),
+        };
+        let condition = |v: Value| match self.shader.def(v)? {
+            Inst { op: crate::ir::Op::Alu(AluOp::ZExt, _), args, .. } if self.shader.ty(args[0]) == Type::B1 => {
+                self.bool_of(args[0]).ok()
+            }
+            _ => None,
+        };
+        let (x, condition) = match (condition(args[0]), condition(args[1])) {
+            (_, Some(second)) => (args[0], second),
+            (Some(first), None) if op == AluOp::IAdd => (args[1], first),
+            _ => return Ok(None),
+        };
+        let x = self.word(x)?;
+        Ok(match condition {
+            Bool::Mask(mask) => {
+                let mut uses: super::Operands = [Operand::constant(0), Self::any(x)].into_iter().collect();
+                uses.extend(mask_run(self.wave, mask));
+                let uses = self.fit(vector, uses);
+                let (sum, carry) = (self.new_vector(), self.new_mask());
+                let mut defs: super::Operands = [Operand::val(sum)].into_iter().collect();
+                defs.extend(mask_run(self.wave, carry));
+                self.isa(vector, &defs, &uses, Extra::None);
+                Some(What::Val(sum))
+            }
+            Bool::Compare(..) if self.is_scalar_word(x) => {
+                let x = self.scalar(x);
+                // Nothing may come between the comparison and its carry.
+                self.put_in_scc(condition);
+                let sum = self.f.value(Class::Scalar);
+                self.isa(scalar, &[Operand::val(sum)], &[x, Operand::constant(0)], Extra::None);
+                Some(What::Val(sum))
+            }
+            _ => None,
+        })
     }
 
     pub(super) fn only_words(&self, args: &[Value]) -> Result<super::Dwords> {
         args.iter().map(|v| self.word(*v)).collect()
     }
 
-    /// Whether any dword is known to be undefined, or all are known.
+    /// An integer operation on dwords: of an operation of 32 bits, or a half of one of 64.
     pub(super) fn integer_of(&mut self, op: AluOp, words: &[What]) -> Result<What> {
         use AluOp as A;
+        if let Some(known) = identity(op, words) {
+            return Ok(known);
+        }
         let scalar = words.iter().all(|word| self.is_scalar_word(*word));
         let made = match (op, both(op)) {
             (_, Some((op, ..))) if scalar => self.s(op, words),
@@ -262,6 +312,25 @@ fn chosen_by(made: Bool) -> Option<(SymbolId, bool)> {
         Bool::Compare(op @ (Op::SCmpLgU32 | Op::SCmpEqU32), What::Reloc(symbol), What::Const(0)) => {
             Some((symbol, op == Op::SCmpEqU32))
         }
+        _ => None,
+    }
+}
+
+/// The result if it is a source or a constant. The passes before see whole values; halves of 64 bits are known only here.
+fn identity(op: AluOp, words: &[What]) -> Option<What> {
+    use AluOp as A;
+    let &[a, b] = words else { return None };
+    let (x, k) = match (a, b) {
+        (x, What::Const(k)) => (x, k),
+        (What::Const(k), x) if matches!(op, A::IAnd | A::IOr | A::IXor | A::IAdd | A::IMul | A::UMulHigh) => (x, k),
+        (What::Const(0), _) if matches!(op, A::Shl | A::LShr | A::AShr) => return Some(What::Const(0)),
+        _ => return None,
+    };
+    match (op, k) {
+        (A::IOr | A::IXor | A::IAdd | A::ISub, 0) | (A::IAnd, u32::MAX) | (A::IMul, 1) => Some(x),
+        (A::Shl | A::LShr | A::AShr, k) if k % 32 == 0 => Some(x),
+        (A::IAnd | A::IMul, 0) | (A::UMulHigh, 0 | 1) => Some(What::Const(0)),
+        (A::IOr, u32::MAX) => Some(What::Const(u32::MAX)),
         _ => None,
     }
 }

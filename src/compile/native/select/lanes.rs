@@ -72,12 +72,16 @@ impl Selector<'_> {
                 Ok(())
             }
             AmdOp::Dpp { ctrl, row_mask, bank_mask, bound_zero } => {
-                let dpp = Dpp16 { ctrl, fi: false, bound_ctrl: bound_zero, bank_mask, row_mask };
                 let (old, source) = (self.word(args[0])?, self.word(args[1])?);
                 let source = self.vector(source);
                 let made = self.new_vector();
                 let defs = [Operand::val(made)];
-                if old == What::Undef || bound_zero && row_mask == 0xf && bank_mask == 0xf {
+                let full = row_mask == 0xf && bank_mask == 0xf;
+                let always = old == What::Undef || self.all_on.is_some() && stays_in_row(ctrl);
+                // A lane without a source gets the old value, or 0.
+                let or_zero = full && (bound_zero || always || old == What::Const(0));
+                let dpp = Dpp16 { ctrl, fi: false, bound_ctrl: bound_zero || or_zero, bank_mask, row_mask };
+                if old == What::Undef || or_zero {
                     self.isa(Op::VMovB32, &defs, &[source], Extra::Dpp(dpp));
                 } else {
                     let old = self.vector(old);
@@ -169,4 +173,10 @@ impl Selector<'_> {
     fn scalar_or_inline(&mut self, bits: u32) -> Operand {
         self.no_literal(Operand::constant(bits))
     }
+}
+
+/// Whether every lane has a source in its row, where all are on: `quad_perm`, `row_ror`, `row_mirror`, `row_half_mirror`,
+/// `row_share` and `row_xmask` of `dpp_ctrl`.
+const fn stays_in_row(ctrl: u16) -> bool {
+    matches!(ctrl, 0..=0xff | 0x121..=0x12f | 0x140 | 0x141 | 0x150..=0x16f)
 }

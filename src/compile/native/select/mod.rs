@@ -270,7 +270,11 @@ impl Selector<'_> {
         if id == Shader::ENTRY {
             self.enter_quads();
         }
-        for &inst in &shader.block(id).insts {
+        // The address of the code comes first: then the low halves of tables can take the register of its own low half, which
+        // is beside the high half that all of them share.
+        let insts = &shader.block(id).insts;
+        let is_address = |inst: &&InstId| matches!(shader.inst(**inst).op, IrOp::AddressHigh);
+        for &inst in insts.iter().filter(is_address).chain(insts.iter().filter(|inst| !is_address(inst))) {
             self.switch_lanes(shader.inst(inst).result);
             self.check_reserved(shader.inst(inst).result)?;
             self.inst(inst).at(|| format!("{inst}"))?;

@@ -149,6 +149,19 @@ impl Selector<'_> {
         }
     }
 
+    /// Dwords as vector sources that need not follow each other: equal ones share a register.
+    pub(super) fn vectors_apart(&mut self, words: &[What]) -> Operands {
+        let mut out = Operands::new();
+        for (n, word) in words.iter().enumerate() {
+            let same = words[..n].iter().position(|before| before == word);
+            out.push(match same {
+                Some(n) => out[n],
+                None => self.vector(*word),
+            });
+        }
+        out
+    }
+
     pub(super) fn copy_to_vector(&mut self, word: What) -> Val {
         let made = self.new_vector();
         self.isa(Op::VMovB32, &[Operand::val(made)], &[Operand::one(word)], Extra::None);

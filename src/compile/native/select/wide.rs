@@ -101,8 +101,11 @@ impl Selector<'_> {
     /// Low 64 bits of a product.
     fn multiply_wide(&mut self, x: &[What], y: &[What]) -> Result<Dwords> {
         use AluOp as A;
-        let low = self.integer_of(A::IMul, &[x[0], y[0]])?;
-        let mut high = self.integer_of(A::UMulHigh, &[x[0], y[0]])?;
+        let [low, mut high] = if self.all_scalar(&[&x[..1], &y[..1]]) {
+            [self.integer_of(A::IMul, &[x[0], y[0]])?, self.integer_of(A::UMulHigh, &[x[0], y[0]])?]
+        } else {
+            self.product(x[0], y[0])
+        };
         for (a, b) in [(x[0], y[1]), (x[1], y[0])] {
             if a == What::Const(0) || b == What::Const(0) {
                 continue;
@@ -111,6 +114,17 @@ impl Selector<'_> {
             high = self.integer_of(A::IAdd, &[high, part])?;
         }
         Ok([low, high].into_iter().collect())
+    }
+
+    /// All 64 bits of a product of dwords that differ between lanes.
+    fn product(&mut self, x: What, y: What) -> [What; 2] {
+        let uses = [Self::any(x), Self::any(y), Operand::constant(0)].into_iter().collect();
+        let uses = self.fit(Op::VMadU64U32, uses);
+        let (vals, carry) = (self.vectors(2), self.new_mask());
+        let mut defs = run_of(&vals);
+        defs.extend(mask_run(self.wave, carry));
+        self.isa(Op::VMadU64U32, &defs, &uses, Extra::None);
+        [What::Val(vals[0]), What::Val(vals[1])]
     }
 
     fn shift_wide(&mut self, op: AluOp, words: &[Dwords]) -> Result<Dwords> {

@@ -23,6 +23,22 @@ impl Writer {
         val.unwrap_or(Val(0))
     }
 
+    /// An instruction with a run of results.
+    pub fn push_run(&mut self, op: Op, class: Class, count: u8, uses: &[Operand], extra: Extra) -> Vec<Val> {
+        let f = &mut self.0;
+        let operands = f.operands.len() as u32;
+        let vals: Vec<Val> = (0..count).map(|_| f.value(class)).collect();
+        f.operands.extend(
+            vals.iter()
+                .enumerate()
+                .map(|(k, val)| Operand { run: if k == 0 { count } else { 0 }, ..Operand::val(*val) }),
+        );
+        f.operands.extend_from_slice(uses);
+        let uses = uses.len() as u8;
+        f.insts.push(Inst { op: Opcode::Isa(op), operands, defs: count, uses, tied: false, extra });
+        vals
+    }
+
     /// A vector operation of two sources.
     pub fn v(&mut self, op: Op, a: Operand, b: Operand) -> Val {
         self.push(op, Some(Class::Vector), &[a, b], Extra::None)

@@ -1,0 +1,33 @@
+//! Operations on what another lane has: moving it is part of the instruction that takes it.
+
+use super::Combine;
+use crate::compile::native::mir::Extra;
+use crate::compile::native::mir::sources::mirrored;
+use crate::isa::{Format, Op, Traits};
+
+impl Combine<'_> {
+    /// A vector operation on the result of a `v_mov` with DPP takes that lane's value itself.
+    ///
+    /// The move must write all lanes that are on, and the same ones must be on at the operation.
+    pub(super) fn across_lanes(&mut self, n: u32, op: Op) -> bool {
+        let entry = op.entry(self.f.gfx);
+        if entry.format != Format::Vop2 || !entry.is(Traits::DPP) {
+            return false;
+        }
+        let inst = self.f.insts[n as usize];
+        let Some([a, b]) = self.pair(&inst) else { return false };
+        for (moved, other, op) in [(a, b, Some(op)), (b, a, mirrored(op))] {
+            let Some(op) = op.filter(|_| self.is_vector(other)) else { continue };
+            let Some((from, mov, Op::VMovB32)) = self.maker(moved) else { continue };
+            let Extra::Dpp(dpp) = mov.extra else { continue };
+            let once = moved.as_val().is_some_and(|val| self.uses[val.index()] == 1);
+            let all_written = dpp.bound_ctrl && dpp.row_mask == 0xf && dpp.bank_mask == 0xf && !mov.tied;
+            let Some(source) = self.sources(&mov) else { continue };
+            if once && all_written && self.lanes_set.is_none_or(|set| set < from) {
+                self.replace(n, op, &[source[0], other], Extra::Dpp(dpp));
+                return true;
+            }
+        }
+        false
+    }
+}

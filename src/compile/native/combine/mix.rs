@@ -1,0 +1,85 @@
+//! Sums and products of floats of which some are halves, or whose result is one: `v_fma_mix` converts on the way.
+
+use super::signs::plain_or;
+use super::{Combine, Operands};
+use crate::compile::native::mir::sources::is_literal;
+use crate::compile::native::mir::{Extra, Operand, What};
+use crate::isa::Op;
+use crate::isa::instruction::Modifiers;
+
+const ONE: u32 = 0x3f80_0000;
+
+impl Combine<'_> {
+    /// Takes halves as they are where each was converted for this operation alone.
+    pub(super) fn mixed_sources(&mut self, n: u32, op: Op) -> bool {
+        let Some((mut uses, mut mods)) = self.as_mix(n, op) else { return false };
+        let mut halves = 0;
+        for (i, one) in uses.iter_mut().enumerate() {
+            let Some((_, cvt, Op::VCvtF32F16)) = self.maker(*one) else { continue };
+            let once = one.as_val().is_some_and(|val| self.uses[val.index()] == 1);
+            let plain = cvt.extra == Extra::None && cvt.uses == 1;
+            let Some(from) = self.sources(&cvt).filter(|_| once && plain) else { continue };
+            if let What::Val(_) = from[0].what {
+                *one = from[0];
+                halves |= 1 << i;
+            }
+        }
+        mods.op_sel_hi |= halves;
+        if halves == 0 || !self.mixes(Op::VFmaMixF32, &uses) {
+            return false;
+        }
+        self.replace(n, Op::VFmaMixF32, &uses, Extra::Vector(mods));
+        true
+    }
+
+    /// Gives a half where the result is converted to one and used for nothing else.
+    pub(super) fn mixed_result(&mut self, n: u32, op: Op) -> bool {
+        let inst = self.f.insts[n as usize];
+        if op != Op::VCvtF16F32 || inst.extra != Extra::None {
+            return false;
+        }
+        let [source] = self.f.uses(&inst) else { return false };
+        let Some((from, _, made)) = self.maker(*source) else { return false };
+        let once = source.as_val().is_some_and(|val| self.uses[val.index()] == 1);
+        let Some((uses, mods)) = self.as_mix(from, made).filter(|_| once) else { return false };
+        if mods.clamp || self.lanes_set.is_some_and(|set| set > from) || !self.mixes(Op::VFmaMixloF16, &uses) {
+            return false;
+        }
+        self.replace(n, Op::VFmaMixloF16, &uses, Extra::Vector(mods));
+        true
+    }
+
+    /// Whether the sources fit. Literals do not: assemblers do not agree on whether they are of 16 or of 32 bits.
+    fn mixes(&self, op: Op, uses: &Operands) -> bool {
+        self.f.takes(op, uses) && !uses.iter().any(|one| is_literal(one.what))
+    }
+
+    /// The sources and modifiers of `v_fma_mix` that does the same as an operation on floats.
+    fn as_mix(&self, n: u32, op: Op) -> Option<(Operands, Modifiers)> {
+        let inst = self.f.insts[n as usize];
+        let mods = plain_or(inst.extra).filter(|_| !inst.tied && inst.defs == 1)?;
+        let own = self.sources(&inst)?;
+        if op == Op::VFmaMixF32 {
+            return Some((own, mods));
+        }
+        if mods.omod != 0 || mods.op_sel != 0 {
+            return None;
+        }
+        // Signs of sources by their new places; the absolute value is where others have `neg_hi`.
+        let placed = |sources: [Operand; 3], places: [u8; 2], neg: u8| {
+            let moved = |bits: u8| (bits & 1) << places[0] | (bits >> 1 & 1) << places[1];
+            let mods = Modifiers { neg: moved(mods.neg) ^ neg, neg_hi: moved(mods.abs), abs: 0, ..mods };
+            Some((sources.into_iter().collect(), mods))
+        };
+        let one = Operand::constant(ONE);
+        match (op, &own[..]) {
+            (Op::VFmaF32, [_, _, _]) => Some((own, Modifiers { neg_hi: mods.abs, abs: 0, ..mods })),
+            // The sign of a product of 0 stays: -0 is added.
+            (Op::VMulF32, &[a, b]) => placed([a, b, Operand::constant(0)], [0, 1], 0b100),
+            (Op::VAddF32, &[a, b]) => placed([a, one, b], [0, 2], 0),
+            (Op::VSubF32, &[a, b]) => placed([a, one, b], [0, 2], 0b100),
+            (Op::VSubrevF32, &[a, b]) => placed([b, one, a], [2, 0], 0b100),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Computes a reciprocal of the wave once that several blocks need, where their ways part.
+//!
+//! Division by a number that is the same for the wave begins with its reciprocal, a root or a logarithm is as long, and
+//! branches that follow each other each compute it anew, as none dominates the other. Arithmetic on scalar registers
+//! alone may run wherever its operands are known; it is moved only if more than one block has it, and only what leads
+//! to such an operation or depends on one, as all else is short and would hold registers.
+
+use super::names::Names;
+use crate::compile::request::TuningOptions;
+use crate::error::Result;
+use crate::ir::cfg::Cfg;
+use crate::ir::{AluOp, BlockId, FpFlags, InstId, Op, RegClass, Shader, Type, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// What two computations have in common that give the same.
+type Key = (AluOp, FpFlags, Type, SmallVec<[Value; 4]>);
+
+/// Moves what several blocks compute of scalar registers to a block before them.
+///
+/// # Errors
+/// None.
+pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
+    let long = |id: &InstId| matches!(shader.inst(*id).op, Op::Alu(op, _) if is_long(op));
+    if !options.licm || shader.blocks.iter().flat_map(|block| &block.insts).filter(|id| long(id)).count() < 2 {
+        return Ok(());
+    }
+    let cfg = shader.cfg();
+    let wanted = wanted(shader, &cfg);
+    let mut names = Names::default();
+    let mut home = vec![BlockId::ENTRY; shader.values.len()];
+    let mut first: FxHashMap<Key, InstId> = FxHashMap::default();
+    // By instruction, the block it moves to; its own if it goes.
+    let mut moved: FxHashMap<InstId, Option<BlockId>> = FxHashMap::default();
+    let mut order: Vec<(BlockId, InstId)> = Vec::new();
+    for &block in &cfg.order {
+        shader.block(block).params.iter().for_each(|p| home[p.index()] = block);
+        for n in 0..shader.block(block).insts.len() {
+            let id = shader.block(block).insts[n];
+            let Some(result) = shader.inst(id).result else { continue };
+            home[result.index()] = block;
+            if !wanted[result.index()] {
+                continue;
+            }
+            let inst = shader.inst(id);
+            let Op::Alu(op, flags) = inst.op else { continue };
+            let args = inst.args.iter().map(|v| names.of(*v)).collect();
+            let key = (op, flags, shader.ty(result), args);
+            let Some(&before) = first.get(&key) else {
+                first.insert(key, id);
+                continue;
+            };
+            let Some(same) = shader.inst(before).result else { continue };
+            let Some(meeting) = common(&cfg, home[same.index()], block) else { continue };
+            if meeting != home[same.index()] {
+                let known = key.3.iter().all(|v| cfg.dom.dominates(home[v.index()], meeting));
+                let of_both =
+                    |l: &u32| [home[same.index()], block].iter().all(|block| cfg.loops().around(*block).contains(l));
+                // Not into a loop that one of them is outside of.
+                let known = known && cfg.loops().around(meeting).iter().all(of_both);
+                if !known || moved.contains_key(&before) {
+                    continue;
+                }
+                moved.insert(before, Some(meeting));
+                order.push((meeting, before));
+                home[same.index()] = meeting;
+            }
+            moved.insert(id, None);
+            names.set(result, same);
+        }
+    }
+    if moved.is_empty() {
+        return Ok(());
+    }
+    for block in &mut shader.blocks {
+        block.insts.retain(|id| !moved.contains_key(id));
+    }
+    for (block, id) in order {
+        shader.block_mut(block).insts.push(id);
+    }
+    names.apply(shader);
+    Ok(())
+}
+
+/// Operations that take several times as long as others, and have no scalar form.
+const fn is_long(op: AluOp) -> bool {
+    use AluOp as A;
+    matches!(op, A::FRcp | A::FSqrt | A::FRsq | A::FRcpSeed | A::FRsqSeed | A::FExp2 | A::FLog2)
+}
+
+/// By value, whether it is arithmetic on scalar registers alone, and a long operation is among what it depends on or
+/// what depends on it.
+fn wanted(shader: &Shader, cfg: &Cfg) -> Vec<bool> {
+    let mut scalar = vec![false; shader.values.len()];
+    let args = shader.lower.iter().flat_map(|lower| &lower.args);
+    for (arg, param) in args.zip(&shader.block(Shader::ENTRY).params) {
+        scalar[param.index()] = arg.class == RegClass::Sgpr;
+    }
+    let mut wanted = vec![false; shader.values.len()];
+    let insts = || cfg.order.iter().flat_map(|block| &shader.block(*block).insts).map(|id| shader.inst(*id));
+    for inst in insts() {
+        let Some(v) = inst.result else { continue };
+        let all = inst.args.iter().all(|arg| scalar[arg.index()]);
+        scalar[v.index()] = all
+            && match &inst.op {
+                Op::Const(_) | Op::Reloc(_) | Op::AddressHigh | Op::Alu(..) | Op::Compose | Op::Extract(_) => true,
+                Op::TableLoad { .. } | Op::PushConstant { .. } | Op::Descriptor { .. } => true,
+                Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile,
+                _ => false,
+            };
+        wanted[v.index()] = scalar[v.index()]
+            && matches!(inst.op, Op::Alu(op, _) if is_long(op) || inst.args.iter().any(|arg| wanted[arg.index()]));
+    }
+    // What leads there has been walked before it.
+    let mut leads = wanted.clone();
+    for &block in cfg.order.iter().rev() {
+        for id in shader.block(block).insts.iter().rev() {
+            let inst = shader.inst(*id);
+            if inst.result.is_some_and(|v| leads[v.index()]) && matches!(inst.op, Op::Alu(..)) {
+                inst.args.iter().for_each(|arg| leads[arg.index()] |= scalar[arg.index()]);
+            }
+        }
+    }
+    leads
+}
+
+/// The nearest block that dominates both.
+fn common(cfg: &Cfg, mut a: BlockId, b: BlockId) -> Option<BlockId> {
+    while !cfg.dom.dominates(a, b) {
+        a = cfg.dom.parent(a)?;
+    }
+    Some(a)
+}
