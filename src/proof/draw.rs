@@ -6,13 +6,16 @@
 //! ```
 //!
 //! Two seeds are drawn onto floats, and the second once more onto bytes. If a scene proves nothing, or interpreter and
-//! reference disagree, the next is tried. If they agree on no scene with stable edges, that is reported.
+//! reference disagree, the next is tried. If they agree on no scene with stable edges, that is reported. Where random
+//! numbers show nothing, scenes are drawn whose comparisons come out the other way for the first seed.
 
+use super::comparisons::{self, Compare};
 use super::compute::{Difference, FLOOR, SEEDS, Tools};
+use super::constant::{Constant, constant_fragments};
 use super::declared::Declared;
-use super::drawn::{Drawn, interpreted_draw};
+use super::drawn::{Drawn, compared_in_draw, interpreted_draw};
 use super::driver::{Outputs, Spirv};
-use super::judge::{bytes_of, judge, proves_nothing};
+use super::judge::{bytes_of, judge, proves_nothing, too_vague};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
 use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
@@ -50,6 +53,7 @@ struct Pair<'a> {
     modules: [(Module, spirv::ModuleInfo); 2],
     parts: [SceneShader; 2],
     state: PipelineState,
+    constant: Option<Constant>,
 }
 
 /// Result of one scene.
@@ -109,7 +113,8 @@ impl<'a> Pair<'a> {
             let entry = |s: &(u32, u64, usize)| SpecializationEntry { stage: Some(stage), id: s.0, value: s.1 };
             state.specialization.extend(source.spec.iter().map(entry));
         }
-        Ok(Self { sources: [vertex, fragment], modules: [vertex_module, fragment_module], parts, state })
+        let constant = constant_fragments(&parts[0].ir, &parts[1].ir);
+        Ok(Self { sources: [vertex, fragment], modules: [vertex_module, fragment_module], parts, state, constant })
     }
 
     fn report(&self, tools: &Tools<'_>) -> Report {
@@ -130,13 +135,20 @@ impl<'a> Pair<'a> {
             let mut ranked = Vec::new();
             for seed in SEEDS {
                 match scene.candidates(seed, manner, tools.budget.interpreted) {
-                    Ok(all) => ranked.push(self.promising(all, tools)),
+                    Ok(all) => ranked.push(self.promising(self.arranged(all, seed), tools)),
                     Err(why) => return Report::new(Fate::ProvesNothing, why.to_string()),
                 }
             }
-            for n in 0..TRIES {
-                let seeds: Vec<&Candidate> = ranked.iter().filter_map(|some| some.get(n)).collect();
-                let [first, second] = seeds[..] else { break };
+            let [firsts, seconds] = &ranked[..] else { break };
+            let pairs = || firsts.iter().zip(seconds).take(TRIES);
+            let met = pairs().flat_map(|(first, second)| {
+                let met = [Compare::All, Compare::Equality].into_iter();
+                met.filter_map(move |what| Some((self.met(first, what, tools)?, second)))
+            });
+            // Of changed scenes the plain ones are enough, and they are made when they are wanted.
+            let met = met.filter(|_| manner == Manner::Plain);
+            let plain = pairs().map(|(first, second)| (first.clone(), second));
+            for (first, second) in plain.chain(met) {
                 let again = rounded(&second.inputs);
                 let scenes = [
                     (&precise, &first.inputs, SEEDS[0]),
@@ -186,6 +198,35 @@ impl<'a> Pair<'a> {
             expected: &dispute.expected,
             what: &dispute.what,
         });
+    }
+
+    /// Scenes in the order in which they are tried. Where the colours are constant, what tells one seed from another are
+    /// the pixels that are covered: the second seed leaves some free.
+    fn arranged(&self, mut all: Vec<Candidate>, seed: u64) -> Vec<Candidate> {
+        if self.constant.is_some() && seed != SEEDS[0] {
+            all.sort_by(|a, b| b.steady.cmp(&a.steady).then(a.covered.total_cmp(&b.covered)));
+        }
+        all
+    }
+
+    /// The scene with comparisons that come out the other way, if it has any.
+    fn met(&self, scene: &Candidate, what: Compare, tools: &Tools<'_>) -> Option<Candidate> {
+        let mut inputs = scene.inputs.clone();
+        let shaders = [&self.parts[0].ir, &self.parts[1].ir];
+        let options = Options { limit: tools.budget.interpreted, ..Options::default() };
+        let mut any = false;
+        for round in 0..comparisons::ROUNDS {
+            let Ok(seen) = compared_in_draw(shaders, &self.state.vertex, &inputs, options) else { break };
+            let mut changed = false;
+            for (ir, seen) in shaders.into_iter().zip(&seen) {
+                changed |= comparisons::meet(ir, seen, &mut inputs, what, round);
+            }
+            if !changed {
+                break;
+            }
+            any = true;
+        }
+        any.then_some(Candidate { inputs, ..*scene })
     }
 
     /// The scenes with the most certain values; those with stable edges first.
@@ -278,7 +319,11 @@ impl<'a> Pair<'a> {
             }
             nothing => nothing,
         };
+        let same = left.windows(2).all(|pair| pair[0] == pair[1]);
+        let drawn = |constant: &Constant| constant.still || pixels >= PIXELS && sum.written > 0;
+        let constant = self.constant.filter(|c| same && drawn(c) && too_vague(&sum).is_none());
         Ok(match (nothing, without_driver) {
+            (Some(_), _) if let Some(constant) = constant => (Fate::Constant, constant.why.to_owned()),
             (Some(why), _) => (Fate::ProvesNothing, why),
             (None, Some(why)) => (Fate::AgreedWithInterpreter, why),
             (None, None) => {

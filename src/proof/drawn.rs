@@ -13,7 +13,7 @@ use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
 use crate::emu::inputs::{Blend, Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
-use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, encode, invoke};
+use crate::ir::interp::{Compared, Invocation, Options, Shadow, Texel, World, encode, invoke};
 use crate::ir::{Bits, BuiltIn, Interp, Op, OutputSlot, Shader};
 use crate::state::{VertexInputState, VertexRate};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +54,23 @@ pub fn interpreted_draw(
     let command = run.command;
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     run.drawn(inputs)
+}
+
+/// What the vertex shader and the fragment shader of a draw compare.
+///
+/// # Errors
+/// As [`interpreted_draw`].
+pub(super) fn compared_in_draw(
+    [vertex, fragment]: [&Shader; 2],
+    attributes: &VertexInputState,
+    inputs: &Inputs,
+    options: Options,
+) -> Result<[Compared; 2]> {
+    let mut run = Run::new(vertex, Some(fragment), attributes, inputs, options)?;
+    run.world.compared = Some(Compared::new());
+    let command = run.command;
+    draw::draw(&mut run, command, &mut Targets::new(command)?)?;
+    Ok([run.compared, run.world.compared.unwrap_or_default()])
 }
 
 /// The interpreter's vertices of one instance of a non-indexed draw.
@@ -113,6 +130,8 @@ struct Run<'a> {
     edges: BTreeSet<[u32; 2]>,
     outside: usize,
     vague: usize,
+    /// What the vertex shader compared.
+    compared: Compared,
 }
 
 /// An output of a vertex.
@@ -145,11 +164,15 @@ impl<'a> Run<'a> {
             edges: BTreeSet::new(),
             outside: 0,
             vague: 0,
+            compared: Compared::new(),
         })
     }
 
     fn run_vertices(&mut self) -> Result<()> {
         invoke(self.vertex, &mut self.world, &mut self.vertices, self.options).map_err(|e| e.at("vertex"))?;
+        if let Some(compared) = &mut self.world.compared {
+            self.compared.append(compared);
+        }
         widen_outputs(self.vertex, &mut self.vertices);
         let outputs = self.vertices.iter().flat_map(|vertex| vertex.outputs.values());
         self.vague += outputs.filter(|(_, shadow)| shadow.is_uncertain()).count();
@@ -312,7 +335,9 @@ impl<'a> Run<'a> {
                 (BuiltIn::FragInvocationCount, 1),
                 (BuiltIn::ShadingRate, rate),
                 (BuiltIn::SampleMaskIn, covered),
+                (BuiltIn::PrimitiveId, primitive.number.into()),
                 (BuiltIn::Layer, 0),
+                (BuiltIn::ViewportIndex, 0),
             ] {
                 pixel.builtins.insert((builtin, 0), (value, Shadow::NONE));
             }

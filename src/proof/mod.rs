@@ -17,7 +17,9 @@ mod answer;
 mod bisect;
 #[cfg(feature = "bundles")]
 mod bundle;
+mod comparisons;
 mod compute;
+mod constant;
 mod contents;
 mod corners;
 mod crossing;

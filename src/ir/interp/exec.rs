@@ -273,10 +273,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn alu(&self, wave: &mut Wave, inst: &Inst, op: AluOp, flags: FpFlags, lane: usize) -> Result<()> {
+    fn alu(&mut self, wave: &mut Wave, inst: &Inst, op: AluOp, flags: FpFlags, lane: usize) -> Result<()> {
         let (mut args, mut shadows) = ([0; 3], [Shadow::NONE; 3]);
         for (n, &v) in inst.args.iter().take(3).enumerate() {
             (args[n], shadows[n]) = self.arg(wave, v, lane);
+        }
+        if let Some(result) = inst.result.filter(|_| op.compares() || matches!(op, AluOp::FSub | AluOp::ISub)) {
+            self.world.compare(result, [args[0], args[1]]);
         }
         let from = inst.args.first().map_or(Bits::B32, |&v| self.shader.ty(v).bits());
         let to = inst.result.map_or(from, |v| self.shader.ty(v).bits());

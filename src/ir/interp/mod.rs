@@ -33,6 +33,6 @@ pub use memory::{Difference, Memory, Verdict};
 pub use run::{dispatch, invoke};
 pub use shadow::Shadow;
 pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};
-pub use world::{Invocation, Options, Stats, Watch, World, Writer};
+pub use world::{Compared, Invocation, Options, Stats, Watch, World, Writer};
 
 use super::Shader;

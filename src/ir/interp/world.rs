@@ -1,6 +1,6 @@
 //! Inputs and outputs of a run: options, bound resources, single invocations.
 
-use super::super::{BuiltIn, OutputSlot, Resource, ResourceKind};
+use super::super::{BuiltIn, OutputSlot, Resource, ResourceKind, Value};
 use super::memory::Memory;
 use super::shadow::Shadow;
 use super::texture::{Sampler, Texture};
@@ -63,9 +63,26 @@ pub struct World {
     pub doubtful: bool,
     /// A byte whose writer is wanted.
     pub watch: Option<Watch>,
+    /// What comparisons compared, if it is wanted.
+    pub compared: Option<Compared>,
 }
 
+/// Operands of comparisons and differences, by the index of the value that they give, in the order of execution.
+pub type Compared = BTreeMap<usize, Vec<[u64; 2]>>;
+
+/// Operands that are kept of one comparison.
+const COMPARED: usize = 4096;
+
 impl World {
+    /// Keeps the operands of a comparison, if they are wanted.
+    pub(super) fn compare(&mut self, result: Value, operands: [u64; 2]) {
+        let Some(compared) = &mut self.compared else { return };
+        let kept = compared.entry(result.index()).or_default();
+        if kept.len() < COMPARED {
+            kept.push(operands);
+        }
+    }
+
     /// Words read through a never-written or `Restrict` variable that the run also wrote.
     pub fn contradicted(&self) -> BTreeSet<((u32, u32, u32), u64)> {
         let written = |(place, word): &&((u32, u32, u32), u64)| {
