@@ -103,7 +103,10 @@ mod tests {
     #[test]
     fn thresholds_go_to_the_middle_and_equal_numbers_become_equal() {
         let ir = parse(TWO).unwrap();
-        let mut inputs = Inputs { push_constants: Bytes([99u32, 7].iter().flat_map(|n| n.to_le_bytes()).collect()), ..Default::default() };
+        let mut inputs = Inputs {
+            push_constants: Bytes([99u32, 7].iter().flat_map(|n| n.to_le_bytes()).collect()),
+            ..Default::default()
+        };
         let mut rounds = 0;
         for round in 0..ROUNDS {
             let memory = Memory::new(inputs.push_constants.0.clone());
@@ -114,7 +117,8 @@ mod tests {
             }
             rounds += 1;
         }
-        let words: Vec<u32> = inputs.push_constants.0.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        let words: Vec<u32> =
+            inputs.push_constants.0.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
         assert_eq!((words, rounds), (vec![2, 42], 1));
     }
 }

@@ -70,7 +70,8 @@ fn leaves_something(op: &Op) -> bool {
     op.has_side_effects() && !inside
 }
 
-fn changes_memory(op: &Op) -> bool {
+/// Whether it is an atomic on memory outside of the workgroup.
+pub(super) fn changes_memory(op: &Op) -> bool {
     match op {
         Op::BufferAtomic { .. } | Op::GlobalAtomic { .. } => true,
         Op::Image(image) => matches!(image.op, ImageOp::Atomic(_)),
@@ -100,7 +101,8 @@ fn is_free(inst: &Inst, still: bool) -> bool {
         | Op::Reloc(_) => true,
         Op::LoadBuiltIn { builtin: B::FragCoord, component, .. } => component < 2 || still,
         Op::LoadBuiltIn { builtin, .. } => {
-            let by_position = builtin.is_interpolated() || matches!(builtin, B::FrontFacing | B::FullyCovered | B::ShadingRate);
+            let by_position =
+                builtin.is_interpolated() || matches!(builtin, B::FrontFacing | B::FullyCovered | B::ShadingRate);
             still || !by_position
         }
         _ => false,
@@ -138,7 +140,8 @@ mod tests {
     #[test]
     fn a_colour_is_constant_if_its_varying_is() {
         let stage = |name: &str, body: &str| {
-            parse(&format!("shader upper {name} \"t\"\nmodes 0 0 0 any any any any rte rte rte\nblock0:\n{body}")).unwrap()
+            parse(&format!("shader upper {name} \"t\"\nmodes 0 0 0 any any any any rte rte rte\nblock0:\n{body}"))
+                .unwrap()
         };
         let vertex = |colour: &str| {
             stage(

@@ -30,6 +30,7 @@ use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry, VkFormat};
 use crate::target::Stage;
 use crate::template;
+use std::time::{Duration, Instant};
 
 /// Number of scenes tried until one proves something.
 const TRIES: usize = 6;
@@ -37,6 +38,9 @@ const TRIES: usize = 6;
 const ALIKE: f64 = 0.97;
 /// Share of doubtful values below which a scene is accepted at once.
 const CERTAIN: f64 = 0.05;
+/// Time after which no scene with other comparisons is drawn, and none with several samples.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE_WITH_SAMPLES: Duration = Duration::from_secs(8);
 /// Minimum of pixels drawn.
 const PIXELS: usize = 50;
 
@@ -48,33 +52,33 @@ pub fn pair(vertex: &Spirv<'_>, fragment: &Spirv<'_>, tools: &Tools<'_>) -> Repo
     }
 }
 
-struct Pair<'a> {
+pub(super) struct Pair<'a> {
     sources: [&'a Spirv<'a>; 2],
-    modules: [(Module, spirv::ModuleInfo); 2],
-    parts: [SceneShader; 2],
+    pub(super) modules: [(Module, spirv::ModuleInfo); 2],
+    pub(super) parts: [SceneShader; 2],
     state: PipelineState,
     constant: Option<Constant>,
 }
 
 /// Result of one scene.
-struct Shown {
-    verdict: Verdict,
+pub(super) struct Shown {
+    pub verdict: Verdict,
     /// Output of the whole pipeline, to tell seeds apart.
     left: Vec<Vec<u8>>,
     /// Pixels drawn.
     pixels: usize,
     /// Values that are alike whatever their bound, and their total.
-    alike: (usize, usize),
+    pub alike: (usize, usize),
     /// Reason if the driver was not used.
-    without_driver: Option<String>,
+    pub without_driver: Option<String>,
 }
 
 /// A scene that shows nothing.
-struct Failed {
-    fate: Fate,
-    why: String,
+pub(super) struct Failed {
+    pub fate: Fate,
+    pub why: String,
     /// Interpreter and reference disagree.
-    dispute: Option<Box<Dispute>>,
+    pub dispute: Option<Box<Dispute>>,
 }
 
 impl From<(Fate, String)> for Failed {
@@ -84,13 +88,13 @@ impl From<(Fate, String)> for Failed {
 }
 
 /// A differing output of a scene, and the expected one.
-struct Dispute {
-    inputs: Inputs,
+pub(super) struct Dispute {
+    pub inputs: Inputs,
     precise: bool,
     seed: u64,
-    route: &'static str,
-    expected: Vec<Vec<u8>>,
-    what: String,
+    pub route: &'static str,
+    pub expected: Vec<Vec<u8>>,
+    pub what: String,
 }
 
 const STAGES: [Stage; 2] = [Stage::Vertex, Stage::Fragment];
@@ -118,9 +122,10 @@ impl<'a> Pair<'a> {
     }
 
     fn report(&self, tools: &Tools<'_>) -> Report {
+        let began = Instant::now();
         let [vertex, fragment] = &self.parts;
         let scene = Scene { vertex, fragment, state: &self.state };
-        let made = |precise| self.pipelines(precise, tools);
+        let made = |precise| self.pipelines(self.state_of(precise)?, tools);
         let (precise, coarse) = match (made(true), made(false)) {
             (Ok(precise), Ok(coarse)) => (precise, coarse),
             (Err(why), _) | (_, Err(why)) => return Report::new(Fate::NotCompiled, why.to_string()),
@@ -146,7 +151,7 @@ impl<'a> Pair<'a> {
                 met.filter_map(move |what| Some((self.met(first, what, tools)?, second)))
             });
             // Of changed scenes the plain ones are enough, and they are made when they are wanted.
-            let met = met.filter(|_| manner == Manner::Plain);
+            let met = met.take_while(|_| manner == Manner::Plain && began.elapsed() < PATIENCE);
             let plain = pairs().map(|(first, second)| (first.clone(), second));
             for (first, second) in plain.chain(met) {
                 let again = rounded(&second.inputs);
@@ -176,6 +181,10 @@ impl<'a> Pair<'a> {
                     _ => {
                         let notes = [std::mem::take(&mut report.reason), noted(&disputes)];
                         report.reason = notes.into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>().join("; ");
+                        if began.elapsed() < PATIENCE_WITH_SAMPLES {
+                            let scenes = [(&second.inputs, SEEDS[1]), (&first.inputs, SEEDS[0])];
+                            self.multisample(scenes, tools, &mut report);
+                        }
                         return report;
                     }
                 }
@@ -265,8 +274,8 @@ impl<'a> Pair<'a> {
         interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }
 
-    /// Pipelines for the precise attachments or the others.
-    fn pipelines(&self, precise: bool, tools: &Tools<'_>) -> Result<Pipelines> {
+    /// The state with the precise attachments or the others.
+    pub(super) fn state_of(&self, precise: bool) -> Result<PipelineState> {
         let mut state = self.state.clone();
         let plain = VkFormat::named(target_format(precise))?;
         let integer = |format: VkFormat| format.name().is_some_and(|name| name.ends_with("INT"));
@@ -274,6 +283,10 @@ impl<'a> Pair<'a> {
             attachment.format = plain;
             attachment.blend = state.color.dual_source;
         }
+        Ok(state)
+    }
+
+    pub(super) fn pipelines(&self, state: PipelineState, tools: &Tools<'_>) -> Result<Pipelines> {
         let shaders =
             self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
                 module,
@@ -306,16 +319,13 @@ impl<'a> Pair<'a> {
         (report.exact, report.floats) = (sum.exact, sum.floats);
         left.truncate(SEEDS.len());
         let too_few = (pixels < PIXELS).then(|| format!("draws {pixels} pixels"));
-        let certain = Verdict { loose: 0, uncertain: 0, ..sum.clone() };
         let nothing = match proves_nothing(&sum, &left).or(too_few.clone()) {
             // Where those bounds are too wide, the driver's values may agree by a plain bound.
-            Some(why)
-                if without_driver.is_none()
-                    && too_few.or(proves_nothing(&certain, &left)).is_none()
-                    && alike as f64 > ALIKE * all as f64 =>
-            {
-                let why = format!("by a plain bound, {alike} of {all} values: the interpreter's {why}");
-                return Ok((Fate::Agreed, why));
+            Some(why) if without_driver.is_none() && too_few.or(proves_nothing(&certain(&sum), &left)).is_none() => {
+                match plainly((alike, all), &why) {
+                    Some(why) => return Ok((Fate::Agreed, why)),
+                    None => Some(why),
+                }
             }
             nothing => nothing,
         };
@@ -333,7 +343,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    fn draw(
+    pub(super) fn draw(
         &self,
         pipelines: &Pipelines,
         inputs: &Inputs,
@@ -410,6 +420,17 @@ impl<'a> Pair<'a> {
         }
         Ok(Shown { verdict, left, pixels: drawn.pixels, alike, without_driver })
     }
+}
+
+/// As if the interpreter's bounds were narrow enough.
+pub(super) fn certain(verdict: &Verdict) -> Verdict {
+    Verdict { loose: 0, uncertain: 0, ..verdict.clone() }
+}
+
+/// What to say where values agree by a plain bound, if enough of them do.
+pub(super) fn plainly((alike, all): (usize, usize), why: &str) -> Option<String> {
+    (alike as f64 > ALIKE * all as f64)
+        .then(|| format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"))
 }
 
 /// The same scene on attachments that round.

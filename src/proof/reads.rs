@@ -106,11 +106,11 @@ pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
                 out.push(inst);
                 waiting.extend(inst.args.iter().copied());
                 match inst.op {
-                    Op::LocalLoad { local, .. } => waiting.extend(stored(
-                        &|op| matches!(op, Op::LocalStore { local: other, .. } if *other == local),
-                    )),
-                    Op::SharedLoad { .. } | Op::SharedAtomic(_) => waiting
-                        .extend(stored(&|op| matches!(op, Op::SharedStore { .. } | Op::SharedAtomic(_)))),
+                    Op::LocalLoad { local, .. } => waiting
+                        .extend(stored(&|op| matches!(op, Op::LocalStore { local: other, .. } if *other == local))),
+                    Op::SharedLoad { .. } | Op::SharedAtomic(_) => {
+                        waiting.extend(stored(&|op| matches!(op, Op::SharedStore { .. } | Op::SharedAtomic(_))))
+                    }
                     _ => {}
                 }
             }

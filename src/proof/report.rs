@@ -81,6 +81,8 @@ pub struct Report {
     pub instructions: u64,
     /// By route: instructions that its waves executed in the runs that were judged, the same inputs for all routes.
     pub executed: BTreeMap<String, u64>,
+    /// What became of a pair with several samples, shaded by pixel and by sample, and why.
+    pub samples: BTreeMap<String, (Fate, String)>,
     /// Words compared in the last seed.
     pub exact: usize,
     /// Floats compared in the last seed.

@@ -55,8 +55,12 @@ pub(super) fn bound(
         ResourceKind::InputAttachment => Bound::InputAttachment(image(declared, ty()?, true, compared, fill, random)?),
         ResourceKind::StorageImage => Bound::StorageImage(image(declared, ty()?, false, false, fill, random)?),
         ResourceKind::Sampler => Bound::Sampler(sampler(true, compared, random)),
-        ResourceKind::UniformTexelBuffer => Bound::UniformTexelBuffer(images::texels(declared, ty()?, random)?),
-        ResourceKind::StorageTexelBuffer => Bound::StorageTexelBuffer(images::texels(declared, ty()?, random)?),
+        ResourceKind::UniformTexelBuffer => {
+            Bound::UniformTexelBuffer(images::texels(declared, ty()?, images::UNIT, random)?)
+        }
+        ResourceKind::StorageTexelBuffer => {
+            Bound::StorageTexelBuffer(images::texels(declared, ty()?, images::UNIT, random)?)
+        }
         other => return Err(Error::unsupported("contents", format!("{other:?}"))),
     })
 }

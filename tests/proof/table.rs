@@ -141,6 +141,7 @@ impl<'a> Summary<'a> {
             percent(sum.agreed, sum.agreed + sum.differ),
             AGREED * 100.0
         );
+        out += &self.samples();
         for fate in [Fate::Differs, Fate::NotRun, Fate::JudgeFailed, Fate::Cut] {
             self.list(&mut out, fate);
         }
@@ -151,6 +152,26 @@ impl<'a> Summary<'a> {
             let _ = write!(out, "\nNo longer differ, and have a reason still: {}.\n", self.stale.join(", "));
         }
         out
+    }
+
+    /// What became of pairs with several samples a pixel.
+    fn samples(&self) -> String {
+        let mut counts: BTreeMap<&str, BTreeMap<Fate, Vec<&str>>> = BTreeMap::new();
+        for line in self.lines {
+            for (shaded, (fate, _)) in &line.report.samples {
+                counts.entry(shaded).or_default().entry(*fate).or_default().push(&line.item.name);
+            }
+        }
+        let row = |(shaded, fates): (&str, BTreeMap<Fate, Vec<&str>>)| {
+            let named =
+                |names: &[&str]| names.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let each = fates.iter().map(|(fate, names)| match fate {
+                Fate::Agreed | Fate::AgreedWithInterpreter => format!("{} {fate}", names.len()),
+                _ => format!("{} {fate} ({}, …)", names.len(), named(names)),
+            });
+            format!("\nWith several samples, shaded by {shaded}: {}.\n", each.collect::<Vec<_>>().join(", "))
+        };
+        counts.into_iter().map(row).collect()
     }
 
     /// Every item of a fate by name.

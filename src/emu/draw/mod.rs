@@ -13,6 +13,7 @@ mod target;
 pub mod user_data;
 pub mod waves;
 
+pub use samples::places as sample_places;
 pub use target::{ColorTarget, DepthTarget, StencilTarget};
 
 use super::inputs;

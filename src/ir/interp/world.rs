@@ -1,7 +1,8 @@
 //! Inputs and outputs of a run: options, bound resources, single invocations.
 
-use super::super::{BuiltIn, OutputSlot, Resource, ResourceKind, Value};
+use super::super::{BuiltIn, InterpPlace, OutputSlot, Resource, ResourceKind, Value};
 use super::memory::Memory;
+use super::plane::Plane;
 use super::shadow::Shadow;
 use super::texture::{Sampler, Texture};
 use crate::error::{Error, Result};
@@ -63,6 +64,8 @@ pub struct World {
     pub doubtful: bool,
     /// A byte whose writer is wanted.
     pub watch: Option<Watch>,
+    /// Places of a pixel's samples, from its top left corner; none: one in the middle.
+    pub sample_places: Vec<[f64; 2]>,
     /// What comparisons compared, if it is wanted.
     pub compared: Option<Compared>,
 }
@@ -132,6 +135,10 @@ pub struct Writer {
 pub struct Invocation {
     /// Inputs by location and component: bits, and their shadows.
     pub inputs: BTreeMap<(u32, u8), (u64, Shadow)>,
+    /// Inputs that are interpolated in the pixel, by their place in it; others are in `inputs`.
+    pub placed: BTreeMap<(InterpPlace, (u32, u8)), (u64, Shadow)>,
+    /// Inputs that are interpolated at any place.
+    pub planes: BTreeMap<(u32, u8), Plane>,
     /// Uninterpolated inputs at each vertex of the primitive (`PerVertexKHR`), likewise.
     pub vertices: BTreeMap<(u32, u8), [(u64, Shadow); 3]>,
     /// Built-in inputs by component, likewise.
