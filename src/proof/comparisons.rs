@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 
 /// Runs that are watched for one scene.
 pub(super) const ROUNDS: usize = 12;
+/// Instructions of one: what runs for long hangs on more than a comparison.
+pub(super) const WATCHED: u64 = 300_000;
 
 /// What counts as a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

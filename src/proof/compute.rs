@@ -213,7 +213,8 @@ impl<'a> Subject<'a> {
         let mut any = false;
         for round in 0..comparisons::ROUNDS {
             let mut world = World { compared: Some(Compared::new()), ..world(&inputs)? };
-            dispatch(&self.ir, &mut world, inputs.grid, self.options(self.wave.lanes()))?;
+            let options = Options { limit: comparisons::WATCHED, ..self.options(self.wave.lanes()) };
+            dispatch(&self.ir, &mut world, inputs.grid, options)?;
             if !comparisons::meet(&self.ir, &world.compared.unwrap_or_default(), &mut inputs, what, round) {
                 break;
             }

@@ -148,7 +148,7 @@ impl<'a> Pair<'a> {
             let pairs = || firsts.iter().zip(seconds).take(TRIES);
             let met = pairs().flat_map(|(first, second)| {
                 let met = [Compare::All, Compare::Equality].into_iter();
-                met.filter_map(move |what| Some((self.met(first, what, tools)?, second)))
+                met.filter_map(move |what| Some((self.met(first, what)?, second)))
             });
             // Of changed scenes the plain ones are enough, and they are made when they are wanted.
             let met = met.take_while(|_| manner == Manner::Plain && began.elapsed() < PATIENCE);
@@ -219,10 +219,10 @@ impl<'a> Pair<'a> {
     }
 
     /// The scene with comparisons that come out the other way, if it has any.
-    fn met(&self, scene: &Candidate, what: Compare, tools: &Tools<'_>) -> Option<Candidate> {
+    fn met(&self, scene: &Candidate, what: Compare) -> Option<Candidate> {
         let mut inputs = scene.inputs.clone();
         let shaders = [&self.parts[0].ir, &self.parts[1].ir];
-        let options = Options { limit: tools.budget.interpreted, ..Options::default() };
+        let options = Options { limit: comparisons::WATCHED, ..Options::default() };
         let mut any = false;
         for round in 0..comparisons::ROUNDS {
             let Ok(seen) = compared_in_draw(shaders, &self.state.vertex, &inputs, options) else { break };

@@ -27,7 +27,9 @@ impl Pair<'_> {
         for (name, shading) in [("pixel", false), ("sample", true)] {
             let mut became = (Fate::ProvesNothing, String::new());
             for (scene, seed) in scenes {
-                became = self.draw_samples(scene, shading, seed, tools, report).unwrap_or_else(|why| (Fate::ProvesNothing, why.to_string()));
+                became = self
+                    .draw_samples(scene, shading, seed, tools, report)
+                    .unwrap_or_else(|why| (Fate::ProvesNothing, why.to_string()));
                 if became.0 != Fate::ProvesNothing {
                     break;
                 }
