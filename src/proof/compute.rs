@@ -219,6 +219,8 @@ impl<'a> Subject<'a> {
                 break;
             }
             any = true;
+            // A number may choose a descriptor too.
+            self.declared.limit_indices(&self.ir, &mut inputs);
         }
         Ok(any.then_some(inputs))
     }

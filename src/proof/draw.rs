@@ -39,7 +39,7 @@ const ALIKE: f64 = 0.97;
 /// Share of doubtful values below which a scene is accepted at once.
 const CERTAIN: f64 = 0.05;
 /// Time after which no scene with other comparisons is drawn, and none with several samples.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_WITH_SAMPLES: Duration = Duration::from_secs(8);
 /// Minimum of pixels drawn.
 const PIXELS: usize = 50;
@@ -53,7 +53,7 @@ pub fn pair(vertex: &Spirv<'_>, fragment: &Spirv<'_>, tools: &Tools<'_>) -> Repo
 }
 
 pub(super) struct Pair<'a> {
-    sources: [&'a Spirv<'a>; 2],
+    pub(super) sources: [&'a Spirv<'a>; 2],
     pub(super) modules: [(Module, spirv::ModuleInfo); 2],
     pub(super) parts: [SceneShader; 2],
     state: PipelineState,
@@ -234,6 +234,8 @@ impl<'a> Pair<'a> {
                 break;
             }
             any = true;
+            // A number may choose a descriptor too.
+            self.parts.iter().for_each(|part| part.declared.limit_indices(&part.ir, &mut inputs));
         }
         any.then_some(Candidate { inputs, ..*scene })
     }

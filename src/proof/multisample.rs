@@ -63,8 +63,12 @@ impl Pair<'_> {
             moved = shades_samples(fragment, draw)
                 && fragment.live_insts().filter_map(|inst| FragmentRead::of(&inst.op)).any(code);
         }
-        let absent = Absent { why: AT_THE_CENTRE.to_owned(), lanes: tools.judge.subgroup_size() };
-        let tools = &Tools { judge: if moved { &absent } else { tools.judge }, ..*tools };
+        // What it lacks it may run with one sample and break off with several.
+        let lacks = self.sources.iter().find_map(|source| tools.judge.lacks(source));
+        let silent = lacks.or_else(|| moved.then(|| AT_THE_CENTRE.to_owned()));
+        let absent = silent.map(|why| Absent { why, lanes: tools.judge.subgroup_size() });
+        let judge = absent.as_ref().map_or(tools.judge, |absent| absent);
+        let tools = &Tools { judge, ..*tools };
         Ok(match self.draw(&pipelines, &inputs, seed, tools, report) {
             Ok(shown) => match (too_vague(&shown.verdict), shown.without_driver) {
                 (Some(why), None) if too_vague(&certain(&shown.verdict)).is_none() => {
