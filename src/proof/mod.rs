@@ -49,7 +49,7 @@ mod textures;
 mod world;
 
 #[cfg(feature = "bundles")]
-pub use answer::{Answer, Cause, Finding, Replay, ResultPlace};
+pub use answer::{Answer, Cause, Finding, Pixels, Replay, ResultPlace};
 pub use bisect::{Blame, blame};
 #[cfg(feature = "bundles")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};

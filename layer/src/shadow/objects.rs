@@ -1,5 +1,6 @@
 //! The application's buffers, images, views and descriptor sets, by their handles.
 
+use super::passes::Variants;
 use super::reason::Reason;
 use ash::vk;
 use dovetail::capture::{Binding, SetLayout};
@@ -14,7 +15,10 @@ pub struct Objects {
     pub images: BTreeMap<vk::Image, Image>,
     pub image_views: BTreeMap<vk::ImageView, ImageView>,
     pub sets: BTreeMap<vk::DescriptorSet, Set>,
-    pub templates: BTreeMap<vk::DescriptorUpdateTemplate, Arc<[TemplateEntry]>>,
+    /// Render passes and framebuffers, or why draws in them cannot be followed.
+    pub passes: BTreeMap<vk::RenderPass, Result<Variants, Reason>>,
+    pub framebuffers: BTreeMap<vk::Framebuffer, Result<Vec<vk::ImageView>, Reason>>,
+    pub templates: BTreeMap<vk::DescriptorUpdateTemplate, Template>,
 }
 
 /// A buffer.
@@ -80,6 +84,13 @@ pub enum Resource {
     Image(vk::DescriptorImageInfo),
     /// Of a type that is not followed.
     Other,
+}
+
+/// An update template; the bind point is of one that pushes.
+#[derive(Clone)]
+pub struct Template {
+    pub point: vk::PipelineBindPoint,
+    pub entries: Arc<[TemplateEntry]>,
 }
 
 /// A part of an update template: so many descriptors from a place in the application's data.

@@ -1,13 +1,17 @@
 //! What Vulkan's loader calls where shadow is on, besides the hooks of `entry`.
 //!
-//! A hook passes its call on as it came, and looks at it before or after. Three kinds do more: creating buffers and images adds
-//! transfer usage, dispatches have copies before and after them, and a submission is followed by a fence.
+//! A hook passes its call on as it came, and looks at it before or after. Some do more: creating buffers and images adds
+//! transfer usage, render passes keep what they would throw away, dispatches and draws have copies before and after them, and a
+//! submission is followed by a fence.
 
 mod commands;
 mod descriptors;
 mod dispatches;
+mod draws;
+mod dynamic;
 mod objects;
 mod queues;
+mod render_passes;
 
 use super::Shadow;
 use super::copies::Gpu;
@@ -19,6 +23,8 @@ use crate::session::{self, Session};
 use ash::vk;
 use std::ffi::CStr;
 use std::sync::Mutex;
+
+pub use render_passes::{Given, destroyed, made};
 
 static HOOKS: &[Row] = hooks! {
     objects:
@@ -64,6 +70,55 @@ static HOOKS: &[Row] = hooks! {
         cmd_set_descriptor_buffer_offsets2,
         cmd_begin_conditional_rendering,
         cmd_end_conditional_rendering;
+    render_passes:
+        create_framebuffer,
+        destroy_framebuffer,
+        cmd_begin_render_pass,
+        cmd_begin_render_pass2,
+        cmd_end_render_pass,
+        cmd_end_render_pass2,
+        cmd_begin_rendering,
+        cmd_end_rendering,
+        cmd_begin_query,
+        cmd_end_query,
+        cmd_begin_query_indexed,
+        cmd_end_query_indexed,
+        cmd_begin_transform_feedback,
+        cmd_end_transform_feedback;
+    dynamic:
+        cmd_set_viewport,
+        cmd_set_scissor,
+        cmd_set_line_width,
+        cmd_set_blend_constants,
+        cmd_set_stencil_compare_mask,
+        cmd_set_stencil_write_mask,
+        cmd_set_stencil_reference,
+        cmd_set_cull_mode,
+        cmd_set_front_face,
+        cmd_set_primitive_topology,
+        cmd_set_viewport_with_count,
+        cmd_set_scissor_with_count,
+        cmd_set_depth_test_enable,
+        cmd_set_depth_write_enable,
+        cmd_set_depth_compare_op,
+        cmd_set_depth_bounds_test_enable,
+        cmd_set_stencil_test_enable,
+        cmd_set_stencil_op,
+        cmd_set_depth_bias_enable,
+        cmd_set_primitive_restart_enable;
+    draws:
+        cmd_bind_vertex_buffers,
+        cmd_bind_vertex_buffers2,
+        cmd_bind_index_buffer,
+        cmd_bind_index_buffer2,
+        cmd_draw,
+        cmd_draw_indexed,
+        cmd_draw_indirect,
+        cmd_draw_indexed_indirect,
+        cmd_draw_indirect_count,
+        cmd_draw_indexed_indirect_count,
+        cmd_draw_multi,
+        cmd_draw_multi_indexed;
     dispatches:
         cmd_dispatch,
         cmd_dispatch_base,
