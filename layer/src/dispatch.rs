@@ -103,6 +103,9 @@ functions! {
     destroy_image: PFN_vkDestroyImage = c"vkDestroyImage";
     get_device_image_memory_requirements: PFN_vkGetDeviceImageMemoryRequirements =
         c"vkGetDeviceImageMemoryRequirements" | c"vkGetDeviceImageMemoryRequirementsKHR";
+    create_swapchain: PFN_vkCreateSwapchainKHR = c"vkCreateSwapchainKHR";
+    get_swapchain_images: PFN_vkGetSwapchainImagesKHR = c"vkGetSwapchainImagesKHR";
+    destroy_swapchain: PFN_vkDestroySwapchainKHR = c"vkDestroySwapchainKHR";
     create_image_view: PFN_vkCreateImageView = c"vkCreateImageView";
     destroy_image_view: PFN_vkDestroyImageView = c"vkDestroyImageView";
     allocate_memory: PFN_vkAllocateMemory = c"vkAllocateMemory";

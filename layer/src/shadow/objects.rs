@@ -13,6 +13,8 @@ pub struct Objects {
     pub buffers: BTreeMap<vk::Buffer, Buffer>,
     pub buffer_views: BTreeMap<vk::BufferView, BufferView>,
     pub images: BTreeMap<vk::Image, Image>,
+    /// What the images of a swapchain are, and which.
+    pub swapchains: BTreeMap<vk::SwapchainKHR, (Image, Vec<vk::Image>)>,
     pub image_views: BTreeMap<vk::ImageView, ImageView>,
     pub sets: BTreeMap<vk::DescriptorSet, Set>,
     /// Render passes and framebuffers, or why draws in them cannot be followed.
@@ -40,6 +42,7 @@ pub struct BufferView {
 }
 
 /// An image.
+#[derive(Clone)]
 pub struct Image {
     pub kind: vk::ImageType,
     pub format: vk::Format,

@@ -16,11 +16,14 @@ pub struct Known {
     pub name: Hash,
     /// Of a graphics pipeline.
     pub fixed: Option<FixedState>,
-    given: std::result::Result<(Translated, Vec<Arc<[u8]>>), Reason>,
+    given: std::result::Result<Given, Reason>,
     program: OnceLock<std::result::Result<Program, Reason>>,
     used: AtomicU64,
     taken: AtomicU64,
 }
+
+/// A pipeline's state, and the code of each of its stages.
+type Given = (Translated, Vec<Arc<[u8]>>);
 
 /// Shaders that can be followed.
 pub struct Program {

@@ -23,6 +23,7 @@ pub struct Tracker {
     pub gpu: Gpu,
     pub physical: vk::PhysicalDevice,
     pub image_formats: Option<vk::PFN_vkGetPhysicalDeviceImageFormatProperties>,
+    pub surface: Option<vk::PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR>,
     /// Lanes of the driver's subgroups.
     pub lanes: u32,
     /// The driver's name.

@@ -12,6 +12,7 @@ mod dynamic;
 mod objects;
 mod queues;
 mod render_passes;
+mod swapchains;
 
 use super::Shadow;
 use super::copies::Gpu;
@@ -123,6 +124,10 @@ static HOOKS: &[Row] = hooks! {
         cmd_dispatch,
         cmd_dispatch_base,
         cmd_dispatch_indirect;
+    swapchains:
+        create_swapchain,
+        get_swapchain_images,
+        destroy_swapchain;
     queues:
         queue_submit,
         queue_submit2,
@@ -160,7 +165,7 @@ pub unsafe fn tracker(
     let mut subgroups = vk::PhysicalDeviceSubgroupProperties::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroups);
     // SAFETY: functions of these names have these types; what they fill outlives the calls.
-    let image_formats = unsafe {
+    let (image_formats, surface) = unsafe {
         let about_memory = find(c"vkGetPhysicalDeviceMemoryProperties")?;
         std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceMemoryProperties>(about_memory)(physical, &mut memory);
         let names = [c"vkGetPhysicalDeviceProperties2", c"vkGetPhysicalDeviceProperties2KHR"];
@@ -168,11 +173,17 @@ pub unsafe fn tracker(
             std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceProperties2>(about)(physical, &mut properties);
         }
         let formats = find(c"vkGetPhysicalDeviceImageFormatProperties");
-        formats.map(|found| std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceImageFormatProperties>(found))
+        let formats =
+            formats.map(|found| std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceImageFormatProperties>(found));
+        let surface = find(c"vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
+        let surface =
+            surface.map(|found| std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR>(found));
+        (formats, surface)
     };
     let judge = properties.properties.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned();
     let gpu = Gpu { functions, device, memory };
-    Some(Tracker { gpu, physical, image_formats, lanes: subgroups.subgroup_size, judge, state: Mutex::default() })
+    let lanes = subgroups.subgroup_size;
+    Some(Tracker { gpu, physical, image_formats, surface, lanes, judge, state: Mutex::default() })
 }
 
 /// A function whose type its name tells.
