@@ -3,11 +3,12 @@
 //! Vertices and quads are the interpreter's; the stages between them are [`draw`]'s, the same as the emulator's.
 //! Vertices may be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by its change over
 //! that fraction, and a pixel whose centre is that near to an edge is an *edge*: it may be covered or not, and is not
-//! compared. Only draws where every fragment replaces the old value: depth that always passes, no stencil test, and no
-//! blending but [`Blend::PRODUCT`]. Of all other draws the edges are known ([`edges`]).
+//! compared; nor is one where a depth test is uncertain. Only draws whose fragments replace what was there or leave it: no
+//! stencil test, and no blending but [`Blend::PRODUCT`]. Of all other draws the edges are known ([`edges`]).
 
 use super::corners::{Corner, near};
 use super::crossing::{narrow_inputs, number, product, texel, widen_outputs};
+use super::depth::{DepthTest, Tested, held};
 use super::world::{Known, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
@@ -52,7 +53,7 @@ pub fn interpreted_draw(
 ) -> Result<Drawn> {
     let mut run = Run::new(vertex, fragment, attributes, inputs, options)?;
     let command = run.command;
-    replaces(command)?;
+    replaces(command, fragment)?;
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     run.drawn(inputs)
 }
@@ -75,11 +76,13 @@ pub(super) fn edges(
 
 /// # Errors
 /// Unsupported: what becomes of a fragment depends on what was there before.
-fn replaces(command: &Draw) -> Result<()> {
+fn replaces(command: &Draw, fragment: Option<&Shader>) -> Result<()> {
     let fixed = &command.fixed;
-    let tested = command.depth.is_some_and(|d| d.compare != Compare::Always) || fixed.stencil.is_some();
+    // Tests before the shader also count for what it discards.
+    let early = fragment.is_some_and(|fragment| fragment.modes.early_fragment_tests);
+    let tested = fixed.stencil.is_some() || early && command.depth.is_some_and(|d| d.compare != Compare::Always);
     let blended = command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT));
-    if tested || blended || fixed.depth_bits.is_some() || fixed.depth_clamp {
+    if tested || blended || fixed.depth_clamp {
         return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
     }
     for target in &command.targets {
@@ -146,6 +149,7 @@ struct Run<'a> {
     vertices: Vec<Invocation>,
     pixels: BTreeMap<[u32; 2], Shaded>,
     edges: BTreeSet<[u32; 2]>,
+    depth: Option<DepthTest>,
     outside: usize,
     vague: usize,
 }
@@ -174,6 +178,7 @@ impl<'a> Run<'a> {
             vertices: Vec::new(),
             pixels: BTreeMap::new(),
             edges: BTreeSet::new(),
+            depth: DepthTest::of(command),
             outside: 0,
             vague: 0,
         })
@@ -439,7 +444,7 @@ impl<'a> Run<'a> {
         let depth: Option<Result<Known>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let format = NamedFormat::new("R32_SFLOAT")?;
-            let written = |pixel: &Shaded| pixel.depth.filter(|_| depth.write).map(wide);
+            let written = |pixel: &Shaded| pixel.depth.filter(|_| depth.write).map(|z| wide(held(self.command, z)));
             let mut texels = texels(&written);
             let before = self.command.fixed.before.depth.0.as_chunks::<4>().0.iter();
             for (texel, old) in texels.iter_mut().zip(before.map(|word| u32::from_le_bytes(*word))) {
@@ -526,7 +531,12 @@ impl Shaders for Run<'_> {
             if pixel.doubtful || !pixel.helper && !behind.is_exact() {
                 self.edges.insert(place(quad, n));
             } else if !pixel.helper && mask & 1 != 0 {
-                shade(shaded, pixel);
+                let depth = super::crossing::number(depth(pixel).unwrap_or((0, Shadow::UNCERTAIN)));
+                match self.depth.as_mut().map(|test| test.test(place(quad, n), depth)) {
+                    Some(Tested::Fails) => {}
+                    Some(Tested::Uncertain) => _ = self.edges.insert(place(quad, n)),
+                    Some(Tested::Passes) | None => shade(shaded, pixel),
+                }
             }
         }
         Ok(vec![Default::default(); quads.len()])
@@ -537,10 +547,16 @@ fn place(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
 }
 
+/// The depth of a fragment: what its shader says, or what its place is.
+fn depth(pixel: &Invocation) -> Option<(u64, Shadow)> {
+    let own = pixel.outputs.get(&OutputSlot::FragDepth);
+    own.or_else(|| pixel.builtins.get(&(BuiltIn::FragCoord, 2))).copied()
+}
+
 /// Merges the outputs of a fragment shader into a pixel.
 fn shade(shaded: &mut Shaded, pixel: &Invocation) {
     shaded.passed = true;
-    shaded.depth = pixel.builtins.get(&(BuiltIn::FragCoord, 2)).copied();
+    shaded.depth = depth(pixel);
     let (mut fresh, mut seconds): (BTreeMap<u32, Texel>, BTreeMap<u32, Texel>) = Default::default();
     for (slot, (bits, shadow)) in &pixel.outputs {
         match *slot {
@@ -554,7 +570,6 @@ fn shade(shaded: &mut Shaded, pixel: &Invocation) {
                     (*to, *behind) = (*bits as u32, *shadow);
                 }
             }
-            OutputSlot::FragDepth => shaded.depth = Some((*bits, *shadow)),
             OutputSlot::FragStencilRef => shaded.stencil = Some((*bits, *shadow)),
             _ => {}
         }

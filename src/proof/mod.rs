@@ -22,6 +22,7 @@ mod contents;
 mod corners;
 mod crossing;
 mod declared;
+mod depth;
 mod draw;
 mod drawn;
 mod driver;

@@ -122,7 +122,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic) -> Result<Fixed, Reason> {
         scissor: Some(scissor),
         cull,
         clockwise: pick(is(state::FRONT_FACE), dynamic.front_face, raster.front_face)? == 1,
-        depth_clamp: clamps(raster.depth_clamp_enable != 0, &raster.p_next)?,
+        depth_clamp: clamps(raster.depth_clamp_enable != 0, &raster.p_next, viewport.depth == [0.0, 1.0])?,
         blend_constants: pick(is(state::BLEND_CONSTANTS), dynamic.blend_constants, blend.blend_constants)
             .unwrap_or_default(),
         ..FixedFunction::default()
@@ -150,8 +150,8 @@ fn topology(number: u32) -> Result<Topology, Reason> {
     ALL.get(number as usize).copied().ok_or(Reason::Topology)
 }
 
-/// Whether depths are clamped and not clipped.
-fn clamps(clamp: bool, chain: &[Next]) -> Result<bool, Reason> {
+/// Whether depths are clamped and not clipped. `whole`: they have the whole range.
+fn clamps(clamp: bool, chain: &[Next], whole: bool) -> Result<bool, Reason> {
     // A stream that is not 0 is refused with the shader.
     let known = [s_type::DEPTH_CLIP, s_type::RASTERIZATION_STREAM];
     if chain.iter().any(|next| !known.contains(&next.s_type)) {
@@ -160,6 +160,8 @@ fn clamps(clamp: bool, chain: &[Next]) -> Result<bool, Reason> {
     let clip = Next::find(chain, s_type::DEPTH_CLIP).and_then(|next| next.depth_clip_enable);
     match (clip.map_or(!clamp, |clip| clip != 0), clamp) {
         (true, false) => Ok(false),
+        // What is clipped is in the range already, but for what shaders write.
+        (true, true) if whole => Ok(false),
         (false, true) => Ok(true),
         _ => Err(Reason::Rasterization),
     }

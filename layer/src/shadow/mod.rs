@@ -46,6 +46,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// The process's shadow.
 pub struct Shadow {
@@ -56,6 +57,8 @@ pub struct Shadow {
     limits: ShadowConfig,
     pipelines: Mutex<BTreeMap<Hash, Arc<Known>>>,
     tally: Mutex<Summary>,
+    /// When the summary was written last, with how many dispatches and draws.
+    kept: Mutex<(Instant, u64)>,
 }
 
 /// What is shadowed.
@@ -120,6 +123,7 @@ impl Shadow {
             limits: config.clone(),
             pipelines: Mutex::default(),
             tally: Mutex::default(),
+            kept: Mutex::new((Instant::now(), 0)),
         })
     }
 
@@ -180,6 +184,17 @@ impl Shadow {
                 drop(summary);
                 self.refuse(kind, &reason);
             }
+        }
+    }
+
+    /// Writes the summary once a second, where it is new: many applications are killed in the end.
+    fn keep(&self) {
+        let all = lock(&self.tally).sum(|tally| tally.all);
+        let mut kept = lock(&self.kept);
+        if kept.0.elapsed() > Duration::from_secs(1) && kept.1 != all {
+            *kept = (Instant::now(), all);
+            drop(kept);
+            self.flush();
         }
     }
 

@@ -164,6 +164,7 @@ impl Tracker {
     pub unsafe fn before_submission(&self, shadow: &Shadow, state: &mut State, submitted: &[vk::CommandBuffer]) {
         // SAFETY: as the caller says.
         unsafe { self.poll(shadow, state) };
+        shadow.keep();
         for commands in submitted {
             for sample in state.samples(*commands).filter(|s| matches!(s.stage, SampleStage::Submitted(_))) {
                 sample.stage = SampleStage::Done;
