@@ -198,8 +198,8 @@ impl Gpu {
             let copying = (S::TRANSFER, A::TRANSFER_READ | A::TRANSFER_WRITE);
             let rest = (S::ALL_COMMANDS | S::HOST, A::MEMORY_READ | A::MEMORY_WRITE | A::HOST_READ);
             memory(before, copying, &[]);
-            for region in plan.regions.iter().filter(|region| region.written || !after) {
-                let at = if after { plan.half + region.at } else { region.at };
+            for region in &plan.regions {
+                let Some(at) = (if after { region.after } else { Some(region.at) }) else { continue };
                 match region.source {
                     Source::Buffer { buffer, offset, .. } => {
                         let range = vk::BufferCopy { src_offset: offset, dst_offset: at, size: region.bytes };

@@ -28,8 +28,8 @@ const ALIGN: u64 = 48;
 pub struct Plan {
     pub bindings: Vec<Planned>,
     pub regions: Vec<Region>,
-    /// Bytes of one set of copies; the second one follows it.
-    pub half: u64,
+    /// Bytes of all copies.
+    pub bytes: u64,
     pub push_constants: Vec<u8>,
     pub work: Work,
 }
@@ -70,11 +70,11 @@ pub struct Planned {
 /// Bytes that are copied together.
 pub struct Region {
     pub source: Source,
-    /// Where they are in the first set of copies.
+    /// Where the copy before is.
     pub at: u64,
+    /// Where the copy after is, of what the dispatch or draw may write.
+    pub after: Option<u64>,
     pub bytes: u64,
-    /// The dispatch or draw may write them, so that they are copied again.
-    pub written: bool,
 }
 
 /// Where they come from.
@@ -126,7 +126,7 @@ impl Plan {
 
     /// Nothing yet.
     pub fn new(work: Work) -> Self {
-        Self { bindings: Vec::new(), regions: Vec::new(), half: 0, push_constants: Vec::new(), work }
+        Self { bindings: Vec::new(), regions: Vec::new(), bytes: 0, push_constants: Vec::new(), work }
     }
 
     /// Adds what is bound, after all else.
@@ -176,11 +176,6 @@ impl Plan {
         });
         let mut layouts = BTreeMap::new();
         images.into_iter().any(|(image, layout)| *layouts.entry(image).or_insert(layout) != layout)
-    }
-
-    /// Bytes of all copies.
-    pub fn bytes(&self) -> u64 {
-        2 * self.half
     }
 
     fn descriptor(
@@ -271,14 +266,22 @@ impl Plan {
         Ok(image)
     }
 
+    /// A place for so many bytes.
+    fn reserve(&mut self, bytes: u64) -> Result<u64, Reason> {
+        let at = self.bytes;
+        let end = bytes.checked_next_multiple_of(ALIGN).and_then(|bytes| at.checked_add(bytes));
+        self.bytes = end.filter(|end| *end < 1 << 40).ok_or(Reason::Bytes)?;
+        Ok(at)
+    }
+
     /// Adds something to be copied.
     ///
     /// # Errors
     /// It is too much.
     pub fn region(&mut self, source: Source, bytes: u64, written: bool) -> Result<(), Reason> {
-        self.regions.push(Region { source, at: self.half, bytes, written });
-        let end = bytes.checked_next_multiple_of(ALIGN).and_then(|bytes| self.half.checked_add(bytes));
-        self.half = end.filter(|end| *end < 1 << 40).ok_or(Reason::Bytes)?;
+        let at = self.reserve(bytes)?;
+        let after = if written { Some(self.reserve(bytes)?) } else { None };
+        self.regions.push(Region { source, at, after, bytes });
         Ok(())
     }
 }

@@ -9,14 +9,13 @@ use ash::vk::Handle;
 use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
 use dovetail::proof::{Bundle, FLOOR, Outputs};
 
-/// The bundle of a dispatch or a draw. `copies` are both sets, one after the other; `judge` is the driver.
+/// The bundle of a dispatch or a draw. `copies` are those of its plan; `judge` is the driver.
 ///
 /// # Errors
 /// The reason why there is none.
 pub fn bundle(sample: &Sample, program: &str, judge: &str, lanes: u32, copies: &[u8]) -> Result<Bundle, Reason> {
     let plan = &sample.plan;
-    let (before, after) = copies.split_at_checked(plan.half as usize).ok_or(Reason::Memory)?;
-    let contents = Contents { plan, before, after };
+    let contents = Contents { plan, copies };
     if contents.is_aliased() {
         return Err(Reason::Aliased);
     }
@@ -71,21 +70,25 @@ fn data(bound: &mut Bound) -> Option<&mut Bytes> {
     }
 }
 
-/// Both sets of copies.
+/// The copies before and after.
 pub struct Contents<'a> {
     pub plan: &'a Plan,
-    before: &'a [u8],
-    after: &'a [u8],
+    copies: &'a [u8],
 }
 
 impl<'a> Contents<'a> {
     pub fn before(&self, region: &Region) -> &'a [u8] {
-        part(self.before, region)
+        self.part(region.at, region.bytes)
     }
 
-    /// What the shader does not write is as before.
+    /// What is not written is as before.
     pub fn after(&self, region: &Region) -> &'a [u8] {
-        part(if region.written { self.after } else { self.before }, region)
+        self.part(region.after.unwrap_or(region.at), region.bytes)
+    }
+
+    fn part(&self, at: u64, bytes: u64) -> &'a [u8] {
+        let end = at.saturating_add(bytes);
+        self.copies.get(at as usize..end as usize).unwrap_or_default()
     }
 
     /// Whether some region changed that another one has too.
@@ -96,11 +99,6 @@ impl<'a> Contents<'a> {
             regions.iter().skip(n + 1).any(|other| overlap(one, other) && (changed(one) || changed(other)))
         })
     }
-}
-
-fn part<'a>(copies: &'a [u8], region: &Region) -> &'a [u8] {
-    let end = region.at.saturating_add(region.bytes);
-    copies.get(region.at as usize..end as usize).unwrap_or_default()
 }
 
 /// Whether two regions share memory. Of images only the same one is known.

@@ -93,14 +93,14 @@ impl Tracker {
         if !self.gpu.can_copy() {
             return Err(Reason::Memory);
         }
-        if !shadow.allows(plan.bytes()) {
+        if !shadow.allows(plan.bytes) {
             return Err(Reason::Bytes);
         }
         // SAFETY: the device is that of the command buffer, which is being recorded.
-        let staging = unsafe { self.gpu.stage(plan.bytes()) }?;
+        let staging = unsafe { self.gpu.stage(plan.bytes) }?;
         // SAFETY: as before; the plan has only what can be copied.
         unsafe { self.copy(handle, pass, &plan, &staging, false) };
-        shadow.take(plan.work.kind(), plan.bytes());
+        shadow.take(plan.work.kind(), plan.bytes);
         let sample = Sample { number: known.take(), known, plan, staging, stage: SampleStage::Recorded };
         state.commands.entry(handle).and_modify(|commands| commands.samples.push(sample));
         Ok(())
