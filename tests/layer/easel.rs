@@ -209,7 +209,17 @@ impl App {
         let (colors, depth) = ([color], vk::AttachmentReference { attachment: 1, layout: depth_layout });
         let subpass = vk::SubpassDescription::default().color_attachments(&colors).depth_stencil_attachment(&depth);
         let all = vec![subpass; subpasses];
+        let (stages, access) =
+            (vk::PipelineStageFlags::ALL_GRAPHICS, vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
+        let one_after_the_other = vk::SubpassDependency::default()
+            .dst_subpass(1)
+            .src_stage_mask(stages)
+            .dst_stage_mask(stages)
+            .src_access_mask(access)
+            .dst_access_mask(access);
+        let dependencies = vec![one_after_the_other; subpasses - 1];
         let info = vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&all);
+        let info = info.dependencies(&dependencies);
         // SAFETY: as above.
         unsafe { self.device.create_render_pass(&info, None) }.expect("vkCreateRenderPass")
     }

@@ -312,6 +312,9 @@ impl Tracker {
             for handle in state.commands.keys().copied().collect::<Vec<_>>() {
                 self.retire(shadow, state, handle);
             }
+            for variants in std::mem::take(&mut state.objects.passes).into_values().flatten() {
+                [variants.first, variants.rest].into_iter().for_each(|one| self.gpu.destroy_pass(one));
+            }
         }
     }
 }
