@@ -1,6 +1,6 @@
 //! Command buffers, and what is bound in them.
 
-use super::{Watch, answers, passes, takes_back};
+use super::{Watch, answers, of, passes, takes_back};
 use crate::read::list;
 use crate::shadow::commands::{BoundSet, Commands};
 use crate::shadow::descriptors;
@@ -74,10 +74,6 @@ fn stages(point: vk::PipelineBindPoint) -> vk::ShaderStageFlags {
         vk::PipelineBindPoint::GRAPHICS => vk::ShaderStageFlags::ALL_GRAPHICS,
         _ => vk::ShaderStageFlags::empty(),
     }
-}
-
-fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Commands)) {
-    watch.state.commands.entry(commands).and_modify(work);
 }
 
 passes! {

@@ -1,7 +1,7 @@
 //! Draws: vertex and index buffers, and the copies before and after.
 
 use super::dispatches::around;
-use super::{Watch, passes};
+use super::{of, passes};
 use crate::dispatch::Functions;
 use crate::read::list;
 use crate::shadow::Kind;
@@ -10,10 +10,6 @@ use crate::shadow::drawing::{Call, Counts};
 use crate::shadow::reason::Reason;
 use crate::shadow::tracker::Asked;
 use ash::vk;
-
-fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Commands)) {
-    watch.state.commands.entry(commands).and_modify(work);
-}
 
 fn bind_vertices(commands: &mut Commands, first: u32, given: impl Iterator<Item = VertexBuffer>) {
     commands.vertices.buffers.extend((first..).zip(given));

@@ -1,12 +1,12 @@
 //! Dynamic state.
 
-use super::{Watch, passes};
+use super::{Watch, of, passes};
 use crate::read::list;
 use crate::shadow::dynamic::{Dynamic, Ops};
 use ash::vk;
 
 fn set(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Dynamic)) {
-    watch.state.commands.entry(commands).and_modify(|commands| work(&mut commands.dynamic));
+    of(watch, commands, |commands| work(&mut commands.dynamic));
 }
 
 /// Hooks of functions that set one number.

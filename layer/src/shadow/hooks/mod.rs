@@ -15,6 +15,7 @@ mod render_passes;
 mod swapchains;
 
 use super::Shadow;
+use super::commands::Commands;
 use super::copies::Gpu;
 use super::tracker::{State, Tracker};
 use crate::dispatch::{Device, Functions, Instance};
@@ -212,6 +213,11 @@ fn watch<T>(device: &Device, look: impl FnOnce(&mut Watch<'_>) -> T) -> Option<T
     let session = session::get()?;
     let (shadow, tracker) = session.shadow.as_ref().zip(device.shadow.as_ref())?;
     aside(|| look(&mut Watch { session, shadow, device, tracker, state: &mut lock(&tracker.state) }))
+}
+
+/// Works with what a command buffer has, if it is known.
+fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Commands)) {
+    watch.state.commands.entry(commands).and_modify(work);
 }
 
 /// Hooks of functions without a result, which are looked at before they are passed on.

@@ -2,11 +2,10 @@
 //!
 //! A pass that has variants is begun as the first one, so that a draw in it can be copied.
 
-use super::{Watch, answers, passes, watch};
+use super::{Watch, answers, of, passes, watch};
 use crate::dispatch::{self, Device};
 use crate::entry::key;
 use crate::read::list;
-use crate::shadow::commands::Commands;
 use crate::shadow::passes::{Attachment, Pass, Resume, kept};
 use crate::shadow::reason::Reason;
 use ash::vk;
@@ -214,10 +213,6 @@ pub(super) unsafe extern "system" fn cmd_begin_rendering(
         };
         below(commands, &ours);
     }
-}
-
-fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Commands)) {
-    watch.state.commands.entry(commands).and_modify(work);
 }
 
 fn begin_query(watch: &mut Watch<'_>, commands: vk::CommandBuffer) {
