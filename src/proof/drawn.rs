@@ -3,11 +3,12 @@
 //! Vertices and quads are the interpreter's; the stages between them are [`draw`]'s, the same as the emulator's.
 //! Vertices may be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by its change over
 //! that fraction, and a pixel whose centre is that near to an edge is an *edge*: it may be covered or not, and is not
-//! compared. Only draws where every fragment replaces the old value: depth that always passes, and no blending but
-//! [`Blend::PRODUCT`].
+//! compared; nor is one where a depth test is uncertain. Only draws whose fragments replace what was there or leave it: no
+//! stencil test, and no blending but [`Blend::PRODUCT`]. Of all other draws the edges are known ([`edges`]).
 
 use super::corners::{Corner, near};
 use super::crossing::{narrow_inputs, number, product, texel, widen_outputs};
+use super::depth::{DepthTest, Tested, held};
 use super::quads;
 use super::world::{Known, known, world};
 use crate::emu::NamedFormat;
@@ -55,6 +56,7 @@ pub fn interpreted_draw(
 ) -> Result<Drawn> {
     let mut run = Run::new(vertex, fragment, attributes, inputs, options)?;
     let command = run.command;
+    replaces(command, fragment)?;
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     run.drawn(inputs)
 }
@@ -72,8 +74,48 @@ pub(super) fn compared_in_draw(
     let mut run = Run::new(vertex, Some(fragment), attributes, inputs, options)?;
     run.world.compared = Some(Compared::new());
     let command = run.command;
+    replaces(command, Some(fragment))?;
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     Ok([run.compared, run.world.compared.unwrap_or_default()])
+}
+
+/// The pixels of any draw that are so near to an edge of a primitive that drivers may cover them or not.
+///
+/// # Errors
+/// As [`interpreted_draw`], of the vertex shader.
+pub(super) fn edges(
+    vertex: &Shader,
+    attributes: &VertexInputState,
+    inputs: &Inputs,
+    options: Options,
+) -> Result<BTreeSet<[u32; 2]>> {
+    let mut run = Run::new(vertex, None, attributes, inputs, options)?;
+    let command = run.command;
+    draw::draw(&mut run, command, &mut Targets::new(command)?)?;
+    Ok(run.edges)
+}
+
+/// # Errors
+/// Unsupported: what becomes of a fragment depends on what was there before.
+fn replaces(command: &Draw, fragment: Option<&Shader>) -> Result<()> {
+    let fixed = &command.fixed;
+    // Tests before the shader also count for what it discards.
+    let early = fragment.is_some_and(|fragment| fragment.modes.early_fragment_tests);
+    let depth = command.depth.is_some_and(|d| d.compare != Compare::Always);
+    let several = command.samples > 1;
+    let tested = fixed.stencil.is_some() || (early || several) && depth;
+    let blended = command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT));
+    let kept = several && !fixed.before.targets.is_empty();
+    if tested || blended || kept || fixed.depth_clamp {
+        return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
+    }
+    for target in &command.targets {
+        let whole = NamedFormat::new(&target.format)?.channels().all(|channel| target.write_mask >> channel & 1 == 1);
+        if !whole && !fixed.before.targets.is_empty() {
+            return Err(Error::unsupported("interpreting a draw", "channels that stay"));
+        }
+    }
+    Ok(())
 }
 
 /// The interpreter's vertices of one instance of a non-indexed draw.
@@ -136,6 +178,7 @@ pub(super) struct Run<'a> {
     /// By pixel and sample.
     pixels: BTreeMap<([u32; 2], u32), Shaded>,
     edges: BTreeSet<[u32; 2]>,
+    depth: Option<DepthTest>,
     outside: usize,
     vague: usize,
     /// What the vertex shader compared.
@@ -162,10 +205,6 @@ impl<'a> Run<'a> {
         options: Options,
     ) -> Result<Self> {
         let command = inputs.draw.as_ref().ok_or_else(|| Error::malformed("no draw"))?;
-        let tested = command.depth.is_some_and(|d| d.compare != Compare::Always);
-        if tested || command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT)) {
-            return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
-        }
         let per_sample = fragment.is_some_and(|fragment| shades_samples(fragment, command));
         let mut fragment = fragment.map(Cow::Borrowed);
         if per_sample && let Some(fragment) = &mut fragment {
@@ -184,6 +223,7 @@ impl<'a> Run<'a> {
             vertices: Vec::new(),
             pixels: BTreeMap::new(),
             edges: BTreeSet::new(),
+            depth: DepthTest::of(command),
             outside: 0,
             vague: 0,
             compared: Compared::new(),
@@ -226,13 +266,15 @@ impl<'a> Run<'a> {
             let (Some(binding), Some(buffer)) = (find, buffer) else {
                 return Err(Error::malformed(format!("location {} is not bound", attribute.location)));
             };
+            // A stride that is dynamic is not in the state.
+            let stride = if binding.stride == 0 { buffer.stride } else { binding.stride };
             let n = match binding.rate {
                 VertexRate::Vertex => index,
                 VertexRate::Instance => {
                     u64::from(self.command.first_instance) + u64::from(id.instance / binding.divisor.max(1))
                 }
             };
-            let at = n.saturating_mul(binding.stride.into()).saturating_add(attribute.offset.into());
+            let at = n.saturating_mul(stride.into()).saturating_add(attribute.offset.into());
             let data = buffer.data.0.get(usize::try_from(at).unwrap_or(usize::MAX)..).unwrap_or_default();
             for (component, bits) in (0..).zip(texel(attribute.format.name().unwrap_or_default(), data)?) {
                 out.inputs.insert((attribute.location, component), (bits, Shadow::NONE));
@@ -247,7 +289,7 @@ impl<'a> Run<'a> {
         let Some(vertex) = self.vertices.get(n) else { return Corner::default() };
         let of = |n| number(output(vertex, OutputSlot::Position(n)));
         let size = vertex.outputs.get(&OutputSlot::PointSize).map_or((1.0, 0.0), |s| number(*s));
-        Corner::new([of(0), of(1), of(2), of(3)], size, self.command.extent)
+        Corner::new([of(0), of(1), of(2), of(3)], size, &self.command.viewport())
     }
 
     /// Marks the pixels at a primitive's edges.
@@ -264,9 +306,17 @@ impl<'a> Run<'a> {
         let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max) + enlarged;
         // If its ends are on both sides of the eye, an edge continues beyond them.
         let behind = !primitive.point && corners.iter().any(|c| c.w <= 0.0);
-        let [width, height] = self.command.extent;
-        for y in 0..height {
-            for x in 0..width {
+        let part = self.command.scissor();
+        let known = places.iter().flatten().all(|at| at.is_finite()) && slack.is_finite() && !behind;
+        let range = |axis: usize| {
+            let (first, end) = (part.from[axis], part.from[axis].saturating_add(part.extent[axis]));
+            let least = places.iter().map(|place| place[axis]).fold(f64::INFINITY, f64::min) - slack - 1.0;
+            let most = places.iter().map(|place| place[axis]).fold(f64::NEG_INFINITY, f64::max) + slack + 1.0;
+            if known { (first.max(least as u32), end.min(most as u32)) } else { (first, end) }
+        };
+        let ((left, right), (top, bottom)) = (range(0), range(1));
+        for y in top..bottom {
+            for x in left..right {
                 let near = |place: &[f64; 2]| {
                     let place = [f64::from(x) + place[0], f64::from(y) + place[1]];
                     let mut edges = places.iter().zip(places.iter().cycle().skip(1));
@@ -312,7 +362,7 @@ impl<'a> Run<'a> {
             each.collect()
         };
         let texels = |one: &dyn Fn(&Shaded) -> Option<Texel>| resolved(one, None);
-        let targets = self.command.targets.iter().map(|target| {
+        let targets = self.command.targets.iter().enumerate().map(|(n, target)| {
             let format = NamedFormat::new(&target.format)?;
             let integer = format.format.is_integer();
             let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
@@ -328,19 +378,33 @@ impl<'a> Run<'a> {
                 let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
                 Some(product(&format, [first, pixel.seconds.get(&target.location).copied().unwrap_or(unknown)]))
             };
-            let texels = resolved(&color, (!integer).then_some(clear));
+            let mut texels = resolved(&color, (!integer).then_some(clear));
+            if let Some(before) = self.command.fixed.before.targets.get(n) {
+                let before = before.0.chunks_exact(format.format.bytes().max(1)).map(|texel| format.decode(texel));
+                let stay = |(texel, old): (&mut Option<Texel>, _)| _ = texel.get_or_insert((old, [Shadow::NONE; 4]));
+                texels.iter_mut().zip(before).for_each(stay);
+            }
             Ok(Known::attachment(format, clear, &texels))
         });
         let depth: Option<Result<Known>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let format = NamedFormat::new("R32_SFLOAT")?;
-            Ok(Known::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels(&|pixel| pixel.depth.map(wide))))
+            let written = |pixel: &Shaded| pixel.depth.filter(|_| depth.write).map(|z| wide(held(self.command, z)));
+            let mut texels = texels(&written);
+            let before = self.command.fixed.before.depth.0.as_chunks::<4>().0.iter();
+            for (texel, old) in texels.iter_mut().zip(before.map(|word| u32::from_le_bytes(*word))) {
+                texel.get_or_insert(wide((old.into(), Shadow::NONE)));
+            }
+            Ok(Known::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels))
         });
         let stencil: Option<Result<Known>> = self.command.stencil.map(|stencil| {
             let texel =
                 |(bits, shadow)| ([bits as u32 & 0xff, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let given = (u64::from(stencil.reference), Shadow::NONE);
-            let texels = texels(&|pixel| pixel.passed.then(|| texel(pixel.stencil.unwrap_or(given))));
+            let mut texels = texels(&|pixel| pixel.passed.then(|| texel(pixel.stencil.unwrap_or(given))));
+            for (there, old) in texels.iter_mut().zip(&self.command.fixed.before.stencil.0) {
+                there.get_or_insert(texel((u64::from(*old), Shadow::NONE)));
+            }
             Ok(Known::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
         });
         Ok(Drawn {
@@ -411,11 +475,20 @@ impl Shaders for Run<'_> {
             if pixel.doubtful || !pixel.helper && !behind.is_exact() {
                 self.edges.insert(place(quad, n));
             }
+            let depth = depth(pixel, depths.get(number).copied());
             for sample in live {
-                let shaded = self.pixels.entry(of(sample)).or_default();
+                self.pixels.entry(of(sample)).or_default();
                 let written = !pixel.doubtful && !pixel.helper && behind.is_exact();
-                if written && mask >> sample & 1 != 0 {
-                    shade(shaded, pixel, depths.get(number).copied());
+                if !written || mask >> sample & 1 == 0 {
+                    continue;
+                }
+                let tested = self.depth.as_mut().map(|test| {
+                    test.test(place(quad, n), super::crossing::number(depth.unwrap_or((0, Shadow::UNCERTAIN))))
+                });
+                match tested {
+                    Some(Tested::Fails) => {}
+                    Some(Tested::Uncertain) => _ = self.edges.insert(place(quad, n)),
+                    Some(Tested::Passes) | None => shade(self.pixels.entry(of(sample)).or_default(), pixel, depth),
                 }
             }
         }
@@ -448,7 +521,12 @@ fn place(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
 }
 
-/// Merges the outputs of a fragment shader into a sample; `depth`: what the primitive has there.
+/// The depth of a fragment: what its shader says, or what the primitive has there.
+fn depth(pixel: &Invocation, primitive: Option<(u64, Shadow)>) -> Option<(u64, Shadow)> {
+    pixel.outputs.get(&OutputSlot::FragDepth).copied().or(primitive)
+}
+
+/// Merges the outputs of a fragment shader into a sample.
 fn shade(shaded: &mut Shaded, pixel: &Invocation, depth: Option<(u64, Shadow)>) {
     shaded.passed = true;
     shaded.depth = depth;
@@ -465,7 +543,6 @@ fn shade(shaded: &mut Shaded, pixel: &Invocation, depth: Option<(u64, Shadow)>) 
                     (*to, *behind) = (*bits as u32, *shadow);
                 }
             }
-            OutputSlot::FragDepth => shaded.depth = Some((*bits, *shadow)),
             OutputSlot::FragStencilRef => shaded.stencil = Some((*bits, *shadow)),
             _ => {}
         }

@@ -24,6 +24,7 @@ mod contents;
 mod corners;
 mod crossing;
 mod declared;
+mod depth;
 mod draw;
 mod drawn;
 mod driver;
@@ -53,7 +54,7 @@ mod textures;
 mod world;
 
 #[cfg(feature = "bundles")]
-pub use answer::{Answer, Cause, Finding, Replay, ResultPlace};
+pub use answer::{Answer, Cause, Finding, Pixels, Replay, ResultPlace};
 pub use bisect::{Blame, blame};
 #[cfg(feature = "bundles")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
