@@ -65,7 +65,7 @@ fn four_samples_agree() {
             .map(|name| (&absent as &dyn Judge, name, [Fate::AgreedWithInterpreter; 2]))
             .to_vec();
     if let Some(vulkan) = vulkan(test) {
-        cases.push((vulkan, "../draws/varied", [Fate::Agreed, Fate::AgreedWithInterpreter]));
+        cases.push((vulkan, "../pairs/cut", [Fate::Agreed, Fate::AgreedWithInterpreter]));
     }
     for (judge, name, fates) in cases {
         let stages = ["vert", "frag"].map(|stage| format!("stages/{name}.{stage}"));
