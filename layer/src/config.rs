@@ -29,21 +29,21 @@ pub struct Config {
 pub struct ShadowConfig {
     /// `DOVETAIL_LAYER_SHADOW`: write bundles into this folder.
     pub folder: PathBuf,
-    /// `DOVETAIL_LAYER_SHADOW_EACH`: at most so many dispatches of a pipeline.
+    /// `DOVETAIL_LAYER_SHADOW_EACH`: at most so many dispatches or draws of a pipeline.
     pub per_pipeline: u64,
-    /// `DOVETAIL_LAYER_SHADOW_MOST`: at most so many dispatches.
+    /// `DOVETAIL_LAYER_SHADOW_MOST`: at most so many dispatches and draws.
     pub most: u64,
     /// `DOVETAIL_LAYER_SHADOW_MIB`: at most so many bytes of copies.
     pub bytes: u64,
-    /// At most so many of one dispatch.
-    pub dispatch_bytes: u64,
+    /// At most so many of one dispatch or draw.
+    pub single_bytes: u64,
 }
 
 impl ShadowConfig {
     const PER_PIPELINE: u64 = 4;
     const MOST: u64 = 256;
     const MIB: u64 = 512;
-    /// The part of all bytes that one dispatch may have.
+    /// The part of all bytes that one dispatch or draw may have.
     const SHARE: u64 = 8;
 }
 
@@ -70,7 +70,7 @@ impl Config {
                     per_pipeline: number("DOVETAIL_LAYER_SHADOW_EACH").unwrap_or(ShadowConfig::PER_PIPELINE),
                     most: number("DOVETAIL_LAYER_SHADOW_MOST").unwrap_or(ShadowConfig::MOST),
                     bytes,
-                    dispatch_bytes: bytes / ShadowConfig::SHARE,
+                    single_bytes: bytes / ShadowConfig::SHARE,
                 }
             }),
         }

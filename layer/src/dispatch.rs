@@ -103,6 +103,9 @@ functions! {
     destroy_image: PFN_vkDestroyImage = c"vkDestroyImage";
     get_device_image_memory_requirements: PFN_vkGetDeviceImageMemoryRequirements =
         c"vkGetDeviceImageMemoryRequirements" | c"vkGetDeviceImageMemoryRequirementsKHR";
+    create_swapchain: PFN_vkCreateSwapchainKHR = c"vkCreateSwapchainKHR";
+    get_swapchain_images: PFN_vkGetSwapchainImagesKHR = c"vkGetSwapchainImagesKHR";
+    destroy_swapchain: PFN_vkDestroySwapchainKHR = c"vkDestroySwapchainKHR";
     create_image_view: PFN_vkCreateImageView = c"vkCreateImageView";
     destroy_image_view: PFN_vkDestroyImageView = c"vkDestroyImageView";
     allocate_memory: PFN_vkAllocateMemory = c"vkAllocateMemory";
@@ -148,6 +151,64 @@ functions! {
     cmd_dispatch: PFN_vkCmdDispatch = c"vkCmdDispatch";
     cmd_dispatch_base: PFN_vkCmdDispatchBase = c"vkCmdDispatchBase" | c"vkCmdDispatchBaseKHR";
     cmd_dispatch_indirect: PFN_vkCmdDispatchIndirect = c"vkCmdDispatchIndirect";
+    create_framebuffer: PFN_vkCreateFramebuffer = c"vkCreateFramebuffer";
+    destroy_framebuffer: PFN_vkDestroyFramebuffer = c"vkDestroyFramebuffer";
+    cmd_begin_render_pass: PFN_vkCmdBeginRenderPass = c"vkCmdBeginRenderPass";
+    cmd_begin_render_pass2: PFN_vkCmdBeginRenderPass2 = c"vkCmdBeginRenderPass2" | c"vkCmdBeginRenderPass2KHR";
+    cmd_end_render_pass: PFN_vkCmdEndRenderPass = c"vkCmdEndRenderPass";
+    cmd_end_render_pass2: PFN_vkCmdEndRenderPass2 = c"vkCmdEndRenderPass2" | c"vkCmdEndRenderPass2KHR";
+    cmd_begin_rendering: PFN_vkCmdBeginRendering = c"vkCmdBeginRendering" | c"vkCmdBeginRenderingKHR";
+    cmd_end_rendering: PFN_vkCmdEndRendering = c"vkCmdEndRendering" | c"vkCmdEndRenderingKHR";
+    cmd_begin_query: PFN_vkCmdBeginQuery = c"vkCmdBeginQuery";
+    cmd_end_query: PFN_vkCmdEndQuery = c"vkCmdEndQuery";
+    cmd_begin_query_indexed: PFN_vkCmdBeginQueryIndexedEXT = c"vkCmdBeginQueryIndexedEXT";
+    cmd_end_query_indexed: PFN_vkCmdEndQueryIndexedEXT = c"vkCmdEndQueryIndexedEXT";
+    cmd_begin_transform_feedback: PFN_vkCmdBeginTransformFeedbackEXT = c"vkCmdBeginTransformFeedbackEXT";
+    cmd_end_transform_feedback: PFN_vkCmdEndTransformFeedbackEXT = c"vkCmdEndTransformFeedbackEXT";
+    cmd_bind_vertex_buffers: PFN_vkCmdBindVertexBuffers = c"vkCmdBindVertexBuffers";
+    cmd_bind_vertex_buffers2: PFN_vkCmdBindVertexBuffers2 =
+        c"vkCmdBindVertexBuffers2" | c"vkCmdBindVertexBuffers2EXT";
+    cmd_bind_index_buffer: PFN_vkCmdBindIndexBuffer = c"vkCmdBindIndexBuffer";
+    cmd_bind_index_buffer2: PFN_vkCmdBindIndexBuffer2KHR = c"vkCmdBindIndexBuffer2" | c"vkCmdBindIndexBuffer2KHR";
+    cmd_set_viewport: PFN_vkCmdSetViewport = c"vkCmdSetViewport";
+    cmd_set_scissor: PFN_vkCmdSetScissor = c"vkCmdSetScissor";
+    cmd_set_line_width: PFN_vkCmdSetLineWidth = c"vkCmdSetLineWidth";
+    cmd_set_blend_constants: PFN_vkCmdSetBlendConstants = c"vkCmdSetBlendConstants";
+    cmd_set_stencil_compare_mask: PFN_vkCmdSetStencilCompareMask = c"vkCmdSetStencilCompareMask";
+    cmd_set_stencil_write_mask: PFN_vkCmdSetStencilWriteMask = c"vkCmdSetStencilWriteMask";
+    cmd_set_stencil_reference: PFN_vkCmdSetStencilReference = c"vkCmdSetStencilReference";
+    cmd_set_cull_mode: PFN_vkCmdSetCullMode = c"vkCmdSetCullMode" | c"vkCmdSetCullModeEXT";
+    cmd_set_front_face: PFN_vkCmdSetFrontFace = c"vkCmdSetFrontFace" | c"vkCmdSetFrontFaceEXT";
+    cmd_set_primitive_topology: PFN_vkCmdSetPrimitiveTopology =
+        c"vkCmdSetPrimitiveTopology" | c"vkCmdSetPrimitiveTopologyEXT";
+    cmd_set_viewport_with_count: PFN_vkCmdSetViewportWithCount =
+        c"vkCmdSetViewportWithCount" | c"vkCmdSetViewportWithCountEXT";
+    cmd_set_scissor_with_count: PFN_vkCmdSetScissorWithCount =
+        c"vkCmdSetScissorWithCount" | c"vkCmdSetScissorWithCountEXT";
+    cmd_set_depth_test_enable: PFN_vkCmdSetDepthTestEnable =
+        c"vkCmdSetDepthTestEnable" | c"vkCmdSetDepthTestEnableEXT";
+    cmd_set_depth_write_enable: PFN_vkCmdSetDepthWriteEnable =
+        c"vkCmdSetDepthWriteEnable" | c"vkCmdSetDepthWriteEnableEXT";
+    cmd_set_depth_compare_op: PFN_vkCmdSetDepthCompareOp = c"vkCmdSetDepthCompareOp" | c"vkCmdSetDepthCompareOpEXT";
+    cmd_set_depth_bounds_test_enable: PFN_vkCmdSetDepthBoundsTestEnable =
+        c"vkCmdSetDepthBoundsTestEnable" | c"vkCmdSetDepthBoundsTestEnableEXT";
+    cmd_set_stencil_test_enable: PFN_vkCmdSetStencilTestEnable =
+        c"vkCmdSetStencilTestEnable" | c"vkCmdSetStencilTestEnableEXT";
+    cmd_set_stencil_op: PFN_vkCmdSetStencilOp = c"vkCmdSetStencilOp" | c"vkCmdSetStencilOpEXT";
+    cmd_set_depth_bias_enable: PFN_vkCmdSetDepthBiasEnable =
+        c"vkCmdSetDepthBiasEnable" | c"vkCmdSetDepthBiasEnableEXT";
+    cmd_set_primitive_restart_enable: PFN_vkCmdSetPrimitiveRestartEnable =
+        c"vkCmdSetPrimitiveRestartEnable" | c"vkCmdSetPrimitiveRestartEnableEXT";
+    cmd_draw: PFN_vkCmdDraw = c"vkCmdDraw";
+    cmd_draw_indexed: PFN_vkCmdDrawIndexed = c"vkCmdDrawIndexed";
+    cmd_draw_indirect: PFN_vkCmdDrawIndirect = c"vkCmdDrawIndirect";
+    cmd_draw_indexed_indirect: PFN_vkCmdDrawIndexedIndirect = c"vkCmdDrawIndexedIndirect";
+    cmd_draw_indirect_count: PFN_vkCmdDrawIndirectCount =
+        c"vkCmdDrawIndirectCount" | c"vkCmdDrawIndirectCountKHR" | c"vkCmdDrawIndirectCountAMD";
+    cmd_draw_indexed_indirect_count: PFN_vkCmdDrawIndexedIndirectCount =
+        c"vkCmdDrawIndexedIndirectCount" | c"vkCmdDrawIndexedIndirectCountKHR" | c"vkCmdDrawIndexedIndirectCountAMD";
+    cmd_draw_multi: PFN_vkCmdDrawMultiEXT = c"vkCmdDrawMultiEXT";
+    cmd_draw_multi_indexed: PFN_vkCmdDrawMultiIndexedEXT = c"vkCmdDrawMultiIndexedEXT";
     cmd_pipeline_barrier: PFN_vkCmdPipelineBarrier = c"vkCmdPipelineBarrier";
     cmd_copy_buffer: PFN_vkCmdCopyBuffer = c"vkCmdCopyBuffer";
     cmd_copy_image_to_buffer: PFN_vkCmdCopyImageToBuffer = c"vkCmdCopyImageToBuffer";

@@ -256,9 +256,9 @@ fn look<H: Handle, T>(
     });
 }
 
-/// A hook of a function that makes one object.
+/// A hook of a function that makes one object; shadow may look at it too.
 macro_rules! creates {
-    ($hook:ident, $info:ident, $handle:ident, $read:path, $name:ident, $kind:ident) => {
+    ($hook:ident, $info:ident, $handle:ident, $read:path, $name:ident, $kind:ident $(, $given:path)?) => {
         unsafe extern "system" fn $hook(
             device: vk::Device,
             info: *const vk::$info<'_>,
@@ -274,6 +274,7 @@ macro_rules! creates {
                 if result == vk::Result::SUCCESS {
                     let read = |reader: &Reader<'_>| $read(reader, &*info);
                     look(&below, *made, |handles: &mut Handles| &mut handles.$kind, read, Session::$name);
+                    $(shadow::hooks::made(&below, *made, &$given(&*info));)?
                 }
                 result
             }
@@ -298,8 +299,24 @@ creates!(
     pipeline_layout,
     pipeline_layouts
 );
-creates!(create_render_pass, RenderPassCreateInfo, RenderPass, read::render_pass, render_pass, render_passes);
-creates!(create_render_pass2, RenderPassCreateInfo2, RenderPass, read::render_pass2, render_pass, render_passes);
+creates!(
+    create_render_pass,
+    RenderPassCreateInfo,
+    RenderPass,
+    read::render_pass,
+    render_pass,
+    render_passes,
+    shadow::hooks::Given::First
+);
+creates!(
+    create_render_pass2,
+    RenderPassCreateInfo2,
+    RenderPass,
+    read::render_pass2,
+    render_pass,
+    render_passes,
+    shadow::hooks::Given::Second
+);
 creates!(create_shader_module, ShaderModuleCreateInfo, ShaderModule, code, module, modules);
 
 /// The code of a module, in the form of the other readers.
@@ -313,7 +330,7 @@ unsafe fn code<'a>(_: &Reader<'_>, info: &vk::ShaderModuleCreateInfo<'a>) -> &'a
 
 /// A hook of a function that destroys one object.
 macro_rules! destroys {
-    ($hook:ident, $handle:ident, $kind:ident) => {
+    ($hook:ident, $handle:ident, $kind:ident $(, $look:path)?) => {
         unsafe extern "system" fn $hook(
             device: vk::Device,
             handle: vk::$handle,
@@ -323,6 +340,7 @@ macro_rules! destroys {
             unsafe {
                 let Some(below) = dispatch::device(key(device)) else { return };
                 aside(|| below.with(|handles| handles::forget(handles, |handles| &mut handles.$kind, handle)));
+                $($look(&below, handle);)?
                 if let Some(destroy) = below.functions.$hook {
                     destroy(device, handle, allocator);
                 }
@@ -334,7 +352,7 @@ macro_rules! destroys {
 destroys!(destroy_sampler, Sampler, samplers);
 destroys!(destroy_set_layout, DescriptorSetLayout, set_layouts);
 destroys!(destroy_pipeline_layout, PipelineLayout, pipeline_layouts);
-destroys!(destroy_render_pass, RenderPass, render_passes);
+destroys!(destroy_render_pass, RenderPass, render_passes, shadow::hooks::destroyed);
 destroys!(destroy_shader_module, ShaderModule, modules);
 destroys!(destroy_pipeline, Pipeline, pipelines);
 

@@ -8,7 +8,7 @@ use crate::shadow::Shadow;
 use crate::times::Times;
 use dovetail::capture::{
     ComputePipeline, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout, Source, Translated,
-    compute, graphics,
+    compute, fixed, graphics,
 };
 use dovetail::error::{Error, Result};
 use serde::Serialize;
@@ -162,9 +162,13 @@ impl Session {
         }
         let name = name_of(&pipeline);
         let translated = graphics(&pipeline, self);
+        let fixed = self.shadow.as_ref().and_then(|_| fixed(&pipeline, self).ok());
         if self.is_new(name, &translated) {
             let state = translated.as_ref().ok().cloned().map(Arc::new);
             self.record(Item::Graphics(name, Arc::new(pipeline), state));
+        }
+        if let Some(shadow) = &self.shadow {
+            shadow.learn(name, &translated, fixed, |module| self.code(module));
         }
         self.time(name, "graphics", driver, translated);
         name
@@ -179,7 +183,7 @@ impl Session {
             self.record(Item::Compute(name, Arc::new(pipeline), state));
         }
         if let Some(shadow) = &self.shadow {
-            shadow.learn(name, &translated, |module| self.code(module));
+            shadow.learn(name, &translated, None, |module| self.code(module));
         }
         self.time(name, "compute", driver, translated);
         name

@@ -21,4 +21,4 @@ mod translate;
 pub use load::{Recording, Skipped};
 pub use model::*;
 pub use source::Source;
-pub use translate::{StageUse, Translated, compute, graphics, names, stage_use};
+pub use translate::{FixedState, StageUse, Translated, compute, fixed, graphics, names, stage_use};

@@ -4,8 +4,10 @@
 //! To add a kind of resource: a variant of [`Bound`].
 
 mod draw;
+mod fixed;
 
 pub use draw::{Blend, BlendEquation, BlendFactor, BlendOp, Depth, Draw, Stencil, Target, Topology, VertexBuffer};
+pub use fixed::{Before, Cull, FixedFunction, Scissor, StencilFace, StencilOp, Viewport};
 
 use crate::error::{Error, Result};
 use crate::state::{ResourceKind, YcbcrConversion};

@@ -171,6 +171,11 @@ alu_table! {
 }
 
 impl AluOp {
+    /// Whether it says how two operands are ordered, or whether they are equal.
+    pub const fn compares(self) -> bool {
+        matches!(self.sig(), Sig::Compare) && self.arity() == 2
+    }
+
     /// The result type for `args`, or `None` if they break the rule. For conversions it is `want`.
     pub fn result_type(self, args: &[Type], want: Type) -> Option<Type> {
         if args.len() != self.arity() || args.iter().any(|t| !t.is_scalar()) || !want.is_scalar() {

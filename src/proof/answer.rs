@@ -85,6 +85,20 @@ pub struct Replay {
     pub interpreter: Answer,
     /// Likely location of the bug.
     pub cause: Cause,
+    /// What was there to be compared, of a draw of one sample and one layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pixels: Option<Pixels>,
+}
+
+/// Pixels of a draw, counted by what is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Pixels {
+    /// The draw changed them, in some attachment.
+    pub changed: usize,
+    /// Of these, how many are so near to an edge of a primitive that they may be covered or not: they are not judged.
+    pub edges: usize,
+    /// How many at edges differ, changed or not, by the route that has most of them.
+    pub apart: usize,
 }
 
 impl Cause {
@@ -110,6 +124,11 @@ impl Replay {
     /// Whether every route gave the expected output.
     pub fn agrees(&self) -> bool {
         self.cause == Cause::None
+    }
+
+    /// Whether no pixel that the draw changed could be judged.
+    pub fn proves_nothing(&self) -> bool {
+        self.pixels.is_some_and(|pixels| pixels.changed == pixels.edges)
     }
 
     /// Whether two failures have the same cause, routes and differing result, whatever the values.
@@ -160,6 +179,14 @@ impl fmt::Display for Finding {
     }
 }
 
+impl fmt::Display for Pixels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { changed, edges, apart } = self;
+        write!(f, "{changed} changed, {edges} of them at edges and not judged; {apart} at edges differ")?;
+        if changed == edges { f.write_str(": proves nothing") } else { Ok(()) }
+    }
+}
+
 impl fmt::Display for ResultPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -207,7 +234,7 @@ mod tests {
     fn replay(linked: Answer, whole: Answer, interpreter: Answer, with_interpreter: bool) -> Replay {
         let routes = vec![("linked", linked), ("whole", whole)];
         let cause = Cause::of(&routes, &interpreter, with_interpreter);
-        Replay { routes, interpreter, cause }
+        Replay { routes, interpreter, cause, pixels: None }
     }
 
     #[test]

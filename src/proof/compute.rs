@@ -1,17 +1,20 @@
 //! One compute shader of a corpus: compiled by every route, run on inputs made from its declarations, and compared.
 //!
-//! Candidates of inputs are tried in turn until one proves something. The emulator tries first, since it is quick and
+//! Candidates of inputs are tried in turn until one proves something, then once more with comparisons that come out the
+//! other way for the first seed. The emulator tries first, since it is quick and
 //! has to finish in any case; the interpreter then gives the bounds of the results. If a driver differs from the
 //! emulator, the interpreter runs at the driver's subgroup size: if that explains it, the result depends on the order
 //! or the number of invocations that run together, and the interpreter is the reference.
 
+use super::comparisons::{self, Compare};
+use super::constant::{changes_memory, constant};
 use super::contents::Choice;
 use super::declared::{Declared, instructions, opcode};
 use super::driver::{Judge, Spirv};
-use super::judge::{bytes_of, interpreted_where, judge, proves_nothing};
+use super::judge::{bytes_of, interpreted_where, judge, proves_nothing, too_vague};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
-use super::world::Known;
+use super::world::{Known, world};
 use crate::compile::Compiler;
 use crate::compile::request::{Module, TuningOptions, default_wave};
 use crate::compile::spirv::{reflect, translate};
@@ -19,7 +22,7 @@ use crate::emu::Limits;
 use crate::emu::inputs::{Binding, Inputs};
 use crate::error::{Error, Result};
 use crate::ir::Shader;
-use crate::ir::interp::{Options, Verdict};
+use crate::ir::interp::{Compared, Options, Verdict, World, dispatch};
 use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
@@ -178,13 +181,16 @@ impl<'a> Subject<'a> {
         let began = Instant::now();
         let unspecific = [Choice::default()];
         let choices = if self.case.choices.is_empty() { &unspecific } else { self.case.choices };
-        for (n, choice) in choices.iter().enumerate() {
+        let met = [None, Some(Compare::All), Some(Compare::Equality)].into_iter();
+        for (met, (n, choice)) in met.flat_map(|met| choices.iter().enumerate().map(move |choice| (met, choice))) {
             if began.elapsed() > PATIENCE {
                 said.push("and no time for more".into());
                 break;
             }
-            match self.try_choice(choice, &mut report) {
+            match self.try_choice(choice, met, &mut report) {
                 Ok(()) => return report,
+                // Its comparisons have nothing to do with the inputs.
+                Err((Fate::ProvesNothing, why)) if why.is_empty() => {}
                 Err((fate, why)) => {
                     // A shader that was cut with one choice but ran with another has run.
                     if fate == Fate::Differs || fate == Fate::NotRun {
@@ -194,7 +200,7 @@ impl<'a> Subject<'a> {
                     if !report.ran || fate != Fate::Cut {
                         report.fate = fate;
                     }
-                    said.push(format!("{n}: {why}"));
+                    said.push(format!("{n}{}: {why}", if met.is_some() { " met" } else { "" }));
                 }
             }
         }
@@ -202,21 +208,46 @@ impl<'a> Subject<'a> {
         report
     }
 
+    /// The inputs of the first seed with comparisons that come out the other way, if there are any.
+    fn met(&self, mut inputs: Inputs, what: Compare) -> Result<Option<Inputs>> {
+        let mut any = false;
+        for round in 0..comparisons::ROUNDS {
+            let mut world = World { compared: Some(Compared::new()), ..world(&inputs)? };
+            let options = Options { limit: comparisons::WATCHED, ..self.options(self.wave.lanes()) };
+            dispatch(&self.ir, &mut world, inputs.grid, options)?;
+            if !comparisons::meet(&self.ir, &world.compared.unwrap_or_default(), &mut inputs, what, round) {
+                break;
+            }
+            any = true;
+            // A number may choose a descriptor too.
+            self.declared.limit_indices(&self.ir, &mut inputs);
+        }
+        Ok(any.then_some(inputs))
+    }
+
     /// Runs one candidate by every route.
-    fn try_choice(&self, choice: &Choice, report: &mut Report) -> Result<(), (Fate, String)> {
+    fn try_choice(&self, choice: &Choice, met: Option<Compare>, report: &mut Report) -> Result<(), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let mut runs = Vec::new();
         report.executed.clear();
         for seed in SEEDS {
-            let inputs = self.declared.inputs(&self.ir, seed, choice).map_err(nothing)?;
+            let mut inputs = self.declared.inputs(&self.ir, seed, choice).map_err(nothing)?;
+            if let Some(what) = met.filter(|_| seed == SEEDS[0]) {
+                // What the interpreter cannot run has been said without this.
+                let Ok(Some(met)) = self.met(inputs, what) else { return Err((Fate::ProvesNothing, String::new())) };
+                inputs = met;
+            }
             runs.push(self.emulate(inputs, report)?);
         }
         report.ran = true;
-        let results: Vec<_> = runs.iter().filter_map(|r| Some(changes(&r.inputs, r.results.first()?))).collect();
-        if results.iter().all(|r| r.iter().all(Vec::is_empty)) {
+        let unit = if self.ir.has(changes_memory) { 4 } else { 1 };
+        let results: Vec<_> = runs.iter().filter_map(|r| Some(changes(&r.inputs, r.results.first()?, unit))).collect();
+        let constant = constant(&self.ir);
+        if constant.is_none() && results.iter().all(|r| r.iter().all(Vec::is_empty)) {
             return Err((Fate::ProvesNothing, "writes nothing".into()));
         }
-        if results.windows(2).all(|pair| pair[0] == pair[1]) {
+        let same = results.windows(2).all(|pair| pair[0] == pair[1]);
+        if same && constant.is_none() {
             return Err((Fate::ProvesNothing, "two seeds give the same".into()));
         }
         // The interpreter needs about as many instructions, each a hundred times as slow.
@@ -230,6 +261,10 @@ impl<'a> Subject<'a> {
             let (verdict, without_driver) = self.judge(*seed, ran, report)?;
             sum.add(&verdict);
             by_interpreter = by_interpreter.or(without_driver);
+        }
+        if let Some(why) = constant.filter(|_| same && too_vague(&sum).is_none()) {
+            (report.fate, report.reason) = (Fate::Constant, why.to_owned());
+            return Ok(());
         }
         if let Some(why) = proves_nothing(&sum, &results) {
             return Err((Fate::ProvesNothing, why));
@@ -352,10 +387,11 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Bytes that a run changed.
-fn changes(inputs: &Inputs, results: &[Vec<u8>]) -> Vec<Vec<u8>> {
+/// What a run changed, in units of so many bytes. A part of the sum that an atomic leaves may be the same by chance.
+fn changes(inputs: &Inputs, results: &[Vec<u8>], unit: usize) -> Vec<Vec<u8>> {
     let changed = |before: &[u8], after: &[u8]| -> Vec<u8> {
-        after.iter().zip(before).filter(|(after, before)| after != before).map(|(after, _)| *after).collect()
+        let both = after.chunks(unit).zip(before.chunks(unit));
+        both.filter(|(after, before)| after != before).flat_map(|(after, _)| after).copied().collect()
     };
     let of = |(binding, after): (&Binding, &Vec<u8>)| {
         binding.bound.writable().map_or(Vec::new(), |before| changed(&before.0, after))

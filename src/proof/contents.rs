@@ -36,6 +36,8 @@ pub struct Choice {
     pub bytes: [u8; 2],
     /// Storage buffer size in bytes.
     pub buffer: usize,
+    /// Range of floats in images and texel buffers.
+    pub texels: [f64; 2],
 }
 
 impl Default for Choice {
@@ -48,6 +50,7 @@ impl Default for Choice {
             below: 16,
             bytes: [0, 255],
             buffer: 1 << 16,
+            texels: images::UNIT,
         }
     }
 }
@@ -107,21 +110,25 @@ impl Declared {
                         Bound::UniformBuffer(self.buffer(&types, UNIFORM, &mut random, choice)?)
                     }
                     ResourceKind::Sampler => Bound::Sampler(images::sampler(linear, None)),
-                    ResourceKind::SampledImage => Bound::SampledImage(images::image(self, image()?, &mut random)?),
-                    ResourceKind::InputAttachment => {
-                        Bound::InputAttachment(images::image(self, image()?, &mut random)?)
+                    ResourceKind::SampledImage => {
+                        Bound::SampledImage(images::image(self, image()?, choice.texels, &mut random)?)
                     }
-                    ResourceKind::StorageImage => Bound::StorageImage(images::image(self, image()?, &mut random)?),
+                    ResourceKind::InputAttachment => {
+                        Bound::InputAttachment(images::image(self, image()?, choice.texels, &mut random)?)
+                    }
+                    ResourceKind::StorageImage => {
+                        Bound::StorageImage(images::image(self, image()?, choice.texels, &mut random)?)
+                    }
                     ResourceKind::CombinedImageSampler => {
                         let ty = image()?;
                         let sampler = images::sampler(!self.is_integer(ty.sampled), Some(ty.depth));
-                        Bound::CombinedImageSampler(images::image(self, ty, &mut random)?, sampler)
+                        Bound::CombinedImageSampler(images::image(self, ty, choice.texels, &mut random)?, sampler)
                     }
                     ResourceKind::UniformTexelBuffer => {
-                        Bound::UniformTexelBuffer(images::texels(self, image()?, &mut random)?)
+                        Bound::UniformTexelBuffer(images::texels(self, image()?, choice.texels, &mut random)?)
                     }
                     ResourceKind::StorageTexelBuffer => {
-                        Bound::StorageTexelBuffer(images::texels(self, image()?, &mut random)?)
+                        Bound::StorageTexelBuffer(images::texels(self, image()?, choice.texels, &mut random)?)
                     }
                 };
                 inputs.bindings.push(Binding { set: r.set, binding: r.binding, element, bound });

@@ -1,5 +1,7 @@
 //! Screen-space vertices, and how far apart correct drivers may put them.
 
+use crate::emu::inputs::Viewport;
+
 /// Rounding unit of vertices in pixels; drivers may round to it or not.
 const ROUNDED: f64 = 1.0 / 256.0;
 
@@ -22,7 +24,7 @@ pub(super) struct Corner {
     pub w: f64,
     /// Relative error bound of w.
     pub w_off: f64,
-    /// It is inside the attachments.
+    /// It is inside the view volume.
     pub inside: bool,
     /// Edge length in pixels, if it is a point.
     pub size: f64,
@@ -32,17 +34,18 @@ pub(super) struct Corner {
 
 impl Corner {
     /// Vertex of a clip-space position; each number comes with its error bound.
-    pub fn new([x, y, z, w]: [(f64, f64); 4], size: (f64, f64), extent: [u32; 2]) -> Self {
+    pub fn new([x, y, z, w]: [(f64, f64); 4], size: (f64, f64), view: &Viewport) -> Self {
         let w_off = w.1 / w.0.abs();
         let project = |(v, off): (f64, f64)| (v / w.0, off / w.0.abs() + (v / w.0).abs() * (w_off + 2f64.powi(-22)));
         let [x, y, z] = [x, y, z].map(project);
-        let scale = extent.map(|n| f64::from(n) / 2.0);
-        let at = [(x.0 + 1.0) * scale[0], (y.0 + 1.0) * scale[1]];
-        let off = moved(at[0], x.1 * scale[0]).max(moved(at[1], y.1 * scale[1]));
+        let scale = [view.width, view.height].map(|n| f64::from(n) / 2.0);
+        let at = [f64::from(view.x) + (x.0 + 1.0) * scale[0], f64::from(view.y) + (y.0 + 1.0) * scale[1]];
+        let off = moved(at[0], x.1 * scale[0].abs()).max(moved(at[1], y.1 * scale[1].abs()));
+        let [near, far] = view.depth.map(f64::from);
         Self {
             at,
             off: if off.is_finite() { off } else { f64::INFINITY },
-            depth: z,
+            depth: (near + z.0 * (far - near), z.1 * (far - near).abs()),
             w: w.0,
             w_off,
             inside: w.0 > 1e-3 && x.0.abs() <= 1.0 && y.0.abs() <= 1.0 && (0.0..=1.0).contains(&z.0),
@@ -97,17 +100,22 @@ mod tests {
         assert!(near([0.0, 0.0], [[f64::NAN, 1.0], [4.0, 1.0]], 0.01, false));
     }
 
+    const VIEW: Viewport = Viewport { x: 0.0, y: 0.0, width: 8.0, height: 8.0, depth: [0.0, 1.0] };
+
     #[test]
     fn a_position_has_its_place() {
         let exact = |x: f64| (x, 0.0);
-        let corner = Corner::new([exact(1.0), exact(-1.0), exact(0.5), exact(2.0)], exact(4.0), [8, 8]);
+        let corner = Corner::new([exact(1.0), exact(-1.0), exact(0.5), exact(2.0)], exact(4.0), &VIEW);
         assert_eq!((corner.at, corner.depth.0, corner.inside), ([6.0, 2.0], 0.25, true));
         assert_eq!(corner.square()[2], [8.0, 4.0]);
         assert_eq!([2, 3, 8, 9].map(|x| corner.may_cover(x, 0)), [false, true, true, false]);
-        let nowhere = Corner::new([(0.0, f64::INFINITY); 4], exact(0.0), [8, 8]);
+        let nowhere = Corner::new([(0.0, f64::INFINITY); 4], exact(0.0), &VIEW);
         assert!(!nowhere.inside && nowhere.may_cover(0, 0) && nowhere.may_cover(7, 1));
         assert!(corner.off < 1e-4);
-        let between = Corner::new([exact(0.3), exact(0.3), exact(0.5), exact(1.0)], exact(1.0), [8, 8]);
+        let between = Corner::new([exact(0.3), exact(0.3), exact(0.5), exact(1.0)], exact(1.0), &VIEW);
         assert!(between.off > 1e-4 && between.off <= ROUNDED);
+        let turned = Viewport { x: 1.0, y: 8.0, height: -4.0, depth: [0.5, 0.0], ..VIEW };
+        let corner = Corner::new([exact(1.0), exact(-1.0), exact(0.5), exact(2.0)], exact(4.0), &turned);
+        assert_eq!((corner.at, corner.depth.0, corner.off >= 0.0), ([7.0, 7.0], 0.375, true));
     }
 }

@@ -68,8 +68,9 @@ pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
     }
     for at in narrow {
         let each = |i| -> Vec<&mut (u64, Shadow)> {
-            let Invocation { inputs, vertices, .. }: &mut Invocation = i;
-            inputs.get_mut(&at).into_iter().chain(vertices.get_mut(&at).into_iter().flatten()).collect()
+            let Invocation { inputs, placed, vertices, .. }: &mut Invocation = i;
+            let placed = placed.iter_mut().filter(|((_, place), _)| *place == at).map(|(_, value)| value);
+            inputs.get_mut(&at).into_iter().chain(placed).chain(vertices.get_mut(&at).into_iter().flatten()).collect()
         };
         for (bits, shadow) in invocations.iter_mut().flat_map(each) {
             let (value, bound) = number((*bits, *shadow));

@@ -6,13 +6,16 @@
 //! ```
 //!
 //! Two seeds are drawn onto floats, and the second once more onto bytes. If a scene proves nothing, or interpreter and
-//! reference disagree, the next is tried. If they agree on no scene with stable edges, that is reported.
+//! reference disagree, the next is tried. If they agree on no scene with stable edges, that is reported. Where random
+//! numbers show nothing, scenes are drawn whose comparisons come out the other way for the first seed.
 
+use super::comparisons::{self, Compare};
 use super::compute::{Difference, FLOOR, SEEDS, Tools};
+use super::constant::{Constant, constant_fragments};
 use super::declared::Declared;
-use super::drawn::{Drawn, interpreted_draw};
+use super::drawn::{Drawn, compared_in_draw, interpreted_draw};
 use super::driver::{Outputs, Spirv};
-use super::judge::{bytes_of, judge, proves_nothing};
+use super::judge::{bytes_of, judge, proves_nothing, too_vague};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
 use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
@@ -27,6 +30,7 @@ use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry, VkFormat};
 use crate::target::Stage;
 use crate::template;
+use std::time::{Duration, Instant};
 
 /// Number of scenes tried until one proves something.
 const TRIES: usize = 6;
@@ -34,6 +38,9 @@ const TRIES: usize = 6;
 const ALIKE: f64 = 0.97;
 /// Share of doubtful values below which a scene is accepted at once.
 const CERTAIN: f64 = 0.05;
+/// Time after which no scene with other comparisons is drawn, and none with several samples.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE_WITH_SAMPLES: Duration = Duration::from_secs(8);
 /// Minimum of pixels drawn.
 const PIXELS: usize = 50;
 
@@ -45,32 +52,33 @@ pub fn pair(vertex: &Spirv<'_>, fragment: &Spirv<'_>, tools: &Tools<'_>) -> Repo
     }
 }
 
-struct Pair<'a> {
-    sources: [&'a Spirv<'a>; 2],
-    modules: [(Module, spirv::ModuleInfo); 2],
-    parts: [SceneShader; 2],
+pub(super) struct Pair<'a> {
+    pub(super) sources: [&'a Spirv<'a>; 2],
+    pub(super) modules: [(Module, spirv::ModuleInfo); 2],
+    pub(super) parts: [SceneShader; 2],
     state: PipelineState,
+    constant: Option<Constant>,
 }
 
 /// Result of one scene.
-struct Shown {
-    verdict: Verdict,
+pub(super) struct Shown {
+    pub verdict: Verdict,
     /// Output of the whole pipeline, to tell seeds apart.
     left: Vec<Vec<u8>>,
     /// Pixels drawn.
     pixels: usize,
     /// Values that are alike whatever their bound, and their total.
-    alike: (usize, usize),
+    pub alike: (usize, usize),
     /// Reason if the driver was not used.
-    without_driver: Option<String>,
+    pub without_driver: Option<String>,
 }
 
 /// A scene that shows nothing.
-struct Failed {
-    fate: Fate,
-    why: String,
+pub(super) struct Failed {
+    pub fate: Fate,
+    pub why: String,
     /// Interpreter and reference disagree.
-    dispute: Option<Box<Dispute>>,
+    pub dispute: Option<Box<Dispute>>,
 }
 
 impl From<(Fate, String)> for Failed {
@@ -80,13 +88,13 @@ impl From<(Fate, String)> for Failed {
 }
 
 /// A differing output of a scene, and the expected one.
-struct Dispute {
-    inputs: Inputs,
+pub(super) struct Dispute {
+    pub inputs: Inputs,
     precise: bool,
     seed: u64,
-    route: &'static str,
-    expected: Vec<Vec<u8>>,
-    what: String,
+    pub route: &'static str,
+    pub expected: Vec<Vec<u8>>,
+    pub what: String,
 }
 
 const STAGES: [Stage; 2] = [Stage::Vertex, Stage::Fragment];
@@ -109,13 +117,15 @@ impl<'a> Pair<'a> {
             let entry = |s: &(u32, u64, usize)| SpecializationEntry { stage: Some(stage), id: s.0, value: s.1 };
             state.specialization.extend(source.spec.iter().map(entry));
         }
-        Ok(Self { sources: [vertex, fragment], modules: [vertex_module, fragment_module], parts, state })
+        let constant = constant_fragments(&parts[0].ir, &parts[1].ir);
+        Ok(Self { sources: [vertex, fragment], modules: [vertex_module, fragment_module], parts, state, constant })
     }
 
     fn report(&self, tools: &Tools<'_>) -> Report {
+        let began = Instant::now();
         let [vertex, fragment] = &self.parts;
         let scene = Scene { vertex, fragment, state: &self.state };
-        let made = |precise| self.pipelines(precise, tools);
+        let made = |precise| self.pipelines(self.state_of(precise)?, tools);
         let (precise, coarse) = match (made(true), made(false)) {
             (Ok(precise), Ok(coarse)) => (precise, coarse),
             (Err(why), _) | (_, Err(why)) => return Report::new(Fate::NotCompiled, why.to_string()),
@@ -130,13 +140,20 @@ impl<'a> Pair<'a> {
             let mut ranked = Vec::new();
             for seed in SEEDS {
                 match scene.candidates(seed, manner, tools.budget.interpreted) {
-                    Ok(all) => ranked.push(self.promising(all, tools)),
+                    Ok(all) => ranked.push(self.promising(self.arranged(all, seed), tools)),
                     Err(why) => return Report::new(Fate::ProvesNothing, why.to_string()),
                 }
             }
-            for n in 0..TRIES {
-                let seeds: Vec<&Candidate> = ranked.iter().filter_map(|some| some.get(n)).collect();
-                let [first, second] = seeds[..] else { break };
+            let [firsts, seconds] = &ranked[..] else { break };
+            let pairs = || firsts.iter().zip(seconds).take(TRIES);
+            let met = pairs().flat_map(|(first, second)| {
+                let met = [Compare::All, Compare::Equality].into_iter();
+                met.filter_map(move |what| Some((self.met(first, what)?, second)))
+            });
+            // Of changed scenes the plain ones are enough, and they are made when they are wanted.
+            let met = met.take_while(|_| manner == Manner::Plain && began.elapsed() < PATIENCE);
+            let plain = pairs().map(|(first, second)| (first.clone(), second));
+            for (first, second) in plain.chain(met) {
                 let again = rounded(&second.inputs);
                 let scenes = [
                     (&precise, &first.inputs, SEEDS[0]),
@@ -164,6 +181,10 @@ impl<'a> Pair<'a> {
                     _ => {
                         let notes = [std::mem::take(&mut report.reason), noted(&disputes)];
                         report.reason = notes.into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>().join("; ");
+                        if began.elapsed() < PATIENCE_WITH_SAMPLES {
+                            let scenes = [(&second.inputs, SEEDS[1]), (&first.inputs, SEEDS[0])];
+                            self.multisample(scenes, tools, &mut report);
+                        }
                         return report;
                     }
                 }
@@ -186,6 +207,37 @@ impl<'a> Pair<'a> {
             expected: &dispute.expected,
             what: &dispute.what,
         });
+    }
+
+    /// Scenes in the order in which they are tried. Where the colours are constant, what tells one seed from another are
+    /// the pixels that are covered: the second seed leaves some free.
+    fn arranged(&self, mut all: Vec<Candidate>, seed: u64) -> Vec<Candidate> {
+        if self.constant.is_some() && seed != SEEDS[0] {
+            all.sort_by(|a, b| b.steady.cmp(&a.steady).then(a.covered.total_cmp(&b.covered)));
+        }
+        all
+    }
+
+    /// The scene with comparisons that come out the other way, if it has any.
+    fn met(&self, scene: &Candidate, what: Compare) -> Option<Candidate> {
+        let mut inputs = scene.inputs.clone();
+        let shaders = [&self.parts[0].ir, &self.parts[1].ir];
+        let options = Options { limit: comparisons::WATCHED, ..Options::default() };
+        let mut any = false;
+        for round in 0..comparisons::ROUNDS {
+            let Ok(seen) = compared_in_draw(shaders, &self.state.vertex, &inputs, options) else { break };
+            let mut changed = false;
+            for (ir, seen) in shaders.into_iter().zip(&seen) {
+                changed |= comparisons::meet(ir, seen, &mut inputs, what, round);
+            }
+            if !changed {
+                break;
+            }
+            any = true;
+            // A number may choose a descriptor too.
+            self.parts.iter().for_each(|part| part.declared.limit_indices(&part.ir, &mut inputs));
+        }
+        any.then_some(Candidate { inputs, ..*scene })
     }
 
     /// The scenes with the most certain values; those with stable edges first.
@@ -224,8 +276,8 @@ impl<'a> Pair<'a> {
         interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }
 
-    /// Pipelines for the precise attachments or the others.
-    fn pipelines(&self, precise: bool, tools: &Tools<'_>) -> Result<Pipelines> {
+    /// The state with the precise attachments or the others.
+    pub(super) fn state_of(&self, precise: bool) -> Result<PipelineState> {
         let mut state = self.state.clone();
         let plain = VkFormat::named(target_format(precise))?;
         let integer = |format: VkFormat| format.name().is_some_and(|name| name.ends_with("INT"));
@@ -233,6 +285,10 @@ impl<'a> Pair<'a> {
             attachment.format = plain;
             attachment.blend = state.color.dual_source;
         }
+        Ok(state)
+    }
+
+    pub(super) fn pipelines(&self, state: PipelineState, tools: &Tools<'_>) -> Result<Pipelines> {
         let shaders =
             self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
                 module,
@@ -265,20 +321,21 @@ impl<'a> Pair<'a> {
         (report.exact, report.floats) = (sum.exact, sum.floats);
         left.truncate(SEEDS.len());
         let too_few = (pixels < PIXELS).then(|| format!("draws {pixels} pixels"));
-        let certain = Verdict { loose: 0, uncertain: 0, ..sum.clone() };
         let nothing = match proves_nothing(&sum, &left).or(too_few.clone()) {
             // Where those bounds are too wide, the driver's values may agree by a plain bound.
-            Some(why)
-                if without_driver.is_none()
-                    && too_few.or(proves_nothing(&certain, &left)).is_none()
-                    && alike as f64 > ALIKE * all as f64 =>
-            {
-                let why = format!("by a plain bound, {alike} of {all} values: the interpreter's {why}");
-                return Ok((Fate::Agreed, why));
+            Some(why) if without_driver.is_none() && too_few.or(proves_nothing(&certain(&sum), &left)).is_none() => {
+                match plainly((alike, all), &why) {
+                    Some(why) => return Ok((Fate::Agreed, why)),
+                    None => Some(why),
+                }
             }
             nothing => nothing,
         };
+        let same = left.windows(2).all(|pair| pair[0] == pair[1]);
+        let drawn = |constant: &Constant| constant.still || pixels >= PIXELS && sum.written > 0;
+        let constant = self.constant.filter(|c| same && drawn(c) && too_vague(&sum).is_none());
         Ok(match (nothing, without_driver) {
+            (Some(_), _) if let Some(constant) = constant => (Fate::Constant, constant.why.to_owned()),
             (Some(why), _) => (Fate::ProvesNothing, why),
             (None, Some(why)) => (Fate::AgreedWithInterpreter, why),
             (None, None) => {
@@ -288,7 +345,7 @@ impl<'a> Pair<'a> {
         })
     }
 
-    fn draw(
+    pub(super) fn draw(
         &self,
         pipelines: &Pipelines,
         inputs: &Inputs,
@@ -365,6 +422,17 @@ impl<'a> Pair<'a> {
         }
         Ok(Shown { verdict, left, pixels: drawn.pixels, alike, without_driver })
     }
+}
+
+/// As if the interpreter's bounds were narrow enough.
+pub(super) fn certain(verdict: &Verdict) -> Verdict {
+    Verdict { loose: 0, uncertain: 0, ..verdict.clone() }
+}
+
+/// What to say where values agree by a plain bound, if enough of them do.
+pub(super) fn plainly((alike, all): (usize, usize), why: &str) -> Option<String> {
+    (alike as f64 > ALIKE * all as f64)
+        .then(|| format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"))
 }
 
 /// The same scene on attachments that round.

@@ -3,19 +3,23 @@
 //! Vertices and quads are the interpreter's; the stages between them are [`draw`]'s, the same as the emulator's.
 //! Vertices may be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by its change over
 //! that fraction, and a pixel whose centre is that near to an edge is an *edge*: it may be covered or not, and is not
-//! compared. Only draws where every fragment replaces the old value: depth that always passes, and no blending but
-//! [`Blend::PRODUCT`].
+//! compared; nor is one where a depth test is uncertain. Only draws whose fragments replace what was there or leave it: no
+//! stencil test, and no blending but [`Blend::PRODUCT`]. Of all other draws the edges are known ([`edges`]).
 
 use super::corners::{Corner, near};
 use super::crossing::{narrow_inputs, number, product, texel, widen_outputs};
+use super::depth::{DepthTest, Tested, held};
+use super::quads;
 use super::world::{Known, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
 use crate::emu::inputs::{Blend, Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
-use crate::ir::interp::{Invocation, Options, Shadow, Texel, World, encode, invoke};
-use crate::ir::{Bits, BuiltIn, Interp, Op, OutputSlot, Shader};
+use crate::ir::interp::{Compared, Invocation, Options, Shadow, Texel, World, invoke};
+use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
+use crate::ir::{BuiltIn, Inst, OutputSlot, Shader};
 use crate::state::{VertexInputState, VertexRate};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The interpreter's result of a draw.
@@ -52,8 +56,66 @@ pub fn interpreted_draw(
 ) -> Result<Drawn> {
     let mut run = Run::new(vertex, fragment, attributes, inputs, options)?;
     let command = run.command;
+    replaces(command, fragment)?;
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     run.drawn(inputs)
+}
+
+/// What the vertex shader and the fragment shader of a draw compare.
+///
+/// # Errors
+/// As [`interpreted_draw`].
+pub(super) fn compared_in_draw(
+    [vertex, fragment]: [&Shader; 2],
+    attributes: &VertexInputState,
+    inputs: &Inputs,
+    options: Options,
+) -> Result<[Compared; 2]> {
+    let mut run = Run::new(vertex, Some(fragment), attributes, inputs, options)?;
+    run.world.compared = Some(Compared::new());
+    let command = run.command;
+    replaces(command, Some(fragment))?;
+    draw::draw(&mut run, command, &mut Targets::new(command)?)?;
+    Ok([run.compared, run.world.compared.unwrap_or_default()])
+}
+
+/// The pixels of any draw that are so near to an edge of a primitive that drivers may cover them or not.
+///
+/// # Errors
+/// As [`interpreted_draw`], of the vertex shader.
+pub(super) fn edges(
+    vertex: &Shader,
+    attributes: &VertexInputState,
+    inputs: &Inputs,
+    options: Options,
+) -> Result<BTreeSet<[u32; 2]>> {
+    let mut run = Run::new(vertex, None, attributes, inputs, options)?;
+    let command = run.command;
+    draw::draw(&mut run, command, &mut Targets::new(command)?)?;
+    Ok(run.edges)
+}
+
+/// # Errors
+/// Unsupported: what becomes of a fragment depends on what was there before.
+fn replaces(command: &Draw, fragment: Option<&Shader>) -> Result<()> {
+    let fixed = &command.fixed;
+    // Tests before the shader also count for what it discards.
+    let early = fragment.is_some_and(|fragment| fragment.modes.early_fragment_tests);
+    let depth = command.depth.is_some_and(|d| d.compare != Compare::Always);
+    let several = command.samples > 1;
+    let tested = fixed.stencil.is_some() || (early || several) && depth;
+    let blended = command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT));
+    let kept = several && !fixed.before.targets.is_empty();
+    if tested || blended || kept || fixed.depth_clamp {
+        return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
+    }
+    for target in &command.targets {
+        let whole = NamedFormat::new(&target.format)?.channels().all(|channel| target.write_mask >> channel & 1 == 1);
+        if !whole && !fixed.before.targets.is_empty() {
+            return Err(Error::unsupported("interpreting a draw", "channels that stay"));
+        }
+    }
+    Ok(())
 }
 
 /// The interpreter's vertices of one instance of a non-indexed draw.
@@ -89,10 +151,10 @@ pub(super) struct Corners {
     pub vague: usize,
 }
 
-/// Known contents of a pixel.
+/// Known contents of a sample.
 #[derive(Clone, Debug, Default)]
 struct Shaded {
-    /// A fragment came through: it was not killed, and its sample mask has its sample.
+    /// A fragment came through: it was not killed, and its sample mask has this sample.
     passed: bool,
     colors: BTreeMap<u32, Texel>,
     /// The second colours of dual-source outputs.
@@ -101,22 +163,36 @@ struct Shaded {
     stencil: Option<(u64, Shadow)>,
 }
 
-struct Run<'a> {
+pub(super) struct Run<'a> {
     vertex: &'a Shader,
-    fragment: Option<&'a Shader>,
+    fragment: Option<Cow<'a, Shader>>,
+    /// Every sample is shaded by itself.
+    pub(super) per_sample: bool,
+    /// Places of the samples in a pixel.
+    places: Vec<[f64; 2]>,
     attributes: &'a VertexInputState,
     command: &'a Draw,
     options: Options,
     world: World,
-    vertices: Vec<Invocation>,
-    pixels: BTreeMap<[u32; 2], Shaded>,
+    pub(super) vertices: Vec<Invocation>,
+    /// By pixel and sample.
+    pixels: BTreeMap<([u32; 2], u32), Shaded>,
     edges: BTreeSet<[u32; 2]>,
+    depth: Option<DepthTest>,
     outside: usize,
     vague: usize,
+    /// What the vertex shader compared.
+    compared: Compared,
+}
+
+/// Whether every sample is shaded by itself: the draw or the shader asks for it.
+pub(super) fn shades_samples(fragment: &Shader, draw: &Draw) -> bool {
+    let asks = |inst: &Inst| FragmentRead::of(&inst.op).is_some_and(|read| read.effect() == SampleEffect::Asks);
+    draw.samples > 1 && (draw.sample_shading || fragment.live_insts().any(asks))
 }
 
 /// An output of a vertex.
-fn output(vertex: &Invocation, slot: OutputSlot) -> (u64, Shadow) {
+pub(super) fn output(vertex: &Invocation, slot: OutputSlot) -> (u64, Shadow) {
     vertex.outputs.get(&slot).copied().unwrap_or((0, Shadow::UNCERTAIN))
 }
 
@@ -129,27 +205,41 @@ impl<'a> Run<'a> {
         options: Options,
     ) -> Result<Self> {
         let command = inputs.draw.as_ref().ok_or_else(|| Error::malformed("no draw"))?;
-        let tested = command.depth.is_some_and(|d| d.compare != Compare::Always);
-        if tested || command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT)) {
-            return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
+        let per_sample = fragment.is_some_and(|fragment| shades_samples(fragment, command));
+        let mut fragment = fragment.map(Cow::Borrowed);
+        if per_sample && let Some(fragment) = &mut fragment {
+            fragment.to_mut().insts.iter_mut().for_each(|inst| move_to_sample(&mut inst.op));
         }
+        let places = draw::sample_places(command.samples)?;
         Ok(Self {
             vertex,
             fragment,
+            per_sample,
             attributes,
             command,
             options,
-            world: world(inputs)?,
+            world: World { sample_places: places.clone(), ..world(inputs)? },
+            places,
             vertices: Vec::new(),
             pixels: BTreeMap::new(),
             edges: BTreeSet::new(),
+            depth: DepthTest::of(command),
             outside: 0,
             vague: 0,
+            compared: Compared::new(),
         })
+    }
+
+    /// Samples of a pixel.
+    pub(super) fn samples(&self) -> u32 {
+        self.command.samples
     }
 
     fn run_vertices(&mut self) -> Result<()> {
         invoke(self.vertex, &mut self.world, &mut self.vertices, self.options).map_err(|e| e.at("vertex"))?;
+        if let Some(compared) = &mut self.world.compared {
+            self.compared.append(compared);
+        }
         widen_outputs(self.vertex, &mut self.vertices);
         let outputs = self.vertices.iter().flat_map(|vertex| vertex.outputs.values());
         self.vague += outputs.filter(|(_, shadow)| shadow.is_uncertain()).count();
@@ -176,13 +266,15 @@ impl<'a> Run<'a> {
             let (Some(binding), Some(buffer)) = (find, buffer) else {
                 return Err(Error::malformed(format!("location {} is not bound", attribute.location)));
             };
+            // A stride that is dynamic is not in the state.
+            let stride = if binding.stride == 0 { buffer.stride } else { binding.stride };
             let n = match binding.rate {
                 VertexRate::Vertex => index,
                 VertexRate::Instance => {
                     u64::from(self.command.first_instance) + u64::from(id.instance / binding.divisor.max(1))
                 }
             };
-            let at = n.saturating_mul(binding.stride.into()).saturating_add(attribute.offset.into());
+            let at = n.saturating_mul(stride.into()).saturating_add(attribute.offset.into());
             let data = buffer.data.0.get(usize::try_from(at).unwrap_or(usize::MAX)..).unwrap_or_default();
             for (component, bits) in (0..).zip(texel(attribute.format.name().unwrap_or_default(), data)?) {
                 out.inputs.insert((attribute.location, component), (bits, Shadow::NONE));
@@ -193,133 +285,11 @@ impl<'a> Run<'a> {
     }
 
     /// A vertex on the screen.
-    fn corner(&self, n: usize) -> Corner {
+    pub(super) fn corner(&self, n: usize) -> Corner {
         let Some(vertex) = self.vertices.get(n) else { return Corner::default() };
         let of = |n| number(output(vertex, OutputSlot::Position(n)));
         let size = vertex.outputs.get(&OutputSlot::PointSize).map_or((1.0, 0.0), |s| number(*s));
-        Corner::new([of(0), of(1), of(2), of(3)], size, self.command.extent)
-    }
-
-    /// The inputs of a quad's pixels.
-    fn quad(&self, fragment: &Shader, primitive: &Primitive, quad: &Quad) -> [Invocation; 4] {
-        let corners = primitive.vertices.map(|n| self.corner(n));
-        // Beyond the screen a primitive may be clipped, which makes new vertices.
-        let cut = !primitive.point && corners.iter().any(|c| !c.inside);
-        let slack = match primitive.point {
-            true => corners[0].square_off(),
-            false => corners.iter().map(|c| c.off).fold(if cut { 1.0 / 128.0 } else { 0.0 }, f64::max),
-        };
-        let w_off = corners.iter().map(|c| c.w_off).fold(if cut { 2f64.powi(-18) } else { 0.0 }, f64::max);
-        let weights = |lane: usize, perspective: bool| {
-            let lane = &quad.lanes[lane];
-            let [i, j] = if perspective { lane.centre.perspective } else { lane.centre.linear }.map(f64::from);
-            [1.0 - i - j, i, j]
-        };
-        let mut out: [Invocation; 4] = Default::default();
-        // A value at four pixels, from those at the vertices.
-        let spread = |values: [(f64, f64); 3], perspective: bool| -> [(u64, Shadow); 4] {
-            let at = [0, 1, 2, 3]
-                .map(|lane| weights(lane, perspective).iter().zip(values).map(|(w, (v, _))| w * v).sum::<f64>());
-            let slope = [(1, 0), (3, 2), (2, 0), (3, 1)].map(|(a, b)| (at[a] - at[b]).abs());
-            let slope = slope[0].max(slope[1]) + slope[2].max(slope[3]);
-            // In a sliver that goes behind the eye, a value changes more here than from pixel to pixel.
-            let steepness = |lane: usize| {
-                let along = |to: usize| {
-                    let [here, there, zero] = [lane, to, 0].map(|lane| weights(lane, false));
-                    let (mut change, mut sum) = (0.0, 0.0);
-                    for (n, (corner, (value, _))) in corners.iter().zip(values).enumerate() {
-                        change += (there[n] - zero[n]) * (value - at[lane]) / corner.w;
-                        sum += here[n] / corner.w;
-                    }
-                    (change / sum).abs()
-                };
-                if perspective { slope.max(along(1) + along(2)) } else { slope }
-            };
-            let largest = values.iter().map(|(v, _)| v.abs()).fold(0.0, f64::max);
-            std::array::from_fn(|lane| {
-                let weights = weights(lane, perspective).map(f64::abs);
-                let own: f64 = weights.iter().zip(values).map(|(w, (_, off))| w * off).sum();
-                let reach: f64 = weights.iter().sum();
-                let bound = own + reach * (steepness(lane) * slack + largest * (2f64.powi(-20) + 2.0 * w_off));
-                let shadow = if bound.is_finite() { Shadow { value: at[lane], bound } } else { Shadow::UNCERTAIN };
-                (encode(at[lane], Bits::B32), shadow)
-            })
-        };
-        let vertices = primitive.vertices.map(|n| self.vertices.get(n));
-        for inst in fragment.live_insts() {
-            let Op::LoadInput { location, component, interp, .. } = inst.op else { continue };
-            let slot = OutputSlot::Location { location, component, index: 0 };
-            let values = vertices.map(|v| v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot)));
-            if let Interp::Vertex(_) = interp {
-                out.iter_mut().for_each(|pixel| _ = pixel.vertices.insert((location, component), values));
-                continue;
-            }
-            if out[0].inputs.contains_key(&(location, component)) {
-                continue;
-            }
-            let values = match interp {
-                // Equal at each pixel, but some drivers divide by w and multiply by it again.
-                Interp::At { .. } if primitive.point => spread([number(values[0]); 3], false),
-                Interp::At { perspective, .. } => spread(values.map(number), perspective),
-                Interp::Flat | Interp::Vertex(_) => [values[0]; 4],
-            };
-            for (pixel, value) in out.iter_mut().zip(values) {
-                pixel.inputs.insert((location, component), value);
-            }
-        }
-        let plain = |value: f64| (encode(value, Bits::B32), Shadow::NONE);
-        let unit = |n: usize| [0, 1, 2].map(|k| (f64::from(u8::from(k == n)), 0.0));
-        let sprite = [spread(unit(1), false), spread(unit(2), false)];
-        let distances = |slot| vertices.map(|v| number(v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot))));
-        let mut interpolated = Vec::new();
-        for inst in fragment.live_insts() {
-            let Op::LoadBuiltIn { builtin, component, .. } = inst.op else { continue };
-            let (values, perspective) = match builtin {
-                BuiltIn::ClipDistance => (distances(OutputSlot::ClipDistance(component)), true),
-                BuiltIn::CullDistance => (distances(OutputSlot::CullDistance(component)), true),
-                BuiltIn::BaryCoord if !primitive.point => (unit(component.into()), true),
-                BuiltIn::BaryCoordNoPersp if !primitive.point => (unit(component.into()), false),
-                _ => continue,
-            };
-            interpolated.push((builtin, component, spread(values, perspective)));
-        }
-        let inverse = corners.map(|c| (1.0 / c.w, c.w_off / c.w));
-        let fourth = spread(inverse, false);
-        let depth = spread(corners.map(|c| c.depth), false);
-        // From the provoking vertex; fragments are at most two pixels wide or high.
-        let asked = vertices[0].and_then(|v| v.outputs.get(&OutputSlot::ShadingRate)).map_or(0, |(bits, _)| *bits);
-        let rate = u64::from(asked & 12 != 0) << 2 | u64::from(asked & 3 != 0);
-        for (n, pixel) in out.iter_mut().enumerate() {
-            let at = [0, 1].map(|axis| f64::from(quad.at[axis] + (n as u32 >> axis & 1)) + 0.5);
-            let (z, w) = if primitive.point {
-                (spread([corners[0].depth; 3], false)[n], spread([inverse[0]; 3], false)[n])
-            } else {
-                (depth[n], fourth[n])
-            };
-            for (component, value) in (0..).zip([plain(at[0]), plain(at[1]), z, w]) {
-                pixel.builtins.insert((BuiltIn::FragCoord, component), value);
-            }
-            for (component, value) in (0..).zip(sprite) {
-                pixel.builtins.insert((BuiltIn::PointCoord, component), value[n]);
-            }
-            for (builtin, component, values) in &interpolated {
-                pixel.builtins.insert((*builtin, *component), values[n]);
-            }
-            let covered = u64::from(quad.covered >> n & 1);
-            for (builtin, value) in [
-                (BuiltIn::FrontFacing, primitive.front.into()),
-                (BuiltIn::SampleId, 0),
-                (BuiltIn::FragInvocationCount, 1),
-                (BuiltIn::ShadingRate, rate),
-                (BuiltIn::SampleMaskIn, covered),
-                (BuiltIn::Layer, 0),
-            ] {
-                pixel.builtins.insert((builtin, 0), (value, Shadow::NONE));
-            }
-            pixel.helper = covered == 0;
-        }
-        narrow_inputs(fragment, &mut out);
-        out
+        Corner::new([of(0), of(1), of(2), of(3)], size, &self.command.viewport())
     }
 
     /// Marks the pixels at a primitive's edges.
@@ -336,12 +306,23 @@ impl<'a> Run<'a> {
         let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max) + enlarged;
         // If its ends are on both sides of the eye, an edge continues beyond them.
         let behind = !primitive.point && corners.iter().any(|c| c.w <= 0.0);
-        let [width, height] = self.command.extent;
-        for y in 0..height {
-            for x in 0..width {
-                let centre = [x, y].map(|n| f64::from(n) + 0.5);
-                let mut edges = places.iter().zip(places.iter().cycle().skip(1));
-                if edges.any(|(a, b)| near(centre, [*a, *b], slack, behind)) {
+        let part = self.command.scissor();
+        let known = places.iter().flatten().all(|at| at.is_finite()) && slack.is_finite() && !behind;
+        let range = |axis: usize| {
+            let (first, end) = (part.from[axis], part.from[axis].saturating_add(part.extent[axis]));
+            let least = places.iter().map(|place| place[axis]).fold(f64::INFINITY, f64::min) - slack - 1.0;
+            let most = places.iter().map(|place| place[axis]).fold(f64::NEG_INFINITY, f64::max) + slack + 1.0;
+            if known { (first.max(least as u32), end.min(most as u32)) } else { (first, end) }
+        };
+        let ((left, right), (top, bottom)) = (range(0), range(1));
+        for y in top..bottom {
+            for x in left..right {
+                let near = |place: &[f64; 2]| {
+                    let place = [f64::from(x) + place[0], f64::from(y) + place[1]];
+                    let mut edges = places.iter().zip(places.iter().cycle().skip(1));
+                    edges.any(|(a, b)| near(place, [*a, *b], slack, behind))
+                };
+                if self.places.iter().any(near) {
                     self.edges.insert([x, y]);
                 }
             }
@@ -364,14 +345,24 @@ impl<'a> Run<'a> {
     fn drawn(self, inputs: &Inputs) -> Result<Drawn> {
         let [width, height] = self.command.extent;
         let places: Vec<[u32; 2]> = (0..height).flat_map(|y| (0..width).map(move |x| [x, y])).collect();
-        let texels = |one: &dyn Fn(&Shaded) -> Option<Texel>| -> Vec<Option<Texel>> {
-            let each = places.iter().map(|at| match self.edges.contains(at) {
-                true => Some(([0; 4], [Shadow::UNCERTAIN; 4])),
-                false => self.pixels.get(at).and_then(one),
+        // Of several samples the average is kept, or the first (see `emu::draw::target`).
+        let resolved = |one: &dyn Fn(&Shaded) -> Option<Texel>, averaged: Option<[u32; 4]>| -> Vec<Option<Texel>> {
+            let of = |at: &[u32; 2], sample| self.pixels.get(&(*at, sample)).and_then(one);
+            let each = places.iter().map(|at| match (self.edges.contains(at), averaged) {
+                (true, _) => Some(([0; 4], [Shadow::UNCERTAIN; 4])),
+                (false, Some(clear)) if self.samples() > 1 => {
+                    let all: Vec<Option<Texel>> = (0..self.samples()).map(|sample| of(at, sample)).collect();
+                    let clear = (clear, [Shadow::NONE; 4]);
+                    all.iter()
+                        .any(Option::is_some)
+                        .then(|| average(all.iter().map(|one| one.unwrap_or(clear)).collect()))
+                }
+                (false, _) => of(at, 0),
             });
             each.collect()
         };
-        let targets = self.command.targets.iter().map(|target| {
+        let texels = |one: &dyn Fn(&Shaded) -> Option<Texel>| resolved(one, None);
+        let targets = self.command.targets.iter().enumerate().map(|(n, target)| {
             let format = NamedFormat::new(&target.format)?;
             let integer = format.format.is_integer();
             let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
@@ -387,19 +378,33 @@ impl<'a> Run<'a> {
                 let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
                 Some(product(&format, [first, pixel.seconds.get(&target.location).copied().unwrap_or(unknown)]))
             };
-            let texels = texels(&color);
+            let mut texels = resolved(&color, (!integer).then_some(clear));
+            if let Some(before) = self.command.fixed.before.targets.get(n) {
+                let before = before.0.chunks_exact(format.format.bytes().max(1)).map(|texel| format.decode(texel));
+                let stay = |(texel, old): (&mut Option<Texel>, _)| _ = texel.get_or_insert((old, [Shadow::NONE; 4]));
+                texels.iter_mut().zip(before).for_each(stay);
+            }
             Ok(Known::attachment(format, clear, &texels))
         });
         let depth: Option<Result<Known>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let format = NamedFormat::new("R32_SFLOAT")?;
-            Ok(Known::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels(&|pixel| pixel.depth.map(wide))))
+            let written = |pixel: &Shaded| pixel.depth.filter(|_| depth.write).map(|z| wide(held(self.command, z)));
+            let mut texels = texels(&written);
+            let before = self.command.fixed.before.depth.0.as_chunks::<4>().0.iter();
+            for (texel, old) in texels.iter_mut().zip(before.map(|word| u32::from_le_bytes(*word))) {
+                texel.get_or_insert(wide((old.into(), Shadow::NONE)));
+            }
+            Ok(Known::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels))
         });
         let stencil: Option<Result<Known>> = self.command.stencil.map(|stencil| {
             let texel =
                 |(bits, shadow)| ([bits as u32 & 0xff, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let given = (u64::from(stencil.reference), Shadow::NONE);
-            let texels = texels(&|pixel| pixel.passed.then(|| texel(pixel.stencil.unwrap_or(given))));
+            let mut texels = texels(&|pixel| pixel.passed.then(|| texel(pixel.stencil.unwrap_or(given))));
+            for (there, old) in texels.iter_mut().zip(&self.command.fixed.before.stencil.0) {
+                there.get_or_insert(texel((u64::from(*old), Shadow::NONE)));
+            }
             Ok(Known::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
         });
         Ok(Drawn {
@@ -407,7 +412,7 @@ impl<'a> Run<'a> {
             depth: depth.transpose()?,
             stencil: stencil.transpose()?,
             bindings: known(inputs, &self.world)?,
-            pixels: self.pixels.len(),
+            pixels: self.pixels.keys().map(|(at, _)| at).collect::<BTreeSet<_>>().len(),
             edges: self.edges.len(),
             outside: self.outside,
             vague: self.vague,
@@ -438,54 +443,93 @@ impl Shaders for Run<'_> {
 
     fn fragments(&mut self, _: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
         primitives.iter().for_each(|primitive| self.outline(primitive));
-        let mut pixels: Vec<Invocation> = Vec::new();
-        if let Some(fragment) = self.fragment {
+        let (mut pixels, mut depths): (Vec<Invocation>, Vec<(u64, Shadow)>) = Default::default();
+        if let Some(fragment) = self.fragment.as_deref() {
             let writes = fragment.resources.iter().any(|r| r.written);
             for quad in quads {
                 let primitive = primitives.get(quad.primitive).ok_or_else(|| Error::bug("a quad of no primitive"))?;
-                let mut four = self.quad(fragment, primitive, quad);
+                let (mut four, tested) = quads::quad(self, fragment, primitive, quad);
                 for (n, pixel) in four.iter_mut().enumerate() {
                     // Its writes to memory may happen or not.
                     pixel.doubtful = writes && !pixel.helper && self.edges.contains(&place(quad, n));
                 }
                 pixels.extend(four);
+                depths.extend(tested);
             }
             invoke(fragment, &mut self.world, &mut pixels, self.options).map_err(|e| e.at("fragment"))?;
             widen_outputs(fragment, &mut pixels);
         }
-        for (quad, n) in quads.iter().flat_map(|quad| (0..4).map(move |n| (quad, n))).enumerate().filter_map(
-            |(number, (quad, n))| {
-                let covered = quad.covered >> n & 1 == 1;
-                covered.then_some((quad, (number, n)))
-            },
-        ) {
-            let (number, n) = n;
-            let shaded = self.pixels.entry(place(quad, n)).or_default();
+        for (number, (quad, n)) in quads.iter().flat_map(|quad| (0..4).map(move |n| (quad, n))).enumerate() {
+            if quad.covered >> n & 1 == 0 {
+                continue;
+            }
+            let of = |sample| (place(quad, n), sample);
+            let live = (0..self.command.samples).filter(|sample| quad.lanes[n].live >> sample & 1 == 1);
             let Some(pixel) = pixels.get(number) else {
                 // Without a fragment shader all come through.
-                shaded.passed = true;
+                live.for_each(|sample| self.pixels.entry(of(sample)).or_default().passed = true);
                 continue;
             };
-            // There is one sample.
-            let (mask, behind) = pixel.outputs.get(&OutputSlot::SampleMask).copied().unwrap_or((1, Shadow::NONE));
+            let all = (u32::MAX.into(), Shadow::NONE);
+            let (mask, behind) = pixel.outputs.get(&OutputSlot::SampleMask).copied().unwrap_or(all);
             if pixel.doubtful || !pixel.helper && !behind.is_exact() {
                 self.edges.insert(place(quad, n));
-            } else if !pixel.helper && mask & 1 != 0 {
-                shade(shaded, pixel);
+            }
+            let depth = depth(pixel, depths.get(number).copied());
+            for sample in live {
+                self.pixels.entry(of(sample)).or_default();
+                let written = !pixel.doubtful && !pixel.helper && behind.is_exact();
+                if !written || mask >> sample & 1 == 0 {
+                    continue;
+                }
+                let tested = self.depth.as_mut().map(|test| {
+                    test.test(place(quad, n), super::crossing::number(depth.unwrap_or((0, Shadow::UNCERTAIN))))
+                });
+                match tested {
+                    Some(Tested::Fails) => {}
+                    Some(Tested::Uncertain) => _ = self.edges.insert(place(quad, n)),
+                    Some(Tested::Passes) | None => shade(self.pixels.entry(of(sample)).or_default(), pixel, depth),
+                }
             }
         }
         Ok(vec![Default::default(); quads.len()])
     }
+
+    fn per_sample(&self) -> bool {
+        self.per_sample
+    }
+}
+
+/// What several samples of a float attachment are resolved to.
+fn average(samples: Vec<Texel>) -> Texel {
+    let count = samples.len().max(1) as f64;
+    let mut out = ([0; 4], [Shadow::NONE; 4]);
+    for channel in 0..4 {
+        let each = || samples.iter().map(|(bits, shadows)| number((bits[channel].into(), shadows[channel])));
+        let own: f64 = samples.iter().map(|(bits, _)| f64::from(f32::from_bits(bits[channel]))).sum();
+        let (sum, off) = each().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+        let largest = each().map(|(value, _)| value.abs()).fold(0.0, f64::max);
+        // In any order, each sum rounded.
+        let bound = off / count + largest * 2f64.powi(-22);
+        out.0[channel] = ((own / count) as f32).to_bits();
+        out.1[channel] = if bound.is_finite() { Shadow { value: sum / count, bound } } else { Shadow::UNCERTAIN };
+    }
+    out
 }
 
 fn place(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
 }
 
-/// Merges the outputs of a fragment shader into a pixel.
-fn shade(shaded: &mut Shaded, pixel: &Invocation) {
+/// The depth of a fragment: what its shader says, or what the primitive has there.
+fn depth(pixel: &Invocation, primitive: Option<(u64, Shadow)>) -> Option<(u64, Shadow)> {
+    pixel.outputs.get(&OutputSlot::FragDepth).copied().or(primitive)
+}
+
+/// Merges the outputs of a fragment shader into a sample.
+fn shade(shaded: &mut Shaded, pixel: &Invocation, depth: Option<(u64, Shadow)>) {
     shaded.passed = true;
-    shaded.depth = pixel.builtins.get(&(BuiltIn::FragCoord, 2)).copied();
+    shaded.depth = depth;
     let (mut fresh, mut seconds): (BTreeMap<u32, Texel>, BTreeMap<u32, Texel>) = Default::default();
     for (slot, (bits, shadow)) in &pixel.outputs {
         match *slot {
@@ -499,7 +543,6 @@ fn shade(shaded: &mut Shaded, pixel: &Invocation) {
                     (*to, *behind) = (*bits as u32, *shadow);
                 }
             }
-            OutputSlot::FragDepth => shaded.depth = Some((*bits, *shadow)),
             OutputSlot::FragStencilRef => shaded.stencil = Some((*bits, *shadow)),
             _ => {}
         }

@@ -27,7 +27,7 @@ pub(super) fn sampler(linear: bool, depth: Option<bool>) -> Sampler {
 ///
 /// # Errors
 /// Unsupported: a format without texels here.
-pub(super) fn image(declared: &Declared, ty: ImageType, random: &mut Random) -> Result<Image> {
+pub(super) fn image(declared: &Declared, ty: ImageType, range: [f64; 2], random: &mut Random) -> Result<Image> {
     let (shape, extent, faces) = match ty.dim {
         Dim::Dim1D => (Shape::D1, [EDGE, 1, 1], 1),
         Dim::Dim2D | Dim::DimRect | Dim::DimSubpassData => (Shape::D2, [EDGE, EDGE, 1], 1),
@@ -39,7 +39,7 @@ pub(super) fn image(declared: &Declared, ty: ImageType, random: &mut Random) -> 
     let format = format(declared, ty)?;
     let samples = ty.samples();
     let count = extent.iter().product::<u32>() * layers * samples;
-    let data = contents(&format, count as usize, random)?;
+    let data = contents(&format, count as usize, range, random)?;
     Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels: 1, samples, data })
 }
 
@@ -47,9 +47,9 @@ pub(super) fn image(declared: &Declared, ty: ImageType, random: &mut Random) -> 
 ///
 /// # Errors
 /// Unsupported: a format without texels here.
-pub(super) fn texels(declared: &Declared, ty: ImageType, random: &mut Random) -> Result<Texels> {
+pub(super) fn texels(declared: &Declared, ty: ImageType, range: [f64; 2], random: &mut Random) -> Result<Texels> {
     let format = format(declared, ty)?;
-    Ok(Texels { data: contents(&format, TEXELS, random)?, format })
+    Ok(Texels { data: contents(&format, TEXELS, range, random)?, format })
 }
 
 /// The format that the type names, or a plain one for its components.
@@ -100,17 +100,21 @@ fn named(format: ImageFormat) -> Option<String> {
     Some(format!("{channels}_{kind}"))
 }
 
-/// Texels: floats between 0 and 1, integers of any bits.
-fn contents(format: &str, count: usize, random: &mut Random) -> Result<Bytes> {
+/// Range of the floats of images as a rule.
+pub(super) const UNIT: [f64; 2] = [0.0, 1.0];
+
+/// Texels: floats of a range, but none below 0 where the format has none; integers of any bits.
+fn contents(format: &str, count: usize, [low, high]: [f64; 2], random: &mut Random) -> Result<Bytes> {
     let named = NamedFormat::new(format)?;
     let bytes = named.format.bytes();
+    let low = if format.contains("UFLOAT") || format.starts_with('D') { low.max(0.0) } else { low };
     let plain = named.format.is_integer() || named.is_normalized() && !format.starts_with('D');
     let mut data = Vec::with_capacity(count * bytes);
     for _ in 0..count {
         if plain {
             data.extend((0..bytes).map(|_| random.bits() as u8));
         } else {
-            let color = [(); 4].map(|()| (random.between(0.0, 1.0) as f32).to_bits());
+            let color = [(); 4].map(|()| (random.between(low, high) as f32).to_bits());
             data.extend(named.encode(color)?);
         }
     }
@@ -132,7 +136,7 @@ mod tests {
             (ImageFormat::R11fG11fB10f, "B10G11R11_UFLOAT_PACK32"),
         ] {
             assert_eq!(named(format).as_deref(), Some(name));
-            assert!(contents(name, 2, &mut Random::new(1)).is_ok_and(|data| !data.0.is_empty()), "{name}");
+            assert!(contents(name, 2, UNIT, &mut Random::new(1)).is_ok_and(|data| !data.0.is_empty()), "{name}");
         }
     }
 }

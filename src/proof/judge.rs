@@ -96,13 +96,18 @@ pub fn judge(
 
 /// Reason why a comparison could not have failed, if any. `results` are those of the seeds.
 pub fn proves_nothing<T: PartialEq>(verdict: &Verdict, results: &[T]) -> Option<String> {
-    let Verdict { floats, loose, uncertain, not_finite, written, .. } = *verdict;
-    if written == 0 {
+    if verdict.written == 0 {
         return Some("writes nothing".into());
     }
     if results.windows(2).all(|pair| pair[0] == pair[1]) {
         return Some("two seeds give the same".into());
     }
+    too_vague(verdict)
+}
+
+/// Reason why too few of the values that were compared are known well enough, if so.
+pub(super) fn too_vague(verdict: &Verdict) -> Option<String> {
+    let Verdict { floats, loose, uncertain, not_finite, written, .. } = *verdict;
     let judged = (floats + uncertain + not_finite).max(written);
     (not_finite * 20 > written || (uncertain + loose) * 10 > judged).then(|| {
         format!("proves too little: {loose} loose, {uncertain} uncertain, {not_finite} not finite of {judged}")

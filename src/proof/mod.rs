@@ -17,11 +17,14 @@ mod answer;
 mod bisect;
 #[cfg(feature = "bundles")]
 mod bundle;
+mod comparisons;
 mod compute;
+mod constant;
 mod contents;
 mod corners;
 mod crossing;
 mod declared;
+mod depth;
 mod draw;
 mod drawn;
 mod driver;
@@ -35,8 +38,10 @@ mod inputs_file;
 mod judge;
 mod kinds;
 mod leaves;
+mod multisample;
 mod pipelines;
 mod plain;
+mod quads;
 mod random;
 mod reads;
 mod references;
@@ -49,7 +54,7 @@ mod textures;
 mod world;
 
 #[cfg(feature = "bundles")]
-pub use answer::{Answer, Cause, Finding, Replay, ResultPlace};
+pub use answer::{Answer, Cause, Finding, Pixels, Replay, ResultPlace};
 pub use bisect::{Blame, blame};
 #[cfg(feature = "bundles")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};

@@ -12,6 +12,8 @@ pub(super) struct Reads {
     pub push_constants: Extent,
     /// Buffers, by set and binding.
     pub buffers: BTreeMap<(u32, u32), Extent>,
+    /// Images, by set and binding.
+    pub images: BTreeSet<(u32, u32)>,
     /// Some memory is read by address.
     pub addresses: bool,
 }
@@ -54,34 +56,10 @@ impl Reads {
 
     /// Sources of the operands of some instructions.
     fn of(ir: &Shader, root: impl Fn(&Op) -> bool) -> Self {
-        let roots = ir.live_insts().filter(|inst| root(&inst.op));
-        let mut waiting: Vec<Value> = roots.flat_map(|inst| inst.args.iter().copied()).collect();
-        let (mut out, mut seen, mut branches) = (Self::default(), BTreeSet::new(), false);
-        while let Some(value) = waiting.pop() {
-            if !seen.insert(value.index()) {
-                continue;
-            }
-            match ir.values.get(value.index()).map(|v| v.def) {
-                Some(ValueDef::Inst(id)) => {
-                    let inst = ir.inst(id);
-                    out.add(ir, inst);
-                    waiting.extend(inst.args.iter().copied());
-                    if let Op::LocalLoad { local, .. } = inst.op {
-                        let here = |op: &Op| matches!(op, Op::LocalStore { local: other, .. } if *other == local);
-                        waiting.extend(ir.live_insts().filter(|i| here(&i.op)).flat_map(|i| i.args.iter().copied()));
-                    }
-                }
-                Some(ValueDef::Param(block, n)) => {
-                    let terms = || ir.blocks.iter().filter_map(|b| b.term.as_ref());
-                    let calls = terms().flat_map(|term| term.calls()).filter(|call| call.block == block);
-                    waiting.extend(calls.filter_map(|call| call.args.get(n as usize).copied()));
-                    // Branches select one of several values.
-                    if !std::mem::replace(&mut branches, true) {
-                        waiting.extend(terms().filter_map(decided_by));
-                    }
-                }
-                None => {}
-            }
+        let roots = ir.live_insts().filter(|inst| root(&inst.op)).flat_map(|inst| inst.args.iter().copied());
+        let mut out = Self::default();
+        for inst in sources(ir, roots.collect()) {
+            out.add(ir, inst);
         }
         out
     }
@@ -96,15 +74,64 @@ impl Reads {
             Op::PushConstant { .. } => self.push_constants.add(constant(0), bytes),
             Op::GlobalLoad { .. } => self.addresses = true,
             Op::BufferLoad { .. } => {
-                let descriptor = inst.args.first().and_then(|v| ir.def(*v)).map(|inst| &inst.op);
-                let Some(Op::Descriptor { resource, .. }) = descriptor else { return };
-                if let Some(r) = ir.resources.get(resource.index()) {
-                    self.buffers.entry((r.set, r.binding)).or_default().add(constant(1), bytes);
+                if let Some(place) = bound(ir, inst) {
+                    self.buffers.entry(place).or_default().add(constant(1), bytes);
                 }
             }
+            Op::Image(_) => self.images.extend(bound(ir, inst)),
             _ => {}
         }
     }
+}
+
+/// Set and binding of the descriptor that is an instruction's first operand.
+pub(super) fn bound(ir: &Shader, inst: &Inst) -> Option<(u32, u32)> {
+    let Op::Descriptor { resource, .. } = ir.def(*inst.args.first()?)?.op else { return None };
+    ir.resources.get(resource.index()).map(|r| (r.set, r.binding))
+}
+
+/// The instructions that some values are made of, through variables and blocks' parameters, whatever the order.
+pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
+    let (mut waiting, mut out, mut seen, mut branches) = (roots, Vec::new(), BTreeSet::new(), false);
+    let stored = |here: &dyn Fn(&Op) -> bool| -> Vec<Value> {
+        ir.live_insts().filter(|i| here(&i.op)).flat_map(|i| i.args.iter().copied()).collect()
+    };
+    while let Some(value) = waiting.pop() {
+        if !seen.insert(value.index()) {
+            continue;
+        }
+        match ir.values.get(value.index()).map(|v| v.def) {
+            Some(ValueDef::Inst(id)) => {
+                let inst = ir.inst(id);
+                out.push(inst);
+                waiting.extend(inst.args.iter().copied());
+                match inst.op {
+                    Op::LocalLoad { local, .. } => waiting
+                        .extend(stored(&|op| matches!(op, Op::LocalStore { local: other, .. } if *other == local))),
+                    Op::SharedLoad { .. } | Op::SharedAtomic(_) => {
+                        waiting.extend(stored(&|op| matches!(op, Op::SharedStore { .. } | Op::SharedAtomic(_))))
+                    }
+                    _ => {}
+                }
+            }
+            Some(ValueDef::Param(block, n)) => {
+                let terms = || ir.blocks.iter().filter_map(|b| b.term.as_ref());
+                let calls = terms().flat_map(|term| term.calls()).filter(|call| call.block == block);
+                waiting.extend(calls.filter_map(|call| call.args.get(n as usize).copied()));
+                // Branches select one of several values.
+                if !std::mem::replace(&mut branches, true) {
+                    waiting.extend(decisions(ir));
+                }
+            }
+            None => {}
+        }
+    }
+    out
+}
+
+/// The values that branches hang on.
+pub(super) fn decisions(ir: &Shader) -> impl Iterator<Item = Value> {
+    ir.blocks.iter().filter_map(|b| b.term.as_ref()).filter_map(decided_by)
 }
 
 fn decided_by(term: &Terminator) -> Option<Value> {

@@ -140,7 +140,7 @@ fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
 }
 
 /// Source of a loaded value, or of the vector that it is a component of.
-fn loaded_from(ir: &Shader, v: Value) -> Option<(Option<(u32, u32)>, usize)> {
+pub(super) fn loaded_from(ir: &Shader, v: Value) -> Option<(Option<(u32, u32)>, usize)> {
     let inst = ir.def(v)?;
     match inst.op {
         Op::PushConstant { .. } => Some((None, constant(ir, *inst.args.first()?)?)),
@@ -149,6 +149,7 @@ fn loaded_from(ir: &Shader, v: Value) -> Option<(Option<(u32, u32)>, usize)> {
             let r = ir.resources.get(resource.index())?;
             Some((Some((r.set, r.binding)), constant(ir, *inst.args.get(1)?)?))
         }
+        Op::Bitcast => loaded_from(ir, *inst.args.first()?),
         Op::Extract(n) => {
             let (place, at) = loaded_from(ir, *inst.args.first()?)?;
             Some((place, at + usize::from(n) * ir.ty(v).bytes() as usize))

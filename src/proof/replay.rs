@@ -2,11 +2,11 @@
 //! agreement tells the likely location of the bug.
 //!
 //! The interpreter's bounds decide the allowed difference. Where it has no answer, as in draws that blend, a plain
-//! bound does.
+//! bound does, for pixels that are not at edges.
 
-use super::answer::{Answer, Cause, Finding, Replay, ResultPlace};
+use super::answer::{Answer, Cause, Finding, Pixels, Replay, ResultPlace};
 use super::bundle::{Bundle, Manifest, written_bytes};
-use super::drawn::interpreted_draw;
+use super::drawn::{self, interpreted_draw};
 use super::driver::Outputs;
 use super::judge::interpreted;
 use super::pipelines::Pipelines;
@@ -15,6 +15,7 @@ use super::world::{Known, world};
 use crate::compile::Compiler;
 use crate::compile::request::CompilerId;
 use crate::compile::spirv::{reflect, translate};
+use crate::emu::draw::Targets;
 use crate::emu::inputs::{Binding, Bound, Inputs};
 use crate::emu::{self, Limits, NamedFormat};
 use crate::error::{Error, Result};
@@ -22,6 +23,7 @@ use crate::ir::Shader;
 use crate::ir::interp::{Options, Watch, Writer, dispatch};
 use crate::pipeline::ShaderRef;
 use crate::target::Stage;
+use std::collections::BTreeSet;
 
 /// Instruction limits of the emulator and of the interpreter: smaller inputs may run longer.
 const EMULATED: u64 = 200_000_000;
@@ -65,13 +67,16 @@ impl Runner {
     pub fn run(&self, inputs: &Inputs, expected: &Outputs) -> Result<Replay> {
         let places = places(inputs);
         let known = self.known(inputs);
+        let edges = self.edges(inputs);
         let own = known.as_ref().map_err(Error::clone).and_then(|known| known.iter().map(Known::bytes).collect());
         let own: Result<Vec<Vec<u8>>> = own;
         let expected = contents(inputs, expected);
         let compare = |ours: &[&[u8]], theirs: &[&[u8]]| -> Result<Answer> {
             for (n, ((place, format), (ours, theirs))) in places.iter().zip(ours.iter().zip(theirs)).enumerate() {
                 let known = known.as_ref().ok().and_then(|known| known.get(n));
-                if let Some(found) = self.compare(inputs, (*place, format.as_deref()), known, [ours, theirs])? {
+                if let Some(found) =
+                    self.compare(inputs, (*place, format.as_deref()), (known, &edges), [ours, theirs])?
+                {
                     return Ok(Answer::Differs(found));
                 }
             }
@@ -81,6 +86,7 @@ impl Runner {
             Ok(own) => self.traced(inputs, compare(&slices(own), &expected)?),
             Err(why) => Answer::Fails(why.to_string()),
         };
+        let mut pixels = pixels(inputs, &places, &expected, &edges)?;
         let (mut routes, mut with_interpreter) = (Vec::new(), true);
         for (name, elf) in &self.pipelines.elfs {
             let answer = match self.pipelines.run(elf, inputs, Limits { instructions: EMULATED }) {
@@ -88,6 +94,9 @@ impl Runner {
                     let left = outputs(left);
                     let ours = contents(inputs, &left);
                     let answer = compare(&ours, &expected)?;
+                    if let Some(pixels) = &mut pixels {
+                        pixels.apart = pixels.apart.max(apart_at_edges(inputs, &places, [&ours, &expected], &edges)?);
+                    }
                     if let (Ok(own), true) = (&own, answer != Answer::Agrees) {
                         with_interpreter &= compare(&ours, &slices(own))? == Answer::Agrees;
                     }
@@ -101,7 +110,14 @@ impl Runner {
             routes.push((*name, answer));
         }
         let cause = Cause::of(&routes, &interpreter, with_interpreter);
-        Ok(Replay { routes, interpreter, cause })
+        Ok(Replay { routes, interpreter, cause, pixels })
+    }
+
+    /// Pixels at edges of a draw's primitives. Where the interpreter cannot say, none is at one.
+    fn edges(&self, inputs: &Inputs) -> BTreeSet<[u32; 2]> {
+        let drawn = self.shader(Stage::Vertex).filter(|_| inputs.draw.is_some());
+        let edges = drawn.map(|vertex| drawn::edges(vertex, &self.pipelines.state.vertex, inputs, self.options()));
+        edges.and_then(Result::ok).unwrap_or_default()
     }
 
     /// The interpreter's values, in the order of [`places`].
@@ -130,7 +146,7 @@ impl Runner {
         &self,
         inputs: &Inputs,
         (place, format): (ResultPlace, Option<&str>),
-        known: Option<&Known>,
+        (known, edges): (Option<&Known>, &BTreeSet<[u32; 2]>),
         [ours, theirs]: [&[u8]; 2],
     ) -> Result<Option<Finding>> {
         if ours.len() != theirs.len() {
@@ -139,7 +155,7 @@ impl Runner {
         }
         let named = format.map(NamedFormat::new).transpose()?;
         let (bytes, held) = named.as_ref().map_or((4, 1), |n| (n.format.bytes(), n.channels().count().max(1)));
-        let attachment = matches!(place, ResultPlace::Target(_) | ResultPlace::Depth | ResultPlace::Stencil);
+        let attachment = is_attachment(place);
         let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize).max(1);
         let stands = |texel: usize| if attachment { vec![texel % width, texel / width] } else { vec![texel * bytes] };
         if let Some(known) = known {
@@ -155,8 +171,11 @@ impl Runner {
                 writer: None,
             }));
         }
-        let apart =
+        let mut apart =
             format.map_or_else(|| Ok(words_apart(ours, theirs)), |format| texels_apart(format, ours, theirs, None))?;
+        if attachment {
+            apart.retain(|one| !edges.contains(&pixel(inputs, one.at)));
+        }
         let edges = if attachment { self.manifest.edges } else { 0 };
         let channels = named.and_then(|named| named.channels().max()).unwrap_or(0) + 1;
         Ok(apart.first().filter(|_| apart.len() > edges).map(|first| Finding {
@@ -188,6 +207,62 @@ impl Runner {
         dispatch(self.shader(Stage::Compute)?, &mut world, inputs.grid, self.options()).ok()?;
         world.watch?.writer
     }
+}
+
+fn is_attachment(place: ResultPlace) -> bool {
+    matches!(place, ResultPlace::Target(_) | ResultPlace::Depth | ResultPlace::Stencil)
+}
+
+/// The pixel of a texel of an attachment, whose layers stand one below the other.
+fn pixel(inputs: &Inputs, texel: usize) -> [u32; 2] {
+    let [width, height] = inputs.draw.as_ref().map_or([1; 2], |draw| draw.extent).map(|n| (n as usize).max(1));
+    [texel % width, texel / width % height].map(|n| n as u32)
+}
+
+/// Places of results, and their formats.
+type Places = [(ResultPlace, Option<String>)];
+
+/// What a draw changed.
+///
+/// # Errors
+/// Invalid inputs.
+fn pixels(inputs: &Inputs, places: &Places, expected: &[&[u8]], edges: &BTreeSet<[u32; 2]>) -> Result<Option<Pixels>> {
+    let Some(draw) = inputs.draw.as_ref().filter(|draw| draw.samples == 1 && draw.layers() == 1) else {
+        return Ok(None);
+    };
+    let targets = Targets::new(draw)?;
+    let depth = targets.depth.map(|depth| depth.data.iter().flat_map(|z| z.to_le_bytes()).collect());
+    let stencil = targets.stencil.map(|stencil| stencil.data);
+    let before = targets.colors.into_iter().map(|color| color.data).chain(depth).chain(stencil);
+    let attachments = places.iter().zip(expected).filter(|((place, _), _)| is_attachment(*place));
+    let mut changed = BTreeSet::new();
+    for (((_, format), after), before) in attachments.zip(before) {
+        let bytes = format.as_deref().map(NamedFormat::new).transpose()?.map_or(1, |named| named.format.bytes()).max(1);
+        let both = before.chunks(bytes).zip(after.chunks(bytes)).enumerate();
+        changed.extend(both.filter(|(_, (before, after))| before != after).map(|(n, _)| pixel(inputs, n)));
+    }
+    let at_edges = changed.intersection(edges).count();
+    Ok(Some(Pixels { changed: changed.len(), edges: at_edges, apart: 0 }))
+}
+
+/// How many pixels at edges differ.
+///
+/// # Errors
+/// An unknown format.
+fn apart_at_edges(
+    inputs: &Inputs,
+    places: &Places,
+    [ours, theirs]: [&[&[u8]]; 2],
+    edges: &BTreeSet<[u32; 2]>,
+) -> Result<usize> {
+    let mut apart = BTreeSet::new();
+    for ((place, format), (ours, theirs)) in places.iter().zip(ours.iter().zip(theirs)) {
+        if let Some(format) = format.as_deref().filter(|_| is_attachment(*place)) {
+            let found = texels_apart(format, ours, theirs, None)?;
+            apart.extend(found.iter().map(|one| pixel(inputs, one.at)).filter(|at| edges.contains(at)));
+        }
+    }
+    Ok(apart.len())
 }
 
 /// All results that can be written, and their format; `None` for buffers without one.

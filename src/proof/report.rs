@@ -14,6 +14,8 @@ pub enum Fate {
     Agreed,
     /// The emulator agrees with the interpreter: the reference cannot tell.
     AgreedWithInterpreter,
+    /// Every route leaves what the reference leaves, and by the shader's IR no input can change it.
+    Constant,
     /// The emulator differs.
     Differs,
     /// It ran, but the comparison could not have failed.
@@ -50,6 +52,7 @@ impl fmt::Display for Fate {
         f.write_str(match self {
             Self::Agreed => "agreed",
             Self::AgreedWithInterpreter => "agreed with the interpreter",
+            Self::Constant => "constant",
             Self::Differs => "differs",
             Self::ProvesNothing => "proves nothing",
             Self::Cut => "cut",
@@ -78,6 +81,8 @@ pub struct Report {
     pub instructions: u64,
     /// By route: instructions that its waves executed in the runs that were judged, the same inputs for all routes.
     pub executed: BTreeMap<String, u64>,
+    /// What became of a pair with several samples, shaded by pixel and by sample, and why.
+    pub samples: BTreeMap<String, (Fate, String)>,
     /// Words compared in the last seed.
     pub exact: usize,
     /// Floats compared in the last seed.

@@ -71,7 +71,7 @@ struct Style {
     shared: bool,
     /// Floats of a block ascend.
     ascending: bool,
-    /// Vectors of four are rows of a matrix, in turn.
+    /// Vectors of four are rows of a matrix, in turn, and so are texels that the position depends on.
     basis: bool,
     /// Vectors of three are barycentric coordinates.
     barycentric: bool,
@@ -112,10 +112,13 @@ pub(super) struct Scene<'a> {
 }
 
 /// Inputs that may make a picture.
+#[derive(Clone)]
 pub(super) struct Candidate {
     pub inputs: Inputs,
     /// Every vertex is in front of the eye, and the edges are stable: all drivers draw the same pixels.
     pub steady: bool,
+    /// Share of the screen that is covered.
+    pub covered: f64,
 }
 
 impl Scene<'_> {
@@ -152,7 +155,7 @@ impl Scene<'_> {
         let candidate = |(_, seed, framed): (f64, u64, Framed)| {
             let (mut inputs, _) = self.inputs(seed, manner, &reads, &both)?;
             apply(&mut inputs, &framed.writes);
-            Ok(Candidate { inputs, steady: framed.flaw == 0.0 })
+            Ok(Candidate { inputs, steady: framed.flaw == 0.0, covered: framed.covered })
         };
         ranked.into_iter().take(KEPT).map(candidate).collect()
     }
@@ -228,6 +231,8 @@ impl Scene<'_> {
                 // This binding gets the same contents whatever else is bound.
                 let mut random = Random::new(seed ^ u64::from(set.set) << 40 ^ u64::from(binding.binding) << 20);
                 for element in 0..binding.count {
+                    let basis = style.basis && reads.images.contains(&(set.set, binding.binding));
+                    let style = Style { basis, ..style };
                     let bound = self.bound(&descriptors.element(element), style, &mut random)?;
                     inputs.bindings.push(Binding { set: set.set, binding: binding.binding, element, bound });
                 }
@@ -282,7 +287,7 @@ impl Scene<'_> {
             }
             kind => {
                 let compared = [self.vertex, self.fragment].into_iter().any(|p| compares(&p.ir, resource));
-                let fill = textures::Fill { below: style.below, contrast: style.contrast };
+                let fill = textures::Fill { below: style.below, contrast: style.contrast, rows: style.basis };
                 textures::bound(&part.declared, kind, &types, compared, fill, random)?
             }
         })

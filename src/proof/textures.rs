@@ -14,6 +14,9 @@ const EDGE: u32 = 32;
 /// Levels.
 const LEVELS: u32 = 4;
 
+/// Largest difference of a texel from a row of an identity.
+const ROWS: f64 = 0.03;
+
 /// Contents of textures and images.
 #[derive(Clone, Copy)]
 pub(super) struct Fill {
@@ -21,6 +24,8 @@ pub(super) struct Fill {
     pub below: u64,
     /// Contrast of texels around grey, up to about 1.
     pub contrast: f64,
+    /// Texels beside each other are the rows of identities, nearly: shaders fetch matrices.
+    pub rows: bool,
 }
 
 /// Resource for a descriptor that is no buffer.
@@ -50,8 +55,12 @@ pub(super) fn bound(
         ResourceKind::InputAttachment => Bound::InputAttachment(image(declared, ty()?, true, compared, fill, random)?),
         ResourceKind::StorageImage => Bound::StorageImage(image(declared, ty()?, false, false, fill, random)?),
         ResourceKind::Sampler => Bound::Sampler(sampler(true, compared, random)),
-        ResourceKind::UniformTexelBuffer => Bound::UniformTexelBuffer(images::texels(declared, ty()?, random)?),
-        ResourceKind::StorageTexelBuffer => Bound::StorageTexelBuffer(images::texels(declared, ty()?, random)?),
+        ResourceKind::UniformTexelBuffer => {
+            Bound::UniformTexelBuffer(images::texels(declared, ty()?, images::UNIT, random)?)
+        }
+        ResourceKind::StorageTexelBuffer => {
+            Bound::StorageTexelBuffer(images::texels(declared, ty()?, images::UNIT, random)?)
+        }
         other => return Err(Error::unsupported("contents", format!("{other:?}"))),
     })
 }
@@ -88,7 +97,9 @@ fn image(
     let samples = ty.samples();
     let levels = if sampled && samples == 1 && ty.dim != Dim::DimSubpassData { LEVELS } else { 1 };
     let float = sampled && !declared.is_integer(ty.sampled);
+    let rows = fill.rows && float && !compared;
     let format = match (compared, float, random.bits() % 4) {
+        _ if rows => "R32G32B32A32_SFLOAT".to_owned(),
         (true, ..) => "D32_SFLOAT".to_owned(),
         (false, true, 0) => "R8G8B8A8_UNORM".to_owned(),
         (false, true, _) => "R32G32B32A32_SFLOAT".to_owned(),
@@ -105,14 +116,17 @@ fn image(
             .flat_map(|(z, y)| (0..width).map(move |x| (z, y, x)))
         {
             let at = [(x, width), (y, height), (slice, 4)].map(|(n, of)| (f64::from(n) + 0.5) / f64::from(of));
-            let color = channels.map(|waves| match float || compared {
-                true => {
-                    let phase: f64 = waves.iter().zip(at).map(|(wave, at)| wave * at).sum();
-                    (0.5 + fill.contrast * (0.4 * phase.sin() - 0.04 * f64::from(level))) as f32
+            let color = std::array::from_fn(|n| match (float || compared, channels[n]) {
+                (true, _) if rows => {
+                    let one = f64::from(u8::from(x as usize % 4 == n));
+                    ((one + random.between(-ROWS, ROWS)) as f32).to_bits()
                 }
-                .to_bits(),
-                false if named.format.is_integer() => (random.bits() % fill.below.max(1)) as u32,
-                false => (random.between(0.0, 1.0) as f32).to_bits(),
+                (true, waves) => {
+                    let phase: f64 = waves.iter().zip(at).map(|(wave, at)| wave * at).sum();
+                    ((0.5 + fill.contrast * (0.4 * phase.sin() - 0.04 * f64::from(level))) as f32).to_bits()
+                }
+                (false, _) if named.format.is_integer() => (random.bits() % fill.below.max(1)) as u32,
+                (false, _) => (random.between(0.0, 1.0) as f32).to_bits(),
             });
             data.extend(named.encode(color)?);
         }

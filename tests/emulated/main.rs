@@ -22,6 +22,7 @@ mod reflected_modules;
 mod reflected_pairs;
 mod replay;
 mod sample_shading;
+mod sampled_pairs;
 #[path = "../support/scene.rs"]
 mod scene;
 #[path = "../support/shaders.rs"]

@@ -4,7 +4,10 @@ mod application;
 #[path = "../support/cases.rs"]
 mod cases;
 mod dispatches;
+mod draws;
+mod easel;
 mod shadow;
+mod shadow_draws;
 #[path = "../support/mod.rs"]
 mod support;
 #[path = "../support/vulkan.rs"]
@@ -32,6 +35,8 @@ const ABORT: &str = "DOVETAIL_TEST_ABORT";
 const NAMES: [&str; 3] = ["triangle.vert", "triangle.frag", "scale.comp"];
 /// The shader of the second application.
 const MIX: &str = "mix.comp";
+/// Those of the third.
+const DRAW: [&str; 2] = ["draw.vert", "draw.frag"];
 
 /// The application. It is no test, but the only way for a test program to start itself.
 #[test]
@@ -43,6 +48,10 @@ fn application() {
     let numbers = match env::var(APPLICATION).as_deref() {
         Ok(shadow::CASES) => shadow::cases(folder),
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
+        Ok(shadow_draws::DRAWS) => {
+            let [vertex, fragment] = DRAW.map(shader);
+            serde_json::to_string(&draws::run([&vertex, &fragment])).expect("JSON")
+        }
         _ => {
             let [vertex, fragment, compute] = NAMES.map(shader);
             format!("{:?}", application::run(&Shaders { vertex, fragment, compute }))
@@ -88,7 +97,7 @@ impl Scenery {
         tool(test, "glslangValidator")?;
         let dir = tempfile::tempdir().expect("a folder");
         let stage = Self { dir, icd };
-        for name in NAMES.into_iter().chain([MIX]) {
+        for name in NAMES.into_iter().chain([MIX]).chain(DRAW) {
             let code = glsl(test, &root().join("testdata/layer").join(name), "vulkan1.1")?;
             std::fs::write(stage.path(name), code).expect("a shader");
         }

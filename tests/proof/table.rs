@@ -45,6 +45,7 @@ struct Counts {
     ran: usize,
     agreed: usize,
     by_interpreter: usize,
+    constant: usize,
     differ: usize,
     nothing: usize,
     failed: usize,
@@ -61,6 +62,7 @@ impl Counts {
         self.ran += usize::from(report.ran);
         self.agreed += usize::from(report.fate == Fate::Agreed);
         self.by_interpreter += usize::from(report.fate == Fate::AgreedWithInterpreter);
+        self.constant += usize::from(report.fate == Fate::Constant);
         self.differ += usize::from(report.fate == Fate::Differs);
         self.nothing += usize::from(matches!(report.fate, Fate::ProvesNothing | Fate::Cut));
         self.failed += usize::from(matches!(report.fate, Fate::JudgeFailed | Fate::NotRun));
@@ -70,10 +72,10 @@ impl Counts {
     }
 
     fn row(&self, name: &str) -> String {
-        let Self { all, compiled, ran, agreed, by_interpreter, differ, nothing, failed, linked, same, same_bytes } =
-            self;
+        let Self { all, compiled, ran, agreed, by_interpreter, constant, .. } = self;
+        let Self { differ, nothing, failed, linked, same, same_bytes, .. } = self;
         format!(
-            "| {name} | {all} | {compiled} | {ran} | {agreed} | {by_interpreter} | {differ} | {nothing} | {failed} | \
+            "| {name} | {all} | {compiled} | {ran} | {agreed} | {by_interpreter} | {constant} | {differ} | {nothing} | {failed} | \
              {same} of {linked} ({same_bytes}) |\n"
         )
     }
@@ -120,9 +122,9 @@ impl<'a> Summary<'a> {
             rows.entry((line.item.is_pair(), &line.item.source)).or_default().add(line);
         }
         let mut out = String::from(
-            "| corpus | all | compiled | ran to the end | agreed with lavapipe | with the interpreter | differ | \
+            "| corpus | all | compiled | ran to the end | agreed with lavapipe | with the interpreter | constant | differ | \
              prove nothing | failed | linked = whole (same bytes) |\n\
-             | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+             | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
         );
         for ((pair, source), counts) in &rows {
             out += &counts.row(&format!("{source}, {}", if *pair { "pairs" } else { "compute" }));
@@ -139,16 +141,37 @@ impl<'a> Summary<'a> {
             percent(sum.agreed, sum.agreed + sum.differ),
             AGREED * 100.0
         );
+        out += &self.samples();
         for fate in [Fate::Differs, Fate::NotRun, Fate::JudgeFailed, Fate::Cut] {
             self.list(&mut out, fate);
         }
-        for fate in [Fate::NotCompiled, Fate::AgreedWithInterpreter, Fate::ProvesNothing] {
+        for fate in [Fate::NotCompiled, Fate::AgreedWithInterpreter, Fate::Constant, Fate::ProvesNothing] {
             self.count_reasons(&mut out, fate);
         }
         if !self.stale.is_empty() {
             let _ = write!(out, "\nNo longer differ, and have a reason still: {}.\n", self.stale.join(", "));
         }
         out
+    }
+
+    /// What became of pairs with several samples a pixel.
+    fn samples(&self) -> String {
+        let mut counts: BTreeMap<&str, BTreeMap<Fate, Vec<&str>>> = BTreeMap::new();
+        for line in self.lines {
+            for (shaded, (fate, _)) in &line.report.samples {
+                counts.entry(shaded).or_default().entry(*fate).or_default().push(&line.item.name);
+            }
+        }
+        let row = |(shaded, fates): (&str, BTreeMap<Fate, Vec<&str>>)| {
+            let named =
+                |names: &[&str]| names.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let each = fates.iter().map(|(fate, names)| match fate {
+                Fate::Agreed | Fate::AgreedWithInterpreter => format!("{} {fate}", names.len()),
+                _ => format!("{} {fate} ({}, …)", names.len(), named(names)),
+            });
+            format!("\nWith several samples, shaded by {shaded}: {}.\n", each.collect::<Vec<_>>().join(", "))
+        };
+        counts.into_iter().map(row).collect()
     }
 
     /// Every item of a fate by name.

@@ -106,6 +106,7 @@ impl Case {
                 write: true,
             }),
             stencil: find("stencil").map(|l| Stencil { clear: number(&l[1]) as u8, reference: number(&l[2]) as u8 }),
+            fixed: Default::default(),
         }
     }
 

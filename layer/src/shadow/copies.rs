@@ -1,4 +1,4 @@
-//! Memory for the copies of a dispatch, the commands that fill it, and what is read from it.
+//! Memory for the copies of a dispatch or a draw, the commands that fill it, and what is read from it.
 
 use super::plan::{Plan, Region, Source};
 use super::reason::Reason;
@@ -172,7 +172,7 @@ impl Gpu {
         f.cmd_pipeline_barrier.is_some() && f.cmd_copy_buffer.is_some() && f.cmd_copy_image_to_buffer.is_some()
     }
 
-    /// Records the copies before the dispatch, or those after it.
+    /// Records the copies before the dispatch or the draw, or those after it.
     ///
     /// # Safety
     /// The command buffer is recorded outside of a render pass, and the plan's resources can be copied.
@@ -198,14 +198,14 @@ impl Gpu {
             let copying = (S::TRANSFER, A::TRANSFER_READ | A::TRANSFER_WRITE);
             let rest = (S::ALL_COMMANDS | S::HOST, A::MEMORY_READ | A::MEMORY_WRITE | A::HOST_READ);
             memory(before, copying, &[]);
-            for region in plan.regions.iter().filter(|region| region.written || !after) {
-                let at = if after { plan.half + region.at } else { region.at };
+            for region in &plan.regions {
+                let Some(at) = (if after { region.after } else { Some(region.at) }) else { continue };
                 match region.source {
                     Source::Buffer { buffer, offset, .. } => {
                         let range = vk::BufferCopy { src_offset: offset, dst_offset: at, size: region.bytes };
                         copy(commands, buffer, staging.buffer, 1, &range);
                     }
-                    Source::Image { image, layout, layers, extent } => {
+                    Source::Image { image, layout, layers, extent, .. } => {
                         let there = [transition(region, layout, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)];
                         let back = [transition(region, vk::ImageLayout::TRANSFER_SRC_OPTIMAL, layout)];
                         let stays = matches!(layout, vk::ImageLayout::GENERAL | vk::ImageLayout::TRANSFER_SRC_OPTIMAL);
@@ -231,9 +231,9 @@ impl Gpu {
 
 /// From one layout to another, of what a region has of its image.
 fn transition<'a>(region: &Region, from: vk::ImageLayout, to: vk::ImageLayout) -> vk::ImageMemoryBarrier<'a> {
-    let Source::Image { image, layers, .. } = region.source else { return vk::ImageMemoryBarrier::default() };
+    let Source::Image { image, layers, whole, .. } = region.source else { return vk::ImageMemoryBarrier::default() };
     let range = vk::ImageSubresourceRange {
-        aspect_mask: layers.aspect_mask,
+        aspect_mask: whole,
         base_mip_level: layers.mip_level,
         level_count: 1,
         base_array_layer: layers.base_array_layer,

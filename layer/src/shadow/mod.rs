@@ -1,23 +1,30 @@
-//! Shadow: sampled dispatches with their real inputs and the driver's results, as bundles that `dovetail replay` reads.
+//! Shadow: sampled dispatches and draws with their real inputs and the driver's results, as bundles that `dovetail replay` reads.
 //!
 //! ```text
 //! objects  ── handles to buffers, images, views, descriptor sets ──┐
 //! commands ── what a command buffer has bound ─────────────────────┼─ plan ── copies ── dispatch ── copies
-//! program  ── what the shader uses, from its SPIR-V ───────────────┘            │
+//! program  ── what the shaders use, from their SPIR-V ─────────────┘  │         │
+//! fixed, dynamic, passes ── the same of draws ── drawing ─────────────┘         │
 //!                              scene ── Bundle ── DIR/NAME <── after the fence ──┘
 //! ```
 //!
 //! The application's commands, their order and their arguments stay. What is added: transfer usage of buffers and images, copies
-//! and barriers before and after a sampled dispatch, and an empty submission with a fence after the application's own. A dispatch
-//! that cannot be followed is counted by its [`Reason`], and left as it is.
+//! and barriers before and after what is sampled, and an empty submission with a fence after the application's own. Round a draw,
+//! its render pass is ended and begun again (`passes`). What cannot be followed is counted by its [`Reason`], and left as it is.
 //!
-//! To follow a kind of descriptor: an arm in `plan` and one in `scene`. A command that changes what is bound: a hook in `hooks`.
+//! To follow a kind of descriptor: an arm in `plan` and one in `scene`. A command that changes what is bound: a hook in `hooks`. A
+//! fixed function: `fixed`.
 
 mod commands;
 mod copies;
 mod descriptors;
+mod drawing;
+mod dynamic;
+mod fixed;
 pub mod hooks;
 mod objects;
+mod passes;
+mod picture;
 mod plan;
 mod program;
 mod reason;
@@ -30,7 +37,7 @@ pub use tracker::Tracker;
 use crate::config::ShadowConfig;
 use crate::guard::lock;
 use crate::report::complain;
-use dovetail::capture::{Hash, Translated};
+use dovetail::capture::{FixedState, Hash, Translated};
 use dovetail::error::{Context, Error, Result};
 use program::Known;
 use reason::Reason;
@@ -39,6 +46,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// The process's shadow.
 pub struct Shadow {
@@ -48,13 +56,43 @@ pub struct Shadow {
     program: String,
     limits: ShadowConfig,
     pipelines: Mutex<BTreeMap<Hash, Arc<Known>>>,
-    tally: Mutex<Tally>,
+    tally: Mutex<Summary>,
+    /// When the summary was written last, with how many dispatches and draws.
+    kept: Mutex<(Instant, u64)>,
 }
 
-/// What became of all dispatches: `dispatches` is the sum of the others.
+/// What is shadowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Dispatch,
+    Draw,
+}
+
+/// What became of everything.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Summary {
+    dispatches: Tally,
+    draws: Tally,
+}
+
+impl Summary {
+    fn of(&mut self, kind: Kind) -> &mut Tally {
+        match kind {
+            Kind::Dispatch => &mut self.dispatches,
+            Kind::Draw => &mut self.draws,
+        }
+    }
+
+    /// The sum of both.
+    fn sum(&self, part: impl Fn(&Tally) -> u64) -> u64 {
+        part(&self.dispatches).saturating_add(part(&self.draws))
+    }
+}
+
+/// What became of all dispatches, or of all draws: `all` is the sum of the others.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
-    dispatches: u64,
+    all: u64,
     /// Not in the sample.
     passed_over: u64,
     /// Copied, and not read yet.
@@ -63,7 +101,7 @@ pub struct Tally {
     written: u64,
     /// Bytes of their copies.
     bytes: u64,
-    /// Dispatches without a bundle, by reason.
+    /// How many have no bundle, by reason.
     reasons: BTreeMap<String, u64>,
 }
 
@@ -85,24 +123,32 @@ impl Shadow {
             limits: config.clone(),
             pipelines: Mutex::default(),
             tally: Mutex::default(),
+            kept: Mutex::new((Instant::now(), 0)),
         })
     }
 
-    /// Remembers a compute pipeline.
-    pub fn learn(&self, name: Hash, translated: &Result<Translated>, module: impl FnOnce(Hash) -> Option<Arc<[u8]>>) {
+    /// Remembers a pipeline; of a graphics pipeline what fixed functions do in it.
+    pub fn learn(
+        &self,
+        name: Hash,
+        translated: &Result<Translated>,
+        fixed: Option<FixedState>,
+        module: impl Fn(Hash) -> Option<Arc<[u8]>>,
+    ) {
         let mut pipelines = lock(&self.pipelines);
-        pipelines.entry(name).or_insert_with(|| Arc::new(Known::new(name, translated, module)));
+        pipelines.entry(name).or_insert_with(|| Arc::new(Known::new(name, translated, fixed, module)));
     }
 
     fn pipeline(&self, name: Hash) -> Option<Arc<Known>> {
         lock(&self.pipelines).get(&name).cloned()
     }
 
-    /// Whether the next dispatch of a pipeline is in the sample: its first, second, fourth, eighth and so on, within the limits.
-    fn samples(&self, pipeline: Option<&Known>) -> bool {
-        let mut tally = lock(&self.tally);
-        tally.dispatches += 1;
-        let within = tally.pending + tally.written < self.limits.most;
+    /// Whether the next dispatch or draw of a pipeline is in the sample: its first, second, fourth, eighth and so on, within the limits.
+    fn samples(&self, kind: Kind, pipeline: Option<&Known>) -> bool {
+        let mut summary = lock(&self.tally);
+        let within = summary.sum(|tally| tally.pending + tally.written) < self.limits.most;
+        let tally = summary.of(kind);
+        tally.all += 1;
         let wanted = within && pipeline.is_none_or(|known| known.is_turn(self.limits.per_pipeline));
         tally.passed_over += u64::from(!wanted);
         wanted
@@ -110,42 +156,56 @@ impl Shadow {
 
     /// Whether so many bytes may be copied.
     fn allows(&self, bytes: u64) -> bool {
-        bytes <= self.limits.dispatch_bytes && lock(&self.tally).bytes.saturating_add(bytes) <= self.limits.bytes
+        let taken = lock(&self.tally).sum(|tally| tally.bytes);
+        bytes <= self.limits.single_bytes && taken.saturating_add(bytes) <= self.limits.bytes
     }
 
-    /// So many bytes of a dispatch are copied.
-    fn take(&self, bytes: u64) {
-        let mut tally = lock(&self.tally);
+    /// So many bytes of one are copied.
+    fn take(&self, kind: Kind, bytes: u64) {
+        let mut summary = lock(&self.tally);
+        let tally = summary.of(kind);
         tally.bytes += bytes;
         tally.pending += 1;
     }
 
-    /// A dispatch has no bundle.
-    fn refuse(&self, reason: &Reason) {
-        *lock(&self.tally).reasons.entry(reason.name().into_owned()).or_default() += 1;
+    /// One has no bundle.
+    fn refuse(&self, kind: Kind, reason: &Reason) {
+        *lock(&self.tally).of(kind).reasons.entry(reason.name().into_owned()).or_default() += 1;
     }
 
-    /// A dispatch that was copied has a bundle, or none.
-    fn finish(&self, result: std::result::Result<(), Reason>) {
-        let mut tally = lock(&self.tally);
+    /// One that was copied has a bundle, or none.
+    fn finish(&self, kind: Kind, result: std::result::Result<(), Reason>) {
+        let mut summary = lock(&self.tally);
+        let tally = summary.of(kind);
         tally.pending = tally.pending.saturating_sub(1);
         match result {
             Ok(()) => tally.written += 1,
             Err(reason) => {
-                drop(tally);
-                self.refuse(&reason);
+                drop(summary);
+                self.refuse(kind, &reason);
             }
+        }
+    }
+
+    /// Writes the summary once a second, where it is new: many applications are killed in the end.
+    fn keep(&self) {
+        let all = lock(&self.tally).sum(|tally| tally.all);
+        let mut kept = lock(&self.kept);
+        if kept.0.elapsed() > Duration::from_secs(1) && kept.1 != all {
+            *kept = (Instant::now(), all);
+            drop(kept);
+            self.flush();
         }
     }
 
     /// Writes the summary.
     pub fn flush(&self) {
-        let tally = lock(&self.tally).clone();
-        if tally.dispatches == 0 {
+        let summary = lock(&self.tally).clone();
+        if summary.sum(|tally| tally.all) == 0 {
             return;
         }
         let path = self.folder.join(format!("{}.json", self.program));
-        let text = serde_json::to_string_pretty(&tally).map_err(|e| Error::bug(e.to_string()));
+        let text = serde_json::to_string_pretty(&summary).map_err(|e| Error::bug(e.to_string()));
         let written = text.and_then(|text| fs::write(&path, text + "\n").at(|| path.display().to_string()));
         written.unwrap_or_else(|e| complain(&e.to_string()));
     }

@@ -1,5 +1,6 @@
 //! The application's buffers, images, views and descriptor sets, by their handles.
 
+use super::passes::Variants;
 use super::reason::Reason;
 use ash::vk;
 use dovetail::capture::{Binding, SetLayout};
@@ -12,9 +13,14 @@ pub struct Objects {
     pub buffers: BTreeMap<vk::Buffer, Buffer>,
     pub buffer_views: BTreeMap<vk::BufferView, BufferView>,
     pub images: BTreeMap<vk::Image, Image>,
+    /// What the images of a swapchain are, and which.
+    pub swapchains: BTreeMap<vk::SwapchainKHR, (Image, Vec<vk::Image>)>,
     pub image_views: BTreeMap<vk::ImageView, ImageView>,
     pub sets: BTreeMap<vk::DescriptorSet, Set>,
-    pub templates: BTreeMap<vk::DescriptorUpdateTemplate, Arc<[TemplateEntry]>>,
+    /// Render passes and framebuffers, or why draws in them cannot be followed.
+    pub passes: BTreeMap<vk::RenderPass, Result<Variants, Reason>>,
+    pub framebuffers: BTreeMap<vk::Framebuffer, Result<Vec<vk::ImageView>, Reason>>,
+    pub templates: BTreeMap<vk::DescriptorUpdateTemplate, Template>,
 }
 
 /// A buffer.
@@ -36,6 +42,7 @@ pub struct BufferView {
 }
 
 /// An image.
+#[derive(Clone)]
 pub struct Image {
     pub kind: vk::ImageType,
     pub format: vk::Format,
@@ -80,6 +87,13 @@ pub enum Resource {
     Image(vk::DescriptorImageInfo),
     /// Of a type that is not followed.
     Other,
+}
+
+/// An update template; the bind point is of one that pushes.
+#[derive(Clone)]
+pub struct Template {
+    pub point: vk::PipelineBindPoint,
+    pub entries: Arc<[TemplateEntry]>,
 }
 
 /// A part of an update template: so many descriptors from a place in the application's data.

@@ -1,6 +1,10 @@
-//! What is to be copied for one dispatch: the whole of every resource that its shader uses.
+//! What is to be copied for one dispatch or draw: the whole of every resource that its shaders use.
+//!
+//! What a draw has besides is in `drawing`.
 
-use super::commands::Commands;
+use super::Kind;
+use super::commands::BindPoint;
+use super::drawing::Drawing;
 use super::objects::{Descriptor, Objects, Resource, Set};
 use super::program::Program;
 use super::reason::Reason;
@@ -20,14 +24,30 @@ const MOST_DESCRIPTORS: u32 = 64;
 /// Regions begin at multiples of this, which is one of every texel's size up to 16 bytes.
 const ALIGN: u64 = 48;
 
-/// The copies of a dispatch, and what becomes of them.
+/// The copies of a dispatch or a draw, and what becomes of them.
 pub struct Plan {
     pub bindings: Vec<Planned>,
     pub regions: Vec<Region>,
-    /// Bytes of one set of copies; the second one follows it.
-    pub half: u64,
+    /// Bytes of all copies.
+    pub bytes: u64,
     pub push_constants: Vec<u8>,
-    pub grid: Grid,
+    pub work: Work,
+}
+
+/// What is done.
+pub enum Work {
+    Dispatch(Grid),
+    Draw(Box<Drawing>),
+}
+
+impl Work {
+    /// What it is counted as.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Dispatch(_) => Kind::Dispatch,
+            Self::Draw(_) => Kind::Draw,
+        }
+    }
 }
 
 /// The number of workgroups.
@@ -50,11 +70,11 @@ pub struct Planned {
 /// Bytes that are copied together.
 pub struct Region {
     pub source: Source,
-    /// Where they are in the first set of copies.
+    /// Where the copy before is.
     pub at: u64,
+    /// Where the copy after is, of what the dispatch or draw may write.
+    pub after: Option<u64>,
     pub bytes: u64,
-    /// The dispatch may write them, so that they are copied again.
-    pub written: bool,
 }
 
 /// Where they come from.
@@ -71,13 +91,15 @@ pub enum Source {
         layout: vk::ImageLayout,
         layers: vk::ImageSubresourceLayers,
         extent: vk::Extent3D,
+        /// All aspects of the image.
+        whole: vk::ImageAspectFlags,
     },
 }
 
 /// Where a plan finds what it needs.
 pub struct Sight<'a> {
     pub objects: &'a Objects,
-    pub commands: &'a Commands,
+    pub bound: &'a BindPoint,
     pub samplers: &'a Samplers<'a>,
 }
 
@@ -93,17 +115,31 @@ impl Plan {
     ///
     /// # Errors
     /// The reason why it cannot be followed.
-    pub fn new(program: &Program, grid: Grid, sight: &Sight<'_>) -> Result<Self, Reason> {
-        let mut plan = Self { bindings: Vec::new(), regions: Vec::new(), half: 0, push_constants: Vec::new(), grid };
+    pub fn dispatch(program: &Program, grid: Grid, sight: &Sight<'_>) -> Result<Self, Reason> {
+        let mut plan = Self::new(Work::Dispatch(grid));
         if let Grid::Indirect(buffer, offset) = grid {
             plan.buffer(sight.objects, vk::DescriptorBufferInfo { buffer, offset, range: 12 }, false)?;
         }
+        plan.add_bound(program, sight)?;
+        Ok(plan)
+    }
+
+    /// Nothing yet.
+    pub fn new(work: Work) -> Self {
+        Self { bindings: Vec::new(), regions: Vec::new(), bytes: 0, push_constants: Vec::new(), work }
+    }
+
+    /// Adds what is bound, after all else.
+    ///
+    /// # Errors
+    /// The reason why it cannot be followed.
+    pub fn add_bound(&mut self, program: &Program, sight: &Sight<'_>) -> Result<(), Reason> {
         let bytes = program.state.layout.push_constant_bytes as usize;
-        plan.push_constants.clone_from(&sight.commands.push_constants);
-        plan.push_constants.resize(bytes, 0);
+        self.push_constants.clone_from(&sight.bound.push_constants);
+        self.push_constants.resize(bytes, 0);
         for used in &program.resources {
-            let set = sight.commands.set(sight.objects, used.set).ok_or(Reason::Set)?;
-            let offsets = sight.commands.offsets(used.set);
+            let set = sight.bound.set(sight.objects, used.set).ok_or(Reason::Set)?;
+            let offsets = sight.bound.offsets(used.set);
             if vk::DescriptorSetLayoutCreateFlags::from_raw(set.layout.flags)
                 .contains(vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL)
             {
@@ -117,7 +153,7 @@ impl Plan {
                 let slot = Slot { set: used.set, binding: used.binding, element };
                 match descriptor(set, slot) {
                     Some(found) => {
-                        plan.descriptor(slot, found, dynamic_offset(set, offsets, slot), used.written, sight)?
+                        self.descriptor(slot, found, dynamic_offset(set, offsets, slot), used.written, sight)?
                     }
                     // An array may have descriptors that nobody reads.
                     None if count > 1 => {}
@@ -126,10 +162,10 @@ impl Plan {
             }
         }
         // A view may have levels that are in the layout of the other one, and that nobody reads by it.
-        if plan.has_two_layouts() {
+        if self.has_two_layouts() {
             return Err(Reason::Layouts);
         }
-        Ok(plan)
+        Ok(())
     }
 
     /// Whether an image is bound in two layouts.
@@ -140,11 +176,6 @@ impl Plan {
         });
         let mut layouts = BTreeMap::new();
         images.into_iter().any(|(image, layout)| *layouts.entry(image).or_insert(layout) != layout)
-    }
-
-    /// Bytes of all copies.
-    pub fn bytes(&self) -> u64 {
-        2 * self.half
     }
 
     fn descriptor(
@@ -158,7 +189,7 @@ impl Plan {
         use vk::DescriptorType as T;
         let first = self.regions.len();
         let sampler = |given: vk::Sampler| {
-            let immutable = views::immutable(sight.commands, sight.objects, slot);
+            let immutable = views::immutable(sight.bound, sight.objects, slot);
             let name = immutable.unwrap_or_else(|| (sight.samplers.name)(given));
             views::sampler(&*(sight.samplers.definition)(name).ok_or(Reason::Object)?)
         };
@@ -191,7 +222,11 @@ impl Plan {
         Ok(())
     }
 
-    fn buffer(&mut self, objects: &Objects, info: vk::DescriptorBufferInfo, written: bool) -> Result<(), Reason> {
+    /// Adds a range of a buffer.
+    ///
+    /// # Errors
+    /// The reason why it cannot be followed.
+    pub fn buffer(&mut self, objects: &Objects, info: vk::DescriptorBufferInfo, written: bool) -> Result<(), Reason> {
         if info.buffer.is_null() {
             return Err(Reason::Null);
         }
@@ -231,10 +266,22 @@ impl Plan {
         Ok(image)
     }
 
-    fn region(&mut self, source: Source, bytes: u64, written: bool) -> Result<(), Reason> {
-        self.regions.push(Region { source, at: self.half, bytes, written });
-        let end = bytes.checked_next_multiple_of(ALIGN).and_then(|bytes| self.half.checked_add(bytes));
-        self.half = end.filter(|end| *end < 1 << 40).ok_or(Reason::Bytes)?;
+    /// A place for so many bytes.
+    fn reserve(&mut self, bytes: u64) -> Result<u64, Reason> {
+        let at = self.bytes;
+        let end = bytes.checked_next_multiple_of(ALIGN).and_then(|bytes| at.checked_add(bytes));
+        self.bytes = end.filter(|end| *end < 1 << 40).ok_or(Reason::Bytes)?;
+        Ok(at)
+    }
+
+    /// Adds something to be copied.
+    ///
+    /// # Errors
+    /// It is too much.
+    pub fn region(&mut self, source: Source, bytes: u64, written: bool) -> Result<(), Reason> {
+        let at = self.reserve(bytes)?;
+        let after = if written { Some(self.reserve(bytes)?) } else { None };
+        self.regions.push(Region { source, at, after, bytes });
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Why a dispatch that was to be shadowed has no bundle. `docs/layer.md` has the table.
+//! Why a dispatch or a draw that was to be shadowed has no bundle. `docs/layer.md` has the table.
 
 use std::borrow::Cow;
 
@@ -61,6 +61,37 @@ reasons! {
     View = "unsupported image view";
     /// Anisotropy, reduction modes, conversions, other borders.
     Sampler = "unsupported sampler";
+    /// It began before this layer looked, or in another command buffer.
+    Outside = "unknown render pass";
+    /// It is suspended or resumed, extended, or its contents are elsewhere.
+    Pass = "render pass that cannot be interrupted";
+    Subpasses = "several subpasses";
+    /// A query or a counter must end in the pass in which it began.
+    Query = "query in the render pass";
+    Feedback = "transform feedback";
+    Multiview = "multiview";
+    Layered = "layered attachments";
+    NoAttachments = "no attachments";
+    Sizes = "attachments of several sizes";
+    Imageless = "imageless framebuffer";
+    Calls = "several draws in one call";
+    DrawCount = "number of draws in memory";
+    /// A dynamic state that is not followed, or was not set.
+    Dynamic = "unknown dynamic state";
+    /// Patches, adjacency.
+    Topology = "unsupported topology";
+    Restart = "primitive restart";
+    Indices = "indices beyond their buffer";
+    AlphaToCoverage = "alpha to coverage";
+    SampleMask = "sample mask";
+    PolygonMode = "polygon mode";
+    WideLines = "wide lines";
+    DepthBias = "depth bias";
+    DepthBounds = "depth bounds";
+    LogicOp = "logic operation";
+    Viewports = "several viewports";
+    /// Structures that extend the state.
+    Rasterization = "extended rasterization state";
     /// Two bindings share memory that the dispatch changed; a bundle holds each by itself.
     Aliased = "resources that share memory";
     Bytes = "over the limit of bytes";

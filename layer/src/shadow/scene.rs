@@ -1,27 +1,27 @@
-//! The copies of a dispatch as a bundle.
+//! The copies of a dispatch or a draw as a bundle.
 
 use super::commands::Sample;
-use super::plan::{Grid, Plan, Region, Source};
+use super::picture::picture;
+use super::plan::{Grid, Plan, Region, Source, Work};
 use super::reason::Reason;
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
 use dovetail::proof::{Bundle, FLOOR, Outputs};
 
-/// The bundle of a dispatch. `copies` are both sets, one after the other; `judge` is the driver.
+/// The bundle of a dispatch or a draw. `copies` are those of its plan; `judge` is the driver.
 ///
 /// # Errors
 /// The reason why there is none.
 pub fn bundle(sample: &Sample, program: &str, judge: &str, lanes: u32, copies: &[u8]) -> Result<Bundle, Reason> {
     let plan = &sample.plan;
-    let (before, after) = copies.split_at_checked(plan.half as usize).ok_or(Reason::Memory)?;
-    let contents = Contents { plan, before, after };
+    let contents = Contents { plan, copies };
     if contents.is_aliased() {
         return Err(Reason::Aliased);
     }
     let shader = sample.known.program(lanes)?;
     let name = format!("{program}-{}", sample.known.name);
-    let mut bundle = Bundle::new(&name, sample.number, judge, vec![(shader.entry.clone(), shader.module.clone())]);
+    let mut bundle = Bundle::new(&name, sample.number, judge, shader.stages.clone());
     bundle.manifest.floor = FLOOR;
     bundle.state = shader.state.clone();
     let mut outputs = Outputs::default();
@@ -39,15 +39,21 @@ pub fn bundle(sample: &Sample, program: &str, judge: &str, lanes: u32, copies: &
         let slot = planned.slot;
         bindings.push(Binding { set: slot.set, binding: slot.binding, element: slot.element, bound });
     }
-    let grid = match (plan.grid, plan.regions.first()) {
-        (Grid::Given(grid), _) => grid,
-        (Grid::Indirect(..), first) => {
+    let mut draw = None;
+    let grid = match (&plan.work, plan.regions.first()) {
+        (Work::Dispatch(Grid::Given(grid)), _) => *grid,
+        (Work::Draw(drawing), _) => {
+            draw = Some(picture(drawing, &contents, &shader.state.vertex, &mut outputs)?);
+            [0; 3]
+        }
+        (Work::Dispatch(Grid::Indirect(..)), first) => {
             let (words, _) = first.map(|region| contents.before(region)).unwrap_or_default().as_chunks::<4>();
             let mut words = words.iter().map(|word| u32::from_le_bytes(*word));
             [(); 3].map(|()| words.next().unwrap_or(0))
         }
     };
-    bundle.inputs = Inputs { bindings, push_constants: Bytes(plan.push_constants.clone()), grid, ..Inputs::default() };
+    let push_constants = Bytes(plan.push_constants.clone());
+    bundle.inputs = Inputs { bindings, push_constants, grid, draw, ..Inputs::default() };
     bundle.expected = outputs;
     Ok(bundle)
 }
@@ -64,21 +70,25 @@ fn data(bound: &mut Bound) -> Option<&mut Bytes> {
     }
 }
 
-/// Both sets of copies.
-struct Contents<'a> {
-    plan: &'a Plan,
-    before: &'a [u8],
-    after: &'a [u8],
+/// The copies before and after.
+pub struct Contents<'a> {
+    pub plan: &'a Plan,
+    copies: &'a [u8],
 }
 
 impl<'a> Contents<'a> {
-    fn before(&self, region: &Region) -> &'a [u8] {
-        part(self.before, region)
+    pub fn before(&self, region: &Region) -> &'a [u8] {
+        self.part(region.at, region.bytes)
     }
 
-    /// What the shader does not write is as before.
-    fn after(&self, region: &Region) -> &'a [u8] {
-        part(if region.written { self.after } else { self.before }, region)
+    /// What is not written is as before.
+    pub fn after(&self, region: &Region) -> &'a [u8] {
+        self.part(region.after.unwrap_or(region.at), region.bytes)
+    }
+
+    fn part(&self, at: u64, bytes: u64) -> &'a [u8] {
+        let end = at.saturating_add(bytes);
+        self.copies.get(at as usize..end as usize).unwrap_or_default()
     }
 
     /// Whether some region changed that another one has too.
@@ -89,11 +99,6 @@ impl<'a> Contents<'a> {
             regions.iter().skip(n + 1).any(|other| overlap(one, other) && (changed(one) || changed(other)))
         })
     }
-}
-
-fn part<'a>(copies: &'a [u8], region: &Region) -> &'a [u8] {
-    let end = region.at.saturating_add(region.bytes);
-    copies.get(region.at as usize..end as usize).unwrap_or_default()
 }
 
 /// Whether two regions share memory. Of images only the same one is known.
@@ -115,5 +120,6 @@ fn overlap(one: &Region, other: &Region) -> bool {
 
 fn share(a: vk::ImageSubresourceLayers, b: vk::ImageSubresourceLayers) -> bool {
     let end = |layers: vk::ImageSubresourceLayers| layers.base_array_layer.saturating_add(layers.layer_count);
-    a.mip_level == b.mip_level && a.base_array_layer < end(b) && b.base_array_layer < end(a)
+    let aspects = a.aspect_mask.intersects(b.aspect_mask);
+    aspects && a.mip_level == b.mip_level && a.base_array_layer < end(b) && b.base_array_layer < end(a)
 }

@@ -6,9 +6,11 @@
 
 use super::Shadow;
 use super::commands::{Commands, Sample, SampleStage};
-use super::copies::Gpu;
+use super::copies::{Gpu, Staging};
+use super::drawing::Call;
 use super::objects::Objects;
-use super::plan::{Grid, Plan, Samplers, Sight};
+use super::passes::{Pass, Resume};
+use super::plan::{Grid, Plan, Samplers, Sight, Work};
 use super::reason::Reason;
 use super::scene;
 use crate::report::complain;
@@ -21,6 +23,7 @@ pub struct Tracker {
     pub gpu: Gpu,
     pub physical: vk::PhysicalDevice,
     pub image_formats: Option<vk::PFN_vkGetPhysicalDeviceImageFormatProperties>,
+    pub surface: Option<vk::PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR>,
     /// Lanes of the driver's subgroups.
     pub lanes: u32,
     /// The driver's name.
@@ -37,6 +40,13 @@ pub struct State {
     flown: u64,
 }
 
+/// What the application asks for.
+#[derive(Clone, Copy)]
+pub enum Asked {
+    Dispatch(Grid),
+    Draw(Call),
+}
+
 /// A submission with copies, and the fence after it.
 struct Flight {
     number: u64,
@@ -45,19 +55,19 @@ struct Flight {
 }
 
 impl Tracker {
-    /// Decides whether a dispatch is copied, and records the copies before it.
+    /// Decides whether a dispatch or a draw is copied, and records the copies before it.
     ///
     /// # Errors
     /// The reason why it is not, although it is in the sample.
     ///
     /// # Safety
-    /// The application records a dispatch into this command buffer.
+    /// The application records it into this command buffer.
     pub unsafe fn begin(
         &self,
         shadow: &Shadow,
         state: &mut State,
         handle: vk::CommandBuffer,
-        grid: Result<Grid, Reason>,
+        asked: Result<Asked, Reason>,
         samplers: &Samplers<'_>,
     ) -> Result<(), Reason> {
         let commands = state.commands.get(&handle).ok_or(Reason::Secondary)?;
@@ -67,35 +77,84 @@ impl Tracker {
         if commands.conditional {
             return Err(Reason::Conditional);
         }
-        let known = commands.pipeline.clone().ok_or(Reason::Pipeline)?;
+        let asked = asked?;
+        let bound = commands.bound(matches!(asked, Asked::Draw(_)));
+        let known = bound.pipeline.clone().ok_or(Reason::Pipeline)?;
         let program = known.program(self.lanes)?;
-        let sight = Sight { objects: &state.objects, commands, samplers };
-        let plan = Plan::new(program, grid?, &sight)?;
+        let sight = Sight { objects: &state.objects, bound, samplers };
+        let (plan, pass) = match asked {
+            Asked::Dispatch(grid) => (Plan::dispatch(program, grid, &sight)?, None),
+            Asked::Draw(call) => {
+                let (pass, resume) = self.interruptible(commands)?;
+                let plan = Plan::draw((&known, program), call, (commands, pass), &sight)?;
+                (plan, Some((pass, resume)))
+            }
+        };
         if !self.gpu.can_copy() {
             return Err(Reason::Memory);
         }
-        if !shadow.allows(plan.bytes()) {
+        if !shadow.allows(plan.bytes) {
             return Err(Reason::Bytes);
         }
         // SAFETY: the device is that of the command buffer, which is being recorded.
-        let staging = unsafe { self.gpu.stage(plan.bytes()) }?;
+        let staging = unsafe { self.gpu.stage(plan.bytes) }?;
         // SAFETY: as before; the plan has only what can be copied.
-        unsafe { self.gpu.copy(handle, &plan, &staging, false) };
-        shadow.take(plan.bytes());
+        unsafe { self.copy(handle, pass, &plan, &staging, false) };
+        shadow.take(plan.work.kind(), plan.bytes);
         let sample = Sample { number: known.take(), known, plan, staging, stage: SampleStage::Recorded };
         state.commands.entry(handle).and_modify(|commands| commands.samples.push(sample));
         Ok(())
     }
 
-    /// Records the copies after the dispatch.
+    /// The render pass that a command buffer is in, if it can be ended and begun again here.
+    fn interruptible<'a>(&self, commands: &'a Commands) -> Result<(&'a Pass, Resume), Reason> {
+        let pass = commands.pass.as_ref().ok_or(Reason::Outside)?;
+        let resume = pass.resume.clone()?;
+        match () {
+            () if commands.queries != 0 => Err(Reason::Query),
+            () if commands.feedback => Err(Reason::Feedback),
+            () if !self.gpu.can_interrupt(resume) => Err(Reason::Pass),
+            () => Ok((pass, resume)),
+        }
+    }
+
+    /// Records copies, outside of the render pass.
     ///
     /// # Safety
-    /// [`Self::begin`] has recorded those before it, and nothing was recorded but the dispatch.
-    pub unsafe fn end(&self, state: &State, handle: vk::CommandBuffer) {
-        if let Some(sample) = state.commands.get(&handle).and_then(|commands| commands.samples.last()) {
-            // SAFETY: as the caller says.
-            unsafe { self.gpu.copy(handle, &sample.plan, &sample.staging, true) };
+    /// The command buffer is in this pass, or in none; the plan has only what can be copied.
+    unsafe fn copy(
+        &self,
+        handle: vk::CommandBuffer,
+        pass: Option<(&Pass, Resume)>,
+        plan: &Plan,
+        staging: &Staging,
+        after: bool,
+    ) {
+        // SAFETY: as the caller says; copies leave attachments in their layouts.
+        unsafe {
+            if let Some((_, resume)) = pass {
+                self.gpu.interrupt(handle, resume);
+            }
+            self.gpu.copy(handle, plan, staging, after);
+            if let Some((pass, resume)) = pass {
+                self.gpu.resume(handle, pass, resume);
+            }
         }
+    }
+
+    /// Records the copies after the dispatch or the draw.
+    ///
+    /// # Safety
+    /// [`Self::begin`] has recorded those before it, and nothing else was recorded since.
+    pub unsafe fn end(&self, state: &State, handle: vk::CommandBuffer) {
+        let Some(commands) = state.commands.get(&handle) else { return };
+        let Some(sample) = commands.samples.last() else { return };
+        let pass = match sample.plan.work {
+            Work::Dispatch(_) => None,
+            Work::Draw(_) => self.interruptible(commands).ok(),
+        };
+        // SAFETY: as the caller says.
+        unsafe { self.copy(handle, pass, &sample.plan, &sample.staging, true) };
     }
 
     /// Before these command buffers are submitted: what is in flight and not read now is lost.
@@ -105,10 +164,11 @@ impl Tracker {
     pub unsafe fn before_submission(&self, shadow: &Shadow, state: &mut State, submitted: &[vk::CommandBuffer]) {
         // SAFETY: as the caller says.
         unsafe { self.poll(shadow, state) };
+        shadow.keep();
         for commands in submitted {
             for sample in state.samples(*commands).filter(|s| matches!(s.stage, SampleStage::Submitted(_))) {
                 sample.stage = SampleStage::Done;
-                shadow.finish(Err(Reason::Resubmitted));
+                shadow.finish(sample.plan.work.kind(), Err(Reason::Resubmitted));
             }
         }
     }
@@ -130,7 +190,7 @@ impl Tracker {
             for sample in state.samples(*commands).filter(|s| s.stage != SampleStage::Done) {
                 if matches!(sample.stage, SampleStage::Submitted(_)) {
                     sample.stage = SampleStage::Done;
-                    shadow.finish(Err(Reason::Resubmitted));
+                    shadow.finish(sample.plan.work.kind(), Err(Reason::Resubmitted));
                 } else {
                     sample.stage = SampleStage::Submitted(number);
                     any = true;
@@ -187,7 +247,7 @@ impl Tracker {
                 sample.stage = SampleStage::Done;
                 // SAFETY: as the caller says.
                 let copies = unsafe { self.gpu.read(&sample.staging) };
-                shadow.finish(copies.and_then(|copies| self.save(shadow, sample, &copies)));
+                shadow.finish(sample.plan.work.kind(), copies.and_then(|copies| self.save(shadow, sample, &copies)));
             }
         }
     }
@@ -212,7 +272,7 @@ impl Tracker {
             let (pool, secondary) = (commands.pool, commands.secondary);
             for sample in std::mem::replace(commands, Commands::new(pool, secondary)).samples {
                 if sample.stage == SampleStage::Recorded {
-                    shadow.finish(Err(Reason::NotSubmitted));
+                    shadow.finish(sample.plan.work.kind(), Err(Reason::NotSubmitted));
                 }
                 self.gpu.free(sample.staging);
             }
@@ -252,6 +312,9 @@ impl Tracker {
             for handle in state.commands.keys().copied().collect::<Vec<_>>() {
                 self.retire(shadow, state, handle);
             }
+            for variants in std::mem::take(&mut state.objects.passes).into_values().flatten() {
+                [variants.first, variants.rest].into_iter().for_each(|one| self.gpu.destroy_pass(one));
+            }
         }
     }
 }
@@ -264,7 +327,7 @@ impl State {
     fn give_up(&mut self, shadow: &Shadow, commands: vk::CommandBuffer, flight: u64) {
         for sample in self.samples(commands).filter(|s| s.stage == SampleStage::Submitted(flight)) {
             sample.stage = SampleStage::Done;
-            shadow.finish(Err(Reason::Unfinished));
+            shadow.finish(sample.plan.work.kind(), Err(Reason::Unfinished));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Images and samplers as a bundle has them.
+//! Images, attachments and samplers as a bundle has them.
 
-use super::commands::Commands;
-use super::objects::{ImageView, Objects};
+use super::commands::BindPoint;
+use super::objects::{Image as Whole, ImageView, Objects};
 use super::plan::Source;
 use super::reason::Reason;
 use ash::vk;
@@ -37,14 +37,7 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
     };
     let levels = count(range.level_count, whole.levels, range.base_mip_level);
     let layers = count(range.layer_count, whole.layers, range.base_array_layer);
-    let extent = |level: u32| {
-        let part = |whole: u32| whole.checked_shr(level).unwrap_or(0).max(1);
-        vk::Extent3D {
-            width: part(whole.extent.width),
-            height: part(whole.extent.height),
-            depth: part(whole.extent.depth),
-        }
-    };
+    let extent = |level: u32| level_extent(whole, level);
     let level = |level: u32| {
         let extent = extent(level);
         let texels = [extent.width, extent.height, extent.depth, layers].into_iter().map(u64::from);
@@ -55,7 +48,8 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
             base_array_layer: range.base_array_layer,
             layer_count: layers,
         };
-        (Source::Image { image: view.image, layout: info.image_layout, layers, extent }, bytes)
+        let (layout, whole) = (info.image_layout, aspects(whole.format));
+        (Source::Image { image: view.image, layout, layers, extent, whole }, bytes)
     };
     let first = extent(range.base_mip_level);
     let image = Image {
@@ -69,6 +63,86 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
         data: Bytes::default(),
     };
     Ok((image, (0..levels).map(|n| level(range.base_mip_level + n)).collect()))
+}
+
+fn level_extent(whole: &Whole, level: u32) -> vk::Extent3D {
+    let part = |all: u32| all.checked_shr(level).unwrap_or(0).max(1);
+    let vk::Extent3D { width, height, depth } = whole.extent;
+    vk::Extent3D { width: part(width), height: part(height), depth: part(depth) }
+}
+
+/// All aspects of a format: a layout is changed for all of them at once.
+fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
+    use vk::Format as F;
+    match format {
+        F::D16_UNORM | F::X8_D24_UNORM_PACK32 | F::D32_SFLOAT => vk::ImageAspectFlags::DEPTH,
+        F::S8_UINT => vk::ImageAspectFlags::STENCIL,
+        F::D16_UNORM_S8_UINT | F::D24_UNORM_S8_UINT | F::D32_SFLOAT_S8_UINT => {
+            vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL
+        }
+        _ => vk::ImageAspectFlags::COLOR,
+    }
+}
+
+/// One aspect of an attachment.
+pub struct Attached {
+    pub format: vk::Format,
+    pub extent: [u32; 2],
+    pub source: Source,
+    pub bytes: u64,
+}
+
+/// The level that an attachment's view shows, whole.
+///
+/// # Errors
+/// The reason why it cannot be followed.
+pub fn attachment(
+    objects: &Objects,
+    view: vk::ImageView,
+    layout: vk::ImageLayout,
+    aspect: vk::ImageAspectFlags,
+) -> Result<Attached, Reason> {
+    let view = objects.image_views.get(&view).ok_or(Reason::Object)?;
+    let whole = objects.images.get(&view.image).ok_or(Reason::Object)?;
+    whole.usable.clone()?;
+    let range = view.range;
+    match () {
+        () if whole.samples != vk::SampleCountFlags::TYPE_1 => return Err(Reason::Samples),
+        () if !view.plain || whole.kind != vk::ImageType::TYPE_2D => return Err(Reason::View),
+        () if range.layer_count != 1 && (range.base_array_layer, whole.layers) != (0, 1) => {
+            return Err(Reason::Layered);
+        }
+        () => {}
+    }
+    let extent = level_extent(whole, range.base_mip_level);
+    let texel = match aspect {
+        vk::ImageAspectFlags::STENCIL => 1,
+        vk::ImageAspectFlags::DEPTH => depth_form(view.format).ok_or(Reason::Format)?.0,
+        _ => {
+            let named = NamedFormat::new(&VkFormat(view.format.as_raw() as u32).to_string());
+            named.map_err(|_| Reason::Format)?.format.bytes() as u64
+        }
+    };
+    let layers = vk::ImageSubresourceLayers {
+        aspect_mask: aspect,
+        mip_level: range.base_mip_level,
+        base_array_layer: range.base_array_layer,
+        layer_count: 1,
+    };
+    let source = Source::Image { image: view.image, layout, layers, extent, whole: aspects(whole.format) };
+    let bytes = texel.saturating_mul(extent.width.into()).saturating_mul(extent.height.into());
+    Ok(Attached { format: view.format, extent: [extent.width, extent.height], source, bytes })
+}
+
+/// Bytes of a depth where it is copied, and the bits of its integer, if it is one.
+pub fn depth_form(format: vk::Format) -> Option<(u64, Option<u8>)> {
+    use vk::Format as F;
+    match format {
+        F::D16_UNORM | F::D16_UNORM_S8_UINT => Some((2, Some(16))),
+        F::X8_D24_UNORM_PACK32 | F::D24_UNORM_S8_UINT => Some((4, Some(24))),
+        F::D32_SFLOAT | F::D32_SFLOAT_S8_UINT => Some((4, None)),
+        _ => None,
+    }
 }
 
 fn shape(view: &ImageView, image: vk::ImageType) -> Result<(Shape, bool), Reason> {
@@ -91,10 +165,22 @@ fn shape(view: &ImageView, image: vk::ImageType) -> Result<(Shape, bool), Reason
 }
 
 /// The sampler that the layout of a set has for a descriptor.
-pub fn immutable(commands: &Commands, objects: &Objects, slot: Slot) -> Option<Hash> {
-    let declared = commands.set(objects, slot.set)?.declared(slot.binding)?;
+pub fn immutable(bound: &BindPoint, objects: &Objects, slot: Slot) -> Option<Hash> {
+    let declared = bound.set(objects, slot.set)?.declared(slot.binding)?;
     declared.immutable_samplers.get(slot.element as usize).copied()
 }
+
+/// By `VkCompareOp`.
+pub const COMPARE: [Compare; 8] = [
+    Compare::Never,
+    Compare::Less,
+    Compare::Equal,
+    Compare::LessOrEqual,
+    Compare::Greater,
+    Compare::NotEqual,
+    Compare::GreaterOrEqual,
+    Compare::Always,
+];
 
 /// A sampler.
 ///
@@ -102,16 +188,6 @@ pub fn immutable(commands: &Commands, objects: &Objects, slot: Slot) -> Option<H
 /// It does what a bundle cannot say.
 pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
     const LINEAR: u32 = 1;
-    const COMPARE: [Compare; 8] = [
-        Compare::Never,
-        Compare::Less,
-        Compare::Equal,
-        Compare::LessOrEqual,
-        Compare::Greater,
-        Compare::NotEqual,
-        Compare::GreaterOrEqual,
-        Compare::Always,
-    ];
     let address = |number: u32| match number {
         0 => Ok(Address::Repeat),
         1 => Ok(Address::MirroredRepeat),

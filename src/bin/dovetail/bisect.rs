@@ -183,7 +183,7 @@ fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Resul
             let tools = Tools { compiler, options: &options, judge: &judge, budget: Budget::default(), on_difference };
             let report = compute(&Case { module, entry, spec: &[], choices: &[Choice::default()] }, &tools);
             match report.fate {
-                Fate::Agreed | Fate::AgreedWithInterpreter => Ok(None),
+                Fate::Agreed | Fate::AgreedWithInterpreter | Fate::Constant => Ok(None),
                 Fate::Differs | Fate::NotRun => Ok(Some(report.reason)),
                 Fate::ProvesNothing | Fate::Cut | Fate::NotCompiled | Fate::JudgeFailed => {
                     Err(Error::unsupported(format!("this shader ({})", report.fate), report.reason))

@@ -85,6 +85,9 @@ fn print(args: &Args, bundle: &Bundle, replay: &Replay, not_linked: Option<&str>
         println!("  {name:<16}{answer}");
     }
     println!("  {:<16}{}", "interpreter", replay.interpreter);
+    if let Some(pixels) = &replay.pixels {
+        println!("  {:<16}{pixels}", "pixels");
+    }
     if let Some(why) = not_linked {
         println!("  not linked: {why}");
     }

@@ -5,8 +5,8 @@
 use super::layout::{Sets, of_pipeline};
 use super::tables;
 use crate::capture::model::{
-    ColorBlendState, GraphicsPipeline, Hash, MultisampleState, Next, RasterizationState, ShaderStage, VertexInputState,
-    s_type,
+    ColorBlendState, DepthStencilState, GraphicsPipeline, Hash, InputAssemblyState, MultisampleState, Next,
+    RasterizationState, ShaderStage, VertexInputState, ViewportState, s_type,
 };
 use crate::capture::source::Source;
 use crate::error::{Context, Error, Result};
@@ -25,13 +25,16 @@ const ALL: u64 = 15;
 const VERTEX_STAGE: u32 = 1;
 const FRAGMENT_STAGE: u32 = 16;
 
-/// The state of a whole pipeline, as far as translation needs it.
+/// The state of a whole pipeline.
 #[derive(Debug, Default)]
 pub(super) struct Merged {
     pub(super) flags: u64,
     pub(super) layout: Sets,
     pub(super) stages: Vec<ShaderStage>,
     pub(super) vertex: Option<VertexInputState>,
+    pub(super) assembly: Option<InputAssemblyState>,
+    pub(super) viewport: Option<ViewportState>,
+    pub(super) depth_stencil: Option<DepthStencilState>,
     pub(super) rasterization: Option<RasterizationState>,
     pub(super) multisample: Option<MultisampleState>,
     pub(super) blend: Option<ColorBlendState>,
@@ -66,6 +69,12 @@ pub(super) fn merge(pipeline: &GraphicsPipeline, source: &dyn Source) -> Result<
     Ok(merged)
 }
 
+fn first<T: Clone>(merged: &mut Option<T>, from: &Option<T>, has: bool) {
+    if merged.is_none() && has {
+        merged.clone_from(from);
+    }
+}
+
 /// Adds the parts that a pipeline or library has by itself. What was given first counts.
 fn add(merged: &mut Merged, from: &GraphicsPipeline, source: &dyn Source, waiting: &mut Vec<Hash>) -> Result<()> {
     tables::chain(&from.p_next)?;
@@ -84,21 +93,13 @@ fn add(merged: &mut Merged, from: &GraphicsPipeline, source: &dyn Source, waitin
         _ => has(BEFORE_RASTERIZATION),
     });
     merged.stages.extend(stages.cloned());
-    let first = |merged: &mut Option<_>, from: &Option<_>, bits| {
-        if merged.is_none() && has(bits) {
-            *merged = Option::clone(from);
-        }
-    };
-    first(&mut merged.rasterization, &from.rasterization_state, BEFORE_RASTERIZATION);
-    if merged.vertex.is_none() && has(VERTEX_INPUT) {
-        merged.vertex.clone_from(&from.vertex_input_state);
-    }
-    if merged.multisample.is_none() && has(FRAGMENT | OUTPUT) {
-        merged.multisample.clone_from(&from.multisample_state);
-    }
-    if merged.blend.is_none() && has(OUTPUT) {
-        merged.blend.clone_from(&from.color_blend_state);
-    }
+    first(&mut merged.rasterization, &from.rasterization_state, has(BEFORE_RASTERIZATION));
+    first(&mut merged.viewport, &from.viewport_state, has(BEFORE_RASTERIZATION));
+    first(&mut merged.vertex, &from.vertex_input_state, has(VERTEX_INPUT));
+    first(&mut merged.assembly, &from.input_assembly_state, has(VERTEX_INPUT));
+    first(&mut merged.depth_stencil, &from.depth_stencil_state, has(FRAGMENT));
+    first(&mut merged.multisample, &from.multisample_state, has(FRAGMENT | OUTPUT));
+    first(&mut merged.blend, &from.color_blend_state, has(OUTPUT));
     if merged.render_pass.is_none() && has(BEFORE_RASTERIZATION | FRAGMENT | OUTPUT) {
         (merged.render_pass, merged.subpass) = (from.render_pass, from.subpass);
     }

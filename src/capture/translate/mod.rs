@@ -9,11 +9,13 @@
 //! switched on, colours are exported for blending.
 
 mod color;
+mod fixed;
 mod layout;
 mod merge;
 mod tables;
 mod vertex;
 
+pub use fixed::{FixedState, fixed};
 pub use tables::names;
 
 use super::model::{ComputePipeline, GraphicsPipeline, Hash, Next, ShaderStage, base64_bytes, s_type};

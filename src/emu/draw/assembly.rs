@@ -19,7 +19,7 @@ impl Kind {
         match topology {
             Topology::PointList => Self::Point,
             Topology::LineList | Topology::LineStrip => Self::Line,
-            Topology::TriangleList | Topology::TriangleStrip => Self::Triangle,
+            Topology::TriangleList | Topology::TriangleStrip | Topology::TriangleFan => Self::Triangle,
         }
     }
 }
@@ -36,6 +36,8 @@ pub fn primitives(topology: Topology, vertices: usize) -> Vec<[usize; 3]> {
         Topology::LineStrip => strip(2).map(|n| [n, n + 1, n + 1]).collect(),
         Topology::TriangleList => list(3).map(|n| [n, n + 1, n + 2]).collect(),
         Topology::TriangleStrip => strip(3).map(|n| [n, n + 1 + n % 2, n + 2 - n % 2]).collect(),
+        // The vertex that all share comes last, so that the one that provokes is the first.
+        Topology::TriangleFan => strip(3).map(|n| [n + 1, n + 2, 0]).collect(),
     }
 }
 
@@ -47,6 +49,7 @@ mod tests {
     fn lists_and_strips() {
         assert_eq!(primitives(Topology::TriangleList, 7), [[0, 1, 2], [3, 4, 5]]);
         assert_eq!(primitives(Topology::TriangleStrip, 5), [[0, 1, 2], [1, 3, 2], [2, 3, 4]]);
+        assert_eq!(primitives(Topology::TriangleFan, 5), [[1, 2, 0], [2, 3, 0], [3, 4, 0]]);
         assert_eq!(primitives(Topology::LineList, 5), [[0, 1, 1], [2, 3, 3]]);
         assert_eq!(primitives(Topology::LineStrip, 3), [[0, 1, 1], [1, 2, 2]]);
         assert_eq!(primitives(Topology::PointList, 1), [[0, 0, 0]]);

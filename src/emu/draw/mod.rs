@@ -1,18 +1,20 @@
 //! Drawing: vertices to primitives to pixels, as the fixed functions between and after the shaders do it.
 //!
-//! The shaders are a trait: [`waves::Gpu`] runs machine code, tests pass closures. Viewport and attachments have one
-//! size; each sample has its own plane of an attachment, per layer; depth is 0 to 1, nothing is culled, the front is
-//! counter-clockwise.
+//! The shaders are a trait: [`waves::Gpu`] runs machine code, tests pass closures. Each sample has its own plane of an
+//! attachment, per layer. What a draw's [`inputs::FixedFunction`] does not set is plain: one size of viewport and
+//! attachments, depth from 0 to 1, nothing culled, the front counter-clockwise.
 
 mod assembly;
 mod blend;
 mod clip;
+mod per_fragment;
 mod raster;
 mod samples;
 mod target;
 pub mod user_data;
 pub mod waves;
 
+pub use samples::places as sample_places;
 pub use target::{ColorTarget, DepthTarget, StencilTarget};
 
 use super::inputs;
@@ -172,6 +174,8 @@ pub struct Targets {
     pub depth: Option<DepthTarget>,
     /// Stencil.
     pub stencil: Option<StencilTarget>,
+    /// Stencil tests of front and back.
+    stencil_faces: Option<[inputs::StencilFace; 2]>,
 }
 
 impl Targets {
@@ -185,10 +189,39 @@ impl Targets {
         let height = planes.and_then(|planes| draw.extent[1].checked_mul(planes));
         let extent = [draw.extent[0], height.ok_or_else(|| Error::malformed("attachments of too many planes"))?];
         let colors = draw.targets.iter().map(|t| ColorTarget::new(t, extent).at(|| format!("target {}", t.location)));
-        let colors = colors.collect::<Result<Vec<_>>>()?;
-        let depth = draw.depth.map(|depth| DepthTarget::new(depth, extent));
-        Ok(Self { colors, depth, stencil: draw.stencil.map(|stencil| StencilTarget::new(stencil, extent)) })
+        let mut colors = colors.collect::<Result<Vec<_>>>()?;
+        let mut depth = draw.depth.map(|depth| DepthTarget::new(depth, extent));
+        let mut stencil = draw.stencil.map(|stencil| StencilTarget::new(stencil, extent));
+        let fixed = &draw.fixed;
+        colors.iter_mut().for_each(|color| color.constants = fixed.blend_constants);
+        if let Some(depth) = &mut depth {
+            depth.bits = fixed.depth_bits;
+            let [near, far] = draw.viewport().depth;
+            depth.range = if fixed.depth_clamp { [near.min(far), near.max(far)] } else { [0.0, 1.0] };
+        }
+        for (color, before) in colors.iter_mut().zip(&fixed.before.targets) {
+            put(&mut color.data, &before.0).at(|| format!("target {}", color.state.location))?;
+        }
+        if let Some(depth) = &mut depth {
+            let (words, rest) = fixed.before.depth.0.as_chunks::<4>();
+            let before: Vec<f32> = words.iter().map(|word| f32::from_le_bytes(*word)).collect();
+            put(&mut depth.data, if rest.is_empty() { &before } else { &[0.0] }).at(|| "depth")?;
+        }
+        if let Some(stencil) = &mut stencil {
+            put(&mut stencil.data, &fixed.before.stencil.0).at(|| "stencil")?;
+        }
+        Ok(Self { colors, depth, stencil, stencil_faces: fixed.stencil })
     }
+}
+
+/// Puts contents in place of a clear value; empty: there are none.
+fn put<T: Copy>(to: &mut [T], before: &[T]) -> Result<()> {
+    match before.len() {
+        0 => {}
+        all if all == to.len() => to.copy_from_slice(before),
+        all => return Err(Error::malformed(format!("{all} values of what was there before, where {} are", to.len()))),
+    }
+    Ok(())
 }
 
 /// Texel of a sample in an attachment: layers are stacked in y, each with one plane per sample.
@@ -312,13 +345,14 @@ impl Batch<'_> {
         let plane = |f: &dyn Fn(usize) -> f64| [f(0), f(1), f(2)];
         let mut planes = vec![
             plane(&|n| w[n] - f64::MIN_POSITIVE),
-            z,
-            plane(&|n| w[n] - z[n]),
             plane(&|n| guard * w[n] - x[n]),
             plane(&|n| guard * w[n] + x[n]),
             plane(&|n| guard * w[n] - y[n]),
             plane(&|n| guard * w[n] + y[n]),
         ];
+        if !self.command.fixed.depth_clamp {
+            planes.extend([z, plane(&|n| w[n] - z[n])]);
+        }
         let clips = corners.iter().map(|v| v.clip.len()).max().unwrap_or(0);
         planes.extend((0..clips).map(|n| corners.map(|v| v.clip.get(n).copied().map_or(0.0, f64::from))));
         let outline = match self.kind {
@@ -327,14 +361,16 @@ impl Batch<'_> {
             Kind::Triangle => CORNERS.to_vec(),
         };
         let outline = clip::clip(outline, self.kind == Kind::Triangle, &planes);
-        let extent = self.command.extent.map(f64::from);
+        let viewport = self.command.viewport();
+        let [left, top, width, height] = [viewport.x, viewport.y, viewport.width, viewport.height].map(f64::from);
+        let [near, far] = viewport.depth.map(f64::from);
         let outline: Vec<Corner> = outline
             .into_iter()
             .map(|weights| {
                 let [x, y, z, own_w] = [x, y, z, w].map(|values| clip::at(&weights, &values));
                 Corner {
-                    at: [(x / own_w + 1.0) / 2.0 * extent[0], (y / own_w + 1.0) / 2.0 * extent[1]],
-                    depth: z / own_w,
+                    at: [left + (x / own_w + 1.0) / 2.0 * width, top + (y / own_w + 1.0) / 2.0 * height],
+                    depth: near + z / own_w * (far - near),
                     inverse_w: 1.0 / own_w,
                     perspective: weights,
                     linear: std::array::from_fn(|n| if weights[n] == 0.0 { 0.0 } else { weights[n] * w[n] / own_w }),
@@ -369,13 +405,17 @@ impl Batch<'_> {
             }
             (Kind::Triangle, [first, rest @ ..]) => {
                 let areas = rest.windows(2).map(|pair| raster::area(&[first.at, pair[0].at, pair[1].at]));
-                front = areas.sum::<f64>() < 0.0;
+                front = (areas.sum::<f64>() < 0.0) != self.command.fixed.clockwise;
+                if self.command.fixed.cull.takes(front) {
+                    return;
+                }
                 rest.windows(2).map(|pair| [*first, pair[0], pair[1]]).collect()
             }
             _ => return,
         };
+        let part = self.part();
         for corners in &triangles {
-            raster::triangle(&corners.map(|c| c.at), self.command.extent, &self.samples, |coverage| {
+            raster::triangle(&corners.map(|c| c.at), part, &self.samples, |coverage| {
                 let quad = |sample| quad(primitive, corners, &coverage, &self.samples, sample);
                 if self.per_sample {
                     self.quads.extend((0..self.command.samples).map(|n| quad(Some(n))).filter(|q| q.covered != 0));
@@ -388,19 +428,35 @@ impl Batch<'_> {
         self.primitives.push(Primitive { number, vertices, front, point: self.kind == Kind::Point, layer, rate });
     }
 
+    /// The pixels that a primitive may cover. Triangles end where the viewport does, other primitives may reach beyond.
+    fn part(&self) -> inputs::Scissor {
+        let scissor = self.command.scissor();
+        let Some(view) = self.command.fixed.viewport.filter(|_| self.kind == Kind::Triangle) else { return scissor };
+        let ends = |at: f32, size: f32| {
+            // The first pixels whose centres are not before these.
+            let pixel = |x: f32| (x - 0.5).ceil().max(0.0) as u32;
+            let [from, to] = [at.min(at + size), at.max(at + size)].map(pixel);
+            (from, to - from)
+        };
+        let ((x, width), (y, height)) = (ends(view.x, view.width), ends(view.y, view.height));
+        scissor.and(inputs::Scissor { from: [x, y], extent: [width, height] })
+    }
+
     /// Shades the queued quads, and merges the results in order.
     fn shade(&mut self, shaders: &mut dyn Shaders, targets: &mut Targets) -> Result<()> {
         let early = shaders.early_depth();
         let command = self.command;
         let layer = |primitives: &[Primitive], quad: &Quad| primitives.get(quad.primitive).map_or(0, |p| p.layer);
-        if let Some(depth) = targets.depth.as_mut().filter(|_| early) {
+        let front = |primitives: &[Primitive], quad: &Quad| primitives.get(quad.primitive).is_none_or(|p| p.front);
+        if early {
             for quad in &mut self.quads {
-                let layer = layer(&self.primitives, quad);
+                let (layer, front) = (layer(&self.primitives, quad), front(&self.primitives, quad));
                 for n in ones(quad.covered.into()) {
                     let at = pixel(quad, n);
                     let lane = &mut quad.lanes[n];
                     for sample in ones(lane.live) {
-                        if !depth.test(plane(command, at, layer, sample as u32), lane.depths[sample]) {
+                        let at = plane(command, at, layer, sample as u32);
+                        if !per_fragment::test(targets, at, front, lane.depths[sample], None) {
                             lane.live &= !(1 << sample);
                         }
                     }
@@ -421,12 +477,11 @@ impl Batch<'_> {
                 for sample in ones(lane.live & shaded.mask.unwrap_or(u32::MAX)) {
                     let at = plane(command, pixel(quad, n), layer(&self.primitives, quad), sample as u32);
                     let depth = shaded.depth.unwrap_or(lane.depths[sample]);
-                    if !early && targets.depth.as_mut().is_some_and(|target| !target.test(at, depth)) {
+                    let front = front(&self.primitives, quad);
+                    if !early && !per_fragment::test(targets, at, front, depth, shaded.stencil) {
                         continue;
                     }
-                    if let Some(stencil) = &mut targets.stencil {
-                        stencil.replace(at, shaded.stencil);
-                    }
+                    per_fragment::replace(targets, at, shaded.stencil);
                     // The second colour of a dual-source output is exported as the next location.
                     let second = shaded.colors.iter().find(|c| c.0 == 1).map_or([0; 4], |c| c.1);
                     for (location, color, channels) in &shaded.colors {

@@ -4,6 +4,8 @@
 //! top or left edge. So an edge that two triangles share covers each sample exactly once. A single sample is the
 //! pixel's centre.
 
+use crate::emu::inputs::Scissor;
+
 /// Vertex position in pixels.
 pub type Point = [f64; 2];
 
@@ -58,8 +60,8 @@ fn fixed(point: Point) -> [i64; 2] {
     point.map(|x| (x * ONE as f64).round_ties_even().clamp(-1e9, 1e9) as i64)
 }
 
-/// The quads that a triangle covers on a screen of this size, row by row, with samples at these positions in a pixel.
-pub fn triangle(corners: &[Point; 3], extent: [u32; 2], samples: &[Point], mut each: impl FnMut(Coverage)) {
+/// The quads that a triangle covers in a part of the screen, row by row, with samples at these positions in a pixel.
+pub fn triangle(corners: &[Point; 3], part: Scissor, samples: &[Point], mut each: impl FnMut(Coverage)) {
     let mut points = corners.map(fixed);
     let turned = Edge { from: points[0], to: points[1] }.side(points[2]) < 0;
     if turned {
@@ -74,9 +76,9 @@ pub fn triangle(corners: &[Point; 3], extent: [u32; 2], samples: &[Point], mut e
     }
     let range = |n: usize| {
         let [least, most] = [points.iter().map(|p| p[n]).min(), points.iter().map(|p| p[n]).max()];
-        let last = i64::from(extent[n]);
-        let from = least.unwrap_or(0).div_euclid(ONE).clamp(0, last) as u32 & !1;
-        (from, (most.unwrap_or(0).div_euclid(ONE) + 1).clamp(0, last) as u32)
+        let [first, last] = [i64::from(part.from[n]), i64::from(part.from[n]) + i64::from(part.extent[n])];
+        let from = least.unwrap_or(0).div_euclid(ONE).clamp(first, last) as u32 & !1;
+        (from, (most.unwrap_or(0).div_euclid(ONE) + 1).clamp(first, last) as u32)
     };
     let ((left, right), (top, bottom)) = (range(0), range(1));
     let samples: Vec<[i64; 2]> = samples.iter().map(|place| place.map(|x| (x * ONE as f64) as i64)).collect();
@@ -92,8 +94,8 @@ pub fn triangle(corners: &[Point; 3], extent: [u32; 2], samples: &[Point], mut e
         for x in (left..right).step_by(2) {
             let pixels = PIXELS.map(|[dx, dy]| [x + dx, y + dy]);
             let covered = pixels.map(|at| {
-                let on_screen = at[0] < extent[0] && at[1] < extent[1];
-                let bits = samples.iter().enumerate().filter(|(_, place)| on_screen && inside(&sides(at, **place)));
+                let drawn = part.contains(at);
+                let bits = samples.iter().enumerate().filter(|(_, place)| drawn && inside(&sides(at, **place)));
                 bits.fold(0, |mask, (n, _)| mask | 1u32 << n)
             });
             if covered == [0; 4] {
@@ -127,11 +129,12 @@ mod tests {
     use proptest::prelude::*;
 
     const SIZE: u32 = 12;
+    const SCREEN: Scissor = Scissor { from: [0; 2], extent: [SIZE; 2] };
 
     fn count(triangles: &[[Point; 3]]) -> Vec<u32> {
         let mut hits = vec![0; (SIZE * SIZE) as usize];
         for corners in triangles {
-            triangle(corners, [SIZE; 2], &[[0.5; 2]], |quad| {
+            triangle(corners, SCREEN, &[[0.5; 2]], |quad| {
                 for (n, [dx, dy]) in PIXELS.into_iter().enumerate() {
                     if quad.covered[n] == 1 {
                         hits[((quad.at[1] + dy) * SIZE + quad.at[0] + dx) as usize] += 1;
@@ -153,11 +156,24 @@ mod tests {
     }
 
     #[test]
+    fn only_a_part_is_drawn() {
+        let part = Scissor { from: [3, 5], extent: [4, 9] };
+        let (mut hits, corners) = (Vec::new(), [[-40.0, -40.0], [60.0, -40.0], [-40.0, 60.0]]);
+        triangle(&corners, part.and(SCREEN), &[[0.5; 2]], |quad| {
+            let covered = PIXELS.into_iter().enumerate().filter(|(n, _)| quad.covered[*n] == 1);
+            hits.extend(covered.map(|(_, [dx, dy])| [quad.at[0] + dx, quad.at[1] + dy]));
+        });
+        hits.sort_unstable();
+        let inside: Vec<[u32; 2]> = (3..7).flat_map(|x| (5..12).map(move |y| [x, y])).collect();
+        assert_eq!(hits, inside.into_iter().filter(|[x, y]| x + y < 20).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn weights_are_those_of_the_centre() {
         let corners = [[0.0, 0.0], [8.0, 0.0], [0.0, 8.0]];
         for corners in [corners, [corners[0], corners[2], corners[1]]] {
             let mut quads = 0;
-            triangle(&corners, [SIZE; 2], &[[0.5; 2]], |quad| {
+            triangle(&corners, SCREEN, &[[0.5; 2]], |quad| {
                 quads += 1;
                 for (n, [dx, dy]) in PIXELS.into_iter().enumerate() {
                     let centre = [quad.at[0] + dx, quad.at[1] + dy].map(|p| f64::from(p) + 0.5);

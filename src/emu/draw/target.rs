@@ -18,6 +18,8 @@ pub struct ColorTarget {
     pub data: Vec<u8>,
     /// Its description in the draw.
     pub state: inputs::Target,
+    /// The draw's blend constants.
+    pub constants: [f32; 4],
 }
 
 impl ColorTarget {
@@ -35,7 +37,7 @@ impl ColorTarget {
         let texels = u64::from(extent[0]) * u64::from(extent[1]);
         let texels = usize::try_from(texels).ok().filter(|n| *n <= 1 << 26);
         let texels = texels.ok_or_else(|| Error::malformed(format!("an attachment of {extent:?} pixels")))?;
-        Ok(Self { format, extent, data: texel.repeat(texels), state: state.clone() })
+        Ok(Self { format, extent, data: texel.repeat(texels), state: state.clone(), constants: [0.0; 4] })
     }
 
     fn texel(&mut self, [x, y]: [u32; 2]) -> Option<&mut [u8]> {
@@ -49,6 +51,7 @@ impl ColorTarget {
     pub fn write(&mut self, at: [u32; 2], [color, second]: [[u32; 4]; 2], channels: u8) -> Result<()> {
         let format = self.format.clone();
         let state_blend = self.state.blend;
+        let constants = self.constants.map(|x| format.limited(x));
         let mask = channels & self.state.write_mask;
         let Some(texel) = self.texel(at) else { return Ok(()) };
         let there = format.decode(texel);
@@ -56,7 +59,7 @@ impl ColorTarget {
         if let Some(how) = state_blend.filter(|_| !format.format.is_integer()) {
             // Sources are clamped to the attachment's range first.
             let sources = [color, second].map(|color| color.map(|x| format.limited(f32::from_bits(x))));
-            let result: Color = blend(&how, sources, there.map(f32::from_bits));
+            let result: Color = blend(&how, sources, there.map(f32::from_bits), constants);
             new = result.map(f32::to_bits);
         }
         let mixed: [u32; 4] = std::array::from_fn(|n| if mask >> n & 1 == 1 { new[n] } else { there[n] });
@@ -120,12 +123,17 @@ pub struct DepthTarget {
     pub data: Vec<f32>,
     /// Its description in the draw.
     pub state: inputs::Depth,
+    /// The range that depths are clamped to.
+    pub range: [f32; 2],
+    /// Bits of its integers; `None`: floats.
+    pub bits: Option<u8>,
 }
 
 impl DepthTarget {
     /// An attachment, cleared.
     pub fn new(state: inputs::Depth, extent: [u32; 2]) -> Self {
-        Self { width: extent[0], data: vec![state.clear; extent[0] as usize * extent[1] as usize], state }
+        let data = vec![state.clear; extent[0] as usize * extent[1] as usize];
+        Self { width: extent[0], data, state, range: [0.0, 1.0], bits: None }
     }
 
     /// Keeps sample 0 of each pixel, layer by layer.
@@ -133,12 +141,19 @@ impl DepthTarget {
         self.data = first_samples(&self.data, self.width as usize * height as usize, samples);
     }
 
+    /// A depth as the attachment holds it.
+    fn held(&self, depth: f32) -> f32 {
+        let depth = if depth.is_nan() { depth } else { depth.max(self.range[0]).min(self.range[1]) };
+        let Some(bits) = self.bits else { return depth };
+        let most = f64::from(u32::MAX >> (32 - u32::from(bits.clamp(1, 32))));
+        ((f64::from(depth) * most).round_ties_even() / most) as f32
+    }
+
     /// Depth test; a fragment that passes writes its depth.
     pub fn test(&mut self, [x, y]: [u32; 2], depth: f32) -> bool {
         let at = y as usize * self.width as usize + x as usize;
+        let depth = self.held(depth);
         let Some(there) = self.data.get_mut(at) else { return false };
-        // The viewport's depth is 0 to 1.
-        let depth = depth.clamp(0.0, 1.0);
         let passes = passes(self.state.compare, depth, *there);
         if passes && self.state.write {
             *there = depth;
@@ -169,11 +184,16 @@ impl StencilTarget {
         self.data = first_samples(&self.data, self.width as usize * height as usize, samples);
     }
 
+    /// The value of a texel.
+    pub fn texel(&mut self, [x, y]: [u32; 2]) -> Option<&mut u8> {
+        self.data.get_mut(y as usize * self.width as usize + x as usize)
+    }
+
     /// Replaces the value by the shader's reference, or by the draw's.
-    pub fn replace(&mut self, [x, y]: [u32; 2], reference: Option<u8>) {
-        let at = y as usize * self.width as usize + x as usize;
-        if let Some(there) = self.data.get_mut(at) {
-            *there = reference.unwrap_or(self.state.reference);
+    pub fn replace(&mut self, at: [u32; 2], reference: Option<u8>) {
+        let reference = reference.unwrap_or(self.state.reference);
+        if let Some(there) = self.texel(at) {
+            *there = reference;
         }
     }
 }
@@ -184,7 +204,8 @@ fn first_samples<T: Copy>(data: &[T], plane: usize, samples: u32) -> Vec<T> {
     layers.flat_map(|layer| layer.iter().take(plane)).copied().collect()
 }
 
-fn passes(compare: Compare, depth: f32, there: f32) -> bool {
+/// Whether a comparison holds.
+pub fn passes(compare: Compare, depth: f32, there: f32) -> bool {
     match compare {
         Compare::Never => false,
         Compare::Less => depth < there,
@@ -297,6 +318,10 @@ mod tests {
         assert_eq!([0.6, 0.5, 0.4, 0.4, 0.3].map(|z| depth.test([1, 0], z)), [false, false, true, false, true]);
         assert_eq!(depth.data, [0.5, 0.3]);
         assert!(!depth.test([0, 1], 0.0));
+        // Of 8 bits, steps of 1/255.
+        (depth.bits, depth.state.compare) = (Some(8), Compare::Equal);
+        depth.data[0] = 51.0 / 255.0;
+        assert_eq!([0.2, 0.2019, 0.202].map(|z| depth.test([0, 0], z)), [true, true, false]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Inputs of a draw: vertices, attachments, and per-fragment operations.
 
+use super::fixed::{FixedFunction, Scissor, Viewport};
 use super::{Bytes, Compare, is_one, one};
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +28,7 @@ pub struct Draw {
     /// Vertex buffers.
     #[serde(default)]
     pub vertex_buffers: Vec<VertexBuffer>,
-    /// Width and height of every attachment, and of the viewport.
+    /// Width and height of every attachment.
     pub extent: [u32; 2],
     /// Samples of every attachment, at Vulkan's standard positions; reading an attachment gives their average, for
     /// integers, depth and stencil the first.
@@ -51,6 +52,9 @@ pub struct Draw {
     /// Stencil attachment, `S8_UINT`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stencil: Option<Stencil>,
+    /// Viewport, tests and contents that are not the usual ones.
+    #[serde(default, skip_serializing_if = "FixedFunction::is_plain")]
+    pub fixed: FixedFunction,
 }
 
 impl Draw {
@@ -72,7 +76,20 @@ impl Draw {
             targets: Vec::new(),
             depth: None,
             stencil: None,
+            fixed: FixedFunction::default(),
         }
+    }
+
+    /// The viewport.
+    pub fn viewport(&self) -> Viewport {
+        let [width, height] = self.extent.map(|n| n as f32);
+        self.fixed.viewport.unwrap_or(Viewport { x: 0.0, y: 0.0, width, height, depth: [0.0, 1.0] })
+    }
+
+    /// The pixels that can be drawn to.
+    pub fn scissor(&self) -> Scissor {
+        let all = Scissor { from: [0; 2], extent: self.extent };
+        self.fixed.scissor.map_or(all, |given| given.and(all))
     }
 
     /// Layers of every attachment.
@@ -98,6 +115,7 @@ pub enum Topology {
     #[default]
     TriangleList,
     TriangleStrip,
+    TriangleFan,
 }
 
 /// One vertex buffer.
@@ -188,6 +206,11 @@ pub enum BlendFactor {
     OneMinusSrc1Color,
     Src1Alpha,
     OneMinusSrc1Alpha,
+    ConstantColor,
+    OneMinusConstantColor,
+    ConstantAlpha,
+    OneMinusConstantAlpha,
+    SrcAlphaSaturate,
 }
 
 /// Blend operations; minimum and maximum take no factors.
@@ -203,7 +226,7 @@ pub enum BlendOp {
     Max,
 }
 
-/// The depth attachment and its test.
+/// The depth attachment and its test. Nothing is written without the test, which [`Compare::Always`] passes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Depth {
@@ -216,7 +239,8 @@ pub struct Depth {
     pub write: bool,
 }
 
-/// The stencil attachment. Fragments are not compared with it: those that pass the depth test replace its value.
+/// The stencil attachment. Unless [`FixedFunction::stencil`] says more, fragments are not compared with it, and those that
+/// pass the depth test replace its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stencil {

@@ -233,20 +233,37 @@ impl Machine<'_> {
                     wave.set(register, lane, words.get(n).copied().unwrap_or(0), Shadow::NONE);
                 }
             }
-            // There is one sample per pixel, at its centre.
-            Op::LoadInput { interp: interp @ Interp::At { place: InterpPlace::AtOffset, .. }, .. } => {
-                return Err(Error::unsupported("interpreting interpolation", format!("{interp:?}")));
-            }
             Op::LoadBuiltIn { builtin, place: InterpPlace::AtOffset, .. } => {
                 return Err(Error::unsupported("interpreting interpolation", format!("{builtin:?} at an offset")));
             }
             Op::LoadInput { location, component, interp, .. } => {
                 let at = (*location, *component);
+                let bits = inst.result.map_or(Bits::B32, |v| self.shader.ty(v).bits());
                 let input = wave.invocations.get(lane).and_then(|invocation| match interp {
-                    Interp::Vertex(n) => invocation.vertices.get(&at).and_then(|each| each.get(usize::from(*n))),
-                    _ => invocation.inputs.get(&at),
+                    Interp::Vertex(n) => {
+                        invocation.vertices.get(&at).and_then(|each| each.get(usize::from(*n))).copied()
+                    }
+                    Interp::Flat => invocation.inputs.get(&at).copied(),
+                    Interp::At { place, .. } => match (place, invocation.planes.get(&at)) {
+                        (InterpPlace::AtOffset, Some(plane)) => {
+                            let [x, y] =
+                                [arg(wave, 0), arg(wave, 1)].map(|(bits, shadow)| shadow.number(bits, Bits::B32));
+                            Some(plane.at([x.0, y.0], x.1.max(y.1), bits))
+                        }
+                        (InterpPlace::AtSample, Some(plane)) => {
+                            let (number, shadow) = arg(wave, 0);
+                            let place = usize::try_from(number).ok().and_then(|n| self.world.sample_places.get(n));
+                            let known = place.filter(|_| shadow.is_exact()).map(|place| place.map(|x| x - 0.5));
+                            Some(plane.at(
+                                known.unwrap_or_default(),
+                                if known.is_some() { 0.0 } else { f64::INFINITY },
+                                bits,
+                            ))
+                        }
+                        _ => invocation.placed.get(&(*place, at)).or_else(|| invocation.inputs.get(&at)).copied(),
+                    },
                 });
-                let (bits, shadow) = input.copied().unwrap_or((0, Shadow::NONE));
+                let (bits, shadow) = input.unwrap_or((0, Shadow::NONE));
                 self.set(wave, inst, lane, bits, shadow);
             }
             Op::LoadBuiltIn { builtin, component, .. } => {
@@ -273,10 +290,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn alu(&self, wave: &mut Wave, inst: &Inst, op: AluOp, flags: FpFlags, lane: usize) -> Result<()> {
+    fn alu(&mut self, wave: &mut Wave, inst: &Inst, op: AluOp, flags: FpFlags, lane: usize) -> Result<()> {
         let (mut args, mut shadows) = ([0; 3], [Shadow::NONE; 3]);
         for (n, &v) in inst.args.iter().take(3).enumerate() {
             (args[n], shadows[n]) = self.arg(wave, v, lane);
+        }
+        if let Some(result) = inst.result.filter(|_| op.compares() || matches!(op, AluOp::FSub | AluOp::ISub)) {
+            self.world.compare(result, [args[0], args[1]]);
         }
         let from = inst.args.first().map_or(Bits::B32, |&v| self.shader.ty(v).bits());
         let to = inst.result.map_or(from, |v| self.shader.ty(v).bits());

@@ -19,6 +19,7 @@ mod lod;
 mod machine;
 mod memory;
 mod order;
+mod plane;
 mod residency;
 mod run;
 mod shadow;
@@ -30,9 +31,10 @@ mod world;
 
 pub use super::number::{decode, encode, float, integer};
 pub use memory::{Difference, Memory, Verdict};
+pub use plane::Plane;
 pub use run::{dispatch, invoke};
 pub use shadow::Shadow;
 pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};
-pub use world::{Invocation, Options, Stats, Watch, World, Writer};
+pub use world::{Compared, Invocation, Options, Stats, Watch, World, Writer};
 
 use super::Shader;

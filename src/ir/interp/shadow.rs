@@ -40,7 +40,7 @@ impl Shadow {
     }
 
     /// The value and bound; the value of the bits if nothing is shadowed.
-    fn number(self, bits: u64, width: Bits) -> (f64, f64) {
+    pub(super) fn number(self, bits: u64, width: Bits) -> (f64, f64) {
         if self.bound < 0.0 { (decode(bits, width), 0.0) } else { (self.value, self.bound) }
     }
 

@@ -1,7 +1,8 @@
 //! Inputs and outputs of a run: options, bound resources, single invocations.
 
-use super::super::{BuiltIn, OutputSlot, Resource, ResourceKind};
+use super::super::{BuiltIn, InterpPlace, OutputSlot, Resource, ResourceKind, Value};
 use super::memory::Memory;
+use super::plane::Plane;
 use super::shadow::Shadow;
 use super::texture::{Sampler, Texture};
 use crate::error::{Error, Result};
@@ -63,9 +64,28 @@ pub struct World {
     pub doubtful: bool,
     /// A byte whose writer is wanted.
     pub watch: Option<Watch>,
+    /// Places of a pixel's samples, from its top left corner; none: one in the middle.
+    pub sample_places: Vec<[f64; 2]>,
+    /// What comparisons compared, if it is wanted.
+    pub compared: Option<Compared>,
 }
 
+/// Operands of comparisons and differences, by the index of the value that they give, in the order of execution.
+pub type Compared = BTreeMap<usize, Vec<[u64; 2]>>;
+
+/// Operands that are kept of one comparison.
+const COMPARED: usize = 4096;
+
 impl World {
+    /// Keeps the operands of a comparison, if they are wanted.
+    pub(super) fn compare(&mut self, result: Value, operands: [u64; 2]) {
+        let Some(compared) = &mut self.compared else { return };
+        let kept = compared.entry(result.index()).or_default();
+        if kept.len() < COMPARED {
+            kept.push(operands);
+        }
+    }
+
     /// Words read through a never-written or `Restrict` variable that the run also wrote.
     pub fn contradicted(&self) -> BTreeSet<((u32, u32, u32), u64)> {
         let written = |(place, word): &&((u32, u32, u32), u64)| {
@@ -115,6 +135,10 @@ pub struct Writer {
 pub struct Invocation {
     /// Inputs by location and component: bits, and their shadows.
     pub inputs: BTreeMap<(u32, u8), (u64, Shadow)>,
+    /// Inputs that are interpolated in the pixel, by their place in it; others are in `inputs`.
+    pub placed: BTreeMap<(InterpPlace, (u32, u8)), (u64, Shadow)>,
+    /// Inputs that are interpolated at any place.
+    pub planes: BTreeMap<(u32, u8), Plane>,
     /// Uninterpolated inputs at each vertex of the primitive (`PerVertexKHR`), likewise.
     pub vertices: BTreeMap<(u32, u8), [(u64, Shadow); 3]>,
     /// Built-in inputs by component, likewise.

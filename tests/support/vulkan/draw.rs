@@ -52,7 +52,9 @@ impl Run<'_> {
             Topology::LineStrip => vk::PrimitiveTopology::LINE_STRIP,
             Topology::TriangleList => vk::PrimitiveTopology::TRIANGLE_LIST,
             Topology::TriangleStrip => vk::PrimitiveTopology::TRIANGLE_STRIP,
+            Topology::TriangleFan => vk::PrimitiveTopology::TRIANGLE_FAN,
         });
+        assert!(draw.fixed.is_plain(), "fixed functions of an application");
         let [width, height] = draw.extent;
         let viewports =
             [vk::Viewport { x: 0., y: 0., width: width as f32, height: height as f32, min_depth: 0., max_depth: 1. }];
@@ -285,6 +287,11 @@ fn factor(f: BlendFactor) -> vk::BlendFactor {
         BlendFactor::OneMinusSrc1Color => vk::BlendFactor::ONE_MINUS_SRC1_COLOR,
         BlendFactor::Src1Alpha => vk::BlendFactor::SRC1_ALPHA,
         BlendFactor::OneMinusSrc1Alpha => vk::BlendFactor::ONE_MINUS_SRC1_ALPHA,
+        BlendFactor::ConstantColor => vk::BlendFactor::CONSTANT_COLOR,
+        BlendFactor::OneMinusConstantColor => vk::BlendFactor::ONE_MINUS_CONSTANT_COLOR,
+        BlendFactor::ConstantAlpha => vk::BlendFactor::CONSTANT_ALPHA,
+        BlendFactor::OneMinusConstantAlpha => vk::BlendFactor::ONE_MINUS_CONSTANT_ALPHA,
+        BlendFactor::SrcAlphaSaturate => vk::BlendFactor::SRC_ALPHA_SATURATE,
     }
 }
 

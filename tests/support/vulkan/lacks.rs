@@ -6,7 +6,8 @@ use spirv::Capability;
 /// A capability, and the feature that it needs.
 pub type Lack = (Capability, &'static str);
 
-/// Capabilities of descriptor indexing that a module may not declare without a feature, where it is not there. Drivers run such
+/// Capabilities of descriptor indexing that a module may not declare without a feature, where it is not there, and one that
+/// is wrong. Drivers run such
 /// modules, and some right: lavapipe of Mesa 22.3 samples zeros out of an array without a length where invocations choose.
 pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>) -> Vec<Lack> {
     use Capability as C;
@@ -63,7 +64,10 @@ pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>) -> Vec<Lack> {
             "shaderStorageTexelBufferArrayNonUniformIndexing",
         ),
     ];
-    features.into_iter().filter(|(has, ..)| *has == vk::FALSE).map(|(_, capability, name)| (capability, name)).collect()
+    let lacking = features.into_iter().filter(|(has, ..)| *has == vk::FALSE);
+    // Lavapipe of Mesa 22.3 takes every offset for zero.
+    let offsets = (C::InterpolationFunction, "offsets of interpolateAtOffset");
+    lacking.map(|(_, capability, name)| (capability, name)).chain([offsets]).collect()
 }
 
 /// The capabilities that a module declares, by their numbers.

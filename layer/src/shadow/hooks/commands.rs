@@ -1,6 +1,6 @@
 //! Command buffers, and what is bound in them.
 
-use super::{Watch, answers, passes, takes_back};
+use super::{Watch, answers, of, passes, takes_back};
 use crate::read::list;
 use crate::shadow::commands::{BoundSet, Commands};
 use crate::shadow::descriptors;
@@ -10,7 +10,6 @@ use dovetail::capture::Source;
 use std::ffi::c_void;
 
 const OK: vk::Result = vk::Result::SUCCESS;
-const COMPUTE: vk::PipelineBindPoint = vk::PipelineBindPoint::COMPUTE;
 
 answers! {
     allocate_command_buffers(
@@ -45,29 +44,36 @@ takes_back! {
 unsafe fn pushed(
     watch: &mut Watch<'_>,
     commands: vk::CommandBuffer,
-    layout: vk::PipelineLayout,
-    number: u32,
-    write: impl FnOnce(&mut Set),
+    stages: vk::ShaderStageFlags,
+    (layout, number): (vk::PipelineLayout, u32),
+    write: impl Fn(&mut Set),
 ) {
     let name = watch.device.with(|handles| handles.pipeline_layouts.of(layout));
     let layout = Source::pipeline_layout(watch.session, name).ok();
     let layout = layout.and_then(|layout| layout.set_layouts.get(number as usize).copied());
     let layout = layout.and_then(|name| Source::set_layout(watch.session, name).ok());
     let Some(commands) = watch.state.commands.get_mut(&commands) else { return };
-    match (layout, commands.sets.get_mut(&number)) {
-        // What is not pushed again stays.
-        (Some(layout), Some(BoundSet::Pushed(set))) if set.layout == layout => write(set),
-        (Some(layout), _) => {
-            let mut set = Set::new(layout, vk::DescriptorPool::null());
-            write(&mut set);
-            commands.sets.insert(number, BoundSet::Pushed(set));
+    for bound in commands.of(stages) {
+        match (&layout, bound.sets.get_mut(&number)) {
+            // What is not pushed again stays.
+            (Some(layout), Some(BoundSet::Pushed(set))) if set.layout == *layout => write(set),
+            (Some(layout), _) => {
+                let mut set = Set::new(layout.clone(), vk::DescriptorPool::null());
+                write(&mut set);
+                bound.sets.insert(number, BoundSet::Pushed(set));
+            }
+            (None, _) => drop(bound.sets.remove(&number)),
         }
-        (None, _) => drop(commands.sets.remove(&number)),
     }
 }
 
-fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Commands)) {
-    watch.state.commands.entry(commands).and_modify(work);
+/// The stages of a bind point; none of others than compute and graphics.
+fn stages(point: vk::PipelineBindPoint) -> vk::ShaderStageFlags {
+    match point {
+        vk::PipelineBindPoint::COMPUTE => vk::ShaderStageFlags::COMPUTE,
+        vk::PipelineBindPoint::GRAPHICS => vk::ShaderStageFlags::ALL_GRAPHICS,
+        _ => vk::ShaderStageFlags::empty(),
+    }
 }
 
 passes! {
@@ -88,10 +94,14 @@ passes! {
     )
     |watch| watch.tracker.retire_pool(watch.shadow, watch.state, pool, true);
     cmd_bind_pipeline(commands: vk::CommandBuffer, point: vk::PipelineBindPoint, pipeline: vk::Pipeline)
-    |watch| if point == COMPUTE {
+    |watch| {
         let name = watch.device.with(|handles| handles.pipelines.of(pipeline));
         let known = watch.shadow.pipeline(name);
-        of(watch, commands, |commands| commands.pipeline = known);
+        of(watch, commands, |commands| {
+            if let Some(bound) = commands.at(point) {
+                bound.pipeline = known;
+            }
+        });
     };
     cmd_bind_shaders(
         commands: vk::CommandBuffer,
@@ -99,8 +109,9 @@ passes! {
         stages: *const vk::ShaderStageFlags,
         shaders: *const vk::ShaderEXT
     )
-    |watch| if list(stages, count).contains(&vk::ShaderStageFlags::COMPUTE) {
-        of(watch, commands, |commands| commands.pipeline = None);
+    |watch| {
+        let stages = list(stages, count).iter().fold(vk::ShaderStageFlags::empty(), |all, one| all | *one);
+        of(watch, commands, |commands| commands.of(stages).for_each(|bound| bound.pipeline = None));
     };
     cmd_bind_descriptor_sets(
         commands: vk::CommandBuffer,
@@ -112,16 +123,16 @@ passes! {
         offset_count: u32,
         offsets: *const u32
     )
-    |watch| if point == COMPUTE && let Some(commands) = watch.state.commands.get_mut(&commands) {
-        commands.bind(&watch.state.objects, first, list(sets, count), list(offsets, offset_count));
+    |watch| if let Some(bound) = watch.state.commands.get_mut(&commands).and_then(|commands| commands.at(point)) {
+        bound.bind(&watch.state.objects, first, list(sets, count), list(offsets, offset_count));
     };
     cmd_bind_descriptor_sets2(commands: vk::CommandBuffer, info: *const vk::BindDescriptorSetsInfoKHR<'_>)
     |watch| if let Some(commands) = watch.state.commands.get_mut(&commands) {
         let given = &*info;
-        if given.stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
+        for bound in commands.of(given.stage_flags) {
             let sets = list(given.p_descriptor_sets, given.descriptor_set_count);
             let offsets = list(given.p_dynamic_offsets, given.dynamic_offset_count);
-            commands.bind(&watch.state.objects, given.first_set, sets, offsets);
+            bound.bind(&watch.state.objects, given.first_set, sets, offsets);
         }
     };
     cmd_push_constants(
@@ -132,13 +143,17 @@ passes! {
         size: u32,
         values: *const c_void
     )
-    |watch| if stages.contains(vk::ShaderStageFlags::COMPUTE) {
-        of(watch, commands, |commands| commands.push(offset, list(values.cast(), size)));
+    |watch| {
+        let values = list(values.cast(), size);
+        of(watch, commands, |commands| commands.of(stages).for_each(|bound| bound.push(offset, values)));
     };
     cmd_push_constants2(commands: vk::CommandBuffer, info: *const vk::PushConstantsInfoKHR<'_>)
-    |watch| if (*info).stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
+    |watch| {
         let given = &*info;
-        of(watch, commands, |commands| commands.push(given.offset, list(given.p_values.cast(), given.size)));
+        let values = list(given.p_values.cast(), given.size);
+        of(watch, commands, |commands| {
+            commands.of(given.stage_flags).for_each(|bound| bound.push(given.offset, values));
+        });
     };
     cmd_push_descriptor_set(
         commands: vk::CommandBuffer,
@@ -148,15 +163,13 @@ passes! {
         count: u32,
         writes: *const vk::WriteDescriptorSet<'_>
     )
-    |watch| if point == COMPUTE {
-        pushed(watch, commands, layout, set, |set| {
-            list(writes, count).iter().for_each(|write| descriptors::write(set, write));
-        });
-    };
+    |watch| pushed(watch, commands, stages(point), (layout, set), |set| {
+        list(writes, count).iter().for_each(|write| descriptors::write(set, write));
+    });
     cmd_push_descriptor_set2(commands: vk::CommandBuffer, info: *const vk::PushDescriptorSetInfoKHR<'_>)
-    |watch| if (*info).stage_flags.contains(vk::ShaderStageFlags::COMPUTE) {
+    |watch| {
         let given = &*info;
-        pushed(watch, commands, given.layout, given.set, |set| {
+        pushed(watch, commands, given.stage_flags, (given.layout, given.set), |set| {
             let writes = list(given.p_descriptor_writes, given.descriptor_write_count);
             writes.iter().for_each(|write| descriptors::write(set, write));
         });
@@ -168,14 +181,16 @@ passes! {
         set: u32,
         data: *const c_void
     )
-    |watch| if let Some(entries) = watch.state.objects.templates.get(&template).cloned() {
-        pushed(watch, commands, layout, set, |set| descriptors::write_template(set, &entries, data));
+    |watch| if let Some(template) = watch.state.objects.templates.get(&template).cloned() {
+        pushed(watch, commands, stages(template.point), (layout, set), |set| {
+            descriptors::write_template(set, &template.entries, data);
+        });
     };
     cmd_push_template2(commands: vk::CommandBuffer, info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'_>)
-    |watch| if let Some(entries) = watch.state.objects.templates.get(&(*info).descriptor_update_template).cloned() {
+    |watch| if let Some(template) = watch.state.objects.templates.get(&(*info).descriptor_update_template).cloned() {
         let given = &*info;
-        pushed(watch, commands, given.layout, given.set, |set| {
-            descriptors::write_template(set, &entries, given.p_data);
+        pushed(watch, commands, stages(template.point), (given.layout, given.set), |set| {
+            descriptors::write_template(set, &template.entries, given.p_data);
         });
     };
     cmd_set_descriptor_buffer_offsets(
@@ -187,14 +202,17 @@ passes! {
         buffers: *const u32,
         offsets: *const vk::DeviceSize
     )
-    |watch| if point == COMPUTE {
-        of(watch, commands, |commands| commands.sets.retain(|set, _| !(first..first.saturating_add(count)).contains(set)));
-    };
+    |watch| of(watch, commands, |commands| {
+        let gone = first..first.saturating_add(count);
+        commands.at(point).into_iter().for_each(|bound| bound.sets.retain(|set, _| !gone.contains(set)));
+    });
     cmd_set_descriptor_buffer_offsets2(
         commands: vk::CommandBuffer,
         info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'_>
     )
-    |watch| of(watch, commands, |commands| commands.sets.clear());
+    |watch| of(watch, commands, |commands| {
+        commands.of((*info).stage_flags).for_each(|bound| bound.sets.clear());
+    });
     cmd_begin_conditional_rendering(
         commands: vk::CommandBuffer,
         info: *const vk::ConditionalRenderingBeginInfoEXT<'_>

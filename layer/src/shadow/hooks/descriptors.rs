@@ -3,7 +3,7 @@
 use super::{Watch, answers, passes, takes_back};
 use crate::read::list;
 use crate::shadow::descriptors;
-use crate::shadow::objects::{Objects, Set};
+use crate::shadow::objects::{Objects, Set, Template};
 use ash::vk;
 use dovetail::capture::Source;
 use std::ffi::c_void;
@@ -41,7 +41,9 @@ answers! {
     )
     |watch: &mut Watch<'_>, result: vk::Result| {
         if result == OK {
-            watch.state.objects.templates.insert(*made, descriptors::template(&*info).into());
+            let entries = descriptors::template(&*info).into();
+            let template = Template { point: (*info).pipeline_bind_point, entries };
+            watch.state.objects.templates.insert(*made, template);
         }
     };
     reset_descriptor_pool(device: vk::Device, pool: vk::DescriptorPool, flags: vk::DescriptorPoolResetFlags)
@@ -104,8 +106,8 @@ passes! {
     )
     |watch| {
         let Objects { sets, templates, .. } = &mut watch.state.objects;
-        if let Some((set, entries)) = sets.get_mut(&set).zip(templates.get(&template)) {
-            descriptors::write_template(set, entries, data);
+        if let Some((set, template)) = sets.get_mut(&set).zip(templates.get(&template)) {
+            descriptors::write_template(set, &template.entries, data);
         }
     };
 }

@@ -1,25 +1,32 @@
-//! Dispatches: the copies before and after them.
+//! Dispatches, and what is done round draws too: the copies before and after.
 
 use super::watch;
 use crate::dispatch::{self, Device, Functions};
 use crate::entry::key;
+use crate::shadow::Kind;
 use crate::shadow::plan::{Grid, Samplers};
 use crate::shadow::reason::Reason;
+use crate::shadow::tracker::Asked;
 use ash::vk;
 use dovetail::capture::Source;
 
-/// Passes a dispatch on, between its copies if it is in the sample.
+/// Passes a dispatch or a draw on, between its copies if it is in the sample.
 ///
 /// # Safety
-/// The application records a dispatch into this command buffer, which `call` does.
-unsafe fn around(commands: vk::CommandBuffer, grid: Result<Grid, Reason>, call: impl FnOnce(&Functions)) {
+/// The application records it into this command buffer, which `call` does.
+pub(super) unsafe fn around(
+    commands: vk::CommandBuffer,
+    kind: Kind,
+    asked: Result<Asked, Reason>,
+    call: impl FnOnce(&Functions),
+) {
     // SAFETY: a command buffer of the caller's.
     let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
     // SAFETY: as the caller says.
-    let copied = unsafe { begin(&device, commands, grid) };
+    let copied = unsafe { begin(&device, commands, kind, asked) };
     call(&device.functions);
     if copied {
-        // SAFETY: the first copies and the dispatch were recorded just now.
+        // SAFETY: the first copies and what is between were recorded just now.
         watch(&device, |watch| unsafe { watch.tracker.end(watch.state, commands) });
     }
 }
@@ -28,10 +35,11 @@ unsafe fn around(commands: vk::CommandBuffer, grid: Result<Grid, Reason>, call: 
 ///
 /// # Safety
 /// As [`around`].
-unsafe fn begin(device: &Device, commands: vk::CommandBuffer, grid: Result<Grid, Reason>) -> bool {
+unsafe fn begin(device: &Device, commands: vk::CommandBuffer, kind: Kind, asked: Result<Asked, Reason>) -> bool {
     let begun = watch(device, |watch| {
-        let known = watch.state.commands.get(&commands).and_then(|commands| commands.pipeline.clone());
-        if !watch.shadow.samples(known.as_deref()) {
+        let recorded = watch.state.commands.get(&commands);
+        let known = recorded.and_then(|commands| commands.bound(kind == Kind::Draw).pipeline.clone());
+        if !watch.shadow.samples(kind, known.as_deref()) {
             return false;
         }
         let samplers = Samplers {
@@ -39,8 +47,8 @@ unsafe fn begin(device: &Device, commands: vk::CommandBuffer, grid: Result<Grid,
             definition: &|name| Source::sampler(watch.session, name).ok(),
         };
         // SAFETY: as the caller says.
-        let begun = unsafe { watch.tracker.begin(watch.shadow, watch.state, commands, grid, &samplers) };
-        begun.map_err(|reason| watch.shadow.refuse(&reason)).is_ok()
+        let begun = unsafe { watch.tracker.begin(watch.shadow, watch.state, commands, asked, &samplers) };
+        begun.map_err(|reason| watch.shadow.refuse(kind, &reason)).is_ok()
     });
     begun.unwrap_or(false)
 }
@@ -48,7 +56,7 @@ unsafe fn begin(device: &Device, commands: vk::CommandBuffer, grid: Result<Grid,
 pub(super) unsafe extern "system" fn cmd_dispatch(commands: vk::CommandBuffer, x: u32, y: u32, z: u32) {
     // SAFETY: the same arguments go below.
     unsafe {
-        around(commands, Ok(Grid::Given([x, y, z])), |below| {
+        around(commands, Kind::Dispatch, Ok(Asked::Dispatch(Grid::Given([x, y, z]))), |below| {
             below.cmd_dispatch.iter().for_each(|below| below(commands, x, y, z));
         });
     }
@@ -64,10 +72,10 @@ pub(super) unsafe extern "system" fn cmd_dispatch_base(
     z: u32,
 ) {
     let whole = [base_x, base_y, base_z] == [0; 3];
-    let grid = if whole { Ok(Grid::Given([x, y, z])) } else { Err(Reason::Base) };
+    let asked = if whole { Ok(Asked::Dispatch(Grid::Given([x, y, z]))) } else { Err(Reason::Base) };
     // SAFETY: the same arguments go below.
     unsafe {
-        around(commands, grid, |below| {
+        around(commands, Kind::Dispatch, asked, |below| {
             below.cmd_dispatch_base.iter().for_each(|below| below(commands, base_x, base_y, base_z, x, y, z));
         });
     }
@@ -80,7 +88,7 @@ pub(super) unsafe extern "system" fn cmd_dispatch_indirect(
 ) {
     // SAFETY: the same arguments go below.
     unsafe {
-        around(commands, Ok(Grid::Indirect(buffer, offset)), |below| {
+        around(commands, Kind::Dispatch, Ok(Asked::Dispatch(Grid::Indirect(buffer, offset))), |below| {
             below.cmd_dispatch_indirect.iter().for_each(|below| below(commands, buffer, offset));
         });
     }

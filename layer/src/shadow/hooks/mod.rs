@@ -1,15 +1,21 @@
 //! What Vulkan's loader calls where shadow is on, besides the hooks of `entry`.
 //!
-//! A hook passes its call on as it came, and looks at it before or after. Three kinds do more: creating buffers and images adds
-//! transfer usage, dispatches have copies before and after them, and a submission is followed by a fence.
+//! A hook passes its call on as it came, and looks at it before or after. Some do more: creating buffers and images adds
+//! transfer usage, render passes keep what they would throw away, dispatches and draws have copies before and after them, and a
+//! submission is followed by a fence.
 
 mod commands;
 mod descriptors;
 mod dispatches;
+mod draws;
+mod dynamic;
 mod objects;
 mod queues;
+mod render_passes;
+mod swapchains;
 
 use super::Shadow;
+use super::commands::Commands;
 use super::copies::Gpu;
 use super::tracker::{State, Tracker};
 use crate::dispatch::{Device, Functions, Instance};
@@ -19,6 +25,8 @@ use crate::session::{self, Session};
 use ash::vk;
 use std::ffi::CStr;
 use std::sync::Mutex;
+
+pub use render_passes::{Given, destroyed, made};
 
 static HOOKS: &[Row] = hooks! {
     objects:
@@ -64,10 +72,63 @@ static HOOKS: &[Row] = hooks! {
         cmd_set_descriptor_buffer_offsets2,
         cmd_begin_conditional_rendering,
         cmd_end_conditional_rendering;
+    render_passes:
+        create_framebuffer,
+        destroy_framebuffer,
+        cmd_begin_render_pass,
+        cmd_begin_render_pass2,
+        cmd_end_render_pass,
+        cmd_end_render_pass2,
+        cmd_begin_rendering,
+        cmd_end_rendering,
+        cmd_begin_query,
+        cmd_end_query,
+        cmd_begin_query_indexed,
+        cmd_end_query_indexed,
+        cmd_begin_transform_feedback,
+        cmd_end_transform_feedback;
+    dynamic:
+        cmd_set_viewport,
+        cmd_set_scissor,
+        cmd_set_line_width,
+        cmd_set_blend_constants,
+        cmd_set_stencil_compare_mask,
+        cmd_set_stencil_write_mask,
+        cmd_set_stencil_reference,
+        cmd_set_cull_mode,
+        cmd_set_front_face,
+        cmd_set_primitive_topology,
+        cmd_set_viewport_with_count,
+        cmd_set_scissor_with_count,
+        cmd_set_depth_test_enable,
+        cmd_set_depth_write_enable,
+        cmd_set_depth_compare_op,
+        cmd_set_depth_bounds_test_enable,
+        cmd_set_stencil_test_enable,
+        cmd_set_stencil_op,
+        cmd_set_depth_bias_enable,
+        cmd_set_primitive_restart_enable;
+    draws:
+        cmd_bind_vertex_buffers,
+        cmd_bind_vertex_buffers2,
+        cmd_bind_index_buffer,
+        cmd_bind_index_buffer2,
+        cmd_draw,
+        cmd_draw_indexed,
+        cmd_draw_indirect,
+        cmd_draw_indexed_indirect,
+        cmd_draw_indirect_count,
+        cmd_draw_indexed_indirect_count,
+        cmd_draw_multi,
+        cmd_draw_multi_indexed;
     dispatches:
         cmd_dispatch,
         cmd_dispatch_base,
         cmd_dispatch_indirect;
+    swapchains:
+        create_swapchain,
+        get_swapchain_images,
+        destroy_swapchain;
     queues:
         queue_submit,
         queue_submit2,
@@ -105,7 +166,7 @@ pub unsafe fn tracker(
     let mut subgroups = vk::PhysicalDeviceSubgroupProperties::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroups);
     // SAFETY: functions of these names have these types; what they fill outlives the calls.
-    let image_formats = unsafe {
+    let (image_formats, surface) = unsafe {
         let about_memory = find(c"vkGetPhysicalDeviceMemoryProperties")?;
         std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceMemoryProperties>(about_memory)(physical, &mut memory);
         let names = [c"vkGetPhysicalDeviceProperties2", c"vkGetPhysicalDeviceProperties2KHR"];
@@ -113,11 +174,17 @@ pub unsafe fn tracker(
             std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceProperties2>(about)(physical, &mut properties);
         }
         let formats = find(c"vkGetPhysicalDeviceImageFormatProperties");
-        formats.map(|found| std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceImageFormatProperties>(found))
+        let formats =
+            formats.map(|found| std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceImageFormatProperties>(found));
+        let surface = find(c"vkGetPhysicalDeviceSurfaceCapabilitiesKHR");
+        let surface =
+            surface.map(|found| std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR>(found));
+        (formats, surface)
     };
     let judge = properties.properties.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned();
     let gpu = Gpu { functions, device, memory };
-    Some(Tracker { gpu, physical, image_formats, lanes: subgroups.subgroup_size, judge, state: Mutex::default() })
+    let lanes = subgroups.subgroup_size;
+    Some(Tracker { gpu, physical, image_formats, surface, lanes, judge, state: Mutex::default() })
 }
 
 /// A function whose type its name tells.
@@ -146,6 +213,11 @@ fn watch<T>(device: &Device, look: impl FnOnce(&mut Watch<'_>) -> T) -> Option<T
     let session = session::get()?;
     let (shadow, tracker) = session.shadow.as_ref().zip(device.shadow.as_ref())?;
     aside(|| look(&mut Watch { session, shadow, device, tracker, state: &mut lock(&tracker.state) }))
+}
+
+/// Works with what a command buffer has, if it is known.
+fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Commands)) {
+    watch.state.commands.entry(commands).and_modify(work);
 }
 
 /// Hooks of functions without a result, which are looked at before they are passed on.

@@ -12,12 +12,13 @@ use std::sync::Arc;
 const OK: vk::Result = vk::Result::SUCCESS;
 const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
-/// A buffer's info, with transfer usage if it may be bound to a dispatch; or why it cannot be copied.
+/// A buffer's info, with transfer usage if a dispatch or a draw may use it; or why it cannot be copied.
 fn buffer_info<'a>(given: &vk::BufferCreateInfo<'a>) -> (vk::BufferCreateInfo<'a>, Result<(), Reason>) {
     use vk::BufferCreateFlags as F;
     use vk::BufferUsageFlags as U;
-    let bound =
-        U::UNIFORM_BUFFER | U::STORAGE_BUFFER | U::UNIFORM_TEXEL_BUFFER | U::STORAGE_TEXEL_BUFFER | U::INDIRECT_BUFFER;
+    let texels = U::UNIFORM_TEXEL_BUFFER | U::STORAGE_TEXEL_BUFFER;
+    let drawn = U::VERTEX_BUFFER | U::INDEX_BUFFER | U::INDIRECT_BUFFER;
+    let bound = U::UNIFORM_BUFFER | U::STORAGE_BUFFER | texels | drawn;
     let sparse = F::SPARSE_BINDING | F::SPARSE_RESIDENCY | F::SPARSE_ALIASED;
     match () {
         () if given.flags.intersects(F::PROTECTED) => (*given, Err(Reason::Protected)),
@@ -55,7 +56,7 @@ fn image_info<'a>(device: &Device, given: &vk::ImageCreateInfo<'a>) -> (vk::Imag
         () if given.flags.intersects(sparse) => (*given, Err(Reason::Sparse)),
         () if given.sharing_mode == vk::SharingMode::CONCURRENT => (*given, Err(Reason::Shared)),
         () if given.usage.contains(U::TRANSFER_SRC) => (*given, Ok(())),
-        () if !given.usage.intersects(U::SAMPLED | U::STORAGE)
+        () if !given.usage.intersects(U::SAMPLED | U::STORAGE | U::COLOR_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT)
             || given.usage.intersects(U::TRANSIENT_ATTACHMENT)
             || !given.p_next.is_null()
             || !allowed().is_some_and(fits) =>

@@ -1,0 +1,171 @@
+//! Draws: vertex and index buffers, and the copies before and after.
+
+use super::dispatches::around;
+use super::{of, passes};
+use crate::dispatch::Functions;
+use crate::read::list;
+use crate::shadow::Kind;
+use crate::shadow::commands::{Commands, IndexBuffer, VertexBuffer};
+use crate::shadow::drawing::{Call, Counts};
+use crate::shadow::reason::Reason;
+use crate::shadow::tracker::Asked;
+use ash::vk;
+
+fn bind_vertices(commands: &mut Commands, first: u32, given: impl Iterator<Item = VertexBuffer>) {
+    commands.vertices.buffers.extend((first..).zip(given));
+}
+
+passes! {
+    cmd_bind_vertex_buffers(
+        commands: vk::CommandBuffer,
+        first: u32,
+        count: u32,
+        buffers: *const vk::Buffer,
+        offsets: *const vk::DeviceSize
+    )
+    |watch| {
+        let given = list(buffers, count).iter().zip(list(offsets, count));
+        let given = given.map(|(&buffer, &offset)| VertexBuffer { buffer, offset, size: None, stride: None });
+        of(watch, commands, |commands| bind_vertices(commands, first, given));
+    };
+    cmd_bind_vertex_buffers2(
+        commands: vk::CommandBuffer,
+        first: u32,
+        count: u32,
+        buffers: *const vk::Buffer,
+        offsets: *const vk::DeviceSize,
+        sizes: *const vk::DeviceSize,
+        strides: *const vk::DeviceSize
+    )
+    |watch| {
+        let [sizes, strides] = [sizes, strides].map(|first| list(first, count));
+        let given = list(buffers, count).iter().zip(list(offsets, count)).enumerate();
+        let given = given.map(|(n, (&buffer, &offset))| {
+            VertexBuffer { buffer, offset, size: sizes.get(n).copied(), stride: strides.get(n).copied() }
+        });
+        of(watch, commands, |commands| bind_vertices(commands, first, given));
+    };
+    cmd_bind_index_buffer(
+        commands: vk::CommandBuffer,
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        kind: vk::IndexType
+    )
+    |watch| of(watch, commands, |commands| {
+        commands.vertices.indices = Some(IndexBuffer { buffer, offset, size: vk::WHOLE_SIZE, kind });
+    });
+    cmd_bind_index_buffer2(
+        commands: vk::CommandBuffer,
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        size: vk::DeviceSize,
+        kind: vk::IndexType
+    )
+    |watch| of(watch, commands, |commands| {
+        commands.vertices.indices = Some(IndexBuffer { buffer, offset, size, kind });
+    });
+}
+
+/// A draw.
+///
+/// # Safety
+/// As [`around`].
+unsafe fn drawn(commands: vk::CommandBuffer, call: Result<Call, Reason>, pass_on: impl FnOnce(&Functions)) {
+    // SAFETY: as the caller says.
+    unsafe { around(commands, Kind::Draw, call.map(Asked::Draw), pass_on) }
+}
+
+pub(super) unsafe extern "system" fn cmd_draw(
+    commands: vk::CommandBuffer,
+    count: u32,
+    instances: u32,
+    vertex: u32,
+    instance: u32,
+) {
+    let call = Call::Given(Counts { index: None, count, instances, vertex, instance });
+    // SAFETY: the same arguments go below.
+    unsafe {
+        drawn(commands, Ok(call), |below| {
+            below.cmd_draw.iter().for_each(|below| below(commands, count, instances, vertex, instance));
+        });
+    }
+}
+
+pub(super) unsafe extern "system" fn cmd_draw_indexed(
+    commands: vk::CommandBuffer,
+    count: u32,
+    instances: u32,
+    index: u32,
+    vertex: i32,
+    instance: u32,
+) {
+    let counts = Counts { index: Some(index), count, instances, vertex: vertex.cast_unsigned(), instance };
+    // SAFETY: the same arguments go below.
+    unsafe {
+        drawn(commands, Ok(Call::Given(counts)), |below| {
+            let below = below.cmd_draw_indexed.iter();
+            below.for_each(|below| below(commands, count, instances, index, vertex, instance));
+        });
+    }
+}
+
+/// Hooks of draws whose counts are in memory.
+macro_rules! indirect {
+    ($($hook:ident: $indexed:literal;)*) => {$(
+        pub(super) unsafe extern "system" fn $hook(
+            commands: vk::CommandBuffer,
+            buffer: vk::Buffer,
+            offset: vk::DeviceSize,
+            count: u32,
+            stride: u32,
+        ) {
+            let one = Call::Indirect { indexed: $indexed, buffer, offset };
+            let call = if count == 1 { Ok(one) } else { Err(Reason::Calls) };
+            // SAFETY: the same arguments go below.
+            unsafe {
+                drawn(commands, call, |below| {
+                    below.$hook.iter().for_each(|below| below(commands, buffer, offset, count, stride));
+                });
+            }
+        }
+    )*};
+}
+
+indirect! {
+    cmd_draw_indirect: false;
+    cmd_draw_indexed_indirect: true;
+}
+
+/// Hooks of draws that are counted, and not followed.
+macro_rules! refused {
+    ($($hook:ident($($arg:ident: $ty:ty),*) $reason:ident;)*) => {$(
+        pub(super) unsafe extern "system" fn $hook(commands: vk::CommandBuffer $(, $arg: $ty)*) {
+            // SAFETY: the same arguments go below.
+            unsafe {
+                drawn(commands, Err(Reason::$reason), |below| {
+                    below.$hook.iter().for_each(|below| below(commands $(, $arg)*));
+                });
+            }
+        }
+    )*};
+}
+
+refused! {
+    cmd_draw_indirect_count(
+        buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
+    ) DrawCount;
+    cmd_draw_indexed_indirect_count(
+        buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
+    ) DrawCount;
+    cmd_draw_multi(
+        count: u32, infos: *const vk::MultiDrawInfoEXT, instances: u32, instance: u32, stride: u32
+    ) Calls;
+    cmd_draw_multi_indexed(
+        count: u32,
+        infos: *const vk::MultiDrawIndexedInfoEXT,
+        instances: u32,
+        instance: u32,
+        stride: u32,
+        vertex: *const i32
+    ) Calls;
+}

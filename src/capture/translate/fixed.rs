@@ -1,0 +1,41 @@
+//! What fixed functions do in a pipeline: no code depends on it, but what is drawn does.
+
+use super::merge::merge;
+use crate::capture::model::{
+    ColorBlendState, DepthStencilState, GraphicsPipeline, InputAssemblyState, MultisampleState, RasterizationState,
+    ViewportState,
+};
+use crate::capture::source::Source;
+use crate::error::Result;
+use std::collections::BTreeSet;
+
+/// Vulkan's structures of a pipeline, from its libraries if it has any.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub struct FixedState {
+    pub assembly: Option<InputAssemblyState>,
+    pub viewport: Option<ViewportState>,
+    pub rasterization: Option<RasterizationState>,
+    pub multisample: Option<MultisampleState>,
+    pub depth_stencil: Option<DepthStencilState>,
+    pub blend: Option<ColorBlendState>,
+    /// `VkDynamicState`.
+    pub dynamic: BTreeSet<u32>,
+}
+
+/// The fixed functions of a graphics pipeline.
+///
+/// # Errors
+/// As [`super::graphics`].
+pub fn fixed(pipeline: &GraphicsPipeline, source: &dyn Source) -> Result<FixedState> {
+    let merged = merge(pipeline, source)?;
+    Ok(FixedState {
+        assembly: merged.assembly,
+        viewport: merged.viewport,
+        rasterization: merged.rasterization,
+        multisample: merged.multisample,
+        depth_stencil: merged.depth_stencil,
+        blend: merged.blend,
+        dynamic: merged.dynamic,
+    })
+}

@@ -1,0 +1,45 @@
+//! Inputs at a place of the pixel that the shader computes.
+
+use super::super::Bits;
+use super::shadow::Shadow;
+use crate::ir::number::encode;
+
+/// A value over the screen, near the centre of a pixel: a quotient of two sums that are linear in the distance from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Plane {
+    /// The dividend at the centre, and what a pixel to the right and below adds.
+    pub above: [f64; 3],
+    /// The divisor, likewise.
+    pub under: [f64; 3],
+    /// Error bound of the value.
+    pub bound: f64,
+}
+
+impl Plane {
+    /// The value so many pixels from the centre; `off`: how far the place itself may be off.
+    pub(super) fn at(&self, [x, y]: [f64; 2], off: f64, bits: Bits) -> (u64, Shadow) {
+        let sum = |[base, right, below]: [f64; 3], x: f64, y: f64| base + x * right + y * below;
+        let at = |x, y| sum(self.above, x, y) / sum(self.under, x, y);
+        let value = at(x, y);
+        let moved = [(off, off), (-off, off), (off, -off), (-off, -off)];
+        let moved = moved.into_iter().map(|(dx, dy)| (at(x + dx, y + dy) - value).abs()).fold(0.0, f64::max);
+        let step = if bits < Bits::B32 { value.abs().max(2f64.powi(-14)) * 2f64.powi(-10) } else { 0.0 };
+        let bound = self.bound + moved + step;
+        let shadow = if bound.is_finite() { Shadow { value, bound } } else { Shadow::UNCERTAIN };
+        (encode(value, bits), shadow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_a_quotient_of_planes() {
+        let plane = Plane { above: [1.0, 2.0, 0.0], under: [1.0, 0.0, 1.0], bound: 0.5 };
+        let (bits, shadow) = plane.at([0.25, 0.5], 0.0, Bits::B32);
+        assert_eq!((f32::from_bits(bits as u32), shadow.value, shadow.bound), (1.0, 1.0, 0.5));
+        assert!(plane.at([0.25, 0.5], 0.1, Bits::B32).1.bound > 0.6);
+        assert!(Plane { bound: f64::INFINITY, ..plane }.at([0.0; 2], 0.0, Bits::B32).1.is_uncertain());
+    }
+}

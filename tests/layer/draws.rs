@@ -1,0 +1,349 @@
+//! A third application: it draws in all the ways that the layer follows, and some that it cannot.
+//!
+//! Each case has a pipeline of its own, whose specialization constant is the case's number.
+
+use crate::easel::{App, CLEAR, COLOR, Case, GENERAL, SIZE, area, attach, blending, case, layers, tested};
+use ash::vk;
+use std::collections::BTreeMap;
+use std::io::Cursor;
+
+/// A corner: position, colour.
+pub type Corner = ([f32; 3], [u8; 4]);
+/// The vertices of all cases: a quad as a strip, then two triangles of opposite winding, one nearer than the quad, one farther.
+pub const CORNERS: [Corner; 10] = [
+    ([-0.83, -0.71, 0.5], [200, 10, 30, 255]),
+    ([0.77, -0.87, 0.5], [20, 180, 60, 128]),
+    ([-0.91, 0.67, 0.5], [90, 40, 220, 200]),
+    ([0.81, 0.73, 0.5], [130, 140, 10, 90]),
+    ([-0.37, -0.53, 0.25], [255, 255, 0, 128]),
+    ([0.61, -0.33, 0.25], [0, 255, 255, 128]),
+    ([0.11, 0.89, 0.25], [255, 0, 255, 128]),
+    ([-0.57, 0.43, 0.75], [60, 70, 80, 255]),
+    ([0.93, 0.59, 0.75], [60, 170, 80, 255]),
+    ([0.23, -0.79, 0.75], [160, 70, 80, 255]),
+];
+/// Where instances are.
+pub const SHIFTS: [[f32; 2]; 3] = [[0.0, 0.0], [0.13, -0.07], [-0.21, 0.17]];
+/// Indices of both triangles and of the quad as a fan; the last ends a strip.
+pub const INDICES: [u16; 11] = [9, 9, 4, 5, 6, 7, 8, 9, 0, 1, u16::MAX];
+
+/// Draws everything; the colours that each case leaves, by its number.
+pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
+    // SAFETY: the loader's library is trusted to be one; structures outlive their calls, handles are this function's own, and nothing
+    // runs any more when memory is read. What is not destroyed ends with the process.
+    unsafe {
+        let entry = ash::Entry::load().expect("Vulkan's loader");
+        let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
+        let instance = entry.create_instance(&vk::InstanceCreateInfo::default().application_info(&app), None);
+        let instance = instance.expect("vkCreateInstance");
+        let physical = instance.enumerate_physical_devices().expect("devices")[0];
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
+        let mut v13 = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+        let features =
+            vk::PhysicalDeviceFeatures::default().fragment_stores_and_atomics(true).multi_draw_indirect(true);
+        let info =
+            vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_features(&features).push_next(&mut v13);
+        let device = instance.create_device(physical, &info, None).expect("vkCreateDevice");
+        let modules = shaders.map(|code| {
+            let words = ash::util::read_spv(&mut Cursor::new(code)).expect("SPIR-V");
+            let made = device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words), None);
+            made.expect("vkCreateShaderModule")
+        });
+        let pool = device.create_command_pool(&vk::CommandPoolCreateInfo::default(), None);
+        let mut app = App {
+            queue: device.get_device_queue(0, 0),
+            pool: pool.expect("vkCreateCommandPool"),
+            modules,
+            device,
+            layout: vk::PipelineLayout::null(),
+            set: vk::DescriptorSet::null(),
+            vertices: [vk::Buffer::null(); 2],
+            indices: vk::Buffer::null(),
+            pictures: BTreeMap::new(),
+        };
+        app.prepare();
+        app.in_a_pass();
+        app.rendered();
+        app.not_followed();
+        app.device.device_wait_idle().expect("vkDeviceWaitIdle");
+        app.device.destroy_device(None);
+        instance.destroy_instance(None);
+        app.pictures
+    }
+}
+
+/// # Safety
+/// Of all: the device is alive, handles are this application's own, and structures outlive their calls.
+impl App {
+    /// Buffers, a texture, and the set with them.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn prepare(&mut self) {
+        use vk::BufferUsageFlags as U;
+        // SAFETY: as above.
+        unsafe {
+            let corner = |(at, color): &Corner| [at.map(f32::to_le_bytes).concat(), color.to_vec()].concat();
+            let corners: Vec<u8> = CORNERS.iter().flat_map(corner).collect();
+            let shifts: Vec<u8> = SHIFTS.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect();
+            let indices: Vec<u8> = INDICES.iter().flat_map(|n| n.to_le_bytes()).collect();
+            self.vertices = [self.buffer(&corners, U::VERTEX_BUFFER).0, self.buffer(&shifts, U::VERTEX_BUFFER).0];
+            self.indices = self.buffer(&indices, U::INDEX_BUFFER).0;
+            let added: Vec<u8> = [0.0625f32, 0.03125, 0.0, 0.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+            let (uniform, _) = self.buffer(&added, U::UNIFORM_BUFFER);
+            let (seen, _) = self.buffer(&[0; 16], U::STORAGE_BUFFER);
+            let texels: Vec<u8> = (0..64).map(|n: u32| (n * 37 % 251) as u8).collect();
+            let (staging, _) = self.buffer(&texels, U::TRANSFER_SRC);
+            let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
+            let texture = self.image(COLOR, [4, 4], vk::SampleCountFlags::TYPE_1, usage);
+            self.done(|app, commands| {
+                let whole = vk::BufferImageCopy::default()
+                    .image_subresource(layers(vk::ImageAspectFlags::COLOR))
+                    .image_extent(vk::Extent3D { width: 4, height: 4, depth: 1 });
+                app.ready(commands, texture.image, vk::ImageAspectFlags::COLOR);
+                app.device.cmd_copy_buffer_to_image(commands, staging, texture.image, GENERAL, &[whole]);
+            });
+            let sampler = vk::SamplerCreateInfo::default().mag_filter(vk::Filter::LINEAR);
+            let sampler = self.device.create_sampler(&sampler, None).expect("vkCreateSampler");
+            let kinds = [
+                vk::DescriptorType::UNIFORM_BUFFER,
+                vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+                vk::DescriptorType::STORAGE_BUFFER,
+            ];
+            let binding = |(n, kind)| {
+                let binding = vk::DescriptorSetLayoutBinding::default().binding(n).descriptor_type(kind);
+                binding.descriptor_count(1).stage_flags(vk::ShaderStageFlags::FRAGMENT)
+            };
+            let bindings: Vec<_> = (0..).zip(kinds).map(binding).collect();
+            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            let sets = [self.device.create_descriptor_set_layout(&info, None).expect("a set layout")];
+            let push = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::VERTEX).size(16)];
+            let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&push);
+            self.layout = self.device.create_pipeline_layout(&info, None).expect("vkCreatePipelineLayout");
+            let sizes = kinds.map(|ty| vk::DescriptorPoolSize { ty, descriptor_count: 1 });
+            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+            let pool = self.device.create_descriptor_pool(&info, None).expect("vkCreateDescriptorPool");
+            let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&sets);
+            self.set = self.device.allocate_descriptor_sets(&info).expect("vkAllocateDescriptorSets")[0];
+            let buffers =
+                [uniform, seen].map(|buffer| [vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }]);
+            let image = [vk::DescriptorImageInfo { sampler, image_view: texture.view, image_layout: GENERAL }];
+            let write = |n: u32| {
+                let write = vk::WriteDescriptorSet::default().dst_set(self.set).dst_binding(n);
+                write.descriptor_type(kinds[n as usize])
+            };
+            let writes =
+                [write(0).buffer_info(&buffers[0]), write(1).image_info(&image), write(2).buffer_info(&buffers[1])];
+            self.device.update_descriptor_sets(&writes, &[]);
+        }
+    }
+
+    /// 1 and 2: a quad, and before and behind it two triangles that are blended, in one render pass that clears and forgets its depth.
+    /// 3: one in a second pass that goes on with the picture, and covers a part of it.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn in_a_pass(&mut self) {
+        let device = self.device.clone();
+        // SAFETY: as above.
+        unsafe {
+            let [clearing, going_on] = [false, true].map(|again| self.pass(again, 1));
+            let color = self.color();
+            let depth = self.depth(vk::Format::D16_UNORM);
+            let framebuffer = self.framebuffer(clearing, [color, depth]);
+            let less =
+                |number, pass| Case { depth: Some(tested(vk::CompareOp::LESS)), pass: Some((pass, 0)), ..case(number) };
+            let strip = Case { topology: vk::PrimitiveTopology::TRIANGLE_STRIP, ..less(1, clearing) };
+            let blend = blending(vk::BlendFactor::SRC_ALPHA, vk::BlendFactor::ONE_MINUS_SRC_ALPHA);
+            let over = Case { blend, ..less(2, clearing) };
+            let [strip, over, part] = [strip, over, less(3, going_on)].map(|case| self.pipeline(&case));
+            let clears = [
+                vk::ClearValue { color: vk::ClearColorValue { float32: CLEAR.map(|x| f32::from(x) / 255.0) } },
+                vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth: 1.0, stencil: 0 } },
+            ];
+            let begin = |pass, part: vk::Rect2D| {
+                let info = vk::RenderPassBeginInfo::default().render_pass(pass).framebuffer(framebuffer);
+                info.render_area(part).clear_values(&clears)
+            };
+            for last in [2, 3] {
+                self.done(|app, commands| {
+                    if last == 2 {
+                        let info = begin(clearing, area());
+                        device.cmd_begin_render_pass(commands, &info, vk::SubpassContents::INLINE);
+                        app.bind(commands, strip);
+                        device.cmd_draw(commands, 4, 1, 0, 0);
+                        app.bind(commands, over);
+                        device.cmd_draw(commands, 6, 1, 4, 1);
+                    } else {
+                        let mut part_of_it = area();
+                        (part_of_it.offset.x, part_of_it.extent.width) = (9, 22);
+                        let info = begin(going_on, part_of_it);
+                        device.cmd_begin_render_pass(commands, &info, vk::SubpassContents::INLINE);
+                        app.bind(commands, part);
+                        device.cmd_draw(commands, 3, 1, 4, 2);
+                    }
+                    device.cmd_end_render_pass(commands);
+                });
+                self.keep(last, color);
+            }
+        }
+    }
+
+    /// 4: indices, instances, a viewport that is turned over, and what is culled. 5: counts in memory, and constants. 6: a stencil.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn rendered(&mut self) {
+        let device = self.device.clone();
+        // SAFETY: as above.
+        unsafe {
+            let raster = vk::PipelineRasterizationStateCreateInfo::default()
+                .line_width(1.0)
+                .cull_mode(vk::CullModeFlags::BACK)
+                .front_face(vk::FrontFace::CLOCKWISE);
+            let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+            let four = self.pipeline(&Case { raster, dynamic: &dynamic, ..case(4) });
+            let color = self.color();
+            self.render(4, color, None, |app, commands| {
+                let (height, depth) = (-21.5, [0.25, 1.0]);
+                let view =
+                    vk::Viewport { x: 3.5, y: 25.0, width: 37.25, height, min_depth: depth[0], max_depth: depth[1] };
+                let mut part = area();
+                (part.offset.y, part.extent.height) = (7, 13);
+                app.bind(commands, four);
+                device.cmd_set_viewport(commands, 0, &[view]);
+                device.cmd_set_scissor(commands, 0, &[part]);
+                device.cmd_bind_index_buffer(commands, app.indices, 2, vk::IndexType::UINT16);
+                device.cmd_draw_indexed(commands, 6, 2, 1, 0, 1);
+            });
+            let blend = blending(vk::BlendFactor::CONSTANT_COLOR, vk::BlendFactor::ONE_MINUS_CONSTANT_ALPHA);
+            let dynamic = [vk::DynamicState::BLEND_CONSTANTS];
+            let topology = vk::PrimitiveTopology::TRIANGLE_FAN;
+            let five = self.pipeline(&Case { blend, dynamic: &dynamic, topology, ..case(5) });
+            let counts: Vec<u8> = [9u32, 4, 1, 0, 0].iter().flat_map(|n| n.to_le_bytes()).collect();
+            let (counts, _) = self.buffer(&counts, vk::BufferUsageFlags::INDIRECT_BUFFER);
+            let color = self.color();
+            self.render(5, color, None, |app, commands| {
+                app.bind(commands, five);
+                device.cmd_set_blend_constants(commands, &[0.75, 0.5, 0.25, 0.125]);
+                device.cmd_draw_indirect(commands, counts, 4, 1, 16);
+            });
+            let face = |reference, compare| {
+                vk::StencilOpState::default()
+                    .compare_op(compare)
+                    .compare_mask(0xff)
+                    .write_mask(0x3f)
+                    .reference(reference)
+                    .fail_op(vk::StencilOp::INVERT)
+                    .depth_fail_op(vk::StencilOp::INCREMENT_AND_WRAP)
+                    .pass_op(vk::StencilOp::REPLACE)
+            };
+            let stencil = tested(vk::CompareOp::LESS_OR_EQUAL)
+                .stencil_test_enable(true)
+                .front(face(3, vk::CompareOp::ALWAYS))
+                .back(face(5, vk::CompareOp::NOT_EQUAL));
+            let depth_format = vk::Format::D32_SFLOAT_S8_UINT;
+            let dynamic = [vk::DynamicState::STENCIL_REFERENCE];
+            let six = self.pipeline(&Case { depth: Some(stencil), depth_format, dynamic: &dynamic, ..case(6) });
+            let (color, depth) = (self.color(), self.depth(depth_format));
+            self.render(6, color, Some(depth), |app, commands| {
+                app.bind(commands, six);
+                device.cmd_set_stencil_reference(commands, vk::StencilFaceFlags::FRONT, 9);
+                device.cmd_set_stencil_reference(commands, vk::StencilFaceFlags::BACK, 129);
+                device.cmd_draw(commands, 6, 3, 4, 0);
+                device.cmd_draw(commands, 3, 1, 0, 0);
+            });
+        }
+    }
+
+    /// What a layer cannot follow.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn not_followed(&mut self) {
+        let device = self.device.clone();
+        // SAFETY: as above.
+        unsafe {
+            // 10: several samples.
+            let many = vk::SampleCountFlags::TYPE_4;
+            let (ten, color) = (self.pipeline(&Case { samples: many, ..case(10) }), self.color());
+            let sampled = self.image(COLOR, SIZE, many, vk::ImageUsageFlags::COLOR_ATTACHMENT);
+            self.done(|app, commands| {
+                let attachment = attach(sampled).resolve_mode(vk::ResolveModeFlags::AVERAGE);
+                let attachment = [attachment.resolve_image_view(color.view).resolve_image_layout(GENERAL)];
+                let info = vk::RenderingInfo::default().render_area(area()).layer_count(1);
+                app.ready(commands, sampled.image, vk::ImageAspectFlags::COLOR);
+                app.ready(commands, color.image, vk::ImageAspectFlags::COLOR);
+                device.cmd_begin_rendering(commands, &info.color_attachments(&attachment));
+                app.bind(commands, ten);
+                device.cmd_draw(commands, 6, 1, 4, 0);
+                device.cmd_end_rendering(commands);
+                app.ready_to_copy(commands, color);
+            });
+            self.keep(10, color);
+            // 11: two draws in one call.
+            let (eleven, color) = (self.pipeline(&case(11)), self.color());
+            let counts: Vec<u8> = [3u32, 1, 4, 0, 3, 1, 7, 0].iter().flat_map(|n| n.to_le_bytes()).collect();
+            let (counts, _) = self.buffer(&counts, vk::BufferUsageFlags::INDIRECT_BUFFER);
+            self.render(11, color, None, |app, commands| {
+                app.bind(commands, eleven);
+                device.cmd_draw_indirect(commands, counts, 0, 2, 16);
+            });
+            // 12: a query that counts samples.
+            let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::OCCLUSION).query_count(1);
+            let queries = device.create_query_pool(&info, None).expect("vkCreateQueryPool");
+            let (twelve, color) = (self.pipeline(&case(12)), self.color());
+            self.done(|_, commands| device.cmd_reset_query_pool(commands, queries, 0, 1));
+            self.render(12, color, None, |app, commands| {
+                app.bind(commands, twelve);
+                device.cmd_begin_query(commands, queries, 0, vk::QueryControlFlags::empty());
+                device.cmd_draw(commands, 6, 1, 4, 0);
+                device.cmd_end_query(commands, queries, 0);
+            });
+            // 13: a bias. 14: an index that ends a strip.
+            let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).depth_bias_enable(true);
+            let (thirteen, color) = (self.pipeline(&Case { raster, ..case(13) }), self.color());
+            self.render(13, color, None, |app, commands| {
+                app.bind(commands, thirteen);
+                device.cmd_draw(commands, 6, 1, 4, 0);
+            });
+            let topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
+            let (fourteen, color) = (self.pipeline(&Case { topology, restart: true, ..case(14) }), self.color());
+            self.render(14, color, None, |app, commands| {
+                app.bind(commands, fourteen);
+                device.cmd_bind_index_buffer(commands, app.indices, 0, vk::IndexType::UINT16);
+                device.cmd_draw_indexed(commands, 9, 1, 2, 0, 0);
+            });
+            // 15: in the second of two subpasses. 16: in a secondary command buffer.
+            let pass = self.pass(false, 2);
+            let (color, depth) = (self.color(), self.depth(vk::Format::D16_UNORM));
+            let framebuffer = self.framebuffer(pass, [color, depth]);
+            let of_pass = |number, subpass| Case {
+                depth: Some(tested(vk::CompareOp::LESS)),
+                pass: Some((pass, subpass)),
+                ..case(number)
+            };
+            let [fifteen, sixteen] = [of_pass(15, 1), of_pass(16, 0)].map(|case| self.pipeline(&case));
+            let inherited = vk::CommandBufferInheritanceInfo::default().render_pass(pass).framebuffer(framebuffer);
+            let secondary = self.record(Some(&inherited), |app, commands| {
+                app.bind(commands, sixteen);
+                device.cmd_draw(commands, 4, 1, 0, 0);
+            });
+            self.done(|app, commands| {
+                let clears = [
+                    vk::ClearValue::default(),
+                    vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth: 1.0, stencil: 0 } },
+                ];
+                let info = vk::RenderPassBeginInfo::default().render_pass(pass).framebuffer(framebuffer);
+                let info = info.render_area(area()).clear_values(&clears);
+                device.cmd_begin_render_pass(commands, &info, vk::SubpassContents::SECONDARY_COMMAND_BUFFERS);
+                device.cmd_execute_commands(commands, &[secondary]);
+                device.cmd_next_subpass(commands, vk::SubpassContents::INLINE);
+                app.bind(commands, fifteen);
+                device.cmd_draw(commands, 3, 1, 4, 0);
+                device.cmd_end_render_pass(commands);
+            });
+            self.keep(15, color);
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! What the application of `draws.rs` makes of Vulkan: pipelines, attachments, passes, and command buffers.
+
+use ash::vk;
+use std::collections::BTreeMap;
+
+/// Width and height of attachments: neither is a multiple of anything.
+pub const SIZE: [u32; 2] = [45, 27];
+/// What images are cleared to, as texels.
+pub const CLEAR: [u8; 4] = [51, 102, 153, 255];
+/// What colours are multiplied with.
+pub const FACTOR: [f32; 4] = [0.75, 0.5, 0.5, 1.0];
+/// The format of colour attachments.
+pub const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;
+/// The layout of everything that is not in a render pass.
+pub const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
+
+/// The application.
+pub struct App {
+    pub device: ash::Device,
+    pub queue: vk::Queue,
+    pub pool: vk::CommandPool,
+    pub modules: [vk::ShaderModule; 2],
+    pub layout: vk::PipelineLayout,
+    pub set: vk::DescriptorSet,
+    pub vertices: [vk::Buffer; 2],
+    pub indices: vk::Buffer,
+    pub pictures: BTreeMap<u32, Vec<u8>>,
+}
+
+/// What a pipeline does.
+pub struct Case<'a> {
+    pub number: u32,
+    pub topology: vk::PrimitiveTopology,
+    pub restart: bool,
+    pub depth: Option<vk::PipelineDepthStencilStateCreateInfo<'a>>,
+    pub depth_format: vk::Format,
+    pub blend: vk::PipelineColorBlendAttachmentState,
+    pub raster: vk::PipelineRasterizationStateCreateInfo<'a>,
+    pub dynamic: &'a [vk::DynamicState],
+    pub samples: vk::SampleCountFlags,
+    pub pass: Option<(vk::RenderPass, u32)>,
+}
+
+/// An attachment.
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub image: vk::Image,
+    pub view: vk::ImageView,
+}
+
+/// A pipeline with nothing but triangles.
+pub fn case<'a>(number: u32) -> Case<'a> {
+    Case {
+        number,
+        topology: vk::PrimitiveTopology::TRIANGLE_LIST,
+        restart: false,
+        depth: None,
+        depth_format: vk::Format::UNDEFINED,
+        blend: vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA),
+        raster: vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0),
+        dynamic: &[],
+        samples: vk::SampleCountFlags::TYPE_1,
+        pass: None,
+    }
+}
+
+/// `source * from op destination * to` for colour and alpha.
+pub fn blending(from: vk::BlendFactor, to: vk::BlendFactor) -> vk::PipelineColorBlendAttachmentState {
+    vk::PipelineColorBlendAttachmentState::default()
+        .blend_enable(true)
+        .src_color_blend_factor(from)
+        .dst_color_blend_factor(to)
+        .src_alpha_blend_factor(vk::BlendFactor::ONE)
+        .dst_alpha_blend_factor(vk::BlendFactor::ZERO)
+        .color_write_mask(vk::ColorComponentFlags::R | vk::ColorComponentFlags::G | vk::ColorComponentFlags::A)
+}
+
+/// A depth test that writes.
+pub fn tested(compare: vk::CompareOp) -> vk::PipelineDepthStencilStateCreateInfo<'static> {
+    vk::PipelineDepthStencilStateCreateInfo::default()
+        .depth_test_enable(true)
+        .depth_write_enable(true)
+        .depth_compare_op(compare)
+}
+
+/// All of an attachment.
+pub fn area() -> vk::Rect2D {
+    vk::Rect2D { offset: vk::Offset2D::default(), extent: vk::Extent2D { width: SIZE[0], height: SIZE[1] } }
+}
+
+/// The first level of an image.
+pub fn layers(aspect: vk::ImageAspectFlags) -> vk::ImageSubresourceLayers {
+    vk::ImageSubresourceLayers::default().aspect_mask(aspect).layer_count(1)
+}
+
+/// An attachment that is cleared and kept.
+pub fn attach(target: Target) -> vk::RenderingAttachmentInfo<'static> {
+    let color = vk::ClearColorValue { float32: CLEAR.map(|x| f32::from(x) / 255.0) };
+    vk::RenderingAttachmentInfo::default()
+        .image_view(target.view)
+        .image_layout(GENERAL)
+        .load_op(vk::AttachmentLoadOp::CLEAR)
+        .store_op(vk::AttachmentStoreOp::STORE)
+        .clear_value(vk::ClearValue { color })
+}
+
+/// # Safety
+/// Of all: the device is alive, handles are this application's own, and structures outlive their calls.
+impl App {
+    /// A buffer with these bytes, and where they are. It does not say that it is copied from.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn buffer(&self, bytes: &[u8], usage: vk::BufferUsageFlags) -> (vk::Buffer, *mut u8) {
+        let info = vk::BufferCreateInfo::default().size(bytes.len() as u64).usage(usage);
+        // SAFETY: lavapipe's only memory type is number 0 and can be mapped; the copy stays inside of the allocation.
+        unsafe {
+            let buffer = self.device.create_buffer(&info, None).expect("vkCreateBuffer");
+            let size = self.device.get_buffer_memory_requirements(buffer).size;
+            let memory = self.device.allocate_memory(&vk::MemoryAllocateInfo::default().allocation_size(size), None);
+            let memory = memory.expect("vkAllocateMemory");
+            self.device.bind_buffer_memory(buffer, memory, 0).expect("vkBindBufferMemory");
+            let mapped = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty());
+            let mapped = mapped.expect("vkMapMemory").cast::<u8>();
+            mapped.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            (buffer, mapped)
+        }
+    }
+
+    /// An image of one level, and a view of it.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn image(
+        &self,
+        format: vk::Format,
+        [width, height]: [u32; 2],
+        samples: vk::SampleCountFlags,
+        usage: vk::ImageUsageFlags,
+    ) -> Target {
+        let info = vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(format)
+            .extent(vk::Extent3D { width, height, depth: 1 })
+            .mip_levels(1)
+            .array_layers(1)
+            .samples(samples)
+            .usage(usage);
+        // SAFETY: as above.
+        unsafe {
+            let image = self.device.create_image(&info, None).expect("vkCreateImage");
+            let size = self.device.get_image_memory_requirements(image).size;
+            let memory = self.device.allocate_memory(&vk::MemoryAllocateInfo::default().allocation_size(size), None);
+            self.device.bind_image_memory(image, memory.expect("vkAllocateMemory"), 0).expect("vkBindImageMemory");
+            let info = vk::ImageViewCreateInfo::default()
+                .image(image)
+                .view_type(vk::ImageViewType::TYPE_2D)
+                .format(format)
+                .subresource_range(range(aspects(format)));
+            Target { image, view: self.device.create_image_view(&info, None).expect("vkCreateImageView") }
+        }
+    }
+
+    /// A colour attachment.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn color(&self) -> Target {
+        let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
+        // SAFETY: as above.
+        unsafe { self.image(COLOR, SIZE, vk::SampleCountFlags::TYPE_1, usage) }
+    }
+
+    /// A depth attachment, which does not say that it is copied from.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn depth(&self, format: vk::Format) -> Target {
+        let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT;
+        // SAFETY: as above.
+        unsafe { self.image(format, SIZE, vk::SampleCountFlags::TYPE_1, usage) }
+    }
+
+    /// A pass with a colour and a depth attachment: the first one clears and does not keep the depth, another goes on.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn pass(&self, again: bool, subpasses: usize) -> vk::RenderPass {
+        let attachment = |format, after, store| {
+            let load = if again { vk::AttachmentLoadOp::LOAD } else { vk::AttachmentLoadOp::CLEAR };
+            vk::AttachmentDescription::default()
+                .format(format)
+                .samples(vk::SampleCountFlags::TYPE_1)
+                .load_op(load)
+                .store_op(store)
+                .initial_layout(if again { after } else { vk::ImageLayout::UNDEFINED })
+                .final_layout(after)
+        };
+        let depth_layout = vk::ImageLayout::DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
+        let mut attachments = [
+            attachment(COLOR, vk::ImageLayout::TRANSFER_SRC_OPTIMAL, vk::AttachmentStoreOp::STORE),
+            attachment(vk::Format::D16_UNORM, depth_layout, vk::AttachmentStoreOp::DONT_CARE),
+        ];
+        if again {
+            (attachments[1].load_op, attachments[1].initial_layout) =
+                (vk::AttachmentLoadOp::CLEAR, vk::ImageLayout::UNDEFINED);
+        }
+        let color = vk::AttachmentReference { attachment: 0, layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL };
+        let (colors, depth) = ([color], vk::AttachmentReference { attachment: 1, layout: depth_layout });
+        let subpass = vk::SubpassDescription::default().color_attachments(&colors).depth_stencil_attachment(&depth);
+        let all = vec![subpass; subpasses];
+        let (stages, access) =
+            (vk::PipelineStageFlags::ALL_GRAPHICS, vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
+        let one_after_the_other = vk::SubpassDependency::default()
+            .dst_subpass(1)
+            .src_stage_mask(stages)
+            .dst_stage_mask(stages)
+            .src_access_mask(access)
+            .dst_access_mask(access);
+        let dependencies = vec![one_after_the_other; subpasses - 1];
+        let info = vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&all);
+        let info = info.dependencies(&dependencies);
+        // SAFETY: as above.
+        unsafe { self.device.create_render_pass(&info, None) }.expect("vkCreateRenderPass")
+    }
+
+    /// # Safety
+    /// As above.
+    pub unsafe fn framebuffer(&self, pass: vk::RenderPass, targets: [Target; 2]) -> vk::Framebuffer {
+        let views = targets.map(|target| target.view);
+        let info = vk::FramebufferCreateInfo::default().render_pass(pass).attachments(&views);
+        let info = info.width(SIZE[0]).height(SIZE[1]).layers(1);
+        // SAFETY: as above.
+        unsafe { self.device.create_framebuffer(&info, None) }.expect("vkCreateFramebuffer")
+    }
+
+    /// The pipeline of a case.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn pipeline(&self, case: &Case<'_>) -> vk::Pipeline {
+        let entries = [vk::SpecializationMapEntry::default().constant_id(1).size(4)];
+        let data = case.number.to_le_bytes();
+        let values = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
+        let stage =
+            |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
+        let [vertex, fragment] = self.modules;
+        let stages = [
+            stage(vk::ShaderStageFlags::VERTEX, vertex),
+            stage(vk::ShaderStageFlags::FRAGMENT, fragment).specialization_info(&values),
+        ];
+        let rates = [vk::VertexInputRate::VERTEX, vk::VertexInputRate::INSTANCE];
+        let bindings = [(0, 16), (1, 8)].map(|(binding, stride)| vk::VertexInputBindingDescription {
+            binding,
+            stride,
+            input_rate: rates[binding as usize],
+        });
+        let attribute = |location, binding, format, offset| vk::VertexInputAttributeDescription {
+            location,
+            binding,
+            format,
+            offset,
+        };
+        let attributes = [
+            attribute(0, 0, vk::Format::R32G32B32_SFLOAT, 0),
+            attribute(1, 0, vk::Format::R8G8B8A8_UNORM, 12),
+            attribute(2, 1, vk::Format::R32G32_SFLOAT, 0),
+        ];
+        let input = vk::PipelineVertexInputStateCreateInfo::default()
+            .vertex_binding_descriptions(&bindings)
+            .vertex_attribute_descriptions(&attributes);
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(case.topology)
+            .primitive_restart_enable(case.restart);
+        let [width, height] = SIZE.map(|n| n as f32);
+        let views = [vk::Viewport { x: 0.0, y: 0.0, width, height, min_depth: 0.0, max_depth: 1.0 }];
+        let scissors = [area()];
+        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&views).scissors(&scissors);
+        let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(case.samples);
+        let blends = [case.blend];
+        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
+        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(case.dynamic);
+        let depth = case.depth.unwrap_or_default();
+        let formats = [COLOR];
+        let stencil_format = match case.depth_format {
+            vk::Format::D32_SFLOAT_S8_UINT => case.depth_format,
+            _ => vk::Format::UNDEFINED,
+        };
+        let mut rendering = vk::PipelineRenderingCreateInfo::default()
+            .color_attachment_formats(&formats)
+            .depth_attachment_format(case.depth_format)
+            .stencil_attachment_format(stencil_format);
+        let mut info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&input)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&case.raster)
+            .multisample_state(&samples)
+            .depth_stencil_state(&depth)
+            .color_blend_state(&blend)
+            .dynamic_state(&dynamic)
+            .layout(self.layout);
+        info = match case.pass {
+            Some((pass, subpass)) => info.render_pass(pass).subpass(subpass),
+            None => info.push_next(&mut rendering),
+        };
+        // SAFETY: as above.
+        let made = unsafe { self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
+        made.expect("vkCreateGraphicsPipelines")[0]
+    }
+
+    /// Binds a pipeline and all that it reads.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn bind(&self, commands: vk::CommandBuffer, pipeline: vk::Pipeline) {
+        let (device, point) = (&self.device, vk::PipelineBindPoint::GRAPHICS);
+        let factor: Vec<u8> = FACTOR.iter().flat_map(|x| x.to_le_bytes()).collect();
+        // SAFETY: the command buffer is being recorded.
+        unsafe {
+            device.cmd_bind_pipeline(commands, point, pipeline);
+            device.cmd_bind_descriptor_sets(commands, point, self.layout, 0, &[self.set], &[]);
+            device.cmd_bind_vertex_buffers(commands, 0, &self.vertices, &[0, 0]);
+            device.cmd_push_constants(commands, self.layout, vk::ShaderStageFlags::VERTEX, 0, &factor);
+        }
+    }
+
+    /// An image's way into its layout.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn ready(&self, commands: vk::CommandBuffer, image: vk::Image, aspects: vk::ImageAspectFlags) {
+        let all = vk::PipelineStageFlags::ALL_COMMANDS;
+        let access = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+        let barrier = [vk::ImageMemoryBarrier::default()
+            .image(image)
+            .new_layout(GENERAL)
+            .dst_access_mask(access)
+            .subresource_range(range(aspects))];
+        // SAFETY: as above.
+        unsafe {
+            self.device.cmd_pipeline_barrier(commands, all, all, vk::DependencyFlags::empty(), &[], &[], &barrier);
+        }
+    }
+
+    /// A dynamic rendering that clears, of a case; its colours are kept.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn render(
+        &mut self,
+        number: u32,
+        color: Target,
+        depth: Option<Target>,
+        draw: impl FnOnce(&Self, vk::CommandBuffer),
+    ) {
+        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+        let cleared = vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth: 0.6, stencil: 65 } };
+        // SAFETY: as above.
+        unsafe {
+            self.done(|app, commands| {
+                app.ready(commands, color.image, vk::ImageAspectFlags::COLOR);
+                depth.iter().for_each(|depth| app.ready(commands, depth.image, both));
+                let colors = [attach(color)];
+                let depth = depth.map(attach).unwrap_or_default().clear_value(cleared);
+                let forgotten = depth.store_op(vk::AttachmentStoreOp::DONT_CARE);
+                let info = vk::RenderingInfo::default().render_area(area()).layer_count(1).color_attachments(&colors);
+                let info = info.depth_attachment(&forgotten).stencil_attachment(&forgotten);
+                app.device.cmd_begin_rendering(commands, &info);
+                draw(app, commands);
+                app.device.cmd_end_rendering(commands);
+                app.ready_to_copy(commands, color);
+            });
+            self.keep(number, color);
+        }
+    }
+
+    /// From the layout of renderings to that of copies, where passes end.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn ready_to_copy(&self, commands: vk::CommandBuffer, target: Target) {
+        let all = vk::PipelineStageFlags::ALL_COMMANDS;
+        let barrier = [vk::ImageMemoryBarrier::default()
+            .image(target.image)
+            .old_layout(GENERAL)
+            .new_layout(vk::ImageLayout::TRANSFER_SRC_OPTIMAL)
+            .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+            .dst_access_mask(vk::AccessFlags::MEMORY_READ)
+            .subresource_range(range(vk::ImageAspectFlags::COLOR))];
+        // SAFETY: as above.
+        unsafe {
+            self.device.cmd_pipeline_barrier(commands, all, all, vk::DependencyFlags::empty(), &[], &[], &barrier);
+        }
+    }
+
+    /// Keeps the picture of a case.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn keep(&mut self, number: u32, target: Target) {
+        let bytes = (SIZE[0] * SIZE[1] * 4) as usize;
+        // SAFETY: as above; nothing runs any more when memory is read.
+        unsafe {
+            let (buffer, mapped) = self.buffer(&vec![0; bytes], vk::BufferUsageFlags::TRANSFER_DST);
+            self.done(|app, commands| {
+                let whole = vk::BufferImageCopy::default()
+                    .image_subresource(layers(vk::ImageAspectFlags::COLOR))
+                    .image_extent(vk::Extent3D { width: SIZE[0], height: SIZE[1], depth: 1 });
+                let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+                app.device.cmd_copy_image_to_buffer(commands, target.image, layout, buffer, &[whole]);
+            });
+            self.pictures.insert(number, std::slice::from_raw_parts(mapped, bytes).to_vec());
+        }
+    }
+
+    /// A command buffer, secondary if it says what it inherits.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn record(
+        &self,
+        inherited: Option<&vk::CommandBufferInheritanceInfo<'_>>,
+        work: impl FnOnce(&Self, vk::CommandBuffer),
+    ) -> vk::CommandBuffer {
+        let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
+        let (info, begin) = match inherited {
+            Some(inherited) => (
+                info.level(vk::CommandBufferLevel::SECONDARY),
+                vk::CommandBufferBeginInfo::default()
+                    .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
+                    .inheritance_info(inherited),
+            ),
+            None => (info, vk::CommandBufferBeginInfo::default()),
+        };
+        // SAFETY: as above.
+        unsafe {
+            let commands = self.device.allocate_command_buffers(&info).expect("vkAllocateCommandBuffers")[0];
+            self.device.begin_command_buffer(commands, &begin).expect("vkBeginCommandBuffer");
+            work(self, commands);
+            self.device.end_command_buffer(commands).expect("vkEndCommandBuffer");
+            commands
+        }
+    }
+
+    /// Records, submits and waits.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn done(&self, work: impl FnOnce(&Self, vk::CommandBuffer)) {
+        // SAFETY: as above.
+        unsafe {
+            let commands = [self.record(None, work)];
+            let info = vk::SubmitInfo::default().command_buffers(&commands);
+            self.device.queue_submit(self.queue, &[info], vk::Fence::null()).expect("vkQueueSubmit");
+            self.device.queue_wait_idle(self.queue).expect("vkQueueWaitIdle");
+        }
+    }
+}
+
+fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
+    match format {
+        vk::Format::D16_UNORM => vk::ImageAspectFlags::DEPTH,
+        vk::Format::D32_SFLOAT_S8_UINT => vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL,
+        _ => vk::ImageAspectFlags::COLOR,
+    }
+}
+
+fn range(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange::default().aspect_mask(aspects).level_count(1).layer_count(1)
+}

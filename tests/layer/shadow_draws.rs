@@ -1,0 +1,107 @@
+//! Draws with their inputs and results, as the layer saves them: against what the application gave, and replayed.
+
+use crate::draws::{CORNERS, INDICES, SHIFTS};
+use crate::easel::{CLEAR, FACTOR, SIZE};
+use crate::shadow::{number, read, replay, spoil};
+use crate::{APPLICATION, Scenery};
+use dovetail::emu::inputs::{Bound, Cull, Draw};
+use dovetail::proof::Bundle;
+use std::collections::BTreeMap;
+
+/// The application of `draws.rs`.
+pub const DRAWS: &str = "draws";
+
+fn corners() -> Vec<u8> {
+    CORNERS.iter().flat_map(|(at, color)| [at.map(f32::to_le_bytes).concat(), color.to_vec()].concat()).collect()
+}
+
+fn words(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// What a bundle says of a draw is what the application gave.
+fn compare(case: u64, bundle: &Bundle) -> Draw {
+    let inputs = &bundle.inputs;
+    let draw = inputs.draw.clone().expect("a draw");
+    assert_eq!(draw.extent, SIZE, "{case}");
+    assert_eq!(inputs.push_constants.0, words(&FACTOR), "{case}");
+    let [vertices, shifts] = &draw.vertex_buffers[..] else { panic!("{case}: {:?}", draw.vertex_buffers) };
+    assert!(corners().starts_with(&vertices.data.0) && words(SHIFTS.as_flattened()).starts_with(&shifts.data.0));
+    let last = draw.indices.iter().copied().max().unwrap_or(draw.first_vertex + draw.vertices - 1);
+    assert!(vertices.data.0.len() >= 16 * (last as usize + 1), "{case}: {}", vertices.data.0.len());
+    assert_eq!((vertices.stride, shifts.stride), (16, 8), "{case}");
+    let kinds: Vec<_> = inputs.bindings.iter().map(|binding| binding.bound.kind()).collect();
+    assert_eq!(kinds.len(), 3, "{case}: {kinds:?}");
+    let Bound::UniformBuffer(added) = &inputs.bindings[0].bound else { panic!("{case}: {kinds:?}") };
+    assert_eq!(added.0, words(&[0.0625, 0.03125, 0.0, 0.0]), "{case}");
+    // What the shader leaves in memory.
+    assert_eq!(bundle.expected.bindings[2][..4], (case as u32).to_le_bytes(), "{case}");
+    draw
+}
+
+#[test]
+fn draws_are_saved_with_what_was_given_and_what_came_of_it() {
+    const NAME: &str = "draws_are_saved_with_what_was_given_and_what_came_of_it";
+    let Some(stage) = Scenery::set(NAME) else { return };
+    let plain = stage.run(&[(APPLICATION, DRAWS)]);
+    assert!(plain.1);
+    assert_eq!(stage.layered(&[(APPLICATION, DRAWS), ("DOVETAIL_LAYER_SHADOW", "shadow")]), plain);
+    let left: BTreeMap<u64, Vec<u8>> = serde_json::from_str(&plain.0).expect("pictures");
+    let (summary, bundles) = read(&stage.path("shadow"));
+    let expected = serde_json::json!({
+        "all": 14, "passed_over": 0, "pending": 0, "written": 7, "bytes": summary["draws"]["bytes"],
+        "reasons": {
+            "depth bias": 1,
+            "multisampled image": 1,
+            "primitive restart": 1,
+            "query in the render pass": 1,
+            "secondary command buffer": 1,
+            "several draws in one call": 1,
+            "several subpasses": 1,
+        },
+    });
+    assert_eq!(summary["draws"], expected, "{summary}");
+    let cleared = CLEAR.repeat((SIZE[0] * SIZE[1]) as usize);
+    let mut seen = Vec::new();
+    for path in &bundles {
+        let bundle = Bundle::load(path).expect("a bundle");
+        let (case, turn) = (number(&bundle), bundle.manifest.seed);
+        seen.push((case, turn));
+        let draw = compare(case, &bundle);
+        let before = &draw.fixed.before;
+        assert_eq!(before.targets[0].0 == cleared, [1, 4, 5].contains(&case) || (case, turn) == (6, 1), "{case}");
+        // After case 1 and the first draw of 6 come others.
+        let last = case != 1 && (case, turn) != (6, 1);
+        assert_eq!(bundle.expected.targets[0] == left[&case.max(2)], last, "{case}");
+        assert_eq!(bundle.expected.depth.len(), if draw.depth.is_some() { cleared.len() } else { 0 }, "{case}");
+        match case {
+            2 => assert_eq!((draw.first_vertex, draw.vertices, draw.fixed.depth_bits), (4, 6, Some(16))),
+            3 => assert_eq!(draw.fixed.scissor.expect("a part").from, [9, 0]),
+            4 => {
+                let given: Vec<u32> = INDICES[2..8].iter().map(|n| u32::from(*n)).collect();
+                assert_eq!((&draw.indices, draw.instances, draw.first_instance), (&given, 2, 1));
+                assert_eq!((draw.fixed.cull, draw.fixed.clockwise), (Cull::Back, true));
+            }
+            5 => assert_eq!(draw.fixed.blend_constants, [0.75, 0.5, 0.25, 0.125]),
+            6 => {
+                assert_eq!(draw.fixed.stencil.expect("a test").map(|face| face.reference), [9, 129]);
+                assert!(turn == 2 || before.stencil.0.iter().all(|value| *value == 65));
+                assert_ne!(bundle.expected.stencil, before.stencil.0);
+            }
+            _ => {}
+        }
+        let (code, says) = replay(path);
+        assert_eq!(code, Some(0), "{case}: {says}");
+        assert!(says.contains("changed") && !says.contains("proves nothing"), "{case}: {says}");
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (6, 2)]);
+    for file in ["target0.bin", "depth.bin"] {
+        let wrong = bundles.iter().find(|path| path.join("expected").join(file).is_file()).expect("a result");
+        let right = std::fs::read(wrong.join("expected").join(file)).expect("a result");
+        spoil(&wrong.join("expected").join(file));
+        let (code, says) = replay(wrong);
+        assert!(code == Some(6) && says.contains("differs"), "{file}: {code:?} {says}");
+        std::fs::write(wrong.join("expected").join(file), right).expect("a result");
+    }
+}
