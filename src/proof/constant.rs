@@ -131,7 +131,7 @@ mod tests {
         assert!(compute(&format!("{id} return\n")).is_some_and(|why| why.contains("nothing")));
         let loaded = " v2: b32 = push_constant[align4] v0\n";
         assert_eq!(compute(&format!("{loaded}{store}")), None);
-        assert_eq!(compute(" v2: b32 = buffer_atomic[add] v1, v0, v0\n return\n"), None);
+        assert_eq!(compute(" v2: b32 = buffer_atomic[iadd] v1, v0, v0\n return\n"), None);
         let branch = " v2: b32 = push_constant[align4] v0\n v3: b1 = ieq v2, v0\n branch v3, block1, block2\n\
             block1:\n buffer_store[align4] v1, v0, v0\n jump block2\nblock2:\n return\n";
         assert_eq!(compute(branch), None, "a branch counts");

@@ -1,9 +1,9 @@
-//! Computes a reciprocal of the wave once that several blocks need, where their ways part.
+//! Computes a reciprocal that several blocks need once, before their branches, if it is the same for the wave.
 //!
-//! Division by a number that is the same for the wave begins with its reciprocal, a root or a logarithm is as long, and
-//! branches that follow each other each compute it anew, as none dominates the other. Arithmetic on scalar registers
-//! alone may run wherever its operands are known; it is moved only if more than one block has it, and only what leads
-//! to such an operation or depends on one, as all else is short and would hold registers.
+//! Division by such a number begins with the reciprocal of the divisor. Branches that follow each other each compute it
+//! anew, as none of their blocks dominates another. Arithmetic on scalar registers alone may run wherever its operands are
+//! known. It is moved only if more than one block has it, and only if it leads to a reciprocal, a root, a logarithm or a
+//! power, or depends on one: everything else is short, and would only hold registers.
 
 use super::names::Names;
 use crate::compile::request::TuningOptions;
