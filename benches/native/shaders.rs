@@ -1,9 +1,9 @@
 //! The shaders, each with two requests: as an early part, and with everything that RADV knows of a stage alone.
 
 use crate::support::{self, Input};
-use dovetail::compile::request::{KnownState, SpecValues, StageRequest};
+use dovetail::compile::request::StageRequest;
 use dovetail::compile::spirv;
-use dovetail::state::{Known, ResourceLayout};
+use dovetail::state::ResourceLayout;
 
 /// A shader to measure.
 pub struct Shader {
@@ -30,14 +30,8 @@ impl Shader {
             constant.map_or(4, |constant| if constant.bits == 1 { 4 } else { constant.bits.div_ceil(8) as u8 })
         };
         let specialization = input.request.specialization.iter().map(|&(id, value)| (id, value, bytes(id))).collect();
-        let values = SpecValues::new(input.request.specialization.iter().copied(), input.module.operand_ids());
-        let early = StageRequest { specialization: values.shaping, ..input.request };
-        let known = KnownState {
-            operands: Known::Known(values.operands),
-            layout: Known::Known(layout.clone()),
-            ..KnownState::default()
-        };
-        let laid_out = StageRequest { known, ..early.clone() };
+        let laid_out = input.request.laid_out(&input.module, layout.clone());
+        let early = StageRequest { specialization: laid_out.specialization.clone(), ..input.request };
         let spirv = input.module.bytes().to_vec();
         Some(Self { set: set.to_owned(), name: input.name, spirv, early, laid_out, layout, specialization })
     }

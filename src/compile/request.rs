@@ -124,6 +124,18 @@ impl StageRequest {
         let [asked, given] = [self.module, module.digest()].map(|digest| digest.short());
         Err(Error::malformed(format!("the request is for the module {asked}…, and the module given is {given}…")))
     }
+
+    /// The same stage with its layout and all specialization values known: what a driver knows that compiles a stage for a
+    /// library.
+    pub fn laid_out(&self, module: &Module, layout: ResourceLayout) -> Self {
+        let values = SpecValues::new(self.specialization.iter().copied(), module.operand_ids());
+        let known = KnownState {
+            operands: Known::Known(values.operands),
+            layout: Known::Known(layout),
+            ..KnownState::default()
+        };
+        Self { specialization: values.shaping, known, ..self.clone() }
+    }
 }
 
 /// Known state of the pipeline when a stage is compiled. A separate compile knows nothing.

@@ -315,19 +315,10 @@ impl App {
     /// # Safety
     /// As above.
     unsafe fn buffer(&self, numbers: &[u32], usage: vk::BufferUsageFlags) -> (vk::Buffer, *mut u32) {
-        let info = vk::BufferCreateInfo::default().size(4 * numbers.len() as u64).usage(usage);
-        // SAFETY: lavapipe's only memory type is number 0 and can be mapped; the copy stays inside of the allocation.
-        unsafe {
-            let buffer = self.device.create_buffer(&info, None).expect("vkCreateBuffer");
-            let size = self.device.get_buffer_memory_requirements(buffer).size;
-            let memory = self.device.allocate_memory(&vk::MemoryAllocateInfo::default().allocation_size(size), None);
-            let memory = memory.expect("vkAllocateMemory");
-            self.device.bind_buffer_memory(buffer, memory, 0).expect("vkBindBufferMemory");
-            let mapped = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty());
-            let mapped = mapped.expect("vkMapMemory").cast::<u32>();
-            mapped.copy_from_nonoverlapping(numbers.as_ptr(), numbers.len());
-            (buffer, mapped)
-        }
+        let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_ne_bytes()).collect();
+        // SAFETY: the device is alive; memory is mapped at least as aligned as numbers are.
+        let (buffer, at) = unsafe { crate::easel::mapped(&self.device, &bytes, usage) };
+        (buffer, at.cast())
     }
 
     /// The buffers of a case, none of which says that it is copied from.

@@ -104,27 +104,36 @@ pub fn attach(target: Target) -> vk::RenderingAttachmentInfo<'static> {
         .clear_value(vk::ClearValue { color })
 }
 
+/// A buffer with these bytes, and where they are. It does not say that it is copied from.
+///
+/// # Safety
+/// The device is alive.
+pub unsafe fn mapped(device: &ash::Device, bytes: &[u8], usage: vk::BufferUsageFlags) -> (vk::Buffer, *mut u8) {
+    let info = vk::BufferCreateInfo::default().size(bytes.len() as u64).usage(usage);
+    // SAFETY: lavapipe's only memory type is number 0 and can be mapped; the copy stays inside of the allocation.
+    unsafe {
+        let buffer = device.create_buffer(&info, None).expect("vkCreateBuffer");
+        let size = device.get_buffer_memory_requirements(buffer).size;
+        let memory = device.allocate_memory(&vk::MemoryAllocateInfo::default().allocation_size(size), None);
+        let memory = memory.expect("vkAllocateMemory");
+        device.bind_buffer_memory(buffer, memory, 0).expect("vkBindBufferMemory");
+        let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty());
+        let mapped = mapped.expect("vkMapMemory").cast::<u8>();
+        mapped.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        (buffer, mapped)
+    }
+}
+
 /// # Safety
 /// Of all: the device is alive, handles are this application's own, and structures outlive their calls.
 impl App {
-    /// A buffer with these bytes, and where they are. It does not say that it is copied from.
+    /// As [`mapped`].
     ///
     /// # Safety
     /// As above.
     pub unsafe fn buffer(&self, bytes: &[u8], usage: vk::BufferUsageFlags) -> (vk::Buffer, *mut u8) {
-        let info = vk::BufferCreateInfo::default().size(bytes.len() as u64).usage(usage);
-        // SAFETY: lavapipe's only memory type is number 0 and can be mapped; the copy stays inside of the allocation.
-        unsafe {
-            let buffer = self.device.create_buffer(&info, None).expect("vkCreateBuffer");
-            let size = self.device.get_buffer_memory_requirements(buffer).size;
-            let memory = self.device.allocate_memory(&vk::MemoryAllocateInfo::default().allocation_size(size), None);
-            let memory = memory.expect("vkAllocateMemory");
-            self.device.bind_buffer_memory(buffer, memory, 0).expect("vkBindBufferMemory");
-            let mapped = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty());
-            let mapped = mapped.expect("vkMapMemory").cast::<u8>();
-            mapped.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-            (buffer, mapped)
-        }
+        // SAFETY: as above.
+        unsafe { mapped(&self.device, bytes, usage) }
     }
 
     /// An image of one level, and a view of it.

@@ -5,10 +5,9 @@ mod watched;
 use crate::common::TuningArgs;
 use crate::populate::wave;
 use dovetail::compile::generators::BuiltInCompiler;
-use dovetail::compile::request::{KnownState, Module, SpecValues, StageRequest};
+use dovetail::compile::request::{Module, StageRequest};
 use dovetail::compile::spirv;
 use dovetail::error::{Error, Result};
-use dovetail::state::Known;
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::template;
 use std::path::PathBuf;
@@ -90,13 +89,8 @@ pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>) -> Result<(
     }
 }
 
-/// The same stage with the layout of the template and all specialization values known: what a driver knows that compiles a
-/// stage for a library.
-pub fn laid_out(module: &Module, request: StageRequest) -> Result<StageRequest> {
+/// The same stage with the layout of the template and all specialization values known.
+pub fn laid_out(module: &Module, request: &StageRequest) -> Result<StageRequest> {
     let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
-    let layout = template::state(&[shader])?.layout;
-    let values = SpecValues::new(request.specialization.iter().copied(), module.operand_ids());
-    let known =
-        KnownState { operands: Known::Known(values.operands), layout: Known::Known(layout), ..KnownState::default() };
-    Ok(StageRequest { specialization: values.shaping, known, ..request })
+    Ok(request.laid_out(module, template::state(&[shader])?.layout))
 }

@@ -129,7 +129,7 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
         entry_point,
     };
     if args.laid_out {
-        request = crate::compile::laid_out(module, request)?;
+        request = crate::compile::laid_out(module, &request)?;
     }
     let compiler = BuiltInCompiler::new();
     let mut make = |generator: GeneratorKind| -> Result<Side> {

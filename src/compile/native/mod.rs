@@ -30,5 +30,6 @@ mod shape;
 mod tests;
 pub mod waits;
 mod waterfall;
+mod widths;
 
 pub use generator::Native;

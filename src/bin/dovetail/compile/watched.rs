@@ -29,7 +29,7 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
         known: Default::default(),
         entry_point,
     };
-    let request = if args.laid_out { laid_out(&module, request).at(place)? } else { request };
+    let request = if args.laid_out { laid_out(&module, &request).at(place)? } else { request };
     let mut wanted = args.dump.clone();
     wanted.extend(std::env::var("DOVETAIL_DUMP"));
     let mut watch =

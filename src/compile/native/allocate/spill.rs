@@ -7,7 +7,6 @@
 
 use super::pressure::{Goal, Leaving, choose, constant_of};
 use super::registers::Limits;
-use super::walk::writes_exec;
 use crate::compile::native::liveness::Liveness;
 use crate::compile::native::mir::{
     Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Val, ValueData, What,
@@ -140,7 +139,7 @@ impl Rewrite<'_> {
     fn instruction(&mut self, n: u32, inst: &Inst) {
         let f = self.f;
         self.reloaded.clear();
-        if writes_exec(f, inst) {
+        if f.writes_exec(inst) {
             self.kept.clear();
             if inst.turns_all_lanes_on() {
                 self.keep(n);
@@ -157,7 +156,7 @@ impl Rewrite<'_> {
     /// lanes that wait elsewhere have in its register.
     fn keep(&mut self, n: u32) {
         let f = self.f;
-        let on = || f.insts[n as usize + 1..].iter().take_while(|inst| !writes_exec(f, inst));
+        let on = || f.insts[n as usize + 1..].iter().take_while(|inst| !f.writes_exec(inst));
         let made: Vec<Val> = on().flat_map(|inst| f.defs(inst)).filter_map(|one| one.as_val()).collect();
         for operand in on().flat_map(|inst| f.uses(inst)) {
             let Some(val) = operand.as_val().filter(|val| f.class(*val) == Class::Vector) else { continue };

@@ -224,7 +224,7 @@ impl<'a> Walk<'a> {
             if f.defs(inst).iter().chain(f.uses(inst)).any(names_vcc) || inst.is(f.gfx, Traits::VCC_IN) {
                 self.vcc_open = false;
             }
-            if n < block.tail && writes_exec(f, inst) {
+            if n < block.tail && f.writes_exec(inst) {
                 self.exec_until = n + 1;
             }
         }
@@ -390,10 +390,4 @@ fn scc_is_dead(f: &Function, block: &Block, next: u32) -> bool {
         }
     }
     !matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. })
-}
-
-/// Whether the set of active lanes may be another after the instruction.
-pub(super) fn writes_exec(f: &Function, inst: &Inst) -> bool {
-    let named = |one: &Operand| matches!(one.what, What::Fixed(PhysReg(126 | 127)));
-    inst.is(f.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || f.defs(inst).iter().any(named)
 }

@@ -20,10 +20,9 @@ impl Combine<'_> {
             let Some(op) = op.filter(|_| self.is_vector(other)) else { continue };
             let Some((from, mov, Op::VMovB32)) = self.maker(moved) else { continue };
             let Extra::Dpp(dpp) = mov.extra else { continue };
-            let once = moved.as_val().is_some_and(|val| self.uses[val.index()] == 1);
             let all_written = dpp.bound_ctrl && dpp.row_mask == 0xf && dpp.bank_mask == 0xf && !mov.tied;
             let Some(source) = self.sources(&mov) else { continue };
-            if once && all_written && self.lanes_set.is_none_or(|set| set < from) {
+            if self.used_once(moved) && all_written && self.lanes_set.is_none_or(|set| set < from) {
                 self.replace(n, op, &[source[0], other], Extra::Dpp(dpp));
                 return true;
             }

@@ -4,17 +4,15 @@
 //! descriptor is checked as a whole.
 
 use super::Combine;
-use crate::compile::native::mir::{Block, Extra, Inst, Opcode, Operand, Val, runs};
+use crate::compile::native::mir::{Block, Extra, Inst, Opcode, Operand, Val, What, run_of, runs};
+use crate::compile::native::widths::SCALAR_LOADS;
 use crate::isa::Op;
 use crate::isa::instruction::Cache;
 use smallvec::SmallVec;
 
-/// Loads of several dwords, the longest first.
-const WIDE: [(usize, Op); 3] = [(8, Op::SLoadDwordx8), (4, Op::SLoadDwordx4), (2, Op::SLoadDwordx2)];
-
-/// Loads of one descriptor, and of several.
-const DESCRIPTORS: [Op; 2] = [Op::SLoadDwordx4, Op::SLoadDwordx8];
-const SEVERAL: [(usize, Op); 2] = [(16, Op::SLoadDwordx16), (8, Op::SLoadDwordx8)];
+/// What becomes one: loads of a dword and of descriptors, and the dwords of the loads that they become, the longest first.
+const MERGED: [(&[Op], &[usize]); 2] =
+    [(&[Op::SLoadDword], &[8, 4, 2]), (&[Op::SLoadDwordx4, Op::SLoadDwordx8], &[16, 8])];
 
 /// Loads that are further apart stay, as their results would live long.
 const REACH: u32 = 96;
@@ -29,43 +27,35 @@ struct Load {
 }
 
 impl Load {
-    /// Whether it reads what comes directly after another one, and is near it.
+    /// Whether it reads what comes directly after another one.
     fn follows(&self, other: &Self) -> bool {
-        self.base == other.base
-            && self.offset == other.offset + 4 * other.results.len() as i32
-            && self.inst.abs_diff(other.inst) < REACH
+        self.base == other.base && self.offset == other.offset + 4 * other.results.len() as i32
     }
 }
 
 impl Combine<'_> {
     /// Merges the loads of a block.
     pub(super) fn loads(&mut self, block: &Block) {
-        let insts = block.insts.start..block.tail;
-        let loads = self.loads_by(&[Op::SLoadDword], insts.clone());
-        let mut rest = &loads[..];
-        while let Some(first) = rest.first() {
-            let follows = |pair: &&[Load]| pair[1].follows(&pair[0]) && pair[1].inst.abs_diff(first.inst) < REACH;
-            let count = 1 + rest.windows(2).take_while(follows).count();
-            let wide = WIDE.iter().find(|(dwords, _)| *dwords <= count);
-            let (these, others) = rest.split_at(wide.map_or(1, |(dwords, _)| *dwords));
-            if let Some((_, op)) = wide {
-                self.merge(*op, these);
+        for (ops, sizes) in MERGED {
+            let loads = self.loads_by(ops, block.insts.start..block.tail);
+            let mut rest = &loads[..];
+            while let Some(first) = rest.first() {
+                let goes_on = |pair: &&[Load]| pair[1].follows(&pair[0]) && pair[1].inst.abs_diff(first.inst) < REACH;
+                let count = 1 + rest.windows(2).take_while(goes_on).count();
+                let dwords = rest[..count].iter().scan(0, |sum, load| {
+                    *sum += load.results.len();
+                    Some(*sum)
+                });
+                let dwords: SmallVec<[usize; 16]> = dwords.collect();
+                // One load is what it is already.
+                let ends_at = |size: &usize| dwords.iter().skip(1).position(|sum| sum == size).map(|n| (n + 2, *size));
+                let several = sizes.iter().find_map(ends_at);
+                let (these, others) = rest.split_at(several.map_or(1, |(count, _)| count));
+                if let Some(op) = several.and_then(|(_, size)| SCALAR_LOADS.iter().find(|row| row.0 == size)) {
+                    self.merge(op.1, these);
+                }
+                rest = others;
             }
-            rest = others;
-        }
-        let loads = self.loads_by(&DESCRIPTORS, insts);
-        let mut rest = &loads[..];
-        while let Some(first) = rest.first() {
-            let follows = |pair: &&[Load]| pair[1].follows(&pair[0]) && pair[1].inst.abs_diff(first.inst) < REACH;
-            let count = 1 + rest.windows(2).take_while(follows).count();
-            let dwords = |count: usize| rest[..count].iter().map(|load| load.results.len()).sum::<usize>();
-            let fits = |(total, op): &(usize, Op)| (2..=count).find(|n| dwords(*n) == *total).map(|n| (n, *op));
-            let several = SEVERAL.iter().find_map(fits);
-            let (these, others) = rest.split_at(several.map_or(1, |(count, _)| count));
-            if let Some((_, op)) = several {
-                self.merge(op, these);
-            }
-            rest = others;
         }
     }
 
@@ -99,10 +89,7 @@ impl Combine<'_> {
         let uses: SmallVec<[Operand; 2]> = self.f.uses(&old).iter().copied().collect();
         let operands = self.f.operands.len() as u32;
         let results: SmallVec<[Val; 16]> = loads.iter().flat_map(|load| &load.results).copied().collect();
-        let run = |k: usize| if k == 0 { results.len() as u8 } else { 0 };
-        self.f
-            .operands
-            .extend(results.iter().enumerate().map(|(k, val)| Operand { run: run(k), ..Operand::val(*val) }));
+        self.f.operands.extend(run_of(results.iter().map(|val| What::Val(*val))));
         self.f.operands.extend(uses);
         let extra = Extra::Smem { offset: first.offset, cache: Cache::default() };
         let defs = results.len() as u8;

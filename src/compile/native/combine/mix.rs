@@ -1,13 +1,14 @@
 //! Sums and products of floats of which some are halves, or whose result is one: `v_fma_mix` converts on the way.
 
-use super::signs::plain_or;
+use super::signs::{ONE, plain_or};
 use super::{Combine, Operands};
 use crate::compile::native::mir::sources::is_literal;
 use crate::compile::native::mir::{Extra, Operand, What};
 use crate::isa::Op;
 use crate::isa::instruction::Modifiers;
 
-const ONE: u32 = 0x3f80_0000;
+/// What `v_fma_mix` can do, besides itself.
+const MIXED: [Op; 5] = [Op::VFmaF32, Op::VMulF32, Op::VAddF32, Op::VSubF32, Op::VSubrevF32];
 
 impl Combine<'_> {
     /// Takes halves as they are where each was converted for this operation alone.
@@ -16,9 +17,8 @@ impl Combine<'_> {
         let mut halves = 0;
         for (i, one) in uses.iter_mut().enumerate() {
             let Some((_, cvt, Op::VCvtF32F16)) = self.maker(*one) else { continue };
-            let once = one.as_val().is_some_and(|val| self.uses[val.index()] == 1);
             let plain = cvt.extra == Extra::None && cvt.uses == 1;
-            let Some(from) = self.sources(&cvt).filter(|_| once && plain) else { continue };
+            let Some(from) = self.sources(&cvt).filter(|_| plain && self.used_once(*one)) else { continue };
             if let What::Val(_) = from[0].what {
                 *one = from[0];
                 halves |= 1 << i;
@@ -38,10 +38,9 @@ impl Combine<'_> {
         if op != Op::VCvtF16F32 || inst.extra != Extra::None {
             return false;
         }
-        let [source] = self.f.uses(&inst) else { return false };
-        let Some((from, _, made)) = self.maker(*source) else { return false };
-        let once = source.as_val().is_some_and(|val| self.uses[val.index()] == 1);
-        let Some((uses, mods)) = self.as_mix(from, made).filter(|_| once) else { return false };
+        let &[source] = self.f.uses(&inst) else { return false };
+        let Some((from, _, made)) = self.maker(source).filter(|_| self.used_once(source)) else { return false };
+        let Some((uses, mods)) = self.as_mix(from, made) else { return false };
         if mods.clamp || self.lanes_set.is_some_and(|set| set > from) || !self.mixes(Op::VFmaMixloF16, &uses) {
             return false;
         }
@@ -56,6 +55,9 @@ impl Combine<'_> {
 
     /// The sources and modifiers of `v_fma_mix` that does the same as an operation on floats.
     fn as_mix(&self, n: u32, op: Op) -> Option<(Operands, Modifiers)> {
+        if op != Op::VFmaMixF32 && !MIXED.contains(&op) {
+            return None;
+        }
         let inst = self.f.insts[n as usize];
         let mods = plain_or(inst.extra).filter(|_| !inst.tied && inst.defs == 1)?;
         let own = self.sources(&inst)?;

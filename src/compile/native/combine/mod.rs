@@ -103,7 +103,7 @@ impl Combine<'_> {
                     || self.test(n, op)
                     || self.scalar(n, op, scc_live);
             }
-            if self.writes_exec(n) {
+            if self.f.writes_exec(&self.f.insts[n as usize]) {
                 self.lanes_set = Some(n);
             }
             let inst = self.f.insts[n as usize];
@@ -141,10 +141,14 @@ impl Combine<'_> {
     /// As [`Combine::maker`], of a plain operation with one result and single sources that nothing else uses.
     fn only_maker(&self, operand: Operand) -> Option<(Op, Operands)> {
         let (_, inst, op) = self.maker(operand)?;
-        let once = self.uses[operand.as_val()?.index()] == 1;
-        (once && inst.extra == Extra::None && !inst.tied && inst.defs == 1).then_some(())?;
+        (self.used_once(operand) && inst.extra == Extra::None && !inst.tied && inst.defs == 1).then_some(())?;
         let sources = self.sources(&inst)?;
         Some((op, sources))
+    }
+
+    /// Whether a value has no other use.
+    fn used_once(&self, operand: Operand) -> bool {
+        operand.as_val().is_some_and(|val| self.uses[val.index()] == 1)
     }
 
     /// The sources of an instruction, if they mean the same later in the block.

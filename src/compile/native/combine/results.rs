@@ -1,29 +1,10 @@
 //! Reads give what is used of them: fewer registers, and less that memory has to send.
 
 use super::Combine;
-use crate::compile::native::mir::{Extra, Inst, Opcode, Operand, Val, What};
+use crate::compile::native::mir::{Extra, Inst, Opcode, Operand, Val, What, run_of};
+use crate::compile::native::widths::{FORMAT_LOADS, SCALAR_LOADS, VECTOR_ACCESSES};
 use crate::isa::{Op, Traits};
 use smallvec::SmallVec;
-
-/// Loads that differ in how many dwords or channels they give, of one to four.
-const VECTOR: [[Op; 4]; 4] = [
-    [Op::BufferLoadDword, Op::BufferLoadDwordx2, Op::BufferLoadDwordx3, Op::BufferLoadDwordx4],
-    [Op::BufferLoadFormatX, Op::BufferLoadFormatXy, Op::BufferLoadFormatXyz, Op::BufferLoadFormatXyzw],
-    [Op::TbufferLoadFormatX, Op::TbufferLoadFormatXy, Op::TbufferLoadFormatXyz, Op::TbufferLoadFormatXyzw],
-    [Op::GlobalLoadDword, Op::GlobalLoadDwordx2, Op::GlobalLoadDwordx3, Op::GlobalLoadDwordx4],
-];
-
-/// The same of the scalar unit, of 1, 2, 4, 8 and 16 dwords.
-const SCALAR: [[Op; 5]; 2] = [
-    [Op::SLoadDword, Op::SLoadDwordx2, Op::SLoadDwordx4, Op::SLoadDwordx8, Op::SLoadDwordx16],
-    [
-        Op::SBufferLoadDword,
-        Op::SBufferLoadDwordx2,
-        Op::SBufferLoadDwordx4,
-        Op::SBufferLoadDwordx8,
-        Op::SBufferLoadDwordx16,
-    ],
-];
 
 /// What gives all of its results at once, whatever its mask says.
 const WHOLE: Traits = Traits::FOUR.or(Traits::RAY).or(Traits::RAW).or(Traits::ATOMIC);
@@ -63,9 +44,7 @@ impl Combine<'_> {
         let uses: SmallVec<[Operand; 16]> = self.f.uses(&old).iter().copied().collect();
         let operands = self.f.operands.len() as u32;
         let count = results.len() as u8;
-        let run =
-            (0..).zip(results).map(|(k, val)| Operand { what: What::Val(*val), run: if k == 0 { count } else { 0 } });
-        self.f.operands.extend(run);
+        self.f.operands.extend(run_of(results.iter().map(|val| What::Val(*val))));
         self.f.operands.extend(uses);
         self.f.insts[n as usize] = Inst { op: Opcode::Isa(op), operands, defs: count, extra, ..old };
     }
@@ -80,10 +59,18 @@ const fn with_channels(mut extra: Extra, channels: u8) -> Extra {
 
 /// The smallest load of the same kind that gives so many dwords, and how many it gives.
 fn narrower(op: Op, wanted: usize) -> Option<(Op, usize)> {
-    if let Some(ops) = VECTOR.iter().find(|ops| ops.contains(&op)) {
-        return Some((ops[wanted - 1], wanted));
+    let scalar = SCALAR_LOADS.map(|(dwords, by_address, by_descriptor)| (dwords, [by_address, by_descriptor]));
+    let vector = VECTOR_ACCESSES.map(|(bytes, by_descriptor, _, by_address, _)| (bytes, [by_descriptor, by_address]));
+    for kind in 0..2 {
+        if scalar.iter().any(|(_, ops)| ops[kind] == op) {
+            return scalar.iter().find(|(dwords, _)| *dwords >= wanted).map(|(dwords, ops)| (ops[kind], *dwords));
+        }
+        if vector.iter().any(|(_, ops)| ops[kind] == op) {
+            return vector.iter().find(|row| row.0 as usize == 4 * wanted).map(|(_, ops)| (ops[kind], wanted));
+        }
+        if FORMAT_LOADS[kind].contains(&op) {
+            return FORMAT_LOADS[kind].get(wanted - 1).map(|op| (*op, wanted));
+        }
     }
-    let ops = SCALAR.iter().find(|ops| ops.contains(&op))?;
-    let size = wanted.next_power_of_two();
-    Some((ops[size.trailing_zeros() as usize], size))
+    None
 }

@@ -3,7 +3,7 @@
 use super::{Combine, Operands, low_bits, with_constant};
 use crate::compile::native::mir::sources::one_literal;
 use crate::compile::native::mir::{Block, Extra, Operand, PhysReg, What, runs};
-use crate::isa::{Format, Op, Traits};
+use crate::isa::{Format, Op};
 
 impl Combine<'_> {
     /// A comparison with 0 of what set SCC to just that, or of a condition that was made of one, is not needed or is that
@@ -114,21 +114,15 @@ impl Combine<'_> {
         let moves = matches!(inst.isa(), Some(Op::SMovB32 | Op::SMovB64));
         let exec = matches!(self.f.uses(&inst), [one] if one.what == What::Fixed(PhysReg::EXEC));
         let same = self.f.defs(&inst).iter().map(|one| one.what).eq(run.iter().map(|one| one.what));
-        moves && exec && same && !(from + 1..user).any(|n| self.writes_exec(n))
-    }
-
-    pub(super) fn writes_exec(&self, n: u32) -> bool {
-        let inst = &self.f.insts[n as usize];
-        let named = self.f.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC));
-        named || inst.is(self.f.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED))
+        moves && exec && same && !(from + 1..user).any(|n| self.f.writes_exec(&self.f.insts[n as usize]))
     }
 
     /// A scalar comparison of which SCC has the result still.
     pub(super) fn repeated_tests(&mut self, block: &Block) {
         let mut held: Option<(Op, Operands)> = None;
-        for n in block.insts.clone().filter(|n| !self.gone[*n as usize]).collect::<Vec<_>>() {
+        for n in block.insts.clone() {
             let inst = self.f.insts[n as usize];
-            if !inst.writes_scc(self.f.gfx) {
+            if self.gone[n as usize] || !inst.writes_scc(self.f.gfx) {
                 continue;
             }
             let compares = inst.isa().filter(|op| op.entry(self.f.gfx).format == Format::Sopc);

@@ -12,7 +12,8 @@ enum Sign {
     Removed(Operand),
 }
 
-const ONE: u32 = 0x3f80_0000;
+/// The float 1.
+pub(super) const ONE: u32 = 0x3f80_0000;
 
 impl Combine<'_> {
     /// Sources whose sign another instruction changed get the modifier.

@@ -66,14 +66,11 @@ pub(super) fn empty_sides(code: &mut Code) {
     let leads_to = code.leads_to();
     let from = ways_to(code, &leads_to);
     for n in 0..code.blocks.len() {
-        let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
-        let Some(next) = targets.next().filter(|next| targets.all(|to| to == *next)) else { continue };
-        let (here, there) = (code.blocks[n].items.clone(), code.block(next).items.clone());
-        let ([.., save], [rest, ..]) = (&code.items[here.clone()], &code.items[there]) else { continue };
-        let Some(both) = rest_at_once(&save.inst, &rest.inst, code) else { continue };
+        let Some((next, [save, rest])) = only_way(code, n, &leads_to, &from) else { continue };
+        let Some(both) = rest_at_once(&code.items[save].inst, &code.items[rest].inst, code) else { continue };
         let reads_scc = matches!(code.block(next).term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
-        if from[next.index()] == 1 && next.index() > n && !reads_scc {
-            code.items[here.end - 1].inst = both;
+        if next.index() > n && !reads_scc {
+            code.items[save].inst = both;
             code.blocks[next.index()].items.start += 1;
             code.blocks[n].term = Term::Jump(next);
         }
@@ -87,16 +84,11 @@ pub(super) fn empty_rests(code: &mut Code) {
     let leads_to = code.leads_to();
     let from = ways_to(code, &leads_to);
     for n in 0..code.blocks.len() {
-        let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
-        let Some(next) = targets.next().filter(|next| targets.all(|to| to == *next)) else { continue };
-        let (here, there) = (code.blocks[n].items.clone(), code.block(next).items.clone());
-        let ([.., rest], [all, ..]) = (&code.items[here.clone()], &code.items[there.clone()]) else { continue };
-        if from[next.index()] == 1
-            && let Some(back) = back_at_once(&rest.inst, &all.inst, code)
-        {
+        let Some((next, [rest, all])) = only_way(code, n, &leads_to, &from) else { continue };
+        if let Some(back) = back_at_once(&code.items[rest].inst, &code.items[all].inst, code) {
             code.blocks[n].items.end -= 1;
             code.blocks[n].term = Term::Jump(next);
-            code.items[there.start].inst = back;
+            code.items[all].inst = back;
         }
     }
 }
@@ -114,6 +106,14 @@ fn back_at_once(rest: &Instruction, all: &Instruction, code: &Code) -> Option<In
     let ops = rest.entry.op == andn2 && all.entry.op == or;
     let fields = ScalarFields { srcs: [Some(saved), None], ..*b };
     (ops && same && a.dst == exec && b.dst == exec).then(|| Instruction::new(code.gfx, mov, Fields::Scalar(fields)))
+}
+
+/// The block to which all ways from a block lead, and no others; and the last instruction before it and its first one.
+fn only_way(code: &Code, n: usize, leads_to: &[BlockId], from: &[u32]) -> Option<(BlockId, [usize; 2])> {
+    let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
+    let next = targets.next().filter(|next| from[next.index()] == 1 && targets.all(|to| to == *next))?;
+    let (here, there) = (&code.blocks[n].items, &code.block(next).items);
+    (!here.is_empty() && !there.is_empty()).then_some((next, [here.end - 1, there.start]))
 }
 
 /// By block, how many blocks it is come to from, where blocks without code do not count.

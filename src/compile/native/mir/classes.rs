@@ -3,7 +3,7 @@
 //! The verifier, the allocator and its checker ask here. A vector source may be either; how many of them may be scalar
 //! is the encoding's rule, not asked here.
 
-use super::{Class, Extra, Function, Inst, Opcode, PhysReg, Pseudo, What, runs};
+use super::{Class, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, What, runs};
 use crate::isa::{Entry, Format, Kind, Traits};
 
 /// Register files that an operand may be in.
@@ -42,6 +42,12 @@ impl Function {
     /// Whether an instruction reads SCC.
     pub fn reads_scc(&self, inst: &Inst) -> bool {
         inst.is(self.gfx, Traits::SCC_IN) || self.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCC))
+    }
+
+    /// Whether the set of active lanes may be another after an instruction.
+    pub fn writes_exec(&self, inst: &Inst) -> bool {
+        let named = |one: &Operand| matches!(one.what, What::Fixed(PhysReg(126 | 127)));
+        inst.is(self.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || self.defs(inst).iter().any(named)
     }
 
     /// What definition run `n` of an instruction may be; definitions of [`Pseudo::Copy`] are of any class.

@@ -260,6 +260,12 @@ impl Term {
     }
 }
 
+/// One run of operands.
+pub fn run_of(words: impl ExactSizeIterator<Item = What>) -> impl Iterator<Item = Operand> {
+    let count = words.len() as u8;
+    words.enumerate().map(move |(n, what)| Operand { what, run: if n == 0 { count } else { 0 } })
+}
+
 /// The runs of a list of operands: each a slice of consecutive registers.
 pub fn runs(mut operands: &[Operand]) -> impl Iterator<Item = &[Operand]> {
     std::iter::from_fn(move || {

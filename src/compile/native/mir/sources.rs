@@ -1,4 +1,5 @@
-//! Whether a vector instruction takes operands: the encoding's rules, asked before registers are known.
+//! What sources a vector instruction takes: the encoding's rules, asked before registers are known; and which operation
+//! takes them in reverse order.
 
 use super::{Class, Function, Operand, Val, What};
 use crate::isa::instruction::{Modifiers, VectorFields, VectorForm};

@@ -6,6 +6,7 @@
 //! power, or depends on one: everything else is short, and would only hold registers.
 
 use super::names::Names;
+use super::purity::is_of_wave;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
@@ -101,13 +102,8 @@ fn wanted(shader: &Shader, cfg: &Cfg) -> Vec<bool> {
     for inst in insts() {
         let Some(v) = inst.result else { continue };
         let all = inst.args.iter().all(|arg| scalar[arg.index()]);
-        scalar[v.index()] = all
-            && match &inst.op {
-                Op::Const(_) | Op::Reloc(_) | Op::AddressHigh | Op::Alu(..) | Op::Compose | Op::Extract(_) => true,
-                Op::TableLoad { .. } | Op::PushConstant { .. } | Op::Descriptor { .. } => true,
-                Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile,
-                _ => false,
-            };
+        let known = matches!(inst.op, Op::Const(_) | Op::PushConstant { .. } | Op::Descriptor { .. });
+        scalar[v.index()] = all && (known || is_of_wave(&inst.op));
         wanted[v.index()] = scalar[v.index()]
             && matches!(inst.op, Op::Alu(op, _) if is_long(op) || inst.args.iter().any(|arg| wanted[arg.index()]));
     }

@@ -7,7 +7,7 @@
 use super::blocks::empty_unreachable;
 use super::known::{Key, Known, Version};
 use super::names::Names;
-use super::purity::{Changes, Depends, Memory, changes, depends};
+use super::purity::{Changes, Depends, Memory, changes, depends, is_of_wave};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
@@ -279,14 +279,7 @@ impl Numbering<'_> {
     }
 
     fn made_uniform(&self, op: &Op, args: &[Value]) -> bool {
-        let same = || args.iter().all(|v| self.is_uniform(*v));
-        match op {
-            Op::Reloc(_) | Op::AddressHigh => true,
-            Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => same(),
-            Op::ConstLoad { .. } | Op::TableLoad { .. } => same(),
-            Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile && same(),
-            _ => false,
-        }
+        is_of_wave(op) && args.iter().all(|v| self.is_uniform(*v))
     }
 
     /// Whether a value is certainly the same in all lanes, whichever run.

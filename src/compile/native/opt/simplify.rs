@@ -206,8 +206,7 @@ impl Numbering<'_> {
     /// Two numbers of which the same is asked, of their signs or whether they are 0: one comparison of their bits together.
     fn joined(&mut self, op: AluOp, x: Value, y: Value) -> Option<Simpler> {
         use AluOp as A;
-        let (first, [a, k]) = self.alu_def(x).and_then(|(op, args)| Some((op, <[Value; 2]>::try_from(args).ok()?)))?;
-        let (second, [b, l]) = self.alu_def(y).and_then(|(op, args)| Some((op, <[Value; 2]>::try_from(args).ok()?)))?;
+        let ((first, &[a, k]), (second, &[b, l])) = (self.alu_def(x)?, self.alu_def(y)?) else { return None };
         let ty = self.shader.ty(a);
         let zeros = [k, l].iter().all(|v| self.shader.as_const(*v) == Some(0));
         let both = matches!((op, first), (A::IAnd, A::SGe | A::IEq) | (A::IOr, A::SLt | A::INe));

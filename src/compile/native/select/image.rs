@@ -2,6 +2,7 @@
 
 use super::{Dwords, Operands, Selector, run_of};
 use crate::compile::native::mir::{Extra, Opcode, Operand, What};
+use crate::compile::native::widths::FORMAT_LOADS;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
 use crate::isa::instruction::{Addresses, Cache};
@@ -183,14 +184,11 @@ impl Selector<'_> {
     pub(super) fn texel_load(&mut self, access: Access, args: &[Value], result: Value) -> Result<()> {
         let coherent = access.coherent || access.volatile;
         let cache = Cache { glc: coherent, dlc: coherent, slc: access.nontemporal };
-        let ops = [Op::BufferLoadFormatX, Op::BufferLoadFormatXy, Op::BufferLoadFormatXyz, Op::BufferLoadFormatXyzw];
-        self.formatted_load(ops, 0, None, cache, args, result)
+        self.formatted_load(FORMAT_LOADS[0], 0, None, cache, args, result)
     }
 
     pub(super) fn typed_load(&mut self, format: u8, offset: u32, args: &[Value], result: Value) -> Result<()> {
-        let ops =
-            [Op::TbufferLoadFormatX, Op::TbufferLoadFormatXy, Op::TbufferLoadFormatXyz, Op::TbufferLoadFormatXyzw];
-        self.formatted_load(ops, offset, Some(format), Cache::default(), args, result)
+        self.formatted_load(FORMAT_LOADS[1], offset, Some(format), Cache::default(), args, result)
     }
 
     fn formatted_load(

@@ -118,12 +118,8 @@ impl Selector<'_> {
             Bool::Mask(mask) => {
                 let mut uses: super::Operands = [Operand::constant(0), Self::any(x)].into_iter().collect();
                 uses.extend(mask_run(self.wave, mask));
-                let uses = self.fit(vector, uses);
-                let (sum, carry) = (self.new_vector(), self.new_mask());
-                let mut defs: super::Operands = [Operand::val(sum)].into_iter().collect();
-                defs.extend(mask_run(self.wave, carry));
-                self.isa(vector, &defs, &uses, Extra::None);
-                Some(What::Val(sum))
+                let (sum, _) = self.with_carry_out(vector, uses, 1);
+                Some(sum[0])
             }
             Bool::Compare(..) if self.is_scalar_word(x) => {
                 let x = self.scalar(x);

@@ -3,6 +3,7 @@
 use super::shared::unit_of;
 use super::{Dwords, Operands, Selector, run_of};
 use crate::compile::native::mir::{Class, Extra, Opcode, Operand, PhysReg, Pseudo, Val, What};
+use crate::compile::native::widths::{SCALAR_LOADS, VECTOR_ACCESSES};
 use crate::error::{Error, Result};
 use crate::ir::{
     Access, Align, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
@@ -16,25 +17,6 @@ const BUFFER_OFFSET: u32 = 4095;
 const SCALAR_OFFSET: u32 = (1 << 20) - 1;
 /// Largest constant offset of an access by address.
 const GLOBAL_OFFSET: u32 = 2047;
-
-/// Loads of 1, 2, 4, 8 and 16 dwords: by address, by descriptor.
-const SCALAR_LOADS: [(usize, Op, Op); 5] = [
-    (1, Op::SLoadDword, Op::SBufferLoadDword),
-    (2, Op::SLoadDwordx2, Op::SBufferLoadDwordx2),
-    (4, Op::SLoadDwordx4, Op::SBufferLoadDwordx4),
-    (8, Op::SLoadDwordx8, Op::SBufferLoadDwordx8),
-    (16, Op::SLoadDwordx16, Op::SBufferLoadDwordx16),
-];
-
-/// Vector accesses of some bytes: loads and stores by descriptor, by address.
-const VECTOR_ACCESSES: [(u32, Op, Op, Op, Op); 6] = [
-    (16, Op::BufferLoadDwordx4, Op::BufferStoreDwordx4, Op::GlobalLoadDwordx4, Op::GlobalStoreDwordx4),
-    (12, Op::BufferLoadDwordx3, Op::BufferStoreDwordx3, Op::GlobalLoadDwordx3, Op::GlobalStoreDwordx3),
-    (8, Op::BufferLoadDwordx2, Op::BufferStoreDwordx2, Op::GlobalLoadDwordx2, Op::GlobalStoreDwordx2),
-    (4, Op::BufferLoadDword, Op::BufferStoreDword, Op::GlobalLoadDword, Op::GlobalStoreDword),
-    (2, Op::BufferLoadUshort, Op::BufferStoreShort, Op::GlobalLoadUshort, Op::GlobalStoreShort),
-    (1, Op::BufferLoadUbyte, Op::BufferStoreByte, Op::GlobalLoadUbyte, Op::GlobalStoreByte),
-];
 
 fn load_cache(access: Access) -> Cache {
     let coherent = access.coherent || access.volatile;

@@ -372,15 +372,11 @@ impl Selector<'_> {
 
 /// One run of operands.
 fn run_of(vals: &[Val]) -> Operands {
-    run_of_words(&vals.iter().map(|v| What::Val(*v)).collect::<Dwords>())
+    crate::compile::native::mir::run_of(vals.iter().map(|val| What::Val(*val))).collect()
 }
 
 fn run_of_words(words: &[What]) -> Operands {
-    let mut out: Operands = words.iter().map(|what| Operand { what: *what, run: 0 }).collect();
-    if let Some(first) = out.first_mut() {
-        first.run = words.len() as u8;
-    }
-    out
+    crate::compile::native::mir::run_of(words.iter().copied()).collect()
 }
 
 /// A mask of the plan, as a run.

@@ -87,15 +87,21 @@ impl Selector<'_> {
             if let Some(mask) = carry {
                 uses.extend(mask_run(self.wave, mask));
             }
-            let uses = self.fit(op, uses);
-            let (val, mask) = (self.new_vector(), self.new_mask());
-            let mut defs: Operands = [Operand::val(val)].into_iter().collect();
-            defs.extend(mask_run(self.wave, mask));
-            self.isa(op, &defs, &uses, Extra::None);
+            let (made, mask) = self.with_carry_out(op, uses, 1);
             carry = Some(mask);
-            out.push(What::Val(val));
+            out.extend(made);
         }
         out
+    }
+
+    /// A vector instruction that gives a carry besides its result of some dwords.
+    pub(super) fn with_carry_out(&mut self, op: Op, uses: Operands, dwords: usize) -> (Dwords, [Val; 2]) {
+        let uses = self.fit(op, uses);
+        let (vals, carry) = (self.vectors(dwords), self.new_mask());
+        let mut defs = run_of(&vals);
+        defs.extend(mask_run(self.wave, carry));
+        self.isa(op, &defs, &uses, Extra::None);
+        (vals.iter().map(|val| What::Val(*val)).collect(), carry)
     }
 
     /// Low 64 bits of a product.
@@ -104,7 +110,10 @@ impl Selector<'_> {
         let [low, mut high] = if self.all_scalar(&[&x[..1], &y[..1]]) {
             [self.integer_of(A::IMul, &[x[0], y[0]])?, self.integer_of(A::UMulHigh, &[x[0], y[0]])?]
         } else {
-            self.product(x[0], y[0])
+            // All 64 bits of a product of dwords that differ between lanes.
+            let uses = [Self::any(x[0]), Self::any(y[0]), Operand::constant(0)].into_iter().collect();
+            let (made, _) = self.with_carry_out(Op::VMadU64U32, uses, 2);
+            [made[0], made[1]]
         };
         for (a, b) in [(x[0], y[1]), (x[1], y[0])] {
             if a == What::Const(0) || b == What::Const(0) {
@@ -114,17 +123,6 @@ impl Selector<'_> {
             high = self.integer_of(A::IAdd, &[high, part])?;
         }
         Ok([low, high].into_iter().collect())
-    }
-
-    /// All 64 bits of a product of dwords that differ between lanes.
-    fn product(&mut self, x: What, y: What) -> [What; 2] {
-        let uses = [Self::any(x), Self::any(y), Operand::constant(0)].into_iter().collect();
-        let uses = self.fit(Op::VMadU64U32, uses);
-        let (vals, carry) = (self.vectors(2), self.new_mask());
-        let mut defs = run_of(&vals);
-        defs.extend(mask_run(self.wave, carry));
-        self.isa(Op::VMadU64U32, &defs, &uses, Extra::None);
-        [What::Val(vals[0]), What::Val(vals[1])]
     }
 
     fn shift_wide(&mut self, op: AluOp, words: &[Dwords]) -> Result<Dwords> {

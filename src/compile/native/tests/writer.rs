@@ -1,6 +1,6 @@
 //! Functions of one block, for tests of passes.
 
-use crate::compile::native::mir::{Block, Class, Extra, Function, Inst, Opcode, Operand, Term, Val};
+use crate::compile::native::mir::{Block, Class, Extra, Function, Inst, Opcode, Operand, Term, Val, What, run_of};
 use crate::isa::Op;
 use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -28,11 +28,7 @@ impl Writer {
         let f = &mut self.0;
         let operands = f.operands.len() as u32;
         let vals: Vec<Val> = (0..count).map(|_| f.value(class)).collect();
-        f.operands.extend(
-            vals.iter()
-                .enumerate()
-                .map(|(k, val)| Operand { run: if k == 0 { count } else { 0 }, ..Operand::val(*val) }),
-        );
+        f.operands.extend(run_of(vals.iter().map(|val| What::Val(*val))));
         f.operands.extend_from_slice(uses);
         let uses = uses.len() as u8;
         f.insts.push(Inst { op: Opcode::Isa(op), operands, defs: count, uses, tied: false, extra });
