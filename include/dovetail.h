@@ -282,9 +282,9 @@ typedef struct dvt_stats {
   uint64_t memory_bytes;
   // Parts and pipelines that the service was asked for.
   uint64_t asked;
-  // Of them, those that it answered.
+  // Requests that the service answered.
   uint64_t answered;
-  // Of them, those that will not be.
+  // Requests that the service will not answer.
   uint64_t failed;
   // Pipelines that were replaced by better ones.
   uint64_t optimized;

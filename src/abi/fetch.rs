@@ -8,7 +8,7 @@
 use super::formats::{Format, Number, buffer_number};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::kinds::NumericKind;
-use crate::metadata::interface::{ComponentType, VertexInput};
+use crate::metadata::interface::{ComponentType, MAX_JOINT_VGPRS, VertexInput};
 use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
@@ -16,9 +16,6 @@ use smallvec::SmallVec;
 
 /// VGPRs with system values before the first fetched one.
 pub const SYSTEM_VGPRS: u32 = 4;
-
-/// Largest number of VGPRs passed between parts.
-pub const MAX_JOINT_VGPRS: u32 = 136;
 
 /// Fetches of a vertex shader's attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -7,7 +7,7 @@
 //! of binding numbers: each at the first offset that is not before the end of the previous binding, given or packed,
 //! and where it overlaps no other.
 //!
-//! A binding whose immutable samplers convert from Y'CBCR has all image descriptors of the conversion behind each other,
+//! A binding whose immutable samplers convert from Y'CBCR has all image descriptors of the conversion one after the other,
 //! then the sampler ([`super::samplers`]).
 
 use super::samplers::{COMBINED_SAMPLER_OFFSET, IMAGE_BYTES, check_samplers, images};

@@ -2,7 +2,7 @@
 //!
 //! An immutable sampler keeps its 16 bytes in the table, and the driver writes its words there: code that was compiled
 //! before the layout was known reads them as it reads any sampler's. A combined descriptor whose sampler converts has an
-//! image descriptor for each view of [`Planes`] behind each other, 32 bytes each, then the sampler; all elements of an
+//! image descriptor for each view of [`Planes`] one after the other, 32 bytes each, then the sampler; all elements of an
 //! array have the room of the one with most.
 
 use crate::error::{Error, Result};

@@ -35,7 +35,7 @@ fn format(planes: &Planes, view: PlaneView) -> Result<&'static str> {
     })
 }
 
-/// Puts the planes into memory. Their descriptors stand behind each other.
+/// Puts the planes into memory. Their descriptors stand one after the other.
 pub(super) fn texels(machine: &mut Machine, image: &Image, planes: &Planes) -> Result<(Home, Vec<u32>)> {
     let [width, height, _] = image.extent;
     if image.levels != 1

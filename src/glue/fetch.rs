@@ -8,11 +8,11 @@
 
 use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, MAX_JOINT_VGPRS, SYSTEM_VGPRS, VertexIndex};
+use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Fields};
 use crate::isa::{BufferFormat, Cache, Instruction, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
-use crate::metadata::interface::UserData;
+use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
 use crate::target::{GfxIp, Stage};
 use serde::{Deserialize, Serialize};
 

@@ -95,7 +95,7 @@ mod tests {
     use crate::ir::interp::{Memory, Options, World, dispatch};
     use crate::ir::parse::parse;
 
-    /// Two numbers of the push constants are compared: one with an id, the other with a constant behind that.
+    /// Two numbers of the push constants are compared: one with an id, the other with a constant after it.
     const TWO: &str = "shader upper compute \"t\"\nmodes 4 1 1 any any any any rte rte rte\nblock0:\n\
         v0: b32 = const 0x0\n v1: b32 = push_constant[align4] v0\n v2: b32 = load_builtin[local_invocation_id component0]\n\
         v3: b1 = ult v2, v1\n branch v3, block1, block2\n\

@@ -21,7 +21,7 @@ pub(super) fn constant(ir: &Shader) -> Option<&'static str> {
     because(ir, &|_| false, false)
 }
 
-/// The same for what a fragment shader leaves in the pixels that are covered, behind a vertex shader.
+/// The same for what a fragment shader leaves in the pixels that are covered, after a vertex shader.
 pub(super) fn constant_fragments(vertex: &Shader, fragment: &Shader) -> Option<Constant> {
     let position = |op: &Op| matches!(op, Op::StoreOutput { slot: OutputSlot::Position(_), .. });
     let still = made_of_nothing(vertex, &position);

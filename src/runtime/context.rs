@@ -77,9 +77,9 @@ pub struct Stats {
     pub memory_bytes: u64,
     /// Parts and pipelines that the service was asked for.
     pub asked: u64,
-    /// Of them, those that it answered.
+    /// Requests that the service answered.
     pub answered: u64,
-    /// Of them, those that will not be.
+    /// Requests that the service will not answer.
     pub failed: u64,
     /// Pipelines that were replaced by better ones.
     pub optimized: u64,

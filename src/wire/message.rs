@@ -154,7 +154,7 @@ pub enum Tell {
     Refused(Error),
     /// This module has to be sent before a request that names it can be compiled.
     NeedModule {
-        /// Of its bytes.
+        /// The digest of its bytes.
         digest: ModuleDigest,
     },
     /// The request waits for a worker.

@@ -66,7 +66,7 @@ fn adjacent_parts_fall_through() {
     assert_eq!(end, (last + 4).next_multiple_of(64) + 3 * 64);
 }
 
-/// Code that may stand anywhere stands directly behind the part before it, in both placements.
+/// Code that may stand anywhere stands directly after the previous part, in both placements.
 #[test]
 fn code_that_needs_no_alignment_gets_none() {
     for placement in BOTH {

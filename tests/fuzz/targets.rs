@@ -10,12 +10,16 @@ use super::random::Random;
 use super::{export, mutate, recording, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};
+#[cfg(any(feature = "native", feature = "llvm"))]
+use dovetail::compile::Compiler;
+#[cfg(feature = "llvm")]
+use dovetail::compile::llvm::LlvmCompiler;
 use dovetail::compile::passes;
 use dovetail::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::compile::worker::protocol;
-#[cfg(feature = "llvm")]
-use dovetail::compile::{Compiler, llvm::LlvmCompiler};
+#[cfg(feature = "native")]
+use dovetail::compile::{compiler::StageCompiler, native::Native};
 use dovetail::corpus::budget::DEFAULT_MEMORY;
 use dovetail::corpus::describe::describe;
 use dovetail::corpus::extract::Extractor;
@@ -126,22 +130,23 @@ fn no_bug<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// LLVM and the unlinked ELF, for one module in 1,024: LLVM takes as long as a thousand of the ways before it.
-#[cfg(feature = "llvm")]
-fn with_llvm(module: &Module, request: &StageRequest) -> Result<()> {
+/// Code and the unlinked ELF, for some modules: of four one by our own generator, and of 1,024 one by LLVM, which takes as
+/// long as a thousand.
+fn generate(module: &Module, request: &StageRequest) -> Result<()> {
     let number = u16::from_le_bytes([request.module.0[0], request.module.0[1]]);
+    #[cfg(feature = "native")]
+    if number.is_multiple_of(4) {
+        no_bug(Compiler::compile(&StageCompiler::with(Native), module, request))?;
+    }
+    #[cfg(feature = "llvm")]
     if number.is_multiple_of(1024) {
         no_bug(LlvmCompiler::new().compile(module, request))?;
     }
+    let _ = (module, number);
     Ok(())
 }
 
-#[cfg(not(feature = "llvm"))]
-fn with_llvm(_: &Module, _: &StageRequest) -> Result<()> {
-    Ok(())
-}
-
-/// All of a module's way up to LLVM, and of some modules the rest.
+/// All of a module's way up to the code generators, and of some modules the rest.
 fn compile(bytes: &[u8]) -> Result<()> {
     describe(bytes);
     let module = Module::new(bytes.to_vec())?;
@@ -161,7 +166,7 @@ fn compile(bytes: &[u8]) -> Result<()> {
         if let Some(shader) = no_bug(translate(&module, &entry.name, stage, &request.specialization))?
             && no_bug(passes::lower(shader, &request))?.is_some()
         {
-            with_llvm(&module, &request)?;
+            generate(&module, &request)?;
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use super::cfg::{self, Cfg};
 use super::cx::{Cx, Def, Inst};
 use super::function::Frame;
 use super::join::{at_offset, check, joinable};
+use super::sync;
 use super::types::LeafTypes;
 use crate::error::{Error, Result};
 use crate::ir::{BlockCall, Op as Ir, Terminator, Type};
@@ -57,6 +58,7 @@ pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst<'_>) -
         }
         Op::Return | Op::ReturnValue => frame.ret.emit(cx, at)?,
         Op::Kill | Op::TerminateInvocation => {
+            sync::helpers(cx, at)?;
             let always = cx.b.cbool(true);
             cx.b.effect(Ir::DemoteIf, &[always]);
             cx.b.jump(cx.exit, &[]);

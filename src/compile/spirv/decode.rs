@@ -5,7 +5,7 @@
 //! the parser of `rspirv` one instruction at a time, which also words the errors.
 //! To add an operand: its kind in [`Decoder::operand`]; `rspirv` decodes kinds that are missing there.
 
-use super::instruction::Inst;
+use super::instruction::{Inst, NOT_TRANSLATED};
 use super::words::{self, HEADER};
 use super::{beyond, fold_scalar};
 use crate::error::{Error, Result};
@@ -131,10 +131,7 @@ impl Decoder<'_> {
                 [_, ty, id, op, rest @ ..] if opcode == Op::SpecConstantOp as u32 => {
                     if !Op::from_u32(*op).is_some_and(fold_scalar::folds) {
                         let name = Op::from_u32(*op).map_or_else(|| op.to_string(), |op| format!("{op:?}"));
-                        return Err(place(Error::unsupported(
-                            format!("OpSpecConstantOp {name}"),
-                            super::NOT_TRANSLATED,
-                        )));
+                        return Err(place(Error::unsupported(format!("OpSpecConstantOp {name}"), NOT_TRANSLATED)));
                     }
                     moved.clear();
                     moved.extend([*ty, *id]);

@@ -4,6 +4,9 @@ use crate::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::Op;
 
+/// The detail of the error that refuses an instruction whatever its operands.
+pub const NOT_TRANSLATED: &str = "not translated";
+
 /// A decoded instruction and its location in the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Inst<'m> {
@@ -106,7 +109,7 @@ impl<'m> Inst<'m> {
 
     /// The error for an instruction that is not translated, whatever its operands.
     pub fn not_translated(&self) -> Error {
-        self.unsupported(super::NOT_TRANSLATED)
+        self.unsupported(NOT_TRANSLATED)
     }
 
     /// Location for error trails.

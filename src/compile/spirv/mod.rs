@@ -49,15 +49,13 @@ mod words;
 mod evaluate;
 
 pub use constants::Specialization;
+pub use instruction::NOT_TRANSLATED;
 pub use reflect::{EntryPointInfo, ModuleInfo, SpecConstantInfo, reflect};
 
 use super::request::Module;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Terminator};
 use crate::target::Stage;
-
-/// The detail of the error that refuses an instruction whatever its operands.
-pub const NOT_TRANSLATED: &str = "not translated";
 
 /// Translates one entry point to upper-level IR, with specialization values (sorted by id); other constants have their defaults.
 ///

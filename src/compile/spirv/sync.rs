@@ -6,6 +6,7 @@ use super::float::FloatOps;
 use super::operands::{result_component, set_result, words};
 use crate::error::Result;
 use crate::ir::{AluOp, DerivativeKind, FenceOrder, MemoryClasses, Op as IrOp, Scope, Type};
+use crate::target::Stage;
 use spirv::{MemorySemantics, Op};
 
 /// Translates one of these instructions; false if it is not one.
@@ -26,10 +27,12 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             fence(cx, scope, order, classes);
         }
         Op::DemoteToHelperInvocation => {
+            helpers(cx, inst)?;
             let always = cx.b.cbool(true);
             cx.b.effect(IrOp::DemoteIf, &[always]);
         }
         Op::IsHelperInvocationEXT => {
+            helpers(cx, inst)?;
             let helper = cx.b.value(IrOp::IsHelper, &[], Type::B1);
             set_result(cx, inst, vec![helper])?;
         }
@@ -43,6 +46,17 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
         op => return derivative(cx, inst, op),
     }
     Ok(true)
+}
+
+/// Checks that the stage has helper invocations, for what makes or asks for them.
+///
+/// # Errors
+/// Malformed: it has none.
+pub fn helpers(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+    match cx.b.shader.stage {
+        Stage::Fragment => Ok(()),
+        stage => Err(inst.malformed(format!("a {stage} shader has no helper invocations"))),
+    }
 }
 
 /// Orders memory accesses, if an order is required.

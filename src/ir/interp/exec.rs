@@ -1,10 +1,10 @@
 //! Instructions, one wave at a time.
 
+use super::super::Shader;
 use super::super::{
     AluOp, AmdOp, Bits, BuiltIn, DescriptorPart, FpFlags, Inst, Interp, InterpPlace, LocalId, Op, Scope, Terminator,
     Value,
 };
-use super::Shader;
 use super::bits::of_float_bits;
 use super::machine::{Bound, Machine, store, unsupported};
 use super::memory::Memory;

@@ -1,7 +1,6 @@
 //! A running shader: storage of its values, and access to them and to bound resources.
 
-use super::super::{Bits, BlockId, Inst, Op, Type, Value};
-use super::Shader;
+use super::super::{Bits, BlockId, Inst, Op, Shader, Type, Value};
 use super::bounds::Reach;
 use super::memory::Memory;
 use super::order;

@@ -1,4 +1,4 @@
-//! Runs an upper-level [`Shader`]: the reference between the front end and the code generator.
+//! Runs an upper-level [`Shader`](super::Shader): the reference between the front end and the code generator.
 //!
 //! A *wave* is a subgroup (a power of two from 4 to 64 lanes) in lockstep; a workgroup's waves run one after the other,
 //! each until a barrier or its end. Which lanes run together follows from `order`. Every value is held as bits in a
@@ -36,5 +36,3 @@ pub use run::{dispatch, invoke};
 pub use shadow::Shadow;
 pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};
 pub use world::{Compared, Invocation, Options, Stats, Watch, World, Writer};
-
-use super::Shader;

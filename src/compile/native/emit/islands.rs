@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 const REACH: usize = 30_000;
 /// Dwords between islands.
 const SPACING: usize = 4_000;
-/// Attempts to find room for the islands, which move what is behind them.
+/// Attempts to find room for the islands, which move what follows them.
 const MOST_ATTEMPTS: u32 = 12;
 
 /// A place between blocks: after the block at this position in the order.

@@ -113,7 +113,7 @@ fn only_way(code: &Code, n: usize, leads_to: &[BlockId], from: &[u32]) -> Option
     let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
     let next = targets.next().filter(|next| from[next.index()] == 1 && targets.all(|to| to == *next))?;
     let (here, there) = (&code.blocks[n].items, &code.block(next).items);
-    (!here.is_empty() && !there.is_empty()).then_some((next, [here.end - 1, there.start]))
+    (!here.is_empty() && !there.is_empty()).then(|| (next, [here.end - 1, there.start]))
 }
 
 /// By block, how many blocks it is come to from, where blocks without code do not count.

@@ -73,9 +73,16 @@ impl Sources {
     /// The operands in the order of the IR.
     ///
     /// # Errors
-    /// Malformed: one is missing, or the descriptor does not match.
+    /// Malformed: one is missing, the descriptor does not match, or no image of this type is read so.
     pub fn args(&self, cx: &Cx<'_>, inst: &Inst<'_>, image: &ImageInst) -> Result<Values> {
         let buffer = image.dim == Dim::Buffer;
+        let filtered = matches!(image.op, ImageOp::Sample | ImageOp::Gather(_) | ImageOp::QueryLod);
+        if buffer && (filtered || matches!(image.op, ImageOp::QueryLevels | ImageOp::QuerySamples)) {
+            return Err(inst.malformed("a texel buffer has neither filter nor levels nor samples"));
+        }
+        if filtered && image.multisampled {
+            return Err(inst.malformed("an image with samples is not filtered"));
+        }
         let descriptor = if buffer { Type::DESC4 } else { Type::DESC8 };
         if self.image.is_some_and(|v| cx.b.ty(v) != descriptor) || (buffer && image.lod == LodMode::Gradient) {
             return Err(inst.malformed("the image is of another kind than its type"));
@@ -116,6 +123,9 @@ pub fn of(cx: &Cx<'_>, mut ty: TypeId) -> Result<Shape> {
     };
     if dim == Dim::Buffer && (arrayed || ms) {
         return Err(Error::malformed("a texel buffer with layers or samples"));
+    }
+    if dim == Dim::D3 && arrayed {
+        return Err(Error::malformed("an image of three dimensions with layers"));
     }
     let texel = cx.types.scalar(sampled_type).ok_or_else(|| Error::unsupported("image of untyped texels", ""))?;
     Ok(Shape {
