@@ -45,8 +45,9 @@ struct State {
 }
 
 impl Metas {
+    /// As LMDB chooses: of two with the same transaction, page 0.
     fn newest(&self) -> Result<Meta, Damage> {
-        let metas = self.0.iter().filter_map(|bytes| Meta::parse(bytes));
+        let metas = self.0.iter().rev().filter_map(|bytes| Meta::parse(bytes));
         metas.max_by_key(|meta| meta.transaction).ok_or_else(|| Damage::new(0, "and page 1 are no meta pages"))
     }
 }
@@ -151,11 +152,16 @@ impl Reader {
         Ok(Metas([self.meta_page(0)?, self.meta_page(1)?]))
     }
 
-    /// The newest state. `None` unless both meta pages are complete, as LMDB requires.
+    /// The newest state. `None` unless both meta pages are as LMDB takes for granted: complete, and each in the page to which
+    /// it writes such a transaction (a new file has transaction 0 in both).
     pub fn meta_for_writing(&self) -> Option<Meta> {
         let metas = self.metas().ok()?;
-        let both = metas.0.each_ref().map(|bytes| Meta::parse(bytes));
-        both.iter().all(|meta| meta.is_some_and(|meta| meta.page_size == self.page_size)).then_some(())?;
+        for (number, bytes) in metas.0.iter().enumerate() {
+            let meta = Meta::parse(bytes).filter(|meta| meta.page_size == self.page_size)?;
+            if meta.transaction != 0 && next_page(&meta) == number {
+                return None;
+            }
+        }
         metas.newest().ok()
     }
 
