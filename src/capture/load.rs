@@ -1,7 +1,8 @@
 //! An archive as a place to look up definitions.
 //!
 //! Invariant: what stays in memory is layouts, samplers and render passes, whose JSON may be a [`RESIDENT`]th of the limit together,
-//! since as structs it may be that much larger; pipelines and modules are read each time they are asked for.
+//! since as structs it may be that much larger; pipelines and modules are read each time they are asked for. No JSON is longer
+//! than [`payload::MAX_TEXT`] but that of modules in the older form, whose words it holds.
 
 use super::foz::payload;
 use super::foz::{Archive, Kind};
@@ -17,9 +18,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How much larger than its JSON a definition may be.
 const RESIDENT: u64 = 64;
-/// JSON of the largest definition: real ones have some kilobytes.
-const MAX_TEXT: u64 = 1 << 20;
-
 /// Something in an archive that was passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
@@ -83,9 +81,14 @@ impl<R: Read + Seek> Recording<R> {
         let all = [
             (archive.hashes(Kind::RayTracingPipeline).count(), "ray tracing pipelines"),
             (archive.unknown(), "entries of a kind that is not known"),
-            (archive.is_torn().into(), "end of the file that is no whole entry"),
         ];
         all.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| Skipped { count, what }).collect()
+    }
+
+    /// Where the last whole entry ends, in bytes, if the file goes on with what is none.
+    pub fn torn_at(&self) -> Option<u64> {
+        let archive = lock(&self.archive);
+        archive.is_torn().then(|| archive.end())
     }
 
     /// The SPIR-V of a module.
@@ -121,7 +124,7 @@ impl<R: Read + Seek> Recording<R> {
 
     fn definition<T: DeserializeOwned>(&self, kind: Kind, keys: &[Key], name: Hash) -> Result<(Key, T, u64)> {
         // Stored and unpacked.
-        let bytes = self.payload(kind, name, MAX_TEXT * 2)?;
+        let bytes = self.payload(kind, name, payload::MAX_TEXT * 2)?;
         let (key, found) = payload::read(&bytes, keys, name).at(|| name.to_string())?;
         Ok((key, found, bytes.len() as u64))
     }

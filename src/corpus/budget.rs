@@ -1,10 +1,15 @@
 //! Limits for one input file: memory, bytes, members and steps, over all the containers in it together.
 //!
 //! Invariant: memory that [`Budget::hold`] allocates comes off `memory` until it is released, so the sum over every
-//! level of nesting is bounded, not each level. Omissions are recorded and reported with the file, never silent.
+//! level of nesting is bounded, not each level. Bytes that decoders read count as much as bytes that they write: a
+//! stream can take in a whole file and give nothing. Omissions are recorded and reported with the file, never silent.
 
+use std::cell::Cell;
 use std::fmt;
-use std::io::Read;
+use std::io::{BufRead, Read, Seek, SeekFrom};
+
+/// Largest window or dictionary of a decoder, in bytes: the default of the `zstd` program.
+pub const MAX_WINDOW: u64 = 128 << 20;
 
 /// Default memory for one input file and everything unpacked from it, in bytes.
 pub const DEFAULT_MEMORY: u64 = 512 << 20;
@@ -16,10 +21,14 @@ pub struct Budget {
     pub memory: u64,
     /// Total bytes that may still be unpacked, which bounds the time.
     pub unpacked: u64,
+    /// Total bytes that decoders may still read, for the same reason.
+    pub packed: u64,
     /// Streams and members that may still be tried.
     pub members: u32,
     /// Instructions that may still be walked in the search for modules.
     pub steps: u64,
+    /// Positions that may still be tried in the search for the arrays of Qt resources.
+    pub positions: u64,
     /// Steps allowed so far.
     pub(super) searched: u64,
     pub(super) memory_limit: u64,
@@ -33,12 +42,16 @@ pub enum Limit {
     Memory(u64),
     /// Too many bytes unpacked in total.
     Unpacked,
+    /// Too many bytes read by decoders in total.
+    Packed,
     /// Too many streams and members.
     Members,
     /// Too many nested containers; the limit.
     Depth(usize),
     /// Too many instructions in false starts of modules.
     Steps,
+    /// Too many places where the arrays of a Qt resource could be.
+    Positions,
     /// An archive's member that cannot be read: damaged, encrypted, or of an unknown method.
     Archive(String),
 }
@@ -50,6 +63,7 @@ impl fmt::Display for Limit {
                 write!(f, "it needs more than {} MiB of memory (--input-memory)", bytes.div_ceil(1 << 20))
             }
             Self::Unpacked => write!(f, "more than {} GiB unpacked", Budget::UNPACKED >> 30),
+            Self::Packed => write!(f, "more than {} GiB of packed streams to read", Budget::PACKED >> 30),
             Self::Members => write!(f, "more than {} members and streams", Budget::MEMBERS),
             Self::Depth(depth) => write!(f, "more than {depth} containers inside each other"),
             Self::Steps => write!(
@@ -58,6 +72,7 @@ impl fmt::Display for Limit {
                 Budget::STEPS_PER_BYTE,
                 Budget::STEPS
             ),
+            Self::Positions => write!(f, "more than {} places to try for Qt resources", Budget::POSITIONS),
             Self::Archive(why) => f.write_str(why),
         }
     }
@@ -85,7 +100,11 @@ impl Default for Budget {
 
 impl Budget {
     const UNPACKED: u64 = 4 << 30;
+    /// Streams in streams are read once for each level.
+    const PACKED: u64 = 8 << 30;
     const MEMBERS: u32 = 1_000_000;
+    /// Real binaries need a tenth.
+    const POSITIONS: u64 = 1 << 28;
     /// Steps per byte searched. Modules one after the other need a quarter.
     const STEPS_PER_BYTE: u64 = 16;
     /// Steps for the first bytes, so that a file without any still has some.
@@ -95,8 +114,17 @@ impl Budget {
 
     /// The budget of one file, with this many bytes of memory.
     pub fn new(memory: u64) -> Self {
-        let (unpacked, members) = (Self::UNPACKED, Self::MEMBERS);
-        Self { memory, unpacked, members, steps: Self::FIRST_STEPS, searched: 0, memory_limit: memory, left_out: None }
+        Self {
+            memory,
+            unpacked: Self::UNPACKED,
+            packed: Self::PACKED,
+            members: Self::MEMBERS,
+            steps: Self::FIRST_STEPS,
+            positions: Self::POSITIONS,
+            searched: 0,
+            memory_limit: memory,
+            left_out: None,
+        }
     }
 
     /// Adds the steps for a search of so many bytes: the time for a file is proportional to its contents.
@@ -138,6 +166,45 @@ impl Budget {
         self.memory = self.memory.saturating_add(size(bytes));
     }
 
+    /// Takes positions for a search. False if there are too few.
+    pub fn try_positions(&mut self, count: usize) -> bool {
+        match self.positions.checked_sub(size(count)) {
+            Some(left) => {
+                self.positions = left;
+                true
+            }
+            None => {
+                self.leave_out(Limit::Positions);
+                false
+            }
+        }
+    }
+
+    /// Calls `decode` with memory set aside for a decoder's window or dictionary, which is given back afterwards: half
+    /// of the rest, and at most [`MAX_WINDOW`].
+    pub fn with_window<T>(&mut self, decode: impl FnOnce(&mut Self, u64) -> T) -> T {
+        let window = (self.memory / 2).min(MAX_WINDOW);
+        self.memory = self.memory.saturating_sub(window);
+        let decoded = decode(self, window);
+        self.memory = self.memory.saturating_add(window);
+        decoded
+    }
+
+    /// As [`Self::hold`], for a decoder of a [`Source`] that counts in `read`.
+    pub fn decode(&mut self, read: &Cell<u64>, decoder: impl Read) -> Option<Vec<u8>> {
+        if self.packed == 0 {
+            self.leave_out(Limit::Packed);
+            return None;
+        }
+        let out = self.hold(decoder);
+        let read = read.take();
+        if read > self.packed {
+            self.leave_out(Limit::Packed);
+        }
+        self.packed = self.packed.saturating_sub(read);
+        out
+    }
+
     /// All output of `from`, for [`Self::release`] later. `None` if it is damaged or too large.
     pub fn hold(&mut self, from: impl Read) -> Option<Vec<u8>> {
         let Some(members) = self.members.checked_sub(1) else {
@@ -170,6 +237,61 @@ impl Budget {
     /// Frees what was held.
     pub fn release(&mut self, held: Vec<u8>) {
         self.give(held.len());
+    }
+}
+
+/// The packed bytes that a decoder reads, counted.
+pub struct Source<'a> {
+    bytes: &'a [u8],
+    at: u64,
+    /// Bytes read since the last [`Budget::decode`].
+    read: &'a Cell<u64>,
+}
+
+impl<'a> Source<'a> {
+    /// From the first byte.
+    pub fn new(bytes: &'a [u8], read: &'a Cell<u64>) -> Self {
+        Self { bytes, at: 0, read }
+    }
+
+    /// Where the next byte is read.
+    pub fn position(&self) -> u64 {
+        self.at
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        usize::try_from(self.at).ok().and_then(|at| self.bytes.get(at..)).unwrap_or_default()
+    }
+}
+
+impl Read for Source<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.rest().read(out)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Source<'_> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        Ok(self.rest())
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.at = self.at.saturating_add(size(count));
+        self.read.set(self.read.get().saturating_add(size(count)));
+    }
+}
+
+impl Seek for Source<'_> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => size(self.bytes.len()).checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or(std::io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
     }
 }
 

@@ -65,6 +65,12 @@ pub struct Description {
 }
 
 impl Description {
+    /// Memory for its lists, in bytes, by generous sizes of their nodes.
+    pub fn held_bytes(&self) -> usize {
+        let names: usize = self.entries.iter().map(|entry| entry.name.len()).sum();
+        names + self.entries.len() * 64 + self.constants.len() * 16 + (self.inputs.len() + self.outputs.len()) * 16
+    }
+
     /// The stage of the first entry point.
     pub fn stage(&self) -> Option<&'static str> {
         self.entries.first().map(|entry| entry.stage)

@@ -144,7 +144,7 @@ impl<'a> Extractor<'a> {
             }
             return;
         }
-        let kept = KEPT_BYTES + 3 * wanted.len() + 2 * place.origin.len() + description.constants.len() * 16;
+        let kept = KEPT_BYTES + 3 * wanted.len() + 2 * place.origin.len() + description.held_bytes();
         if !budget.take(kept) {
             return;
         }

@@ -95,7 +95,7 @@ impl Names {
 }
 
 /// The text, or its beginning, a digest of all of it, and its end.
-fn clip(text: &str, max: usize) -> String {
+pub(super) fn clip(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }

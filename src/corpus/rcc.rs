@@ -15,8 +15,9 @@
 //! that fits all its files. The rest is left to the search for streams, which finds the same modules without names.
 
 use super::budget::Budget;
+use super::names::clip;
 use super::unpack::Stream;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 const NODE: usize = 22;
@@ -27,8 +28,8 @@ const FLAG_ZSTD: u16 = 4;
 const REACH: usize = 8 << 20;
 /// Largest array alignment by compilers, bytes.
 const ALIGN: usize = 64;
-/// Positions tried per binary: real ones need a hundredth, malicious ones must end.
-const MAX_WORK: usize = 1 << 31;
+/// Longest path of a directory in the tree, in bytes; longer ones are abbreviated.
+const MAX_PATH: usize = 1024;
 
 /// Calls `visit` with every file of every resource tree in `bytes`: its path in the tree without the leading slash, and
 /// its unpacked contents. Returns the ranges of the stored forms.
@@ -39,22 +40,21 @@ pub fn resources(
 ) -> Vec<Range<usize>> {
     let trees = trees(bytes);
     let names = if trees.is_empty() { Vec::new() } else { name_positions(bytes) };
-    let mut work = MAX_WORK;
     let mut found = Vec::new();
     for tree in trees {
-        let Some(name_base) = locate_names(bytes, &tree, &names, &mut work) else { continue };
-        let Some(data_base) = locate_data(bytes, &tree, name_base, &mut work) else { continue };
-        for (path, file) in tree.paths(bytes, name_base) {
+        let Some(name_base) = locate_names(bytes, &tree, &names, budget) else { continue };
+        let Some(data_base) = locate_data(bytes, &tree, name_base, budget) else { continue };
+        tree.each_file(bytes, name_base, budget, &mut |path, file, budget| {
             let range = data_base.checked_add(file.data).and_then(|at| stored(bytes, at));
             let Some((range, stored)) = range.and_then(|range| Some((range.clone(), bytes.get(range)?))) else {
-                continue;
+                return;
             };
             if let Some(data) = unpacked(stored, file.flags, budget) {
-                visit(&path, &data, budget);
+                visit(path, &data, budget);
                 budget.release(data);
                 found.push(range);
             }
-        }
+        });
     }
     found
 }
@@ -147,22 +147,40 @@ impl Tree {
         self.nodes.iter().skip(1).map(|node| node.name).collect()
     }
 
-    fn paths(&self, bytes: &[u8], name_base: usize) -> Vec<(String, File)> {
-        let mut parents: BTreeMap<usize, String> = BTreeMap::new();
-        let mut files = Vec::new();
+    /// Calls `visit` with each file and its path. Only the paths of directories whose children are still to come are
+    /// held, one for all children, as memory of the budget.
+    fn each_file(
+        &self,
+        bytes: &[u8],
+        name_base: usize,
+        budget: &mut Budget,
+        visit: &mut dyn FnMut(&str, File, &mut Budget),
+    ) {
+        let mut directories: VecDeque<(Range<usize>, String)> = VecDeque::new();
         for (index, node) in self.nodes.iter().enumerate() {
-            let parent = parents.remove(&index).unwrap_or_default();
+            while let Some((_, path)) = directories.pop_front_if(|(children, _)| children.end <= index) {
+                budget.give(path.len());
+            }
             let name = match index {
                 0 => String::new(),
                 _ => name_base.checked_add(node.name).and_then(|at| name_at(bytes, at)).unwrap_or_default().0,
             };
-            let path = if parent.is_empty() { name } else { format!("{parent}/{name}") };
+            let path = match directories.front() {
+                Some((_, parent)) if !parent.is_empty() => format!("{parent}/{name}"),
+                _ => name,
+            };
             match &node.what {
-                What::Directory(children) => parents.extend(children.clone().map(|child| (child, path.clone()))),
-                What::File(file) => files.push((path, *file)),
+                What::File(file) => visit(&path, *file, budget),
+                What::Directory(children) => {
+                    let path = clip(&path, MAX_PATH);
+                    if !budget.take(path.len()) {
+                        break;
+                    }
+                    directories.push_back((children.clone(), path));
+                }
             }
         }
-        files
+        directories.into_iter().for_each(|(_, path)| budget.give(path.len()));
     }
 }
 
@@ -192,19 +210,14 @@ fn name_positions(bytes: &[u8]) -> Vec<usize> {
     candidates.filter(|&(at, _)| name_at(bytes, at).is_some()).map(|(at, _)| at).collect()
 }
 
-fn spend(work: &mut usize, amount: usize) -> Option<()> {
-    *work = work.checked_sub(amount)?;
-    Some(())
-}
-
 /// The base nearest to the tree at which all of its names are.
-fn locate_names(bytes: &[u8], tree: &Tree, positions: &[usize], work: &mut usize) -> Option<usize> {
+fn locate_names(bytes: &[u8], tree: &Tree, positions: &[usize], budget: &mut Budget) -> Option<usize> {
     let offsets = tree.name_offsets();
     let first = *offsets.first()?;
     let from = positions.partition_point(|&p| p < tree.range.start.saturating_sub(REACH));
     let to = positions.partition_point(|&p| p < tree.range.end.saturating_add(REACH));
     let nearby = positions.get(from..to)?;
-    spend(work, nearby.len().checked_mul(offsets.len())?)?;
+    budget.try_positions(nearby.len().saturating_mul(offsets.len())).then_some(())?;
     let fits = |base: &usize| {
         offsets.iter().all(|offset| base.checked_add(*offset).is_some_and(|at| positions.binary_search(&at).is_ok()))
     };
@@ -220,7 +233,7 @@ fn stored(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     (end <= bytes.len()).then_some(start..end)
 }
 
-fn locate_data(bytes: &[u8], tree: &Tree, name_base: usize, work: &mut usize) -> Option<usize> {
+fn locate_data(bytes: &[u8], tree: &Tree, name_base: usize, budget: &mut Budget) -> Option<usize> {
     let offsets: Vec<usize> = tree.files().map(|file| file.data).collect::<BTreeSet<_>>().into_iter().collect();
     match offsets.as_slice() {
         [] => None,
@@ -228,9 +241,9 @@ fn locate_data(bytes: &[u8], tree: &Tree, name_base: usize, work: &mut usize) ->
             let names_end = tree.name_offsets().last().and_then(|o| name_at(bytes, name_base.checked_add(*o)?))?.1;
             // Compilers keep the order of the source, data first, or reverse it.
             let base = if tree.range.start < name_base {
-                first_behind(bytes, names_end)
+                first_after(bytes, names_end)
             } else {
-                last_before(bytes, name_base, work)
+                last_before(bytes, name_base, budget)
             };
             base?.checked_sub(*only)
         }
@@ -238,7 +251,7 @@ fn locate_data(bytes: &[u8], tree: &Tree, name_base: usize, work: &mut usize) ->
             let length = u32::try_from(second.checked_sub(*first)?.checked_sub(4)?).ok()?.to_be_bytes();
             let from = tree.range.start.saturating_sub(REACH);
             let to = tree.range.end.saturating_add(REACH).min(bytes.len());
-            spend(work, to.saturating_sub(from))?;
+            budget.try_positions(to.saturating_sub(from)).then_some(())?;
             let hits = bytes.get(from..to)?.windows(4).enumerate().filter(|(_, window)| *window == length);
             let bases = hits.filter_map(|(at, _)| from.checked_add(at)?.checked_sub(*first));
             bases.filter(|&base| leads_on(bytes, base, &offsets)).min_by_key(|base| base.abs_diff(tree.range.start))
@@ -255,15 +268,15 @@ fn leads_on(bytes: &[u8], base: usize, offsets: &[usize]) -> bool {
 }
 
 /// The data of a tree with one file has no chain to follow, but is next to the names. Data after the names.
-fn first_behind(bytes: &[u8], names_end: usize) -> Option<usize> {
+fn first_after(bytes: &[u8], names_end: usize) -> Option<usize> {
     let filled = |at: &usize| stored(bytes, *at).is_some_and(|range| !range.is_empty());
     (names_end..names_end.saturating_add(ALIGN)).filter(|at| at % 16 == 0).find(filled)
 }
 
 /// Data before the names.
-fn last_before(bytes: &[u8], names: usize, work: &mut usize) -> Option<usize> {
+fn last_before(bytes: &[u8], names: usize, budget: &mut Budget) -> Option<usize> {
     let from = names.saturating_sub(REACH);
-    spend(work, names.saturating_sub(from))?;
+    budget.try_positions(names.saturating_sub(from)).then_some(())?;
     let ends_at_names = |at: &usize| {
         stored(bytes, *at).is_some_and(|r| !r.is_empty() && r.end <= names && names.abs_diff(r.end) < ALIGN)
     };
@@ -341,6 +354,36 @@ mod tests {
             let expected = [("dir/a.vert.qsb".into(), b"vertex".to_vec()), ("dir/a.frag.qsb".into(), vec![7; 60])];
             assert_eq!(found(&binary(order, arrays(&two))), expected);
         }
+    }
+
+    /// Directories inside each other with names of 255 characters, and a thousand files in the last.
+    #[test]
+    fn long_paths_are_abbreviated_and_given_back() {
+        let name = |text: &str| {
+            let units: Vec<u16> = text.encode_utf16().collect();
+            let head =
+                [u16::try_from(units.len()).unwrap().to_be_bytes().to_vec(), name_hash(&units).to_be_bytes().into()];
+            [head.concat(), units.iter().flat_map(|u| u.to_be_bytes()).collect()].concat()
+        };
+        let names = [name(&"d".repeat(255)), name("f")].concat();
+        let node = |name: usize, flags: u16, a: u32, b: u32| {
+            let body = [flags.to_be_bytes().to_vec(), a.to_be_bytes().into(), b.to_be_bytes().into(), vec![0; 8]];
+            [u32::try_from(name).unwrap().to_be_bytes().to_vec(), body.concat()].concat()
+        };
+        let (depth, files) = (200, 1000);
+        let mut tree = node(0, FLAG_DIRECTORY, 1, 1);
+        (2..=depth).for_each(|first| tree.extend(node(0, FLAG_DIRECTORY, 1, first)));
+        tree.extend(node(0, FLAG_DIRECTORY, files, depth + 1));
+        (0..files).for_each(|_| tree.extend(node(names.len() - 8, 0, 1, 0)));
+        let file = binary([0, 1, 2], (tree, names, b"\0\0\0\x08contents".to_vec()));
+        let mut budget = Budget { memory: 1 << 16, ..Budget::default() };
+        let mut paths = Vec::new();
+        resources(&file, &mut budget, &mut |path, data, _| {
+            assert_eq!(data, b"contents");
+            paths.push(path.to_owned());
+        });
+        assert_eq!((paths.len(), budget.memory, budget.left_out()), (1000, 1 << 16, None));
+        assert!(paths.iter().all(|path| path.len() < MAX_PATH + 300 && path.ends_with("/f")));
     }
 
     #[test]

@@ -75,8 +75,9 @@ fn decode(bytes: &[u8], size: usize, steps: &mut u64) -> Option<(Vec<u8>, usize)
     from.word()?;
     let (mut result, mut target) = (0u32, 0u32);
     while out.bytes.len() < size {
-        *steps = steps.checked_sub(1)?;
         let (op, length) = from.instruction()?;
+        // By words, since one instruction has up to 65,535.
+        *steps = steps.checked_sub(length.into())?;
         if op == OP_MEMBER_DECORATE {
             target = target.wrapping_add(from.signed()?);
             member_decorations(&mut from, &mut out, target)?;

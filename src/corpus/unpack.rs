@@ -4,9 +4,10 @@
 //! ends in a recorded omission, not in exhausted memory. A damaged container gives its readable part or nothing. A new
 //! kind of stream gets a line in [`Stream::ALL`] and an arm in [`Stream::inflate`].
 
-use super::budget::{Budget, Limit};
+use super::budget::{Budget, Limit, Source};
 use flate2::bufread::{GzDecoder, ZlibDecoder};
-use std::io::{Cursor, Read};
+use std::cell::Cell;
+use std::io::Read;
 use std::ops::Range;
 
 /// A compressed stream that can be read without name or table.
@@ -48,27 +49,31 @@ impl Stream {
 
     /// The contents, which the caller releases, and the length of the stream in `bytes`.
     pub fn inflate(self, bytes: &[u8], budget: &mut Budget) -> Option<(Vec<u8>, usize)> {
-        let mut source = Cursor::new(bytes);
+        let read = Cell::new(0);
+        let mut source = Source::new(bytes, &read);
         let out = match self {
-            Self::Zlib => budget.hold(ZlibDecoder::new(&mut source)),
-            Self::Gzip => budget.hold(GzDecoder::new(&mut source)),
+            Self::Zlib => budget.decode(&read, ZlibDecoder::new(&mut source)),
+            Self::Gzip => budget.decode(&read, GzDecoder::new(&mut source)),
             Self::Zstd => {
                 let mut decoder = zstd::Decoder::with_buffer(&mut source).ok()?.single_frame();
-                decoder.window_log_max(budget.memory.max(1).ilog2().clamp(MIN_WINDOW_LOG, MAX_WINDOW_LOG)).ok()?;
-                budget.hold(decoder)
+                budget.with_window(|budget, window| {
+                    decoder.window_log_max(window.max(1).ilog2().max(MIN_WINDOW_LOG)).ok()?;
+                    budget.decode(&read, decoder)
+                })
             }
-            Self::Xz => {
-                let kib = u32::try_from(budget.memory >> 10).unwrap_or(u32::MAX);
-                budget.hold(lzma_rust2::XzReader::new_mem_limit(&mut source, false, kib))
-            }
+            Self::Xz => budget.with_window(|budget, window| {
+                let kib = u32::try_from(window >> 10).unwrap_or(u32::MAX);
+                budget.decode(&read, lzma_rust2::XzReader::new_mem_limit(&mut source, false, kib))
+            }),
         }?;
         Some((out, usize::try_from(source.position()).ok()?))
     }
 }
 
-/// The zstd windows that decoders must be able to hold: the format's smallest, and the default of the `zstd` program.
+/// The smallest window of zstd's format, which every decoder must be able to hold.
 const MIN_WINDOW_LOG: u32 = 10;
-const MAX_WINDOW_LOG: u32 = 27;
+/// Memory per entry of a zip's index, in bytes, besides the names. The crate takes some 400.
+const ZIP_ENTRY: usize = 512;
 
 /// The smallest useful content: a header of a module and one instruction.
 const MIN_CONTENT: usize = 28;
@@ -108,7 +113,20 @@ pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> bool
 }
 
 fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
-    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).ok()?;
+    // The crate reads the whole index at once: as many entries as have a head, and their names.
+    let heads = bytes.windows(4).filter(|window| window == b"PK\x01\x02").count();
+    let index = heads.saturating_mul(ZIP_ENTRY).saturating_add(bytes.len());
+    if !budget.take(index) {
+        return Some(());
+    }
+    let members = read_zip(bytes, budget, visit);
+    budget.give(index);
+    members
+}
+
+fn read_zip(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
+    let read = Cell::new(0);
+    let mut zip = zip::ZipArchive::new(Source::new(bytes, &read)).ok()?;
     for index in 0..zip.len() {
         let file = match zip.by_index(index) {
             Ok(file) => file,
@@ -118,13 +136,14 @@ fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Opti
             }
         };
         let name = String::from_utf8_lossy(file.name_raw()).into_owned();
-        member(&name, file, budget, visit);
+        member(&name, &read, file, budget, visit);
     }
     Some(())
 }
 
 fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
-    let mut tar = tar::Archive::new(Cursor::new(bytes));
+    let read = Cell::new(0);
+    let mut tar = tar::Archive::new(Source::new(bytes, &read));
     for (index, entry) in tar.entries().ok()?.enumerate() {
         let entry = match entry {
             Ok(entry) => entry,
@@ -135,13 +154,13 @@ fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Opti
             }
         };
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        member(&name, entry, budget, visit);
+        member(&name, &read, entry, budget, visit);
     }
     Some(())
 }
 
-fn member(name: &str, from: impl Read, budget: &mut Budget, visit: &mut Visit<'_>) {
-    if let Some(data) = budget.hold(from) {
+fn member(name: &str, read: &Cell<u64>, from: impl Read, budget: &mut Budget, visit: &mut Visit<'_>) {
+    if let Some(data) = budget.decode(read, from) {
         visit(name, &data, budget);
         budget.release(data);
     }
@@ -151,7 +170,7 @@ fn member(name: &str, from: impl Read, budget: &mut Budget, visit: &mut Visit<'_
 pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::io::Write;
+    use std::io::{Cursor, Write};
 
     fn all_streams(file: &[u8], budget: &mut Budget) -> Vec<(String, Vec<u8>)> {
         let mut found = Vec::new();
@@ -207,6 +226,55 @@ pub(crate) mod tests {
         let mut budget = Budget { members: 3, ..Budget::default() };
         assert_eq!(all_streams(&file, &mut budget).len(), 3);
         assert!(budget.left_out().is_some());
+    }
+
+    #[test]
+    fn a_stream_that_reads_much_and_gives_nothing_counts() {
+        // Each gzip header's name goes on to the end of the file.
+        let file = [0x1f, 0x8b, 8, 8, 1, 1, 1, 1, 1, 1].repeat(1000);
+        let mut budget = Budget { packed: 1_000_000, ..Budget::default() };
+        assert_eq!(all_streams(&file, &mut budget), []);
+        assert_eq!((budget.packed, budget.unpacked), (0, Budget::default().unpacked));
+        assert!(budget.left_out().unwrap().to_string().contains("to read"), "{:?}", budget.left_out());
+        // Ten thousand members of a zip that are the same empty blocks.
+        let file = zip_of_one_body(10_000, &[0, 0, 0, 0xff, 0xff].repeat(1000));
+        let mut budget = Budget { packed: 1_000_000, ..Budget::default() };
+        assert!(archive(&file, &mut budget, &mut |_, _, _| {}));
+        assert_eq!(budget.packed, 0);
+        assert!(budget.left_out().is_some());
+    }
+
+    /// A zip whose members all have the same deflated bytes, stored once.
+    fn zip_of_one_body(members: u16, body: &[u8]) -> Vec<u8> {
+        let size = u32::try_from(body.len()).unwrap().to_le_bytes();
+        // Version, flags, deflate, time, checksum, sizes, length of the name, none of extra fields.
+        let common = [&[20, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &size, &[0; 4], &[1, 0, 0, 0]].concat();
+        let mut file = [&b"PK\x03\x04"[..], &common, b"a", body].concat();
+        let index = file.len();
+        for _ in 0..members {
+            file.extend([&b"PK\x01\x02\x14\0"[..], &common, &[0; 14], b"a"].concat());
+        }
+        let length = u32::try_from(file.len() - index).unwrap();
+        file.extend([&b"PK\x05\x06\0\0\0\0"[..], &members.to_le_bytes(), &members.to_le_bytes()].concat());
+        file.extend([length.to_le_bytes(), u32::try_from(index).unwrap().to_le_bytes()].concat());
+        file.extend([0, 0]);
+        file
+    }
+
+    #[test]
+    fn the_index_of_a_zip_is_in_the_budget() {
+        let file = zip_of_one_body(10_000, &[3, 0]);
+        let mut budget = Budget { memory: 1 << 20, ..Budget::default() };
+        assert!(archive(&file, &mut budget, &mut |_, _, _| {}));
+        assert!(budget.left_out().unwrap().to_string().contains("--input-memory"), "{:?}", budget.left_out());
+        assert_eq!(budget.memory, 1 << 20);
+    }
+
+    #[test]
+    fn a_window_is_memory_too() {
+        let mut budget = Budget { memory: 1000, ..Budget::default() };
+        let rest = budget.with_window(|budget, window| (budget.memory, window));
+        assert_eq!((rest, budget.memory), ((500, 500), 1000));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `dovetail populate`: SPIR-V files and archives of pipelines into a cache of unlinked ELFs, many at once.
 
 mod archive;
+mod modules;
 
 use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, print_json, read_text};
 use crate::feed::{Fed, feed};

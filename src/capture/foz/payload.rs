@@ -3,9 +3,14 @@
 use crate::capture::model::{Definition, Hash, Key};
 use crate::error::{Error, Result};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// JSON of the largest definition, in bytes: real ones have some kilobytes.
+pub const MAX_TEXT: u64 = 1 << 20;
 
 /// The version that payloads name.
 const VERSION: u32 = 6;
@@ -73,15 +78,86 @@ pub fn module(hash: Hash, code: &[u8]) -> Result<Vec<u8>> {
 /// Malformed: no JSON, or not of such a definition.
 pub fn read<T: DeserializeOwned>(payload: &[u8], keys: &[Key], hash: Hash) -> Result<(Key, T)> {
     let (text, _) = split(payload);
-    let mut root: BTreeMap<String, Value> =
-        serde_json::from_slice(text).map_err(|e| Error::malformed(format!("JSON: {e}")))?;
-    let found = keys.iter().find_map(|key| Some((*key, root.remove(key.name())?)));
-    let Some((key, Value::Object(mut objects))) = found else {
-        return Err(Error::malformed(format!("no object `{}`", keys.first().map_or("", |key| key.name()))));
-    };
-    let value = objects.remove(&hash.to_string()).or_else(|| objects.into_iter().map(|(_, value)| value).next());
-    let value = value.ok_or_else(|| Error::malformed(format!("`{}` is empty", key.name())))?;
-    Ok((key, serde_json::from_value(value).map_err(|e| Error::malformed(format!("`{}`: {e}", key.name())))?))
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let found = Root { keys, hash, of: PhantomData }.deserialize(&mut json);
+    let found = found.and_then(|found| json.end().map(|()| found));
+    let (key, found) = found
+        .map_err(|e| Error::malformed(format!("JSON: {e}")))?
+        .ok_or_else(|| Error::malformed(format!("no object `{}`", keys.first().map_or("", |key| key.name()))))?;
+    Ok((key, found.ok_or_else(|| Error::malformed(format!("`{}` is empty", key.name())))?))
+}
+
+/// Reads the root of a payload, and skips everything but one object: a tree of all of it would be many times as large
+/// as the text.
+struct Root<'a, T> {
+    keys: &'a [Key],
+    hash: Hash,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Root<'_, T> {
+    type Value = Option<(Key, Option<T>)>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> std::result::Result<Self::Value, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for Root<'_, T> {
+    type Value = Option<(Key, Option<T>)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(name) = map.next_key::<String>()? {
+            match self.keys.iter().find(|key| key.name() == name) {
+                Some(key) if found.is_none() => {
+                    found = Some((*key, map.next_value_seed(Objects { hash: self.hash, of: PhantomData })?));
+                }
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Reads the object under a hash, or the first if there is none.
+struct Objects<T> {
+    hash: Hash,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Objects<T> {
+    type Value = Option<T>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> std::result::Result<Self::Value, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for Objects<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+        let wanted = self.hash.to_string();
+        let (mut found, mut is_wanted) = (None, false);
+        while let Some(name) = map.next_key::<String>()? {
+            if found.is_none() || name == wanted && !is_wanted {
+                found = Some(map.next_value::<T>()?);
+                is_wanted = name == wanted;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// The SPIR-V in a payload.
@@ -182,6 +258,22 @@ mod tests {
         let text = std::str::from_utf8(text).unwrap();
         assert!(text.contains(r#""shaderModules":{"00000000000000ab":{"#), "{text}");
         assert!(text.contains(r#""codeSize":4"#) && text.contains(r#""varintSize":4"#), "{text}");
+    }
+
+    #[test]
+    fn the_object_under_the_hash_is_read_and_nothing_else_is_kept() {
+        let object = |size: u32| format!(r#"{{"flags":0,"codeSize":{size},"code":"AwIjBw=="}}"#);
+        let objects = format!(r#"{{"00000000000000cd":{},"00000000000000ab":{}}}"#, object(3), object(4));
+        let many = "[],".repeat(1000);
+        let text = format!(r#"{{"other":[{many}0],"shaderModules":{objects},"version":5}}"#);
+        assert_eq!(read_module(text.as_bytes(), Hash(0xab)).unwrap(), 0x0723_0203u32.to_le_bytes());
+        // The first stands for one that is not there.
+        let why = read_module(text.as_bytes(), Hash(0xef)).unwrap_err().to_string();
+        assert!(why.contains("says that it has 3"), "{why}");
+        for (text, said) in [(&b"{}"[..], "no object"), (br#"{"shaderModules":{}}"#, "is empty"), (b"[]", "JSON")] {
+            let why = read_module(text, Hash(1)).unwrap_err().to_string();
+            assert!(why.contains(said), "{why}");
+        }
     }
 
     #[test]

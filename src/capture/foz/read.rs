@@ -123,7 +123,7 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// Where the last whole entry ends, and the next one may begin: 0 in an empty file.
-    pub(super) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.end
     }
 

@@ -26,6 +26,9 @@ use crate::target::{Stage, WaveSize};
 use std::collections::BTreeMap;
 use tables::dynamic;
 
+/// Longest name of an entry point, in bytes.
+const MAX_ENTRY_POINT: usize = 4096;
+
 /// A shader as a pipeline uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageUse {
@@ -174,6 +177,10 @@ pub fn stage_use(given: &ShaderStage) -> Result<StageUse> {
         let identified = Next::find(&given.p_next, s_type::MODULE_IDENTIFIER).is_some();
         let why = if identified { "by its identifier alone" } else { "" };
         return Err(Error::unsupported("shader without a module", why).at(place()));
+    }
+    if given.name.len() > MAX_ENTRY_POINT {
+        let length = format!("{} bytes, the limit is {MAX_ENTRY_POINT}", given.name.len());
+        return Err(Error::unsupported("name of an entry point of this length", length).at(place()));
     }
     let size = Next::find(&given.p_next, s_type::SUBGROUP_SIZE).and_then(|next| next.required_subgroup_size);
     let wave = size

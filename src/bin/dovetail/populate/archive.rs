@@ -1,12 +1,12 @@
 //! Archives of what an application gave to Vulkan: the stages that its pipelines are made of, with their real specialization, and
 //! then each pipeline, linked, or compiled whole where linking cannot do it, so that a driver finds it in the cache either way.
 
-use super::{Args, Done, Event, Item, Maker, Outcome, Work, compile};
+use super::modules::{Described, Modules};
+use super::{Args, Done, Event, InputError, Item, Maker, Outcome, Work, compile};
 use crate::progress::Progress;
 use dovetail::capture::foz::{Kind, MAGIC};
 use dovetail::capture::{self, Hash, Recording, ShaderStage, StageUse, Translated};
-use dovetail::compile::request::{Module, StageRequest, default_wave};
-use dovetail::compile::spirv::{ModuleInfo, reflect};
+use dovetail::compile::request::{StageRequest, default_wave};
 use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, PipelineRequest, Route, ShaderRef};
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// What became of the pipelines of all archives.
@@ -108,18 +108,26 @@ pub fn populate(
         .into_iter()
         .flat_map(|kind| recording.hashes(kind).into_iter().map(move |name| (kind, name)))
         .collect();
-    let stages = stages(&recording, &names);
+    let modules = Modules::new(&recording, args.input.bytes());
+    let (stages, left_out) = stages(&recording, &names, args.input.bytes() / 4);
+    if left_out > 0 {
+        *pipelines.skipped.entry(LEFT_OUT).or_default() += left_out;
+    }
     progress.found(stages.len() + names.len());
     let events = stages.into_par_iter().flat_map_iter(|(module, uses)| {
-        let events = compile_module(args, maker, &recording, &file, module, uses);
+        let events = compile_module(args, maker, &modules, &file, module, uses);
         progress.tick();
         events
     });
-    let events: Vec<Event> = events.collect();
+    let mut events: Vec<Event> = events.collect();
+    if let Some(end) = recording.torn_at() {
+        let why = format!("damaged or cut off after byte {end}: what comes after is not read");
+        events.push(Event::Input(InputError { path: path.display().to_string(), why }));
+    }
     let came: Vec<(Hash, Option<Result<Came>>)> = names
         .into_par_iter()
         .map(|(kind, name)| {
-            let came = guarded(|| build(args, maker, &recording, kind, name));
+            let came = guarded(|| build(args, maker, &recording, &modules, kind, name));
             progress.tick();
             (name, came.transpose())
         })
@@ -143,9 +151,14 @@ type Entry = (Option<Stage>, String, Vec<(u32, u64)>, Option<WaveSize>);
 /// A stage as sets order it.
 type Use = (Stage, String, Vec<(u32, u64)>, Option<WaveSize>);
 
-/// The stages of all pipelines by their modules, with modules that no pipeline uses. Stages of pipelines that are not supported are
-/// among them: a driver may know the state that is missing here.
-fn stages(recording: &Recording, names: &[(Kind, Hash)]) -> Vec<(Hash, BTreeSet<Use>)> {
+/// Stages that had no room in the list, in the report.
+const LEFT_OUT: &str = "stages beyond --input-memory: compiled with their pipelines only";
+/// Memory for a use and its place in a set, in bytes, besides its name and constants.
+const USE: u64 = 128;
+
+/// The stages of all pipelines by their modules, with modules that no pipeline uses, and how many did not fit into
+/// `room` bytes. Stages of pipelines that are not supported are among them: a driver may know the state that is missing here.
+fn stages(recording: &Recording, names: &[(Kind, Hash)], room: u64) -> (Vec<(Hash, BTreeSet<Use>)>, usize) {
     let given = |(kind, name): &(Kind, Hash)| -> Vec<ShaderStage> {
         let stages = guarded(|| match kind {
             Kind::GraphicsPipeline => recording.graphics(*name).map(|pipeline| pipeline.stages),
@@ -154,34 +167,42 @@ fn stages(recording: &Recording, names: &[(Kind, Hash)]) -> Vec<(Hash, BTreeSet<
         // What is wrong with it is said of the pipeline.
         stages.unwrap_or_default()
     };
-    let used: Vec<StageUse> =
-        names.par_iter().flat_map_iter(given).filter_map(|stage| capture::stage_use(&stage).ok()).collect();
-    let mut uses: Uses = recording.hashes(Kind::ShaderModule).into_iter().map(|name| (name, BTreeSet::new())).collect();
-    for StageUse { stage, module, entry_point, specialization, wave } in used {
-        uses.entry(module).or_default().insert((stage, entry_point, specialization, wave));
-    }
-    uses.into_iter().collect()
-}
-
-fn read_module(recording: &Recording, name: Hash) -> Result<(Arc<Module>, ModuleInfo)> {
-    let module = Module::new(recording.module(name)?)?;
-    let info = reflect(&module)?;
-    Ok((Arc::new(module), info))
+    let uses: Uses = recording.hashes(Kind::ShaderModule).into_iter().map(|name| (name, BTreeSet::new())).collect();
+    let found = Mutex::new((uses, room, 0));
+    names.par_iter().flat_map_iter(given).filter_map(|stage| capture::stage_use(&stage).ok()).for_each(|used| {
+        let StageUse { stage, module, entry_point, specialization, wave } = used;
+        let bytes = USE + (entry_point.len() + specialization.len() * size_of::<(u32, u64)>()) as u64;
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let (uses, room, left_out) = &mut *found;
+        let uses = uses.entry(module).or_default();
+        let used = (stage, entry_point, specialization, wave);
+        match room.checked_sub(bytes) {
+            _ if uses.contains(&used) => {}
+            Some(left) => {
+                *room = left;
+                uses.insert(used);
+            }
+            None => *left_out += 1,
+        }
+    });
+    let (uses, _, left_out) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    (uses.into_iter().collect(), left_out)
 }
 
 fn compile_module(
     args: &Args,
     maker: &Maker<'_>,
-    recording: &Recording,
+    modules: &Modules<'_>,
     file: &str,
     module: Hash,
     uses: BTreeSet<Use>,
 ) -> Vec<Event> {
     let place = format!("{file}/{module}");
-    let (module, info) = match guarded(|| read_module(recording, module)) {
+    let found = match guarded(|| modules.get(module)) {
         Ok(found) => found,
         Err(e) => return vec![finish(maker, Item { name: place, work: Err(e), cooperative_matrix: false })],
     };
+    let Described { module, info } = &*found;
     let unused = uses.is_empty();
     let entries = info.entry_points.iter().filter(|_| unused);
     let uses = uses.into_iter().map(|(stage, entry, values, wave)| (Some(stage), entry, values, wave));
@@ -217,7 +238,14 @@ fn finish(maker: &Maker<'_>, item: Item) -> Event {
 }
 
 /// Links a pipeline; none for a library, which is a part of others.
-fn build(args: &Args, maker: &Maker<'_>, recording: &Recording, kind: Kind, name: Hash) -> Result<Option<Came>> {
+fn build(
+    args: &Args,
+    maker: &Maker<'_>,
+    recording: &Recording,
+    modules: &Modules<'_>,
+    kind: Kind,
+    name: Hash,
+) -> Result<Option<Came>> {
     let translated = match kind {
         Kind::GraphicsPipeline => {
             let pipeline = recording.graphics(name)?;
@@ -229,20 +257,20 @@ fn build(args: &Args, maker: &Maker<'_>, recording: &Recording, kind: Kind, name
         _ => capture::compute(&recording.compute(name)?, recording)?,
     };
     match maker {
-        Maker::Own(tools) => link(args, tools, recording, &translated).map(Some),
+        Maker::Own(tools) => link(args, tools, modules, &translated).map(Some),
         Maker::Service(_) => Ok(Some(Came::Translated)),
     }
 }
 
-fn link(args: &Args, tools: &Toolchain<'_>, recording: &Recording, translated: &Translated) -> Result<Came> {
+fn link(args: &Args, tools: &Toolchain<'_>, modules: &Modules<'_>, translated: &Translated) -> Result<Came> {
     let Translated { state, stages } = translated;
-    let modules = stages.iter().map(|stage| read_module(recording, stage.module)).collect::<Result<Vec<_>>>()?;
-    let shaders = stages.iter().zip(&modules).map(|(stage, (module, info))| ShaderRef {
-        module,
+    let modules = stages.iter().map(|stage| modules.get(stage.module)).collect::<Result<Vec<_>>>()?;
+    let shaders = stages.iter().zip(&modules).map(|(stage, found)| ShaderRef {
+        module: &found.module,
         entry_point: stage.entry_point.clone(),
         stage: stage.stage,
-        wave: stage.wave.or(args.wave).unwrap_or_else(|| default_wave(stage.stage, info.uses_subgroups)),
-        spec_ids: info.spec_constants.iter().map(|constant| constant.id).collect(),
+        wave: stage.wave.or(args.wave).unwrap_or_else(|| default_wave(stage.stage, found.info.uses_subgroups)),
+        spec_ids: found.info.spec_constants.iter().map(|constant| constant.id).collect(),
     });
     let request = PipelineRequest {
         shaders: shaders.collect(),
