@@ -1,18 +1,87 @@
-//! Writes files so that they appear complete or not at all.
+//! Writes files so that they appear complete or not at all, and reads ordinary ones of a bounded size.
 
-use crate::error::{Context, Result};
-use std::ffi::OsString;
+use crate::error::{Context, Error, Result};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Whether a file is on the disk when it has been written: some file systems tell only then that there was no room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    Yes,
+    No,
+}
+
 /// Writes a temporary file beside the path and renames it, so that a full disk or a kill leaves the old contents. A
-/// path to something other than a regular file, such as a device or a pipe, is written directly.
+/// path to something other than a regular file, such as a device or a pipe, is written directly. The contents are on the
+/// disk afterwards.
 ///
 /// # Errors
 /// Environment, with the path: it cannot be created or completely written.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_or_sync(path, bytes, Sync::Yes)
+}
+
+/// As [`write`], for what can be made again: the contents may be lost with the machine's power, and a disk that fails late
+/// goes unnoticed.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_or_sync(path, bytes, Sync::No)
+}
+
+/// The whole of a file of at most `limit` bytes.
+///
+/// # Errors
+/// Environment: it cannot be read, or is a pipe, a device, a socket or a directory. Unsupported: it is larger.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let (file, length) = open(path)?;
+    read_open(path, file, length, limit, "")
+}
+
+/// As [`read`], of text.
+///
+/// # Errors
+/// As [`read`]; malformed: it is no UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> Result<String> {
+    String::from_utf8(read(path, limit)?).map_err(|e| Error::malformed(e.to_string()).at(path.display().to_string()))
+}
+
+/// Opens an ordinary file; returns its length too. Its kind is checked first: opening a pipe waits for a writer.
+pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
+    let place = || path.display().to_string();
+    if !fs::metadata(path).at(place)?.is_file() {
+        return Err(not_a_file(path));
+    }
+    let file = File::open(path).at(place)?;
+    let length = file.metadata().at(place)?.len();
+    Ok((file, length))
+}
+
+pub(crate) fn not_a_file(path: &Path) -> Error {
+    Error::environment("not an ordinary file (a pipe, device, socket or folder)").at(path.display().to_string())
+}
+
+/// What is left of an open file of `length` bytes; `option` tells how its user sets the limit.
+pub(crate) fn read_open(path: &Path, file: impl Read, length: u64, limit: u64, option: &str) -> Result<Vec<u8>> {
+    let place = || path.display().to_string();
+    let too_large = |length| {
+        Error::unsupported("file of this size", format!("it has {length} bytes, the limit is {limit}{option}"))
+            .at(place())
+    };
+    if length > limit {
+        return Err(too_large(length));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).at(place)?;
+    // It may have grown since.
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if length > limit { Err(too_large(length)) } else { Ok(bytes) }
+}
+
+fn write_or_sync(path: &Path, bytes: &[u8], sync: Sync) -> Result<()> {
     let place = || path.display().to_string();
     match fs::metadata(path) {
         Ok(there) if !there.is_file() => {
@@ -22,23 +91,22 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         Ok(there) => {
             // Links are followed, and the old file's permissions are kept.
             let path = path.canonicalize().at(place)?;
-            replace(&path, bytes, Some(there.permissions())).at(place)
+            replace(&path, bytes, Some(there.permissions()), sync).at(place)
         }
-        Err(_) => replace(path, bytes, None).at(place),
+        Err(_) => replace(path, bytes, None, sync).at(place),
     }
 }
 
-fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> Result<()> {
+fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>, sync: Sync) -> Result<()> {
     /// Makes names unique within a process.
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{}-{serial}.part", std::process::id()));
-    let part = path.with_file_name(name);
+    // Without the file's own name, which may have as many bytes as a name can have.
+    let part = path.with_file_name(format!(".dovetail-{}-{serial}.part", std::process::id()));
     let written = File::create(&part).and_then(|mut file| {
         file.write_all(bytes)?;
-        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))
+        permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+        if sync == Sync::Yes { file.sync_data() } else { Ok(()) }
     });
     let renamed = written.and_then(|()| fs::rename(&part, path));
     if renamed.is_err() {
@@ -51,6 +119,7 @@ fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsString;
     use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     fn names(dir: &Path) -> Vec<OsString> {
@@ -71,6 +140,28 @@ mod tests {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(names(dir.path()), ["file", "link"]);
+    }
+
+    #[test]
+    fn a_name_may_be_as_long_as_names_can_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("n".repeat(255));
+        write(&path, b"one").unwrap();
+        write_unsynced(&path, b"two").unwrap();
+        assert_eq!(read(&path, 3).unwrap(), b"two");
+    }
+
+    #[test]
+    fn only_ordinary_files_of_a_bounded_size_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, [0xff; 100]).unwrap();
+        assert_eq!(read(&path, 99).unwrap_err().exit_code(), 3);
+        assert_eq!(read_text(&path, 100).unwrap_err().exit_code(), 2);
+        for other in [dir.path(), Path::new("/dev/zero"), &dir.path().join("none")] {
+            let why = read(other, 100).unwrap_err();
+            assert_eq!((why.exit_code(), why.place()), (5, other.to_str()), "{why}");
+        }
     }
 
     #[test]

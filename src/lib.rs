@@ -67,7 +67,7 @@ pub(crate) mod elf;
 #[cfg(feature = "proof")]
 pub mod emu;
 pub mod error;
-#[cfg(feature = "service")]
+#[cfg(any(feature = "bundles", feature = "service"))]
 pub mod files;
 mod fixed;
 pub mod frame;

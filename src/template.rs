@@ -12,6 +12,7 @@ use crate::state::{
 };
 use crate::target::Stage;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Array length assumed for a run-time array of descriptors.
 pub const RUNTIME_ARRAY: u32 = 64;
@@ -22,13 +23,21 @@ pub const RUNTIME_ARRAY: u32 = 64;
 /// None that shaders could cause.
 pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
     let mut state = PipelineState::default();
+    let mut bindings = BTreeMap::new();
     for shader in shaders {
-        add_resources(&mut state, shader);
+        add_resources(&mut bindings, shader);
         state.layout.push_constant_bytes = state.layout.push_constant_bytes.max(shader.push_constant_bytes);
         match shader.stage {
             Stage::Vertex => add_attributes(&mut state, shader)?,
             Stage::Fragment => add_attachments(&mut state, shader)?,
             Stage::Compute => {}
+        }
+    }
+    for ((set, _), binding) in bindings {
+        let sets = &mut state.layout.sets;
+        match sets.last_mut().filter(|last| last.set == set) {
+            Some(last) => last.bindings.push(binding),
+            None => sets.push(SetLayout { set, bindings: vec![binding], ..Default::default() }),
         }
     }
     Ok(state)
@@ -43,33 +52,31 @@ pub fn toml(state: &PipelineState) -> Result<String> {
     toml::to_string_pretty(state).map_err(|e| crate::error::Error::bug(format!("state as TOML: {e}")))
 }
 
-fn add_resources(state: &mut PipelineState, shader: &Shader) {
+/// Bindings by set and binding.
+type Bindings = BTreeMap<(u32, u32), BindingLayout>;
+
+fn add_resources(bindings: &mut Bindings, shader: &Shader) {
     for r in &shader.resources {
-        let sets = &mut state.layout.sets;
-        let at = sets.iter().position(|s| s.set == r.set).unwrap_or_else(|| {
-            sets.push(SetLayout { set: r.set, ..Default::default() });
-            sets.len() - 1
-        });
-        let bindings = &mut sets[at].bindings;
         let count = r.count.unwrap_or(RUNTIME_ARRAY);
-        match bindings.iter_mut().find(|b| b.binding == r.binding) {
+        match bindings.entry((r.set, r.binding)) {
             // Vulkan requires as many descriptors as the longest array has, and allows a shorter one.
-            Some(b) => {
+            Entry::Occupied(mut there) => {
+                let b = there.get_mut();
                 b.kind = BindingKind::of_uses(b.kind.kinds().chain([r.kind]));
                 b.count = b.count.max(count);
             }
-            None => bindings.push(BindingLayout {
-                binding: r.binding,
-                kind: r.kind.into(),
-                count,
-                dynamic: false,
-                offset: None,
-                samplers: Vec::new(),
-            }),
+            Entry::Vacant(free) => {
+                free.insert(BindingLayout {
+                    binding: r.binding,
+                    kind: r.kind.into(),
+                    count,
+                    dynamic: false,
+                    offset: None,
+                    samplers: Vec::new(),
+                });
+            }
         }
-        bindings.sort_by_key(|b| b.binding);
     }
-    state.layout.sets.sort_by_key(|s| s.set);
 }
 
 /// Instructions that are in some block.

@@ -9,6 +9,10 @@
 
 use super::key::Key;
 
+/// The largest entry, in bytes. LMDB would write pages of a larger transaction to the file before its end, and read them
+/// back; and a damaged size must not make a reader allocate more.
+pub const LARGEST_ENTRY: usize = 64 << 20;
+
 const VERSION: [u8; 4] = *b"DVT\x01";
 const HEAD: usize = 12;
 const DIGEST: usize = 32;

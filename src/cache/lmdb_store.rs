@@ -4,6 +4,7 @@
 //! into one transaction. The next put sets a damaged file aside.
 
 use super::aside::{PATIENCE, WriteLock, held, set_aside};
+use super::entry::LARGEST_ENTRY;
 use super::key::Key;
 use super::lmdb::{self, Failure};
 use super::page::Damage;
@@ -18,8 +19,6 @@ use std::time::Duration;
 
 /// Default size limit of a store: 64 GiB. The file grows as it is filled.
 pub const DEFAULT_MAP_BYTES: usize = 64 << 30;
-/// The largest entry. LMDB would write pages of a larger transaction to the file before its end, and read them back.
-const LARGEST_ENTRY: usize = 64 << 20;
 /// Bytes after which a transaction takes no further entries.
 const LARGEST_BATCH: usize = 16 << 20;
 

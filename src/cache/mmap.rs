@@ -2,6 +2,7 @@
 
 use super::checked::Checked;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Replaces LMDB's map of its file by private memory: the checked pages, and nothing of the file. Other programs'
@@ -49,16 +50,20 @@ fn system_page() -> io::Result<usize> {
 
 /// The address of the only read-only shared map of a file from offset 0 with this length.
 fn find(file: &Path, length: usize) -> io::Result<usize> {
-    let path = file.to_str().map(|path| path.replace('\n', "\\012"));
-    let maps = std::fs::read_to_string("/proc/self/maps")?;
-    let mut found = maps.lines().filter_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
+    // As bytes: a name need not be UTF-8. The kernel escapes the ends of lines in names, and nothing else.
+    let path = file.as_os_str().as_bytes().split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\\012"[..]);
+    let maps = std::fs::read("/proc/self/maps")?;
+    let mut found = maps.split(|byte| *byte == b'\n').filter_map(|line| {
+        // Names come last, after blanks, and nothing before them is outside of ASCII.
+        let at = line.len().checked_sub(path.len())?;
+        let (line, name) = line.split_at_checked(at)?;
+        let (range, rest) = std::str::from_utf8(line).ok()?.split_once(' ')?;
         let (start, end) = range.split_once('-')?;
         let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
         let begins = rest.strip_prefix("r--s 00000000 ")?;
         // Device and inode come between, and then blanks; layered file systems give others than `stat` does.
-        let name = begins.splitn(3, ' ').nth(2)?.trim_start();
-        (end - start == length && path.as_deref() == Some(name)).then_some(start)
+        let between = begins.ends_with(' ') && begins.split_whitespace().count() == 2;
+        (end - start == length && between && name == path).then_some(start)
     });
     match (found.next(), found.next()) {
         (Some(base), None) => Ok(base),

@@ -6,6 +6,7 @@
 //! afterwards. If not, the reader starts again. For the same reason pages of trees are kept while their state is the
 //! newest: a hit reads only its value and the meta pages.
 
+use super::entry::LARGEST_ENTRY;
 use super::page::{Damage, Held, Level, Meta, PAGE_HEADER, Page};
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -198,6 +199,10 @@ impl Reader {
             }
             return match node.held() {
                 Some(Held::Here(value)) => Ok(Some(value.to_vec())),
+                // Before memory for it is allocated, in the process of a game: no store has such an entry.
+                Some(Held::Overflow { page, size }) if size > LARGEST_ENTRY => {
+                    Err(Damage::new(page, format!("has an entry of {size} bytes: at most {LARGEST_ENTRY}")))
+                }
                 Some(Held::Overflow { page, size }) => self.read(page, PAGE_HEADER, size).map(Some),
                 None => Err(Damage::new(number, "has an entry that is none of a cache")),
             };

@@ -13,8 +13,8 @@
 //! Whoever computes a key needs the answer, with a compiler or without: so it is read from the words alone, in one walk. A module
 //! that is not valid gives some answer; translating it gives the error.
 
-use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Words before the first instruction.
 const HEADER: usize = 5;
@@ -110,16 +110,16 @@ struct Node {
 #[derive(Default)]
 struct Uses {
     /// `SpecId` by the constant's id.
-    spec_ids: FxHashMap<u32, u32>,
+    spec_ids: BTreeMap<u32, u32>,
     /// Constants whose `BuiltIn` decoration gives them a meaning.
-    built_in: FxHashSet<u32>,
+    built_in: BTreeSet<u32>,
     /// The last constant of each `SpecId`.
-    declared: FxHashMap<u32, u32>,
-    vectors: FxHashSet<u32>,
+    declared: BTreeMap<u32, u32>,
+    vectors: BTreeSet<u32>,
     /// Imports of GLSL.std.450, and of sets that change no code.
-    glsl: FxHashSet<u32>,
-    silent: FxHashSet<u32>,
-    by_id: FxHashMap<u32, usize>,
+    glsl: BTreeSet<u32>,
+    silent: BTreeSet<u32>,
+    by_id: BTreeMap<u32, usize>,
     nodes: Vec<Node>,
 }
 

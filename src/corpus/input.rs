@@ -9,7 +9,8 @@ use super::budget;
 use super::extract::{Extractor, Module};
 use super::scan;
 use crate::error::{Context, Error, Result};
-use std::fs::{self, File};
+use crate::files::{not_a_file, open, read_open};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -71,7 +72,7 @@ pub fn each_file(path: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
     match fs::metadata(path).at(place) {
         Ok(metadata) if metadata.is_dir() => walk(path, visit),
         Ok(metadata) if metadata.is_file() => visit(Ok(path.to_owned())),
-        Ok(_) => visit(Err(no_file(path))),
+        Ok(_) => visit(Err(not_a_file(path))),
         Err(e) => visit(Err(e)),
     }
 }
@@ -113,56 +114,16 @@ fn walk(directory: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
     }
 }
 
-/// The whole of a file of at most `limit` bytes.
-///
-/// # Errors
-/// Environment: it cannot be read, or is a pipe, a device, a socket or a directory. Unsupported: it is larger.
-pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    let (file, length) = open(path)?;
-    read_open(path, file, length, limit, "")
-}
-
 /// The whole of an input of at most `memory` bytes, a limit that the user sets.
 ///
 /// # Errors
-/// As [`read_file`].
+/// As [`crate::files::read`].
 pub fn read_input(path: &Path, memory: u64) -> Result<Vec<u8>> {
     let (file, length) = open(path)?;
     read_open(path, file, length, memory, MEMORY_OPTION)
 }
 
 const MEMORY_OPTION: &str = " (--input-memory)";
-
-/// Opens an ordinary file; returns its length too. Its kind is checked first: opening a pipe waits for a writer.
-fn open(path: &Path) -> Result<(File, u64)> {
-    let place = || path.display().to_string();
-    if !fs::metadata(path).at(place)?.is_file() {
-        return Err(no_file(path));
-    }
-    let file = File::open(path).at(place)?;
-    let length = file.metadata().at(place)?.len();
-    Ok((file, length))
-}
-
-fn no_file(path: &Path) -> Error {
-    Error::environment("not an ordinary file (a pipe, device, socket or folder)").at(path.display().to_string())
-}
-
-fn read_open(path: &Path, file: impl Read, length: u64, limit: u64, option: &str) -> Result<Vec<u8>> {
-    let place = || path.display().to_string();
-    let too_large = |length| {
-        Error::unsupported("file of this size", format!("it has {length} bytes, the limit is {limit}{option}"))
-            .at(place())
-    };
-    if length > limit {
-        return Err(too_large(length));
-    }
-    let mut bytes = Vec::new();
-    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).at(place)?;
-    // It may have grown since.
-    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    if length > limit { Err(too_large(length)) } else { Ok(bytes) }
-}
 
 fn read(root: &Path, path: &Path, reading: Reading, visit: &mut dyn FnMut(Result<Input>)) {
     if let Err(e) = try_read(root, path, reading, visit) {
@@ -246,6 +207,22 @@ mod tests {
         assert_eq!(names(&paths, Reading::default()).0, ["a", "b/two", "c"]);
         assert_eq!(names(&paths, SEARCH).0, ["a", "b/two", "c", "z.bin"]);
         modules(&paths, Reading::default(), &mut |input| assert_eq!(input.unwrap().bytes, little));
+    }
+
+    /// As deep as paths can be: the walk is recursive, and any thread of ours must have the stack for it.
+    #[test]
+    fn folders_are_walked_to_any_depth_that_a_path_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut deepest = dir.path().to_owned();
+        while deepest.as_os_str().len() < 4080 {
+            deepest.push("d");
+        }
+        fs::create_dir_all(&deepest).unwrap();
+        fs::write(deepest.join("a.spv"), stored(&tiny(1), ByteOrder::Little)).unwrap();
+        let paths = [dir.path().to_owned()];
+        let walk = std::thread::Builder::new().stack_size(2 << 20).spawn(move || names(&paths, SEARCH)).unwrap();
+        let (names, errors) = walk.join().unwrap();
+        assert_eq!((names.len(), errors), (1, vec![]));
     }
 
     #[test]

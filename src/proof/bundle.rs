@@ -18,11 +18,17 @@ use crate::compile::request::{CompilerId, Module, TuningOptions};
 use crate::emu::NamedFormat;
 use crate::emu::inputs::{Binding, Bound, Inputs, Target};
 use crate::error::{Context, Error, Result};
+use crate::files;
 use crate::state::PipelineState;
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Largest module or output, in bytes.
+const MAX_FILE: u64 = 256 << 20;
+/// Largest TOML file, in bytes.
+const MAX_TEXT: u64 = 64 << 20;
 
 /// Version of the folder's format.
 pub const FORMAT: u32 = 1;
@@ -179,7 +185,7 @@ impl Bundle {
         let modules = manifest.stages.iter().map(|entry| {
             let path = folder.join(module_file(entry));
             let place = || path.display().to_string();
-            Module::new(fs::read(&path).at(place)?).at(place)
+            Module::new(files::read(&path, MAX_FILE)?).at(place)
         });
         let modules = modules.collect::<Result<Vec<_>>>()?;
         let state = read_toml(&folder.join("state.toml"))?;
@@ -211,7 +217,7 @@ fn expected(folder: &Path, inputs: &Inputs) -> Result<Outputs> {
     let read = |name: String, bytes: usize| {
         let path = folder.join(name);
         let place = || path.display().to_string();
-        let data = fs::read(&path).at(place)?;
+        let data = files::read(&path, MAX_FILE)?;
         if data.len() == bytes {
             return Ok(data);
         }
@@ -249,6 +255,6 @@ fn write_toml<T: Serialize>(path: &Path, value: &T) -> Result<()> {
 
 fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let place = || path.display().to_string();
-    let text = fs::read_to_string(path).at(place)?;
+    let text = files::read_text(path, MAX_TEXT)?;
     toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
 }

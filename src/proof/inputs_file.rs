@@ -4,10 +4,15 @@
 
 use crate::emu::inputs::Inputs;
 use crate::error::{Context, Error, Result};
+use crate::files;
 use std::fs;
 use std::path::{Component, Path};
 use toml::{Table, Value};
 
+/// Largest TOML file, in bytes.
+const MAX_TEXT: u64 = 64 << 20;
+/// Largest contents of one binding or vertex buffer, in bytes.
+const MAX_CONTENTS: u64 = 256 << 20;
 /// Longest contents that are written inline, in digits.
 const SHORT: usize = 512;
 
@@ -17,7 +22,7 @@ const SHORT: usize = 512;
 /// Malformed: invalid inputs, or a name outside the folder. Environment: a missing file.
 pub fn read(path: &Path) -> Result<Inputs> {
     let place = || path.display().to_string();
-    let text = fs::read_to_string(path).at(place)?;
+    let text = files::read_text(path, MAX_TEXT)?;
     // Without files the text is parsed as is, so that an error can point into it.
     if !text.contains("file") {
         return toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place);
@@ -36,7 +41,7 @@ pub fn read(path: &Path) -> Result<Inputs> {
             return Err(Error::malformed(format!("`{name}` is not below the folder")));
         }
         let file = folder.join(name);
-        let bytes = fs::read(&file).at(|| file.display().to_string())?;
+        let bytes = files::read(&file, MAX_CONTENTS)?;
         let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
         *table = Table::from_iter([("hex".to_owned(), Value::String(digits))]);
         Ok(())

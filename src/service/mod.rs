@@ -354,7 +354,7 @@ impl<'a> Service<'a> {
     fn write_metrics(&mut self) {
         self.metrics_written = Some(Instant::now());
         let Some(path) = &self.config.metrics_file else { return };
-        if let Err(e) = files::write(path, metrics::text(&self.broker.status()).as_bytes()) {
+        if let Err(e) = files::write_unsynced(path, metrics::text(&self.broker.status()).as_bytes()) {
             (self.log)(&format!("metrics: {e}"));
         }
     }

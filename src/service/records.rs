@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::SystemTime;
 
+/// Bytes of the largest record that is read, whoever wrote it.
+const LARGEST: u64 = 64 << 20;
+
 /// A folder of records.
 pub struct Records {
     dir: PathBuf,
@@ -45,6 +48,9 @@ impl Records {
         let mut records = Self { dir: dir.to_owned(), cap, known: BTreeMap::new(), bytes: 0, owned };
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let Ok(data) = entry.metadata() else { continue };
+            if !data.is_file() {
+                continue;
+            }
             match entry.file_name().to_str().and_then(parse_key) {
                 Some(key) => records.note(key, data.len(), data.modified().unwrap_or(SystemTime::UNIX_EPOCH)),
                 // What a kill has left of a write.
@@ -60,7 +66,7 @@ impl Records {
     /// A record; none if there is none, or it is damaged.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let payload = entry::into_payload(key, fs::read(&path).ok()?);
+        let payload = entry::into_payload(key, files::read(&path, self.cap.min(LARGEST)).ok()?);
         if payload.is_err() && self.owned {
             // It has no other use than to be in the way.
             let _ = fs::remove_file(&path);
@@ -79,11 +85,12 @@ impl Records {
     /// Environment: it cannot be written.
     pub fn put(&mut self, key: Key, payload: &[u8]) -> Result<()> {
         let encoded = entry::encode(&key, payload);
-        if encoded.len() as u64 > self.cap {
-            return Err(Error::environment(format!("a record of {} bytes in a folder of {}", encoded.len(), self.cap)));
+        if encoded.len() as u64 > self.cap.min(LARGEST) {
+            let most = self.cap.min(LARGEST);
+            return Err(Error::environment(format!("a record of {} bytes: at most {most}", encoded.len())));
         }
         fs::create_dir_all(&self.dir).map_err(Error::from).at(|| self.dir.display().to_string())?;
-        files::write(&self.path(&key), &encoded)?;
+        files::write_unsynced(&self.path(&key), &encoded)?;
         self.note(key, encoded.len() as u64, SystemTime::now());
         while self.bytes > self.cap {
             let Some(oldest) = self.known.iter().min_by_key(|(_, known)| known.used).map(|(key, _)| *key) else {

@@ -9,7 +9,7 @@ use super::wake::{Idle, Message};
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{Module, StageRequest};
-use crate::compile::worker::protocol::{MAX_FRAME, Request};
+use crate::compile::worker::protocol::{MAX_FRAME, RequestRef};
 use crate::compile::worker::{Attempt, Worker, WorkerConfig, attempt, processor_time};
 use crate::error::{Death, Error, Result};
 use crate::frame::{Bytes, frame};
@@ -139,7 +139,8 @@ impl Task {
     async fn compile(&mut self, slot: &mut Option<Worker>, request: StageRequest, module: &Module) -> Result<StageElf> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let bytes = frame(&Request { id, module: Bytes(module.bytes().to_vec()), request }, MAX_FRAME)?;
+        let module = serde_bytes::Bytes::new(module.bytes());
+        let bytes = frame(&RequestRef { id, module, request: &request }, MAX_FRAME)?;
         let answer = match self.attempt(slot, &bytes, id).await {
             Err(Attempt::Died(Death::OutOfMemory, _)) => {
                 // Closed is what it never is.

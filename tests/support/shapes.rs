@@ -19,13 +19,13 @@ pub const SHAPES: &[Shape] = &[
     ("specialization constants", 60_000, spec_constants),
     ("a chain of sums of specialization constants", 30_000, spec_sums),
     ("loads, multiplies and stores in turn", 512, memory_in_turn),
-    ("multiplies in a row", 50_000, multiplies),
+    ("multiplies in a row", 100_000, multiplies),
     ("products and sums in a row", 10_000, products_and_sums),
-    ("a switch", 10_000, switch),
+    ("a switch", 30_000, switch),
     ("a switch whose cases meet in a phi", 16_000, switch_phi),
     ("a switch of one target with phis", 5_000, switch_one_target),
     ("cyclic phis", 30_000, cyclic_phis),
-    ("ifs in a row", 20_000, ifs),
+    ("ifs in a row", 50_000, ifs),
     ("breaks out of one loop", 10_000, breaks),
     ("loops in a row", 4_000, loops),
     ("nested loops", 2_000, nested_loops),
@@ -36,7 +36,9 @@ pub const SHAPES: &[Shape] = &[
     ("accesses to a struct of many members", 16_000, members),
     ("storage buffers", 10_000, resources),
     ("constant tables", 2_000, tables),
+    ("members without values", 30_000, empty_members),
     ("decorations of one id", 30_000, decorations),
+    ("decorations of arithmetic", 30_000, decorated_sums),
     ("private variables", 30_000, privates),
     ("input blocks", 4_000, inputs),
     ("pointers of pointers", 60_000, chains),
@@ -419,6 +421,46 @@ pub fn members(n: u32) -> Vec<u8> {
         m.effect(Op::Store, &[pointer, loaded]);
     }
     m.end();
+    m.finish()
+}
+
+/// A struct with one member that has a value, loaded and stored as often as it has others that have none.
+pub fn empty_members(n: u32) -> Vec<u8> {
+    let mut m = Module::new();
+    let empty = m.global(Op::TypeStruct, &[]);
+    let ty = m.global(Op::TypeStruct, &[&vec![empty; n as usize][..], &[m.u32]].concat());
+    let to_struct = m.pointer(StorageClass::Workgroup, ty);
+    let variable = m.typed(Op::Variable, to_struct, &[StorageClass::Workgroup as u32]);
+    m.entry.push(variable);
+    m.begin();
+    for _ in 0..n {
+        let loaded = m.value(Op::Load, ty, &[variable]);
+        m.effect(Op::Store, &[variable, loaded]);
+    }
+    m.end();
+    m.finish()
+}
+
+/// A sum with as many decorations, in a function that is called 64 times.
+pub fn decorated_sums(n: u32) -> Vec<u8> {
+    let mut m = Module::new();
+    let ty = m.global(Op::TypeFunction, &[m.u32]);
+    let function = m.id();
+    m.begin();
+    for i in 0..64 {
+        let value = m.value(Op::FunctionCall, m.u32, &[function]);
+        m.store(i, value);
+    }
+    m.end();
+    m.begin_function(m.u32, function, ty);
+    let loaded = m.load(0);
+    let mut sum = loaded;
+    for _ in 0..64 {
+        sum = m.value(Op::IAdd, m.u32, &[sum, loaded]);
+        (0..n / 64).for_each(|_| m.decorate(sum, Decoration::NoContraction, &[]));
+    }
+    m.effect(Op::ReturnValue, &[sum]);
+    m.effect(Op::FunctionEnd, &[]);
     m.finish()
 }
 

@@ -4,13 +4,14 @@
 //! fragment modules that belong together) and `spec.toml` (workgroup sizes for modules that leave them open). All of it
 //! depends on the contents and the order of the files only.
 
-use crate::common::{InputArgs, write_file};
+use crate::common::InputArgs;
 use clap::Subcommand;
 use dovetail::corpus::describe::{Entry, Extent, SpecConstant};
 use dovetail::corpus::extract::{Extraction, Extractor, Module, pairs};
 use dovetail::corpus::input;
 use dovetail::corpus::spec::{SpecFile, suggest};
 use dovetail::error::{Context, Error, Result, printable};
+use dovetail::files::write_unsynced;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -156,5 +157,5 @@ fn write(extraction: &Extraction, out: &Path) -> Result<()> {
 }
 
 fn save(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {
-    write_file(&directory.join(name), bytes)
+    write_unsynced(&directory.join(name), bytes)
 }

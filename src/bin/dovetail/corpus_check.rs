@@ -2,7 +2,8 @@
 //!
 //! A pipeline is a line of `pairs.tsv`, or a compute module with the values of `spec.toml`. Its state is the template that
 //! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
-//! code too: errors in it are failures, remarks are counted. With `--tools`, LLVM's readers must take every ELF without a complaint too, and list the code as we do.
+//! code too: errors in it are failures, remarks are counted. With `--tools`, LLVM's readers must take every ELF without a
+//! complaint too, and list the code as we do.
 
 use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module, write_file};
 use crate::objdump::{self, Listing};
@@ -12,8 +13,10 @@ use dovetail::check::{self, Rule};
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
 use dovetail::compile::unlinked::fallback;
+use dovetail::corpus::input::each_file;
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Error, Result, printable};
+use dovetail::files::read_text;
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, Outcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::{PipelineState, SpecializationEntry};
@@ -24,6 +27,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -82,12 +86,32 @@ struct Checked {
     listing: Option<Listing>,
 }
 
+impl Checked {
+    fn new(p: &Pipeline) -> Self {
+        Self {
+            name: p.name.clone(),
+            kind: if p.files.len() == 1 { "compute" } else { "pair" },
+            invocations: None,
+            failures: BTreeMap::new(),
+            digests: BTreeMap::new(),
+            fallbacks: BTreeMap::new(),
+            remarks: BTreeMap::new(),
+            listing: None,
+        }
+    }
+
+    /// The same reason for each route.
+    fn failed(p: &Pipeline, why: &Error) -> Self {
+        Self { failures: ROUTES.map(|route| (route, why.to_string())).into(), ..Self::new(p) }
+    }
+}
+
 const ROUTES: [&str; 3] = ["adjacent", "chained", "whole"];
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let mut pipelines = Vec::new();
+    let (mut pipelines, mut unread) = (Vec::new(), Vec::new());
     for dir in &args.dirs {
-        let all = collect(dir).at(|| dir.display().to_string())?;
+        let all = collect(dir, &mut unread);
         let step = args.sample.map_or(1, |n| all.len().div_ceil(n.get())).max(1);
         pipelines.extend(all.into_iter().step_by(step));
     }
@@ -101,7 +125,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         pipelines
             .par_iter()
             .map(|p| {
-                let checked = check(args, &tools, p);
+                let checked = guarded(args, &tools, p);
                 progress.tick();
                 checked
             })
@@ -118,60 +142,66 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print(&checked);
     }
     let bad = |c: &Checked| !c.failures.is_empty() || c.listing.as_ref().is_some_and(|l| l.same != l.lines);
-    Ok(ExitCode::from(u8::from(checked.iter().any(bad))))
+    // On standard error, beside the table or the JSON.
+    unread.iter().for_each(|why| eprintln!("{why}"));
+    Ok(ExitCode::from(u8::from(checked.iter().any(bad) || !unread.is_empty())))
 }
 
-/// Pairs, then compute modules, of one extracted folder.
-fn collect(dir: &Path) -> Result<Vec<Pipeline>> {
+/// Largest list of pairs or values, in bytes.
+const MAX_LIST: u64 = 64 << 20;
+
+/// Pairs, then compute modules, of one extracted folder. What cannot be read costs itself only.
+fn collect(dir: &Path, unread: &mut Vec<Error>) -> Vec<Pipeline> {
+    let mut keep = |found: Result<()>| unread.extend(found.err());
     let mut out = Vec::new();
     let pairs = dir.join("pairs.tsv");
     if pairs.exists() {
-        for line in std::fs::read_to_string(&pairs)?.lines().skip(1) {
-            if let [base, vert, frag] = line.split('\t').collect::<Vec<_>>()[..] {
-                out.push(Pipeline {
-                    name: base.to_owned(),
-                    files: vec![dir.join(vert), dir.join(frag)],
-                    values: Vec::new(),
-                });
-            }
-        }
+        keep(
+            read_text(&pairs, MAX_LIST)
+                .map(|pairs| out.extend(pairs.lines().skip(1).filter_map(|line| pair(dir, line)))),
+        );
     }
-    let spec = dir.join("spec.toml");
-    let spec = if spec.exists() { SpecFile::parse(&std::fs::read_to_string(&spec)?)? } else { SpecFile::default() };
-    for file in dovetail::corpus::input::files(dir)? {
-        if file.extension().is_none_or(|e| e != "spv") {
-            continue;
-        }
-        let Ok(info) = read_module(&file).and_then(|m| spirv::reflect(&m)) else { continue };
-        if info.cooperative_matrix || !info.entry_points.iter().any(|e| e.stage == Some(Stage::Compute)) {
-            continue;
-        }
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let values = spec.values(&name).into_iter().map(|(id, v)| (id, u64::from(v))).collect();
-        out.push(Pipeline { name, files: vec![file], values });
+    let (at, mut spec) = (dir.join("spec.toml"), SpecFile::default());
+    if at.exists() {
+        let read = read_text(&at, MAX_LIST).and_then(|text| SpecFile::parse(&text).at(|| at.display().to_string()));
+        keep(read.map(|read| spec = read));
     }
-    Ok(out)
+    each_file(dir, &mut |file| keep(file.map(|file| out.extend(compute(file, &spec)))));
+    out
+}
+
+/// A line of `pairs.tsv`: the common name, the vertex module, the fragment module.
+fn pair(dir: &Path, line: &str) -> Option<Pipeline> {
+    let [base, vert, frag] = line.split('\t').collect::<Vec<_>>()[..] else { return None };
+    Some(Pipeline { name: base.to_owned(), files: vec![dir.join(vert), dir.join(frag)], values: Vec::new() })
+}
+
+/// The pipeline of a compute module; none if the file is none that is supported.
+fn compute(file: PathBuf, spec: &SpecFile) -> Option<Pipeline> {
+    if file.extension().is_none_or(|e| e != "spv") {
+        return None;
+    }
+    let info = read_module(&file).and_then(|m| spirv::reflect(&m)).ok()?;
+    if info.cooperative_matrix || !info.entry_points.iter().any(|e| e.stage == Some(Stage::Compute)) {
+        return None;
+    }
+    let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let values = spec.values(&name).into_iter().map(|(id, v)| (id, u64::from(v))).collect();
+    Some(Pipeline { name, files: vec![file], values })
+}
+
+/// No pipeline may stop the run: our own bugs are caught here too.
+fn guarded(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
+    let broken = |_| Checked::failed(p, &Error::bug("panic"));
+    catch_unwind(AssertUnwindSafe(|| check(args, tools, p))).unwrap_or_else(broken)
 }
 
 fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
-    let kind = if p.files.len() == 1 { "compute" } else { "pair" };
-    let mut checked = Checked {
-        name: p.name.clone(),
-        kind,
-        invocations: None,
-        failures: BTreeMap::new(),
-        digests: BTreeMap::new(),
-        fallbacks: BTreeMap::new(),
-        remarks: BTreeMap::new(),
-        listing: None,
-    };
     let loaded = match load(p) {
         Ok(loaded) => loaded,
-        Err(e) => {
-            ROUTES.iter().for_each(|r| drop(checked.failures.insert(r, e.to_string())));
-            return checked;
-        }
+        Err(e) => return Checked::failed(p, &e),
     };
+    let mut checked = Checked::new(p);
     checked.invocations = loaded.invocations;
     for route in ROUTES {
         let request = PipelineRequest {

@@ -195,8 +195,8 @@ impl Walk<'_, '_> {
                     self.expand(*elem, decor, block)?;
                 }
             }
-            Ty::Struct { members, .. } => {
-                for (n, m) in members.iter().enumerate() {
+            Ty::Struct { .. } => {
+                for (n, m) in types.filled_members(ty) {
                     let decor = match block {
                         Some(id) => Decor::of(self.cx, id, Some(n as u32), Some(Decor { location: None, ..decor })),
                         None => Decor { location: None, ..decor },

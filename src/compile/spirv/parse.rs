@@ -185,6 +185,8 @@ pub fn parse<'m>(module: &'m Decoded, insts: &'m [Inst<'m>]) -> Result<Parsed<'m
     let mut out = loader.out;
     out.decorations.sort_by_key(Decorated::key);
     expand_groups(&mut out, &loader.groups)?;
+    // A decoration counts once; repetitions would cost time wherever their target is used.
+    out.decorations.dedup_by_key(|d| d.key());
     out.kinds = out.decorations.iter().fold(0, |all, d| all | kind_bit(d.decoration));
     out.globals_by_id = vec![0; bound];
     for (inst, n) in out.globals.iter().zip(1..) {

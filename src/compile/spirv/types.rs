@@ -112,6 +112,8 @@ struct TyData {
     depth: u32,
     /// Offsets of a struct's members.
     parts: Box<[MemberOffset]>,
+    /// Which members of a struct have leaves: walks over others would cost time for each value of the type.
+    filled: Box<[u32]>,
     /// Explicit size of a struct in bytes, saturating. Enclosing types do not change it.
     explicit: u32,
 }
@@ -188,6 +190,7 @@ impl Types {
             align,
             depth,
             parts: Box::default(),
+            filled: Box::default(),
             explicit: 0,
         };
         let scalar = |bits: Bits| data(1, bits.bytes(), bits.bytes(), 0);
@@ -218,9 +221,10 @@ impl Types {
 
     fn structure(&self, members: &[Member]) -> TyData {
         let (mut leaves, mut end, mut depth, mut align, mut explicit) = (0u32, 0u32, 0, 1, 0);
-        let mut parts = Vec::with_capacity(members.len());
-        for m in members {
+        let (mut parts, mut filled) = (Vec::with_capacity(members.len()), Vec::new());
+        for (n, m) in (0..).zip(members) {
             let e = self.data(m.ty);
+            filled.extend((e.leaves > 0).then_some(n));
             let packed = align_up(end, e.align);
             parts.push(MemberOffset { packed, leaves });
             leaves = leaves.saturating_add(e.leaves);
@@ -232,7 +236,7 @@ impl Types {
         }
         // Padded to align the members of every array element.
         let packed = align_up(end, align);
-        TyData { ty: Ty::Void, leaves, packed, align, depth, parts: parts.into(), explicit }
+        TyData { ty: Ty::Void, leaves, packed, align, depth, parts: parts.into(), filled: filled.into(), explicit }
     }
 
     /// Sets the pointee of a forward-declared pointer.
@@ -251,6 +255,7 @@ impl Types {
             align: 1,
             depth: 0,
             parts: Box::default(),
+            filled: Box::default(),
             explicit: 0,
         });
         self.list.get(id.0 as usize).unwrap_or(&VOID)
@@ -289,6 +294,15 @@ impl Types {
     pub fn is_float(&self, id: TypeId) -> bool {
         let elem = self.vector(id).map_or(id, |(elem, _)| elem);
         matches!(self.get(elem), Ty::Float { .. })
+    }
+
+    /// The members of a struct that have leaves, by index.
+    pub fn filled_members(&self, id: TypeId) -> impl Iterator<Item = (usize, &Member)> {
+        let members = match self.get(id) {
+            Ty::Struct { members, .. } => &members[..],
+            _ => &[],
+        };
+        self.data(id).filled.iter().filter_map(|&n| Some((n as usize, members.get(n as usize)?)))
     }
 
     /// Number of leaves.
@@ -334,7 +348,7 @@ impl Types {
             Ty::Void | Ty::Function | Ty::RuntimeArray { .. } => {}
             Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => repeat(*elem, *count),
             Ty::Array { elem, len, .. } => repeat(*elem, *len),
-            Ty::Struct { members, .. } => members.iter().for_each(|m| self.push_leaf_types(m.ty, out)),
+            Ty::Struct { .. } => self.filled_members(id).for_each(|(_, m)| self.push_leaf_types(m.ty, out)),
             Ty::Image { dim: spirv::Dim::DimBuffer, .. } | Ty::Sampler => out.push(Type::DESC4),
             Ty::Image { .. } => out.push(Type::DESC8),
             Ty::SampledImage { image } => {
@@ -461,8 +475,8 @@ impl Types {
                     self.walk_into(*elem, layout, at.saturating_add(i.saturating_mul(step)), out)?;
                 }
             }
-            Ty::Struct { members, .. } => {
-                for (n, m) in members.iter().enumerate() {
+            Ty::Struct { .. } => {
+                for (n, m) in self.filled_members(id) {
                     let (offset, inner) = self.member(id, n, layout).unwrap_or((0, layout));
                     self.walk_into(m.ty, inner, at.saturating_add(offset), out)?;
                 }

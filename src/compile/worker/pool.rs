@@ -4,7 +4,7 @@
 //! and dead processes are the tasks' business, so that a caller sees an answer or a typed error and nothing else.
 
 use super::process::{Attempt, Worker, WorkerConfig, attempt};
-use super::protocol::{MAX_FRAME, Request};
+use super::protocol::{MAX_FRAME, RequestRef};
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Error, Result};
@@ -60,8 +60,7 @@ impl Compiler for WorkerPool {
     fn compile(&self, module: &Module, request: &StageRequest) -> Result<StageElf> {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let module = Bytes(module.bytes().to_vec());
-        let frame = frame(&Request { id, module, request: request.clone() }, MAX_FRAME)?;
+        let frame = frame(&RequestRef { id, module: serde_bytes::Bytes::new(module.bytes()), request }, MAX_FRAME)?;
         let (answer, wait) = std_mpsc::sync_channel(1);
         let gone = || Error::bug("the worker thread is gone");
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;

@@ -35,6 +35,17 @@ pub struct Request {
     pub request: StageRequest,
 }
 
+/// A [`Request`] as it is sent: the module is not copied before it is in the frame.
+#[derive(Debug, Serialize)]
+pub struct RequestRef<'a> {
+    /// As in [`Request`].
+    pub id: u64,
+    /// As in [`Request`].
+    pub module: &'a serde_bytes::Bytes,
+    /// As in [`Request`].
+    pub request: &'a StageRequest,
+}
+
 /// The answer to one request.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Response {
