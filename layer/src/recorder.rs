@@ -15,6 +15,7 @@ use dovetail::capture::{
     ComputePipeline, Definition, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout, Translated,
 };
 use dovetail::error::{Context, Error, Result};
+use dovetail::files::write_unsynced;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -169,10 +170,5 @@ fn write_state(dir: &Path, name: Hash, translated: Option<&Translated>) -> Resul
 
 /// Writes a file unless it is there, so that others see it whole or not at all.
 fn appear(path: &Path, bytes: &[u8]) -> Result<()> {
-    let place = || path.display().to_string();
-    if path.exists() {
-        return Ok(());
-    }
-    let part = path.with_extension(format!("{}.part", std::process::id()));
-    fs::write(&part, bytes).and_then(|()| fs::rename(&part, path)).at(place)
+    if path.exists() { Ok(()) } else { write_unsynced(path, bytes) }
 }

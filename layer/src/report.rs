@@ -4,6 +4,7 @@ use crate::guard::aside;
 use crate::session::Session;
 use crate::times::{Came, Summary};
 use dovetail::error::printable;
+use dovetail::files::write_unsynced;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -69,9 +70,8 @@ pub fn write_json(session: &Session) {
     let Some(path) = &session.config.json else { return };
     let text = format!("{:#}\n", document(session));
     // Whoever looks while the application runs sees a whole one.
-    let part = path.with_extension(format!("{}.part", std::process::id()));
-    if let Err(e) = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path)) {
-        complain(&format!("{}: {e}", path.display()));
+    if let Err(e) = write_unsynced(path, text.as_bytes()) {
+        complain(&e.to_string());
     }
 }
 
@@ -107,8 +107,8 @@ pub fn print(session: &Session) {
     let text = table(session);
     if path == Path::new("-") {
         let _ = std::io::stderr().write_all(text.as_bytes());
-    } else if let Err(e) = std::fs::write(path, text) {
-        complain(&format!("{}: {e}", path.display()));
+    } else if let Err(e) = write_unsynced(path, text.as_bytes()) {
+        complain(&e.to_string());
     }
 }
 

@@ -248,11 +248,12 @@ pub(crate) mod tests {
     fn zip_of_one_body(members: u16, body: &[u8]) -> Vec<u8> {
         let size = u32::try_from(body.len()).unwrap().to_le_bytes();
         // Version, flags, deflate, time, checksum, sizes, length of the name, none of extra fields.
-        let common = [&[20, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &size, &[0; 4], &[1, 0, 0, 0]].concat();
-        let mut file = [&b"PK\x03\x04"[..], &common, b"a", body].concat();
+        let common = [&[20, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &size, &[0; 4], &[4, 0, 0, 0]].concat();
+        let mut file = [&b"PK\x03\x04"[..], &common, b"name", body].concat();
         let index = file.len();
-        for _ in 0..members {
-            file.extend([&b"PK\x01\x02\x14\0"[..], &common, &[0; 14], b"a"].concat());
+        for n in 0..members {
+            let name = format!("{n:04x}");
+            file.extend([&b"PK\x01\x02\x14\0"[..], &common, &[0; 14], name.as_bytes()].concat());
         }
         let length = u32::try_from(file.len() - index).unwrap();
         file.extend([&b"PK\x05\x06\0\0\0\0"[..], &members.to_le_bytes(), &members.to_le_bytes()].concat());

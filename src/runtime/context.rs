@@ -136,6 +136,19 @@ impl Context {
     /// # Errors
     /// Environment: the folder cannot be opened. Malformed: its manifest.
     pub fn new(info: &ContextInfo<'_>) -> Result<Self> {
+        let cache = info.cache_dir.map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
+        Self::open(info, cache)
+    }
+
+    /// As [`Context::new`], with a cache in a store of the caller's; the folder is not opened.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn with_cache(info: &ContextInfo<'_>, cache: Cache) -> Result<Self> {
+        Self::open(info, Some(cache))
+    }
+
+    fn open(info: &ContextInfo<'_>, cache: Option<Cache>) -> Result<Self> {
         let connection =
             info.connection.map(|fd| fd.try_clone_to_owned()).transpose().at(|| "connection to a service")?;
         let service = match (info.socket, connection) {
@@ -144,7 +157,6 @@ impl Context {
                 Some(Arc::new(Desk::new(socket.map(Path::to_owned), given.map(UnixStream::from), info.app.to_owned())))
             }
         };
-        let cache = info.cache_dir.map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
         let shared = Shared {
             target: info.target,
             cache,

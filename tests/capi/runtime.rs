@@ -4,10 +4,10 @@ use crate::alloc::allocations;
 use crate::cache::{self, Made, adding_module, module, put_unlinkable, put_whole, request, shader_info, state};
 use crate::link_support;
 use dovetail::abi::layout::ResolvedLayout;
-use dovetail::cache::{Cache, StoreKind, entry};
+use dovetail::cache::{Cache, DEFAULT_MAP_BYTES, Key, LmdbStore, Store, StoreKind, entry};
 use dovetail::compile::request::Module;
 use dovetail::compile::variant_of;
-use dovetail::error::{ErrorKind, FullCompile};
+use dovetail::error::{ErrorKind, FullCompile, Result};
 use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, link};
 use dovetail::metadata::interface::StageKind;
@@ -20,6 +20,8 @@ use dovetail::target::{GfxIp, Stage};
 use dovetail::toolchain::note_operands;
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 pub fn context(dir: Option<&Path>) -> Context {
@@ -296,6 +298,56 @@ fn without_the_disk_parts_are_pending_until_somebody_waits() {
     assert_eq!(pipeline.wait(1, Duration::ZERO).unwrap().phase, Phase::Done(Route::Linked));
     // Without a handle the flag holds for parts that others have found since.
     assert!(matches!(context.link_into(&info, &mut []).unwrap(), Answer::Ready(_)));
+}
+
+/// A disk on which each look takes as long as on one that is broken or far away.
+struct Slow {
+    disk: LmdbStore,
+    looks: Arc<AtomicU32>,
+}
+
+impl Store for Slow {
+    fn get(&self, key: &Key) -> Result<Option<Vec<u8>>> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(100));
+        self.disk.get(key)
+    }
+
+    fn put(&self, key: &Key, bytes: &[u8]) -> Result<()> {
+        self.disk.put(key, bytes)
+    }
+}
+
+#[test]
+fn a_slow_disk_is_not_looked_at_for_what_is_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(cache::full(dir.path()));
+    let looks = Arc::new(AtomicU32::new(0));
+    let disk = LmdbStore::open(&dir.path().join("lmdb"), DEFAULT_MAP_BYTES);
+    let slow = Cache::new(Box::new(Slow { disk, looks: looks.clone() }));
+    let info = ContextInfo { max_memory: 1 << 20, ..ContextInfo::new(GfxIp::Gfx1030) };
+    let context = Context::with_cache(&info, slow).unwrap();
+    let looked = || looks.load(Ordering::Relaxed);
+    let state = state();
+    let layout = Layout::new(&state.layout).unwrap();
+    let mut out = vec![0; 1 << 16];
+    // The compiler's name, two parts, and nothing for the link.
+    let [vs, fs] = pair(&context);
+    let before = looked();
+    assert!(before >= 3);
+    for _ in 0..3 {
+        let [again, other] = pair(&context);
+        let shaders = [&again, &other];
+        let info = of(&shaders, &layout, &state, NONE);
+        assert!(matches!(context.link_into(&info, &mut out).unwrap(), Answer::Ready(_)));
+    }
+    assert_eq!(looked(), before);
+    // What is not in memory is not looked for where the caller forbids it.
+    let module = module(3);
+    let cold = ShaderInfo { no_disk: true, ..shader_info(Stage::Vertex, &module) };
+    assert_eq!(Shader::new(&context, &cold).unwrap().status().unwrap(), ShaderStatus::Pending);
+    assert_eq!(looked(), before);
+    drop((vs, fs));
 }
 
 #[test]

@@ -6,6 +6,8 @@ use super::targets::KEY;
 use dovetail::cache::entry;
 use dovetail::compile::request::{CompilerId, KnownState, ModuleDigest, StageRequest, TuningOptions};
 use dovetail::compile::worker::protocol::{Hello, MAX_FRAME, PROTOCOL, Request, Response};
+use dovetail::corpus::budget::DEFAULT_MEMORY;
+use dovetail::corpus::extract::Extractor;
 use dovetail::error::{Error, FullCompile};
 use dovetail::frame::{self, Bytes};
 use dovetail::glue::{self, GlueKey};
@@ -106,7 +108,7 @@ pub fn frame() -> Vec<Vec<u8>> {
     out
 }
 
-/// A module bare, compressed, in archives, and in archives in archives.
+/// A module bare, compressed in every way, in archives, in archives in archives, and as a Qt resource.
 pub fn archive() -> Vec<Vec<u8>> {
     let module = super::shapes::ifs(1);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -115,6 +117,11 @@ pub fn archive() -> Vec<Vec<u8>> {
     zlib.write_all(&module).expect("to memory");
     let (gzip, zlib) = (gzip.finish().expect("to memory"), zlib.finish().expect("to memory"));
     let zstd = zstd::encode_all(module.as_slice(), 1).expect("to memory");
+    let mut xz = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::with_preset(0)).expect("to memory");
+    xz.write_all(&module).expect("to memory");
+    let xz = xz.finish().expect("to memory");
+    let smolv = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/corpus/mixed_dot.smolv");
+    let smolv = std::fs::read(smolv).expect("an encoded module");
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in [("a/b.vert.spv", &module), ("c.gz", &gzip)] {
         zip.start_file(name, zip::write::SimpleFileOptions::default()).expect("to memory");
@@ -130,5 +137,49 @@ pub fn archive() -> Vec<Vec<u8>> {
     }
     let tar = tar.into_inner().expect("to memory");
     let twice = zstd::encode_all(tar.as_slice(), 1).expect("to memory");
-    vec![module, gzip, zlib, zstd, zip, tar, twice]
+    let resource = resource(&[("a.vert.qsb", 0, &module), ("b.vert.qsb", 1, &zlib), ("c.frag.qsb", 4, &zstd)]);
+    let all = vec![module, gzip, zlib, zstd, xz, smolv, zip, tar, twice, resource];
+    for (n, seed) in all.iter().enumerate() {
+        let mut found = 0;
+        let mut count = |_: &_, _: Vec<u8>| found += 1;
+        let mut extractor = Extractor::new(&mut count);
+        extractor.add("seed", seed, DEFAULT_MEMORY);
+        assert!(extractor.finish().incomplete.is_empty() && found > 0, "seed {n} has no module");
+    }
+    all
+}
+
+/// A binary with a Qt resource: names, flags (1 zlib, 4 zstd) and stored bytes of files in one folder. The three arrays are
+/// data, names, tree, as compilers order them.
+fn resource(files: &[(&str, u16, &[u8])]) -> Vec<u8> {
+    let (mut data, mut names, mut tree) = (Vec::new(), Vec::new(), Vec::new());
+    let mut name = |text: &str| {
+        let (at, units): (usize, Vec<u16>) = (names.len(), text.encode_utf16().collect());
+        let hash = units.iter().fold(0u32, |hash, &unit| {
+            let hash = (hash << 4).wrapping_add(unit.into());
+            (hash ^ (hash & 0xf000_0000) >> 23) & 0x0fff_ffff
+        });
+        names.extend([&(units.len() as u16).to_be_bytes()[..], &hash.to_be_bytes()].concat());
+        units.iter().for_each(|unit| names.extend(unit.to_be_bytes()));
+        at as u32
+    };
+    let mut node = |name: u32, flags: u16, a: u32, b: u32| {
+        let numbers = [&name.to_be_bytes()[..], &flags.to_be_bytes(), &a.to_be_bytes(), &b.to_be_bytes(), &[0; 8]];
+        tree.extend(numbers.concat());
+    };
+    node(0, 2, 1, 1);
+    node(name("shaders"), 2, files.len() as u32, 2);
+    for (text, flags, stored) in files {
+        node(name(text), *flags, 1, data.len() as u32);
+        // Before a zlib stream, its size unpacked.
+        let stored = if *flags == 1 { [&[0, 0, 16, 0], *stored].concat() } else { stored.to_vec() };
+        data.extend((stored.len() as u32).to_be_bytes());
+        data.extend(stored);
+    }
+    let mut file = vec![0xcc; 64];
+    for array in [data, names, tree] {
+        file.extend(array);
+        file.resize(file.len().next_multiple_of(32), 0);
+    }
+    file
 }

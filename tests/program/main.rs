@@ -5,6 +5,7 @@ mod corpus;
 mod first_slice;
 mod orphans;
 mod outputs;
+mod recordings;
 #[path = "../support/shaders.rs"]
 mod shaders;
 #[path = "../support/smallest.rs"]

@@ -108,7 +108,7 @@ fn client() {
     assert_eq!(context.stats().unwrap().bad, 0);
 }
 
-fn start(dir: &Path, number: u64) -> (u64, Child) {
+pub fn start(dir: &Path, number: u64) -> (u64, Child) {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kills::client", "--ignored", "--nocapture"])
         .env(TASK, format!("{number} {}", dir.display()))
@@ -120,7 +120,7 @@ fn start(dir: &Path, number: u64) -> (u64, Child) {
 }
 
 /// A client has come to its end as it should.
-fn succeeded(dir: &Path, number: u64, status: ExitStatus) {
+pub fn succeeded(dir: &Path, number: u64, status: ExitStatus) {
     let said = || fs::read_to_string(dir.join("clients")).unwrap_or_default();
     assert!(status.success(), "client {number}: {status}: {}", said());
 }

@@ -16,5 +16,6 @@ mod order;
 mod shaders;
 #[path = "../support/smallest.rs"]
 mod smallest;
+mod stopped;
 #[path = "../support/mod.rs"]
 mod support;

@@ -39,6 +39,7 @@ use crate::guard::lock;
 use crate::report::complain;
 use dovetail::capture::{FixedState, Hash, Translated};
 use dovetail::error::{Context, Error, Result};
+use dovetail::files::write_unsynced;
 use program::Known;
 use reason::Reason;
 use serde::Serialize;
@@ -206,7 +207,7 @@ impl Shadow {
         }
         let path = self.folder.join(format!("{}.json", self.program));
         let text = serde_json::to_string_pretty(&summary).map_err(|e| Error::bug(e.to_string()));
-        let written = text.and_then(|text| fs::write(&path, text + "\n").at(|| path.display().to_string()));
+        let written = text.and_then(|text| write_unsynced(&path, (text + "\n").as_bytes()));
         written.unwrap_or_else(|e| complain(&e.to_string()));
     }
 }

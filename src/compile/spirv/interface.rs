@@ -155,7 +155,9 @@ enum Wide {
 fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Components> {
     let decor = Decor::of(cx, id, None, None);
     let block = struct_id(cx, id);
-    let location = decor.location.unwrap_or(0);
+    // No Vulkan interface reaches a compute shader, so there they mean nothing, and need not be given.
+    let counted = decor.builtin.is_some() || cx.b.shader.stage == Stage::Compute;
+    let location = decor.location.or(counted.then_some(0));
     let mut walk = Walk { cx, wide, vertex: 0, location, out: Components::with_capacity(cx.types.leaf_count(ty)?) };
     match *cx.types.get(ty) {
         Ty::Array { elem, len, .. } if decor.per_vertex => {
@@ -174,8 +176,8 @@ struct Walk<'a, 'b> {
     cx: &'a Cx<'b>,
     wide: Wide,
     vertex: u8,
-    /// Next location, or the next component of a built-in.
-    location: u32,
+    /// Next location, or the next component of a built-in. `None` if neither the variable nor a member before has one.
+    location: Option<u32>,
     out: Components,
 }
 
@@ -186,8 +188,7 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         if let Some((elem, count)) = types.vector(ty) {
-            self.vector(elem, count, decor);
-            return Ok(());
+            return self.vector(elem, count, decor);
         }
         match types.get(ty) {
             Ty::Matrix { column: elem, count } | Ty::Array { elem, len: count, .. } => {
@@ -201,10 +202,10 @@ impl Walk<'_, '_> {
                         Some(id) => Decor::of(self.cx, id, Some(n as u32), Some(Decor { location: None, ..decor })),
                         None => Decor { location: None, ..decor },
                     };
-                    self.location = decor.location.unwrap_or(self.location);
+                    self.location = decor.location.or(self.location);
                     let before = self.location;
                     if decor.builtin.is_some() {
-                        self.location = 0;
+                        self.location = Some(0);
                     }
                     self.expand(m.ty, decor, None)?;
                     if decor.builtin.is_some() {
@@ -217,25 +218,29 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn vector(&mut self, elem: TypeId, count: u32, decor: Decor) {
+    fn vector(&mut self, elem: TypeId, count: u32, decor: Decor) -> Result<()> {
+        let start = self.location.ok_or_else(|| {
+            Error::malformed("a variable or member of the interface with neither Location nor BuiltIn")
+        })?;
         let wide = self.cx.types.scalar(elem) == Some(Type::B64);
         let dwords = if wide { 2 } else { 1 };
         for i in 0..count {
             let (location, component) = match self.wide {
                 // The elements of an array built-in are its further components.
-                _ if decor.builtin.is_some() => (self.location, self.location + i),
-                Wide::Channels => (self.location, decor.component / dwords + i),
+                _ if decor.builtin.is_some() => (start, start + i),
+                Wide::Channels => (start, decor.component / dwords + i),
                 // 32-bit components are all in one location.
-                Wide::Dwords if !wide => (self.location, decor.component + i),
+                Wide::Dwords if !wide => (start, decor.component + i),
                 Wide::Dwords => {
                     let dword = decor.component + 2 * i;
-                    (self.location.saturating_add(dword / 4), dword % 4)
+                    (start.saturating_add(dword / 4), dword % 4)
                 }
             };
             self.out.push(Component { ty: elem, location, component, vertex: self.vertex, decor });
         }
         let taken = if decor.builtin.is_some() { count } else { (decor.component + dwords * count).div_ceil(4).max(1) };
-        self.location = self.location.saturating_add(taken);
+        self.location = Some(start.saturating_add(taken));
+        Ok(())
     }
 }
 

@@ -1,0 +1,133 @@
+//! SIGSTOP of a worker, of the service and of a client: whoever needs nothing of the stopped process goes on, and whoever does gets
+//! it from another one, or later.
+
+use crate::harness::{PATIENCE, Service};
+use crate::kills;
+use crate::smallest::shader;
+use dovetail::link::Placement;
+use dovetail::runtime::{
+    Answer, Context, ContextInfo, Layout, ModuleRef, PipelineFlags, PipelineInfo, Shader, ShaderInfo, ShaderStatus,
+};
+use dovetail::state::PipelineState;
+use dovetail::target::{GfxIp, Stage};
+use dovetail::wire::Class;
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Stops a process. It goes on when this is dropped.
+struct Stopped(Pid);
+
+impl Stopped {
+    fn new(pid: u32) -> Self {
+        let pid = Pid::from_raw(pid as i32).expect("a process");
+        kill_process(pid, Signal::STOP).expect("a process");
+        Self(pid)
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        // It may have been killed meanwhile.
+        let _ = kill_process(self.0, Signal::CONT);
+    }
+}
+
+#[test]
+fn a_worker_that_is_stopped_is_replaced() {
+    let mut service = Service::start(&["--workers=1", "--deadline=1"]);
+    let mut client = service.client();
+    client.compile("first", Class::Soon).expect("a part");
+    let [worker] = service.children()[..] else { panic!("one worker") };
+    let stopped = Stopped::new(worker as u32);
+    // It computes nothing, so that no deadline of processor time is ever reached: the limit on waiting is, after ten seconds.
+    let begun = Instant::now();
+    client.compile("next", Class::Soon).expect("a part, by another worker");
+    assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
+    assert!(!service.children().contains(&worker), "it is killed");
+    assert_eq!(client.status().poisoned, 0, "the shader is not to blame");
+    drop(stopped);
+    service.kill();
+}
+
+fn compute<'a>(module: &'a [u8], name: &'a str) -> ShaderInfo<'a> {
+    ShaderInfo {
+        module: ModuleRef::Code(module),
+        entry_point: name,
+        stage: Stage::Compute,
+        wave: None,
+        specialization: &[],
+        no_disk: false,
+        fail_on_compile: false,
+        priority: 1,
+        user: 0,
+    }
+}
+
+fn links(context: &Context, shader: &Shader) -> bool {
+    let state = PipelineState::default();
+    let layout = Layout::new(&state.layout).expect("a layout");
+    let info = PipelineInfo {
+        shaders: &[shader],
+        layout: &layout,
+        state: &state,
+        placement: Placement::Adjacent,
+        flags: PipelineFlags::NO_OPTIMIZE,
+        priority: 0,
+        user: 0,
+    };
+    matches!(context.link_into(&info, &mut vec![0; 1 << 16]).expect("a link"), Answer::Ready(_))
+}
+
+#[test]
+fn while_the_service_is_stopped_what_is_cached_is_linked() {
+    let service = Service::start(&["--workers=1"]);
+    service.client().compile("kept", Class::Soon).expect("a part");
+    let (cache, socket) = (service.cache_dir(), service.socket());
+    let info = ContextInfo { cache_dir: Some(&cache), socket: Some(&socket), ..ContextInfo::new(GfxIp::Gfx1030) };
+    let stopped = Stopped::new(service.process.id());
+    let context = Context::new(&info).expect("a context");
+    let (kept, new) = (shader("kept"), shader("new"));
+    let missing = Shader::new(&context, &compute(&new, "new")).expect("a shader");
+    let cached = Shader::new(&context, &compute(&kept, "kept")).expect("a shader");
+    assert_eq!(cached.status().expect("a status"), ShaderStatus::Ready);
+    assert!(links(&context, &cached));
+    // A wait is as long as its caller says.
+    let begun = Instant::now();
+    assert_ne!(missing.wait(Duration::from_millis(300)).expect("a status"), ShaderStatus::Ready);
+    assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
+    drop(stopped);
+    let begun = Instant::now();
+    while missing.wait(PATIENCE).expect("a status") != ShaderStatus::Ready {
+        assert!(begun.elapsed() < PATIENCE, "it never comes: {:?}", context.reach());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(links(&context, &missing));
+}
+
+/// How many shaders a client of `kills` has noted.
+fn noted(dir: &Path) -> usize {
+    std::fs::read_to_string(dir.join("client-0")).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_client_that_is_stopped_holds_nobody() {
+    let service = Service::start(&["--workers=1"]);
+    service.client();
+    let (_, mut child) = kills::start(service.dir.path(), 0);
+    let begun = Instant::now();
+    while noted(service.dir.path()) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "it does nothing");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let stopped = Stopped::new(child.id());
+    let before = noted(service.dir.path());
+    let mut other = service.client();
+    for n in 0..20 {
+        other.compile(&format!("other{n}"), Class::Soon).expect("a part");
+    }
+    assert!(noted(service.dir.path()) <= before + 1, "it is stopped");
+    drop(stopped);
+    let status = child.wait().expect("a process");
+    kills::succeeded(service.dir.path(), 0, status);
+}
