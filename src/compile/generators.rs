@@ -18,15 +18,15 @@ use crate::error::{Error, Result};
 
 /// All that are built in.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BuiltIn;
+pub struct BuiltInGenerators;
 
 /// Compiles in this process, with the generator that a request names.
-pub type BuiltInCompiler = StageCompiler<BuiltIn>;
+pub type BuiltInCompiler = StageCompiler<BuiltInGenerators>;
 
 impl BuiltInCompiler {
     /// A compiler with all generators that are built in.
     pub fn new() -> Self {
-        Self::with(BuiltIn)
+        Self::with(BuiltInGenerators)
     }
 }
 
@@ -36,7 +36,7 @@ impl Default for BuiltInCompiler {
     }
 }
 
-impl Generator for BuiltIn {
+impl Generator for BuiltInGenerators {
     fn name(&self) -> String {
         let names: &[String] = &[
             #[cfg(feature = "llvm")]

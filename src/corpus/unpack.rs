@@ -74,10 +74,10 @@ const MAX_WINDOW_LOG: u32 = 27;
 const MIN_CONTENT: usize = 28;
 
 /// Called with a member: its name, its contents, and the remaining budget.
-pub type Visit<'a> = dyn FnMut(&str, &[u8], &mut Budget) + 'a;
+pub type VisitMember<'a> = dyn FnMut(&str, &[u8], &mut Budget) + 'a;
 
 /// Calls `visit` with every stream that begins in `range`, outside previous streams. Its name is kind and offset.
-pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &mut Visit<'_>) {
+pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &mut VisitMember<'_>) {
     let mut at = range.start;
     while let Some(rest) = bytes.get(at..range.end).filter(|rest| !rest.is_empty()) {
         let stream = Stream::ALL.into_iter().find(|s| s.begins(rest));
@@ -97,7 +97,7 @@ pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &m
 }
 
 /// Calls `visit` with every member of a zip or tar archive, in order. False if the bytes are no archive.
-pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> bool {
+pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut VisitMember<'_>) -> bool {
     if bytes.starts_with(b"PK\x03\x04") {
         return zip_members(bytes, budget, visit).is_some();
     }
@@ -107,7 +107,7 @@ pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> bool
     false
 }
 
-fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
+fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut VisitMember<'_>) -> Option<()> {
     let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).ok()?;
     for index in 0..zip.len() {
         let file = match zip.by_index(index) {
@@ -123,7 +123,7 @@ fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Opti
     Some(())
 }
 
-fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
+fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut VisitMember<'_>) -> Option<()> {
     let mut tar = tar::Archive::new(Cursor::new(bytes));
     for (index, entry) in tar.entries().ok()?.enumerate() {
         let entry = match entry {
@@ -140,7 +140,7 @@ fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Opti
     Some(())
 }
 
-fn member(name: &str, from: impl Read, budget: &mut Budget, visit: &mut Visit<'_>) {
+fn member(name: &str, from: impl Read, budget: &mut Budget, visit: &mut VisitMember<'_>) {
     if let Some(data) = budget.hold(from) {
         visit(name, &data, budget);
         budget.release(data);

@@ -3,7 +3,7 @@
 
 use super::{Args, Done, Event, Item, Maker, Outcome, Work, compile};
 use crate::progress::Progress;
-use dovetail::capture::foz::{Kind, MAGIC};
+use dovetail::capture::foz::{EntryKind, MAGIC};
 use dovetail::capture::{self, Hash, Recording, ShaderStage, StageUse, Translated};
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::compile::spirv::{ModuleInfo, reflect};
@@ -104,7 +104,7 @@ pub fn populate(
     for skipped in recording.skipped() {
         *pipelines.skipped.entry(skipped.what).or_default() += skipped.count;
     }
-    let names: Vec<(Kind, Hash)> = [Kind::GraphicsPipeline, Kind::ComputePipeline]
+    let names: Vec<(EntryKind, Hash)> = [EntryKind::GraphicsPipeline, EntryKind::ComputePipeline]
         .into_iter()
         .flat_map(|kind| recording.hashes(kind).into_iter().map(move |name| (kind, name)))
         .collect();
@@ -145,10 +145,10 @@ type Use = (Stage, String, Vec<(u32, u64)>, Option<WaveSize>);
 
 /// The stages of all pipelines by their modules, with modules that no pipeline uses. Stages of pipelines that are not supported are
 /// among them: a driver may know the state that is missing here.
-fn stages(recording: &Recording, names: &[(Kind, Hash)]) -> Vec<(Hash, BTreeSet<Use>)> {
-    let given = |(kind, name): &(Kind, Hash)| -> Vec<ShaderStage> {
+fn stages(recording: &Recording, names: &[(EntryKind, Hash)]) -> Vec<(Hash, BTreeSet<Use>)> {
+    let given = |(kind, name): &(EntryKind, Hash)| -> Vec<ShaderStage> {
         let stages = guarded(|| match kind {
-            Kind::GraphicsPipeline => recording.graphics(*name).map(|pipeline| pipeline.stages),
+            EntryKind::GraphicsPipeline => recording.graphics(*name).map(|pipeline| pipeline.stages),
             _ => recording.compute(*name).map(|pipeline| vec![pipeline.stage]),
         });
         // What is wrong with it is said of the pipeline.
@@ -156,7 +156,8 @@ fn stages(recording: &Recording, names: &[(Kind, Hash)]) -> Vec<(Hash, BTreeSet<
     };
     let used: Vec<StageUse> =
         names.par_iter().flat_map_iter(given).filter_map(|stage| capture::stage_use(&stage).ok()).collect();
-    let mut uses: Uses = recording.hashes(Kind::ShaderModule).into_iter().map(|name| (name, BTreeSet::new())).collect();
+    let mut uses: Uses =
+        recording.hashes(EntryKind::ShaderModule).into_iter().map(|name| (name, BTreeSet::new())).collect();
     for StageUse { stage, module, entry_point, specialization, wave } in used {
         uses.entry(module).or_default().insert((stage, entry_point, specialization, wave));
     }
@@ -217,9 +218,9 @@ fn finish(maker: &Maker<'_>, item: Item) -> Event {
 }
 
 /// Links a pipeline; none for a library, which is a part of others.
-fn build(args: &Args, maker: &Maker<'_>, recording: &Recording, kind: Kind, name: Hash) -> Result<Option<Came>> {
+fn build(args: &Args, maker: &Maker<'_>, recording: &Recording, kind: EntryKind, name: Hash) -> Result<Option<Came>> {
     let translated = match kind {
-        Kind::GraphicsPipeline => {
+        EntryKind::GraphicsPipeline => {
             let pipeline = recording.graphics(name)?;
             if pipeline.is_library() {
                 return Ok(None);
@@ -252,8 +253,8 @@ fn link(args: &Args, tools: &Toolchain<'_>, recording: &Recording, translated: &
         placement: Placement::Adjacent,
     };
     let built = match pipeline::build(&request, tools)? {
-        pipeline::Outcome::Built(built) => built,
-        pipeline::Outcome::NotCached(stage) => {
+        pipeline::PipelineOutcome::Built(built) => built,
+        pipeline::PipelineOutcome::NotCached(stage) => {
             return Err(Error::environment(format!(
                 "the {stage} shader is not in the cache, and there is no compiler"
             )));
