@@ -4,7 +4,7 @@ mod application;
 #[path = "../support/cases.rs"]
 mod cases;
 mod dispatches;
-mod draws;
+mod draw_application;
 mod easel;
 mod shadow;
 mod shadow_draws;
@@ -50,7 +50,7 @@ fn application() {
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
         Ok(shadow_draws::DRAWS) => {
             let [vertex, fragment] = DRAW.map(shader);
-            serde_json::to_string(&draws::run([&vertex, &fragment])).expect("JSON")
+            serde_json::to_string(&draw_application::run([&vertex, &fragment])).expect("JSON")
         }
         _ => {
             let [vertex, fragment, compute] = NAMES.map(shader);

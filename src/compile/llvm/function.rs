@@ -18,9 +18,6 @@ use inkwell::targets::TargetMachine;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::FunctionValue;
 
-/// Least limit of VGPRs: with fewer than one instruction can name, LLVM ends the process.
-const MIN_VGPR_LIMIT: u32 = 24;
-
 /// Address space of workgroup memory.
 const LOCAL: u16 = 3;
 /// Address space of memory that is never written.
@@ -38,9 +35,8 @@ pub(super) fn build<'c>(
     let info = lower_info(shader)?;
     let order = shader.cfg().order.to_vec();
     let returns = return_shape(shader, info, &order)?;
-    if (1..MIN_VGPR_LIMIT).contains(&options.vgpr_limit) {
-        return Err(Error::malformed(format!("a limit of {} VGPRs: at least {MIN_VGPR_LIMIT}", options.vgpr_limit)));
-    }
+    // Below the limit LLVM ends the process, also where no request was checked before.
+    options.check()?;
 
     let module = ctx.create_module("dovetail");
     module.set_triple(&machine.get_triple());
