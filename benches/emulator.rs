@@ -1,7 +1,7 @@
 //! How many lane-operations the emulator does in a second: the rate of vector instructions times their lanes.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dovetail::emu::{Limits, Machine, Mode, Stats, Wave};
+use dovetail::emu::{Machine, Mode, RunLimits, RunStats, Wave};
 use dovetail::target::{GfxIp, WaveSize};
 
 /// A loop of eight vector instructions of different classes, with its counter and branch.
@@ -28,13 +28,13 @@ fn lanes(c: &mut Criterion) {
     group.finish();
 }
 
-fn run() -> Stats {
+fn run() -> RunStats {
     let code: Vec<u8> = LOOP.into_iter().flat_map(u32::to_le_bytes).collect();
     let mut machine = Machine::new(GfxIp::Gfx1030);
-    let mut stats = Stats::default();
+    let mut stats = RunStats::default();
     if let Ok(pc) = machine.load_code(&code) {
         let mut wave = [Wave::new(WaveSize::W64, pc, Mode(0x1c0), u64::MAX)];
-        assert_eq!(machine.run_group(&mut wave, 0, Limits::default(), &mut stats), Ok(()));
+        assert_eq!(machine.run_group(&mut wave, 0, RunLimits::default(), &mut stats), Ok(()));
     }
     stats
 }

@@ -14,7 +14,7 @@ use dovetail::compile::request::{StageRequest, TuningOptions};
 use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::frame::frame;
 use dovetail::toolchain::Toolchain;
-use dovetail::wire::{Ask, Class, MAX_FRAME, Tell};
+use dovetail::wire::{Ask, MAX_FRAME, Priority, Tell};
 use harness::Service;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -61,7 +61,7 @@ fn fetches(_: &mut Criterion) {
         return;
     }
     let service = Service::start(&["--workers=1"]);
-    let (_, elf) = service.distant_client().compile("main", Class::Waits).expect("a part");
+    let (_, elf) = service.distant_client().compile("main", Priority::Waits).expect("a part");
     let bytes = elf.expect("it is sent").len();
     let fetch = |clients: usize| {
         let begun = Instant::now();
@@ -69,7 +69,7 @@ fn fetches(_: &mut Criterion) {
             for _ in 0..clients {
                 scope.spawn(|| {
                     let mut client = service.distant_client();
-                    (0..RUNS / clients).for_each(|_| _ = client.compile("main", Class::Waits).expect("a part"));
+                    (0..RUNS / clients).for_each(|_| _ = client.compile("main", Priority::Waits).expect("a part"));
                 });
             }
         });
@@ -129,7 +129,9 @@ fn compiles(_: &mut Criterion) {
             let mut client = service.client();
             for n in 0..rounds {
                 for input in &inputs {
-                    client.ask_for(input.module.bytes().to_vec(), request(input, n), Class::Soon).expect("a service");
+                    client
+                        .ask_for(input.module.bytes().to_vec(), request(input, n), Priority::Soon)
+                        .expect("a service");
                     client.stage().expect("a part");
                 }
             }

@@ -10,7 +10,7 @@ use crate::link::{Job, Linked, Object, Placement};
 use crate::metadata::interface::StageKind;
 use crate::state::{Known, PipelineState, ResourceLayout};
 use crate::target::{GfxIp, Stage, WaveSize};
-use crate::toolchain::{Part, Toolchain};
+use crate::toolchain::{ReadyPart, Toolchain};
 use serde::Serialize;
 use smallvec::SmallVec;
 
@@ -97,23 +97,23 @@ pub struct Built {
 
 /// The answer to a [`PipelineRequest`].
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum PipelineOutcome {
     /// Done.
     Built(Built),
     /// There is no compiler, and this stage is not in the cache.
     NotCached(Stage),
 }
 
-type Parts = SmallVec<[Part; 2]>;
+type Parts = SmallVec<[ReadyPart; 2]>;
 
 /// Links a pipeline, or compiles it whole where the link asks for it.
 ///
 /// # Errors
 /// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
-pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Outcome> {
+pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
     let linked = stages(request, tools, |_| KnownState::default()).and_then(|parts| match parts {
         Ok(parts) => finish(request, tools, &variants(request, tools, parts)?, Route::Linked),
-        Err(missing) => Ok(Outcome::NotCached(missing)),
+        Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
     });
     match linked {
         Err(e) => match e.full_compile().cloned() {
@@ -132,16 +132,20 @@ pub fn build_whole(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
     reason: Option<&FullCompile>,
-) -> Result<Outcome> {
+) -> Result<PipelineOutcome> {
     whole(request, tools, reason).map_err(Error::of_whole_compile)
 }
 
-fn whole(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, reason: Option<&FullCompile>) -> Result<Outcome> {
+fn whole(
+    request: &PipelineRequest<'_>,
+    tools: &Toolchain<'_>,
+    reason: Option<&FullCompile>,
+) -> Result<PipelineOutcome> {
     let state = request.state;
     let parts = stages(request, tools, |before| everything_known(state, &state.layout, before))?;
     match parts {
         Ok(parts) => finish(request, tools, &parts, Route::Whole(reason.map(ToString::to_string))),
-        Err(missing) => Ok(Outcome::NotCached(missing)),
+        Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
     }
 }
 
@@ -220,7 +224,12 @@ fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> SpecValues {
     SpecValues::new(values, shader.module.operand_ids())
 }
 
-fn finish(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, parts: &[Part], route: Route) -> Result<Outcome> {
+fn finish(
+    request: &PipelineRequest<'_>,
+    tools: &Toolchain<'_>,
+    parts: &[ReadyPart],
+    route: Route,
+) -> Result<PipelineOutcome> {
     if parts.is_empty() {
         return Err(Error::malformed("a pipeline without shaders"));
     }
@@ -235,6 +244,6 @@ fn finish(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, parts: &[Part], 
         plans: Some(tools.plans()),
     };
     let Linked { elf, placement } = job.link()?;
-    let origin = |part: &Part| PartOrigin { stage: part.object.stage(), hit: part.hit, bytes: part.bytes };
-    Ok(Outcome::Built(Built { elf, route, placement, parts: parts.iter().map(origin).collect() }))
+    let origin = |part: &ReadyPart| PartOrigin { stage: part.object.stage(), hit: part.hit, bytes: part.bytes };
+    Ok(PipelineOutcome::Built(Built { elf, route, placement, parts: parts.iter().map(origin).collect() }))
 }

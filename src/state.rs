@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub use crate::kinds::ResourceKind;
 pub use format::VkFormat;
 pub use kind::BindingKind;
-pub use planes::{Channel, PlaneView, Planes};
+pub use planes::{PlaneChannel, PlaneView, Planes};
 pub use sampler::{
     ChromaFilter, ChromaLocation, ImmutableSampler, SamplerWords, Swizzle, YcbcrConversion, YcbcrModel, YcbcrRange,
 };

@@ -15,7 +15,7 @@ const FIRST_SEGMENT: usize = 64;
 const LAST_SEGMENT: usize = 1 << 13;
 
 /// Things by what decides them.
-pub(crate) struct Table<K, V> {
+pub(crate) struct SharedTable<K, V> {
     first: Next<K, V>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn hash(key: impl Hash) -> u64 {
     FxBuildHasher.hash_one(key)
 }
 
-impl<K, V> Default for Table<K, V> {
+impl<K, V> Default for SharedTable<K, V> {
     fn default() -> Self {
         Self { first: OnceLock::new() }
     }
@@ -55,7 +55,7 @@ impl<K, V> Segment<K, V> {
     }
 }
 
-impl<K, V> Table<K, V> {
+impl<K, V> SharedTable<K, V> {
     /// The value of the key that `is` says yes to.
     pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
         let mut segment = self.first.get();
@@ -72,7 +72,7 @@ impl<K, V> Table<K, V> {
     }
 }
 
-impl<K: PartialEq, V> Table<K, V> {
+impl<K: PartialEq, V> SharedTable<K, V> {
     /// Keeps a value, if there is room. One that another thread has kept meanwhile stays.
     pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
         let mut entry = Entry { hash, key, value };
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_found_until_there_is_no_room() {
-        let table = Table::default();
+        let table = SharedTable::default();
         assert_eq!(table.find(hash(1u32), |_| true), None::<&u64>);
         let mut kept = 0u64;
         for key in 0..4 * LAST_SEGMENT as u64 {
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn threads_that_keep_the_same_share_it() {
-        let table: Table<u64, u64> = Table::default();
+        let table: SharedTable<u64, u64> = SharedTable::default();
         thread::scope(|scope| {
             for thread in 0..4 {
                 let table = &table;

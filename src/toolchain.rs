@@ -12,7 +12,7 @@ use crate::glue::{self, GlueKey, GluePiece};
 use crate::keys;
 use crate::link::{GlueSource, MetadataVersion, Object, Plans};
 use crate::state::ResourceLayout;
-use crate::table::{Table, hash};
+use crate::table::{SharedTable, hash};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -39,7 +39,7 @@ impl Fetched {
 
 /// A part that is ready to be linked.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct ReadyPart {
     /// The part, read.
     pub object: Arc<Object>,
     /// It was in the cache, or in memory.
@@ -59,10 +59,10 @@ pub struct Toolchain<'a> {
     cache: &'a Cache,
     compiler: Option<&'a dyn Compiler>,
     id: CompilerId,
-    parts: Table<StageRequest, Part>,
+    parts: SharedTable<StageRequest, ReadyPart>,
     /// Bytes of the ELFs of `parts`.
     bytes: AtomicUsize,
-    layouts: Table<ResourceLayout, Arc<ResolvedLayout>>,
+    layouts: SharedTable<ResourceLayout, Arc<ResolvedLayout>>,
     plans: Plans,
     metadata: MetadataVersion,
 }
@@ -81,7 +81,7 @@ impl<'a> Toolchain<'a> {
                 )
             })?,
         };
-        let (parts, layouts, plans) = (Table::default(), Table::default(), Plans::default());
+        let (parts, layouts, plans) = (SharedTable::default(), SharedTable::default(), Plans::default());
         Ok(Self {
             cache,
             compiler,
@@ -129,7 +129,7 @@ impl<'a> Toolchain<'a> {
     ///
     /// # Errors
     /// As [`Self::stage`] and [`Object::parse`].
-    pub fn part(&self, module: &Module, request: StageRequest) -> Result<Option<Part>> {
+    pub fn part(&self, module: &Module, request: StageRequest) -> Result<Option<ReadyPart>> {
         request.check_module(module)?;
         let hash = hash(&request);
         if let Some(part) = self.parts.find(hash, |kept| *kept == request) {
@@ -140,9 +140,9 @@ impl<'a> Toolchain<'a> {
             Fetched::Compiled(elf) => (elf, false),
             Fetched::NotCached => return Ok(None),
         };
-        let part = Part { object: Arc::new(Object::parse(&elf.0)?), hit, bytes: elf.0.len() };
+        let part = ReadyPart { object: Arc::new(Object::parse(&elf.0)?), hit, bytes: elf.0.len() };
         if self.bytes.fetch_add(part.bytes, Ordering::Relaxed) < MOST_BYTES {
-            self.parts.keep(hash, request, Part { hit: true, ..part.clone() });
+            self.parts.keep(hash, request, ReadyPart { hit: true, ..part.clone() });
         }
         Ok(Some(part))
     }

@@ -125,7 +125,7 @@ const UNSAFE: &[&str] = &[
     "layer/src/shadow/tracker.rs",
     "tests/layer/application.rs",
     "tests/layer/dispatches.rs",
-    "tests/layer/draws.rs",
+    "tests/layer/draw_application.rs",
     "tests/layer/easel.rs",
     "tests/support/vulkan.rs",
     "tests/support/vulkan/draw.rs",

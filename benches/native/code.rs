@@ -1,7 +1,7 @@
 //! What machine code consists of: the same reading for every compiler's.
 
 use dovetail::check::estimate::{self, Placed};
-use dovetail::isa::{Entry, Latency, Op, Traits};
+use dovetail::isa::{Latency, Op, OpcodeRow, Traits};
 use dovetail::target::{GfxIp, WaveSize};
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
     Ok(out)
 }
 
-fn counter<'a>(out: &'a mut Code, entry: &Entry) -> &'a mut usize {
+fn counter<'a>(out: &'a mut Code, entry: &OpcodeRow) -> &'a mut usize {
     match entry.latency {
         _ if entry.is(Traits::WAITS) => &mut out.waits,
         _ if matches!(entry.op, Op::SMovB32 | Op::SMovB64 | Op::SMovkI32 | Op::VMovB32) => &mut out.moves,

@@ -9,7 +9,7 @@ use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::TuningOptions;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, Size, link};
-use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build};
+use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build};
 use dovetail::state::PipelineState;
 use dovetail::target::GfxIp;
 use dovetail::toolchain::Toolchain;
@@ -194,8 +194,8 @@ impl Pairs {
         filling.record_compiler().expect("a manifest");
         let requests: Vec<PipelineRequest<'_>> = self.pairs.iter().map(|pair| self.request(pair)).collect();
         let built = |request, tools: &Toolchain<'_>| match build(request, tools).expect("it has been linked before") {
-            Outcome::Built(built) => built.elf,
-            Outcome::NotCached(stage) => panic!("no {stage} part"),
+            PipelineOutcome::Built(built) => built.elf,
+            PipelineOutcome::NotCached(stage) => panic!("no {stage} part"),
         };
         requests.iter().for_each(|request| drop(built(request, &filling)));
         let mut next = requests.iter().cycle();

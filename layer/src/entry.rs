@@ -13,7 +13,7 @@ use crate::session::{self, Session};
 use crate::shadow;
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::{Hash, Source, foz::payload};
+use dovetail::capture::{DefinitionSource, Hash, foz::payload};
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -235,7 +235,7 @@ fn reading<T>(device: &Device, session: &Session, work: impl FnOnce(&Reader<'_>)
         work(&Reader {
             handles,
             module: &|code| session.module(code),
-            render_pass: &|name| Source::render_pass(session, name).ok(),
+            render_pass: &|name| DefinitionSource::render_pass(session, name).ok(),
         })
     })
 }

@@ -10,7 +10,7 @@
 //! disk is thousands of entries late.
 
 use crate::guard::{aside, lock};
-use dovetail::capture::foz::{Kind, Writer, payload};
+use dovetail::capture::foz::{ArchiveWriter, EntryKind, payload};
 use dovetail::capture::{
     ComputePipeline, Definition, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout, Translated,
 };
@@ -99,7 +99,7 @@ impl Recorder {
 }
 
 /// A new archive, named after this program. No other process writes to it.
-fn archive(dir: &Path) -> Result<(PathBuf, Writer<File>)> {
+fn archive(dir: &Path) -> Result<(PathBuf, ArchiveWriter<File>)> {
     let program = std::env::current_exe().ok();
     let name =
         program.as_deref().and_then(Path::file_name).map_or_else(|| "program".into(), |name| name.to_string_lossy());
@@ -107,7 +107,7 @@ fn archive(dir: &Path) -> Result<(PathBuf, Writer<File>)> {
     for number in 0..MOST_ARCHIVES {
         let path = dir.join(if number == 0 { format!("{name}.foz") } else { format!("{name}.{number}.foz") });
         match File::options().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((path, Writer::new(file)?)),
+            Ok(file) => return Ok((path, ArchiveWriter::new(file)?)),
             Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(e) => {
                 last = e.into();
@@ -118,7 +118,7 @@ fn archive(dir: &Path) -> Result<(PathBuf, Writer<File>)> {
     Err(last.at(dir.display().to_string()))
 }
 
-fn write_all(dir: &Path, mut archive: Writer<File>, items: &Receiver<Item>, failed: &Mutex<Option<Error>>) {
+fn write_all(dir: &Path, mut archive: ArchiveWriter<File>, items: &Receiver<Item>, failed: &Mutex<Option<Error>>) {
     for item in items {
         match item {
             Item::Flush(done) => drop(done.send(())),
@@ -132,26 +132,26 @@ fn write_all(dir: &Path, mut archive: Writer<File>, items: &Receiver<Item>, fail
     }
 }
 
-fn write(dir: &Path, archive: &mut Writer<File>, item: &Item) -> Result<()> {
+fn write(dir: &Path, archive: &mut ArchiveWriter<File>, item: &Item) -> Result<()> {
     let mut put = |kind, name, definition| archive.put(kind, name, &payload::of(name, &definition)?);
     match item {
-        Item::Sampler(name, it) => put(Kind::Sampler, *name, Definition::Sampler(it)),
-        Item::SetLayout(name, it) => put(Kind::SetLayout, *name, Definition::SetLayout(it)),
-        Item::PipelineLayout(name, it) => put(Kind::PipelineLayout, *name, Definition::PipelineLayout(it)),
-        Item::RenderPass(name, it) => put(Kind::RenderPass, *name, Definition::RenderPass(it)),
+        Item::Sampler(name, it) => put(EntryKind::Sampler, *name, Definition::Sampler(it)),
+        Item::SetLayout(name, it) => put(EntryKind::SetLayout, *name, Definition::SetLayout(it)),
+        Item::PipelineLayout(name, it) => put(EntryKind::PipelineLayout, *name, Definition::PipelineLayout(it)),
+        Item::RenderPass(name, it) => put(EntryKind::RenderPass, *name, Definition::RenderPass(it)),
         Item::Module(name, code) => {
-            put(Kind::ShaderModule, *name, Definition::Module(code))?;
+            put(EntryKind::ShaderModule, *name, Definition::Module(code))?;
             appear(&dir.join(format!("modules/{name}.spv")), code)
         }
         Item::Graphics(name, it, state) => {
-            put(Kind::GraphicsPipeline, *name, Definition::Graphics(it))?;
+            put(EntryKind::GraphicsPipeline, *name, Definition::Graphics(it))?;
             write_state(dir, *name, state.as_deref())
         }
         Item::Compute(name, it, state) => {
-            put(Kind::ComputePipeline, *name, Definition::Compute(it))?;
+            put(EntryKind::ComputePipeline, *name, Definition::Compute(it))?;
             write_state(dir, *name, state.as_deref())
         }
-        Item::Application(name, payload) => archive.put(Kind::Application, *name, payload),
+        Item::Application(name, payload) => archive.put(EntryKind::Application, *name, payload),
         Item::Flush(_) => Ok(()),
     }
 }

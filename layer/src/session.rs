@@ -7,8 +7,8 @@ use crate::report;
 use crate::shadow::Shadow;
 use crate::times::Times;
 use dovetail::capture::{
-    ComputePipeline, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout, Source, Translated,
-    compute, fixed, graphics,
+    ComputePipeline, DefinitionSource, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout,
+    Translated, compute, fixed, graphics,
 };
 use dovetail::error::{Error, Result};
 use serde::Serialize;
@@ -220,7 +220,7 @@ impl Session {
     }
 }
 
-impl Source for Session {
+impl DefinitionSource for Session {
     fn sampler(&self, name: Hash) -> Result<Arc<Sampler>> {
         self.find(name, |tables| &tables.samplers)
     }

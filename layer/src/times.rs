@@ -9,8 +9,8 @@ use dovetail::capture::{Hash, StageUse, Translated};
 use dovetail::error::{Error, ErrorKind, Result};
 use dovetail::link::Placement;
 use dovetail::runtime::{
-    Context, ContextInfo, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route, Shader, ShaderInfo,
-    ShaderStatus, Stats,
+    Context, ContextInfo, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, PipelineRoute, Shader,
+    ShaderInfo, ShaderStatus, Stats,
 };
 use dovetail::target::{GfxIp, Stage};
 use std::collections::BTreeMap;
@@ -247,8 +247,10 @@ impl Row {
 
 fn came(phase: &Phase) -> Came {
     match phase {
-        Phase::Done(Route::Linked | Route::Optimized(_)) => Came::Linked,
-        Phase::Done(Route::Whole(reason)) => Came::Whole(reason.as_ref().map(ToString::to_string).unwrap_or_default()),
+        Phase::Done(PipelineRoute::Linked | PipelineRoute::Optimized(_)) => Came::Linked,
+        Phase::Done(PipelineRoute::Whole(reason)) => {
+            Came::Whole(reason.as_ref().map(ToString::to_string).unwrap_or_default())
+        }
         Phase::Pending(stage) => Came::Pending(format!("{stage} shader")),
         Phase::NotCached(stage) => Came::NotCached(format!("{stage} shader")),
         Phase::CompilingWhole(e) => Came::Pending(e.to_string()),

@@ -3,7 +3,7 @@
 use super::guard::code;
 use super::types::*;
 use crate::error::{Error, FullCompile};
-use crate::runtime::{self, EventKind, Optimization, Phase, Reach, Route};
+use crate::runtime::{self, EventKind, Optimization, Phase, PipelineRoute, Reach};
 
 pub(super) fn reason(reason: Option<&FullCompile>) -> u32 {
     match reason {
@@ -55,10 +55,10 @@ pub(super) fn text(status: &runtime::PipelineStatus) -> String {
         Phase::Pending(stage) => format!("the {stage} shader is not here yet"),
         Phase::NotCached(stage) => format!("the {stage} shader is not in the cache"),
         Phase::CompilingWhole(e) => format!("being compiled whole: {e}"),
-        Phase::Done(Route::Linked) => "linked".into(),
-        Phase::Done(Route::Whole(None)) => "compiled whole, as was asked".into(),
-        Phase::Done(Route::Whole(Some(why))) => format!("compiled whole: {why}"),
-        Phase::Done(Route::Optimized(why)) => format!("linked, then compiled whole: {why}"),
+        Phase::Done(PipelineRoute::Linked) => "linked".into(),
+        Phase::Done(PipelineRoute::Whole(None)) => "compiled whole, as was asked".into(),
+        Phase::Done(PipelineRoute::Whole(Some(why))) => format!("compiled whole: {why}"),
+        Phase::Done(PipelineRoute::Optimized(why)) => format!("linked, then compiled whole: {why}"),
         Phase::NeedsWhole(e) | Phase::Failed(e) => e.to_string(),
     };
     match &status.optimization {
@@ -105,9 +105,9 @@ impl PipelineStatus {
             _ => error,
         };
         let (route, taken) = match &status.phase {
-            Phase::Done(Route::Linked) => (DVT_ROUTE_LINKED, None),
-            Phase::Done(Route::Whole(why)) => (DVT_ROUTE_WHOLE, why.as_ref()),
-            Phase::Done(Route::Optimized(_)) => (DVT_ROUTE_OPTIMIZED, None),
+            Phase::Done(PipelineRoute::Linked) => (DVT_ROUTE_LINKED, None),
+            Phase::Done(PipelineRoute::Whole(why)) => (DVT_ROUTE_WHOLE, why.as_ref()),
+            Phase::Done(PipelineRoute::Optimized(_)) => (DVT_ROUTE_OPTIMIZED, None),
             _ => (DVT_ROUTE_NONE, None),
         };
         Self {

@@ -5,9 +5,9 @@
 //! than [`payload::MAX_TEXT`] but that of modules in the older form, whose words it holds.
 
 use super::foz::payload;
-use super::foz::{Archive, Kind};
+use super::foz::{Archive, EntryKind};
 use super::model::{ComputePipeline, GraphicsPipeline, Hash, Key, PipelineLayout, RenderPass, Sampler, SetLayout};
-use super::source::Source;
+use super::source::DefinitionSource;
 use crate::error::{Context, Error, Result};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ impl<R: Read + Seek> Recording<R> {
     }
 
     /// The hashes of all entries of a kind, in their order.
-    pub fn hashes(&self, kind: Kind) -> Vec<Hash> {
+    pub fn hashes(&self, kind: EntryKind) -> Vec<Hash> {
         lock(&self.archive).hashes(kind).collect()
     }
 
@@ -79,7 +79,7 @@ impl<R: Read + Seek> Recording<R> {
     pub fn skipped(&self) -> Vec<Skipped> {
         let archive = lock(&self.archive);
         let all = [
-            (archive.hashes(Kind::RayTracingPipeline).count(), "ray tracing pipelines"),
+            (archive.hashes(EntryKind::RayTracingPipeline).count(), "ray tracing pipelines"),
             (archive.unknown(), "entries of a kind that is not known"),
         ];
         all.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| Skipped { count, what }).collect()
@@ -97,7 +97,7 @@ impl<R: Read + Seek> Recording<R> {
     /// Malformed: there is none, or it is damaged. Unsupported: it needs more memory than the limit.
     pub fn module(&self, name: Hash) -> Result<Vec<u8>> {
         // As the payload, and as the words that it is unpacked to: at most four times as many bytes.
-        let bytes = self.payload(Kind::ShaderModule, name, self.limit / 5)?;
+        let bytes = self.payload(EntryKind::ShaderModule, name, self.limit / 5)?;
         payload::read_module(&bytes, name)
     }
 
@@ -106,7 +106,7 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     /// As [`Self::module`].
     pub fn graphics(&self, name: Hash) -> Result<GraphicsPipeline> {
-        Ok(self.definition(Kind::GraphicsPipeline, &[Key::GraphicsPipelines], name)?.1)
+        Ok(self.definition(EntryKind::GraphicsPipeline, &[Key::GraphicsPipelines], name)?.1)
     }
 
     /// A compute pipeline.
@@ -114,15 +114,15 @@ impl<R: Read + Seek> Recording<R> {
     /// # Errors
     /// As [`Self::module`].
     pub fn compute(&self, name: Hash) -> Result<ComputePipeline> {
-        Ok(self.definition(Kind::ComputePipeline, &[Key::ComputePipelines], name)?.1)
+        Ok(self.definition(EntryKind::ComputePipeline, &[Key::ComputePipelines], name)?.1)
     }
 
-    fn payload(&self, kind: Kind, name: Hash, limit: u64) -> Result<Vec<u8>> {
+    fn payload(&self, kind: EntryKind, name: Hash, limit: u64) -> Result<Vec<u8>> {
         let found = lock(&self.archive).payload(kind, name, limit).at(|| name.to_string())?;
         found.ok_or_else(|| Error::malformed("is named, and not in the archive").at(name.to_string()))
     }
 
-    fn definition<T: DeserializeOwned>(&self, kind: Kind, keys: &[Key], name: Hash) -> Result<(Key, T, u64)> {
+    fn definition<T: DeserializeOwned>(&self, kind: EntryKind, keys: &[Key], name: Hash) -> Result<(Key, T, u64)> {
         // Stored and unpacked.
         let bytes = self.payload(kind, name, payload::MAX_TEXT * 2)?;
         let (key, found) = payload::read(&bytes, keys, name).at(|| name.to_string())?;
@@ -132,7 +132,7 @@ impl<R: Read + Seek> Recording<R> {
     fn kept<T: DeserializeOwned>(
         &self,
         table: impl Fn(&mut Tables) -> &mut Kept<T>,
-        kind: Kind,
+        kind: EntryKind,
         keys: &[Key],
         name: Hash,
         finish: impl FnOnce(Key, &mut T),
@@ -153,23 +153,23 @@ impl<R: Read + Seek> Recording<R> {
     }
 }
 
-impl<R: Read + Seek> Source for Recording<R> {
+impl<R: Read + Seek> DefinitionSource for Recording<R> {
     fn sampler(&self, name: Hash) -> Result<Arc<Sampler>> {
-        self.kept(|t| &mut t.samplers, Kind::Sampler, &[Key::Samplers], name, |_, _| ())
+        self.kept(|t| &mut t.samplers, EntryKind::Sampler, &[Key::Samplers], name, |_, _| ())
     }
 
     fn set_layout(&self, name: Hash) -> Result<Arc<SetLayout>> {
-        self.kept(|t| &mut t.set_layouts, Kind::SetLayout, &[Key::SetLayouts], name, |_, _| ())
+        self.kept(|t| &mut t.set_layouts, EntryKind::SetLayout, &[Key::SetLayouts], name, |_, _| ())
     }
 
     fn pipeline_layout(&self, name: Hash) -> Result<Arc<PipelineLayout>> {
-        self.kept(|t| &mut t.pipeline_layouts, Kind::PipelineLayout, &[Key::PipelineLayouts], name, |_, _| ())
+        self.kept(|t| &mut t.pipeline_layouts, EntryKind::PipelineLayout, &[Key::PipelineLayouts], name, |_, _| ())
     }
 
     fn render_pass(&self, name: Hash) -> Result<Arc<RenderPass>> {
         let keys = [Key::RenderPasses, Key::RenderPasses2];
         let finish = |key, pass: &mut RenderPass| pass.second = key == Key::RenderPasses2;
-        self.kept(|t| &mut t.render_passes, Kind::RenderPass, &keys, name, finish)
+        self.kept(|t| &mut t.render_passes, EntryKind::RenderPass, &keys, name, finish)
     }
 
     fn graphics(&self, name: Hash) -> Result<Arc<GraphicsPipeline>> {

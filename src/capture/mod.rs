@@ -20,5 +20,5 @@ mod translate;
 
 pub use load::{Recording, Skipped};
 pub use model::*;
-pub use source::Source;
+pub use source::DefinitionSource;
 pub use translate::{FixedState, StageUse, Translated, compute, fixed, graphics, names, stage_use};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// # Errors
 /// Of each: malformed, there is no such definition or it is damaged.
 #[allow(missing_docs, reason = "the names say it")]
-pub trait Source {
+pub trait DefinitionSource {
     fn sampler(&self, name: Hash) -> Result<Arc<Sampler>>;
     fn set_layout(&self, name: Hash) -> Result<Arc<SetLayout>>;
     fn pipeline_layout(&self, name: Hash) -> Result<Arc<PipelineLayout>>;

@@ -4,8 +4,8 @@ use crate::elf::{Elf, Home, stt};
 use crate::error::{Context, Error, Result};
 use crate::metadata::document::{Document, Map, get, submap};
 use crate::metadata::note;
-use crate::metadata::registers::{Register, Registers, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};
-use crate::metadata::schema::Key;
+use crate::metadata::registers::{HardwareRegister, RegisterWords, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};
+use crate::metadata::schema::MetadataKey;
 use crate::metadata::user_data::pal::NOT_MAPPED;
 use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -19,7 +19,7 @@ pub(super) struct Code<'a> {
     /// Sorted by start.
     pub parts: Vec<CodeSpan<'a>>,
     pub stages: Vec<StageCode>,
-    pub registers: Registers,
+    pub registers: RegisterWords,
 }
 
 /// A run of code that a symbol names; offsets are in dwords.
@@ -87,7 +87,7 @@ impl<'a> Code<'a> {
         }
         let mut out = Self { target, words, parts, stages: Vec::new(), registers };
         for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
-            let all = submap(&pipeline, Key::HardwareStages.name())?;
+            let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
             let Some(own) = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten() else { continue };
             let stage = out.stage(stage, own).at(|| stage.name())?;
             out.stages.push(stage);
@@ -103,7 +103,7 @@ impl<'a> Code<'a> {
         let part = part.ok_or_else(|| Error::malformed(format!("no symbol {}", stage.entry_symbol())))?;
         let fields = StageRegisters::of(stage);
         let field = |f| self.registers.field(f);
-        let wave = WaveSize::try_from(number(own, Key::WavefrontSize)?.unwrap_or(64))?;
+        let wave = WaveSize::try_from(number(own, MetadataKey::WavefrontSize)?.unwrap_or(64))?;
         let user = field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, field);
         let slot = |n| self.registers.get(fields.user_data.nth(n)).unwrap_or(NOT_MAPPED);
         let units = match stage {
@@ -117,8 +117,8 @@ impl<'a> Code<'a> {
             wave,
             entry: part.start,
             user_data: (0..user).map(slot).collect(),
-            vgprs: [given, number(own, Key::VgprCount)?.unwrap_or(given)],
-            sgprs: number(own, Key::SgprCount)?.unwrap_or(128),
+            vgprs: [given, number(own, MetadataKey::VgprCount)?.unwrap_or(given)],
+            sgprs: number(own, MetadataKey::SgprCount)?.unwrap_or(128),
             scratch: field(fields.scratch_en) == 1,
             lds: units * LDS_UNIT,
         })
@@ -141,19 +141,19 @@ impl<'a> Code<'a> {
     }
 }
 
-fn registers(pipeline: &Map) -> Result<Registers> {
-    let mut out = Registers::default();
+fn registers(pipeline: &Map) -> Result<RegisterWords> {
+    let mut out = RegisterWords::default();
     let narrow = |v: &rmpv::Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
-    for (number, word) in submap(pipeline, Key::Registers.name())?.into_iter().flatten() {
+    for (number, word) in submap(pipeline, MetadataKey::Registers.name())?.into_iter().flatten() {
         let (Some(number), Some(word)) = (narrow(number), narrow(word)) else {
             return Err(Error::malformed(format!("metadata: register {number} = {word}")));
         };
-        out.set(Register(number), word);
+        out.set(HardwareRegister(number), word);
     }
     Ok(out)
 }
 
-fn number(map: &Map, key: Key) -> Result<Option<u32>> {
+fn number(map: &Map, key: MetadataKey) -> Result<Option<u32>> {
     let narrow = |v: &rmpv::Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
     get(map, key.name())
         .map(|v| narrow(v).ok_or_else(|| Error::malformed(format!("metadata: {} is {v}", key.name()))))

@@ -4,7 +4,7 @@
 use super::code::StageCode;
 use crate::isa::{Register, RegisterSet, Vgpr};
 use crate::metadata::registers::{
-    Registers, compute_pgm_rsrc2 as rsrc2, rsrc1_vs, spi_ps_input_addr, spi_ps_input_ena,
+    RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_vs, spi_ps_input_addr, spi_ps_input_ena,
 };
 use crate::metadata::user_data::pal;
 use crate::target::Stage;
@@ -13,7 +13,7 @@ use crate::target::Stage;
 const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
 
 /// Registers set at entry.
-pub(super) fn registers(stage: &StageCode, words: &Registers) -> RegisterSet {
+pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet {
     let mut set = RegisterSet::EMPTY;
     set.mask(Register::EXEC, stage.wave);
     let mut before = None;

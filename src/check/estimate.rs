@@ -8,7 +8,8 @@
 use crate::error::{Error, Result};
 use crate::isa::instruction::Fields;
 use crate::isa::{
-    Access, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding, loop_weight,
+    CountedAccess, Effects, Instruction, Latency, Op, RegisterSet, Traits, Waitcnt, disassemble, is_padding,
+    loop_weight,
 };
 use crate::target::{GfxIp, WaveSize};
 use object::read::elf::ElfFile64;
@@ -127,17 +128,19 @@ impl State {
         self.now = self.now.max(sources.unwrap_or(0)) + u64::from(latency.issue(wave));
         let done = self.now + u64::from(latency.result());
         match effects.access {
-            Access::None | Access::Export(_) | Access::VectorStore | Access::FlatStore => {
+            CountedAccess::None | CountedAccess::Export(_) | CountedAccess::VectorStore | CountedAccess::FlatStore => {
                 self.finish(&effects.writes, self.now + u64::from(result(latency)));
             }
-            Access::VectorLoad(_) => self.vm.push_back(done.max(self.vm.back().copied().unwrap_or(0))),
-            Access::FlatLoad => self.vm.push_back(done),
-            Access::ScalarMemory | Access::Lds | Access::Gds | Access::Message => self.memory(&effects, done),
+            CountedAccess::VectorLoad(_) => self.vm.push_back(done.max(self.vm.back().copied().unwrap_or(0))),
+            CountedAccess::FlatLoad => self.vm.push_back(done),
+            CountedAccess::ScalarMemory | CountedAccess::Lds | CountedAccess::Gds | CountedAccess::Message => {
+                self.memory(&effects, done)
+            }
         }
     }
 
     fn memory(&mut self, effects: &Effects, done: u64) {
-        let in_order = effects.access != Access::ScalarMemory;
+        let in_order = effects.access != CountedAccess::ScalarMemory;
         let last = self.lgkm.back().copied().filter(|_| in_order).unwrap_or(0);
         self.lgkm.push_back(done.max(last));
     }

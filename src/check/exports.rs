@@ -11,13 +11,13 @@
 
 use super::code::{Code, StageCode};
 use super::flow::{Graph, Step};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use crate::isa::Op;
 use crate::isa::instruction::{ExportFields, Fields};
 use crate::metadata::registers::{
-    Registers, SPI_PS_INPUT_CNTL, db_shader_control, spi_shader_col_format, spi_shader_pos_format, spi_shader_z_format,
-    spi_vs_out_config,
+    RegisterWords, SPI_PS_INPUT_CNTL, db_shader_control, spi_shader_col_format, spi_shader_pos_format,
+    spi_shader_z_format, spi_vs_out_config,
 };
 use crate::target::Stage;
 
@@ -41,7 +41,7 @@ struct Exported {
 }
 
 /// Whether the hardware waits for a stage's last export.
-fn is_waited_for(stage: Stage, words: &Registers) -> bool {
+fn is_waited_for(stage: Stage, words: &RegisterWords) -> bool {
     match stage {
         Stage::Vertex => true,
         Stage::Fragment => {
@@ -88,17 +88,17 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
     forwards(graph, nothing, |before, step| match &step.inst.fields {
         Fields::Export(f) => {
             if let Some(why) = objection(stage.stage, f, words) {
-                reporter.add(Rule::Export, step.at, why);
+                reporter.add(CodeRule::Export, step.at, why);
             } else if before.maybe_done && (stage.stage == Stage::Fragment || f.target < PARAMETER) {
-                reporter.add(Rule::Export, step.at, "comes after the export that is done");
+                reporter.add(CodeRule::Export, step.at, "comes after the export that is done");
             }
         }
         Fields::Interp(f) if usize::from(f.attribute) >= attributes => {
-            reporter.add(Rule::Export, step.at, format!("attribute {} of {attributes}", f.attribute));
+            reporter.add(CodeRule::Export, step.at, format!("attribute {} of {attributes}", f.attribute));
         }
         Fields::Scalar(_) if step.op() == Op::SEndpgm => {
             if let Some(why) = unfinished(before, words) {
-                reporter.add(Rule::Export, step.at, why);
+                reporter.add(CodeRule::Export, step.at, why);
             }
         }
         _ => {}
@@ -106,18 +106,18 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
 }
 
 /// Parameter slots of the vertex shader.
-fn slots(words: &Registers) -> u32 {
+fn slots(words: &RegisterWords) -> u32 {
     match words.field(spi_vs_out_config::NO_PC_EXPORT) {
         1 => 0,
         _ => words.field(spi_vs_out_config::VS_EXPORT_COUNT) + 1,
     }
 }
 
-fn position_format(words: &Registers, n: u8) -> u32 {
+fn position_format(words: &RegisterWords, n: u8) -> u32 {
     words.get(spi_shader_pos_format::POS0.register()).unwrap_or(0).checked_shr(4 * u32::from(n)).unwrap_or(0) & 15
 }
 
-fn objection(stage: Stage, f: &ExportFields, words: &Registers) -> Option<String> {
+fn objection(stage: Stage, f: &ExportFields, words: &RegisterWords) -> Option<String> {
     let says = |ok: bool, why: &str| (!ok).then(|| why.to_owned());
     match (stage, f.target) {
         (Stage::Fragment, n @ 0..MRTZ) => {
@@ -140,7 +140,7 @@ fn objection(stage: Stage, f: &ExportFields, words: &Registers) -> Option<String
 }
 
 /// The export that is missing where a path ends.
-fn unfinished(before: &Exported, words: &Registers) -> Option<String> {
+fn unfinished(before: &Exported, words: &RegisterWords) -> Option<String> {
     let graphics = before.stage != Stage::Compute;
     // A path with any export needs a last one, waited for or not.
     if !before.done && (before.waited || graphics && before.surely != 0) {

@@ -4,7 +4,7 @@
 //! it.
 
 use super::code::{Code, StageCode};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use crate::isa::instruction::{Fields, Instruction};
 use crate::isa::{Effects, Format, Op, Scalar, Src, Traits, disassemble};
 use std::collections::{BTreeMap, BTreeSet};
@@ -244,7 +244,7 @@ impl Walk<'_, '_> {
     fn decode(&mut self, at: u32) -> Option<Step> {
         let rest = self.code.words.get(at as usize..).filter(|rest| !rest.is_empty());
         let (Some(rest), Some(part)) = (rest, self.code.part(at)) else {
-            self.reporter.add(Rule::End, at, "the path leaves the code");
+            self.reporter.add(CodeRule::End, at, "the path leaves the code");
             return None;
         };
         match disassemble(self.code.target, rest) {
@@ -252,14 +252,14 @@ impl Walk<'_, '_> {
                 let padding = at >= part.end;
                 let op = inst.entry.op;
                 if op == Op::SCodeEnd || padding && op != Op::SNop {
-                    self.reporter.add(Rule::End, at, "the path runs into what fills the code's end");
+                    self.reporter.add(CodeRule::End, at, "the path runs into what fills the code's end");
                     return None;
                 }
                 let effects = inst.effects(self.stage.wave);
                 Some(Step { at, inst, effects })
             }
             Err(e) => {
-                self.reporter.add(Rule::Decode, at, e.to_string());
+                self.reporter.add(CodeRule::Decode, at, e.to_string());
                 None
             }
         }
@@ -270,7 +270,7 @@ impl Walk<'_, '_> {
         let mut exit = exit(self.code, step);
         match step.op() {
             Op::SRfeB64 | Op::SSwappcB64 | Op::SCallB64 | Op::SSetpcB64 if exit.jumps.is_none() => {
-                self.reporter.add(Rule::Unfollowed, step.at, "leads to an address that is not in the code");
+                self.reporter.add(CodeRule::Unfollowed, step.at, "leads to an address that is not in the code");
             }
             _ if is_branch(step) => {
                 let inside = exit.jumps.filter(|at| {
@@ -279,7 +279,7 @@ impl Walk<'_, '_> {
                     part.is_some_and(|p| (p.start..=p.end).contains(at) && self.is_own(p.symbol))
                 });
                 if inside.is_none() {
-                    self.reporter.add(Rule::Branch, step.at, "leads out of the code of its stage");
+                    self.reporter.add(CodeRule::Branch, step.at, "leads out of the code of its stage");
                 }
                 exit.jumps = inside;
             }
@@ -310,7 +310,7 @@ impl Walk<'_, '_> {
                 let inst = disassemble(self.code.target, rest);
                 let filling = inst.as_ref().is_ok_and(|i| matches!(i.entry.op, Op::SNop | Op::SCodeEnd));
                 if !filling {
-                    self.reporter.add(Rule::Unreachable, at, "no path leads here");
+                    self.reporter.add(CodeRule::Unreachable, at, "no path leads here");
                     break;
                 }
                 at += 1;
@@ -330,7 +330,7 @@ impl Walk<'_, '_> {
                     Some(branch) => (branch.at, "leads into the middle of an instruction"),
                     None => (at, "another path decodes this otherwise"),
                 };
-                self.reporter.add(Rule::Branch, at, what);
+                self.reporter.add(CodeRule::Branch, at, what);
             }
             before = Some((step.at, step.end()));
         }

@@ -7,7 +7,7 @@
 use super::code::{Code, StageCode};
 use super::entry;
 use super::flow::{Graph, Step};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use crate::isa::{Register, RegisterSet};
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
         let lost = step.effects.reads.iter().find_map(|register| Some((register, *before.by.get(&register)?)));
         if let (true, Some((register, at))) = (body, lost) {
             let what = "is read as it was set at entry, and was replaced by";
-            reporter.early(Rule::Entry, step, Some(register), Some(at), what);
+            reporter.early(CodeRule::Entry, step, Some(register), Some(at), what);
         }
     });
 }

@@ -3,7 +3,7 @@
 //! The other hazards of LLVM's and Mesa's lists belong to gfx10.1 or gfx11; data dependencies are interlocked.
 
 use super::flow::{Graph, Step};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use crate::isa::instruction::Fields;
 use crate::isa::{Format, Op, Traits};
@@ -43,7 +43,7 @@ impl Flow for Since {
 pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
     forwards(graph, Since { states: ATOMIC_TO_DENORM, at: 0 }, |before, step| {
         if step.op() == Op::SDenormMode && before.states < ATOMIC_TO_DENORM {
-            reporter.early(Rule::Hazard, step, None, Some(before.at), "fewer than 3 wait states after");
+            reporter.early(CodeRule::Hazard, step, None, Some(before.at), "fewer than 3 wait states after");
         }
     });
     for block in &graph.blocks {
@@ -54,7 +54,7 @@ pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
             let kinds: Vec<Option<u8>> = inside.map(clause_kind).collect();
             let whole = kinds.len() == count && kinds.iter().all(|kind| kind.is_some() && Some(kind) == kinds.first());
             if !whole || count > 63 {
-                reporter.add(Rule::Clause, step.at, format!("{count} instructions of one kind have to follow"));
+                reporter.add(CodeRule::Clause, step.at, format!("{count} instructions of one kind have to follow"));
             }
         }
     }

@@ -4,8 +4,8 @@
 
 use super::code::Code;
 use super::flow::{Graph, Step};
-use super::report::{Reporter, Rule};
-use crate::isa::{Access, Op, Register};
+use super::report::{CodeRule, Reporter};
+use crate::isa::{CountedAccess, Op, Register};
 
 /// Reports vector work reached with EXEC = 0.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>) {
@@ -22,7 +22,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
             _ => None,
         };
         if let Some(idle) = nobody.and_then(|index| idle(graph, code, branch, index)) {
-            reporter.early(Rule::Idle, branch, None, Some(idle), "no lane is left for");
+            reporter.early(CodeRule::Idle, branch, None, Some(idle), "no lane is left for");
         }
     }
 }
@@ -55,7 +55,11 @@ fn is_vector_work(step: &Step) -> bool {
     let effects = &step.effects;
     let memory = matches!(
         effects.access,
-        Access::VectorLoad(_) | Access::VectorStore | Access::Lds | Access::FlatLoad | Access::FlatStore
+        CountedAccess::VectorLoad(_)
+            | CountedAccess::VectorStore
+            | CountedAccess::Lds
+            | CountedAccess::FlatLoad
+            | CountedAccess::FlatStore
     );
     memory || effects.pure && effects.reads.contains(Register::EXEC) && !effects.writes.vector_part().is_empty()
 }

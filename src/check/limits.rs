@@ -2,9 +2,9 @@
 
 use super::code::StageCode;
 use super::flow::{Graph, Step};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use crate::isa::instruction::{Fields, VectorFields, VectorForm};
-use crate::isa::{BufferFormat, Format, Kind, Register, Scalar, Src, Traits};
+use crate::isa::{BufferFormat, Format, OperandKind, Register, Scalar, Src, Traits};
 use crate::target::WaveSize;
 
 /// Reports uses beyond the declarations, and invalid operands.
@@ -13,7 +13,7 @@ pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_
         registers(stage, step, reporter);
         memory(stage, step, reporter);
         if let Some(why) = operands(stage.wave, step) {
-            reporter.add(Rule::Operands, step.at, why);
+            reporter.add(CodeRule::Operands, step.at, why);
         }
     }
 }
@@ -24,17 +24,22 @@ fn registers(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
     for register in used.iter() {
         if let Some(v) = register.as_vgpr().map(u32::from) {
             if v >= given {
-                reporter.register(Rule::Registers, step, register, format!("where RSRC1 gives a wave {given} VGPRs"));
+                reporter.register(
+                    CodeRule::Registers,
+                    step,
+                    register,
+                    format!("where RSRC1 gives a wave {given} VGPRs"),
+                );
             } else if v >= counted {
-                reporter.register(Rule::Registers, step, register, format!("where .vgpr_count is {counted}"));
+                reporter.register(CodeRule::Registers, step, register, format!("where .vgpr_count is {counted}"));
             }
         } else if register.as_sgpr().is_some_and(|s| u32::from(s) >= stage.sgprs) {
             let count = stage.sgprs;
-            reporter.register(Rule::Registers, step, register, format!("where .sgpr_count is {count}"));
+            reporter.register(CodeRule::Registers, step, register, format!("where .sgpr_count is {count}"));
         }
     }
     if stage.wave == WaveSize::W32 && step.effects.writes.contains(Register::EXEC_HI) {
-        reporter.register(Rule::Operands, step, Register::EXEC_HI, "has no lanes in wave32");
+        reporter.register(CodeRule::Operands, step, Register::EXEC_HI, "has no lanes in wave32");
     }
 }
 
@@ -42,13 +47,13 @@ fn memory(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
     match &step.inst.fields {
         Fields::Ds(f) if !f.gds && !step.is(Traits::NO_MEMORY) => {
             if stage.lds == 0 {
-                reporter.add(Rule::Memory, step.at, "LDS is used and none is declared");
+                reporter.add(CodeRule::Memory, step.at, "LDS is used and none is declared");
             } else if last_byte(step, f.offsets) > stage.lds {
-                reporter.add(Rule::Beyond, step.at, format!("the offset is beyond the {} bytes of LDS", stage.lds));
+                reporter.add(CodeRule::Beyond, step.at, format!("the offset is beyond the {} bytes of LDS", stage.lds));
             }
         }
         Fields::Flat(_) if step.inst.entry.format == Format::Scratch && !stage.scratch => {
-            reporter.add(Rule::Memory, step.at, "scratch is used and none is declared");
+            reporter.add(CodeRule::Memory, step.at, "scratch is used and none is declared");
         }
         _ => {}
     }
@@ -105,16 +110,16 @@ fn misaligned((first, count): (Scalar, u8)) -> Option<String> {
 }
 
 fn vector_groups(wave: WaveSize, step: &Step, f: &VectorFields) -> Option<String> {
-    let wide = |kind: &Kind| match kind {
-        Kind::Mask if wave == WaveSize::W32 => 1,
-        Kind::Mask => 2,
+    let wide = |kind: &OperandKind| match kind {
+        OperandKind::Mask if wave == WaveSize::W32 => 1,
+        OperandKind::Mask => 2,
         kind => kind.registers(),
     };
     let srcs = f.srcs.iter().zip(step.inst.entry.src).filter_map(|(src, kind)| match src {
         Some(Src::Scalar(s)) => Some((*s, wide(kind))),
         _ => None,
     });
-    let mask = f.mask.map(|s| (s, wide(&Kind::Mask)));
+    let mask = f.mask.map(|s| (s, wide(&OperandKind::Mask)));
     srcs.chain(mask).find_map(misaligned)
 }
 

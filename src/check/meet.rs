@@ -5,7 +5,7 @@ use super::code::StageCode;
 use super::flow::{Graph, Step};
 use super::masks::{Exec, Lanes};
 use super::names::{Kind, Name, Names};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use crate::isa::{Register, RegisterSet};
 use crate::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_
         mixed = paths.round();
     }
     for at in mixed {
-        reporter.add(Rule::Lanes, at, "other lanes are on by one way here than by another");
+        reporter.add(CodeRule::Lanes, at, "other lanes are on by one way here than by another");
     }
 }
 

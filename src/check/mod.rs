@@ -16,9 +16,9 @@
 //!
 //! Invariant: what LLVM and the native generator write has no errors; each exception that this required is named in
 //! `docs/proof.md`.
-//! A broken rule is an error, or a remark if its only cost is work ([`Rule::severity`]).
+//! A broken rule is an error, or a remark if its only cost is work ([`CodeRule::severity`]).
 //! The checker shares the decoder and the ELF reader with the rest, but no rule: it knows nothing of how code is made.
-//! To add a rule: a variant of [`Rule`], a pass or a line in one, and a good and a bad case in `tests/code/rules.rs`.
+//! To add a rule: a variant of [`CodeRule`], a pass or a line in one, and a good and a bad case in `tests/code/rules.rs`.
 
 mod code;
 mod entry;
@@ -40,7 +40,7 @@ mod values;
 mod waits;
 mod written;
 
-pub use report::{CodeReport, Finding, InstructionPlace, Rule, Severity, StageReport};
+pub use report::{CodeReport, CodeRule, CodeViolation, InstructionPlace, Severity, StageReport};
 
 use crate::error::Result;
 use code::Code;

@@ -11,7 +11,7 @@ use std::fmt;
 /// A rule for code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum CodeRule {
     /// Reachable words are instructions.
     Decode,
     /// Branches target instructions of this stage.
@@ -64,7 +64,7 @@ pub enum Severity {
     Remark,
 }
 
-impl Rule {
+impl CodeRule {
     /// Severity of a break of this rule.
     pub const fn severity(self) -> Severity {
         match self {
@@ -87,7 +87,7 @@ impl fmt::Display for Severity {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for CodeRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }
@@ -114,9 +114,9 @@ impl fmt::Display for InstructionPlace {
 
 /// One rule broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct CodeViolation {
     /// The rule.
-    pub rule: Rule,
+    pub rule: CodeRule,
     /// Severity.
     pub severity: Severity,
     /// Stage.
@@ -131,7 +131,7 @@ pub struct Finding {
     pub what: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for CodeViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} {}: {:?}: ", self.severity, self.stage, self.place, self.rule)?;
         if let Some(register) = &self.register {
@@ -159,7 +159,7 @@ pub struct CodeReport {
     /// Stages followed.
     pub stages: Vec<StageReport>,
     /// Errors and remarks, by stage and address.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CodeViolation>,
 }
 
 impl CodeReport {
@@ -169,12 +169,12 @@ impl CodeReport {
     }
 
     /// The errors among the findings.
-    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+    pub fn errors(&self) -> impl Iterator<Item = &CodeViolation> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Error)
     }
 
     /// The remarks among the findings.
-    pub fn remarks(&self) -> impl Iterator<Item = &Finding> {
+    pub fn remarks(&self) -> impl Iterator<Item = &CodeViolation> {
         self.findings.iter().filter(|finding| finding.severity == Severity::Remark)
     }
 }
@@ -183,7 +183,7 @@ impl CodeReport {
 pub(super) struct Reporter<'a> {
     code: &'a Code<'a>,
     stage: &'a StageCode,
-    found: BTreeMap<(u32, Rule), Finding>,
+    found: BTreeMap<(u32, CodeRule), CodeViolation>,
 }
 
 impl<'a> Reporter<'a> {
@@ -192,19 +192,19 @@ impl<'a> Reporter<'a> {
     }
 
     /// Reports an instruction that breaks a rule.
-    pub(super) fn add(&mut self, rule: Rule, at: u32, what: impl Into<String>) {
+    pub(super) fn add(&mut self, rule: CodeRule, at: u32, what: impl Into<String>) {
         self.insert(rule, at, None, None, what.into());
     }
 
     /// Reports an instruction that breaks a rule about a register.
-    pub(super) fn register(&mut self, rule: Rule, step: &Step, register: Register, what: impl Into<String>) {
+    pub(super) fn register(&mut self, rule: CodeRule, step: &Step, register: Register, what: impl Into<String>) {
         self.insert(rule, step.at, Some(register), None, what.into());
     }
 
     /// Reports an instruction that comes too early after another.
     pub(super) fn early(
         &mut self,
-        rule: Rule,
+        rule: CodeRule,
         step: &Step,
         register: Option<Register>,
         issued: Option<u32>,
@@ -213,11 +213,11 @@ impl<'a> Reporter<'a> {
         self.insert(rule, step.at, register, issued, what.to_owned());
     }
 
-    fn insert(&mut self, rule: Rule, at: u32, register: Option<Register>, issued: Option<u32>, what: String) {
+    fn insert(&mut self, rule: CodeRule, at: u32, register: Option<Register>, issued: Option<u32>, what: String) {
         if self.found.contains_key(&(at, rule)) {
             return;
         }
-        let finding = Finding {
+        let finding = CodeViolation {
             rule,
             severity: rule.severity(),
             stage: self.stage.stage,
@@ -250,7 +250,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// All findings, by address.
-    pub(super) fn finish(self) -> impl Iterator<Item = Finding> {
+    pub(super) fn finish(self) -> impl Iterator<Item = CodeViolation> {
         self.found.into_values()
     }
 }

@@ -5,9 +5,9 @@
 
 use super::code::Code;
 use super::flow::{Graph, Step};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use crate::isa::instruction::{Fields, VectorDst, VectorForm};
-use crate::isa::{Access, Op, Register, RegisterSet, Traits, Vgpr};
+use crate::isa::{CountedAccess, Op, Register, RegisterSet, Traits, Vgpr};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Live {
@@ -69,7 +69,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
             let effects = &step.effects;
             let unread = effects.writes.intersection(&now.here).is_empty();
             if effects.pure && !effects.indirect && unread && !is_left_behind(step) {
-                reporter.add(Rule::DeadResult, step.at, "nothing reads the result");
+                reporter.add(CodeRule::DeadResult, step.at, "nothing reads the result");
             }
             now = now.before(step);
         }
@@ -96,6 +96,9 @@ fn is_whole(step: &Step) -> bool {
             vector && plain && !step.effects.indirect && !step.is(Traits::PARTIAL)
         }
         Fields::Interp(_) => !step.is(Traits::PARTIAL),
-        _ => matches!(step.effects.access, Access::VectorLoad(_) | Access::Lds) && !step.is(Traits::PARTIAL),
+        _ => {
+            matches!(step.effects.access, CountedAccess::VectorLoad(_) | CountedAccess::Lds)
+                && !step.is(Traits::PARTIAL)
+        }
     }
 }

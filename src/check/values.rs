@@ -8,7 +8,7 @@
 use super::code::{Code, StageCode};
 use super::entry;
 use super::flow::{Graph, Step};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use super::solve::forwards;
 use super::written::{Written, copied, is_copy};
 use crate::isa::instruction::Fields;
@@ -90,12 +90,12 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
         let body = code.part(step.at).is_some_and(|part| code.role(stage, part) == "body");
         let data = if missing.is_empty() || !body { RegisterSet::EMPTY } else { leaving(step) };
         if let Some(register) = missing.intersection(&data).iter().next() {
-            reporter.register(Rule::Undefined, step, register, "is sent away and nothing has written it");
+            reporter.register(CodeRule::Undefined, step, register, "is sent away and nothing has written it");
         }
         if let Some(register) = missing.without(&data).iter().next() {
-            reporter.register(Rule::Uninitialised, step, register, "is read and nothing has written it");
+            reporter.register(CodeRule::Uninitialised, step, register, "is read and nothing has written it");
         } else if let Some(register) = unsure.iter().next() {
-            reporter.register(Rule::Uninitialised, step, register, "is read and not written on every path here");
+            reporter.register(CodeRule::Uninitialised, step, register, "is read and not written on every path here");
         }
     });
 }

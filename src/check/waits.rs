@@ -5,10 +5,10 @@
 //! order then, and otherwise only a wait for 0 settles anything. At a join the youngest age wins: the worst case.
 
 use super::flow::{Graph, Step};
-use super::report::{Reporter, Rule};
+use super::report::{CodeRule, Reporter};
 use super::solve::{Flow, forwards};
 use crate::isa::instruction::Fields;
-use crate::isa::{Access, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt};
+use crate::isa::{CountedAccess, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt};
 
 const SETTLED: u8 = u8::MAX;
 /// Kinds of operations on a counter, as bits.
@@ -182,21 +182,21 @@ impl Flow for Outstanding {
         let none = RegisterSet::EMPTY;
         match effects.access {
             // A store takes its data with it when it is issued: no register waits for vscnt.
-            Access::None | Access::VectorStore => {}
-            Access::ScalarMemory => self.lgkm.issue(step.at, kind::SCALAR, &effects.writes),
-            Access::VectorLoad(path) => self.loads(step, way_of(path)),
-            Access::FlatLoad => {
+            CountedAccess::None | CountedAccess::VectorStore => {}
+            CountedAccess::ScalarMemory => self.lgkm.issue(step.at, kind::SCALAR, &effects.writes),
+            CountedAccess::VectorLoad(path) => self.loads(step, way_of(path)),
+            CountedAccess::FlatLoad => {
                 self.loads(step, kind::FLAT);
                 self.lgkm.issue(step.at, kind::FLAT, &effects.writes);
             }
-            Access::FlatStore => self.lgkm.issue(step.at, kind::FLAT, &none),
-            Access::Lds => self.lgkm.issue(step.at, kind::LDS, &effects.writes),
-            Access::Gds => {
+            CountedAccess::FlatStore => self.lgkm.issue(step.at, kind::FLAT, &none),
+            CountedAccess::Lds => self.lgkm.issue(step.at, kind::LDS, &effects.writes),
+            CountedAccess::Gds => {
                 self.lgkm.issue(step.at, kind::GDS, &effects.writes);
                 self.exp.issue(step.at, kind::GDS, &effects.reads.vector_part());
             }
-            Access::Message => self.lgkm.issue(step.at, kind::MESSAGE, &none),
-            Access::Export(which) => {
+            CountedAccess::Message => self.lgkm.issue(step.at, kind::MESSAGE, &none),
+            CountedAccess::Export(which) => {
                 let kind = match which {
                     ExportKind::Pixel => kind::PIXEL,
                     ExportKind::Position => kind::POSITION,
@@ -229,11 +229,11 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
     for register in effects.reads.iter() {
         let loaded = before.vm.pending(register).or_else(|| before.lgkm.pending(register));
         if let Some(at) = loaded {
-            reporter.early(Rule::Wait, step, Some(register), Some(at), "is read while it is still loaded by");
+            reporter.early(CodeRule::Wait, step, Some(register), Some(at), "is read while it is still loaded by");
         }
     }
     let way = match effects.access {
-        Access::VectorLoad(path) => way_of(path),
+        CountedAccess::VectorLoad(path) => way_of(path),
         _ => 0,
     };
     for register in effects.writes.iter() {
@@ -243,16 +243,28 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
             way == 0 || ways & !way != 0
         });
         if let Some(at) = of_vm.or_else(|| before.lgkm.pending(register)) {
-            reporter.early(Rule::Wait, step, Some(register), Some(at), "is overwritten while it is still loaded by");
+            reporter.early(
+                CodeRule::Wait,
+                step,
+                Some(register),
+                Some(at),
+                "is overwritten while it is still loaded by",
+            );
         }
         if let Some(at) = before.exp.pending(register) {
-            reporter.early(Rule::Wait, step, Some(register), Some(at), "is overwritten while it may still be read by");
+            reporter.early(
+                CodeRule::Wait,
+                step,
+                Some(register),
+                Some(at),
+                "is overwritten while it may still be read by",
+            );
         }
     }
     if before.exp.kinds != 0 && effects.writes.contains(Register::EXEC) {
         let last = Some(before.exp.last);
         reporter.early(
-            Rule::ExecWhileExport,
+            CodeRule::ExecWhileExport,
             step,
             Some(Register::EXEC),
             last,
@@ -261,11 +273,11 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
     }
     if step.is(Traits::BARRIER) && before.lgkm.kinds & kind::LDS != 0 {
         let last = Some(before.lgkm.last);
-        reporter.early(Rule::Wait, step, None, last, "the barrier does not wait for");
+        reporter.early(CodeRule::Wait, step, None, last, "the barrier does not wait for");
     }
     if matches!(step.op(), Op::BufferGl0Inv | Op::BufferGl1Inv) && before.vm.kinds != 0 {
         let last = Some(before.vm.last);
-        reporter.early(Rule::Wait, step, None, last, "the cache is invalidated before the answer of");
+        reporter.early(CodeRule::Wait, step, None, last, "the cache is invalidated before the answer of");
     }
 }
 

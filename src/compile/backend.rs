@@ -10,8 +10,8 @@ use super::request::TuningOptions;
 use super::watch::Watch;
 use crate::error::Result;
 use crate::isa::RegisterSet;
-use crate::metadata::notes::Fields;
-use crate::metadata::registers::Registers;
+use crate::metadata::notes::MetadataFields;
+use crate::metadata::registers::RegisterWords;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 
@@ -35,17 +35,17 @@ pub struct MachineCode {
     /// Alignment in bytes that the code was made for; 0: that of an instruction.
     pub align: u32,
     /// Functions in the order of their offsets. The first is at offset 0: the stage's body.
-    pub functions: Vec<Function>,
+    pub functions: Vec<FunctionSymbol>,
     /// Read-only data that the code addresses.
     pub constants: Vec<ConstantData>,
     /// Symbols in the read-only data.
-    pub tables: Vec<Table>,
+    pub tables: Vec<DataAddress>,
     /// Patches to apply before the code can run, sorted by offset.
     pub patches: Vec<Patch>,
     /// Register counts and scratch of the stage, by their metadata keys.
-    pub counts: Fields,
+    pub counts: MetadataFields,
     /// The register words that code generation decides (`Owner::Code` of the register table).
-    pub registers: Registers,
+    pub registers: RegisterWords,
     /// VGPRs that the code may have written, with those that the hardware or the prolog fills; `None`: any. A result
     /// returned in another VGPR is one that the generator found undefined.
     pub written: Option<RegisterSet>,
@@ -57,7 +57,7 @@ pub struct MachineCode {
 
 /// A function and its location in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Function {
+pub struct FunctionSymbol {
     /// Name of its symbol.
     pub symbol: String,
     /// Offset in the code, in bytes.
@@ -79,7 +79,7 @@ pub struct ConstantData {
 
 /// An address in the read-only data that code uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
+pub struct DataAddress {
     /// Name of its symbol; `None`: the start of the section, which has no symbol.
     pub name: Option<String>,
     /// Index of its section in [`MachineCode::constants`].
@@ -98,12 +98,12 @@ pub struct Patch {
     /// Computation and storage of the value.
     pub kind: RelocKind,
     /// Target whose value or address it is.
-    pub target: Target,
+    pub target: PatchTarget,
 }
 
 /// Target of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum PatchTarget {
     /// A value that the linker supplies.
     Link(LinkSymbol),
     /// A table, by its index in [`MachineCode::tables`].

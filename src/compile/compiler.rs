@@ -31,6 +31,7 @@ impl<G: Generator> StageCompiler<G> {
     pub fn compile_watched(&self, module: &Module, request: &StageRequest, watch: &mut dyn Watch) -> Result<StageElf> {
         let mut run = || -> Result<StageElf> {
             request.check_module(module)?;
+            request.options.check()?;
             let shader = translate(module, request)?;
             watch.done("upper", Made::Shader(&shader))?;
             let lowered = passes::lower_watched(shader, request, watch)?;

@@ -18,15 +18,15 @@ use crate::error::{Error, Result};
 
 /// All that are built in.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BuiltIn;
+pub struct BuiltInGenerators;
 
 /// Compiles in this process, with the generator that a request names.
-pub type BuiltInCompiler = StageCompiler<BuiltIn>;
+pub type BuiltInCompiler = StageCompiler<BuiltInGenerators>;
 
 impl BuiltInCompiler {
     /// A compiler with all generators that are built in.
     pub fn new() -> Self {
-        Self::with(BuiltIn)
+        Self::with(BuiltInGenerators)
     }
 }
 
@@ -36,7 +36,7 @@ impl Default for BuiltInCompiler {
     }
 }
 
-impl Generator for BuiltIn {
+impl Generator for BuiltInGenerators {
     fn name(&self) -> String {
         let names: &[String] = &[
             #[cfg(feature = "llvm")]
@@ -84,4 +84,34 @@ fn native(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> 
     let mut code = Llvm.generate(lowered, options, watch)?;
     code.fallback = Some(feature.clone());
     Ok(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compile::Compiler;
+    use crate::compile::request::{KnownState, Module, StageRequest};
+    use crate::target::{GfxIp, Stage, WaveSize};
+
+    #[test]
+    fn limits_of_registers_that_no_code_fits_are_refused_before_any_generator_runs() {
+        let module = Module::new(0x0723_0203u32.to_le_bytes().to_vec()).unwrap();
+        for generator in [GeneratorKind::Native, GeneratorKind::Llvm] {
+            for (vgpr_limit, refused) in [(0, false), (1, true), (23, true), (24, false), (256, false)] {
+                let request = StageRequest {
+                    target: GfxIp::Gfx1030,
+                    stage: Stage::Compute,
+                    module: module.digest(),
+                    entry_point: "main".to_owned(),
+                    specialization: Vec::new(),
+                    wave: WaveSize::W32,
+                    options: TuningOptions { generator, vgpr_limit, ..TuningOptions::default() },
+                    known: KnownState::default(),
+                };
+                // The module is cut short, so that all are refused, for one reason or the other.
+                let why = BuiltInCompiler::new().compile(&module, &request).unwrap_err().to_string();
+                assert_eq!(why.contains(&format!("a limit of {vgpr_limit} VGPRs")), refused, "{generator}: {why}");
+            }
+        }
+    }
 }

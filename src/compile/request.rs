@@ -206,7 +206,7 @@ pub struct TuningOptions {
     pub unroll: bool,
     /// Hoist loop invariants.
     pub licm: bool,
-    /// Upper bound for VGPRs, 0 for none.
+    /// Upper bound for VGPRs, 0 for none; otherwise at least [`TuningOptions::MIN_VGPR_LIMIT`].
     pub vgpr_limit: u32,
     /// Compute: workgroups on a single compute unit rather than a workgroup processor.
     pub cu_mode: bool,
@@ -214,6 +214,26 @@ pub struct TuningOptions {
     pub llvm: LlvmOptions,
     /// Options for the native generator only.
     pub native: NativeOptions,
+}
+
+impl TuningOptions {
+    /// The smallest limit of VGPRs. With fewer than one instruction can name, LLVM ends the process, and the native generator
+    /// finds no room for the 16 components of four colours and what their export needs besides.
+    pub const MIN_VGPR_LIMIT: u32 = 24;
+
+    /// Checks what the types do not hold.
+    ///
+    /// # Errors
+    /// Malformed: no code can be made within the limit of VGPRs.
+    pub fn check(&self) -> Result<()> {
+        match self.vgpr_limit {
+            0 | Self::MIN_VGPR_LIMIT.. => Ok(()),
+            limit => Err(Error::malformed(format!(
+                "a limit of {limit} VGPRs: it is at least {}, or 0 for none",
+                Self::MIN_VGPR_LIMIT
+            ))),
+        }
+    }
 }
 
 impl Default for TuningOptions {

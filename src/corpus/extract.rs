@@ -23,7 +23,7 @@ const KEPT_BYTES: usize = 1024;
 
 /// A module, and its origin.
 #[derive(Clone, Debug)]
-pub struct Module {
+pub struct CorpusModule {
     /// Unique in the extraction, and a legal file name: `libQt6Quick.scenegraph_shaders_rounded.vert`.
     pub name: String,
     /// Size of the little-endian SPIR-V, in bytes.
@@ -43,7 +43,7 @@ pub struct Module {
 #[derive(Debug, Default)]
 pub struct Extraction {
     /// Distinct modules, in the order in which they were found.
-    pub modules: Vec<Module>,
+    pub modules: Vec<CorpusModule>,
     /// Files with omissions, and the reason.
     pub incomplete: Vec<(String, LeftOut)>,
 }
@@ -51,7 +51,7 @@ pub struct Extraction {
 /// Collects modules over any number of files.
 pub struct Extractor<'a> {
     /// Called with each distinct module and its little-endian SPIR-V.
-    found: &'a mut dyn FnMut(&Module, Vec<u8>),
+    found: &'a mut dyn FnMut(&CorpusModule, Vec<u8>),
     by_digest: BTreeMap<[u8; 32], usize>,
     names: Names,
     extraction: Extraction,
@@ -59,7 +59,7 @@ pub struct Extractor<'a> {
 
 impl<'a> Extractor<'a> {
     /// An extractor that calls `found` at the first occurrence of each distinct module.
-    pub fn new(found: &'a mut dyn FnMut(&Module, Vec<u8>)) -> Self {
+    pub fn new(found: &'a mut dyn FnMut(&CorpusModule, Vec<u8>)) -> Self {
         let (by_digest, names, extraction) = Default::default();
         Self { found, by_digest, names, extraction }
     }
@@ -150,7 +150,8 @@ impl<'a> Extractor<'a> {
         }
         let name = self.names.unique(wanted);
         let called = called.into_iter().collect();
-        let module = Module { name, bytes: bytes.len(), origin: place.origin.clone(), digest, description, called };
+        let module =
+            CorpusModule { name, bytes: bytes.len(), origin: place.origin.clone(), digest, description, called };
         (self.found)(&module, bytes);
         self.by_digest.insert(*digest.as_bytes(), self.extraction.modules.len());
         self.extraction.modules.push(module);
@@ -180,7 +181,7 @@ fn within(gaps: &[Range<usize>], at: usize) -> bool {
 #[derive(Debug, Default)]
 pub struct Pairs<'a> {
     /// Common name, vertex module, fragment module; sorted by the modules' names.
-    pub found: Vec<(&'a str, &'a Module, &'a Module)>,
+    pub found: Vec<(&'a str, &'a CorpusModule, &'a CorpusModule)>,
     /// Combinations that were skipped, because too many modules of one folder have the same name.
     pub left_out: usize,
 }
@@ -191,8 +192,8 @@ const MAX_COMBINATIONS: usize = 4096;
 /// Pairs modules of the same name if every fragment input location is a vertex output location. Names are matched
 /// within a folder first: only a name without a partner in its own folder is looked up elsewhere, and only if exactly
 /// one folder has it.
-pub fn pairs(modules: &[Module]) -> Pairs<'_> {
-    let mut places: BTreeMap<(&str, &str), [Vec<&Module>; 2]> = BTreeMap::new();
+pub fn pairs(modules: &[CorpusModule]) -> Pairs<'_> {
+    let mut places: BTreeMap<(&str, &str), [Vec<&CorpusModule>; 2]> = BTreeMap::new();
     for module in modules {
         let stage = match module.description.stage() {
             Some("vertex") => 0,
@@ -203,7 +204,7 @@ pub fn pairs(modules: &[Module]) -> Pairs<'_> {
             places.entry((&called.name, &called.folder)).or_default()[stage].push(module);
         }
     }
-    let mut alone: BTreeMap<&str, [Vec<&Vec<&Module>>; 2]> = BTreeMap::new();
+    let mut alone: BTreeMap<&str, [Vec<&Vec<&CorpusModule>>; 2]> = BTreeMap::new();
     let mut candidates = Vec::new();
     for ((name, _), [vertices, fragments]) in &places {
         match (vertices.is_empty(), fragments.is_empty()) {
@@ -255,7 +256,7 @@ mod tests {
     }
 
     fn extracted(files: &[(&str, &[u8])]) -> Extraction {
-        let mut ignored = |_: &Module, _| {};
+        let mut ignored = |_: &CorpusModule, _| {};
         let mut extractor = Extractor::new(&mut ignored);
         for (name, bytes) in files {
             extractor.add(name, bytes, 1 << 24);
@@ -265,7 +266,7 @@ mod tests {
 
     fn contents(file: &[u8]) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
-        let mut keep = |_: &Module, bytes| found.push(bytes);
+        let mut keep = |_: &CorpusModule, bytes| found.push(bytes);
         let mut extractor = Extractor::new(&mut keep);
         extractor.add("x", file, 1 << 24);
         drop(extractor);
@@ -313,7 +314,7 @@ mod tests {
             // A module before it is found; one after it may be.
             let file = [module(1), leading(count)].concat();
             let mut budget = Budget::new(1 << 24);
-            let mut ignored = |_: &Module, _| {};
+            let mut ignored = |_: &CorpusModule, _| {};
             let mut extractor = Extractor::new(&mut ignored);
             extractor.open(&ArchivePath::file("x"), &file, MAX_DEPTH, &mut budget);
             assert_eq!(extractor.finish().modules.len(), 1);

@@ -6,7 +6,7 @@
 //! size is checked before it is read, and only one file is held.
 
 use super::budget;
-use super::extract::{Extractor, Module};
+use super::extract::{CorpusModule, Extractor};
 use super::scan;
 use crate::error::{Context, Error, Result};
 use crate::files::{not_a_file, open, read_open};
@@ -149,7 +149,7 @@ fn try_read(root: &Path, path: &Path, reading: Reading, visit: &mut dyn FnMut(Re
         visit(Ok(Input { name, bytes: little_endian(bytes) }));
         return Ok(());
     }
-    let mut found = |module: &Module, bytes| visit(Ok(Input { name: module.name.clone(), bytes }));
+    let mut found = |module: &CorpusModule, bytes| visit(Ok(Input { name: module.name.clone(), bytes }));
     let mut extractor = Extractor::new(&mut found);
     extractor.add(&name, &bytes, reading.memory);
     match extractor.finish().incomplete.into_iter().next() {

@@ -30,10 +30,10 @@ const OP_SHORT_SHUFFLE: u32 = 13;
 const DECORATION_OFFSET: u32 = 35;
 
 /// Called with a module: its range, the SPIR-V, little-endian, and the remaining budget.
-pub type Visit<'a> = dyn FnMut(Range<usize>, Vec<u8>, &mut Budget) + 'a;
+pub type VisitModule<'a> = dyn FnMut(Range<usize>, Vec<u8>, &mut Budget) + 'a;
 
 /// Calls `visit` with every encoded module in `bytes`.
-pub fn modules(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) {
+pub fn modules(bytes: &[u8], budget: &mut Budget, visit: &mut VisitModule<'_>) {
     let mut from = 0;
     while let Some(at) = bytes.get(from..).and_then(|rest| rest.windows(4).position(|w| w == SMOLV)) {
         let start = from.saturating_add(at);

@@ -79,10 +79,10 @@ const ZIP_ENTRY: usize = 512;
 const MIN_CONTENT: usize = 28;
 
 /// Called with a member: its name, its contents, and the remaining budget.
-pub type Visit<'a> = dyn FnMut(&str, &[u8], &mut Budget) + 'a;
+pub type VisitMember<'a> = dyn FnMut(&str, &[u8], &mut Budget) + 'a;
 
 /// Calls `visit` with every stream that begins in `range`, outside previous streams. Its name is kind and offset.
-pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &mut Visit<'_>) {
+pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &mut VisitMember<'_>) {
     let mut at = range.start;
     while let Some(rest) = bytes.get(at..range.end).filter(|rest| !rest.is_empty()) {
         let stream = Stream::ALL.into_iter().find(|s| s.begins(rest));
@@ -102,7 +102,7 @@ pub fn streams(bytes: &[u8], range: Range<usize>, budget: &mut Budget, visit: &m
 }
 
 /// Calls `visit` with every member of a zip or tar archive, in order. False if the bytes are no archive.
-pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> bool {
+pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut VisitMember<'_>) -> bool {
     if bytes.starts_with(b"PK\x03\x04") {
         return zip_members(bytes, budget, visit).is_some();
     }
@@ -112,7 +112,7 @@ pub fn archive(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> bool
     false
 }
 
-fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
+fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut VisitMember<'_>) -> Option<()> {
     // The crate reads the whole index at once: as many entries as have a head, and their names.
     let heads = bytes.windows(4).filter(|window| window == b"PK\x01\x02").count();
     let index = heads.saturating_mul(ZIP_ENTRY).saturating_add(bytes.len());
@@ -124,7 +124,7 @@ fn zip_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Opti
     members
 }
 
-fn read_zip(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
+fn read_zip(bytes: &[u8], budget: &mut Budget, visit: &mut VisitMember<'_>) -> Option<()> {
     let read = Cell::new(0);
     let mut zip = zip::ZipArchive::new(Source::new(bytes, &read)).ok()?;
     for index in 0..zip.len() {
@@ -141,7 +141,7 @@ fn read_zip(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<
     Some(())
 }
 
-fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Option<()> {
+fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut VisitMember<'_>) -> Option<()> {
     let read = Cell::new(0);
     let mut tar = tar::Archive::new(Source::new(bytes, &read));
     for (index, entry) in tar.entries().ok()?.enumerate() {
@@ -159,7 +159,7 @@ fn tar_members(bytes: &[u8], budget: &mut Budget, visit: &mut Visit<'_>) -> Opti
     Some(())
 }
 
-fn member(name: &str, read: &Cell<u64>, from: impl Read, budget: &mut Budget, visit: &mut Visit<'_>) {
+fn member(name: &str, read: &Cell<u64>, from: impl Read, budget: &mut Budget, visit: &mut VisitMember<'_>) {
     if let Some(data) = budget.decode(read, from) {
         visit(name, &data, budget);
         budget.release(data);

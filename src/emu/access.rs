@@ -1,7 +1,7 @@
 //! Data moved by a memory instruction between registers and bytes, by its row: shared by buffers, addresses and LDS.
 
 use super::wave::Wave;
-use crate::isa::{Entry, Traits, Vgpr};
+use crate::isa::{OpcodeRow, Traits, Vgpr};
 
 /// One element of an access: registers on one side, bytes on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,12 +11,12 @@ pub struct Element {
     /// Loads extend the sign.
     pub signed: bool,
     /// The half of the register that is accessed; the other is unchanged. `None`: whole registers.
-    pub half: Option<Half>,
+    pub half: Option<RegisterHalf>,
 }
 
 /// A half of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Half {
+pub enum RegisterHalf {
     /// Bits 15:0.
     Low,
     /// Bits 31:16.
@@ -24,7 +24,7 @@ pub enum Half {
 }
 
 /// The element of a plain load or store.
-pub fn element(entry: &Entry) -> Element {
+pub fn element(entry: &OpcodeRow) -> Element {
     let bytes = match () {
         () if entry.is(Traits::BYTE) => 1,
         () if entry.is(Traits::HALF) => 2,
@@ -32,8 +32,8 @@ pub fn element(entry: &Entry) -> Element {
         () => 4 * usize::from(entry.dst.first().or(entry.src.last()).map_or(0, |kind| kind.registers())),
     };
     let half = match () {
-        () if entry.is(Traits::HIGH_HALF) => Some(Half::High),
-        () if entry.is(Traits::LOADS) && entry.is(Traits::PARTIAL) => Some(Half::Low),
+        () if entry.is(Traits::HIGH_HALF) => Some(RegisterHalf::High),
+        () if entry.is(Traits::LOADS) && entry.is(Traits::PARTIAL) => Some(RegisterHalf::Low),
         () => None,
     };
     Element { bytes, signed: entry.is(Traits::SIGNED), half }
@@ -57,8 +57,8 @@ impl Element {
             }
             let value = match self.half {
                 None => value,
-                Some(Half::Low) => wave.vgpr(data, n, lane) & 0xffff_0000 | value & 0xffff,
-                Some(Half::High) => wave.vgpr(data, n, lane) & 0xffff | value << 16,
+                Some(RegisterHalf::Low) => wave.vgpr(data, n, lane) & 0xffff_0000 | value & 0xffff,
+                Some(RegisterHalf::High) => wave.vgpr(data, n, lane) & 0xffff | value << 16,
             };
             wave.set_vgpr(data, n, lane, value);
         }
@@ -69,7 +69,7 @@ impl Element {
         let mut bytes = Vec::with_capacity(16);
         for n in 0..self.registers() {
             let value = wave.vgpr(data, n, lane);
-            let value = if self.half == Some(Half::High) { value >> 16 } else { value };
+            let value = if self.half == Some(RegisterHalf::High) { value >> 16 } else { value };
             bytes.extend(value.to_le_bytes());
         }
         bytes.truncate(self.bytes);

@@ -1,6 +1,6 @@
 //! Atomic operations on a memory cell, for buffers, images, addresses and LDS alike.
 
-use crate::isa::{AtomicOp, Entry, Traits};
+use crate::isa::{MachineAtomic, OpcodeRow, Traits};
 
 /// A cell and the operands, in the low bits.
 #[derive(Clone, Copy)]
@@ -29,32 +29,32 @@ impl Cell {
 pub type Atomic = fn(Cell) -> u64;
 
 /// Function of an atomic operation.
-pub fn resolve(op: AtomicOp) -> Atomic {
+pub fn resolve(op: MachineAtomic) -> Atomic {
     match op {
-        AtomicOp::Swap => |c| c.data,
-        AtomicOp::CompareSwap => |c| if c.old == c.compare { c.data } else { c.old },
-        AtomicOp::FloatCompareSwap => |c| if c.float(c.old) == c.float(c.compare) { c.data } else { c.old },
-        AtomicOp::FloatAdd => |c| {
+        MachineAtomic::Swap => |c| c.data,
+        MachineAtomic::CompareSwap => |c| if c.old == c.compare { c.data } else { c.old },
+        MachineAtomic::FloatCompareSwap => |c| if c.float(c.old) == c.float(c.compare) { c.data } else { c.old },
+        MachineAtomic::FloatAdd => |c| {
             let sum = f32::from_bits(c.old as u32) + f32::from_bits(c.data as u32);
             u64::from(sum.to_bits())
         },
-        AtomicOp::Add => |c| c.old.wrapping_add(c.data),
-        AtomicOp::Sub => |c| c.old.wrapping_sub(c.data),
-        AtomicOp::SubClamped => |c| c.old.saturating_sub(c.data),
-        AtomicOp::ReverseSub => |c| c.data.wrapping_sub(c.old),
-        AtomicOp::SignedMin => |c| if c.signed(c.data) < c.signed(c.old) { c.data } else { c.old },
-        AtomicOp::SignedMax => |c| if c.signed(c.data) > c.signed(c.old) { c.data } else { c.old },
-        AtomicOp::UnsignedMin => |c| c.old.min(c.data),
-        AtomicOp::UnsignedMax => |c| c.old.max(c.data),
-        AtomicOp::FloatMin => |c| if c.float(c.data) < c.float(c.old) { c.data } else { c.old },
-        AtomicOp::FloatMax => |c| if c.float(c.data) > c.float(c.old) { c.data } else { c.old },
-        AtomicOp::And => |c| c.old & c.data,
-        AtomicOp::Or => |c| c.old | c.data,
-        AtomicOp::Xor => |c| c.old ^ c.data,
-        AtomicOp::Inc => |c| if c.old >= c.data { 0 } else { c.old + 1 },
-        AtomicOp::Dec => |c| if c.old == 0 || c.old > c.data { c.data } else { c.old - 1 },
-        AtomicOp::MaskedOr => |c| c.old & !c.data | c.compare,
-        AtomicOp::Wrap => |c| if c.old >= c.data { c.old - c.data } else { c.old.wrapping_add(c.compare) },
+        MachineAtomic::Add => |c| c.old.wrapping_add(c.data),
+        MachineAtomic::Sub => |c| c.old.wrapping_sub(c.data),
+        MachineAtomic::SubClamped => |c| c.old.saturating_sub(c.data),
+        MachineAtomic::ReverseSub => |c| c.data.wrapping_sub(c.old),
+        MachineAtomic::SignedMin => |c| if c.signed(c.data) < c.signed(c.old) { c.data } else { c.old },
+        MachineAtomic::SignedMax => |c| if c.signed(c.data) > c.signed(c.old) { c.data } else { c.old },
+        MachineAtomic::UnsignedMin => |c| c.old.min(c.data),
+        MachineAtomic::UnsignedMax => |c| c.old.max(c.data),
+        MachineAtomic::FloatMin => |c| if c.float(c.data) < c.float(c.old) { c.data } else { c.old },
+        MachineAtomic::FloatMax => |c| if c.float(c.data) > c.float(c.old) { c.data } else { c.old },
+        MachineAtomic::And => |c| c.old & c.data,
+        MachineAtomic::Or => |c| c.old | c.data,
+        MachineAtomic::Xor => |c| c.old ^ c.data,
+        MachineAtomic::Inc => |c| if c.old >= c.data { 0 } else { c.old + 1 },
+        MachineAtomic::Dec => |c| if c.old == 0 || c.old > c.data { c.data } else { c.old - 1 },
+        MachineAtomic::MaskedOr => |c| c.old & !c.data | c.compare,
+        MachineAtomic::Wrap => |c| if c.old >= c.data { c.old - c.data } else { c.old.wrapping_add(c.compare) },
     }
 }
 
@@ -70,7 +70,7 @@ pub struct MemoryAtomic {
 }
 
 /// The atomic of a row that has one. Images have cells of 32 bits.
-pub fn of_memory(entry: &Entry) -> Option<MemoryAtomic> {
+pub fn of_memory(entry: &OpcodeRow) -> Option<MemoryAtomic> {
     let compares = entry.is(Traits::COMPARES);
     let dwords = entry.data_registers().max(1) / if compares { 2 } else { 1 };
     Some(MemoryAtomic { apply: resolve(entry.atomic()?), bits: 32 * u32::from(dwords.max(1)), compares })
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn cells_change_as_described() {
-        use AtomicOp::*;
+        use MachineAtomic::*;
         let new = |op, old, data, compare| resolve(op)(Cell { old, data, compare, bits: 32 }) & 0xffff_ffff;
         assert_eq!(new(SignedMin, 3, 0xffff_ffff, 0), 0xffff_ffff);
         assert_eq!(new(UnsignedMin, 3, 0xffff_ffff, 0), 3);

@@ -3,12 +3,12 @@
 //!
 //! An input whose binding the layout lacks is in memory, but has no descriptor. Descriptors without an input are null.
 
-use super::inputs::{Binding, Bound, Inputs, Texels};
+use super::inputs::{BindingElement, Bound, Inputs, Texels};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
 use super::placed::{Home, sampler_words, texels};
 use super::planes;
-use super::pointers::Addresses;
+use super::pointers::StoredAddresses;
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::PartLetter;
@@ -26,7 +26,7 @@ pub struct Bindings {
     /// The root table.
     pub root: Vec<u32>,
     homes: Vec<Home>,
-    addresses: Addresses,
+    addresses: StoredAddresses,
 }
 
 impl Bindings {
@@ -67,9 +67,11 @@ impl Bindings {
                 parts.iter().try_for_each(|part| write(machine, &mut root, table, to, binding, part)).at(at)?;
             }
         }
-        let addresses = Addresses::new(inputs, |n| homes.get(n).map_or(0, Home::address))?;
+        let addresses = StoredAddresses::new(inputs, |n| homes.get(n).map_or(0, Home::address))?;
         for (n, binding) in inputs.bindings.iter().enumerate() {
-            let (Some(Home::Bytes(address, _)), Some(data)) = (homes.get(n), binding.bound.buffer()) else { continue };
+            let (Some(Home::Bytes(address, _)), Some(data)) = (homes.get(n), binding.bound.buffer()) else {
+                continue;
+            };
             let mut bytes = data.0.clone();
             addresses.write(Some(n), &mut bytes);
             machine.write(*address, &bytes)?;
@@ -153,7 +155,7 @@ fn write(
     root: &mut [u32],
     table: u64,
     to: &DescriptorPlace,
-    binding: &Binding,
+    binding: &BindingElement,
     (part, words): &DescriptorWords,
 ) -> Result<()> {
     let first = to.part_offset(*part).ok_or_else(|| Error::malformed(format!("the layout has a {} here", to.kind)))?;
@@ -174,7 +176,7 @@ fn write(
 
 #[cfg(test)]
 mod tests {
-    use super::super::inputs::{Bytes, Image, Pointer, Sampler, Shape, Slot};
+    use super::super::inputs::{Image, InputBytes, Sampler, Slot, StoredPointer, ViewShape};
     use super::*;
     use crate::kinds::ResourceKind;
     use crate::state::{BindingKind, BindingLayout, SetLayout};
@@ -192,15 +194,15 @@ mod tests {
 
     fn bound(bound: Bound) -> Inputs {
         Inputs {
-            bindings: vec![Binding { set: 1, binding: 3, element: 1, bound }],
-            push_constants: Bytes(vec![1, 0, 0, 0, 2]),
+            bindings: vec![BindingElement { set: 1, binding: 3, element: 1, bound }],
+            push_constants: InputBytes(vec![1, 0, 0, 0, 2]),
             ..Default::default()
         }
     }
 
     #[test]
     fn buffers_stand_in_tables_or_in_the_root() {
-        let inputs = bound(Bound::StorageBuffer(Bytes(vec![7; 12])));
+        let inputs = bound(Bound::StorageBuffer(InputBytes(vec![7; 12])));
         let mut machine = Machine::new(GfxIp::Gfx1030);
         let there = Bindings::new(&mut machine, &layout(ResourceKind::StorageBuffer, false), &inputs).unwrap();
         assert_eq!(there.root[1..], [1, 2]);
@@ -222,14 +224,14 @@ mod tests {
             layout
         };
         let table = |layout: &ResourceLayout, bytes: usize, bounds: [Bound; 2]| {
-            let one = |(element, bound): (u32, Bound)| Binding { set: 1, binding: 3, element, bound };
+            let one = |(element, bound): (u32, Bound)| BindingElement { set: 1, binding: 3, element, bound };
             let inputs = Inputs { bindings: (0..).zip(bounds).map(one).collect(), ..Default::default() };
             let mut machine = Machine::new(GfxIp::Gfx1030);
             let there = Bindings::new(&mut machine, layout, &inputs)?;
             let table = u64::from(super::super::Memory::HIGH) << 32 | u64::from(there.root[0]);
             machine.read(table, bytes).map(<[u8]>::to_vec)
         };
-        let (buffer, sampler) = (Bound::StorageBuffer(Bytes(vec![7; 12])), Bound::Sampler(Sampler::default()));
+        let (buffer, sampler) = (Bound::StorageBuffer(InputBytes(vec![7; 12])), Bound::Sampler(Sampler::default()));
         let words: Vec<u8> = sampler_words(&Sampler::default()).iter().flat_map(|word| word.to_le_bytes()).collect();
         let heap = with(&[ResourceKind::StorageBuffer, ResourceKind::CombinedImageSampler]);
         let bytes = table(&heap, 96, [buffer.clone(), sampler.clone()]).unwrap();
@@ -261,14 +263,14 @@ mod tests {
     #[test]
     fn addresses_stand_where_pointers_are_and_are_no_result() {
         let slot = |set, binding, element| Slot { set, binding, element };
-        let physical = Bound::PhysicalStorageBuffer(Bytes(vec![9; 16]));
-        let mut inputs = bound(Bound::StorageBuffer(Bytes(vec![7; 12])));
-        inputs.push_constants = Bytes(vec![0; 8]);
-        inputs.bindings.push(Binding { set: 9, binding: 0, element: 0, bound: physical.clone() });
+        let physical = Bound::PhysicalStorageBuffer(InputBytes(vec![9; 16]));
+        let mut inputs = bound(Bound::StorageBuffer(InputBytes(vec![7; 12])));
+        inputs.push_constants = InputBytes(vec![0; 8]);
+        inputs.bindings.push(BindingElement { set: 9, binding: 0, element: 0, bound: physical.clone() });
         let to = slot(9, 0, 0);
         inputs.pointers = vec![
-            Pointer { within: None, byte: 0, to, offset: 4 },
-            Pointer { within: Some(slot(1, 3, 1)), byte: 4, to, offset: 0 },
+            StoredPointer { within: None, byte: 0, to, offset: 4 },
+            StoredPointer { within: Some(slot(1, 3, 1)), byte: 4, to, offset: 0 },
         ];
         let mut machine = Machine::new(GfxIp::Gfx1030);
         let layout = layout(ResourceKind::StorageBuffer, false);
@@ -290,13 +292,13 @@ mod tests {
     fn images_of_several_samples_keep_each() {
         let image = |samples: u32, layers: u32| Image {
             format: "R32_SFLOAT".into(),
-            shape: Shape::D2,
+            shape: ViewShape::D2,
             extent: [3, 2, 1],
             layers,
             arrayed: layers > 1,
             levels: 1,
             samples,
-            data: Bytes((0..6 * 4 * samples * layers).map(|n| n as u8).collect()),
+            data: InputBytes((0..6 * 4 * samples * layers).map(|n| n as u8).collect()),
         };
         let layout = layout(ResourceKind::SampledImage, false);
         for (samples, layers) in [(2, 1), (4, 1), (4, 3), (8, 2)] {
@@ -313,13 +315,13 @@ mod tests {
     fn images_keep_their_texels_and_know_their_number() {
         let image = |texels: usize| Image {
             format: "R8G8B8A8_UNORM".into(),
-            shape: Shape::D3,
+            shape: ViewShape::D3,
             extent: [5, 3, 2],
             layers: 1,
             arrayed: false,
             levels: 2,
             samples: 1,
-            data: Bytes((0..texels * 4).map(|n| n as u8).collect()),
+            data: InputBytes((0..texels * 4).map(|n| n as u8).collect()),
         };
         let mut machine = Machine::new(GfxIp::Gfx1030);
         let layout = layout(ResourceKind::SampledImage, false);
@@ -331,7 +333,7 @@ mod tests {
             let inputs = bound(Bound::SampledImage(image(texels)));
             assert!(Bindings::new(&mut machine, &layout, &inputs).is_err());
         }
-        let inputs = bound(Bound::StorageBuffer(Bytes(vec![0; 4])));
+        let inputs = bound(Bound::StorageBuffer(InputBytes(vec![0; 4])));
         assert!(Bindings::new(&mut machine, &layout, &inputs).is_err(), "a buffer where images stand");
     }
 }

@@ -5,12 +5,12 @@
 
 use super::access::{self, Element};
 use super::atomic::{self, Cell, MemoryAtomic};
-use super::format::Format;
+use super::format::DataFormat;
 use super::memory::Memory;
 use super::wave::Wave;
 use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Instruction};
-use crate::isa::{BufferFormat, Entry, Kind, Op, Scalar, Traits, Vgpr};
+use crate::isa::{BufferFormat, Op, OpcodeRow, OperandKind, Scalar, Traits, Vgpr};
 
 /// A buffer descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub struct Typed {
 }
 
 /// Operation of an instruction row.
-pub fn resolve(entry: &Entry) -> Option<Buffer> {
+pub fn resolve(entry: &OpcodeRow) -> Option<Buffer> {
     if entry.is(Traits::INVALIDATES) {
         return Some(Buffer::Nothing);
     }
@@ -172,7 +172,7 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
     if descriptor.word3 >> 30 != 0 {
         return Err(Error::malformed(format!("{:?} is no buffer descriptor", f.resource)));
     }
-    let soffset = wave.uniform(f.soffset, Kind::B32)?;
+    let soffset = wave.uniform(f.soffset, OperandKind::B32)?;
     let status = usize::from(inst.entry.data_registers());
     for lane in wave.active() {
         let address = |n: usize| u64::from(wave.vgpr(f.vaddr, n, lane));
@@ -243,14 +243,14 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
     Ok(())
 }
 
-fn format(f: &BufferFields, descriptor: &Descriptor) -> Result<Format> {
+fn format(f: &BufferFields, descriptor: &Descriptor) -> Result<DataFormat> {
     let number = f.format.map_or(descriptor.field(18, 12), u32::from);
-    let known = u8::try_from(number).ok().and_then(BufferFormat::new).and_then(Format::of_buffer);
+    let known = u8::try_from(number).ok().and_then(BufferFormat::new).and_then(DataFormat::of_buffer);
     known.ok_or_else(|| Error::malformed(format!("no buffer format {number}")))
 }
 
 /// Components after the descriptor's selection; out of range all are 0 (K).
-fn read_texel(place: &BufferAddress, format: &Format, memory: &Memory) -> Result<[u32; 4]> {
+fn read_texel(place: &BufferAddress, format: &DataFormat, memory: &Memory) -> Result<[u32; 4]> {
     let mut bytes = Vec::with_capacity(16);
     let mut inside = true;
     for at in (0..format.bytes()).step_by(4) {
@@ -267,7 +267,7 @@ fn read_texel(place: &BufferAddress, format: &Format, memory: &Memory) -> Result
     Ok(place.descriptor.selects().map(|select| format.select(texel, select)))
 }
 
-fn put_components(wave: &mut Wave, data: Vgpr, lane: usize, typed: Typed, texel: [u32; 4], format: &Format) {
+fn put_components(wave: &mut Wave, data: Vgpr, lane: usize, typed: Typed, texel: [u32; 4], format: &DataFormat) {
     for (n, value) in texel.into_iter().take(typed.components).enumerate() {
         if !typed.d16 {
             wave.set_vgpr(data, n, lane, value);
@@ -281,7 +281,7 @@ fn put_components(wave: &mut Wave, data: Vgpr, lane: usize, typed: Typed, texel:
     }
 }
 
-fn take_components(wave: &Wave, data: Vgpr, lane: usize, typed: Typed, format: &Format) -> [u32; 4] {
+fn take_components(wave: &Wave, data: Vgpr, lane: usize, typed: Typed, format: &DataFormat) -> [u32; 4] {
     let mut components = [0; 4];
     for (n, component) in components.iter_mut().take(typed.components).enumerate() {
         *component = if typed.d16 {

@@ -2,10 +2,10 @@
 
 use super::mode::Mode;
 use super::waits::Counter;
-use super::wave::{State, Wave};
+use super::wave::{Wave, WaveState};
 use crate::error::{Error, Result};
 use crate::isa::instruction::ScalarFields;
-use crate::isa::{Kind, Scalar, Waitcnt};
+use crate::isa::{OperandKind, Scalar, Waitcnt};
 
 /// A resolved control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
         Control::Nothing => {}
         Control::Wait(Wait::All) => Counter::ALL.into_iter().for_each(|counter| wave.waits.wait(counter, 0)),
         Control::Wait(Wait::One(counter)) => {
-            let most = source(wave, Kind::B32)?.saturating_add(u64::from(fields.imm));
+            let most = source(wave, OperandKind::B32)?.saturating_add(u64::from(fields.imm));
             wave.waits.wait(counter, usize::try_from(most).unwrap_or(usize::MAX));
         }
         Control::Wait(Wait::Fields) => {
@@ -116,8 +116,8 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
                 wave.waits.wait(counter, usize::from(most));
             }
         }
-        Control::End => wave.state = State::Ended,
-        Control::Barrier => wave.state = State::Barrier,
+        Control::End => wave.state = WaveState::Ended,
+        Control::Barrier => wave.state = WaveState::Barrier,
         Control::Branch(condition) => {
             let taken = match condition {
                 Condition::Always => true,
@@ -130,9 +130,9 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
             }
         }
         Control::GetPc => wave.set_scalar64(dst, wave.pc),
-        Control::SetPc => wave.pc = source(wave, Kind::B64)?,
+        Control::SetPc => wave.pc = source(wave, OperandKind::B64)?,
         Control::SwapPc => {
-            let target = source(wave, Kind::B64)?;
+            let target = source(wave, OperandKind::B64)?;
             wave.set_scalar64(dst, wave.pc);
             wave.pc = target;
         }
@@ -151,7 +151,7 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
         }
         Control::SetReg => {
             let (register, offset, mask) = hardware_register(fields.imm);
-            let value = source(wave, Kind::B32)? as u32 & mask;
+            let value = source(wave, OperandKind::B32)? as u32 & mask;
             let old = read_register(wave, register)?;
             write_register(wave, register, old & !(mask << offset) | value << offset);
         }

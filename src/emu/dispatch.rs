@@ -1,13 +1,13 @@
 //! A compute dispatch: registers and tables as the driver sets them for each wave (pal-abi 2.5, 4), by workgroup.
 
-use super::load::{Pipeline, StageCode};
-use super::machine::{Limits, Machine, Stats};
+use super::load::{LoadedPipeline, StageCode};
+use super::machine::{Machine, RunLimits, RunStats};
 use super::memory::Memory;
 use super::trace::{Follow, Trace};
 use super::wave::{POISON, Wave};
 use crate::error::{Error, Result};
 use crate::isa::{Scalar, Sgpr, Vgpr};
-use crate::metadata::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread, compute_pgm_rsrc2 as rsrc2};
+use crate::metadata::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread, compute_pgm_rsrc2 as rsrc2};
 use crate::metadata::user_data::{MAX_ROOT_DWORDS, pal};
 use crate::target::{Stage, WaveSize};
 
@@ -36,7 +36,7 @@ impl Tables {
     ///
     /// # Errors
     /// Malformed: too many root dwords.
-    pub fn new(machine: &mut Machine, pipeline: &Pipeline, root: &[u32]) -> Result<Self> {
+    pub fn new(machine: &mut Machine, pipeline: &LoadedPipeline, root: &[u32]) -> Result<Self> {
         if root.len() > MAX_ROOT_DWORDS as usize {
             return Err(Error::malformed(format!("{} root dwords: PAL has {MAX_ROOT_DWORDS}", root.len())));
         }
@@ -99,7 +99,13 @@ impl Machine {
     ///
     /// # Errors
     /// An error of the code, with the instruction; or a pipeline that cannot be started.
-    pub fn dispatch(&mut self, pipeline: &Pipeline, root: &[u32], grid: [u32; 3], limits: Limits) -> Result<Stats> {
+    pub fn dispatch(
+        &mut self,
+        pipeline: &LoadedPipeline,
+        root: &[u32],
+        grid: [u32; 3],
+        limits: RunLimits,
+    ) -> Result<RunStats> {
         self.dispatch_traced(pipeline, root, grid, limits, None)
     }
 
@@ -109,12 +115,12 @@ impl Machine {
     /// Those of [`Self::dispatch`].
     pub fn dispatch_traced(
         &mut self,
-        pipeline: &Pipeline,
+        pipeline: &LoadedPipeline,
         root: &[u32],
         grid: [u32; 3],
-        limits: Limits,
+        limits: RunLimits,
         mut trace: Option<&mut Trace>,
-    ) -> Result<Stats> {
+    ) -> Result<RunStats> {
         if let Some(trace) = trace.as_deref_mut() {
             trace.set_parts(&pipeline.parts);
         }
@@ -128,7 +134,7 @@ impl Machine {
             let scratch = self.alloc(group.wave_scratch * group.waves())?;
             tables.set_scratch(self, COMPUTE_SCRATCH, scratch)?;
         }
-        let mut stats = Stats::default();
+        let mut stats = RunStats::default();
         for z in 0..grid[2] {
             for y in 0..grid[1] {
                 for x in 0..grid[0] {
@@ -159,7 +165,7 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn new(stage: &'a StageCode, registers: &Registers) -> Result<Self> {
+    fn new(stage: &'a StageCode, registers: &RegisterWords) -> Result<Self> {
         let threads = [0, 1, 2]
             .map(|n| registers.get(COMPUTE_NUM_THREAD.nth(n)).map(|word| compute_num_thread::NUM_THREAD_FULL.of(word)));
         let [Some(x), Some(y), Some(z)] = threads else { return Err(Error::malformed("no COMPUTE_NUM_THREAD")) };

@@ -3,13 +3,13 @@
 use super::wave::LANES;
 
 /// P0, P10, P20 of a channel, as bits.
-pub type Plane = [u32; 3];
+pub type InterpolationPlane = [u32; 3];
 
 /// Parameters by primitive of the wave, then attribute, then channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parameters {
     /// The planes.
-    pub primitives: Vec<Vec<[Plane; 4]>>,
+    pub primitives: Vec<Vec<[InterpolationPlane; 4]>>,
 }
 
 /// One executed export.

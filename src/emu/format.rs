@@ -10,13 +10,13 @@ use crate::isa::BufferFormat;
 
 /// A data format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct DataFormat {
     /// Bits of each component, X first, from the least significant.
     widths: Vec<u8>,
     number: Number,
 }
 
-impl Format {
+impl DataFormat {
     /// The format of a buffer format number.
     pub fn of_buffer(format: BufferFormat) -> Option<Self> {
         let (layout, number) = format.names()?;
@@ -212,8 +212,8 @@ fn to_srgb(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn all() -> impl Iterator<Item = (u16, Format)> {
-        (0..256).filter_map(|number| Some((number, Format::of_image(number)?)))
+    fn all() -> impl Iterator<Item = (u16, DataFormat)> {
+        (0..256).filter_map(|number| Some((number, DataFormat::of_image(number)?)))
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn known_texels() {
         let decode = |number, bytes: &[u8]| {
-            let format = Format::of_image(number).expect("a format");
+            let format = DataFormat::of_image(number).expect("a format");
             format.decode(bytes).map(|c| if format.is_integer() { c as f32 } else { f32::from_bits(c) })
         };
         assert_eq!(decode(56, &[255, 0, 51, 255]), [1.0, 0.0, 0.2, 1.0]);

@@ -1,13 +1,13 @@
 //! Memory by address: GLOBAL, FLAT, SCRATCH (isa-gfx10 2.2, 6).
 
-use super::access::{self, Element, Half};
+use super::access::{self, Element, RegisterHalf};
 use super::atomic::{self, Cell, MemoryAtomic};
 use super::lds::Lds;
 use super::memory::Memory;
 use super::wave::{PRIVATE_APERTURE, SHARED_APERTURE, Wave};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{FlatFields, Instruction};
-use crate::isa::{Entry, Format, Traits};
+use crate::isa::{Format, OpcodeRow, Traits};
 
 /// Operation of an instruction per lane.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub enum Global {
 }
 
 /// Operation of an instruction row.
-pub fn resolve(entry: &Entry) -> Option<Global> {
+pub fn resolve(entry: &OpcodeRow) -> Option<Global> {
     let own = entry.is(Traits::OWN_ADDRESS);
     match atomic::of_memory(entry) {
         _ if own => None,
@@ -92,7 +92,7 @@ pub fn execute(
                 element.put(wave, f.dst, lane, &bytes);
             }
             Global::Store(element) => {
-                debug_assert!(element.half != Some(Half::Low));
+                debug_assert!(element.half != Some(RegisterHalf::Low));
                 for (n, part) in element.take(wave, f.data, lane).chunks(4).enumerate() {
                     let place = place.plus(4 * n as u64);
                     match (place.address(wave, lane), place) {

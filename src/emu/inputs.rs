@@ -6,7 +6,9 @@
 mod draw;
 mod fixed;
 
-pub use draw::{Blend, BlendEquation, BlendFactor, BlendOp, Depth, Draw, Stencil, Target, Topology, VertexBuffer};
+pub use draw::{
+    Blend, BlendEquation, BlendFactor, BlendOp, Depth, Draw, Stencil, TargetAttachment, Topology, VertexBuffer,
+};
 pub use fixed::{Before, Cull, FixedFunction, Scissor, StencilFace, StencilOp, Viewport};
 
 use crate::error::{Error, Result};
@@ -18,12 +20,12 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Inputs {
     /// Bound resources; two for the same slot are malformed.
-    pub bindings: Vec<Binding>,
+    pub bindings: Vec<BindingElement>,
     /// Push constants, from offset 0.
-    pub push_constants: Bytes,
+    pub push_constants: InputBytes,
     /// Addresses of buffers that are stored in push constants or in buffers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pointers: Vec<Pointer>,
+    pub pointers: Vec<StoredPointer>,
     /// Image levels without memory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<AbsentLevel>,
@@ -37,7 +39,7 @@ pub struct Inputs {
 /// One element of a binding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Binding {
+pub struct BindingElement {
     /// Descriptor set.
     pub set: u32,
     /// Binding.
@@ -49,7 +51,7 @@ pub struct Binding {
     pub bound: Bound,
 }
 
-impl Binding {
+impl BindingElement {
     /// The slot that names it.
     pub fn slot(&self) -> Slot {
         Slot { set: self.set, binding: self.binding, element: self.element }
@@ -73,7 +75,7 @@ pub struct Slot {
 /// unchanged: addresses differ between implementations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Pointer {
+pub struct StoredPointer {
     /// The buffer that contains it; `None`: the push constants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Slot>,
@@ -120,11 +122,11 @@ impl AbsentLevel {
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
     /// Contents of the whole bound range.
-    UniformBuffer(Bytes),
+    UniformBuffer(InputBytes),
     /// Contents of the whole bound range before the run.
-    StorageBuffer(Bytes),
+    StorageBuffer(InputBytes),
     /// A storage buffer without a descriptor, accessed by address; set and binding only name it.
-    PhysicalStorageBuffer(Bytes),
+    PhysicalStorageBuffer(InputBytes),
     /// Formatted contents.
     UniformTexelBuffer(Texels),
     /// Formatted contents before the run.
@@ -159,7 +161,7 @@ impl Bound {
     }
 
     /// Contents of a buffer without a format.
-    pub fn buffer(&self) -> Option<&Bytes> {
+    pub fn buffer(&self) -> Option<&InputBytes> {
         match self {
             Self::UniformBuffer(data) | Self::StorageBuffer(data) | Self::PhysicalStorageBuffer(data) => Some(data),
             _ => None,
@@ -167,12 +169,12 @@ impl Bound {
     }
 
     /// Contents of a buffer without a format that shaders may write.
-    pub fn storage_buffer(&self) -> Option<&Bytes> {
+    pub fn storage_buffer(&self) -> Option<&InputBytes> {
         self.buffer().filter(|_| !matches!(self, Self::UniformBuffer(_)))
     }
 
     /// Contents before the run of a resource that shaders may write: such a buffer, texels, or an image.
-    pub fn writable(&self) -> Option<&Bytes> {
+    pub fn writable(&self) -> Option<&InputBytes> {
         match self {
             Self::StorageTexelBuffer(texels) => Some(&texels.data),
             Self::StorageImage(image) => Some(&image.data),
@@ -188,7 +190,7 @@ pub struct Texels {
     /// Vulkan's name without `VK_FORMAT_`.
     pub format: String,
     /// Contents.
-    pub data: Bytes,
+    pub data: InputBytes,
 }
 
 /// An image with one view of the whole.
@@ -199,7 +201,7 @@ pub struct Image {
     pub format: String,
     /// Shape of the view.
     #[serde(default)]
-    pub shape: Shape,
+    pub shape: ViewShape,
     /// Width, height, depth of level 0.
     pub extent: [u32; 3],
     /// Layers; six per cube.
@@ -216,14 +218,14 @@ pub struct Image {
     pub samples: u32,
     /// Texels, tightly packed: by level, then layer or slice, then sample, then row. Of a format with several planes: plane by
     /// plane, each so.
-    pub data: Bytes,
+    pub data: InputBytes,
 }
 
 /// Shape of an image view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Shape {
+pub enum ViewShape {
     D1,
     #[default]
     D2,
@@ -299,7 +301,7 @@ fn is_one(n: &u32) -> bool {
 /// Bytes; in a file hexadecimal text, numbers (`{ f32 = [0.5, 1] }`), or a number of zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "BytesText", into = "BytesText")]
-pub struct Bytes(pub Vec<u8>);
+pub struct InputBytes(pub Vec<u8>);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -311,7 +313,7 @@ enum BytesText {
     Zeros(u32),
 }
 
-impl TryFrom<BytesText> for Bytes {
+impl TryFrom<BytesText> for InputBytes {
     type Error = Error;
 
     fn try_from(text: BytesText) -> Result<Self> {
@@ -325,8 +327,8 @@ impl TryFrom<BytesText> for Bytes {
     }
 }
 
-impl From<Bytes> for BytesText {
-    fn from(bytes: Bytes) -> Self {
+impl From<InputBytes> for BytesText {
+    fn from(bytes: InputBytes) -> Self {
         if bytes.0.iter().all(|b| *b == 0) && u32::try_from(bytes.0.len()).is_ok() {
             return Self::Zeros(bytes.0.len() as u32);
         }
@@ -362,11 +364,11 @@ mod tests {
         "#;
         let inputs: Inputs = toml::from_str(text).unwrap();
         assert_eq!(inputs.push_constants.0, [1, 0, 0, 0xff]);
-        assert_eq!(inputs.bindings[0].bound, Bound::StorageBuffer(Bytes(vec![0, 0, 128, 63, 0, 0, 0, 192])));
+        assert_eq!(inputs.bindings[0].bound, Bound::StorageBuffer(InputBytes(vec![0, 0, 128, 63, 0, 0, 0, 192])));
         let pointers = "[[pointers]]\nbyte = 8\nto = { set = 0, binding = 1 }";
         let inputs: Inputs = toml::from_str(&format!("{text}\n{pointers}")).unwrap();
         let to = Slot { set: 0, binding: 1, element: 0 };
-        assert_eq!(inputs.pointers, [Pointer { within: None, byte: 8, to, offset: 0 }]);
+        assert_eq!(inputs.pointers, [StoredPointer { within: None, byte: 8, to, offset: 0 }]);
         let again: Inputs = toml::from_str(&toml::to_string(&inputs).unwrap()).unwrap();
         assert_eq!(again, inputs);
         assert!(toml::from_str::<Inputs>("push_constants = { hex = \"123\" }").is_err());

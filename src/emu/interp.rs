@@ -6,7 +6,7 @@ use super::mode::from_f16;
 use super::wave::{Wave, ones};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Instruction, InterpFields};
-use crate::isa::{Kind, Scalar, Src};
+use crate::isa::{OperandKind, Scalar, Src};
 
 /// Executes one instruction.
 pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Result<()> {
@@ -61,6 +61,6 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
         };
         wave.set_vgpr(fields.dst, 0, lane, result as u32);
     }
-    debug_assert!(inst.entry.dst.first().is_none_or(|kind| *kind != Kind::Mask));
+    debug_assert!(inst.entry.dst.first().is_none_or(|kind| *kind != OperandKind::Mask));
     Ok(())
 }

@@ -1,22 +1,22 @@
 //! Registers that an instruction still reads or writes after the next one has begun, and the counter for completion.
 
 use super::program::Run;
-use super::waits::{Issue, Kind, Registers};
+use super::waits::{Issue, OperationKind, TrackedRegisters};
 use super::{buffer, global, image};
 use crate::isa::instruction::{BufferFields, ExportFields, Fields, FlatFields, ImageFields, Instruction};
 use crate::isa::{Op, Scalar, Traits};
 
 /// Outstanding work of an instruction; `None` if it is complete when the next one begins.
 pub fn issued(inst: &Instruction, run: &Run) -> Option<Issue> {
-    let none = Registers::default();
+    let none = TrackedRegisters::default();
     let (kind, results, sources) = match (run, &inst.fields) {
-        (_, Fields::Scalar(_)) if inst.entry.is(Traits::MESSAGE) => (Kind::Message, none, none),
+        (_, Fields::Scalar(_)) if inst.entry.is(Traits::MESSAGE) => (OperationKind::Message, none, none),
         (_, Fields::Smem(f)) if !inst.entry.dst.is_empty() => {
-            (Kind::Smem, Registers::scalar(f.data, inst.entry.data_registers()), none)
+            (OperationKind::Smem, TrackedRegisters::scalar(f.data, inst.entry.data_registers()), none)
         }
         (_, Fields::Ds(f)) if inst.entry.op != Op::DsNop => {
             let count = inst.entry.dst.first().map_or(0, |kind| kind.registers());
-            (Kind::Lds, Registers::vector([(f.dst, count)]), none)
+            (OperationKind::Lds, TrackedRegisters::vector([(f.dst, count)]), none)
         }
         (Run::Buffer(op), Fields::Buffer(f)) => {
             let (kind, results) = of_buffer(*op, inst, f)?;
@@ -44,18 +44,20 @@ fn returned(bits: u32) -> u8 {
     if bits == 64 { 2 } else { 1 }
 }
 
-fn of_buffer(op: buffer::Buffer, inst: &Instruction, f: &BufferFields) -> Option<(Kind, Registers)> {
+fn of_buffer(op: buffer::Buffer, inst: &Instruction, f: &BufferFields) -> Option<(OperationKind, TrackedRegisters)> {
     use buffer::Buffer;
-    let results = |count: u8| (Kind::Load, Registers::vector([(f.data, count + u8::from(f.tfe))]));
+    let results = |count: u8| (OperationKind::Load, TrackedRegisters::vector([(f.data, count + u8::from(f.tfe))]));
     Some(match op {
         Buffer::Nothing => return None,
         Buffer::Load(_) | Buffer::LoadFormat(_) => results(inst.entry.data_registers()),
         Buffer::Atomic(atomic) if f.cache.glc => results(returned(atomic.bits)),
-        Buffer::Store(_) | Buffer::StoreFormat(_) | Buffer::Atomic(_) => (Kind::Store, Registers::default()),
+        Buffer::Store(_) | Buffer::StoreFormat(_) | Buffer::Atomic(_) => {
+            (OperationKind::Store, TrackedRegisters::default())
+        }
     })
 }
 
-fn of_global(op: global::Global, inst: &Instruction, f: &FlatFields) -> (Kind, Registers) {
+fn of_global(op: global::Global, inst: &Instruction, f: &FlatFields) -> (OperationKind, TrackedRegisters) {
     use global::Global;
     let flat = inst.entry.format == crate::isa::Format::Flat;
     let count = match op {
@@ -64,36 +66,38 @@ fn of_global(op: global::Global, inst: &Instruction, f: &FlatFields) -> (Kind, R
         Global::Store(_) | Global::Atomic(_) => 0,
     };
     let kind = match (flat, count) {
-        (false, 0) => Kind::Store,
-        (false, _) => Kind::Load,
-        (true, 0) => Kind::FlatStore,
-        (true, _) => Kind::Flat,
+        (false, 0) => OperationKind::Store,
+        (false, _) => OperationKind::Load,
+        (true, 0) => OperationKind::FlatStore,
+        (true, _) => OperationKind::Flat,
     };
-    (kind, Registers::vector([(f.dst, count)]))
+    (kind, TrackedRegisters::vector([(f.dst, count)]))
 }
 
-fn of_image(op: image::Image, inst: &Instruction, f: &ImageFields) -> (Kind, Registers) {
-    use image::Image;
+fn of_image(op: image::ImageOperation, inst: &Instruction, f: &ImageFields) -> (OperationKind, TrackedRegisters) {
+    use image::ImageOperation;
     let all = f.data_registers(inst.entry) + f.status_registers();
     let (kind, count) = match op {
-        Image::Sample(_) => (Kind::Sample, all),
-        Image::Atomic { compares, .. } if f.cache.glc => (Kind::Load, if compares { all / 2 } else { all }),
-        Image::Store { .. } | Image::Atomic { .. } => (Kind::Store, 0),
-        Image::Load { .. } | Image::Info | Image::Samples => (Kind::Load, all),
+        ImageOperation::Sample(_) => (OperationKind::Sample, all),
+        ImageOperation::Atomic { compares, .. } if f.cache.glc => {
+            (OperationKind::Load, if compares { all / 2 } else { all })
+        }
+        ImageOperation::Store { .. } | ImageOperation::Atomic { .. } => (OperationKind::Store, 0),
+        ImageOperation::Load { .. } | ImageOperation::Info | ImageOperation::Samples => (OperationKind::Load, all),
     };
-    (kind, Registers::vector([(f.data, count)]))
+    (kind, TrackedRegisters::vector([(f.data, count)]))
 }
 
-fn of_export(f: &ExportFields) -> (Kind, Registers) {
+fn of_export(f: &ExportFields) -> (OperationKind, TrackedRegisters) {
     let kind = match f.target {
-        12..=16 => Kind::Position,
-        32.. => Kind::Parameter,
-        _ => Kind::Color,
+        12..=16 => OperationKind::Position,
+        32.. => OperationKind::Parameter,
+        _ => OperationKind::Color,
     };
     let sent = |i: usize| {
         if f.compr { i < 2 && f.enabled >> (2 * i) & 3 != 0 } else { f.enabled >> i & 1 == 1 }
     };
-    let mut sources = Registers::vector((0..4).filter(|i| sent(*i)).map(|i| (f.data[i], 1)));
-    sources.add(&Registers::scalar(Scalar::ExecLo, 2));
+    let mut sources = TrackedRegisters::vector((0..4).filter(|i| sent(*i)).map(|i| (f.data[i], 1)));
+    sources.add(&TrackedRegisters::scalar(Scalar::ExecLo, 2));
     (kind, sources)
 }

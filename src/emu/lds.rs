@@ -4,25 +4,25 @@
 
 use super::access::{self, Element, number};
 use super::atomic::{self, Atomic, Cell};
-use super::watch::Watch;
+use super::watch::StoreWatch;
 use super::wave::{Wave, ones};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{DsFields, Instruction};
-use crate::isa::{AtomicOp, Entry, Kind, Op, Scalar, Traits};
+use crate::isa::{MachineAtomic, Op, OpcodeRow, OperandKind, Scalar, Traits};
 
 /// A workgroup's LDS allocation.
 #[derive(Clone, Debug, Default)]
 pub struct Lds {
     bytes: Vec<u8>,
     /// Check of data that the waves of a workgroup exchange.
-    pub watch: Watch,
+    pub watch: StoreWatch,
 }
 
 impl Lds {
     /// An allocation of that many bytes, with poisoned contents.
     pub fn new(bytes: usize) -> Self {
         let poison = super::wave::POISON.to_le_bytes();
-        Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect(), watch: Watch::default() }
+        Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect(), watch: StoreWatch::default() }
     }
 
     /// Bytes; 0 outside the allocation.
@@ -89,8 +89,8 @@ pub enum Permute {
 }
 
 /// Operation of an instruction row.
-pub fn resolve(entry: &Entry) -> Option<Ds> {
-    let bytes = |kind: Kind| 4 * usize::from(kind.registers());
+pub fn resolve(entry: &OpcodeRow) -> Option<Ds> {
+    let bytes = |kind: OperandKind| 4 * usize::from(kind.registers());
     if let Some((each, unit)) = entry.two_offsets() {
         let (each, unit) = (each as usize, unit as usize);
         return Some(match () {
@@ -167,9 +167,9 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
                 let first = take(0);
                 // A compare and swap has the expected value first (pal-abi 11 has the opposite order).
                 let kind = inst.entry.atomic();
-                let swaps = matches!(kind, Some(AtomicOp::CompareSwap | AtomicOp::FloatCompareSwap));
+                let swaps = matches!(kind, Some(MachineAtomic::CompareSwap | MachineAtomic::FloatCompareSwap));
                 // The field of an operand that there is not names a register all the same: it is not read.
-                let both = swaps || matches!(kind, Some(AtomicOp::MaskedOr | AtomicOp::Wrap));
+                let both = swaps || matches!(kind, Some(MachineAtomic::MaskedOr | MachineAtomic::Wrap));
                 let second = if both { take(1) } else { 0 };
                 let (data, compare) = if swaps { (second, first) } else { (first, second) };
                 let old = number(&lds.read(place(one), width)?);

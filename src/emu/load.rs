@@ -9,8 +9,8 @@ use crate::error::{Context, Error, Result};
 use crate::metadata::document::{Document, Map, get, submap};
 use crate::metadata::named;
 use crate::metadata::note;
-use crate::metadata::registers::{Register, Registers, StageRegisters};
-use crate::metadata::schema::Key;
+use crate::metadata::registers::{HardwareRegister, RegisterWords, StageRegisters};
+use crate::metadata::schema::MetadataKey;
 use crate::target::{Stage, WaveSize};
 use object::elf;
 use object::read::elf::ElfFile64;
@@ -19,11 +19,11 @@ use std::collections::BTreeMap;
 
 /// A pipeline in memory.
 #[derive(Clone, Debug)]
-pub struct Pipeline {
+pub struct LoadedPipeline {
     /// Its hardware stages.
     pub stages: BTreeMap<Stage, StageCode>,
     /// Register words.
-    pub registers: Registers,
+    pub registers: RegisterWords,
     /// First root dword that the code reads from the spill table.
     pub spill_threshold: u32,
     /// Its parts, by address.
@@ -82,7 +82,7 @@ pub struct StageCode {
     pub mode: Mode,
 }
 
-impl Pipeline {
+impl LoadedPipeline {
     /// Puts an ELF into the memory of a machine.
     ///
     /// # Errors
@@ -99,15 +99,15 @@ impl Pipeline {
         let pipeline = document.pipeline;
 
         let mut registers = named.unwrap_or_default();
-        for (number, word) in submap(&pipeline, Key::Registers.name())?.into_iter().flatten() {
+        for (number, word) in submap(&pipeline, MetadataKey::Registers.name())?.into_iter().flatten() {
             let (Some(number), Some(word)) = (uint(number), uint(word)) else {
                 return Err(Error::malformed(format!("metadata: register {number} = {word}")));
             };
-            registers.set(Register(number), word);
+            registers.set(HardwareRegister(number), word);
         }
         let mut stages = BTreeMap::new();
         for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
-            let all = submap(&pipeline, Key::HardwareStages.name())?;
+            let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
             let Some(own) = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten() else { continue };
             let symbol = file.symbols().find(|symbol| symbol.name() == Ok(stage.entry_symbol()));
             let symbol = symbol.ok_or_else(|| Error::malformed(format!("no symbol {}", stage.entry_symbol())))?;
@@ -116,7 +116,7 @@ impl Pipeline {
             let code = stage_code(stage, own, &registers, place.wrapping_add(symbol.address())).at(|| stage.name())?;
             stages.insert(stage, code);
         }
-        let spill_threshold = number(&pipeline, Key::SpillThreshold)?.unwrap_or(u32::MAX);
+        let spill_threshold = number(&pipeline, MetadataKey::SpillThreshold)?.unwrap_or(u32::MAX);
         Ok(Self { stages, registers, spill_threshold, parts: parts(&file, &places) })
     }
 }
@@ -125,15 +125,15 @@ fn uint(value: &rmpv::Value) -> Option<u32> {
     value.as_u64()?.try_into().ok()
 }
 
-fn number(map: &Map, key: Key) -> Result<Option<u32>> {
+fn number(map: &Map, key: MetadataKey) -> Result<Option<u32>> {
     get(map, key.name())
         .map(|value| uint(value).ok_or_else(|| Error::malformed(format!("metadata: {} is {value}", key.name()))))
         .transpose()
 }
 
-fn stage_code(stage: Stage, own: &Map, registers: &Registers, entry: u64) -> Result<StageCode> {
+fn stage_code(stage: Stage, own: &Map, registers: &RegisterWords, entry: u64) -> Result<StageCode> {
     let fields = StageRegisters::of(stage);
-    let wave = WaveSize::try_from(number(own, Key::WavefrontSize)?.unwrap_or(64))?;
+    let wave = WaveSize::try_from(number(own, MetadataKey::WavefrontSize)?.unwrap_or(64))?;
     let count = registers.field(fields.user_sgpr) + 32 * fields.user_sgpr_msb.map_or(0, |field| registers.field(field));
     let not_mapped = crate::metadata::user_data::pal::NOT_MAPPED;
     let slot = |n| registers.get(fields.user_data.nth(n)).unwrap_or(not_mapped);
@@ -141,8 +141,11 @@ fn stage_code(stage: Stage, own: &Map, registers: &Registers, entry: u64) -> Res
     let rsrc1 = rsrc1.ok_or_else(|| Error::malformed(format!("no {}", fields.float_mode.register().name())))?;
     // PAL sets DX10_CLAMP itself; IEEE is bit 23 of RSRC1 in every stage.
     let mode = fields.float_mode.of(rsrc1) | 1 << 8 | (rsrc1 >> 23 & 1) << 9;
-    let scratch =
-        if registers.field(fields.scratch_en) == 1 { number(own, Key::ScratchMemorySize)?.unwrap_or(0) } else { 0 };
+    let scratch = if registers.field(fields.scratch_en) == 1 {
+        number(own, MetadataKey::ScratchMemorySize)?.unwrap_or(0)
+    } else {
+        0
+    };
     Ok(StageCode {
         entry,
         wave,

@@ -8,7 +8,7 @@ use super::lds::{self, Lds};
 use super::memory::Memory;
 use super::program::{Class, Program, Run, Step};
 use super::trace::Trace;
-use super::wave::{State, Wave};
+use super::wave::{Wave, WaveState};
 use super::{buffer, export, global, image, interp, salu, smem, valu};
 use crate::error::{Error, Result};
 use crate::isa::instruction::Fields;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 
 /// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RunLimits {
     /// Instructions of all waves together.
     pub instructions: u64,
 }
 
-impl Default for Limits {
+impl Default for RunLimits {
     fn default() -> Self {
         Self { instructions: 1 << 32 }
     }
@@ -31,7 +31,7 @@ impl Default for Limits {
 
 /// Execution statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct RunStats {
     /// Instructions by class.
     pub instructions: BTreeMap<Class, u64>,
     /// Active lanes, summed over vector instructions.
@@ -40,7 +40,7 @@ pub struct Stats {
     pub waves: u64,
 }
 
-impl Stats {
+impl RunStats {
     /// Count of all instructions.
     pub fn total(&self) -> u64 {
         self.instructions.values().sum()
@@ -103,7 +103,13 @@ impl Machine {
     }
 
     /// Runs the waves of one workgroup to their end.
-    pub fn run_group(&mut self, waves: &mut [Wave], lds_bytes: usize, limits: Limits, stats: &mut Stats) -> Result<()> {
+    pub fn run_group(
+        &mut self,
+        waves: &mut [Wave],
+        lds_bytes: usize,
+        limits: RunLimits,
+        stats: &mut RunStats,
+    ) -> Result<()> {
         self.run_group_traced(waves, lds_bytes, limits, stats, None)
     }
 
@@ -112,8 +118,8 @@ impl Machine {
         &mut self,
         waves: &mut [Wave],
         lds_bytes: usize,
-        limits: Limits,
-        stats: &mut Stats,
+        limits: RunLimits,
+        stats: &mut RunStats,
         mut trace: Option<&mut Trace>,
     ) -> Result<()> {
         let mut lds = Lds::new(lds_bytes);
@@ -124,11 +130,11 @@ impl Machine {
         let several = waves.len() > 1;
         lds.watch.set(several);
         self.memory.watch.set(several);
-        while result.is_ok() && waves.iter().any(|wave| wave.state != State::Ended) {
+        while result.is_ok() && waves.iter().any(|wave| wave.state != WaveState::Ended) {
             for (number, wave) in waves.iter_mut().enumerate() {
                 lds.watch.turn(number);
                 self.memory.watch.turn(number);
-                while result.is_ok() && wave.state == State::Running {
+                while result.is_ok() && wave.state == WaveState::Running {
                     if left == 0 {
                         result = Err(Error::unsupported(INSTRUCTION_LIMIT, limits.instructions.to_string()));
                         break;
@@ -141,7 +147,10 @@ impl Machine {
                 self.meet(waves, &mut lds);
             }
             // A wave that has ended counts as arrived.
-            waves.iter_mut().filter(|wave| wave.state == State::Barrier).for_each(|wave| wave.state = State::Running);
+            waves
+                .iter_mut()
+                .filter(|wave| wave.state == WaveState::Barrier)
+                .for_each(|wave| wave.state = WaveState::Running);
         }
         self.memory.watch.set(false);
         for (class, count) in Class::ALL.iter().zip(counts).filter(|(_, count)| *count != 0) {
@@ -154,7 +163,7 @@ impl Machine {
     fn meet(&mut self, waves: &[Wave], lds: &mut Lds) {
         self.memory.watch.settle();
         lds.watch.settle();
-        for (number, wave) in waves.iter().enumerate().filter(|(_, wave)| wave.state == State::Barrier) {
+        for (number, wave) in waves.iter().enumerate().filter(|(_, wave)| wave.state == WaveState::Barrier) {
             for (counter, outstanding) in wave.waits.outstanding() {
                 let [memory, shared] = &outstanding.stored;
                 self.memory.watch.bring(number, counter, outstanding, memory);
@@ -168,7 +177,7 @@ impl Machine {
         (wave, number): (&mut Wave, usize),
         lds: &mut Lds,
         counts: &mut [u64; Class::ALL.len()],
-        stats: &mut Stats,
+        stats: &mut RunStats,
         mut trace: Option<&mut Trace>,
     ) -> Result<()> {
         let address = wave.pc;

@@ -3,7 +3,7 @@
 //!
 //! Between two allocations there is always a gap; an access not inside one allocation is an error.
 
-use super::watch::Watch;
+use super::watch::StoreWatch;
 use crate::error::{Error, Result};
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ pub struct Memory {
     absent: Vec<(u64, u64)>,
     missed: Cell<bool>,
     /// Check of data that the waves of a workgroup exchange.
-    pub watch: Watch,
+    pub watch: StoreWatch,
 }
 
 #[derive(Debug)]

@@ -39,17 +39,17 @@ mod watch;
 mod wave;
 
 pub use dispatch::{Tables, set_sgpr};
-pub use fixed_function::{Export, Parameters, Plane};
-pub use format::Format;
-pub use load::{CodePart, Pipeline, StageCode};
-pub use machine::{INSTRUCTION_LIMIT, Limits, Machine, Stats};
+pub use fixed_function::{Export, InterpolationPlane, Parameters};
+pub use format::DataFormat;
+pub use load::{CodePart, LoadedPipeline, StageCode};
+pub use machine::{INSTRUCTION_LIMIT, Machine, RunLimits, RunStats};
 pub use memory::Memory;
 pub use mode::Mode;
 pub use named_format::NamedFormat;
 pub use program::{Class, Step};
-pub use run::{Outcome, run, run_traced};
-pub use trace::{Change, Event, Executed, Follow, Trace};
-pub use wave::{LANES, State, Wave};
+pub use run::{RunOutcome, run, run_traced};
+pub use trace::{Change, Executed, Follow, Trace, TraceEvent};
+pub use wave::{LANES, Wave, WaveState};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Maps Vulkan's format names to the hardware's formats: the number in a descriptor, and the component of each channel.
 
-use super::format::Format;
+use super::format::DataFormat;
 use crate::abi::formats::{self, Channel, Number};
 use crate::error::{Error, Result};
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedFormat {
     /// Components in memory.
-    pub format: Format,
+    pub format: DataFormat,
     /// Sources of red, green, blue and alpha: 0 zero, 1 one, 4 to 7 a component.
     pub selects: [u8; 4],
     /// Its number in descriptors.
@@ -33,8 +33,8 @@ impl NamedFormat {
             other => other,
         };
         let parsed = formats::Format::parse(as_color)?;
-        let format = Format::new(&parsed.widths(), parsed.number);
-        let known = (0..256).find(|n| Format::of_image(*n).is_some_and(|known| known == format));
+        let format = DataFormat::new(&parsed.widths(), parsed.number);
+        let known = (0..256).find(|n| DataFormat::of_image(*n).is_some_and(|known| known == format));
         let shared = parsed.channels.iter().any(|(channel, _)| *channel == Channel::E);
         let descriptor = known.filter(|_| !shared).ok_or_else(|| Error::unsupported("image format", bare))?;
         let select = |component| match (parsed.position(component), component) {

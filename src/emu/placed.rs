@@ -1,9 +1,10 @@
 //! Images and samplers in the machine's memory, with their descriptors, as a driver writes them.
 
 use super::image::{
-    Clamp, Compare as CompareBits, ImageDescriptor, SamplerDescriptor, Shape as HwShape, TexelPosition, Texture,
+    Clamp, CompareFunction as CompareBits, DescriptorShape as HwShape, ImageDescriptor, SamplerDescriptor,
+    TexelPosition, TextureView,
 };
-use super::inputs::{Address, Compare, Image, Sampler, Shape};
+use super::inputs::{Address, Compare, Image, Sampler, ViewShape};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
 use crate::error::{Error, Result};
@@ -33,19 +34,19 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Re
     let [width, height, depth] = image.extent;
     let several = image.samples > 1;
     if several
-        && (image.shape != Shape::D2 || image.levels != 1 || !image.samples.is_power_of_two() || image.samples > 8)
+        && (image.shape != ViewShape::D2 || image.levels != 1 || !image.samples.is_power_of_two() || image.samples > 8)
     {
         return Err(Error::malformed(format!("an image of {} samples and {} levels", image.samples, image.levels)));
     }
     let shape = match (image.shape, image.arrayed) {
-        (Shape::D2, false) if several => HwShape::D2Msaa,
-        (Shape::D2, true) if several => HwShape::D2MsaaArray,
-        (Shape::D1, false) => HwShape::D1,
-        (Shape::D1, true) => HwShape::D1Array,
-        (Shape::D2, false) => HwShape::D2,
-        (Shape::D2, true) => HwShape::D2Array,
-        (Shape::D3, _) => HwShape::D3,
-        (Shape::Cube, _) => HwShape::Cube,
+        (ViewShape::D2, false) if several => HwShape::D2Msaa,
+        (ViewShape::D2, true) if several => HwShape::D2MsaaArray,
+        (ViewShape::D1, false) => HwShape::D1,
+        (ViewShape::D1, true) => HwShape::D1Array,
+        (ViewShape::D2, false) => HwShape::D2,
+        (ViewShape::D2, true) => HwShape::D2Array,
+        (ViewShape::D3, _) => HwShape::D3,
+        (ViewShape::Cube, _) => HwShape::Cube,
     };
     let slices = if shape == HwShape::D3 { depth } else { image.layers };
     // Multisampled images have log2 of the sample count in the field of the last level.
@@ -64,9 +65,10 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Re
         min_lod: 0.0,
         selects: format.selects,
     };
-    let bytes = Texture::new(descriptor)?.slice_bytes() * u64::from(slices.max(1)) * u64::from(image.samples.max(1));
+    let bytes =
+        TextureView::new(descriptor)?.slice_bytes() * u64::from(slices.max(1)) * u64::from(image.samples.max(1));
     descriptor.base = machine.alloc(bytes as usize)?;
-    let texture = Texture::new(descriptor)?;
+    let texture = TextureView::new(descriptor)?;
     let mut rows = Vec::new();
     let mut data = image.data.0.as_slice();
     for level in 0..image.levels {

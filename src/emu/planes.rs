@@ -2,7 +2,7 @@
 //! [`Planes::views`], as a driver writes them.
 
 use super::image::ImageDescriptor;
-use super::inputs::{Bytes, Image, Sampler};
+use super::inputs::{Image, InputBytes, Sampler};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
 use super::placed::{Home, sampler_words, texels as plain_texels};
@@ -59,7 +59,7 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, planes: &Planes) -> R
         let (own, later) =
             data.split_at_checked(bytes).ok_or_else(|| Error::malformed("a plane with too few texels"))?;
         data = later;
-        let plane = Image { format: format.into(), extent, data: Bytes(own.to_vec()), ..image.clone() };
+        let plane = Image { format: format.into(), extent, data: InputBytes(own.to_vec()), ..image.clone() };
         let (home, descriptor) = plain_texels(machine, &plane, &[])?;
         if let Home::Rows(more) = home {
             rows.extend(more);

@@ -1,11 +1,11 @@
-//! The [`Pointer`]s of inputs in one run: the bytes that become addresses, and a run's output without them.
+//! The [`StoredPointer`]s of inputs in one run: the bytes that become addresses, and a run's output without them.
 
-use super::inputs::{Bound, Inputs, Pointer, Slot};
+use super::inputs::{Bound, Inputs, Slot, StoredPointer};
 use crate::error::{Context, Error, Result};
 
 /// Addresses, and where they are stored.
 #[derive(Clone, Debug, Default)]
-pub struct Addresses(Vec<Standing>);
+pub struct StoredAddresses(Vec<Standing>);
 
 #[derive(Clone, Copy, Debug)]
 struct Standing {
@@ -15,13 +15,13 @@ struct Standing {
     address: u64,
 }
 
-impl Addresses {
+impl StoredAddresses {
     /// All addresses; `of` gives the address of a binding's first byte by its index.
     ///
     /// # Errors
     /// Malformed: pointers to no storage buffer, or not inside a buffer or the push constants.
     pub fn new(inputs: &Inputs, of: impl Fn(usize) -> u64) -> Result<Self> {
-        let stand = |pointer: &Pointer| {
+        let stand = |pointer: &StoredPointer| {
             let (to, bound) = find(inputs, pointer.to)?;
             if bound.storage_buffer().is_none() {
                 return Err(Error::malformed("a pointer to what is no storage buffer").at(name(pointer.to)));
@@ -84,30 +84,30 @@ fn name(slot: Slot) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::inputs::{Binding, Bytes, Sampler};
+    use super::super::inputs::{BindingElement, InputBytes, Sampler};
     use super::*;
 
     const fn slot(binding: u32) -> Slot {
         Slot { set: 0, binding, element: 0 }
     }
 
-    fn inputs(pointers: Vec<Pointer>) -> Inputs {
+    fn inputs(pointers: Vec<StoredPointer>) -> Inputs {
         let bound = [
-            Bound::StorageBuffer(Bytes(vec![1; 16])),
-            Bound::PhysicalStorageBuffer(Bytes(vec![2; 8])),
-            Bound::UniformBuffer(Bytes(vec![3; 8])),
+            Bound::StorageBuffer(InputBytes(vec![1; 16])),
+            Bound::PhysicalStorageBuffer(InputBytes(vec![2; 8])),
+            Bound::UniformBuffer(InputBytes(vec![3; 8])),
             Bound::Sampler(Sampler::default()),
         ];
-        let bind = |(n, bound)| Binding { set: 0, binding: n as u32, element: 0, bound };
+        let bind = |(n, bound)| BindingElement { set: 0, binding: n as u32, element: 0, bound };
         let bindings = bound.into_iter().enumerate().map(bind).collect();
-        Inputs { bindings, push_constants: Bytes(vec![0; 12]), pointers, ..Default::default() }
+        Inputs { bindings, push_constants: InputBytes(vec![0; 12]), pointers, ..Default::default() }
     }
 
     #[test]
     fn addresses_come_and_go_and_what_was_stored_over_them_stays() {
-        let at = |within, byte, to, offset| Pointer { within, byte, to: slot(to), offset };
+        let at = |within, byte, to, offset| StoredPointer { within, byte, to: slot(to), offset };
         let inputs = inputs(vec![at(None, 4, 1, 0), at(Some(slot(0)), 8, 0, 5)]);
-        let addresses = Addresses::new(&inputs, |n| 0x1000 * (n as u64 + 1)).unwrap();
+        let addresses = StoredAddresses::new(&inputs, |n| 0x1000 * (n as u64 + 1)).unwrap();
         let (mut push, mut buffer) = (vec![0; 12], vec![1; 16]);
         addresses.write(None, &mut push);
         addresses.write(Some(0), &mut buffer);
@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn pointers_that_cannot_stand_are_refused_by_their_place() {
-        let at = |within: Option<u32>, byte, to| Pointer { within: within.map(slot), byte, to: slot(to), offset: 0 };
+        let at =
+            |within: Option<u32>, byte, to| StoredPointer { within: within.map(slot), byte, to: slot(to), offset: 0 };
         let refused = [
             (at(None, 5, 0), "push constants"),
             (at(Some(1), 1, 0), "binding 1"),
@@ -133,9 +134,9 @@ mod tests {
             (at(None, 0, 9), "binding 9"),
         ];
         for (pointer, place) in refused {
-            let why = Addresses::new(&inputs(vec![pointer]), |_| 0).unwrap_err().to_string();
+            let why = StoredAddresses::new(&inputs(vec![pointer]), |_| 0).unwrap_err().to_string();
             assert!(why.contains(place), "{pointer:?}: {why}");
         }
-        assert!(Addresses::new(&inputs(vec![at(Some(2), 0, 1)]), |_| 0).is_ok());
+        assert!(StoredAddresses::new(&inputs(vec![at(Some(2), 0, 1)]), |_| 0).is_ok());
     }
 }

@@ -40,7 +40,7 @@ pub enum Run {
     /// Local data share.
     Ds(lds::Ds),
     /// Image access.
-    Image(image::Image),
+    Image(image::ImageOperation),
     /// Scalar load, interpolation, export: dispatched by encoding.
     Only,
     /// Not implemented.

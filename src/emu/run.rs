@@ -5,8 +5,8 @@ use super::dispatch::Tables;
 use super::draw::waves::Gpu;
 use super::draw::{self, Targets, user_data};
 use super::inputs::Inputs;
-use super::load::Pipeline;
-use super::machine::{Limits, Machine, Stats};
+use super::load::LoadedPipeline;
+use super::machine::{Machine, RunLimits, RunStats};
 use super::trace::Trace;
 use crate::error::{Context, Error, Result};
 use crate::state::ResourceLayout;
@@ -14,20 +14,20 @@ use crate::target::{GfxIp, Stage};
 
 /// Output of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     /// Bytes of each binding, in the order of the inputs; empty for samplers.
     pub bindings: Vec<Vec<u8>>,
     /// Attachments of a draw.
     pub targets: Option<Targets>,
     /// Execution statistics.
-    pub stats: Stats,
+    pub stats: RunStats,
 }
 
 /// Loads a pipeline, binds its inputs, and dispatches or draws.
 ///
 /// # Errors
 /// Malformed: the ELF, the inputs, or an access of the code. Unsupported: a feature that the emulator lacks.
-pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: Limits) -> Result<Outcome> {
+pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: RunLimits) -> Result<RunOutcome> {
     run_traced(elf, layout, inputs, limits, None)
 }
 
@@ -39,11 +39,11 @@ pub fn run_traced(
     elf: &[u8],
     layout: &ResourceLayout,
     inputs: &Inputs,
-    limits: Limits,
+    limits: RunLimits,
     trace: Option<&mut Trace>,
-) -> Result<Outcome> {
+) -> Result<RunOutcome> {
     let mut machine = Machine::new(GfxIp::Gfx1030);
-    let pipeline = Pipeline::load(&mut machine, elf).at(|| "pipeline")?;
+    let pipeline = LoadedPipeline::load(&mut machine, elf).at(|| "pipeline")?;
     let bound = Bindings::new(&mut machine, layout, inputs).at(|| "bindings")?;
     let (targets, stats) = match (&inputs.draw, pipeline.stages.contains_key(&Stage::Compute)) {
         (None, true) => (None, machine.dispatch_traced(&pipeline, &bound.root, inputs.grid, limits, trace)?),
@@ -58,5 +58,5 @@ pub fn run_traced(
         (None, false) => return Err(Error::malformed("a graphics pipeline, and no draw")),
         (Some(_), true) => return Err(Error::malformed("a compute pipeline, and a draw")),
     };
-    Ok(Outcome { bindings: bound.read(&machine, inputs)?, targets, stats })
+    Ok(RunOutcome { bindings: bound.read(&machine, inputs)?, targets, stats })
 }

@@ -6,7 +6,7 @@
 use super::wave::Wave;
 use crate::error::Result;
 use crate::isa::instruction::ScalarFields;
-use crate::isa::{Entry, Kind, Op, Scalar};
+use crate::isa::{Op, OpcodeRow, OperandKind, Scalar};
 
 /// Inputs of a scalar operation.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ pub enum Salu {
 }
 
 /// Operation of an instruction row.
-pub fn resolve(entry: &Entry) -> Option<Salu> {
+pub fn resolve(entry: &OpcodeRow) -> Option<Salu> {
     if let Some((combine, write)) = exec_operation(entry.op) {
         return Some(Salu::Exec { combine, write });
     }
@@ -270,13 +270,13 @@ fn compares_unsigned(op: Op) -> bool {
 }
 
 /// Executes one operation.
-pub fn execute(op: Salu, entry: &Entry, fields: &ScalarFields, wave: &mut Wave) -> Result<()> {
-    let kind = |i: usize| entry.src.get(i).copied().unwrap_or(Kind::B32);
+pub fn execute(op: Salu, entry: &OpcodeRow, fields: &ScalarFields, wave: &mut Wave) -> Result<()> {
+    let kind = |i: usize| entry.src.get(i).copied().unwrap_or(OperandKind::B32);
     let read = |wave: &Wave, i: usize| match fields.srcs.get(i).copied().flatten() {
         Some(src) => wave.uniform(src, kind(i)),
         None => Ok(0),
     };
-    let wide = entry.dst.first() == Some(&Kind::B64);
+    let wide = entry.dst.first() == Some(&OperandKind::B64);
     let dst = fields.dst.unwrap_or(Scalar::Null);
     let (mut a, mut b) = (read(wave, 0)?, read(wave, 1)?);
     if entry.format == crate::isa::Format::Sopk {

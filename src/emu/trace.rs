@@ -70,7 +70,7 @@ impl FromStr for Follow {
 /// Events of the traced invocation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {
+pub enum TraceEvent {
     /// It begins.
     Invocation {
         /// Name of the invocation, with stage and position.
@@ -154,7 +154,7 @@ impl Snapshot {
 /// Traces one invocation.
 pub struct Trace {
     follow: Follow,
-    sink: Box<dyn FnMut(Event) -> Result<()>>,
+    sink: Box<dyn FnMut(TraceEvent) -> Result<()>>,
     parts: Vec<CodePart>,
     /// Wave in the workgroup, and lane.
     target: Option<(usize, usize)>,
@@ -164,7 +164,7 @@ pub struct Trace {
 
 impl Trace {
     /// Sends the events of an invocation to `sink`.
-    pub fn new(follow: Follow, sink: impl FnMut(Event) -> Result<()> + 'static) -> Self {
+    pub fn new(follow: Follow, sink: impl FnMut(TraceEvent) -> Result<()> + 'static) -> Self {
         Self { follow, sink: Box::new(sink), parts: Vec::new(), target: None, before: None, followed: 0 }
     }
 
@@ -196,7 +196,7 @@ impl Trace {
         self.target = target;
         let Some((_, lane)) = target else { return Ok(()) };
         self.followed += 1;
-        (self.sink)(Event::Invocation { name: name.into(), lane, lanes })
+        (self.sink)(TraceEvent::Invocation { name: name.into(), lane, lanes })
     }
 
     /// Records the state before an instruction.
@@ -212,7 +212,7 @@ impl Trace {
         let (Some(before), Some((_, lane))) = (self.before.take(), self.target) else { return Ok(()) };
         let part = self.parts.iter().rfind(|part| part.start <= address);
         let active = before.mask(Scalar::ExecLo, wave.size) >> lane & 1 == 1;
-        (self.sink)(Event::Instruction(Executed {
+        (self.sink)(TraceEvent::Instruction(Executed {
             offset: part.map_or(address, |part| part.offset + (address - part.start)),
             part: part.map_or("", |part| part.role),
             symbol: part.map(|part| part.symbol.clone()).unwrap_or_default(),

@@ -48,7 +48,7 @@ impl Counter {
 
 /// Kinds of operations; those of one kind complete in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum OperationKind {
     /// Scalar loads: in no order.
     Smem,
     /// Local data share.
@@ -73,7 +73,7 @@ pub enum Kind {
     Parameter,
 }
 
-impl Kind {
+impl OperationKind {
     fn counters(self) -> &'static [Counter] {
         match self {
             Self::Smem | Self::Lds | Self::Message => &[Counter::Scalar],
@@ -97,12 +97,12 @@ impl Kind {
 
 /// A set of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Registers {
+pub struct TrackedRegisters {
     vgprs: [u64; 4],
     scalars: u128,
 }
 
-impl Registers {
+impl TrackedRegisters {
     /// Groups of vector registers.
     pub fn vector(groups: impl IntoIterator<Item = (Vgpr, u8)>) -> Self {
         let mut set = Self::default();
@@ -138,24 +138,24 @@ impl Registers {
         self.scalars |= other.scalars;
     }
 
-    fn has(&self, register: Register) -> bool {
+    fn has(&self, register: TrackedRegister) -> bool {
         match register {
-            Register::Vector(n) => self.has_vector(n),
-            Register::Scalar(n) => self.has_scalar(n),
+            TrackedRegister::Vector(n) => self.has_vector(n),
+            TrackedRegister::Scalar(n) => self.has_scalar(n),
         }
     }
 }
 
 /// A register by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Register {
+pub enum TrackedRegister {
     /// A vector register.
     Vector(usize),
     /// A scalar register, by its code.
     Scalar(usize),
 }
 
-impl std::fmt::Display for Register {
+impl std::fmt::Display for TrackedRegister {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Vector(n) => write!(f, "v{n}"),
@@ -171,11 +171,11 @@ impl std::fmt::Display for Register {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue {
     /// Kind that completes in order.
-    pub kind: Kind,
+    pub kind: OperationKind,
     /// Registers that it will write.
-    pub results: Registers,
+    pub results: TrackedRegisters,
     /// Registers that it will read.
-    pub sources: Registers,
+    pub sources: TrackedRegisters,
 }
 
 /// An outstanding operation.
@@ -195,26 +195,28 @@ pub struct Outstanding {
 pub struct Waits {
     queues: [Vec<Outstanding>; 4],
     /// Registers with outstanding writes.
-    unreadable: Registers,
+    unreadable: TrackedRegisters,
     /// `unreadable`, and registers with outstanding reads.
-    unwritable: Registers,
+    unwritable: TrackedRegisters,
 }
 
 impl Waits {
     /// Registers that must not be read.
-    pub fn unreadable(&self) -> &Registers {
+    pub fn unreadable(&self) -> &TrackedRegisters {
         &self.unreadable
     }
 
     /// Registers that must not be written.
-    pub fn unwritable(&self) -> &Registers {
+    pub fn unwritable(&self) -> &TrackedRegisters {
         &self.unwritable
     }
 
     /// Before an instruction executes: vector memory writes registers in the order of its kind, so a second load may
     /// have the destination of the first.
     pub fn begin(&mut self, issue: &Issue) {
-        if matches!(issue.kind, Kind::Load | Kind::Sample) && !self.queues[Counter::Vector as usize].is_empty() {
+        if matches!(issue.kind, OperationKind::Load | OperationKind::Sample)
+            && !self.queues[Counter::Vector as usize].is_empty()
+        {
             self.collect(Some(issue.kind));
         }
     }
@@ -246,9 +248,9 @@ impl Waits {
     }
 
     /// Recomputes the registers of all queues; results of one kind may be left out of `unwritable`.
-    fn collect(&mut self, but: Option<Kind>) {
-        self.unreadable = Registers::default();
-        self.unwritable = Registers::default();
+    fn collect(&mut self, but: Option<OperationKind>) {
+        self.unreadable = TrackedRegisters::default();
+        self.unwritable = TrackedRegisters::default();
         for outstanding in self.queues.iter().flatten() {
             let issue = &outstanding.issue;
             self.unreadable.add(&issue.results);
@@ -260,7 +262,7 @@ impl Waits {
     }
 
     /// Reason why a register must not be accessed.
-    pub fn reason(&self, register: Register, written: bool) -> String {
+    pub fn reason(&self, register: TrackedRegister, written: bool) -> String {
         let done = if written { "overwritten" } else { "read" };
         for (counter, queue) in Counter::ALL.into_iter().zip(&self.queues) {
             let holds = |o: &&Outstanding| o.issue.results.has(register) || written && o.issue.sources.has(register);

@@ -13,7 +13,7 @@ pub type Stored = Range<u64>;
 
 /// Stores of the waves of a workgroup.
 #[derive(Clone, Debug, Default)]
-pub struct Watch {
+pub struct StoreWatch {
     on: bool,
     /// Stores of the current instruction.
     log: Vec<Stored>,
@@ -23,7 +23,7 @@ pub struct Watch {
     wave: usize,
 }
 
-impl Watch {
+impl StoreWatch {
     /// Enables or disables it, and clears it.
     pub fn set(&mut self, on: bool) {
         *self = Self { on, ..Self::default() };

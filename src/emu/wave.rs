@@ -5,9 +5,9 @@
 
 use super::fixed_function::{Export, Parameters};
 use super::mode::{Mode, Round, to_f16};
-use super::waits::{Register, Waits};
+use super::waits::{TrackedRegister, Waits};
 use crate::error::{Error, Result};
-use crate::isa::{Kind, Scalar, Special, Src, Vgpr};
+use crate::isa::{OperandKind, Scalar, Special, Src, Vgpr};
 use crate::target::WaveSize;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub const PRIVATE_APERTURE: u32 = 0x0002_0000;
 
 /// Execution state of a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum WaveState {
     /// Can run.
     Running,
     /// Waits for the other waves of its workgroup.
@@ -47,7 +47,7 @@ pub struct Wave {
     /// Rounding and denormals.
     pub mode: Mode,
     /// Execution state.
-    pub state: State,
+    pub state: WaveState,
     /// FLAT_SCRATCH.
     pub flat_scratch: u64,
     /// Exports so far, in order.
@@ -68,7 +68,7 @@ enum Fault {
     /// The vector register does not exist.
     Beyond(usize),
     /// An outstanding operation still needs it.
-    Early { register: Register, written: bool },
+    Early { register: TrackedRegister, written: bool },
 }
 
 impl Wave {
@@ -79,7 +79,7 @@ impl Wave {
             pc,
             scc: false,
             mode,
-            state: State::Running,
+            state: WaveState::Running,
             flat_scratch: 0,
             exports: Vec::new(),
             parameters: None,
@@ -139,7 +139,7 @@ impl Wave {
         }
         let code = usize::from(s.code()) + n;
         if self.waits.unreadable().has_scalar(code) {
-            self.early(Register::Scalar(code), false);
+            self.early(TrackedRegister::Scalar(code), false);
         }
         self.sgprs.get(code).copied().unwrap_or(0)
     }
@@ -148,7 +148,7 @@ impl Wave {
     pub fn set_sgpr(&mut self, s: Scalar, n: usize, value: u32) {
         let code = usize::from(s.code()) + n;
         if self.waits.unwritable().has_scalar(code) {
-            self.early(Register::Scalar(code), true);
+            self.early(TrackedRegister::Scalar(code), true);
         }
         if s != Scalar::Null
             && let Some(register) = self.sgprs.get_mut(code)
@@ -198,7 +198,7 @@ impl Wave {
     pub fn vgpr(&self, v: Vgpr, n: usize, lane: usize) -> u32 {
         let register = usize::from(v.0) + n;
         if self.waits.unreadable().has_vector(register) {
-            self.early(Register::Vector(register), false);
+            self.early(TrackedRegister::Vector(register), false);
         }
         self.vgprs.get(register).and_then(|row| row.get(lane)).copied().unwrap_or_else(|| {
             self.fault.set(Some(Fault::Beyond(register)));
@@ -210,7 +210,7 @@ impl Wave {
     pub fn row(&self, v: Vgpr, n: usize) -> Result<&[u32; LANES]> {
         let register = usize::from(v.0) + n;
         if self.waits.unreadable().has_vector(register) {
-            self.early(Register::Vector(register), false);
+            self.early(TrackedRegister::Vector(register), false);
         }
         self.vgprs.get(register).ok_or_else(|| no_register(register))
     }
@@ -219,7 +219,7 @@ impl Wave {
     pub fn row_mut(&mut self, v: Vgpr, n: usize) -> Result<&mut [u32; LANES]> {
         let register = usize::from(v.0) + n;
         if self.waits.unwritable().has_vector(register) {
-            self.early(Register::Vector(register), true);
+            self.early(TrackedRegister::Vector(register), true);
         }
         self.vgprs.get_mut(register).ok_or_else(|| no_register(register))
     }
@@ -228,7 +228,7 @@ impl Wave {
     pub fn set_vgpr(&mut self, v: Vgpr, n: usize, lane: usize, value: u32) {
         let number = usize::from(v.0) + n;
         if self.waits.unwritable().has_vector(number) {
-            self.early(Register::Vector(number), true);
+            self.early(TrackedRegister::Vector(number), true);
         }
         if let Some(register) = self.vgprs.get_mut(number).and_then(|row| row.get_mut(lane)) {
             *register = value;
@@ -249,7 +249,7 @@ impl Wave {
 
     /// Records the first register access that came too early.
     #[cold]
-    fn early(&self, register: Register, written: bool) {
+    fn early(&self, register: TrackedRegister, written: bool) {
         if self.fault.get().is_none() {
             self.fault.set(Some(Fault::Early { register, written }));
         }
@@ -276,11 +276,11 @@ impl Wave {
     ///
     /// # Errors
     /// Malformed: a vector register. Unsupported: a value that this emulator lacks.
-    pub fn uniform(&self, src: Src, kind: Kind) -> Result<u64> {
+    pub fn uniform(&self, src: Src, kind: OperandKind) -> Result<u64> {
         Ok(match src {
             Src::Scalar(s) => match kind {
-                Kind::B64 | Kind::F64 => self.scalar64(s),
-                Kind::Mask => self.mask(s),
+                OperandKind::B64 | OperandKind::F64 => self.scalar64(s),
+                OperandKind::Mask => self.mask(s),
                 _ => u64::from(self.scalar(s)),
             },
             Src::Vgpr(v) => return Err(Error::malformed(format!("{v} where a scalar is read"))),
@@ -288,8 +288,8 @@ impl Wave {
                 (Special::Vccz, _) => u64::from(self.vccz()),
                 (Special::Execz, _) => u64::from(self.exec() == 0),
                 (Special::Scc, _) => u64::from(self.scc),
-                (Special::SharedBase, Kind::B64) => u64::from(SHARED_APERTURE) << 32,
-                (Special::PrivateBase, Kind::B64) => u64::from(PRIVATE_APERTURE) << 32,
+                (Special::SharedBase, OperandKind::B64) => u64::from(SHARED_APERTURE) << 32,
+                (Special::PrivateBase, OperandKind::B64) => u64::from(PRIVATE_APERTURE) << 32,
                 // The high half as a 32-bit operand (K).
                 (Special::SharedBase, _) => u64::from(SHARED_APERTURE),
                 (Special::PrivateBase, _) => u64::from(PRIVATE_APERTURE),
@@ -298,7 +298,7 @@ impl Wave {
             Src::Int(i) => {
                 let value = i64::from(i).cast_unsigned();
                 match kind {
-                    Kind::B64 | Kind::F64 | Kind::Mask => value,
+                    OperandKind::B64 | OperandKind::F64 | OperandKind::Mask => value,
                     // For f16 the high half is the sign, which packed operations read.
                     _ => value & 0xffff_ffff,
                 }
@@ -307,23 +307,25 @@ impl Wave {
                 let single = f32::from_bits(x.bits());
                 match kind {
                     // 1/(2π) has more digits in f64.
-                    Kind::F64 | Kind::B64 if x == crate::isa::InlineFloat::InverseTwoPi => 0x3fc4_5f30_6dc9_c882,
-                    Kind::F64 | Kind::B64 => f64::from(single).to_bits(),
-                    Kind::F16 | Kind::B16 | Kind::PF16 | Kind::P16 => {
+                    OperandKind::F64 | OperandKind::B64 if x == crate::isa::InlineFloat::InverseTwoPi => {
+                        0x3fc4_5f30_6dc9_c882
+                    }
+                    OperandKind::F64 | OperandKind::B64 => f64::from(single).to_bits(),
+                    OperandKind::F16 | OperandKind::B16 | OperandKind::PF16 | OperandKind::P16 => {
                         u64::from(to_f16(f64::from(single), Round::Nearest))
                     }
                     _ => u64::from(x.bits()),
                 }
             }
             Src::Literal(word) => match kind {
-                Kind::F64 => u64::from(word) << 32,
+                OperandKind::F64 => u64::from(word) << 32,
                 _ => u64::from(word),
             },
         })
     }
 
     /// The values of an operand per lane, inactive lanes included.
-    pub fn gather(&self, src: Src, kind: Kind, out: &mut Lanes) -> Result<()> {
+    pub fn gather(&self, src: Src, kind: OperandKind, out: &mut Lanes) -> Result<()> {
         match src {
             Src::Vgpr(v) => {
                 let low = self.row(v, 0)?;
@@ -338,7 +340,7 @@ impl Wave {
                     }
                 }
             }
-            Src::Scalar(s) if kind == Kind::Mask => {
+            Src::Scalar(s) if kind == OperandKind::Mask => {
                 let mask = self.mask(s);
                 for (lane, out) in out.iter_mut().enumerate() {
                     *out = mask >> lane & 1;
@@ -350,7 +352,7 @@ impl Wave {
     }
 
     /// Writes 32 or 64 bits to the lanes of `mask`.
-    pub fn scatter(&mut self, v: Vgpr, kind: Kind, values: &Lanes, mask: u64) -> Result<()> {
+    pub fn scatter(&mut self, v: Vgpr, kind: OperandKind, values: &Lanes, mask: u64) -> Result<()> {
         let all = mask == self.all() && self.size == WaveSize::W64;
         let low = self.row_mut(v, 0)?;
         if all {

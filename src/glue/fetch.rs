@@ -11,7 +11,7 @@ use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Fields};
-use crate::isa::{BufferFormat, Cache, Instruction, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
+use crate::isa::{BufferFormat, CachePolicy, Instruction, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
 use crate::target::{GfxIp, Stage};
 use serde::{Deserialize, Serialize};
@@ -277,7 +277,7 @@ impl<'a> Prolog<'a> {
             format: Some(format.number()),
             lds: false,
             tfe: false,
-            cache: Cache::default(),
+            cache: CachePolicy::default(),
         };
         self.out.push(Instruction::new(self.out.gfx, op, Fields::Buffer(fields)));
         Ok(())

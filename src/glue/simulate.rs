@@ -9,7 +9,7 @@ use super::tests::{component_type, instructions};
 use super::*;
 use crate::abi::formats::{Format, Number, buffer_number};
 use crate::isa::instruction::{BufferFields, Fields, VectorDst};
-use crate::isa::{Entry, Instruction, Op, Scalar, Src, Vgpr, Waitcnt};
+use crate::isa::{Instruction, Op, OpcodeRow, Scalar, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::{ComponentType, UserData, VertexInput};
 use crate::state::{VertexAttribute, VertexBinding, VertexInputState, VertexRate};
 use crate::target::WaveSize;
@@ -172,7 +172,7 @@ impl Lane {
         self.vgprs.insert(register, value);
     }
 
-    fn load(&mut self, entry: &Entry, buffer: &BufferFields) {
+    fn load(&mut self, entry: &OpcodeRow, buffer: &BufferFields) {
         assert!(buffer.idxen && !buffer.offen, "not structured");
         let index = self.source(buffer.vaddr.into());
         let word = |i: u8| {

@@ -85,7 +85,8 @@ impl DescriptorPart {
     }
 }
 
-/// Read-modify-write operations. Integers, unless the name says otherwise.
+/// Atomic operations on a memory location. Operands are integers unless the name says otherwise. Each is relaxed: it orders no
+/// other access and names no scope; `Op::Fence` and `Op::Barrier` do that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// Plain atomic read (data operands absent).

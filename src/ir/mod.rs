@@ -1,6 +1,6 @@
 //! The waist of the hourglass: a small SSA IR between SPIR-V and machine code.
 //!
-//! One [`Shader`] is one entry point with every call inlined. It exists at two [`Level`]s in one data structure:
+//! One [`Shader`] is one entry point with every call inlined. It exists at two [`ShaderLevel`]s in one data structure:
 //!
 //! * **Upper**, made by the front end: nothing specific to AMD. Descriptors, push constants, inputs, outputs, subgroup
 //!   and image operations have operations of their own ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
@@ -68,8 +68,8 @@ pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, Fen
 pub use name::Name;
 pub use op::Op;
 pub use shader::{
-    ArgRole, BasicBlock, BlockCall, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Level, Local, LowerInfo,
-    Merge, Modes, RegClass, Resource, RoundMode, Shader, Terminator, ValueData, ValueDef,
+    ArgRole, BasicBlock, BlockCall, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Local, LowerInfo, Merge,
+    Modes, RegClass, Resource, RoundMode, Shader, ShaderLevel, Terminator, ValueData, ValueDef,
 };
 pub use symbols::Symbols;
 pub use types::{Align, Bits, Type};

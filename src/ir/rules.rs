@@ -8,7 +8,7 @@ use super::interface::{BuiltIn, Interp, InterpPlace, OutputSlot};
 use super::lanes::{AmdOp, SubgroupOp};
 use super::memory::{AtomicMemory, AtomicOp, Scope};
 use super::op::Op;
-use super::shader::{Inst, Level, Shader, Value};
+use super::shader::{Inst, Shader, ShaderLevel, Value};
 use super::types::{Align, Bits, Type};
 use crate::target::Stage;
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 type Check = Result<(), String>;
 
 /// The level at which an operation may occur; `None` is both.
-pub fn level(op: &Op) -> Option<Level> {
+pub fn level(op: &Op) -> Option<ShaderLevel> {
     match op {
         Op::Descriptor { .. }
         | Op::PushConstant { .. }
@@ -27,7 +27,7 @@ pub fn level(op: &Op) -> Option<Level> {
         | Op::IsHelper
         | Op::Image(_)
         | Op::Subgroup(_)
-        | Op::Derivative(_) => Some(Level::Upper),
+        | Op::Derivative(_) => Some(ShaderLevel::Upper),
         Op::AddressHigh
         | Op::TableLoad { .. }
         | Op::Mimg(_)
@@ -38,7 +38,7 @@ pub fn level(op: &Op) -> Option<Level> {
         | Op::Interp { .. }
         | Op::InterpMov { .. }
         | Op::Export { .. }
-        | Op::Amd(_) => Some(Level::Lower),
+        | Op::Amd(_) => Some(ShaderLevel::Lower),
         _ => None,
     }
 }
@@ -46,13 +46,13 @@ pub fn level(op: &Op) -> Option<Level> {
 /// Checks one instruction.
 pub(super) fn check(shader: &Shader, inst: &Inst, either_level: bool) -> Check {
     if !either_level && level(&inst.op).is_some_and(|l| l != shader.level) {
-        let name = if shader.level == Level::Upper { "upper" } else { "lower" };
+        let name = if shader.level == ShaderLevel::Upper { "upper" } else { "lower" };
         return Err(format!("no operation of the {name} level"));
     }
     let types: SmallVec<[Type; 16]> = inst.args.iter().map(|&v: &Value| shader.ty(v)).collect();
     let rule = Rule { shader, types: &types, result: inst.result.map(|v| shader.ty(v)) };
     rule.check(&inst.op)?;
-    if !either_level && shader.level == Level::Lower { rule.lowered(&inst.op) } else { Ok(()) }
+    if !either_level && shader.level == ShaderLevel::Lower { rule.lowered(&inst.op) } else { Ok(()) }
 }
 
 struct Rule<'a> {

@@ -23,7 +23,7 @@ pub use super::ids::{BlockId, ConstTableId, InstId, LocalId, ResourceId, SymbolI
 
 /// Level of a shader: the operations that may occur.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum ShaderLevel {
     /// From the front end.
     Upper,
     /// For a code generator.
@@ -38,7 +38,7 @@ pub struct Shader {
     /// Stage.
     pub stage: Stage,
     /// Level: the operations that may occur.
-    pub level: Level,
+    pub level: ShaderLevel,
     /// Blocks; 0 is the entry.
     pub blocks: Tracked<Vec<BasicBlock>>,
     /// Instructions, in order of creation.
@@ -371,7 +371,7 @@ impl Shader {
         Self {
             name: name.into(),
             stage,
-            level: Level::Upper,
+            level: ShaderLevel::Upper,
             blocks: vec![BasicBlock::default()].into(),
             insts: Tracked::default(),
             values: Vec::new(),

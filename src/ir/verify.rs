@@ -7,7 +7,7 @@
 use super::cfg::Cfg;
 use super::op::Op;
 use super::rules;
-use super::shader::{BlockCall, BlockId, EntryArg, InstId, Level, Merge, Shader, Terminator, Value, ValueDef};
+use super::shader::{BlockCall, BlockId, EntryArg, InstId, Merge, Shader, ShaderLevel, Terminator, Value, ValueDef};
 use super::types::Type;
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
@@ -92,9 +92,9 @@ impl<'a> Verifier<'a> {
         }
         let params = &s.block(Shader::ENTRY).params;
         match (&s.lower, s.level) {
-            (None, Level::Upper) if params.is_empty() => Ok(()),
-            (None, Level::Upper) => Err("an upper-level entry block has parameters".into()),
-            (None, Level::Lower) => Err("a lower-level shader without its entry arguments".into()),
+            (None, ShaderLevel::Upper) if params.is_empty() => Ok(()),
+            (None, ShaderLevel::Upper) => Err("an upper-level entry block has parameters".into()),
+            (None, ShaderLevel::Lower) => Err("a lower-level shader without its entry arguments".into()),
             (Some(lower), _) => {
                 let args = &lower.args;
                 let differ = |(a, p): (&EntryArg, &Value)| s.values.get(p.index()).is_none_or(|d| d.ty != a.ty);

@@ -7,7 +7,7 @@ use super::interface::{BuiltIn, ExportTarget, Interp, InterpPlace, OutputSlot};
 use super::lanes::{QuadSwap, ReduceOp};
 use super::memory::{AtomicOp, BufferKind, DescriptorPart, FenceOrder, Scope};
 use super::name::Name;
-use super::shader::{ArgRole, DenormMode, Level, RegClass, RoundMode};
+use super::shader::{ArgRole, DenormMode, RegClass, RoundMode, ShaderLevel};
 use crate::kinds::{DepthMode, NumericKind, ResourceKind};
 use crate::target::{Stage, WaveSize};
 use std::mem::discriminant;
@@ -55,7 +55,7 @@ macro_rules! words {
 }
 
 words! {
-    Level "level" { Upper "upper", Lower "lower", }
+    ShaderLevel "level" { Upper "upper", Lower "lower", }
     Stage "stage" { Vertex "vertex", Fragment "fragment", Compute "compute", }
     WaveSize "wave size" { W32 "wave32", W64 "wave64", }
     RegClass "register class" { Sgpr "sgpr", Vgpr "vgpr", }

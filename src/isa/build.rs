@@ -4,7 +4,7 @@
 //! Set the other fields in the result: modifiers, DPP, cache policy. `encode` checks all of it.
 
 use super::instruction::*;
-use super::{Entry, ExpSources, ExpTarget, Format, Kind, Op, Scalar, Sgpr, Src, Traits, Vgpr, Waitcnt};
+use super::{ExpSources, ExpTarget, Format, Op, OpcodeRow, OperandKind, Scalar, Sgpr, Src, Traits, Vgpr, Waitcnt};
 use crate::error::{Error, Result};
 use crate::target::GfxIp;
 
@@ -41,14 +41,18 @@ impl Instruction {
     /// SMEM: registers from an address or through a descriptor.
     pub fn scalar_load(gfx: GfxIp, op: Op, data: Sgpr, base: Sgpr, offset: i32) -> Self {
         let (data, base) = (Scalar::Sgpr(data), Scalar::Sgpr(base));
-        Self::new(gfx, op, Fields::Smem(SmemFields { data, base, offset, soffset: None, cache: Cache::default() }))
+        Self::new(
+            gfx,
+            op,
+            Fields::Smem(SmemFields { data, base, offset, soffset: None, cache: CachePolicy::default() }),
+        )
     }
 
     /// VOP1, VOP2, VOPC, VOP3, VOP3P in the shortest form that takes these operands.
     pub fn vector(gfx: GfxIp, op: Op, dst: impl Into<Option<VectorDst>>, srcs: &[Src]) -> Self {
         let entry = op.entry(gfx);
         let mut srcs = [0, 1, 2].map(|i| srcs.get(i).copied());
-        if srcs[2].is_none() && entry.src_kind(2) == Kind::Mask {
+        if srcs[2].is_none() && entry.src_kind(2) == OperandKind::Mask {
             srcs[2] = Some(Src::Scalar(Scalar::VccLo));
         }
         let halves = entry.format == Format::Vop3p && !entry.is(Traits::MIX);
@@ -85,10 +89,10 @@ impl Instruction {
 }
 
 /// Whether the one-dword form takes these operands.
-fn fits_short(entry: &Entry, f: &VectorFields) -> bool {
+fn fits_short(entry: &OpcodeRow, f: &VectorFields) -> bool {
     let vcc = Scalar::VccLo;
     let sources = (0..).zip(f.srcs).all(|(i, src)| match src {
-        Some(src) if entry.src_kind(i) == Kind::Mask => src == Src::Scalar(vcc),
+        Some(src) if entry.src_kind(i) == OperandKind::Mask => src == Src::Scalar(vcc),
         Some(src) => entry.vector_source(&VectorForm::Short, i).accepts(src),
         None => true,
     });

@@ -6,8 +6,8 @@
 
 use super::instruction::*;
 use super::register_set::{Register, RegisterSet};
-use super::table::Kind;
-use super::{Entry, Format, Op, Scalar, Special, Src, Traits, Vgpr};
+use super::table::OperandKind;
+use super::{Format, Op, OpcodeRow, Scalar, Special, Src, Traits, Vgpr};
 use crate::target::WaveSize;
 
 /// Registers of an instruction, and how it uses them.
@@ -19,7 +19,7 @@ pub struct Effects {
     /// write preserves some of it.
     pub writes: RegisterSet,
     /// Counter that it uses.
-    pub access: Access,
+    pub access: CountedAccess,
     /// Its only effect is to write registers.
     pub pure: bool,
     /// It reads or writes a register whose number depends on M0 or on an unknown constant.
@@ -28,7 +28,7 @@ pub struct Effects {
 
 /// Outstanding operations of an instruction, by the counter that tracks them (isa-gfx10 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum CountedAccess {
     /// Nothing.
     None,
     /// lgkmcnt, unordered.
@@ -77,7 +77,7 @@ impl Instruction {
     /// Registers that it reads and writes in a wave of this size.
     pub fn effects(&self, wave: WaveSize) -> Effects {
         let none = RegisterSet::EMPTY;
-        let effects = Effects { reads: none, writes: none, access: Access::None, pure: false, indirect: false };
+        let effects = Effects { reads: none, writes: none, access: CountedAccess::None, pure: false, indirect: false };
         let mut out = Collector { entry: self.entry, wave, out: effects };
         match &self.fields {
             Fields::Scalar(f) => out.scalar(f),
@@ -95,7 +95,7 @@ impl Instruction {
 }
 
 struct Collector {
-    entry: &'static Entry,
+    entry: &'static OpcodeRow,
     wave: WaveSize,
     out: Effects,
 }
@@ -105,11 +105,11 @@ impl Collector {
         self.entry.is(traits)
     }
 
-    fn registers(&self, kind: Kind) -> u8 {
-        if kind == Kind::Mask && self.wave == WaveSize::W64 { 2 } else { kind.registers() }
+    fn registers(&self, kind: OperandKind) -> u8 {
+        if kind == OperandKind::Mask && self.wave == WaveSize::W64 { 2 } else { kind.registers() }
     }
 
-    fn read(&mut self, src: Src, kind: Kind) {
+    fn read(&mut self, src: Src, kind: OperandKind) {
         let count = self.registers(kind);
         match src {
             Src::Scalar(s) => self.out.reads.scalars(s, count),
@@ -168,7 +168,7 @@ impl Collector {
             self.out.writes.scalars(Scalar::ExecLo, count);
         }
         if self.is(Traits::MESSAGE) {
-            self.out.access = Access::Message;
+            self.out.access = CountedAccess::Message;
         }
         let arithmetic = self.entry.format != Format::Sopp && !self.is(Traits::ACTS);
         self.out.pure = arithmetic && !self.out.writes.is_empty();
@@ -185,7 +185,7 @@ impl Collector {
             }
         }
         self.out.writes.scalars(f.data, self.entry.dst.first().map_or(0, |kind| kind.registers()));
-        self.out.access = Access::ScalarMemory;
+        self.out.access = CountedAccess::ScalarMemory;
     }
 
     fn vector(&mut self, f: &VectorFields) {
@@ -207,7 +207,7 @@ impl Collector {
             None => {}
         }
         if let Some(mask) = f.mask {
-            self.out.writes.scalars(mask, self.registers(Kind::Mask));
+            self.out.writes.scalars(mask, self.registers(OperandKind::Mask));
         }
         if !self.is(Traits::ANY_LANES) {
             self.read_exec();
@@ -222,9 +222,9 @@ impl Collector {
 
     fn interp(&mut self, f: &InterpFields) {
         self.implied();
-        self.read(f.src, Kind::F32);
+        self.read(f.src, OperandKind::F32);
         if let Some(addend) = f.addend {
-            self.read(addend, Kind::F32);
+            self.read(addend, OperandKind::F32);
         }
         self.out.writes.vgprs(f.dst, 1);
         if self.is(Traits::TIED) {
@@ -248,9 +248,9 @@ impl Collector {
         }
         self.read_exec();
         self.out.access = match self.entry.op {
-            Op::DsNop => Access::None,
-            _ if global => Access::Gds,
-            _ => Access::Lds,
+            Op::DsNop => CountedAccess::None,
+            _ if global => CountedAccess::Gds,
+            _ => CountedAccess::Lds,
         };
     }
 
@@ -266,10 +266,10 @@ impl Collector {
         let returns = self.data(f.data, f.dst, f.cache.glc, self.entry.data_registers());
         self.read_exec();
         self.out.access = match (returns || f.lds, self.entry.format) {
-            (true, Format::Flat) => Access::FlatLoad,
-            (false, Format::Flat) => Access::FlatStore,
-            (true, _) => Access::VectorLoad(VectorPath::Plain),
-            (false, _) => Access::VectorStore,
+            (true, Format::Flat) => CountedAccess::FlatLoad,
+            (false, Format::Flat) => CountedAccess::FlatStore,
+            (true, _) => CountedAccess::VectorLoad(VectorPath::Plain),
+            (false, _) => CountedAccess::VectorStore,
         };
     }
 
@@ -296,7 +296,7 @@ impl Collector {
             return;
         }
         self.out.reads.scalars(f.resource, 4);
-        self.read(f.soffset, Kind::B32);
+        self.read(f.soffset, OperandKind::B32);
         self.out.reads.vgprs(f.vaddr, f.address_registers());
         let returns = if f.lds {
             self.out.reads.insert(Register::M0);
@@ -306,7 +306,8 @@ impl Collector {
             self.data(f.data, f.data, f.cache.glc, self.entry.data_registers() + status)
         };
         self.read_exec();
-        self.out.access = if returns { Access::VectorLoad(VectorPath::Plain) } else { Access::VectorStore };
+        self.out.access =
+            if returns { CountedAccess::VectorLoad(VectorPath::Plain) } else { CountedAccess::VectorStore };
     }
 
     fn image(&mut self, f: &ImageFields) {
@@ -326,7 +327,7 @@ impl Collector {
             () if self.is(Traits::RAY) => VectorPath::Ray,
             () => VectorPath::Plain,
         };
-        self.out.access = if returns { Access::VectorLoad(path) } else { Access::VectorStore };
+        self.out.access = if returns { CountedAccess::VectorLoad(path) } else { CountedAccess::VectorStore };
     }
 
     fn export(&mut self, f: &ExportFields) {
@@ -337,7 +338,7 @@ impl Collector {
             }
         }
         self.read_exec();
-        self.out.access = Access::Export(match f.target {
+        self.out.access = CountedAccess::Export(match f.target {
             12..=16 => ExportKind::Position,
             32..=63 => ExportKind::Parameter,
             _ => ExportKind::Pixel,

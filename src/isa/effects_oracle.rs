@@ -2,7 +2,7 @@
 //! implied ones.
 
 use super::oracle::support;
-use super::{Access, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
+use super::{CountedAccess, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
 use crate::isa::instruction::{Fields, Instruction};
 use crate::target::{GfxIp, WaveSize};
 
@@ -140,7 +140,7 @@ fn judge(inst: &Instruction, wave: WaveSize) -> Vec<String> {
     let name = inst.entry.mnemonic;
     let results = match &inst.fields {
         Fields::Image(_) | Fields::Buffer(_) | Fields::Flat(_) => {
-            usize::from(matches!(access, Access::VectorLoad(_) | Access::FlatLoad))
+            usize::from(matches!(access, CountedAccess::VectorLoad(_) | CountedAccess::FlatLoad))
         }
         _ => inst.entry.dst.len(),
     };
@@ -209,16 +209,16 @@ fn names_imply_what_the_instruction_set_says() {
     }
     assert!(!find("v_readlane_b32").reads.contains(Register::EXEC));
     let accesses = [
-        ("s_load_dword", Access::ScalarMemory),
-        ("buffer_store_dword", Access::VectorStore),
-        ("image_sample", Access::VectorLoad(super::VectorPath::Sampler)),
-        ("image_load", Access::VectorLoad(super::VectorPath::Plain)),
-        ("global_load_dword", Access::VectorLoad(super::VectorPath::Plain)),
-        ("flat_load_dword", Access::FlatLoad),
-        ("flat_store_dword", Access::FlatStore),
-        ("ds_read_b32", Access::Lds),
-        ("s_sendmsg", Access::Message),
-        ("buffer_gl0_inv", Access::None),
+        ("s_load_dword", CountedAccess::ScalarMemory),
+        ("buffer_store_dword", CountedAccess::VectorStore),
+        ("image_sample", CountedAccess::VectorLoad(super::VectorPath::Sampler)),
+        ("image_load", CountedAccess::VectorLoad(super::VectorPath::Plain)),
+        ("global_load_dword", CountedAccess::VectorLoad(super::VectorPath::Plain)),
+        ("flat_load_dword", CountedAccess::FlatLoad),
+        ("flat_store_dword", CountedAccess::FlatStore),
+        ("ds_read_b32", CountedAccess::Lds),
+        ("s_sendmsg", CountedAccess::Message),
+        ("buffer_gl0_inv", CountedAccess::None),
     ];
     for (name, access) in accesses {
         assert_eq!(find(name).access, access, "{name}");

@@ -11,7 +11,7 @@
 //!
 //! To write an instruction: a constructor of `build.rs` ([`Instruction::vector`] takes the shortest form), fields set
 //! for the rest, then [`mod@encode`]. An operand or modifier that the form does not take is an error that names it; the
-//! rules are in `operands.rs`, to be checked beforehand if wanted ([`Entry::vector_source`], [`Entry::modifiers`]).
+//! rules are in `operands.rs`, to be checked beforehand if wanted ([`OpcodeRow::vector_source`], [`OpcodeRow::modifiers`]).
 //!
 //! ```
 //! use dovetail::isa::{Instruction, Op, Sgpr, Src, Vgpr, encode};
@@ -61,15 +61,15 @@ pub use assemble::{Assembled, Assembler, Label, Relocation};
 pub use buffer_format::BufferFormat;
 pub use cycles::{is_padding, loop_weight};
 pub use decode::disassemble;
-pub use effects::{Access, Effects, ExportKind, VectorPath};
+pub use effects::{CountedAccess, Effects, ExportKind, VectorPath};
 pub use encode::{encode, encode_all};
 pub use export::{ExpSources, ExpTarget};
 pub use format::Format;
-pub use instruction::{Cache, Instruction};
+pub use instruction::{CachePolicy, Instruction};
 pub use operands::Takes;
 pub use reg::{InlineFloat, Scalar, Sgpr, Special, Src, Vgpr};
 pub use register_set::{Register, RegisterSet};
-pub use table::{Entry, Kind};
+pub use table::{OpcodeRow, OperandKind};
 pub use tables::Op;
-pub use traits::{AtomicOp, Latency, Traits};
+pub use traits::{Latency, MachineAtomic, Traits};
 pub use waitcnt::Waitcnt;

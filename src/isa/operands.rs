@@ -5,7 +5,7 @@
 //! counts once.
 
 use super::instruction::{Modifiers, VectorFields, VectorForm};
-use super::{Entry, Format, Kind, Op, Scalar, Src, Traits};
+use super::{Format, Op, OpcodeRow, OperandKind, Scalar, Src, Traits};
 use crate::target::WaveSize;
 
 /// Kinds of source operands that are allowed.
@@ -43,7 +43,7 @@ impl Takes {
     }
 }
 
-impl Entry {
+impl OpcodeRow {
     /// Allowed sources of a scalar operation.
     pub fn scalar_source(&self) -> Takes {
         match self.format {
@@ -58,7 +58,7 @@ impl Entry {
     /// Allowed kinds of source `i` of a vector operation in a form.
     pub fn vector_source(&self, form: &VectorForm, i: usize) -> Takes {
         let kind = self.src_kind(i);
-        if kind == Kind::Mask {
+        if kind == OperandKind::Mask {
             return Takes::REGISTER;
         }
         let constant = (i == 1 && self.is(Traits::CONSTANT_SECOND)) || (i == 2 && self.is(Traits::CONSTANT_THIRD));
@@ -89,8 +89,8 @@ impl Entry {
     /// different width are different, and VCC that no field names is different from any operand.
     pub fn scalar_values(&self, f: &VectorFields, wave: WaveSize) -> usize {
         let implied = f.form != VectorForm::Long;
-        let width = |kind: Kind| match kind {
-            Kind::Mask if implied || wave == WaveSize::W64 => 2,
+        let width = |kind: OperandKind| match kind {
+            OperandKind::Mask if implied || wave == WaveSize::W64 => 2,
             kind => kind.registers(),
         };
         let vcc = (Src::Scalar(Scalar::VccLo), 2);
@@ -113,7 +113,7 @@ impl Entry {
 
     /// Modifiers that a form of this operation takes; a set bit or flag means that it may be set.
     pub fn modifiers(&self, form: &VectorForm) -> Modifiers {
-        let each = |wanted: &dyn Fn(Kind) -> bool| {
+        let each = |wanted: &dyn Fn(OperandKind) -> bool| {
             self.src.iter().enumerate().filter(|(_, kind)| wanted(**kind)).fold(0u8, |set, (i, _)| set | 1 << i)
         };
         let floats = each(&|kind| kind.is_float());

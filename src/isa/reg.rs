@@ -3,7 +3,7 @@
 //! A scalar source field holds 8 of the 9 bits, a scalar destination 7, a VGPR field the number alone. A 32-bit [`Src`]
 //! made by [`Src::from_bits`] is canonical: a literal only if there is no inline constant for the value.
 
-use super::Kind;
+use super::OperandKind;
 use crate::target::GfxIp;
 use std::fmt;
 
@@ -209,34 +209,34 @@ impl Src {
 
     /// The shortest operand that an operand of this kind reads as `value`; `None` if there is none, as a wide literal
     /// has 32 bits (isa-gfx10 1.2: those of an integer are the low half, those of a double the high one).
-    pub fn constant(kind: Kind, value: u64) -> Option<Self> {
+    pub fn constant(kind: OperandKind, value: u64) -> Option<Self> {
         let low = value as u32;
         let is_int = |signed: i64| i8::try_from(signed).ok().filter(|i| (-16..=64).contains(i)).map(Self::Int);
         let float = |bits: &dyn Fn(InlineFloat) -> u64| {
             InlineFloat::ALL.iter().map(|row| row.0).find(|float| bits(*float) == value).map(Self::Float)
         };
         match kind {
-            Kind::B32 | Kind::F32 => u32::try_from(value).ok().map(Self::from_bits),
-            Kind::B16 | Kind::F16 => {
+            OperandKind::B32 | OperandKind::F32 => u32::try_from(value).ok().map(Self::from_bits),
+            OperandKind::B16 | OperandKind::F16 => {
                 let half = u16::try_from(value).ok()?;
                 let short = is_int(half.cast_signed().into()).or_else(|| float(&|f| f.half_bits().into()));
                 short.or(Some(Self::Literal(low)))
             }
             // An integer fills both halves with its sign, a float only the low one.
-            Kind::P16 | Kind::PF16 => {
+            OperandKind::P16 | OperandKind::PF16 => {
                 let word = u32::try_from(value).ok()?;
                 let short = is_int(word.cast_signed().into()).or_else(|| float(&|f| f.half_bits().into()));
                 short.or(Some(Self::Literal(word)))
             }
-            Kind::B64 | Kind::F64 => {
+            OperandKind::B64 | OperandKind::F64 => {
                 let short = is_int(value.cast_signed()).or_else(|| float(&InlineFloat::double_bits));
                 short.or_else(|| match kind {
-                    Kind::F64 if low == 0 => Some(Self::Literal((value >> 32) as u32)),
-                    Kind::B64 => u32::try_from(value).ok().map(Self::Literal),
+                    OperandKind::F64 if low == 0 => Some(Self::Literal((value >> 32) as u32)),
+                    OperandKind::B64 => u32::try_from(value).ok().map(Self::Literal),
                     _ => None,
                 })
             }
-            Kind::B96 | Kind::B128 | Kind::B256 | Kind::B512 | Kind::Mask => None,
+            OperandKind::B96 | OperandKind::B128 | OperandKind::B256 | OperandKind::B512 | OperandKind::Mask => None,
         }
     }
 
@@ -344,19 +344,21 @@ mod tests {
     #[test]
     fn constants_are_those_of_the_operands_kind() {
         let float = Some(Src::Float(InlineFloat::One));
-        assert_eq!(Src::constant(Kind::F16, 0x3c00), float);
-        assert_eq!(Src::constant(Kind::F32, 0x3f80_0000), float);
-        assert_eq!(Src::constant(Kind::F64, 1f64.to_bits()), float);
-        assert_eq!(Src::constant(Kind::PF16, 0x3c00), float);
-        assert_eq!(Src::constant(Kind::PF16, 0x3c00_3c00), Some(Src::Literal(0x3c00_3c00)));
-        assert_eq!(Src::constant(Kind::B16, 0xffff), Some(Src::Int(-1)));
-        assert_eq!(Src::constant(Kind::B16, 0x1_0000), None);
-        assert_eq!(Src::constant(Kind::B64, u64::MAX), Some(Src::Int(-1)));
-        assert_eq!(Src::constant(Kind::B64, 0xffff_ffff), Some(Src::Literal(0xffff_ffff)));
-        assert_eq!(Src::constant(Kind::B64, 1 << 32), None);
-        assert_eq!(Src::constant(Kind::F64, 1.5f64.to_bits()), Some(Src::Literal(0x3ff8_0000)));
-        assert_eq!(Src::constant(Kind::F64, 0.1f64.to_bits()), None);
-        for (kind, bits) in [(Kind::F16, 0x3118), (Kind::F32, 0x3e22_f983), (Kind::F64, 0x3fc4_5f30_6dc9_c882)] {
+        assert_eq!(Src::constant(OperandKind::F16, 0x3c00), float);
+        assert_eq!(Src::constant(OperandKind::F32, 0x3f80_0000), float);
+        assert_eq!(Src::constant(OperandKind::F64, 1f64.to_bits()), float);
+        assert_eq!(Src::constant(OperandKind::PF16, 0x3c00), float);
+        assert_eq!(Src::constant(OperandKind::PF16, 0x3c00_3c00), Some(Src::Literal(0x3c00_3c00)));
+        assert_eq!(Src::constant(OperandKind::B16, 0xffff), Some(Src::Int(-1)));
+        assert_eq!(Src::constant(OperandKind::B16, 0x1_0000), None);
+        assert_eq!(Src::constant(OperandKind::B64, u64::MAX), Some(Src::Int(-1)));
+        assert_eq!(Src::constant(OperandKind::B64, 0xffff_ffff), Some(Src::Literal(0xffff_ffff)));
+        assert_eq!(Src::constant(OperandKind::B64, 1 << 32), None);
+        assert_eq!(Src::constant(OperandKind::F64, 1.5f64.to_bits()), Some(Src::Literal(0x3ff8_0000)));
+        assert_eq!(Src::constant(OperandKind::F64, 0.1f64.to_bits()), None);
+        for (kind, bits) in
+            [(OperandKind::F16, 0x3118), (OperandKind::F32, 0x3e22_f983), (OperandKind::F64, 0x3fc4_5f30_6dc9_c882)]
+        {
             assert_eq!(Src::constant(kind, bits), Some(Src::Float(InlineFloat::InverseTwoPi)));
         }
         for (float, f16) in

@@ -4,11 +4,11 @@
 //! read in assembler order; memory instructions give only their data, the other operands follow from the format. Any
 //! other difference between operations is a trait.
 
-use super::{AtomicOp, Format, Latency, Op, Traits};
+use super::{Format, Latency, MachineAtomic, Op, Traits};
 
 /// Kind of an operand: width, and the meaning of floats, halves and inline constants (isa-gfx10 1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum OperandKind {
     /// 16 bits, the low or high half of a register.
     B16,
     /// 32 bits.
@@ -37,7 +37,7 @@ pub enum Kind {
     Mask,
 }
 
-impl Kind {
+impl OperandKind {
     /// Number of registers; a mask as in wave32.
     pub const fn registers(self) -> u8 {
         match self {
@@ -63,7 +63,7 @@ impl Kind {
 
 /// A row of an opcode table.
 #[derive(Debug)]
-pub struct Entry {
+pub struct OpcodeRow {
     /// The operation.
     pub op: Op,
     /// Encoding format.
@@ -73,34 +73,34 @@ pub struct Entry {
     /// The assembler's name, without the suffix of an encoding.
     pub mnemonic: &'static str,
     /// Registers written: the result, then a mask.
-    pub dst: &'static [Kind],
+    pub dst: &'static [OperandKind],
     /// Values read.
-    pub src: &'static [Kind],
+    pub src: &'static [OperandKind],
     /// Latency class of the result.
     pub latency: Latency,
     /// Properties other than operands.
     pub traits: Traits,
     /// Operation of an atomic, at most one.
-    pub(super) atomic: &'static [AtomicOp],
+    pub(super) atomic: &'static [MachineAtomic],
 }
 
-impl PartialEq for Entry {
+impl PartialEq for OpcodeRow {
     /// A table has one row for each operation, and a generation one table.
     fn eq(&self, other: &Self) -> bool {
         (self.op, self.format, self.number) == (other.op, other.format, other.number)
     }
 }
 
-impl Eq for Entry {}
+impl Eq for OpcodeRow {}
 
-impl Entry {
+impl OpcodeRow {
     /// Whether it has any of these traits.
     pub const fn is(&self, traits: Traits) -> bool {
         self.traits.any(traits)
     }
 
     /// Operation of an atomic on a memory cell; `None` if there is no single one.
-    pub fn atomic(&self) -> Option<AtomicOp> {
+    pub fn atomic(&self) -> Option<MachineAtomic> {
         self.atomic.first().copied()
     }
 
@@ -111,7 +111,7 @@ impl Entry {
 
     /// For an LDS operation with two offsets: bytes of an element, and bytes per offset unit.
     pub fn two_offsets(&self) -> Option<(u32, u32)> {
-        let bytes = |kind: Kind| 4 * u32::from(kind.registers());
+        let bytes = |kind: OperandKind| 4 * u32::from(kind.registers());
         // A load's result holds both elements, each source after the address one.
         let each = if self.src.len() > 1 { bytes(self.src_kind(1)) } else { bytes(self.dst_kind(0)) / 2 };
         let unit = if self.is(Traits::STRIDE_64) { 64 * each } else { each };
@@ -119,13 +119,13 @@ impl Entry {
     }
 
     /// The kind of a result, 32 bits if the row has none.
-    pub fn dst_kind(&self, i: usize) -> Kind {
-        self.dst.get(i).copied().unwrap_or(Kind::B32)
+    pub fn dst_kind(&self, i: usize) -> OperandKind {
+        self.dst.get(i).copied().unwrap_or(OperandKind::B32)
     }
 
     /// The kind of a source, 32 bits if the row has none.
-    pub fn src_kind(&self, i: usize) -> Kind {
-        self.src.get(i).copied().unwrap_or(Kind::B32)
+    pub fn src_kind(&self, i: usize) -> OperandKind {
+        self.src.get(i).copied().unwrap_or(OperandKind::B32)
     }
 
     /// Whether the second result is a mask, whose register replaces `abs` and `op_sel` in the long form (VOP3B).

@@ -120,7 +120,7 @@ traits! {
 /// Result of an atomic in the memory cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum AtomicOp {
+pub enum MachineAtomic {
     Swap,
     /// The operand, if the cell equals the comparator.
     CompareSwap,

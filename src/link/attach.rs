@@ -53,7 +53,7 @@ pub(super) struct UnitStage<'a> {
 
 /// A run of code with one entrance, its first instruction.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'u> {
+pub(super) struct CodeRun<'u> {
     pub symbol: &'u str,
     pub code: &'u [u8],
     /// Bytes.
@@ -63,8 +63,8 @@ pub(super) struct Part<'u> {
 
 impl UnitStage<'_> {
     /// The parts in the order in which they run.
-    pub(super) fn parts(&self) -> impl Iterator<Item = Part<'_>> {
-        let body = Part {
+    pub(super) fn parts(&self) -> impl Iterator<Item = CodeRun<'_>> {
+        let body = CodeRun {
             symbol: self.object.interface.body_symbol(),
             code: &self.object.code,
             align: self.object.code_align,
@@ -104,8 +104,8 @@ impl UnitStage<'_> {
     }
 }
 
-fn glue_part(piece: &GluePiece) -> Part<'_> {
-    Part { symbol: &piece.symbol, code: &piece.code, align: DWORD, patches: &[] }
+fn glue_part(piece: &GluePiece) -> CodeRun<'_> {
+    CodeRun { symbol: &piece.symbol, code: &piece.code, align: DWORD, patches: &[] }
 }
 
 /// Puts the parts of a pipeline together.

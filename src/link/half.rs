@@ -1,7 +1,7 @@
 //! A vertex half: what a vertex part and the state of its stage decide, worked out once and finished with any fragment half.
 //!
 //! Kept are the fetch prolog and the value of every relocation of the vertex part. What the halves decide together (parameters,
-//! registers, places) is left for [`Half::finish`], whose ELF is that of the [`Job`] with both: byte for byte.
+//! registers, places) is left for [`VertexHalf::finish`], whose ELF is that of the [`Job`] with both: byte for byte.
 
 use super::attach::Begun;
 use super::input::{Object, Patch};
@@ -14,7 +14,7 @@ use crate::state::PipelineState;
 use crate::target::Stage;
 
 /// A vertex part that waits for a fragment half. Its layout and placement are those of the job that began it.
-pub struct Half<'a> {
+pub struct VertexHalf<'a> {
     vertex: &'a Object,
     /// Without objects.
     job: Job<'a>,
@@ -26,7 +26,7 @@ impl<'a> Job<'a> {
     ///
     /// # Errors
     /// Malformed: other objects; else as [`Job::link`], for what is wrong with the vertex part alone.
-    pub fn half(&self) -> Result<Half<'a>> {
+    pub fn half(&self) -> Result<VertexHalf<'a>> {
         let [vertex] = *self.objects else {
             return Err(Error::malformed(format!("{} parts begin a pipeline, not one", self.objects.len())));
         };
@@ -37,11 +37,11 @@ impl<'a> Job<'a> {
         let joints = Joints { source: self.glue, plans: self.plans };
         let prolog = joints.prolog(vertex, &self.state.vertex).at(at)?;
         let resolved = Values { state: self.state, layout: self.layout }.resolve(vertex).at(at)?;
-        Ok(Half { vertex, job: Job { objects: &[], ..*self }, begun: Begun { prolog, resolved } })
+        Ok(VertexHalf { vertex, job: Job { objects: &[], ..*self }, begun: Begun { prolog, resolved } })
     }
 }
 
-impl Half<'_> {
+impl VertexHalf<'_> {
     /// Links with this fragment half, or none, into memory of the ELF's own. The state may differ from that of the vertex half
     /// in what only the fragment stage and the attachments use.
     ///

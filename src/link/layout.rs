@@ -15,7 +15,7 @@
 //! After this no offset changes; the writer consumes exactly this. To add a layout: a variant of [`Placement`] and
 //! its order of parts.
 
-use super::attach::{Part, Unit};
+use super::attach::{CodeRun, Unit};
 use super::input::DWORD;
 use crate::error::{Error, Result};
 use crate::isa::words::LINE;
@@ -48,7 +48,7 @@ pub(super) struct PartId {
 /// A part in its place.
 pub(super) struct PlacedPart<'u> {
     pub id: PartId,
-    pub part: Part<'u>,
+    pub part: CodeRun<'u>,
     pub offset: u32,
     /// Bytes of code, and of the branch if there is one.
     pub size: u32,

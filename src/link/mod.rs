@@ -14,8 +14,8 @@
 //! the whole pipeline can do what these parts cannot. Same input, same bytes. [`verify()`] reads a final ELF again by the
 //! rules of PAL's loader, and shares nothing with the writer but the reading of ELF.
 //!
-//! There is one way of a link, [`Job`]; [`Half`] keeps its first part for several ends. Once its objects, its layout and its [`Plans`] are there, it asks for no memory but the
-//! ELF's own.
+//! Every link is a [`Job`]; [`VertexHalf`] keeps the vertex part of one, to be completed with several fragment parts. With its
+//! objects, its layout and its [`Plans`] at hand, a link allocates only the memory of the ELF.
 
 mod attach;
 mod glue_source;
@@ -31,7 +31,7 @@ pub mod verify;
 mod write;
 
 pub use glue_source::{EmitGlue, GlueSource};
-pub use half::Half;
+pub use half::VertexHalf;
 pub use input::Object;
 pub use layout::Placement;
 pub use plans::Plans;
@@ -39,7 +39,7 @@ pub use verify::{VerifyReport, verify};
 
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, Result};
-use crate::metadata::finalize::{Facts, FinalNotes, StageFacts, finalize};
+use crate::metadata::finalize::{FinalNotes, PipelineFacts, StageFacts, finalize};
 pub use crate::metadata::named::MetadataVersion;
 use crate::metadata::stage_text::Counts;
 use crate::state::PipelineState;
@@ -192,7 +192,7 @@ impl Job<'_> {
             });
             stages.push(StageFacts { interface: object.interface(), part: &object.notes, user_data, glue });
         }
-        let facts = Facts {
+        let facts = PipelineFacts {
             state: self.state,
             root_dwords: self.layout.root_dwords(),
             stages: &stages,

@@ -5,16 +5,16 @@ use crate::abi::params::ParamVectors;
 use crate::error::Result;
 use crate::glue::GluePiece;
 use crate::metadata::interface::{FragmentInterface, StageInterface, StageKind, UserData};
-use crate::metadata::notes::{Fields, Notes};
+use crate::metadata::notes::{MetadataFields, Notes};
 use crate::metadata::part_notes::PartNotes;
 use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
-use crate::metadata::schema::Key;
+use crate::metadata::schema::MetadataKey;
 use crate::target::{GfxIp, Stage, WaveSize};
 
 /// The object of a fragment shader that only ends.
 pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
     let mut notes = Notes::default();
-    let counts = Fields::from([(Key::SgprCount, piece.sgprs), (Key::VgprCount, piece.vgprs)]);
+    let counts = MetadataFields::from([(MetadataKey::SgprCount, piece.sgprs), (MetadataKey::VgprCount, piece.vgprs)]);
     notes.stages.insert(Stage::Fragment, counts);
     let words = &mut notes.registers;
     words.set_field(rsrc1_ps::DX10_CLAMP, 1)?;

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::glue::{self, GlueKey, GluePiece, PieceKey};
 use crate::metadata::interface::ExportedFormats;
 use crate::state::{ColorState, VertexInputState};
-use crate::table::{Table, hash};
+use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, WaveSize};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use std::sync::Arc;
 /// Plans and pieces, kept from link to link. One for all threads; it only grows.
 #[derive(Default)]
 pub struct Plans {
-    prologs: Table<OfPart<VertexInputState>, Arc<GluePiece>>,
-    colors: Table<OfPart<ColorState>, Arc<ColorEpilog>>,
-    params: Table<(GfxIp, Vec<ParamExport>), Arc<GluePiece>>,
-    null_fragments: Table<(GfxIp, WaveSize), Arc<Object>>,
+    prologs: SharedTable<OfPart<VertexInputState>, Arc<GluePiece>>,
+    colors: SharedTable<OfPart<ColorState>, Arc<ColorEpilog>>,
+    params: SharedTable<(GfxIp, Vec<ParamExport>), Arc<GluePiece>>,
+    null_fragments: SharedTable<(GfxIp, WaveSize), Arc<Object>>,
 }
 
 /// A part, by its digest, and a state.
@@ -152,7 +152,7 @@ impl<'a> Joints<'a> {
 
 /// Finds something in a table, or makes it and keeps it there.
 fn held<'a, K: PartialEq, V>(
-    table: Option<&'a Table<K, Arc<V>>>,
+    table: Option<&'a SharedTable<K, Arc<V>>>,
     hash: u64,
     is: impl Fn(&K) -> bool,
     key: impl FnOnce() -> K,

@@ -1,7 +1,7 @@
 //! A final ELF, read again by the rules of PAL's loader (pal-abi 3 to 6): what it would refuse, assert or misread.
 //!
 //! Every violation is reported, not only the first. The check knows nothing of how the ELF came about; it takes the bytes
-//! and the loader's rules. To add a rule: a variant of [`Rule`], a check, and a mutation in the tests that breaks it.
+//! and the loader's rules. To add a rule: a variant of [`ElfRule`], a check, and a mutation in the tests that breaks it.
 
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::Result;
@@ -22,7 +22,7 @@ use std::fmt;
 /// What a final ELF has to keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rule {
+pub enum ElfRule {
     /// ELF identification and flags.
     Identification,
     /// The sections that the loader looks for, and none that it cannot load.
@@ -53,7 +53,7 @@ pub enum Rule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// The rule.
-    pub rule: Rule,
+    pub rule: ElfRule,
     /// How it is broken, with the values.
     pub what: String,
 }
@@ -79,11 +79,11 @@ impl VerifyReport {
         self.violations.is_empty()
     }
 
-    fn add(&mut self, rule: Rule, what: impl Into<String>) {
+    fn add(&mut self, rule: ElfRule, what: impl Into<String>) {
         self.violations.push(Violation { rule, what: what.into() });
     }
 
-    fn require(&mut self, holds: bool, rule: Rule, what: impl FnOnce() -> String) {
+    fn require(&mut self, holds: bool, rule: ElfRule, what: impl FnOnce() -> String) {
         if !holds {
             self.add(rule, what());
         }
@@ -96,7 +96,7 @@ const SAMPLE_COVERAGE: u32 = 1 << 14;
 const LDS_UNIT: u32 = 512;
 
 /// Registers of 6.1 that PAL reads unconditionally from a graphics ELF.
-const MANDATORY: [Register; 13] = [
+const MANDATORY: [HardwareRegister; 13] = [
     PA_CL_CLIP_CNTL,
     PA_CL_VTE_CNTL,
     PA_SU_VTX_CNTL,
@@ -130,7 +130,7 @@ pub fn verify(bytes: &[u8]) -> Result<VerifyReport> {
 }
 
 fn identification(elf: &Elf<'_>, report: &mut VerifyReport) {
-    let rule = Rule::Identification;
+    let rule = ElfRule::Identification;
     report.require((elf.os_abi, elf.abi_version) == (OSABI_PAL, 0), rule, || {
         format!("OS ABI {} version {}", elf.os_abi, elf.abi_version)
     });
@@ -141,7 +141,7 @@ fn identification(elf: &Elf<'_>, report: &mut VerifyReport) {
 }
 
 fn sections(elf: &Elf<'_>, report: &mut VerifyReport) {
-    let rule = Rule::Sections;
+    let rule = ElfRule::Sections;
     let text = elf.section(".text").map(|(_, s)| s);
     report.require(
         text.is_some_and(|s| {
@@ -167,28 +167,28 @@ fn symbols(elf: &Elf<'_>, report: &mut VerifyReport) {
     for symbol in elf.symbols.iter().skip(1) {
         let name = symbol.name;
         match symbol.home {
-            Home::Undefined => report.add(Rule::Linked, format!("symbol `{name}` is undefined")),
-            Home::Reserved(index) => report.add(Rule::Sections, format!("symbol `{name}` in section {index:#x}")),
+            Home::Undefined => report.add(ElfRule::Linked, format!("symbol `{name}` is undefined")),
+            Home::Reserved(index) => report.add(ElfRule::Sections, format!("symbol `{name}` in section {index:#x}")),
             Home::Section(index) => {
                 let len = elf.at(index).map(|s| s.data.len() as u64);
                 let inside = len.is_some_and(|len| symbol.value.checked_add(symbol.size).is_some_and(|end| end <= len));
-                report.require(inside, Rule::Entry, || format!("symbol `{name}` leaves its section"));
+                report.require(inside, ElfRule::Entry, || format!("symbol `{name}` leaves its section"));
             }
         }
         let open = !matches!(LinkSymbol::parse(name), LinkSymbol::Opaque(_));
-        report.require(!open, Rule::Linked, || format!("link-time symbol `{name}` is left"));
+        report.require(!open, ElfRule::Linked, || format!("link-time symbol `{name}` is left"));
     }
     let mut globals: Vec<&str> = elf.symbols.iter().filter(|s| !s.local).map(|s| s.name).collect();
     globals.sort_unstable();
     for pair in globals.windows(2) {
         if let [a, b] = pair {
-            report.require(a != b, Rule::Entry, || format!("symbol `{a}` is defined twice"));
+            report.require(a != b, ElfRule::Entry, || format!("symbol `{a}` is defined twice"));
         }
     }
 }
 
 fn relocations(elf: &Elf<'_>, report: &mut VerifyReport) {
-    let rule = Rule::Relocations;
+    let rule = ElfRule::Relocations;
     for section in &elf.sections {
         if section.kind == sht::RELA {
             report.add(rule, format!("{} has addends", section.name));
@@ -224,27 +224,28 @@ fn relocations(elf: &Elf<'_>, report: &mut VerifyReport) {
 fn notes(elf: &Elf<'_>, report: &mut VerifyReport) -> Option<Document> {
     let section = elf.sections.iter().find(|s| s.kind == sht::NOTE && s.name == ".note");
     let Some(section) = section else {
-        report.add(Rule::Notes, "no .note section");
+        report.add(ElfRule::Notes, "no .note section");
         return None;
     };
     let notes = match note::read_notes(section.data) {
         Ok(notes) => notes,
         Err(e) => {
-            report.add(Rule::Notes, e.to_string());
+            report.add(ElfRule::Notes, e.to_string());
             return None;
         }
     };
     let isa = notes.iter().find(|n| n.is_isa_name()).map(|n| n.desc);
-    report.require(isa == Some(isa_name(GfxIp::Gfx1030).as_bytes()), Rule::Notes, || "no instruction-set note".into());
+    report
+        .require(isa == Some(isa_name(GfxIp::Gfx1030).as_bytes()), ElfRule::Notes, || "no instruction-set note".into());
     // PAL takes the first note of this type, whatever its name.
     let Some(metadata) = notes.iter().find(|n| n.kind == note::NT_AMDGPU_METADATA) else {
-        report.add(Rule::Notes, "no metadata note");
+        report.add(ElfRule::Notes, "no metadata note");
         return None;
     };
     match Document::parse(metadata.desc) {
         Ok(document) => Some(document),
         Err(e) => {
-            report.add(Rule::Notes, e.to_string());
+            report.add(ElfRule::Notes, e.to_string());
             None
         }
     }
@@ -260,16 +261,16 @@ impl Metadata<'_> {
         let pipeline = &self.document.pipeline;
         let version = self.document.version;
         let read = version.is_some_and(|(major, _)| major == 2 || major == 3);
-        report.require(read, Rule::Version, || format!("version {version:?}"));
+        report.require(read, ElfRule::Version, || format!("version {version:?}"));
         if let Some(key) = unlinked_key(pipeline) {
-            report.add(Rule::Linked, format!("key {key} of an unlinked ELF is left"));
+            report.add(ElfRule::Linked, format!("key {key} of an unlinked ELF is left"));
         }
         self.pipeline_keys(report);
         let by_name = version.is_some_and(|(major, _)| major == 3);
         let words = if by_name {
             named::registers(self.document).unwrap_or_else(|e| {
-                report.add(Rule::Registers, e.to_string());
-                Registers::default()
+                report.add(ElfRule::Registers, e.to_string());
+                RegisterWords::default()
             })
         } else {
             registers(pipeline, report)
@@ -282,7 +283,7 @@ impl Metadata<'_> {
             _ => &[],
         };
         let found: Vec<Stage> = stages.iter().map(|(s, _)| *s).collect();
-        report.require(!expected.is_empty() && expected == found, Rule::Metadata, || {
+        report.require(!expected.is_empty() && expected == found, ElfRule::Metadata, || {
             format!("a pipeline of type {kind:?} with hardware stages {found:?}")
         });
         for (stage, own) in &stages {
@@ -297,7 +298,7 @@ impl Metadata<'_> {
             let uses = words.field(spi_ps_input_ena::ENA) & SAMPLE_COVERAGE != 0
                 || words.field(db_shader_control::MASK_EXPORT_ENABLE) == 1;
             let said = get(pipeline, ".ps_sample_mask").and_then(Value::as_bool).unwrap_or(false);
-            report.require(uses == said, Rule::Metadata, || {
+            report.require(uses == said, ElfRule::Metadata, || {
                 format!(".ps_sample_mask {said}, and the registers say {uses}")
             });
         }
@@ -308,7 +309,7 @@ impl Metadata<'_> {
 
     fn pipeline_keys(&self, report: &mut VerifyReport) {
         let pipeline = &self.document.pipeline;
-        let rule = Rule::Metadata;
+        let rule = ElfRule::Metadata;
         report.require(text(pipeline, ".api").is_some_and(|api| api.len() <= 15), rule, || "no .api".into());
         let hash = get(pipeline, ".internal_pipeline_hash");
         report.require(is_hash(hash), rule, || ".internal_pipeline_hash is no pair of numbers".into());
@@ -343,12 +344,12 @@ impl Metadata<'_> {
             match (stage, own) {
                 (Some(stage), Value::Map(own)) => {
                     let entry = text(own, ".entry_point");
-                    report.require(entry == Some(stage.entry_symbol()), Rule::Metadata, || {
+                    report.require(entry == Some(stage.entry_symbol()), ElfRule::Metadata, || {
                         format!("{name}: PAL knows no entry point {entry:?}")
                     });
                     out.push((stage, own.clone()));
                 }
-                _ => report.add(Rule::Metadata, format!("hardware stage {name}")),
+                _ => report.add(ElfRule::Metadata, format!("hardware stage {name}")),
             }
         }
         out
@@ -362,7 +363,7 @@ impl Metadata<'_> {
             let inside = s.value.checked_add(s.size).is_some_and(|end| end <= section.data.len() as u64);
             s.home == Home::Section(index) && s.kind == stt::FUNC && s.size > 0 && s.value % 256 == 0 && inside
         });
-        report.require(right, Rule::Entry, || format!("no entry `{name}` at a multiple of 256 with a size"));
+        report.require(right, ElfRule::Entry, || format!("no entry `{name}` at a multiple of 256 with a size"));
     }
 
     /// Tools are given the bytes of a stage's symbol, so that must cover every part.
@@ -376,7 +377,7 @@ impl Metadata<'_> {
         };
         for (name, part) in ranges(true) {
             let covered = ranges(false).any(|(_, stage)| stage.start <= part.start && part.end <= stage.end);
-            report.require(covered, Rule::Entry, || format!("part `{name}` is outside of its stage's symbol"));
+            report.require(covered, ElfRule::Entry, || format!("part `{name}` is outside of its stage's symbol"));
         }
     }
 
@@ -385,41 +386,42 @@ impl Metadata<'_> {
         let Some((_, text)) = self.elf.section(".text") else { return };
         let (words, _) = text.data.as_chunks::<4>();
         let ends = words.iter().rev().take_while(|w| u32::from_le_bytes(**w) == S_CODE_END).count();
-        report.require(ends >= 48 && text.data.len() % 64 == 0, Rule::Padding, || {
+        report.require(ends >= 48 && text.data.len() % 64 == 0, ElfRule::Padding, || {
             format!("{ends} s_code_end after the code, in .text of {:#x} bytes", text.data.len())
         });
     }
 }
 
-fn registers(pipeline: &Map, report: &mut VerifyReport) -> Registers {
-    let mut out = Registers::default();
+fn registers(pipeline: &Map, report: &mut VerifyReport) -> RegisterWords {
+    let mut out = RegisterWords::default();
     for (number, word) in map(pipeline, ".registers") {
         let narrow = |v: &Value| v.as_u64().and_then(|v| u32::try_from(v).ok());
-        match (narrow(number).map(Register), narrow(word)) {
+        match (narrow(number).map(HardwareRegister), narrow(word)) {
             (Some(register), Some(word)) if register.info().is_some() => out.set(register, word),
-            _ => report.add(Rule::Registers, format!("register {number} = {word}")),
+            _ => report.add(ElfRule::Registers, format!("register {number} = {word}")),
         }
     }
     out
 }
 
 /// What every stage's words have to agree with.
-fn stage_words(stage: Stage, own: &Map, words: &Registers, report: &mut VerifyReport) {
-    let rule = Rule::Registers;
+fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
+    let rule = ElfRule::Registers;
     let fields = StageRegisters::of(stage);
     let name = stage.hardware_name();
     for register in [fields.vgprs.register(), fields.user_sgpr.register()] {
-        report.require(words.get(register).is_some(), Rule::MandatoryRegisters, || format!("no {}", register.name()));
+        report
+            .require(words.get(register).is_some(), ElfRule::MandatoryRegisters, || format!("no {}", register.name()));
     }
     let wave = number(own, ".wavefront_size").and_then(|n| WaveSize::try_from(n).ok());
-    report.require(wave.is_some(), Rule::Metadata, || format!("{name}: no .wavefront_size"));
+    report.require(wave.is_some(), ElfRule::Metadata, || format!("{name}: no .wavefront_size"));
     let wave = wave.unwrap_or(WaveSize::W64);
     report.require(words.field(fields.wave32) == u32::from(wave == WaveSize::W32), rule, || {
         format!("{name}: {} says another wave size", fields.wave32.name)
     });
     let counts = (number(own, ".vgpr_count"), number(own, ".sgpr_count"));
     let (Some(vgprs @ 1..=256), Some(sgprs @ 1..=128)) = counts else {
-        report.add(Rule::Metadata, format!("{name}: register counts {counts:?}"));
+        report.add(ElfRule::Metadata, format!("{name}: register counts {counts:?}"));
         return;
     };
     report.require(words.field(fields.vgprs) == (vgprs - 1) / wave.vgpr_granule(), rule, || {
@@ -439,27 +441,28 @@ fn stage_words(stage: Stage, own: &Map, words: &Registers, report: &mut VerifyRe
     for index in 0..stage.max_user_sgprs() {
         let word = words.get(fields.user_data.nth(index));
         if let Some(word) = word {
-            report
-                .require(index < user, Rule::UserData, || format!("{name}: SGPR {index} is mapped, {user} are loaded"));
+            report.require(index < user, ElfRule::UserData, || {
+                format!("{name}: SGPR {index} is mapped, {user} are loaded")
+            });
             if let Some(why) = user_data::objection(index, word, before) {
-                let rule = if word & 0xF000_0000 == 0x8000_0000 { Rule::Linked } else { Rule::UserData };
+                let rule = if word & 0xF000_0000 == 0x8000_0000 { ElfRule::Linked } else { ElfRule::UserData };
                 report.add(rule, format!("{name}: {why}"));
             }
         }
         before = word;
     }
     let table = words.get(fields.user_data) == Some(user_data::pal::GLOBAL_TABLE);
-    report.require(user == 0 || table, Rule::UserData, || format!("{name}: SGPR 0 is not the global table"));
+    report.require(user == 0 || table, ElfRule::UserData, || format!("{name}: SGPR 0 is not the global table"));
     if stage == Stage::Compute {
         for n in 0..3 {
             let size = words.get(COMPUTE_NUM_THREAD.nth(n)).map(|w| compute_num_thread::NUM_THREAD_FULL.of(w));
-            report.require(size.is_some_and(|s| s > 0), Rule::MandatoryRegisters, || "no workgroup size".into());
+            report.require(size.is_some_and(|s| s > 0), ElfRule::MandatoryRegisters, || "no workgroup size".into());
         }
     }
 }
 
 /// What the loader takes from a compute stage besides registers.
-fn compute_keys(own: &Map, words: &Registers, report: &mut VerifyReport) {
+fn compute_keys(own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
     let sizes: Vec<u64> = (0..3)
         .filter_map(|n| words.get(COMPUTE_NUM_THREAD.nth(n)))
         .map(|word| compute_num_thread::NUM_THREAD_FULL.of(word).into())
@@ -467,22 +470,24 @@ fn compute_keys(own: &Map, words: &Registers, report: &mut VerifyReport) {
     let said = get(own, ".threadgroup_dimensions").and_then(Value::as_array);
     let said: Option<Vec<u64>> = said.map(|sizes| sizes.iter().filter_map(Value::as_u64).collect());
     // A register that is missing is another rule's.
-    report.require(sizes.len() < 3 || said.as_ref() == Some(&sizes), Rule::Metadata, || {
+    report.require(sizes.len() < 3 || said.as_ref() == Some(&sizes), ElfRule::Metadata, || {
         format!(".threadgroup_dimensions {said:?} with COMPUTE_NUM_THREAD {sizes:?}")
     });
     let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
     let said = number(own, ".lds_size");
-    report
-        .require(said == Some(lds), Rule::Metadata, || format!(".lds_size {said:?} with {lds} bytes in the register"));
+    report.require(said == Some(lds), ElfRule::Metadata, || {
+        format!(".lds_size {said:?} with {lds} bytes in the register")
+    });
 }
 
-fn graphics_words(words: &Registers, by_name: bool, report: &mut VerifyReport) {
+fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut VerifyReport) {
     // Version 3.0 has no name for the stereo mode: its drivers write the register themselves.
     let stereo = (!by_name).then_some(PA_STEREO_CNTL);
     for register in MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL]).chain(stereo) {
-        report.require(words.get(register).is_some(), Rule::MandatoryRegisters, || format!("no {}", register.name()));
+        report
+            .require(words.get(register).is_some(), ElfRule::MandatoryRegisters, || format!("no {}", register.name()));
     }
-    let rule = Rule::Registers;
+    let rule = ElfRule::Registers;
     let present = |n: &u32| words.get(SPI_PS_INPUT_CNTL.nth(*n)).is_some();
     let controls = (0..32).take_while(present).count() as u32;
     report.require((controls..32).all(|n| !present(&n)), rule, || "SPI_PS_INPUT_CNTL has gaps".into());

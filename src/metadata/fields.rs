@@ -1,46 +1,46 @@
 //! Numbers by metadata key, each key in a place of its own: links copy, merge and write them without asking for memory.
 
-use super::schema::Key;
+use super::schema::MetadataKey;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::ops::Index;
 
 /// The numbers of one place in the metadata.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fields {
+pub struct MetadataFields {
     /// Bit n: the key with number n is there.
     present: u32,
     /// 0 where the key is not there.
-    values: [u32; Key::COUNT],
+    values: [u32; MetadataKey::COUNT],
 }
 
-impl Fields {
+impl MetadataFields {
     /// None.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The number of a key.
-    pub fn get(&self, key: Key) -> Option<u32> {
+    pub fn get(&self, key: MetadataKey) -> Option<u32> {
         self.contains(key).then(|| self[&key])
     }
 
     /// Whether the key is there.
-    pub fn contains(&self, key: Key) -> bool {
+    pub fn contains(&self, key: MetadataKey) -> bool {
         self.present >> key as u32 & 1 == 1
     }
 
     /// Sets the number of a key.
-    pub fn insert(&mut self, key: Key, value: u32) {
+    pub fn insert(&mut self, key: MetadataKey, value: u32) {
         self.present |= 1 << key as u32;
         self.values[key as usize] = value;
     }
 
     /// All that are there, in the order of the schema.
-    pub fn iter(&self) -> impl Iterator<Item = (Key, u32)> {
+    pub fn iter(&self) -> impl Iterator<Item = (MetadataKey, u32)> {
         let mut rest = self.present;
         let keys = std::iter::from_fn(move || {
-            let key = Key::from_number(rest.trailing_zeros())?;
+            let key = MetadataKey::from_number(rest.trailing_zeros())?;
             rest &= rest - 1;
             Some(key)
         });
@@ -72,22 +72,22 @@ impl Fields {
 }
 
 /// 0 where the key is not there.
-impl Index<&Key> for Fields {
+impl Index<&MetadataKey> for MetadataFields {
     type Output = u32;
-    fn index(&self, key: &Key) -> &u32 {
+    fn index(&self, key: &MetadataKey) -> &u32 {
         &self.values[*key as usize]
     }
 }
 
-impl<const N: usize> From<[(Key, u32); N]> for Fields {
-    fn from(numbers: [(Key, u32); N]) -> Self {
+impl<const N: usize> From<[(MetadataKey, u32); N]> for MetadataFields {
+    fn from(numbers: [(MetadataKey, u32); N]) -> Self {
         let mut out = Self::new();
         numbers.into_iter().for_each(|(key, value)| out.insert(key, value));
         out
     }
 }
 
-impl fmt::Debug for Fields {
+impl fmt::Debug for MetadataFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
@@ -99,16 +99,20 @@ mod tests {
 
     #[test]
     fn each_key_follows_its_rule_in_any_order() {
-        let [a, b] = [(5, 2), (3, 9)]
-            .map(|(spill, limit)| Fields::from([(Key::SpillThreshold, spill), (Key::UserDataLimit, limit)]));
+        let [a, b] = [(5, 2), (3, 9)].map(|(spill, limit)| {
+            MetadataFields::from([(MetadataKey::SpillThreshold, spill), (MetadataKey::UserDataLimit, limit)])
+        });
         for (mut first, second) in [(a, b), (b, a)] {
             first.merge(&second).unwrap();
-            assert_eq!(first, Fields::from([(Key::SpillThreshold, 3), (Key::UserDataLimit, 9)]));
+            assert_eq!(
+                first,
+                MetadataFields::from([(MetadataKey::SpillThreshold, 3), (MetadataKey::UserDataLimit, 9)])
+            );
         }
-        let mut none = Fields::new();
+        let mut none = MetadataFields::new();
         none.merge(&a).unwrap();
         assert_eq!(none, a);
-        let wave = |lanes| Fields::from([(Key::WavefrontSize, lanes)]);
+        let wave = |lanes| MetadataFields::from([(MetadataKey::WavefrontSize, lanes)]);
         assert!(wave(32).merge(&wave(64)).unwrap_err().to_string().contains(".wavefront_size"));
     }
 }

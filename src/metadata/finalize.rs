@@ -4,12 +4,12 @@
 //! Invariant: RSRC1 agrees with the register counts, which cover bodies, glue and what the hardware loads at entry. What a
 //! part decides by itself is in [`super::part_notes`]; what only graphics pipelines have is in [`super::graphics`].
 
-use super::fields::Fields;
+use super::fields::MetadataFields;
 use super::graphics;
 use super::interface::{ExportedFormats, StageInterface, StageKind};
 use super::part_notes::PartNotes;
-use super::registers::{Registers, StageRegisters};
-use super::schema::Key;
+use super::registers::{RegisterWords, StageRegisters};
+use super::schema::MetadataKey;
 use super::stage_text::Counts;
 use super::user_data::MAX_ROOT_DWORDS;
 use crate::error::{Context, Error, Result};
@@ -37,7 +37,7 @@ pub struct StageFacts<'a, 'p> {
 
 /// What the link knows of the pipeline.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts<'a, 'p> {
+pub struct PipelineFacts<'a, 'p> {
     /// State.
     pub state: &'a PipelineState,
     /// Dwords of its root table.
@@ -64,9 +64,9 @@ pub struct FinalNotes<'a> {
     /// `.internal_pipeline_hash`.
     pub hash: [u64; 2],
     /// Numbers of the pipeline.
-    pub pipeline: Fields,
+    pub pipeline: MetadataFields,
     /// Register words.
-    pub registers: Registers,
+    pub registers: RegisterWords,
     /// The stages' own notes, and how many registers each has with its glue.
     pub parts: SmallVec<[(&'a PartNotes, Counts); 2]>,
 }
@@ -76,7 +76,7 @@ pub struct FinalNotes<'a> {
 /// # Errors
 /// Malformed: user data or counts that no hardware has, or parts that contradict each other. Needs a full compile: state
 /// that changes code.
-pub fn finalize<'p>(facts: &Facts<'_, 'p>, notes: &mut FinalNotes<'p>) -> Result<()> {
+pub fn finalize<'p>(facts: &PipelineFacts<'_, 'p>, notes: &mut FinalNotes<'p>) -> Result<()> {
     let first = facts.stages.first().ok_or_else(|| Error::bug("a pipeline without stages"))?;
     let is_compute = first.part.stage == Stage::Compute;
     notes.kind = if is_compute { "Cs" } else { "VsPs" };
@@ -102,11 +102,11 @@ pub fn finalize<'p>(facts: &Facts<'_, 'p>, notes: &mut FinalNotes<'p>) -> Result
 }
 
 /// The registers that a stage has with its glue.
-fn counts(words: &mut Registers, facts: &StageFacts<'_, '_>) -> Result<Counts> {
+fn counts(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> Result<Counts> {
     let registers = StageRegisters::of(facts.part.stage);
     let own = &facts.part.own;
-    let sgprs = own[&Key::SgprCount].max(facts.glue.sgprs);
-    let vgprs = own[&Key::VgprCount].max(facts.glue.vgprs);
+    let sgprs = own[&MetadataKey::SgprCount].max(facts.glue.sgprs);
+    let vgprs = own[&MetadataKey::VgprCount].max(facts.glue.vgprs);
     if vgprs > MAX_VGPRS {
         return Err(Error::malformed(format!("{vgprs} VGPRs")));
     }
@@ -121,7 +121,7 @@ fn counts(words: &mut Registers, facts: &StageFacts<'_, '_>) -> Result<Counts> {
 }
 
 /// Maps the user-data SGPRs; returns the end of the root dwords in them.
-fn user_data(words: &mut Registers, facts: &StageFacts<'_, '_>) -> u32 {
+fn user_data(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> u32 {
     let first = StageRegisters::of(facts.part.stage).user_data;
     let mut mapped_end = 0;
     for (n, number) in (0u32..).zip(facts.user_data) {
@@ -135,9 +135,9 @@ fn user_data(words: &mut Registers, facts: &StageFacts<'_, '_>) -> u32 {
 }
 
 /// How far PAL must keep the root table, and from where on it must write it to memory.
-fn user_data_limits(pipeline: &mut Fields, facts: &Facts<'_, '_>, mapped_end: u32) -> Result<()> {
+fn user_data_limits(pipeline: &mut MetadataFields, facts: &PipelineFacts<'_, '_>, mapped_end: u32) -> Result<()> {
     let known = facts.stages.iter().filter_map(|s| s.interface.spill_threshold);
-    let spill = known.chain(facts.spill_threshold).chain(pipeline.get(Key::SpillThreshold)).min();
+    let spill = known.chain(facts.spill_threshold).chain(pipeline.get(MetadataKey::SpillThreshold)).min();
     let root_dwords = facts.root_dwords;
     let limit = match spill {
         Some(_) => root_dwords.max(mapped_end),
@@ -145,12 +145,12 @@ fn user_data_limits(pipeline: &mut Fields, facts: &Facts<'_, '_>, mapped_end: u3
         None => mapped_end.max(u32::from(root_dwords > 0)),
     };
     let spill = spill.unwrap_or(NO_SPILL).min(NO_SPILL);
-    let limit = limit.max(pipeline.get(Key::UserDataLimit).unwrap_or(0));
+    let limit = limit.max(pipeline.get(MetadataKey::UserDataLimit).unwrap_or(0));
     if spill != NO_SPILL && spill >= limit {
         let reads = format!("a part reads the root table in memory from dword {spill} on");
         return Err(Error::malformed(format!("{reads}, and with this layout it has {limit} dwords")));
     }
-    pipeline.insert(Key::SpillThreshold, spill);
-    pipeline.insert(Key::UserDataLimit, limit);
+    pipeline.insert(MetadataKey::SpillThreshold, spill);
+    pipeline.insert(MetadataKey::UserDataLimit, limit);
     Ok(())
 }

@@ -3,11 +3,11 @@
 //!
 //! Each is set whether it is 0 or not: PAL reads those of its list without looking whether they are there.
 
-use super::finalize::Facts;
+use super::finalize::PipelineFacts;
 use super::interface::{FragmentInterface, PositionExports, StageInterface, VertexInterface};
 use super::part_notes::{PartNotes, vgpr_comp_cnt};
 use super::registers::*;
-use super::schema::Key;
+use super::schema::MetadataKey;
 use crate::error::{Error, FullCompile, Result};
 use crate::kinds::DepthMode;
 
@@ -56,16 +56,16 @@ pub(super) fn vertex_part(part: &mut PartNotes, interface: &StageInterface, vert
     out_control(words, positions)?;
     rasterizer(words, positions)?;
     if positions.viewport_index {
-        part.pipeline.insert(Key::UsesViewportArrayIndex, 1);
+        part.pipeline.insert(MetadataKey::UsesViewportArrayIndex, 1);
     }
     if vertex.uses_primitive_id {
-        part.own.insert(Key::UsesPrimId, 1);
+        part.own.insert(MetadataKey::UsesPrimId, 1);
     }
     Ok(())
 }
 
 /// What the state and the other stage add to a vertex part.
-pub(super) fn vertex(words: &mut Registers, vertex: &VertexInterface, facts: &Facts<'_, '_>) -> Result<()> {
+pub(super) fn vertex(words: &mut RegisterWords, vertex: &VertexInterface, facts: &PipelineFacts<'_, '_>) -> Result<()> {
     if facts.state.view_mask != 0 && !vertex.multiview {
         // Every view would be drawn to the first layer.
         return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
@@ -88,7 +88,7 @@ pub(super) fn vertex(words: &mut Registers, vertex: &VertexInterface, facts: &Fa
 }
 
 /// PA_CL_VS_OUT_CNTL: what the vectors after the first carry.
-fn out_control(words: &mut Registers, positions: &PositionExports) -> Result<()> {
+fn out_control(words: &mut RegisterWords, positions: &PositionExports) -> Result<()> {
     use pa_cl_vs_out_cntl as f;
     let (clips, culls) = (u32::from(positions.clip_distances), u32::from(positions.cull_distances));
     let distances = clips + culls;
@@ -117,7 +117,7 @@ fn out_control(words: &mut Registers, positions: &PositionExports) -> Result<()>
     Ok(())
 }
 
-fn rasterizer(words: &mut Registers, positions: &PositionExports) -> Result<()> {
+fn rasterizer(words: &mut RegisterWords, positions: &PositionExports) -> Result<()> {
     use pa_sc_mode_cntl_1 as mode;
     words.set_field(pa_cl_clip_cntl::DX_LINEAR_ATTR_CLIP_ENA, 1)?;
     words.set_field(pa_cl_clip_cntl::VTE_VPORT_PROVOKE_DISABLE, u32::from(positions.viewport_index))?;
@@ -163,12 +163,12 @@ pub(super) fn fragment_part(
 
     if fragment.writes_sample_mask || ena & SAMPLE_COVERAGE_ENA != 0 {
         // The driver shades pixels one by one then, whatever the shading rate.
-        part.pipeline.insert(Key::PsSampleMask, 1);
+        part.pipeline.insert(MetadataKey::PsSampleMask, 1);
     }
     for (key, holds) in [
-        (Key::UsesUavs, interface.writes_memory),
-        (Key::WritesUavs, interface.writes_memory),
-        (Key::WritesDepth, fragment.writes_depth),
+        (MetadataKey::UsesUavs, interface.writes_memory),
+        (MetadataKey::WritesUavs, interface.writes_memory),
+        (MetadataKey::WritesDepth, fragment.writes_depth),
     ] {
         if holds {
             part.own.insert(key, 1);
@@ -178,7 +178,11 @@ pub(super) fn fragment_part(
 }
 
 /// What the state and the other stage add to a fragment part.
-pub(super) fn fragment(words: &mut Registers, fragment: &FragmentInterface, facts: &Facts<'_, '_>) -> Result<()> {
+pub(super) fn fragment(
+    words: &mut RegisterWords,
+    fragment: &FragmentInterface,
+    facts: &PipelineFacts<'_, '_>,
+) -> Result<()> {
     let color = &facts.state.color;
     if color.shades_samples() && fragment.per_pixel {
         return Err(Error::needs_full(FullCompile::State { item: "color.sample_shading".into() }));
@@ -217,7 +221,7 @@ pub(super) fn fragment(words: &mut Registers, fragment: &FragmentInterface, fact
 }
 
 /// DB_SHADER_CONTROL: when depth is tested, and what the shader says about it.
-fn depth_control(words: &mut Registers, interface: &StageInterface, fragment: &FragmentInterface) -> Result<()> {
+fn depth_control(words: &mut RegisterWords, interface: &StageInterface, fragment: &FragmentInterface) -> Result<()> {
     use db_shader_control as f;
     let early = fragment.early_fragment_tests;
     let writes = interface.writes_memory;

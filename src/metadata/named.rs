@@ -33,7 +33,7 @@ type Field3 = (&'static str, u32, u32);
 /// The fields of a map of its own in `.graphics_registers`.
 struct Group {
     name: &'static str,
-    register: Register,
+    register: HardwareRegister,
     fields: &'static [Field3],
 }
 
@@ -244,7 +244,7 @@ const ATTRIBUTE: &[Field3] = &[
 ];
 
 /// Fields that stand in `.graphics_registers` by themselves.
-const SCALARS: &[(Register, Field3)] = &[
+const SCALARS: &[(HardwareRegister, Field3)] = &[
     (SPI_SHADER_PGM_RSRC1_VS, (".vs_vgpr_comp_cnt", 24, 2)),
     (SPI_SHADER_PGM_RSRC2_VS, (".vs_streamout_en", 12, 1)),
     (SPI_SHADER_PGM_RSRC1_PS, (".ps_load_provoking_vtx", 27, 1)),
@@ -265,7 +265,7 @@ const COMPUTE: &[Field3] = &[
 ];
 
 /// What a hardware stage's own registers say in its map.
-fn stage_fields(stage: Stage) -> &'static [(Register, Field3)] {
+fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
     match stage {
         Stage::Vertex => &[
             (SPI_SHADER_PGM_RSRC1_VS, (".float_mode", 12, 8)),
@@ -375,7 +375,7 @@ pub fn from_registers(document: &Document) -> Result<Document> {
     Ok(Document { version: Some(VERSION), pipeline })
 }
 
-fn graphics(words: &Registers, attributes: Vec<Value>) -> Map {
+fn graphics(words: &RegisterWords, attributes: Vec<Value>) -> Map {
     let word = |register| words.get(register).unwrap_or(0);
     let mut out = Map::new();
     for group in GROUPS {
@@ -403,12 +403,12 @@ fn graphics(words: &Registers, attributes: Vec<Value>) -> Map {
 ///
 /// # Errors
 /// Malformed: fields of another type, or registers that are not in our table.
-pub fn registers(document: &Document) -> Result<Registers> {
+pub fn registers(document: &Document) -> Result<RegisterWords> {
     if document.version.is_none_or(|(major, _)| major < VERSION.0) {
         return words(&document.pipeline);
     }
     let pipeline = &document.pipeline;
-    let mut out = Registers::default();
+    let mut out = RegisterWords::default();
     let none = Map::new();
     let stages = submap(pipeline, ".hardware_stages")?.unwrap_or(&none);
     for stage in STAGES {
@@ -465,7 +465,7 @@ pub fn registers(document: &Document) -> Result<Registers> {
     Ok(out)
 }
 
-fn read_graphics(out: &mut Registers, graphics: &Map) -> Result<()> {
+fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
     for group in GROUPS {
         let Some(map) = submap(graphics, group.name)? else { continue };
         for field in group.fields {
@@ -506,7 +506,7 @@ fn read_graphics(out: &mut Registers, graphics: &Map) -> Result<()> {
 }
 
 /// Adds a named field to its word; one that is absent is 0.
-fn put(out: &mut Registers, register: Register, map: &Map, (key, low, width): Field3) -> Result<()> {
+fn put(out: &mut RegisterWords, register: HardwareRegister, map: &Map, (key, low, width): Field3) -> Result<()> {
     let wrong = |value: &Value| Error::malformed(format!("metadata: {key} is {value}"));
     let value = match get(map, key) {
         None => 0,
@@ -527,22 +527,22 @@ fn put(out: &mut Registers, register: Register, map: &Map, (key, low, width): Fi
 }
 
 /// The words of a `.registers` map.
-fn words(pipeline: &Map) -> Result<Registers> {
-    let mut out = Registers::default();
+fn words(pipeline: &Map) -> Result<RegisterWords> {
+    let mut out = RegisterWords::default();
     for (number, word) in submap(pipeline, ".registers")?.into_iter().flatten() {
         let pair = number.as_u64().zip(word.as_u64());
         let pair = pair.and_then(|(n, w)| Some((u32::try_from(n).ok()?, u32::try_from(w).ok()?)));
         let (number, word) = pair.ok_or_else(|| Error::malformed(format!("metadata: register {number} = {word}")))?;
-        if Register(number).info().is_none() {
+        if HardwareRegister(number).info().is_none() {
             return Err(Error::malformed(format!("metadata: register {number:#x} is not in our table")));
         }
-        out.set(Register(number), word);
+        out.set(HardwareRegister(number), word);
     }
     Ok(out)
 }
 
 /// The bits of a register that version 3.0 can say, or that the driver makes of other keys.
-pub fn named_bits(register: Register) -> u32 {
+pub fn named_bits(register: HardwareRegister) -> u32 {
     let bits = |(_, low, width): Field3| mask(width) << low;
     let all = |list: &[Field3]| list.iter().fold(0, |all, field| all | bits(*field));
     let field = |field: Field| if field.register() == register { field.max() << field.low() } else { 0 };
@@ -563,8 +563,8 @@ pub fn named_bits(register: Register) -> u32 {
         PA_SC_AA_CONFIG => out | bits(COVERAGE),
         COMPUTE_PGM_RSRC2 => out | all(COMPUTE) | field(compute_pgm_rsrc2::LDS_SIZE),
         SPI_SHADER_POS_FORMAT => mask(20),
-        Register(n) if n.wrapping_sub(SPI_PS_INPUT_CNTL.0) < 32 => all(ATTRIBUTE),
-        Register(n) if n.wrapping_sub(COMPUTE_NUM_THREAD.0) < 3 => mask(16),
+        HardwareRegister(n) if n.wrapping_sub(SPI_PS_INPUT_CNTL.0) < 32 => all(ATTRIBUTE),
+        HardwareRegister(n) if n.wrapping_sub(COMPUTE_NUM_THREAD.0) < 3 => mask(16),
         _ => out,
     }
 }

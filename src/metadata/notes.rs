@@ -4,10 +4,10 @@
 //! is not decoded again while linking.
 
 use super::document::{Document, Map, get, submap};
-pub use super::fields::Fields;
+pub use super::fields::MetadataFields;
 use super::interface_io;
-use super::registers::{Register, Registers};
-use super::schema::{Key, KeyScope, Owner, Type};
+use super::registers::{HardwareRegister, RegisterWords};
+use super::schema::{KeyScope, MetadataKey, Owner, ValueType};
 use crate::error::{Context, Error, Result};
 use crate::target::Stage;
 use rmpv::Value;
@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// Pipeline level.
-    pub pipeline: Fields,
+    pub pipeline: MetadataFields,
     /// Hardware stages.
-    pub stages: BTreeMap<Stage, Fields>,
+    pub stages: BTreeMap<Stage, MetadataFields>,
     /// Register words.
-    pub registers: Registers,
+    pub registers: RegisterWords,
 }
 
 impl Notes {
@@ -33,7 +33,7 @@ impl Notes {
     pub fn from_unlinked(document: &Document, stage: Stage) -> Result<Self> {
         let pipeline = &document.pipeline;
         let mut out = Self { pipeline: fields(pipeline, KeyScope::Pipeline)?, ..Self::default() };
-        let stages = submap(pipeline, Key::HardwareStages.name())?
+        let stages = submap(pipeline, MetadataKey::HardwareStages.name())?
             .ok_or_else(|| Error::malformed("metadata has no .hardware_stages"))?;
         for (name, value) in stages {
             let Value::Map(own) = value else {
@@ -46,7 +46,7 @@ impl Notes {
         }
         if let Some(own) = out.stages.get(&stage) {
             // Their absence would look like a shader that needs no registers at all.
-            for key in [Key::SgprCount, Key::VgprCount] {
+            for key in [MetadataKey::SgprCount, MetadataKey::VgprCount] {
                 if !own.contains(key) {
                     return Err(Error::malformed(format!("metadata: {} has no {key}", stage.hardware_name())));
                 }
@@ -54,7 +54,7 @@ impl Notes {
         } else {
             return Err(Error::malformed(format!("metadata has no hardware stage {}", stage.hardware_name())));
         }
-        for (number, word) in submap(pipeline, Key::Registers.name())?.into_iter().flatten() {
+        for (number, word) in submap(pipeline, MetadataKey::Registers.name())?.into_iter().flatten() {
             if let Some((register, word)) = register(number, word)? {
                 out.registers.set(register, word);
             }
@@ -64,19 +64,21 @@ impl Notes {
 }
 
 /// The numbers among the keys of a map.
-fn fields(map: &Map, place: KeyScope) -> Result<Fields> {
-    let mut out = Fields::new();
+fn fields(map: &Map, place: KeyScope) -> Result<MetadataFields> {
+    let mut out = MetadataFields::new();
     for (name, value) in map {
         let text = name.as_str().unwrap_or_default();
         if place == KeyScope::Pipeline && text.starts_with(interface_io::PREFIX) {
             continue;
         }
-        let key =
-            Key::parse(place, text).ok_or_else(|| Error::malformed(format!("metadata has an unknown key {name}")))?;
+        let key = MetadataKey::parse(place, text)
+            .ok_or_else(|| Error::malformed(format!("metadata has an unknown key {name}")))?;
         let number = match key.ty() {
-            Type::Other => None,
-            Type::Uint => Some(uint(value).ok_or_else(|| Error::malformed(format!("metadata: {key} is {value}")))?),
-            Type::Bool => match value {
+            ValueType::Other => None,
+            ValueType::Uint => {
+                Some(uint(value).ok_or_else(|| Error::malformed(format!("metadata: {key} is {value}")))?)
+            }
+            ValueType::Bool => match value {
                 Value::Boolean(b) => Some(u32::from(*b)),
                 _ => return Err(Error::malformed(format!("metadata: {key} is {value}, not a boolean"))),
             },
@@ -92,11 +94,11 @@ fn fields(map: &Map, place: KeyScope) -> Result<Fields> {
 }
 
 /// A register of the code's own; a 0 in one of the link's says nothing.
-fn register(number: &Value, word: &Value) -> Result<Option<(Register, u32)>> {
+fn register(number: &Value, word: &Value) -> Result<Option<(HardwareRegister, u32)>> {
     let (Some(n), Some(w)) = (uint(number), uint(word)) else {
         return Err(Error::malformed(format!("metadata: register {number} = {word}")));
     };
-    let register = Register(n);
+    let register = HardwareRegister(n);
     match register.info() {
         None => Err(Error::unsupported(format!("register {n:#x}"), "in the metadata of an unlinked ELF")),
         Some(info) if info.owner == Owner::Link && w != 0 => {
@@ -113,7 +115,7 @@ fn uint(value: &Value) -> Option<u32> {
 /// Whether a pipeline map still has keys of an unlinked ELF; the first of them.
 pub fn unlinked_key(pipeline: &Map) -> Option<String> {
     let ours = pipeline.iter().filter_map(|(k, _)| k.as_str()).find(|k| k.starts_with(interface_io::PREFIX));
-    let llpc = Key::all().filter(|k| k.owner() == Owner::Unlinked).find(|k| get(pipeline, k.name()).is_some());
+    let llpc = MetadataKey::all().filter(|k| k.owner() == Owner::Unlinked).find(|k| get(pipeline, k.name()).is_some());
     ours.map(str::to_owned).or_else(|| llpc.map(|k| k.name().to_owned()))
 }
 
@@ -144,7 +146,7 @@ mod tests {
     #[test]
     fn what_llvm_writes_is_read() {
         let notes = Notes::from_unlinked(&document(), Stage::Fragment).unwrap();
-        assert_eq!(notes.stages[&Stage::Fragment][&Key::SgprCount], 3);
+        assert_eq!(notes.stages[&Stage::Fragment][&MetadataKey::SgprCount], 3);
         assert_eq!(notes.registers.len(), 2);
     }
 

@@ -2,14 +2,14 @@
 //! interface, and their encoded text. Made once a part; a link adds what the other parts and the state decide
 //! ([`super::finalize`]).
 
-use super::fields::Fields;
+use super::fields::MetadataFields;
 use super::graphics;
 use super::interface::{ComputeInterface, StageInterface, StageKind};
 use super::notes::Notes;
 use super::registers::{
-    COMPUTE_NUM_THREAD, Registers, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs,
+    COMPUTE_NUM_THREAD, RegisterWords, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs,
 };
-use super::schema::Key;
+use super::schema::MetadataKey;
 use super::stage_text::StageText;
 use crate::error::{Error, Result};
 use crate::target::{Stage, WaveSize};
@@ -25,10 +25,10 @@ const LDS_UNIT: u32 = 512;
 pub struct PartNotes {
     pub(super) stage: Stage,
     /// Of the pipeline.
-    pub(super) pipeline: Fields,
+    pub(super) pipeline: MetadataFields,
     /// Of the hardware stage.
-    pub(super) own: Fields,
-    pub(super) registers: Registers,
+    pub(super) own: MetadataFields,
+    pub(super) registers: RegisterWords,
     pub(super) text: StageText,
 }
 
@@ -61,13 +61,13 @@ impl PartNotes {
         let registers = StageRegisters::of(interface.stage);
         let words = &mut self.registers;
         let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
-        self.own.insert(Key::SgprCount, self.own[&Key::SgprCount].max(loaded).max(1));
-        self.own.insert(Key::VgprCount, self.own[&Key::VgprCount].max(entry_vgprs(interface)).max(1));
-        self.own.insert(Key::SgprLimit, SGPR_LIMIT);
-        self.own.insert(Key::VgprLimit, VGPR_LIMIT);
-        self.own.insert(Key::WavefrontSize, interface.wave.lanes());
-        let scratch = self.own[&Key::ScratchMemorySize];
-        self.own.insert(Key::ScratchMemorySize, scratch);
+        self.own.insert(MetadataKey::SgprCount, self.own[&MetadataKey::SgprCount].max(loaded).max(1));
+        self.own.insert(MetadataKey::VgprCount, self.own[&MetadataKey::VgprCount].max(entry_vgprs(interface)).max(1));
+        self.own.insert(MetadataKey::SgprLimit, SGPR_LIMIT);
+        self.own.insert(MetadataKey::VgprLimit, VGPR_LIMIT);
+        self.own.insert(MetadataKey::WavefrontSize, interface.wave.lanes());
+        let scratch = self.own[&MetadataKey::ScratchMemorySize];
+        self.own.insert(MetadataKey::ScratchMemorySize, scratch);
         if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
             return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
         }
@@ -108,7 +108,7 @@ impl PartNotes {
         }
         words.set(super::registers::COMPUTE_PGM_RSRC3, 0);
         let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
-        self.own.insert(Key::LdsSize, lds);
+        self.own.insert(MetadataKey::LdsSize, lds);
         Ok(())
     }
 }

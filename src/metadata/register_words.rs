@@ -1,7 +1,7 @@
 //! Register words, one place for each register of the table: set, merged and copied without a search.
 
-use super::registers::{Field, Register, TABLE};
-use super::schema::Merge;
+use super::registers::{Field, HardwareRegister, TABLE};
+use super::schema::MergeRule;
 use crate::error::{Error, Result};
 use std::fmt;
 
@@ -42,7 +42,7 @@ const NUMBERS: [u16; COUNT] = {
 
 /// Upper bytes of the numbers that there are.
 const PAGES: usize = 7;
-const fn page(register: Register) -> Option<usize> {
+const fn page(register: HardwareRegister) -> Option<usize> {
     Some(match register.0 >> 8 {
         0x2C => 0,
         0x2E => 1,
@@ -61,7 +61,7 @@ static PLACES: [[u8; 256]; PAGES] = {
     let mut place = 0;
     while place < COUNT {
         let number = NUMBERS[place];
-        if let Some(page) = page(Register(number as u32)) {
+        if let Some(page) = page(HardwareRegister(number as u32)) {
             places[page][(number & 0xff) as usize] = place as u8 + 1;
         }
         place += 1;
@@ -71,37 +71,37 @@ static PLACES: [[u8; 256]; PAGES] = {
 
 // With a register that is known to the compiler, all of this is a constant.
 #[inline(always)]
-fn place(register: Register) -> Option<usize> {
+fn place(register: HardwareRegister) -> Option<usize> {
     let of_page = &PLACES[page(register)?];
     usize::from(of_page[(register.0 & 0xff) as usize]).checked_sub(1)
 }
 
 /// Register words, in order of their numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Registers {
+pub struct RegisterWords {
     /// Bit n of all together: the register in place n is there.
     present: [u64; MASKS],
     /// 0 where the register is not there.
     words: [u32; COUNT],
 }
 
-impl Default for Registers {
+impl Default for RegisterWords {
     fn default() -> Self {
         Self { present: [0; MASKS], words: [0; COUNT] }
     }
 }
 
-impl Registers {
+impl RegisterWords {
     /// The word of a register.
-    pub fn get(&self, register: Register) -> Option<u32> {
+    pub fn get(&self, register: HardwareRegister) -> Option<u32> {
         let place = place(register)?;
         (self.present[place / 64] >> (place % 64) & 1 == 1).then(|| self.words[place])
     }
 
     /// Sets a whole word. A register that the table has not is left out; those who read what others wrote ask
-    /// [`Register::info`] before.
+    /// [`HardwareRegister::info`] before.
     #[inline(always)]
-    pub fn set(&mut self, register: Register, word: u32) {
+    pub fn set(&mut self, register: HardwareRegister, word: u32) {
         if let Some(place) = place(register) {
             self.present[place / 64] |= 1 << (place % 64);
             self.words[place] = word;
@@ -126,9 +126,9 @@ impl Registers {
     }
 
     /// All words in order.
-    pub fn iter(&self) -> impl Iterator<Item = (Register, u32)> {
+    pub fn iter(&self) -> impl Iterator<Item = (HardwareRegister, u32)> {
         let places = self.present.into_iter().zip(0..).flat_map(|(mask, n)| Bits(mask).map(move |bit| 64 * n + bit));
-        places.map(|place| (Register(NUMBERS[place].into()), self.words[place]))
+        places.map(|place| (HardwareRegister(NUMBERS[place].into()), self.words[place]))
     }
 
     /// How many words there are.
@@ -153,9 +153,9 @@ impl Registers {
     pub(super) fn merge(&mut self, other: &Self) -> Result<()> {
         for (n, (own, theirs)) in self.present.into_iter().zip(other.present).enumerate() {
             for place in Bits(own & theirs).map(|bit| 64 * n + bit) {
-                let register = Register(NUMBERS[place].into());
+                let register = HardwareRegister(NUMBERS[place].into());
                 let differ = self.words[place] != other.words[place];
-                if differ && register.info().is_none_or(|info| info.merge == Merge::Same) {
+                if differ && register.info().is_none_or(|info| info.merge == MergeRule::Same) {
                     return Err(Error::malformed(format!("the parts give {} different values", register.name())));
                 }
             }
@@ -167,7 +167,7 @@ impl Registers {
     }
 }
 
-impl fmt::Debug for Registers {
+impl fmt::Debug for RegisterWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter().map(|(register, word)| (register.name(), word))).finish()
     }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn words_of_both_follow_the_rule_in_any_order() {
         let words = |stages, baryc| {
-            let mut words = Registers::default();
+            let mut words = RegisterWords::default();
             words.set(VGT_SHADER_STAGES_EN, stages);
             words.set(SPI_BARYC_CNTL, baryc);
             words
@@ -207,32 +207,32 @@ mod tests {
         }
         let refused = words(0, 1).merge(&words(0, 2)).unwrap_err();
         assert!(refused.to_string().contains("SPI_BARYC_CNTL"), "{refused}");
-        let mut none = Registers::default();
+        let mut none = RegisterWords::default();
         none.merge(&words(7, 8)).unwrap();
         assert_eq!(none, words(7, 8));
     }
 
     #[test]
     fn words_are_the_same_or_the_bits_of_both() {
-        assert!(TABLE.iter().all(|row| matches!(row.merge, Merge::Same | Merge::Or)));
+        assert!(TABLE.iter().all(|row| matches!(row.merge, MergeRule::Same | MergeRule::Or)));
     }
 
     #[test]
     fn every_register_has_a_place_in_the_order_of_numbers() {
-        let mut registers = Registers::default();
+        let mut registers = RegisterWords::default();
         let mut numbers: Vec<u32> = TABLE.iter().flat_map(|row| row.first.0..row.first.0 + row.count).collect();
         for number in numbers.iter().rev() {
-            assert_eq!(registers.get(Register(*number)), None);
-            registers.set(Register(*number), number + 1);
-            assert_eq!(registers.get(Register(*number)), Some(number + 1));
+            assert_eq!(registers.get(HardwareRegister(*number)), None);
+            registers.set(HardwareRegister(*number), number + 1);
+            assert_eq!(registers.get(HardwareRegister(*number)), Some(number + 1));
         }
         numbers.sort_unstable();
-        let expect: Vec<(Register, u32)> = numbers.iter().map(|n| (Register(*n), n + 1)).collect();
+        let expect: Vec<(HardwareRegister, u32)> = numbers.iter().map(|n| (HardwareRegister(*n), n + 1)).collect();
         assert_eq!(registers.iter().collect::<Vec<_>>(), expect);
         assert_eq!(registers.len(), numbers.len());
         for stranger in [0, 0x1234, 0x2C00, 0xA000, 0x1_2C4A, u32::MAX] {
-            registers.set(Register(stranger), 1);
-            assert_eq!(registers.get(Register(stranger)), None);
+            registers.set(HardwareRegister(stranger), 1);
+            assert_eq!(registers.get(HardwareRegister(stranger)), None);
         }
         assert_eq!(registers.len(), numbers.len());
     }

@@ -4,16 +4,16 @@
 //! A [`Field`] knows its register, so that no field can be set in the wrong word, and a value that does not fit its
 //! field is an error. A new register is an entry in the table.
 
-pub use super::register_words::Registers;
-use super::schema::{Merge, Owner};
+pub use super::register_words::RegisterWords;
+use super::schema::{MergeRule, Owner};
 use crate::error::{Error, Result};
 use crate::target::Stage;
 
 /// A register, by its dword number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Register(pub u32);
+pub struct HardwareRegister(pub u32);
 
-impl Register {
+impl HardwareRegister {
     /// The n-th register after this one, in a row of registers with the same fields.
     pub const fn nth(self, n: u32) -> Self {
         Self(self.0.wrapping_add(n))
@@ -37,7 +37,7 @@ impl Register {
 /// A bit field of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    register: Register,
+    register: HardwareRegister,
     /// Name without the register's.
     pub name: &'static str,
     low: u32,
@@ -46,7 +46,7 @@ pub struct Field {
 
 impl Field {
     /// The register it is in.
-    pub const fn register(self) -> Register {
+    pub const fn register(self) -> HardwareRegister {
         self.register
     }
 
@@ -90,13 +90,13 @@ impl Field {
 #[derive(Debug)]
 pub struct RegisterInfo {
     /// First of the row.
-    pub first: Register,
+    pub first: HardwareRegister,
     /// Registers in the row.
     pub count: u32,
     /// Name.
     pub name: &'static str,
     /// How two parts' words become one.
-    pub merge: Merge,
+    pub merge: MergeRule,
     /// Who gives it its value.
     pub owner: Owner,
     /// Fields.
@@ -109,7 +109,7 @@ macro_rules! registers {
     })*) => {
         $(
             #[allow(missing_docs, reason = "the names are the hardware's own")]
-            pub const $name: Register = Register($number);
+            pub const $name: HardwareRegister = HardwareRegister($number);
             #[allow(missing_docs, reason = "the names are the hardware's own")]
             pub mod $module {
                 use super::Field;
@@ -124,7 +124,7 @@ macro_rules! registers {
             first: $name,
             count: 1 $(+ $count - 1)?,
             name: stringify!($name),
-            merge: Merge::$merge,
+            merge: MergeRule::$merge,
             owner: Owner::$owner,
             fields: $module::FIELDS,
         }),*];
@@ -204,7 +204,7 @@ registers! {
 #[derive(Clone, Copy, Debug)]
 pub struct StageRegisters {
     /// First user-data register.
-    pub user_data: Register,
+    pub user_data: HardwareRegister,
     /// RSRC1.VGPRS.
     pub vgprs: Field,
     /// RSRC1.SGPRS.
@@ -218,7 +218,7 @@ pub struct StageRegisters {
     /// RSRC2.SCRATCH_EN.
     pub scratch_en: Field,
     /// The checksum of the shader.
-    pub checksum: Register,
+    pub checksum: HardwareRegister,
     /// The bit that says wave32 to the hardware.
     pub wave32: Field,
 }
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn fields_are_set_in_their_word_and_checked() {
-        let mut registers = Registers::default();
+        let mut registers = RegisterWords::default();
         registers.set(SPI_SHADER_PGM_RSRC1_VS, 0x082F_0000);
         registers.set_field(rsrc1_vs::VGPRS, 63).unwrap();
         registers.set_field(rsrc1_vs::VGPR_COMP_CNT, 3).unwrap();

@@ -16,7 +16,7 @@ pub enum KeyScope {
 
 /// What a key's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub enum ValueType {
     /// Unsigned number, 32 bits.
     Uint,
     /// Boolean, read as 0 or 1.
@@ -27,7 +27,7 @@ pub enum Type {
 
 /// How the values of two parts become one. A value that only one part gives is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Merge {
+pub enum MergeRule {
     /// The larger.
     Max,
     /// The smaller.
@@ -38,7 +38,7 @@ pub enum Merge {
     Same,
 }
 
-impl Merge {
+impl MergeRule {
     /// The value of two parts together; `None` where they contradict each other.
     pub fn apply(self, a: u32, b: u32) -> Option<u32> {
         match self {
@@ -64,7 +64,7 @@ pub enum Owner {
 /// A key of the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are PAL's own")]
-pub enum Key {
+pub enum MetadataKey {
     Type,
     Api,
     InternalPipelineHash,
@@ -93,53 +93,60 @@ pub enum Key {
 }
 
 struct Row {
-    key: Key,
+    key: MetadataKey,
     name: &'static str,
     place: KeyScope,
-    ty: Type,
-    merge: Merge,
+    ty: ValueType,
+    merge: MergeRule,
     owner: Owner,
 }
 
-const fn row(key: Key, name: &'static str, place: KeyScope, ty: Type, merge: Merge, owner: Owner) -> Row {
+const fn row(
+    key: MetadataKey,
+    name: &'static str,
+    place: KeyScope,
+    ty: ValueType,
+    merge: MergeRule,
+    owner: Owner,
+) -> Row {
     Row { key, name, place, ty, merge, owner }
 }
 
-const TABLE: [Row; Key::COUNT] = {
+const TABLE: [Row; MetadataKey::COUNT] = {
     use KeyScope::{Pipeline, Stage};
-    use Merge::{Max, Min, Or, Same};
+    use MergeRule::{Max, Min, Or, Same};
     use Owner::{Code, Link, Unlinked};
-    use Type::{Bool, Other, Uint};
+    use ValueType::{Bool, Other, Uint};
     [
-        row(Key::Type, ".type", Pipeline, Other, Same, Link),
-        row(Key::Api, ".api", Pipeline, Other, Same, Link),
-        row(Key::InternalPipelineHash, ".internal_pipeline_hash", Pipeline, Other, Same, Link),
-        row(Key::Shaders, ".shaders", Pipeline, Other, Same, Link),
-        row(Key::HardwareStages, ".hardware_stages", Pipeline, Other, Same, Code),
-        row(Key::Registers, ".registers", Pipeline, Other, Same, Code),
-        row(Key::UserDataLimit, ".user_data_limit", Pipeline, Uint, Max, Code),
-        row(Key::SpillThreshold, ".spill_threshold", Pipeline, Uint, Min, Code),
-        row(Key::UsesViewportArrayIndex, ".uses_viewport_array_index", Pipeline, Bool, Or, Link),
-        row(Key::PsSampleMask, ".ps_sample_mask", Pipeline, Bool, Or, Link),
-        row(Key::VertexInputs, ".vertexInputs", Pipeline, Other, Same, Unlinked),
-        row(Key::ColorExports, ".colorExports", Pipeline, Other, Same, Unlinked),
-        row(Key::EntryPoint, ".entry_point", Stage, Other, Same, Code),
-        row(Key::SgprCount, ".sgpr_count", Stage, Uint, Max, Code),
-        row(Key::VgprCount, ".vgpr_count", Stage, Uint, Max, Code),
-        row(Key::SgprLimit, ".sgpr_limit", Stage, Uint, Max, Code),
-        row(Key::VgprLimit, ".vgpr_limit", Stage, Uint, Max, Code),
-        row(Key::ScratchMemorySize, ".scratch_memory_size", Stage, Uint, Max, Code),
-        row(Key::LdsSize, ".lds_size", Stage, Uint, Max, Code),
-        row(Key::ThreadgroupDimensions, ".threadgroup_dimensions", Stage, Other, Same, Link),
-        row(Key::WavefrontSize, ".wavefront_size", Stage, Uint, Same, Code),
-        row(Key::UsesUavs, ".uses_uavs", Stage, Bool, Or, Link),
-        row(Key::WritesUavs, ".writes_uavs", Stage, Bool, Or, Link),
-        row(Key::WritesDepth, ".writes_depth", Stage, Bool, Or, Link),
-        row(Key::UsesPrimId, ".uses_prim_id", Stage, Bool, Or, Link),
+        row(MetadataKey::Type, ".type", Pipeline, Other, Same, Link),
+        row(MetadataKey::Api, ".api", Pipeline, Other, Same, Link),
+        row(MetadataKey::InternalPipelineHash, ".internal_pipeline_hash", Pipeline, Other, Same, Link),
+        row(MetadataKey::Shaders, ".shaders", Pipeline, Other, Same, Link),
+        row(MetadataKey::HardwareStages, ".hardware_stages", Pipeline, Other, Same, Code),
+        row(MetadataKey::Registers, ".registers", Pipeline, Other, Same, Code),
+        row(MetadataKey::UserDataLimit, ".user_data_limit", Pipeline, Uint, Max, Code),
+        row(MetadataKey::SpillThreshold, ".spill_threshold", Pipeline, Uint, Min, Code),
+        row(MetadataKey::UsesViewportArrayIndex, ".uses_viewport_array_index", Pipeline, Bool, Or, Link),
+        row(MetadataKey::PsSampleMask, ".ps_sample_mask", Pipeline, Bool, Or, Link),
+        row(MetadataKey::VertexInputs, ".vertexInputs", Pipeline, Other, Same, Unlinked),
+        row(MetadataKey::ColorExports, ".colorExports", Pipeline, Other, Same, Unlinked),
+        row(MetadataKey::EntryPoint, ".entry_point", Stage, Other, Same, Code),
+        row(MetadataKey::SgprCount, ".sgpr_count", Stage, Uint, Max, Code),
+        row(MetadataKey::VgprCount, ".vgpr_count", Stage, Uint, Max, Code),
+        row(MetadataKey::SgprLimit, ".sgpr_limit", Stage, Uint, Max, Code),
+        row(MetadataKey::VgprLimit, ".vgpr_limit", Stage, Uint, Max, Code),
+        row(MetadataKey::ScratchMemorySize, ".scratch_memory_size", Stage, Uint, Max, Code),
+        row(MetadataKey::LdsSize, ".lds_size", Stage, Uint, Max, Code),
+        row(MetadataKey::ThreadgroupDimensions, ".threadgroup_dimensions", Stage, Other, Same, Link),
+        row(MetadataKey::WavefrontSize, ".wavefront_size", Stage, Uint, Same, Code),
+        row(MetadataKey::UsesUavs, ".uses_uavs", Stage, Bool, Or, Link),
+        row(MetadataKey::WritesUavs, ".writes_uavs", Stage, Bool, Or, Link),
+        row(MetadataKey::WritesDepth, ".writes_depth", Stage, Bool, Or, Link),
+        row(MetadataKey::UsesPrimId, ".uses_prim_id", Stage, Bool, Or, Link),
     ]
 };
 
-impl Key {
+impl MetadataKey {
     /// How many keys there are.
     pub const COUNT: usize = 25;
 
@@ -174,12 +181,12 @@ impl Key {
     }
 
     /// What its value is.
-    pub fn ty(self) -> Type {
+    pub fn ty(self) -> ValueType {
         self.row().ty
     }
 
     /// How two values become one.
-    pub fn merge(self) -> Merge {
+    pub fn merge(self) -> MergeRule {
         self.row().merge
     }
 
@@ -189,7 +196,7 @@ impl Key {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for MetadataKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -203,8 +210,8 @@ mod tests {
     fn the_table_is_in_the_order_of_the_keys() {
         for (i, row) in TABLE.iter().enumerate() {
             assert_eq!(row.key as usize, i, "{}", row.name);
-            assert_eq!(Key::parse(row.place, row.name), Some(row.key));
+            assert_eq!(MetadataKey::parse(row.place, row.name), Some(row.key));
         }
-        assert_eq!(Key::parse(KeyScope::Stage, ".type"), None);
+        assert_eq!(MetadataKey::parse(KeyScope::Stage, ".type"), None);
     }
 }

@@ -1,10 +1,10 @@
 //! What one stage says in the final metadata document, encoded once a part: a link copies it and writes the two counts that glue
 //! may raise.
 
-use super::fields::Fields;
+use super::fields::MetadataFields;
 use super::msgpack::Writer;
-use super::registers::{COMPUTE_NUM_THREAD, Registers, compute_num_thread};
-use super::schema::{Key, KeyScope, Type};
+use super::registers::{COMPUTE_NUM_THREAD, RegisterWords, compute_num_thread};
+use super::schema::{KeyScope, MetadataKey, ValueType};
 use crate::fixed::FixedWriter;
 use crate::target::Stage;
 
@@ -30,7 +30,7 @@ pub struct Counts {
 }
 
 impl StageText {
-    pub(super) fn new(stage: Stage, fields: &Fields, registers: &Registers, hash: [u64; 2]) -> Self {
+    pub(super) fn new(stage: Stage, fields: &MetadataFields, registers: &RegisterWords, hash: [u64; 2]) -> Self {
         let mut out = Self::default();
         let mut shader = Writer::with_capacity(96);
         shader.str(stage.api_key());
@@ -47,14 +47,14 @@ impl StageText {
         let is_compute = stage == Stage::Compute;
         own.str(stage.hardware_name());
         own.map(fields.len() + if is_compute { 2 } else { 1 });
-        for key in Key::all().filter(|k| k.place() == KeyScope::Stage) {
+        for key in MetadataKey::all().filter(|k| k.place() == KeyScope::Stage) {
             match key {
-                Key::EntryPoint => {
+                MetadataKey::EntryPoint => {
                     own.str(key.name());
                     own.str(stage.entry_symbol());
                 }
                 // PAL of 2025 asserts that a compute stage has it.
-                Key::ThreadgroupDimensions if is_compute => {
+                MetadataKey::ThreadgroupDimensions if is_compute => {
                     own.str(key.name());
                     own.array(3);
                     for n in 0..3 {
@@ -66,9 +66,9 @@ impl StageText {
                     let Some(value) = fields.get(key) else { continue };
                     own.str(key.name());
                     match key {
-                        Key::SgprCount => out.sgprs = own.fixed_uint(value),
-                        Key::VgprCount => out.vgprs = own.fixed_uint(value),
-                        _ if key.ty() == Type::Bool => own.bool(value != 0),
+                        MetadataKey::SgprCount => out.sgprs = own.fixed_uint(value),
+                        MetadataKey::VgprCount => out.vgprs = own.fixed_uint(value),
+                        _ if key.ty() == ValueType::Bool => own.bool(value != 0),
                         _ => own.uint(value.into()),
                     }
                 }

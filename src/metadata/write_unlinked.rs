@@ -5,9 +5,9 @@
 use super::interface::StageInterface;
 use super::interface_io;
 use super::msgpack::Writer;
-use super::notes::Fields;
-use super::registers::Registers;
-use super::schema::Key;
+use super::notes::MetadataFields;
+use super::registers::RegisterWords;
+use super::schema::MetadataKey;
 use crate::error::Result;
 
 /// Encodes the document. `symbol` is the name of the stage's body; `remarks` are texts under keys
@@ -17,8 +17,8 @@ use crate::error::Result;
 /// A bug: a field of the interface without a msgpack form.
 pub fn document(
     symbol: &str,
-    counts: &Fields,
-    registers: &Registers,
+    counts: &MetadataFields,
+    registers: &RegisterWords,
     interface: &StageInterface,
     remarks: &[(&'static str, &str)],
 ) -> Result<Vec<u8>> {
@@ -27,20 +27,20 @@ pub fn document(
     out.str("amdpal.pipelines");
     out.array(1);
     out.map(2 + interface_io::entries(interface) + remarks.len());
-    out.str(Key::HardwareStages.name());
+    out.str(MetadataKey::HardwareStages.name());
     out.map(1);
     out.str(interface.stage.hardware_name());
     // In the order of their names, as LLVM writes them.
     let mut counts: Vec<_> = counts.iter().map(|(key, value)| (key.name(), value)).collect();
     counts.sort_unstable();
     out.map(1 + counts.len());
-    out.str(Key::EntryPoint.name());
+    out.str(MetadataKey::EntryPoint.name());
     out.str(symbol);
     for (name, value) in counts {
         out.str(name);
         out.uint(value.into());
     }
-    out.str(Key::Registers.name());
+    out.str(MetadataKey::Registers.name());
     out.map(registers.len());
     for (register, word) in registers.iter() {
         out.uint(register.0.into());

@@ -6,8 +6,8 @@
 
 use super::finalize::FinalNotes;
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16, FIXED_UINT_64};
-use super::registers::Registers;
-use super::schema::Type;
+use super::registers::RegisterWords;
+use super::schema::ValueType;
 use crate::fixed::FixedWriter;
 
 /// Major and minor version that we write.
@@ -33,7 +33,7 @@ pub fn size(notes: &FinalNotes<'_>) -> usize {
     let lengths = 1 + 1 + 1 + 1 + 2;
     let texts: usize = notes.parts.iter().map(|(part, _)| part.text.shader.len() + part.text.hardware.len()).sum();
     let numbers =
-        notes.pipeline.iter().map(|(key, _)| 1 + key.name().len() + if key.ty() == Type::Bool { 1 } else { 5 });
+        notes.pipeline.iter().map(|(key, _)| 1 + key.name().len() + if key.ty() == ValueType::Bool { 1 } else { 5 });
     fixed
         + lengths
         + notes.kind.len()
@@ -69,7 +69,7 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
     registers(&notes.registers, out);
     for (key, value) in notes.pipeline.iter() {
         text(out, key.name());
-        if key.ty() == Type::Bool {
+        if key.ty() == ValueType::Bool {
             out.put(&[0xc2 | u8::from(value != 0)]);
         } else {
             let [a, b, c, d] = value.to_be_bytes();
@@ -78,7 +78,7 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
     }
 }
 
-fn registers(registers: &Registers, out: &mut FixedWriter<'_>) {
+fn registers(registers: &RegisterWords, out: &mut FixedWriter<'_>) {
     let (entries, _) = out.take(REGISTER_BYTES * registers.len()).as_chunks_mut::<REGISTER_BYTES>();
     let mut entries = entries.iter_mut();
     // Not zipped: iterating inside of the words is twice as fast.
@@ -100,7 +100,7 @@ fn text(out: &mut FixedWriter<'_>, text: &str) {
 mod tests {
     use super::*;
     use crate::metadata::msgpack::Writer;
-    use crate::metadata::schema::{Key, KeyScope};
+    use crate::metadata::schema::{KeyScope, MetadataKey};
 
     #[test]
     fn what_is_written_as_bytes_is_what_the_writer_writes() {
@@ -119,22 +119,23 @@ mod tests {
             out.array(1);
         };
         assert_eq!(written(&head), HEAD);
-        assert_eq!(written(&|out| out.str(Key::Type.name())), TYPE);
+        assert_eq!(written(&|out| out.str(MetadataKey::Type.name())), TYPE);
         let api_and_hash = |out: &mut Writer| {
-            out.str(Key::Api.name());
+            out.str(MetadataKey::Api.name());
             out.str("Vulkan");
-            out.str(Key::InternalPipelineHash.name());
+            out.str(MetadataKey::InternalPipelineHash.name());
             out.array(2);
         };
         assert_eq!(written(&api_and_hash), API_AND_HASH);
-        assert_eq!(written(&|out| out.str(Key::Shaders.name())), SHADERS);
-        assert_eq!(written(&|out| out.str(Key::HardwareStages.name())), STAGES);
+        assert_eq!(written(&|out| out.str(MetadataKey::Shaders.name())), SHADERS);
+        assert_eq!(written(&|out| out.str(MetadataKey::HardwareStages.name())), STAGES);
         let registers = |out: &mut Writer| {
-            out.str(Key::Registers.name());
+            out.str(MetadataKey::Registers.name());
             out.map(0x100);
         };
         assert_eq!(written(&registers), [REGISTERS, &[1, 0]].concat());
-        let names: Vec<&str> = Key::all().filter(|k| k.place() == KeyScope::Pipeline).map(Key::name).collect();
+        let names: Vec<&str> =
+            MetadataKey::all().filter(|k| k.place() == KeyScope::Pipeline).map(MetadataKey::name).collect();
         assert!(names.len() < 16 && names.iter().all(|name| name.len() < 32), "{names:?}");
     }
 }

@@ -1,13 +1,13 @@
 //! Verdict on a replay: the implementations with the expected output, the differences of the others, and the cause.
 
-use crate::ir::interp::Writer;
+use crate::ir::interp::WriterInvocation;
 use serde::Serialize;
 use std::fmt;
 
 /// Output of an implementation, compared with the expected one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum ComparedOutput {
     /// Equal within the bounds.
     Agrees,
     /// Different.
@@ -53,7 +53,7 @@ pub struct Finding {
     /// Allowed difference; `None` if the interpreter does not know it.
     pub limit: Option<f64>,
     /// The invocation that wrote it; `None` if the interpreter does not know it.
-    pub writer: Option<Writer>,
+    pub writer: Option<WriterInvocation>,
 }
 
 /// Likely location of the bug.
@@ -80,9 +80,9 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Replay {
     /// Each pipeline on the emulator.
-    pub routes: Vec<(&'static str, Answer)>,
+    pub routes: Vec<(&'static str, ComparedOutput)>,
     /// The interpreter, against the same expectation.
-    pub interpreter: Answer,
+    pub interpreter: ComparedOutput,
     /// Likely location of the bug.
     pub cause: Cause,
     /// What was there to be compared, of a draw of one sample and one layer.
@@ -103,19 +103,19 @@ pub struct Pixels {
 
 impl Cause {
     /// Derives the cause; `with_interpreter`: every wrong route agrees with the interpreter.
-    pub(super) fn of(routes: &[(&str, Answer)], interpreter: &Answer, with_interpreter: bool) -> Self {
-        let agrees = |answer: &Answer| *answer == Answer::Agrees;
+    pub(super) fn of(routes: &[(&str, ComparedOutput)], interpreter: &ComparedOutput, with_interpreter: bool) -> Self {
+        let agrees = |answer: &ComparedOutput| *answer == ComparedOutput::Agrees;
         let whole = routes.iter().find(|(name, _)| *name == "whole").map(|(_, answer)| answer);
         if routes.iter().all(|(_, answer)| agrees(answer)) {
             return Self::None;
         }
         match interpreter {
-            Answer::Agrees | Answer::Fails(_) if whole.is_some_and(agrees) => Self::Linking,
-            Answer::Agrees if whole.is_none() => Self::BelowFrontEnd,
-            Answer::Agrees => Self::CodeGeneration,
-            Answer::Differs(_) if with_interpreter => Self::FrontEndOrJudge,
-            Answer::Differs(_) => Self::Several,
-            Answer::Fails(_) => Self::Unknown,
+            ComparedOutput::Agrees | ComparedOutput::Fails(_) if whole.is_some_and(agrees) => Self::Linking,
+            ComparedOutput::Agrees if whole.is_none() => Self::BelowFrontEnd,
+            ComparedOutput::Agrees => Self::CodeGeneration,
+            ComparedOutput::Differs(_) if with_interpreter => Self::FrontEndOrJudge,
+            ComparedOutput::Differs(_) => Self::Several,
+            ComparedOutput::Fails(_) => Self::Unknown,
         }
     }
 }
@@ -133,10 +133,10 @@ impl Replay {
 
     /// Whether two failures have the same cause, routes and differing result, whatever the values.
     pub fn same_failure(&self, other: &Self) -> bool {
-        let differs = |answer: &Answer| match answer {
-            Answer::Agrees => None,
-            Answer::Differs(found) => Some(Some(found.place)),
-            Answer::Fails(_) => Some(None),
+        let differs = |answer: &ComparedOutput| match answer {
+            ComparedOutput::Agrees => None,
+            ComparedOutput::Differs(found) => Some(Some(found.place)),
+            ComparedOutput::Fails(_) => Some(None),
         };
         let shape =
             |replay: &Self| replay.routes.iter().map(|(name, answer)| (*name, differs(answer))).collect::<Vec<_>>();
@@ -144,7 +144,7 @@ impl Replay {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for ComparedOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agrees => f.write_str("agrees"),
@@ -172,7 +172,7 @@ impl fmt::Display for Finding {
         if let Some(limit) = limit.filter(|limit| *limit != 0.0) {
             write!(f, " ± {limit:e}")?;
         }
-        if let Some(Writer { workgroup, local }) = writer {
+        if let Some(WriterInvocation { workgroup, local }) = writer {
             write!(f, "; written by invocation {local:?} of workgroup {workgroup:?}")?;
         }
         Ok(())
@@ -225,13 +225,18 @@ impl fmt::Display for Cause {
 mod tests {
     use super::*;
 
-    fn wrong(byte: usize) -> Answer {
+    fn wrong(byte: usize) -> ComparedOutput {
         let place = ResultPlace::Binding { set: 0, binding: 1, element: 0 };
         let (ours, expected) = (vec![1.0], vec![2.0]);
-        Answer::Differs(Finding { place, count: 1, at: vec![byte], ours, expected, limit: None, writer: None })
+        ComparedOutput::Differs(Finding { place, count: 1, at: vec![byte], ours, expected, limit: None, writer: None })
     }
 
-    fn replay(linked: Answer, whole: Answer, interpreter: Answer, with_interpreter: bool) -> Replay {
+    fn replay(
+        linked: ComparedOutput,
+        whole: ComparedOutput,
+        interpreter: ComparedOutput,
+        with_interpreter: bool,
+    ) -> Replay {
         let routes = vec![("linked", linked), ("whole", whole)];
         let cause = Cause::of(&routes, &interpreter, with_interpreter);
         Replay { routes, interpreter, cause, pixels: None }
@@ -239,8 +244,8 @@ mod tests {
 
     #[test]
     fn who_agrees_with_whom_says_where_to_look() {
-        use Answer::Agrees;
-        let fails = || Answer::Fails("limit".into());
+        use ComparedOutput::Agrees;
+        let fails = || ComparedOutput::Fails("limit".into());
         for (linked, whole, interpreter, with_interpreter, cause) in [
             (Agrees, Agrees, wrong(4), true, Cause::None),
             (wrong(4), Agrees, Agrees, false, Cause::Linking),
@@ -258,11 +263,20 @@ mod tests {
 
     #[test]
     fn a_failure_is_the_same_by_place_and_cause() {
-        let first = replay(wrong(4), Answer::Agrees, Answer::Agrees, false);
-        assert!(replay(wrong(8), Answer::Agrees, Answer::Agrees, false).same_failure(&first), "other values");
-        assert!(!replay(wrong(4), wrong(4), Answer::Agrees, false).same_failure(&first), "another route fails too");
-        assert!(!replay(Answer::Fails(String::new()), Answer::Agrees, Answer::Agrees, false).same_failure(&first));
-        let right = replay(Answer::Agrees, Answer::Agrees, Answer::Agrees, true);
+        let first = replay(wrong(4), ComparedOutput::Agrees, ComparedOutput::Agrees, false);
+        assert!(
+            replay(wrong(8), ComparedOutput::Agrees, ComparedOutput::Agrees, false).same_failure(&first),
+            "other values"
+        );
+        assert!(
+            !replay(wrong(4), wrong(4), ComparedOutput::Agrees, false).same_failure(&first),
+            "another route fails too"
+        );
+        assert!(
+            !replay(ComparedOutput::Fails(String::new()), ComparedOutput::Agrees, ComparedOutput::Agrees, false)
+                .same_failure(&first)
+        );
+        let right = replay(ComparedOutput::Agrees, ComparedOutput::Agrees, ComparedOutput::Agrees, true);
         assert!(!right.same_failure(&right), "nothing fails");
     }
 }

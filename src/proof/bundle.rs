@@ -16,7 +16,7 @@ use super::driver::Outputs;
 use super::inputs_file;
 use crate::compile::request::{CompilerId, Module, TuningOptions};
 use crate::emu::NamedFormat;
-use crate::emu::inputs::{Binding, Bound, Inputs, Target};
+use crate::emu::inputs::{BindingElement, Bound, Inputs, TargetAttachment};
 use crate::error::{Context, Error, Result};
 use crate::files;
 use crate::state::PipelineState;
@@ -204,7 +204,7 @@ fn module_file(entry: &StageEntry) -> String {
     format!("{}.spv", entry.stage.name())
 }
 
-fn binding_file(b: &Binding) -> String {
+fn binding_file(b: &BindingElement) -> String {
     format!("set{}-binding{}-{}.bin", b.set, b.binding, b.element)
 }
 
@@ -223,14 +223,14 @@ fn expected(folder: &Path, inputs: &Inputs) -> Result<Outputs> {
         }
         Err(Error::malformed(format!("{} bytes, by the inputs they are {bytes}", data.len())).at(place()))
     };
-    let binding = |b: &Binding| match written_bytes(&b.bound) {
+    let binding = |b: &BindingElement| match written_bytes(&b.bound) {
         Some(bytes) => read(binding_file(b), bytes),
         None => Ok(Vec::new()),
     };
     let bindings = inputs.bindings.iter().map(binding).collect::<Result<_>>()?;
     let Some(draw) = &inputs.draw else { return Ok(Outputs { bindings, ..Default::default() }) };
     let pixels = draw.extent.iter().map(|n| *n as usize).fold(1, usize::saturating_mul);
-    let target = |t: &Target| {
+    let target = |t: &TargetAttachment| {
         let texel = NamedFormat::new(&t.format)?.format.bytes();
         read(format!("target{}.bin", t.location), pixels.saturating_mul(texel))
     };

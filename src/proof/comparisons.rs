@@ -91,8 +91,8 @@ fn write(inputs: &mut Inputs, (place, byte): (Option<(u32, u32)>, usize), value:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::Bytes;
-    use crate::ir::interp::{Memory, Options, World, dispatch};
+    use crate::emu::inputs::InputBytes;
+    use crate::ir::interp::{Options, ShadowedMemory, World, dispatch};
     use crate::ir::parse::parse;
 
     /// Two numbers of the push constants are compared: one with an id, the other with a constant after it.
@@ -106,12 +106,12 @@ mod tests {
     fn thresholds_go_to_the_middle_and_equal_numbers_become_equal() {
         let ir = parse(TWO).unwrap();
         let mut inputs = Inputs {
-            push_constants: Bytes([99u32, 7].iter().flat_map(|n| n.to_le_bytes()).collect()),
+            push_constants: InputBytes([99u32, 7].iter().flat_map(|n| n.to_le_bytes()).collect()),
             ..Default::default()
         };
         let mut rounds = 0;
         for round in 0..ROUNDS {
-            let memory = Memory::new(inputs.push_constants.0.clone());
+            let memory = ShadowedMemory::new(inputs.push_constants.0.clone());
             let mut world = World { push_constants: memory, compared: Some(Compared::new()), ..Default::default() };
             dispatch(&ir, &mut world, [1; 3], Options::default()).unwrap();
             if !meet(&ir, &world.compared.unwrap_or_default(), &mut inputs, Compare::All, round) {

@@ -14,15 +14,15 @@ use super::driver::{Judge, Spirv};
 use super::judge::{bytes_of, interpreted_where, judge, proves_nothing, too_vague};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
-use super::world::{Known, world};
+use super::world::{KnownContents, world};
 use crate::compile::Compiler;
 use crate::compile::request::{Module, TuningOptions, default_wave};
 use crate::compile::spirv::{reflect, translate};
-use crate::emu::Limits;
-use crate::emu::inputs::{Binding, Inputs};
+use crate::emu::RunLimits;
+use crate::emu::inputs::{BindingElement, Inputs};
 use crate::error::{Error, Result};
 use crate::ir::Shader;
-use crate::ir::interp::{Compared, Options, Verdict, World, dispatch};
+use crate::ir::interp::{Compared, MemoryVerdict, Options, World, dispatch};
 use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
@@ -53,14 +53,14 @@ pub struct Case<'a> {
 
 /// Limits of runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Budget {
+pub struct RunBudget {
     /// Instructions of the interpreter, each counted once per wave.
     pub interpreted: u64,
     /// Instructions of the emulator, each counted once per wave.
     pub emulated: u64,
 }
 
-impl Default for Budget {
+impl Default for RunBudget {
     fn default() -> Self {
         Self { interpreted: 2_000_000, emulated: 5_000_000 }
     }
@@ -75,14 +75,14 @@ pub struct Tools<'a> {
     /// Reference that runs SPIR-V.
     pub judge: &'a dyn Judge,
     /// Limits of runs.
-    pub budget: Budget,
+    pub budget: RunBudget,
     /// Called on a disagreement.
-    pub on_difference: &'a dyn Fn(&Difference<'_>),
+    pub on_difference: &'a dyn Fn(&Divergence<'_>),
 }
 
 /// A disagreement, for the caller to keep.
 #[derive(Debug)]
-pub struct Difference<'a> {
+pub struct Divergence<'a> {
     /// Inputs.
     pub inputs: &'a Inputs,
     /// Pipeline state.
@@ -171,7 +171,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    fn interpret(&self, inputs: &Inputs, options: Options) -> Result<Vec<Option<Known>>> {
+    fn interpret(&self, inputs: &Inputs, options: Options) -> Result<Vec<Option<KnownContents>>> {
         interpreted_where(&self.ir, inputs, &self.declared.restricted(), options)
     }
 
@@ -255,7 +255,7 @@ impl<'a> Subject<'a> {
         if most > self.tools.budget.interpreted {
             return Err((Fate::ProvesNothing, format!("too long for the interpreter: {most} instructions")));
         }
-        let mut sum = Verdict::default();
+        let mut sum = MemoryVerdict::default();
         let mut by_interpreter = None;
         for (seed, ran) in SEEDS.iter().zip(&runs) {
             let (verdict, without_driver) = self.judge(*seed, ran, report)?;
@@ -279,7 +279,7 @@ impl<'a> Subject<'a> {
     }
 
     fn emulate(&self, inputs: Inputs, report: &mut Report) -> Result<Ran, (Fate, String)> {
-        let limits = Limits { instructions: self.tools.budget.emulated };
+        let limits = RunLimits { instructions: self.tools.budget.emulated };
         let (mut results, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in &self.pipelines.elfs {
             let interpret = || self.interpret(&inputs, self.options(self.wave.lanes()));
@@ -299,7 +299,12 @@ impl<'a> Subject<'a> {
     }
 
     /// Compares the pipelines' outputs; returns the reason if the driver was not used.
-    fn judge(&self, seed: u64, ran: &Ran, report: &mut Report) -> Result<(Verdict, Option<String>), (Fate, String)> {
+    fn judge(
+        &self,
+        seed: u64,
+        ran: &Ran,
+        report: &mut Report,
+    ) -> Result<(MemoryVerdict, Option<String>), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let Ran { inputs, results, .. } = ran;
         let options = Options { shadow: true, ..self.options(self.wave.lanes()) };
@@ -336,11 +341,11 @@ impl<'a> Subject<'a> {
                 expected = &own;
             }
         }
-        let mut verdict = Verdict::default();
+        let mut verdict = MemoryVerdict::default();
         for ((route, _), ours) in self.pipelines.elfs.iter().zip(results) {
             verdict = judge(FLOOR, inputs, &known, ours, expected).map_err(|e| {
                 let what = format!("seed {seed}, {route}: {e}");
-                (self.tools.on_difference)(&Difference {
+                (self.tools.on_difference)(&Divergence {
                     inputs,
                     state: &self.pipelines.state,
                     wave: self.wave,
@@ -368,7 +373,7 @@ impl<'a> Subject<'a> {
         options: Options,
         inputs: &Inputs,
         report: &mut Report,
-    ) -> Result<Vec<Option<Known>>, (Fate, String)> {
+    ) -> Result<Vec<Option<KnownContents>>, (Fate, String)> {
         timed(report, 2, || self.interpret(inputs, options)).map_err(|e| (Fate::ProvesNothing, e.to_string()))
     }
 
@@ -393,7 +398,7 @@ fn changes(inputs: &Inputs, results: &[Vec<u8>], unit: usize) -> Vec<Vec<u8>> {
         let both = after.chunks(unit).zip(before.chunks(unit));
         both.filter(|(after, before)| after != before).flat_map(|(after, _)| after).copied().collect()
     };
-    let of = |(binding, after): (&Binding, &Vec<u8>)| {
+    let of = |(binding, after): (&BindingElement, &Vec<u8>)| {
         binding.bound.writable().map_or(Vec::new(), |before| changed(&before.0, after))
     };
     inputs.bindings.iter().zip(results).map(of).collect()

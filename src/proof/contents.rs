@@ -5,7 +5,7 @@ use super::declared::Declared;
 use super::images;
 use super::kinds::Descriptors;
 use super::random::Random;
-use crate::emu::inputs::{Binding, Bound, Bytes, Inputs};
+use crate::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
 use crate::error::{Error, Result};
 use crate::ir::interp::encode;
 use crate::ir::{Bits, ResourceKind, Shader};
@@ -131,7 +131,7 @@ impl Declared {
                         Bound::StorageTexelBuffer(images::texels(self, image()?, choice.texels, &mut random)?)
                     }
                 };
-                inputs.bindings.push(Binding { set: r.set, binding: r.binding, element, bound });
+                inputs.bindings.push(BindingElement { set: r.set, binding: r.binding, element, bound });
             }
         }
         if let Some(block) = self.push_constants() {
@@ -144,7 +144,7 @@ impl Declared {
                     *to = dword.bits().to_le_bytes();
                 }
             }
-            inputs.push_constants = Bytes(data);
+            inputs.push_constants = InputBytes(data);
         }
         self.limit_indices(ir, &mut inputs);
         self.add_references(ir, &mut inputs, choice.buffer, |ty, to| {
@@ -153,12 +153,12 @@ impl Declared {
         Ok(inputs)
     }
 
-    fn buffer(&self, types: &[u32], bytes: usize, random: &mut Random, choice: &Choice) -> Result<Bytes> {
+    fn buffer(&self, types: &[u32], bytes: usize, random: &mut Random, choice: &Choice) -> Result<InputBytes> {
         let ty = types.iter().max_by_key(|ty| self.floats(**ty));
         let ty = ty.ok_or_else(|| Error::bug("a resource without a variable"))?;
         let mut data = vec![0; bytes];
         self.fill(&mut data, *ty, random, Filling { choice, push: false, packed: false });
-        Ok(Bytes(data))
+        Ok(InputBytes(data))
     }
 
     /// Rank of a type among several on the same bytes: by floats in it, then by bytes.

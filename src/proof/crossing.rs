@@ -3,7 +3,7 @@
 
 use crate::emu::NamedFormat;
 use crate::error::Result;
-use crate::ir::interp::{Invocation, Shadow, Texel, decode, encode};
+use crate::ir::interp::{Invocation, Shadow, ShadowedTexel, decode, encode};
 use crate::ir::{Bits, NumericKind, Op, OutputSlot, Shader};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,10 +85,10 @@ pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
 }
 
 /// Result of [`Blend::PRODUCT`](crate::emu::inputs::Blend::PRODUCT), in any precision from the attachment's own up.
-pub(super) fn product(format: &NamedFormat, [first, second]: [Texel; 2]) -> Texel {
+pub(super) fn product(format: &NamedFormat, [first, second]: [ShadowedTexel; 2]) -> ShadowedTexel {
     let mut out = ([0; 4], [Shadow::UNCERTAIN; 4]);
     for channel in 0..4 {
-        let side = |texel: &Texel| {
+        let side = |texel: &ShadowedTexel| {
             let (value, off) = number((texel.0[channel].into(), texel.1[channel]));
             (f64::from(format.limited(value as f32)), off, f64::from(format.limited(f32::from_bits(texel.0[channel]))))
         };

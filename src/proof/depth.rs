@@ -94,7 +94,7 @@ pub(super) fn held(draw: &Draw, (bits, shadow): (u64, Shadow)) -> (u64, Shadow) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Bytes, Depth, Topology};
+    use crate::emu::inputs::{Depth, InputBytes, Topology};
 
     #[test]
     fn near_depths_are_uncertain_and_the_nearest_stays() {
@@ -104,7 +104,7 @@ mod tests {
         let tests = [(0.5, 1e-6), (0.5, 1e-6), (0.6, 1e-6), (0.4, 1e-6)].map(|one| depth.test([1, 0], one));
         assert_eq!(tests, [Tested::Passes, Tested::Uncertain, Tested::Fails, Tested::Passes]);
         // Contents, and steps of 1/255.
-        draw.fixed.before.depth = Bytes([0.25f32, 0.5].iter().flat_map(|z| z.to_le_bytes()).collect());
+        draw.fixed.before.depth = InputBytes([0.25f32, 0.5].iter().flat_map(|z| z.to_le_bytes()).collect());
         draw.fixed.depth_bits = Some(8);
         let mut depth = DepthTest::of(&draw).expect("a test");
         let tests = [0.246, 0.247, 0.26].map(|z| depth.test([0, 0], (z, 0.0)));

@@ -10,7 +10,7 @@
 //! numbers show nothing, scenes are drawn whose comparisons come out the other way for the first seed.
 
 use super::comparisons::{self, Compare};
-use super::compute::{Difference, FLOOR, SEEDS, Tools};
+use super::compute::{Divergence, FLOOR, SEEDS, Tools};
 use super::constant::{Constant, constant_fragments};
 use super::declared::Declared;
 use super::drawn::{Drawn, compared_in_draw, interpreted_draw};
@@ -19,13 +19,13 @@ use super::judge::{bytes_of, judge, proves_nothing, too_vague};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
 use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
-use super::world::Known;
+use super::world::KnownContents;
 use crate::compile::request::{Module, default_wave};
 use crate::compile::spirv;
 use crate::emu::inputs::Inputs;
-use crate::emu::{Limits, Outcome};
+use crate::emu::{RunLimits, RunOutcome};
 use crate::error::{Context, Error, Result};
-use crate::ir::interp::{Options, Verdict};
+use crate::ir::interp::{MemoryVerdict, Options};
 use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry, VkFormat};
 use crate::target::Stage;
@@ -62,7 +62,7 @@ pub(super) struct Pair<'a> {
 
 /// Result of one scene.
 pub(super) struct Shown {
-    pub verdict: Verdict,
+    pub verdict: MemoryVerdict,
     /// Output of the whole pipeline, to tell seeds apart.
     left: Vec<Vec<u8>>,
     /// Pixels drawn.
@@ -198,7 +198,7 @@ impl<'a> Pair<'a> {
     }
 
     fn tell(&self, dispute: &Dispute, [precise, coarse]: [&Pipelines; 2], tools: &Tools<'_>) {
-        (tools.on_difference)(&Difference {
+        (tools.on_difference)(&Divergence {
             inputs: &dispute.inputs,
             state: if dispute.precise { &precise.state } else { &coarse.state },
             wave: default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups),
@@ -251,7 +251,7 @@ impl<'a> Pair<'a> {
                 let drawn = self.interpret(&candidate.inputs, tools).ok()?;
                 let own = own(&drawn).ok()?;
                 let verdict = compare(&drawn, &candidate.inputs, &own, &own).ok()?;
-                let Verdict { loose, uncertain, not_finite, written, .. } = verdict;
+                let MemoryVerdict { loose, uncertain, not_finite, written, .. } = verdict;
                 Some((loose + uncertain + not_finite) as f64 / written.max(1) as f64)
             };
             match doubts().unwrap_or(f64::INFINITY) {
@@ -307,7 +307,7 @@ impl<'a> Pair<'a> {
         tools: &Tools<'_>,
         report: &mut Report,
     ) -> Result<(Fate, String), Failed> {
-        let mut sum = Verdict::default();
+        let mut sum = MemoryVerdict::default();
         let (mut left, mut pixels, mut without_driver) = (Vec::new(), usize::MAX, None);
         let (mut alike, mut all) = (0, 0);
         for (pipelines, inputs, seed) in scenes {
@@ -354,7 +354,7 @@ impl<'a> Pair<'a> {
         report: &mut Report,
     ) -> Result<Shown, Failed> {
         let nothing = |why: Error| Failed::from((Fate::ProvesNothing, why.to_string()));
-        let limits = Limits { instructions: tools.budget.emulated };
+        let limits = RunLimits { instructions: tools.budget.emulated };
         let (mut runs, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in &pipelines.elfs {
             let ran = pipelines.run(elf, inputs, limits);
@@ -390,7 +390,7 @@ impl<'a> Pair<'a> {
                 return Err((Fate::ProvesNothing, "depends on the order of invocations".into()).into());
             }
         }
-        let mut verdict = Verdict::default();
+        let mut verdict = MemoryVerdict::default();
         for (route, ours) in &runs {
             verdict = compare(&drawn, inputs, ours, &theirs).map_err(|why| {
                 let what = format!("seed {seed}, {route}: {why}");
@@ -425,8 +425,8 @@ impl<'a> Pair<'a> {
 }
 
 /// As if the interpreter's bounds were narrow enough.
-pub(super) fn certain(verdict: &Verdict) -> Verdict {
-    Verdict { loose: 0, uncertain: 0, ..verdict.clone() }
+pub(super) fn certain(verdict: &MemoryVerdict) -> MemoryVerdict {
+    MemoryVerdict { loose: 0, uncertain: 0, ..verdict.clone() }
 }
 
 /// What to say where values agree by a plain bound, if enough of them do.
@@ -450,7 +450,7 @@ fn is_precise(inputs: &Inputs) -> bool {
     targets.filter(|t| !t.format.ends_with("INT")).all(|t| t.format == target_format(true))
 }
 
-fn outputs(ran: Outcome) -> Outputs {
+fn outputs(ran: RunOutcome) -> Outputs {
     let (mut targets, mut depth, mut stencil) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(left) = ran.targets {
         targets = left.colors.into_iter().map(|color| color.data).collect();
@@ -462,14 +462,14 @@ fn outputs(ran: Outcome) -> Outputs {
 
 /// The interpreter's own outputs.
 fn own(drawn: &Drawn) -> Result<Outputs> {
-    let targets = drawn.targets.iter().map(Known::bytes).collect::<Result<_>>()?;
-    let depth = drawn.depth.as_ref().map_or(Ok(Vec::new()), Known::bytes)?;
-    let stencil = drawn.stencil.as_ref().map_or(Ok(Vec::new()), Known::bytes)?;
+    let targets = drawn.targets.iter().map(KnownContents::bytes).collect::<Result<_>>()?;
+    let depth = drawn.depth.as_ref().map_or(Ok(Vec::new()), KnownContents::bytes)?;
+    let stencil = drawn.stencil.as_ref().map_or(Ok(Vec::new()), KnownContents::bytes)?;
     Ok(Outputs { bindings: bytes_of(&drawn.bindings)?, targets, depth, stencil })
 }
 
 /// Compares two outputs of a draw.
-fn compare(drawn: &Drawn, inputs: &Inputs, ours: &Outputs, theirs: &Outputs) -> Result<Verdict, String> {
+fn compare(drawn: &Drawn, inputs: &Inputs, ours: &Outputs, theirs: &Outputs) -> Result<MemoryVerdict, String> {
     let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize);
     let mut sum = judge(FLOOR, inputs, &drawn.bindings, &ours.bindings, &theirs.bindings).map_err(|d| d.to_string())?;
     let colors = drawn.targets.iter().zip(ours.targets.iter().zip(&theirs.targets)).enumerate();

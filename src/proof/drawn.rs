@@ -10,12 +10,12 @@ use super::corners::{Corner, near};
 use super::crossing::{narrow_inputs, number, product, texel, widen_outputs};
 use super::depth::{DepthTest, Tested, held};
 use super::quads;
-use super::world::{Known, known, world};
+use super::world::{KnownContents, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
 use crate::emu::inputs::{Blend, Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
-use crate::ir::interp::{Compared, Invocation, Options, Shadow, Texel, World, invoke};
+use crate::ir::interp::{Compared, Invocation, Options, Shadow, ShadowedTexel, World, invoke};
 use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
 use crate::ir::{BuiltIn, Inst, OutputSlot, Shader};
 use crate::state::{VertexInputState, VertexRate};
@@ -26,13 +26,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug)]
 pub struct Drawn {
     /// Colour attachments, in the order of the draw's targets.
-    pub targets: Vec<Known>,
+    pub targets: Vec<KnownContents>,
     /// The depth attachment.
-    pub depth: Option<Known>,
+    pub depth: Option<KnownContents>,
     /// The stencil attachment.
-    pub stencil: Option<Known>,
+    pub stencil: Option<KnownContents>,
     /// Bindings that can be written.
-    pub bindings: Vec<Option<Known>>,
+    pub bindings: Vec<Option<KnownContents>>,
     /// Pixels that a primitive covers.
     pub pixels: usize,
     /// Pixels with uncertain contents: at an edge, or where a shader's branch is uncertain.
@@ -156,9 +156,9 @@ pub(super) struct Corners {
 struct Shaded {
     /// A fragment came through: it was not killed, and its sample mask has this sample.
     passed: bool,
-    colors: BTreeMap<u32, Texel>,
+    colors: BTreeMap<u32, ShadowedTexel>,
     /// The second colours of dual-source outputs.
-    seconds: BTreeMap<u32, Texel>,
+    seconds: BTreeMap<u32, ShadowedTexel>,
     depth: Option<(u64, Shadow)>,
     stencil: Option<(u64, Shadow)>,
 }
@@ -346,12 +346,14 @@ impl<'a> Run<'a> {
         let [width, height] = self.command.extent;
         let places: Vec<[u32; 2]> = (0..height).flat_map(|y| (0..width).map(move |x| [x, y])).collect();
         // Of several samples the average is kept, or the first (see `emu::draw::target`).
-        let resolved = |one: &dyn Fn(&Shaded) -> Option<Texel>, averaged: Option<[u32; 4]>| -> Vec<Option<Texel>> {
+        let resolved = |one: &dyn Fn(&Shaded) -> Option<ShadowedTexel>,
+                        averaged: Option<[u32; 4]>|
+         -> Vec<Option<ShadowedTexel>> {
             let of = |at: &[u32; 2], sample| self.pixels.get(&(*at, sample)).and_then(one);
             let each = places.iter().map(|at| match (self.edges.contains(at), averaged) {
                 (true, _) => Some(([0; 4], [Shadow::UNCERTAIN; 4])),
                 (false, Some(clear)) if self.samples() > 1 => {
-                    let all: Vec<Option<Texel>> = (0..self.samples()).map(|sample| of(at, sample)).collect();
+                    let all: Vec<Option<ShadowedTexel>> = (0..self.samples()).map(|sample| of(at, sample)).collect();
                     let clear = (clear, [Shadow::NONE; 4]);
                     all.iter()
                         .any(Option::is_some)
@@ -361,7 +363,7 @@ impl<'a> Run<'a> {
             });
             each.collect()
         };
-        let texels = |one: &dyn Fn(&Shaded) -> Option<Texel>| resolved(one, None);
+        let texels = |one: &dyn Fn(&Shaded) -> Option<ShadowedTexel>| resolved(one, None);
         let targets = self.command.targets.iter().enumerate().map(|(n, target)| {
             let format = NamedFormat::new(&target.format)?;
             let integer = format.format.is_integer();
@@ -381,12 +383,13 @@ impl<'a> Run<'a> {
             let mut texels = resolved(&color, (!integer).then_some(clear));
             if let Some(before) = self.command.fixed.before.targets.get(n) {
                 let before = before.0.chunks_exact(format.format.bytes().max(1)).map(|texel| format.decode(texel));
-                let stay = |(texel, old): (&mut Option<Texel>, _)| _ = texel.get_or_insert((old, [Shadow::NONE; 4]));
+                let stay =
+                    |(texel, old): (&mut Option<ShadowedTexel>, _)| _ = texel.get_or_insert((old, [Shadow::NONE; 4]));
                 texels.iter_mut().zip(before).for_each(stay);
             }
-            Ok(Known::attachment(format, clear, &texels))
+            Ok(KnownContents::attachment(format, clear, &texels))
         });
-        let depth: Option<Result<Known>> = self.command.depth.map(|depth| {
+        let depth: Option<Result<KnownContents>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let format = NamedFormat::new("R32_SFLOAT")?;
             let written = |pixel: &Shaded| pixel.depth.filter(|_| depth.write).map(|z| wide(held(self.command, z)));
@@ -395,9 +398,9 @@ impl<'a> Run<'a> {
             for (texel, old) in texels.iter_mut().zip(before.map(|word| u32::from_le_bytes(*word))) {
                 texel.get_or_insert(wide((old.into(), Shadow::NONE)));
             }
-            Ok(Known::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels))
+            Ok(KnownContents::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels))
         });
-        let stencil: Option<Result<Known>> = self.command.stencil.map(|stencil| {
+        let stencil: Option<Result<KnownContents>> = self.command.stencil.map(|stencil| {
             let texel =
                 |(bits, shadow)| ([bits as u32 & 0xff, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let given = (u64::from(stencil.reference), Shadow::NONE);
@@ -405,7 +408,7 @@ impl<'a> Run<'a> {
             for (there, old) in texels.iter_mut().zip(&self.command.fixed.before.stencil.0) {
                 there.get_or_insert(texel((u64::from(*old), Shadow::NONE)));
             }
-            Ok(Known::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
+            Ok(KnownContents::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
         });
         Ok(Drawn {
             targets: targets.collect::<Result<_>>()?,
@@ -501,7 +504,7 @@ impl Shaders for Run<'_> {
 }
 
 /// What several samples of a float attachment are resolved to.
-fn average(samples: Vec<Texel>) -> Texel {
+fn average(samples: Vec<ShadowedTexel>) -> ShadowedTexel {
     let count = samples.len().max(1) as f64;
     let mut out = ([0; 4], [Shadow::NONE; 4]);
     for channel in 0..4 {
@@ -530,7 +533,7 @@ fn depth(pixel: &Invocation, primitive: Option<(u64, Shadow)>) -> Option<(u64, S
 fn shade(shaded: &mut Shaded, pixel: &Invocation, depth: Option<(u64, Shadow)>) {
     shaded.passed = true;
     shaded.depth = depth;
-    let (mut fresh, mut seconds): (BTreeMap<u32, Texel>, BTreeMap<u32, Texel>) = Default::default();
+    let (mut fresh, mut seconds): (BTreeMap<u32, ShadowedTexel>, BTreeMap<u32, ShadowedTexel>) = Default::default();
     for (slot, (bits, shadow)) in &pixel.outputs {
         match *slot {
             OutputSlot::Location { location, component, index } => {

@@ -1,6 +1,6 @@
 //! Handling of a failed case in a test: shrinks it, saves it as a bundle, and says how to run it again.
 
-use super::answer::{Answer, Replay};
+use super::answer::{ComparedOutput, Replay};
 use super::bundle::Bundle;
 use super::driver::Outputs;
 use super::replay::Runner;
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Runs the reference again: its outputs for inputs, or the reason why it cannot run them.
-pub type Ask<'a> = &'a mut dyn FnMut(&Inputs) -> std::result::Result<Outputs, String>;
+pub type RunReference<'a> = &'a mut dyn FnMut(&Inputs) -> std::result::Result<Outputs, String>;
 
 /// A saved failure.
 #[derive(Clone, Debug)]
@@ -31,7 +31,13 @@ impl Bundle {
     ///
     /// # Errors
     /// Those of the compiler, the reference or files; a case that does not fail when it is run here.
-    pub fn save_failure(mut self, parent: &Path, runner: &Runner, budget: Effort, ask: Ask<'_>) -> Result<Saved> {
+    pub fn save_failure(
+        mut self,
+        parent: &Path,
+        runner: &Runner,
+        budget: Effort,
+        ask: RunReference<'_>,
+    ) -> Result<Saved> {
         let mut ask = |inputs: &Inputs| ask(inputs).map_err(|why| Error::environment(format!("the judge: {why}")));
         let first = runner.run(&self.inputs, &ask(&self.inputs)?)?;
         if first.agrees() {
@@ -51,7 +57,7 @@ impl Bundle {
         self.manifest.compiler = runner.compiler.clone();
         self.expected = ask(&self.inputs)?;
         let replay = runner.run(&self.inputs, &self.expected)?;
-        let failed = || replay.routes.iter().filter(|(_, answer)| *answer != Answer::Agrees);
+        let failed = || replay.routes.iter().filter(|(_, answer)| *answer != ComparedOutput::Agrees);
         self.manifest.failed = failed().map(|(name, _)| (*name).to_owned()).collect();
         self.manifest.disagreement =
             failed().map(|(name, answer)| format!("{name} {answer}")).collect::<Vec<_>>().join("\n");
@@ -61,7 +67,7 @@ impl Bundle {
 
     /// [`Self::save_failure`] with a small budget; returns a test's message: the command to run, or why nothing was
     /// saved.
-    pub fn report_failure(self, parent: &Path, compiler: &dyn Compiler, ask: Ask<'_>) -> String {
+    pub fn report_failure(self, parent: &Path, compiler: &dyn Compiler, ask: RunReference<'_>) -> String {
         let saved = Runner::new(&self, compiler).and_then(|r| self.save_failure(parent, &r, Effort::default(), ask));
         match saved {
             Ok(saved) => {

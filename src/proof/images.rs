@@ -3,7 +3,7 @@
 use super::declared::{Declared, ImageType};
 use super::random::Random;
 use crate::emu::NamedFormat;
-use crate::emu::inputs::{Address, Bytes, Compare, Image, Sampler, Shape, Texels};
+use crate::emu::inputs::{Address, Compare, Image, InputBytes, Sampler, Texels, ViewShape};
 use crate::error::{Error, Result};
 use rspirv::spirv::{Dim, ImageFormat};
 
@@ -29,10 +29,10 @@ pub(super) fn sampler(linear: bool, depth: Option<bool>) -> Sampler {
 /// Unsupported: a format without texels here.
 pub(super) fn image(declared: &Declared, ty: ImageType, range: [f64; 2], random: &mut Random) -> Result<Image> {
     let (shape, extent, faces) = match ty.dim {
-        Dim::Dim1D => (Shape::D1, [EDGE, 1, 1], 1),
-        Dim::Dim2D | Dim::DimRect | Dim::DimSubpassData => (Shape::D2, [EDGE, EDGE, 1], 1),
-        Dim::Dim3D => (Shape::D3, [EDGE, EDGE, EDGE / 2], 1),
-        Dim::DimCube => (Shape::Cube, [EDGE, EDGE, 1], 6),
+        Dim::Dim1D => (ViewShape::D1, [EDGE, 1, 1], 1),
+        Dim::Dim2D | Dim::DimRect | Dim::DimSubpassData => (ViewShape::D2, [EDGE, EDGE, 1], 1),
+        Dim::Dim3D => (ViewShape::D3, [EDGE, EDGE, EDGE / 2], 1),
+        Dim::DimCube => (ViewShape::Cube, [EDGE, EDGE, 1], 6),
         other => return Err(Error::unsupported("contents", format!("an image of {other:?}"))),
     };
     let layers = if ty.arrayed { 2 * faces } else { faces };
@@ -104,7 +104,7 @@ fn named(format: ImageFormat) -> Option<String> {
 pub(super) const UNIT: [f64; 2] = [0.0, 1.0];
 
 /// Texels: floats of a range, but none below 0 where the format has none; integers of any bits.
-fn contents(format: &str, count: usize, [low, high]: [f64; 2], random: &mut Random) -> Result<Bytes> {
+fn contents(format: &str, count: usize, [low, high]: [f64; 2], random: &mut Random) -> Result<InputBytes> {
     let named = NamedFormat::new(format)?;
     let bytes = named.format.bytes();
     let low = if format.contains("UFLOAT") || format.starts_with('D') { low.max(0.0) } else { low };
@@ -118,7 +118,7 @@ fn contents(format: &str, count: usize, [low, high]: [f64; 2], random: &mut Rand
             data.extend(named.encode(color)?);
         }
     }
-    Ok(Bytes(data))
+    Ok(InputBytes(data))
 }
 
 #[cfg(test)]

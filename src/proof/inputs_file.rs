@@ -94,7 +94,7 @@ fn each_table(value: &mut Value, change: &mut dyn FnMut(&mut Table) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Binding, Bound, Bytes, Image, Pointer, Sampler, Shape, Slot};
+    use crate::emu::inputs::{BindingElement, Bound, Image, InputBytes, Sampler, Slot, StoredPointer, ViewShape};
 
     #[test]
     fn long_contents_stand_beside_the_file() {
@@ -102,24 +102,24 @@ mod tests {
         let path = folder.path().join("inputs.toml");
         let image = Image {
             format: "R8G8B8A8_UNORM".into(),
-            shape: Shape::D2,
+            shape: ViewShape::D2,
             extent: [16, 16, 1],
             layers: 1,
             arrayed: false,
             levels: 1,
             samples: 1,
-            data: Bytes((0..=255).cycle().take(1024).collect()),
+            data: InputBytes((0..=255).cycle().take(1024).collect()),
         };
         let sampler = Sampler { max_lod: 0.1, ..Default::default() };
-        let bind = |binding, bound| Binding { set: 0, binding, element: 0, bound };
+        let bind = |binding, bound| BindingElement { set: 0, binding, element: 0, bound };
         let inputs = Inputs {
             bindings: vec![
                 bind(0, Bound::CombinedImageSampler(image, sampler)),
-                bind(1, Bound::StorageBuffer(Bytes(vec![0; 5000]))),
-                bind(2, Bound::StorageBuffer(Bytes(vec![7; 5000]))),
+                bind(1, Bound::StorageBuffer(InputBytes(vec![0; 5000]))),
+                bind(2, Bound::StorageBuffer(InputBytes(vec![7; 5000]))),
             ],
-            push_constants: Bytes(vec![1, 2, 3, 4, 5, 6, 7, 8]),
-            pointers: vec![Pointer {
+            push_constants: InputBytes(vec![1, 2, 3, 4, 5, 6, 7, 8]),
+            pointers: vec![StoredPointer {
                 within: None,
                 byte: 0,
                 to: Slot { set: 0, binding: 2, element: 0 },

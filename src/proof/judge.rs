@@ -1,10 +1,10 @@
 //! Comparison of two outputs of a run, by the interpreter's knowledge of each value.
 
-use super::world::{Known, known, world};
+use super::world::{KnownContents, known, world};
 use crate::emu::inputs::Inputs;
 use crate::error::{Context, Result};
 use crate::ir::Shader;
-use crate::ir::interp::{Difference, Options, Verdict, World, dispatch};
+use crate::ir::interp::{Difference, MemoryVerdict, Options, World, dispatch};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -12,7 +12,7 @@ use std::fmt;
 ///
 /// # Errors
 /// A feature that the interpreter lacks, its instruction limit, or invalid inputs.
-pub fn interpreted(ir: &Shader, inputs: &Inputs, options: Options) -> Result<Vec<Option<Known>>> {
+pub fn interpreted(ir: &Shader, inputs: &Inputs, options: Options) -> Result<Vec<Option<KnownContents>>> {
     interpreted_where(ir, inputs, &BTreeSet::new(), options)
 }
 
@@ -25,7 +25,7 @@ pub(super) fn interpreted_where(
     inputs: &Inputs,
     restricted: &BTreeSet<(u32, u32)>,
     options: Options,
-) -> Result<Vec<Option<Known>>> {
+) -> Result<Vec<Option<KnownContents>>> {
     let run = |conflicts| -> Result<World> {
         let mut world = World { restricted: restricted.clone(), conflicts, ..world(inputs)? };
         dispatch(ir, &mut world, inputs.grid, options).at(|| "interpreter")?;
@@ -66,8 +66,8 @@ impl fmt::Display for Disagreement {
 ///
 /// # Errors
 /// A value that its format cannot hold.
-pub fn bytes_of(known: &[Option<Known>]) -> Result<Vec<Vec<u8>>> {
-    known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), Known::bytes)).collect()
+pub fn bytes_of(known: &[Option<KnownContents>]) -> Result<Vec<Vec<u8>>> {
+    known.iter().map(|k| k.as_ref().map_or(Ok(Vec::new()), KnownContents::bytes)).collect()
 }
 
 /// Compares two outputs in every binding that can be written.
@@ -77,11 +77,11 @@ pub fn bytes_of(known: &[Option<Known>]) -> Result<Vec<Vec<u8>>> {
 pub fn judge(
     floor_ulps: f64,
     inputs: &Inputs,
-    known: &[Option<Known>],
+    known: &[Option<KnownContents>],
     ours: &[Vec<u8>],
     theirs: &[Vec<u8>],
-) -> std::result::Result<Verdict, Disagreement> {
-    let mut sum = Verdict::default();
+) -> std::result::Result<MemoryVerdict, Disagreement> {
+    let mut sum = MemoryVerdict::default();
     for (((binding, known), ours), theirs) in inputs.bindings.iter().zip(known).zip(ours).zip(theirs) {
         let Some(known) = known else { continue };
         let verdict = known.judge_between(ours, theirs, floor_ulps);
@@ -95,7 +95,7 @@ pub fn judge(
 }
 
 /// Reason why a comparison could not have failed, if any. `results` are those of the seeds.
-pub fn proves_nothing<T: PartialEq>(verdict: &Verdict, results: &[T]) -> Option<String> {
+pub fn proves_nothing<T: PartialEq>(verdict: &MemoryVerdict, results: &[T]) -> Option<String> {
     if verdict.written == 0 {
         return Some("writes nothing".into());
     }
@@ -106,8 +106,8 @@ pub fn proves_nothing<T: PartialEq>(verdict: &Verdict, results: &[T]) -> Option<
 }
 
 /// Reason why too few of the values that were compared are known well enough, if so.
-pub(super) fn too_vague(verdict: &Verdict) -> Option<String> {
-    let Verdict { floats, loose, uncertain, not_finite, written, .. } = *verdict;
+pub(super) fn too_vague(verdict: &MemoryVerdict) -> Option<String> {
+    let MemoryVerdict { floats, loose, uncertain, not_finite, written, .. } = *verdict;
     let judged = (floats + uncertain + not_finite).max(written);
     (not_finite * 20 > written || (uncertain + loose) * 10 > judged).then(|| {
         format!("proves too little: {loose} loose, {uncertain} uncertain, {not_finite} not finite of {judged}")

@@ -54,18 +54,18 @@ mod textures;
 mod world;
 
 #[cfg(feature = "bundles")]
-pub use answer::{Answer, Cause, Finding, Pixels, Replay, ResultPlace};
+pub use answer::{Cause, ComparedOutput, Finding, Pixels, Replay, ResultPlace};
 pub use bisect::{Blame, blame};
 #[cfg(feature = "bundles")]
 pub use bundle::{Bundle, FORMAT, Manifest, StageEntry};
-pub use compute::{Budget, Case, Difference, FLOOR, SEEDS, Tools, compute};
+pub use compute::{Case, Divergence, FLOOR, RunBudget, SEEDS, Tools, compute};
 pub use contents::{Choice, Dword};
 pub use declared::Declared;
 pub use draw::pair;
 pub use drawn::{Drawn, interpreted_draw};
 pub use driver::{Absent, Judge, Outputs, Spirv};
 #[cfg(feature = "bundles")]
-pub use failure::{Ask, Saved};
+pub use failure::{RunReference, Saved};
 #[cfg(feature = "bundles")]
 pub use inputs_file::{read as read_inputs, write as write_inputs};
 pub use judge::{Disagreement, bytes_of, interpreted, judge, proves_nothing};
@@ -76,4 +76,4 @@ pub use random::Random;
 pub use replay::Runner;
 pub use report::{Fate, Report};
 pub use shrink::{Effort, Shrunk, shrink};
-pub use world::{Known, world};
+pub use world::{KnownContents, world};

@@ -1,7 +1,7 @@
 //! A pair with four samples a pixel: the picture that proved something with one is drawn again, shaded once for each pixel,
 //! and once for each sample. What is compared is what the samples are resolved to.
 
-use super::compute::{Difference, Tools};
+use super::compute::{Divergence, Tools};
 use super::draw::{Failed, Pair, certain, plainly};
 use super::drawn::shades_samples;
 use super::driver::Absent;
@@ -83,7 +83,7 @@ impl Pair<'_> {
             },
             Err(Failed { fate, why, dispute }) => {
                 if let Some(dispute) = dispute.filter(|_| fate == Fate::Differs) {
-                    (tools.on_difference)(&Difference {
+                    (tools.on_difference)(&Divergence {
                         inputs: &dispute.inputs,
                         state: &pipelines.state,
                         wave: default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups),

@@ -4,10 +4,10 @@ use crate::cache::{Cache, MemoryStore};
 use crate::compile::Compiler;
 use crate::compile::request::TuningOptions;
 use crate::emu::inputs::Inputs;
-use crate::emu::{self, Limits};
+use crate::emu::{self, RunLimits};
 use crate::error::{Context, Error, Result};
 use crate::link::Placement;
-use crate::pipeline::{Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use crate::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use crate::state::PipelineState;
 use crate::target::GfxIp;
 use crate::toolchain::Toolchain;
@@ -64,14 +64,16 @@ impl Pipelines {
     ///
     /// # Errors
     /// As [`emu::run`].
-    pub fn run(&self, elf: &[u8], inputs: &Inputs, limits: Limits) -> Result<emu::Outcome> {
+    pub fn run(&self, elf: &[u8], inputs: &Inputs, limits: RunLimits) -> Result<emu::RunOutcome> {
         emu::run(elf, &self.state.layout, inputs, limits)
     }
 }
 
-fn built(outcome: Result<Outcome>) -> Result<(Vec<u8>, Route)> {
+fn built(outcome: Result<PipelineOutcome>) -> Result<(Vec<u8>, Route)> {
     match outcome? {
-        Outcome::Built(built) => Ok((built.elf, built.route)),
-        Outcome::NotCached(stage) => Err(Error::bug(format!("{stage:?} was not compiled, and there is a compiler"))),
+        PipelineOutcome::Built(built) => Ok((built.elf, built.route)),
+        PipelineOutcome::NotCached(stage) => {
+            Err(Error::bug(format!("{stage:?} was not compiled, and there is a compiler")))
+        }
     }
 }

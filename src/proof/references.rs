@@ -5,7 +5,7 @@
 //! do all of one type within such buffers: lists end, since they point to themselves.
 
 use super::declared::Declared;
-use crate::emu::inputs::{Binding, Bound, Bytes, Inputs, Pointer, Slot};
+use crate::emu::inputs::{BindingElement, Bound, InputBytes, Inputs, Slot, StoredPointer};
 use crate::ir::{AluOp, Op, Shader, Type, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,11 +59,11 @@ impl Declared {
                     let inner = self.references(pointee, Some(slot), one.len()).into_iter();
                     waiting.extend(inner.map(|r| Reference { byte: r.byte + n * step, ..r }));
                 }
-                let bound = Bound::PhysicalStorageBuffer(Bytes(data));
-                inputs.bindings.push(Binding { set, binding: slot.binding, element: 0, bound });
+                let bound = Bound::PhysicalStorageBuffer(InputBytes(data));
+                inputs.bindings.push(BindingElement { set, binding: slot.binding, element: 0, bound });
                 slot
             });
-            inputs.pointers.push(Pointer { within, byte: byte as u32, to, offset: 0 });
+            inputs.pointers.push(StoredPointer { within, byte: byte as u32, to, offset: 0 });
         }
     }
 
@@ -73,7 +73,7 @@ impl Declared {
         let mut out = self.push_constants().map_or(Vec::new(), |block| self.references(block, None, held));
         let Some(pointee) = self.converted().max_by_key(|ty| self.bytes(*ty, LINKED)) else { return out };
         for (place, byte) in numbers_as_addresses(ir) {
-            let here = |b: &&Binding| place == Some((b.set, b.binding)) && b.bound.buffer().is_some();
+            let here = |b: &&BindingElement| place == Some((b.set, b.binding)) && b.bound.buffer().is_some();
             let bound = inputs
                 .bindings
                 .iter()
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn every_address_gets_a_buffer_and_lists_lead_to_themselves() {
         let (declared, ir) = (Declared::new(&module()).unwrap(), parse(LOOP).unwrap());
-        let mut inputs = Inputs { push_constants: Bytes(vec![0; 32]), ..Default::default() };
+        let mut inputs = Inputs { push_constants: InputBytes(vec![0; 32]), ..Default::default() };
         let mut filled = 0;
         declared.add_references(&ir, &mut inputs, 64, |_, to| {
             to.fill(1);
@@ -251,6 +251,6 @@ mod tests {
         let inner: BTreeSet<Slot> = inputs.pointers.iter().filter(|p| p.within.is_some()).map(|p| p.to).collect();
         let [last] = inner.iter().copied().collect::<Vec<_>>()[..] else { panic!("{inner:?}") };
         assert!(within(Some(last)).count() > 50 && within(Some(last)).all(|p| p.to == last));
-        assert!(crate::emu::pointers::Addresses::new(&inputs, |_| 0).is_ok());
+        assert!(crate::emu::pointers::StoredAddresses::new(&inputs, |_| 0).is_ok());
     }
 }

@@ -4,23 +4,23 @@
 //! The interpreter's bounds decide the allowed difference. Where it has no answer, as in draws that blend, a plain
 //! bound does, for pixels that are not at edges.
 
-use super::answer::{Answer, Cause, Finding, Pixels, Replay, ResultPlace};
+use super::answer::{Cause, ComparedOutput, Finding, Pixels, Replay, ResultPlace};
 use super::bundle::{Bundle, Manifest, written_bytes};
 use super::drawn::{self, interpreted_draw};
 use super::driver::Outputs;
 use super::judge::interpreted;
 use super::pipelines::Pipelines;
 use super::plain::{texels_apart, words_apart};
-use super::world::{Known, world};
+use super::world::{KnownContents, world};
 use crate::compile::Compiler;
 use crate::compile::request::CompilerId;
 use crate::compile::spirv::{reflect, translate};
 use crate::emu::draw::Targets;
-use crate::emu::inputs::{Binding, Bound, Inputs};
-use crate::emu::{self, Limits, NamedFormat};
+use crate::emu::inputs::{BindingElement, Bound, Inputs};
+use crate::emu::{self, NamedFormat, RunLimits};
 use crate::error::{Error, Result};
 use crate::ir::Shader;
-use crate::ir::interp::{Options, Watch, Writer, dispatch};
+use crate::ir::interp::{Options, WatchedByte, WriterInvocation, dispatch};
 use crate::pipeline::ShaderRef;
 use crate::target::Stage;
 use std::collections::BTreeSet;
@@ -68,28 +68,29 @@ impl Runner {
         let places = places(inputs);
         let known = self.known(inputs);
         let edges = self.edges(inputs);
-        let own = known.as_ref().map_err(Error::clone).and_then(|known| known.iter().map(Known::bytes).collect());
+        let own =
+            known.as_ref().map_err(Error::clone).and_then(|known| known.iter().map(KnownContents::bytes).collect());
         let own: Result<Vec<Vec<u8>>> = own;
         let expected = contents(inputs, expected);
-        let compare = |ours: &[&[u8]], theirs: &[&[u8]]| -> Result<Answer> {
+        let compare = |ours: &[&[u8]], theirs: &[&[u8]]| -> Result<ComparedOutput> {
             for (n, ((place, format), (ours, theirs))) in places.iter().zip(ours.iter().zip(theirs)).enumerate() {
                 let known = known.as_ref().ok().and_then(|known| known.get(n));
                 if let Some(found) =
                     self.compare(inputs, (*place, format.as_deref()), (known, &edges), [ours, theirs])?
                 {
-                    return Ok(Answer::Differs(found));
+                    return Ok(ComparedOutput::Differs(found));
                 }
             }
-            Ok(Answer::Agrees)
+            Ok(ComparedOutput::Agrees)
         };
         let interpreter = match &own {
             Ok(own) => self.traced(inputs, compare(&slices(own), &expected)?),
-            Err(why) => Answer::Fails(why.to_string()),
+            Err(why) => ComparedOutput::Fails(why.to_string()),
         };
         let mut pixels = pixels(inputs, &places, &expected, &edges)?;
         let (mut routes, mut with_interpreter) = (Vec::new(), true);
         for (name, elf) in &self.pipelines.elfs {
-            let answer = match self.pipelines.run(elf, inputs, Limits { instructions: EMULATED }) {
+            let answer = match self.pipelines.run(elf, inputs, RunLimits { instructions: EMULATED }) {
                 Ok(left) => {
                     let left = outputs(left);
                     let ours = contents(inputs, &left);
@@ -97,14 +98,14 @@ impl Runner {
                     if let Some(pixels) = &mut pixels {
                         pixels.apart = pixels.apart.max(apart_at_edges(inputs, &places, [&ours, &expected], &edges)?);
                     }
-                    if let (Ok(own), true) = (&own, answer != Answer::Agrees) {
-                        with_interpreter &= compare(&ours, &slices(own))? == Answer::Agrees;
+                    if let (Ok(own), true) = (&own, answer != ComparedOutput::Agrees) {
+                        with_interpreter &= compare(&ours, &slices(own))? == ComparedOutput::Agrees;
                     }
                     self.traced(inputs, answer)
                 }
                 Err(e) => {
                     with_interpreter = false;
-                    Answer::Fails(e.to_string())
+                    ComparedOutput::Fails(e.to_string())
                 }
             };
             routes.push((*name, answer));
@@ -121,7 +122,7 @@ impl Runner {
     }
 
     /// The interpreter's values, in the order of [`places`].
-    pub(super) fn known(&self, inputs: &Inputs) -> Result<Vec<Known>> {
+    pub(super) fn known(&self, inputs: &Inputs) -> Result<Vec<KnownContents>> {
         let options = Options { shadow: true, ..self.options() };
         if let Some(compute) = self.shader(Stage::Compute) {
             return Ok(interpreted(compute, inputs, options)?.into_iter().flatten().collect());
@@ -146,7 +147,7 @@ impl Runner {
         &self,
         inputs: &Inputs,
         (place, format): (ResultPlace, Option<&str>),
-        (known, edges): (Option<&Known>, &BTreeSet<[u32; 2]>),
+        (known, edges): (Option<&KnownContents>, &BTreeSet<[u32; 2]>),
         [ours, theirs]: [&[u8]; 2],
     ) -> Result<Option<Finding>> {
         if ours.len() != theirs.len() {
@@ -190,20 +191,20 @@ impl Runner {
     }
 
     /// An answer with the invocation that wrote the difference, if the interpreter knows it.
-    fn traced(&self, inputs: &Inputs, answer: Answer) -> Answer {
-        let Answer::Differs(found) = answer else { return answer };
+    fn traced(&self, inputs: &Inputs, answer: ComparedOutput) -> ComparedOutput {
+        let ComparedOutput::Differs(found) = answer else { return answer };
         let writer = match (found.place, found.at[..].first()) {
             (ResultPlace::Binding { set, binding, element }, Some(at)) => {
                 self.writer(inputs, (set, binding, element), *at)
             }
             _ => None,
         };
-        Answer::Differs(Finding { writer, ..found })
+        ComparedOutput::Differs(Finding { writer, ..found })
     }
 
-    fn writer(&self, inputs: &Inputs, place: (u32, u32, u32), byte: usize) -> Option<Writer> {
+    fn writer(&self, inputs: &Inputs, place: (u32, u32, u32), byte: usize) -> Option<WriterInvocation> {
         let mut world = world(inputs).ok()?;
-        world.watch = Some(Watch { place, byte: byte as u64, writer: None });
+        world.watch = Some(WatchedByte { place, byte: byte as u64, writer: None });
         dispatch(self.shader(Stage::Compute)?, &mut world, inputs.grid, self.options()).ok()?;
         world.watch?.writer
     }
@@ -267,7 +268,7 @@ fn apart_at_edges(
 
 /// All results that can be written, and their format; `None` for buffers without one.
 fn places(inputs: &Inputs) -> Vec<(ResultPlace, Option<String>)> {
-    let binding = |b: &Binding| {
+    let binding = |b: &BindingElement| {
         let format = match &b.bound {
             Bound::StorageBuffer(_) | Bound::PhysicalStorageBuffer(_) => None,
             Bound::StorageTexelBuffer(texels) => Some(texels.format.clone()),
@@ -296,7 +297,7 @@ fn slices(bytes: &[Vec<u8>]) -> Vec<&[u8]> {
     bytes.iter().map(Vec::as_slice).collect()
 }
 
-fn outputs(left: emu::Outcome) -> Outputs {
+fn outputs(left: emu::RunOutcome) -> Outputs {
     let Some(targets) = left.targets else { return Outputs { bindings: left.bindings, ..Default::default() } };
     Outputs {
         bindings: left.bindings,

@@ -12,7 +12,8 @@ use super::random::Random;
 use super::reads::Reads;
 use super::textures;
 use crate::emu::inputs::{
-    Binding, Blend, Bound, Bytes, Compare, Depth, Draw, Inputs, Stencil, Target, Topology, VertexBuffer,
+    BindingElement, Blend, Bound, Compare, Depth, Draw, InputBytes, Inputs, Stencil, TargetAttachment, Topology,
+    VertexBuffer,
 };
 use crate::error::{Error, Result};
 use crate::ir::interp::encode;
@@ -234,7 +235,7 @@ impl Scene<'_> {
                     let basis = style.basis && reads.images.contains(&(set.set, binding.binding));
                     let style = Style { basis, ..style };
                     let bound = self.bound(&descriptors.element(element), style, &mut random)?;
-                    inputs.bindings.push(Binding { set: set.set, binding: binding.binding, element, bound });
+                    inputs.bindings.push(BindingElement { set: set.set, binding: binding.binding, element, bound });
                 }
             }
         }
@@ -245,7 +246,7 @@ impl Scene<'_> {
                 fill(&part.declared, block, style, &mut random, &mut bytes);
             }
         }
-        inputs.push_constants = Bytes(bytes);
+        inputs.push_constants = InputBytes(bytes);
         for part in [self.vertex, self.fragment] {
             part.declared.limit_indices(&part.ir, &mut inputs);
         }
@@ -281,8 +282,8 @@ impl Scene<'_> {
                 let (ty, mut bytes) = block();
                 fill(&part.declared, ty, style, random, &mut bytes);
                 match resource.kind {
-                    ResourceKind::UniformBuffer => Bound::UniformBuffer(Bytes(bytes)),
-                    _ => Bound::StorageBuffer(Bytes(bytes)),
+                    ResourceKind::UniformBuffer => Bound::UniformBuffer(InputBytes(bytes)),
+                    _ => Bound::StorageBuffer(InputBytes(bytes)),
                 }
             }
             kind => {
@@ -317,7 +318,7 @@ impl Scene<'_> {
                     data.extend(value.to_le_bytes().into_iter().take(bits.bytes() as usize));
                 }
             }
-            let data = Bytes(data);
+            let data = InputBytes(data);
             VertexBuffer { binding: binding.binding, stride: binding.stride, data }
         });
         let vertex_buffers = vertex_buffers.collect();
@@ -325,7 +326,10 @@ impl Scene<'_> {
             let integer = Some(name(attachment.format)).filter(|name| name.ends_with("INT"));
             // Blending that shows both colours, but not the old one.
             let blend = (self.state.color.dual_source && integer.is_none()).then_some(Blend::PRODUCT);
-            Target { blend, ..Target::new(attachment.location, integer.unwrap_or(target_format(true))) }
+            TargetAttachment {
+                blend,
+                ..TargetAttachment::new(attachment.location, integer.unwrap_or(target_format(true)))
+            }
         });
         Draw {
             vertex_buffers,

@@ -325,12 +325,12 @@ fn contents(inputs: &Inputs) -> Vec<Contents> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emu::inputs::{Binding, Bytes, Draw, Pointer, Shape, Slot, VertexBuffer};
+    use crate::emu::inputs::{BindingElement, Draw, InputBytes, Slot, StoredPointer, VertexBuffer, ViewShape};
 
     const ENOUGH: Effort = Effort { runs: 2000, time: Duration::from_secs(3600) };
 
-    fn words(words: &[u32]) -> Bytes {
-        Bytes(words.iter().flat_map(|w| w.to_le_bytes()).collect())
+    fn words(words: &[u32]) -> InputBytes {
+        InputBytes(words.iter().flat_map(|w| w.to_le_bytes()).collect())
     }
 
     fn word(inputs: &Inputs, binding: usize, at: usize) -> u32 {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     fn buffers(contents: &[&[u32]]) -> Inputs {
-        let binding = |(n, c): (usize, &&[u32])| Binding {
+        let binding = |(n, c): (usize, &&[u32])| BindingElement {
             set: 0,
             binding: n as u32,
             element: 0,
@@ -369,7 +369,7 @@ mod tests {
     fn pointers_go_where_nothing_needs_them() {
         let mut inputs = buffers(&[&[5; 8], &[6; 8]]);
         let slot = |binding| Slot { set: 0, binding, element: 0 };
-        let at = |byte, to| Pointer { within: Some(slot(0)), byte, to: slot(to), offset: 0 };
+        let at = |byte, to| StoredPointer { within: Some(slot(0)), byte, to: slot(to), offset: 0 };
         inputs.pointers = vec![at(0, 0), at(8, 1), at(16, 1)];
         let shrunk = shrink(&inputs, ENOUGH, &mut |i: &Inputs| i.pointers.iter().any(|p| p.byte == 8));
         assert_eq!(shrunk.inputs.pointers, [at(8, 1)]);
@@ -388,10 +388,10 @@ mod tests {
 
     #[test]
     fn draws_and_images_become_small_and_stay_whole() {
-        let texels = Bytes((0..16 * 8 * 4 + 8 * 4 * 4u32).map(|n| n as u8).collect());
+        let texels = InputBytes((0..16 * 8 * 4 + 8 * 4 * 4u32).map(|n| n as u8).collect());
         let image = Image {
             format: "R8G8B8A8_UNORM".into(),
-            shape: Shape::D2,
+            shape: ViewShape::D2,
             extent: [16, 8, 1],
             layers: 1,
             arrayed: false,
@@ -401,7 +401,7 @@ mod tests {
         };
         let bound = Bound::CombinedImageSampler(image, Default::default());
         let mut inputs = buffers(&[]);
-        inputs.bindings = vec![Binding { set: 0, binding: 0, element: 0, bound }];
+        inputs.bindings = vec![BindingElement { set: 0, binding: 0, element: 0, bound }];
         inputs.draw = Some(Draw {
             instances: 4,
             first_vertex: 2,

@@ -4,7 +4,7 @@ use super::declared::{Declared, ImageType};
 use super::images;
 use super::random::Random;
 use crate::emu::NamedFormat;
-use crate::emu::inputs::{Address, Bound, Bytes, Compare, Image, Sampler, Shape};
+use crate::emu::inputs::{Address, Bound, Compare, Image, InputBytes, Sampler, ViewShape};
 use crate::error::{Error, Result};
 use crate::ir::ResourceKind;
 use rspirv::spirv::Dim;
@@ -87,10 +87,10 @@ fn image(
     random: &mut Random,
 ) -> Result<Image> {
     let (shape, extent, faces) = match ty.dim {
-        Dim::Dim1D => (Shape::D1, [EDGE, 1, 1], 1),
-        Dim::Dim2D | Dim::DimRect | Dim::DimSubpassData => (Shape::D2, [EDGE, EDGE, 1], 1),
-        Dim::Dim3D => (Shape::D3, [EDGE, EDGE, 8], 1),
-        Dim::DimCube => (Shape::Cube, [EDGE, EDGE, 1], 6),
+        Dim::Dim1D => (ViewShape::D1, [EDGE, 1, 1], 1),
+        Dim::Dim2D | Dim::DimRect | Dim::DimSubpassData => (ViewShape::D2, [EDGE, EDGE, 1], 1),
+        Dim::Dim3D => (ViewShape::D3, [EDGE, EDGE, 8], 1),
+        Dim::DimCube => (ViewShape::Cube, [EDGE, EDGE, 1], 6),
         other => return Err(Error::unsupported("contents", format!("an image of {other:?}"))),
     };
     let layers = if ty.arrayed { 2 * faces } else { faces };
@@ -131,5 +131,5 @@ fn image(
             data.extend(named.encode(color)?);
         }
     }
-    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels, samples, data: Bytes(data) })
+    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels, samples, data: InputBytes(data) })
 }

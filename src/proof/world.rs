@@ -1,12 +1,13 @@
 //! Converts [`Inputs`] for the interpreter, and its memory back to known values after a run.
 
 use crate::emu::NamedFormat;
-use crate::emu::inputs::{Address, Binding, Bound, Bytes, Image, Inputs, Sampler};
-use crate::emu::pointers::Addresses;
+use crate::emu::inputs::{Address, BindingElement, Bound, Image, InputBytes, Inputs, Sampler};
+use crate::emu::pointers::StoredAddresses;
 use crate::error::Result;
 use crate::ir::Bits;
 use crate::ir::interp::{
-    AddressMode, Filter, Memory, Sampler as InterpSampler, Shadow, Texel, Texture, Verdict, World,
+    AddressMode, Filter, InterpretedSampler as InterpSampler, MemoryVerdict, Shadow, ShadowedMemory, ShadowedTexel,
+    Texture, World,
 };
 
 /// The interpreter's world of the same inputs.
@@ -15,10 +16,10 @@ use crate::ir::interp::{
 /// An unknown format, or one without texels; invalid pointers.
 pub fn world(inputs: &Inputs) -> Result<World> {
     let addresses = addresses(inputs)?;
-    let with_addresses = |within, data: &Bytes| {
+    let with_addresses = |within, data: &InputBytes| {
         let mut bytes = data.0.clone();
         addresses.write(within, &mut bytes);
-        Memory::new(bytes)
+        ShadowedMemory::new(bytes)
     };
     let mut world = World { push_constants: with_addresses(None, &inputs.push_constants), ..Default::default() };
     for (n, b) in inputs.bindings.iter().enumerate() {
@@ -65,24 +66,24 @@ fn address(binding: usize) -> u64 {
     (binding as u64 + 1) << 40
 }
 
-fn addresses(inputs: &Inputs) -> Result<Addresses> {
-    Addresses::new(inputs, address)
+fn addresses(inputs: &Inputs) -> Result<StoredAddresses> {
+    StoredAddresses::new(inputs, address)
 }
 
 /// The world's contents of every binding that can be written; `None` for the others.
 ///
 /// # Errors
 /// A format without texels.
-pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<Known>>> {
+pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<KnownContents>>> {
     let addresses = addresses(inputs)?;
-    let of = |(n, b): (usize, &Binding)| {
+    let of = |(n, b): (usize, &BindingElement)| {
         let place = (b.set, b.binding, b.element);
         let (format, data) = match &b.bound {
             Bound::StorageBuffer(_) | Bound::PhysicalStorageBuffer(_) => {
                 let mut memory = world.buffers.get(&place).cloned();
                 memory.iter_mut().for_each(|memory| addresses.restore(inputs, n, memory.bytes_mut()));
-                memory.iter_mut().filter(|_| world.doubtful).for_each(Memory::open_unwritten);
-                return Ok(memory.map(Known::buffer));
+                memory.iter_mut().filter(|_| world.doubtful).for_each(ShadowedMemory::open_unwritten);
+                return Ok(memory.map(KnownContents::buffer));
             }
             Bound::StorageImage(image) => (&image.format, &image.data.0),
             Bound::StorageTexelBuffer(texels) => (&texels.format, &texels.data.0),
@@ -90,7 +91,7 @@ pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<Known>>> {
         };
         // Which texels were written is unknown: unchanged ones may not have been.
         let before = if world.doubtful { texels(&NamedFormat::new(format)?, data) } else { Vec::new() };
-        world.textures.get(&place).map(|texture| Known::texels(format, texture, &before)).transpose()
+        world.textures.get(&place).map(|texture| KnownContents::texels(format, texture, &before)).transpose()
     };
     inputs.bindings.iter().enumerate().map(of).collect()
 }
@@ -110,21 +111,21 @@ fn texture(image: &Image) -> Result<Texture> {
     Ok(Texture { extent: image.extent, layers: image.layers * samples, samples, integer, step, levels })
 }
 
-fn texels(format: &NamedFormat, data: &[u8]) -> Vec<Texel> {
+fn texels(format: &NamedFormat, data: &[u8]) -> Vec<ShadowedTexel> {
     data.chunks_exact(format.format.bytes()).map(|texel| (format.decode(texel), [Shadow::NONE; 4])).collect()
 }
 
 /// The interpreter's knowledge of a binding after a run: values, and error bounds of others.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct KnownContents {
     /// For texels, each channel of the format as 32 bits.
-    memory: Memory,
+    memory: ShadowedMemory,
     format: Option<NamedFormat>,
 }
 
-impl Known {
+impl KnownContents {
     /// A buffer.
-    pub fn buffer(memory: Memory) -> Self {
+    pub fn buffer(memory: ShadowedMemory) -> Self {
         Self { memory, format: None }
     }
 
@@ -132,11 +133,11 @@ impl Known {
     ///
     /// # Errors
     /// An unknown format, or one without texels.
-    pub fn texels(format: &str, texture: &Texture, before: &[Texel]) -> Result<Self> {
+    pub fn texels(format: &str, texture: &Texture, before: &[ShadowedTexel]) -> Result<Self> {
         let format = NamedFormat::new(format)?;
-        let texels: Vec<&Texel> = texture.levels.iter().flatten().collect();
+        let texels: Vec<&ShadowedTexel> = texture.levels.iter().flatten().collect();
         let words = texels.iter().flat_map(|(bits, _)| format.channels().map(|channel| bits[channel]));
-        let mut memory = Memory::new(words.flat_map(u32::to_le_bytes).collect());
+        let mut memory = ShadowedMemory::new(words.flat_map(u32::to_le_bytes).collect());
         if !before.is_empty() {
             memory.open_unwritten();
         }
@@ -157,11 +158,11 @@ impl Known {
     }
 
     /// An attachment of a draw: the pixels drawn, or the clear colour.
-    pub(super) fn attachment(format: NamedFormat, clear: [u32; 4], pixels: &[Option<Texel>]) -> Self {
+    pub(super) fn attachment(format: NamedFormat, clear: [u32; 4], pixels: &[Option<ShadowedTexel>]) -> Self {
         let cleared = format.encode(clear).map_or(clear, |texel| format.decode(&texel));
         let channels: Vec<usize> = format.channels().collect();
         let words = pixels.iter().flat_map(|_| channels.iter().map(|&channel| cleared[channel]));
-        let mut memory = Memory::new(words.flat_map(u32::to_le_bytes).collect());
+        let mut memory = ShadowedMemory::new(words.flat_map(u32::to_le_bytes).collect());
         for (n, pixel) in pixels.iter().enumerate() {
             let Some((bits, shadows)) = pixel else { continue };
             for (k, &channel) in channels.iter().enumerate() {
@@ -196,7 +197,7 @@ impl Known {
     }
 
     /// Compares two outputs of the binding.
-    pub fn judge_between(&self, ours: &[u8], theirs: &[u8], floor_ulps: f64) -> Verdict {
+    pub fn judge_between(&self, ours: &[u8], theirs: &[u8], floor_ulps: f64) -> MemoryVerdict {
         let Some(format) = &self.format else { return self.memory.judge_between(ours, theirs, floor_ulps) };
         let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
         self.memory.judge_between(&ours, &theirs, floor_ulps)

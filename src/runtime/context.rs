@@ -304,7 +304,7 @@ impl Shared {
     ///
     /// # Errors
     /// What is wrong with the part.
-    pub(super) fn answered(&self, part: wire::Part) -> Result<Option<Arc<Object>>> {
+    pub(super) fn answered(&self, part: wire::PartAnswer) -> Result<Option<Arc<Object>>> {
         if let Some(object) = self.parts.get(&part.key) {
             return Ok(Some(object));
         }

@@ -143,10 +143,10 @@ fn write(identity: &[u8], parts: &[(Key, Arc<Vec<u8>>)], out: &mut [u8]) -> Resu
     Ok(Size::Written(length))
 }
 
-type Part<'a> = (Key, Object, &'a [u8]);
+type ExportedPart<'a> = (Key, Object, &'a [u8]);
 
 /// Reads all of it before anything is used. Lengths are looked at after the digest, and trusted no more for it.
-fn read(bytes: &[u8]) -> Result<(Identity, Vec<Part<'_>>)> {
+fn read(bytes: &[u8]) -> Result<(Identity, Vec<ExportedPart<'_>>)> {
     match bytes.first_chunk::<4>() {
         Some(&VERSION) => {}
         Some([b'D', b'V', b'X', version]) => {
@@ -169,7 +169,7 @@ fn read(bytes: &[u8]) -> Result<(Identity, Vec<Part<'_>>)> {
     let (identity, mut rest) =
         rest.split_at_checked(identity).ok_or_else(|| Error::malformed("its identity's length"))?;
     let identity = frame::parse(identity).at(|| "identity")?;
-    let mut parts: Vec<Part<'_>> = Vec::new();
+    let mut parts: Vec<ExportedPart<'_>> = Vec::new();
     while !rest.is_empty() {
         let at = || format!("part {}", parts.len());
         let (head, after) = rest.split_first_chunk::<PART>().ok_or_else(|| Error::malformed("a part's head")).at(at)?;

@@ -6,7 +6,7 @@
 use super::context::{Context, Shared, count};
 use super::flags::PipelineFlags;
 use super::layout::{Layout, Resolved};
-use super::shader::{Part, Shader};
+use super::shader::{Shader, ShaderPart};
 use crate::compile::request::StageRequest;
 use crate::error::{Context as _, Error, FullCompile, Result};
 use crate::keys;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) const MAX_STAGES: usize = 8;
 
 /// Shaders in the order in which they were given.
-pub(super) type Stages<'a> = SmallVec<[&'a Part; MAX_STAGES]>;
+pub(super) type Stages<'a> = SmallVec<[&'a ShaderPart; MAX_STAGES]>;
 
 /// What a pipeline is made of.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Shader {
 
 /// How a pipeline came to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Route {
+pub enum PipelineRoute {
     /// From parts that were compiled without state.
     Linked,
     /// Compiled whole by whoever filled the cache, or by a service; the reason, if linking it was tried.
@@ -77,7 +77,7 @@ impl Context {
     /// # Errors
     /// Malformed: no pipeline, or the state lacks what the shaders use. Needs a full compile: these parts cannot do what the
     /// state asks for, and the cache has not the pipeline whole. Environment: after a fork.
-    pub fn link_into(&self, info: &PipelineInfo<'_>, out: &mut [u8]) -> Result<Answer<(Size, Route)>> {
+    pub fn link_into(&self, info: &PipelineInfo<'_>, out: &mut [u8]) -> Result<Answer<(Size, PipelineRoute)>> {
         let stages = self.stages(info.shaders)?;
         let shared = self.shared()?;
         link(shared, &stages, &info.layout.0, info.state, info.placement, info.flags, |job| job.link_into(out))
@@ -121,13 +121,13 @@ fn job<'a>(
 /// As [`Context::link_into`].
 pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     shared: &Shared,
-    stages: &[&Part],
+    stages: &[&ShaderPart],
     layout: &Resolved,
     state: &PipelineState,
     placement: Placement,
     flags: PipelineFlags,
     mut finish: F,
-) -> Result<Answer<(T, Route)>> {
+) -> Result<Answer<(T, PipelineRoute)>> {
     let state = &*specialized(state, stages);
     let job = job(shared, layout, state, placement, flags);
     let whole = |reason: Option<&FullCompile>, finish: &mut F| {
@@ -139,7 +139,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
         let objects: SmallVec<[&Object; MAX_STAGES]> = parts.iter().map(|part| &**part).collect();
         let linked = finish(&Job { objects: &objects, ..job }).map_err(Error::of_whole_compile)?;
         count(&shared.counters.wholes);
-        Ok::<_, Error>(Answer::Ready((linked, Route::Whole(reason.cloned()))))
+        Ok::<_, Error>(Answer::Ready((linked, PipelineRoute::Whole(reason.cloned()))))
     };
     if flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION) {
         return whole(None, &mut finish);
@@ -160,7 +160,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     match finish(&Job { objects: &objects, ..job }) {
         Ok(linked) => {
             count(&shared.counters.links);
-            Ok(Answer::Ready((linked, Route::Linked)))
+            Ok(Answer::Ready((linked, PipelineRoute::Linked)))
         }
         Err(e) => {
             let Some(reason) = e.full_compile() else { return Err(e) };
@@ -176,7 +176,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
 
 /// The state with the shaders' specialization values, which the link holds against what the parts were made for. Copied only
 /// where they are not what it has.
-pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&Part]) -> Cow<'s, PipelineState> {
+pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&ShaderPart]) -> Cow<'s, PipelineState> {
     let values = || stages.iter().flat_map(|part| part.specialization());
     if values().eq(state.specialization.iter().cloned()) {
         return Cow::Borrowed(state);
@@ -190,7 +190,7 @@ type WholeParts = SmallVec<[Arc<Object>; MAX_STAGES]>;
 /// reads.
 fn whole(
     shared: &Shared,
-    stages: &[&Part],
+    stages: &[&ShaderPart],
     layout: &Resolved,
     state: &PipelineState,
     disk: bool,

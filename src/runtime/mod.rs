@@ -38,7 +38,7 @@ pub use events::{Event, EventKind};
 pub use export::Imported;
 pub use flags::PipelineFlags;
 pub use layout::Layout;
-pub use link::{Answer, PipelineInfo, Route};
+pub use link::{Answer, PipelineInfo, PipelineRoute};
 pub use pipeline::{Optimization, Phase, Pipeline, PipelineStatus};
 pub use service::desk::Reach;
 pub use shader::{ModuleRef, Shader, ShaderInfo, ShaderStatus};

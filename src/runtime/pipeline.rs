@@ -14,9 +14,9 @@ use super::events::{Event, EventKind};
 use super::flags::PipelineFlags;
 use super::held::Held;
 use super::layout::Resolved;
-use super::link::{Answer, PipelineInfo, Route, Stages, link, specialized};
+use super::link::{Answer, PipelineInfo, PipelineRoute, Stages, link, specialized};
 use super::service::desk::Order;
-use super::shader::Part;
+use super::shader::ShaderPart;
 use super::urgency::Urgency;
 use crate::cache::Key;
 use crate::error::{Error, Result};
@@ -46,7 +46,7 @@ pub(super) struct Inner {
     /// The service's thread is at it: parts that it waits for, or a whole compile.
     pub(super) asked: AtomicBool,
     pub(super) shared: Arc<Shared>,
-    pub(super) parts: Vec<Arc<Part>>,
+    pub(super) parts: Vec<Arc<ShaderPart>>,
     pub(super) layout: Arc<Resolved>,
     pub(super) state: PipelineState,
     pub(super) placement: Placement,
@@ -88,7 +88,7 @@ pub enum Phase {
     /// The parts cannot be linked with this state, and the cache has not the pipeline whole.
     NeedsWhole(Error),
     /// There is an ELF.
-    Done(Route),
+    Done(PipelineRoute),
     /// There will be none.
     Failed(Error),
 }
@@ -317,7 +317,7 @@ impl Inner {
         }
         let (done, end) = (matches!(phase, Phase::Done(_)), phase.is_final());
         let optimization = match phase {
-            Phase::Done(Route::Linked) if self.may_be_optimized() => Optimization::Offered,
+            Phase::Done(PipelineRoute::Linked) if self.may_be_optimized() => Optimization::Offered,
             _ => Optimization::None,
         };
         *made = Made { phase, elf, optimization };

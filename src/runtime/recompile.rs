@@ -3,16 +3,16 @@
 
 use super::context::count;
 use super::flags::PipelineFlags;
-use super::link::{MAX_STAGES, Route, link_whole};
+use super::link::{MAX_STAGES, PipelineRoute, link_whole};
 use super::pipeline::{BETTER, Inner, Optimization, Phase};
 use super::service::desk::Order;
 use super::service::io;
-use super::service::job::{Job, Outcome, Step};
+use super::service::job::{JobOutcome, JobStep, ServiceJob};
 use crate::compile::request::StageRequest;
 use crate::error::{Error, Result};
 use crate::link::Object;
 use crate::target::Stage;
-use crate::wire::{Ask, Class, PipelineAsk, Verdict};
+use crate::wire::{Ask, PipelineAsk, Priority, Verdict};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -43,30 +43,30 @@ impl Inner {
         if coming || offered {
             self.asked.store(coming, Ordering::Relaxed);
             self.raise_parts();
-            let job: Arc<dyn Job> = self.clone();
+            let job: Arc<dyn ServiceJob> = self.clone();
             io::post(&self.shared, Order::Start(Arc::downgrade(&job)));
         }
     }
 
     /// Takes it as far as it comes with the parts that there are.
-    fn proceed(&self) -> Step {
+    fn proceed(&self) -> JobStep {
         loop {
             if self.advance(self.flags.without_no_disk()) {
                 self.tell();
             }
             let made = self.made();
             let whole = match &made.phase {
-                Phase::Done(_) if made.optimization == Optimization::Offered => return Step::Ask,
-                Phase::Done(_) | Phase::Failed(_) => return Step::Nothing,
+                Phase::Done(_) if made.optimization == Optimization::Offered => return JobStep::Ask,
+                Phase::Done(_) | Phase::Failed(_) => return JobStep::Nothing,
                 Phase::NeedsWhole(_) | Phase::CompilingWhole(_) => true,
                 Phase::Pending(_) | Phase::NotCached(_) => self.flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION),
             };
             if whole {
-                return if self.may_be_compiled() { Step::Ask } else { Step::Nothing };
+                return if self.may_be_compiled() { JobStep::Ask } else { JobStep::Nothing };
             }
             // None is missing any more where a caller's thread has just found it.
             if let Some(part) = self.parts.iter().find(|part| part.is_missing()) {
-                return Step::After(part.id);
+                return JobStep::After(part.id);
             }
         }
     }
@@ -135,7 +135,7 @@ impl Inner {
         let (phase, elf) = match parts.and_then(|parts| self.link_whole(&parts)) {
             Ok(elf) => {
                 count(&self.shared.counters.wholes);
-                (Phase::Done(Route::Whole(reason)), elf)
+                (Phase::Done(PipelineRoute::Whole(reason)), elf)
             }
             Err(e) => (Phase::Failed(e), Vec::new()),
         };
@@ -150,7 +150,7 @@ impl Inner {
         let mut made = self.made_mut();
         match linked {
             Ok(elf) => {
-                (made.phase, made.elf) = (Phase::Done(Route::Optimized(why)), elf);
+                (made.phase, made.elf) = (Phase::Done(PipelineRoute::Optimized(why)), elf);
                 made.optimization = Optimization::Taken;
                 self.shared.service.iter().for_each(|desk| count(&desk.counters.optimized));
                 self.set_generation(&mut made, BETTER);
@@ -166,25 +166,25 @@ impl Inner {
     }
 }
 
-impl Job for Inner {
+impl ServiceJob for Inner {
     fn id(&self) -> u64 {
         self.id
     }
 
-    fn step(&self) -> Step {
+    fn step(&self) -> JobStep {
         let step = self.proceed();
         let coming = match step {
             // A shader that nobody may compile is not on its way.
-            Step::After(id) => self.parts.iter().any(|part| part.id == id && part.is_asked()),
-            Step::Ask => !self.is_offered(),
-            Step::Nothing => false,
+            JobStep::After(id) => self.parts.iter().any(|part| part.id == id && part.is_asked()),
+            JobStep::Ask => !self.is_offered(),
+            JobStep::Nothing => false,
         };
         self.asked.store(coming, Ordering::Relaxed);
         step
     }
 
-    fn class(&self) -> Class {
-        if self.is_offered() { Class::Optimize } else { self.urgency.class() }
+    fn class(&self) -> Priority {
+        if self.is_offered() { Priority::Optimize } else { self.urgency.class() }
     }
 
     fn ask(&self, inline: bool) -> Ask {
@@ -198,19 +198,19 @@ impl Job for Inner {
         (self.made().optimization != Optimization::None).then(|| self.uses())
     }
 
-    fn take(&self, outcome: Outcome) -> Result<()> {
+    fn take(&self, outcome: JobOutcome) -> Result<()> {
         match (outcome, self.is_offered()) {
-            (Outcome::Pipeline(Verdict::Take(why), parts), true) => self.take_better(why, &parts),
-            (Outcome::Pipeline(Verdict::Take(_), parts), false) => self.take_whole(Ok(parts)),
-            (Outcome::Pipeline(Verdict::Keep(why), _), true) => {
+            (JobOutcome::Pipeline(Verdict::Take(why), parts), true) => self.take_better(why, &parts),
+            (JobOutcome::Pipeline(Verdict::Take(_), parts), false) => self.take_whole(Ok(parts)),
+            (JobOutcome::Pipeline(Verdict::Keep(why), _), true) => {
                 self.made_mut().optimization = Optimization::Kept(why);
             }
-            (Outcome::Pipeline(Verdict::Keep(_), _), false) => {
+            (JobOutcome::Pipeline(Verdict::Keep(_), _), false) => {
                 return Err(Error::malformed("a pipeline that is to be kept, where there is none"));
             }
-            (Outcome::Failed(e), true) => self.made_mut().optimization = Optimization::Failed(e),
-            (Outcome::Failed(e), false) => self.take_whole(Err(e)),
-            (Outcome::Part(..), _) => return Err(Error::malformed("a part in place of a pipeline")),
+            (JobOutcome::Failed(e), true) => self.made_mut().optimization = Optimization::Failed(e),
+            (JobOutcome::Failed(e), false) => self.take_whole(Err(e)),
+            (JobOutcome::Part(..), _) => return Err(Error::malformed("a part in place of a pipeline")),
         }
         Ok(())
     }

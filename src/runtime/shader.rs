@@ -7,7 +7,7 @@ use super::link::Answer;
 use super::scan::scan;
 use super::service::desk::Order;
 use super::service::io;
-use super::service::job::{Job, Outcome, Step};
+use super::service::job::{JobOutcome, JobStep, ServiceJob};
 use super::urgency::Urgency;
 use crate::cache::Key;
 use crate::compile::request::{KnownState, ModuleDigest, SpecValues, StageRequest, TuningOptions, default_wave};
@@ -17,7 +17,7 @@ use crate::keys;
 use crate::link::Object;
 use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
-use crate::wire::{Ask, Class, MAX_MODULE, StageAsk};
+use crate::wire::{Ask, MAX_MODULE, Priority, StageAsk};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -73,9 +73,9 @@ pub enum ShaderStatus {
 
 /// A shader. Clones are the same one; pipelines hold their shaders.
 #[derive(Clone)]
-pub struct Shader(pub(super) Held<Part>);
+pub struct Shader(pub(super) Held<ShaderPart>);
 
-pub(super) struct Part {
+pub(super) struct ShaderPart {
     pub(super) shared: Arc<Shared>,
     pub(super) request: StageRequest,
     /// Specialization values of the constants that are only operands, sorted by id.
@@ -135,7 +135,7 @@ impl Shader {
             ModuleRef::Code(code) => service.map(|service| service.modules.keep(request.module, code)),
             ModuleRef::Digest(_) => None,
         };
-        let part = Part {
+        let part = ShaderPart {
             shared: shared.clone(),
             request,
             operands: values.operands,
@@ -203,7 +203,7 @@ impl Shader {
     }
 }
 
-impl Part {
+impl ShaderPart {
     pub(super) fn specialization(&self) -> impl Iterator<Item = SpecializationEntry> + '_ {
         let stage = Some(self.request.stage);
         let all = self.request.specialization.iter().chain(&self.operands);
@@ -246,7 +246,7 @@ impl Part {
     fn order(self: &Arc<Self>) {
         if self.shared.service.is_some() && self.is_missing() {
             self.asked.store(true, Ordering::Relaxed);
-            let job: Arc<dyn Job> = self.clone();
+            let job: Arc<dyn ServiceJob> = self.clone();
             io::post(&self.shared, Order::Start(Arc::downgrade(&job)));
         }
     }
@@ -341,13 +341,13 @@ impl Part {
     }
 }
 
-impl Job for Part {
+impl ServiceJob for ShaderPart {
     fn id(&self) -> u64 {
         self.id
     }
 
     /// On the disk, unless the caller's thread has looked there.
-    fn step(&self) -> Step {
+    fn step(&self) -> JobStep {
         if self.is_missing() && !self.looked.load(Ordering::Relaxed) {
             match self.look(true) {
                 Ok(true) => self.tell(),
@@ -360,10 +360,10 @@ impl Job for Part {
             let limit = format!("module over {} MiB", MAX_MODULE >> 20);
             self.settle(Err(Error::unsupported(limit, "a service takes no larger ones")));
         }
-        if self.is_missing() { Step::Ask } else { Step::Nothing }
+        if self.is_missing() { JobStep::Ask } else { JobStep::Nothing }
     }
 
-    fn class(&self) -> Class {
+    fn class(&self) -> Priority {
         self.urgency.class()
     }
 
@@ -376,17 +376,17 @@ impl Job for Part {
         None
     }
 
-    fn take(&self, outcome: Outcome) -> Result<()> {
+    fn take(&self, outcome: JobOutcome) -> Result<()> {
         let object = match outcome {
-            Outcome::Part(Some(key), _) if key != self.key()? => {
+            JobOutcome::Part(Some(key), _) if key != self.key()? => {
                 return Err(Error::malformed("the part of another request"));
             }
-            Outcome::Part(_, object) if object.interface().stage == self.request.stage => Ok(object),
-            Outcome::Part(_, object) => {
+            JobOutcome::Part(_, object) if object.interface().stage == self.request.stage => Ok(object),
+            JobOutcome::Part(_, object) => {
                 Err(Error::malformed(format!("the service's part is a {} shader's", object.interface().stage)))
             }
-            Outcome::Failed(e) => Err(e),
-            Outcome::Pipeline(..) => return Err(Error::malformed("a pipeline in place of a part")),
+            JobOutcome::Failed(e) => Err(e),
+            JobOutcome::Pipeline(..) => return Err(Error::malformed("a pipeline in place of a part")),
         };
         self.settle(object);
         Ok(())
@@ -394,7 +394,7 @@ impl Job for Part {
 }
 
 /// Nobody wants it any more.
-impl Drop for Part {
+impl Drop for ShaderPart {
     fn drop(&mut self) {
         if self.shared.alive().is_ok() {
             self.post_if_missing(Order::Settled(self.id));

@@ -1,6 +1,6 @@
 //! How soon something is wanted: by its priority, and by who waits for it.
 
-use crate::wire::Class;
+use crate::wire::Priority;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(super) struct Urgency {
@@ -36,10 +36,10 @@ impl Urgency {
     }
 
     /// What a service is told. A priority above 0 is as good as a thread that waits.
-    pub(super) fn class(&self) -> Class {
+    pub(super) fn class(&self) -> Priority {
         match self.priority.load(Ordering::Relaxed).max(self.waiting.load(Ordering::Relaxed)) {
-            0 => Class::Soon,
-            _ => Class::Waits,
+            0 => Priority::Soon,
+            _ => Priority::Waits,
         }
     }
 }

@@ -6,13 +6,13 @@
 //!            └─ of a pipeline: a stage job after another (`pipelines`), then an answer
 //! ```
 //!
-//! [`Broker::handle`] takes an [`Event`] and gives the [`Effect`]s that whoever runs it has to bring about. So every order of
+//! [`Broker::handle`] takes a [`BrokerEvent`] and gives the [`Effect`]s that whoever runs it has to bring about. So every order of
 //! events can be tested, and fuzzed, in one thread. Invariant: each request that was admitted is answered once, or its client
 //! has cancelled it or is gone.
 
-use super::jobs::{ClientId, Jobs, State, Time, Waiter};
+use super::jobs::{ClientId, JobState, Jobs, Time, Waiter};
 use super::journal::Journal;
-use super::latency::Latency;
+use super::latency::Latencies;
 use super::optimize::{Both, Comparison, Optimizer};
 use super::pipelines::Run;
 use super::poison::Poison;
@@ -22,13 +22,13 @@ use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
 use crate::error::{Death, Error, Result};
-use crate::wire::{Ask, Class, Limits, Part, PipelineAsk, ServiceStatus, StageAsk, Tell, Verdict};
+use crate::wire::{Ask, ClientLimits, PartAnswer, PipelineAsk, Priority, ServiceStatus, StageAsk, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// What one client may ask for.
-pub const LIMITS: Limits = Limits { requests: 4096, module_bytes: 256 << 20 };
+pub const LIMITS: ClientLimits = ClientLimits { requests: 4096, module_bytes: 256 << 20 };
 /// Jobs of all clients. Those that nobody waits for are refused a tenth earlier.
 const MAX_JOBS: usize = 100_000;
 /// Pipelines that one client may offer.
@@ -41,10 +41,10 @@ const YOUNG: Duration = Duration::from_millis(50);
 const HUNGER_PAUSE: Duration = Duration::from_secs(60);
 
 /// Something that happened.
-pub enum Event {
+pub enum BrokerEvent {
     /// A client was welcomed; whether every answer has to carry its ELF.
     Joined(ClientId, bool),
-    /// It said something. Modules, which were hashed on the way, come as [`Event::Module`].
+    /// It said something. Modules, which were hashed on the way, come as [`BrokerEvent::Module`].
     Asked(ClientId, Box<Ask>),
     /// It sent a module, or something that can be none.
     Module(ClientId, Result<Module>),
@@ -61,7 +61,7 @@ pub enum Event {
     /// Whether a pipeline compiled whole is better than linked.
     Compared(Key, Result<Verdict>),
     /// Time has passed; what there is to know of the machine.
-    Tick(Machine),
+    Tick(HostMachine),
     /// No new jobs are begun from now on.
     Drain,
 }
@@ -78,7 +78,7 @@ pub struct Compiled {
 
 /// What there is to know of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct HostMachine {
     /// Resident memory of all workers, in bytes.
     pub worker_memory: u64,
     /// Why background jobs should wait.
@@ -108,7 +108,7 @@ pub enum Effect {
         /// Its module.
         module: Arc<Module>,
         /// Its class.
-        class: Class,
+        class: Priority,
     },
     /// End a compile; the job comes again later.
     Stop(Key),
@@ -123,7 +123,7 @@ pub enum Effect {
 }
 
 /// What a broker has to know from the start.
-pub struct Facts {
+pub struct BrokerConfig {
     /// Whose code it serves.
     pub compiler: CompilerId,
     /// Compiles at once.
@@ -134,7 +134,7 @@ pub struct Facts {
 
 /// The state of the service.
 pub struct Broker {
-    pub(super) facts: Facts,
+    pub(super) facts: BrokerConfig,
     pub(super) jobs: Jobs,
     /// What is known of each job.
     pub(super) stages: Stages,
@@ -148,9 +148,9 @@ pub struct Broker {
     pub(super) optimizer: Optimizer,
     pub(super) effects: Vec<Effect>,
     pub(super) now: Time,
-    machine: Machine,
+    machine: HostMachine,
     hungry_until: Time,
-    latency: Latency,
+    latency: Latencies,
     /// Those who are to be told that they wait.
     pub(super) queued: Vec<Waiter>,
 }
@@ -170,7 +170,7 @@ pub(super) struct Client {
 
 /// A request without an answer.
 pub(super) struct Request {
-    pub(super) class: Class,
+    pub(super) class: Priority,
     pub(super) inline: bool,
     pub(super) since: Time,
     /// It counts among the requests that a client may have. Offers, which may wait for hours, do not.
@@ -191,7 +191,7 @@ pub(super) enum What {
 
 impl Broker {
     /// A broker that nobody knows yet.
-    pub fn new(facts: Facts, poison: Poison, journal: Journal) -> Self {
+    pub fn new(facts: BrokerConfig, poison: Poison, journal: Journal) -> Self {
         Self {
             facts,
             jobs: Jobs::default(),
@@ -205,39 +205,41 @@ impl Broker {
             optimizer: Optimizer::default(),
             effects: Vec::new(),
             now: Time::ZERO,
-            machine: Machine::default(),
+            machine: HostMachine::default(),
             hungry_until: Time::ZERO,
-            latency: Latency::default(),
+            latency: Latencies::default(),
             queued: Vec::new(),
         }
     }
 
     /// Something happened, at this time. What follows from it, in order.
-    pub fn handle(&mut self, event: Event, now: Time) -> Vec<Effect> {
+    pub fn handle(&mut self, event: BrokerEvent, now: Time) -> Vec<Effect> {
         self.now = now;
         match event {
-            Event::Joined(client, inline) => {
+            BrokerEvent::Joined(client, inline) => {
                 self.clients.insert(client, Client { inline, ..Client::default() });
             }
-            Event::Asked(client, ask) if self.clients.contains_key(&client) => self.ask(client, *ask),
-            Event::Module(client, module) if self.clients.contains_key(&client) => self.module_sent(client, module),
-            Event::Asked(..) | Event::Module(..) => {}
-            Event::Left(client) => self.client_left(client),
-            Event::Looked(key, found) => self.looked(key, found),
-            Event::Loaded(digest, module) => self.module_loaded(digest, module),
-            Event::Compiled(key, compiled) => self.compiled(key, compiled),
-            Event::Kept(key, kept) => {
+            BrokerEvent::Asked(client, ask) if self.clients.contains_key(&client) => self.ask(client, *ask),
+            BrokerEvent::Module(client, module) if self.clients.contains_key(&client) => {
+                self.module_sent(client, module)
+            }
+            BrokerEvent::Asked(..) | BrokerEvent::Module(..) => {}
+            BrokerEvent::Left(client) => self.client_left(client),
+            BrokerEvent::Looked(key, found) => self.looked(key, found),
+            BrokerEvent::Loaded(digest, module) => self.module_loaded(digest, module),
+            BrokerEvent::Compiled(key, compiled) => self.compiled(key, compiled),
+            BrokerEvent::Kept(key, kept) => {
                 self.keeping.remove(&key);
                 self.facts.status.unkept += u64::from(!kept);
             }
-            Event::Tick(machine) => {
+            BrokerEvent::Tick(machine) => {
                 self.machine = machine;
                 self.optimizer.due = true;
                 self.modules.retain(|_, module| module.strong_count() > 0);
                 self.ask_for_overdue_modules();
             }
-            Event::Compared(name, verdict) => self.compared(name, verdict),
-            Event::Drain => self.drain(),
+            BrokerEvent::Compared(name, verdict) => self.compared(name, verdict),
+            BrokerEvent::Drain => self.drain(),
         }
         self.optimize();
         self.dispatch();
@@ -327,7 +329,7 @@ impl Broker {
             Ok(run) => run,
             Err(error) => return self.tell(waiter.client, Tell::Failed { id: ask.id, error }),
         };
-        if ask.class < Class::Optimize {
+        if ask.class < Priority::Optimize {
             if self.admit(waiter, ask.class, ask.inline, What::Pipeline(Box::new(run))) {
                 self.advance(waiter);
             }
@@ -344,14 +346,14 @@ impl Broker {
     }
 
     /// Takes a request in, or says why not.
-    fn admit(&mut self, waiter: Waiter, class: Class, inline: bool, what: What) -> bool {
+    fn admit(&mut self, waiter: Waiter, class: Priority, inline: bool, what: What) -> bool {
         self.facts.status.requests += 1;
         if self.requests.contains_key(&waiter) {
             self.close(waiter.client, "an id that another request has");
             return false;
         }
         let Some(client) = self.clients.get_mut(&waiter.client) else { return false };
-        let room = if class < Class::Optimize { MAX_JOBS } else { MAX_JOBS / 10 * 9 };
+        let room = if class < Priority::Optimize { MAX_JOBS } else { MAX_JOBS / 10 * 9 };
         let counted = !matches!(what, What::Offer(_));
         let limit = if counted && client.requests >= LIMITS.requests {
             format!("{} requests of one client", LIMITS.requests)
@@ -528,14 +530,14 @@ impl Broker {
                 self.make_room(&running);
                 break;
             }
-            let background = running.iter().filter(|(_, class, _)| *class >= Class::Optimize).count();
+            let background = running.iter().filter(|(_, class, _)| *class >= Priority::Optimize).count();
             let Some((key, class)) = self.jobs.next(calm && background < background_slots, self.now) else { break };
             self.begin(key, class);
         }
         for waiter in std::mem::take(&mut self.queued) {
-            if self.jobs.waits_for(waiter).and_then(|key| self.jobs.state(&key)) == Some(State::Ready) {
-                let class = self.requests.get(&waiter).map_or(Class::Populate, |request| request.class);
-                let before = Class::ALL.into_iter().filter(|other| *other <= class);
+            if self.jobs.waits_for(waiter).and_then(|key| self.jobs.state(&key)) == Some(JobState::Ready) {
+                let class = self.requests.get(&waiter).map_or(Priority::Populate, |request| request.class);
+                let before = Priority::ALL.into_iter().filter(|other| *other <= class);
                 let before: usize = before.map(|class| self.jobs.queued(class)).sum();
                 let position = u32::try_from(before.saturating_sub(1)).unwrap_or(u32::MAX);
                 self.tell(waiter.client, Tell::Queued { id: waiter.id, position });
@@ -544,9 +546,9 @@ impl Broker {
     }
 
     /// The only worker compiles what nobody waits for, and somebody waits: if little is lost by it, the compile is ended.
-    fn make_room(&mut self, running: &[(Key, Class, Time)]) {
-        let &[(key, Class::Populate, since)] = running else { return };
-        if self.facts.workers == 1 && self.jobs.queued(Class::Waits) > 0 && self.now.saturating_sub(since) < YOUNG {
+    fn make_room(&mut self, running: &[(Key, Priority, Time)]) {
+        let &[(key, Priority::Populate, since)] = running else { return };
+        if self.facts.workers == 1 && self.jobs.queued(Priority::Waits) > 0 && self.now.saturating_sub(since) < YOUNG {
             self.effects.push(Effect::Stop(key));
             if !self.jobs.again(key, self.now) {
                 self.stages.remove(&key);
@@ -558,7 +560,7 @@ impl Broker {
     }
 
     /// Gives a job to a worker.
-    fn begin(&mut self, key: Key, class: Class) {
+    fn begin(&mut self, key: Key, class: Priority) {
         if let Some(since) = self.jobs.since(&key) {
             self.latency.begun(class, since, self.now);
         }
@@ -587,8 +589,8 @@ impl Broker {
 }
 
 /// A part as it is sent.
-pub(super) fn part(key: Key, elf: &StageElf, sent: bool) -> Part {
-    Part { key, elf: sent.then(|| crate::frame::Bytes(elf.0.clone())) }
+pub(super) fn part(key: Key, elf: &StageElf, sent: bool) -> PartAnswer {
+    PartAnswer { key, elf: sent.then(|| crate::frame::Bytes(elf.0.clone())) }
 }
 
 #[cfg(test)]

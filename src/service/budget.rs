@@ -10,12 +10,12 @@ const WINDOW: Duration = Duration::from_secs(60);
 const SHARE: u32 = 25;
 
 /// Processor time of background jobs over the last minute.
-pub struct Budget {
+pub struct BackgroundBudget {
     allowed: Duration,
     spent: VecDeque<(Time, Duration)>,
 }
 
-impl Budget {
+impl BackgroundBudget {
     /// Of a machine with so many processors.
     pub fn new(processors: usize) -> Self {
         let processors = u32::try_from(processors).unwrap_or(u32::MAX);
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_quarter_of_a_minute_and_no_more() {
         let at = Duration::from_secs;
-        let mut budget = Budget::new(2);
+        let mut budget = BackgroundBudget::new(2);
         (0..30).for_each(|n| budget.spend(at(1), at(n)));
         assert_eq!(budget.reason(at(30)), None);
         budget.spend(at(1), at(30));

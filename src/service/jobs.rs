@@ -10,7 +10,7 @@
 //! no clock here.
 
 use crate::cache::Key;
-use crate::wire::Class;
+use crate::wire::Priority;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub const AGEING: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub struct Jobs {
     jobs: BTreeMap<Key, Job>,
-    waiting: BTreeMap<Waiter, (Key, Class)>,
+    waiting: BTreeMap<Waiter, (Key, Priority)>,
     /// Those that workers have: few of many.
     running: BTreeSet<Key>,
     /// By class: the clients, and of each its ready jobs, the oldest first.
@@ -59,19 +59,19 @@ pub struct Jobs {
 struct Job {
     serial: u64,
     since: Time,
-    state: State,
-    waiters: BTreeMap<Waiter, (Class, Time)>,
+    state: JobState,
+    waiters: BTreeMap<Waiter, (Priority, Time)>,
 }
 
 /// Where a job stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum JobState {
     /// Something is missing, such as its module.
     Held,
     /// It waits for a worker.
     Ready,
     /// A worker has it since then, on behalf of this client, as a job of this class.
-    Running(Class, ClientId, Time),
+    Running(Priority, ClientId, Time),
 }
 
 /// One who waited for a job that is done.
@@ -80,20 +80,20 @@ pub struct Served {
     /// The client that asked.
     pub waiter: Waiter,
     /// In which class.
-    pub class: Class,
+    pub class: Priority,
     /// Since when.
     pub since: Time,
 }
 
 impl Jobs {
     /// Somebody waits for a job. True if the job is new; it is then held until [`Self::ready`] is said.
-    pub fn join(&mut self, key: Key, waiter: Waiter, class: Class, now: Time) -> bool {
+    pub fn join(&mut self, key: Key, waiter: Waiter, class: Priority, now: Time) -> bool {
         self.leave(waiter);
         let serial = self.serial;
         let job = self.jobs.entry(key).or_insert_with(|| Job {
             serial,
             since: now,
-            state: State::Held,
+            state: JobState::Held,
             waiters: BTreeMap::new(),
         });
         let new = job.serial == serial;
@@ -106,8 +106,8 @@ impl Jobs {
 
     /// The job has all that it needs.
     pub fn ready(&mut self, key: Key, now: Time) {
-        if let Some(job) = self.jobs.get_mut(&key).filter(|job| job.state == State::Held) {
-            (job.state, job.since) = (State::Ready, now);
+        if let Some(job) = self.jobs.get_mut(&key).filter(|job| job.state == JobState::Held) {
+            (job.state, job.since) = (JobState::Ready, now);
             self.place_all(key, now);
         }
     }
@@ -117,7 +117,7 @@ impl Jobs {
         let Some((key, _)) = self.waiting.remove(&waiter) else { return false };
         let Some(job) = self.jobs.get_mut(&key) else { return false };
         job.waiters.remove(&waiter);
-        let (running, left) = (matches!(job.state, State::Running(..)), job.waiters.is_empty());
+        let (running, left) = (matches!(job.state, JobState::Running(..)), job.waiters.is_empty());
         let since = job.since;
         self.place(key, waiter.client, since);
         let gone = left && !running;
@@ -133,7 +133,7 @@ impl Jobs {
     }
 
     /// Another class for a waiter.
-    pub fn reclass(&mut self, waiter: Waiter, class: Class, now: Time) {
+    pub fn reclass(&mut self, waiter: Waiter, class: Priority, now: Time) {
         let Some((key, old)) = self.waiting.get_mut(&waiter) else { return };
         *old = class;
         let key = *key;
@@ -144,16 +144,16 @@ impl Jobs {
     }
 
     /// The next job for a worker, and the class that it has now. Without `background` only what somebody waits for.
-    pub fn next(&mut self, background: bool, now: Time) -> Option<(Key, Class)> {
+    pub fn next(&mut self, background: bool, now: Time) -> Option<(Key, Priority)> {
         self.age(now);
-        let (class, client) = Class::ALL.iter().zip(&self.queues).find_map(|(&class, queue)| {
-            let open = background || class < Class::Optimize;
+        let (class, client) = Priority::ALL.iter().zip(&self.queues).find_map(|(&class, queue)| {
+            let open = background || class < Priority::Optimize;
             let clients = queue.keys().filter(|_| open);
             let least = clients.min_by_key(|client| (self.spent.get(client).copied().unwrap_or_default(), **client))?;
             Some((class, *least))
         })?;
         let (_, key) = *self.queues.get(class as usize)?.get(&client)?.first()?;
-        self.jobs.get_mut(&key)?.state = State::Running(class, client, now);
+        self.jobs.get_mut(&key)?.state = JobState::Running(class, client, now);
         self.running.insert(key);
         self.place_all(key, now);
         let spent = self.spent.entry(client).or_default();
@@ -176,7 +176,7 @@ impl Jobs {
     /// A worker had to leave a job: it waits for the next one, in its old place. False if nobody waits for it any more.
     pub fn again(&mut self, key: Key, now: Time) -> bool {
         let Some(job) = self.jobs.get_mut(&key) else { return false };
-        let state = std::mem::replace(&mut job.state, State::Ready);
+        let state = std::mem::replace(&mut job.state, JobState::Ready);
         let wanted = !job.waiters.is_empty();
         self.settle(&key, state, Duration::ZERO);
         if wanted {
@@ -188,7 +188,7 @@ impl Jobs {
     }
 
     /// Where a job stands, if there is one.
-    pub fn state(&self, key: &Key) -> Option<State> {
+    pub fn state(&self, key: &Key) -> Option<JobState> {
         self.jobs.get(key).map(|job| job.state)
     }
 
@@ -208,15 +208,15 @@ impl Jobs {
     }
 
     /// Jobs that workers have.
-    pub fn running(&self) -> impl Iterator<Item = (Key, Class, Time)> {
+    pub fn running(&self) -> impl Iterator<Item = (Key, Priority, Time)> {
         self.running.iter().filter_map(|key| match self.state(key)? {
-            State::Running(class, _, since) => Some((*key, class, since)),
-            State::Held | State::Ready => None,
+            JobState::Running(class, _, since) => Some((*key, class, since)),
+            JobState::Held | JobState::Ready => None,
         })
     }
 
     /// Jobs of a class that wait for a worker; one that several clients wait for counts once for each.
-    pub fn queued(&self, class: Class) -> usize {
+    pub fn queued(&self, class: Priority) -> usize {
         self.queues.get(class as usize).map_or(0, |queue| queue.values().map(BTreeSet::len).sum())
     }
 
@@ -231,9 +231,9 @@ impl Jobs {
     }
 
     /// A job in this state is not running any more, if it was.
-    fn settle(&mut self, key: &Key, state: State, cost: Duration) {
+    fn settle(&mut self, key: &Key, state: JobState, cost: Duration) {
         self.running.remove(key);
-        if let State::Running(_, client, _) = state
+        if let JobState::Running(_, client, _) = state
             && let Some(spent) = self.spent.get_mut(&client)
         {
             *spent = (*spent + cost).saturating_sub(ESTIMATE);
@@ -251,11 +251,11 @@ impl Jobs {
         let (serial, since) = (job.serial, job.since);
         let own = Waiter { client, id: 0 }..=Waiter { client, id: u64::MAX };
         let best = job.waiters.range(own).map(|(_, (class, _))| *class).min();
-        let best = best.filter(|_| job.state == State::Ready);
+        let best = best.filter(|_| job.state == JobState::Ready);
         self.unqueue(client, (serial, key));
         let Some(mut class) = best else { return };
-        if class == Class::Populate && now.saturating_sub(since) >= AGEING {
-            class = Class::Optimize;
+        if class == Priority::Populate && now.saturating_sub(since) >= AGEING {
+            class = Priority::Optimize;
         }
         // Idleness is not saved up: whoever has nothing queued begins where the others are.
         if !self.queues.iter().any(|queue| queue.contains_key(&client)) {

@@ -2,12 +2,12 @@
 
 use super::histogram::Histogram;
 use super::jobs::{Jobs, Time};
-use crate::wire::{Class, ClassStatus, Times};
+use crate::wire::{ClassStatus, Priority, Times};
 use std::time::Duration;
 
 /// What was taken down.
 #[derive(Default)]
-pub struct Latency {
+pub struct Latencies {
     classes: [OfClass; 4],
     /// Processor time.
     compile: Histogram,
@@ -23,29 +23,29 @@ struct OfClass {
     queue: Histogram,
 }
 
-impl Latency {
-    fn of(&mut self, class: Class) -> &mut OfClass {
+impl Latencies {
+    fn of(&mut self, class: Priority) -> &mut OfClass {
         let [waits, soon, optimize, populate] = &mut self.classes;
         match class {
-            Class::Waits => waits,
-            Class::Soon => soon,
-            Class::Optimize => optimize,
-            Class::Populate => populate,
+            Priority::Waits => waits,
+            Priority::Soon => soon,
+            Priority::Optimize => optimize,
+            Priority::Populate => populate,
         }
     }
 
     /// A request of this time has its answer.
-    pub fn answered(&mut self, class: Class, since: Time, now: Time) {
+    pub fn answered(&mut self, class: Priority, since: Time, now: Time) {
         self.of(class).answer.add(now.saturating_sub(since));
     }
 
     /// A worker has a job that could be compiled since then.
-    pub fn begun(&mut self, class: Class, since: Time, now: Time) {
+    pub fn begun(&mut self, class: Priority, since: Time, now: Time) {
         self.of(class).queue.add(now.saturating_sub(since));
     }
 
     /// A compile has ended, and is the answer to requests of these classes.
-    pub fn compiled(&mut self, cost: Duration, classes: impl Iterator<Item = Class>) {
+    pub fn compiled(&mut self, cost: Duration, classes: impl Iterator<Item = Priority>) {
         self.compile.add(cost);
         classes.for_each(|class| self.of(class).done += 1);
     }
@@ -59,7 +59,7 @@ impl Latency {
     pub fn classes(&self, jobs: &Jobs) -> Vec<ClassStatus> {
         let running = |class| jobs.running().filter(|(_, of, _)| *of == class).count();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let classes = Class::ALL.iter().zip(&self.classes).map(|(&class, of)| ClassStatus {
+        let classes = Priority::ALL.iter().zip(&self.classes).map(|(&class, of)| ClassStatus {
             class,
             queued: count(jobs.queued(class)),
             running: count(running(class)),

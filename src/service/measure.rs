@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::isa::disassemble;
 use crate::metadata::document::{Document, get, submap};
 use crate::metadata::note;
-use crate::metadata::schema::Key;
+use crate::metadata::schema::MetadataKey;
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -64,14 +64,15 @@ impl Cost {
         }
         let notes = elf.sections.iter().find(|s| s.name == ".note").ok_or_else(|| Error::malformed("no .note"))?;
         let pipeline = Document::parse(note::metadata(notes.data)?)?.pipeline;
-        let all = submap(&pipeline, Key::HardwareStages.name())?;
+        let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;
         let mut stages = Vec::new();
         for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
             let own = all.map(|all| submap(all, stage.hardware_name())).transpose()?.flatten();
             let Some(own) = own else { continue };
-            let number = |key: Key| get(own, key.name()).and_then(rmpv::Value::as_u64).unwrap_or_default() as u32;
-            let wave = WaveSize::try_from(number(Key::WavefrontSize))?;
-            let (vgprs, scratch) = (number(Key::VgprCount), number(Key::ScratchMemorySize));
+            let number =
+                |key: MetadataKey| get(own, key.name()).and_then(rmpv::Value::as_u64).unwrap_or_default() as u32;
+            let wave = WaveSize::try_from(number(MetadataKey::WavefrontSize))?;
+            let (vgprs, scratch) = (number(MetadataKey::VgprCount), number(MetadataKey::ScratchMemorySize));
             stages.push(StageCost { stage, vgprs, waves: waves(target, wave, vgprs), scratch });
         }
         Ok(Self { stages, instructions })

@@ -82,13 +82,13 @@ fn histogram(out: &mut String, name: &str, help: &str, values: &[(String, &Times
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Class;
+    use crate::wire::Priority;
 
     #[test]
     fn every_line_is_a_sample_or_a_comment() {
         let buckets = vec![(500, 4), (2_000_000, 9)];
         let answer = Times { count: 10, sum_us: 2_500_000, buckets, ..Times::default() };
-        let waits = ClassStatus { class: Class::Waits, queued: 3, answer: answer.clone(), ..ClassStatus::default() };
+        let waits = ClassStatus { class: Priority::Waits, queued: 3, answer: answer.clone(), ..ClassStatus::default() };
         let status = ServiceStatus { requests: 7, classes: vec![waits], compile: answer, ..ServiceStatus::default() };
         let text = text(&status);
         assert!(text.contains("dovetail_requests_total 7\n"), "{text}");

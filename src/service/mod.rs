@@ -39,9 +39,9 @@ use crate::compile::worker::{Worker, WorkerConfig};
 use crate::error::{Context as _, Error, Result};
 use crate::files;
 use crate::toolchain::{note_operands, record_compiler};
-use crate::wire::{Class, ServiceStatus};
-use broker::{Broker, Effect, Event, Facts, Machine};
-use budget::Budget;
+use crate::wire::{Priority, ServiceStatus};
+use broker::{Broker, BrokerConfig, BrokerEvent, Effect, HostMachine};
+use budget::BackgroundBudget;
 use journal::Journal;
 use keep::Keeper;
 use listen::Socket;
@@ -138,7 +138,7 @@ struct Service<'a> {
     rows: records::Writer,
     outboxes: BTreeMap<ClientId, Arc<Outbox>>,
     sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
-    budget: Budget,
+    budget: BackgroundBudget,
     pressure: Pressure,
     /// Of background jobs, to see what they cost.
     background: BTreeSet<Key>,
@@ -180,7 +180,7 @@ impl<'a> Service<'a> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
             begun: Instant::now(),
-            broker: Broker::new(Facts { compiler, workers, status }, poison, journal),
+            broker: Broker::new(BrokerConfig { compiler, workers, status }, poison, journal),
             workers: Workers::new(config.worker.clone(), workers, first, to.clone()),
             keeper: Keeper::new(cache.clone(), to.clone()),
             modules: Arc::new(Mutex::new(Records::open(&modules_dir(&config.cache), MODULES))),
@@ -188,7 +188,7 @@ impl<'a> Service<'a> {
             cache,
             outboxes: BTreeMap::new(),
             sessions,
-            budget: Budget::new(processors),
+            budget: BackgroundBudget::new(processors),
             pressure: Pressure::default(),
             background: BTreeSet::new(),
             metrics_written: None,
@@ -214,12 +214,12 @@ impl<'a> Service<'a> {
     }
 
     /// What a message is to the broker, if anything.
-    fn event(&mut self, message: Message) -> Option<Event> {
+    fn event(&mut self, message: Message) -> Option<BrokerEvent> {
         match message {
             Message::Event(event) => Some(event),
             Message::Joined(client, inline, outbox) => {
                 self.outboxes.insert(client, outbox);
-                Some(Event::Joined(client, inline))
+                Some(BrokerEvent::Joined(client, inline))
             }
             Message::Gone(client, why) => {
                 self.outboxes.remove(&client);
@@ -227,30 +227,30 @@ impl<'a> Service<'a> {
                 if let Some(why) = why {
                     (self.log)(&format!("client {}: {why}", client.0));
                 }
-                Some(Event::Left(client))
+                Some(BrokerEvent::Left(client))
             }
             Message::Compiled(key, compiled, idle) => {
                 if self.background.remove(&key) {
                     self.budget.spend(compiled.cost, self.begun.elapsed());
                 }
-                self.workers.done(&key, idle).then_some(Event::Compiled(key, compiled))
+                self.workers.done(&key, idle).then_some(BrokerEvent::Compiled(key, compiled))
             }
             Message::Kept(key, bytes, result) => {
                 let kept = result.is_ok();
                 if let Some(said) = self.keeper.done(bytes, result) {
                     (self.log)(&said);
                 }
-                Some(Event::Kept(key, kept))
+                Some(BrokerEvent::Kept(key, kept))
             }
-            Message::Tick => Some(Event::Tick(self.look_at_machine())),
+            Message::Tick => Some(BrokerEvent::Tick(self.look_at_machine())),
             Message::Stop => {
                 self.draining_since.get_or_insert_with(Instant::now);
-                Some(Event::Drain)
+                Some(BrokerEvent::Drain)
             }
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: BrokerEvent) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
             for effect in self.broker.handle(event, self.begun.elapsed()) {
@@ -260,7 +260,7 @@ impl<'a> Service<'a> {
     }
 
     /// Brings an effect about. What it leads to at once is an event.
-    fn perform(&mut self, effect: Effect) -> Option<Event> {
+    fn perform(&mut self, effect: Effect) -> Option<BrokerEvent> {
         match effect {
             Effect::Tell(client, tell) => {
                 if let Err(why) = self.outboxes.get(&client).map_or(Ok(()), |outbox| outbox.tell(&tell)) {
@@ -276,11 +276,11 @@ impl<'a> Service<'a> {
             }
             Effect::Look(key) => {
                 let cache = self.cache.clone();
-                self.on_disk(move || Event::Looked(key, cache.get(&key).map(StageElf)));
+                self.on_disk(move || BrokerEvent::Looked(key, cache.get(&key).map(StageElf)));
             }
             Effect::Load(digest) => {
                 let modules = self.modules.clone();
-                self.on_disk(move || Event::Loaded(digest, load(&modules, digest)));
+                self.on_disk(move || BrokerEvent::Loaded(digest, load(&modules, digest)));
             }
             Effect::Save(module) => {
                 let modules = self.modules.clone();
@@ -290,7 +290,7 @@ impl<'a> Service<'a> {
                 });
             }
             Effect::Compile { key, request, module, class } => {
-                if class >= Class::Optimize {
+                if class >= Priority::Optimize {
                     self.background.insert(key);
                 }
                 let (cache, noted) = (self.cache.clone(), module.clone());
@@ -306,7 +306,7 @@ impl<'a> Service<'a> {
             }
             Effect::Keep(key, elf) => {
                 if !self.keeper.keep(key, elf) {
-                    return Some(Event::Kept(key, false));
+                    return Some(BrokerEvent::Kept(key, false));
                 }
             }
             Effect::Compare(comparison) => self.on_disk(move || comparison.run()),
@@ -317,7 +317,7 @@ impl<'a> Service<'a> {
     }
 
     /// Does something that may wait for a disk, on another thread.
-    fn on_disk(&self, work: impl FnOnce() -> Event + Send + 'static) {
+    fn on_disk(&self, work: impl FnOnce() -> BrokerEvent + Send + 'static) {
         let to = self.to.clone();
         tokio::task::spawn_blocking(move || {
             // The service itself has ended if nobody takes it.
@@ -325,16 +325,16 @@ impl<'a> Service<'a> {
         });
     }
 
-    fn cut_off(&mut self, client: ClientId, why: &Error) -> Option<Event> {
+    fn cut_off(&mut self, client: ClientId, why: &Error) -> Option<BrokerEvent> {
         self.outboxes.remove(&client)?;
         (self.log)(&format!("client {}: {why}", client.0));
         if let Some(session) = lock(&self.sessions).remove(&client) {
             session.abort();
         }
-        Some(Event::Left(client))
+        Some(BrokerEvent::Left(client))
     }
 
-    fn look_at_machine(&mut self) -> Machine {
+    fn look_at_machine(&mut self) -> HostMachine {
         let now = self.begun.elapsed();
         let mut pressure = Vec::new();
         if !self.config.dedicated {
@@ -348,7 +348,7 @@ impl<'a> Service<'a> {
             self.write_metrics();
         }
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Watchdog]);
-        Machine { worker_memory: Workers::memory(), pressure, not_kept_because: self.keeper.pause() }
+        HostMachine { worker_memory: Workers::memory(), pressure, not_kept_because: self.keeper.pause() }
     }
 
     fn write_metrics(&mut self) {

@@ -8,7 +8,7 @@
 //! One pipeline at a time, the most used first; nothing while background work is held back. After an update of the compiler all
 //! verdicts are old, and are made again in the same order, so never all at once.
 
-use super::broker::{Broker, Effect, Event, Request, What, part};
+use super::broker::{Broker, BrokerEvent, Effect, Request, What, part};
 use super::jobs::{ClientId, Time, Waiter};
 use super::journal::{Decided, Row};
 use super::measure::Cost;
@@ -17,7 +17,7 @@ use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::link::{EmitGlue, Object, link_objects, verify};
-use crate::wire::{Class, PipelineAsk, Tell, Verdict};
+use crate::wire::{PipelineAsk, Priority, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,8 +69,8 @@ pub struct Comparison {
 
 impl Comparison {
     /// Links both and compares what they cost.
-    pub fn run(&self) -> Event {
-        Event::Compared(self.name, self.verdict().map_err(Error::of_whole_compile))
+    pub fn run(&self) -> BrokerEvent {
+        BrokerEvent::Compared(self.name, self.verdict().map_err(Error::of_whole_compile))
     }
 
     fn verdict(&self) -> Result<Verdict> {
@@ -191,7 +191,7 @@ impl Broker {
                 let waiter = Waiter { client: ClientId::SERVICE, id: self.optimizer.runs };
                 self.optimizer.current = Some(Current { name, waiter, whole: Vec::new() });
                 let what = What::Optimize(Box::new(both));
-                let (class, since) = (Class::Optimize, self.now);
+                let (class, since) = (Priority::Optimize, self.now);
                 self.requests.insert(waiter, Request { class, inline: true, since, counted: false, what });
                 self.advance(waiter);
             }

@@ -4,7 +4,7 @@
 //! that it does not take end its connection and nothing else. What is read waits for the broker, so a client that asks faster
 //! than it is served is slowed by its own socket; pings are answered here.
 
-use super::broker::{Event, LIMITS};
+use super::broker::{BrokerEvent, LIMITS};
 use super::jobs::ClientId;
 use super::wake::Message;
 use crate::compile::request::{CompilerId, Module};
@@ -210,10 +210,13 @@ async fn talk(
             Ask::Bye => break,
             Ask::Module { module } if module.len() > LARGE_MODULE => {
                 let hashed = tokio::task::spawn_blocking(move || Module::new(module.0)).await;
-                Event::Module(client, hashed.unwrap_or_else(|_| Err(Error::bug("panic while a module was hashed"))))
+                BrokerEvent::Module(
+                    client,
+                    hashed.unwrap_or_else(|_| Err(Error::bug("panic while a module was hashed"))),
+                )
             }
-            Ask::Module { module } => Event::Module(client, Module::new(module.0)),
-            ask => Event::Asked(client, Box::new(ask)),
+            Ask::Module { module } => BrokerEvent::Module(client, Module::new(module.0)),
+            ask => BrokerEvent::Asked(client, Box::new(ask)),
         };
         to.send(Message::Event(event)).await.map_err(gone)?;
     }

@@ -10,7 +10,7 @@ use crate::compile::StageElf;
 use crate::compile::request::{Module, ModuleDigest, StageRequest};
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::wire::{Class, Tell};
+use crate::wire::{Priority, Tell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ enum Phase {
 
 impl Broker {
     /// A request waits for a stage from now on.
-    pub(super) fn want(&mut self, waiter: Waiter, request: StageRequest, class: Class) {
+    pub(super) fn want(&mut self, waiter: Waiter, request: StageRequest, class: Priority) {
         let key = match keys::stage(&request, &self.facts.compiler) {
             Ok(key) => key,
             Err(error) => return self.fail(waiter, error),

@@ -1,6 +1,6 @@
 //! What wakes the service: messages of its tasks to its one loop.
 
-use super::broker::{Compiled, Event};
+use super::broker::{BrokerEvent, Compiled};
 use super::jobs::ClientId;
 use super::session::Outbox;
 use crate::cache::Key;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A message to the loop.
 pub enum Message {
     /// For the broker as it is.
-    Event(Event),
+    Event(BrokerEvent),
     /// A client was welcomed; whether every answer has to carry its ELF, and where it is told things.
     Joined(ClientId, bool, Arc<Outbox>),
     /// A client's session has ended, for this reason if it was not its own wish.

@@ -14,7 +14,7 @@ use crate::compile::worker::{Attempt, Worker, WorkerConfig, attempt, processor_t
 use crate::error::{Death, Error, Result};
 use crate::frame::{Bytes, frame};
 use crate::link::Object;
-use crate::wire::Class;
+use crate::wire::Priority;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,8 +48,8 @@ impl Workers {
     }
 
     /// Begins a job; what becomes of it comes as [`Message::Compiled`].
-    pub fn begin(&mut self, key: Key, request: StageRequest, module: Arc<Module>, class: Class) {
-        let background = class >= Class::Optimize;
+    pub fn begin(&mut self, key: Key, request: StageRequest, module: Arc<Module>, class: Priority) {
+        let background = class >= Priority::Optimize;
         let found = self.idle.iter().rposition(|idle| idle.background == background);
         let worker = found.map(|at| self.idle.swap_remove(at).worker);
         let deadline = if background { self.config.deadline } else { self.config.deadline.min(WAITED_FOR) };

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 /// Where a channel of a texel is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Channel {
+pub struct PlaneChannel {
     /// Number of the image descriptor.
     pub image: u8,
     /// Component of it.
@@ -39,7 +39,7 @@ pub struct Planes {
     /// Image descriptors in their order; the first has luma.
     pub views: SmallVec<[PlaneView; 3]>,
     /// Red, green, blue, alpha; without alpha it is 1.
-    pub channels: [Option<Channel>; 4],
+    pub channels: [Option<PlaneChannel>; 4],
     /// Chroma has half the width, half the height.
     pub subsampled: [bool; 2],
     /// Bits of a colour channel.
@@ -80,7 +80,7 @@ impl Planes {
 
     fn set(&mut self, letter: char, image: usize, component: usize) {
         if let Some(to) = "RGBA".find(letter).and_then(|n| self.channels.get_mut(n)) {
-            *to = Some(Channel { image: image as u8, component: component as u8 });
+            *to = Some(PlaneChannel { image: image as u8, component: component as u8 });
         }
     }
 

@@ -13,7 +13,7 @@ use std::fmt;
 /// How soon something is wanted. A job has the best class of those who wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum Priority {
     /// A thread is blocked until it is there.
     Waits,
     /// It will be on the screen as soon as it is there.
@@ -25,12 +25,12 @@ pub enum Class {
     Populate,
 }
 
-impl Class {
+impl Priority {
     /// All of them, the most urgent first.
     pub const ALL: [Self; 4] = [Self::Waits, Self::Soon, Self::Optimize, Self::Populate];
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for Priority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Waits => "waits",
@@ -60,7 +60,7 @@ pub enum Ask {
         /// The module that was asked for.
         digest: ModuleDigest,
     },
-    /// Draws since this was said last, of pipelines that were asked for by these ids with [`Class::Optimize`].
+    /// Draws since this was said last, of pipelines that were asked for by these ids with [`Priority::Optimize`].
     Used {
         /// Ids and draws.
         draws: Vec<(u64, u64)>,
@@ -70,7 +70,7 @@ pub enum Ask {
         /// Of the request.
         id: u64,
         /// How soon it is wanted now.
-        class: Class,
+        class: Priority,
     },
     /// Nobody waits for this any more.
     Cancel {
@@ -118,14 +118,14 @@ pub struct StageAsk {
     /// All that decides the code.
     pub request: StageRequest,
     /// How soon it is wanted.
-    pub class: Class,
+    pub class: Priority,
     /// Send the ELF even if the client could read it in the cache.
     pub inline: bool,
     /// Look, and compile nothing.
     pub cached_only: bool,
 }
 
-/// A request for a pipeline that knows everything. With [`Class::Optimize`] it is linked already: the service decides by use
+/// A request for a pipeline that knows everything. With [`Priority::Optimize`] it is linked already: the service decides by use
 /// when it is compiled, and whether the result is better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PipelineAsk {
@@ -138,7 +138,7 @@ pub struct PipelineAsk {
     /// How parts are placed.
     pub placement: Placement,
     /// How soon it is wanted.
-    pub class: Class,
+    pub class: Priority,
     /// Draws so far.
     pub uses: u64,
     /// Send the ELFs even if the client could read them in the cache.
@@ -178,7 +178,7 @@ pub enum Tell {
         /// Of the request.
         id: u64,
         /// The part; none: it is not in the cache, and it was asked for with `cached_only`.
-        part: Option<Part>,
+        part: Option<PartAnswer>,
     },
     /// The answer to [`Ask::Pipeline`].
     Pipeline {
@@ -187,7 +187,7 @@ pub enum Tell {
         /// Whether to take it.
         verdict: Verdict,
         /// Its parts in the order of [`crate::target::Stage`]; empty where the verdict is to keep what there is.
-        parts: Vec<Part>,
+        parts: Vec<PartAnswer>,
     },
     /// There will be no part, no pipeline.
     Failed {
@@ -219,12 +219,12 @@ pub struct Welcome {
     /// Why the client cannot read the service's cache, and is sent every ELF; none if it can.
     pub inline_because: Option<String>,
     /// What one client may ask for.
-    pub limits: Limits,
+    pub limits: ClientLimits,
 }
 
 /// What one client may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ClientLimits {
     /// Requests without an answer.
     pub requests: u32,
     /// Bytes of modules that belong to them.
@@ -233,7 +233,7 @@ pub struct Limits {
 
 /// An ELF, or where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct PartAnswer {
     /// Its key in the service's cache.
     pub key: Key,
     /// The ELF, if it was to be sent, or is not in the cache (yet): results are sent before they are kept.

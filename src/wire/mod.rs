@@ -18,7 +18,9 @@ mod message;
 mod status;
 
 pub use connection::{Arrival, Connection, Receiver, Sender};
-pub use message::{Ask, Cached, Class, Hello, Limits, Part, PipelineAsk, StageAsk, Tell, Verdict, Welcome};
+pub use message::{
+    Ask, Cached, ClientLimits, Hello, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict, Welcome,
+};
 pub use status::{ClassStatus, ServiceStatus, Times};
 
 /// The versions of this protocol that this program speaks, first and last.

@@ -1,6 +1,6 @@
 //! What a service is doing, for people and for the file of metrics.
 
-use super::message::Class;
+use super::message::Priority;
 use crate::compile::request::CompilerId;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ pub struct ServiceStatus {
 #[serde(default)]
 pub struct ClassStatus {
     /// The class.
-    pub class: Class,
+    pub class: Priority,
     /// Jobs that wait for a worker.
     pub queued: u32,
     /// Jobs that a worker has.

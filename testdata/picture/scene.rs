@@ -2,15 +2,16 @@
 
 use super::geometry::{self, Vec3, cross, dot, mesh, normalize, sub};
 use dovetail::emu::inputs::{
-    Address, Binding, Bound, Bytes, Compare, Depth, Draw, Image, Inputs, Sampler, Shape, Target, Topology, VertexBuffer,
+    Address, BindingElement, Bound, Compare, Depth, Draw, Image, InputBytes, Inputs, Sampler, TargetAttachment,
+    Topology, VertexBuffer, ViewShape,
 };
 
 const EYE: Vec3 = [1.5, 1.25, 5.4];
 const MIDDLE: Vec3 = [0.0, -0.22, 0.0];
 const SUN: Vec3 = [0.42, 0.74, 0.52];
 
-fn bytes(numbers: impl IntoIterator<Item = f32>) -> Bytes {
-    Bytes(numbers.into_iter().flat_map(f32::to_le_bytes).collect())
+fn bytes(numbers: impl IntoIterator<Item = f32>) -> InputBytes {
+    InputBytes(numbers.into_iter().flat_map(f32::to_le_bytes).collect())
 }
 
 /// World to clip space, column by column: y down, depth 0 to 1.
@@ -72,20 +73,20 @@ fn lacquer(size: u32) -> Image {
 fn image(size: u32, levels: u32, data: Vec<u8>) -> Image {
     Image {
         format: "R8G8B8A8_SRGB".into(),
-        shape: Shape::D2,
+        shape: ViewShape::D2,
         extent: [size, size, 1],
         layers: 1,
         arrayed: false,
         levels,
         samples: 1,
-        data: Bytes(data),
+        data: InputBytes(data),
     }
 }
 
-fn target() -> Target {
+fn target() -> TargetAttachment {
     // The backdrop, as the floor fades into it.
     let clear = [0.0388, 0.0465, 0.0688, 1.0];
-    Target { clear, ..Target::new(0, "R8G8B8A8_SRGB") }
+    TargetAttachment { clear, ..TargetAttachment::new(0, "R8G8B8A8_SRGB") }
 }
 
 /// The knot, in a picture of `size` by `size` pixels; `detail` from 1.
@@ -102,7 +103,7 @@ pub fn knot(size: u32, detail: u32) -> Inputs {
         max_lod: 12.0,
         ..Default::default()
     };
-    let bind = |binding, bound| Binding { set: 0, binding, element: 0, bound };
+    let bind = |binding, bound| BindingElement { set: 0, binding, element: 0, bound };
     Inputs {
         bindings: vec![
             bind(0, Bound::UniformBuffer(bytes(view))),
@@ -110,7 +111,7 @@ pub fn knot(size: u32, detail: u32) -> Inputs {
         ],
         draw: Some(Draw {
             indices,
-            vertex_buffers: vec![VertexBuffer { binding: 0, stride: 24, data: Bytes(vertices) }],
+            vertex_buffers: vec![VertexBuffer { binding: 0, stride: 24, data: InputBytes(vertices) }],
             targets: vec![target()],
             depth: Some(Depth { clear: 1.0, compare: Compare::Less, write: true }),
             ..Draw::new(Topology::TriangleList, count, [size; 2])
@@ -125,7 +126,7 @@ pub fn half(size: u32, picture: Vec<u8>) -> Inputs {
         Sampler { mag_linear: true, min_linear: true, address: [Address::ClampToEdge; 3], ..Default::default() };
     let bound = Bound::CombinedImageSampler(image(size, 1, picture), sampler);
     Inputs {
-        bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
+        bindings: vec![BindingElement { set: 0, binding: 0, element: 0, bound }],
         draw: Some(Draw { targets: vec![target()], ..Draw::new(Topology::TriangleList, 3, [size / 2; 2]) }),
         ..Default::default()
     }

@@ -5,7 +5,7 @@ use crate::link_support;
 use crate::runtime::{NONE, context, linked, of, pair, shader};
 use dovetail::error::ErrorKind;
 use dovetail::frame::{self, HEAD};
-use dovetail::runtime::{Answer, Context, ContextInfo, Imported, Layout, Route, ShaderStatus, Size, Stats};
+use dovetail::runtime::{Answer, Context, ContextInfo, Imported, Layout, PipelineRoute, ShaderStatus, Size, Stats};
 use dovetail::target::{GfxIp, Stage};
 use std::path::Path;
 
@@ -34,7 +34,7 @@ fn links(context: &Context) {
     let (shaders, mut out) = ([&vs, &fs], linked());
     let expect = std::mem::replace(&mut out, vec![0; 1 << 16]);
     let done = context.link_into(&of(&shaders, &layout, &state, NONE), &mut out).unwrap();
-    assert_eq!(done, Answer::Ready((Size::Written(expect.len()), Route::Linked)));
+    assert_eq!(done, Answer::Ready((Size::Written(expect.len()), PipelineRoute::Linked)));
     assert!(out[..expect.len()] == expect);
 }
 

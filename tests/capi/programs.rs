@@ -96,8 +96,8 @@ fn a_program_has_a_service() {
     use crate::service_double::{Double, Reply, welcome};
     use dovetail::frame::Bytes;
     use dovetail::target::Stage;
-    use dovetail::wire::{Ask, Part, PipelineAsk, StageAsk, Tell, Verdict};
-    let part = |request: &_, elf: Vec<u8>| Part {
+    use dovetail::wire::{Ask, PartAnswer, PipelineAsk, StageAsk, Tell, Verdict};
+    let part = |request: &_, elf: Vec<u8>| PartAnswer {
         key: dovetail::keys::stage(request, &compiler()).expect("a key"),
         elf: Some(Bytes(elf)),
     };

@@ -12,8 +12,8 @@ use dovetail::keys;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, link};
 use dovetail::metadata::interface::StageKind;
 use dovetail::runtime::{
-    Answer, Context, ContextInfo, EventKind, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo, Route,
-    Shader, ShaderInfo, ShaderStatus, Size,
+    Answer, Context, ContextInfo, EventKind, Layout, ModuleRef, Phase, Pipeline, PipelineFlags, PipelineInfo,
+    PipelineRoute, Shader, ShaderInfo, ShaderStatus, Size,
 };
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
@@ -74,12 +74,12 @@ fn a_link_into_memory_is_the_link() {
     let mut out = vec![0xee; expect.len() + 3];
     for _ in 0..2 {
         let done = context.link_into(&info, &mut out).unwrap();
-        assert_eq!(done, Answer::Ready((Size::Written(expect.len()), Route::Linked)));
+        assert_eq!(done, Answer::Ready((Size::Written(expect.len()), PipelineRoute::Linked)));
         assert!(out[..expect.len()] == expect && out[expect.len()..] == [0xee; 3]);
     }
     out.fill(0xaa);
     let done = context.link_into(&info, &mut out[..expect.len() - 1]).unwrap();
-    assert_eq!(done, Answer::Ready((Size::Incomplete(expect.len()), Route::Linked)));
+    assert_eq!(done, Answer::Ready((Size::Incomplete(expect.len()), PipelineRoute::Linked)));
     assert!(out.iter().all(|byte| *byte == 0xaa), "nothing is half written");
     let stats = context.stats().unwrap();
     assert_eq!((stats.links, stats.disk_hits, stats.memory_hits, stats.misses), (3, 2, 0, 0));
@@ -147,7 +147,7 @@ fn specialization_decides_the_part_and_is_held_against_it() {
     let right = with(&[(7, 1), (8, 3), (7, 40)]).unwrap();
     assert_eq!(right.status().unwrap(), ShaderStatus::Ready);
     let linked = context.link_into(&of(&[&right], &layout, &state, NONE), &mut [0; 1 << 16]).unwrap();
-    assert!(matches!(linked, Answer::Ready((Size::Written(_), Route::Linked))));
+    assert!(matches!(linked, Answer::Ready((Size::Written(_), PipelineRoute::Linked))));
     assert_eq!(with(&[(7, 41)]).unwrap().status().unwrap(), ShaderStatus::NotCached);
 }
 
@@ -167,7 +167,7 @@ fn values_of_operands_are_the_links_and_decide_no_part() {
         let shader = Shader::new(&context, &info).unwrap();
         let mut out = vec![0; 1 << 16];
         match context.link_into(&of(&[&shader], &layout, &state, NONE), &mut out).unwrap() {
-            Answer::Ready((Size::Written(size), Route::Linked)) => Some(out[..size].to_vec()),
+            Answer::Ready((Size::Written(size), PipelineRoute::Linked)) => Some(out[..size].to_vec()),
             Answer::NotCached(_) => None,
             other => panic!("{other:?}"),
         }
@@ -208,12 +208,12 @@ fn a_state_that_asks_for_a_variant_links_it() {
     let linked =
         |state: &PipelineState| context.link_into(&self::of(&shaders, &layout, state, NONE), &mut [0; 1 << 16]);
     let plain = linked(&state).unwrap();
-    assert!(matches!(plain, Answer::Ready((Size::Written(_), Route::Linked))), "{plain:?}");
+    assert!(matches!(plain, Answer::Ready((Size::Written(_), PipelineRoute::Linked))), "{plain:?}");
     (state.color.samples, state.color.sample_shading) = (4, true);
     assert!(linked(&state).unwrap_err().full_compile().is_some());
     made.put(&of(true).0, &of(true).1);
     let shaded = linked(&state).unwrap();
-    assert!(matches!(shaded, Answer::Ready((Size::Written(_), Route::Linked))), "{shaded:?}");
+    assert!(matches!(shaded, Answer::Ready((Size::Written(_), PipelineRoute::Linked))), "{shaded:?}");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn what_is_missing_is_taken_up_when_it_comes() {
     assert_eq!(context.link_into(&info, &mut []).unwrap(), Answer::NotCached(Stage::Fragment));
     made.put(&request(Stage::Fragment, module(2)), &link_support::fragment());
     let status = pipeline.wait(1, Duration::ZERO).unwrap();
-    assert_eq!((status.phase, status.generation), (Phase::Done(Route::Linked), 1));
+    assert_eq!((status.phase, status.generation), (Phase::Done(PipelineRoute::Linked), 1));
     let mut out = linked();
     let expect = std::mem::replace(&mut out, vec![0; status.bytes]);
     assert_eq!(pipeline.read(&mut out).unwrap(), Some((Size::Written(expect.len()), 1)));
@@ -295,7 +295,7 @@ fn without_the_disk_parts_are_pending_until_somebody_waits() {
     let pipeline = Pipeline::new(&context, &info).unwrap();
     assert_eq!(pipeline.status().unwrap().phase, Phase::Pending(Stage::Vertex));
     assert_eq!(context.stats().unwrap().disk_hits, 0);
-    assert_eq!(pipeline.wait(1, Duration::ZERO).unwrap().phase, Phase::Done(Route::Linked));
+    assert_eq!(pipeline.wait(1, Duration::ZERO).unwrap().phase, Phase::Done(PipelineRoute::Linked));
     // Without a handle the flag holds for parts that others have found since.
     assert!(matches!(context.link_into(&info, &mut []).unwrap(), Answer::Ready(_)));
 }
@@ -359,13 +359,13 @@ fn whole_pipelines_are_taken_where_they_are_wanted_and_there() {
     let [vs, fs] = pair(&context);
     let shaders = [&vs, &fs];
     let with = |flags| context.link_into(&of(&shaders, &layout, &state, flags), &mut [0; 1 << 16]).unwrap();
-    assert!(matches!(with(PipelineFlags::PREFER_OPTIMIZED), Answer::Ready((_, Route::Linked))));
+    assert!(matches!(with(PipelineFlags::PREFER_OPTIMIZED), Answer::Ready((_, PipelineRoute::Linked))));
     assert_eq!(with(PipelineFlags::LINK_TIME_OPTIMIZATION), Answer::NotCached(Stage::Fragment));
     put_whole(&made);
     for flags in [PipelineFlags::PREFER_OPTIMIZED, PipelineFlags::LINK_TIME_OPTIMIZATION] {
-        assert!(matches!(with(flags), Answer::Ready((_, Route::Whole(None)))), "{flags:?}");
+        assert!(matches!(with(flags), Answer::Ready((_, PipelineRoute::Whole(None)))), "{flags:?}");
     }
-    assert!(matches!(with(PipelineFlags::NO_OPTIMIZE), Answer::Ready((_, Route::Linked))));
+    assert!(matches!(with(PipelineFlags::NO_OPTIMIZE), Answer::Ready((_, PipelineRoute::Linked))));
     assert_eq!(context.stats().unwrap().wholes, 2);
 }
 
@@ -383,7 +383,7 @@ fn the_caller_chooses_the_version_of_the_metadata() {
         pipeline.read(&mut elf).unwrap().expect("an ELF");
         let mut direct = vec![0; 1 << 16];
         let answer = context.link_into(&of(&shaders, &layout, &state, flags), &mut direct).unwrap();
-        let Answer::Ready((Size::Written(size), Route::Linked)) = answer else { panic!("{answer:?}") };
+        let Answer::Ready((Size::Written(size), PipelineRoute::Linked)) = answer else { panic!("{answer:?}") };
         assert_eq!(direct[..size], elf);
         (pipeline.key().unwrap(), elf)
     };
@@ -411,7 +411,7 @@ fn what_cannot_be_linked_says_why_and_is_taken_whole_where_it_is_there() {
     assert_eq!((pipeline.generation(), context.stats().unwrap().needs_whole), (0, 2));
     put_whole(&made);
     let status = pipeline.wait(1, Duration::ZERO).unwrap();
-    assert_eq!(status.phase, Phase::Done(Route::Whole(Some(FullCompile::Specialization { id: 7 }))));
+    assert_eq!(status.phase, Phase::Done(PipelineRoute::Whole(Some(FullCompile::Specialization { id: 7 }))));
     assert_eq!(pipeline.generation(), 1);
 }
 

@@ -3,7 +3,7 @@
 use crate::cache::{full, module, state};
 use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::link::Placement;
-use dovetail::pipeline::{Built, Outcome, PipelineRequest, Route, ShaderRef, build};
+use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build};
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
@@ -20,8 +20,8 @@ fn built(modules: &[Module; 2], state: &PipelineState, tools: &Toolchain<'_>) ->
         placement: Placement::Adjacent,
     };
     match build(&request, tools).unwrap() {
-        Outcome::Built(built) => built,
-        Outcome::NotCached(stage) => panic!("no {stage} part"),
+        PipelineOutcome::Built(built) => built,
+        PipelineOutcome::NotCached(stage) => panic!("no {stage} part"),
     }
 }
 

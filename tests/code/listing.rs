@@ -14,7 +14,7 @@ use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::link::Placement;
-use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
+use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build, build_whole};
 use dovetail::state::SpecializationEntry;
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
@@ -62,7 +62,7 @@ fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
             placement,
         };
         let built = if whole { build_whole(&request, &tools, None) } else { build(&request, &tools) };
-        let Ok(Outcome::Built(built)) = built else { panic!("{files:?}: not built") };
+        let Ok(PipelineOutcome::Built(built)) = built else { panic!("{files:?}: not built") };
         all.add(objdump::compare(&built.elf).unwrap_or_else(|e| panic!("{files:?}: {e}")));
     }
     Some(all)

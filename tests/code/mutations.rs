@@ -8,7 +8,7 @@
 use crate::elfs::{Built, build_all};
 use dovetail::check::check;
 use dovetail::isa::instruction::{Fields, Instruction};
-use dovetail::isa::{Access, Effects, Format, Register, RegisterSet, disassemble};
+use dovetail::isa::{CountedAccess, Effects, Format, Register, RegisterSet, disassemble};
 use dovetail::target::{GfxIp, WaveSize};
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeMap;
@@ -133,9 +133,12 @@ const MOST: [u16; 3] = [63, 7, 63];
 fn uses_counter(site: &Site, counter: usize) -> bool {
     matches!(
         (counter, site.effects.access),
-        (0, Access::VectorLoad(_) | Access::FlatLoad)
-            | (1, Access::Export(_))
-            | (2, Access::ScalarMemory | Access::Lds | Access::FlatLoad | Access::FlatStore)
+        (0, CountedAccess::VectorLoad(_) | CountedAccess::FlatLoad)
+            | (1, CountedAccess::Export(_))
+            | (
+                2,
+                CountedAccess::ScalarMemory | CountedAccess::Lds | CountedAccess::FlatLoad | CountedAccess::FlatStore
+            )
     )
 }
 

@@ -3,7 +3,7 @@
 
 use crate::by_hand::{assemble, breaks, findings, keeps, linked, linked_with};
 use crate::link_support::{Unlinked, compute, fragment, vertex};
-use dovetail::check::{Finding, Rule, Severity, check};
+use dovetail::check::{CodeRule, CodeViolation, Severity, check};
 use dovetail::error::Result;
 use dovetail::glue::{Attach, GlueKey, GluePiece, PieceKey, emit};
 use dovetail::link::{GlueSource, Placement};
@@ -38,7 +38,7 @@ fn vertex_with_scratch() -> Unlinked {
 fn what_is_set_at_entry_reaches_the_body() {
     let test = "paths::what_is_set_at_entry_reaches_the_body";
     const ATTRIBUTES: &str = "v_mov_b32 v4, 0\nv_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0\n";
-    let check_both = |part: fn() -> Unlinked, prolog: &str, body: &str| -> Option<Vec<Finding>> {
+    let check_both = |part: fn() -> Unlinked, prolog: &str, body: &str| -> Option<Vec<CodeViolation>> {
         let prolog = assemble(test, WaveSize::W32, &format!("{ATTRIBUTES}{prolog}"))?;
         let body = assemble(test, WaveSize::W32, &format!("{body}\nexp pos0 v4, v5, v6, v7 done\nv_mov_b32 v0, v4"))?;
         let [adjacent, chained] = [Placement::Adjacent, Placement::Chained]
@@ -64,7 +64,7 @@ fn what_is_set_at_entry_reaches_the_body() {
         for prolog in [write(register), around] {
             let found = check_both(part, &prolog, body).expect("assembled before");
             let [finding] = &found[..] else { panic!("{register}: {found:#?}") };
-            assert_eq!((finding.rule, finding.register.as_deref()), (Rule::Entry, Some(register)), "{finding}");
+            assert_eq!((finding.rule, finding.register.as_deref()), (CodeRule::Entry, Some(register)), "{finding}");
             assert_eq!((finding.place.part, finding.severity), ("body", Severity::Error));
             let issued = finding.issued.as_ref().expect("what replaced it");
             assert_eq!((issued.part, &issued.instruction), ("prolog", &write(register)));
@@ -108,12 +108,12 @@ fn exports_are_ended_where_they_are_waited_for() {
     let null = "exp null off, off, off, off done vm\ns_endpgm";
     keeps(test, fragment_of_nothing, "s_endpgm");
     keeps(test, fragment_of_nothing, null);
-    breaks(test, fragment_of_nothing, Rule::Export, "exp null off, off, off, off vm\n> s_endpgm");
+    breaks(test, fragment_of_nothing, CodeRule::Export, "exp null off, off, off, off vm\n> s_endpgm");
     for part in [fragment_that_kills as fn() -> Unlinked, fragment_of_a_colour, fragment_of_depth] {
         keeps(test, part, null);
-        breaks(test, part, Rule::Export, "> s_endpgm");
+        breaks(test, part, CodeRule::Export, "> s_endpgm");
         let one_way = "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 over\nexp null off, off, off, off done vm\nover:\n> s_endpgm";
-        breaks(test, part, Rule::Export, one_way);
+        breaks(test, part, CodeRule::Export, one_way);
     }
 }
 
@@ -167,9 +167,10 @@ fn what_no_lane_uses_needs_no_value() {
         let wide = of_64(text);
         match good {
             true => (keeps(test, compute, text), keeps(test, compute_64, &wide)),
-            false => {
-                (breaks(test, compute, Rule::Uninitialised, text), breaks(test, compute_64, Rule::Uninitialised, &wide))
-            }
+            false => (
+                breaks(test, compute, CodeRule::Uninitialised, text),
+                breaks(test, compute_64, CodeRule::Uninitialised, &wide),
+            ),
         };
     };
     both(true, &code(none, kept, some, &load("")));
@@ -212,7 +213,7 @@ fn verify(elf: &[u8], more: &[&str]) -> Output {
 #[test]
 fn waste_is_a_remark() {
     let test = "paths::waste_is_a_remark";
-    breaks(test, compute, Rule::DeadResult, WASTE);
+    breaks(test, compute, CodeRule::DeadResult, WASTE);
     let Some(waste) = assemble(test, WaveSize::W32, WASTE) else { return };
     let waste = linked(compute(), waste.words, Placement::Adjacent);
     let report = check(&waste).expect("code");
@@ -235,14 +236,14 @@ fn waste_is_a_remark() {
         end:
         global_store_dword v0, v1, s[2:3]
         s_endpgm";
-    breaks(test, compute, Rule::Idle, never);
+    breaks(test, compute, CodeRule::Idle, never);
     let never = assemble(test, WaveSize::W32, never).expect("assembled before");
     assert!(check(&linked(compute(), never.words, Placement::Adjacent)).expect("code").is_ok());
 
     // A value that the shader never made, stored; its address, and arithmetic on it, are another matter.
-    breaks(test, compute, Rule::Undefined, "> global_store_dwordx2 v0, v[1:2], s[2:3]\ns_endpgm");
-    breaks(test, compute, Rule::Undefined, "> ds_write2_b32 v0, v1, v2 offset1:1\ns_endpgm");
-    breaks(test, compute, Rule::Uninitialised, "> global_store_dword v2, v1, s[2:3]\ns_endpgm");
+    breaks(test, compute, CodeRule::Undefined, "> global_store_dwordx2 v0, v[1:2], s[2:3]\ns_endpgm");
+    breaks(test, compute, CodeRule::Undefined, "> ds_write2_b32 v0, v1, v2 offset1:1\ns_endpgm");
+    breaks(test, compute, CodeRule::Uninitialised, "> global_store_dword v2, v1, s[2:3]\ns_endpgm");
     let stored =
         assemble(test, WaveSize::W32, "global_store_dword v0, v2, s[2:3]\ns_endpgm").expect("assembled before");
     assert!(check(&linked(compute(), stored.words, Placement::Adjacent)).expect("code").is_ok());
@@ -254,10 +255,10 @@ fn waste_is_a_remark() {
     let found = check(&linked(compute(), group.words, Placement::Adjacent)).expect("code");
     assert!(found.is_ok(), "{found:?}");
     let used = "v_mov_b32 v2, s20\n> v_add_nc_u32_e32 v2, v2, v0\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm";
-    breaks(test, compute, Rule::Uninitialised, used);
+    breaks(test, compute, CodeRule::Uninitialised, used);
     let used = "s_mov_b32 s12, s20\n> s_add_u32 s12, s12, s12\nv_mov_b32 v2, s12
         global_store_dword v0, v2, s[2:3]\ns_endpgm";
-    breaks(test, compute, Rule::Uninitialised, used);
+    breaks(test, compute, CodeRule::Uninitialised, used);
 
     let wrong = "v_add_nc_u32_e32 v2, s20, v0\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm";
     let wrong = assemble(test, WaveSize::W32, wrong);

@@ -3,7 +3,7 @@
 use crate::by_hand::{assemble, breaks, findings, keeps, linked};
 use crate::elfs::{Builder, build_all};
 use crate::link_support::{compute, fragment, vertex};
-use dovetail::check::{Rule, check};
+use dovetail::check::{CodeRule, check};
 use dovetail::link::Placement;
 use dovetail::target::WaveSize;
 
@@ -90,10 +90,10 @@ fn scalar_loads_are_waited_for() {
         )
     };
     keeps(test, compute, &code("s_waitcnt lgkmcnt(0)", ""));
-    breaks(test, compute, Rule::Wait, &code("", ">"));
+    breaks(test, compute, CodeRule::Wait, &code("", ">"));
     // Scalar loads come in any order.
-    breaks(test, compute, Rule::Wait, &code("s_waitcnt lgkmcnt(1)", ">"));
-    breaks(test, compute, Rule::Wait, &code("s_waitcnt vmcnt(0)", ">"));
+    breaks(test, compute, CodeRule::Wait, &code("s_waitcnt lgkmcnt(1)", ">"));
+    breaks(test, compute, CodeRule::Wait, &code("s_waitcnt vmcnt(0)", ">"));
     let overwritten = "s_load_dword s12, s[2:3], null
         > s_mov_b32 s12, 0
         v_mov_b32 v2, s12
@@ -101,7 +101,7 @@ fn scalar_loads_are_waited_for() {
         s_endpgm";
     let Some(code) = assemble(test, WaveSize::W32, overwritten) else { return };
     let found = findings(&linked(compute(), code.words, Placement::Adjacent));
-    assert_eq!(found[0].rule, Rule::Wait);
+    assert_eq!(found[0].rule, CodeRule::Wait);
     assert_eq!(found[0].place.offset, code.bad.expect("marked"));
     assert_eq!(found[0].register.as_deref(), Some("s12"));
     let issued = found[0].issued.as_ref().expect("the load");
@@ -127,7 +127,7 @@ fn vector_loads_come_in_order() {
         )
     };
     keeps(test, compute, &code(0, ""));
-    breaks(test, compute, Rule::Wait, &code(1, ">"));
+    breaks(test, compute, CodeRule::Wait, &code(1, ">"));
     // A later load of the same kind may replace an earlier one, a sample may not.
     let twice = |second: &str| {
         format!(
@@ -143,7 +143,7 @@ fn vector_loads_come_in_order() {
     keeps(test, compute, &twice("global_load_dword v2, v0, s[2:3] offset:8"));
     keeps(test, compute, &twice("image_load v2, v[0:1], s[12:19] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm"));
     let sample = "> image_sample v2, v[0:1], s[12:19], s[12:15] dmask:0x1 dim:SQ_RSRC_IMG_2D";
-    breaks(test, compute, Rule::Wait, &twice(sample));
+    breaks(test, compute, CodeRule::Wait, &twice(sample));
     // Flat loads may answer from either memory: only waiting for all of both will do.
     let flat = |wait: &str, mark: &str| {
         format!(
@@ -155,8 +155,8 @@ fn vector_loads_come_in_order() {
         )
     };
     keeps(test, compute, &flat("s_waitcnt vmcnt(0) lgkmcnt(0)", ""));
-    breaks(test, compute, Rule::Wait, &flat("s_waitcnt vmcnt(0)", ">"));
-    breaks(test, compute, Rule::Wait, &flat("s_waitcnt lgkmcnt(0)", ">"));
+    breaks(test, compute, CodeRule::Wait, &flat("s_waitcnt vmcnt(0)", ">"));
+    breaks(test, compute, CodeRule::Wait, &flat("s_waitcnt lgkmcnt(0)", ">"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn the_worst_path_counts() {
         )
     };
     keeps(test, compute, &joined("s_waitcnt vmcnt(0)", ""));
-    breaks(test, compute, Rule::Wait, &joined("", ">"));
+    breaks(test, compute, CodeRule::Wait, &joined("", ">"));
     let around = |wait: &str, mark: &str| {
         format!(
             "v_mov_b32 v2, 0
@@ -193,7 +193,7 @@ fn the_worst_path_counts() {
         )
     };
     keeps(test, compute, &around("s_waitcnt vmcnt(0)", ""));
-    breaks(test, compute, Rule::Wait, &around("", ">"));
+    breaks(test, compute, CodeRule::Wait, &around("", ">"));
 }
 
 #[test]
@@ -211,8 +211,8 @@ fn barriers_wait_for_lds() {
         )
     };
     keeps(test, compute, &code("s_waitcnt lgkmcnt(0)", "", "ds_read_b32 v2, v0 offset:508"));
-    breaks(test, compute, Rule::Wait, &code("", ">", "ds_read_b32 v2, v0"));
-    breaks(test, compute, Rule::Beyond, &code("s_waitcnt lgkmcnt(0)", "", "> ds_read_b32 v2, v0 offset:512"));
+    breaks(test, compute, CodeRule::Wait, &code("", ">", "ds_read_b32 v2, v0"));
+    breaks(test, compute, CodeRule::Beyond, &code("s_waitcnt lgkmcnt(0)", "", "> ds_read_b32 v2, v0 offset:512"));
 }
 
 #[test]
@@ -229,9 +229,9 @@ fn exports_are_read_before_their_registers_change() {
     };
     keeps(test, vertex, &code("s_waitcnt expcnt(0)", "v_mov_b32 v4, 0"));
     keeps(test, vertex, &code("", ""));
-    breaks(test, vertex, Rule::Wait, &code("", "> v_mov_b32 v4, 0"));
+    breaks(test, vertex, CodeRule::Wait, &code("", "> v_mov_b32 v4, 0"));
     keeps(test, vertex, &code("s_waitcnt expcnt(0)", "s_mov_b32 exec_lo, -1"));
-    breaks(test, vertex, Rule::ExecWhileExport, &code("", "> s_mov_b32 exec_lo, -1"));
+    breaks(test, vertex, CodeRule::ExecWhileExport, &code("", "> s_mov_b32 exec_lo, -1"));
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn registers_are_written_before_they_are_read() {
     }
     // The second component is the last that is loaded, and the per-shader table has no value.
     for unset in ["v2", "s11", "vcc_lo", "m0"] {
-        breaks(test, compute, Rule::Uninitialised, &code(unset, ">"));
+        breaks(test, compute, CodeRule::Uninitialised, &code(unset, ">"));
     }
     let one_path = |other: &str, mark: &str| {
         format!(
@@ -262,16 +262,16 @@ fn registers_are_written_before_they_are_read() {
             s_endpgm"
         )
     };
-    breaks(test, compute, Rule::Uninitialised, &one_path("", ">"));
+    breaks(test, compute, CodeRule::Uninitialised, &one_path("", ">"));
     keeps(test, compute, &one_path("s_branch over", "").replacen("s_cmp", "s_mov_b64 s[12:13], s[4:5]\ns_cmp", 1));
     let dead = "> v_add_nc_u32 v3, v0, v1\nglobal_store_dword v0, v1, s[2:3]\ns_endpgm";
-    breaks(test, compute, Rule::DeadResult, dead);
+    breaks(test, compute, CodeRule::DeadResult, dead);
 }
 
 #[test]
 fn control_stays_in_the_code() {
     let test = "rules::control_stays_in_the_code";
-    breaks(test, compute, Rule::Branch, "> .long 0xbf8203e8");
+    breaks(test, compute, CodeRule::Branch, "> .long 0xbf8203e8");
     // Into the literal of the move.
     let middle = "s_cmp_eq_u32 s7, 0
         > .long 0xbf840001
@@ -280,10 +280,10 @@ fn control_stays_in_the_code() {
         s_endpgm";
     let Some(code) = assemble(test, WaveSize::W32, middle) else { return };
     let found = findings(&linked(compute(), code.words, Placement::Adjacent));
-    assert!(found.iter().any(|f| f.rule == Rule::Branch && Some(f.place.offset) == code.bad), "{found:#?}");
-    breaks(test, compute, Rule::Decode, "v_nop\n> .long 0xffffffff");
-    breaks(test, compute, Rule::Unreachable, "s_endpgm\n> s_endpgm");
-    breaks(test, compute, Rule::Unfollowed, "> s_setpc_b64 s[2:3]");
+    assert!(found.iter().any(|f| f.rule == CodeRule::Branch && Some(f.place.offset) == code.bad), "{found:#?}");
+    breaks(test, compute, CodeRule::Decode, "v_nop\n> .long 0xffffffff");
+    breaks(test, compute, CodeRule::Unreachable, "s_endpgm\n> s_endpgm");
+    breaks(test, compute, CodeRule::Unfollowed, "> s_setpc_b64 s[2:3]");
     let far = |distance: &str| {
         format!(
             "s_getpc_b64 s[12:13]
@@ -298,7 +298,7 @@ fn control_stays_in_the_code() {
     keeps(test, compute, &far("there-pc"));
     let Some(code) = assemble(test, WaveSize::W32, "v_nop") else { return };
     let found = findings(&linked(compute(), code.words, Placement::Adjacent));
-    assert_eq!(found.iter().map(|f| f.rule).collect::<Vec<_>>(), [Rule::End]);
+    assert_eq!(found.iter().map(|f| f.rule).collect::<Vec<_>>(), [CodeRule::End]);
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn lanes_come_back_before_they_work() {
         )
     };
     keeps(test, compute, &code("", ["", "over:"]));
-    breaks(test, compute, Rule::Idle, &code(">", ["over:", ""]));
+    breaks(test, compute, CodeRule::Idle, &code(">", ["over:", ""]));
     // Round by round until no lane is left, and after that.
     let rounds = |mark: &str, after: &str| {
         format!(
@@ -336,7 +336,7 @@ fn lanes_come_back_before_they_work() {
         )
     };
     keeps(test, compute, &rounds("", "s_mov_b32 exec_lo, s12"));
-    breaks(test, compute, Rule::Idle, &rounds(">", "s_mov_b32 s13, s12"));
+    breaks(test, compute, CodeRule::Idle, &rounds(">", "s_mov_b32 s13, s12"));
     // Replaced in the same lanes, or in others.
     let replaced = |mark: &str, between: &str| {
         format!(
@@ -350,7 +350,7 @@ fn lanes_come_back_before_they_work() {
         )
     };
     keeps(test, compute, &replaced("", "v_cmpx_gt_u32 5, v0"));
-    breaks(test, compute, Rule::DeadResult, &replaced(">", ""));
+    breaks(test, compute, CodeRule::DeadResult, &replaced(">", ""));
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn lanes_are_the_same_by_every_way() {
     };
     let restored = "s_or_b32 exec_lo, exec_lo, s12";
     keeps(test, compute, &some(&format!("over: {restored}"), ""));
-    breaks(test, compute, Rule::Lanes, &some(restored, "over:\n>"));
+    breaks(test, compute, CodeRule::Lanes, &some(restored, "over:\n>"));
     // One way and the other, and then all.
     let both = |other: &str, joined: &str| {
         format!(
@@ -397,7 +397,7 @@ fn lanes_are_the_same_by_every_way() {
     let others = ["s_andn2_saveexec_b32 s12, s12", "s_or_saveexec_b32 s12, s12\ns_xor_b32 exec_lo, exec_lo, s12"];
     for other in others {
         keeps(test, compute, &both(other, &format!("joined: {restored}")));
-        breaks(test, compute, Rule::Lanes, &both(other, &format!("{restored}\njoined:\n>")));
+        breaks(test, compute, CodeRule::Lanes, &both(other, &format!("{restored}\njoined:\n>")));
     }
     // Lanes leave a loop one after the other, and none is missing after it.
     let rounds = |leave: &str| {
@@ -420,7 +420,7 @@ fn lanes_are_the_same_by_every_way() {
         )
     };
     keeps(test, compute, &rounds(&format!("over: {restored}")));
-    breaks(test, compute, Rule::Lanes, &rounds(&format!("{restored}\nover:\n>")));
+    breaks(test, compute, CodeRule::Lanes, &rounds(&format!("{restored}\nover:\n>")));
 }
 
 #[test]
@@ -429,8 +429,8 @@ fn the_hazards_of_the_generation() {
     let atomic = |between: &str, mark: &str| {
         format!("global_atomic_fmin v0, v1, s[2:3]\n{between}\n{mark} s_denorm_mode 3\ns_endpgm")
     };
-    breaks(test, compute, Rule::Hazard, &atomic("", ">"));
-    breaks(test, compute, Rule::Hazard, &atomic("s_nop 1", ">"));
+    breaks(test, compute, CodeRule::Hazard, &atomic("", ">"));
+    breaks(test, compute, CodeRule::Hazard, &atomic("s_nop 1", ">"));
     keeps(test, compute, &atomic("s_nop 2", ""));
     keeps(test, compute, &atomic("v_nop", ""));
     let clause = |mark: &str, between: &str| {
@@ -445,7 +445,7 @@ fn the_hazards_of_the_generation() {
         )
     };
     keeps(test, compute, &clause("", ""));
-    breaks(test, compute, Rule::Clause, &clause(">", "s_waitcnt vmcnt(0)"));
+    breaks(test, compute, CodeRule::Clause, &clause(">", "s_waitcnt vmcnt(0)"));
 }
 
 #[test]
@@ -460,15 +460,15 @@ fn what_is_used_is_declared() {
         )
     };
     keeps(test, compute, &used("s23", ""));
-    breaks(test, compute, Rule::Registers, &used("s24", ">"));
+    breaks(test, compute, CodeRule::Registers, &used("s24", ">"));
     let wide = "> global_load_dword v16, v0, s[2:3]\ns_endpgm";
-    breaks(test, compute, Rule::Registers, wide);
+    breaks(test, compute, CodeRule::Registers, wide);
     keeps(test, compute, &wide.replace("> ", "").replace("v16", "v15"));
     // A pair that begins at an odd register.
-    breaks(test, compute, Rule::Operands, "> .long 0xbe8d0480\ns_endpgm");
+    breaks(test, compute, CodeRule::Operands, "> .long 0xbe8d0480\ns_endpgm");
     // Three scalar values.
     let bus = "> .long 0xd54b0002\n.long 0x00100602\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm";
-    breaks(test, compute, Rule::Operands, bus);
+    breaks(test, compute, CodeRule::Operands, bus);
 }
 
 #[test]
@@ -476,12 +476,12 @@ fn what_leaves_the_shader_is_declared_and_done() {
     let test = "rules::what_leaves_the_shader_is_declared_and_done";
     let position = |done: &str, more: &str| format!("{more}\nexp pos0 v4, v5, v6, v7 {done}\ns_nop 0");
     keeps(test, vertex, &position("done", ""));
-    breaks(test, vertex, Rule::Export, &position("done", "> exp param5 v4, v4, v4, v4"));
-    breaks(test, vertex, Rule::Export, &position("done", "> exp mrt0 v4, v4, v4, v4"));
-    breaks(test, vertex, Rule::Export, &position("done", "> exp pos1 v4, v4, v4, v4"));
+    breaks(test, vertex, CodeRule::Export, &position("done", "> exp param5 v4, v4, v4, v4"));
+    breaks(test, vertex, CodeRule::Export, &position("done", "> exp mrt0 v4, v4, v4, v4"));
+    breaks(test, vertex, CodeRule::Export, &position("done", "> exp pos1 v4, v4, v4, v4"));
     let Some(code) = assemble(test, WaveSize::W32, &position("", "")) else { return };
     let found = findings(&linked(vertex(), code.words, Placement::Adjacent));
-    assert_eq!(found.iter().map(|f| (f.rule, f.place.part)).collect::<Vec<_>>(), [(Rule::Export, "epilog")]);
+    assert_eq!(found.iter().map(|f| (f.rule, f.place.part)).collect::<Vec<_>>(), [(CodeRule::Export, "epilog")]);
     let color = |attribute: u32, mark: &str| {
         format!(
             "s_mov_b32 m0, s4
@@ -491,7 +491,7 @@ fn what_leaves_the_shader_is_declared_and_done() {
         )
     };
     keeps(test, fragment, &color(0, ""));
-    breaks(test, fragment, Rule::Export, &color(3, ">"));
+    breaks(test, fragment, CodeRule::Export, &color(3, ">"));
 }
 
 #[test]
@@ -512,7 +512,10 @@ fn joints_are_crossed() {
     for placement in [Placement::Adjacent, Placement::Chained] {
         let found = findings(&linked(fragment(), code.words.clone(), placement));
         let finding = found.first().expect("a finding");
-        assert_eq!((finding.rule, finding.place.part, finding.register.as_deref()), (Rule::Wait, "epilog", Some("v0")));
+        assert_eq!(
+            (finding.rule, finding.place.part, finding.register.as_deref()),
+            (CodeRule::Wait, "epilog", Some("v0"))
+        );
         assert_eq!(finding.issued.as_ref().map(|i| i.part), Some("body"), "{finding}");
     }
 }

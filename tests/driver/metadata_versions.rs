@@ -54,7 +54,7 @@ fn both_versions_say_the_same() {
         for info in TABLE {
             for register in (0..info.count).map(|n| info.first.nth(n)) {
                 let bits = named_bits(register);
-                let word = |words: &Registers| words.get(register).unwrap_or(0);
+                let word = |words: &RegisterWords| words.get(register).unwrap_or(0);
                 assert_eq!(word(&again), word(&words) & bits, "{}", register.name());
                 compared += u32::from(word(&words) & bits != 0);
                 if word(&words) & !bits != 0 {

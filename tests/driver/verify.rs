@@ -1,7 +1,7 @@
 //! Each rule of `link::verify` against a final ELF that breaks it and nothing else.
 
 use crate::link_support::*;
-use dovetail::link::verify::Rule;
+use dovetail::link::verify::ElfRule;
 use dovetail::link::{EmitGlue, Placement, link, verify};
 use dovetail::metadata::document::{Document, Map, get, set};
 use dovetail::metadata::note;
@@ -91,14 +91,14 @@ fn drop_key(map: &mut Map, key: &str) {
 }
 
 /// The rules that an ELF breaks.
-fn broken(elf: &[u8]) -> Vec<Rule> {
-    let mut rules: Vec<Rule> = verify(elf).unwrap().violations.iter().map(|v| v.rule).collect();
+fn broken(elf: &[u8]) -> Vec<ElfRule> {
+    let mut rules: Vec<ElfRule> = verify(elf).unwrap().violations.iter().map(|v| v.rule).collect();
     rules.dedup();
     rules
 }
 
 #[track_caller]
-fn breaks(rule: Rule, elf: &[u8]) {
+fn breaks(rule: ElfRule, elf: &[u8]) {
     let report = verify(elf).unwrap();
     assert_eq!(broken(elf), [rule], "{:#?}", report.violations);
 }
@@ -118,19 +118,19 @@ fn what_the_linker_writes_breaks_none() {
 
 #[test]
 fn identification() {
-    breaks(Rule::Identification, &patch(graphics(), 7, &[64]));
-    breaks(Rule::Identification, &patch(graphics(), 8, &[1]));
-    breaks(Rule::Identification, &patch(graphics(), 16, &[3]));
-    breaks(Rule::Identification, &patch(graphics(), 18, &[62]));
-    breaks(Rule::Identification, &patch(graphics(), 48, &[0x41]));
+    breaks(ElfRule::Identification, &patch(graphics(), 7, &[64]));
+    breaks(ElfRule::Identification, &patch(graphics(), 8, &[1]));
+    breaks(ElfRule::Identification, &patch(graphics(), 16, &[3]));
+    breaks(ElfRule::Identification, &patch(graphics(), 18, &[62]));
+    breaks(ElfRule::Identification, &patch(graphics(), 48, &[0x41]));
 }
 
 #[test]
 fn sections() {
     // Not executable; linked to no names; writable constant data.
-    breaks(Rule::Sections, &patch(graphics(), header(TEXT) + 8, &[2]));
-    breaks(Rule::Sections, &patch(graphics(), header(TEXT) + 48, &[64, 0]));
-    breaks(Rule::Sections, &patch(graphics(), header(RODATA) + 8, &[3]));
+    breaks(ElfRule::Sections, &patch(graphics(), header(TEXT) + 8, &[2]));
+    breaks(ElfRule::Sections, &patch(graphics(), header(TEXT) + 48, &[64, 0]));
+    breaks(ElfRule::Sections, &patch(graphics(), header(RODATA) + 8, &[3]));
     assert!(verify(&patch(graphics(), header(SYMTAB) + 40, &[0])).is_err_and(|e| e.to_string().contains("ELF")));
 }
 
@@ -140,17 +140,17 @@ fn nothing_is_left_to_link() {
     let (symbols, _) = content(&elf, SYMTAB);
     // The first local symbol, of the constant data: nowhere.
     let undefined = patch(elf.clone(), symbols + 24 + 6, &[0, 0]);
-    assert_eq!(broken(&undefined), [Rule::Linked, Rule::Relocations]);
-    breaks(Rule::Linked, &with_map(elf.clone(), |m| set(m, ".dovetail.generation", 1.into())));
-    breaks(Rule::Linked, &with_map(elf.clone(), |m| set(m, ".vertexInputs", Value::Array(vec![]))));
-    breaks(Rule::Linked, &with_map(elf, |m| set_register(m, 0x2C4E, |_| Some(0x8000_0001))));
+    assert_eq!(broken(&undefined), [ElfRule::Linked, ElfRule::Relocations]);
+    breaks(ElfRule::Linked, &with_map(elf.clone(), |m| set(m, ".dovetail.generation", 1.into())));
+    breaks(ElfRule::Linked, &with_map(elf.clone(), |m| set(m, ".vertexInputs", Value::Array(vec![]))));
+    breaks(ElfRule::Linked, &with_map(elf, |m| set_register(m, 0x2C4E, |_| Some(0x8000_0001))));
     let mut named = graphics();
     let (strings, len) = content(&named, 1);
     let mut table = named[strings..strings + len].to_vec();
     let at = table.len() as u32;
     table.extend(b"doff_0_0_b\0");
     replace(&mut named, 1, &table);
-    breaks(Rule::Linked, &patch(named, symbols + 24, &at.to_le_bytes()));
+    breaks(ElfRule::Linked, &patch(named, symbols + 24, &at.to_le_bytes()));
 }
 
 #[test]
@@ -161,18 +161,18 @@ fn notes_and_version() {
     let section = elf[at..at + len].to_vec();
     let (isa, metadata) = section.split_at(note::section_size(dovetail::target::GfxIp::Gfx1030, 0) - 20);
     replace(&mut elf, NOTE, metadata);
-    breaks(Rule::Notes, &elf);
+    breaks(ElfRule::Notes, &elf);
     replace(&mut elf, NOTE, isa);
-    breaks(Rule::Notes, &elf);
-    breaks(Rule::Notes, &patch(graphics(), at, &[0xff, 0xff, 0xff, 0xff]));
-    breaks(Rule::Notes, &patch(graphics(), header(NOTE) + 4, &[1]));
-    breaks(Rule::Version, &with_document(graphics(), |d| d.version = None));
-    breaks(Rule::Version, &with_document(graphics(), |d| d.version = Some((1, 0))));
+    breaks(ElfRule::Notes, &elf);
+    breaks(ElfRule::Notes, &patch(graphics(), at, &[0xff, 0xff, 0xff, 0xff]));
+    breaks(ElfRule::Notes, &patch(graphics(), header(NOTE) + 4, &[1]));
+    breaks(ElfRule::Version, &with_document(graphics(), |d| d.version = None));
+    breaks(ElfRule::Version, &with_document(graphics(), |d| d.version = Some((1, 0))));
 }
 
 #[test]
 fn metadata_keys() {
-    let change = |change: fn(&mut Map)| breaks(Rule::Metadata, &with_map(graphics(), change));
+    let change = |change: fn(&mut Map)| breaks(ElfRule::Metadata, &with_map(graphics(), change));
     change(|m| set(m, ".type", "Ngg".into()));
     change(|m| drop_key(m, ".api"));
     change(|m| drop_key(m, ".internal_pipeline_hash"));
@@ -184,7 +184,7 @@ fn metadata_keys() {
     change(|m| set(within(m, &[".hardware_stages", ".vs"]), ".entry_point", "_amdgpu_vs_main_fetchless".into()));
     change(|m| drop_key(within(m, &[".hardware_stages", ".ps"]), ".wavefront_size"));
     change(|m| drop_key(within(m, &[".hardware_stages", ".ps"]), ".vgpr_count"));
-    let change = |change: fn(&mut Map)| breaks(Rule::Metadata, &with_map(compute_elf(), change));
+    let change = |change: fn(&mut Map)| breaks(ElfRule::Metadata, &with_map(compute_elf(), change));
     change(|m| drop_key(within(m, &[".hardware_stages", ".cs"]), ".threadgroup_dimensions"));
     change(|m| {
         set(within(m, &[".hardware_stages", ".cs"]), ".threadgroup_dimensions", Value::Array(vec![1.into(); 3]))
@@ -217,19 +217,19 @@ fn mandatory_registers() {
         [0xA210, 0xA204, 0xA206, 0xA2F9, 0xA293, 0xA2AD, 0xA203, 0xA1B8, 0xA2A1, 0xA310, 0xA2F8, 0x2C4A, 0x2C0B]
     {
         let elf = with_map(graphics(), |m| set_register(m, register, |_| None));
-        assert!(broken(&elf).contains(&Rule::MandatoryRegisters), "{register:#x}: {:?}", broken(&elf));
+        assert!(broken(&elf).contains(&ElfRule::MandatoryRegisters), "{register:#x}: {:?}", broken(&elf));
     }
     for register in [0xA1B6, 0xA1B4, 0xA1B3, 0xA191, 0xA2D5] {
         let elf = with_map(graphics(), |m| set_register(m, register, |_| None));
-        assert!(broken(&elf).contains(&Rule::MandatoryRegisters), "{register:#x}: {:?}", broken(&elf));
+        assert!(broken(&elf).contains(&ElfRule::MandatoryRegisters), "{register:#x}: {:?}", broken(&elf));
     }
-    breaks(Rule::MandatoryRegisters, &with_map(compute_elf(), |m| set_register(m, 0x2E08, |_| None)));
+    breaks(ElfRule::MandatoryRegisters, &with_map(compute_elf(), |m| set_register(m, 0x2E08, |_| None)));
 }
 
 #[test]
 fn register_words() {
     let change = |register, change: fn(u32) -> Option<u32>| {
-        breaks(Rule::Registers, &with_map(graphics(), |m| set_register(m, register, change)));
+        breaks(ElfRule::Registers, &with_map(graphics(), |m| set_register(m, register, change)));
     };
     change(0x2C4A, |w| Some(w ^ 1));
     change(0x2C4A, |w| Some(w ^ 1 << 6));
@@ -243,13 +243,13 @@ fn register_words() {
     change(0xA1C3, |_| Some(0));
     change(0xA1C4, |_| Some(1));
     change(0xA1B1, |_| Some(1 << 7));
-    breaks(Rule::Registers, &with_map(graphics(), |m| set_register(m, 0x1234, |_| Some(0))));
+    breaks(ElfRule::Registers, &with_map(graphics(), |m| set_register(m, 0x1234, |_| Some(0))));
 }
 
 #[test]
 fn user_data() {
     let change = |register, change: fn(u32) -> Option<u32>| {
-        breaks(Rule::UserData, &with_map(graphics(), |m| set_register(m, register, change)));
+        breaks(ElfRule::UserData, &with_map(graphics(), |m| set_register(m, register, change)));
     };
     change(0x2C4C, |_| None);
     change(0x2C4E, |_| Some(0x1000_0000));
@@ -265,42 +265,42 @@ fn entries() {
     let (symbols, len) = content(&elf, SYMTAB);
     // The entry of the fragment stage is the last symbol.
     let last = symbols + len - 24;
-    breaks(Rule::Entry, &patch(elf.clone(), last + 16, &[0; 8]));
-    breaks(Rule::Entry, &patch(elf.clone(), last + 8, &[64]));
-    breaks(Rule::Entry, &patch(elf.clone(), last + 16, &[0xff, 0xff]));
-    breaks(Rule::Entry, &patch(elf.clone(), last + 4, &[0x02]));
+    breaks(ElfRule::Entry, &patch(elf.clone(), last + 16, &[0; 8]));
+    breaks(ElfRule::Entry, &patch(elf.clone(), last + 8, &[64]));
+    breaks(ElfRule::Entry, &patch(elf.clone(), last + 16, &[0xff, 0xff]));
+    breaks(ElfRule::Entry, &patch(elf.clone(), last + 4, &[0x02]));
     let vertex_name = elf[last - 24..last - 20].to_vec();
-    breaks(Rule::Entry, &patch(elf.clone(), last, &vertex_name));
+    breaks(ElfRule::Entry, &patch(elf.clone(), last, &vertex_name));
     // A stage's symbol that leaves its last part out.
-    breaks(Rule::Entry, &patch(elf, last + 16, &[4, 0]));
+    breaks(ElfRule::Entry, &patch(elf, last + 16, &[4, 0]));
 }
 
 #[test]
 fn relocations() {
     let elf = graphics();
     let (rels, _) = content(&elf, REL_TEXT);
-    breaks(Rule::Relocations, &patch(elf.clone(), rels + 8, &[7]));
-    breaks(Rule::Relocations, &patch(elf.clone(), rels, &[0xff, 0xff]));
-    breaks(Rule::Relocations, &patch(elf.clone(), rels + 12, &[99]));
-    breaks(Rule::Relocations, &patch(elf.clone(), header(REL_TEXT) + 44, &[4]));
-    breaks(Rule::Relocations, &patch(elf.clone(), header(REL_TEXT) + 32, &[15]));
-    breaks(Rule::Relocations, &patch(elf, header(REL_TEXT) + 4, &[4]));
+    breaks(ElfRule::Relocations, &patch(elf.clone(), rels + 8, &[7]));
+    breaks(ElfRule::Relocations, &patch(elf.clone(), rels, &[0xff, 0xff]));
+    breaks(ElfRule::Relocations, &patch(elf.clone(), rels + 12, &[99]));
+    breaks(ElfRule::Relocations, &patch(elf.clone(), header(REL_TEXT) + 44, &[4]));
+    breaks(ElfRule::Relocations, &patch(elf.clone(), header(REL_TEXT) + 32, &[15]));
+    breaks(ElfRule::Relocations, &patch(elf, header(REL_TEXT) + 4, &[4]));
 }
 
 #[test]
 fn padding() {
     let elf = graphics();
     let (text, len) = content(&elf, TEXT);
-    breaks(Rule::Padding, &patch(elf, text + len - 4, &S_NOP.to_le_bytes()));
+    breaks(ElfRule::Padding, &patch(elf, text + len - 4, &S_NOP.to_le_bytes()));
     let mut short = graphics();
     let bytes = short[text..text + len - 64].to_vec();
     replace(&mut short, TEXT, &bytes);
-    breaks(Rule::Padding, &short);
+    breaks(ElfRule::Padding, &short);
 }
 
 #[test]
 fn unlinked_elfs_are_not_final() {
     let rules = broken(&vertex().build());
-    assert!(rules.contains(&Rule::Linked) && rules.contains(&Rule::Version), "{rules:?}");
+    assert!(rules.contains(&ElfRule::Linked) && rules.contains(&ElfRule::Version), "{rules:?}");
     assert!(get(&Map::new(), ".type").is_none());
 }

@@ -6,12 +6,12 @@ use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::request::{CompilerId, Module, StageRequest};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::compile::{Compiler, StageElf};
-use dovetail::emu::Limits;
-use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
+use dovetail::emu::RunLimits;
+use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
 use dovetail::error::{Error, ErrorKind, FullCompile};
 use dovetail::ir::{Op, Shader};
 use dovetail::link::Placement;
-use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
+use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build, build_whole};
 use dovetail::proof::Pipelines;
 use dovetail::state::{BindingKind, PipelineState, ResourceKind, SpecializationEntry};
 use dovetail::target::{GfxIp, Stage, WaveSize};
@@ -154,12 +154,16 @@ fn variables_of_one_binding_are_one_memory() {
             let state = dovetail::template::state(&[upper(&module, Stage::Compute)]).expect("a state");
             let pipelines =
                 Pipelines::new(vec![shader(&module, wave, &[])], state, &ChosenCompiler::new()).expect("built");
-            let bind =
-                |binding, data| Binding { set: 0, binding, element: 0, bound: Bound::StorageBuffer(Bytes(data)) };
+            let bind = |binding, data| BindingElement {
+                set: 0,
+                binding,
+                element: 0,
+                bound: Bound::StorageBuffer(InputBytes(data)),
+            };
             let bindings = vec![bind(0, bytes(&words)), bind(1, vec![0; 512])];
             let inputs = Inputs { bindings, grid: [1; 3], ..Default::default() };
             for (route, elf) in &pipelines.elfs {
-                let left = pipelines.run(elf, &inputs, Limits { instructions: 100_000 }).expect("runs").bindings;
+                let left = pipelines.run(elf, &inputs, RunLimits { instructions: 100_000 }).expect("runs").bindings;
                 let found: Vec<u32> = left[1].as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
                 assert_eq!(found, expected, "{route}, {wave:?}: {decorations}");
             }
@@ -218,7 +222,7 @@ fn both_ways(
     shaders: Vec<ShaderRef<'_>>,
     state: &PipelineState,
     compiler: &dyn Compiler,
-) -> [Result<Outcome, Error>; 2] {
+) -> [Result<PipelineOutcome, Error>; 2] {
     let cache = Cache::new(Box::new(MemoryStore::default()));
     let tools = Toolchain::new(&cache, Some(compiler)).expect("a cache");
     let target = GfxIp::Gfx1030;

@@ -14,13 +14,13 @@ use crate::vulkan::Lavapipe;
 use crate::{support, vulkan};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
-use dovetail::emu::Limits;
-use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
+use dovetail::emu::RunLimits;
+use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
 use dovetail::ir::Bits;
-use dovetail::ir::interp::{Memory, Options, Shadow, Verdict};
+use dovetail::ir::interp::{MemoryVerdict, Options, Shadow, ShadowedMemory};
 use dovetail::pipeline::ShaderRef;
 use dovetail::proof::{
-    Bundle, Judge, Known, Outputs, Pipelines, StageEntry, bytes_of, interpreted, judge, proves_nothing,
+    Bundle, Judge, KnownContents, Outputs, Pipelines, StageEntry, bytes_of, interpreted, judge, proves_nothing,
 };
 use dovetail::state::{PipelineState, SpecializationEntry};
 use dovetail::target::{Stage, WaveSize};
@@ -64,7 +64,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
         (bundle.state, bundle.inputs) = (pipelines.state.clone(), inputs.clone());
         bundle.report_failure(&root().join("target/bundles"), &ChosenCompiler::new(), &mut |inputs| ask(inputs))
     };
-    let (mut verdict, mut results, mut instructions) = (Verdict::default(), Vec::<Vec<Vec<u8>>>::new(), 0);
+    let (mut verdict, mut results, mut instructions) = (MemoryVerdict::default(), Vec::<Vec<Vec<u8>>>::new(), 0);
     for seed in SEEDS {
         let inputs = case.inputs(seed);
         let known = interpreted(&ir, &inputs, options).map_err(|e| e.to_string())?;
@@ -72,7 +72,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
         let mut first = None;
         for (name, elf) in &pipelines.elfs {
             let failed = |why: String| format!("seed {seed}, {name}: {why}\n{}", bundle(seed, &inputs));
-            let ran = pipelines.run(elf, &inputs, Limits { instructions: 100_000_000 });
+            let ran = pipelines.run(elf, &inputs, RunLimits { instructions: 100_000_000 });
             let ran = ran.map_err(|e| failed(e.to_string()))?;
             let ours = ran.bindings;
             instructions = ran.stats.total();
@@ -142,15 +142,16 @@ fn coverage_cases_agree_in_waves_of_64() {
 
 #[test]
 fn a_wrong_value_is_seen() {
-    let mut known = Memory::new(vec![0; 8]);
+    let mut known = ShadowedMemory::new(vec![0; 8]);
     let shadow = Shadow { value: 1.0, bound: 1e-6 };
     known.store(0, Bits::B32, 7, Shadow::NONE);
     known.store(4, Bits::B32, u64::from(1f32.to_bits()), shadow);
-    let bound = Bound::StorageBuffer(Bytes(vec![0; 8]));
-    let inputs = Inputs { bindings: vec![Binding { set: 0, binding: 5, element: 0, bound }], ..Default::default() };
+    let bound = Bound::StorageBuffer(InputBytes(vec![0; 8]));
+    let inputs =
+        Inputs { bindings: vec![BindingElement { set: 0, binding: 5, element: 0, bound }], ..Default::default() };
     let left = |word: u32, float: f32| vec![[word.to_le_bytes(), float.to_le_bytes()].concat()];
     let judged = |ours: Vec<Vec<u8>>, theirs: Vec<Vec<u8>>| {
-        judge(0.0, &inputs, &[Some(Known::buffer(known.clone()))], &ours, &theirs).map_err(|e| e.to_string())
+        judge(0.0, &inputs, &[Some(KnownContents::buffer(known.clone()))], &ours, &theirs).map_err(|e| e.to_string())
     };
     assert_eq!(judged(left(7, 1.0), left(7, 1.000_000_1)).map(|v| (v.exact, v.floats, v.written)), Ok((1, 1, 2)));
     let why = judged(left(6, 1.0), left(7, 1.0)).unwrap_err();

@@ -6,7 +6,7 @@ use crate::shaders;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::compile::Compiler;
 use dovetail::compile::request::{Module, StageRequest, TuningOptions};
-use dovetail::emu::{Limits, Machine, Pipeline};
+use dovetail::emu::{LoadedPipeline, Machine, RunLimits};
 use dovetail::ir::ResourceKind;
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::state::{BindingLayout, PipelineState, ResourceLayout, SetLayout};
@@ -59,7 +59,7 @@ fn run_with(
     let elf = link(&[&part.0], &state, Placement::Adjacent, &EmitGlue).expect("links");
 
     let mut machine = Machine::new(GfxIp::Gfx1030);
-    let pipeline = Pipeline::load(&mut machine, &elf).expect("loads");
+    let pipeline = LoadedPipeline::load(&mut machine, &elf).expect("loads");
     let mut root = vec![0; places.root_dwords() as usize];
     let mut table = vec![0; 16 * buffers.len()];
     let mut addresses = Vec::new();
@@ -76,7 +76,7 @@ fn run_with(
     root[places.set_pointer(0).expect("set 0") as usize] = table as u32;
     let first = places.push_constants().map_or(0, |place| place.root as usize);
     root[first..first + push.len()].copy_from_slice(push);
-    let limits = Limits { instructions: 10_000_000 };
+    let limits = RunLimits { instructions: 10_000_000 };
     machine.dispatch(&pipeline, &root, grid, limits).expect("runs");
     let read = |(address, values): (&u64, &Vec<f32>)| {
         let bytes = machine.read(*address, 4 * values.len()).expect("ours");

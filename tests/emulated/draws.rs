@@ -5,10 +5,10 @@ use crate::support;
 use crate::support::{glsl, root};
 use crate::vulkan::Lavapipe;
 use dovetail::emu::inputs::{
-    Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw, Image, Inputs,
-    Sampler, Shape, Target, Topology, VertexBuffer,
+    Address, BindingElement, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Compare, Depth, Draw, Image,
+    InputBytes, Inputs, Sampler, TargetAttachment, Topology, VertexBuffer, ViewShape,
 };
-use dovetail::emu::{self, Limits, Machine, Pipeline};
+use dovetail::emu::{self, LoadedPipeline, Machine, RunLimits};
 use dovetail::ir::ResourceKind;
 use dovetail::metadata::registers::StageRegisters;
 use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
@@ -16,12 +16,12 @@ use dovetail::target::{GfxIp, Stage};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-fn floats(x: &[f32]) -> Bytes {
-    Bytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
+fn floats(x: &[f32]) -> InputBytes {
+    InputBytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
 }
 
-fn target(location: u32, format: &str) -> Target {
-    Target { clear: [0.0, 0.0, 0.0, 1.0], ..Target::new(location, format) }
+fn target(location: u32, format: &str) -> TargetAttachment {
+    TargetAttachment { clear: [0.0, 0.0, 0.0, 1.0], ..TargetAttachment::new(location, format) }
 }
 
 /// The shader pair `varied`.
@@ -31,7 +31,13 @@ fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene
 }
 
 /// A shader pair that takes vertices of position and colour.
-fn pair(test: &str, name: &str, topology: Topology, vertices: &[[f32; 8]], targets: Vec<Target>) -> Option<Scene> {
+fn pair(
+    test: &str,
+    name: &str,
+    topology: Topology,
+    vertices: &[[f32; 8]],
+    targets: Vec<TargetAttachment>,
+) -> Option<Scene> {
     let path = root().join("testdata/draws").join(name);
     let [vertex, fragment] = ["vert", "frag"].map(|stage| glsl(test, &path.with_extension(stage), "vulkan1.1"));
     let format = "R32G32B32A32_SFLOAT".parse().expect("a format");
@@ -164,7 +170,7 @@ fn every_view_is_drawn_to_its_layer() {
         scene.take_colors_from_draw();
         for (route, _, elf) in scene.pipelines() {
             let at = format!("{name} {view_mask:#b}, {route}");
-            let drawn = emu::run(&elf, &scene.state.layout, &scene.inputs, Limits::default());
+            let drawn = emu::run(&elf, &scene.state.layout, &scene.inputs, RunLimits::default());
             let targets = drawn.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
             let [target] = &targets.colors[..] else { panic!("{at}: not one attachment") };
             let numbers = target.data.as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b)).collect::<Vec<_>>();
@@ -192,10 +198,10 @@ fn a_texture_is_drawn() {
         return;
     };
     let mut next = noise(7);
-    let data = Bytes((0..16 * 8 * 4).map(|_| (next() * 127.0 + 128.0) as u8).collect());
+    let data = InputBytes((0..16 * 8 * 4).map(|_| (next() * 127.0 + 128.0) as u8).collect());
     let image = Image {
         format: "R8G8B8A8_UNORM".to_owned(),
-        shape: Shape::D2,
+        shape: ViewShape::D2,
         extent: [16, 8, 1],
         layers: 1,
         arrayed: false,
@@ -233,7 +239,7 @@ fn a_texture_is_drawn() {
         let sampler = Sampler { mag_linear: linear, min_linear: linear, address: [address; 3], ..Default::default() };
         let bound = Bound::CombinedImageSampler(image.clone(), sampler);
         let inputs = Inputs {
-            bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
+            bindings: vec![BindingElement { set: 0, binding: 0, element: 0, bound }],
             push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
             draw: Some(Draw {
                 vertex_buffers: vec![
@@ -275,8 +281,8 @@ fn scratch_is_the_waves_own() {
         (scene.vertex, scene.fragment) = (vertex, fragment);
         let rows: Vec<f32> = (0..64).map(|n| (n * 37 % 64) as f32 * 0.25).collect();
         scene.inputs.bindings =
-            vec![Binding { set: 0, binding: 0, element: 0, bound: Bound::UniformBuffer(floats(&rows)) }];
-        scene.inputs.push_constants = Bytes([5u32, 13].into_iter().flat_map(u32::to_le_bytes).collect());
+            vec![BindingElement { set: 0, binding: 0, element: 0, bound: Bound::UniformBuffer(floats(&rows)) }];
+        scene.inputs.push_constants = InputBytes([5u32, 13].into_iter().flat_map(u32::to_le_bytes).collect());
         scene.inputs.draw.iter_mut().for_each(|draw| draw.extent = [24, 20]);
         let kind = ResourceKind::UniformBuffer;
         let binding = BindingLayout {
@@ -291,7 +297,7 @@ fn scratch_is_the_waves_own() {
         scene.state.layout.push_constant_bytes = 8;
         scene.judge_in(&Arrangement::all(), vulkan, step, EDGES, None);
         for (route, _, elf) in scene.pipelines_in(&[Arrangement::SMALL]) {
-            let words = Pipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline").registers;
+            let words = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline").registers;
             for stage in [Stage::Vertex, Stage::Fragment] {
                 let scratch = words.field(StageRegisters::of(stage).scratch_en);
                 assert_eq!(scratch, 1, "{route}: no scratch in the {stage} stage proves nothing");

@@ -15,10 +15,10 @@ use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{
-    Binding, Blend, BlendEquation, BlendFactor as F, BlendOp as O, Bound, Bytes, Draw, Inputs, Target, Topology,
-    VertexBuffer,
+    BindingElement, Blend, BlendEquation, BlendFactor as F, BlendOp as O, Bound, Draw, InputBytes, Inputs,
+    TargetAttachment, Topology, VertexBuffer,
 };
-use dovetail::emu::{self, Limits, Machine, NamedFormat, Pipeline};
+use dovetail::emu::{self, LoadedPipeline, Machine, NamedFormat, RunLimits};
 use dovetail::ir::{NumericKind, ResourceKind};
 use dovetail::metadata::interface::{ComponentType, VertexInput};
 use dovetail::metadata::registers::spi_shader_col_format;
@@ -111,9 +111,9 @@ fn module(test: &str, name: &str) -> Option<Vec<u8>> {
     glsl(test, &root().join("testdata/formats").join(name), "vulkan1.1")
 }
 
-fn target(location: usize, format: &str) -> Target {
+fn target(location: usize, format: &str) -> TargetAttachment {
     let clear = [0.25, 0.5, 0.75, 1.0].map(|x| if format.contains("INT") { x * 4.0 } else { x });
-    Target { clear, ..Target::new(location as u32, format) }
+    TargetAttachment { clear, ..TargetAttachment::new(location as u32, format) }
 }
 
 /// Runs a scene on both sides; gives the attachments of each, and the numbers of the export formats in use.
@@ -123,12 +123,12 @@ fn run(scene: &mut Scene, tools: &Toolchain<'_>, vulkan: &Lavapipe, at: &str) ->
     let theirs = vulkan.draw(shader(&scene.vertex), Some(shader(&scene.fragment)), &scene.state.vertex, &scene.inputs);
     let (mut first, mut exports) = (None, BTreeSet::new());
     for (route, _, elf) in scene.pipelines_by(tools, &[Arrangement::SMALL]) {
-        let ours = emu::run(&elf, &scene.state.layout, &scene.inputs, Limits::default());
+        let ours = emu::run(&elf, &scene.state.layout, &scene.inputs, RunLimits::default());
         let ours = ours.unwrap_or_else(|e| panic!("{at}, {route}: {e}")).targets.expect("targets");
         let ours: Vec<Vec<u8>> = ours.colors.into_iter().map(|c| c.data).collect();
         let before = first.get_or_insert_with(|| ours.clone());
         assert!(*before == ours, "{at}: {route} differs from linked");
-        let loaded = Pipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline");
+        let loaded = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), &elf).expect("a pipeline");
         let formats = loaded.registers.field(spi_shader_col_format::ALL);
         exports.extend((0..8).map(|n| formats >> (4 * n) & 15).filter(|n| *n != 0));
     }
@@ -219,7 +219,7 @@ fn every_format_is_fetched() {
                         format: name.parse().expect("a format"),
                         offset,
                     });
-                    buffers.push(VertexBuffer { binding, stride, data: Bytes(data) });
+                    buffers.push(VertexBuffer { binding, stride, data: InputBytes(data) });
                 }
                 let draw = Draw {
                     instances: 7,
@@ -255,7 +255,13 @@ fn every_format_is_fetched() {
 }
 
 /// Buffers for the attributes of a shader in the formats of its template, or in others, every second by instance.
-fn fetching(stages: [Vec<u8>; 2], formats: &[&str], round: usize, targets: Vec<Target>, random: &mut Random) -> Scene {
+fn fetching(
+    stages: [Vec<u8>; 2],
+    formats: &[&str],
+    round: usize,
+    targets: Vec<TargetAttachment>,
+    random: &mut Random,
+) -> Scene {
     let [vertex, fragment] = stages;
     let ir = translate(&Module::new(vertex.clone()).expect("a module"), "main", Stage::Vertex, &[]).expect("a shader");
     let mut state = template::state(&[ir]).expect("a state");
@@ -275,7 +281,7 @@ fn fetching(stages: [Vec<u8>; 2], formats: &[&str], round: usize, targets: Vec<T
         for (to, from) in data.chunks_mut(binding.stride as usize).zip(&elements) {
             to[attribute.offset as usize..][..from.len()].copy_from_slice(from);
         }
-        vertex_buffers.push(VertexBuffer { binding: binding.binding, stride: binding.stride, data: Bytes(data) });
+        vertex_buffers.push(VertexBuffer { binding: binding.binding, stride: binding.stride, data: InputBytes(data) });
     }
     let draw = Draw {
         instances: 7,
@@ -407,13 +413,13 @@ fn every_format_is_drawn() {
                 let blended = |name: &str| round >= 2 && vulkan.supports(name).blending;
                 let targets = (0..MANY).map(|n| {
                     let name = &names[n % names.len()];
-                    Target {
+                    TargetAttachment {
                         write_mask: if round == 1 { [1, 14, 5, 10, 7, 8, 3, 12][(n + names.len()) % 8] } else { 15 },
                         blend: blended(name).then(|| blends()[(n + 3 * round) % MANY]),
                         ..target(n, name)
                     }
                 });
-                let targets: Vec<Target> = targets.collect();
+                let targets: Vec<TargetAttachment> = targets.collect();
                 let mut colors = Vec::new();
                 for target in &targets {
                     let format = Format::parse(&target.format).expect("a format");
@@ -442,11 +448,11 @@ fn every_format_is_drawn() {
                 let mut state = PipelineState::default();
                 state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![layout] }];
                 let inputs = Inputs {
-                    bindings: vec![Binding {
+                    bindings: vec![BindingElement {
                         set: 0,
                         binding: 0,
                         element: 0,
-                        bound: Bound::StorageBuffer(Bytes(colors)),
+                        bound: Bound::StorageBuffer(InputBytes(colors)),
                     }],
                     draw: Some(Draw { targets: targets.clone(), ..Draw::new(Topology::TriangleList, 3, [SIZE; 2]) }),
                     ..Default::default()
@@ -466,7 +472,7 @@ fn every_format_is_drawn() {
     eprintln!("{count} formats drawn");
 }
 
-fn compare(target: &Target, ours: &[u8], theirs: &[u8]) {
+fn compare(target: &TargetAttachment, ours: &[u8], theirs: &[u8]) {
     let named = NamedFormat::new(&target.format).expect("a format");
     let format = Format::parse(&target.format).expect("a format");
     let bytes = named.format.bytes();

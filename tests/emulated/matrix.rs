@@ -11,12 +11,13 @@ use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::emu::inputs::{
-    Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Draw, Inputs, Target, Topology, VertexBuffer,
+    BindingElement, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Draw, InputBytes, Inputs, TargetAttachment,
+    Topology, VertexBuffer,
 };
-use dovetail::emu::{self, Limits, Machine, Pipeline};
+use dovetail::emu::{self, LoadedPipeline, Machine, RunLimits};
 use dovetail::link::Placement;
 use dovetail::metadata::registers::*;
-use dovetail::pipeline::{Built, Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::proof::texels_apart;
 use dovetail::state::{
     ColorAttachment, PipelineState, SpecializationEntry, VertexAttribute, VertexBinding, VertexInputState, VertexRate,
@@ -222,7 +223,7 @@ impl Point {
         state
     }
 
-    fn targets(&self) -> Vec<Target> {
+    fn targets(&self) -> Vec<TargetAttachment> {
         let over = |source, destination| BlendEquation { source, destination, op: BlendOp::Add };
         let blend = match self.blend % 3 {
             _ if self.colors().dual => Some(Blend::PRODUCT),
@@ -237,20 +238,20 @@ impl Point {
             }),
         };
         let mask = if self.blend < 3 { 15 } else { 0b0101 };
-        let target = |location, format: &str| Target {
+        let target = |location, format: &str| TargetAttachment {
             clear: [0.25, 0.5, 0.0, 1.0],
             write_mask: mask,
             // Integers do not blend.
             blend: blend.filter(|_| !format.ends_with("INT")),
-            ..Target::new(location, format)
+            ..TargetAttachment::new(location, format)
         };
         let formats = [(0, self.colors().first[self.first]), (1, self.colors().second[self.second])];
         formats.into_iter().filter(|(_, format)| !format.is_empty()).map(|(n, format)| target(n, format)).collect()
     }
 
     fn inputs(&self) -> Inputs {
-        let floats = |x: &[f32]| Bytes(x.iter().flat_map(|x| x.to_le_bytes()).collect());
-        let bind = |binding, bound| Binding { set: 0, binding, element: 0, bound };
+        let floats = |x: &[f32]| InputBytes(x.iter().flat_map(|x| x.to_le_bytes()).collect());
+        let bind = |binding, bound| BindingElement { set: 0, binding, element: 0, bound };
         let corners = [[-1.0, -1.0, 0.5, 1.0], [1.0, -0.75, 0.25, 1.0], [-0.5, 1.0, 0.75, 1.5], [0.75, 0.75, 0.5, 1.0]];
         let corners: Vec<f32> = corners.concat();
         // Of any format: bytes that make no float infinite.
@@ -268,7 +269,7 @@ impl Point {
                 instances: 2,
                 vertex_buffers: vec![
                     buffer(0, 16, floats(&corners)),
-                    buffer(1, ATTRIBUTES[self.attribute].1, Bytes(bytes)),
+                    buffer(1, ATTRIBUTES[self.attribute].1, InputBytes(bytes)),
                 ],
                 targets: self.targets(),
                 samples,
@@ -284,7 +285,7 @@ impl Point {
 
 /// The registers by which colours leave a shader, and by which it is started.
 fn registers(elf: &[u8]) -> Vec<Option<u32>> {
-    let words = Pipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf).expect("loads").registers;
+    let words = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf).expect("loads").registers;
     let same = [
         SPI_SHADER_COL_FORMAT,
         CB_SHADER_MASK,
@@ -340,9 +341,9 @@ fn compare(test: &str, points: impl Iterator<Item = usize>) -> Option<usize> {
             options: Default::default(),
             placement,
         };
-        let built = |outcome: Result<Outcome, _>| -> Built {
+        let built = |outcome: Result<PipelineOutcome, _>| -> Built {
             match outcome {
-                Ok(Outcome::Built(built)) => built,
+                Ok(PipelineOutcome::Built(built)) => built,
                 other => panic!("{n} {point:?}: {other:?}"),
             }
         };
@@ -352,7 +353,7 @@ fn compare(test: &str, points: impl Iterator<Item = usize>) -> Option<usize> {
         assert_eq!(registers(&linked.elf), registers(&whole.elf), "{n} {point:?}");
         let inputs = point.inputs();
         let draw = |built: &Built| {
-            let drawn = emu::run(&built.elf, &state.layout, &inputs, Limits::default());
+            let drawn = emu::run(&built.elf, &state.layout, &inputs, RunLimits::default());
             drawn.unwrap_or_else(|e| panic!("{n} {point:?}: {e}")).targets.expect("targets").colors
         };
         for (ours, theirs) in draw(&linked).iter().zip(&draw(&whole)) {

@@ -9,7 +9,7 @@ use crate::support::{glsl, root};
 use crate::vulkan::Lavapipe;
 use dovetail::compile::request::Module;
 use dovetail::emu::inputs::Inputs;
-use dovetail::proof::{Absent, Budget, Case, Difference, Fate, Judge, Outputs, Report, Spirv, Tools, compute};
+use dovetail::proof::{Absent, Case, Divergence, Fate, Judge, Outputs, Report, RunBudget, Spirv, Tools, compute};
 use dovetail::state::VertexInputState;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -43,8 +43,8 @@ impl Judge for Liar<'_> {
 fn judged(module: Vec<u8>, judge: &dyn Judge) -> (Report, usize) {
     let module = Module::new(module).expect("a module");
     let differences = RefCell::new(0);
-    let on_difference = |_: &Difference<'_>| *differences.borrow_mut() += 1;
-    let budget = Budget { interpreted: 300_000, emulated: 1_000_000 };
+    let on_difference = |_: &Divergence<'_>| *differences.borrow_mut() += 1;
+    let budget = RunBudget { interpreted: 300_000, emulated: 1_000_000 };
     let tools = Tools {
         compiler: &ChosenCompiler::new(),
         options: &Default::default(),

@@ -5,13 +5,15 @@ use crate::chosen::ChosenCompiler;
 use crate::support::{glsl, root};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
-use dovetail::emu::Limits;
+use dovetail::emu::RunLimits;
 use dovetail::emu::inputs::{
-    Binding, Bound, Bytes, Draw, Image, Inputs, Pointer, Sampler, Shape, Slot, Target, Topology, VertexBuffer,
+    BindingElement, Bound, Draw, Image, InputBytes, Inputs, Sampler, Slot, StoredPointer, TargetAttachment, Topology,
+    VertexBuffer, ViewShape,
 };
 use dovetail::ir::interp::Options;
 use dovetail::proof::{
-    Answer, Bundle, Cause, Effort, Outputs, Replay, ResultPlace, Runner, Saved, StageEntry, bytes_of, interpreted,
+    Bundle, Cause, ComparedOutput, Effort, Outputs, Replay, ResultPlace, Runner, Saved, StageEntry, bytes_of,
+    interpreted,
 };
 use dovetail::state::SpecializationEntry;
 use dovetail::target::{Stage, WaveSize};
@@ -67,10 +69,11 @@ fn compute(test: &str, folder: &Path) -> Option<Bundle> {
     let mut bundle = Bundle::new(test, 7, "interpreter", vec![(stage(Stage::Compute), module)]);
     bundle.state = dovetail::template::state(&[ir]).expect("a state");
     bundle.state.specialization = vec![SpecializationEntry { stage: None, id: 3, value: 3 }];
-    let bind = |binding, data| Binding { set: 0, binding, element: 0, bound: Bound::StorageBuffer(Bytes(data)) };
+    let bind =
+        |binding, data| BindingElement { set: 0, binding, element: 0, bound: Bound::StorageBuffer(InputBytes(data)) };
     bundle.inputs = Inputs {
         bindings: vec![bind(0, words((0..32u32).map(|n| n.wrapping_mul(0x9e37_79b9) | 1))), bind(1, vec![0; 128])],
-        push_constants: Bytes(words([77])),
+        push_constants: InputBytes(words([77])),
         grid: [4, 1, 1],
         ..Default::default()
     };
@@ -116,7 +119,7 @@ fn saved(bundle: &Bundle, folder: &Path, runner: &Runner, ask: &dyn Fn(&Inputs) 
 /// Place, first byte and invocation of a route's answer.
 fn difference(replay: &Replay, route: &str) -> (ResultPlace, usize, usize, Option<[u32; 6]>) {
     let (_, answer) = replay.routes.iter().find(|(name, _)| *name == route).expect("a route");
-    let Answer::Differs(found) = answer else { panic!("{answer}") };
+    let ComparedOutput::Differs(found) = answer else { panic!("{answer}") };
     let writer = found.writer.map(|w| {
         let [a, b, c] = w.workgroup;
         let [x, y, z] = w.local;
@@ -152,8 +155,8 @@ fn a_wrong_judge_is_found_out_and_replayed_until_mended() {
     assert_eq!((small.inputs.grid, &small.inputs.push_constants.0[..]), ([3, 1, 1], &[0; 4][..]));
     let mut least = vec![0; 22];
     least[21] = 1001;
-    assert_eq!(small.inputs.bindings[0].bound, Bound::StorageBuffer(Bytes(words(least))));
-    assert_eq!(small.inputs.bindings[1].bound, Bound::StorageBuffer(Bytes(vec![0; 88])));
+    assert_eq!(small.inputs.bindings[0].bound, Bound::StorageBuffer(InputBytes(words(least))));
+    assert_eq!(small.inputs.bindings[1].bound, Bound::StorageBuffer(InputBytes(vec![0; 88])));
     assert_eq!(small.manifest.failed, ["linked", "linked, chained", "whole"]);
     assert!(small.manifest.compiler.backend.contains("native "), "{:?}", small.manifest.compiler);
 
@@ -198,13 +201,13 @@ fn nothing_shrinks_from_under_a_pointer() {
     bundle.state = dovetail::template::state(std::slice::from_ref(&ir)).expect("a state");
     let slot = |binding| Slot { set: 0, binding, element: 0 };
     let bind = |binding| {
-        let bound = Bound::PhysicalStorageBuffer(Bytes(words((0..64u32).map(|n| n * 5 + 1))));
-        Binding { set: 0, binding, element: 0, bound }
+        let bound = Bound::PhysicalStorageBuffer(InputBytes(words((0..64u32).map(|n| n * 5 + 1))));
+        BindingElement { set: 0, binding, element: 0, bound }
     };
-    let pointer = |byte, to| Pointer { within: None, byte, to: slot(to), offset: 0 };
+    let pointer = |byte, to| StoredPointer { within: None, byte, to: slot(to), offset: 0 };
     bundle.inputs = Inputs {
         bindings: vec![bind(0), bind(1)],
-        push_constants: Bytes(vec![0; 24]),
+        push_constants: InputBytes(vec![0; 24]),
         pointers: vec![pointer(0, 0), pointer(8, 1), pointer(16, 0)],
         grid: [2, 1, 1],
         ..Default::default()
@@ -222,7 +225,11 @@ fn nothing_shrinks_from_under_a_pointer() {
     let small = Bundle::load(&failure.path).expect("the bundle");
     assert_eq!((small.inputs.grid, &small.inputs.pointers[..]), ([1; 3], &[pointer(0, 0), pointer(8, 1)][..]));
     for binding in &small.inputs.bindings {
-        assert_eq!(binding.bound, Bound::PhysicalStorageBuffer(Bytes(vec![0; 32])), "what eight invocations reach");
+        assert_eq!(
+            binding.bound,
+            Bound::PhysicalStorageBuffer(InputBytes(vec![0; 32])),
+            "what eight invocations reach"
+        );
     }
     let (code, said, _) = replay(dir.path(), &failure.path, &[]);
     assert!(
@@ -252,8 +259,8 @@ fn wrong_machine_code_is_told_from_a_wrong_link() {
         assert_eq!(small.manifest.failed, wrong);
         // Any one value is wrong whatever the numbers: nothing needs to be left of them.
         let (first, second) = (&small.inputs.bindings[0].bound, &small.inputs.bindings[1].bound);
-        assert_eq!((first, small.inputs.grid), (&Bound::StorageBuffer(Bytes(vec![0; 4])), [1, 1, 1]));
-        assert_eq!(second, &Bound::StorageBuffer(Bytes(vec![0; 4])));
+        assert_eq!((first, small.inputs.grid), (&Bound::StorageBuffer(InputBytes(vec![0; 4])), [1, 1, 1]));
+        assert_eq!(second, &Bound::StorageBuffer(InputBytes(vec![0; 4])));
         let difference = difference(&failure.replay, "linked, chained");
         assert_eq!((difference.1, difference.2, difference.3), (1, 0, Some([0; 6])));
         runner.pipelines.elfs.retain(|(name, _)| *name == "linked, chained");
@@ -312,8 +319,8 @@ fn a_bundle_that_is_none_is_refused_by_the_file() {
     assert_eq!(replay(dir.path(), &path, &[]).0, 3);
 }
 
-fn floats(x: &[f32]) -> Bytes {
-    Bytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
+fn floats(x: &[f32]) -> InputBytes {
+    InputBytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
 }
 
 #[test]
@@ -331,19 +338,19 @@ fn a_draw_is_judged_by_pixels() {
     let texels: Vec<u8> = (0..4 * 4 * 4).map(|n| n * 3 + 60).collect();
     let image = Image {
         format: "R8G8B8A8_UNORM".to_owned(),
-        shape: Shape::D2,
+        shape: ViewShape::D2,
         extent: [4, 4, 1],
         layers: 1,
         arrayed: false,
         levels: 1,
         samples: 1,
-        data: Bytes(texels),
+        data: InputBytes(texels),
     };
     let bound = Bound::CombinedImageSampler(image, Sampler::default());
     let buffer = |binding, stride, data: &[f32]| VertexBuffer { binding, stride, data: floats(data) };
     let clear = [0.0, 0.0, 0.0, 1.0];
     bundle.inputs = Inputs {
-        bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
+        bindings: vec![BindingElement { set: 0, binding: 0, element: 0, bound }],
         push_constants: floats(&[1.0, 1.0, 0.0, 0.0]),
         draw: Some(Draw {
             instances: 2,
@@ -352,7 +359,7 @@ fn a_draw_is_judged_by_pixels() {
                 buffer(1, 8, &[0.0, 0.0, 2.0, 0.0, 0.0, 2.0]),
                 buffer(2, 16, &[1.0; 12]),
             ],
-            targets: vec![Target { clear, ..Target::new(0, "R8G8B8A8_UNORM") }],
+            targets: vec![TargetAttachment { clear, ..TargetAttachment::new(0, "R8G8B8A8_UNORM") }],
             ..Draw::new(Topology::TriangleList, 3, [8, 8])
         }),
         ..Default::default()
@@ -360,7 +367,7 @@ fn a_draw_is_judged_by_pixels() {
     let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
     let left = |inputs: &Inputs| {
         let (_, elf) = runner.pipelines.elfs.last().expect("the whole pipeline");
-        let left = runner.pipelines.run(elf, inputs, Limits::default()).expect("a run");
+        let left = runner.pipelines.run(elf, inputs, RunLimits::default()).expect("a run");
         let targets = left.targets.expect("targets").colors.into_iter().map(|t| t.data).collect();
         Outputs { bindings: left.bindings, targets, ..Outputs::default() }
     };

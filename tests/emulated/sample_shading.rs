@@ -6,10 +6,10 @@ use crate::support;
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::request::Module;
 use dovetail::compile::variant;
-use dovetail::emu::{Machine, Pipeline};
+use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::link::{Placement, verify};
-use dovetail::metadata::registers::{Register, Registers};
-use dovetail::pipeline::{Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use dovetail::metadata::registers::{HardwareRegister, RegisterWords};
+use dovetail::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{ColorAttachment, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
@@ -89,7 +89,7 @@ fn state(samples: u32, sample_shading: bool) -> PipelineState {
 }
 
 /// The pipeline by both routes.
-fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) -> [(Route, Registers); 2] {
+fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) -> [(Route, RegisterWords); 2] {
     let stages = [(Stage::Vertex, WaveSize::W32), (Stage::Fragment, WaveSize::W64)];
     let shaders = stages.into_iter().zip(modules).map(|((stage, wave), module)| ShaderRef {
         module,
@@ -106,9 +106,10 @@ fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) ->
         placement: Placement::Adjacent,
     };
     [build(&request, tools), build_whole(&request, tools, None)].map(|outcome| {
-        let Ok(Outcome::Built(built)) = outcome else { panic!("{outcome:?}") };
+        let Ok(PipelineOutcome::Built(built)) = outcome else { panic!("{outcome:?}") };
         verify(&built.elf).expect("a pipeline ELF");
-        let loaded = Pipeline::load(&mut Machine::new(GfxIp::Gfx1030), &built.elf).expect("what the loader takes");
+        let loaded =
+            LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), &built.elf).expect("what the loader takes");
         (built.route, loaded.registers)
     })
 }
@@ -134,8 +135,8 @@ fn has_variant(tools: &Toolchain<'_>, module: &Module, state: &PipelineState) ->
 }
 
 /// SPI_PS_INPUT_ADDR, PS_ITER_SAMPLE and POS_FLOAT_LOCATION.
-fn rate(registers: &Registers) -> (u32, u32, u32) {
-    let word = |n| registers.get(Register(n)).unwrap_or(0);
+fn rate(registers: &RegisterWords) -> (u32, u32, u32) {
+    let word = |n| registers.get(HardwareRegister(n)).unwrap_or(0);
     (word(0xA1B4), word(0xA293) >> 16 & 1, word(0xA1B8) >> 16 & 3)
 }
 

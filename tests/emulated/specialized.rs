@@ -6,10 +6,10 @@ use crate::support;
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::request::{KnownState, Module};
 use dovetail::compile::spirv::{reflect, translate};
-use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
-use dovetail::emu::{self, Limits};
+use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
+use dovetail::emu::{self, RunLimits};
 use dovetail::link::{Object, Placement};
-use dovetail::pipeline::{Built, Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{PipelineState, SpecializationEntry};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::{Fetched, Toolchain};
@@ -65,8 +65,9 @@ impl<'a> Subject<'a> {
 
     /// The output with these values, the same by every route; how each linked pipeline came to be.
     fn run(&self, values: &[(u32, u64)], input: &[u32], out: usize) -> (Vec<u32>, Vec<Built>) {
-        let bytes = |words: &[u32]| Bound::StorageBuffer(Bytes(words.iter().flat_map(|w| w.to_le_bytes()).collect()));
-        let bind = |binding, bound| Binding { set: 0, binding, element: 0, bound };
+        let bytes =
+            |words: &[u32]| Bound::StorageBuffer(InputBytes(words.iter().flat_map(|w| w.to_le_bytes()).collect()));
+        let bind = |binding, bound| BindingElement { set: 0, binding, element: 0, bound };
         let inputs = Inputs {
             bindings: vec![bind(0, bytes(input)), bind(1, bytes(&vec![0; out]))],
             grid: [1, 1, 1],
@@ -78,8 +79,8 @@ impl<'a> Subject<'a> {
             for placement in [Placement::Adjacent, Placement::Chained] {
                 let request = self.request(&state, wave, placement);
                 for outcome in [build(&request, self.tools), build_whole(&request, self.tools, None)] {
-                    let Ok(Outcome::Built(built)) = outcome else { panic!("{values:?}: {outcome:?}") };
-                    let ran = emu::run(&built.elf, &state.layout, &inputs, Limits::default()).expect("runs");
+                    let Ok(PipelineOutcome::Built(built)) = outcome else { panic!("{values:?}: {outcome:?}") };
+                    let ran = emu::run(&built.elf, &state.layout, &inputs, RunLimits::default()).expect("runs");
                     let words = ran.bindings[1].as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b));
                     results.push((built.route.clone(), words.collect::<Vec<_>>()));
                     if built.route == Route::Linked {

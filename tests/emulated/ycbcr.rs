@@ -11,13 +11,13 @@ use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::Compiler;
 use dovetail::compile::request::{Module, StageRequest, TuningOptions};
 use dovetail::emu::inputs::{
-    Address, Binding, Bound, Bytes, Draw, Image, Inputs, Sampler, Target, Topology, VertexBuffer,
+    Address, BindingElement, Bound, Draw, Image, InputBytes, Inputs, Sampler, TargetAttachment, Topology, VertexBuffer,
 };
-use dovetail::emu::{self, Limits};
+use dovetail::emu::{self, RunLimits};
 use dovetail::error::FullCompile;
 use dovetail::ir::ResourceKind;
 use dovetail::link::{EmitGlue, Placement, link};
-use dovetail::pipeline::{Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use dovetail::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{
     BindingLayout, ChromaFilter, ChromaLocation, ImmutableSampler, PipelineState, ResourceLayout, SetLayout, Swizzle,
     VertexAttribute, VertexBinding, VertexInputState, VkFormat, YcbcrModel, YcbcrRange,
@@ -85,14 +85,17 @@ fn state(samplers: Vec<ImmutableSampler>, count: u32) -> PipelineState {
 
 fn inputs(images: Vec<(Image, Sampler)>) -> Inputs {
     let at = coordinates();
-    let bytes = Bytes(at.iter().flatten().flat_map(|x| x.to_le_bytes()).collect());
-    let bind = |binding, bound| Binding { set: 0, binding, element: 0, bound };
-    let mut bindings: Vec<Binding> = (0..)
+    let bytes = InputBytes(at.iter().flatten().flat_map(|x| x.to_le_bytes()).collect());
+    let bind = |binding, bound| BindingElement { set: 0, binding, element: 0, bound };
+    let mut bindings: Vec<BindingElement> = (0..)
         .zip(images)
-        .map(|(element, (image, sampler))| Binding { element, ..bind(0, Bound::CombinedImageSampler(image, sampler)) })
+        .map(|(element, (image, sampler))| BindingElement {
+            element,
+            ..bind(0, Bound::CombinedImageSampler(image, sampler))
+        })
         .collect();
     bindings.push(bind(1, Bound::StorageBuffer(bytes)));
-    bindings.push(bind(2, Bound::StorageBuffer(Bytes(vec![0; 16 * at.len()]))));
+    bindings.push(bind(2, Bound::StorageBuffer(InputBytes(vec![0; 16 * at.len()]))));
     Inputs { bindings, grid: [at.len() as u32 / 64, 1, 1], ..Default::default() }
 }
 
@@ -106,7 +109,7 @@ fn built(module: &Module, state: &PipelineState, wave: WaveSize) -> dovetail::er
     let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     match build(&request(module, state, wave), &tools)? {
-        Outcome::Built(built) => Ok((built.route, built.elf)),
+        PipelineOutcome::Built(built) => Ok((built.route, built.elf)),
         other => panic!("{other:?}"),
     }
 }
@@ -127,7 +130,7 @@ fn request<'a>(module: &'a Module, state: &'a PipelineState, wave: WaveSize) -> 
 fn emulated(module: &Module, state: &PipelineState, inputs: &Inputs, wave: WaveSize) -> Vec<[f32; 4]> {
     let (route, elf) = built(module, state, wave).expect("built");
     assert!(matches!(route, Route::Whole(_)), "{route:?}");
-    let ran = emu::run(&elf, &state.layout, inputs, Limits::default()).expect("runs");
+    let ran = emu::run(&elf, &state.layout, inputs, RunLimits::default()).expect("runs");
     floats(ran.bindings.last().expect("the results"))
 }
 
@@ -240,7 +243,7 @@ fn moved(case: &Case) -> [f64; 2] {
 }
 
 /// The planes of an image as three, luma in binding 0, CB in 3, CR in 4.
-fn planes_apart(case: &Case, image: &Image) -> Vec<Binding> {
+fn planes_apart(case: &Case, image: &Image) -> Vec<BindingElement> {
     let extents = [[WIDTH, HEIGHT], [WIDTH / 2, HEIGHT / 2], [WIDTH / 2, HEIGHT / 2]];
     let filters = [case.filter, case.conversion.chroma_filter, case.conversion.chroma_filter];
     let mut data = image.data.0.as_slice();
@@ -248,11 +251,11 @@ fn planes_apart(case: &Case, image: &Image) -> Vec<Binding> {
     for ((binding, [width, height]), filter) in [0, 3, 4].into_iter().zip(extents).zip(filters) {
         let (own, later) = data.split_at((width * height) as usize);
         data = later;
-        let (format, data) = ("R8_UNORM".to_owned(), Bytes(own.to_vec()));
+        let (format, data) = ("R8_UNORM".to_owned(), InputBytes(own.to_vec()));
         let plane = Image { format, extent: [width, height, 1], data, ..image.clone() };
         let sampler = Sampler { conversion: None, ..Case { filter, ..*case }.sampler() };
         let bound = Bound::CombinedImageSampler(plane, sampler);
-        out.push(Binding { set: 0, binding, element: 0, bound });
+        out.push(BindingElement { set: 0, binding, element: 0, bound });
     }
     out
 }
@@ -295,7 +298,7 @@ fn a_converted_texture_is_drawn() {
     };
     let binding = |binding, stride| VertexBinding { binding, stride, rate: Default::default(), divisor: 1 };
     let buffer = |binding, stride, data: &[f32]| {
-        let data = Bytes(data.iter().flat_map(|x| x.to_le_bytes()).collect());
+        let data = InputBytes(data.iter().flat_map(|x| x.to_le_bytes()).collect());
         VertexBuffer { binding, stride, data }
     };
     let mut state = state(vec![case.sampler().immutable()], 1);
@@ -309,15 +312,18 @@ fn a_converted_texture_is_drawn() {
     let planes = planes_apart(&case, &image);
     let bound = Bound::CombinedImageSampler(image, case.sampler());
     let inputs = Inputs {
-        bindings: vec![Binding { set: 0, binding: 0, element: 0, bound }],
-        push_constants: Bytes([1.0f32, 1.0, 0.0, 0.0].into_iter().flat_map(f32::to_le_bytes).collect()),
+        bindings: vec![BindingElement { set: 0, binding: 0, element: 0, bound }],
+        push_constants: InputBytes([1.0f32, 1.0, 0.0, 0.0].into_iter().flat_map(f32::to_le_bytes).collect()),
         draw: Some(Draw {
             vertex_buffers: vec![
                 buffer(0, 8, &[-0.93, -0.91, 0.9, -0.7, -0.5, 0.8, 0.7, 0.9]),
                 buffer(1, 8, &[-0.3, -0.2, 1.3, 0.1, 0.0, 1.4, 1.2, 1.1]),
                 buffer(2, 16, &[1.0; 16]),
             ],
-            targets: vec![Target { clear: [0.0, 0.0, 0.0, 1.0], ..Target::new(0, "B8G8R8A8_UNORM") }],
+            targets: vec![TargetAttachment {
+                clear: [0.0, 0.0, 0.0, 1.0],
+                ..TargetAttachment::new(0, "B8G8R8A8_UNORM")
+            }],
             ..Draw::new(Topology::TriangleStrip, 4, [64, 48])
         }),
         ..Default::default()
@@ -334,7 +340,7 @@ fn a_converted_texture_is_drawn() {
     let mut scene = Scene { vertex, fragment, state, inputs };
     scene.take_colors_from_draw();
     for (route, _, elf) in scene.pipelines() {
-        let ours = emu::run(&elf, &scene.state.layout, &scene.inputs, Limits::default()).expect("runs");
+        let ours = emu::run(&elf, &scene.state.layout, &scene.inputs, RunLimits::default()).expect("runs");
         let ours = &ours.targets.expect("targets").colors[0].data;
         let far = |(a, b): &(&[u8], &[u8])| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > 5);
         let wrong = ours.chunks(4).zip(theirs.targets[0].chunks(4)).filter(far).count();
@@ -437,7 +443,7 @@ fn words_of_immutable_samplers_are_in_code_that_knows_them() {
     let test = "ycbcr::words_of_immutable_samplers_are_in_code_that_knows_them";
     let image = |seed: u32| {
         let mut next = noise(seed);
-        let data = Bytes((0..WIDTH * HEIGHT * 4).map(|_| next() as u8).collect());
+        let data = InputBytes((0..WIDTH * HEIGHT * 4).map(|_| next() as u8).collect());
         Image { format: "R8G8B8A8_UNORM".to_owned(), data, ..contents(FORMATS[2], 1).1 }
     };
     let sampler = |linear| Sampler {
@@ -457,7 +463,7 @@ fn words_of_immutable_samplers_are_in_code_that_knows_them() {
         let state = state(fixed.iter().map(Sampler::immutable).collect(), 2);
         let run = |elf: &[u8], samplers: [Sampler; 2]| {
             let inputs = inputs((1..).map(image).zip(samplers).collect());
-            let ran = emu::run(elf, &state.layout, &inputs, Limits::default()).expect("runs");
+            let ran = emu::run(elf, &state.layout, &inputs, RunLimits::default()).expect("runs");
             floats(ran.bindings.last().expect("the results"))
         };
         let (route, linked) = built(&module, &state, WaveSize::W32).expect("built");
@@ -475,7 +481,7 @@ fn whole(module: &Module, state: &PipelineState) -> Vec<u8> {
     let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     match build_whole(&request(module, state, WaveSize::W32), &tools, None).expect("built") {
-        Outcome::Built(built) => built.elf,
+        PipelineOutcome::Built(built) => built.elf,
         other => panic!("{other:?}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Y'CBCR conversion by the specification's formulas, in 64 bits and a texel at a time: what the pass is compared with. It
 //! shares nothing with the pass but the names of the state's fields.
 
-use dovetail::emu::inputs::{Address, Bytes, Image, Sampler, Shape};
+use dovetail::emu::inputs::{Address, Image, InputBytes, Sampler, ViewShape};
 use dovetail::state::{ChromaFilter, ChromaLocation, Swizzle, VkFormat, YcbcrConversion, YcbcrModel, YcbcrRange};
 
 use ChromaFilter::{Linear, Nearest};
@@ -138,13 +138,13 @@ pub fn contents(known: Known, seed: u32) -> (Planes, Image) {
     }
     let image = Image {
         format: known.name.to_owned(),
-        shape: Shape::D2,
+        shape: ViewShape::D2,
         extent: [WIDTH, HEIGHT, 1],
         layers: 1,
         arrayed: false,
         levels: 1,
         samples: 1,
-        data: Bytes(data),
+        data: InputBytes(data),
     };
     (Planes { values, extents: extents.map(|e| e.map(i64::from)) }, image)
 }

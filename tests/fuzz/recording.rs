@@ -1,7 +1,7 @@
 //! Archives of what applications gave to Vulkan. Payloads are packed and have checksums, so that a change of an archive is mostly
 //! seen as damage; payloads alone are inputs too, and are wrapped anew.
 
-use dovetail::capture::foz::{Kind, Writer, payload};
+use dovetail::capture::foz::{ArchiveWriter, EntryKind, payload};
 use dovetail::capture::{
     Binding, BlendAttachment, ColorBlendState, ComputePipeline, Definition, GraphicsPipeline, Hash, MapEntry, Next,
     PipelineLayout, Recording, Reference, RenderPass, SetLayout, ShaderStage, Specialization, Subpass, VertexAttribute,
@@ -15,24 +15,24 @@ const LIMIT: u64 = 1 << 20;
 /// What everything is called, so that what is changed still leads somewhere.
 const NAME: Hash = Hash(1);
 
-const KINDS: [Kind; 6] = [
-    Kind::SetLayout,
-    Kind::PipelineLayout,
-    Kind::ShaderModule,
-    Kind::RenderPass,
-    Kind::GraphicsPipeline,
-    Kind::ComputePipeline,
+const KINDS: [EntryKind; 6] = [
+    EntryKind::SetLayout,
+    EntryKind::PipelineLayout,
+    EntryKind::ShaderModule,
+    EntryKind::RenderPass,
+    EntryKind::GraphicsPipeline,
+    EntryKind::ComputePipeline,
 ];
 
-fn wrap(payloads: &[(Kind, Vec<u8>)]) -> Vec<u8> {
-    let mut out = Writer::new(Cursor::new(Vec::new())).expect("to memory");
+fn wrap(payloads: &[(EntryKind, Vec<u8>)]) -> Vec<u8> {
+    let mut out = ArchiveWriter::new(Cursor::new(Vec::new())).expect("to memory");
     for (kind, payload) in payloads {
         out.put(*kind, NAME, payload).expect("to memory");
     }
     out.into_inner().into_inner()
 }
 
-fn payloads() -> Vec<(Kind, Vec<u8>)> {
+fn payloads() -> Vec<(EntryKind, Vec<u8>)> {
     let binding = Binding { descriptor_type: 1, descriptor_count: 3, binding: 2, ..Binding::default() };
     let set = SetLayout { bindings: vec![binding], ..SetLayout::default() };
     let layout = PipelineLayout { set_layouts: vec![NAME, Hash(0)], ..PipelineLayout::default() };
@@ -95,14 +95,14 @@ pub fn read(bytes: &[u8]) -> Result<()> {
 
 /// Each failure is its own object's; none may be a panic.
 fn look(recording: &Recording<Cursor<impl AsRef<[u8]>>>) -> Result<()> {
-    for name in recording.hashes(Kind::ShaderModule) {
+    for name in recording.hashes(EntryKind::ShaderModule) {
         let _ = recording.module(name);
     }
     let mut last = Ok(());
-    for name in recording.hashes(Kind::GraphicsPipeline) {
+    for name in recording.hashes(EntryKind::GraphicsPipeline) {
         last = recording.graphics(name).and_then(|pipeline| graphics(&pipeline, recording)).map(drop);
     }
-    for name in recording.hashes(Kind::ComputePipeline) {
+    for name in recording.hashes(EntryKind::ComputePipeline) {
         last = last.and(recording.compute(name).and_then(|pipeline| compute(&pipeline, recording)).map(drop));
     }
     last

@@ -5,7 +5,7 @@ use super::shapes::SHAPES;
 use super::targets::KEY;
 use dovetail::cache::entry;
 use dovetail::compile::request::{CompilerId, KnownState, ModuleDigest, StageRequest, TuningOptions};
-use dovetail::compile::worker::protocol::{Hello, MAX_FRAME, PROTOCOL, Request, Response};
+use dovetail::compile::worker::protocol::{MAX_FRAME, PROTOCOL, Request, Response, WorkerHello};
 use dovetail::corpus::budget::DEFAULT_MEMORY;
 use dovetail::corpus::extract::Extractor;
 use dovetail::error::{Error, FullCompile};
@@ -100,7 +100,7 @@ pub fn frame() -> Vec<Vec<u8>> {
     ];
     let answers = errors.into_iter().map(Err).chain([Ok(Bytes(vec![1, 2, 3]))]);
     let mut out = vec![
-        frame::frame(&Hello { protocol: PROTOCOL, compiler: compiler(), sandbox: "none".into() }, MAX_FRAME)
+        frame::frame(&WorkerHello { protocol: PROTOCOL, compiler: compiler(), sandbox: "none".into() }, MAX_FRAME)
             .expect("a frame"),
         frame::frame(&Request { id: 1, module: Bytes(vec![3, 2, 35, 7]), request }, MAX_FRAME).expect("a frame"),
     ];

@@ -10,13 +10,13 @@ use dovetail::error::{Death, Error, Result};
 use dovetail::frame::{self, Bytes};
 use dovetail::link::Placement;
 use dovetail::service::ClientId;
-use dovetail::service::broker::{Broker, Compiled, Effect, Event, Facts};
+use dovetail::service::broker::{Broker, BrokerConfig, BrokerEvent, Compiled, Effect};
 use dovetail::service::journal::Journal;
 use dovetail::service::poison::Poison;
 use dovetail::service::session::Frames;
 use dovetail::state::PipelineState;
 use dovetail::target::Stage;
-use dovetail::wire::{Ask, Class, MAX_FRAME, PipelineAsk, ServiceStatus, StageAsk, Tell};
+use dovetail::wire::{Ask, MAX_FRAME, PipelineAsk, Priority, ServiceStatus, StageAsk, Tell};
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::LazyLock;
@@ -42,17 +42,27 @@ pub fn seeds() -> Vec<Vec<u8>> {
     };
     let given = || Ask::Module { module: Bytes(module.clone()) };
     let talks = [
-        vec![stage(1, Class::Soon), stage(1, Class::Waits), given(), Ask::Status, stage(2, Class::Populate)],
-        vec![pipeline(1, Class::Waits), given(), Ask::NoModule { digest }, Ask::Cancel { id: 1 }],
-        vec![pipeline(1, Class::Optimize), pipeline(1, Class::Optimize), given(), Ask::Used { draws: vec![(1, 500)] }],
-        vec![stage(1, Class::Populate), Ask::Class { id: 1, class: Class::Waits }, Ask::Cancel { id: 1 }, Ask::Bye],
+        vec![stage(1, Priority::Soon), stage(1, Priority::Waits), given(), Ask::Status, stage(2, Priority::Populate)],
+        vec![pipeline(1, Priority::Waits), given(), Ask::NoModule { digest }, Ask::Cancel { id: 1 }],
+        vec![
+            pipeline(1, Priority::Optimize),
+            pipeline(1, Priority::Optimize),
+            given(),
+            Ask::Used { draws: vec![(1, 500)] },
+        ],
+        vec![
+            stage(1, Priority::Populate),
+            Ask::Class { id: 1, class: Priority::Waits },
+            Ask::Cancel { id: 1 },
+            Ask::Bye,
+        ],
     ];
     let framed = |talk: &Vec<Ask>| talk.iter().flat_map(|ask| frame::frame(ask, MAX_FRAME).expect("a frame")).collect();
     talks.iter().map(framed).collect()
 }
 
 /// What the world does: a cache that has some things, and workers that fail in every way.
-fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Event>> {
+fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<BrokerEvent>> {
     static PART: LazyLock<Vec<u8>> = LazyLock::new(|| vertex().build());
     let part = || StageElf(PART.clone());
     let pick = |key: &Key| key.0[0] % 8;
@@ -62,8 +72,8 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Eve
         {
             return Err(Error::bug(format!("request {id} was answered, and nobody asked it")));
         }
-        Effect::Look(key) => Some(Event::Looked(key, (pick(&key) == 0).then(part))),
-        Effect::Load(digest) => Some(Event::Loaded(digest, None)),
+        Effect::Look(key) => Some(BrokerEvent::Looked(key, (pick(&key) == 0).then(part))),
+        Effect::Load(digest) => Some(BrokerEvent::Loaded(digest, None)),
         Effect::Compile { key, .. } => {
             let result = match pick(&key) {
                 1 => Err(Error::malformed("the shader")),
@@ -71,9 +81,9 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Eve
                 3 => Err(Error::environment("no worker")),
                 _ => Ok(part()),
             };
-            Some(Event::Compiled(key, Compiled { result, cost: Duration::from_millis(10), deaths: 1 }))
+            Some(BrokerEvent::Compiled(key, Compiled { result, cost: Duration::from_millis(10), deaths: 1 }))
         }
-        Effect::Keep(key, _) => Some(Event::Kept(key, pick(&key) != 4)),
+        Effect::Keep(key, _) => Some(BrokerEvent::Kept(key, pick(&key) != 4)),
         Effect::Compare(comparison) => Some(comparison.run()),
         _ => None,
     })
@@ -81,12 +91,12 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Eve
 
 /// Frames to two clients in turns.
 pub fn converse(bytes: &[u8]) -> Result<()> {
-    let facts = Facts { compiler: compiler(), workers: 2, status: ServiceStatus::default() };
+    let facts = BrokerConfig { compiler: compiler(), workers: 2, status: ServiceStatus::default() };
     // Where nothing can be written: what is fuzzed has no files.
     let poison = Poison::open(Path::new("/dev/null/none"), compiler());
     let mut broker = Broker::new(facts, poison, Journal::default());
     let clients = [ClientId(1), ClientId(2)];
-    let mut events: VecDeque<Event> = clients.map(|client| Event::Joined(client, false)).into();
+    let mut events: VecDeque<BrokerEvent> = clients.map(|client| BrokerEvent::Joined(client, false)).into();
     let (mut now, mut asked) = (Duration::ZERO, BTreeSet::new());
     let mut frames = Frames::default();
     let mut pieces = bytes.chunks(997);
@@ -106,20 +116,20 @@ pub fn converse(bytes: &[u8]) -> Result<()> {
         let client = clients[messages % 2];
         messages += 1;
         match frame::parse::<Ask>(body) {
-            Ok(Ask::Module { module }) => events.push_back(Event::Module(client, Module::new(module.0))),
+            Ok(Ask::Module { module }) => events.push_back(BrokerEvent::Module(client, Module::new(module.0))),
             Ok(ask) => {
                 if let Ask::Stage(StageAsk { id, .. }) | Ask::Pipeline(PipelineAsk { id, .. }) = &ask {
                     asked.insert((client, *id));
                 }
-                events.push_back(Event::Asked(client, Box::new(ask)));
+                events.push_back(BrokerEvent::Asked(client, Box::new(ask)));
             }
-            Err(_) => events.push_back(Event::Left(client)),
+            Err(_) => events.push_back(BrokerEvent::Left(client)),
         }
-        events.push_back(Event::Tick(Default::default()));
+        events.push_back(BrokerEvent::Tick(Default::default()));
     }
-    events.extend(clients.map(Event::Left));
+    events.extend(clients.map(BrokerEvent::Left));
     // Long enough for everything that is tried later.
-    events.extend((0..8).map(|_| Event::Tick(Default::default())));
+    events.extend((0..8).map(|_| BrokerEvent::Tick(Default::default())));
     while let Some(event) = events.pop_front() {
         now += Duration::from_secs(1);
         for effect in broker.handle(event, now) {

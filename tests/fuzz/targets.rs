@@ -237,7 +237,7 @@ fn read_frame(bytes: &[u8]) -> Result<()> {
     let Some((head, body)) = bytes.split_first_chunk::<4>() else { return Ok(()) };
     let length = frame::body_length(*head, protocol::MAX_FRAME)?;
     let body = body.get(..length.min(body.len())).unwrap_or(&[]);
-    no_bug(frame::parse::<protocol::Hello>(body))?;
+    no_bug(frame::parse::<protocol::WorkerHello>(body))?;
     no_bug(frame::parse::<protocol::Request>(body))?;
     no_bug(frame::parse::<protocol::Response>(body))?;
     Ok(())

@@ -5,7 +5,7 @@ use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningO
 use dovetail::ir::parse::parse;
 use dovetail::ir::uniform::Uniformity;
 use dovetail::ir::verify::{verify, verify_between};
-use dovetail::ir::{Level, Shader};
+use dovetail::ir::{Shader, ShaderLevel};
 use dovetail::target::{GfxIp, WaveSize};
 use proptest::prelude::*;
 use std::fs;
@@ -109,7 +109,7 @@ proptest! {
         let printed = shader.to_string();
         let again = parse(&printed).map(|s| s.to_string());
         prop_assert_eq!(again.as_ref(), Ok(&printed));
-        let whole = verify(&shader).is_ok() && shader.level == Level::Upper;
+        let whole = verify(&shader).is_ok() && shader.level == ShaderLevel::Upper;
         if verify_between(&shader).is_err() {
             return Ok(());
         }

@@ -12,7 +12,7 @@ use dovetail::compile::native::opt;
 use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::spirv::translate;
 use dovetail::emu::inputs::{Bound, Inputs};
-use dovetail::ir::interp::{Options, Verdict};
+use dovetail::ir::interp::{MemoryVerdict, Options};
 use dovetail::ir::{AluOp, Op, Shader, Terminator};
 use dovetail::proof::{self, bytes_of, interpreted, proves_nothing};
 use dovetail::target::Stage;
@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use std::path::PathBuf;
 
 /// Runs the interpreter and compares with what lavapipe left in every binding that can be written.
-fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<Verdict, String> {
+fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<MemoryVerdict, String> {
     let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
     let own = bytes_of(&known).map_err(|e| e.to_string())?;
@@ -38,7 +38,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
     let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
     let sizes = if case.subgroups { vec![vulkan.subgroup_size] } else { vec![vulkan.subgroup_size, 64] };
     let mut results = Vec::new();
-    let mut verdict = Verdict::default();
+    let mut verdict = MemoryVerdict::default();
     for seed in [1, 2] {
         let inputs = case.inputs(seed);
         let theirs = match case.unjudged {
@@ -57,7 +57,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
     if let Some(why) = proves_nothing(&verdict, &results) {
         return Err(why);
     }
-    let Verdict { exact, floats, loose, uncertain, not_finite, written, .. } = verdict;
+    let MemoryVerdict { exact, floats, loose, uncertain, not_finite, written, .. } = verdict;
     Ok(format!(
         "{written} values written; {exact} words exact, {floats} floats ({loose} loose), {uncertain} uncertain, {not_finite} not finite"
     ))

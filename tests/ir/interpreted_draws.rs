@@ -8,9 +8,9 @@ use crate::vulkan::Lavapipe;
 use crate::{support, vulkan};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
-use dovetail::emu::inputs::{Draw, Target};
+use dovetail::emu::inputs::{Draw, TargetAttachment};
 use dovetail::ir::Shader;
-use dovetail::ir::interp::{Options, Verdict};
+use dovetail::ir::interp::{MemoryVerdict, Options};
 use dovetail::proof::interpreted_draw;
 use dovetail::state::VertexInputState;
 use dovetail::target::Stage;
@@ -27,10 +27,10 @@ fn shader(module: &[u8], stage: Stage) -> Shader {
 fn run(vulkan: &Lavapipe, case: &Case, vertex: &[u8], module: &[u8]) -> Result<String, String> {
     let (vs, fs) = (shader(vertex, Stage::Vertex), shader(module, Stage::Fragment));
     let mut results = Vec::new();
-    let mut sum = Verdict::default();
+    let mut sum = MemoryVerdict::default();
     for seed in [1, 2] {
         let mut inputs = case.inputs(seed);
-        let target = |(location, format): (usize, &String)| Target::new(location as u32, format.clone());
+        let target = |(location, format): (usize, &String)| TargetAttachment::new(location as u32, format.clone());
         inputs.draw = Some(Draw {
             targets: case.targets.iter().enumerate().map(target).collect(),
             ..Draw::new(Default::default(), 3, [SIZE, SIZE])
@@ -58,7 +58,7 @@ fn run(vulkan: &Lavapipe, case: &Case, vertex: &[u8], module: &[u8]) -> Result<S
         }
         results.push(theirs.targets);
     }
-    let Verdict { exact, floats, loose, uncertain, not_finite, written, .. } = sum;
+    let MemoryVerdict { exact, floats, loose, uncertain, not_finite, written, .. } = sum;
     let summary = format!(
         "{written} values written; {exact} words exact, {floats} floats ({loose} loose), {uncertain} uncertain, {not_finite} not finite"
     );

@@ -3,19 +3,21 @@
 use crate::support;
 use crate::support::{glsl, root};
 use crate::vulkan::{Lavapipe, Shader};
-use dovetail::emu::inputs::{Binding, Bound, Bytes, Draw, Inputs, Target, Topology, VertexBuffer};
+use dovetail::emu::inputs::{
+    BindingElement, Bound, Draw, InputBytes, Inputs, TargetAttachment, Topology, VertexBuffer,
+};
 use dovetail::state::{VertexAttribute, VertexBinding, VertexInputState};
 
 fn lavapipe(test: &str) -> Option<&'static Lavapipe> {
     Lavapipe::get().map_err(|why| support::skip(test, &why)).ok()
 }
 
-fn floats(x: &[f32]) -> Bytes {
-    Bytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
+fn floats(x: &[f32]) -> InputBytes {
+    InputBytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
 }
 
-fn storage(binding: u32, data: Bytes) -> Binding {
-    Binding { set: 0, binding, element: 0, bound: Bound::StorageBuffer(data) }
+fn storage(binding: u32, data: InputBytes) -> BindingElement {
+    BindingElement { set: 0, binding, element: 0, bound: Bound::StorageBuffer(data) }
 }
 
 fn as_floats(bytes: &[u8]) -> Vec<f32> {
@@ -39,8 +41,8 @@ fn matrices_multiply() {
     let b: Vec<f32> = (0..N * N).map(|i| (i % 5) as f32 - 1.0).collect();
     let size = N as u32;
     let inputs = Inputs {
-        bindings: vec![storage(0, floats(&a)), storage(1, floats(&b)), storage(2, Bytes(vec![0; N * N * 4]))],
-        push_constants: Bytes([size; 3].iter().flat_map(|x| x.to_le_bytes()).collect()),
+        bindings: vec![storage(0, floats(&a)), storage(1, floats(&b)), storage(2, InputBytes(vec![0; N * N * 4]))],
+        push_constants: InputBytes([size; 3].iter().flat_map(|x| x.to_le_bytes()).collect()),
         grid: [1, 1, 1],
         ..Default::default()
     };
@@ -65,7 +67,7 @@ fn rows_become_shares() {
     let push = [(N as u32).to_le_bytes(), 1.0f32.to_le_bytes()].concat();
     let inputs = Inputs {
         bindings: vec![storage(0, floats(&a))],
-        push_constants: Bytes(push),
+        push_constants: InputBytes(push),
         grid: [ROWS as u32, 1, 1],
         ..Default::default()
     };
@@ -95,10 +97,10 @@ fn particles_fall() {
     let inputs = Inputs {
         bindings: vec![
             storage(0, floats(&before.concat())),
-            Binding { set: 0, binding: 1, element: 0, bound: Bound::UniformBuffer(Bytes(uniform)) },
-            storage(2, Bytes(vec![0; 16])),
+            BindingElement { set: 0, binding: 1, element: 0, bound: Bound::UniformBuffer(InputBytes(uniform)) },
+            storage(2, InputBytes(vec![0; 16])),
         ],
-        push_constants: Bytes::default(),
+        push_constants: InputBytes::default(),
         grid: [1, 1, 1],
         ..Default::default()
     };
@@ -127,7 +129,7 @@ fn a_triangle_covers_its_pixels() {
     let inputs = Inputs {
         draw: Some(Draw {
             vertex_buffers: vec![VertexBuffer { binding: 0, stride: 20, data: floats(&vertices) }],
-            targets: vec![Target::new(0, "R8G8B8A8_UNORM")],
+            targets: vec![TargetAttachment::new(0, "R8G8B8A8_UNORM")],
             ..Draw::new(Topology::TriangleList, 3, [4, 4])
         }),
         ..Default::default()

@@ -137,7 +137,7 @@ fn deep(levels: usize) -> (Vec<String>, Vec<Vec<u8>>) {
 
 #[test]
 fn what_lies_deep_in_a_file_is_read_or_refused() {
-    use dovetail::compile::worker::protocol::{Hello, Request, Response};
+    use dovetail::compile::worker::protocol::{Request, Response, WorkerHello};
     use dovetail::frame;
     use dovetail::metadata::document::Document;
     use dovetail::state::PipelineState;
@@ -154,7 +154,7 @@ fn what_lies_deep_in_a_file_is_read_or_refused() {
             }
             for tree in trees {
                 assert!(Document::parse(&tree).is_err());
-                assert!(frame::parse::<Hello>(&tree).is_err());
+                assert!(frame::parse::<WorkerHello>(&tree).is_err());
                 assert!(frame::parse::<Request>(&tree).is_err());
                 assert!(frame::parse::<Response>(&tree).is_err());
             }

@@ -1,4 +1,4 @@
-//! What the application of `draws.rs` makes of Vulkan: pipelines, attachments, passes, and command buffers.
+//! What the application of `draw_application.rs` makes of Vulkan: pipelines, attachments, passes, and command buffers.
 
 use ash::vk;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ mod application;
 #[path = "../support/cases.rs"]
 mod cases;
 mod dispatches;
-mod draws;
+mod draw_application;
 mod easel;
 mod shadow;
 mod shadow_draws;
@@ -14,7 +14,7 @@ mod support;
 mod vulkan;
 
 use application::Shaders;
-use dovetail::capture::foz::Kind;
+use dovetail::capture::foz::EntryKind;
 use dovetail::capture::{self, Recording, Translated};
 use dovetail::state::{PipelineState, VertexRate};
 use dovetail::target::Stage;
@@ -50,7 +50,7 @@ fn application() {
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
         Ok(shadow_draws::DRAWS) => {
             let [vertex, fragment] = DRAW.map(shader);
-            serde_json::to_string(&draws::run([&vertex, &fragment])).expect("JSON")
+            serde_json::to_string(&draw_application::run([&vertex, &fragment])).expect("JSON")
         }
         _ => {
             let [vertex, fragment, compute] = NAMES.map(shader);
@@ -157,9 +157,9 @@ impl Scenery {
 }
 
 fn states(recording: &Recording) -> Vec<Result<Translated, dovetail::error::Error>> {
-    let graphics = recording.hashes(Kind::GraphicsPipeline).into_iter();
+    let graphics = recording.hashes(EntryKind::GraphicsPipeline).into_iter();
     let graphics = graphics.map(|name| capture::graphics(&recording.graphics(name).expect("a pipeline"), recording));
-    let compute = recording.hashes(Kind::ComputePipeline).into_iter();
+    let compute = recording.hashes(EntryKind::ComputePipeline).into_iter();
     let compute = compute.map(|name| capture::compute(&recording.compute(name).expect("a pipeline"), recording));
     graphics.chain(compute).collect()
 }
@@ -177,15 +177,18 @@ fn what_the_application_gives_is_recorded_and_what_it_gets_is_the_drivers() {
     let recording = Recording::open(archive, 1 << 20).expect("an archive");
     assert_eq!(recording.skipped(), []);
     // Modules in a pipeline are the same as those that were made before, so that there are three.
-    let modules: BTreeMap<_, _> =
-        recording.hashes(Kind::ShaderModule).into_iter().map(|name| (recording.module(name).unwrap(), name)).collect();
+    let modules: BTreeMap<_, _> = recording
+        .hashes(EntryKind::ShaderModule)
+        .into_iter()
+        .map(|name| (recording.module(name).unwrap(), name))
+        .collect();
     let given = NAMES.map(|name| std::fs::read(stage.path(name)).expect("a shader"));
     assert_eq!(modules.len(), 3);
     for code in &given {
         let name = modules.get(code).expect("a module as it was given");
         assert_eq!(&std::fs::read(stage.path(&format!("out/modules/{name}.spv"))).unwrap(), code);
     }
-    assert_eq!(recording.hashes(Kind::Application).len(), 1);
+    assert_eq!(recording.hashes(EntryKind::Application).len(), 1);
 
     let (supported, refused): (Vec<_>, Vec<_>) = states(&recording).into_iter().partition(Result::is_ok);
     let refused: Vec<String> = refused.into_iter().map(|e| e.unwrap_err().to_string()).collect();

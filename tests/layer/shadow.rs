@@ -129,7 +129,7 @@ pub fn spoil(path: &Path) {
     std::fs::write(path, bytes).expect("a result");
 }
 
-/// Which case of `dispatches.rs` or `draws.rs` it is.
+/// Which case of `dispatches.rs` or `draw_application.rs` it is.
 pub fn number(bundle: &Bundle) -> u64 {
     bundle.state.specialization.iter().map(|entry| entry.value).next().expect("a constant")
 }

@@ -1,6 +1,6 @@
 //! Draws with their inputs and results, as the layer saves them: against what the application gave, and replayed.
 
-use crate::draws::{CORNERS, INDICES, SHIFTS};
+use crate::draw_application::{CORNERS, INDICES, SHIFTS};
 use crate::easel::{CLEAR, FACTOR, SIZE};
 use crate::shadow::{number, read, replay, spoil};
 use crate::{APPLICATION, Scenery};
@@ -8,7 +8,7 @@ use dovetail::emu::inputs::{Bound, Cull, Draw};
 use dovetail::proof::Bundle;
 use std::collections::BTreeMap;
 
-/// The application of `draws.rs`.
+/// The application of `draw_application.rs`.
 pub const DRAWS: &str = "draws";
 
 fn corners() -> Vec<u8> {

@@ -325,6 +325,12 @@ fn every_phase_can_be_dumped_and_unlinked_elfs_are_read_by_llvm() {
     }
     let wrong = dovetail(dir, &["compile", "in/ui.vert.spv", "--dump", "nothing"]);
     assert_eq!(wrong.status.code(), Some(2));
+    for (backend, limit) in [("native", "23"), ("llvm", "1"), ("native", "many")] {
+        let args = ["compile", "in/ui.vert.spv", "--backend", backend, "--vgpr-limit", limit];
+        let wrong = dovetail(dir, &args);
+        assert_eq!(wrong.status.code(), Some(2), "{args:?}");
+        assert!(String::from_utf8_lossy(&wrong.stderr).contains(limit), "{wrong:?}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use dovetail::compile::spirv::reflect;
 use dovetail::corpus::spec::matches;
 use dovetail::emu::inputs::Inputs;
 use dovetail::proof::{
-    Absent, Budget, Bundle, Case, Choice, Difference, FLOOR, Fate, Judge, Report, Spirv, StageEntry, Tools, compute,
+    Absent, Bundle, Case, Choice, Divergence, FLOOR, Fate, Judge, Report, RunBudget, Spirv, StageEntry, Tools, compute,
     pair,
 };
 use dovetail::target::Stage;
@@ -152,10 +152,10 @@ fn judged(item: &Item, backend: GeneratorKind, shapes: &Shapes, judge: &dyn Judg
     };
     let options = TuningOptions { generator: backend, ..TuningOptions::default() };
     let saved = RefCell::new(None);
-    let on_difference = |difference: &Difference<'_>| {
+    let on_difference = |difference: &Divergence<'_>| {
         saved.borrow_mut().get_or_insert_with(|| save(item, &options, &modules, difference, judge));
     };
-    let (compiler, budget) = (BuiltInCompiler::new(), Budget::default());
+    let (compiler, budget) = (BuiltInCompiler::new(), RunBudget::default());
     let tools = Tools { compiler: &compiler, options: &options, judge, budget, on_difference: &on_difference };
     let mut report = match modules.as_slice() {
         [module] => {
@@ -179,7 +179,7 @@ fn save(
     item: &Item,
     options: &TuningOptions,
     modules: &[Module],
-    difference: &Difference<'_>,
+    difference: &Divergence<'_>,
     judge: &dyn Judge,
 ) -> String {
     let stages: &[Stage] = if item.is_pair() { &[Stage::Vertex, Stage::Fragment] } else { &[Stage::Compute] };

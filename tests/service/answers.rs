@@ -3,7 +3,7 @@
 use crate::harness::{Service, key, request};
 use crate::smallest::shader;
 use dovetail::link::Object;
-use dovetail::wire::{Ask, Class, StageAsk, Tell};
+use dovetail::wire::{Ask, Priority, StageAsk, Tell};
 
 #[test]
 fn one_shader_for_64_clients_is_compiled_once() {
@@ -14,7 +14,7 @@ fn one_shader_for_64_clients_is_compiled_once() {
         let ask = || {
             let mut client = service.distant_client();
             barrier.wait();
-            let (found, elf) = client.compile("main", Class::Waits).expect("a part");
+            let (found, elf) = client.compile("main", Priority::Waits).expect("a part");
             assert_eq!(found, key("main"));
             elf.expect("one who reads no cache is sent the part")
         };
@@ -34,7 +34,7 @@ fn what_is_in_the_cache_is_named_and_sent_only_to_those_who_cannot_read_it() {
     let mut client = service.client();
     assert_eq!(client.welcome.inline_because, None);
     // What was just made is not in the cache yet, so it is sent.
-    let (found, elf) = client.compile("main", Class::Soon).expect("a part");
+    let (found, elf) = client.compile("main", Priority::Soon).expect("a part");
     let elf = elf.expect("a part that was just made");
     let cache = service.cache();
     while cache.get(&found).is_none() {
@@ -42,7 +42,7 @@ fn what_is_in_the_cache_is_named_and_sent_only_to_those_who_cannot_read_it() {
     }
     assert_eq!(cache.get(&found), Some(elf.clone()));
     client.until("kept", |_| true);
-    let again = (0..).find_map(|_| match client.compile("main", Class::Soon).expect("a part") {
+    let again = (0..).find_map(|_| match client.compile("main", Priority::Soon).expect("a part") {
         (key, None) => Some(key),
         // Its put was not told of yet.
         (_, Some(_)) => None,
@@ -50,7 +50,7 @@ fn what_is_in_the_cache_is_named_and_sent_only_to_those_who_cannot_read_it() {
     assert_eq!(again, Some(found));
     let mut distant = service.distant_client();
     assert!(distant.welcome.inline_because.as_ref().is_some_and(|why| why.contains("no cache")));
-    assert_eq!(distant.compile("main", Class::Soon), Ok((found, Some(elf))));
+    assert_eq!(distant.compile("main", Priority::Soon), Ok((found, Some(elf))));
     assert_eq!(service.status().compiled, 1);
 }
 
@@ -60,12 +60,12 @@ fn one_who_only_looks_has_nothing_compiled() {
     let mut client = service.client();
     let look = |id| {
         let (inline, cached_only) = (false, true);
-        Ask::Stage(StageAsk { id, request: request("main"), class: Class::Waits, inline, cached_only })
+        Ask::Stage(StageAsk { id, request: request("main"), class: Priority::Waits, inline, cached_only })
     };
     client.send(&look(1));
     assert!(matches!(client.next(), Tell::Stage { id: 1, part: None }));
     client.next_id();
-    client.compile("main", Class::Soon).expect("a part");
+    client.compile("main", Priority::Soon).expect("a part");
     client.send(&look(3));
     assert!(matches!(client.next(), Tell::Stage { id: 3, part: Some(_) }));
     assert_eq!(service.status().compiled, 1);
@@ -77,10 +77,10 @@ fn modules_are_asked_for_once_and_of_those_who_have_them() {
     let (mut first, mut second) = (service.client(), service.client());
     // The first is asked, and has it not any more; then the second is.
     first.sends_modules = false;
-    first.ask("main", Class::Soon);
+    first.ask("main", Priority::Soon);
     let Tell::NeedModule { digest } = first.next() else { panic!("no module was asked for") };
     assert_eq!(digest, request("main").module);
-    second.ask("main", Class::Soon);
+    second.ask("main", Priority::Soon);
     second.until("both wait", |status| status.coalesced == 1);
     first.send(&Ask::NoModule { digest });
     let refused = first.stage().expect_err("there is no module");
@@ -98,7 +98,7 @@ fn modules_are_asked_for_once_and_of_those_who_have_them() {
             options: dovetail::compile::request::TuningOptions { unroll: again, licm: false, ..Default::default() },
             ..request("main")
         };
-        third.ask_for(shader("main"), other, Class::Soon).expect("a service");
+        third.ask_for(shader("main"), other, Priority::Soon).expect("a service");
         third.stage().expect("a part");
     }
 }
@@ -108,9 +108,9 @@ fn a_client_that_does_not_send_a_module_holds_up_nobody_else() {
     let service = Service::start(&["--workers=1"]);
     let (mut silent, mut other) = (service.client(), service.client());
     silent.sends_modules = false;
-    silent.ask("main", Class::Soon);
+    silent.ask("main", Priority::Soon);
     assert!(matches!(silent.next(), Tell::NeedModule { .. }));
-    other.compile("main", Class::Soon).expect("a part");
+    other.compile("main", Priority::Soon).expect("a part");
     silent.stage().expect("a part that another one's module gave");
 }
 
@@ -119,10 +119,10 @@ fn a_shader_that_cannot_be_compiled_fails_alone_and_with_its_reason() {
     let service = Service::start(&["--workers=1"]);
     let mut client = service.client();
     let missing = dovetail::compile::request::StageRequest { entry_point: "other".into(), ..request("main") };
-    client.ask_for(shader("main"), missing, Class::Soon).expect("a service");
+    client.ask_for(shader("main"), missing, Priority::Soon).expect("a service");
     let why = client.stage().expect_err("no such entry point");
     assert_eq!(why.exit_code(), 2, "{why}");
-    client.compile("main", Class::Soon).expect("a part");
+    client.compile("main", Priority::Soon).expect("a part");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::harness::{Service, key, request};
 use crate::smallest::shader;
 use crate::support;
 use dovetail::error::{Death, ErrorKind};
-use dovetail::wire::Class;
+use dovetail::wire::Priority;
 use std::process::Command;
 
 /// The entry point `bad` ends its worker; everybody else is served, it is not tried again, and everybody is told why.
@@ -14,9 +14,9 @@ fn one_shader_is_poison(fault: &str, more: &[&str], death: Death, words: &str) {
     let mut service = Service::start(&arguments);
     let mut client = service.client();
     for n in 0..8 {
-        client.ask(&format!("good{n}"), Class::Soon);
+        client.ask(&format!("good{n}"), Priority::Soon);
     }
-    client.ask("bad", Class::Soon);
+    client.ask("bad", Priority::Soon);
     let mut failures = Vec::new();
     for _ in 0..9 {
         failures.extend(client.stage().err());
@@ -34,7 +34,7 @@ fn one_shader_is_poison(fault: &str, more: &[&str], death: Death, words: &str) {
             service.start_again();
         }
         let mut client = service.client();
-        let refused = client.compile("bad", Class::Waits).expect_err("poison").to_string();
+        let refused = client.compile("bad", Priority::Waits).expect_err("poison").to_string();
         assert!(refused.contains(words) && refused.contains("after 2 tries"), "{refused}");
         let status = client.status();
         assert_eq!((status.poison_hits, status.worker_deaths), (1, if again { 0 } else { 2 }), "{status:?}");
@@ -49,7 +49,7 @@ fn one_shader_is_poison(fault: &str, more: &[&str], death: Death, words: &str) {
     assert!(listed.contains(&key("bad").to_string()) && listed.contains("compute shader `bad`"), "{listed}");
     assert_eq!(poison(&["clear", &key("bad").to_string()]), "1 cleared\n");
     let mut client = service.client();
-    let tried = client.compile("bad", Class::Waits).expect_err("it kills still").to_string();
+    let tried = client.compile("bad", Priority::Waits).expect_err("it kills still").to_string();
     assert!(!tried.contains("tries"), "{tried}");
     assert_eq!(client.status().worker_deaths, 2);
 }
@@ -83,7 +83,7 @@ fn a_worker_that_was_taken_over_can_do_nothing() {
     if sandbox.contains("no seccomp") {
         return support::without(test, &sandbox);
     }
-    let said = client.compile("bad", Class::Soon).expect_err("it ends").to_string();
+    let said = client.compile("bad", Priority::Soon).expect_err("it ends").to_string();
     assert!(said.contains("escape: the worker could do nothing"), "{said}");
 }
 
@@ -91,14 +91,14 @@ fn a_worker_that_was_taken_over_can_do_nothing() {
 fn a_worker_that_somebody_kills_is_replaced() {
     let service = Service::start(&["--workers=1"]);
     let mut client = service.client();
-    client.compile("first", Class::Soon).expect("a part");
+    client.compile("first", Priority::Soon).expect("a part");
     for n in 0..20 {
         for worker in service.children() {
             let worker = rustix::process::Pid::from_raw(worker).expect("a process");
             // It may have ended meanwhile.
             let _ = rustix::process::kill_process(worker, rustix::process::Signal::KILL);
         }
-        client.compile(&format!("main{n}"), Class::Soon).expect("a part, by the second try if need be");
+        client.compile(&format!("main{n}"), Priority::Soon).expect("a part, by the second try if need be");
     }
     assert_eq!(client.status().poisoned, 0);
 }
@@ -107,7 +107,7 @@ fn a_worker_that_somebody_kills_is_replaced() {
 fn what_nobody_waits_for_has_the_lowest_priority() {
     let service = Service::start(&["--workers=2", "--fault=sleep:idle"]);
     let mut client = service.client();
-    client.ask("idle", Class::Populate);
+    client.ask("idle", Priority::Populate);
     // A worker is asked for its module first.
     let mut watch = service.client();
     std::thread::scope(|scope| {
@@ -128,7 +128,7 @@ fn what_nobody_waits_for_has_the_lowest_priority() {
             found.sort_unstable();
         }
         // What somebody waits for has the other worker.
-        watch.compile("now", Class::Waits).expect("a part");
+        watch.compile("now", Priority::Waits).expect("a part");
         let service = rustix::process::Pid::from_child(&service.process);
         rustix::process::kill_process(service, rustix::process::Signal::KILL).expect("a process");
     });
@@ -162,7 +162,7 @@ fn on_a_full_disk_everybody_is_still_served() {
     let mut client = crate::harness::Client::connect(&socket, None);
     for n in 0..200 {
         let module = shader(&format!("main{n}"));
-        client.ask_for(module, request(&format!("main{n}")), Class::Soon).expect("a service");
+        client.ask_for(module, request(&format!("main{n}")), Priority::Soon).expect("a service");
         let (_, elf) = client.stage().expect("a part, kept or not");
         assert!(elf.is_some());
     }

@@ -11,7 +11,7 @@ use dovetail::frame::Bytes;
 use dovetail::keys;
 use dovetail::target::{GfxIp, Stage};
 use dovetail::wire::{
-    Ask, Cached, Class, Connection, Hello, PROTOCOLS, REQUEST_SCHEMA, ServiceStatus, StageAsk, Tell, Welcome,
+    Ask, Cached, Connection, Hello, PROTOCOLS, Priority, REQUEST_SCHEMA, ServiceStatus, StageAsk, Tell, Welcome,
 };
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -173,16 +173,16 @@ impl Client {
     }
 
     /// Asks for the smallest shader with this entry point; gives the request's number.
-    pub fn ask(&mut self, entry: &str, class: Class) -> u64 {
+    pub fn ask(&mut self, entry: &str, class: Priority) -> u64 {
         self.try_ask(entry, class).expect("the service takes it")
     }
 
-    pub fn try_ask(&mut self, entry: &str, class: Class) -> dovetail::error::Result<u64> {
+    pub fn try_ask(&mut self, entry: &str, class: Priority) -> dovetail::error::Result<u64> {
         let (bytes, request) = (shader(entry), request(entry));
         self.ask_for(bytes, request, class)
     }
 
-    pub fn ask_for(&mut self, module: Vec<u8>, request: StageRequest, class: Class) -> dovetail::error::Result<u64> {
+    pub fn ask_for(&mut self, module: Vec<u8>, request: StageRequest, class: Priority) -> dovetail::error::Result<u64> {
         self.modules.insert(request.module, module);
         self.last += 1;
         let (id, inline, cached_only) = (self.last, false, false);
@@ -232,7 +232,7 @@ impl Client {
         }
     }
 
-    pub fn compile(&mut self, entry: &str, class: Class) -> Result<(Key, Option<Vec<u8>>), dovetail::error::Error> {
+    pub fn compile(&mut self, entry: &str, class: Priority) -> Result<(Key, Option<Vec<u8>>), dovetail::error::Error> {
         self.ask(entry, class);
         self.stage()
     }

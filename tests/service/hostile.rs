@@ -3,7 +3,7 @@
 use crate::harness::{Client, PATIENCE, Service, request};
 use crate::smallest::shader;
 use dovetail::frame::{Bytes, frame};
-use dovetail::wire::{Ask, Class, Hello, MAX_FRAME, PROTOCOLS, REQUEST_SCHEMA, Tell};
+use dovetail::wire::{Ask, Hello, MAX_FRAME, PROTOCOLS, Priority, REQUEST_SCHEMA, Tell};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -29,9 +29,9 @@ fn hello() -> Hello {
 /// A client that works on while `attack` goes on, and after it.
 fn others_unaffected(service: &Service, attack: impl FnOnce()) {
     let mut client = service.client();
-    client.compile("before", Class::Waits).expect("a part");
+    client.compile("before", Priority::Waits).expect("a part");
     attack();
-    client.compile("after", Class::Waits).expect("a part");
+    client.compile("after", Priority::Waits).expect("a part");
     client.until("only this client is left", |status| status.clients == 1);
 }
 
@@ -87,15 +87,15 @@ fn a_lie_about_a_module_is_found_out() {
         let mut liar = service.client();
         liar.sends_modules = false;
         // Somebody else waits for the same shader, and has the real module.
-        liar.ask("main", Class::Soon);
+        liar.ask("main", Priority::Soon);
         assert!(matches!(liar.next(), Tell::NeedModule { .. }));
         let mut honest = service.client();
-        honest.ask("main", Class::Soon);
+        honest.ask("main", Priority::Soon);
         liar.send(&Ask::Module { module: Bytes(shader("another")) });
         honest.stage().expect("a part");
         assert!(is_cut_off(liar));
         // Under the key of what was asked for is what was asked for.
-        let kept = honest.compile("main", Class::Soon).expect("a part");
+        let kept = honest.compile("main", Priority::Soon).expect("a part");
         assert_eq!(kept.0, crate::harness::key("main"));
     });
 }
@@ -116,11 +116,11 @@ fn what_a_client_may_not_say_ends_it() {
         }
         let mut client = service.client();
         client.sends_modules = false;
-        client.ask("main", Class::Soon);
+        client.ask("main", Priority::Soon);
         let again = Ask::Stage(dovetail::wire::StageAsk {
             id: 1,
             request: request("other"),
-            class: Class::Soon,
+            class: Priority::Soon,
             inline: false,
             cached_only: false,
         });

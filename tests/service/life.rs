@@ -3,7 +3,7 @@
 use crate::harness::{Client, PATIENCE, Service, cached, command, key};
 use crate::support;
 use dovetail::link::Object;
-use dovetail::wire::{Class, Tell};
+use dovetail::wire::{Priority, Tell};
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ fn one_socket_has_one_service_and_a_socket_that_was_left_is_replaced() {
     service.kill();
     assert!(service.socket().exists());
     service.start_again();
-    service.client().compile("main", Class::Soon).expect("a part");
+    service.client().compile("main", Priority::Soon).expect("a part");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn an_orderly_end_finishes_what_runs_and_tells_everybody() {
     let mut service = Service::start(&["--workers=2"]);
     let mut client = service.client();
     let count = 400;
-    (0..count).for_each(|n| _ = client.ask(&format!("main{n}"), Class::Soon));
+    (0..count).for_each(|n| _ = client.ask(&format!("main{n}"), Priority::Soon));
     client.stage().expect("a part");
     service.terminate();
     let (mut draining, mut answered) = (false, 1);
@@ -68,7 +68,7 @@ fn an_orderly_end_finishes_what_runs_and_tells_everybody() {
     // What was answered is kept, and what was not is asked for again.
     service.start_again();
     let mut client = service.client();
-    (0..count).for_each(|n| _ = client.ask(&format!("main{n}"), Class::Soon));
+    (0..count).for_each(|n| _ = client.ask(&format!("main{n}"), Priority::Soon));
     (0..count).for_each(|_| _ = client.stage().expect("a part"));
     let status = client.status();
     assert!(status.hits >= answered as u64, "{answered} were answered: {status:?}");
@@ -78,9 +78,9 @@ fn an_orderly_end_finishes_what_runs_and_tells_everybody() {
 fn it_ends_when_nobody_has_needed_it_for_a_while() {
     let mut service = Service::start(&["--workers=1", "--idle-exit=1"]);
     let mut client = service.client();
-    client.compile("main", Class::Soon).expect("a part");
+    client.compile("main", Priority::Soon).expect("a part");
     std::thread::sleep(Duration::from_millis(1500));
-    client.compile("other", Class::Soon).expect("it does not end while there is a client");
+    client.compile("other", Priority::Soon).expect("it does not end while there is a client");
     drop(client);
     assert_eq!(service.wait().code(), Some(0));
 }
@@ -93,11 +93,11 @@ fn metrics_are_in_their_file() {
     let mut client = service.client();
     // By a compile, and then from the cache.
     let since = Instant::now();
-    let (key, _) = client.compile("main", Class::Soon).expect("a part");
+    let (key, _) = client.compile("main", Priority::Soon).expect("a part");
     while service.cache().get(&key).is_none() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    client.compile("main", Class::Waits).expect("a part");
+    client.compile("main", Priority::Waits).expect("a part");
     let took = since.elapsed().as_micros() as u64;
     let say = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
@@ -167,7 +167,7 @@ fn killed(clients: usize, each: usize, kills: usize) {
                     // Everything that has no answer is asked for again.
                     let mut asked = std::collections::BTreeMap::new();
                     for name in &open {
-                        let Ok(id) = client.try_ask(name, Class::Soon) else { break };
+                        let Ok(id) = client.try_ask(name, Priority::Soon) else { break };
                         asked.insert(id, name.clone());
                     }
                     let mut answers = 0;
@@ -221,10 +221,10 @@ fn a_lock_that_a_killed_service_has_left_behind_is_waited_for() {
     std::thread::sleep(Duration::from_millis(300));
     drop(lock);
     let mut client = Client::connect(&dir.path().join("socket"), None);
-    client.compile("main", Class::Soon).expect("a part");
+    client.compile("main", Priority::Soon).expect("a part");
     // One that lives keeps it.
     assert_eq!(start().wait().expect("a process").code(), Some(5));
-    client.compile("other", Class::Soon).expect("a part");
+    client.compile("other", Priority::Soon).expect("a part");
     service.kill().and_then(|()| service.wait()).expect("a process");
 }
 
@@ -241,7 +241,7 @@ fn anybody_may_pass_the_socket() {
     let path = dir.path().join("passed");
     let mut service = with(UnixListener::bind(&path).expect("a socket").into());
     let mut client = Client::connect(&path, None);
-    client.compile("main", Class::Soon).expect("a part");
+    client.compile("main", Priority::Soon).expect("a part");
     drop(client);
     assert!(service.wait().expect("a process").success());
     assert!(path.exists() && !dir.path().join("socket").exists(), "it is not the service's, and it has made no other");
@@ -270,7 +270,7 @@ fn systemd_may_pass_the_socket() {
         .spawn()
         .expect("systemd-socket-activate");
     let mut client = Client::connect(&socket, None);
-    client.compile("main", Class::Soon).expect("a part");
+    client.compile("main", Priority::Soon).expect("a part");
     drop(client);
     assert!(activator.wait().expect("a process").success());
 }

@@ -5,7 +5,7 @@ use crate::shaders;
 use crate::smallest::shader;
 use dovetail::cache::Key;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
-use dovetail::emu::{self, Limits};
+use dovetail::emu::{self, RunLimits};
 use dovetail::frame::Bytes;
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::proof::read_inputs;
@@ -14,7 +14,7 @@ use dovetail::service::journal_dir;
 use dovetail::service::records::Records;
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
-use dovetail::wire::{Ask, Class, Part, PipelineAsk, StageAsk, Tell, Verdict};
+use dovetail::wire::{Ask, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -62,17 +62,19 @@ impl Pipeline {
             client.give(module);
             let id = client.next_id();
             asked.insert(id, request.stage);
-            let (request, class) = (request.clone(), Class::Waits);
+            let (request, class) = (request.clone(), Priority::Waits);
             client.send(&Ask::Stage(StageAsk { id, request, class, inline: true, cached_only: false }));
         }
         while parts.len() < self.stages.len() {
-            let Tell::Stage { id, part: Some(Part { elf: Some(Bytes(elf)), .. }) } = client.next() else { continue };
+            let Tell::Stage { id, part: Some(PartAnswer { elf: Some(Bytes(elf)), .. }) } = client.next() else {
+                continue;
+            };
             parts.insert(asked[&id], elf);
         }
         parts.into_values().collect()
     }
 
-    fn offer(&self, client: &mut Client, class: Class, uses: u64) -> u64 {
+    fn offer(&self, client: &mut Client, class: Priority, uses: u64) -> u64 {
         self.modules.iter().for_each(|module| client.give(module));
         let id = client.next_id();
         client.send(&Ask::Pipeline(PipelineAsk {
@@ -132,7 +134,7 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
     let Some(ui) = ui(test, service.dir.path()) else { return };
     let mut client = service.client();
     let linked = ui.link(&ui.parts(&mut client));
-    ui.offer(&mut client, Class::Optimize, 1000);
+    ui.offer(&mut client, Priority::Optimize, 1000);
     let (first, parts) = verdict_and_parts(&mut client);
     // It was sent before it was kept.
     let cache = service.cache();
@@ -148,9 +150,9 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
     let inputs = service.dir.path().join("inputs.toml");
     std::fs::write(&inputs, shaders::UI_INPUTS).expect("a file");
     let inputs = read_inputs(&inputs).expect("inputs");
-    let run = |elf: &[u8]| emu::run(elf, &ui.state.layout, &inputs, Limits::default()).expect("it runs");
+    let run = |elf: &[u8]| emu::run(elf, &ui.state.layout, &inputs, RunLimits::default()).expect("it runs");
     let [before, after] = [&linked, &whole].map(|elf| run(elf));
-    let pixels = |of: &emu::Outcome| format!("{:?}", of.targets);
+    let pixels = |of: &emu::RunOutcome| format!("{:?}", of.targets);
     assert_eq!(pixels(&before), pixels(&after));
     assert!(pixels(&before).len() > 100, "something was drawn");
     assert!(after.stats.total() < before.stats.total(), "and it takes less");
@@ -162,7 +164,7 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
     service.kill();
     service.start_again();
     let mut client = service.client();
-    ui.offer(&mut client, Class::Optimize, 1);
+    ui.offer(&mut client, Priority::Optimize, 1);
     assert_eq!(verdict(&mut client), (first.clone(), parts));
     let status = client.status();
     assert_eq!((status.compiled, status.optimized), (0, 0), "{status:?}");
@@ -189,7 +191,7 @@ fn what_is_as_good_linked_is_kept_and_stays_so() {
         Pipeline { modules: vec![shader("main")], stages: vec![request("main")], state: PipelineState::default() };
     let mut client = service.client();
     empty.parts(&mut client);
-    empty.offer(&mut client, Class::Optimize, 1000);
+    empty.offer(&mut client, Priority::Optimize, 1000);
     let (first, parts) = verdict(&mut client);
     assert!(matches!(first, Verdict::Keep(_)) && parts.is_empty(), "{first:?}");
     assert_eq!(client.status().kept_linked, 1);
@@ -197,7 +199,7 @@ fn what_is_as_good_linked_is_kept_and_stays_so() {
     service.kill();
     service.start_again();
     let mut client = service.client();
-    empty.offer(&mut client, Class::Optimize, 1000);
+    empty.offer(&mut client, Priority::Optimize, 1000);
     assert_eq!(verdict(&mut client), (first, Vec::new()));
     assert_eq!(client.status().compiled, 0);
 }
@@ -209,10 +211,10 @@ fn what_is_not_used_waits_until_loading_is_over() {
     let Some(ui) = ui(test, service.dir.path()) else { return };
     let mut client = service.client();
     let begun = Instant::now();
-    ui.offer(&mut client, Class::Optimize, 1);
+    ui.offer(&mut client, Priority::Optimize, 1);
     // A second client joins in: one compile, and both are told.
     let mut other = service.client();
-    ui.offer(&mut other, Class::Optimize, 1);
+    ui.offer(&mut other, Priority::Optimize, 1);
     let (first, _) = verdict(&mut client);
     assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
     assert_eq!(verdict(&mut other).0, first);
@@ -225,7 +227,7 @@ fn what_cannot_be_linked_is_compiled_whole_for_those_who_wait() {
     let service = Service::start(&["--workers=1"]);
     let Some(ui) = ui(test, service.dir.path()) else { return };
     let mut client = service.client();
-    ui.offer(&mut client, Class::Waits, 0);
+    ui.offer(&mut client, Priority::Waits, 0);
     let (verdict, parts) = verdict(&mut client);
     assert!(matches!(verdict, Verdict::Take(_)));
     ui.link(&parts);
@@ -237,7 +239,7 @@ fn what_cannot_be_linked_is_compiled_whole_for_those_who_wait() {
         stages: Vec::new(),
         state: PipelineState::default(),
         placement: Placement::Adjacent,
-        class: Class::Waits,
+        class: Priority::Waits,
         uses: 0,
         inline: true,
     }));

@@ -3,14 +3,14 @@
 use crate::harness::{Client, Service, request};
 use crate::smallest::shader;
 use dovetail::compile::request::{GeneratorKind, StageRequest, TuningOptions};
-use dovetail::wire::{Ask, Class, Tell};
+use dovetail::wire::{Ask, Priority, Tell};
 
-fn ask(client: &mut Client, entry: &str, class: Class) -> u64 {
+fn ask(client: &mut Client, entry: &str, class: Priority) -> u64 {
     let options = TuningOptions { generator: GeneratorKind::Llvm, ..TuningOptions::default() };
     client.ask_for(shader(entry), StageRequest { options, ..request(entry) }, class).expect("the service takes it")
 }
 
-fn ask_many(client: &mut Client, prefix: &str, count: usize, class: Class) {
+fn ask_many(client: &mut Client, prefix: &str, count: usize, class: Priority) {
     (0..count).for_each(|n| _ = ask(client, &format!("{prefix}{n}"), class));
 }
 
@@ -24,9 +24,9 @@ fn collect(client: &mut Client, count: usize) {
 fn a_greedy_client_does_not_starve_another() {
     let service = Service::start(&["--workers=1"]);
     let (mut greedy, mut modest) = (service.client(), service.client());
-    ask_many(&mut greedy, "greedy", 200, Class::Soon);
+    ask_many(&mut greedy, "greedy", 200, Priority::Soon);
     collect(&mut greedy, 1);
-    ask_many(&mut modest, "modest", 10, Class::Soon);
+    ask_many(&mut modest, "modest", 10, Priority::Soon);
     let greedy_thread = std::thread::spawn(move || collect(&mut greedy, 199));
     collect(&mut modest, 10);
     let status = modest.status();
@@ -39,10 +39,10 @@ fn a_greedy_client_does_not_starve_another() {
 fn one_who_waits_overtakes_what_nobody_waits_for() {
     let service = Service::start(&["--workers=1"]);
     let (mut slow, mut waiting) = (service.client(), service.client());
-    ask_many(&mut slow, "slow", 150, Class::Populate);
+    ask_many(&mut slow, "slow", 150, Priority::Populate);
     collect(&mut slow, 1);
     let slow_thread = std::thread::spawn(move || collect(&mut slow, 149));
-    waiting.compile("now", Class::Waits).expect("a part");
+    waiting.compile("now", Priority::Waits).expect("a part");
     let status = waiting.status();
     slow_thread.join().expect("the slow one is served too");
     assert!(status.classes[3].queued > 20, "{status:?}");
@@ -52,8 +52,8 @@ fn one_who_waits_overtakes_what_nobody_waits_for() {
 fn a_request_can_be_raised_while_it_waits() {
     let service = Service::start(&["--workers=1"]);
     let mut client = service.client();
-    let ids: Vec<u64> = (0..100).map(|n| ask(&mut client, &format!("main{n}"), Class::Populate)).collect();
-    client.send(&Ask::Class { id: ids[99], class: Class::Waits });
+    let ids: Vec<u64> = (0..100).map(|n| ask(&mut client, &format!("main{n}"), Priority::Populate)).collect();
+    client.send(&Ask::Class { id: ids[99], class: Priority::Waits });
     // Its answer says when the service has raised it.
     client.send(&Ask::Status);
     let (mut before, mut raised) = (0, 0);
@@ -73,7 +73,7 @@ fn a_request_can_be_raised_while_it_waits() {
 fn what_nobody_waits_for_any_more_is_not_compiled() {
     let service = Service::start(&["--workers=1"]);
     let mut client = service.client();
-    let ids: Vec<u64> = (0..200).map(|n| client.ask(&format!("main{n}"), Class::Soon)).collect();
+    let ids: Vec<u64> = (0..200).map(|n| client.ask(&format!("main{n}"), Priority::Soon)).collect();
     // With this answer come the questions for modules, so that most of the others wait for the worker now.
     client.stage().expect("a part");
     ids[1..].iter().for_each(|&id| client.send(&Ask::Cancel { id }));
@@ -83,7 +83,7 @@ fn what_nobody_waits_for_any_more_is_not_compiled() {
     });
     assert!(status.compiled < 190 && status.cancelled + status.compiled >= 200, "{status:?}");
     // A client that goes away cancels all of its own.
-    (0..200).for_each(|n| _ = client.ask(&format!("other{n}"), Class::Soon));
+    (0..200).for_each(|n| _ = client.ask(&format!("other{n}"), Priority::Soon));
     let before = watch.status().compiled;
     drop(client);
     let status = watch.until("the rest is given up", |status| status.clients == 1 && status.busy == 0);
@@ -99,7 +99,7 @@ fn a_client_with_too_many_requests_is_told_which_limit_it_reached() {
     let limit = client.welcome.limits.requests;
     let mut busy = 0;
     for n in 0..u64::from(limit) + 3 {
-        client.ask(&format!("main{n}"), Class::Soon);
+        client.ask(&format!("main{n}"), Priority::Soon);
     }
     while busy < 3 {
         if let Tell::Busy { id, retry_ms, limit: named } = client.next() {
@@ -108,5 +108,5 @@ fn a_client_with_too_many_requests_is_told_which_limit_it_reached() {
         }
     }
     // Others are served.
-    service.client().compile("main", Class::Soon).expect("a part");
+    service.client().compile("main", Priority::Soon).expect("a part");
 }

@@ -4,7 +4,7 @@
 
 use crate::link_support::{Unlinked, fragment, state, vertex};
 use crate::support::tool;
-use dovetail::check::{Finding, Rule, check};
+use dovetail::check::{CodeRule, CodeViolation, check};
 use dovetail::link::{EmitGlue, GlueSource, Placement, link};
 use dovetail::target::WaveSize;
 use object::{Object, ObjectSection, ObjectSymbol};
@@ -59,13 +59,13 @@ fn fragment_body() -> Unlinked {
 }
 
 /// All findings.
-pub fn findings(elf: &[u8]) -> Vec<Finding> {
+pub fn findings(elf: &[u8]) -> Vec<CodeViolation> {
     check(elf).expect("code").findings
 }
 
 /// The rule is broken where the text says, and no other rule anywhere.
 #[track_caller]
-pub fn breaks(test: &str, part: fn() -> Unlinked, rule: Rule, text: &str) {
+pub fn breaks(test: &str, part: fn() -> Unlinked, rule: CodeRule, text: &str) {
     let wave = part().interface.wave;
     let Some(code) = assemble(test, wave, text) else { return };
     let bad = code.bad.expect("a marked line");

@@ -12,8 +12,8 @@
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
 use dovetail::emu::inputs::{
-    AbsentLevel, Address, Binding, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Bytes, Compare, Depth, Draw,
-    Image, Inputs, Pointer, Sampler, Shape, Slot, Stencil, Target, Texels, Topology,
+    AbsentLevel, Address, BindingElement, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Compare, Depth, Draw,
+    Image, InputBytes, Inputs, Sampler, Slot, Stencil, StoredPointer, TargetAttachment, Texels, Topology, ViewShape,
 };
 use dovetail::ir::Bits;
 use dovetail::ir::interp::encode;
@@ -74,7 +74,7 @@ impl Case {
         let line = find("draw").unwrap_or(&usual);
         let nth = |n: usize, other: f64| line.get(n).map_or(other, |n| number(n));
         let extent = find("extent").map_or([32, 32], |l| [number(&l[1]) as u32, number(&l[2]) as u32]);
-        let target = |(location, format): (usize, &String)| Target {
+        let target = |(location, format): (usize, &String)| TargetAttachment {
             location: location as u32,
             format: format.clone(),
             clear: [0.0, 0.0, 0.0, 1.0],
@@ -122,7 +122,7 @@ impl Case {
                 (number(binding) as u32, number(element) as u32)
             };
             let mut bind =
-                |(binding, element), bound| inputs.bindings.push(Binding { set: 0, binding, element, bound });
+                |(binding, element), bound| inputs.bindings.push(BindingElement { set: 0, binding, element, bound });
             match line[0] {
                 "grid" => inputs.grid = [1, 2, 3].map(|n| number(line[n]) as u32),
                 "at" => bind(place(), Bound::StorageBuffer(range(&mut random, &line[2..]))),
@@ -132,7 +132,7 @@ impl Case {
                     let slot = |n: &str| Slot { set: 0, binding: number(n) as u32, element: 0 };
                     let within = (line[1] != "push").then(|| slot(line[1]));
                     let [byte, offset] = [2, 4].map(|n| number(line[n]) as u32);
-                    inputs.pointers.push(Pointer { within, byte, to: slot(line[3]), offset });
+                    inputs.pointers.push(StoredPointer { within, byte, to: slot(line[3]), offset });
                 }
                 "absent" => {
                     let image = Slot { set: 0, binding: number(line[1]) as u32, element: 0 };
@@ -171,8 +171,8 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap_or_else(|_| panic!("a number, not `{text}`"))
 }
 
-fn range(random: &mut Random, words: &[&str]) -> Bytes {
-    Bytes(words.split(|w| *w == ",").flat_map(|words| one_range(random, words)).collect())
+fn range(random: &mut Random, words: &[&str]) -> InputBytes {
+    InputBytes(words.split(|w| *w == ",").flat_map(|words| one_range(random, words)).collect())
 }
 
 fn one_range(random: &mut Random, words: &[&str]) -> Vec<u8> {
@@ -209,7 +209,7 @@ fn filtered(linear: bool) -> Sampler {
     }
 }
 
-fn pixels(random: &mut Random, format: &str, count: usize) -> Bytes {
+fn pixels(random: &mut Random, format: &str, count: usize) -> InputBytes {
     let channels = match format {
         _ if format.starts_with("R32G32B32A32") => 4,
         _ if format.starts_with("R32G32_") => 2,
@@ -235,10 +235,10 @@ fn texels(random: &mut Random, words: &[&str]) -> Bound {
     let image = Image {
         format: words[0].to_owned(),
         shape: match shape.trim_end_matches("_array") {
-            "1d" => Shape::D1,
-            "3d" => Shape::D3,
-            "cube" => Shape::Cube,
-            _ => Shape::D2,
+            "1d" => ViewShape::D1,
+            "3d" => ViewShape::D3,
+            "cube" => ViewShape::Cube,
+            _ => ViewShape::D2,
         },
         extent,
         layers,

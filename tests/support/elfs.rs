@@ -9,7 +9,7 @@ use dovetail::compile::Compiler;
 use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::spirv;
 use dovetail::link::Placement;
-use dovetail::pipeline::{Outcome, PipelineRequest, Route, ShaderRef, build, build_whole};
+use dovetail::pipeline::{PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::state::{PipelineState, SpecializationEntry};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::template;
@@ -123,7 +123,7 @@ impl Builder<'_> {
             let name = format!("{}, wave{}, {route}", names.join(" + "), wave.lanes());
             let outcome =
                 if route == "whole" { build_whole(&request, &self.tools, None) } else { build(&request, &self.tools) };
-            let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
+            let Ok(PipelineOutcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
             assert!(route == "whole" || built.route == Route::Linked, "{name}: {:?}", built.route);
             self.built.push(Built { name, elf: built.elf });
         }

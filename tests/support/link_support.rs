@@ -6,8 +6,8 @@
 
 use dovetail::metadata::document::{Document, Map, set};
 use dovetail::metadata::interface::*;
-use dovetail::metadata::notes::Fields;
-use dovetail::metadata::registers::Registers;
+use dovetail::metadata::notes::MetadataFields;
+use dovetail::metadata::registers::RegisterWords;
 use dovetail::metadata::{note, write_unlinked};
 use dovetail::state::*;
 use dovetail::target::{GfxIp, Stage, WaveSize};
@@ -106,8 +106,13 @@ impl Unlinked {
 
     pub fn note(&self) -> Vec<u8> {
         let stage = self.interface.stage;
-        let document =
-            write_unlinked::document(&self.symbol, &Fields::new(), &Registers::default(), &self.interface, &[]);
+        let document = write_unlinked::document(
+            &self.symbol,
+            &MetadataFields::new(),
+            &RegisterWords::default(),
+            &self.interface,
+            &[],
+        );
         let mut pipeline = Document::parse(&document.unwrap()).unwrap().pipeline;
         let mut own = Map::new();
         set(&mut own, ".entry_point", self.symbol.as_str().into());

@@ -12,11 +12,11 @@ use crate::vulkan::{Lavapipe, Shader};
 use dovetail::cache::{Cache, MemoryStore};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
-use dovetail::emu::inputs::{BlendFactor, Inputs, Target};
-use dovetail::emu::{self, Limits, NamedFormat};
+use dovetail::emu::inputs::{BlendFactor, Inputs, TargetAttachment};
+use dovetail::emu::{self, NamedFormat, RunLimits};
 use dovetail::ir::interp::Options;
 use dovetail::link::Placement;
-use dovetail::pipeline::{Outcome, PipelineRequest, ShaderRef, build, build_whole};
+use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build, build_whole};
 use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, interpreted_draw, texels_apart};
 use dovetail::state::{ColorAttachment, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
@@ -103,7 +103,7 @@ impl Scene {
                 placement: arrangement.placement,
             };
             for (name, outcome) in [("linked", build(&request, tools)), ("whole", build_whole(&request, tools, None))] {
-                let Ok(Outcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
+                let Ok(PipelineOutcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
                 out.push((format!("{name}, {arrangement:?}"), arrangement.fragment, built.elf));
             }
         }
@@ -177,7 +177,7 @@ impl Scene {
         let theirs = ask(&self.inputs).unwrap_or_else(|why| panic!("{name}: {why}"));
         for (route, wave, elf) in self.pipelines_in(arrangements) {
             let compared = || {
-                let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
+                let ours = emu::run(&elf, &self.state.layout, &self.inputs, RunLimits::default());
                 self.compared(&ours.map_err(|e| e.to_string())?, &theirs, (edges, step))
             };
             if let Err(why) = compared() {
@@ -201,7 +201,7 @@ impl Scene {
             let options = Options { subgroup_size: wave.lanes(), shadow: true, ..Default::default() };
             let drawn = interpreted_draw(&vertex, Some(&fragment), &self.state.vertex, &self.inputs, options);
             let drawn = drawn.unwrap_or_else(|e| panic!("{at}: {e}"));
-            let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
+            let ours = emu::run(&elf, &self.state.layout, &self.inputs, RunLimits::default());
             let targets = ours.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
             for (known, color) in drawn.targets.iter().zip(&targets.colors) {
                 let own = known.bytes().expect("bytes");
@@ -223,7 +223,7 @@ impl Scene {
         }
     }
 
-    fn compared(&self, ours: &emu::Outcome, theirs: &Outputs, bound: (usize, Option<f32>)) -> Result<(), String> {
+    fn compared(&self, ours: &emu::RunOutcome, theirs: &Outputs, bound: (usize, Option<f32>)) -> Result<(), String> {
         let draw = self.inputs.draw.as_ref().expect("a draw");
         for ((binding, ours), theirs) in self.inputs.bindings.iter().zip(&ours.bindings).zip(&theirs.bindings) {
             if binding.bound.storage_buffer().is_some() && ours != theirs {
@@ -237,13 +237,13 @@ impl Scene {
         }
         if let Some(stencil) = &targets.stencil {
             let clear = [f32::from(stencil.state.clear); 4];
-            let state = Target { format: "R8_UINT".to_owned(), clear, ..draw.targets[0].clone() };
+            let state = TargetAttachment { format: "R8_UINT".to_owned(), clear, ..draw.targets[0].clone() };
             compare(&state, [&stencil.data, &theirs.stencil], bound).map_err(|why| format!("stencil: {why}"))?;
         }
         let Some(depth) = &targets.depth else { return Ok(()) };
         let bits = depth.data.iter().flat_map(|z| z.to_le_bytes()).collect::<Vec<u8>>();
         let clear = [depth.state.clear; 4];
-        let state = Target { format: "R32_SFLOAT".to_owned(), clear, ..draw.targets[0].clone() };
+        let state = TargetAttachment { format: "R32_SFLOAT".to_owned(), clear, ..draw.targets[0].clone() };
         compare(&state, [&bits, &theirs.depth], bound).map_err(|why| format!("depth: {why}"))
     }
 
@@ -252,7 +252,7 @@ impl Scene {
         self.take_colors_from_draw();
         for (route, _, elf) in self.pipelines() {
             let at = format!("{name}, {route}");
-            let ours = emu::run(&elf, &self.state.layout, &self.inputs, Limits::default());
+            let ours = emu::run(&elf, &self.state.layout, &self.inputs, RunLimits::default());
             let targets = ours.unwrap_or_else(|e| panic!("{at}: {e}")).targets.expect("targets");
             let [first, second] = &targets.colors[..] else { panic!("{at}: not two attachments") };
             compare(&first.state, [&first.data, &second.data], (0, step)).unwrap_or_else(|why| panic!("{at}: {why}"));
@@ -262,7 +262,7 @@ impl Scene {
 
 /// Holds two attachments against each other; says why they are not the same picture, or prove nothing.
 pub fn compare(
-    target: &Target,
+    target: &TargetAttachment,
     [ours, theirs]: [&[u8]; 2],
     (allowed, step): (usize, Option<f32>),
 ) -> Result<(), String> {

@@ -3,7 +3,7 @@
 
 use dovetail::compile::request::CompilerId;
 use dovetail::frame::{self, HEAD};
-use dovetail::wire::{Ask, Limits, MAX_FRAME, REQUEST_SCHEMA, Tell, Welcome};
+use dovetail::wire::{Ask, ClientLimits, MAX_FRAME, REQUEST_SCHEMA, Tell, Welcome};
 use serde::Serialize;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -50,7 +50,7 @@ pub fn welcome(compiler: CompilerId) -> Welcome {
         compiler,
         schema: REQUEST_SCHEMA.to_owned(),
         inline_because: Some("this is a test".to_owned()),
-        limits: Limits { requests: 100, module_bytes: 1 << 20 },
+        limits: ClientLimits { requests: 100, module_bytes: 1 << 20 },
     }
 }
 

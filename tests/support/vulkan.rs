@@ -14,8 +14,8 @@ mod lacks;
 mod picture;
 
 use ash::vk;
-use dovetail::emu::inputs::{Binding, Bound, Inputs};
-use dovetail::emu::pointers::Addresses;
+use dovetail::emu::inputs::{BindingElement, Bound, Inputs};
+use dovetail::emu::pointers::StoredAddresses;
 use dovetail::proof::{Judge, Outputs};
 use dovetail::state::VertexInputState;
 use picture::{Picture, format};
@@ -254,7 +254,7 @@ struct Run<'a> {
     owned: Owned,
     /// For each binding: the buffer to read back.
     buffers: Vec<Option<usize>>,
-    addresses: Addresses,
+    addresses: StoredAddresses,
     push_constants: Vec<u8>,
     pictures: Vec<Picture>,
     layout: vk::PipelineLayout,
@@ -289,7 +289,7 @@ impl<'a> Run<'a> {
             inputs,
             owned: Owned::default(),
             buffers: Vec::new(),
-            addresses: Addresses::default(),
+            addresses: StoredAddresses::default(),
             push_constants: inputs.push_constants.0.clone(),
             pictures: Vec::new(),
             layout: vk::PipelineLayout::null(),
@@ -334,7 +334,7 @@ impl<'a> Run<'a> {
             // SAFETY: the buffer is alive, and was made for its address to be asked.
             unsafe { self.vulkan.device.get_buffer_device_address(&info) }
         };
-        let addresses = Addresses::new(self.inputs, address).expect("pointers");
+        let addresses = StoredAddresses::new(self.inputs, address).expect("pointers");
         for (n, binding) in self.inputs.bindings.iter().enumerate() {
             if let (Some(b), Some(_)) = (buffer(n), binding.bound.buffer()) {
                 // SAFETY: mapped memory of at least this size, which nothing else touches before the run is submitted.
@@ -354,7 +354,7 @@ impl<'a> Run<'a> {
         memory
     }
 
-    fn bind_one(&mut self, binding: &Binding) -> Pointee {
+    fn bind_one(&mut self, binding: &BindingElement) -> Pointee {
         let mut to = Pointee {
             kind: kind(&binding.bound),
             buffer: Default::default(),

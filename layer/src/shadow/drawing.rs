@@ -8,7 +8,7 @@ use super::program::{Known, Program};
 use super::reason::Reason;
 use super::views::{self, Attached};
 use ash::vk;
-use dovetail::emu::inputs::{Bytes, Draw, Scissor, Stencil, Target, VertexBuffer};
+use dovetail::emu::inputs::{Draw, InputBytes, Scissor, Stencil, TargetAttachment, VertexBuffer};
 
 /// A draw, and which regions of its plan have its contents.
 pub struct Drawing {
@@ -108,8 +108,8 @@ impl Plan {
                 return Err(Reason::Format);
             }
             let write_mask = mask & attachment.write_mask;
-            let target = Target::new(attachment.location, attachment.format.to_string());
-            drawing.draw.targets.push(Target { write_mask, blend, ..target });
+            let target = TargetAttachment::new(attachment.location, attachment.format.to_string());
+            drawing.draw.targets.push(TargetAttachment { write_mask, blend, ..target });
             drawing.targets.push(plan.regions.len());
             plan.attach(&mut drawing.draw, &found)?;
         }
@@ -158,7 +158,7 @@ impl Plan {
             self.buffer(sight.objects, info, false)?;
             let dynamic = bound.stride.filter(|_| binding.stride == 0).and_then(|stride| stride.try_into().ok());
             let stride = dynamic.unwrap_or(binding.stride);
-            let buffer = VertexBuffer { binding: binding.binding, stride, data: Bytes::default() };
+            let buffer = VertexBuffer { binding: binding.binding, stride, data: InputBytes::default() };
             drawing.draw.vertex_buffers.push(buffer);
         }
         Ok(())

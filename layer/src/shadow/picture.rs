@@ -5,7 +5,7 @@ use super::reason::Reason;
 use super::scene::Contents;
 use super::views::depth_form;
 use ash::vk;
-use dovetail::emu::inputs::{Bytes, Draw};
+use dovetail::emu::inputs::{Draw, InputBytes};
 use dovetail::proof::Outputs;
 use dovetail::state::{VertexInputState, VertexRate};
 
@@ -55,18 +55,18 @@ pub fn picture(
         let needed = (u64::from(last) * u64::from(buffer.stride)).saturating_add(end);
         let all = before(*region);
         let needed = usize::try_from(needed).unwrap_or(usize::MAX).min(all.len());
-        buffer.data = Bytes(all[..needed].to_vec());
+        buffer.data = InputBytes(all[..needed].to_vec());
     }
     for region in &drawing.targets {
-        draw.fixed.before.targets.push(Bytes(before(*region).to_vec()));
+        draw.fixed.before.targets.push(InputBytes(before(*region).to_vec()));
         outputs.targets.push(after(*region).to_vec());
     }
     if let Some((region, format)) = drawing.depth {
-        draw.fixed.before.depth = Bytes(depths(format, before(region)));
+        draw.fixed.before.depth = InputBytes(depths(format, before(region)));
         outputs.depth = depths(format, after(region));
     }
     if let Some(region) = drawing.stencil {
-        draw.fixed.before.stencil = Bytes(before(region).to_vec());
+        draw.fixed.before.stencil = InputBytes(before(region).to_vec());
         outputs.stencil = after(region).to_vec();
     }
     Ok(draw)

@@ -13,7 +13,7 @@ use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::{Hash, Sampler};
 use dovetail::emu::NamedFormat;
-use dovetail::emu::inputs::{Bound, Bytes, Slot, Texels};
+use dovetail::emu::inputs::{Bound, InputBytes, Slot, Texels};
 use dovetail::state::VkFormat;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -196,11 +196,11 @@ impl Plan {
         let bound = match (found.kind, found.resource) {
             (T::UNIFORM_BUFFER | T::UNIFORM_BUFFER_DYNAMIC, Resource::Buffer(info)) => {
                 self.buffer(sight.objects, shifted(info, offset), false)?;
-                Bound::UniformBuffer(Bytes::default())
+                Bound::UniformBuffer(InputBytes::default())
             }
             (T::STORAGE_BUFFER | T::STORAGE_BUFFER_DYNAMIC, Resource::Buffer(info)) => {
                 self.buffer(sight.objects, shifted(info, offset), written)?;
-                Bound::StorageBuffer(Bytes::default())
+                Bound::StorageBuffer(InputBytes::default())
             }
             (T::UNIFORM_TEXEL_BUFFER, Resource::Texels(view)) => {
                 Bound::UniformTexelBuffer(self.texels(sight.objects, view, false)?)
@@ -250,7 +250,7 @@ impl Plan {
         NamedFormat::new(&format).map_err(|_| Reason::Format)?;
         let info = vk::DescriptorBufferInfo { buffer: view.buffer, offset: view.offset, range: view.range };
         self.buffer(objects, info, written)?;
-        Ok(Texels { format, data: Bytes::default() })
+        Ok(Texels { format, data: InputBytes::default() })
     }
 
     fn image(

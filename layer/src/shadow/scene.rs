@@ -6,7 +6,7 @@ use super::plan::{Grid, Plan, Region, Source, Work};
 use super::reason::Reason;
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs};
+use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
 use dovetail::proof::{Bundle, FLOOR, Outputs};
 
 /// The bundle of a dispatch or a draw. `copies` are those of its plan; `judge` is the driver.
@@ -37,7 +37,7 @@ pub fn bundle(sample: &Sample, program: &str, judge: &str, lanes: u32, copies: &
             None => Vec::new(),
         });
         let slot = planned.slot;
-        bindings.push(Binding { set: slot.set, binding: slot.binding, element: slot.element, bound });
+        bindings.push(BindingElement { set: slot.set, binding: slot.binding, element: slot.element, bound });
     }
     let mut draw = None;
     let grid = match (&plan.work, plan.regions.first()) {
@@ -52,13 +52,13 @@ pub fn bundle(sample: &Sample, program: &str, judge: &str, lanes: u32, copies: &
             [(); 3].map(|()| words.next().unwrap_or(0))
         }
     };
-    let push_constants = Bytes(plan.push_constants.clone());
+    let push_constants = InputBytes(plan.push_constants.clone());
     bundle.inputs = Inputs { bindings, push_constants, grid, draw, ..Inputs::default() };
     bundle.expected = outputs;
     Ok(bundle)
 }
 
-fn data(bound: &mut Bound) -> Option<&mut Bytes> {
+fn data(bound: &mut Bound) -> Option<&mut InputBytes> {
     match bound {
         Bound::UniformBuffer(data) | Bound::StorageBuffer(data) | Bound::PhysicalStorageBuffer(data) => Some(data),
         Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => Some(&mut texels.data),

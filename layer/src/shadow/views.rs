@@ -8,7 +8,7 @@ use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::{Hash, Sampler};
 use dovetail::emu::NamedFormat;
-use dovetail::emu::inputs::{Address, Bytes, Compare, Image, Sampler as Sampling, Shape, Slot};
+use dovetail::emu::inputs::{Address, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
 use dovetail::state::VkFormat;
 
 /// The image of a descriptor without its texels, and a source with its bytes for each level.
@@ -60,7 +60,7 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
         arrayed,
         levels,
         samples: 1,
-        data: Bytes::default(),
+        data: InputBytes::default(),
     };
     Ok((image, (0..levels).map(|n| level(range.base_mip_level + n)).collect()))
 }
@@ -145,7 +145,7 @@ pub fn depth_form(format: vk::Format) -> Option<(u64, Option<u8>)> {
     }
 }
 
-fn shape(view: &ImageView, image: vk::ImageType) -> Result<(Shape, bool), Reason> {
+fn shape(view: &ImageView, image: vk::ImageType) -> Result<(ViewShape, bool), Reason> {
     use vk::ImageType as I;
     use vk::ImageViewType as V;
     let one_aspect = view.range.aspect_mask.as_raw().is_power_of_two();
@@ -153,13 +153,13 @@ fn shape(view: &ImageView, image: vk::ImageType) -> Result<(Shape, bool), Reason
         return Err(Reason::View);
     }
     match (view.kind, image) {
-        (V::TYPE_1D, I::TYPE_1D) => Ok((Shape::D1, false)),
-        (V::TYPE_1D_ARRAY, I::TYPE_1D) => Ok((Shape::D1, true)),
-        (V::TYPE_2D, I::TYPE_2D) => Ok((Shape::D2, false)),
-        (V::TYPE_2D_ARRAY, I::TYPE_2D) => Ok((Shape::D2, true)),
-        (V::TYPE_3D, I::TYPE_3D) => Ok((Shape::D3, false)),
-        (V::CUBE, I::TYPE_2D) => Ok((Shape::Cube, false)),
-        (V::CUBE_ARRAY, I::TYPE_2D) => Ok((Shape::Cube, true)),
+        (V::TYPE_1D, I::TYPE_1D) => Ok((ViewShape::D1, false)),
+        (V::TYPE_1D_ARRAY, I::TYPE_1D) => Ok((ViewShape::D1, true)),
+        (V::TYPE_2D, I::TYPE_2D) => Ok((ViewShape::D2, false)),
+        (V::TYPE_2D_ARRAY, I::TYPE_2D) => Ok((ViewShape::D2, true)),
+        (V::TYPE_3D, I::TYPE_3D) => Ok((ViewShape::D3, false)),
+        (V::CUBE, I::TYPE_2D) => Ok((ViewShape::Cube, false)),
+        (V::CUBE_ARRAY, I::TYPE_2D) => Ok((ViewShape::Cube, true)),
         _ => Err(Reason::View),
     }
 }

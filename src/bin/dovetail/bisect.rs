@@ -8,7 +8,7 @@ use dovetail::compile::request::{GeneratorKind, Module, NativeOptions, TuningOpt
 use dovetail::compile::spirv::reflect;
 use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::proof::{
-    Absent, Answer, Blame, Budget, Bundle, Case, Choice, Difference, Fate, Runner, Tools, blame, compute,
+    Absent, Blame, Bundle, Case, Choice, ComparedOutput, Divergence, Fate, RunBudget, Runner, Tools, blame, compute,
 };
 use dovetail::target::Stage;
 use serde::{Serialize, Serializer};
@@ -174,13 +174,14 @@ fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Resul
                 runner => runner?,
             };
             let replay = runner.run(&bundle.inputs, &bundle.expected)?;
-            let failed = replay.routes.iter().find(|(_, answer)| *answer != Answer::Agrees);
+            let failed = replay.routes.iter().find(|(_, answer)| *answer != ComparedOutput::Agrees);
             Ok(failed.map(|(route, answer)| format!("{route}: {answer}")))
         }
         Subject::Kernel { module, entry } => {
             let judge = Absent { why: "the interpreter judges".to_owned(), lanes: LANES };
-            let on_difference = &|_: &Difference<'_>| ();
-            let tools = Tools { compiler, options: &options, judge: &judge, budget: Budget::default(), on_difference };
+            let on_difference = &|_: &Divergence<'_>| ();
+            let tools =
+                Tools { compiler, options: &options, judge: &judge, budget: RunBudget::default(), on_difference };
             let report = compute(&Case { module, entry, spec: &[], choices: &[Choice::default()] }, &tools);
             match report.fate {
                 Fate::Agreed | Fate::AgreedWithInterpreter | Fate::Constant => Ok(None),

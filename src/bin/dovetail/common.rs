@@ -128,8 +128,8 @@ pub struct TuningArgs {
     /// Do not hoist loop invariants.
     #[arg(long)]
     no_licm: bool,
-    /// Upper bound for vector registers.
-    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    /// Upper bound for vector registers, at least 24; 0 for none.
+    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true, value_parser = vgpr_limit)]
     vgpr_limit: u32,
     /// LLVM's scheduling strategy, e.g. max-ilp.
     #[arg(long, default_value = "", value_name = "NAME", hide_default_value = true)]
@@ -143,6 +143,13 @@ pub struct TuningArgs {
     /// Keep a workgroup on a single compute unit.
     #[arg(long)]
     cu_mode: bool,
+}
+
+/// A limit that code can be made within.
+fn vgpr_limit(text: &str) -> std::result::Result<u32, String> {
+    let limit = text.parse().map_err(|_| "not a number of registers".to_owned())?;
+    let options = TuningOptions { vgpr_limit: limit, ..TuningOptions::default() };
+    options.check().map(|()| limit).map_err(|error| error.to_string())
 }
 
 impl TuningArgs {

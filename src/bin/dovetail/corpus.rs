@@ -7,7 +7,7 @@
 use crate::common::InputArgs;
 use clap::Subcommand;
 use dovetail::corpus::describe::{Entry, Extent, SpecConstant};
-use dovetail::corpus::extract::{Extraction, Extractor, Module, pairs};
+use dovetail::corpus::extract::{CorpusModule, Extraction, Extractor, pairs};
 use dovetail::corpus::input;
 use dovetail::corpus::spec::{SpecFile, suggest};
 use dovetail::error::{Context, Error, Result, printable};
@@ -69,7 +69,7 @@ struct IndexEntry<'a> {
 }
 
 impl<'a> IndexEntry<'a> {
-    fn new(module: &'a Module) -> Self {
+    fn new(module: &'a CorpusModule) -> Self {
         let about = &module.description;
         Self {
             name: &module.name,
@@ -86,14 +86,14 @@ impl<'a> IndexEntry<'a> {
     }
 }
 
-fn file_name(module: &Module) -> String {
+fn file_name(module: &CorpusModule) -> String {
     format!("{}.spv", module.name)
 }
 
 fn extract(paths: &[PathBuf], out: &Path, memory: u64) -> Result<ExitCode> {
     fs::create_dir_all(out).at(|| out.display().to_string())?;
     let mut saved = Ok(());
-    let mut save_module = |module: &Module, bytes: Vec<u8>| {
+    let mut save_module = |module: &CorpusModule, bytes: Vec<u8>| {
         if saved.is_ok() {
             saved = save(out, &file_name(module), &bytes);
         }

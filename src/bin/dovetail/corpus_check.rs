@@ -9,7 +9,7 @@ use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module, writ
 use crate::objdump::{self, Listing};
 use crate::populate::print_counts;
 use crate::progress::Progress;
-use dovetail::check::{self, Rule};
+use dovetail::check::{self, CodeRule};
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
 use dovetail::compile::unlinked::fallback;
@@ -18,7 +18,7 @@ use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Error, Result, printable};
 use dovetail::files::read_text;
 use dovetail::link::{Placement, verify};
-use dovetail::pipeline::{self, Built, Outcome, PipelineRequest, Route, ShaderRef};
+use dovetail::pipeline::{self, Built, PipelineOutcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::{PipelineState, SpecializationEntry};
 use dovetail::target::{GfxIp, Stage};
 use dovetail::template;
@@ -80,7 +80,7 @@ struct Checked {
     fallbacks: BTreeMap<&'static str, String>,
     /// What the checker of the code remarks, by rule, all routes together.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    remarks: BTreeMap<Rule, usize>,
+    remarks: BTreeMap<CodeRule, usize>,
     /// Our listing against LLVM's, of all routes together.
     #[serde(skip_serializing_if = "Option::is_none")]
     listing: Option<Listing>,
@@ -231,10 +231,12 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
 }
 
 /// Whether a result is what the route promised, and loads; and with the tools, how it is listed.
-fn judge(args: &Args, route: &'static str, outcome: Outcome, checked: &mut Checked) -> Result<Option<Listing>> {
+fn judge(args: &Args, route: &'static str, outcome: PipelineOutcome, checked: &mut Checked) -> Result<Option<Listing>> {
     let Built { elf, route: went, .. } = match outcome {
-        Outcome::Built(built) => built,
-        Outcome::NotCached(stage) => return Err(Error::environment(format!("{stage} shader not cached, no compiler"))),
+        PipelineOutcome::Built(built) => built,
+        PipelineOutcome::NotCached(stage) => {
+            return Err(Error::environment(format!("{stage} shader not cached, no compiler")));
+        }
     };
     if let (Route::Whole(why), true) = (&went, route != "whole") {
         return Err(Error::unsupported("linking this pipeline", why.clone().unwrap_or_default()));

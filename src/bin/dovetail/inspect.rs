@@ -4,7 +4,7 @@ use crate::common::{print_json, read_elf};
 use dovetail::error::{Context, Error, Result};
 use dovetail::metadata::document::{Document, Map};
 use dovetail::metadata::note;
-use dovetail::metadata::registers::Register as Word;
+use dovetail::metadata::registers::HardwareRegister as Word;
 use dovetail::reloc::kind;
 use dovetail::reloc::symbol::LinkSymbol;
 use object::elf;

@@ -6,7 +6,7 @@ use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{self, ModuleInfo};
 use dovetail::error::{Context, Error, Result};
 use dovetail::link::{MetadataVersion, Placement, verify};
-use dovetail::pipeline::{self, Outcome, PipelineRequest, Route, ShaderRef};
+use dovetail::pipeline::{self, PipelineOutcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
@@ -109,8 +109,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         if args.whole { pipeline::build_whole(&request, &tools, None) } else { pipeline::build(&request, &tools) };
     CacheArgs::tell(&cache);
     let built = match outcome? {
-        Outcome::Built(built) => built,
-        Outcome::NotCached(stage) => {
+        PipelineOutcome::Built(built) => built,
+        PipelineOutcome::NotCached(stage) => {
             eprintln!("dovetail: the {stage} shader is not in the cache, and there is no compiler");
             return Ok(ExitCode::from(4));
         }

@@ -3,7 +3,7 @@
 //! The disassembler takes one wave size for a whole file, so a pipeline of two is listed twice, and each stage compared in its
 //! own. Blanks count alike: it writes two after the name of an image instruction with scattered addresses.
 
-use dovetail::emu::{Machine, Pipeline};
+use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::disassemble;
 use dovetail::isa::instruction::Fields;
@@ -63,7 +63,7 @@ impl std::fmt::Display for Difference {
 /// # Errors
 /// Environment: the tool is missing. Malformed: no pipeline.
 pub fn compare(elf: &[u8]) -> Result<Listing> {
-    let pipeline = Pipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf)?;
+    let pipeline = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf)?;
     let file = ElfFile64::<LittleEndian>::parse(elf).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
     let text = file.section_by_name(".text").ok_or_else(|| Error::malformed("no .text"))?;
     let text = text.data().map_err(|e| Error::malformed(format!(".text: {e}")))?;
@@ -98,7 +98,7 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
 
 /// Where each part begins, and the waves of its stage: from a stage's first part on, a part goes where its last instruction
 /// goes.
-fn waves(pipeline: &Pipeline, words: &[u32]) -> BTreeMap<u64, WaveSize> {
+fn waves(pipeline: &LoadedPipeline, words: &[u32]) -> BTreeMap<u64, WaveSize> {
     let starts: Vec<u64> = pipeline.parts.iter().map(|part| part.offset).collect();
     let mut out = BTreeMap::new();
     for stage in pipeline.stages.values() {

@@ -6,7 +6,7 @@ use dovetail::compile::request::{Module, ModuleDigest, StageRequest};
 use dovetail::error::{Error, Result};
 use dovetail::frame::Bytes;
 use dovetail::toolchain::Fetched;
-use dovetail::wire::{Ask, Class, Connection, Part, Sender, StageAsk, Tell};
+use dovetail::wire::{Ask, Connection, PartAnswer, Priority, Sender, StageAsk, Tell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -96,12 +96,12 @@ impl Remote {
                 state.waiting.insert(id, answer);
                 id
             };
-            let (request, class, inline) = (request.clone(), Class::Populate, true);
+            let (request, class, inline) = (request.clone(), Priority::Populate, true);
             if let Err(why) = lock(sender).send(&Ask::Stage(StageAsk { id, request, class, inline, cached_only })) {
                 break Err(why);
             }
             match told.recv() {
-                Ok(Tell::Stage { part, .. }) => break Ok(part.and_then(|Part { elf, .. }| elf)),
+                Ok(Tell::Stage { part, .. }) => break Ok(part.and_then(|PartAnswer { elf, .. }| elf)),
                 Ok(Tell::Failed { error, .. }) => break Err(error),
                 Ok(Tell::Busy { retry_ms, .. }) => std::thread::sleep(Duration::from_millis(retry_ms.into())),
                 Ok(_) => break Err(Error::malformed("the service gave another answer than was asked for")),

@@ -2,7 +2,7 @@
 
 use crate::common::{WorkerArgs, print_json, write_file};
 use dovetail::error::{Context, Error, Result};
-use dovetail::proof::{Answer, Bundle, Finding, Replay, ResultPlace, Runner};
+use dovetail::proof::{Bundle, ComparedOutput, Finding, Replay, ResultPlace, Runner};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -92,14 +92,14 @@ fn print(args: &Args, bundle: &Bundle, replay: &Replay, not_linked: Option<&str>
         println!("  not linked: {why}");
     }
     println!("{}", replay.cause);
-    let failed = replay.routes.iter().find(|(_, answer)| *answer != Answer::Agrees);
+    let failed = replay.routes.iter().find(|(_, answer)| *answer != ComparedOutput::Agrees);
     if let Some((name, answer)) = failed {
         println!("next: {}", next(args, route(name).1, answer));
     }
 }
 
 /// The command that shows what the failing code does.
-fn next(args: &Args, elf: &str, answer: &Answer) -> String {
+fn next(args: &Args, elf: &str, answer: &ComparedOutput) -> String {
     let bundle = args.bundle.display();
     let folder: &Path = args.keep.as_deref().unwrap_or(Path::new("elfs"));
     let keep = if args.keep.is_none() { format!("dovetail replay {bundle} --keep elfs; ") } else { String::new() };
@@ -109,10 +109,10 @@ fn next(args: &Args, elf: &str, answer: &Answer) -> String {
     );
     let list = |n: &[u32]| n.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     match answer {
-        Answer::Differs(Finding { writer: Some(writer), .. }) => {
+        ComparedOutput::Differs(Finding { writer: Some(writer), .. }) => {
             format!("{run} --trace local:{}:{}", list(&writer.workgroup), list(&writer.local))
         }
-        Answer::Differs(Finding {
+        ComparedOutput::Differs(Finding {
             place: ResultPlace::Target(_) | ResultPlace::Depth | ResultPlace::Stencil,
             at,
             ..

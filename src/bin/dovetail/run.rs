@@ -3,7 +3,7 @@
 use crate::common::{print_json, read_elf, read_toml, write_file};
 use crate::trace;
 use dovetail::emu::inputs::Inputs;
-use dovetail::emu::{self, Follow, Limits, Outcome, Stats, Trace};
+use dovetail::emu::{self, Follow, RunLimits, RunOutcome, RunStats, Trace};
 use dovetail::error::{Context, Error, Result};
 use dovetail::proof::read_inputs;
 use dovetail::state::PipelineState;
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let elf = read_elf(&args.pipeline)?;
     let state: PipelineState = args.state.as_deref().map(read_toml).transpose()?.unwrap_or_default();
     let inputs = read_inputs(&args.bindings)?;
-    let limits = args.limit.map_or_else(Limits::default, |instructions| Limits { instructions });
+    let limits = args.limit.map_or_else(RunLimits::default, |instructions| RunLimits { instructions });
     let mut trace = args.trace.map(|follow| Trace::new(follow, trace::printer(args.json)));
     let outcome = emu::run_traced(&elf, &state.layout, &inputs, limits, trace.as_mut()).at(place)?;
     if trace.is_some_and(|trace| trace.followed() == 0) {
@@ -70,13 +70,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn counts(stats: &Stats) -> BTreeMap<&'static str, u64> {
+fn counts(stats: &RunStats) -> BTreeMap<&'static str, u64> {
     let classes = stats.instructions.iter().map(|(class, count)| (class.name(), *count));
     let all = [("instructions", stats.total()), ("lane operations", stats.lane_operations), ("waves", stats.waves)];
     classes.chain(all).collect()
 }
 
-fn write_results(folder: &Path, inputs: &Inputs, outcome: &Outcome) -> Result<()> {
+fn write_results(folder: &Path, inputs: &Inputs, outcome: &RunOutcome) -> Result<()> {
     for (binding, bytes) in inputs.bindings.iter().zip(&outcome.bindings).filter(|(_, bytes)| !bytes.is_empty()) {
         let name = format!("set{}-binding{}-{}.bin", binding.set, binding.binding, binding.element);
         write_file(&folder.join(name), bytes)?;

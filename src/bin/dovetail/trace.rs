@@ -1,17 +1,17 @@
 //! What `dovetail run --trace` prints: the invocation, then each instruction and below it what it changed; or a line of JSON
 //! each.
 
-use dovetail::emu::{Change, Event, Executed};
+use dovetail::emu::{Change, Executed, TraceEvent};
 use dovetail::error::{Error, Result};
 use std::fmt::Write as _;
 
 /// Prints what it is told.
-pub fn printer(json: bool) -> impl FnMut(Event) -> Result<()> + 'static {
+pub fn printer(json: bool) -> impl FnMut(TraceEvent) -> Result<()> + 'static {
     move |event| {
         let text = match (json, &event) {
             (true, _) => format!("{}\n", serde_json::to_string(&event).map_err(|e| Error::bug(format!("JSON: {e}")))?),
-            (false, Event::Invocation { name, lane, lanes }) => format!("{name}: lane {lane} of {lanes}\n"),
-            (false, Event::Instruction(executed)) => lines(executed),
+            (false, TraceEvent::Invocation { name, lane, lanes }) => format!("{name}: lane {lane} of {lanes}\n"),
+            (false, TraceEvent::Instruction(executed)) => lines(executed),
         };
         crate::out::try_say(&text)
     }

@@ -16,8 +16,8 @@ pub mod payload;
 mod read;
 mod write;
 
-pub use read::{Archive, Entry};
-pub use write::Writer;
+pub use read::{Archive, FozEntry};
+pub use write::ArchiveWriter;
 
 use super::model::Hash;
 
@@ -34,7 +34,7 @@ const ZLIB: u32 = 2;
 /// What an entry holds. The numbers are the format's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
-pub enum Kind {
+pub enum EntryKind {
     Application = 0,
     Sampler = 1,
     SetLayout = 2,
@@ -47,7 +47,7 @@ pub enum Kind {
     RayTracingPipeline = 9,
 }
 
-impl Kind {
+impl EntryKind {
     const ALL: [Self; 10] = [
         Self::Application,
         Self::Sampler,
@@ -70,7 +70,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
     /// None: a kind that is not known.
-    kind: Option<Kind>,
+    kind: Option<EntryKind>,
     hash: Hash,
     stored: u32,
     form: u32,
@@ -88,7 +88,7 @@ impl Head {
         };
         let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
         Some(Self {
-            kind: Kind::of(digits(8..24)?),
+            kind: EntryKind::of(digits(8..24)?),
             hash: Hash(digits(24..40)?),
             stored: word(40)?,
             form: word(44)?,
@@ -97,7 +97,7 @@ impl Head {
         })
     }
 
-    fn to_bytes(kind: Kind, hash: Hash, sizes: [u32; 4]) -> Vec<u8> {
+    fn to_bytes(kind: EntryKind, hash: Hash, sizes: [u32; 4]) -> Vec<u8> {
         let mut head = format!("{:024x}{hash}", kind as u64).into_bytes();
         sizes.iter().for_each(|word| head.extend_from_slice(&word.to_le_bytes()));
         head

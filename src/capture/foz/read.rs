@@ -3,7 +3,7 @@
 //! Invariant: besides the index, of at most [`MAX_ENTRIES`], no more is in memory than the caller's limit for a payload, stored and
 //! unpacked together, whatever the file says of its sizes.
 
-use super::{HEAD_BYTES, HEADER_BYTES, Head, Kind, MAGIC, OLDEST_VERSION, RAW, VERSION, ZLIB, crc};
+use super::{EntryKind, HEAD_BYTES, HEADER_BYTES, Head, MAGIC, OLDEST_VERSION, RAW, VERSION, ZLIB, crc};
 use crate::capture::model::Hash;
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ const INFLATED_SLACK: u64 = 64;
 
 /// Where a payload is, and how it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct FozEntry {
     at: u64,
     stored: u32,
     form: u32,
@@ -30,7 +30,7 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Archive<R> {
     from: R,
-    entries: BTreeMap<(Kind, Hash), Entry>,
+    entries: BTreeMap<(EntryKind, Hash), FozEntry>,
     unknown: usize,
     /// Where the last whole entry ends.
     end: u64,
@@ -89,7 +89,7 @@ impl<R: Read + Seek> Archive<R> {
             match head.kind {
                 Some(kind) => {
                     let Head { stored, form, crc, raw, .. } = head;
-                    self.entries.entry((kind, head.hash)).or_insert(Entry { at, stored, form, crc, raw });
+                    self.entries.entry((kind, head.hash)).or_insert(FozEntry { at, stored, form, crc, raw });
                 }
                 None => self.unknown += 1,
             }
@@ -102,13 +102,13 @@ impl<R: Read + Seek> Archive<R> {
     }
 
     /// The hashes of all entries of a kind, in their order.
-    pub fn hashes(&self, kind: Kind) -> impl Iterator<Item = Hash> + '_ {
+    pub fn hashes(&self, kind: EntryKind) -> impl Iterator<Item = Hash> + '_ {
         let range = (kind, Hash(0))..=(kind, Hash(u64::MAX));
         self.entries.range(range).map(|((_, hash), _)| *hash)
     }
 
     /// The names of all entries.
-    pub(super) fn names(&self) -> BTreeSet<(Kind, Hash)> {
+    pub(super) fn names(&self) -> BTreeSet<(EntryKind, Hash)> {
         self.entries.keys().copied().collect()
     }
 
@@ -131,7 +131,7 @@ impl<R: Read + Seek> Archive<R> {
     ///
     /// # Errors
     /// Malformed: it is damaged. Unsupported: it takes more than the limit. Environment: it cannot be read.
-    pub fn payload(&mut self, kind: Kind, hash: Hash, limit: u64) -> Result<Option<Vec<u8>>> {
+    pub fn payload(&mut self, kind: EntryKind, hash: Hash, limit: u64) -> Result<Option<Vec<u8>>> {
         let Some(entry) = self.entries.get(&(kind, hash)).copied() else { return Ok(None) };
         let (stored, raw) = (u64::from(entry.stored), u64::from(entry.raw));
         if stored + raw > limit {
@@ -169,16 +169,16 @@ fn inflate(bytes: &[u8], raw: u64) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::foz::Writer;
+    use crate::capture::foz::ArchiveWriter;
     use std::io::Cursor;
 
     const LIMIT: u64 = 1 << 20;
 
     fn sample() -> Vec<u8> {
-        let mut out = Writer::new(Cursor::new(Vec::new())).unwrap();
-        out.put(Kind::Sampler, Hash(0x1234), b"one, which is short").unwrap();
-        out.put(Kind::ShaderModule, Hash(u64::MAX), &[7; 3000]).unwrap();
-        out.put(Kind::Sampler, Hash(1), b"").unwrap();
+        let mut out = ArchiveWriter::new(Cursor::new(Vec::new())).unwrap();
+        out.put(EntryKind::Sampler, Hash(0x1234), b"one, which is short").unwrap();
+        out.put(EntryKind::ShaderModule, Hash(u64::MAX), &[7; 3000]).unwrap();
+        out.put(EntryKind::Sampler, Hash(1), b"").unwrap();
         out.into_inner().into_inner()
     }
 
@@ -190,12 +190,12 @@ mod tests {
     fn what_was_written_is_read() {
         let bytes = sample();
         let mut archive = open(&bytes).unwrap();
-        assert_eq!(archive.hashes(Kind::Sampler).collect::<Vec<_>>(), [Hash(1), Hash(0x1234)]);
+        assert_eq!(archive.hashes(EntryKind::Sampler).collect::<Vec<_>>(), [Hash(1), Hash(0x1234)]);
         let mut payload = |kind, hash| archive.payload(kind, Hash(hash), LIMIT).unwrap();
-        assert_eq!(payload(Kind::Sampler, 0x1234).unwrap(), b"one, which is short");
-        assert_eq!(payload(Kind::Sampler, 1).unwrap(), b"");
-        assert_eq!(payload(Kind::ShaderModule, u64::MAX).unwrap(), [7; 3000]);
-        assert_eq!(payload(Kind::ShaderModule, 1), None);
+        assert_eq!(payload(EntryKind::Sampler, 0x1234).unwrap(), b"one, which is short");
+        assert_eq!(payload(EntryKind::Sampler, 1).unwrap(), b"");
+        assert_eq!(payload(EntryKind::ShaderModule, u64::MAX).unwrap(), [7; 3000]);
+        assert_eq!(payload(EntryKind::ShaderModule, 1), None);
         assert!(!archive.is_torn());
         // 3,000 equal bytes are stored packed.
         assert!(bytes.len() < 400, "{}", bytes.len());
@@ -212,7 +212,7 @@ mod tests {
                 let e = a.entries[&(kind, Hash(hash))];
                 e.at as usize + e.stored as usize
             };
-            [(Kind::Sampler, 0x1234), (Kind::ShaderModule, u64::MAX), (Kind::Sampler, 1)]
+            [(EntryKind::Sampler, 0x1234), (EntryKind::ShaderModule, u64::MAX), (EntryKind::Sampler, 1)]
                 .map(|(kind, hash)| end(&mut archive, kind, hash))
                 .to_vec()
         };
@@ -233,7 +233,7 @@ mod tests {
             bytes[at..at + 4].copy_from_slice(&to.to_le_bytes());
             bytes
         };
-        let first = |bytes: &[u8]| open(bytes).unwrap().payload(Kind::Sampler, Hash(0x1234), LIMIT).map(|_| ());
+        let first = |bytes: &[u8]| open(bytes).unwrap().payload(EntryKind::Sampler, Hash(0x1234), LIMIT).map(|_| ());
         let head = HEADER_BYTES;
         assert_eq!(first(&change(head + 52, u32::MAX)).unwrap_err().exit_code(), 3, "raw size");
         assert_eq!(first(&change(head + 52, 1000)).unwrap_err().exit_code(), 2, "raw size of bytes as they are");
@@ -243,8 +243,8 @@ mod tests {
         // The stored size leads past the end: the entry and all after it are not there.
         assert!(open(&change(head + 40, u32::MAX)).unwrap().is_torn());
         let bomb = {
-            let mut out = Writer::new(Cursor::new(Vec::new())).unwrap();
-            out.put(Kind::Sampler, Hash(0x1234), &vec![0; 4 << 20]).unwrap();
+            let mut out = ArchiveWriter::new(Cursor::new(Vec::new())).unwrap();
+            out.put(EntryKind::Sampler, Hash(0x1234), &vec![0; 4 << 20]).unwrap();
             out.into_inner().into_inner()
         };
         assert_eq!(first(&bomb).unwrap_err().exit_code(), 3, "4 MiB in some 4 kB");

@@ -2,7 +2,7 @@
 //!
 //! What an earlier crash has left at the end is cut off first: an entry appended after a torn one would be taken for its payload.
 
-use super::{Archive, HEADER_BYTES, Head, Kind, MAGIC, RAW, VERSION, ZLIB, crc};
+use super::{Archive, EntryKind, HEADER_BYTES, Head, MAGIC, RAW, VERSION, ZLIB, crc};
 use crate::capture::model::Hash;
 use crate::error::{Error, Result};
 use flate2::Compression;
@@ -17,12 +17,12 @@ const SMALL: usize = 128;
 
 /// An archive that is being written.
 #[derive(Debug)]
-pub struct Writer<W> {
+pub struct ArchiveWriter<W> {
     to: W,
-    there: BTreeSet<(Kind, Hash)>,
+    there: BTreeSet<(EntryKind, Hash)>,
 }
 
-impl Writer<File> {
+impl ArchiveWriter<File> {
     /// Opens an archive to append to, or makes one.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Writer<File> {
     }
 }
 
-impl<W: Read + Write + Seek> Writer<W> {
+impl<W: Read + Write + Seek> ArchiveWriter<W> {
     /// Appends to what there is, which must be nothing or whole entries.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl<W: Read + Write + Seek> Writer<W> {
     ///
     /// # Errors
     /// Unsupported: 4 GiB or more. Environment: the file cannot be written.
-    pub fn put(&mut self, kind: Kind, hash: Hash, payload: &[u8]) -> Result<()> {
+    pub fn put(&mut self, kind: EntryKind, hash: Hash, payload: &[u8]) -> Result<()> {
         if self.there.contains(&(kind, hash)) {
             return Ok(());
         }
@@ -95,22 +95,22 @@ mod tests {
     fn what_a_crash_has_torn_is_cut_off_and_nothing_else_is_lost() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("game.foz");
-        let mut out = Writer::append(&path).unwrap();
-        out.put(Kind::Sampler, Hash(1), b"first").unwrap();
-        out.put(Kind::Sampler, Hash(2), b"second").unwrap();
+        let mut out = ArchiveWriter::append(&path).unwrap();
+        out.put(EntryKind::Sampler, Hash(1), b"first").unwrap();
+        out.put(EntryKind::Sampler, Hash(2), b"second").unwrap();
         drop(out);
         let whole = std::fs::read(&path).unwrap();
         // Cut in the payload, just after the head, and in the head of the second entry.
         for cut in [3, 6, 40] {
             std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
-            let mut out = Writer::append(&path).unwrap();
-            out.put(Kind::Sampler, Hash(3), b"third").unwrap();
-            out.put(Kind::Sampler, Hash(1), b"again").unwrap();
+            let mut out = ArchiveWriter::append(&path).unwrap();
+            out.put(EntryKind::Sampler, Hash(3), b"third").unwrap();
+            out.put(EntryKind::Sampler, Hash(1), b"again").unwrap();
             drop(out);
             let mut archive = Archive::open(File::open(&path).unwrap()).unwrap();
-            assert_eq!(archive.hashes(Kind::Sampler).collect::<Vec<_>>(), [Hash(1), Hash(3)], "cut by {cut}");
-            assert_eq!(archive.payload(Kind::Sampler, Hash(1), 1000).unwrap().unwrap(), b"first");
-            assert_eq!(archive.payload(Kind::Sampler, Hash(3), 1000).unwrap().unwrap(), b"third");
+            assert_eq!(archive.hashes(EntryKind::Sampler).collect::<Vec<_>>(), [Hash(1), Hash(3)], "cut by {cut}");
+            assert_eq!(archive.payload(EntryKind::Sampler, Hash(1), 1000).unwrap().unwrap(), b"first");
+            assert_eq!(archive.payload(EntryKind::Sampler, Hash(3), 1000).unwrap().unwrap(), b"third");
             assert!(!archive.is_torn());
         }
     }
@@ -120,7 +120,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("letter.txt");
         std::fs::write(&path, b"Dear reader, this is no archive.").unwrap();
-        assert_eq!(Writer::append(&path).unwrap_err().exit_code(), 2);
+        assert_eq!(ArchiveWriter::append(&path).unwrap_err().exit_code(), 2);
         assert_eq!(std::fs::read(&path).unwrap(), b"Dear reader, this is no archive.");
     }
 }

@@ -3,7 +3,7 @@
 use super::merge::Merged;
 use super::tables::{self, dynamic};
 use crate::capture::model::{BlendAttachment, Next, RenderPass, s_type};
-use crate::capture::source::Source;
+use crate::capture::source::DefinitionSource;
 use crate::error::{Context, Error, Result};
 use crate::state::{ColorAttachment, ColorState, VkFormat};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const UNUSED: u32 = u32::MAX;
 /// `VK_FORMAT_UNDEFINED`.
 const UNDEFINED: u32 = 0;
 
-pub(super) fn translate(merged: &Merged, discard: bool, source: &dyn Source) -> Result<ColorState> {
+pub(super) fn translate(merged: &Merged, discard: bool, source: &dyn DefinitionSource) -> Result<ColorState> {
     if discard {
         return Ok(ColorState::default());
     }
@@ -104,7 +104,7 @@ fn check_locations(merged: &Merged) -> Result<()> {
 }
 
 /// The format of each location; none where nothing is written.
-fn formats(merged: &Merged, source: &dyn Source) -> Result<Vec<Option<u32>>> {
+fn formats(merged: &Merged, source: &dyn DefinitionSource) -> Result<Vec<Option<u32>>> {
     let some = |format: u32| Some(format).filter(|format| *format != UNDEFINED);
     if merged.render_pass.is_none() {
         let rendering = merged.rendering.as_ref().map_or(&[][..], |next| &next.color_attachment_formats);
@@ -121,7 +121,7 @@ fn formats(merged: &Merged, source: &dyn Source) -> Result<Vec<Option<u32>>> {
     subpass(merged, &pass)?.color_attachments.iter().map(|reference| format(reference.attachment)).collect()
 }
 
-fn render_pass(merged: &Merged, source: &dyn Source) -> Result<Arc<RenderPass>> {
+fn render_pass(merged: &Merged, source: &dyn DefinitionSource) -> Result<Arc<RenderPass>> {
     let pass = source.render_pass(merged.render_pass).at(|| "render pass")?;
     tables::chain(&pass.p_next).at(|| "render pass")?;
     Ok(pass)
@@ -132,7 +132,7 @@ fn subpass<'a>(merged: &Merged, pass: &'a RenderPass) -> Result<&'a crate::captu
     found.ok_or_else(|| Error::malformed(format!("the render pass has no subpass {}", merged.subpass)))
 }
 
-pub(super) fn view_mask(merged: &Merged, source: &dyn Source) -> Result<u32> {
+pub(super) fn view_mask(merged: &Merged, source: &dyn DefinitionSource) -> Result<u32> {
     if merged.render_pass.is_none() {
         return Ok(merged.rendering.as_ref().and_then(|next| next.view_mask).unwrap_or(0));
     }

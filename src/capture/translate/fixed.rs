@@ -5,7 +5,7 @@ use crate::capture::model::{
     ColorBlendState, DepthStencilState, GraphicsPipeline, InputAssemblyState, MultisampleState, RasterizationState,
     ViewportState,
 };
-use crate::capture::source::Source;
+use crate::capture::source::DefinitionSource;
 use crate::error::Result;
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub struct FixedState {
 ///
 /// # Errors
 /// As [`super::graphics`].
-pub fn fixed(pipeline: &GraphicsPipeline, source: &dyn Source) -> Result<FixedState> {
+pub fn fixed(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> Result<FixedState> {
     let merged = merge(pipeline, source)?;
     Ok(FixedState {
         assembly: merged.assembly,

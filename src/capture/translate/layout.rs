@@ -2,7 +2,7 @@
 
 use super::tables;
 use crate::capture::model::{Binding, Hash, Next, PushConstantRange, s_type};
-use crate::capture::source::Source;
+use crate::capture::source::DefinitionSource;
 use crate::error::{Context, Error, Result};
 use crate::kinds::ResourceKind;
 use crate::state::{BindingKind, BindingLayout, ResourceLayout, SetLayout};
@@ -29,7 +29,7 @@ impl Sets {
 }
 
 /// The layout under a name; under none an empty one.
-pub(super) fn of_pipeline(name: Hash, source: &dyn Source) -> Result<Sets> {
+pub(super) fn of_pipeline(name: Hash, source: &dyn DefinitionSource) -> Result<Sets> {
     if name.is_none() {
         return Ok(Sets::default());
     }
@@ -37,7 +37,7 @@ pub(super) fn of_pipeline(name: Hash, source: &dyn Source) -> Result<Sets> {
     Ok(Sets { sets: layout.set_layouts.clone(), push_constants: layout.push_constant_ranges.clone() })
 }
 
-pub(super) fn translate(given: &Sets, source: &dyn Source) -> Result<ResourceLayout> {
+pub(super) fn translate(given: &Sets, source: &dyn DefinitionSource) -> Result<ResourceLayout> {
     let mut sets = Vec::new();
     for (number, name) in (0u32..).zip(&given.sets).filter(|(_, name)| !name.is_none()) {
         sets.push(set(number, *name, source).at(|| format!("descriptor set {number}"))?);
@@ -51,7 +51,7 @@ pub(super) fn translate(given: &Sets, source: &dyn Source) -> Result<ResourceLay
     Ok(ResourceLayout { sets, push_constant_bytes, push_constant_root: None })
 }
 
-fn set(number: u32, name: Hash, source: &dyn Source) -> Result<SetLayout> {
+fn set(number: u32, name: Hash, source: &dyn DefinitionSource) -> Result<SetLayout> {
     /// Push descriptors, update after bind, host only, descriptor buffers and samplers embedded there: where and when descriptors
     /// are written, which is the driver's.
     const HARMLESS: u32 = 0x37;

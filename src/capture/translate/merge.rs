@@ -8,7 +8,7 @@ use crate::capture::model::{
     ColorBlendState, DepthStencilState, GraphicsPipeline, Hash, InputAssemblyState, MultisampleState, Next,
     RasterizationState, ShaderStage, VertexInputState, ViewportState, s_type,
 };
-use crate::capture::source::Source;
+use crate::capture::source::DefinitionSource;
 use crate::error::{Context, Error, Result};
 use std::collections::BTreeSet;
 
@@ -53,7 +53,7 @@ impl Merged {
     }
 }
 
-pub(super) fn merge(pipeline: &GraphicsPipeline, source: &dyn Source) -> Result<Merged> {
+pub(super) fn merge(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> Result<Merged> {
     let mut merged = Merged { flags: pipeline.all_flags(), ..Merged::default() };
     let mut waiting: Vec<Hash> = Vec::new();
     add(&mut merged, pipeline, source, &mut waiting)?;
@@ -76,7 +76,12 @@ fn first<T: Clone>(merged: &mut Option<T>, from: &Option<T>, has: bool) {
 }
 
 /// Adds the parts that a pipeline or library has by itself. What was given first counts.
-fn add(merged: &mut Merged, from: &GraphicsPipeline, source: &dyn Source, waiting: &mut Vec<Hash>) -> Result<()> {
+fn add(
+    merged: &mut Merged,
+    from: &GraphicsPipeline,
+    source: &dyn DefinitionSource,
+    waiting: &mut Vec<Hash>,
+) -> Result<()> {
     tables::chain(&from.p_next)?;
     let libraries =
         Next::find(&from.p_next, s_type::LIBRARIES).and_then(|next| next.libraries.as_deref()).unwrap_or(&[]);

@@ -19,7 +19,7 @@ pub use fixed::{FixedState, fixed};
 pub use tables::names;
 
 use super::model::{ComputePipeline, GraphicsPipeline, Hash, Next, ShaderStage, base64_bytes, s_type};
-use super::source::Source;
+use super::source::DefinitionSource;
 use crate::error::{Context, Error, Result};
 use crate::state::{PipelineState, RasterState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
@@ -76,7 +76,7 @@ fn all_flags(flags: u32, chain: &[Next]) -> u64 {
 ///
 /// # Errors
 /// Unsupported: by the name of what has no place in the state. Malformed: what Vulkan does not allow, or a name that leads nowhere.
-pub fn compute(pipeline: &ComputePipeline, source: &dyn Source) -> Result<Translated> {
+pub fn compute(pipeline: &ComputePipeline, source: &dyn DefinitionSource) -> Result<Translated> {
     tables::pipeline_flags(all_flags(pipeline.flags, &pipeline.p_next))?;
     tables::chain(&pipeline.p_next)?;
     let stages = vec![stage_use(&pipeline.stage)?];
@@ -89,7 +89,7 @@ pub fn compute(pipeline: &ComputePipeline, source: &dyn Source) -> Result<Transl
 ///
 /// # Errors
 /// As [`compute`].
-pub fn graphics(pipeline: &GraphicsPipeline, source: &dyn Source) -> Result<Translated> {
+pub fn graphics(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> Result<Translated> {
     let merged = merge::merge(pipeline, source)?;
     tables::pipeline_flags(merged.flags)?;
     for number in &merged.dynamic {

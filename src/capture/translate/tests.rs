@@ -19,7 +19,7 @@ fn find<T: Clone>(table: &BTreeMap<Hash, T>, name: Hash) -> Result<Arc<T>> {
     table.get(&name).cloned().map(Arc::new).ok_or_else(|| Error::malformed(format!("no {name}")))
 }
 
-impl Source for Given {
+impl DefinitionSource for Given {
     fn sampler(&self, name: Hash) -> Result<Arc<Sampler>> {
         find(&self.samplers, name)
     }

@@ -8,7 +8,7 @@ use super::blocks::{Blocks, dwords, return_types};
 use super::values::Cx;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
-use crate::ir::{BlockId, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type};
+use crate::ir::{BlockId, EntryArg, LowerInfo, Op, RegClass, Shader, ShaderLevel, Terminator, Type};
 use crate::target::{Stage, WaveSize};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -17,9 +17,6 @@ use inkwell::module::{Linkage, Module};
 use inkwell::targets::TargetMachine;
 use inkwell::types::BasicMetadataTypeEnum;
 use inkwell::values::FunctionValue;
-
-/// Least limit of VGPRs: with fewer than one instruction can name, LLVM ends the process.
-const MIN_VGPR_LIMIT: u32 = 24;
 
 /// Address space of workgroup memory.
 const LOCAL: u16 = 3;
@@ -38,9 +35,8 @@ pub(super) fn build<'c>(
     let info = lower_info(shader)?;
     let order = shader.cfg().order.to_vec();
     let returns = return_shape(shader, info, &order)?;
-    if (1..MIN_VGPR_LIMIT).contains(&options.vgpr_limit) {
-        return Err(Error::malformed(format!("a limit of {} VGPRs: at least {MIN_VGPR_LIMIT}", options.vgpr_limit)));
-    }
+    // Below the limit LLVM ends the process, also where no request was checked before.
+    options.check()?;
 
     let module = ctx.create_module("dovetail");
     module.set_triple(&machine.get_triple());
@@ -68,7 +64,7 @@ pub(super) fn build<'c>(
 }
 
 fn lower_info(shader: &Shader) -> Result<&LowerInfo> {
-    let info = shader.lower.as_ref().filter(|_| shader.level == Level::Lower);
+    let info = shader.lower.as_ref().filter(|_| shader.level == ShaderLevel::Lower);
     let info = info.ok_or_else(|| Error::bug("an upper-level shader came to the code generator"))?;
     let params = shader.blocks.first().map_or(0, |b| b.params.len());
     if info.args.len() != params {

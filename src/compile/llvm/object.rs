@@ -4,7 +4,7 @@
 //! read-only data, relocations, the counts and register words of the note. Anything else is a bug.
 
 use super::written;
-use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
+use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget};
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, Result};
 use crate::isa::words::LINE;
@@ -55,7 +55,7 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
 }
 
 /// The body: the only function, at the start of `.text`, followed only by padding.
-fn body(elf: &Elf<'_>, interface: &StageInterface, text_index: u32, text: &Section<'_>) -> Result<Function> {
+fn body(elf: &Elf<'_>, interface: &StageInterface, text_index: u32, text: &Section<'_>) -> Result<FunctionSymbol> {
     let name = interface.body_symbol();
     let found = elf.symbols.iter().find(|s| s.home == Home::Section(text_index) && s.name == name);
     let body = found.ok_or_else(|| Error::bug(format!("LLVM's object does not define {name}")))?;
@@ -69,7 +69,7 @@ fn body(elf: &Elf<'_>, interface: &StageInterface, text_index: u32, text: &Secti
         return Err(Error::bug("LLVM's object: something else than padding follows the body"));
     }
     let size = u32::try_from(end).map_err(|_| Error::bug("LLVM's object: more than 4 GiB of code"))?;
-    Ok(Function { symbol: name.to_owned(), start: 0, size })
+    Ok(FunctionSymbol { symbol: name.to_owned(), start: 0, size })
 }
 
 /// Reads the read-only data and its tables. Returns the index of a table by its symbol number.
@@ -93,7 +93,7 @@ fn read_data(elf: &Elf<'_>, code: &mut MachineCode) -> Result<Vec<Option<usize>>
         let word = |n: u64| u32::try_from(n).map_err(|_| Error::bug("LLVM's object: more than 4 GiB of data"));
         let (start, size) = (word(symbol.value)?, word(symbol.size)?);
         *table = Some(code.tables.len());
-        code.tables.push(Table { name, section, start, size });
+        code.tables.push(DataAddress { name, section, start, size });
     }
     Ok(tables)
 }
@@ -132,9 +132,9 @@ fn read_patches(elf: &Elf<'_>, tables: &[Option<usize>], code: &mut MachineCode)
         let table = || tables.get(rel.symbol as usize).copied().flatten();
         let target = match elf.symbol(rel.symbol) {
             Some(Symbol { home: Home::Undefined, name, .. }) if !name.is_empty() => {
-                Target::Link(LinkSymbol::parse(name))
+                PatchTarget::Link(LinkSymbol::parse(name))
             }
-            _ => Target::Table(table().ok_or_else(|| Error::bug(format!("{kind} at {offset:#x}: no symbol")))?),
+            _ => PatchTarget::Table(table().ok_or_else(|| Error::bug(format!("{kind} at {offset:#x}: no symbol")))?),
         };
         code.patches.push(Patch { offset, kind, target });
     }

@@ -5,7 +5,7 @@
 use crate::error::Result;
 use crate::isa::{Register, RegisterSet, Vgpr, disassemble};
 use crate::metadata::interface::{StageInterface, StageKind};
-use crate::metadata::registers::{Registers, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA};
+use crate::metadata::registers::{RegisterWords, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA};
 
 /// VGPRs of each pixel input, in the order of the bits of SPI_PS_INPUT_ADDR (pal-abi 2.4).
 const PIXEL_INPUTS: [u8; 16] = [2, 2, 2, 3, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1];
@@ -16,7 +16,7 @@ const SYSTEM_VGPRS: u32 = 4;
 ///
 /// # Errors
 /// A bug: code that is not for this machine.
-pub(super) fn vgprs(interface: &StageInterface, code: &[u8], registers: &Registers) -> Result<Option<RegisterSet>> {
+pub(super) fn vgprs(interface: &StageInterface, code: &[u8], registers: &RegisterWords) -> Result<Option<RegisterSet>> {
     let mut written = match &interface.kind {
         StageKind::Vertex(vertex) => {
             let fetched: u32 = vertex.inputs.iter().map(|i| u32::from(i.count) * i.ty.dwords()).sum();
@@ -41,7 +41,7 @@ pub(super) fn vgprs(interface: &StageInterface, code: &[u8], registers: &Registe
 }
 
 /// The registers that the hardware fills for a pixel wave.
-fn pixel_inputs(registers: &Registers) -> RegisterSet {
+fn pixel_inputs(registers: &RegisterWords) -> RegisterSet {
     let [places, enabled] = [SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA].map(|r| registers.get(r).unwrap_or(0));
     let (mut set, mut next) = (RegisterSet::EMPTY, 0u8);
     for (bit, count) in PIXEL_INPUTS.into_iter().enumerate().filter(|(bit, _)| places >> bit & 1 == 1) {

@@ -2,7 +2,7 @@
 //!
 //! One walk backwards. A value that only goes around a loop keeps itself alive; such are gone before selection.
 
-use super::mir::{Cond, Function, Inst, Opcode, Operand, Pseudo, Term};
+use super::mir::{Cond, MachineFunction, MachineInst, Opcode, Operand, Pseudo, Term};
 use crate::isa::Traits;
 
 /// What an instruction does besides writing its results.
@@ -20,7 +20,7 @@ const EFFECTS: Traits = Traits::STORES
     .or(Traits::EXEC_COMBINED);
 
 /// Removes what is dead.
-pub fn run(f: &mut Function) {
+pub fn run(f: &mut MachineFunction) {
     let mut uses = vec![0u32; f.values.len()];
     let count = |uses: &mut [u32], operands: &[Operand]| {
         operands.iter().filter_map(|o| o.as_val()).for_each(|val| uses[val.index()] += 1);
@@ -48,7 +48,7 @@ pub fn run(f: &mut Function) {
 }
 
 /// Whether all that it does is to write its results.
-fn is_pure(f: &Function, inst: &Inst) -> bool {
+fn is_pure(f: &MachineFunction, inst: &MachineInst) -> bool {
     match inst.op {
         Opcode::Pseudo(Pseudo::Copy | Pseudo::Choose | Pseudo::TableAddress) => true,
         Opcode::Pseudo(Pseudo::Return | Pseudo::Fence) => false,
@@ -57,7 +57,7 @@ fn is_pure(f: &Function, inst: &Inst) -> bool {
 }
 
 /// Whether it has results, and no use of any: neither a value's nor, perhaps, that of a fixed register or variable.
-fn unused(f: &Function, inst: &Inst, uses: &[u32]) -> bool {
+fn unused(f: &MachineFunction, inst: &MachineInst, uses: &[u32]) -> bool {
     let of_no_use = |operand: &Operand| {
         operand.as_val().is_some_and(|val| uses[val.index()] == 0 && !f.values[val.index()].variable)
     };
@@ -65,7 +65,7 @@ fn unused(f: &Function, inst: &Inst, uses: &[u32]) -> bool {
 }
 
 /// Removes instructions.
-pub(super) fn remove(f: &mut Function, dead: &[bool]) {
+pub(super) fn remove(f: &mut MachineFunction, dead: &[bool]) {
     let mut kept = Vec::with_capacity(f.insts.len());
     for block in &mut f.blocks {
         let first = kept.len() as u32;
@@ -87,21 +87,21 @@ pub(super) fn remove(f: &mut Function, dead: &[bool]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::native::mir::{Block, BlockId, Class, Extra, Val};
+    use crate::compile::native::mir::{BlockId, Extra, MachineBlock, RegisterClass, Val};
     use crate::isa::Op;
     use crate::target::{GfxIp, Stage, WaveSize};
 
-    fn push(f: &mut Function, op: Op, def: Option<Val>, uses: &[Val]) {
+    fn push(f: &mut MachineFunction, op: Op, def: Option<Val>, uses: &[Val]) {
         let operands = f.operands.len() as u32;
         f.operands.extend(def.iter().chain(uses).map(|val| Operand::val(*val)));
         let (defs, uses) = (u8::from(def.is_some()), uses.len() as u8);
-        f.insts.push(Inst { op: Opcode::Isa(op), operands, defs, uses, tied: false, extra: Extra::None });
+        f.insts.push(MachineInst { op: Opcode::Isa(op), operands, defs, uses, tied: false, extra: Extra::None });
     }
 
     #[test]
     fn what_only_dead_code_uses_is_dead_and_the_carry_of_a_dead_sum_is_not() {
-        let mut f = Function::new(GfxIp::Gfx1030, Stage::Compute, WaveSize::W32);
-        let vals: Vec<Val> = (0..6).map(|_| f.value(Class::Scalar)).collect();
+        let mut f = MachineFunction::new(GfxIp::Gfx1030, Stage::Compute, WaveSize::W32);
+        let vals: Vec<Val> = (0..6).map(|_| f.value(RegisterClass::Scalar)).collect();
         push(&mut f, Op::SMovB32, Some(vals[0]), &[]);
         push(&mut f, Op::SAddU32, Some(vals[1]), &[vals[0], vals[0]]);
         push(&mut f, Op::SAddcU32, Some(vals[2]), &[vals[0], vals[0]]);
@@ -110,7 +110,7 @@ mod tests {
         // The last writes the SCC of the branch, and nothing uses its sum.
         push(&mut f, Op::SAddU32, Some(vals[5]), &[vals[2], vals[0]]);
         let term = Term::Branch { when: Cond::Scc1, then: BlockId(0), els: BlockId(0) };
-        f.blocks.push(Block { params: 0..0, insts: 0..6, tail: 6, edges: Vec::new(), term, depth: 0 });
+        f.blocks.push(MachineBlock { params: 0..0, insts: 0..6, tail: 6, edges: Vec::new(), term, depth: 0 });
         run(&mut f);
         let left: Vec<Val> = f.insts.iter().filter_map(|inst| f.defs(inst)[0].as_val()).collect();
         assert_eq!(left, [vals[0], vals[1], vals[2], vals[5]]);

@@ -3,7 +3,7 @@
 //! Scalar arguments are in SGPRs from s0 up, dword by dword; vector arguments in VGPRs from v0 up. A fragment shader's
 //! n-th vector argument is pixel input n, and the hardware loads only those that are enabled, without gaps (pal-abi 2.4).
 
-use super::mir::{Class, EntryValue, Function, PhysReg, Val};
+use super::mir::{EntryValue, MachineFunction, PhysReg, RegisterClass, Val};
 use crate::error::{Error, Result};
 use crate::ir::{EntryArg, LowerInfo, RegClass, Shader, Terminator, Type, Value};
 use crate::target::Stage;
@@ -133,13 +133,13 @@ impl EntryLayout {
 
     /// Gives a function these entry registers. Returns the values of each argument, one for each register; none for an
     /// argument that is not used.
-    pub fn enter(&self, function: &mut Function, args: &[EntryArg], used: &[bool]) -> Vec<Vec<Val>> {
+    pub fn enter(&self, function: &mut MachineFunction, args: &[EntryArg], used: &[bool]) -> Vec<Vec<Val>> {
         function.pixel_inputs = self.pixel_inputs;
         let mut vals = Vec::with_capacity(args.len());
         for ((arg, place), used) in args.iter().zip(&self.args).zip(used) {
             let class = match arg.class {
-                RegClass::Sgpr => Class::Scalar,
-                RegClass::Vgpr => Class::Vector,
+                RegClass::Sgpr => RegisterClass::Scalar,
+                RegClass::Vgpr => RegisterClass::Vector,
             };
             let mut list = Vec::new();
             for (n, first) in (0..registers(arg.ty)).zip(std::iter::repeat(*place)) {
@@ -196,7 +196,8 @@ mod tests {
         let args = [arg(RegClass::Sgpr, 1), arg(RegClass::Sgpr, 2), arg(RegClass::Vgpr, 1), arg(RegClass::Vgpr, 2)];
         let used = [false, true, false, true];
         let layout = EntryLayout::new(Stage::Vertex, &args, &used).expect("a layout");
-        let mut function = Function::new(crate::target::GfxIp::Gfx1030, Stage::Vertex, crate::target::WaveSize::W32);
+        let mut function =
+            MachineFunction::new(crate::target::GfxIp::Gfx1030, Stage::Vertex, crate::target::WaveSize::W32);
         let vals = layout.enter(&mut function, &args, &used);
         assert_eq!(vals.iter().map(Vec::len).collect::<Vec<_>>(), [0, 2, 0, 2]);
         let regs: Vec<String> = function.entry.iter().map(|e| format!("{}{}", e.reg, e.val.is_some())).collect();

@@ -1,10 +1,10 @@
 //! Our code generator as a [`Generator`]: its phases in order.
 
-use super::allocate::{Allocated, Limits, allocate};
+use super::allocate::{Allocated, RegisterLimits, allocate};
 use super::entry::{EntryLayout, lower_info, used_args};
-use super::layout::Layout;
+use super::layout::BlockLayout;
 use super::mir::verify::verify;
-use super::mir::{Function, PhysReg, What};
+use super::mir::{MachineFunction, OperandValue, PhysReg};
 use super::plan::Plan;
 use super::select::select;
 use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits, waterfall};
@@ -70,9 +70,14 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 }
 
 /// Instruction selection, control flow and allocation.
-fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Function> {
+fn physical(
+    shader: &Shader,
+    lowered: &Lowered,
+    options: &TuningOptions,
+    watch: &mut dyn Watch,
+) -> Result<MachineFunction> {
     let uniformity = Uniformity::of(shader);
-    let layout = Layout::new(shader);
+    let layout = BlockLayout::new(shader);
     let plan = Plan::new(shader, &layout, &uniformity)?;
     let mut function = select(shader, lowered, &layout, &plan, &uniformity)?;
     shown(watch, "select", &function)?;
@@ -95,11 +100,11 @@ fn physical(shader: &Shader, lowered: &Lowered, options: &TuningOptions, watch: 
 /// The function in a better order with its registers; in the source order if the other one costs waves or memory, as
 /// registers that follow each other may be harder to find.
 fn scheduled(
-    mut function: Function,
-    limits: Limits,
+    mut function: MachineFunction,
+    limits: RegisterLimits,
     options: &TuningOptions,
     watch: &mut dyn Watch,
-) -> Result<(Function, Allocated)> {
+) -> Result<(MachineFunction, Allocated)> {
     if !options.native.runs(Phase::Schedule) {
         let allocated = allocate(&function, limits)?;
         return Ok((function, allocated));
@@ -137,24 +142,25 @@ fn scheduled(
 }
 
 /// Whether a new order costs no waves, or up to an eighth of them for a quarter of the cycles.
-fn is_worth(stats: &schedule::Stats, made: &Allocated) -> bool {
+fn is_worth(stats: &schedule::ScheduleStats, made: &Allocated) -> bool {
     let (waves, [before, after]) = (waves(&made.function), stats.cycles);
     !made.spilled && (waves >= stats.waves || 8 * waves >= 7 * stats.waves && 4 * after <= 3 * before)
 }
 
 /// Waves of a SIMD that the registers of a physical function allow.
-fn waves(f: &Function) -> u32 {
-    let named = f.operands.iter().filter_map(|one| if let What::Fixed(reg) = one.what { reg.as_vgpr() } else { None });
+fn waves(f: &MachineFunction) -> u32 {
+    let named =
+        f.operands.iter().filter_map(|one| if let OperandValue::Fixed(reg) = one.what { reg.as_vgpr() } else { None });
     f.gfx.waves(named.max().map_or(0, |last| u32::from(last) + 1), f.wave)
 }
 
 /// Registers that values may have.
-fn limits(function: &Function, options: &TuningOptions) -> Limits {
+fn limits(function: &MachineFunction, options: &TuningOptions) -> RegisterLimits {
     let vgprs = match options.vgpr_limit {
         0 => u16::MAX,
         limit => u16::try_from(limit).unwrap_or(u16::MAX),
     };
-    let mut limits = Limits::new(function.gfx, vgprs);
+    let mut limits = RegisterLimits::new(function.gfx, vgprs);
     if function.scratch_bytes > 0 {
         limits.sgprs = limits.sgprs.min(PhysReg::SCRATCH.0);
     }

@@ -5,14 +5,14 @@ use crate::ir::{BlockId, Shader};
 
 /// Blocks in layout order, and each block's position in it.
 #[derive(Debug)]
-pub struct Layout {
+pub struct BlockLayout {
     /// Reachable blocks.
     pub order: Vec<BlockId>,
     /// By block: its position; `u32::MAX` if it cannot be reached.
     pub position: Vec<u32>,
 }
 
-impl Layout {
+impl BlockLayout {
     /// Lays out a shader that `shape` has prepared.
     pub fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();

@@ -6,7 +6,7 @@
 //! target, which has no other predecessor then.
 
 use super::mir::preds::Preds;
-use super::mir::{BlockId, Class, Function, Operand, Val};
+use super::mir::{BlockId, MachineFunction, Operand, RegisterClass, Val};
 
 /// Live values at the ends of blocks, as lists: most values live in few blocks.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +72,7 @@ impl Pairs {
 
 impl Liveness {
     /// Computes it. The function must be verified.
-    pub fn new(f: &Function) -> Self {
+    pub fn new(f: &MachineFunction) -> Self {
         let (logical, linear) = (Preds::logical(f), Preds::linear(f));
         let mut scan = Scan {
             place: vec![None; f.values.len()],
@@ -98,7 +98,7 @@ impl Liveness {
             let (own, rest) = homes[own..].split_at(count);
             homes = rest;
             // From its uses back to where it is defined.
-            let preds = if f.class(values[place as usize]) == Class::Scalar { &linear } else { &logical };
+            let preds = if f.class(values[place as usize]) == RegisterClass::Scalar { &linear } else { &logical };
             work.extend(uses.iter().map(|(_, block)| *block));
             while let Some(block) = work.pop() {
                 if !into.add(place, block) {
@@ -139,12 +139,12 @@ impl Liveness {
 }
 
 /// Whether the copies for the block's edges stand before its tail; otherwise each at the start of its target.
-pub fn copies_before_tail(f: &Function, block: BlockId) -> bool {
+pub fn copies_before_tail(f: &MachineFunction, block: BlockId) -> bool {
     f.block(block).edges.len() == 1
 }
 
 /// The arguments that are copied at the start of a block, into its parameters.
-pub fn args_at_start<'a>(f: &'a Function, logical: &Preds, block: BlockId) -> &'a [Operand] {
+pub fn args_at_start<'a>(f: &'a MachineFunction, logical: &Preds, block: BlockId) -> &'a [Operand] {
     match logical.of(block) {
         [only] if !copies_before_tail(f, *only) => {
             let edge = f.block(*only).edges.iter().find(|edge| edge.to == block);
@@ -155,7 +155,7 @@ pub fn args_at_start<'a>(f: &'a Function, logical: &Preds, block: BlockId) -> &'
 }
 
 /// The arguments that are copied at the end of a block, before its tail.
-pub fn args_at_end(f: &Function, block: BlockId) -> &[Operand] {
+pub fn args_at_end(f: &MachineFunction, block: BlockId) -> &[Operand] {
     match &f.block(block).edges[..] {
         [edge] => f.args(edge),
         _ => &[],
@@ -175,7 +175,7 @@ struct Scan {
 }
 
 impl Scan {
-    fn block(&mut self, f: &Function, logical: &Preds, id: BlockId) {
+    fn block(&mut self, f: &MachineFunction, logical: &Preds, id: BlockId) {
         let block = f.block(id);
         self.uses(args_at_start(f, logical, id), id);
         f.params_of(block).iter().for_each(|val| self.define(*val, id));

@@ -13,7 +13,7 @@ use crate::compile::request::StageRequest;
 use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Context, Error, Result};
 use crate::ir::verify::{verify, verify_between};
-use crate::ir::{Level, Shader};
+use crate::ir::{Shader, ShaderLevel};
 use crate::metadata::interface::StageInterface;
 use crate::target::WaveSize;
 
@@ -100,7 +100,7 @@ pub fn lower(shader: Shader, request: &StageRequest) -> Result<Lowered> {
 /// # Errors
 /// See [`lower`]; the observer's own.
 pub fn lower_watched(mut shader: Shader, request: &StageRequest, watch: &mut dyn Watch) -> Result<Lowered> {
-    if shader.level != Level::Upper || shader.stage != request.stage {
+    if shader.level != ShaderLevel::Upper || shader.stage != request.stage {
         return Err(Error::bug(format!("{} is not an upper-level {} shader", shader.name, request.stage)));
     }
     let mut cx = PassContext::new(request).at(|| "known resource layout")?;

@@ -2,7 +2,7 @@
 
 use super::context::PassContext;
 use crate::error::Result;
-use crate::ir::{AtomicOp, Inst, Level, MimgOp, Op, Resource, Shader};
+use crate::ir::{AtomicOp, Inst, MimgOp, Op, Resource, Shader, ShaderLevel};
 use crate::metadata::interface::{ResourceUse, StageKind};
 
 /// Fills in facts that no single pass knows. Runs on lower-level code.
@@ -27,7 +27,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
             c.lds_bytes = shader.shared_bytes;
         }
     }
-    shader.level = Level::Lower;
+    shader.level = ShaderLevel::Lower;
     Ok(())
 }
 

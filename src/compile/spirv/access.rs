@@ -3,7 +3,7 @@
 //! Constant indices add up in the pointer; a dynamic index becomes a multiplication and an addition. The first indices
 //! into an array of bindings select the descriptor.
 
-use super::cx::{Cx, Index, Inst, Layout, Pointer, Storage, Ty, TypeId};
+use super::cx::{Cx, Index, MemoryLayout, Pointer, SpirvInst, Storage, Ty, TypeId};
 use crate::error::Result;
 use crate::ir::{Align, AluOp, Type, Value};
 use spirv::Op;
@@ -12,7 +12,7 @@ use spirv::Op;
 ///
 /// # Errors
 /// Malformed or unsupported operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     match inst.op() {
         Op::AccessChain | Op::InBoundsAccessChain => {
             let base = cx.pointer(inst.id(0)?)?;
@@ -62,7 +62,7 @@ impl Cx<'_> {
 }
 
 /// Moves a pointer by an index times a stride.
-fn step(cx: &mut Cx<'_>, inst: &Inst<'_>, p: &mut Pointer, index: u32, stride: u32) -> Result<()> {
+fn step(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, p: &mut Pointer, index: u32, stride: u32) -> Result<()> {
     if let Some(bits) = cx.const_bits(index)? {
         p.constant = p.constant.wrapping_add((bits as u32).wrapping_mul(stride));
         return Ok(());
@@ -78,7 +78,7 @@ fn step(cx: &mut Cx<'_>, inst: &Inst<'_>, p: &mut Pointer, index: u32, stride: u
     Ok(())
 }
 
-fn chain(cx: &mut Cx<'_>, inst: &Inst<'_>, mut p: Pointer, first: usize) -> Result<()> {
+fn chain(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, mut p: Pointer, first: usize) -> Result<()> {
     let result = inst.result()?;
     p.access.non_uniform |= cx.non_uniform(result) || cx.non_uniform(inst.id(0)?);
     for n in first..inst.len() {
@@ -107,7 +107,7 @@ fn chain(cx: &mut Cx<'_>, inst: &Inst<'_>, mut p: Pointer, first: usize) -> Resu
             Ty::Vector { elem, .. } => {
                 let elem = *elem;
                 let stride = match p.layout.component_stride {
-                    0 => cx.types.size(elem, Layout::PACKED),
+                    0 => cx.types.size(elem, MemoryLayout::PACKED),
                     stride => stride,
                 };
                 step(cx, inst, &mut p, id, stride)?;

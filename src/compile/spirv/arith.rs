@@ -3,7 +3,7 @@
 //! To add an operation: a line in [`simple`], if it maps to one IR operation on equal types; else an arm of
 //! [`translate`].
 
-use super::cx::{Cx, Inst, Values};
+use super::cx::{Cx, LeafValues, SpirvInst};
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
 use spirv::Op;
@@ -67,7 +67,7 @@ fn simple(op: Op) -> Option<AluOp> {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     if let Some(op) = simple(inst.op()) {
         let values = by_component(cx, inst, op.arity(), |cx, args| {
             let float = args.iter().all(|v| matches!(cx.b.ty(*v), Type::B16 | Type::B32 | Type::B64));
@@ -106,7 +106,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-fn component(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Type> {
+fn component(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<Type> {
     let ty = cx.result_type(inst)?;
     cx.types.component(ty).ok_or_else(|| inst.malformed("the result is neither scalar nor vector"))
 }
@@ -114,19 +114,19 @@ fn component(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Type> {
 /// Applies a function to the n-th components of the first `arity` operands, for each n; checks their types.
 fn by_component(
     cx: &mut Cx<'_>,
-    inst: &Inst<'_>,
+    inst: &SpirvInst<'_>,
     arity: usize,
     mut f: impl FnMut(&mut Cx<'_>, &[Value]) -> Result<Value>,
-) -> Result<Values> {
+) -> Result<LeafValues> {
     let to = component(cx, inst)?;
     let count = cx.types.leaf_count(cx.result_type(inst)?)?;
-    let mut operands: smallvec::SmallVec<[Values; 3]> = smallvec::SmallVec::new();
+    let mut operands: smallvec::SmallVec<[LeafValues; 3]> = smallvec::SmallVec::new();
     for n in 0..arity {
         operands.push(cx.values_n(inst.id(n)?, count)?);
     }
-    let mut out = Values::with_capacity(count);
+    let mut out = LeafValues::with_capacity(count);
     for i in 0..count {
-        let args: Values = operands.iter().filter_map(|o| o.get(i).copied()).collect();
+        let args: LeafValues = operands.iter().filter_map(|o| o.get(i).copied()).collect();
         if args.windows(2).any(|w| matches!(w, [a, b] if cx.b.ty(*a) != cx.b.ty(*b))) {
             return Err(inst.malformed("operands of different types"));
         }
@@ -139,12 +139,12 @@ fn by_component(
     Ok(out)
 }
 
-fn shift(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> {
+fn shift(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: AluOp) -> Result<LeafValues> {
     let to = component(cx, inst)?;
     let count = cx.types.leaf_count(cx.result_type(inst)?)?;
     let values = cx.values_n(inst.id(0)?, count)?;
     let amounts = cx.values_n(inst.id(1)?, count)?;
-    let mut out = Values::new();
+    let mut out = LeafValues::new();
     for (v, n) in values.into_iter().zip(amounts) {
         if cx.b.ty(v) != to {
             return Err(inst.malformed("the result type does not fit the operands"));
@@ -156,12 +156,12 @@ fn shift(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> {
 }
 
 /// Offset and count of a bit field, each as 32 bits.
-fn field(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<[Value; 2]> {
+fn field(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<[Value; 2]> {
     let (offset, count) = (cx.value(inst.id(at)?)?, cx.value(inst.id(at + 1)?)?);
     Ok([cx.b.zext_or_trunc(offset, Type::B32), cx.b.zext_or_trunc(count, Type::B32)])
 }
 
-fn extract_field(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> {
+fn extract_field(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: AluOp) -> Result<LeafValues> {
     let [offset, count] = field(cx, inst, 1)?;
     by_component(cx, inst, 1, |cx, args| {
         let [v] = *args else { return Err(inst.malformed("no base")) };
@@ -169,7 +169,7 @@ fn extract_field(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> 
     })
 }
 
-fn insert_field(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Values> {
+fn insert_field(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<LeafValues> {
     let [offset, count] = field(cx, inst, 2)?;
     by_component(cx, inst, 2, |cx, args| {
         let [base, insert] = *args else { return Err(inst.malformed("no base")) };
@@ -191,12 +191,12 @@ fn insert_field(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Values> {
 }
 
 /// A struct of two: all low results, then all high ones.
-fn pair(cx: &mut Cx<'_>, inst: &Inst<'_>, low: AluOp, high: AluOp) -> Result<Values> {
+fn pair(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, low: AluOp, high: AluOp) -> Result<LeafValues> {
     let (a, b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
     if cx.types.leaf_types(cx.result_type(inst)?)?.len() != 2 * a.len() || a.len() != b.len() {
         return Err(inst.malformed("the result type does not fit the operands"));
     }
-    let mut out = Values::new();
+    let mut out = LeafValues::new();
     for op in [low, high] {
         for (&x, &y) in a.iter().zip(&b) {
             let ty = cx.b.ty(x);
@@ -210,7 +210,7 @@ fn pair(cx: &mut Cx<'_>, inst: &Inst<'_>, low: AluOp, high: AluOp) -> Result<Val
     Ok(out)
 }
 
-fn fold(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AluOp) -> Result<Values> {
+fn fold(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: AluOp) -> Result<LeafValues> {
     let all = cx.values(inst.id(0)?)?;
     if all.iter().any(|v| cx.b.ty(*v) != Type::B1) {
         return Err(inst.malformed("not of truth values"));

@@ -3,7 +3,7 @@
 //! Memory semantics become fences around a relaxed operation: a release before it, an acquire after it. An atomic flag
 //! is a 32-bit integer, 0 when clear.
 
-use super::cx::{Cx, Inst, Memory, Storage, Values};
+use super::cx::{Cx, LeafValues, PointerMemory, SpirvInst, Storage};
 use super::image;
 use super::operands::{result_component, set_result};
 use super::sync::{fence, scope, semantics};
@@ -16,7 +16,7 @@ use spirv::Op;
 ///
 /// # Errors
 /// Malformed operands, memory that has no atomics.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     let Some(op) = operation(inst.op()) else { return Ok(false) };
     let compare_exchange = op == AtomicOp::CompareExchange;
     let scope = scope(cx, inst, 1)?;
@@ -32,7 +32,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     if !matches!(ty, Type::B32 | Type::B64) {
         return Err(inst.unsupported(format!("on {} bits", ty.bits().count())));
     }
-    let data: Values = match inst.op() {
+    let data: LeafValues = match inst.op() {
         Op::AtomicLoad => smallvec![],
         Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicFlagTestAndSet => smallvec![cx.b.iconst(ty, 1)],
         Op::AtomicFlagClear => smallvec![cx.b.iconst(ty, 0)],
@@ -87,7 +87,7 @@ fn operation(op: Op) -> Option<AtomicOp> {
 }
 
 /// The operation itself, on the memory that operand 0 points to; returns the old value (`None` for a store).
-fn perform(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AtomicOp, data: &[Value], ty: Type) -> Result<Option<Value>> {
+fn perform(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: AtomicOp, data: &[Value], ty: Type) -> Result<Option<Value>> {
     let id = inst.id(0)?;
     let pointer = cx.pointer(id)?;
     let mut access = Access { coherent: true, ..pointer.access };
@@ -96,12 +96,12 @@ fn perform(cx: &mut Cx<'_>, inst: &Inst<'_>, op: AtomicOp, data: &[Value], ty: T
         image::texel_atomic(cx, inst, texel, op, access)?
     } else {
         match cx.memory(&pointer, 0)? {
-            Memory::Shared(offset) => (IrOp::SharedAtomic(op), smallvec![offset]),
-            Memory::Buffer { descriptor, offset, .. } => {
+            PointerMemory::Shared(offset) => (IrOp::SharedAtomic(op), smallvec![offset]),
+            PointerMemory::Buffer { descriptor, offset, .. } => {
                 (IrOp::BufferAtomic { op, access }, smallvec![descriptor, offset])
             }
-            Memory::Global(address) => (IrOp::GlobalAtomic { op, access }, smallvec![address]),
-            Memory::Local(..) => return Err(inst.unsupported("on a variable of the invocation")),
+            PointerMemory::Global(address) => (IrOp::GlobalAtomic { op, access }, smallvec![address]),
+            PointerMemory::Local(..) => return Err(inst.unsupported("on a variable of the invocation")),
         }
     };
     let args = [place.as_slice(), data].concat();

@@ -10,7 +10,7 @@ use spirv::BuiltIn as Spv;
 
 /// Source of an input component.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum InputSource {
     /// A location.
     Location {
         /// Location.
@@ -34,7 +34,7 @@ pub enum Source {
     Unsupported(Spv),
 }
 
-impl Source {
+impl InputSource {
     /// This source at another location in the pixel, if it is interpolated.
     pub fn at(self, place: InterpPlace) -> Self {
         match self {
@@ -59,7 +59,7 @@ impl Source {
 }
 
 /// A component of a built-in input.
-pub fn input(stage: Stage, builtin: Spv, component: u32) -> Source {
+pub fn input(stage: Stage, builtin: Spv, component: u32) -> InputSource {
     use BuiltIn as B;
     let c = component.min(255) as u8;
     let (ours, components) = match (stage, builtin) {
@@ -93,7 +93,7 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> Source {
         (Stage::Fragment, Spv::FullyCoveredEXT) => (B::FullyCovered, 1),
         (Stage::Fragment, Spv::FragInvocationCountEXT) => (B::FragInvocationCount, 1),
         // Vulkan: (1, 1) without a fragment density map, and no state has one.
-        (Stage::Fragment, Spv::FragSizeEXT) => return Source::Constant(1),
+        (Stage::Fragment, Spv::FragSizeEXT) => return InputSource::Constant(1),
         (Stage::Fragment, Spv::BaryCoordKHR) => (B::BaryCoord, 3),
         (Stage::Fragment, Spv::BaryCoordNoPerspKHR) => (B::BaryCoordNoPersp, 3),
         (Stage::Compute, Spv::NumWorkgroups) => (B::NumWorkgroups, 3),
@@ -102,12 +102,12 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> Source {
         (Stage::Compute, Spv::LocalInvocationIndex) => (B::LocalInvocationIndex, 1),
         (Stage::Compute, Spv::SubgroupId) => (B::SubgroupId, 1),
         (Stage::Compute, Spv::NumSubgroups) => (B::NumSubgroups, 1),
-        (Stage::Compute, Spv::GlobalInvocationId) if c < 3 => return Source::GlobalInvocationId(c),
-        (Stage::Compute, Spv::WorkgroupSize) if c < 3 => return Source::WorkgroupSize(c),
-        _ => return Source::Unsupported(builtin),
+        (Stage::Compute, Spv::GlobalInvocationId) if c < 3 => return InputSource::GlobalInvocationId(c),
+        (Stage::Compute, Spv::WorkgroupSize) if c < 3 => return InputSource::WorkgroupSize(c),
+        _ => return InputSource::Unsupported(builtin),
     };
     // Lane masks have four words of which two can be nonzero; sample masks have one.
-    if c < components { Source::BuiltIn(ours, c, InterpPlace::Center) } else { Source::Constant(0) }
+    if c < components { InputSource::BuiltIn(ours, c, InterpPlace::Center) } else { InputSource::Constant(0) }
 }
 
 /// The slot of a component of a built-in output; `None` if it is not observable.

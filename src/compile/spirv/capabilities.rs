@@ -2,7 +2,7 @@
 //!
 //! To support a capability: translate its instructions, then add it here.
 
-use super::instruction::Inst;
+use super::instruction::SpirvInst;
 use crate::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::{AddressingModel, Capability as C, MemoryModel};
@@ -128,7 +128,7 @@ pub fn check(capability: C) -> Result<()> {
 ///
 /// # Errors
 /// Unsupported models, by name.
-pub fn check_memory_model(inst: &Inst<'_>) -> Result<()> {
+pub fn check_memory_model(inst: &SpirvInst<'_>) -> Result<()> {
     match (inst.operand(0)?, inst.operand(1)?) {
         (
             Operand::AddressingModel(AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64),

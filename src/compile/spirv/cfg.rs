@@ -3,8 +3,8 @@
 //! The order is a reverse postorder, so that every block comes after its dominators and all its predecessors except
 //! along back edges, whatever their order in the module.
 
-use super::instruction::Inst;
-use super::parse::{Block, Function};
+use super::instruction::SpirvInst;
+use super::parse::{SpirvBlock, SpirvFunction};
 use crate::error::{Error, Result};
 use crate::ir::cfg::DomTree;
 use crate::ir::{BlockId, Graph, PerBlock};
@@ -23,7 +23,7 @@ pub enum Header {
 
 /// The control flow of a function; blocks by index.
 #[derive(Debug)]
-pub struct Cfg {
+pub struct SpirvCfg {
     /// Reachable blocks, in translation order.
     pub order: PerBlock<usize>,
     /// By block, whether it is reachable.
@@ -41,12 +41,12 @@ pub struct Cfg {
     incoming: Vec<(u32, u32, u32)>,
 }
 
-impl Cfg {
+impl SpirvCfg {
     /// The control flow of a function with a body.
     ///
     /// # Errors
     /// Malformed: branches to a label that is no block of the function, or to its first block.
-    pub fn of(f: &Function<'_>) -> Result<Self> {
+    pub fn of(f: &SpirvFunction<'_>) -> Result<Self> {
         let mut labels: PerBlock<(u32, usize)> = f.blocks.iter().enumerate().map(|(n, b)| (b.label, n)).collect();
         labels.sort_unstable();
         if labels.windows(2).any(|w| matches!(w, [a, b] if a.0 == b.0)) {
@@ -77,7 +77,7 @@ impl Cfg {
         cfg.dom = DomTree::new(&successors, &successors.reversed());
         cfg.nest();
         let returns = |n: &&usize| {
-            let last = f.blocks.get(**n).and_then(|b| b.insts.last()).map(Inst::op);
+            let last = f.blocks.get(**n).and_then(|b| b.insts.last()).map(SpirvInst::op);
             matches!(last, Some(Op::Return | Op::ReturnValue))
         };
         cfg.returns = cfg.order.iter().filter(returns).count();
@@ -93,7 +93,7 @@ impl Cfg {
     ///
     /// # Errors
     /// Malformed: there is none.
-    pub fn incoming(&self, phi: &Inst<'_>, from: u32) -> Result<u32> {
+    pub fn incoming(&self, phi: &SpirvInst<'_>, from: u32) -> Result<u32> {
         let wanted = (phi.result()?, from);
         let at = self.incoming.partition_point(|(phi, label, _)| (*phi, *label) < wanted);
         match self.incoming.get(at) {
@@ -116,13 +116,13 @@ impl Cfg {
     }
 
     /// The possible successors of a block.
-    fn successors(&self, b: &Block<'_>) -> Result<SmallVec<[BlockId; 2]>> {
+    fn successors(&self, b: &SpirvBlock<'_>) -> Result<SmallVec<[BlockId; 2]>> {
         let Some(last) = b.insts.last() else { return Ok(SmallVec::new()) };
         let position = |id| self.target(id).map(|n| BlockId(n as u32)).map_err(|e| e.at(last.place()));
         targets(last)?.into_iter().map(position).collect()
     }
 
-    fn header(&self, b: &Block<'_>) -> Result<Option<Header>> {
+    fn header(&self, b: &SpirvBlock<'_>) -> Result<Option<Header>> {
         let Some(merge) = b.insts.len().checked_sub(2).and_then(|n| b.insts.get(n)) else { return Ok(None) };
         let target = |n: usize| self.target(merge.id(n)?).map_err(|e| e.at(merge.place()));
         Ok(match merge.op() {
@@ -188,8 +188,8 @@ impl Cfg {
     }
 }
 
-/// See [`Cfg::incoming`]; if a phi names a predecessor twice, the first value.
-fn incoming(f: &Function<'_>) -> Result<Vec<(u32, u32, u32)>> {
+/// See [`SpirvCfg::incoming`]; if a phi names a predecessor twice, the first value.
+fn incoming(f: &SpirvFunction<'_>) -> Result<Vec<(u32, u32, u32)>> {
     let mut out = Vec::new();
     for phi in f.blocks.iter().flat_map(|b| b.insts.iter().take_while(|i| i.op() == Op::Phi)) {
         for n in (0..phi.len()).step_by(2) {
@@ -201,7 +201,7 @@ fn incoming(f: &Function<'_>) -> Result<Vec<(u32, u32, u32)>> {
 }
 
 /// Labels to which a terminator may jump.
-pub fn targets(inst: &Inst<'_>) -> Result<SmallVec<[u32; 2]>> {
+pub fn targets(inst: &SpirvInst<'_>) -> Result<SmallVec<[u32; 2]>> {
     Ok(match inst.op() {
         Op::Branch => SmallVec::from_slice(&[inst.id(0)?]),
         Op::BranchConditional => SmallVec::from_slice(&[inst.id(1)?, inst.id(2)?]),
@@ -217,7 +217,7 @@ pub fn targets(inst: &Inst<'_>) -> Result<SmallVec<[u32; 2]>> {
 }
 
 /// Literal of case `n` of an `OpSwitch`.
-pub fn case(inst: &Inst<'_>, n: usize) -> Result<u64> {
+pub fn case(inst: &SpirvInst<'_>, n: usize) -> Result<u64> {
     match inst.operand(n)? {
         Operand::LiteralBit32(x) => Ok(u64::from(*x)),
         Operand::LiteralBit64(x) => Ok(*x),

@@ -1,6 +1,6 @@
 //! Composites: only rearranges leaves, computes nothing.
 
-use super::cx::{Cx, Inst, TypeId, Values};
+use super::cx::{Cx, LeafValues, SpirvInst, TypeId};
 use super::join::{at_offset, check, joinable};
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
@@ -10,10 +10,10 @@ use spirv::Op;
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     let values = match inst.op() {
         Op::CompositeConstruct => {
-            let mut all = Values::new();
+            let mut all = LeafValues::new();
             for id in inst.ids_from(0) {
                 all.extend(cx.values(id?)?);
             }
@@ -28,7 +28,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             let from = cx.type_id(inst.id(0)?)?;
             let (at, len) = cx.leaf_range(inst, from, 1)?;
             let all = cx.values(inst.id(0)?)?;
-            Values::from_slice(all.get(at..at.saturating_add(len)).unwrap_or(&[]))
+            LeafValues::from_slice(all.get(at..at.saturating_add(len)).unwrap_or(&[]))
         }
         Op::CompositeInsert => {
             let whole = cx.type_id(inst.id(1)?)?;
@@ -43,7 +43,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             let (a, b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
             let get = |i: usize| a.get(i).or_else(|| b.get(i.checked_sub(a.len())?)).copied();
             let Some(ty) = cx.types.component(cx.result_type(inst)?) else { return Err(inst.malformed("no vector")) };
-            let mut out = Values::new();
+            let mut out = LeafValues::new();
             for n in 2..inst.len() {
                 out.push(match inst.literal(n)? {
                     u32::MAX => cx.b.undef(ty),
@@ -75,7 +75,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
 }
 
 /// The component at a dynamic index; out of range: any value.
-fn extract_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>, all: &[Value], index: u32) -> Result<Values> {
+fn extract_dynamic(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, all: &[Value], index: u32) -> Result<LeafValues> {
     if let Some(bits) = cx.const_bits(index)? {
         let found = all.get(bits as usize).or(all.last()).copied();
         return Ok(found.into_iter().collect());
@@ -89,10 +89,10 @@ fn extract_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>, all: &[Value], index: u32) 
         let here = cx.b.alu(AluOp::IEq, &[index, k]);
         out = cx.b.select(here, v, out);
     }
-    Ok(Values::from_slice(&[out]))
+    Ok(LeafValues::from_slice(&[out]))
 }
 
-fn insert_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Values> {
+fn insert_dynamic(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<LeafValues> {
     let mut all = cx.values(inst.id(0)?)?;
     let part = cx.value(inst.id(1)?)?;
     if all.first().is_some_and(|v| cx.b.ty(*v) != cx.b.ty(part)) {
@@ -116,7 +116,7 @@ fn insert_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Values> {
 }
 
 /// The selected leaves; `None` if the result was a pointer, which has been set.
-fn select(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Option<Values>> {
+fn select(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Option<LeafValues>> {
     let cond = cx.values(inst.id(0)?)?;
     if cond.iter().any(|c| cx.b.ty(*c) != Type::B1) {
         return Err(inst.malformed("the condition is no truth value"));

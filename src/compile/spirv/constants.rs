@@ -5,9 +5,9 @@
 //! Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape
 //! code. A constant knows its direct operands, not all that they depend on: a chain of sums would copy every list.
 
-use super::cx::{Cx, Values};
-use super::instruction::Inst;
-use super::types::{Layout, MAX_LEAVES, Ty, TypeId};
+use super::cx::{Cx, LeafValues};
+use super::instruction::SpirvInst;
+use super::types::{MAX_LEAVES, MemoryLayout, Ty, TypeId};
 use crate::error::{Error, Result};
 use crate::ir::{Align, ConstTable, ConstTableId, SpecOperand, SpecValue, Type};
 use smallvec::{SmallVec, smallvec};
@@ -22,7 +22,7 @@ static ZEROS: [u64; MAX_LEAVES as usize] = [0; MAX_LEAVES as usize];
 
 /// The leaves of a constant.
 #[derive(Clone, Debug)]
-pub enum Leaves {
+pub enum ConstantLeaves {
     /// Bits of each.
     Bits(SmallVec<[u64; 2]>),
     /// All zero.
@@ -34,7 +34,7 @@ pub enum Leaves {
 #[derive(Clone, Debug)]
 pub(super) struct Constant {
     pub ty: TypeId,
-    pub leaves: Leaves,
+    pub leaves: ConstantLeaves,
     /// Its own `SpecId`.
     pub spec: Option<u32>,
     /// Constants among its operands that depend on some `SpecId`.
@@ -64,7 +64,7 @@ pub struct Specialization<'s> {
 
 impl Constant {
     /// One that has no `SpecId` of its own.
-    pub(super) fn known(ty: TypeId, leaves: Leaves, parts: Vec<u32>) -> Self {
+    pub(super) fn known(ty: TypeId, leaves: ConstantLeaves, parts: Vec<u32>) -> Self {
         Self { ty, leaves, spec: None, parts, late: None }
     }
 }
@@ -111,7 +111,7 @@ impl Constants {
     /// # Errors
     /// Malformed: too many leaves in all.
     pub(super) fn add(&mut self, constant: Constant) -> Result<u32> {
-        if let Leaves::Bits(bits) = &constant.leaves {
+        if let ConstantLeaves::Bits(bits) = &constant.leaves {
             self.total += bits.len();
         }
         if self.total > MAX_TOTAL {
@@ -129,8 +129,8 @@ impl Constants {
     /// Bits of a scalar constant.
     pub fn scalar(&self, index: u32) -> Option<u64> {
         match &self.get(index)?.leaves {
-            Leaves::Bits(bits) if bits.len() == 1 => bits.first().copied(),
-            Leaves::Null => Some(0),
+            ConstantLeaves::Bits(bits) if bits.len() == 1 => bits.first().copied(),
+            ConstantLeaves::Null => Some(0),
             _ => None,
         }
     }
@@ -164,7 +164,7 @@ impl Constants {
 
 impl Cx<'_> {
     /// The values of a constant in the current block.
-    pub(super) fn constant_values(&mut self, index: u32) -> Result<Values> {
+    pub(super) fn constant_values(&mut self, index: u32) -> Result<LeafValues> {
         if let Some(late) = self.constants.get(index).and_then(|c| c.late) {
             return self.late_values(late);
         }
@@ -176,9 +176,9 @@ impl Cx<'_> {
             _ => cx.b.undef(ty),
         };
         let bits: SmallVec<[u64; 16]> = match &c.leaves {
-            Leaves::Bits(bits) => SmallVec::from_slice(bits),
-            Leaves::Null => SmallVec::from_elem(0, types.len()),
-            Leaves::Undef => return Ok(types.iter().map(|&ty| one(self, ty, None)).collect()),
+            ConstantLeaves::Bits(bits) => SmallVec::from_slice(bits),
+            ConstantLeaves::Null => SmallVec::from_elem(0, types.len()),
+            ConstantLeaves::Undef => return Ok(types.iter().map(|&ty| one(self, ty, None)).collect()),
         };
         Ok(types.iter().zip(bits).map(|(&ty, bits)| one(self, ty, Some(bits))).collect())
     }
@@ -187,8 +187,8 @@ impl Cx<'_> {
     pub(super) fn constant_bits(&self, index: u32) -> Result<&[u64]> {
         let Some(c) = self.constants.get(index) else { return Err(Error::bug("constant out of range")) };
         Ok(match &c.leaves {
-            Leaves::Bits(bits) => bits,
-            Leaves::Null | Leaves::Undef => ZEROS.get(..self.types.leaf_count(c.ty)?).unwrap_or(&[]),
+            ConstantLeaves::Bits(bits) => bits,
+            ConstantLeaves::Null | ConstantLeaves::Undef => ZEROS.get(..self.types.leaf_count(c.ty)?).unwrap_or(&[]),
         })
     }
 
@@ -200,8 +200,8 @@ impl Cx<'_> {
         }
         let bits = self.constant_bits(index)?;
         let ty = self.constants.get(index).map_or(TypeId(0), |c| c.ty);
-        let leaves = self.types.walk(ty, Layout::PACKED)?;
-        let mut bytes = vec![0u8; self.types.size(ty, Layout::PACKED) as usize];
+        let leaves = self.types.walk(ty, MemoryLayout::PACKED)?;
+        let mut bytes = vec![0u8; self.types.size(ty, MemoryLayout::PACKED) as usize];
         for (leaf, bits) in leaves.iter().zip(bits) {
             let (at, len) = (leaf.offset as usize, leaf.ty.bytes() as usize);
             if let Some(to) = bytes.get_mut(at..at + len) {
@@ -222,12 +222,12 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// Malformed or unsupported operands.
-    pub(super) fn declare_constant(&mut self, at: usize, inst: &Inst<'_>) -> Result<u32> {
+    pub(super) fn declare_constant(&mut self, at: usize, inst: &SpirvInst<'_>) -> Result<u32> {
         if inst.result_type.is_none() {
             return Err(inst.not_translated());
         }
         let ty = self.result_type(inst)?;
-        let constant = |bits: u64| Constant::known(ty, Leaves::Bits(smallvec![bits]), Vec::new());
+        let constant = |bits: u64| Constant::known(ty, ConstantLeaves::Bits(smallvec![bits]), Vec::new());
         let mut made = match inst.op() {
             Op::ConstantTrue => constant(1),
             Op::ConstantFalse => constant(0),
@@ -238,12 +238,12 @@ impl Cx<'_> {
                 let default = self.literal_bits(inst, ty)?;
                 self.specialized(inst, ty, default)?
             }
-            Op::ConstantNull => Constant::known(ty, Leaves::Null, Vec::new()),
-            Op::Undef => Constant::known(ty, Leaves::Undef, Vec::new()),
+            Op::ConstantNull => Constant::known(ty, ConstantLeaves::Null, Vec::new()),
+            Op::Undef => Constant::known(ty, ConstantLeaves::Undef, Vec::new()),
             Op::ConstantComposite | Op::SpecConstantComposite => self.composite(inst, ty)?,
             _ => self.fold(inst, ty)?,
         };
-        if let Leaves::Bits(bits) = &made.leaves
+        if let ConstantLeaves::Bits(bits) = &made.leaves
             && bits.len() != self.types.leaf_count(ty)?
         {
             return Err(inst.malformed("the constant does not fit its type"));
@@ -254,7 +254,7 @@ impl Cx<'_> {
         self.constants.add(made)
     }
 
-    fn literal_bits(&self, inst: &Inst<'_>, ty: TypeId) -> Result<u64> {
+    fn literal_bits(&self, inst: &SpirvInst<'_>, ty: TypeId) -> Result<u64> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let bits = match inst.operand(0)? {
             rspirv::dr::Operand::LiteralBit32(x) => u64::from(*x),
@@ -264,10 +264,10 @@ impl Cx<'_> {
         Ok(bits & scalar.bits().mask())
     }
 
-    fn specialized(&mut self, inst: &Inst<'_>, ty: TypeId, default: u64) -> Result<Constant> {
+    fn specialized(&mut self, inst: &SpirvInst<'_>, ty: TypeId, default: u64) -> Result<Constant> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let Some(id) = self.module.decoration(inst.result()?, Decoration::SpecId) else {
-            return Ok(Constant::known(ty, Leaves::Bits(smallvec![default]), Vec::new()));
+            return Ok(Constant::known(ty, ConstantLeaves::Bits(smallvec![default]), Vec::new()));
         };
         let overrides = &self.constants.overrides;
         let found =
@@ -277,7 +277,7 @@ impl Cx<'_> {
             Some(v) => v & scalar.bits().mask(),
             None if self.constants.late.binary_search(&id).is_ok() => {
                 let operand = SpecOperand { id, default, bits: scalar.bits().count() as u8 };
-                let leaves = Leaves::Bits(smallvec![default]);
+                let leaves = ConstantLeaves::Bits(smallvec![default]);
                 return Ok(Constant {
                     late: Some(Late::Relocated(operand)),
                     ..Constant::known(ty, leaves, Vec::new())
@@ -286,11 +286,16 @@ impl Cx<'_> {
             None => default,
         };
         self.constants.values.entry(id).or_insert(SpecValue { id, value, default });
-        Ok(Constant { spec: Some(id), ..Constant::known(ty, Leaves::Bits(smallvec![value]), Vec::new()) })
+        Ok(Constant { spec: Some(id), ..Constant::known(ty, ConstantLeaves::Bits(smallvec![value]), Vec::new()) })
     }
 
     /// The constant that is an operand; added to `parts` if it depends on a specialization value.
-    pub(super) fn constant_operand(&self, inst: &Inst<'_>, n: usize, parts: &mut Vec<u32>) -> Result<(TypeId, &[u64])> {
+    pub(super) fn constant_operand(
+        &self,
+        inst: &SpirvInst<'_>,
+        n: usize,
+        parts: &mut Vec<u32>,
+    ) -> Result<(TypeId, &[u64])> {
         let id = inst.id(n)?;
         let super::cx::Def::Constant(index) = *self.def(id)? else {
             return Err(inst.malformed(format!("%{id} is not a constant")));
@@ -302,7 +307,7 @@ impl Cx<'_> {
         Ok((c.ty, self.constant_bits(index)?))
     }
 
-    fn composite(&mut self, inst: &Inst<'_>, ty: TypeId) -> Result<Constant> {
+    fn composite(&mut self, inst: &SpirvInst<'_>, ty: TypeId) -> Result<Constant> {
         let mut parts = Vec::new();
         let mut bits = SmallVec::with_capacity(self.types.leaf_count(ty)?);
         let count = match self.types.get(ty) {
@@ -321,6 +326,6 @@ impl Cx<'_> {
                 return Err(inst.malformed("the constant does not fit its type"));
             }
         }
-        Ok(Constant::known(ty, Leaves::Bits(bits), parts))
+        Ok(Constant::known(ty, ConstantLeaves::Bits(bits), parts))
     }
 }

@@ -3,8 +3,8 @@
 //! Phis become block parameters, made before the function is translated. A phi of pointers becomes a parameter for the
 //! offset when the first jump to its block is translated: the storage must be the same on every edge.
 
-use super::cfg::{self, Cfg};
-use super::cx::{Cx, Def, Inst};
+use super::cfg::{self, SpirvCfg};
+use super::cx::{Cx, Def, SpirvInst};
 use super::function::Frame;
 use super::join::{at_offset, check, joinable};
 use super::sync;
@@ -23,7 +23,7 @@ pub fn is_terminator(op: Op) -> bool {
 ///
 /// # Errors
 /// Malformed or unsupported operands.
-pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst<'_>) -> Result<()> {
+pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &SpirvInst<'_>) -> Result<()> {
     match at.op() {
         Op::Branch => {
             let to = edge(cx, frame, at.id(0)?)?;
@@ -71,7 +71,7 @@ pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &Inst<'_>) -
 
 /// A jump from the current block to a label, with the values of its phis.
 fn edge(cx: &mut Cx<'_>, frame: &mut Frame<'_>, label: u32) -> Result<BlockCall> {
-    let cfg: Rc<Cfg> = Rc::clone(&frame.cfg);
+    let cfg: Rc<SpirvCfg> = Rc::clone(&frame.cfg);
     let to = cfg.target(label)?;
     let (Some(Some(start)), Some(block)) = (frame.starts.get(to).copied(), frame.blocks.get(to)) else {
         return Err(Error::bug("a block was not prepared"));

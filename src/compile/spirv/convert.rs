@@ -1,6 +1,6 @@
 //! Conversions between numbers, and bit casts.
 
-use super::cx::{Cx, Inst, Values};
+use super::cx::{Cx, LeafValues, SpirvInst};
 use crate::error::Result;
 use crate::ir::{AluOp, Type};
 use spirv::{Decoration, Op};
@@ -9,7 +9,7 @@ use spirv::{Decoration, Op};
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     let narrower = |cx: &Cx<'_>, to: Type| -> Result<bool> {
         let from = cx.types.component(cx.type_id(inst.id(0)?)?);
         Ok(from.is_some_and(|from| from.bits() > to.bits()))
@@ -50,13 +50,13 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
     if op.takes_float() && !from.iter().all(|v| float(cx.b.ty(*v))) || op.gives_float() && !float(ty) {
         return Err(inst.malformed("no float has this width"));
     }
-    let values: Values = from.into_iter().map(|v| cx.b.convert(op, v, ty)).collect();
+    let values: LeafValues = from.into_iter().map(|v| cx.b.convert(op, v, ty)).collect();
     cx.set(inst.result()?, values);
     Ok(true)
 }
 
 /// Rounding of a float conversion: only its own decoration counts here, the shader's modes are applied later.
-fn rounding(cx: &Cx<'_>, inst: &Inst<'_>, _to: Type) -> Result<AluOp> {
+fn rounding(cx: &Cx<'_>, inst: &SpirvInst<'_>, _to: Type) -> Result<AluOp> {
     match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
         Some(mode) if mode == spirv::FPRoundingMode::RTZ as u32 => Ok(AluOp::FConvRtz),
         None => Ok(AluOp::FConv),
@@ -65,7 +65,7 @@ fn rounding(cx: &Cx<'_>, inst: &Inst<'_>, _to: Type) -> Result<AluOp> {
     }
 }
 
-fn bitcast(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+fn bitcast(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let result = inst.result()?;
     let types = cx.types.leaf_types(cx.result_type(inst)?)?;
     let from = cx.values(inst.id(0)?)?;

@@ -1,11 +1,11 @@
 //! The state of a translation: the definition of each SPIR-V id, and the builder that IR is appended to.
 //!
 //! An id is a type, a constant, a flat list of leaf values, a pointer, a variable or a function. Constants become
-//! values in the block that uses them. Per-opcode modules take `&mut Cx` and one [`Inst`]: they read operands with
+//! values in the block that uses them. Per-opcode modules take `&mut Cx` and one [`SpirvInst`]: they read operands with
 //! [`Cx::values`], [`Cx::value`], [`Cx::pointer`], and set their result with [`Cx::set`] or [`Cx::set_pointer`].
 
-pub use super::instruction::Inst;
-pub use super::types::{Layout, Ty, TypeId};
+pub use super::instruction::SpirvInst;
+pub use super::types::{MemoryLayout, Ty, TypeId};
 
 use super::constants::Constants;
 use super::interface::Interface;
@@ -21,7 +21,7 @@ use spirv::Decoration;
 use std::collections::BTreeMap;
 
 /// Leaf values of a SPIR-V value.
-pub type Values = SmallVec<[Value; 4]>;
+pub type LeafValues = SmallVec<[Value; 4]>;
 
 /// Definition of an id.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub enum Def {
     /// A constant, by its index in [`Constants`].
     Constant(u32),
     /// A value.
-    Values(Values),
+    Values(LeafValues),
     /// A logical pointer (an address in physical memory is a value), by its index in the list of pointers.
     Pointer(PointerId),
     /// A function, by its index in the module.
@@ -87,18 +87,18 @@ pub enum Storage {
         index: Index,
     },
     /// A texel of an image, for atomics.
-    Texel(Texel),
+    Texel(TexelPointer),
 }
 
 /// Result of `OpImageTexelPointer`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Texel {
+pub struct TexelPointer {
     /// Image descriptor.
     pub image: Value,
     /// Its type: a [`Ty::Image`].
     pub image_type: TypeId,
     /// Components of the coordinate, layer included.
-    pub coords: Values,
+    pub coords: LeafValues,
     /// Sample index, for multisampled images.
     pub sample: Option<Value>,
 }
@@ -111,7 +111,7 @@ pub struct Pointer {
     /// Pointee type.
     pub ty: TypeId,
     /// Memory layout of the pointee.
-    pub layout: Layout,
+    pub layout: MemoryLayout,
     /// Run-time part of the byte offset, b32 (for [`Storage::Global`] b64).
     pub dynamic: Option<Value>,
     /// Known divisor of the run-time part (and of the base address of [`Storage::Global`]).
@@ -124,7 +124,7 @@ pub struct Pointer {
 
 impl Pointer {
     /// A pointer to the start of a storage.
-    pub fn new(place: Storage, ty: TypeId, layout: Layout) -> Self {
+    pub fn new(place: Storage, ty: TypeId, layout: MemoryLayout) -> Self {
         Self {
             place,
             ty,
@@ -144,7 +144,7 @@ impl Pointer {
 
 /// A pointer's memory in the form that IR operations need.
 #[derive(Clone, Copy, Debug)]
-pub enum Memory {
+pub enum PointerMemory {
     /// Local variable and byte offset.
     Local(LocalId, Value),
     /// Workgroup memory at a byte offset.
@@ -293,7 +293,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// Malformed: it has none.
-    pub fn result_type(&self, inst: &Inst<'_>) -> Result<TypeId> {
+    pub fn result_type(&self, inst: &SpirvInst<'_>) -> Result<TypeId> {
         self.named_type(inst.result_type()?)
     }
 
@@ -301,7 +301,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// Malformed: not a value; unsupported: a pointer that cannot be one.
-    pub fn values(&mut self, id: u32) -> Result<Values> {
+    pub fn values(&mut self, id: u32) -> Result<LeafValues> {
         if let Def::Values(v) = self.def(id)? {
             let count = v.len();
             self.spend(count)?;
@@ -337,13 +337,13 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// Malformed: it has another number.
-    pub fn values_n(&mut self, id: u32, n: usize) -> Result<Values> {
+    pub fn values_n(&mut self, id: u32, n: usize) -> Result<LeafValues> {
         let v = self.values(id)?;
         if v.len() == n { Ok(v) } else { Err(Error::malformed(format!("%{id} has {} components, not {n}", v.len()))) }
     }
 
     /// Sets the result of an instruction. The leaves must have the types of the result type's leaves.
-    pub fn set(&mut self, id: u32, values: impl Into<Values>) {
+    pub fn set(&mut self, id: u32, values: impl Into<LeafValues>) {
         self.define(id, Def::Values(values.into()));
     }
 
@@ -373,7 +373,7 @@ impl<'a> Cx<'a> {
                 };
                 let address = self.value(id)?;
                 // Only an access's own `Aligned` operand tells how an address is aligned.
-                let mut p = Pointer::new(Storage::Global(address), pointee, Layout::EXPLICIT);
+                let mut p = Pointer::new(Storage::Global(address), pointee, MemoryLayout::EXPLICIT);
                 p.dynamic_align = Align::A1;
                 Ok(p)
             }
@@ -414,7 +414,7 @@ impl<'a> Cx<'a> {
     }
 
     /// An unsupported feature, named by the instruction's opcode.
-    pub fn unsupported(&self, inst: &Inst<'_>, detail: impl Into<String>) -> Error {
+    pub fn unsupported(&self, inst: &SpirvInst<'_>, detail: impl Into<String>) -> Error {
         inst.unsupported(detail)
     }
 
@@ -488,15 +488,15 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// Malformed: not in addressable memory.
-    pub fn memory(&mut self, p: &Pointer, extra: u32) -> Result<Memory> {
+    pub fn memory(&mut self, p: &Pointer, extra: u32) -> Result<PointerMemory> {
         Ok(match p.place {
-            Storage::Local(local) => Memory::Local(local, self.byte_offset(p, extra)),
-            Storage::Shared => Memory::Shared(self.byte_offset(p, extra)),
+            Storage::Local(local) => PointerMemory::Local(local, self.byte_offset(p, extra)),
+            Storage::Shared => PointerMemory::Shared(self.byte_offset(p, extra)),
             Storage::Buffer { resource, index, kind } => {
                 let descriptor = self.descriptor(resource, index, DescriptorPart::Buffer, p.access.non_uniform);
-                Memory::Buffer { descriptor, offset: self.byte_offset(p, extra), kind }
+                PointerMemory::Buffer { descriptor, offset: self.byte_offset(p, extra), kind }
             }
-            Storage::Global(_) => Memory::Global(self.address(p, extra)),
+            Storage::Global(_) => PointerMemory::Global(self.address(p, extra)),
             _ => return Err(Error::malformed("not memory that can be addressed")),
         })
     }

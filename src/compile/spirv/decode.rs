@@ -5,7 +5,7 @@
 //! the parser of `rspirv` one instruction at a time, which also words the errors.
 //! To add an operand: its kind in [`Decoder::operand`]; `rspirv` decodes kinds that are missing there.
 
-use super::instruction::{Inst, NOT_TRANSLATED};
+use super::instruction::{NOT_TRANSLATED, SpirvInst};
 use super::words::{self, HEADER};
 use super::{beyond, fold_scalar};
 use crate::error::{Error, Result};
@@ -47,9 +47,9 @@ struct Head {
 
 impl Decoded {
     /// Every instruction but debug ones, in file order.
-    pub fn insts(&self) -> Vec<Inst<'_>> {
+    pub fn insts(&self) -> Vec<SpirvInst<'_>> {
         let operands = |h: &Head| self.operands.get(h.first as usize..h.end as usize).unwrap_or(&[]);
-        let inst = |h: &Head| Inst {
+        let inst = |h: &Head| SpirvInst {
             op: h.op,
             result_type: h.result_type,
             result_id: h.result_id,

@@ -4,7 +4,7 @@
 //! else is split, extended to the result's width and summed. Only the last sum, with the accumulator, saturates: SPIR-V
 //! leaves an overflow before that undefined. Dot products of f16 are decoded as a stand-in, see `beyond`.
 
-use super::cx::{Cx, Inst, Values};
+use super::cx::{Cx, LeafValues, SpirvInst};
 use super::float::FloatOps;
 use super::operands::{result_component, set_result};
 use crate::error::Result;
@@ -22,7 +22,7 @@ struct Signs {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     let (left, right, accumulates) = match inst.op() {
         Op::SDot => (true, true, false),
         Op::UDot => (false, false, false),
@@ -92,7 +92,7 @@ fn dot(b: &mut Builder<'_>, signs: Signs, (x, y): (&[Value], &[Value]), accumula
     let (x, y) = if packed {
         (unpack(b, signs.left, x[0]), unpack(b, signs.right, y[0]))
     } else {
-        (Values::from_slice(x), Values::from_slice(y))
+        (LeafValues::from_slice(x), LeafValues::from_slice(y))
     };
     for (x, y) in x.into_iter().zip(y) {
         let (x, y) = (resize(b, signs.left, x, ty), resize(b, signs.right, y, ty));
@@ -125,7 +125,7 @@ fn pack(b: &mut Builder<'_>, x: &[Value]) -> Value {
 }
 
 /// The four bytes of a word, extended.
-fn unpack(b: &mut Builder<'_>, signed: bool, word: Value) -> Values {
+fn unpack(b: &mut Builder<'_>, signed: bool, word: Value) -> LeafValues {
     let width = b.c32(8);
     let op = if signed { AluOp::SBitExtract } else { AluOp::UBitExtract };
     let byte = |at: u32| {

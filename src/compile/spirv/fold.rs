@@ -2,10 +2,10 @@
 //!
 //! To add an operation: a line in [`scalar`]; if it only moves leaves, an arm of [`Cx::fold`].
 
-use super::constants::{Constant, Leaves};
+use super::constants::{Constant, ConstantLeaves};
 use super::cx::Cx;
 use super::fold_scalar::{folds, scalar};
-use super::instruction::Inst;
+use super::instruction::SpirvInst;
 use super::types::TypeId;
 use crate::error::Result;
 use crate::ir::Bits;
@@ -13,7 +13,7 @@ use spirv::Op;
 
 impl Cx<'_> {
     /// The constant that results from an operation on constants.
-    pub(super) fn fold(&mut self, inst: &Inst<'_>, ty: TypeId) -> Result<Constant> {
+    pub(super) fn fold(&mut self, inst: &SpirvInst<'_>, ty: TypeId) -> Result<Constant> {
         let mut parts = Vec::new();
         let bits = match inst.op() {
             Op::CompositeExtract => {
@@ -61,11 +61,11 @@ impl Cx<'_> {
                     .collect::<Result<_>>()?
             }
         };
-        Ok(Constant::known(ty, Leaves::Bits(bits.into()), parts))
+        Ok(Constant::known(ty, ConstantLeaves::Bits(bits.into()), parts))
     }
 
     /// First leaf and number of leaves of the part selected by the literal indices from operand `first` on.
-    pub(super) fn leaf_range(&self, inst: &Inst<'_>, mut ty: TypeId, first: usize) -> Result<(usize, usize)> {
+    pub(super) fn leaf_range(&self, inst: &SpirvInst<'_>, mut ty: TypeId, first: usize) -> Result<(usize, usize)> {
         let mut at = 0usize;
         for n in first..inst.len() {
             let index = inst.literal(n)?;

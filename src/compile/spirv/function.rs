@@ -4,11 +4,11 @@
 //! have new values each time. Returns go to a continuation block that takes the result as parameters; a function with
 //! only one return needs none.
 
-use super::cfg::{self, Cfg, Header};
-use super::cx::{Cx, Def, Inst, Pointer, Storage, Ty, Values};
+use super::cfg::{self, Header, SpirvCfg};
+use super::cx::{Cx, Def, LeafValues, Pointer, SpirvInst, Storage, Ty};
 use super::join::check;
-use super::parse::{Block, Function, Parsed};
-use super::types::{Layout, LeafTypes};
+use super::parse::{Parsed, SpirvBlock, SpirvFunction};
+use super::types::{LeafTypes, MemoryLayout};
 use super::{control, inst, usage::Usage};
 use crate::error::{Error, Result};
 use crate::ir::verify::check_types;
@@ -39,15 +39,15 @@ pub(super) enum Return {
 /// The result of a call.
 #[derive(Clone, Debug)]
 pub(super) enum Returned {
-    Values(Values),
+    Values(LeafValues),
     Pointer(Box<Pointer>),
 }
 
 /// One function being translated.
 pub(super) struct Frame<'m> {
     pub function: u32,
-    pub cfg: Rc<Cfg>,
-    pub blocks: &'m [Block<'m>],
+    pub cfg: Rc<SpirvCfg>,
+    pub blocks: &'m [SpirvBlock<'m>],
     /// The first IR block of each block; an unreachable one has it only if a header declares it.
     pub starts: PerBlock<Option<BlockId>>,
     /// Number of values for a block's phis: the first parameters of its IR block.
@@ -61,17 +61,17 @@ pub(super) struct Frame<'m> {
 
 /// Control flow of functions, made on first use.
 #[derive(Debug, Default)]
-struct Cfgs(Vec<Option<Rc<Cfg>>>);
+struct Cfgs(Vec<Option<Rc<SpirvCfg>>>);
 
 impl Cfgs {
-    fn get(&mut self, n: usize, f: &Function<'_>) -> Result<Rc<Cfg>> {
+    fn get(&mut self, n: usize, f: &SpirvFunction<'_>) -> Result<Rc<SpirvCfg>> {
         if self.0.len() <= n {
             self.0.resize(n + 1, None);
         }
         match self.0.get_mut(n) {
             Some(Some(cfg)) => Ok(Rc::clone(cfg)),
             Some(slot) => {
-                let cfg = Rc::new(Cfg::of(f)?);
+                let cfg = Rc::new(SpirvCfg::of(f)?);
                 *slot = Some(Rc::clone(&cfg));
                 Ok(cfg)
             }
@@ -125,7 +125,7 @@ impl Session<'_> {
         }
     }
 
-    fn check_uses(&self, frame: &Frame<'_>, at: &Inst<'_>) -> Result<()> {
+    fn check_uses(&self, frame: &Frame<'_>, at: &SpirvInst<'_>) -> Result<()> {
         if at.op() != Op::Phi {
             for operand in at.operands {
                 if let Operand::IdRef(id) | Operand::IdScope(id) | Operand::IdMemorySemantics(id) = operand {
@@ -151,7 +151,7 @@ impl Session<'_> {
 }
 
 /// Translates an `OpFunctionCall`.
-fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst<'_>, nesting: u32) -> Result<()> {
+fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting: u32) -> Result<()> {
     let Def::Function(n) = *cx.def(at.id(0)?)? else { return Err(at.malformed("not a function")) };
     let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
     if at.ids_from(1).count() != f.params.len() {
@@ -194,7 +194,7 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &Inst<'_>, nesting: u32)
         }
         Return::Join(block, _) => {
             cx.b.switch_to(block);
-            let params = Values::from_slice(&cx.b.shader.block(block).params);
+            let params = LeafValues::from_slice(&cx.b.shader.block(block).params);
             cx.set(result, params);
         }
         Return::Exit | Return::Here(None) => return Err(Error::bug("a call that does not return to its caller")),
@@ -284,7 +284,7 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
                 continue;
             }
             let types = cx.types.leaf_types(ty)?;
-            let values: Values = types.iter().map(|t| cx.b.shader.add_param(start, *t)).collect();
+            let values: LeafValues = types.iter().map(|t| cx.b.shader.add_param(start, *t)).collect();
             if let Some(params) = frame.params.get_mut(n) {
                 *params += types.len() as u32;
             }
@@ -297,7 +297,7 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
     Ok(())
 }
 
-fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &Inst<'_>) -> Result<()> {
+fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &SpirvInst<'_>) -> Result<()> {
     session.check_uses(frame, at).map_err(|e| e.at(at.place()))?;
     match at.op() {
         Op::FunctionCall => call(cx, session, at, frame.nesting),
@@ -331,7 +331,7 @@ fn set_merge(cx: &mut Cx<'_>, frame: &Frame<'_>) {
     }
 }
 
-fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst<'_>) -> Result<()> {
+fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &SpirvInst<'_>) -> Result<()> {
     let id = at.result()?;
     let Ty::Pointer { class: spirv::StorageClass::Function, pointee, .. } = *cx.types.get(cx.result_type(at)?) else {
         return Err(at.malformed("not a function variable"));
@@ -340,11 +340,11 @@ fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst<'_>) -> Result<()>
         return Err(at.unsupported("holding a pointer"));
     }
     if let Some(table) = session.usage.constant_table(cx, id)? {
-        cx.set_pointer(id, Pointer::new(Storage::Table(table), pointee, Layout::PACKED));
+        cx.set_pointer(id, Pointer::new(Storage::Table(table), pointee, MemoryLayout::PACKED));
         return Ok(());
     }
     let local = cx.new_local(id, pointee)?;
-    let pointer = Pointer::new(Storage::Local(local), pointee, Layout::PACKED);
+    let pointer = Pointer::new(Storage::Local(local), pointee, MemoryLayout::PACKED);
     if let Some(init) = at.opt_id(1)? {
         let values = cx.values(init)?;
         cx.store(&pointer, &values, Default::default())?;
@@ -355,7 +355,7 @@ fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &Inst<'_>) -> Result<()>
 
 impl Return {
     /// Ends the current block with a return.
-    pub(super) fn emit(&mut self, cx: &mut Cx<'_>, at: &Inst<'_>) -> Result<()> {
+    pub(super) fn emit(&mut self, cx: &mut Cx<'_>, at: &SpirvInst<'_>) -> Result<()> {
         let value = match at.op() {
             Op::ReturnValue => Some(at.id(0)?),
             _ => None,
@@ -366,14 +366,14 @@ impl Return {
                 let returned = match value {
                     Some(id) if cx.is_logical_pointer(cx.type_id(id)?) => Returned::Pointer(Box::new(cx.pointer(id)?)),
                     Some(id) => Returned::Values(cx.values(id)?),
-                    None => Returned::Values(Values::new()),
+                    None => Returned::Values(LeafValues::new()),
                 };
                 *slot = Some((cx.b.block(), returned));
             }
             Self::Join(block, types) => {
                 let values = match value {
                     Some(id) => cx.values(id)?,
-                    None => Values::new(),
+                    None => LeafValues::new(),
                 };
                 check(cx, &values, types).map_err(|e| e.at(at.place()))?;
                 cx.b.jump(*block, &values);

@@ -3,10 +3,10 @@
 //! One walk in file order, since array lengths are constants and constants have types. A variable becomes a pointer: to
 //! a binding, an input or output, workgroup memory, push constants, or a local.
 
-use super::constants::Leaves;
+use super::constants::ConstantLeaves;
 use super::cx::{Cx, Def, Index, Pointer, Storage};
-use super::instruction::Inst;
-use super::types::{Layout, Member, Ty, TypeId};
+use super::instruction::SpirvInst;
+use super::types::{MemoryLayout, StructMember, Ty, TypeId};
 use super::usage::Usage;
 use crate::error::{Error, Result};
 use crate::ir::{Align, Bits, BufferKind, Local, LocalId, Resource, ResourceId, ResourceKind};
@@ -98,7 +98,7 @@ fn doubt_read_only(cx: &mut Cx<'_>, variables: &[u32]) -> Result<()> {
     Ok(())
 }
 
-fn forward_pointer(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+fn forward_pointer(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     if !matches!(inst.operand(1)?, Operand::StorageClass(StorageClass::PhysicalStorageBuffer)) {
         return Err(inst.unsupported("to anything but physical memory"));
     }
@@ -109,7 +109,7 @@ fn forward_pointer(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     Ok(())
 }
 
-fn declare_type(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+fn declare_type(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let id = inst.result()?;
     let stride = cx.module.decoration(id, Decoration::ArrayStride).unwrap_or(0);
     let bits = |n: usize| -> Result<Bits> {
@@ -187,7 +187,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     Ok(())
 }
 
-fn image(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Ty> {
+fn image(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<Ty> {
     match (inst.operand(1)?, inst.operand(6)?) {
         (Operand::Dim(dim), Operand::ImageFormat(format)) => Ok(Ty::Image {
             sampled_type: cx.named_type(inst.id(0)?)?,
@@ -202,11 +202,11 @@ fn image(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Ty> {
     }
 }
 
-fn members(cx: &Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Vec<Member>> {
+fn members(cx: &Cx<'_>, inst: &SpirvInst<'_>, id: u32) -> Result<Vec<StructMember>> {
     let mut members = Vec::with_capacity(inst.len());
     for n in 0..inst.len() {
         let ty = cx.named_type(inst.id(n)?)?;
-        members.push(Member {
+        members.push(StructMember {
             ty,
             offset: 0,
             matrix_stride: 0,
@@ -233,36 +233,36 @@ fn members(cx: &Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Vec<Member>> {
 }
 
 /// The pointer of a global variable.
-fn variable(cx: &mut Cx<'_>, inst: &Inst<'_>, usage: &Usage) -> Result<Pointer> {
+fn variable(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, usage: &Usage) -> Result<Pointer> {
     let id = inst.result()?;
     let Ty::Pointer { class, pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
         return Err(inst.malformed("the type of a variable is no pointer"));
     };
     match class {
         StorageClass::Input => {
-            Ok(Pointer::new(Storage::Input(cx.declare_input(id, pointee)?), pointee, Layout::PACKED))
+            Ok(Pointer::new(Storage::Input(cx.declare_input(id, pointee)?), pointee, MemoryLayout::PACKED))
         }
         StorageClass::Output => {
             let output = cx.declare_output(id, pointee)?;
-            let pointer = Pointer::new(Storage::Output(output), pointee, Layout::PACKED);
+            let pointer = Pointer::new(Storage::Output(output), pointee, MemoryLayout::PACKED);
             initialize(cx, inst, &pointer)?;
             Ok(pointer)
         }
         StorageClass::Private => {
             if let Some(table) = usage.constant_table(cx, id)? {
-                return Ok(Pointer::new(Storage::Table(table), pointee, Layout::PACKED));
+                return Ok(Pointer::new(Storage::Table(table), pointee, MemoryLayout::PACKED));
             }
             let local = cx.new_local(id, pointee)?;
-            let pointer = Pointer::new(Storage::Local(local), pointee, Layout::PACKED);
+            let pointer = Pointer::new(Storage::Local(local), pointee, MemoryLayout::PACKED);
             initialize(cx, inst, &pointer)?;
             Ok(pointer)
         }
         StorageClass::Workgroup => shared(cx, inst, pointee),
         StorageClass::PushConstant => {
-            let end = cx.types.size(pointee, Layout::EXPLICIT);
+            let end = cx.types.size(pointee, MemoryLayout::EXPLICIT);
             let bytes = &mut cx.b.shader.push_constant_bytes;
             *bytes = (*bytes).max(end);
-            Ok(Pointer::new(Storage::PushConstant, pointee, Layout::EXPLICIT))
+            Ok(Pointer::new(Storage::PushConstant, pointee, MemoryLayout::EXPLICIT))
         }
         StorageClass::Uniform | StorageClass::StorageBuffer => buffer(cx, id, class, pointee),
         StorageClass::UniformConstant => opaque(cx, id, pointee),
@@ -270,9 +270,9 @@ fn variable(cx: &mut Cx<'_>, inst: &Inst<'_>, usage: &Usage) -> Result<Pointer> 
     }
 }
 
-fn initialize(cx: &mut Cx<'_>, inst: &Inst<'_>, pointer: &Pointer) -> Result<()> {
+fn initialize(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointer: &Pointer) -> Result<()> {
     match inst.opt_id(1)? {
-        Some(value) if !matches!(cx.def(value)?, Def::Constant(c) if cx.constants.get(*c).is_some_and(|c| matches!(c.leaves, Leaves::Undef))) =>
+        Some(value) if !matches!(cx.def(value)?, Def::Constant(c) if cx.constants.get(*c).is_some_and(|c| matches!(c.leaves, ConstantLeaves::Undef))) =>
         {
             let values = cx.values(value)?;
             cx.store(pointer, &values, Default::default())
@@ -283,12 +283,12 @@ fn initialize(cx: &mut Cx<'_>, inst: &Inst<'_>, pointer: &Pointer) -> Result<()>
 
 /// Workgroup variables are placed one after the other at multiples of 16 bytes; explicitly laid out blocks all start at
 /// 0.
-fn shared(cx: &mut Cx<'_>, inst: &Inst<'_>, pointee: TypeId) -> Result<Pointer> {
+fn shared(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointee: TypeId) -> Result<Pointer> {
     if inst.len() > 1 {
         return Err(Error::unsupported("initializer of workgroup memory", ""));
     }
     let explicit = matches!(cx.types.get(pointee), Ty::Struct { block: true, .. });
-    let layout = if explicit { Layout::EXPLICIT } else { Layout::PACKED };
+    let layout = if explicit { MemoryLayout::EXPLICIT } else { MemoryLayout::PACKED };
     let size = cx.types.size(pointee, layout);
     let start = if explicit { 0 } else { cx.b.shader.shared_bytes.next_multiple_of(16) };
     let end = start.saturating_add(size);
@@ -354,7 +354,7 @@ fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Res
     let buffer = if uniform && !aliased { BufferKind::Uniform } else { BufferKind::Storage };
     let resource = resource(cx, id, kind, count, read_only)?;
     let place = Storage::Buffer { resource, index: Index::Const(0), kind: buffer };
-    let mut pointer = Pointer::new(place, pointee, Layout::EXPLICIT);
+    let mut pointer = Pointer::new(place, pointee, MemoryLayout::EXPLICIT);
     pointer.access.coherent = cx.module.is_decorated(id, Decoration::Coherent);
     pointer.access.volatile = cx.module.is_decorated(id, Decoration::Volatile);
     let plain = !aliased && !pointer.access.coherent && !pointer.access.volatile;
@@ -381,7 +381,8 @@ fn opaque(cx: &mut Cx<'_>, id: u32, pointee: TypeId) -> Result<Pointer> {
     };
     let read_only = cx.module.is_decorated(id, Decoration::NonWritable);
     let resource = resource(cx, id, kind, count, read_only)?;
-    let mut pointer = Pointer::new(Storage::Resource { resource, index: Index::Const(0) }, pointee, Layout::EXPLICIT);
+    let mut pointer =
+        Pointer::new(Storage::Resource { resource, index: Index::Const(0) }, pointee, MemoryLayout::EXPLICIT);
     pointer.access.coherent = cx.module.is_decorated(id, Decoration::Coherent);
     pointer.access.volatile = cx.module.is_decorated(id, Decoration::Volatile);
     Ok(pointer)
@@ -390,7 +391,7 @@ fn opaque(cx: &mut Cx<'_>, id: u32, pointee: TypeId) -> Result<Pointer> {
 impl Cx<'_> {
     /// A new local variable for values of a type, with the id's name.
     pub(super) fn new_local(&mut self, id: u32, ty: TypeId) -> Result<LocalId> {
-        let bytes = self.types.size(ty, Layout::PACKED);
+        let bytes = self.types.size(ty, MemoryLayout::PACKED);
         if bytes == 0 || bytes > MAX_LOCAL {
             return Err(Error::unsupported("local variable", format!("%{id} of {bytes} bytes")));
         }

@@ -1,6 +1,6 @@
 //! Dispatches each instruction to the module that translates it.
 
-use super::cx::{Cx, Inst};
+use super::cx::{Cx, SpirvInst};
 use super::{access, arith, atomic, composite, convert, dot, glsl, image, matrix, memory, subgroup, sync};
 use crate::error::Result;
 use crate::ir::FpFlags;
@@ -10,9 +10,9 @@ use spirv::{Decoration, FPFastMathMode, Op};
 ///
 /// # Errors
 /// Malformed operands; unsupported opcodes, by name.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     /// Translates an instruction if it belongs to the module; returns whether it does.
-    type Module = fn(&mut Cx<'_>, &Inst<'_>) -> Result<bool>;
+    type Module = fn(&mut Cx<'_>, &SpirvInst<'_>) -> Result<bool>;
     const MODULES: [Module; 12] = [
         access::translate,
         memory::translate,

@@ -9,7 +9,7 @@ pub const NOT_TRANSLATED: &str = "not translated";
 
 /// A decoded instruction and its location in the file.
 #[derive(Clone, Copy, Debug)]
-pub struct Inst<'m> {
+pub struct SpirvInst<'m> {
     /// Opcode.
     pub op: Op,
     /// Result type id.
@@ -22,7 +22,7 @@ pub struct Inst<'m> {
     pub word: u32,
 }
 
-impl<'m> Inst<'m> {
+impl<'m> SpirvInst<'m> {
     /// Its opcode.
     pub fn op(&self) -> Op {
         self.op

@@ -3,9 +3,9 @@
 //! Inputs are read where they are loaded; a dynamically indexed one is first copied to a local, in the entry block.
 //! Outputs live in locals; the exit block copies the components that some store may reach to their slots.
 
-use super::builtins::{self, Source};
-use super::cx::{Cx, Pointer, Storage, Ty, TypeId, Values};
-use super::types::{Layout, Leaf};
+use super::builtins::{self, InputSource};
+use super::cx::{Cx, LeafValues, Pointer, Storage, Ty, TypeId};
+use super::types::{Leaf, MemoryLayout};
 use crate::error::{Error, Result};
 use crate::ir::sample_shading::SampleEffect;
 use crate::ir::{
@@ -29,7 +29,7 @@ pub struct Interface {
 #[derive(Debug)]
 struct Input {
     ty: TypeId,
-    leaves: Vec<(Leaf, Source)>,
+    leaves: Vec<(Leaf, InputSource)>,
     /// Copy for dynamic indexing.
     local: Option<LocalId>,
 }
@@ -37,9 +37,9 @@ struct Input {
 impl Interface {
     /// An attribute has one format, so inputs of one location either all have 64 bits or none has. OpenGL counts one
     /// location for a `dvec4`, Vulkan two.
-    fn check_widths(&mut self, added: &[(Leaf, Source)]) -> Result<()> {
+    fn check_widths(&mut self, added: &[(Leaf, InputSource)]) -> Result<()> {
         for (leaf, source) in added {
-            let Source::Location { location, component, .. } = source else { continue };
+            let InputSource::Location { location, component, .. } = source else { continue };
             let is_wide = leaf.ty.bits() == Bits::B64;
             // The third and fourth 64-bit channels are in the next location.
             let taken = location.saturating_add(u32::from(is_wide && *component >= 2));
@@ -255,7 +255,7 @@ fn kind(cx: &Cx<'_>, ty: TypeId) -> NumericKind {
 impl Cx<'_> {
     /// Declares an input variable; returns its index in the interface.
     pub(super) fn declare_input(&mut self, id: u32, ty: TypeId) -> Result<usize> {
-        let at = self.types.walk(ty, Layout::PACKED)?;
+        let at = self.types.walk(ty, MemoryLayout::PACKED)?;
         self.spend(at.len())?;
         let stage = self.b.shader.stage;
         let mut leaves = Vec::with_capacity(at.len());
@@ -268,7 +268,7 @@ impl Cx<'_> {
                     let detail = format!("location {}: only built-ins have a value", c.location);
                     return Err(Error::unsupported("compute shader input without a built-in", detail));
                 }
-                None => Source::Location {
+                None => InputSource::Location {
                     location: c.location,
                     component: component(c.component)?,
                     kind: kind(self, c.ty),
@@ -288,7 +288,7 @@ impl Cx<'_> {
 
     /// Declares an output variable; returns its index in the interface.
     pub(super) fn declare_output(&mut self, id: u32, ty: TypeId) -> Result<usize> {
-        let at = self.types.walk(ty, Layout::PACKED)?;
+        let at = self.types.walk(ty, MemoryLayout::PACKED)?;
         self.spend(at.len())?;
         let stage = self.b.shader.stage;
         let mut leaves = Vec::with_capacity(at.len());
@@ -357,16 +357,16 @@ impl Cx<'_> {
     }
 
     /// Loads from an input at a constant offset. A volatile load sees whether the invocation has become a helper.
-    pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer, volatile: bool) -> Result<Values> {
+    pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer, volatile: bool) -> Result<LeafValues> {
         let sources = self.sources(input, pointer)?;
-        let read = |(ty, source): &(Type, Source)| match source {
-            Source::BuiltIn(BuiltIn::HelperInvocation, ..) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
+        let read = |(ty, source): &(Type, InputSource)| match source {
+            InputSource::BuiltIn(BuiltIn::HelperInvocation, ..) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
             _ => self.read_source(source, *ty),
         };
         sources.iter().map(read).collect()
     }
 
-    fn sources(&self, input: usize, pointer: &Pointer) -> Result<SmallVec<[(Type, Source); 4]>> {
+    fn sources(&self, input: usize, pointer: &Pointer) -> Result<SmallVec<[(Type, InputSource); 4]>> {
         let Some(i) = self.interface.inputs.get(input) else { return Err(Error::bug("input out of range")) };
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
         leaves
@@ -382,22 +382,22 @@ impl Cx<'_> {
             .collect()
     }
 
-    fn read_source(&mut self, source: &Source, ty: Type) -> Result<Value> {
+    fn read_source(&mut self, source: &InputSource, ty: Type) -> Result<Value> {
         self.read_at(source, &[], ty)
     }
 
     /// Reads a source whose location in the pixel needs these operands.
-    fn read_at(&mut self, source: &Source, operands: &[Value], ty: Type) -> Result<Value> {
+    fn read_at(&mut self, source: &InputSource, operands: &[Value], ty: Type) -> Result<Value> {
         Ok(match *source {
-            Source::Location { location, component, kind, interp } => {
+            InputSource::Location { location, component, kind, interp } => {
                 let operands = if matches!(interp, Interp::At { .. }) { operands } else { &[] };
                 self.b.value(Op::LoadInput { location, component, kind, interp }, operands, ty)
             }
-            Source::BuiltIn(builtin, component, place) => {
+            InputSource::BuiltIn(builtin, component, place) => {
                 let operands = if builtin.is_interpolated() { operands } else { &[] };
                 self.b.value(Op::LoadBuiltIn { builtin, component, place }, operands, ty)
             }
-            Source::GlobalInvocationId(c) => {
+            InputSource::GlobalInvocationId(c) => {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
                 let load = |cx: &mut Self, builtin| cx.b.value(Op::load_builtin(builtin, c), &[], ty);
                 let group = load(self, BuiltIn::WorkgroupId);
@@ -405,12 +405,14 @@ impl Cx<'_> {
                 let base = self.b.imul_const(group, u64::from(size));
                 self.b.alu(AluOp::IAdd, &[base, local])
             }
-            Source::WorkgroupSize(c) => {
+            InputSource::WorkgroupSize(c) => {
                 let size = self.b.shader.modes.local_size.get(c as usize).copied().unwrap_or(1);
                 self.b.iconst(ty, u64::from(size))
             }
-            Source::Constant(n) => self.b.iconst(ty, u64::from(n)),
-            Source::Unsupported(name) => return Err(Error::unsupported(format!("BuiltIn {name:?}"), "as an input")),
+            InputSource::Constant(n) => self.b.iconst(ty, u64::from(n)),
+            InputSource::Unsupported(name) => {
+                return Err(Error::unsupported(format!("BuiltIn {name:?}"), "as an input"));
+            }
         })
     }
 
@@ -423,9 +425,9 @@ impl Cx<'_> {
         let (ty, here) = (i.ty, self.b.block());
         let local = self.new_local(0, ty)?;
         self.at_entry(|cx| {
-            let whole = Pointer::new(Storage::Input(input), ty, Layout::PACKED);
+            let whole = Pointer::new(Storage::Input(input), ty, MemoryLayout::PACKED);
             let values = cx.load_input(input, &whole, false)?;
-            let copy = Pointer::new(Storage::Local(local), ty, Layout::PACKED);
+            let copy = Pointer::new(Storage::Local(local), ty, MemoryLayout::PACKED);
             cx.store(&copy, &values, Default::default())
         })?;
         debug_assert_eq!(self.b.block(), here);
@@ -448,7 +450,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// Malformed: not an input. Unsupported: a built-in that changes within a pixel.
-    pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<Values> {
+    pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<LeafValues> {
         let p = self.pointer(pointer)?;
         let Storage::Input(input) = p.place else {
             return Err(Error::malformed("an interpolation function of what is not an input"));
@@ -460,16 +462,23 @@ impl Cx<'_> {
         let Some(ty) = self.interface.inputs.get(input).map(|i| i.ty) else {
             return Err(Error::bug("input out of range"));
         };
-        let values = self.interpolated(input, &Pointer::new(p.place.clone(), ty, Layout::PACKED), place, operands)?;
+        let values =
+            self.interpolated(input, &Pointer::new(p.place.clone(), ty, MemoryLayout::PACKED), place, operands)?;
         let copy = Storage::Local(self.new_local(pointer, ty)?);
-        self.store(&Pointer::new(copy.clone(), ty, Layout::PACKED), &values, Default::default())?;
+        self.store(&Pointer::new(copy.clone(), ty, MemoryLayout::PACKED), &values, Default::default())?;
         self.load(&Pointer { place: copy, ..p }, Default::default())
     }
 
     /// The leaves of a part of an input, interpolated at this location if they are interpolated.
-    fn interpolated(&mut self, input: usize, p: &Pointer, place: InterpPlace, operands: &[Value]) -> Result<Values> {
-        let one = |cx: &mut Self, (ty, source): (Type, Source)| match source {
-            Source::BuiltIn(b @ BuiltIn::FragCoord, ..) => {
+    fn interpolated(
+        &mut self,
+        input: usize,
+        p: &Pointer,
+        place: InterpPlace,
+        operands: &[Value],
+    ) -> Result<LeafValues> {
+        let one = |cx: &mut Self, (ty, source): (Type, InputSource)| match source {
+            InputSource::BuiltIn(b @ BuiltIn::FragCoord, ..) => {
                 Err(Error::unsupported("interpolation function", format!("of BuiltIn {b:?}")))
             }
             other => cx.read_at(&other.at(place), operands, ty),

@@ -1,9 +1,9 @@
 //! Specialization constants whose values an early compile does not know: relocations, and expressions of them as code.
 
 use super::constants::Late;
-use super::cx::{Cx, Def, Values};
+use super::cx::{Cx, Def, LeafValues};
 use super::inst;
-use super::instruction::Inst;
+use super::instruction::SpirvInst;
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{AluOp, Op, SpecOperand, Type, Value};
 use crate::reloc::symbol::LinkSymbol;
@@ -12,7 +12,7 @@ use smallvec::smallvec;
 
 impl Cx<'_> {
     /// Whether an operand of an instruction is a late constant.
-    pub(super) fn any_late(&self, inst: &Inst<'_>) -> bool {
+    pub(super) fn any_late(&self, inst: &SpirvInst<'_>) -> bool {
         inst.operands.iter().any(|operand| matches!(operand, Operand::IdRef(id) if self.is_late(*id)))
     }
 
@@ -32,7 +32,7 @@ impl Cx<'_> {
     }
 
     /// The values of a late constant, in the current block.
-    pub(super) fn late_values(&mut self, late: Late) -> Result<Values> {
+    pub(super) fn late_values(&mut self, late: Late) -> Result<LeafValues> {
         let at = match late {
             Late::Relocated(operand) => return Ok(smallvec![self.relocated(operand)]),
             Late::Computed(at) => at,
@@ -40,7 +40,7 @@ impl Cx<'_> {
         let module = self.module;
         let Some(inst) = module.globals.get(at) else { return Err(Error::bug("constant out of range")) };
         if inst.op() == spirv::Op::SpecConstantComposite {
-            let mut all = Values::new();
+            let mut all = LeafValues::new();
             for id in inst.ids_from(0) {
                 all.extend(self.values(id?)?);
             }

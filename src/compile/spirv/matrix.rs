@@ -1,6 +1,6 @@
 //! Linear algebra on columns of leaves: products, transposes, dot products.
 
-use super::cx::{Cx, Inst, Ty, Values};
+use super::cx::{Cx, LeafValues, SpirvInst, Ty};
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
 use spirv::Op;
@@ -9,7 +9,7 @@ use spirv::Op;
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     let values = match inst.op() {
         Op::VectorTimesScalar | Op::MatrixTimesScalar => {
             let (v, s) = (cx.values(inst.id(0)?)?, cx.value(inst.id(1)?)?);
@@ -19,7 +19,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
         Op::Dot => {
             let (a, b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
             same(cx, inst, &[&a, &b])?;
-            Values::from_slice(&[dot(cx, inst, &a, &b)?])
+            LeafValues::from_slice(&[dot(cx, inst, &a, &b)?])
         }
         Op::MatrixTimesVector => {
             let (m, v) = (Matrix::of(cx, inst, 0)?, cx.values(inst.id(1)?)?);
@@ -29,7 +29,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
         Op::VectorTimesMatrix => {
             let (v, m) = (cx.values(inst.id(0)?)?, Matrix::of(cx, inst, 1)?);
             same(cx, inst, &[&m.leaves, &v])?;
-            let mut out = Values::new();
+            let mut out = LeafValues::new();
             for column in m.leaves.chunks(m.rows) {
                 out.push(dot(cx, inst, &v, column)?);
             }
@@ -38,7 +38,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
         Op::MatrixTimesMatrix => {
             let (a, b) = (Matrix::of(cx, inst, 0)?, Matrix::of(cx, inst, 1)?);
             same(cx, inst, &[&a.leaves, &b.leaves])?;
-            let mut out = Values::new();
+            let mut out = LeafValues::new();
             for column in b.leaves.chunks(b.rows) {
                 out.extend(a.times(cx, inst, column)?);
             }
@@ -47,7 +47,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
         Op::OuterProduct => {
             let (a, b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
             same(cx, inst, &[&a, &b])?;
-            let mut out = Values::new();
+            let mut out = LeafValues::new();
             for &y in &b {
                 out.extend(a.iter().map(|&x| cx.b.alu(AluOp::FMul, &[x, y])));
             }
@@ -64,7 +64,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
 }
 
 /// Checks that all leaves of all operands are floats of one width.
-fn same(cx: &Cx<'_>, inst: &Inst<'_>, operands: &[&[Value]]) -> Result<()> {
+fn same(cx: &Cx<'_>, inst: &SpirvInst<'_>, operands: &[&[Value]]) -> Result<()> {
     let mut types = operands.iter().flat_map(|o| o.iter()).map(|v| cx.b.ty(*v));
     let first = types.next().unwrap_or(Type::B32);
     if first.is_scalar() && first != Type::B1 && types.all(|t| t == first) {
@@ -74,11 +74,11 @@ fn same(cx: &Cx<'_>, inst: &Inst<'_>, operands: &[&[Value]]) -> Result<()> {
     }
 }
 
-fn dot(cx: &mut Cx<'_>, inst: &Inst<'_>, a: &[Value], b: &[Value]) -> Result<Value> {
+fn dot(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, a: &[Value], b: &[Value]) -> Result<Value> {
     if a.len() != b.len() {
         return Err(inst.malformed("operands of different sizes"));
     }
-    let products: Values = a.iter().zip(b).map(|(&x, &y)| cx.b.alu(AluOp::FMul, &[x, y])).collect();
+    let products: LeafValues = a.iter().zip(b).map(|(&x, &y)| cx.b.alu(AluOp::FMul, &[x, y])).collect();
     let sum = products.into_iter().reduce(|x, y| cx.b.alu(AluOp::FAdd, &[x, y]));
     sum.ok_or_else(|| inst.malformed("of nothing"))
 }
@@ -86,11 +86,11 @@ fn dot(cx: &mut Cx<'_>, inst: &Inst<'_>, a: &[Value], b: &[Value]) -> Result<Val
 /// A matrix's leaves in columns.
 struct Matrix {
     rows: usize,
-    leaves: Values,
+    leaves: LeafValues,
 }
 
 impl Matrix {
-    fn of(cx: &mut Cx<'_>, inst: &Inst<'_>, operand: usize) -> Result<Self> {
+    fn of(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, operand: usize) -> Result<Self> {
         let id = inst.id(operand)?;
         let Ty::Matrix { column, .. } = *cx.types.get(cx.type_id(id)?) else {
             return Err(inst.malformed(format!("%{id} is not a matrix")));
@@ -100,19 +100,19 @@ impl Matrix {
     }
 
     /// The sum of the columns, each times a component.
-    fn times(&self, cx: &mut Cx<'_>, inst: &Inst<'_>, v: &[Value]) -> Result<Values> {
+    fn times(&self, cx: &mut Cx<'_>, inst: &SpirvInst<'_>, v: &[Value]) -> Result<LeafValues> {
         if self.leaves.len() != self.rows * v.len() {
             return Err(inst.malformed("operands of different sizes"));
         }
-        let mut out = Values::new();
+        let mut out = LeafValues::new();
         for r in 0..self.rows {
-            let row: Values = self.leaves.iter().skip(r).step_by(self.rows).copied().collect();
+            let row: LeafValues = self.leaves.iter().skip(r).step_by(self.rows).copied().collect();
             out.push(dot(cx, inst, &row, v)?);
         }
         Ok(out)
     }
 
-    fn transposed(&self) -> Values {
+    fn transposed(&self) -> LeafValues {
         (0..self.rows).flat_map(|r| self.leaves.iter().skip(r).step_by(self.rows).copied()).collect()
     }
 }

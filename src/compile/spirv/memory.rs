@@ -3,7 +3,7 @@
 //! A value is split into leaves by the pointer's layout; adjacent leaves of one width are merged into one wide access
 //! of up to 16 bytes. Booleans are stored as 32 bits. Inputs have no bytes: see `interface`.
 
-use super::cx::{Cx, Inst, Layout, Memory, Pointer, Storage, Texel, Ty, Values};
+use super::cx::{Cx, LeafValues, MemoryLayout, Pointer, PointerMemory, SpirvInst, Storage, TexelPointer, Ty};
 use super::types::Leaf;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
@@ -24,7 +24,7 @@ pub struct Operands {
 ///
 /// # Errors
 /// Malformed or unsupported operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     match inst.op() {
         Op::Load => {
             let mut pointer = cx.pointer(inst.id(0)?)?;
@@ -65,7 +65,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
 }
 
 /// Memory operands from operand `at` on, and the position after them.
-fn operands(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<(Operands, usize)> {
+fn operands(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<(Operands, usize)> {
     let mut out = Operands::default();
     let Some(Operand::MemoryAccess(mask)) = inst.operands.get(at) else { return Ok((out, at)) };
     let mut next = at + 1;
@@ -144,7 +144,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// Unsupported: a pointee that cannot be a value.
-    pub fn load(&mut self, pointer: &Pointer, operands: Operands) -> Result<Values> {
+    pub fn load(&mut self, pointer: &Pointer, operands: Operands) -> Result<LeafValues> {
         match pointer.place {
             Storage::Resource { .. } => return self.load_opaque(pointer),
             Storage::Input(input) => {
@@ -203,7 +203,7 @@ impl Cx<'_> {
             return Err(Error::malformed("the value does not have the type that the pointer points to"));
         }
         for group in groups(&leaves) {
-            let parts: Values = group.leaves.iter().filter_map(|leaf| values.get(*leaf).copied()).collect();
+            let parts: LeafValues = group.leaves.iter().filter_map(|leaf| values.get(*leaf).copied()).collect();
             let wide = self.stored(&parts);
             self.store_at(pointer, group.offset, wide, operands)?;
         }
@@ -225,7 +225,7 @@ impl Cx<'_> {
             Type::B1 => cx.b.convert(AluOp::ZExt, v, Type::B32),
             _ => v,
         };
-        let parts: Values = parts.iter().map(|v| bits(self, *v)).collect();
+        let parts: LeafValues = parts.iter().map(|v| bits(self, *v)).collect();
         self.b.compose(&parts)
     }
 
@@ -269,13 +269,13 @@ impl Cx<'_> {
             _ => {}
         }
         Ok(match self.memory(pointer, extra)? {
-            Memory::Local(local, offset) => self.b.value(Ir::LocalLoad { local, align }, &[offset], ty),
-            Memory::Shared(offset) => self.b.value(Ir::SharedLoad { align, access }, &[offset], ty),
-            Memory::Buffer { descriptor, offset, kind } => {
+            PointerMemory::Local(local, offset) => self.b.value(Ir::LocalLoad { local, align }, &[offset], ty),
+            PointerMemory::Shared(offset) => self.b.value(Ir::SharedLoad { align, access }, &[offset], ty),
+            PointerMemory::Buffer { descriptor, offset, kind } => {
                 let access = Access { read_only: access.is_unwritten(kind), ..access };
                 self.b.value(Ir::BufferLoad { kind, align, access }, &[descriptor, offset], ty)
             }
-            Memory::Global(address) => self.b.value(Ir::GlobalLoad { align, access }, &[address], ty),
+            PointerMemory::Global(address) => self.b.value(Ir::GlobalLoad { align, access }, &[address], ty),
         })
     }
 
@@ -288,18 +288,18 @@ impl Cx<'_> {
             return Err(Error::malformed("a store to a uniform buffer"));
         }
         match self.memory(pointer, extra)? {
-            Memory::Local(local, offset) => self.b.effect(Ir::LocalStore { local, align }, &[offset, value]),
-            Memory::Shared(offset) => self.b.effect(Ir::SharedStore { align, access }, &[offset, value]),
-            Memory::Buffer { descriptor, offset, .. } => {
+            PointerMemory::Local(local, offset) => self.b.effect(Ir::LocalStore { local, align }, &[offset, value]),
+            PointerMemory::Shared(offset) => self.b.effect(Ir::SharedStore { align, access }, &[offset, value]),
+            PointerMemory::Buffer { descriptor, offset, .. } => {
                 self.b.effect(Ir::BufferStore { align, access }, &[descriptor, offset, value]);
             }
-            Memory::Global(address) => self.b.effect(Ir::GlobalStore { align, access }, &[address, value]),
+            PointerMemory::Global(address) => self.b.effect(Ir::GlobalStore { align, access }, &[address, value]),
         }
         Ok(())
     }
 
     /// Descriptors of an image, sampler or both.
-    fn load_opaque(&mut self, pointer: &Pointer) -> Result<Values> {
+    fn load_opaque(&mut self, pointer: &Pointer) -> Result<LeafValues> {
         let Storage::Resource { resource, index } = pointer.place else {
             return Err(Error::bug("not an opaque resource"));
         };
@@ -315,11 +315,11 @@ impl Cx<'_> {
     }
 }
 
-fn array_length(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+fn array_length(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let pointer = cx.pointer(inst.id(0)?)?;
     let member = inst.literal(1)?;
     let Ty::Struct { members, .. } = cx.types.get(pointer.ty) else { return Err(inst.malformed("not of a struct")) };
-    let Some((offset, layout)) = cx.types.member(pointer.ty, member as usize, Layout::EXPLICIT) else {
+    let Some((offset, layout)) = cx.types.member(pointer.ty, member as usize, MemoryLayout::EXPLICIT) else {
         return Err(inst.malformed("no such member"));
     };
     let array = members.get(member as usize).map_or(pointer.ty, |m| m.ty);
@@ -327,7 +327,7 @@ fn array_length(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
         return Err(inst.malformed("not a run-time array"));
     };
     let stride = cx.types.stride(array, elem, layout).max(1);
-    let Memory::Buffer { descriptor, .. } = cx.memory(&pointer, 0)? else {
+    let PointerMemory::Buffer { descriptor, .. } = cx.memory(&pointer, 0)? else {
         return Err(inst.unsupported("of what is not a buffer"));
     };
     let size = cx.b.value(Ir::BufferSize, &[descriptor], Type::B32);
@@ -340,7 +340,7 @@ fn array_length(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     Ok(())
 }
 
-fn texel_pointer(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+fn texel_pointer(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let mut image = cx.pointer(inst.id(0)?)?;
     image.access.non_uniform |= cx.non_uniform(inst.id(0)?) || cx.non_uniform(inst.result()?);
     let Ty::Image { ms, .. } = *cx.types.get(image.ty) else { return Err(inst.malformed("not of an image")) };
@@ -350,8 +350,8 @@ fn texel_pointer(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let [descriptor] = *cx.load_opaque(&image)?.as_slice() else { return Err(inst.malformed("not of an image")) };
     let coords = cx.values(inst.id(1)?)?;
     let sample = if ms { Some(cx.value(inst.id(2)?)?) } else { None };
-    let texel = Texel { image: descriptor, image_type: image.ty, coords, sample };
-    let mut pointer = Pointer::new(Storage::Texel(texel), pointee, Layout::PACKED);
+    let texel = TexelPointer { image: descriptor, image_type: image.ty, coords, sample };
+    let mut pointer = Pointer::new(Storage::Texel(texel), pointee, MemoryLayout::PACKED);
     pointer.access = image.access;
     cx.set_pointer(inst.result()?, pointer);
     Ok(())

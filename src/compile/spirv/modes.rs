@@ -1,6 +1,6 @@
 //! Execution modes of the entry point.
 
-use super::cx::{Cx, Inst};
+use super::cx::{Cx, SpirvInst};
 use crate::error::{Error, Result};
 use crate::ir::{DenormMode, DepthMode, DerivativeGroup, RoundMode};
 use crate::target::Stage;
@@ -27,7 +27,7 @@ pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
     Ok(())
 }
 
-fn one(cx: &mut Cx<'_>, inst: &Inst<'_>, origin_upper_left: &mut bool) -> Result<()> {
+fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> Result<()> {
     let Operand::ExecutionMode(mode) = *inst.operand(1)? else { return Err(inst.malformed("no mode")) };
     // Index of a width in the tables of modes.
     let width = || match inst.literal(2)? {

@@ -1,6 +1,6 @@
 //! Checks of operands and results that several instruction modules share.
 
-use super::cx::{Cx, Inst, Values};
+use super::cx::{Cx, LeafValues, SpirvInst};
 use crate::error::Result;
 use crate::ir::{Builder, Type, Value};
 
@@ -8,13 +8,13 @@ use crate::ir::{Builder, Type, Value};
 ///
 /// # Errors
 /// Malformed: the result is neither scalar nor vector.
-pub fn result_component(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<Type> {
+pub fn result_component(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<Type> {
     let ty = cx.result_type(inst)?;
     cx.types.component(ty).ok_or_else(|| inst.malformed("the result is neither scalar nor vector"))
 }
 
 /// The low and the high word of a 64-bit value.
-pub fn words(b: &mut Builder<'_>, v: Value) -> Values {
+pub fn words(b: &mut Builder<'_>, v: Value) -> LeafValues {
     let pair = match Type::vector(Type::B32.bits(), 2) {
         Some(ty) => b.bitcast(v, ty),
         None => v,
@@ -32,7 +32,7 @@ pub fn from_words(b: &mut Builder<'_>, words: &[Value]) -> Value {
 ///
 /// # Errors
 /// Malformed: the values do not match the result type, which only wrong operands cause.
-pub fn set_result(cx: &mut Cx<'_>, inst: &Inst<'_>, values: impl Into<Values>) -> Result<()> {
+pub fn set_result(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, values: impl Into<LeafValues>) -> Result<()> {
     let values = values.into();
     let ty = cx.result_type(inst)?;
     let want = cx.types.leaf_types(ty)?;
@@ -47,7 +47,7 @@ pub fn set_result(cx: &mut Cx<'_>, inst: &Inst<'_>, values: impl Into<Values>) -
 ///
 /// # Errors
 /// Malformed: it is not.
-pub fn condition(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
+pub fn condition(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<Value> {
     let v = cx.value(inst.id(at)?)?;
     if cx.b.ty(v) == Type::B1 { Ok(v) } else { Err(inst.malformed(format!("operand {at} is not a truth value"))) }
 }

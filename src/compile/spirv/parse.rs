@@ -5,7 +5,7 @@
 
 use super::capabilities;
 use super::decode::Decoded;
-use super::instruction::Inst;
+use super::instruction::SpirvInst;
 use super::words;
 use crate::error::{Error, Result};
 use crate::ir::Name;
@@ -49,22 +49,22 @@ pub struct EntryPoint<'m> {
 
 /// A basic block: label, then instructions, the last one a terminator.
 #[derive(Clone, Debug)]
-pub struct Block<'m> {
+pub struct SpirvBlock<'m> {
     /// Id of its label.
     pub label: u32,
     /// Instructions without the label; never empty.
-    pub insts: &'m [Inst<'m>],
+    pub insts: &'m [SpirvInst<'m>],
 }
 
 /// A function definition.
 #[derive(Clone, Debug)]
-pub struct Function<'m> {
+pub struct SpirvFunction<'m> {
     /// Its `OpFunction`.
-    pub def: Inst<'m>,
+    pub def: SpirvInst<'m>,
     /// Parameters.
-    pub params: &'m [Inst<'m>],
+    pub params: &'m [SpirvInst<'m>],
     /// Blocks; the first is the entry.
-    pub blocks: Vec<Block<'m>>,
+    pub blocks: Vec<SpirvBlock<'m>>,
 }
 
 /// A module in sections.
@@ -81,13 +81,13 @@ pub struct Parsed<'m> {
     /// Entry points.
     pub entry_points: Vec<EntryPoint<'m>>,
     /// `OpExecutionMode` and `OpExecutionModeId`.
-    pub modes: Vec<Inst<'m>>,
+    pub modes: Vec<SpirvInst<'m>>,
     /// Sorted by target, member and decoration, then in file order.
     pub decorations: Vec<Decorated>,
     /// Types, constants, global variables.
-    pub globals: Vec<Inst<'m>>,
+    pub globals: Vec<SpirvInst<'m>>,
     /// Functions.
-    pub functions: Vec<Function<'m>>,
+    pub functions: Vec<SpirvFunction<'m>>,
     /// Result type of each id, 0 if it has none.
     pub result_types: Vec<u32>,
     /// Index in `globals` plus one, by result id.
@@ -98,7 +98,7 @@ pub struct Parsed<'m> {
 
 impl<'m> Parsed<'m> {
     /// The type, constant or global variable of an id.
-    pub fn global(&self, id: u32) -> Option<&Inst<'m>> {
+    pub fn global(&self, id: u32) -> Option<&SpirvInst<'m>> {
         let at = self.globals_by_id.get(id as usize)?.checked_sub(1)?;
         self.globals.get(at as usize)
     }
@@ -162,7 +162,7 @@ fn kind_bit(decoration: Decoration) -> u64 {
 ///
 /// # Errors
 /// Malformed order of instructions; undecodable words.
-pub fn parse<'m>(module: &'m Decoded, insts: &'m [Inst<'m>]) -> Result<Parsed<'m>> {
+pub fn parse<'m>(module: &'m Decoded, insts: &'m [SpirvInst<'m>]) -> Result<Parsed<'m>> {
     let bound = module.bound as usize;
     let before = insts.iter().take_while(|i| i.op() != Op::Function).count();
     let out = Parsed {
@@ -198,16 +198,16 @@ pub fn parse<'m>(module: &'m Decoded, insts: &'m [Inst<'m>]) -> Result<Parsed<'m
 }
 
 struct Loader<'m> {
-    insts: &'m [Inst<'m>],
+    insts: &'m [SpirvInst<'m>],
     out: Parsed<'m>,
     function: Option<Open<'m>>,
     /// `OpGroupDecorate` and `OpGroupMemberDecorate`.
-    groups: Vec<Inst<'m>>,
+    groups: Vec<SpirvInst<'m>>,
 }
 
 /// A function without its end.
 struct Open<'m> {
-    function: Function<'m>,
+    function: SpirvFunction<'m>,
     /// Index of its first instruction after `OpFunction`.
     first: usize,
     /// Label of the last block, and the index of its first instruction.
@@ -256,7 +256,7 @@ impl<'m> Loader<'m> {
         Ok(())
     }
 
-    fn entry_point(&mut self, inst: &Inst<'m>) -> Result<()> {
+    fn entry_point(&mut self, inst: &SpirvInst<'m>) -> Result<()> {
         match inst.operands {
             [Operand::ExecutionModel(model), Operand::IdRef(function), Operand::LiteralString(name), ..] => {
                 let interface = inst.ids_from(3).collect::<Result<_>>()?;
@@ -267,11 +267,11 @@ impl<'m> Loader<'m> {
         }
     }
 
-    fn take_in_function(&mut self, inst: Inst<'m>, n: usize) -> Result<()> {
+    fn take_in_function(&mut self, inst: SpirvInst<'m>, n: usize) -> Result<()> {
         let Some(open) = &mut self.function else {
             let body = self.insts.get(n..).unwrap_or(&[]).iter().take_while(|i| i.op() != Op::FunctionEnd);
             let blocks = Vec::with_capacity(body.filter(|i| i.op() == Op::Label).count());
-            let function = Function { def: inst, params: &[], blocks };
+            let function = SpirvFunction { def: inst, params: &[], blocks };
             self.function = Some(Open { function, first: n + 1, label: None });
             return Ok(());
         };
@@ -282,7 +282,7 @@ impl<'m> Loader<'m> {
             Op::FunctionParameter => open.function.params = self.insts.get(open.first..=n).unwrap_or(&[]),
             Op::Label | Op::FunctionEnd => {
                 if let Some((label, first)) = open.label.take() {
-                    open.function.blocks.push(Block { label, insts: between(first) });
+                    open.function.blocks.push(SpirvBlock { label, insts: between(first) });
                 }
                 if inst.op() == Op::Label {
                     open.label = Some((inst.result()?, n + 1));
@@ -302,11 +302,11 @@ impl<'m> Loader<'m> {
     }
 }
 
-fn is_terminator(inst: &Inst<'_>) -> bool {
+fn is_terminator(inst: &SpirvInst<'_>) -> bool {
     rspirv::grammar::reflect::is_block_terminator(inst.op())
 }
 
-fn decoration(inst: &Inst<'_>, target: u32, member: Option<u32>, at: usize) -> Result<Decorated> {
+fn decoration(inst: &SpirvInst<'_>, target: u32, member: Option<u32>, at: usize) -> Result<Decorated> {
     let Operand::Decoration(decoration) = *inst.operand(at)? else {
         return Err(inst.malformed("no decoration"));
     };
@@ -322,7 +322,7 @@ fn decoration(inst: &Inst<'_>, target: u32, member: Option<u32>, at: usize) -> R
 }
 
 /// Applies the decorations of groups to their targets.
-fn expand_groups(out: &mut Parsed<'_>, groups: &[Inst<'_>]) -> Result<()> {
+fn expand_groups(out: &mut Parsed<'_>, groups: &[SpirvInst<'_>]) -> Result<()> {
     const MAX: usize = 1 << 20;
     if groups.is_empty() {
         return Ok(());

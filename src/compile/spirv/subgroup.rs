@@ -3,7 +3,7 @@
 //! Vectors are processed by component. A ballot is four 32-bit words in SPIR-V and a 64-bit lane mask here; a wave has
 //! at most 64 lanes, so the upper two words are zero. To add an instruction: a line in [`translate`].
 
-use super::cx::{Cx, Inst, Values};
+use super::cx::{Cx, LeafValues, SpirvInst};
 use super::operands::{condition, from_words, result_component, set_result, words};
 use crate::error::Result;
 use crate::ir::{AluOp, BuiltIn, Op as IrOp, QuadSwap, ReduceOp, SubgroupOp, Type, Value};
@@ -15,7 +15,7 @@ use spirv::{GroupOperation, Op};
 ///
 /// # Errors
 /// Malformed operands; unsupported scopes and group operations.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     if let Some(op) = reduction(inst.op()) {
         check_scope(cx, inst)?;
         reduce(cx, inst, op)?;
@@ -94,7 +94,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
 }
 
 /// Only subgroup scope; wider ones are for kernels.
-fn check_scope(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+fn check_scope(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     match cx.const_u32(inst.id(0)?)? {
         n if n == spirv::Scope::Subgroup as u32 => Ok(()),
         n => Err(inst.unsupported(format!("scope {n}"))),
@@ -110,7 +110,7 @@ fn built_in(cx: &mut Cx<'_>, builtin: BuiltIn, component: u8) -> Value {
 }
 
 /// Applies the operation to each component of operand `at`.
-fn componentwise(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Result<Values> {
+fn componentwise(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize, op: SubgroupOp) -> Result<LeafValues> {
     let values = cx.values(inst.id(at)?)?;
     Ok(values
         .into_iter()
@@ -122,7 +122,7 @@ fn componentwise(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) ->
 }
 
 /// Applies the operation to each component of operand `at`, followed by a lane number, mask or distance.
-fn with_lane(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Result<Values> {
+fn with_lane(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize, op: SubgroupOp) -> Result<LeafValues> {
     let values = cx.values(inst.id(at)?)?;
     let lane = lane_number(cx, inst, at + 1)?;
     Ok(values
@@ -134,17 +134,17 @@ fn with_lane(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Res
         .collect())
 }
 
-fn lane_number(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
+fn lane_number(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<Value> {
     let lane = cx.value(inst.id(at)?)?;
     Ok(cx.b.zext_or_trunc(lane, Type::B32))
 }
 
-fn vote(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: SubgroupOp) -> Result<Value> {
+fn vote(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize, op: SubgroupOp) -> Result<Value> {
     let condition = condition(cx, inst, at)?;
     Ok(lane_op(cx, op, &[condition], Type::B1))
 }
 
-fn all_equal(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
+fn all_equal(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<Value> {
     let values = cx.values(inst.id(at)?)?;
     let mut all = None;
     for v in values {
@@ -158,7 +158,7 @@ fn all_equal(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
 }
 
 /// The lane mask of a ballot operand.
-fn mask(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
+fn mask(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<Value> {
     let words = cx.values(inst.id(at)?)?;
     let low = words.get(..2).filter(|w| w.iter().all(|&w| cx.b.ty(w) == Type::B32));
     let low = low.ok_or_else(|| inst.malformed("a ballot is four words"))?;
@@ -166,7 +166,7 @@ fn mask(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Value> {
 }
 
 /// The four words of a lane mask.
-fn ballot(cx: &mut Cx<'_>, mask: Value) -> Values {
+fn ballot(cx: &mut Cx<'_>, mask: Value) -> LeafValues {
     let mut words = words(&mut cx.b, mask);
     let zero = cx.b.c32(0);
     words.extend([zero, zero]);
@@ -179,7 +179,7 @@ fn bit(cx: &mut Cx<'_>, mask: Value, index: Value) -> Value {
     cx.b.convert(AluOp::Trunc, shifted, Type::B1)
 }
 
-fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: AluOp) -> Result<Value> {
+fn find(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize, op: AluOp) -> Result<Value> {
     let mask = mask(cx, inst, at)?;
     let index = cx.b.alu(op, &[mask]);
     let ty = result_component(cx, inst)?;
@@ -187,7 +187,7 @@ fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, op: AluOp) -> Result<Value>
 }
 
 /// Set bits of a ballot: all, or those of lower lanes, with or without the current lane.
-fn bit_count(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Value> {
+fn bit_count(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Value> {
     let below = match group_operation(inst)? {
         GroupOperation::Reduce => None,
         GroupOperation::InclusiveScan => Some(BuiltIn::SubgroupLeMask),
@@ -207,7 +207,7 @@ fn bit_count(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<Value> {
 }
 
 /// The condition combined over the four lanes of the quad.
-fn quad_vote(cx: &mut Cx<'_>, inst: &Inst<'_>, combine: AluOp) -> Result<Value> {
+fn quad_vote(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, combine: AluOp) -> Result<Value> {
     let mut v = condition(cx, inst, 0)?;
     for direction in [QuadSwap::Horizontal, QuadSwap::Vertical] {
         let other = lane_op(cx, SubgroupOp::QuadSwap(direction), &[v], Type::B1);
@@ -216,7 +216,7 @@ fn quad_vote(cx: &mut Cx<'_>, inst: &Inst<'_>, combine: AluOp) -> Result<Value> 
     Ok(v)
 }
 
-fn group_operation(inst: &Inst<'_>) -> Result<GroupOperation> {
+fn group_operation(inst: &SpirvInst<'_>) -> Result<GroupOperation> {
     match inst.operand(1)? {
         Operand::GroupOperation(op) => Ok(*op),
         _ => Err(inst.malformed("no group operation")),
@@ -224,7 +224,7 @@ fn group_operation(inst: &Inst<'_>) -> Result<GroupOperation> {
 }
 
 /// Operand `at` as cluster size in lanes; 0, if absent, is the subgroup.
-fn cluster_size(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<u8> {
+fn cluster_size(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<u8> {
     let Some(id) = inst.opt_id(at)? else { return Ok(0) };
     match cx.const_u32(id)? {
         n if n.is_power_of_two() && n <= 64 => Ok(n as u8),
@@ -232,7 +232,7 @@ fn cluster_size(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<u8> {
     }
 }
 
-fn reduce(cx: &mut Cx<'_>, inst: &Inst<'_>, op: ReduceOp) -> Result<()> {
+fn reduce(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: ReduceOp) -> Result<()> {
     let ty = cx.type_id(inst.id(2)?)?;
     let float = matches!(op, ReduceOp::FAdd | ReduceOp::FMul | ReduceOp::FMin | ReduceOp::FMax);
     let logic = matches!(op, ReduceOp::And | ReduceOp::Or | ReduceOp::Xor);

@@ -1,7 +1,7 @@
 //! Ordering between invocations (barriers, fences) and queries about neighbours and device: derivatives, helper state,
 //! clock.
 
-use super::cx::{Cx, Inst, Values};
+use super::cx::{Cx, LeafValues, SpirvInst};
 use super::float::FloatOps;
 use super::operands::{result_component, set_result, words};
 use crate::error::Result;
@@ -13,7 +13,7 @@ use spirv::{MemorySemantics, Op};
 ///
 /// # Errors
 /// Malformed operands, unsupported scopes.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     match inst.op() {
         Op::ControlBarrier => {
             let exec = scope(cx, inst, 0)?;
@@ -40,7 +40,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
             let scope = scope(cx, inst, 0)?;
             let clock = cx.b.value(IrOp::ReadClock(scope), &[], Type::B64);
             let whole = result_component(cx, inst)? == Type::B64;
-            let parts = if whole { Values::from_slice(&[clock]) } else { words(&mut cx.b, clock) };
+            let parts = if whole { LeafValues::from_slice(&[clock]) } else { words(&mut cx.b, clock) };
             set_result(cx, inst, parts)?;
         }
         op => return derivative(cx, inst, op),
@@ -52,7 +52,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
 ///
 /// # Errors
 /// Malformed: it has none.
-pub fn helpers(cx: &Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+pub fn helpers(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     match cx.b.shader.stage {
         Stage::Fragment => Ok(()),
         stage => Err(inst.malformed(format!("a {stage} shader has no helper invocations"))),
@@ -71,7 +71,7 @@ pub fn fence(cx: &mut Cx<'_>, scope: Scope, order: FenceOrder, classes: MemoryCl
 ///
 /// # Errors
 /// Malformed: not a constant; unsupported: ray tracing scopes.
-pub fn scope(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Scope> {
+pub fn scope(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<Scope> {
     Ok(match spirv::Scope::from_u32(cx.const_u32(inst.id(at)?)?) {
         Some(spirv::Scope::CrossDevice) => Scope::System,
         Some(spirv::Scope::Device | spirv::Scope::QueueFamily) => Scope::Device,
@@ -87,7 +87,7 @@ pub fn scope(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<Scope> {
 ///
 /// # Errors
 /// Malformed: not a constant.
-pub fn semantics(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<(FenceOrder, MemoryClasses)> {
+pub fn semantics(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<(FenceOrder, MemoryClasses)> {
     let bits = MemorySemantics::from_bits_retain(cx.const_u32(inst.id(at)?)?);
     let both = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::SEQUENTIALLY_CONSISTENT;
     let order = if bits.intersects(both) || bits.contains(MemorySemantics::ACQUIRE | MemorySemantics::RELEASE) {
@@ -107,7 +107,7 @@ pub fn semantics(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize) -> Result<(FenceOr
     Ok((order, classes))
 }
 
-fn derivative(cx: &mut Cx<'_>, inst: &Inst<'_>, op: Op) -> Result<bool> {
+fn derivative(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: Op) -> Result<bool> {
     let (x, y, fine) = match op {
         Op::DPdx | Op::DPdxCoarse => (true, false, false),
         Op::DPdxFine => (true, false, true),
@@ -120,7 +120,7 @@ fn derivative(cx: &mut Cx<'_>, inst: &Inst<'_>, op: Op) -> Result<bool> {
     if !cx.b.shader.has_derivatives() {
         return Err(inst.malformed("a derivative where invocations make no quads"));
     }
-    let mut results = Values::new();
+    let mut results = LeafValues::new();
     for v in cx.values(inst.id(0)?)? {
         if !matches!(cx.b.ty(v), Type::B16 | Type::B32) {
             return Err(inst.unsupported("of what is neither 16 nor 32 bits"));

@@ -2,7 +2,7 @@
 //!
 //! A value of any type is a flat list of *leaves*: scalars in the order of struct members, array elements, matrix
 //! columns and vector components. There are two memory layouts: the one of the decorations `Offset`, `ArrayStride` and
-//! `MatrixStride` ([`Layout::explicit`]), and, for memory that only the shader sees, a tightly packed one with booleans
+//! `MatrixStride` ([`MemoryLayout::explicit`]), and, for memory that only the shader sees, a tightly packed one with booleans
 //! as 32 bits. Sizes of nested types are summed when a type is declared: a struct of structs twice each has 2^depth
 //! parts, and only a walk that is bounded by [`Types::leaf_count`] may visit them.
 //! To add a type: a variant of [`Ty`], its leaves in [`Types::add`], its layout in [`Types::walk`].
@@ -53,7 +53,7 @@ pub enum Ty {
         stride: u32,
     },
     Struct {
-        members: Vec<Member>,
+        members: Vec<StructMember>,
         /// Decorated `Block` or `BufferBlock`.
         block: bool,
         /// Decorated `BufferBlock`: the old form of a storage buffer.
@@ -83,7 +83,7 @@ pub enum Ty {
 
 /// A member of a struct.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct StructMember {
     /// Its type.
     pub ty: TypeId,
     /// `Offset`, 0 where not decorated.
@@ -129,7 +129,7 @@ struct MemberOffset {
 
 /// Layout rule for the parts of a value, with the matrix decorations of the enclosing member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct MemoryLayout {
     /// Laid out by decorations; otherwise tightly packed.
     pub explicit: bool,
     /// `MatrixStride` of the enclosing member.
@@ -140,7 +140,7 @@ pub struct Layout {
     pub component_stride: u32,
 }
 
-impl Layout {
+impl MemoryLayout {
     /// Tightly packed.
     pub const PACKED: Self = Self { explicit: false, matrix_stride: 0, row_major: false, component_stride: 0 };
     /// By decorations.
@@ -219,7 +219,7 @@ impl Types {
         Ok(TypeId(self.list.len() as u32 - 1))
     }
 
-    fn structure(&self, members: &[Member]) -> TyData {
+    fn structure(&self, members: &[StructMember]) -> TyData {
         let (mut leaves, mut end, mut depth, mut align, mut explicit) = (0u32, 0u32, 0, 1, 0);
         let (mut parts, mut filled) = (Vec::with_capacity(members.len()), Vec::new());
         for (n, m) in (0..).zip(members) {
@@ -231,7 +231,7 @@ impl Types {
             end = packed.saturating_add(e.packed);
             depth = depth.max(e.depth + 1);
             align = align.max(e.align);
-            let size = self.size(m.ty, member_layout(m, Layout::EXPLICIT));
+            let size = self.size(m.ty, member_layout(m, MemoryLayout::EXPLICIT));
             explicit = explicit.max(m.offset.saturating_add(size));
         }
         // Padded to align the members of every array element.
@@ -297,7 +297,7 @@ impl Types {
     }
 
     /// The members of a struct that have leaves, by index.
-    pub fn filled_members(&self, id: TypeId) -> impl Iterator<Item = (usize, &Member)> {
+    pub fn filled_members(&self, id: TypeId) -> impl Iterator<Item = (usize, &StructMember)> {
         let members = match self.get(id) {
             Ty::Struct { members, .. } => &members[..],
             _ => &[],
@@ -365,7 +365,7 @@ impl Types {
     }
 
     /// Size in bytes.
-    pub fn size(&self, id: TypeId, layout: Layout) -> u32 {
+    pub fn size(&self, id: TypeId, layout: MemoryLayout) -> u32 {
         if !layout.explicit {
             return self.data(id).packed;
         }
@@ -391,7 +391,7 @@ impl Types {
     }
 
     /// Bytes between the elements of an array.
-    pub fn stride(&self, array: TypeId, elem: TypeId, layout: Layout) -> u32 {
+    pub fn stride(&self, array: TypeId, elem: TypeId, layout: MemoryLayout) -> u32 {
         match self.get(array) {
             Ty::Array { stride, .. } | Ty::RuntimeArray { stride, .. } if layout.explicit && *stride != 0 => *stride,
             _ => self.size(elem, layout),
@@ -399,7 +399,7 @@ impl Types {
     }
 
     /// Offset of a struct's member, and the layout within it.
-    pub fn member(&self, structure: TypeId, index: usize, layout: Layout) -> Option<(u32, Layout)> {
+    pub fn member(&self, structure: TypeId, index: usize, layout: MemoryLayout) -> Option<(u32, MemoryLayout)> {
         let Ty::Struct { members, .. } = self.get(structure) else { return None };
         let m = members.get(index)?;
         if layout.explicit {
@@ -409,12 +409,12 @@ impl Types {
     }
 
     /// Offset between the columns of a matrix, and the layout within one.
-    pub fn column(&self, column: TypeId, layout: Layout) -> (u32, Layout) {
+    pub fn column(&self, column: TypeId, layout: MemoryLayout) -> (u32, MemoryLayout) {
         let elem = self.vector(column).map_or(column, |(e, _)| e);
         match (layout.explicit, layout.row_major) {
             (false, _) => (self.data(column).packed, layout),
-            (true, false) => (layout.matrix_stride, Layout { component_stride: 0, ..layout }),
-            (true, true) => (self.data(elem).packed, Layout { component_stride: layout.matrix_stride, ..layout }),
+            (true, false) => (layout.matrix_stride, MemoryLayout { component_stride: 0, ..layout }),
+            (true, true) => (self.data(elem).packed, MemoryLayout { component_stride: layout.matrix_stride, ..layout }),
         }
     }
 
@@ -422,14 +422,14 @@ impl Types {
     ///
     /// # Errors
     /// As [`Types::leaf_count`]; unsupported for types without a memory layout.
-    pub fn walk(&self, id: TypeId, layout: Layout) -> Result<Leaves> {
+    pub fn walk(&self, id: TypeId, layout: MemoryLayout) -> Result<Leaves> {
         let mut out = Leaves::with_capacity(self.leaf_count(id)?);
         self.walk_into(id, layout, 0, &mut out)?;
         Ok(out)
     }
 
     /// The type of the single access that moves a value, if it is plain to see: of a scalar or vector without booleans.
-    pub fn one_access(&self, id: TypeId, layout: Layout) -> Option<Type> {
+    pub fn one_access(&self, id: TypeId, layout: MemoryLayout) -> Option<Type> {
         let (scalar, count) = match self.get(id) {
             Ty::Vector { elem, count } => {
                 let scalar = self.scalar(*elem)?;
@@ -452,7 +452,7 @@ impl Types {
         }
     }
 
-    fn walk_into(&self, id: TypeId, layout: Layout, at: u32, out: &mut Leaves) -> Result<()> {
+    fn walk_into(&self, id: TypeId, layout: MemoryLayout, at: u32, out: &mut Leaves) -> Result<()> {
         if self.data(id).leaves == 0 {
             return Ok(());
         }
@@ -509,8 +509,8 @@ impl Types {
 }
 
 /// The layout inside a member: its own matrix decorations, if any.
-fn member_layout(m: &Member, outer: Layout) -> Layout {
-    Layout { matrix_stride: m.matrix_stride, row_major: m.row_major, component_stride: 0, ..outer }
+fn member_layout(m: &StructMember, outer: MemoryLayout) -> MemoryLayout {
+    MemoryLayout { matrix_stride: m.matrix_stride, row_major: m.row_major, component_stride: 0, ..outer }
 }
 
 /// `n` rounded up to a multiple of a power of two; saturating.

@@ -3,10 +3,10 @@
 //! One pass over the reachable functions before translation. A variable whose only write is a constant, and which is
 //! dynamically indexed, becomes a constant table: a load before the write would be undefined anyway.
 
-use super::constants::{Constants, Leaves};
+use super::constants::{ConstantLeaves, Constants};
 use super::cx::{Cx, Def};
-use super::instruction::Inst;
-use super::parse::{Function, Parsed};
+use super::instruction::SpirvInst;
+use super::parse::{Parsed, SpirvFunction};
 use crate::error::{Error, Result};
 use crate::ir::ConstTableId;
 use rspirv::dr::Operand;
@@ -135,7 +135,7 @@ impl Usage {
         }
     }
 
-    fn variable(&mut self, inst: &Inst<'_>) {
+    fn variable(&mut self, inst: &SpirvInst<'_>) {
         if let Some(id) = inst.result_id {
             self.set_root(id, id);
             if let (Some(v), Ok(Some(init))) = (self.variables.get_mut(id as usize), inst.opt_id(1)) {
@@ -145,7 +145,7 @@ impl Usage {
     }
 
     /// Records the ids that a function uses; returns the functions that it calls.
-    fn function(&mut self, f: &Function<'_>) -> Result<Vec<u32>> {
+    fn function(&mut self, f: &SpirvFunction<'_>) -> Result<Vec<u32>> {
         let mut calls = Vec::new();
         for inst in f.blocks.iter().flat_map(|b| b.insts) {
             for operand in inst.operands {
@@ -193,13 +193,13 @@ impl Usage {
         Ok(calls)
     }
 
-    fn computed(&mut self, inst: &Inst<'_>) {
+    fn computed(&mut self, inst: &SpirvInst<'_>) {
         if let Some(v) = inst.result_id.and_then(|id| self.variables.get_mut(id as usize)) {
             v.dynamic = true;
         }
     }
 
-    fn escape_all(&mut self, inst: &Inst<'_>) {
+    fn escape_all(&mut self, inst: &SpirvInst<'_>) {
         for operand in inst.operands {
             if let Operand::IdRef(id) = operand {
                 self.escape(*id);
@@ -225,7 +225,7 @@ impl Usage {
             Some(Def::Constant(c)) => {
                 let c = *c;
                 let known = |constants: &Constants| {
-                    constants.get(c).is_some_and(|c| matches!(c.leaves, Leaves::Bits(_)) && c.late.is_none())
+                    constants.get(c).is_some_and(|c| matches!(c.leaves, ConstantLeaves::Bits(_)) && c.late.is_none())
                 };
                 if known(&cx.constants) { cx.constant_table(c).map(Some) } else { Ok(None) }
             }

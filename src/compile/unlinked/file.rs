@@ -1,7 +1,7 @@
 //! Writes machine code as a relocatable ELF: sections, symbols, relocations; in a fixed order, so that equal content
 //! gives equal bytes.
 
-use crate::compile::backend::{ConstantData, MachineCode, Target};
+use crate::compile::backend::{ConstantData, MachineCode, PatchTarget};
 use crate::elf::OSABI_PAL;
 use crate::error::{Error, Result};
 use crate::reloc::symbol::LinkSymbol;
@@ -188,9 +188,9 @@ fn symbols(code: &MachineCode) -> Result<(Vec<Symbol>, Vec<u32>)> {
     let (tables, functions) = (code.tables.len(), code.functions.len());
     for patch in &code.patches {
         let position = match &patch.target {
-            Target::Table(table) if *table < tables => *table,
-            Target::Function(function) if *function < functions => tables + function,
-            Target::Link(symbol) => {
+            PatchTarget::Table(table) if *table < tables => *table,
+            PatchTarget::Function(function) if *function < functions => tables + function,
+            PatchTarget::Link(symbol) => {
                 let known = external.iter().position(|s| *s == symbol);
                 let position = known.unwrap_or(external.len());
                 if known.is_none() {

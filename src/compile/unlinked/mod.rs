@@ -8,7 +8,7 @@ mod file;
 mod unwritten;
 
 use super::StageElf;
-use super::backend::{MachineCode, Patch, Target};
+use super::backend::{MachineCode, Patch, PatchTarget};
 use crate::elf::Elf;
 use crate::error::{Context, Error, Result};
 use crate::isa::words::{S_BRANCH, S_NOP};
@@ -95,7 +95,7 @@ fn add_joint(code: &mut MachineCode) -> Result<()> {
         _ => return Err(Error::bug("a body with an epilog is not the last function of its code")),
     }
     code.code.extend_from_slice(&S_BRANCH.to_le_bytes());
-    code.patches.push(Patch { offset, kind: RelocKind::Rel16, target: Target::Link(LinkSymbol::Next) });
+    code.patches.push(Patch { offset, kind: RelocKind::Rel16, target: PatchTarget::Link(LinkSymbol::Next) });
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Unlinked ELFs of handwritten code, checked with LLVM's tools and read back.
 
 use super::{fallback, simplified, write};
-use crate::compile::backend::{ConstantData, Function, MachineCode, Patch, Table, Target};
+use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget};
 use crate::elf::{Elf, Home};
 use crate::error::ErrorKind;
 use crate::ir::DepthMode;
@@ -13,8 +13,8 @@ use crate::metadata::interface::{
     VertexInterface,
 };
 use crate::metadata::notes::Notes;
-use crate::metadata::registers::{Register, Registers};
-use crate::metadata::schema::Key;
+use crate::metadata::registers::{HardwareRegister, RegisterWords};
+use crate::metadata::schema::MetadataKey;
 use crate::metadata::{interface_io, note};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
@@ -63,21 +63,21 @@ fn code(stage: Stage, epilog: bool) -> MachineCode {
     MachineCode {
         align: 0,
         code: words.iter().flat_map(|w: &u32| w.to_le_bytes()).collect(),
-        functions: vec![Function { symbol: stage.unlinked_symbol().into(), start: 0, size }],
+        functions: vec![FunctionSymbol { symbol: stage.unlinked_symbol().into(), start: 0, size }],
         constants: vec![
             ConstantData { bytes: (0..64).collect(), align: 16, entry: None },
             ConstantData { bytes: vec![7; 32], align: 8, entry: Some(8) },
         ],
         tables: vec![
-            Table { name: None, section: 1, start: 8, size: 8 },
-            Table { name: Some("table0".into()), section: 0, start: 0, size: 64 },
+            DataAddress { name: None, section: 1, start: 8, size: 8 },
+            DataAddress { name: Some("table0".into()), section: 0, start: 0, size: 64 },
         ],
         patches: vec![
-            Patch { offset: 4, kind: RelocKind::Abs32Lo, target: Target::Link(symbol) },
-            Patch { offset: 12, kind: RelocKind::Rel32Lo, target: Target::Table(1) },
+            Patch { offset: 4, kind: RelocKind::Abs32Lo, target: PatchTarget::Link(symbol) },
+            Patch { offset: 12, kind: RelocKind::Rel32Lo, target: PatchTarget::Table(1) },
         ],
-        counts: [(Key::VgprCount, 6), (Key::SgprCount, 9), (Key::ScratchMemorySize, 0)].into(),
-        registers: Registers::default(),
+        counts: [(MetadataKey::VgprCount, 6), (MetadataKey::SgprCount, 9), (MetadataKey::ScratchMemorySize, 0)].into(),
+        registers: RegisterWords::default(),
         written: None,
         simplified: None,
         fallback: None,
@@ -142,8 +142,8 @@ fn what_is_written_is_what_is_read() {
 fn several_functions_are_several_symbols() {
     let mut two = code(Stage::Compute, false);
     two.functions[0].size = 8;
-    two.functions.push(Function { symbol: "helper".into(), start: 8, size: 12 });
-    two.patches.push(Patch { offset: 16, kind: RelocKind::Rel32, target: Target::Function(1) });
+    two.functions.push(FunctionSymbol { symbol: "helper".into(), start: 8, size: 12 });
+    two.patches.push(Patch { offset: 16, kind: RelocKind::Rel32, target: PatchTarget::Function(1) });
     let elf = write(two, &interface(Stage::Compute, false)).unwrap().0;
     let file = Elf::parse(&elf).unwrap();
     let helper = file.symbols.iter().find(|s| s.name == "helper").unwrap();
@@ -155,7 +155,7 @@ fn several_functions_are_several_symbols() {
 #[test]
 fn a_body_without_instructions_gets_one() {
     let symbol = Stage::Fragment.unlinked_symbol().into();
-    let empty = MachineCode { functions: vec![Function { symbol, start: 0, size: 0 }], ..MachineCode::default() };
+    let empty = MachineCode { functions: vec![FunctionSymbol { symbol, start: 0, size: 0 }], ..MachineCode::default() };
     let elf = write(empty, &interface(Stage::Fragment, true)).unwrap().0;
     let listing = tool("llvm-objdump-19", &["-d"], &elf);
     let lines: Vec<_> = listing.lines().filter(|l| l.contains("//")).collect();
@@ -166,7 +166,7 @@ fn a_body_without_instructions_gets_one() {
 fn the_note_carries_interface_counts_and_registers() {
     let interface = interface(Stage::Vertex, true);
     let mut code = code(Stage::Vertex, true);
-    code.registers.set(Register(0x2c4a), 0x082c_0000);
+    code.registers.set(HardwareRegister(0x2c4a), 0x082c_0000);
     code.simplified = Some("too long".into());
     code.fallback = Some("a feature".into());
     let elf = write(code, &interface).unwrap();
@@ -176,8 +176,8 @@ fn the_note_carries_interface_counts_and_registers() {
     let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
     assert_eq!(interface_io::extract(&document.pipeline).unwrap(), interface);
     let notes = Notes::from_unlinked(&document, Stage::Vertex).unwrap();
-    assert_eq!(notes.registers.iter().collect::<Vec<_>>(), [(Register(0x2c4a), 0x082c_0000)]);
-    assert_eq!(notes.stages[&Stage::Vertex][&Key::SgprCount], 9);
+    assert_eq!(notes.registers.iter().collect::<Vec<_>>(), [(HardwareRegister(0x2c4a), 0x082c_0000)]);
+    assert_eq!(notes.stages[&Stage::Vertex][&MetadataKey::SgprCount], 9);
     // Keys in the order of LLVM's writer.
     let stages = get(&document.pipeline, ".hardware_stages").unwrap().to_string();
     let places = [".entry_point", ".scratch_memory_size", ".sgpr_count", ".vgpr_count"].map(|key| stages.find(key));
@@ -221,6 +221,6 @@ fn same_code_same_bytes_and_contradictions_are_refused() {
     refused(&|c| c.functions.clear());
     refused(&|c| c.functions[0].start = 4);
     refused(&|c| c.code.truncate(7));
-    refused(&|c| c.patches[0].target = Target::Table(2));
-    refused(&|c| c.patches[0].target = Target::Function(1));
+    refused(&|c| c.patches[0].target = PatchTarget::Table(2));
+    refused(&|c| c.patches[0].target = PatchTarget::Function(1));
 }

@@ -4,7 +4,7 @@
 //! way in which there was none. A worker that answered is left for the next request; any other is gone.
 
 use super::clock;
-use super::protocol::{Hello, MAX_FRAME, PROTOCOL, Response};
+use super::protocol::{MAX_FRAME, PROTOCOL, Response, WorkerHello};
 use crate::compile::request::CompilerId;
 use crate::error::{Death, Error, Result};
 use crate::frame::{self, Bytes};
@@ -93,7 +93,7 @@ pub struct Worker {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     errors: tokio::task::JoinHandle<String>,
-    hello: Hello,
+    hello: WorkerHello,
 }
 
 impl Worker {
@@ -204,8 +204,8 @@ impl Worker {
 }
 
 /// Who compiles in a worker that has just started.
-async fn hello(output: &mut BufReader<ChildStdout>, limit: Duration) -> Result<Hello> {
-    let hello = tokio::time::timeout(limit, read::<Hello>(output)).await;
+async fn hello(output: &mut BufReader<ChildStdout>, limit: Duration) -> Result<WorkerHello> {
+    let hello = tokio::time::timeout(limit, read::<WorkerHello>(output)).await;
     let hello = hello.map_err(|_| Error::environment(format!("worker did not say hello in {limit:?}")))??;
     if hello.protocol != PROTOCOL {
         let ours = format!("this program speaks {PROTOCOL}");

@@ -1,6 +1,6 @@
 //! What parent and worker say to each other, in [`crate::frame`]s of at most [`MAX_FRAME`] bytes.
 //!
-//! The worker speaks first (a [`Hello`]), then answers each [`Request`] with one [`Response`] of the same id.
+//! The worker speaks first (a [`WorkerHello`]), then answers each [`Request`] with one [`Response`] of the same id.
 
 use crate::compile::request::{CompilerId, StageRequest};
 use crate::error::Result;
@@ -15,7 +15,7 @@ pub const MAX_FRAME: u32 = 256 << 20;
 
 /// What a worker says first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hello {
+pub struct WorkerHello {
     /// Must be [`PROTOCOL`].
     pub protocol: u32,
     /// Who compiles.

@@ -1,6 +1,6 @@
 //! The worker's side: requests on standard input, answers on standard output, one at a time.
 
-use super::protocol::{Hello, MAX_FRAME, PROTOCOL, Request, Response};
+use super::protocol::{MAX_FRAME, PROTOCOL, Request, Response, WorkerHello};
 use crate::compile::request::Module;
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Error, Result};
@@ -57,7 +57,10 @@ pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> R
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
     let mut say = |bytes: &[u8]| output.write_all(bytes).and_then(|()| output.flush());
-    say(&frame(&Hello { protocol: PROTOCOL, compiler: compiler.id().clone(), sandbox: sandbox.into() }, MAX_FRAME)?)?;
+    say(&frame(
+        &WorkerHello { protocol: PROTOCOL, compiler: compiler.id().clone(), sandbox: sandbox.into() },
+        MAX_FRAME,
+    )?)?;
     loop {
         let mut head = [0; frame::HEAD];
         match input.read_exact(&mut head) {

@@ -4,7 +4,7 @@ use crate::emu::inputs::Topology;
 
 /// Type of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PrimitiveType {
     /// One vertex.
     Point,
     /// Two.
@@ -13,7 +13,7 @@ pub enum Kind {
     Triangle,
 }
 
-impl Kind {
+impl PrimitiveType {
     /// The type of a topology's primitives.
     pub fn of(topology: Topology) -> Self {
         match topology {

@@ -19,7 +19,7 @@ pub use target::{ColorTarget, DepthTarget, StencilTarget};
 
 use super::inputs;
 use crate::error::{Context, Error, Result};
-use assembly::Kind;
+use assembly::PrimitiveType;
 use clip::{CORNERS, Weights};
 use raster::{Coverage, PIXELS, Point};
 use samples::MAX_SAMPLES;
@@ -92,7 +92,7 @@ pub struct Spot {
 
 /// One pixel of a quad, covered or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Lane {
+pub struct QuadPixel {
     /// Its centre.
     pub centre: Spot,
     /// The shaded sample; if the whole pixel is shaded, the first.
@@ -121,7 +121,7 @@ pub struct Quad {
     /// The shaded sample in per-sample shading.
     pub sample: Option<u32>,
     /// The four pixels.
-    pub lanes: [Lane; 4],
+    pub lanes: [QuadPixel; 4],
 }
 
 /// Outputs of a fragment shader for a pixel.
@@ -289,7 +289,7 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
             continue;
         }
         let mut batch = Batch {
-            kind: Kind::of(command.topology),
+            kind: PrimitiveType::of(command.topology),
             command,
             samples: samples::places(command.samples)?,
             per_sample: shaders.per_sample(),
@@ -311,7 +311,7 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
 
 /// Quads queued for the fragment shader.
 struct Batch<'a> {
-    kind: Kind,
+    kind: PrimitiveType,
     command: &'a inputs::Draw,
     samples: Vec<Point>,
     per_sample: bool,
@@ -341,7 +341,7 @@ impl Batch<'_> {
         }
         let of = |n: usize| corners.map(|v| f64::from(v.position[n]));
         let [x, y, z, w] = [of(0), of(1), of(2), of(3)];
-        let guard = if self.kind == Kind::Point { 1.0 } else { GUARD };
+        let guard = if self.kind == PrimitiveType::Point { 1.0 } else { GUARD };
         let plane = |f: &dyn Fn(usize) -> f64| [f(0), f(1), f(2)];
         let mut planes = vec![
             plane(&|n| w[n] - f64::MIN_POSITIVE),
@@ -356,11 +356,11 @@ impl Batch<'_> {
         let clips = corners.iter().map(|v| v.clip.len()).max().unwrap_or(0);
         planes.extend((0..clips).map(|n| corners.map(|v| v.clip.get(n).copied().map_or(0.0, f64::from))));
         let outline = match self.kind {
-            Kind::Point => CORNERS[..1].to_vec(),
-            Kind::Line => CORNERS[..2].to_vec(),
-            Kind::Triangle => CORNERS.to_vec(),
+            PrimitiveType::Point => CORNERS[..1].to_vec(),
+            PrimitiveType::Line => CORNERS[..2].to_vec(),
+            PrimitiveType::Triangle => CORNERS.to_vec(),
         };
-        let outline = clip::clip(outline, self.kind == Kind::Triangle, &planes);
+        let outline = clip::clip(outline, self.kind == PrimitiveType::Triangle, &planes);
         let viewport = self.command.viewport();
         let [left, top, width, height] = [viewport.x, viewport.y, viewport.width, viewport.height].map(f64::from);
         let [near, far] = viewport.depth.map(f64::from);
@@ -387,7 +387,7 @@ impl Batch<'_> {
         let primitive = self.primitives.len();
         let mut front = true;
         let triangles: Vec<[Corner; 3]> = match (self.kind, outline) {
-            (Kind::Point, [corner]) => {
+            (PrimitiveType::Point, [corner]) => {
                 // The weights of the second and third vertex are the point coordinates.
                 let at = |s: f64, t: f64| {
                     let weights = [1.0 - s - t, s, t];
@@ -397,13 +397,13 @@ impl Batch<'_> {
                 let [a, b, c, d] = [at(0.0, 0.0), at(1.0, 0.0), at(0.0, 1.0), at(1.0, 1.0)];
                 vec![[a, b, c], [b, d, c]]
             }
-            (Kind::Line, [from, to]) => {
+            (PrimitiveType::Line, [from, to]) => {
                 let places = raster::line([from.at, to.at]);
                 let [a, b] = [0, 1].map(|n| Corner { at: places[n], ..*from });
                 let [c, d] = [2, 3].map(|n| Corner { at: places[n], ..*to });
                 vec![[a, b, c], [b, d, c]]
             }
-            (Kind::Triangle, [first, rest @ ..]) => {
+            (PrimitiveType::Triangle, [first, rest @ ..]) => {
                 let areas = rest.windows(2).map(|pair| raster::area(&[first.at, pair[0].at, pair[1].at]));
                 front = (areas.sum::<f64>() < 0.0) != self.command.fixed.clockwise;
                 if self.command.fixed.cull.takes(front) {
@@ -425,13 +425,22 @@ impl Batch<'_> {
             });
         }
         let Vertex { layer, rate, .. } = self.vertices[vertices[0]];
-        self.primitives.push(Primitive { number, vertices, front, point: self.kind == Kind::Point, layer, rate });
+        self.primitives.push(Primitive {
+            number,
+            vertices,
+            front,
+            point: self.kind == PrimitiveType::Point,
+            layer,
+            rate,
+        });
     }
 
     /// The pixels that a primitive may cover. Triangles end where the viewport does, other primitives may reach beyond.
     fn part(&self) -> inputs::Scissor {
         let scissor = self.command.scissor();
-        let Some(view) = self.command.fixed.viewport.filter(|_| self.kind == Kind::Triangle) else { return scissor };
+        let Some(view) = self.command.fixed.viewport.filter(|_| self.kind == PrimitiveType::Triangle) else {
+            return scissor;
+        };
         let ends = |at: f32, size: f32| {
             // The first pixels whose centres are not before these.
             let pixel = |x: f32| (x - 0.5).ceil().max(0.0) as u32;
@@ -508,14 +517,14 @@ fn pixel(quad: &Quad, n: usize) -> [u32; 2] {
 
 /// Interpolants of every pixel of a quad, for one sample or for the whole pixel.
 fn quad(primitive: usize, corners: &[Corner; 3], coverage: &Coverage, places: &[Point], only: Option<u32>) -> Quad {
-    let lanes: [Lane; 4] = std::array::from_fn(|n| {
+    let lanes: [QuadPixel; 4] = std::array::from_fn(|n| {
         let covered = coverage.covered[n];
         let at = |sample: usize| spot(corners, coverage.at_samples[sample][n], places[sample]);
         let centre = spot(corners, coverage.weights[n], [0.5; 2]);
         let all = places.len() as u32 == covered.count_ones();
         let mut depths = [0.0; MAX_SAMPLES];
         (0..places.len()).for_each(|sample| depths[sample] = at(sample).depth);
-        Lane {
+        QuadPixel {
             centre,
             sample: at(only.unwrap_or(0) as usize),
             centroid: if all || covered == 0 { centre } else { at(covered.trailing_zeros() as usize) },

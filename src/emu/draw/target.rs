@@ -17,7 +17,7 @@ pub struct ColorTarget {
     /// Texels, row by row.
     pub data: Vec<u8>,
     /// Its description in the draw.
-    pub state: inputs::Target,
+    pub state: inputs::TargetAttachment,
     /// The draw's blend constants.
     pub constants: [f32; 4],
 }
@@ -27,7 +27,7 @@ impl ColorTarget {
     ///
     /// # Errors
     /// Malformed: no colour format. Unsupported: one that the emulator does not have.
-    pub fn new(state: &inputs::Target, extent: [u32; 2]) -> Result<Self> {
+    pub fn new(state: &inputs::TargetAttachment, extent: [u32; 2]) -> Result<Self> {
         let format = NamedFormat::new(&state.format)?;
         let clear = match format.format.is_integer() {
             true => state.clear.map(|x| if x < 0.0 { (x as i32).cast_unsigned() } else { x as u32 }),
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     fn target(format: &str, write_mask: u8) -> ColorTarget {
-        let state = inputs::Target {
+        let state = inputs::TargetAttachment {
             location: 0,
             format: format.to_owned(),
             clear: [0.0, 1.0, 0.0, 1.0],

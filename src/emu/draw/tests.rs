@@ -1,7 +1,7 @@
 //! Whole draws with closures as shaders.
 
 use super::*;
-use crate::emu::inputs::{Compare, Depth, Draw, Target, Topology};
+use crate::emu::inputs::{Compare, Depth, Draw, TargetAttachment, Topology};
 
 /// Given vertices; the first parameter is interpolated by hand and becomes the colour.
 struct Given {
@@ -36,7 +36,7 @@ fn vertex(position: [f32; 4], color: [f32; 4]) -> Vertex {
 
 fn command(topology: Topology, vertices: u32, depth: bool) -> Draw {
     Draw {
-        targets: vec![Target { clear: [-1.0; 4], ..Target::new(0, "R32G32B32A32_SFLOAT") }],
+        targets: vec![TargetAttachment { clear: [-1.0; 4], ..TargetAttachment::new(0, "R32G32B32A32_SFLOAT") }],
         depth: depth.then_some(Depth { clear: 1.0, compare: Compare::Less, write: true }),
         ..Draw::new(topology, vertices, [8, 8])
     }

@@ -4,9 +4,9 @@
 use super::target::{converted, export_format};
 use super::{Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
 use crate::emu::dispatch::{Tables, set_sgpr};
-use crate::emu::fixed_function::{Export, Parameters, Plane};
-use crate::emu::load::{Pipeline, StageCode};
-use crate::emu::machine::{Limits, Machine, Stats};
+use crate::emu::fixed_function::{Export, InterpolationPlane, Parameters};
+use crate::emu::load::{LoadedPipeline, StageCode};
+use crate::emu::machine::{Machine, RunLimits, RunStats};
 use crate::emu::mode::{Round, from_f16, to_f16};
 use crate::emu::trace::{Follow, Trace};
 use crate::emu::wave::{POISON, Wave};
@@ -24,14 +24,14 @@ use std::sync::Arc;
 /// A pipeline whose shaders run on the machine.
 pub struct Gpu<'a> {
     machine: &'a mut Machine,
-    pipeline: &'a Pipeline,
+    pipeline: &'a LoadedPipeline,
     tables: Tables,
-    limits: Limits,
+    limits: RunLimits,
     trace: Option<&'a mut Trace>,
     /// Scratch offset of every wave, and scratch size.
     scratch: u32,
     /// Execution statistics.
-    pub stats: Stats,
+    pub stats: RunStats,
 }
 
 /// Targets of exports.
@@ -50,9 +50,9 @@ impl<'a> Gpu<'a> {
     /// Malformed: it has no vertex stage.
     pub fn new(
         machine: &'a mut Machine,
-        pipeline: &'a Pipeline,
+        pipeline: &'a LoadedPipeline,
         tables: Tables,
-        limits: Limits,
+        limits: RunLimits,
         mut trace: Option<&'a mut Trace>,
     ) -> Result<Self> {
         if let Some(trace) = trace.as_deref_mut() {
@@ -67,7 +67,7 @@ impl<'a> Gpu<'a> {
             let address = machine.alloc(2 * scratch)?;
             tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
         }
-        Ok(Self { machine, pipeline, tables, limits, trace, scratch: scratch as u32, stats: Stats::default() })
+        Ok(Self { machine, pipeline, tables, limits, trace, scratch: scratch as u32, stats: RunStats::default() })
     }
 
     /// A wave with its user data, and the first SGPR after them.
@@ -188,7 +188,7 @@ impl<'a> Gpu<'a> {
     }
 
     /// The planes of every attribute of a primitive, as `SPI_PS_INPUT_CNTL` says.
-    fn planes(&self, vertices: &[Vertex], primitive: &Primitive) -> Vec<[Plane; 4]> {
+    fn planes(&self, vertices: &[Vertex], primitive: &Primitive) -> Vec<[InterpolationPlane; 4]> {
         let count = self.field(spi_ps_in_control::NUM_INTERP);
         let attribute = |n: u32| {
             let word = self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);

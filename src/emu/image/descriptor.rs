@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Shape of an image, by its number in a T#.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names say it")]
-pub enum Shape {
+pub enum DescriptorShape {
     D1 = 8,
     D2,
     D3,
@@ -19,7 +19,7 @@ pub enum Shape {
     D2MsaaArray,
 }
 
-impl Shape {
+impl DescriptorShape {
     const ALL: [Self; 8] =
         [Self::D1, Self::D2, Self::D3, Self::Cube, Self::D1Array, Self::D2Array, Self::D2Msaa, Self::D2MsaaArray];
 
@@ -44,7 +44,7 @@ pub struct ImageDescriptor {
     /// Width, height of level 0.
     pub extent: [u32; 2],
     /// Shape.
-    pub shape: Shape,
+    pub shape: DescriptorShape,
     /// Layered: last slice. 3D: depth − 1 of level 0. Otherwise, if not 0, row pitch − 1 of a single level.
     pub depth: u32,
     /// First slice.
@@ -76,7 +76,9 @@ impl ImageDescriptor {
     /// # Errors
     /// Unsupported: tiling, compression.
     pub fn new(d: [u32; 8]) -> Result<Option<Self>> {
-        let Some(shape) = Shape::ALL.into_iter().find(|s| *s as u32 == field(d[3], 31, 28)) else { return Ok(None) };
+        let Some(shape) = DescriptorShape::ALL.into_iter().find(|s| *s as u32 == field(d[3], 31, 28)) else {
+            return Ok(None);
+        };
         let mode = field(d[3], 24, 20);
         if mode != 0 {
             return Err(Error::unsupported("tiled image", format!("swizzle mode {mode}")));
@@ -132,8 +134,8 @@ impl ImageDescriptor {
     /// Layers of the view, or for 3D the depth of a level of the image.
     pub fn layers(&self, level: u32) -> u32 {
         match self.shape {
-            Shape::D3 if self.slices_of_3d => (self.depth + 1).saturating_sub(self.base_array),
-            Shape::D3 => ((self.depth + 1) >> level.min(31)).max(1),
+            DescriptorShape::D3 if self.slices_of_3d => (self.depth + 1).saturating_sub(self.base_array),
+            DescriptorShape::D3 => ((self.depth + 1) >> level.min(31)).max(1),
             _ if self.shape.layered() => (self.depth + 1).saturating_sub(self.base_array),
             _ => 1,
         }
@@ -183,9 +185,9 @@ impl Clamp {
 
 /// Comparison of a sampler, reference first; the bits are less, equal, greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compare(pub u32);
+pub struct CompareFunction(pub u32);
 
-impl Compare {
+impl CompareFunction {
     /// Whether the reference passes against a value.
     pub fn passes(self, reference: f32, value: f32) -> bool {
         let bit = match reference.partial_cmp(&value) {
@@ -205,7 +207,7 @@ pub struct SamplerDescriptor {
     /// Addressing beyond the edges, per direction.
     pub clamp: [Clamp; 3],
     /// Comparison.
-    pub compare: Compare,
+    pub compare: CompareFunction,
     /// Coordinates are in texels.
     pub unnormalized: bool,
     /// Faces of a cube end at their edges.
@@ -244,7 +246,7 @@ impl SamplerDescriptor {
         refuse(field(d[3], 31, 30) == 3, "border palette")?;
         Ok(Self {
             clamp: [clamp(0)?, clamp(3)?, clamp(6)?],
-            compare: Compare(field(d[0], 14, 12)),
+            compare: CompareFunction(field(d[0], 14, 12)),
             unnormalized: field(d[0], 15, 15) == 1,
             no_cube_wrap: field(d[0], 28, 28) == 1,
             lod: [field(d[1], 11, 0) as f32 / 256.0, field(d[1], 23, 12) as f32 / 256.0],
@@ -287,7 +289,7 @@ mod tests {
             base: 0x7f12_3456_7800,
             format: 130,
             extent: [1023, 77],
-            shape: Shape::Cube,
+            shape: DescriptorShape::Cube,
             depth: 11,
             base_array: 6,
             slices_of_3d: false,
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(recipe[3], 0xfac | 1 << 12 | 4 << 16 | 11 << 28);
         let sampler = SamplerDescriptor {
             clamp: [Clamp::Wrap, Clamp::Border, Clamp::Mirror],
-            compare: Compare(3),
+            compare: CompareFunction(3),
             unnormalized: false,
             no_cube_wrap: true,
             lod: [0.5, 12.25],
@@ -332,12 +334,12 @@ mod tests {
 
     #[test]
     fn a_comparison_is_three_bits() {
-        let table = (0..8).map(|n| [1.0, 2.0, 3.0].map(|x| Compare(n).passes(x, 2.0)));
+        let table = (0..8).map(|n| [1.0, 2.0, 3.0].map(|x| CompareFunction(n).passes(x, 2.0)));
         let less_equal_greater: Vec<[bool; 3]> = table.collect();
         assert_eq!(less_equal_greater[1], [true, false, false]);
         assert_eq!(less_equal_greater[3], [true, true, false]);
         assert_eq!(less_equal_greater[5], [true, false, true]);
         assert_eq!(less_equal_greater[7], [true; 3]);
-        assert!(Compare(5).passes(f32::NAN, 0.0) && !Compare(2).passes(f32::NAN, 0.0));
+        assert!(CompareFunction(5).passes(f32::NAN, 0.0) && !CompareFunction(2).passes(f32::NAN, 0.0));
     }
 }

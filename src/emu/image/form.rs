@@ -2,13 +2,13 @@
 //!
 //! Operands come as `[offset] [bias] [reference] [gradients] coordinates [LOD or LOD clamp]`.
 
-use super::Image;
+use super::ImageOperation;
 use crate::emu::atomic;
 use crate::emu::mode::from_f16;
 use crate::emu::wave::Wave;
 use crate::error::{Error, Result};
 use crate::isa::instruction::ImageFields;
-use crate::isa::{Entry, Op, Traits};
+use crate::isa::{Op, OpcodeRow, Traits};
 
 /// Result of a sampling instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,20 +54,20 @@ pub struct Form {
 }
 
 /// Operation of an instruction row.
-pub fn resolve(entry: &Entry) -> Option<Image> {
+pub fn resolve(entry: &OpcodeRow) -> Option<ImageOperation> {
     match entry.op {
-        Op::ImageLoad => return Some(Image::Load { mip: false }),
-        Op::ImageLoadMip => return Some(Image::Load { mip: true }),
-        Op::ImageStore => return Some(Image::Store { mip: false }),
-        Op::ImageStoreMip => return Some(Image::Store { mip: true }),
-        Op::ImageGetResinfo => return Some(Image::Info),
-        Op::ImageMsaaLoad => return Some(Image::Samples),
+        Op::ImageLoad => return Some(ImageOperation::Load { mip: false }),
+        Op::ImageLoadMip => return Some(ImageOperation::Load { mip: true }),
+        Op::ImageStore => return Some(ImageOperation::Store { mip: false }),
+        Op::ImageStoreMip => return Some(ImageOperation::Store { mip: true }),
+        Op::ImageGetResinfo => return Some(ImageOperation::Info),
+        Op::ImageMsaaLoad => return Some(ImageOperation::Samples),
         // Four components of one texel of four in a row: not implemented.
         Op::ImageGather4h => return None,
         _ => {}
     }
     if entry.is(Traits::ATOMIC) {
-        return atomic::of_memory(entry).map(|a| Image::Atomic { operation: a.apply, compares: a.compares });
+        return atomic::of_memory(entry).map(|a| ImageOperation::Atomic { operation: a.apply, compares: a.compares });
     }
     if !entry.is(Traits::SAMPLES) {
         return None;
@@ -84,7 +84,7 @@ pub fn resolve(entry: &Entry) -> Option<Image> {
         () if entry.is(Traits::BIAS) => LevelFrom::Bias,
         () => LevelFrom::Quad,
     };
-    Some(Image::Sample(Form {
+    Some(ImageOperation::Sample(Form {
         gives,
         compare: entry.is(Traits::REFERENCE),
         level,
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn every_row_of_images_but_two_kinds_is_known() {
         let gfx = crate::target::GfxIp::Gfx1030;
-        let rows: Vec<&Entry> = Op::all(gfx).map(|op| op.entry(gfx)).filter(|e| e.format == Format::Mimg).collect();
-        let unknown: Vec<&&Entry> = rows.iter().filter(|entry| resolve(entry).is_none()).collect();
-        let expected = |e: &Entry| e.is(Traits::RAY.or(Traits::RAW)) || e.op == Op::ImageGather4h;
+        let rows: Vec<&OpcodeRow> = Op::all(gfx).map(|op| op.entry(gfx)).filter(|e| e.format == Format::Mimg).collect();
+        let unknown: Vec<&&OpcodeRow> = rows.iter().filter(|entry| resolve(entry).is_none()).collect();
+        let expected = |e: &OpcodeRow| e.is(Traits::RAY.or(Traits::RAW)) || e.op == Op::ImageGather4h;
         assert!(rows.len() > 90 && unknown.iter().all(|entry| expected(entry)), "{unknown:?}");
     }
 }

@@ -9,9 +9,9 @@ mod form;
 mod sample;
 mod texture;
 
-pub use descriptor::{Clamp, Compare, ImageDescriptor, SamplerDescriptor, Shape};
+pub use descriptor::{Clamp, CompareFunction, DescriptorShape, ImageDescriptor, SamplerDescriptor};
 pub use form::resolve;
-pub use texture::{TexelPosition, Texture};
+pub use texture::{TexelPosition, TextureView};
 
 use super::access;
 use super::atomic::{Atomic, Cell};
@@ -24,7 +24,7 @@ use sample::{Coordinates, Sampled};
 
 /// Operation of an image instruction.
 #[derive(Clone, Copy)]
-pub enum Image {
+pub enum ImageOperation {
     /// A texel load by integer coordinates.
     Load {
         /// With a level operand.
@@ -55,7 +55,7 @@ const CUBE: u8 = 3;
 
 /// Executes one instruction.
 pub fn execute(
-    op: Image,
+    op: ImageOperation,
     inst: &Instruction,
     fields: &ImageFields,
     wave: &mut Wave,
@@ -65,9 +65,11 @@ pub fn execute(
         return Err(Error::unsupported("image descriptor of four dwords", inst.entry.mnemonic));
     }
     let descriptor = ImageDescriptor::new(std::array::from_fn(|n| wave.sgpr(fields.resource, n)))?;
-    let texture = descriptor.map(Texture::new).transpose()?;
+    let texture = descriptor.map(TextureView::new).transpose()?;
     let sampler = match op {
-        Image::Sample(_) => Some(SamplerDescriptor::new(std::array::from_fn(|n| wave.sgpr(fields.sampler, n)))?),
+        ImageOperation::Sample(_) => {
+            Some(SamplerDescriptor::new(std::array::from_fn(|n| wave.sgpr(fields.sampler, n)))?)
+        }
         _ => None,
     };
     let mut results = Vec::new();
@@ -79,25 +81,25 @@ pub fn execute(
         };
         let at = |e: Error| e.at(format!("lane {lane}"));
         let result = match (op, &sampler) {
-            (Image::Sample(form), Some(sampler)) => {
+            (ImageOperation::Sample(form), Some(sampler)) => {
                 let sampled = Sampled { memory, texture, sampler, reference: None };
                 sample(form, fields, wave, lane, sampled)
             }
-            (Image::Store { mip }, _) => store(texture, fields, wave, lane, mip, memory).map(|()| [0; 4]),
-            (Image::Atomic { operation, compares }, _) => {
+            (ImageOperation::Store { mip }, _) => store(texture, fields, wave, lane, mip, memory).map(|()| [0; 4]),
+            (ImageOperation::Atomic { operation, compares }, _) => {
                 atomic(texture, fields, wave, lane, (operation, compares), memory)
             }
-            (Image::Info, _) => info(texture, fields, wave, lane),
-            (Image::Samples, _) => samples(texture, fields, wave, lane, memory),
-            (Image::Load { mip }, _) => load(texture, fields, wave, lane, mip, memory),
+            (ImageOperation::Info, _) => info(texture, fields, wave, lane),
+            (ImageOperation::Samples, _) => samples(texture, fields, wave, lane, memory),
+            (ImageOperation::Load { mip }, _) => load(texture, fields, wave, lane, mip, memory),
             _ => Err(Error::bug("a sampling instruction without a sampler")),
         };
         results.push((lane, result.map_err(at)?, memory.take_missed()));
     }
-    let four = matches!(op, Image::Samples | Image::Sample(Form { gives: Gives::Four, .. }));
+    let four = matches!(op, ImageOperation::Samples | ImageOperation::Sample(Form { gives: Gives::Four, .. }));
     let returns = match op {
-        Image::Store { .. } => false,
-        Image::Atomic { .. } => fields.cache.glc,
+        ImageOperation::Store { .. } => false,
+        ImageOperation::Atomic { .. } => fields.cache.glc,
         _ => true,
     };
     if returns {
@@ -146,7 +148,7 @@ fn place(fields: &ImageFields, [x, y, z, w, mip]: [u32; 5]) -> TexelPosition {
 }
 
 fn load(
-    texture: &Texture,
+    texture: &TextureView,
     fields: &ImageFields,
     wave: &Wave,
     lane: usize,
@@ -157,7 +159,7 @@ fn load(
     Ok(texture.texel(memory, place)?.map_or([0; 4], |texel| texture.selected(texel)))
 }
 
-fn samples(texture: &Texture, fields: &ImageFields, wave: &Wave, lane: usize, memory: &Memory) -> Result<[u32; 4]> {
+fn samples(texture: &TextureView, fields: &ImageFields, wave: &Wave, lane: usize, memory: &Memory) -> Result<[u32; 4]> {
     let first = place(fields, form::texel_operands(wave, fields, lane, false)?);
     let component = fields.dmask.trailing_zeros() as usize;
     let mut out = [0; 4];
@@ -169,7 +171,7 @@ fn samples(texture: &Texture, fields: &ImageFields, wave: &Wave, lane: usize, me
 }
 
 fn store(
-    texture: &Texture,
+    texture: &TextureView,
     fields: &ImageFields,
     wave: &Wave,
     lane: usize,
@@ -191,7 +193,7 @@ fn store(
 }
 
 fn atomic(
-    texture: &Texture,
+    texture: &TextureView,
     fields: &ImageFields,
     wave: &Wave,
     lane: usize,
@@ -218,7 +220,7 @@ fn atomic(
 }
 
 /// Width, height, layers or depth, levels.
-fn info(texture: &Texture, fields: &ImageFields, wave: &Wave, lane: usize) -> Result<[u32; 4]> {
+fn info(texture: &TextureView, fields: &ImageFields, wave: &Wave, lane: usize) -> Result<[u32; 4]> {
     let register = fields.address(0).ok_or_else(|| Error::malformed("no level"))?;
     let level = wave.vgpr(register, 0, lane);
     let level = if fields.a16 { level & 0xffff } else { level };

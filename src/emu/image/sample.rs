@@ -4,8 +4,8 @@
 //! filtered. Each texel is wrapped on its own, so an edge may mix borders and texels.
 
 use super::cube;
-use super::descriptor::{SamplerDescriptor, Shape};
-use super::texture::{TexelPosition, Texture};
+use super::descriptor::{DescriptorShape, SamplerDescriptor};
+use super::texture::{TexelPosition, TextureView};
 use crate::emu::memory::Memory;
 use crate::error::Result;
 
@@ -30,7 +30,7 @@ pub struct Sampled<'a> {
     /// Memory.
     pub memory: &'a Memory,
     /// The image.
-    pub texture: &'a Texture,
+    pub texture: &'a TextureView,
     /// The sampler.
     pub sampler: &'a SamplerDescriptor,
     /// The reference of a comparison.
@@ -78,8 +78,8 @@ impl Sampled<'_> {
     /// Number of filtered directions.
     fn directions(&self) -> usize {
         match self.texture.image.shape {
-            Shape::D1 | Shape::D1Array => 1,
-            Shape::D3 => 3,
+            DescriptorShape::D1 | DescriptorShape::D1Array => 1,
+            DescriptorShape::D3 => 3,
             _ => 2,
         }
     }

@@ -7,7 +7,7 @@ use crate::isa::{Vgpr, disassemble};
 use crate::target::{GfxIp, WaveSize};
 
 /// A view of one small level.
-pub fn view(format: u16, shape: Shape) -> ImageDescriptor {
+pub fn view(format: u16, shape: DescriptorShape) -> ImageDescriptor {
     ImageDescriptor {
         base: 0x7f12_0000_1000,
         format,
@@ -24,14 +24,14 @@ pub fn view(format: u16, shape: Shape) -> ImageDescriptor {
     }
 }
 
-pub fn texture(image: ImageDescriptor) -> Texture {
-    Texture::new(image).expect("a format")
+pub fn texture(image: ImageDescriptor) -> TextureView {
+    TextureView::new(image).expect("a format")
 }
 
 fn sampler() -> SamplerDescriptor {
     SamplerDescriptor {
         clamp: [Clamp::LastTexel; 3],
-        compare: Compare(0),
+        compare: CompareFunction(0),
         unnormalized: false,
         no_cube_wrap: false,
         lod: [0.0, 15.0],
@@ -47,7 +47,7 @@ fn sampler() -> SamplerDescriptor {
 const FLOAT: u16 = 22;
 
 /// Memory with an image whose texels are a function of their position.
-fn filled(image: ImageDescriptor, value: impl Fn(TexelPosition) -> f32) -> (Memory, Texture) {
+fn filled(image: ImageDescriptor, value: impl Fn(TexelPosition) -> f32) -> (Memory, TextureView) {
     let mut memory = Memory::default();
     let mut t = texture(image);
     let bytes = t.slice_bytes() * u64::from(t.image.layers(0)) * u64::from(t.image.samples());
@@ -75,7 +75,7 @@ fn red(sampled: &Sampled<'_>, at: &Coordinates, lod: f32) -> f32 {
 fn linear_filtering_of_a_slope_is_the_slope() {
     // The value of a texel is that of the plane at its centre.
     let plane = |x: f32, y: f32, z: f32| 3.0 * x + 7.0 * y - 2.0 * z;
-    let image = ImageDescriptor { extent: [8, 4], depth: 3, ..view(FLOAT, Shape::D3) };
+    let image = ImageDescriptor { extent: [8, 4], depth: 3, ..view(FLOAT, DescriptorShape::D3) };
     let (memory, texture) = filled(image, |p| {
         let [x, y, z] = p.at.map(|i| i as f32 + 0.5);
         plane(x, y, z)
@@ -94,7 +94,7 @@ fn linear_filtering_of_a_slope_is_the_slope() {
 
 #[test]
 fn levels_are_chosen_and_mixed() {
-    let image = ImageDescriptor { extent: [16, 16], last_level: 3, max_mip: 3, ..view(FLOAT, Shape::D2) };
+    let image = ImageDescriptor { extent: [16, 16], last_level: 3, max_mip: 3, ..view(FLOAT, DescriptorShape::D2) };
     let (memory, texture) = filled(image, |p| p.level as f32);
     let with = |mip, lod: f32| {
         let sampler = SamplerDescriptor { mip, ..sampler() };
@@ -114,7 +114,7 @@ fn levels_are_chosen_and_mixed() {
 
 #[test]
 fn nearest_borders_and_gather() {
-    let (memory, texture) = filled(view(FLOAT, Shape::D2), |p| (10 * p.at[1] + p.at[0]) as f32);
+    let (memory, texture) = filled(view(FLOAT, DescriptorShape::D2), |p| (10 * p.at[1] + p.at[0]) as f32);
     let sampler = SamplerDescriptor {
         clamp: [Clamp::Wrap, Clamp::Border, Clamp::Wrap],
         mag_linear: false,
@@ -131,9 +131,9 @@ fn nearest_borders_and_gather() {
 
 #[test]
 fn comparisons_are_filtered_after_they_are_made() {
-    let (memory, texture) = filled(view(FLOAT, Shape::D2), |p| p.at[0] as f32 / 4.0);
+    let (memory, texture) = filled(view(FLOAT, DescriptorShape::D2), |p| p.at[0] as f32 / 4.0);
     // Reference < texel.
-    let sampler = SamplerDescriptor { compare: Compare(1), ..sampler() };
+    let sampler = SamplerDescriptor { compare: CompareFunction(1), ..sampler() };
     let sampled = Sampled { memory: &memory, texture: &texture, sampler: &sampler, reference: Some(0.4) };
     assert_eq!(red(&sampled, &at([0.5, 0.5, 0.0]), 0.0), 0.5);
     assert_eq!(red(&sampled, &at([0.625, 0.5, 0.0]), 0.0), 1.0);
@@ -153,7 +153,7 @@ fn a_cube_beyond_the_last_keeps_its_face() {
 #[test]
 fn a_cube_has_no_seams() {
     // Each texel holds its direction's x: filtered at an edge, both sides agree.
-    let image = ImageDescriptor { depth: 5, ..view(FLOAT, Shape::Cube) };
+    let image = ImageDescriptor { depth: 5, ..view(FLOAT, DescriptorShape::Cube) };
     let (memory, texture) = filled(image, |p| {
         let place = [p.at[0], p.at[1]].map(|i| (2.0 * f64::from(i) + 1.0) / 4.0 - 1.0);
         cube::direction(p.at[2], place)[0] as f32
@@ -186,7 +186,7 @@ const A16: u32 = 1 << 30;
 /// Runs an instruction on a wave of four lanes: T# in s0, S# in s8, addresses from v0 on, data from v20 on.
 fn run(
     words: [u32; 2],
-    t: &Texture,
+    t: &TextureView,
     memory: &mut Memory,
     exec: u64,
     registers: &[(u8, [u32; 4])],
@@ -213,7 +213,7 @@ const fn op(number: u32, dim: u32, dmask: u32) -> u32 {
 
 #[test]
 fn loads_and_stores_by_lane() {
-    let (mut memory, t) = filled(view(FLOAT, Shape::D2), |p| (10 * p.at[1] + p.at[0]) as f32);
+    let (mut memory, t) = filled(view(FLOAT, DescriptorShape::D2), |p| (10 * p.at[1] + p.at[0]) as f32);
     let x = (0, [1, 2, 4, 3]);
     let y = (1, [0, 3, 0, u32::MAX]);
     let load = run([op(LOAD, 1, 0b1001) | TFE, 0], &t, &mut memory, 0b1111, &[x, y, (22, [9; 4])]);
@@ -231,7 +231,7 @@ fn loads_and_stores_by_lane() {
 #[test]
 fn halves_are_packed() {
     // R8G8B8A8_UINT.
-    let (mut memory, t) = filled(view(60, Shape::D2), |p| f32::from_bits(p.at[0] + 16 * p.at[1]));
+    let (mut memory, t) = filled(view(60, DescriptorShape::D2), |p| f32::from_bits(p.at[0] + 16 * p.at[1]));
     let load = run([op(LOAD, 1, 15), D16 | A16], &t, &mut memory, 1, &[(0, [2 << 16 | 1, 0, 0, 0])]);
     assert_eq!([load(0)[0], load(1)[0]], [0x21 << 16 | 0x21; 2]);
     assert_eq!(load(2)[0], crate::emu::wave::POISON);
@@ -240,7 +240,7 @@ fn halves_are_packed() {
 #[test]
 fn atomics_take_their_turns() {
     // R32_UINT; every lane adds to the same texel.
-    let (mut memory, t) = filled(view(20, Shape::D2), |_| 0.0);
+    let (mut memory, t) = filled(view(20, DescriptorShape::D2), |_| 0.0);
     let zero = [(0, [0; 4]), (1, [0; 4])];
     let add = run([op(ATOMIC_ADD, 1, 1) | GLC, 0], &t, &mut memory, 0b1011, &[zero[0], zero[1], (20, [1, 2, 4, 8])]);
     assert_eq!(add(0), [0, 1, 4, 3]);
@@ -253,13 +253,14 @@ fn atomics_take_their_turns() {
 
 #[test]
 fn queries() {
-    let image = ImageDescriptor { extent: [16, 8], last_level: 2, max_mip: 2, depth: 11, ..view(FLOAT, Shape::Cube) };
+    let image =
+        ImageDescriptor { extent: [16, 8], last_level: 2, max_mip: 2, depth: 11, ..view(FLOAT, DescriptorShape::Cube) };
     let (mut memory, t) = filled(image, |_| 0.0);
     let info = run([op(RESINFO, 3, 15), 0], &t, &mut memory, 0b11, &[(0, [1, 7, 0, 0])]);
     assert_eq!([0, 1, 2, 3].map(|n| info(n)[0]), [8, 4, 12, 3]);
     assert_eq!([0, 1, 2, 3].map(|n| info(n)[1]), [0, 0, 0, 3]);
     // A step of 4 texels per pixel; lanes 1 to 3 are inactive, but their coordinates count.
-    let (mut memory, t) = filled(ImageDescriptor { shape: Shape::D2, depth: 0, ..image }, |_| 0.0);
+    let (mut memory, t) = filled(ImageDescriptor { shape: DescriptorShape::D2, depth: 0, ..image }, |_| 0.0);
     let st = [(0, [0.0, 0.25, 0.0, 0.25].map(f32::to_bits)), (1, [0.0, 0.0, 0.125, 0.125].map(f32::to_bits))];
     let lod = run([op(GET_LOD, 1, 3), 0], &t, &mut memory, 1, &st);
     assert_eq!([lod(0)[0], lod(1)[0]].map(f32::from_bits), [2.0, 2.0]);
@@ -267,7 +268,7 @@ fn queries() {
 
 #[test]
 fn implicit_and_given_levels() {
-    let image = ImageDescriptor { extent: [16, 16], last_level: 4, max_mip: 4, ..view(FLOAT, Shape::D2) };
+    let image = ImageDescriptor { extent: [16, 16], last_level: 4, max_mip: 4, ..view(FLOAT, DescriptorShape::D2) };
     let (mut memory, t) = filled(image, |p| p.level as f32);
     let st = [(0, [0.0, 0.25, 0.0, 0.25].map(f32::to_bits)), (1, [0.0, 0.0, 0.25, 0.25].map(f32::to_bits))];
     let sampled = run([op(SAMPLE, 1, 1), 0], &t, &mut memory, 0b1111, &st);

@@ -3,8 +3,8 @@
 //! Rows are padded to 256 bytes; a slice holds its levels one after the other, the smallest first. Coordinates outside
 //! the view have no address.
 
-use super::descriptor::{ImageDescriptor, Shape};
-use crate::emu::format::Format;
+use super::descriptor::{DescriptorShape, ImageDescriptor};
+use crate::emu::format::DataFormat;
 use crate::emu::memory::Memory;
 use crate::error::{Error, Result};
 
@@ -21,20 +21,20 @@ pub struct TexelPosition {
 
 /// A view with a decoded format.
 #[derive(Clone, Debug)]
-pub struct Texture {
+pub struct TextureView {
     /// Its descriptor.
     pub image: ImageDescriptor,
     /// Its format.
-    pub format: Format,
+    pub format: DataFormat,
 }
 
-impl Texture {
+impl TextureView {
     /// The view of a descriptor.
     ///
     /// # Errors
     /// Unsupported: the format.
     pub fn new(image: ImageDescriptor) -> Result<Self> {
-        let format = Format::of_image(image.format);
+        let format = DataFormat::of_image(image.format);
         let format = format.ok_or_else(|| Error::unsupported("image format", image.format.to_string()))?;
         Ok(Self { image, format })
     }
@@ -44,14 +44,15 @@ impl Texture {
         let level = (self.image.base_level + level).min(31);
         let base = if self.image.shape.multisampled() { 0 } else { level };
         let [width, height] = self.image.extent.map(|n| (n >> base).max(1));
-        let height = if matches!(self.image.shape, Shape::D1 | Shape::D1Array) { 1 } else { height };
+        let height =
+            if matches!(self.image.shape, DescriptorShape::D1 | DescriptorShape::D1Array) { 1 } else { height };
         [width, height, self.image.layers(base)]
     }
 
     /// Elements per row of a level of the image.
     fn pitch(&self, level: u32) -> u64 {
         let image = &self.image;
-        let flat = matches!(image.shape, Shape::D1 | Shape::D2 | Shape::D2Msaa);
+        let flat = matches!(image.shape, DescriptorShape::D1 | DescriptorShape::D2 | DescriptorShape::D2Msaa);
         if flat && image.depth != 0 {
             return u64::from(image.depth) + 1;
         }
@@ -63,7 +64,7 @@ impl Texture {
     }
 
     fn level_bytes(&self, level: u32) -> u64 {
-        let one_row = matches!(self.image.shape, Shape::D1 | Shape::D1Array);
+        let one_row = matches!(self.image.shape, DescriptorShape::D1 | DescriptorShape::D1Array);
         let rows = if one_row { 1 } else { (self.image.extent[1] >> level.min(31)).max(1) };
         self.pitch(level) * u64::from(rows) * self.format.bytes() as u64
     }
@@ -87,7 +88,7 @@ impl Texture {
         }
         let level = if image.shape.multisampled() { 0 } else { image.base_level + place.level };
         let smaller: u64 = (level + 1..=self.last_mip()).map(|level| self.level_bytes(level)).sum();
-        let first = if image.shape == Shape::D3 && !image.slices_of_3d { 0 } else { image.base_array };
+        let first = if image.shape == DescriptorShape::D3 && !image.slices_of_3d { 0 } else { image.base_array };
         let slice = u64::from(first + place.at[2]) * u64::from(image.samples()) + u64::from(place.sample);
         let element = u64::from(place.at[1]) * self.pitch(level) + u64::from(place.at[0]);
         Some(image.base + smaller + slice * self.slice_bytes() + element * self.format.bytes() as u64)
@@ -123,15 +124,20 @@ mod tests {
     #[test]
     fn the_smallest_level_comes_first() {
         // 70 texels of 4 bytes: 128 per row; 35 and 17 and 8: 64 per row.
-        let t = texture(ImageDescriptor { extent: [70, 6], max_mip: 2, last_level: 2, ..view(22, Shape::D2Array) });
-        let t = Texture { image: ImageDescriptor { depth: 3, ..t.image }, ..t };
+        let t = texture(ImageDescriptor {
+            extent: [70, 6],
+            max_mip: 2,
+            last_level: 2,
+            ..view(22, DescriptorShape::D2Array)
+        });
+        let t = TextureView { image: ImageDescriptor { depth: 3, ..t.image }, ..t };
         assert_eq!(t.slice_bytes(), 4 * (128 * 6 + 64 * 3 + 64));
         let at = |level, at| t.address(TexelPosition { level, at, sample: 0 }).map(|a| a - t.image.base);
         assert_eq!(at(2, [0, 0, 0]), Some(0));
         assert_eq!(at(1, [0, 1, 0]), Some(4 * (64 + 64)));
         assert_eq!(at(0, [3, 1, 2]), Some(4 * (64 + 64 * 3 + 128 + 3) + 2 * t.slice_bytes()));
         assert_eq!([at(0, [70, 0, 0]), at(1, [35, 0, 0]), at(0, [0, 0, 4]), at(3, [0, 0, 0])], [None; 4]);
-        let one = Texture { image: ImageDescriptor { base_level: 1, base_array: 1, ..t.image }, ..t.clone() };
+        let one = TextureView { image: ImageDescriptor { base_level: 1, base_array: 1, ..t.image }, ..t.clone() };
         assert_eq!(one.extent(0), [35, 3, 3]);
         assert_eq!(
             one.address(TexelPosition::default()),
@@ -141,7 +147,7 @@ mod tests {
 
     #[test]
     fn samples_are_slices() {
-        let t = texture(ImageDescriptor { extent: [8, 8], last_level: 2, ..view(56, Shape::D2Msaa) });
+        let t = texture(ImageDescriptor { extent: [8, 8], last_level: 2, ..view(56, DescriptorShape::D2Msaa) });
         let at = |sample| t.address(TexelPosition { sample, at: [1, 0, 0], level: 0 }).map(|a| a - t.image.base);
         assert_eq!([at(0), at(3), at(4)], [Some(4), Some(4 + 3 * 8 * 256), None]);
     }
@@ -150,7 +156,7 @@ mod tests {
     fn stores_and_loads_go_through_the_selection() {
         let mut memory = Memory::default();
         let base = memory.alloc(256).unwrap();
-        let t = texture(ImageDescriptor { base, selects: [6, 5, 4, 7], ..view(56, Shape::D2) });
+        let t = texture(ImageDescriptor { base, selects: [6, 5, 4, 7], ..view(56, DescriptorShape::D2) });
         let color = [0.0f32, 0.2, 1.0, 0.4].map(f32::to_bits);
         t.store(&mut memory, TexelPosition::default(), color).unwrap();
         assert_eq!(memory.read(base, 4), Ok(&[255, 51, 0, 102][..]));

@@ -1,7 +1,7 @@
 //! Inputs of a draw: vertices, attachments, and per-fragment operations.
 
 use super::fixed::{FixedFunction, Scissor, Viewport};
-use super::{Bytes, Compare, is_one, one};
+use super::{Compare, InputBytes, is_one, one};
 use serde::{Deserialize, Serialize};
 
 /// Inputs of a draw.
@@ -45,7 +45,7 @@ pub struct Draw {
     pub view_mask: u32,
     /// Colour attachments; layers are stored one after the other.
     #[serde(default)]
-    pub targets: Vec<Target>,
+    pub targets: Vec<TargetAttachment>,
     /// Depth attachment, `D32_SFLOAT`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<Depth>,
@@ -127,13 +127,13 @@ pub struct VertexBuffer {
     /// Bytes from one element to the next.
     pub stride: u32,
     /// Contents.
-    pub data: Bytes,
+    pub data: InputBytes,
 }
 
 /// One colour attachment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Target {
+pub struct TargetAttachment {
     /// Location of the fragment output.
     pub location: u32,
     /// Vulkan's name without `VK_FORMAT_`.
@@ -149,7 +149,7 @@ pub struct Target {
     pub blend: Option<Blend>,
 }
 
-impl Target {
+impl TargetAttachment {
     /// A target cleared to zeros that replaces every channel.
     pub fn new(location: u32, format: impl Into<String>) -> Self {
         Self { location, format: format.into(), clear: [0.0; 4], write_mask: all_channels(), blend: None }

@@ -1,6 +1,6 @@
 //! Fixed functions of a draw, as far as a real application sets them; the default is what a draw of a test has.
 
-use super::{Bytes, Compare};
+use super::{Compare, InputBytes};
 use serde::{Deserialize, Serialize};
 
 /// Fixed functions of a draw.
@@ -150,13 +150,13 @@ pub enum StencilOp {
 pub struct Before {
     /// In the order of the draw's targets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub targets: Vec<Bytes>,
+    pub targets: Vec<InputBytes>,
     /// As 32-bit floats.
     #[serde(skip_serializing_if = "is_default")]
-    pub depth: Bytes,
+    pub depth: InputBytes,
     /// As bytes.
     #[serde(skip_serializing_if = "is_default")]
-    pub stencil: Bytes,
+    pub stencil: InputBytes,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

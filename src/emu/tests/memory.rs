@@ -239,7 +239,7 @@ fn waves_meet_at_barriers() {
             wave.set_scalar(sgpr(register as u8), value);
         }
     }
-    test.machine.run_group(&mut waves, 64, Limits::default(), &mut test.stats).expect("runs");
+    test.machine.run_group(&mut waves, 64, RunLimits::default(), &mut test.stats).expect("runs");
     assert_eq!(waves[0].vgpr(Vgpr(3), 0, 0), 51);
     assert_eq!(waves[1].vgpr(Vgpr(3), 0, 0), 50);
     assert_eq!((test.stats.waves, test.stats.total()), (2, 18));

@@ -37,7 +37,7 @@ fn encoded(output: &str) -> Vec<u8> {
 pub struct Test {
     pub machine: Machine,
     pub wave: Wave,
-    pub stats: Stats,
+    pub stats: RunStats,
 }
 
 impl Test {
@@ -55,7 +55,7 @@ impl Test {
         for v in 0..=255 {
             (0..64).for_each(|lane| wave.set_vgpr(Vgpr(v), 0, lane, 0));
         }
-        Self { machine, wave, stats: Stats::default() }
+        Self { machine, wave, stats: RunStats::default() }
     }
 
     /// Sets a scalar register.
@@ -76,7 +76,7 @@ impl Test {
     /// Runs as far as it goes.
     pub fn try_run(&mut self) -> crate::error::Result<()> {
         let waves = std::slice::from_mut(&mut self.wave);
-        self.machine.run_group(waves, 1024, Limits { instructions: 100_000 }, &mut self.stats)
+        self.machine.run_group(waves, 1024, RunLimits { instructions: 100_000 }, &mut self.stats)
     }
 
     /// A scalar register.

@@ -154,7 +154,7 @@ fn exchange(stores: &str, wait: &str, loads: &str) -> Option<Option<String>> {
             wave.set_vgpr(Vgpr(2), 0, lane as usize, 128 * (1 - n as u32) + 4 * lane);
         }
     }
-    let ran = test.machine.run_group(&mut waves, 1024, Limits::default(), &mut test.stats);
+    let ran = test.machine.run_group(&mut waves, 1024, RunLimits::default(), &mut test.stats);
     Some(ran.err().map(|e| e.to_string()))
 }
 

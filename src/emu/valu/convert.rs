@@ -1,12 +1,12 @@
 //! Conversions between formats (isa-gfx10 3.6): floats saturate into integers, NaN gives 0.
 
 use super::float::f32s;
-use super::lane::Lane;
+use super::lane::LaneFn;
 use crate::emu::mode::{Round, from_f16, odd_add, to_f16};
 
 /// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<Lane> {
-    let lane: Lane = match name {
+pub fn resolve(name: &str) -> Option<LaneFn> {
+    let lane: LaneFn = match name {
         "v_cvt_f32_i32" => |m, [a, _, _]| m.narrow32(f64::from(a as i32)),
         "v_cvt_f32_u32" => |m, [a, _, _]| m.narrow32(f64::from(a as u32)),
         // Rust's casts truncate, saturate, and take NaN to 0.

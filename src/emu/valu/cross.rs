@@ -2,7 +2,7 @@
 
 use crate::emu::wave::{Lanes, Wave, ones};
 use crate::error::{Error, Result};
-use crate::isa::Kind;
+use crate::isa::OperandKind;
 use crate::isa::instruction::{Dpp16, Sdwa};
 
 /// Replaces every lane's value by that of its source lane; returns the lanes that may be written.
@@ -152,6 +152,6 @@ pub fn count_below(lane: usize, mask: u64, high: bool) -> u64 {
 }
 
 /// Whether SDWA can select parts of this kind.
-pub fn has_parts(kind: Kind) -> bool {
-    kind.registers() == 1 && kind != Kind::Mask
+pub fn has_parts(kind: OperandKind) -> bool {
+    kind.registers() == 1 && kind != OperandKind::Mask
 }

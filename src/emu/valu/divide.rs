@@ -3,7 +3,7 @@
 //! Used together they make num/den correctly rounded; each follows its own rules, so that code between them sees the
 //! hardware's values.
 
-use super::lane::Lane;
+use super::lane::LaneFn;
 use crate::emu::mode::{Mode, odd_add, power, to_f32};
 
 /// An operation with a result and a mask bit.
@@ -53,7 +53,7 @@ pub fn fmas(name: &str) -> Option<Fmas> {
 }
 
 /// `v_div_fixup`.
-pub fn fixup(name: &str) -> Option<Lane> {
+pub fn fixup(name: &str) -> Option<LaneFn> {
     Some(match name {
         "v_div_fixup_f32" => |m, [q, den, num]| {
             let [q, den, num] = [q, den, num].map(|bits| f64::from(m.in32(bits)));

@@ -1,6 +1,6 @@
 //! Double-precision arithmetic.
 
-use super::lane::Lane;
+use super::lane::LaneFn;
 use super::transcendental;
 
 macro_rules! f64s {
@@ -19,7 +19,7 @@ macro_rules! f64s {
 }
 
 /// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<Lane> {
+pub fn resolve(name: &str) -> Option<LaneFn> {
     Some(match name {
         "v_add_f64" => f64s!(|m, a, b| m.add64(a, b)),
         "v_mul_f64" => f64s!(|m, a, b| m.mul64(a, b)),

@@ -2,7 +2,7 @@
 //!
 //! Operands come with their modifiers applied; MODE controls denormals and rounding. To add an operation: a line.
 
-use super::lane::Lane;
+use super::lane::LaneFn;
 use crate::emu::mode::Mode;
 
 macro_rules! f32s {
@@ -28,7 +28,7 @@ macro_rules! f32s {
 pub(super) use f32s;
 
 /// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<Lane> {
+pub fn resolve(name: &str) -> Option<LaneFn> {
     Some(match name {
         "v_add_f32" => f32s!(|m, a, b| m.add32(a, b)),
         "v_sub_f32" => f32s!(|m, a, b| m.add32(a, -b)),

@@ -1,7 +1,7 @@
 //! Half-precision arithmetic (isa-gfx10 3.5): f64 holds every sum and product of f16, so each result is rounded once.
 
 use super::float::scaled;
-use super::lane::Lane;
+use super::lane::LaneFn;
 use super::transcendental;
 
 macro_rules! f16s {
@@ -26,7 +26,7 @@ macro_rules! f16s {
 }
 
 /// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<Lane> {
+pub fn resolve(name: &str) -> Option<LaneFn> {
     Some(match name.strip_prefix("v_pk_").or(name.strip_prefix("v_"))? {
         "add_f16" => f16s!(|m, a, b| a + b),
         "sub_f16" => f16s!(|m, a, b| a - b),

@@ -2,7 +2,7 @@
 //!
 //! To add one: a line in the list of its width. 16-bit values are in the low 16 bits, from either half of a register.
 
-use super::lane::Lane;
+use super::lane::LaneFn;
 
 macro_rules! u32s {
     (|$a:ident| $e:expr) => {
@@ -75,7 +75,7 @@ macro_rules! i16s {
 }
 
 /// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<Lane> {
+pub fn resolve(name: &str) -> Option<LaneFn> {
     words(name).or_else(|| ternary(name)).or_else(|| bytes(name)).or_else(|| halves(name))
 }
 
@@ -91,7 +91,7 @@ fn low24(x: u32) -> u64 {
     u64::from(x & 0xff_ffff)
 }
 
-fn words(name: &str) -> Option<Lane> {
+fn words(name: &str) -> Option<LaneFn> {
     Some(match name {
         "v_mov_b32" => u32s!(|a| a),
         "v_not_b32" => u32s!(|a| !a),
@@ -145,7 +145,7 @@ fn extract_signed(a: u32, offset: u32, width: u32) -> u32 {
     (field << (64 - width) >> (64 - width)) as u32
 }
 
-fn ternary(name: &str) -> Option<Lane> {
+fn ternary(name: &str) -> Option<LaneFn> {
     Some(match name {
         "v_mad_i32_i24" => u32s!(|a, b, c| ((sext24(a) * sext24(b)) as u32).wrapping_add(c)),
         "v_mad_u32_u24" => u32s!(|a, b, c| ((low24(a) * low24(b)) as u32).wrapping_add(c)),
@@ -212,7 +212,7 @@ fn permute(a: u32, b: u32, selectors: u32) -> u32 {
     }))
 }
 
-fn bytes(name: &str) -> Option<Lane> {
+fn bytes(name: &str) -> Option<LaneFn> {
     Some(match name {
         "v_perm_b32" => u32s!(|a, b, c| permute(a, b, c)),
         "v_lerp_u8" => u32s!(|a, b, c| {
@@ -247,7 +247,7 @@ fn bytes(name: &str) -> Option<Lane> {
     })
 }
 
-fn halves(name: &str) -> Option<Lane> {
+fn halves(name: &str) -> Option<LaneFn> {
     Some(match name.strip_prefix("v_pk_").or(name.strip_prefix("v_"))? {
         "add_nc_u16" | "add_nc_i16" | "add_u16" | "add_i16" => u16s!(|a, b| a.wrapping_add(b)),
         "sub_nc_u16" | "sub_nc_i16" | "sub_u16" | "sub_i16" => u16s!(|a, b| a.wrapping_sub(b)),
@@ -272,7 +272,7 @@ fn halves(name: &str) -> Option<Lane> {
 }
 
 /// The clamped form of an integer operation: it saturates.
-pub fn saturating(name: &str) -> Option<Lane> {
+pub fn saturating(name: &str) -> Option<LaneFn> {
     Some(match name {
         "v_add_nc_u32" => u32s!(|a, b| a.saturating_add(b)),
         "v_sub_nc_u32" => u32s!(|a, b| a.saturating_sub(b)),

@@ -3,4 +3,4 @@
 use crate::emu::mode::Mode;
 
 /// Result of one lane from its operands' bits.
-pub type Lane = fn(Mode, [u64; 3]) -> u64;
+pub type LaneFn = fn(Mode, [u64; 3]) -> u64;

@@ -21,10 +21,10 @@ use super::mode::Mode;
 use super::wave::{LANES, Lanes, Wave, ones};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Instruction, Modifiers, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Kind, Op, Scalar, Src, Traits, Vgpr};
+use crate::isa::{Op, OperandKind, Scalar, Src, Traits, Vgpr};
 use compare::Test;
 use cross::Cross;
-use lane::Lane;
+use lane::LaneFn;
 
 /// A resolved vector operation.
 #[derive(Clone, Copy)]
@@ -34,14 +34,14 @@ pub enum Valu {
     /// A function of the sources; `fused`: the old result is the third.
     Value {
         /// Function of a lane.
-        lane: Lane,
+        lane: LaneFn,
         /// The destination is a source too.
         fused: bool,
     },
     /// `Value` on both halves.
     Packed {
         /// Function of a half.
-        lane: Lane,
+        lane: LaneFn,
         /// The destination is a source too.
         fused: bool,
     },
@@ -116,7 +116,7 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
     Some(special)
 }
 
-fn value(name: &str) -> Option<Lane> {
+fn value(name: &str) -> Option<LaneFn> {
     float::resolve(name)
         .or_else(|| int::resolve(name))
         .or_else(|| convert::resolve(name))
@@ -170,15 +170,15 @@ fn sdwa_source(form: &VectorForm, i: usize) -> Option<(u8, bool)> {
 }
 
 /// Applies half selection, absolute value and sign.
-fn modify(mods: &Modifiers, i: usize, kind: Kind, values: &mut Lanes) {
+fn modify(mods: &Modifiers, i: usize, kind: OperandKind, values: &mut Lanes) {
     if kind.is_half() {
         let shift = if mods.op_sel >> i & 1 == 1 { 16 } else { 0 };
         values.iter_mut().for_each(|value| *value = *value >> shift & 0xffff);
     }
     let sign = match kind {
-        Kind::F16 => 1 << 15,
-        Kind::F32 => 1 << 31,
-        Kind::F64 => 1 << 63,
+        OperandKind::F16 => 1 << 15,
+        OperandKind::F32 => 1 << 31,
+        OperandKind::F64 => 1 << 63,
         _ => return,
     };
     if mods.abs >> i & 1 == 1 {
@@ -191,7 +191,7 @@ fn modify(mods: &Modifiers, i: usize, kind: Kind, values: &mut Lanes) {
 
 /// Executes one instruction.
 pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut Wave) -> Result<()> {
-    let kind = inst.entry.dst.first().copied().unwrap_or(Kind::B32);
+    let kind = inst.entry.dst.first().copied().unwrap_or(OperandKind::B32);
     let mode = wave.mode;
     let vgpr = || match fields.dst {
         Some(VectorDst::Vgpr(v)) => Ok(v),
@@ -334,7 +334,7 @@ fn move_relative(
             let row = wave.row(v, source)?;
             values.iter_mut().zip(row).for_each(|(value, register)| *value = u64::from(*register));
         }
-        Some(src) => wave.gather(src, Kind::B32, &mut values)?,
+        Some(src) => wave.gather(src, OperandKind::B32, &mut values)?,
         None => {}
     }
     let exec = wave.exec();
@@ -348,7 +348,7 @@ fn move_relative(
 fn across(op: Cross, inst: &Instruction, fields: &VectorFields, wave: &mut Wave) -> Result<()> {
     let mut operands = Operands::none();
     gather(inst, fields, wave, false, &mut operands)?;
-    let uniform = |i: usize| fields.srcs[i].map_or(Ok(0), |src| wave.uniform(src, Kind::B32));
+    let uniform = |i: usize| fields.srcs[i].map_or(Ok(0), |src| wave.uniform(src, OperandKind::B32));
     let [a, b, _] = &mut operands.values;
     match (op, fields.dst) {
         (Cross::ReadFirstLane, Some(VectorDst::Scalar(s))) => {
@@ -368,14 +368,14 @@ fn across(op: Cross, inst: &Instruction, fields: &VectorFields, wave: &mut Wave)
             let flags = [fields.mods.op_sel & 1 != 0, fields.mods.op_sel & 2 != 0];
             let write = cross::permute(wave, other, nibbles, flags, a);
             let exec = wave.exec();
-            wave.scatter(v, Kind::B32, a, write & exec)?;
+            wave.scatter(v, OperandKind::B32, a, write & exec)?;
         }
         (Cross::CountBelow { high }, Some(VectorDst::Vgpr(v))) => {
             let exec = wave.exec();
             for i in ones(exec) {
                 b[i] = (cross::count_below(i, a[i], high) + b[i]) & 0xffff_ffff;
             }
-            wave.scatter(v, Kind::B32, b, exec)?;
+            wave.scatter(v, OperandKind::B32, b, exec)?;
         }
         _ => return Err(Error::bug("a lane operation with another kind of destination")),
     }
@@ -385,7 +385,7 @@ fn across(op: Cross, inst: &Instruction, fields: &VectorFields, wave: &mut Wave)
 /// Applies output modifier and clamp, and writes the part of the register.
 fn write_back(
     fields: &VectorFields,
-    kind: Kind,
+    kind: OperandKind,
     dst: Vgpr,
     result: &mut Lanes,
     write: u64,
@@ -402,13 +402,13 @@ fn write_back(
         for i in ones(write) {
             result[i] = cross::deposit(sdwa, result[i], u64::from(wave.vgpr(dst, 0, i)));
         }
-        return wave.scatter(dst, Kind::B32, result, write);
+        return wave.scatter(dst, OperandKind::B32, result, write);
     }
     store(kind, mods.op_sel & 8 != 0, dst, result, write, wave)
 }
 
 /// Writes results; f16 results leave the other half of the register unchanged.
-fn store(kind: Kind, high: bool, dst: Vgpr, result: &mut Lanes, write: u64, wave: &mut Wave) -> Result<()> {
+fn store(kind: OperandKind, high: bool, dst: Vgpr, result: &mut Lanes, write: u64, wave: &mut Wave) -> Result<()> {
     if kind.is_half() {
         for i in ones(write) {
             let old = u64::from(wave.vgpr(dst, 0, i));
@@ -420,7 +420,7 @@ fn store(kind: Kind, high: bool, dst: Vgpr, result: &mut Lanes, write: u64, wave
 }
 
 /// Applies output modifier and clamp to a float.
-fn finish(mode: Mode, mods: &Modifiers, kind: Kind, bits: u64) -> u64 {
+fn finish(mode: Mode, mods: &Modifiers, kind: OperandKind, bits: u64) -> u64 {
     let factor = match mods.omod {
         1 => 2.0,
         2 => 4.0,
@@ -438,15 +438,15 @@ fn finish(mode: Mode, mods: &Modifiers, kind: Kind, bits: u64) -> u64 {
     };
     let factor = |allowed: bool| if allowed { factor } else { 1.0 };
     match kind {
-        Kind::F32 => {
+        OperandKind::F32 => {
             let x = f64::from(f32::from_bits(bits as u32)) * factor(mode.omod32());
             mode.narrow32(clamp(x))
         }
-        Kind::F16 => {
+        OperandKind::F16 => {
             let x = super::mode::from_f16(bits as u16) * factor(mode.omod16_64());
             mode.out16(clamp(x))
         }
-        Kind::F64 => mode.out64(clamp(f64::from_bits(bits) * factor(mode.omod16_64()))),
+        OperandKind::F64 => mode.out64(clamp(f64::from_bits(bits) * factor(mode.omod16_64()))),
         _ => bits,
     }
 }

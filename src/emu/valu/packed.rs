@@ -1,21 +1,21 @@
 //! Packed f16 and mixed precision (isa-gfx10 3.5).
 
-use super::lane::Lane;
+use super::lane::LaneFn;
 use crate::emu::mode::{Mode, from_f16};
-use crate::isa::Kind;
+use crate::isa::OperandKind;
 use crate::isa::instruction::Modifiers;
 
 /// Both halves of a packed operation.
-pub fn both(lane: Lane, mode: Mode, mods: &Modifiers, kind: Kind, clamp: bool, values: [u64; 3]) -> u64 {
+pub fn both(lane: LaneFn, mode: Mode, mods: &Modifiers, kind: OperandKind, clamp: bool, values: [u64; 3]) -> u64 {
     let half = |select: u8, negate: u8| {
         let mut operands = [0; 3];
         for (i, (operand, value)) in operands.iter_mut().zip(values).enumerate() {
             let shift = if select >> i & 1 == 1 { 16 } else { 0 };
-            let flip = if kind == Kind::PF16 && negate >> i & 1 == 1 { 0x8000 } else { 0 };
+            let flip = if kind == OperandKind::PF16 && negate >> i & 1 == 1 { 0x8000 } else { 0 };
             *operand = value >> shift & 0xffff ^ flip;
         }
         let result = lane(mode, operands) & 0xffff;
-        if clamp && kind == Kind::PF16 { clamped(mode, result) } else { result }
+        if clamp && kind == OperandKind::PF16 { clamped(mode, result) } else { result }
     };
     half(mods.op_sel, mods.neg) | half(mods.op_sel_hi, mods.neg_hi) << 16
 }
@@ -29,7 +29,7 @@ fn clamped(mode: Mode, bits: u64) -> u64 {
 }
 
 /// `v_fma_mix`: each source is an f32, or the f16 that `op_sel` selects; the field of `neg_hi` is the absolute value.
-pub fn mix(mode: Mode, mods: &Modifiers, kind: Kind, values: [u64; 3]) -> u64 {
+pub fn mix(mode: Mode, mods: &Modifiers, kind: OperandKind, values: [u64; 3]) -> u64 {
     let mut operands = [0.0; 3];
     for (i, (operand, value)) in operands.iter_mut().zip(values).enumerate() {
         let bit = |set: u8| set >> i & 1 == 1;
@@ -50,7 +50,7 @@ pub fn mix(mode: Mode, mods: &Modifiers, kind: Kind, values: [u64; 3]) -> u64 {
         (true, true) => x,
         (true, false) => x.clamp(0.0, 1.0),
     };
-    if kind == Kind::F16 {
+    if kind == OperandKind::F16 {
         mode.out16(clamp(crate::emu::mode::odd_add(a * b, c)))
     } else {
         mode.narrow32(clamp(crate::emu::mode::odd_add(a * b, c)))

@@ -3,11 +3,11 @@
 //! The hardware approximates; the correctly rounded value here is within any bound it may promise. In f32 these
 //! operations flush denormals whatever MODE says (K).
 
-use super::lane::Lane;
+use super::lane::LaneFn;
 use std::f64::consts::TAU;
 
 /// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<Lane> {
+pub fn resolve(name: &str) -> Option<LaneFn> {
     macro_rules! single {
         (|$a:ident| $e:expr) => {
             |_, [a, _, _]| {

@@ -1,7 +1,7 @@
 //! Atomics: reads the old value, writes the new one. Lanes take turns in ascending order.
 
 use super::super::{AluOp, AtomicOp, Bits};
-use super::memory::Memory;
+use super::memory::ShadowedMemory;
 use super::shadow::{Shadow, of_float};
 use crate::ir::number::{float, integer};
 
@@ -30,7 +30,7 @@ pub(super) fn value(op: AtomicOp, bits: Bits, old: u64, [data, comparator]: [u64
 
 /// Runs the atomic on memory and returns the old value.
 pub(super) fn run(
-    memory: &mut Memory,
+    memory: &mut ShadowedMemory,
     at: u64,
     op: AtomicOp,
     bits: Bits,

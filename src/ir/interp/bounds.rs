@@ -2,13 +2,13 @@
 //! a never-written variable is also undefined where another variable writes the same memory.
 
 use super::super::{AluOp, Inst, Op, Shader};
-use super::memory::Memory;
+use super::memory::ShadowedMemory;
 use super::shadow::Shadow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Certainty of an access to memory of its own: uncertain if it may be out of bounds.
-pub(super) fn within(address: Shadow, memory: &Memory, at: u64, bytes: u32) -> Shadow {
+pub(super) fn within(address: Shadow, memory: &ShadowedMemory, at: u64, bytes: u32) -> Shadow {
     if inside(&(0..memory.bytes().len() as u32), at, bytes) { address } else { Shadow::UNCERTAIN }
 }
 
@@ -51,7 +51,7 @@ impl Reach {
 #[cfg(test)]
 mod tests {
     use super::super::super::parse::parse;
-    use super::super::{Memory, Options, World, dispatch};
+    use super::super::{Options, ShadowedMemory, World, dispatch};
 
     /// Runs a workgroup of 8 in which `v1` is the invocation's number and `v20` is stored: for each, whether it is
     /// known.
@@ -66,13 +66,13 @@ mod tests {
         let mut shader = parse(&text).expect("a shader");
         shader.shared_variables = variables.to_vec();
         let mut world = World::default();
-        world.buffers.insert((0, 0, 0), Memory::new(vec![0xff; 32]));
+        world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0xff; 32]));
         let options = Options { subgroup_size: 8, shadow: true, ..Options::default() };
         dispatch(&shader, &mut world, [1; 3], options).expect("a run");
         let conflicts = world.contradicted();
         if !conflicts.is_empty() {
             world = World { conflicts, ..World::default() };
-            world.buffers.insert((0, 0, 0), Memory::new(vec![0xff; 32]));
+            world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0xff; 32]));
             dispatch(&shader, &mut world, [1; 3], options).expect("a run");
         }
         let memory = world.buffers.remove(&(0, 0, 0)).expect("the buffer");

@@ -7,7 +7,7 @@ use super::super::{
 };
 use super::bits::of_float_bits;
 use super::machine::{Bound, Machine, store, unsupported};
-use super::memory::Memory;
+use super::memory::ShadowedMemory;
 use super::shadow::{Shadow, is_free, of_float};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
 use super::{atomic, bounds, lanes};
@@ -139,7 +139,7 @@ impl Machine<'_> {
             Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => self.local(wave, inst, lane, *local),
             Op::ConstLoad { table, .. } => {
                 let (offset, shadow) = arg(wave, 0);
-                let empty = Memory::default();
+                let empty = ShadowedMemory::default();
                 let table = self.tables.get(table.index()).unwrap_or(&empty);
                 let shadow = bounds::within(shadow, table, offset, self.bytes_of(inst, None));
                 self.loaded(wave, inst, lane, table, offset, shadow);
@@ -179,7 +179,7 @@ impl Machine<'_> {
             Op::BufferLoad { access, .. } => {
                 let ((offset, shadow), place) = (arg(wave, 1), self.place(wave, inst, lane));
                 let shadow = self.seen_unwritten(inst, place, access.read_only, offset, shadow);
-                let empty = Memory::default();
+                let empty = ShadowedMemory::default();
                 let memory = place.and_then(|p| self.world.buffers.get(&p)).unwrap_or(&empty);
                 self.loaded(wave, inst, lane, memory, offset, shadow);
             }

@@ -6,7 +6,7 @@ use super::cube::face;
 use super::machine::{Machine, unsupported};
 use super::residency::Touched;
 use super::shadow::Shadow;
-use super::texture::{Coords, Filter, Sampler};
+use super::texture::{Coords, Filter, InterpretedSampler};
 use super::wave::{Wave, lanes};
 use crate::error::Result;
 use crate::ir::number::{decode, encode};
@@ -175,7 +175,7 @@ impl Machine<'_> {
                     let e = coords.error[n] * size[n] as f64 + 1.0 / 256.0;
                     (x - e).floor() != (x + e).floor()
                 });
-                let point = Sampler { mag: Filter::Nearest, min: Filter::Nearest, ..sampler };
+                let point = InterpretedSampler { mag: Filter::Nearest, min: Filter::Nearest, ..sampler };
                 let corners = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]];
                 let one = corners.map(|[dx, dy]| {
                     let at = [(base[0] + dx + 0.5) / size[0] as f64, (base[1] + dy + 0.5) / size[1] as f64, 0.0];

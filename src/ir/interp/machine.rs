@@ -2,12 +2,12 @@
 
 use super::super::{Bits, BlockId, Inst, Op, Shader, Type, Value};
 use super::bounds::Reach;
-use super::memory::Memory;
+use super::memory::ShadowedMemory;
 use super::order;
 use super::shadow::Shadow;
-use super::texture::{Sampler, Texture};
+use super::texture::{InterpretedSampler, Texture};
 use super::wave::{ENDED, Wave};
-use super::world::{Options, Stats, World, Writer};
+use super::world::{InterpreterStats, Options, World, WriterInvocation};
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
 
@@ -19,7 +19,7 @@ pub(super) struct Machine<'a> {
     pub registers: usize,
     /// Bytes of scratch of one lane.
     pub scratch_bytes: u32,
-    pub stats: Stats,
+    pub stats: InterpreterStats,
     pub world: &'a mut World,
     /// Bounds of accesses to workgroup memory.
     pub(super) reach: Reach,
@@ -27,12 +27,12 @@ pub(super) struct Machine<'a> {
     first: Vec<usize>,
     /// Scratch offset of each local.
     pub locals: Vec<u32>,
-    pub tables: Vec<Memory>,
+    pub tables: Vec<ShadowedMemory>,
     /// Blocks in the order in which lanes wait for each other, and each block's index in it.
     pub order: Vec<BlockId>,
     positions: Vec<u32>,
     /// Memory of the current workgroup.
-    pub shared: Memory,
+    pub shared: ShadowedMemory,
     /// Index of the current workgroup.
     pub group: [u32; 3],
     /// Number of workgroups.
@@ -74,15 +74,15 @@ impl<'a> Machine<'a> {
             options,
             registers,
             scratch_bytes,
-            stats: Stats::default(),
+            stats: InterpreterStats::default(),
             world,
             reach: Reach::new(shader),
             first,
             locals,
-            tables: shader.tables.iter().map(|t| Memory::new(t.bytes.clone())).collect(),
+            tables: shader.tables.iter().map(|t| ShadowedMemory::new(t.bytes.clone())).collect(),
             order,
             positions,
-            shared: Memory::default(),
+            shared: ShadowedMemory::default(),
             group: [0; 3],
             grid: [1; 3],
             shader,
@@ -91,7 +91,7 @@ impl<'a> Machine<'a> {
 
     /// Starts the next workgroup, with fresh shared memory.
     pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
-        self.shared = Memory::unwritten(self.shader.shared_bytes as usize, self.options.shadow);
+        self.shared = ShadowedMemory::unwritten(self.shader.shared_bytes as usize, self.options.shadow);
         (self.group, self.grid) = (group, grid);
     }
 
@@ -121,10 +121,10 @@ impl<'a> Machine<'a> {
     }
 
     /// Sets an instruction's result to a value in memory.
-    pub fn loaded(&self, wave: &mut Wave, inst: &Inst, lane: usize, memory: &Memory, at: u64, address: Shadow) {
+    pub fn loaded(&self, wave: &mut Wave, inst: &Inst, lane: usize, memory: &ShadowedMemory, at: u64, address: Shadow) {
         let Some(result) = inst.result else { return };
         let ty: Type = self.shader.ty(result);
-        for (register, at) in self.registers_of(result).zip(Memory::components(at, ty)) {
+        for (register, at) in self.registers_of(result).zip(ShadowedMemory::components(at, ty)) {
             let (bits, shadow) = memory.load(at, ty.bits());
             wave.set(register, lane, bits, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });
         }
@@ -156,7 +156,7 @@ impl<'a> Machine<'a> {
         let Some(watch) = &mut self.world.watch else { return };
         if place == Some(watch.place) && watch.byte.checked_sub(at).is_some_and(|n| n < u64::from(bytes)) {
             let local = self.shader.modes.local_id(wave.first + lane as u32);
-            watch.writer = Some(Writer { workgroup: self.group, local });
+            watch.writer = Some(WriterInvocation { workgroup: self.group, local });
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The sampler that an operand points to.
-    pub fn sampler(&self, wave: &Wave, v: Value, lane: usize) -> Option<Sampler> {
+    pub fn sampler(&self, wave: &Wave, v: Value, lane: usize) -> Option<InterpretedSampler> {
         self.world.samplers.get(&self.place_of(wave, v, lane)?).copied()
     }
 }
@@ -183,7 +183,7 @@ pub(super) fn unsupported(op: &Op) -> Error {
 }
 
 /// Writes the components of a value.
-pub(super) fn store(memory: &mut Memory, at: u64, address: Shadow, values: &[(u64, Shadow, Bits)]) {
+pub(super) fn store(memory: &mut ShadowedMemory, at: u64, address: Shadow, values: &[(u64, Shadow, Bits)]) {
     let mut at = at;
     for &(bits, shadow, width) in values {
         memory.store(at, width, bits, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });

@@ -9,7 +9,7 @@ use crate::ir::number::{decode, ulp};
 
 /// Bytes, and the shadows of the floats in them.
 #[derive(Clone, Debug, Default)]
-pub struct Memory {
+pub struct ShadowedMemory {
     bytes: Vec<u8>,
     /// One per two bytes, stored at the start of the value; empty until something is shadowed.
     shadows: Vec<(Shadow, u8)>,
@@ -19,7 +19,7 @@ pub struct Memory {
     open: bool,
 }
 
-impl Memory {
+impl ShadowedMemory {
     /// Memory with these contents.
     pub fn new(bytes: Vec<u8>) -> Self {
         let written = vec![false; bytes.len()];
@@ -113,14 +113,14 @@ impl Memory {
     }
 
     /// Compares with the memory that another implementation wrote from the same inputs.
-    pub fn judge(&self, other: &[u8], floor_ulps: f64) -> Verdict {
+    pub fn judge(&self, other: &[u8], floor_ulps: f64) -> MemoryVerdict {
         self.judge_between(&self.bytes, other, floor_ulps)
     }
 
     /// Compares two other implementations' memory, by what this one knows of each value: which bytes are floats, and
     /// how far they may be from each other, or each of them from the known value.
-    pub fn judge_between(&self, first: &[u8], other: &[u8], floor_ulps: f64) -> Verdict {
-        let mut verdict = Verdict::default();
+    pub fn judge_between(&self, first: &[u8], other: &[u8], floor_ulps: f64) -> MemoryVerdict {
+        let mut verdict = MemoryVerdict::default();
         if let Some(bytes) = [first, other].iter().find(|bytes| bytes.len() != self.bytes.len()) {
             verdict.wrong.push(Difference {
                 at: 0,
@@ -145,7 +145,7 @@ impl Memory {
         verdict
     }
 
-    fn judge_byte(&self, at: usize, [first, other]: [&[u8]; 2], verdict: &mut Verdict) -> usize {
+    fn judge_byte(&self, at: usize, [first, other]: [&[u8]; 2], verdict: &mut MemoryVerdict) -> usize {
         // A word at a time if nothing is shadowed, to count values rather than bytes.
         let word = at.is_multiple_of(4) && at + 4 <= other.len();
         let free = (at / 2..at / 2 + 2).all(|n| self.shadows.get(n).is_none_or(|c| c.0 == Shadow::NONE));
@@ -171,7 +171,7 @@ impl Memory {
         bits: Bits,
         shadow: Shadow,
         floor_ulps: f64,
-        verdict: &mut Verdict,
+        verdict: &mut MemoryVerdict,
     ) -> usize {
         let size = bits.bytes() as usize;
         verdict.written += 1;
@@ -216,7 +216,7 @@ pub struct Difference {
 
 /// The outcome of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
+pub struct MemoryVerdict {
     /// Values that differ.
     pub wrong: Vec<Difference>,
     /// Words (or bytes) compared bit by bit.
@@ -233,7 +233,7 @@ pub struct Verdict {
     pub written: usize,
 }
 
-impl Verdict {
+impl MemoryVerdict {
     /// Adds the outcome of another comparison.
     pub fn add(&mut self, other: &Self) {
         self.wrong.extend_from_slice(&other.wrong);
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn out_of_range_is_zero_and_dropped() {
-        let mut m = Memory::new(vec![1; 6]);
+        let mut m = ShadowedMemory::new(vec![1; 6]);
         assert_eq!(m.load(3, Bits::B32).0, 0);
         m.store(4, Bits::B32, 7, Shadow::NONE);
         m.store(u64::MAX - 1, Bits::B64, 7, Shadow::NONE);
@@ -261,16 +261,16 @@ mod tests {
 
     #[test]
     fn what_was_never_written_is_uncertain() {
-        let mut m = Memory::unwritten(8, true);
+        let mut m = ShadowedMemory::unwritten(8, true);
         m.store(0, Bits::B32, 7, Shadow::NONE);
         assert_eq!(m.load(0, Bits::B32), (7, Shadow::NONE));
         assert!(m.load(4, Bits::B32).1.is_uncertain() && m.load(0, Bits::B64).1.is_uncertain());
-        assert!(Memory::unwritten(8, false).load(4, Bits::B32).1.is_exact());
+        assert!(ShadowedMemory::unwritten(8, false).load(4, Bits::B32).1.is_exact());
     }
 
     #[test]
     fn floats_are_judged_by_their_bound_and_words_by_their_bits() {
-        let mut m = Memory::new(vec![0; 12]);
+        let mut m = ShadowedMemory::new(vec![0; 12]);
         let one = |x: f32| u64::from(x.to_bits());
         m.store(0, Bits::B32, one(1.0), Shadow { value: 1.0, bound: 1e-3 });
         m.store(4, Bits::B32, 5, Shadow::NONE);
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn two_on_either_side_of_what_is_known_may_both_be_right() {
-        let mut m = Memory::new(vec![0; 4]);
+        let mut m = ShadowedMemory::new(vec![0; 4]);
         m.store(0, Bits::B32, u64::from(1f32.to_bits()), Shadow { value: 1.0, bound: 1e-3 });
         let wrong =
             |ours: f32, theirs: f32| m.judge_between(&ours.to_le_bytes(), &theirs.to_le_bytes(), 0.0).wrong.len();

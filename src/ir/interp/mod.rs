@@ -30,9 +30,9 @@ mod wave;
 mod world;
 
 pub use super::number::{decode, encode, float, integer};
-pub use memory::{Difference, Memory, Verdict};
+pub use memory::{Difference, MemoryVerdict, ShadowedMemory};
 pub use plane::Plane;
 pub use run::{dispatch, invoke};
 pub use shadow::Shadow;
-pub use texture::{AddressMode, Filter, Sampler, Texel, Texture};
-pub use world::{Compared, Invocation, Options, Stats, Watch, World, Writer};
+pub use texture::{AddressMode, Filter, InterpretedSampler, ShadowedTexel, Texture};
+pub use world::{Compared, InterpreterStats, Invocation, Options, WatchedByte, World, WriterInvocation};

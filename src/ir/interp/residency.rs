@@ -2,7 +2,7 @@
 
 use super::super::{ImageInst, ImageOp};
 use super::shadow::Shadow;
-use super::texture::{Filter, Sampler};
+use super::texture::{Filter, InterpretedSampler};
 
 /// Levels as bit masks: those certainly read, and those possibly read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Touched {
     }
 
     /// Levels that a sample or gather of an image with `levels` touches, with a level of detail in the range `lod`.
-    pub fn sampled(image: &ImageInst, sampler: &Sampler, lod: Option<[f64; 3]>, levels: usize) -> Self {
+    pub fn sampled(image: &ImageInst, sampler: &InterpretedSampler, lod: Option<[f64; 3]>, levels: usize) -> Self {
         let last = levels.saturating_sub(1) as f64;
         if matches!(image.op, ImageOp::Gather(_)) {
             return Self::exactly(1);
@@ -70,7 +70,7 @@ mod tests {
             access: Default::default(),
         };
         let touched = |mip, lod: f64, off: f64| {
-            let sampler = Sampler { mip, lod: [0.0, 9.0, 0.0], ..Sampler::default() };
+            let sampler = InterpretedSampler { mip, lod: [0.0, 9.0, 0.0], ..InterpretedSampler::default() };
             Touched::sampled(&image, &sampler, Some([lod - off, lod, lod + off]), 4)
         };
         assert_eq!(touched(Filter::Linear, 1.5, 0.1), Touched::exactly(0b110));

@@ -3,7 +3,7 @@
 use super::super::Shader;
 use super::machine::Machine;
 use super::wave::{Stop, Wave};
-use super::world::{Invocation, Options, Stats, World};
+use super::world::{InterpreterStats, Invocation, Options, World};
 use crate::error::{Error, Result};
 use crate::target::Stage;
 
@@ -11,7 +11,7 @@ use crate::target::Stage;
 ///
 /// # Errors
 /// Unsupported: an operation that is not implemented, named. Malformed: the limit is reached, or the stage is another.
-pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Options) -> Result<Stats> {
+pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Options) -> Result<InterpreterStats> {
     if shader.stage != Stage::Compute {
         return Err(Error::malformed("only compute shaders are dispatched"));
     }
@@ -45,7 +45,12 @@ pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Opt
 ///
 /// # Errors
 /// As [`dispatch`]; fragments that are not whole quads.
-pub fn invoke(shader: &Shader, world: &mut World, invocations: &mut [Invocation], options: Options) -> Result<Stats> {
+pub fn invoke(
+    shader: &Shader,
+    world: &mut World,
+    invocations: &mut [Invocation],
+    options: Options,
+) -> Result<InterpreterStats> {
     if shader.stage == Stage::Fragment && !invocations.len().is_multiple_of(4) {
         return Err(Error::malformed("fragments come in quads"));
     }

@@ -2,7 +2,7 @@
 
 use super::super::ResourceKind;
 use super::super::parse::parse;
-use super::{Memory, Options, World, dispatch};
+use super::{Options, ShadowedMemory, World, dispatch};
 use crate::error::Result;
 
 /// Runs one workgroup of 64 in which each invocation stores its `v9`, and returns the words. `v0` is the lane, `v1` the
@@ -13,7 +13,7 @@ fn run(body: &str, lanes: u32) -> Result<Vec<u32>> {
 }
 
 /// Runs such a workgroup with any options; returns the memory.
-fn ran(body: &str, options: Options) -> Result<Memory> {
+fn ran(body: &str, options: Options) -> Result<ShadowedMemory> {
     let text = format!(
         "shader upper compute \"t\"\nmodes 64 1 1 any any any any rte rte rte\nres0 \"out\" set0 binding0 storage_buffer count1 written\nblock0:\n\
          v0: b32 = load_builtin[subgroup_local_invocation_id component0]\n\
@@ -25,7 +25,7 @@ fn ran(body: &str, options: Options) -> Result<Memory> {
     );
     let shader = parse(&text)?;
     let mut world = World::default();
-    world.buffers.insert((0, 0, 0), Memory::new(vec![0; 256]));
+    world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0; 256]));
     dispatch(&shader, &mut world, [1; 3], options)?;
     Ok(world.buffers.remove(&(0, 0, 0)).unwrap_or_default())
 }
@@ -83,7 +83,7 @@ fn what_an_uncertain_branch_leaves_unwritten_may_be_written() {
              block2:\n return\n"
         );
         let mut world = World::default();
-        world.buffers.insert((0, 0, 0), Memory::new(vec![0; 4]));
+        world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0; 4]));
         dispatch(&parse(&text).unwrap(), &mut world, [1; 3], Options { shadow: true, ..Options::default() }).unwrap();
         let mut memory = world.buffers.remove(&(0, 0, 0)).unwrap();
         if world.doubtful {
@@ -116,12 +116,13 @@ fn addresses_lead_into_buffers_and_nowhere_else() {
         v6: b32 = const 0x3\n v7: b32 = global_atomic[iadd] v1, v6\n return\n";
     let shader = parse(text).unwrap();
     let left = |address: u64| {
-        let mut world = World { push_constants: Memory::new(address.to_le_bytes().to_vec()), ..Default::default() };
+        let mut world =
+            World { push_constants: ShadowedMemory::new(address.to_le_bytes().to_vec()), ..Default::default() };
         for (n, base) in [(0, 0x1000), (1, 0x2000)] {
-            world.buffers.insert((0, n, 0), Memory::new([[7, 0, 0, 0]; 4].concat()));
+            world.buffers.insert((0, n, 0), ShadowedMemory::new([[7, 0, 0, 0]; 4].concat()));
             world.addresses.insert(base, (0, n, 0));
         }
-        world.watch = Some(super::Watch { place: (0, 1, 0), byte: 12, writer: None });
+        world.watch = Some(super::WatchedByte { place: (0, 1, 0), byte: 12, writer: None });
         dispatch(&shader, &mut world, [1; 3], Options { shadow: true, ..Options::default() })?;
         let watched = world.watch.is_some_and(|watch| watch.writer.is_some());
         let bytes = |n| world.buffers[&(0, n, 0)].bytes().iter().step_by(4).copied().collect::<Vec<u8>>();
@@ -143,7 +144,7 @@ fn a_descriptor_of_another_kind_gives_no_answer() {
     let shader = parse(text).unwrap();
     let with = |kind| {
         let mut world = World::default();
-        world.buffers.insert((0, 0, 0), Memory::new(vec![0; 256]));
+        world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0; 256]));
         world.kinds.insert((0, 0, 0), kind);
         dispatch(&shader, &mut world, [1; 3], Options::default())
     };

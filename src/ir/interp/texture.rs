@@ -7,7 +7,7 @@ use super::cube::over_edge;
 use super::shadow::Shadow;
 
 /// A texel: four 32-bit components, and the exact value and error bound of each.
-pub type Texel = ([u32; 4], [Shadow; 4]);
+pub type ShadowedTexel = ([u32; 4], [Shadow; 4]);
 
 /// An image, a cube (six layers per cube) or a texel buffer.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Texture {
     /// Distance of neighbouring values of a normalised format, in which filters may compute; 0 for floats.
     pub step: f64,
     /// Texels of each level: layer (or slice) by layer, row by row.
-    pub levels: Vec<Vec<Texel>>,
+    pub levels: Vec<Vec<ShadowedTexel>>,
 }
 
 /// Sampler filter.
@@ -49,7 +49,7 @@ pub enum AddressMode {
 
 /// A sampler.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sampler {
+pub struct InterpretedSampler {
     /// Filter for magnification.
     pub mag: Filter,
     /// Filter for minification.
@@ -89,7 +89,7 @@ impl Texture {
     }
 
     /// A texel; zeros outside.
-    pub fn texel(&self, level: usize, at: [i64; 3], layer: i64) -> Texel {
+    pub fn texel(&self, level: usize, at: [i64; 3], layer: i64) -> ShadowedTexel {
         let place = self.place(level, at, layer);
         let texel = place.and_then(|(level, n)| self.levels.get(level)?.get(n));
         texel.copied().unwrap_or(([0; 4], [Shadow::NONE; 4]))
@@ -129,7 +129,7 @@ impl Texture {
     /// A filtered sample of one level. `error` is that of the coordinates, in texels.
     pub(super) fn level(
         &self,
-        sampler: &Sampler,
+        sampler: &InterpretedSampler,
         filter: Filter,
         level: usize,
         at: &Coords,
@@ -205,7 +205,7 @@ impl Texture {
     /// A sample at a level of detail that may be between two levels.
     pub(super) fn sample_between(
         &self,
-        sampler: &Sampler,
+        sampler: &InterpretedSampler,
         at: &Coords,
         [low, lod, high]: [f64; 3],
         reference: Option<(f64, f64)>,
@@ -226,7 +226,13 @@ impl Texture {
         result
     }
 
-    pub(super) fn sample(&self, sampler: &Sampler, at: &Coords, lod: f64, reference: Option<(f64, f64)>) -> Sampled {
+    pub(super) fn sample(
+        &self,
+        sampler: &InterpretedSampler,
+        at: &Coords,
+        lod: f64,
+        reference: Option<(f64, f64)>,
+    ) -> Sampled {
         let last = self.levels.len().saturating_sub(1) as f64;
         let lod = (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
         let filter = if lod <= 0.0 { sampler.mag } else { sampler.min };
@@ -271,7 +277,7 @@ mod tests {
         let texture = Texture { extent: [1; 3], layers: 1, samples: 1, integer: false, step: 0.0, levels };
         let [error, offset] = [[0.0; 3]; 2];
         let at = Coords { at: [0.5; 3], error, offset, count: 2, layer: 0, cube: false };
-        let sampler = |mip| Sampler { mip, lod: [0.0, 2.0, 0.0], ..Sampler::default() };
+        let sampler = |mip| InterpretedSampler { mip, lod: [0.0, 2.0, 0.0], ..InterpretedSampler::default() };
         let one = |mip, lod| texture.sample_between(&sampler(mip), &at, lod, None)[0];
         let near = |(value, bound): (f64, f64), expected: (f64, f64)| {
             assert!((value - expected.0).abs() < 1e-5 && (bound - expected.1).abs() < 1e-5, "{value} {bound}");

@@ -2,7 +2,7 @@
 
 use super::super::{BlockCall, BlockId, Value};
 use super::machine::Machine;
-use super::memory::Memory;
+use super::memory::ShadowedMemory;
 use super::shadow::Shadow;
 use super::world::Invocation;
 
@@ -34,7 +34,7 @@ pub(super) struct Wave {
     /// Lanes whose path is uncertain.
     pub tainted: u64,
     /// Scratch memory, all lanes.
-    pub scratch: Memory,
+    pub scratch: ShadowedMemory,
     /// Vertices or fragments; empty for compute.
     pub invocations: Vec<Invocation>,
     bits: Vec<u64>,
@@ -55,7 +55,7 @@ impl Wave {
             resume: None,
             helpers: 0,
             tainted: 0,
-            scratch: Memory::unwritten(machine.scratch_bytes as usize * width, machine.options.shadow),
+            scratch: ShadowedMemory::unwritten(machine.scratch_bytes as usize * width, machine.options.shadow),
             invocations: Vec::new(),
             bits: vec![0; registers],
             shadows: if machine.options.shadow { vec![Shadow::NONE; registers] } else { Vec::new() },

@@ -1,10 +1,10 @@
 //! Inputs and outputs of a run: options, bound resources, single invocations.
 
 use super::super::{BuiltIn, InterpPlace, OutputSlot, Resource, ResourceKind, Value};
-use super::memory::Memory;
+use super::memory::ShadowedMemory;
 use super::plane::Plane;
 use super::shadow::Shadow;
-use super::texture::{Sampler, Texture};
+use super::texture::{InterpretedSampler, Texture};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ impl Default for Options {
 
 /// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct InterpreterStats {
     /// Instructions, each counted once per wave.
     pub instructions: u64,
     /// Waves.
@@ -41,7 +41,7 @@ pub struct Stats {
 #[derive(Clone, Debug, Default)]
 pub struct World {
     /// Buffers.
-    pub buffers: BTreeMap<(u32, u32, u32), Memory>,
+    pub buffers: BTreeMap<(u32, u32, u32), ShadowedMemory>,
     /// Buffers that can be accessed by address, by that of their first byte.
     pub addresses: BTreeMap<u64, (u32, u32, u32)>,
     /// Images and texel buffers.
@@ -49,11 +49,11 @@ pub struct World {
     /// Levels of images that are not resident, one bit each; their texels are zeros.
     pub absent: BTreeMap<(u32, u32, u32), u32>,
     /// Samplers.
-    pub samplers: BTreeMap<(u32, u32, u32), Sampler>,
+    pub samplers: BTreeMap<(u32, u32, u32), InterpretedSampler>,
     /// Kind of the bound descriptor, where known: a shader that uses it as another kind is refused.
     pub kinds: BTreeMap<(u32, u32, u32), ResourceKind>,
     /// Push constants.
-    pub push_constants: Memory,
+    pub push_constants: ShadowedMemory,
     /// Sets and bindings that several variables share, one of them declared the only one (`Restrict`).
     pub restricted: BTreeSet<(u32, u32)>,
     /// Words of buffers that such variables, or never-written ones, read in the last run.
@@ -63,7 +63,7 @@ pub struct World {
     /// After a run: some invocation may have taken another path, and have written bytes that are unwritten here.
     pub doubtful: bool,
     /// A byte whose writer is wanted.
-    pub watch: Option<Watch>,
+    pub watch: Option<WatchedByte>,
     /// Places of a pixel's samples, from its top left corner; none: one in the middle.
     pub sample_places: Vec<[f64; 2]>,
     /// What comparisons compared, if it is wanted.
@@ -112,18 +112,18 @@ impl World {
 
 /// A byte of a buffer, and after the run of a compute shader its last writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watch {
+pub struct WatchedByte {
     /// Descriptor set, binding and array element.
     pub place: (u32, u32, u32),
     /// Byte offset in it.
     pub byte: u64,
     /// Last writer; `None` if unwritten.
-    pub writer: Option<Writer>,
+    pub writer: Option<WriterInvocation>,
 }
 
 /// An invocation of a compute shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Writer {
+pub struct WriterInvocation {
     /// Its workgroup.
     pub workgroup: [u32; 3],
     /// Local invocation id.

@@ -3,7 +3,7 @@
 use super::{Read, Reader, bit, bits, field, low16, scalar, scalars, source, vgpr, vgprs};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Addresses, BufferFields, DsFields, ExportFields, Fields, FlatFields, ImageFields};
-use crate::isa::{Cache, Format, Traits, Vgpr};
+use crate::isa::{CachePolicy, Format, Traits, Vgpr};
 
 impl Reader<'_> {
     pub(super) fn ds(&mut self) -> Result<Read> {
@@ -53,7 +53,7 @@ impl Reader<'_> {
                 (offset << 20).cast_signed() >> 20
             },
             lds: bit(word, 13),
-            cache: Cache { glc: bit(word, 16), slc: bit(word, 17), dlc: bit(word, 12) },
+            cache: CachePolicy { glc: bit(word, 16), slc: bit(word, 17), dlc: bit(word, 12) },
         };
         match (entry.dst.first(), entry.src.first()) {
             (Some(kind), _) => vgprs(fields.dst, kind.registers())?,
@@ -88,7 +88,7 @@ impl Reader<'_> {
             format: if typed { Some(field(word, 25, 19)) } else { None },
             lds: !typed && bit(word, 16),
             tfe: bit(second, 23),
-            cache: Cache { glc: bit(word, 14), slc: bit(second, 22), dlc: bit(word, 15) },
+            cache: CachePolicy { glc: bit(word, 14), slc: bit(second, 22), dlc: bit(word, 15) },
         };
         vgprs(fields.data, entry.data_registers() + u8::from(fields.tfe))?;
         vgprs(fields.vaddr, u8::from(fields.idxen) + u8::from(fields.offen))?;
@@ -119,7 +119,7 @@ impl Reader<'_> {
             d16: bit(second, 31),
             tfe: bit(word, 16),
             lwe: bit(word, 17),
-            cache: Cache { glc: bit(word, 13), slc: bit(word, 25), dlc: bit(word, 7) },
+            cache: CachePolicy { glc: bit(word, 13), slc: bit(word, 25), dlc: bit(word, 7) },
         };
         vgprs(fields.data, fields.data_registers(entry) + fields.status_registers())?;
         scalars(fields.resource, fields.resource_registers(entry))?;

@@ -8,7 +8,7 @@ mod scalar;
 mod vector;
 
 use super::instruction::{Fields, Instruction};
-use super::{Entry, Format, Scalar, Sgpr, Src, Vgpr, tables};
+use super::{Format, OpcodeRow, Scalar, Sgpr, Src, Vgpr, tables};
 use crate::error::{Context, Error, Result};
 use crate::target::GfxIp;
 
@@ -30,7 +30,7 @@ struct Reader<'a> {
     used: usize,
 }
 
-type Read = (&'static Entry, Fields);
+type Read = (&'static OpcodeRow, Fields);
 
 impl Reader<'_> {
     fn instruction(&mut self) -> Result<Read> {
@@ -51,7 +51,7 @@ impl Reader<'_> {
         }
     }
 
-    fn entry(&self, format: Format, number: u32) -> Result<&'static Entry> {
+    fn entry(&self, format: Format, number: u32) -> Result<&'static OpcodeRow> {
         let number = u16::try_from(number).ok();
         number.and_then(|number| tables::entry(self.gfx, format, number)).ok_or_else(|| {
             let number = number.unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::{Read, Reader, bit, bits, low16, scalar, scalars};
 use crate::error::Result;
 use crate::isa::instruction::{Fields, ScalarFields, SmemFields};
-use crate::isa::{Cache, Format, Op, Scalar, Src, Traits};
+use crate::isa::{CachePolicy, Format, Op, Scalar, Src, Traits};
 
 impl Reader<'_> {
     pub(super) fn scalar(&mut self) -> Result<Read> {
@@ -63,7 +63,7 @@ impl Reader<'_> {
             // Without an address its fields are ignored.
             let data = if entry.dst.is_empty() { Scalar::Null } else { scalar(bits(word, 12, 6))? };
             scalars(data, entry.data_registers())?;
-            let (base, cache) = (Scalar::Null, Cache::default());
+            let (base, cache) = (Scalar::Null, CachePolicy::default());
             return Ok((entry, Fields::Smem(SmemFields { data, base, offset: 0, soffset: None, cache })));
         }
         let base = scalar(bits(word, 5, 0) << 1)?;
@@ -75,7 +75,7 @@ impl Reader<'_> {
             // Sign extension from 21 bits.
             offset: (second << 11).cast_signed() >> 11,
             soffset: Some(scalar(bits(second, 31, 25))?).filter(|s| *s != Scalar::Null),
-            cache: Cache { glc: bit(word, 16), dlc: bit(word, 14), slc: false },
+            cache: CachePolicy { glc: bit(word, 16), dlc: bit(word, 14), slc: false },
         };
         Ok((entry, Fields::Smem(fields)))
     }

@@ -3,7 +3,7 @@
 use super::{Read, Reader, bit, bits, field, low16, scalar, scalars, source, vgpr, vgprs};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Dpp16, Fields, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Entry, Format, Kind, Latency, Op, Scalar, Src, Traits};
+use crate::isa::{Format, Latency, Op, OpcodeRow, OperandKind, Scalar, Src, Traits};
 
 const SDWA: u32 = 249;
 const DPP16: u32 = 250;
@@ -34,7 +34,7 @@ impl Reader<'_> {
         };
         out.dst = match entry.dst.first() {
             None => None,
-            Some(Kind::Mask) => Some(VectorDst::Scalar(Scalar::VccLo)),
+            Some(OperandKind::Mask) => Some(VectorDst::Scalar(Scalar::VccLo)),
             Some(_) if entry.is(Traits::SCALAR_RESULT) => Some(VectorDst::Scalar(scalar(dst)?)),
             Some(_) => Some(VectorDst::Vgpr(vgpr(dst))),
         };
@@ -70,13 +70,13 @@ impl Reader<'_> {
                 };
             }
         }
-        if entry.src.get(2) == Some(&Kind::Mask) {
+        if entry.src.get(2) == Some(&OperandKind::Mask) {
             out.srcs[2] = Some(Src::Scalar(Scalar::VccLo));
         }
         finish(entry, out)
     }
 
-    fn sdwa(&self, entry: &Entry, extra: u32, src1: u32, out: &mut VectorFields) -> Result<()> {
+    fn sdwa(&self, entry: &OpcodeRow, extra: u32, src1: u32, out: &mut VectorFields) -> Result<()> {
         let operand = |number: u32, is_scalar: bool| {
             if is_scalar { source(number, None) } else { Ok(Src::Vgpr(vgpr(number))) }
         };
@@ -135,7 +135,7 @@ impl Reader<'_> {
         }
         out.dst = match entry.dst.first() {
             None => None,
-            Some(Kind::Mask) => Some(VectorDst::Scalar(scalar(low)?)),
+            Some(OperandKind::Mask) => Some(VectorDst::Scalar(scalar(low)?)),
             Some(_) if entry.is(Traits::SCALAR_RESULT) => Some(VectorDst::Scalar(scalar(low)?)),
             Some(_) => Some(VectorDst::Vgpr(vgpr(low))),
         };
@@ -192,7 +192,7 @@ impl Reader<'_> {
         Ok((entry, Fields::Interp(fields)))
     }
 
-    fn long_interp(&mut self, entry: &'static Entry, second: u32) -> Result<Read> {
+    fn long_interp(&mut self, entry: &'static OpcodeRow, second: u32) -> Result<Read> {
         let word = self.word;
         let number = bits(second, 17, 9);
         let src = if is_parameter(entry) { parameter(number)? } else { source(number, None)? };
@@ -222,7 +222,7 @@ impl Reader<'_> {
 }
 
 /// Drops sources that the row does not have, and checks the groups against the register files.
-fn finish(entry: &'static Entry, mut out: VectorFields) -> Result<Read> {
+fn finish(entry: &'static OpcodeRow, mut out: VectorFields) -> Result<Read> {
     for src in out.srcs.iter_mut().skip(entry.src.len()) {
         *src = None;
     }
@@ -248,6 +248,6 @@ fn parameter(number: u32) -> Result<Src> {
 }
 
 /// Whether the source is a parameter number.
-fn is_parameter(entry: &Entry) -> bool {
+fn is_parameter(entry: &OpcodeRow) -> bool {
     matches!(entry.op, Op::VInterpMovF32 | Op::VInterpMovF32E64)
 }

@@ -66,7 +66,7 @@ impl Encoder<'_> {
         let resource = scalars("descriptor", f.resource, 4)?;
         ensure(matches!(f.resource, Scalar::Sgpr(_)), || "descriptor: SGPRs only".to_owned())?;
         let soffset = match f.soffset {
-            Src::Scalar(_) | Src::Int(_) | Src::Float(_) => self.source(0, f.soffset, crate::isa::Kind::B32)?,
+            Src::Scalar(_) | Src::Int(_) | Src::Float(_) => self.source(0, f.soffset, crate::isa::OperandKind::B32)?,
             other => return Err(crate::error::Error::bug(format!("scalar offset: {other} has no place here"))),
         };
         let offset = field("offset", f.offset.into(), 12)?;
@@ -134,6 +134,6 @@ impl Encoder<'_> {
     }
 }
 
-fn result(kinds: &[crate::isa::Kind]) -> u8 {
+fn result(kinds: &[crate::isa::OperandKind]) -> u8 {
     kinds.first().map_or(0, |kind| kind.registers())
 }

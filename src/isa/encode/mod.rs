@@ -9,7 +9,7 @@ mod scalar;
 mod vector;
 
 use super::instruction::{Fields, Instruction};
-use super::{Format, Kind, Scalar, Src, Vgpr};
+use super::{Format, OperandKind, Scalar, Src, Vgpr};
 use crate::error::{Context, Error, Result};
 use crate::target::{GfxIp, WaveSize};
 
@@ -79,7 +79,7 @@ impl Encoder<'_> {
     }
 
     /// The code of a source; a literal is kept for the end of the instruction.
-    fn source(&mut self, i: usize, src: Src, kind: Kind) -> Result<u32> {
+    fn source(&mut self, i: usize, src: Src, kind: OperandKind) -> Result<u32> {
         match src {
             Src::Literal(bits) => {
                 // The same literal may serve two operands; it is stored once.
@@ -96,8 +96,8 @@ impl Encoder<'_> {
     }
 
     /// The number of a group's first register, which is even for 64-bit groups, a multiple of four for wider ones.
-    fn scalars(&self, what: &str, first: Scalar, kind: Kind) -> Result<u32> {
-        let wide = kind == Kind::Mask && self.wave == WaveSize::W64;
+    fn scalars(&self, what: &str, first: Scalar, kind: OperandKind) -> Result<u32> {
+        let wide = kind == OperandKind::Mask && self.wave == WaveSize::W64;
         scalars(what, first, if wide { 2 } else { kind.registers() })
     }
 }

@@ -4,7 +4,7 @@ use super::{Encoder, ensure, field, flag, vgprs};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Dpp16, InterpFields, Sdwa, VectorDst, VectorFields, VectorForm};
 use crate::isa::tables::long_number;
-use crate::isa::{Format, Kind, Op, Scalar, Src, Traits, Vgpr};
+use crate::isa::{Format, Op, OperandKind, Scalar, Src, Traits, Vgpr};
 
 const SDWA: u32 = 249;
 const DPP16: u32 = 250;
@@ -22,7 +22,7 @@ impl Encoder<'_> {
         let dst = self.result(f)?;
         ensure(f.mask.is_some() == entry.has_mask_result(), || "mask: one too many or too few".to_owned())?;
         if let Some(mask) = f.mask {
-            self.scalars("mask", mask, Kind::Mask)?;
+            self.scalars("mask", mask, OperandKind::Mask)?;
         }
         let mut codes = [0; 3];
         for (i, (code, src)) in codes.iter_mut().zip(f.srcs).enumerate() {
@@ -68,7 +68,7 @@ impl Encoder<'_> {
     fn result(&self, f: &VectorFields) -> Result<u32> {
         let entry = self.inst.entry;
         let kind = entry.dst.first().copied();
-        let scalar = kind == Some(Kind::Mask) || entry.is(Traits::SCALAR_RESULT);
+        let scalar = kind == Some(OperandKind::Mask) || entry.is(Traits::SCALAR_RESULT);
         match (f.dst, kind) {
             (None, None) => Ok(0),
             (Some(VectorDst::Vgpr(v)), Some(kind)) if !scalar => vgprs("result", v, kind.registers()),
@@ -81,10 +81,10 @@ impl Encoder<'_> {
     fn only_vcc(&self, f: &VectorFields) -> Result<()> {
         let entry = self.inst.entry;
         let vcc = Some(Scalar::VccLo);
-        let carry = entry.src_kind(2) != Kind::Mask || f.srcs[2] == vcc.map(Src::Scalar);
+        let carry = entry.src_kind(2) != OperandKind::Mask || f.srcs[2] == vcc.map(Src::Scalar);
         ensure(carry, || "source 2: VCC in this form".to_owned())?;
         ensure(f.mask.is_none() || f.mask == vcc, || "mask: VCC in this form".to_owned())?;
-        let compares = entry.dst.first() == Some(&Kind::Mask) && !matches!(f.form, VectorForm::Sdwa(_));
+        let compares = entry.dst.first() == Some(&OperandKind::Mask) && !matches!(f.form, VectorForm::Sdwa(_));
         let result = !compares || f.dst == vcc.map(VectorDst::Scalar);
         ensure(result, || "result: VCC in this form".to_owned())
     }

@@ -1,10 +1,10 @@
 //! Operands of memory accesses and exports, and their numbers of registers.
 
-use crate::isa::{Entry, Kind, Op, Scalar, Src, Traits, Vgpr};
+use crate::isa::{Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr};
 
 /// Cache policy bits of a memory access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Cache {
+pub struct CachePolicy {
     /// Globally coherent.
     pub glc: bool,
     /// System level coherent.
@@ -46,7 +46,7 @@ pub struct FlatFields {
     /// Direct to LDS.
     pub lds: bool,
     /// Cache policy; `glc` makes an atomic return.
-    pub cache: Cache,
+    pub cache: CachePolicy,
 }
 
 /// Buffer access.
@@ -73,7 +73,7 @@ pub struct BufferFields {
     /// A status dword follows the data.
     pub tfe: bool,
     /// Cache policy; `glc` makes an atomic return.
-    pub cache: Cache,
+    pub cache: CachePolicy,
 }
 
 /// Image access.
@@ -106,7 +106,7 @@ pub struct ImageFields {
     /// LOD warning enable.
     pub lwe: bool,
     /// Cache policy; `glc` makes an atomic return.
-    pub cache: Cache,
+    pub cache: CachePolicy,
 }
 
 /// An export.
@@ -128,7 +128,7 @@ pub struct ExportFields {
 
 impl DsFields {
     /// Registers that it reads, each with its kind.
-    pub fn sources(&self, entry: &Entry) -> impl Iterator<Item = (Vgpr, Kind)> + use<> {
+    pub fn sources(&self, entry: &OpcodeRow) -> impl Iterator<Item = (Vgpr, OperandKind)> + use<> {
         let [first, second] = self.data;
         let own = entry.is(Traits::OWN_ADDRESS);
         let registers = if own { [first, first, second] } else { [self.addr, first, second] };
@@ -184,7 +184,7 @@ impl ImageFields {
     }
 
     /// Number of data registers, without the status dword.
-    pub fn data_registers(&self, entry: &Entry) -> u8 {
+    pub fn data_registers(&self, entry: &OpcodeRow) -> u8 {
         let components =
             if entry.is(Traits::FOUR) { 4 } else { u8::try_from(self.dmask.count_ones().max(1)).unwrap_or(1) };
         if self.d16 { components.div_ceil(2) } else { components }
@@ -196,12 +196,12 @@ impl ImageFields {
     }
 
     /// Number of registers of the image descriptor.
-    pub fn resource_registers(&self, entry: &Entry) -> u8 {
+    pub fn resource_registers(&self, entry: &OpcodeRow) -> u8 {
         if self.r128 || entry.is(Traits::RAY) { 4 } else { 8 }
     }
 
     /// Number of address dwords.
-    pub fn address_registers(&self, entry: &Entry) -> u8 {
+    pub fn address_registers(&self, entry: &OpcodeRow) -> u8 {
         let count = |traits: &[Traits]| traits.iter().map(|one| u8::from(entry.is(*one))).sum::<u8>();
         if entry.is(Traits::SIZE_QUERY) {
             return 1;

@@ -7,16 +7,16 @@
 mod memory;
 mod vector;
 
-use super::table::Entry;
+use super::table::OpcodeRow;
 use super::{Scalar, Src, Traits};
-pub use memory::{Addresses, BufferFields, Cache, DsFields, ExportFields, FlatFields, ImageFields};
+pub use memory::{Addresses, BufferFields, CachePolicy, DsFields, ExportFields, FlatFields, ImageFields};
 pub use vector::{Dpp16, InterpFields, Modifiers, Sdwa, VectorDst, VectorFields, VectorForm};
 
 /// One machine instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
     /// Row of its operation.
-    pub entry: &'static Entry,
+    pub entry: &'static OpcodeRow,
     /// Its operands.
     pub fields: Fields,
 }
@@ -67,7 +67,7 @@ pub struct SmemFields {
     /// Offset register.
     pub soffset: Option<Scalar>,
     /// Cache policy.
-    pub cache: Cache,
+    pub cache: CachePolicy,
 }
 
 impl Instruction {

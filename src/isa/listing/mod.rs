@@ -5,7 +5,7 @@ mod registers;
 mod vector;
 
 use super::instruction::{Fields, Instruction, ScalarFields, SmemFields, VectorForm};
-use super::{Cache, Format, InlineFloat, Kind, Op, Scalar, Src, Traits, Waitcnt};
+use super::{CachePolicy, Format, InlineFloat, Op, OperandKind, Scalar, Src, Traits, Waitcnt};
 use crate::target::WaveSize;
 use registers::{Scalars, Vgprs, hex};
 
@@ -83,38 +83,40 @@ impl Listing<'_> {
         }
     }
 
-    fn cache(&mut self, cache: Cache) {
+    fn cache(&mut self, cache: CachePolicy) {
         self.tail(&[(cache.glc, "glc"), (cache.slc, "slc"), (cache.dlc, "dlc")]);
     }
 
-    fn scalar_register(&self, s: Scalar, kind: Kind) -> String {
+    fn scalar_register(&self, s: Scalar, kind: OperandKind) -> String {
         let count = match (kind, self.wave) {
-            (Kind::Mask, WaveSize::W64) => 2,
+            (OperandKind::Mask, WaveSize::W64) => 2,
             _ => kind.registers(),
         };
         Scalars(s, count).to_string()
     }
 
-    fn source(&self, src: Src, kind: Kind) -> String {
+    fn source(&self, src: Src, kind: OperandKind) -> String {
         match src {
             Src::Scalar(s) => self.scalar_register(s, kind),
             Src::Vgpr(v) => Vgprs(v, kind.registers()).to_string(),
-            Src::Float(InlineFloat::InverseTwoPi) if matches!(kind, Kind::F64 | Kind::B64) => {
+            Src::Float(InlineFloat::InverseTwoPi) if matches!(kind, OperandKind::F64 | OperandKind::B64) => {
                 "0.15915494309189532".to_owned()
             }
             // As a pair it is extended by zeros, or is the high half of a float: most inline forms are other numbers.
-            Src::Literal(bits) if kind == Kind::F64 || kind == Kind::B64 && bits > 64 => format!("{bits:#x}"),
+            Src::Literal(bits) if kind == OperandKind::F64 || kind == OperandKind::B64 && bits > 64 => {
+                format!("{bits:#x}")
+            }
             // LLVM prints a literal that has an inline form in that form.
             Src::Literal(bits) if !kind.is_half() => Src::from_bits(bits).to_string(),
             Src::Literal(bits) => format!("{:#x}", bits & 0xffff),
-            Src::Float(float) if kind == Kind::B16 => format!("{:#x}", float.half_bits()),
+            Src::Float(float) if kind == OperandKind::B16 => format!("{:#x}", float.half_bits()),
             _ => src.to_string(),
         }
     }
 
     fn scalar(&mut self, f: &ScalarFields) {
         let entry = self.inst.entry;
-        let kind = |kinds: &[Kind], i: usize| kinds.get(i).copied().unwrap_or(Kind::B32);
+        let kind = |kinds: &[OperandKind], i: usize| kinds.get(i).copied().unwrap_or(OperandKind::B32);
         if let Some(dst) = f.dst {
             let text = self.scalar_register(dst, kind(entry.dst, 0));
             self.push(text);

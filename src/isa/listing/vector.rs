@@ -3,7 +3,7 @@
 use super::Listing;
 use super::registers::Vgprs;
 use crate::isa::instruction::{InterpFields, VectorDst, VectorFields, VectorForm};
-use crate::isa::{Format, Kind, Src, Traits};
+use crate::isa::{Format, OperandKind, Src, Traits};
 use std::fmt::Write;
 
 impl Listing<'_> {
@@ -19,7 +19,7 @@ impl Listing<'_> {
             None => {}
         }
         if let Some(mask) = f.mask {
-            let text = self.scalar_register(mask, Kind::Mask);
+            let text = self.scalar_register(mask, OperandKind::Mask);
             self.push(text);
         }
         let packed = entry.format == Format::Vop3p;

@@ -58,29 +58,29 @@ impl Random {
     }
 }
 
-fn registers(kind: Kind, wave: WaveSize) -> u8 {
-    if kind == Kind::Mask && wave == WaveSize::W64 { 2 } else { kind.registers() }
+fn registers(kind: OperandKind, wave: WaveSize) -> u8 {
+    if kind == OperandKind::Mask && wave == WaveSize::W64 { 2 } else { kind.registers() }
 }
 
 /// A literal for which this kind of operand has no inline constant.
-fn literal(random: &mut Random, kind: Kind) -> Src {
+fn literal(random: &mut Random, kind: OperandKind) -> Src {
     loop {
         let bits = random.bits();
         let (value, literal) = match kind {
-            Kind::B16 | Kind::F16 => (u64::from(bits & 0xffff), bits & 0xffff),
-            Kind::P16 | Kind::PF16 => (u64::from(bits & 0xffff), bits & 0xffff),
-            Kind::F64 => (u64::from(bits) << 32, bits),
+            OperandKind::B16 | OperandKind::F16 => (u64::from(bits & 0xffff), bits & 0xffff),
+            OperandKind::P16 | OperandKind::PF16 => (u64::from(bits & 0xffff), bits & 0xffff),
+            OperandKind::F64 => (u64::from(bits) << 32, bits),
             _ => (u64::from(bits), bits),
         };
         // A value that one kind writes as a short constant is printed so for all kinds.
         let long = |kind, value| matches!(Src::constant(kind, value), Some(Src::Literal(_)));
-        if long(kind, value) && long(Kind::B32, literal.into()) {
+        if long(kind, value) && long(OperandKind::B32, literal.into()) {
             return Src::Literal(literal);
         }
     }
 }
 
-fn source(random: &mut Random, takes: Takes, kind: Kind, wave: WaveSize) -> Src {
+fn source(random: &mut Random, takes: Takes, kind: OperandKind, wave: WaveSize) -> Src {
     let count = registers(kind, wave);
     loop {
         let src = match random.below(8) {
@@ -88,7 +88,7 @@ fn source(random: &mut Random, takes: Takes, kind: Kind, wave: WaveSize) -> Src 
             2 | 3 => Src::Scalar(random.scalar(count)),
             4 => Src::Int(random.below(81) as i8 - 16),
             // For 16-bit integers the tool recognizes inline floats by their bits, and writes those back as literals.
-            5 if kind == Kind::B16 => continue,
+            5 if kind == OperandKind::B16 => continue,
             5 => Src::from_code(240 + random.below(9) as u16, None).expect("an inline float"),
             6 if count == 1 => Src::Special([Special::Scc, Special::Vccz, Special::Execz][random.below(3) as usize]),
             7 if takes.literal => literal(random, kind),
@@ -116,11 +116,11 @@ fn modifiers(random: &mut Random, allowed: Modifiers) -> Modifiers {
     mods
 }
 
-fn cache(random: &mut Random) -> Cache {
-    Cache { glc: random.chance(3), slc: random.chance(3), dlc: random.chance(3) }
+fn cache(random: &mut Random) -> CachePolicy {
+    CachePolicy { glc: random.chance(3), slc: random.chance(3), dlc: random.chance(3) }
 }
 
-fn scalar_fields(random: &mut Random, entry: &'static Entry, wave: WaveSize) -> Fields {
+fn scalar_fields(random: &mut Random, entry: &'static OpcodeRow, wave: WaveSize) -> Fields {
     let dst = entry.dst.first().map(|kind| random.scalar(registers(*kind, wave)));
     let mut srcs = [None; 2];
     for (i, kind) in entry.src.iter().enumerate() {
@@ -153,15 +153,15 @@ fn scalar_fields(random: &mut Random, entry: &'static Entry, wave: WaveSize) -> 
     Fields::Scalar(ScalarFields { dst, srcs, imm })
 }
 
-fn smem_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+fn smem_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let data = random.sgpr(entry.data_registers());
     if entry.is(Traits::INVALIDATES) {
         let none = Scalar::Null;
-        let cache = Cache::default();
+        let cache = CachePolicy::default();
         return Fields::Smem(SmemFields { data: none, base: none, offset: 0, soffset: None, cache });
     }
     if entry.is(Traits::TIMER) {
-        let cache = Cache::default();
+        let cache = CachePolicy::default();
         return Fields::Smem(SmemFields { data, base: Scalar::Null, offset: 0, soffset: None, cache });
     }
     let base = random.sgpr(if entry.is(Traits::DESCRIPTOR) { 4 } else { 2 });
@@ -169,14 +169,14 @@ fn smem_fields(random: &mut Random, entry: &'static Entry) -> Fields {
     let negative = !entry.is(Traits::DESCRIPTOR) && random.chance(3);
     let magnitude = (random.bits() & 0xf_ffff) as i32;
     let offset = if negative { -magnitude } else { magnitude };
-    let mut cache = Cache { slc: false, ..cache(random) };
+    let mut cache = CachePolicy { slc: false, ..cache(random) };
     if entry.dst.is_empty() {
-        cache = Cache::default();
+        cache = CachePolicy::default();
     }
     Fields::Smem(SmemFields { data, base, offset, soffset, cache })
 }
 
-fn forms(random: &mut Random, entry: &Entry) -> Vec<VectorForm> {
+fn forms(random: &mut Random, entry: &OpcodeRow) -> Vec<VectorForm> {
     let sdwa = Sdwa {
         dst_sel: if entry.format == Format::Vopc { 6 } else { random.below(7) as u8 },
         dst_unused: if entry.format == Format::Vopc { 0 } else { random.below(3) as u8 },
@@ -198,9 +198,9 @@ fn forms(random: &mut Random, entry: &Entry) -> Vec<VectorForm> {
     all.into_iter().filter(|form| entry.has_form(form)).collect()
 }
 
-fn vector_fields(random: &mut Random, entry: &'static Entry, form: VectorForm, wave: WaveSize) -> Fields {
+fn vector_fields(random: &mut Random, entry: &'static OpcodeRow, form: VectorForm, wave: WaveSize) -> Fields {
     let vcc_only = form != VectorForm::Long;
-    let mask_count = registers(Kind::Mask, wave);
+    let mask_count = registers(OperandKind::Mask, wave);
     let mut mask_register = |free: bool| match free && !random.chance(4) {
         true => random.sgpr(mask_count),
         false => Scalar::VccLo,
@@ -208,7 +208,7 @@ fn vector_fields(random: &mut Random, entry: &'static Entry, form: VectorForm, w
     let (mask_result, carry_in) = (mask_register(!vcc_only), mask_register(!vcc_only));
     let compare = mask_register(!vcc_only || matches!(form, VectorForm::Sdwa(_)));
     let dst = entry.dst.first().map(|kind| match kind {
-        Kind::Mask => VectorDst::Scalar(compare),
+        OperandKind::Mask => VectorDst::Scalar(compare),
         _ if entry.is(Traits::SCALAR_RESULT) => VectorDst::Scalar(random.sgpr(1)),
         kind => VectorDst::Vgpr(random.vgpr(kind.registers())),
     });
@@ -223,9 +223,9 @@ fn vector_fields(random: &mut Random, entry: &'static Entry, form: VectorForm, w
         for (i, kind) in entry.src.iter().enumerate() {
             let takes = entry.vector_source(&form, i);
             srcs[i] = Some(match kind {
-                Kind::Mask => Src::Scalar(carry_in),
+                OperandKind::Mask => Src::Scalar(carry_in),
                 // Literals here have 16 bits in the tool, whatever `op_sel_hi` says.
-                Kind::F32 if entry.is(Traits::MIX) => source(random, takes, Kind::F16, wave),
+                OperandKind::F32 if entry.is(Traits::MIX) => source(random, takes, OperandKind::F16, wave),
                 _ => source(random, takes, *kind, wave),
             });
             if let Some(Src::Literal(this)) = srcs[i] {
@@ -239,7 +239,7 @@ fn vector_fields(random: &mut Random, entry: &'static Entry, form: VectorForm, w
     }
 }
 
-fn interp_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+fn interp_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let parameter = matches!(entry.op, Op::VInterpMovF32 | Op::VInterpMovF32E64);
     let half = matches!(entry.op, Op::VInterpP1llF16 | Op::VInterpP1lvF16 | Op::VInterpP2F16);
     let long = entry.format == Format::Vop3;
@@ -263,7 +263,7 @@ fn interp_fields(random: &mut Random, entry: &'static Entry) -> Fields {
     })
 }
 
-fn ds_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+fn ds_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
     let own = entry.is(Traits::OWN_ADDRESS);
     let mut registers = entry.src.iter().map(|kind| kind.registers());
@@ -276,7 +276,7 @@ fn ds_fields(random: &mut Random, entry: &'static Entry) -> Fields {
     Fields::Ds(DsFields { dst, addr, data, offsets, gds: gds && entry.op != Op::DsNop })
 }
 
-fn flat_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+fn flat_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
     let (scratch, flat) = (entry.format == Format::Scratch, entry.format == Format::Flat);
     let own = entry.is(Traits::OWN_ADDRESS);
@@ -298,7 +298,7 @@ fn flat_fields(random: &mut Random, entry: &'static Entry) -> Fields {
     Fields::Flat(FlatFields { dst, addr, data, saddr, no_vaddr, offset, lds: false, cache })
 }
 
-fn buffer_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+fn buffer_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
     if entry.is(Traits::INVALIDATES) {
         let (resource, soffset) =
@@ -314,7 +314,7 @@ fn buffer_fields(random: &mut Random, entry: &'static Entry) -> Fields {
             format: None,
             lds: false,
             tfe: false,
-            cache: Cache::default(),
+            cache: CachePolicy::default(),
         });
     }
     let (idxen, offen) = (random.chance(2), random.chance(2));
@@ -347,7 +347,7 @@ fn buffer_fields(random: &mut Random, entry: &'static Entry) -> Fields {
     })
 }
 
-fn image_fields(random: &mut Random, entry: &'static Entry) -> Fields {
+fn image_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
     let zero = Vgpr(0);
     let s0 = Scalar::Sgpr(Sgpr::new(0).expect("s0"));
     let ray = entry.is(Traits::RAY);
@@ -387,7 +387,7 @@ fn image_fields(random: &mut Random, entry: &'static Entry) -> Fields {
             && random.chance(4),
         tfe: !ray && !stores && random.chance(5),
         lwe: !ray && !stores && random.chance(12),
-        cache: if ray { Cache::default() } else { cache(random) },
+        cache: if ray { CachePolicy::default() } else { cache(random) },
     };
     if ray {
         f.unorm = true;

@@ -3,7 +3,7 @@
 use super::random::{Random, instructions};
 use super::{GFX, llvm};
 use crate::isa::instruction::{Fields, VectorForm};
-use crate::isa::{Instruction, Kind, Op, Src, disassemble, encode};
+use crate::isa::{Instruction, Op, OperandKind, Src, disassemble, encode};
 use crate::target::WaveSize;
 use std::collections::BTreeMap;
 
@@ -27,7 +27,8 @@ fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Vector(f) if inst.entry.src.is_empty() && f.form != VectorForm::Short => Some("no name for this form"),
         Fields::Vector(f) => {
-            let wide = |i: usize| inst.entry.src_kind(i) == Kind::F64 && matches!(f.srcs[i], Some(Src::Literal(_)));
+            let wide =
+                |i: usize| inst.entry.src_kind(i) == OperandKind::F64 && matches!(f.srcs[i], Some(Src::Literal(_)));
             let changed = |i: usize| (f.mods.abs | f.mods.neg) >> i & 1 == 1;
             (0..3).any(|i| wide(i) && changed(i)).then_some("a double's literal takes no sign")
         }

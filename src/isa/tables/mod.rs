@@ -1,7 +1,7 @@
 //! Opcode tables, by generation, with lookup by operation and by number.
 
 use super::Format;
-use super::table::Entry;
+use super::table::OpcodeRow;
 use crate::target::GfxIp;
 pub use gfx1030::Op;
 use std::sync::LazyLock;
@@ -17,17 +17,17 @@ macro_rules! opcodes {
         pub enum Op { $($op,)* }
 
         /// Rows by operation.
-        pub(super) static ENTRIES: &[$crate::isa::Entry] = &[$(
-            $crate::isa::Entry {
+        pub(super) static ENTRIES: &[$crate::isa::OpcodeRow] = &[$(
+            $crate::isa::OpcodeRow {
                 op: Op::$op,
                 format: $crate::isa::Format::$format,
                 number: $number,
                 mnemonic: $name,
-                dst: &[$($crate::isa::Kind::$dst,)*],
-                src: &[$($crate::isa::Kind::$src,)*],
+                dst: &[$($crate::isa::OperandKind::$dst,)*],
+                src: &[$($crate::isa::OperandKind::$src,)*],
                 latency: $crate::isa::Latency::$latency,
                 traits: $crate::isa::Traits::NONE$(.or($crate::isa::Traits::$of))*,
-                atomic: &[$($crate::isa::AtomicOp::$atomic)?],
+                atomic: &[$($crate::isa::MachineAtomic::$atomic)?],
             },
         )*];
     };
@@ -46,20 +46,20 @@ impl Op {
     }
 
     /// Its row.
-    pub fn entry(self, gfx: GfxIp) -> &'static Entry {
+    pub fn entry(self, gfx: GfxIp) -> &'static OpcodeRow {
         // Rows are in the order of the operations: both come from the same lines.
         &entries(gfx)[self as usize]
     }
 }
 
-const fn entries(gfx: GfxIp) -> &'static [Entry] {
+const fn entries(gfx: GfxIp) -> &'static [OpcodeRow] {
     match gfx {
         GfxIp::Gfx1030 => gfx1030::ENTRIES,
     }
 }
 
 /// The opcode of a row in VOP3: its own, or that of its long form.
-pub(super) fn long_number(entry: &Entry) -> u16 {
+pub(super) fn long_number(entry: &OpcodeRow) -> u16 {
     match entry.format {
         Format::Vop1 => VOP1_IN_VOP3 + entry.number,
         Format::Vop2 => VOP2_IN_VOP3 + entry.number,
@@ -68,10 +68,10 @@ pub(super) fn long_number(entry: &Entry) -> u16 {
 }
 
 /// Rows by format and number; a row with a long form is also listed under VOP3.
-struct ByNumber(Vec<Vec<Option<&'static Entry>>>);
+struct ByNumber(Vec<Vec<Option<&'static OpcodeRow>>>);
 
 impl ByNumber {
-    fn new(rows: &'static [Entry]) -> Self {
+    fn new(rows: &'static [OpcodeRow]) -> Self {
         let mut table = vec![Vec::new(); Format::ALL.len()];
         let mut put = |format: Format, number: u16, row| {
             let Some(numbers): Option<&mut Vec<_>> = table.get_mut(format as usize) else { return };
@@ -90,7 +90,7 @@ impl ByNumber {
 }
 
 /// The row of a number; for VOP3 also rows of the short formats that have long forms.
-pub(super) fn entry(gfx: GfxIp, format: Format, number: u16) -> Option<&'static Entry> {
+pub(super) fn entry(gfx: GfxIp, format: Format, number: u16) -> Option<&'static OpcodeRow> {
     static GFX1030: LazyLock<ByNumber> = LazyLock::new(|| ByNumber::new(entries(GfxIp::Gfx1030)));
     let ByNumber(table) = match gfx {
         GfxIp::Gfx1030 => &*GFX1030,

@@ -1,12 +1,12 @@
 //! What the service says.
 
 use super::io::Io;
-use super::job::Outcome;
+use super::job::JobOutcome;
 use crate::cache::Key;
 use crate::error::{Context as _, Error, Result};
 use crate::frame::Bytes;
 use crate::link::Object;
-use crate::wire::{Ask, MAX_MODULE, Part, Tell, Verdict};
+use crate::wire::{Ask, MAX_MODULE, PartAnswer, Tell, Verdict};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -37,12 +37,12 @@ impl Io {
                 self.answer(id, vec![part], |objects| part_of(key, objects))?;
             }
             Tell::Pipeline { id, verdict: Verdict::Keep(why), .. } => {
-                self.end(id, Outcome::Pipeline(Verdict::Keep(why), Vec::new()))?;
+                self.end(id, JobOutcome::Pipeline(Verdict::Keep(why), Vec::new()))?;
             }
             Tell::Pipeline { id, verdict, parts } => {
-                self.answer(id, parts, |objects| Outcome::Pipeline(verdict, objects))?;
+                self.answer(id, parts, |objects| JobOutcome::Pipeline(verdict, objects))?;
             }
-            Tell::Failed { id, error } => self.end(id, Outcome::Failed(error))?,
+            Tell::Failed { id, error } => self.end(id, JobOutcome::Failed(error))?,
             Tell::NeedModule { digest } => {
                 let module = self.desk.modules.get(&digest).filter(|module| module.len() <= MAX_MODULE);
                 self.send(&match module {
@@ -63,7 +63,12 @@ impl Io {
     }
 
     /// An answer of parts. Where what the service has kept cannot be read here, whatever the reason, it has to send it.
-    fn answer(&mut self, id: u64, parts: Vec<Part>, outcome: impl FnOnce(Vec<Arc<Object>>) -> Outcome) -> Result<()> {
+    fn answer(
+        &mut self,
+        id: u64,
+        parts: Vec<PartAnswer>,
+        outcome: impl FnOnce(Vec<Arc<Object>>) -> JobOutcome,
+    ) -> Result<()> {
         // What is said of a request that was given up is of no interest.
         if self.requests.job(id).is_none() {
             return Ok(());
@@ -76,14 +81,14 @@ impl Io {
                 Ok(())
             }
             Ok(None) => Err(Error::malformed("an answer without its ELF, which was asked for")),
-            Err(e) => self.end(id, Outcome::Failed(e)),
+            Err(e) => self.end(id, JobOutcome::Failed(e)),
         }
     }
 
     /// A request has come to its end.
-    fn end(&mut self, id: u64, outcome: Outcome) -> Result<()> {
+    fn end(&mut self, id: u64, outcome: JobOutcome) -> Result<()> {
         let Some(job) = self.requests.job(id) else { return Ok(()) };
-        let failed = matches!(outcome, Outcome::Failed(_));
+        let failed = matches!(outcome, JobOutcome::Failed(_));
         job.take(outcome)?;
         self.desk.count_answer(failed);
         self.requests.remove(id);
@@ -92,9 +97,9 @@ impl Io {
     }
 }
 
-fn part_of(key: Option<Key>, objects: Vec<Arc<Object>>) -> Outcome {
+fn part_of(key: Option<Key>, objects: Vec<Arc<Object>>) -> JobOutcome {
     match objects.into_iter().next() {
-        Some(object) => Outcome::Part(key, object),
-        None => Outcome::Failed(Error::bug("one part became none")),
+        Some(object) => JobOutcome::Part(key, object),
+        None => JobOutcome::Failed(Error::bug("one part became none")),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::events::{Event, EventKind, Events};
 use super::super::signals::without_signals;
-use super::job::Job;
+use super::job::ServiceJob;
 use super::modules::Modules;
 use crate::error::{Context as _, Error, Result};
 use crate::wire::{Connection, Hello};
@@ -21,7 +21,7 @@ const STACK: usize = 512 << 10;
 /// What a caller's thread wants.
 pub(crate) enum Order {
     /// To take this as far as it comes.
-    Start(Weak<dyn Job>),
+    Start(Weak<dyn ServiceJob>),
     /// Somebody began or ceased to wait for the request with this id, or its priority is another one.
     Urgency(u64),
     /// The request with this id has come to its end by itself: found otherwise, or given up.

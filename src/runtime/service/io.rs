@@ -3,7 +3,7 @@
 
 use super::super::context::Shared;
 use super::desk::{Desk, Order, Reach};
-use super::job::{Job, Step};
+use super::job::{JobStep, ServiceJob};
 use super::requests::Requests;
 use super::session::Session;
 use crate::error::Error;
@@ -56,7 +56,7 @@ pub(super) struct Io {
     pub(super) desk: Arc<Desk>,
     pub(super) requests: Requests,
     /// Jobs that are taken up again when another one, by its id, has come to its end.
-    waiting: BTreeMap<u64, Vec<Weak<dyn Job>>>,
+    waiting: BTreeMap<u64, Vec<Weak<dyn ServiceJob>>>,
     pub(super) session: Option<Session>,
     /// When to connect; none where it would be of no use.
     try_at: Option<Instant>,
@@ -97,12 +97,12 @@ impl Io {
     }
 
     /// Takes a job as far as it comes.
-    fn start(&mut self, job: &Weak<dyn Job>) {
+    fn start(&mut self, job: &Weak<dyn ServiceJob>) {
         let Some(job) = job.upgrade() else { return };
         match job.step() {
-            Step::Nothing => return self.ended(job.id()),
-            Step::After(id) => self.waiting.entry(id).or_default().push(Arc::downgrade(&job)),
-            Step::Ask => {
+            JobStep::Nothing => return self.ended(job.id()),
+            JobStep::After(id) => self.waiting.entry(id).or_default().push(Arc::downgrade(&job)),
+            JobStep::Ask => {
                 self.requests.add(&job);
                 self.desk.count_ask();
                 self.ask(job.id());

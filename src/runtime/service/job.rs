@@ -3,11 +3,11 @@
 use crate::cache::Key;
 use crate::error::{Error, Result};
 use crate::link::Object;
-use crate::wire::{Ask, Class, Verdict};
+use crate::wire::{Ask, Priority, Verdict};
 use std::sync::Arc;
 
 /// What is to be done for a job.
-pub(crate) enum Step {
+pub(crate) enum JobStep {
     /// Ask the service for it.
     Ask,
     /// Take it up again when the job with this id has come to its end.
@@ -17,7 +17,7 @@ pub(crate) enum Step {
 }
 
 /// What came of a job.
-pub(crate) enum Outcome {
+pub(crate) enum JobOutcome {
     /// A part, and its key if client and service name requests alike.
     Part(Option<Key>, Arc<Object>),
     /// A pipeline, and its parts if it is to be taken.
@@ -27,15 +27,15 @@ pub(crate) enum Outcome {
 }
 
 /// An object as the service's thread sees it.
-pub(crate) trait Job: Send + Sync {
+pub(crate) trait ServiceJob: Send + Sync {
     /// What it is called, on the socket too.
     fn id(&self) -> u64;
 
     /// Takes it as far as it comes without the service. On the service's thread, which may look on the disk.
-    fn step(&self) -> Step;
+    fn step(&self) -> JobStep;
 
     /// How soon it is wanted.
-    fn class(&self) -> Class;
+    fn class(&self) -> Priority;
 
     /// The words for the service; `inline` has ELFs sent with the answer.
     fn ask(&self, inline: bool) -> Ask;
@@ -47,5 +47,5 @@ pub(crate) trait Job: Send + Sync {
     ///
     /// # Errors
     /// Malformed: this is the answer to something else.
-    fn take(&self, outcome: Outcome) -> Result<()>;
+    fn take(&self, outcome: JobOutcome) -> Result<()>;
 }

@@ -8,7 +8,7 @@
 //!
 //! A caller's thread never touches the socket. The thread is started by the first order, and ends with the context. Requests are
 //! named by what they are, so after a lost connection all that have no answer are asked again. The thread does not know what
-//! a shader or a pipeline is: each is a [`job::Job`].
+//! a shader or a pipeline is: each is a [`job::ServiceJob`].
 
 mod answers;
 pub(super) mod desk;

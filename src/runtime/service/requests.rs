@@ -1,23 +1,23 @@
 //! Jobs that the service was asked for, or will be as soon as it can be reached, and that have no answer.
 
-use super::job::Job;
-use crate::wire::{Ask, Class};
+use super::job::ServiceJob;
+use crate::wire::{Ask, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 struct Request {
     /// Given up once nobody holds it any more.
-    job: Weak<dyn Job>,
+    job: Weak<dyn ServiceJob>,
     /// The answer has to have its ELFs with it.
     inline: bool,
     /// How soon it is wanted, as was said last.
-    class: Class,
+    class: Priority,
 }
 
 /// Something that this connection's service judges by its use, before its answer and after.
 struct Drawn {
-    job: Weak<dyn Job>,
+    job: Weak<dyn ServiceJob>,
     /// Draws that the service was told of.
     told: u64,
 }
@@ -31,8 +31,8 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn add(&mut self, job: &Arc<dyn Job>) {
-        let request = Request { job: Arc::downgrade(job), inline: false, class: Class::Soon };
+    pub(super) fn add(&mut self, job: &Arc<dyn ServiceJob>) {
+        let request = Request { job: Arc::downgrade(job), inline: false, class: Priority::Soon };
         self.by_id.insert(job.id(), request);
     }
 
@@ -45,7 +45,7 @@ impl Requests {
     }
 
     /// The job of a request, if it is one and somebody still wants it.
-    pub(super) fn job(&self, id: u64) -> Option<Arc<dyn Job>> {
+    pub(super) fn job(&self, id: u64) -> Option<Arc<dyn ServiceJob>> {
         self.by_id.get(&id)?.job.upgrade()
     }
 

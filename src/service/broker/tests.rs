@@ -12,7 +12,7 @@ const TWO: ClientId = ClientId(2);
 struct World {
     broker: Broker,
     now: Time,
-    compiling: Vec<(Key, Class)>,
+    compiling: Vec<(Key, Priority)>,
     stopped: Vec<Key>,
     told: Vec<(ClientId, Tell)>,
     module_words: usize,
@@ -22,7 +22,7 @@ impl World {
     fn new(workers: usize) -> Self {
         let compiler = CompilerId { sources: String::new(), backend: String::new() };
         let poison = Poison::open(Path::new("/dev/null/none"), compiler.clone());
-        let facts = Facts { compiler, workers, status: ServiceStatus::default() };
+        let facts = BrokerConfig { compiler, workers, status: ServiceStatus::default() };
         let mut world = Self {
             broker: Broker::new(facts, poison, Journal::default()),
             now: Time::ZERO,
@@ -31,7 +31,7 @@ impl World {
             told: Vec::new(),
             module_words: 5,
         };
-        [ONE, TWO].into_iter().for_each(|client| world.happens(Event::Joined(client, false)));
+        [ONE, TWO].into_iter().for_each(|client| world.happens(BrokerEvent::Joined(client, false)));
         world
     }
 
@@ -42,7 +42,7 @@ impl World {
         Module::new(words.into_iter().flat_map(u32::to_le_bytes).collect()).unwrap()
     }
 
-    fn ask(&mut self, client: ClientId, n: u32, class: Class) -> Key {
+    fn ask(&mut self, client: ClientId, n: u32, class: Priority) -> Key {
         let request = StageRequest {
             target: GfxIp::Gfx1030,
             stage: ShaderStage::Compute,
@@ -56,25 +56,25 @@ impl World {
         let key = crate::keys::stage(&request, &self.broker.facts.compiler).unwrap();
         let (id, inline, cached_only) = (n.into(), false, false);
         let ask = StageAsk { id, request, class, inline, cached_only };
-        self.happens(Event::Asked(client, Box::new(Ask::Stage(ask))));
+        self.happens(BrokerEvent::Asked(client, Box::new(Ask::Stage(ask))));
         // Those asked for are among the first numbers.
         let wanted = |told: &(ClientId, Tell)| matches!(told.1, Tell::NeedModule { .. });
         while let Some(at) = self.told.iter().position(wanted) {
             let (client, _) = self.told.remove(at);
             let module = self.module(n);
-            self.happens(Event::Module(client, Ok(module)));
+            self.happens(BrokerEvent::Module(client, Ok(module)));
         }
         key
     }
 
-    fn happens(&mut self, event: Event) {
+    fn happens(&mut self, event: BrokerEvent) {
         let mut events = vec![event];
         while let Some(event) = events.pop() {
             for effect in self.broker.handle(event, self.now) {
                 match effect {
                     Effect::Tell(client, tell) => self.told.push((client, tell)),
-                    Effect::Look(key) => events.push(Event::Looked(key, None)),
-                    Effect::Load(digest) => events.push(Event::Loaded(digest, None)),
+                    Effect::Look(key) => events.push(BrokerEvent::Looked(key, None)),
+                    Effect::Load(digest) => events.push(BrokerEvent::Loaded(digest, None)),
                     Effect::Compile { key, class, .. } => self.compiling.push((key, class)),
                     Effect::Stop(key) => {
                         self.stopped.push(key);
@@ -89,71 +89,71 @@ impl World {
     fn done(&mut self, key: Key, result: Result<StageElf>) {
         self.compiling.retain(|(running, _)| *running != key);
         let compiled = Compiled { result, cost: Duration::from_millis(10), deaths: 0 };
-        self.happens(Event::Compiled(key, compiled));
+        self.happens(BrokerEvent::Compiled(key, compiled));
     }
 
     fn tick(&mut self, pressure: &[&str]) {
         let pressure = pressure.iter().map(|&reason| reason.to_owned()).collect();
-        self.happens(Event::Tick(Machine { pressure, ..Machine::default() }));
+        self.happens(BrokerEvent::Tick(HostMachine { pressure, ..HostMachine::default() }));
     }
 }
 
 #[test]
 fn of_several_workers_one_is_left_for_what_somebody_waits_for() {
     let mut world = World::new(3);
-    (0..5).for_each(|n| _ = world.ask(ONE, n, Class::Populate));
+    (0..5).for_each(|n| _ = world.ask(ONE, n, Priority::Populate));
     assert_eq!(world.compiling.len(), 2);
-    let waits = world.ask(TWO, 9, Class::Waits);
-    assert_eq!(world.compiling.last(), Some(&(waits, Class::Waits)));
-    world.ask(TWO, 10, Class::Soon);
+    let waits = world.ask(TWO, 9, Priority::Waits);
+    assert_eq!(world.compiling.last(), Some(&(waits, Priority::Waits)));
+    world.ask(TWO, 10, Priority::Soon);
     assert_eq!(world.compiling.len(), 3);
 }
 
 #[test]
 fn the_only_worker_leaves_a_young_compile_that_nobody_waits_for() {
     let mut world = World::new(1);
-    let idle = world.ask(ONE, 1, Class::Populate);
+    let idle = world.ask(ONE, 1, Priority::Populate);
     world.now = Duration::from_millis(40);
-    let waits = world.ask(TWO, 2, Class::Waits);
-    assert_eq!((&world.stopped[..], &world.compiling[..]), (&[idle][..], &[(waits, Class::Waits)][..]));
+    let waits = world.ask(TWO, 2, Priority::Waits);
+    assert_eq!((&world.stopped[..], &world.compiling[..]), (&[idle][..], &[(waits, Priority::Waits)][..]));
     // It comes again afterwards; once it is older, it is let be.
     world.done(waits, Ok(StageElf(Vec::new())));
-    assert_eq!(world.compiling, [(idle, Class::Populate)]);
+    assert_eq!(world.compiling, [(idle, Priority::Populate)]);
     world.now += Duration::from_millis(60);
-    world.ask(TWO, 3, Class::Waits);
-    assert_eq!(world.compiling, [(idle, Class::Populate)]);
+    world.ask(TWO, 3, Priority::Waits);
+    assert_eq!(world.compiling, [(idle, Priority::Populate)]);
     // And what somebody will see soon is never left.
     let mut world = World::new(1);
-    let soon = world.ask(ONE, 1, Class::Soon);
-    world.ask(TWO, 2, Class::Waits);
-    assert_eq!(world.compiling, [(soon, Class::Soon)]);
+    let soon = world.ask(ONE, 1, Priority::Soon);
+    world.ask(TWO, 2, Priority::Waits);
+    assert_eq!(world.compiling, [(soon, Priority::Soon)]);
 }
 
 #[test]
 fn a_busy_machine_holds_back_what_nobody_waits_for_and_says_why() {
     let mut world = World::new(2);
     world.tick(&["on battery"]);
-    let idle = world.ask(ONE, 1, Class::Populate);
-    let soon = world.ask(ONE, 2, Class::Soon);
-    assert_eq!(world.compiling, [(soon, Class::Soon)]);
+    let idle = world.ask(ONE, 1, Priority::Populate);
+    let soon = world.ask(ONE, 2, Priority::Soon);
+    assert_eq!(world.compiling, [(soon, Priority::Soon)]);
     assert_eq!(world.broker.status().paused_because, ["on battery"]);
     world.tick(&[]);
-    assert_eq!(world.compiling, [(soon, Class::Soon), (idle, Class::Populate)]);
+    assert_eq!(world.compiling, [(soon, Priority::Soon), (idle, Priority::Populate)]);
     assert!(world.broker.status().paused_because.is_empty());
 }
 
 #[test]
 fn a_worker_that_ran_out_of_memory_holds_it_back_for_a_minute() {
     let mut world = World::new(2);
-    let hungry = world.ask(ONE, 1, Class::Soon);
+    let hungry = world.ask(ONE, 1, Priority::Soon);
     world.done(hungry, Err(Error::quarantined(Death::OutOfMemory, "too much")));
-    let idle = world.ask(ONE, 2, Class::Populate);
+    let idle = world.ask(ONE, 2, Priority::Populate);
     assert!(world.compiling.is_empty());
     assert!(world.broker.status().paused_because[0].contains("ran out of memory: for 6"));
     world.now += HUNGER_PAUSE;
     world.tick(&[]);
     // It has waited for a minute, and moved up.
-    assert_eq!(world.compiling, [(idle, Class::Optimize)]);
+    assert_eq!(world.compiling, [(idle, Priority::Optimize)]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn modules_of_one_client_have_a_limit_and_those_of_answered_requests_do_not_coun
     let mut world = World::new(1);
     world.module_words = 4 << 20;
     // 16 MiB each: sixteen are allowed.
-    let keys: Vec<Key> = (0..17).map(|n| world.ask(ONE, n, Class::Soon)).collect();
+    let keys: Vec<Key> = (0..17).map(|n| world.ask(ONE, n, Priority::Soon)).collect();
     let busy = |world: &World| {
         let told = world.told.iter().filter_map(|(_, tell)| match tell {
             Tell::Busy { id, limit, .. } => Some((*id, limit.contains("bytes of modules"))),
@@ -171,25 +171,25 @@ fn modules_of_one_client_have_a_limit_and_those_of_answered_requests_do_not_coun
     };
     assert_eq!(busy(&world), [(16, true)]);
     // Another client has its own limit, and room comes back.
-    world.ask(TWO, 16, Class::Soon);
+    world.ask(TWO, 16, Priority::Soon);
     world.done(keys[0], Err(Error::malformed("whatever")));
-    world.ask(ONE, 17, Class::Soon);
+    world.ask(ONE, 17, Priority::Soon);
     assert_eq!(busy(&world).len(), 1);
 }
 
 #[test]
 fn an_answer_goes_to_all_and_once() {
     let mut world = World::new(1);
-    let key = world.ask(ONE, 1, Class::Soon);
-    world.ask(TWO, 1, Class::Waits);
+    let key = world.ask(ONE, 1, Priority::Soon);
+    world.ask(TWO, 1, Priority::Waits);
     world.done(key, Ok(StageElf(vec![7])));
     let answered = |world: &World| world.told.iter().filter(|(_, tell)| matches!(tell, Tell::Stage { .. })).count();
     assert_eq!(answered(&world), 2);
     // Until it is in the cache, those who come are answered from memory.
-    world.ask(TWO, 1, Class::Waits);
+    world.ask(TWO, 1, Priority::Waits);
     assert_eq!((answered(&world), world.compiling.len()), (3, 0));
-    world.happens(Event::Kept(key, true));
-    world.ask(TWO, 1, Class::Waits);
+    world.happens(BrokerEvent::Kept(key, true));
+    world.ask(TWO, 1, Priority::Waits);
     assert_eq!((answered(&world), world.compiling.len()), (3, 1));
     let status = world.broker.status();
     assert_eq!((status.requests, status.compiled, status.coalesced), (4, 1, 2));

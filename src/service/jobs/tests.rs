@@ -14,7 +14,7 @@ fn waiter(client: u64, id: u64) -> Waiter {
 }
 
 impl Jobs {
-    fn add(&mut self, n: u8, who: Waiter, class: Class) -> bool {
+    fn add(&mut self, n: u8, who: Waiter, class: Priority) -> bool {
         let new = self.join(key(n), who, class, NOW);
         self.ready(key(n), NOW);
         new
@@ -22,7 +22,7 @@ impl Jobs {
 
     fn add_many(&mut self, numbers: std::ops::RangeInclusive<u8>, client: u64) {
         for n in numbers {
-            self.add(n, waiter(client, n.into()), Class::Soon);
+            self.add(n, waiter(client, n.into()), Priority::Soon);
         }
     }
 
@@ -40,14 +40,14 @@ impl Jobs {
 #[test]
 fn all_who_ask_for_the_same_get_one_job() {
     let mut jobs = Jobs::default();
-    assert!(jobs.add(1, waiter(1, 1), Class::Soon));
+    assert!(jobs.add(1, waiter(1, 1), Priority::Soon));
     for client in 2..=64 {
-        assert!(!jobs.add(1, waiter(client, 1), Class::Soon));
+        assert!(!jobs.add(1, waiter(client, 1), Priority::Soon));
     }
-    assert_eq!(jobs.next(true, NOW), Some((key(1), Class::Soon)));
+    assert_eq!(jobs.next(true, NOW), Some((key(1), Priority::Soon)));
     assert_eq!(jobs.next(true, NOW), None);
     // One who comes while it runs joins too.
-    assert!(!jobs.add(1, waiter(65, 1), Class::Waits));
+    assert!(!jobs.add(1, waiter(65, 1), Priority::Waits));
     assert_eq!(jobs.finish(&key(1), ESTIMATE).len(), 65);
     assert!(jobs.is_empty());
 }
@@ -55,11 +55,11 @@ fn all_who_ask_for_the_same_get_one_job() {
 #[test]
 fn the_most_urgent_class_comes_first_and_background_waits_if_it_has_to() {
     let mut jobs = Jobs::default();
-    for (n, class) in [(4, Class::Populate), (3, Class::Optimize), (2, Class::Soon), (1, Class::Waits)] {
+    for (n, class) in [(4, Priority::Populate), (3, Priority::Optimize), (2, Priority::Soon), (1, Priority::Waits)] {
         jobs.add(n, waiter(1, u64::from(n)), class);
     }
-    assert_eq!(jobs.next(false, NOW), Some((key(1), Class::Waits)));
-    assert_eq!(jobs.next(false, NOW), Some((key(2), Class::Soon)));
+    assert_eq!(jobs.next(false, NOW), Some((key(1), Priority::Waits)));
+    assert_eq!(jobs.next(false, NOW), Some((key(2), Priority::Soon)));
     assert_eq!(jobs.next(false, NOW), None);
     assert_eq!(jobs.order(|_| 1), [3, 4]);
 }
@@ -67,18 +67,18 @@ fn the_most_urgent_class_comes_first_and_background_waits_if_it_has_to() {
 #[test]
 fn a_job_has_the_best_class_of_those_who_wait_for_it() {
     let mut jobs = Jobs::default();
-    jobs.add(1, waiter(1, 1), Class::Soon);
-    jobs.add(2, waiter(1, 2), Class::Populate);
-    jobs.add(2, waiter(2, 1), Class::Waits);
-    assert_eq!(jobs.next(true, NOW), Some((key(2), Class::Waits)));
+    jobs.add(1, waiter(1, 1), Priority::Soon);
+    jobs.add(2, waiter(1, 2), Priority::Populate);
+    jobs.add(2, waiter(2, 1), Priority::Waits);
+    assert_eq!(jobs.next(true, NOW), Some((key(2), Priority::Waits)));
     jobs.finish(&key(2), ESTIMATE);
     // And loses it when that waiter leaves, or changes its mind.
-    jobs.add(3, waiter(1, 3), Class::Populate);
-    jobs.add(3, waiter(2, 2), Class::Waits);
+    jobs.add(3, waiter(1, 3), Priority::Populate);
+    jobs.add(3, waiter(2, 2), Priority::Waits);
     jobs.leave(waiter(2, 2));
-    assert_eq!(jobs.next(true, NOW), Some((key(1), Class::Soon)));
-    jobs.reclass(waiter(1, 3), Class::Waits, NOW);
-    assert_eq!(jobs.next(true, NOW), Some((key(3), Class::Waits)));
+    assert_eq!(jobs.next(true, NOW), Some((key(1), Priority::Soon)));
+    jobs.reclass(waiter(1, 3), Priority::Waits, NOW);
+    assert_eq!(jobs.next(true, NOW), Some((key(3), Priority::Waits)));
 }
 
 #[test]
@@ -113,31 +113,31 @@ fn idleness_is_not_saved_up() {
 #[test]
 fn what_waits_for_a_minute_moves_up() {
     let mut jobs = Jobs::default();
-    jobs.add(1, waiter(1, 1), Class::Populate);
-    jobs.join(key(2), waiter(2, 1), Class::Optimize, AGEING);
+    jobs.add(1, waiter(1, 1), Priority::Populate);
+    jobs.join(key(2), waiter(2, 1), Priority::Optimize, AGEING);
     jobs.ready(key(2), AGEING);
     assert_eq!(jobs.next(true, AGEING).map(|(key, _)| key), Some(key(1)));
 
     let mut jobs = Jobs::default();
-    jobs.add(1, waiter(1, 1), Class::Populate);
-    jobs.join(key(2), waiter(2, 1), Class::Optimize, NOW);
+    jobs.add(1, waiter(1, 1), Priority::Populate);
+    jobs.join(key(2), waiter(2, 1), Priority::Optimize, NOW);
     jobs.ready(key(2), NOW);
-    assert_eq!(jobs.next(true, NOW), Some((key(2), Class::Optimize)));
+    assert_eq!(jobs.next(true, NOW), Some((key(2), Priority::Optimize)));
 }
 
 #[test]
 fn a_job_that_nobody_wants_is_dropped_unless_a_worker_has_it() {
     let mut jobs = Jobs::default();
-    jobs.add(1, waiter(1, 1), Class::Soon);
-    jobs.add(2, waiter(1, 2), Class::Soon);
+    jobs.add(1, waiter(1, 1), Priority::Soon);
+    jobs.add(2, waiter(1, 2), Priority::Soon);
     assert!(jobs.leave(waiter(1, 2)) && jobs.len() == 1);
     let (running, _) = jobs.next(true, NOW).unwrap();
     assert!(!jobs.leave(waiter(1, 1)) && jobs.len() == 1);
     // Somebody else may still join it.
-    assert!(!jobs.add(1, waiter(2, 1), Class::Soon));
+    assert!(!jobs.add(1, waiter(2, 1), Priority::Soon));
     assert_eq!(jobs.finish(&running, ESTIMATE).len(), 1);
     // A worker that has to leave what nobody wants drops it.
-    jobs.add(3, waiter(1, 3), Class::Populate);
+    jobs.add(3, waiter(1, 3), Priority::Populate);
     jobs.next(true, NOW);
     jobs.leave(waiter(1, 3));
     assert!(!jobs.again(key(3), NOW) && jobs.is_empty());
@@ -146,8 +146,8 @@ fn a_job_that_nobody_wants_is_dropped_unless_a_worker_has_it() {
 #[test]
 fn a_job_that_had_to_be_left_comes_again_in_its_old_place() {
     let mut jobs = Jobs::default();
-    jobs.add(1, waiter(1, 1), Class::Populate);
-    jobs.add(2, waiter(1, 2), Class::Populate);
+    jobs.add(1, waiter(1, 1), Priority::Populate);
+    jobs.add(2, waiter(1, 2), Priority::Populate);
     assert_eq!(jobs.next(true, NOW).map(|(key, _)| key), Some(key(1)));
     assert!(jobs.again(key(1), NOW));
     assert_eq!(jobs.order(|_| 1), [1, 2]);
@@ -170,7 +170,7 @@ proptest! {
         };
         for (step, n, client, id) in steps {
             now += Duration::from_secs(7);
-            let (who, class) = (waiter(client, id), Class::ALL[usize::from(n) % 4]);
+            let (who, class) = (waiter(client, id), Priority::ALL[usize::from(n) % 4]);
             match step {
                 0 | 1 => {
                     jobs.join(key(n), who, class, now);
@@ -192,9 +192,9 @@ proptest! {
                     }
                 }
             }
-            let queued: usize = Class::ALL.iter().map(|class| jobs.queued(*class)).sum();
+            let queued: usize = Priority::ALL.iter().map(|class| jobs.queued(*class)).sum();
             prop_assert!(queued <= jobs.waiting.len());
-            let with_workers = jobs.jobs.iter().filter(|(_, job)| matches!(job.state, State::Running(..)));
+            let with_workers = jobs.jobs.iter().filter(|(_, job)| matches!(job.state, JobState::Running(..)));
             prop_assert!(with_workers.map(|(key, _)| key).eq(&jobs.running));
         }
         for (key, ..) in jobs.running().collect::<Vec<_>>() {

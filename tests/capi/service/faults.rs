@@ -54,7 +54,7 @@ fn what_is_imported_waits_for_the_service_to_say_whose_code_is_meant() {
             let of = of.clone();
             move |ask| match ask {
                 Ask::Stage(StageAsk { id, request, .. }) => {
-                    let part = Part { key: keys::stage(request, &of).unwrap(), ..part_of(request) };
+                    let part = PartAnswer { key: keys::stage(request, &of).unwrap(), ..part_of(request) };
                     vec![Reply::Tell(Tell::Stage { id: *id, part: Some(part) })]
                 }
                 _ => vec![],
@@ -176,7 +176,10 @@ fn nonsense_ends_the_connection_and_is_no_code() {
         ("message", |_| Reply::Raw(vec![3, 0, 0, 0, 1, 2, 3])),
         ("the part of another request", |ask| {
             let other = request(Stage::Vertex, module(77));
-            Reply::Tell(Tell::Stage { id: ask.id, part: Some(Part { key: key(&other), ..part_of(&ask.request) }) })
+            Reply::Tell(Tell::Stage {
+                id: ask.id,
+                part: Some(PartAnswer { key: key(&other), ..part_of(&ask.request) }),
+            })
         }),
         ("a pipeline in place of a part", |ask| {
             Reply::Tell(Tell::Pipeline { id: ask.id, verdict: Verdict::Take(String::new()), parts: vec![] })
@@ -259,7 +262,7 @@ fn another_schema_is_sent_everything_and_reads_nothing() {
         Ask::Stage(StageAsk { id, request, inline, .. }) => {
             assert!(inline);
             let key = dovetail::cache::Key([request.stage as u8; 32]);
-            vec![Reply::Tell(Tell::Stage { id: *id, part: Some(Part { key, ..part_of(request) }) })]
+            vec![Reply::Tell(Tell::Stage { id: *id, part: Some(PartAnswer { key, ..part_of(request) }) })]
         }
         _ => vec![],
     });

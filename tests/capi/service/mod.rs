@@ -14,11 +14,11 @@ use dovetail::keys;
 use dovetail::link::Placement;
 use dovetail::runtime::{
     Answer, Context, ContextInfo, Event, EventKind, Layout, Optimization, Phase, Pipeline, PipelineFlags, PipelineInfo,
-    PipelineStatus, Reach, Route, Shader, ShaderInfo, ShaderStatus,
+    PipelineRoute, PipelineStatus, Reach, Shader, ShaderInfo, ShaderStatus,
 };
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
-use dovetail::wire::{Ask, Class, Part, PipelineAsk, StageAsk, Tell, Verdict};
+use dovetail::wire::{Ask, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -71,13 +71,13 @@ fn key(request: &StageRequest) -> dovetail::cache::Key {
 }
 
 /// The part that a request without knowledge asks for, sent along.
-fn part_of(request: &StageRequest) -> Part {
+fn part_of(request: &StageRequest) -> PartAnswer {
     let elf = match request.stage {
         Stage::Vertex => link_support::vertex().build(),
         Stage::Fragment => link_support::fragment().build(),
         Stage::Compute => link_support::compute().build(),
     };
-    Part { key: key(request), elf: Some(Bytes(elf)) }
+    PartAnswer { key: key(request), elf: Some(Bytes(elf)) }
 }
 
 /// Answers for every stage, at once.
@@ -180,7 +180,7 @@ fn a_miss_is_asked_for_linked_and_told_of() {
     // Whatever the service has done by now, nothing was waited for.
     assert!(matches!(vs.status().unwrap(), ShaderStatus::Pending | ShaderStatus::Ready));
     let status = made.wait(1, LONG).unwrap();
-    assert_eq!((status.phase, status.generation), (Phase::Done(Route::Linked), 1));
+    assert_eq!((status.phase, status.generation), (Phase::Done(PipelineRoute::Linked), 1));
     let seen = events_until(&context, |event| event.kind == EventKind::Pipeline);
     let seen: Vec<_> = seen.iter().map(|e| (e.kind, e.user, e.generation, e.failure.is_none())).collect();
     let part = (EventKind::Shader, 5, 0, true);
@@ -288,30 +288,30 @@ fn waiting_and_priorities_make_it_urgent_and_dropping_cancels() {
     let service = folder.serve(silent);
     let context = folder.context();
     let vs = shader(&context, Stage::Vertex, 1);
-    let Ask::Stage(StageAsk { id, class: Class::Soon, .. }) = *service.until(1, is_stage) else { panic!() };
+    let Ask::Stage(StageAsk { id, class: Priority::Soon, .. }) = *service.until(1, is_stage) else { panic!() };
     let start = Instant::now();
     assert_eq!(vs.wait(Duration::from_millis(50)).unwrap(), ShaderStatus::Pending, "it is late");
     assert!(start.elapsed() >= Duration::from_millis(50));
     let class =
-        |of: Class| move |ask: &Ask| matches!(ask, Ask::Class { id: given, class } if (*given, *class) == (id, of));
-    service.until(1, class(Class::Waits));
-    service.until(1, class(Class::Soon));
+        |of: Priority| move |ask: &Ask| matches!(ask, Ask::Class { id: given, class } if (*given, *class) == (id, of));
+    service.until(1, class(Priority::Waits));
+    service.until(1, class(Priority::Soon));
     vs.set_priority(3);
-    service.until(2, class(Class::Waits));
+    service.until(2, class(Priority::Waits));
     // A pipeline that waits for it keeps it.
     let fs = shader(&context, Stage::Fragment, 2);
     let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
     drop((vs, fs));
     service.until(2, is_stage);
     made.set_priority(1);
-    service.until(1, |ask| matches!(ask, Ask::Class { id: other, class: Class::Waits } if *other != id));
+    service.until(1, |ask| matches!(ask, Ask::Class { id: other, class: Priority::Waits } if *other != id));
     assert_eq!(made.wait(1, Duration::from_millis(20)).unwrap().phase, Phase::Pending(Stage::Vertex));
     assert_eq!(service.count(|ask| matches!(ask, Ask::Cancel { .. })), 0);
     drop(made);
     service.until(2, |ask| matches!(ask, Ask::Cancel { .. }));
     // One that is urgent from the start.
     let urgent = shader_with(&context, Stage::Vertex, 4, |info| info.priority = 1);
-    service.until(1, |ask| matches!(ask, Ask::Stage(StageAsk { class: Class::Waits, .. })));
+    service.until(1, |ask| matches!(ask, Ask::Stage(StageAsk { class: Priority::Waits, .. })));
     drop(urgent);
 }
 
@@ -342,6 +342,6 @@ fn without_the_disk_the_thread_looks_there() {
     let cold = |stage, number| shader_with(&context, stage, number, |info| info.no_disk = true);
     let [vs, fs] = [cold(Stage::Vertex, 1), cold(Stage::Fragment, 2)];
     let made = pipeline(&context, &[&vs, &fs], PipelineFlags::NO_DISK | PipelineFlags::NO_OPTIMIZE);
-    assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(Route::Linked));
+    assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(PipelineRoute::Linked));
     assert_eq!((service.count(is_stage), context.stats().unwrap().disk_hits), (0, 2));
 }

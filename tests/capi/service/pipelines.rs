@@ -3,9 +3,9 @@
 use super::*;
 
 /// Parts that know everything, as a service sends them.
-fn whole_parts(state: &PipelineState) -> Vec<Part> {
+fn whole_parts(state: &PipelineState) -> Vec<PartAnswer> {
     let (vertex, fragment) = cache::whole(state);
-    [vertex, fragment].map(|(request, part)| Part { key: key(&request), elf: Some(Bytes(part.build())) }).into()
+    [vertex, fragment].map(|(request, part)| PartAnswer { key: key(&request), elf: Some(Bytes(part.build())) }).into()
 }
 
 #[test]
@@ -22,11 +22,11 @@ fn what_cannot_be_linked_is_compiled_whole() {
     assert_eq!(why.full_compile(), Some(&reason));
     let asked = service.until(1, is_pipeline);
     let Ask::Pipeline(PipelineAsk { id, stages, state: asked_state, class, .. }) = &*asked else { unreachable!() };
-    assert_eq!((asked_state, *class), (&state(), Class::Soon));
+    assert_eq!((asked_state, *class), (&state(), Priority::Soon));
     let expect = [request(Stage::Vertex, module(1)), request(Stage::Fragment, module(2))];
     assert_eq!(stages[..], expect);
     service.tell(&Tell::Pipeline { id: *id, verdict: Verdict::Take("needed".into()), parts: whole_parts(&state()) });
-    assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(Route::Whole(Some(reason))));
+    assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(PipelineRoute::Whole(Some(reason))));
     // What is in memory by now is of that state.
     let mut other = state();
     other.color.attachments[0].write_mask = 7;
@@ -53,7 +53,7 @@ fn a_better_pipeline_replaces_a_linked_one() {
     assert_eq!((made.generation(), made.status().unwrap().optimization), (1, Optimization::Offered));
     let linked = bytes(&made);
     let asked = service.until(1, is_pipeline);
-    let Ask::Pipeline(PipelineAsk { id, class: Class::Optimize, .. }) = *asked else { panic!() };
+    let Ask::Pipeline(PipelineAsk { id, class: Priority::Optimize, .. }) = *asked else { panic!() };
     made.used(7);
     made.used(1);
     let mut draws = 0;
@@ -84,7 +84,7 @@ fn a_better_pipeline_replaces_a_linked_one() {
     });
     let status = made.wait(2, LONG).unwrap();
     assert_eq!((status.generation, status.optimization), (2, Optimization::Taken));
-    assert_eq!(status.phase, Phase::Done(Route::Optimized("2 waves more".into())));
+    assert_eq!(status.phase, Phase::Done(PipelineRoute::Optimized("2 waves more".into())));
     assert_eq!(context.stats().unwrap().optimized, 1);
     // The service counts on, for a compiler to come.
     made.used(5);
@@ -115,7 +115,7 @@ fn a_linked_pipeline_that_is_as_good_is_kept() {
     service.tell(&Tell::Pipeline { id: ask(2), verdict: Verdict::Take("all better".into()), parts });
     let status = broken.wait(2, LONG).unwrap();
     assert!(matches!(status.optimization, Optimization::Failed(_)), "{status:?}");
-    assert_eq!((status.generation, status.phase), (1, Phase::Done(Route::Linked)));
+    assert_eq!((status.generation, status.phase), (1, Phase::Done(PipelineRoute::Linked)));
     drop((kept, broken));
     let gone = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
     let id = ask(3);

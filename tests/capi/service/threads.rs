@@ -27,8 +27,11 @@ fn many_threads_create_wait_and_destroy() {
                     let made = pipeline(context, &[&vs, &fs], PipelineFlags::NO_OPTIMIZE);
                     drop((vs, fs));
                     let status = made.wait(1, Duration::from_millis(u64::from(n % 4) * 20)).unwrap();
-                    assert!(matches!(status.phase, Phase::Pending(_) | Phase::Done(Route::Linked)), "{status:?}");
-                    assert_eq!(made.generation() == 1, status.phase == Phase::Done(Route::Linked));
+                    assert!(
+                        matches!(status.phase, Phase::Pending(_) | Phase::Done(PipelineRoute::Linked)),
+                        "{status:?}"
+                    );
+                    assert_eq!(made.generation() == 1, status.phase == Phase::Done(PipelineRoute::Linked));
                 }
             });
         }

@@ -2,11 +2,11 @@
 
 use dovetail::compile::backend::MachineCode;
 use dovetail::compile::native::mir::{
-    Block, BlockId, Cond, Extra, Function, Inst, Opcode, Operand, PhysReg, Term, What,
+    BlockId, Cond, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Term,
 };
 use dovetail::ir::SymbolId;
 use dovetail::isa::instruction::{Fields, Instruction, Modifiers, VectorDst, VectorForm};
-use dovetail::isa::{Entry, Format, Kind, Op, Scalar, Src, Traits, Vgpr, disassemble};
+use dovetail::isa::{Format, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgpr, disassemble};
 use dovetail::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ struct Lifted {
 
 /// Fills a function with code. `keep` says which instructions stay; `symbol` stands for every value that is open.
 pub fn lift(
-    function: &mut Function,
+    function: &mut MachineFunction,
     code: &MachineCode,
     symbol: SymbolId,
     keep: impl Fn(&Instruction) -> bool,
@@ -70,12 +70,12 @@ pub fn lift(
             }
         }
         let insts = first..function.insts.len() as u32;
-        function.blocks.push(Block { params: 0..0, tail: insts.end, insts, edges: Vec::new(), term, depth: 0 });
+        function.blocks.push(MachineBlock { params: 0..0, tail: insts.end, insts, edges: Vec::new(), term, depth: 0 });
     }
     Ok(())
 }
 
-fn decode(function: &Function, code: &MachineCode) -> Result<Vec<Step>, Unliftable> {
+fn decode(function: &MachineFunction, code: &MachineCode) -> Result<Vec<Step>, Unliftable> {
     let words: Vec<u32> = code.code.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
     let patched: BTreeSet<usize> = code.patches.iter().map(|patch| patch.offset as usize / 4).collect();
     let mut steps = Vec::new();
@@ -98,7 +98,7 @@ fn target(step: &Step) -> Option<usize> {
 }
 
 /// The terminator with a branch in front of it. One on VCC becomes one on SCC.
-fn branch(function: &mut Function, op: Op, to: BlockId, otherwise: Term) -> Result<Term, Unliftable> {
+fn branch(function: &mut MachineFunction, op: Op, to: BlockId, otherwise: Term) -> Result<Term, Unliftable> {
     let when = match op {
         Op::SBranch => return Ok(Term::Jump(to)),
         Op::SCbranchScc0 => Cond::Scc0,
@@ -122,14 +122,14 @@ fn branch(function: &mut Function, op: Op, to: BlockId, otherwise: Term) -> Resu
     }
 }
 
-fn add(function: &mut Function, op: Op, operands: Lifted, extra: Extra) {
+fn add(function: &mut MachineFunction, op: Op, operands: Lifted, extra: Extra) {
     let first = function.operands.len() as u32;
     let (defs, uses) = (operands.defs.len() as u8, operands.uses.len() as u8);
     function.operands.extend(operands.defs.into_iter().chain(operands.uses));
-    function.insts.push(Inst { op: Opcode::Isa(op), operands: first, defs, uses, tied: false, extra });
+    function.insts.push(MachineInst { op: Opcode::Isa(op), operands: first, defs, uses, tied: false, extra });
 }
 
-fn push(function: &mut Function, step: &Step, symbol: SymbolId) -> Result<(), Unliftable> {
+fn push(function: &mut MachineFunction, step: &Step, symbol: SymbolId) -> Result<(), Unliftable> {
     let mut out = Lifted::default();
     let open = step.relocated.then_some(symbol);
     let extra = out.fields(&step.inst, open)?;
@@ -214,7 +214,7 @@ impl Lifted {
                 let data = self.result(entry, f.data, f.cache.glc);
                 self.uses.extend((f.idxen || f.offen).then(|| vgpr(f.vaddr)));
                 self.uses.push(scalar(f.resource));
-                self.uses.push(source(Kind::B32, f.soffset, None)?);
+                self.uses.push(source(OperandKind::B32, f.soffset, None)?);
                 self.uses.extend(data);
                 Extra::Buffer { offset: f.offset, idxen: f.idxen, offen: f.offen, format: f.format, cache: f.cache }
             }
@@ -238,13 +238,13 @@ impl Lifted {
     }
 
     /// The data of a buffer or image access: a definition if there is a result, and a use if something is stored.
-    fn result(&mut self, entry: &Entry, data: Vgpr, glc: bool) -> Option<Operand> {
+    fn result(&mut self, entry: &OpcodeRow, data: Vgpr, glc: bool) -> Option<Operand> {
         let (stores, atomic) = (entry.is(Traits::STORES), entry.is(Traits::ATOMIC));
         self.defs.extend((if atomic { glc } else { !stores }).then(|| vgpr(data)));
         (stores || atomic).then(|| vgpr(data))
     }
 
-    fn sources(&mut self, entry: &Entry, srcs: &[Option<Src>], open: Option<SymbolId>) -> Result<(), Unliftable> {
+    fn sources(&mut self, entry: &OpcodeRow, srcs: &[Option<Src>], open: Option<SymbolId>) -> Result<(), Unliftable> {
         for (i, src) in srcs.iter().enumerate() {
             let Some(src) = src else { continue };
             self.uses.push(source(entry.src_kind(i), *src, open)?);
@@ -253,21 +253,21 @@ impl Lifted {
     }
 }
 
-fn source(kind: Kind, src: Src, open: Option<SymbolId>) -> Result<Operand, Unliftable> {
-    let wide = kind == Kind::F64;
+fn source(kind: OperandKind, src: Src, open: Option<SymbolId>) -> Result<Operand, Unliftable> {
+    let wide = kind == OperandKind::F64;
     Ok(match src {
         Src::Scalar(s) => scalar(s),
         Src::Vgpr(v) => vgpr(v),
         Src::Special(_) => Operand::fixed(PhysReg(src.code().ok_or("no code")?)),
         Src::Int(n) => Operand::constant(i32::from(n).cast_unsigned()),
-        Src::Float(_) if matches!(kind, Kind::F64 | Kind::B64) => return Err("a 64-bit float constant"),
-        Src::Float(f) if kind.is_half() || matches!(kind, Kind::P16 | Kind::PF16) => {
+        Src::Float(_) if matches!(kind, OperandKind::F64 | OperandKind::B64) => return Err("a 64-bit float constant"),
+        Src::Float(f) if kind.is_half() || matches!(kind, OperandKind::P16 | OperandKind::PF16) => {
             Operand::constant(f.half_bits().into())
         }
         Src::Float(f) => Operand::constant(f.bits()),
         Src::Literal(bits) => match open {
-            Some(symbol) => Operand::one(What::Reloc(symbol)),
-            None if wide || kind == Kind::B64 && bits > 0x7fff_ffff => return Err("a 64-bit constant"),
+            Some(symbol) => Operand::one(OperandValue::Reloc(symbol)),
+            None if wide || kind == OperandKind::B64 && bits > 0x7fff_ffff => return Err("a 64-bit constant"),
             None => Operand::constant(bits),
         },
     })

@@ -12,7 +12,7 @@ use dovetail::compile::backend::{Generator, MachineCode};
 use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::llvm::Llvm;
 use dovetail::compile::native::entry::{EntryLayout, used_args};
-use dovetail::compile::native::mir::Function;
+use dovetail::compile::native::mir::MachineFunction;
 use dovetail::compile::native::{Native, emit, waits};
 use dovetail::compile::passes::Lowered;
 use dovetail::compile::request::TuningOptions;
@@ -21,7 +21,7 @@ use dovetail::error::{Error, ErrorKind, Result};
 use dovetail::isa::instruction::{Fields, Instruction, VectorForm};
 use dovetail::isa::{Op, Traits, disassemble};
 use dovetail::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters};
-use dovetail::metadata::schema::Key;
+use dovetail::metadata::schema::MetadataKey;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
@@ -47,7 +47,7 @@ impl Generator for Relifted {
         let symbol = shader.symbols.intern("of.a.test");
         let info = shader.lower.clone().expect("lowered");
         let entry = EntryLayout::new(shader.stage, &info.args, &used_args(&shader))?;
-        let mut function = Function::new(lowered.interface().target, shader.stage, info.wave);
+        let mut function = MachineFunction::new(lowered.interface().target, shader.stage, info.wave);
         function.lds_bytes = shader.shared_bytes;
         entry.enter(&mut function, &info.args, &vec![false; info.args.len()]);
         let keep = |inst: &Instruction| !self.waits || !is_wait(inst);
@@ -74,7 +74,7 @@ impl Generator for Relifted {
             (own.kind, own.target) = (other.kind, other.target.clone());
         }
         (ours.tables, ours.constants) = (theirs.tables, theirs.constants);
-        if theirs.counts[&Key::ScratchMemorySize] > 0 {
+        if theirs.counts[&MetadataKey::ScratchMemorySize] > 0 {
             (ours.counts, ours.registers) = (theirs.counts, theirs.registers);
         }
         Ok(ours)

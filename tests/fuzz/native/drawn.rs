@@ -1,11 +1,11 @@
 //! A draw both ways: what the interpreter knows of bindings and attachments, and what the machine code leaves in them.
 
-use dovetail::emu::Outcome;
+use dovetail::emu::RunOutcome;
 use dovetail::emu::inputs::Inputs;
 use dovetail::error::{Error, Result};
 use dovetail::ir::Shader;
 use dovetail::ir::interp::Options;
-use dovetail::proof::{Known, interpreted_draw};
+use dovetail::proof::{KnownContents, interpreted_draw};
 use dovetail::state::VertexInputState;
 
 /// Bindings, colours, depth, stencil.
@@ -14,7 +14,7 @@ pub fn known(
     attributes: &VertexInputState,
     inputs: &Inputs,
     options: Options,
-) -> Result<Vec<Option<Known>>> {
+) -> Result<Vec<Option<KnownContents>>> {
     let drawn = interpreted_draw(vertex, Some(fragment), attributes, inputs, options)?;
     if drawn.edges > 0 {
         return Err(Error::malformed("pixels that may be covered or not"));
@@ -24,7 +24,7 @@ pub fn known(
 }
 
 /// The bytes of the same.
-pub fn left(outcome: Outcome) -> Vec<Vec<u8>> {
+pub fn left(outcome: RunOutcome) -> Vec<Vec<u8>> {
     let mut out = outcome.bindings;
     if let Some(targets) = outcome.targets {
         out.extend(targets.colors.into_iter().map(|color| color.data));

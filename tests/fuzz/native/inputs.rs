@@ -2,7 +2,7 @@
 
 use super::super::random::Random;
 use super::setup::Setup;
-use dovetail::emu::inputs::{Binding, Bound, Bytes, Inputs, Pointer, Slot};
+use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs, Slot, StoredPointer};
 use dovetail::ir::{Name, Resource, ResourceKind, Shader};
 
 /// Bytes of the uniform buffer, and of each read-only one.
@@ -63,14 +63,14 @@ pub fn inputs(shader: &Shader, setup: &Setup) -> Inputs {
             };
             out.extend_from_slice(&word.to_le_bytes());
         }
-        Bytes(out)
+        InputBytes(out)
     };
     let slot = |binding, element| Slot { set: 0, binding, element };
     let own = lanes * OWN;
     let mut bindings = vec![
         (UNIFORM, 0, Bound::UniformBuffer(bytes(READ))),
         (READ_ONLY, 0, Bound::StorageBuffer(bytes(READ))),
-        (OUT, 0, Bound::StorageBuffer(Bytes(vec![0; own as usize]))),
+        (OUT, 0, Bound::StorageBuffer(InputBytes(vec![0; own as usize]))),
         (PRIVATE, 0, Bound::StorageBuffer(bytes(own))),
         (ATOMICS, 0, Bound::StorageBuffer(bytes(SHARED))),
     ];
@@ -79,9 +79,11 @@ pub fn inputs(shader: &Shader, setup: &Setup) -> Inputs {
     }
     bindings.push((BY_ADDRESS, 0, Bound::PhysicalStorageBuffer(bytes(READ))));
     bindings.push((OWN_BY_ADDRESS, 0, Bound::PhysicalStorageBuffer(bytes(own))));
-    let bindings =
-        bindings.into_iter().map(|(binding, element, bound)| Binding { set: 0, binding, element, bound }).collect();
-    let pointer = |n: u32, to| Pointer { within: None, byte: 4 * PUSHED + 8 * n, to: slot(to, 0), offset: 0 };
+    let bindings = bindings
+        .into_iter()
+        .map(|(binding, element, bound)| BindingElement { set: 0, binding, element, bound })
+        .collect();
+    let pointer = |n: u32, to| StoredPointer { within: None, byte: 4 * PUSHED + 8 * n, to: slot(to, 0), offset: 0 };
     Inputs {
         bindings,
         push_constants: bytes(4 * PUSHED + 16),

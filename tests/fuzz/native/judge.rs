@@ -11,7 +11,7 @@ use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest};
 use dovetail::compile::unlinked;
 use dovetail::compile::watch::{Made, Watch};
 use dovetail::emu::inputs::Inputs;
-use dovetail::emu::{self, Limits};
+use dovetail::emu::{self, RunLimits};
 use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::ir::Shader;
 use dovetail::ir::interp::Options;
@@ -19,7 +19,7 @@ use dovetail::ir::parse::parse;
 use dovetail::ir::verify::verify;
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::metadata::interface::{FragmentInput, StageInterface, StageKind};
-use dovetail::proof::{Known, bytes_of, interpreted};
+use dovetail::proof::{KnownContents, bytes_of, interpreted};
 use dovetail::state::{Known as Item, PipelineState};
 use dovetail::target::{GfxIp, Stage};
 use dovetail::template;
@@ -81,7 +81,7 @@ pub fn judge(setup: &Setup, shader: &Shader) -> Result<()> {
     let report = check::check(&elf).at(|| "check")?;
     // Where lanes return in a branch, and others come to the same block by a branch of the wave, fewer lanes are on by one
     // way than by the other, and should be. The checker takes that for lanes that were forgotten.
-    match report.errors().find(|finding| finding.rule != check::Rule::Lanes) {
+    match report.errors().find(|finding| finding.rule != check::CodeRule::Lanes) {
         Some(finding) => Err(Error::bug(format!("check: {finding}"))),
         None => Ok(()),
     }
@@ -97,7 +97,7 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn interpreted(&self, options: Options) -> Result<Vec<Option<Known>>> {
+    fn interpreted(&self, options: Options) -> Result<Vec<Option<KnownContents>>> {
         let options = Options { subgroup_size: self.setup.wave.lanes(), limit: INTERPRETED, ..options };
         match &self.shaders[..] {
             [vertex, fragment] => drawn::known([vertex, fragment], &self.state.vertex, &self.inputs, options),
@@ -120,7 +120,7 @@ impl Case<'_> {
     }
 
     fn emulated(&self, elf: &[u8]) -> Result<Vec<Vec<u8>>> {
-        match emu::run(elf, &self.state.layout, &self.inputs, Limits { instructions: EMULATED }) {
+        match emu::run(elf, &self.state.layout, &self.inputs, RunLimits { instructions: EMULATED }) {
             Ok(outcome) => Ok(drawn::left(outcome)),
             Err(e) => Err(Error::bug(format!("emulator: {e}"))),
         }

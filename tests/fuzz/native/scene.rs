@@ -6,7 +6,7 @@
 
 use super::super::random::Random;
 use super::setup::Setup;
-use dovetail::emu::inputs::{Bytes, Compare, Depth, Draw, Stencil, Target, Topology, VertexBuffer};
+use dovetail::emu::inputs::{Compare, Depth, Draw, InputBytes, Stencil, TargetAttachment, Topology, VertexBuffer};
 use dovetail::error::{Error, Result};
 use dovetail::ir::{Interp, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
 use dovetail::state::{PipelineState, VkFormat};
@@ -140,12 +140,12 @@ impl Scene {
             }
         }
         for (binding, words) in (0..).zip(attributes) {
-            let data = Bytes(words.into_iter().flat_map(u32::to_le_bytes).collect());
+            let data = InputBytes(words.into_iter().flat_map(u32::to_le_bytes).collect());
             draw.vertex_buffers.push(VertexBuffer { binding, stride: 16, data });
         }
         for location in locations(shader) {
             if let Some(format) = Format::of(setup.seed, location).attached() {
-                draw.targets.push(Target::new(location, format));
+                draw.targets.push(TargetAttachment::new(location, format));
             }
         }
         let stores = |wanted| shader.has(|op| matches!(op, Op::StoreOutput { slot, .. } if *slot == wanted));

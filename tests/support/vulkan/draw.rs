@@ -3,7 +3,7 @@
 use super::Run;
 use super::picture::{Picture, compare, format, texel_bytes};
 use ash::vk;
-use dovetail::emu::inputs::{BlendEquation, BlendFactor, BlendOp, Bytes, Draw, Image, Shape, Topology};
+use dovetail::emu::inputs::{BlendEquation, BlendFactor, BlendOp, Draw, Image, InputBytes, Topology, ViewShape};
 use dovetail::state::{VertexInputState, VertexRate};
 
 /// The format of a depth attachment: with a stencil attachment beside it both are one image.
@@ -124,13 +124,13 @@ impl Run<'_> {
             let bytes = texel_bytes(name) as usize * pixels;
             let image = Image {
                 format: name.to_owned(),
-                shape: Shape::D2,
+                shape: ViewShape::D2,
                 extent: [width, height, 1],
                 layers: 1,
                 arrayed: false,
                 levels: 1,
                 samples: 1,
-                data: Bytes::default(),
+                data: InputBytes::default(),
             };
             let first = if name.starts_with('D') { vk::ImageAspectFlags::DEPTH } else { vk::ImageAspectFlags::COLOR };
             let staging = self.buffer(&vec![0; bytes]);

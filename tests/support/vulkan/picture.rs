@@ -2,7 +2,7 @@
 
 use super::Run;
 use ash::vk;
-use dovetail::emu::inputs::{Address, Compare, Image, Sampler, Shape};
+use dovetail::emu::inputs::{Address, Compare, Image, Sampler, ViewShape};
 
 /// An image of a run: where it lives and the buffer that its texels come from and go to.
 #[derive(Clone)]
@@ -119,24 +119,24 @@ impl Run<'_> {
     ) -> Picture {
         use vk::ImageUsageFlags as U;
         let (ty, view) = match (image.shape, image.arrayed) {
-            (Shape::D1, false) => (vk::ImageType::TYPE_1D, vk::ImageViewType::TYPE_1D),
-            (Shape::D1, true) => (vk::ImageType::TYPE_1D, vk::ImageViewType::TYPE_1D_ARRAY),
-            (Shape::D2, false) => (vk::ImageType::TYPE_2D, vk::ImageViewType::TYPE_2D),
-            (Shape::D2, true) => (vk::ImageType::TYPE_2D, vk::ImageViewType::TYPE_2D_ARRAY),
-            (Shape::D3, _) => (vk::ImageType::TYPE_3D, vk::ImageViewType::TYPE_3D),
-            (Shape::Cube, false) => (vk::ImageType::TYPE_2D, vk::ImageViewType::CUBE),
-            (Shape::Cube, true) => (vk::ImageType::TYPE_2D, vk::ImageViewType::CUBE_ARRAY),
+            (ViewShape::D1, false) => (vk::ImageType::TYPE_1D, vk::ImageViewType::TYPE_1D),
+            (ViewShape::D1, true) => (vk::ImageType::TYPE_1D, vk::ImageViewType::TYPE_1D_ARRAY),
+            (ViewShape::D2, false) => (vk::ImageType::TYPE_2D, vk::ImageViewType::TYPE_2D),
+            (ViewShape::D2, true) => (vk::ImageType::TYPE_2D, vk::ImageViewType::TYPE_2D_ARRAY),
+            (ViewShape::D3, _) => (vk::ImageType::TYPE_3D, vk::ImageViewType::TYPE_3D),
+            (ViewShape::Cube, false) => (vk::ImageType::TYPE_2D, vk::ImageViewType::CUBE),
+            (ViewShape::Cube, true) => (vk::ImageType::TYPE_2D, vk::ImageViewType::CUBE_ARRAY),
         };
         let depth = image.format.starts_with('D');
         let storage = ["SRGB", "BLOCK", "USCALED", "SSCALED"].iter().all(|s| !image.format.contains(s)) && !depth;
         let attach = if depth { U::DEPTH_STENCIL_ATTACHMENT } else { U::COLOR_ATTACHMENT };
         let mut usage = U::TRANSFER_SRC | U::TRANSFER_DST | U::SAMPLED;
         usage |= if storage { U::STORAGE } else { U::empty() };
-        usage |= if image.shape == Shape::D2 && !image.arrayed { attach } else { U::empty() };
+        usage |= if image.shape == ViewShape::D2 && !image.arrayed { attach } else { U::empty() };
         if samples > 1 {
             usage = attach;
         }
-        let cube = image.shape == Shape::Cube;
+        let cube = image.shape == ViewShape::Cube;
         let flags = if cube { vk::ImageCreateFlags::CUBE_COMPATIBLE } else { Default::default() };
         let [width, height, depth] = image.extent;
         let info = vk::ImageCreateInfo::default()

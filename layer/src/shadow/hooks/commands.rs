@@ -6,7 +6,7 @@ use crate::shadow::commands::{BoundSet, Commands};
 use crate::shadow::descriptors;
 use crate::shadow::objects::Set;
 use ash::vk;
-use dovetail::capture::Source;
+use dovetail::capture::DefinitionSource;
 use std::ffi::c_void;
 
 const OK: vk::Result = vk::Result::SUCCESS;
@@ -49,9 +49,9 @@ unsafe fn pushed(
     write: impl Fn(&mut Set),
 ) {
     let name = watch.device.with(|handles| handles.pipeline_layouts.of(layout));
-    let layout = Source::pipeline_layout(watch.session, name).ok();
+    let layout = DefinitionSource::pipeline_layout(watch.session, name).ok();
     let layout = layout.and_then(|layout| layout.set_layouts.get(number as usize).copied());
-    let layout = layout.and_then(|name| Source::set_layout(watch.session, name).ok());
+    let layout = layout.and_then(|name| DefinitionSource::set_layout(watch.session, name).ok());
     let Some(commands) = watch.state.commands.get_mut(&commands) else { return };
     for bound in commands.of(stages) {
         match (&layout, bound.sets.get_mut(&number)) {

@@ -5,7 +5,7 @@ use crate::read::list;
 use crate::shadow::descriptors;
 use crate::shadow::objects::{Objects, Set, Template};
 use ash::vk;
-use dovetail::capture::Source;
+use dovetail::capture::DefinitionSource;
 use std::ffi::c_void;
 
 const OK: vk::Result = vk::Result::SUCCESS;
@@ -26,7 +26,7 @@ answers! {
             let layouts = list(given.p_set_layouts, given.descriptor_set_count);
             for (layout, set) in layouts.iter().zip(list(made, given.descriptor_set_count)) {
                 let name = watch.device.with(|handles| handles.set_layouts.of(*layout));
-                match Source::set_layout(watch.session, name) {
+                match DefinitionSource::set_layout(watch.session, name) {
                     Ok(layout) => watch.state.objects.sets.insert(*set, Set::new(layout, given.descriptor_pool)),
                     Err(_) => watch.state.objects.sets.remove(set),
                 };

@@ -8,7 +8,7 @@ use crate::shadow::plan::{Grid, Samplers};
 use crate::shadow::reason::Reason;
 use crate::shadow::tracker::Asked;
 use ash::vk;
-use dovetail::capture::Source;
+use dovetail::capture::DefinitionSource;
 
 /// Passes a dispatch or a draw on, between its copies if it is in the sample.
 ///
@@ -44,7 +44,7 @@ unsafe fn begin(device: &Device, commands: vk::CommandBuffer, kind: Kind, asked:
         }
         let samplers = Samplers {
             name: &|sampler| watch.device.with(|handles| handles.samplers.of(sampler)),
-            definition: &|name| Source::sampler(watch.session, name).ok(),
+            definition: &|name| DefinitionSource::sampler(watch.session, name).ok(),
         };
         // SAFETY: as the caller says.
         let begun = unsafe { watch.tracker.begin(watch.shadow, watch.state, commands, asked, &samplers) };

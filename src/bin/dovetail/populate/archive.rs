@@ -4,7 +4,7 @@
 use super::modules::{Described, Modules};
 use super::{Args, Done, Event, InputError, Item, Maker, Outcome, Work, compile};
 use crate::progress::Progress;
-use dovetail::capture::foz::{Kind, MAGIC};
+use dovetail::capture::foz::{EntryKind, MAGIC};
 use dovetail::capture::{self, Hash, Recording, ShaderStage, StageUse, Translated};
 use dovetail::compile::request::{StageRequest, default_wave};
 use dovetail::error::{Context, Error, ErrorKind, Result};
@@ -104,7 +104,7 @@ pub fn populate(
     for skipped in recording.skipped() {
         *pipelines.skipped.entry(skipped.what).or_default() += skipped.count;
     }
-    let names: Vec<(Kind, Hash)> = [Kind::GraphicsPipeline, Kind::ComputePipeline]
+    let names: Vec<(EntryKind, Hash)> = [EntryKind::GraphicsPipeline, EntryKind::ComputePipeline]
         .into_iter()
         .flat_map(|kind| recording.hashes(kind).into_iter().map(move |name| (kind, name)))
         .collect();
@@ -158,16 +158,17 @@ const USE: u64 = 128;
 
 /// The stages of all pipelines by their modules, with modules that no pipeline uses, and how many did not fit into
 /// `room` bytes. Stages of pipelines that are not supported are among them: a driver may know the state that is missing here.
-fn stages(recording: &Recording, names: &[(Kind, Hash)], room: u64) -> (Vec<(Hash, BTreeSet<Use>)>, usize) {
-    let given = |(kind, name): &(Kind, Hash)| -> Vec<ShaderStage> {
+fn stages(recording: &Recording, names: &[(EntryKind, Hash)], room: u64) -> (Vec<(Hash, BTreeSet<Use>)>, usize) {
+    let given = |(kind, name): &(EntryKind, Hash)| -> Vec<ShaderStage> {
         let stages = guarded(|| match kind {
-            Kind::GraphicsPipeline => recording.graphics(*name).map(|pipeline| pipeline.stages),
+            EntryKind::GraphicsPipeline => recording.graphics(*name).map(|pipeline| pipeline.stages),
             _ => recording.compute(*name).map(|pipeline| vec![pipeline.stage]),
         });
         // What is wrong with it is said of the pipeline.
         stages.unwrap_or_default()
     };
-    let uses: Uses = recording.hashes(Kind::ShaderModule).into_iter().map(|name| (name, BTreeSet::new())).collect();
+    let uses: Uses =
+        recording.hashes(EntryKind::ShaderModule).into_iter().map(|name| (name, BTreeSet::new())).collect();
     let found = Mutex::new((uses, room, 0));
     names.par_iter().flat_map_iter(given).filter_map(|stage| capture::stage_use(&stage).ok()).for_each(|used| {
         let StageUse { stage, module, entry_point, specialization, wave } = used;
@@ -243,11 +244,11 @@ fn build(
     maker: &Maker<'_>,
     recording: &Recording,
     modules: &Modules<'_>,
-    kind: Kind,
+    kind: EntryKind,
     name: Hash,
 ) -> Result<Option<Came>> {
     let translated = match kind {
-        Kind::GraphicsPipeline => {
+        EntryKind::GraphicsPipeline => {
             let pipeline = recording.graphics(name)?;
             if pipeline.is_library() {
                 return Ok(None);
@@ -280,8 +281,8 @@ fn link(args: &Args, tools: &Toolchain<'_>, modules: &Modules<'_>, translated: &
         placement: Placement::Adjacent,
     };
     let built = match pipeline::build(&request, tools)? {
-        pipeline::Outcome::Built(built) => built,
-        pipeline::Outcome::NotCached(stage) => {
+        pipeline::PipelineOutcome::Built(built) => built,
+        pipeline::PipelineOutcome::NotCached(stage) => {
             return Err(Error::environment(format!(
                 "the {stage} shader is not in the cache, and there is no compiler"
             )));

@@ -15,14 +15,15 @@ use crate::compile::request::TuningOptions;
 use crate::compile::watch::Unwatched;
 use crate::error::Result;
 use crate::ir::{
-    Access, Align, AluOp, ArgRole, Builder, EntryArg, Level, LowerInfo, Op, RegClass, Shader, Terminator, Type, Value,
+    Access, Align, AluOp, ArgRole, Builder, EntryArg, LowerInfo, Op, RegClass, Shader, ShaderLevel, Terminator, Type,
+    Value,
 };
 use crate::target::{GfxIp, Stage, WaveSize};
 
 /// A shader to be filled: user data in s0 to s3, then the test's own arguments.
 pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], returns: &[RegClass]) -> Shader {
     let mut shader = Shader::new("main", stage);
-    shader.level = Level::Lower;
+    shader.level = ShaderLevel::Lower;
     shader.modes.local_size = [64, 1, 1];
     let args = args
         .iter()

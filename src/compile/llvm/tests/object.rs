@@ -1,7 +1,7 @@
 //! LLVM's objects, read into machine code.
 
 use super::{compute, store};
-use crate::compile::backend::{MachineCode, Target};
+use crate::compile::backend::{MachineCode, PatchTarget};
 use crate::compile::llvm::emit::emit_object;
 use crate::compile::llvm::object::read;
 use crate::compile::request::TuningOptions;
@@ -9,7 +9,7 @@ use crate::compile::watch::Unwatched;
 use crate::error::{ErrorKind, Result};
 use crate::ir::{Align, AluOp, ConstTable, ConstTableId, Local, Op, Shader, Terminator, Type};
 use crate::metadata::interface::{ComputeInterface, StageInterface, StageKind, VertexInterface};
-use crate::metadata::schema::Key;
+use crate::metadata::schema::MetadataKey;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -68,13 +68,14 @@ fn an_object_becomes_code_data_and_patches() {
     assert_eq!(code.constants[0].bytes, (0..64).collect::<Vec<u8>>());
     let table = code.tables.iter().position(|t| t.name.as_deref() == Some("table0")).unwrap();
     assert_eq!((code.tables[table].section, code.tables[table].start, code.tables[table].size), (0, 0, 64));
-    let (link, data): (Vec<_>, Vec<_>) = code.patches.iter().partition(|p| matches!(p.target, Target::Link(_)));
-    let symbol = Target::Link(LinkSymbol::parse("doff_0_3_b"));
+    let (link, data): (Vec<_>, Vec<_>) = code.patches.iter().partition(|p| matches!(p.target, PatchTarget::Link(_)));
+    let symbol = PatchTarget::Link(LinkSymbol::parse("doff_0_3_b"));
     assert!(link.iter().all(|p| p.kind == RelocKind::Abs32Lo && p.target == symbol) && link.len() == 1);
     assert!(
-        data.iter().all(|p| matches!(p.target, Target::Table(t) if code.tables[t].section == 0)) && !data.is_empty()
+        data.iter().all(|p| matches!(p.target, PatchTarget::Table(t) if code.tables[t].section == 0))
+            && !data.is_empty()
     );
-    assert!(code.counts[&Key::VgprCount] > 0 && !code.registers.is_empty());
+    assert!(code.counts[&MetadataKey::VgprCount] > 0 && !code.registers.is_empty());
 }
 
 #[test]

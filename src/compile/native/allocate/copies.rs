@@ -7,14 +7,14 @@
 
 use super::output::{Output, fixed_pair};
 use super::registers::{RegSet, class_of};
-use crate::compile::native::mir::{Class, Operand, PhysReg, What};
+use crate::compile::native::mir::{Operand, OperandValue, PhysReg, RegisterClass};
 use crate::error::{Error, Result};
 use crate::ir::SymbolId;
 use crate::isa::Op;
 
 /// What is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum CopySource {
     /// A register.
     Reg(PhysReg),
     /// A constant.
@@ -23,19 +23,19 @@ pub enum Source {
     Reloc(SymbolId),
 }
 
-impl Source {
+impl CopySource {
     fn operand(self) -> Operand {
         Operand::one(match self {
-            Self::Reg(reg) => What::Fixed(reg),
-            Self::Const(bits) => What::Const(bits),
-            Self::Reloc(symbol) => What::Reloc(symbol),
+            Self::Reg(reg) => OperandValue::Fixed(reg),
+            Self::Const(bits) => OperandValue::Const(bits),
+            Self::Reloc(symbol) => OperandValue::Reloc(symbol),
         })
     }
 }
 
 /// What the place offers for cycles of scalar registers.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct CopyScratch {
     /// A scalar register that holds nothing and is in no copy.
     pub free: Option<PhysReg>,
     /// Whether SCC may change.
@@ -56,7 +56,7 @@ pub struct Moves {
 #[derive(Clone, Copy, Debug)]
 struct Move {
     to: PhysReg,
-    from: Source,
+    from: CopySource,
     done: bool,
 }
 
@@ -71,13 +71,13 @@ impl Default for Moves {
 
 impl Moves {
     /// Adds a copy; one of a register to itself is none.
-    pub fn add(&mut self, to: PhysReg, from: Source) {
-        if from == Source::Reg(to) {
+    pub fn add(&mut self, to: PhysReg, from: CopySource) {
+        if from == CopySource::Reg(to) {
             return;
         }
         debug_assert!(self.into[usize::from(to.0)].is_none(), "two copies into {to}");
         self.into[usize::from(to.0)] = Some(self.list.len() as u16);
-        if let Source::Reg(reg) = from {
+        if let CopySource::Reg(reg) = from {
             self.readers[usize::from(reg.0)] += 1;
         }
         self.list.push(Move { to, from, done: false });
@@ -87,7 +87,7 @@ impl Moves {
     pub fn clear(&mut self) {
         for one in &self.list {
             self.into[usize::from(one.to.0)] = None;
-            if let Source::Reg(reg) = one.from {
+            if let CopySource::Reg(reg) = one.from {
                 self.readers[usize::from(reg.0)] = 0;
             }
         }
@@ -99,7 +99,7 @@ impl Moves {
         let mut set = RegSet::default();
         for one in &self.list {
             set.insert(one.to);
-            if let Source::Reg(reg) = one.from {
+            if let CopySource::Reg(reg) = one.from {
                 set.insert(reg);
             }
         }
@@ -117,7 +117,7 @@ impl Moves {
     ///
     /// # Errors
     /// No register is free for a cycle of scalar ones where SCC lives; a bug: a copy from a vector to a scalar register.
-    pub fn flush(&mut self, out: &mut Output, place: impl FnOnce(&RegSet) -> Place) -> Result<()> {
+    pub fn flush(&mut self, out: &mut Output, place: impl FnOnce(&RegSet) -> CopyScratch) -> Result<()> {
         if self.list.is_empty() {
             return Ok(());
         }
@@ -131,7 +131,7 @@ impl Moves {
         while let Some(n) = self.ready.pop() {
             self.single(usize::from(n), out)?;
         }
-        let left = |one: &Move| !one.done && matches!(one.from, Source::Reg(_));
+        let left = |one: &Move| !one.done && matches!(one.from, CopySource::Reg(_));
         if self.list.iter().any(left) {
             let place = place(&self.registers());
             for n in 0..self.list.len() {
@@ -141,8 +141,8 @@ impl Moves {
             }
         }
         for one in &self.list {
-            if !matches!(one.from, Source::Reg(_)) {
-                let op = if class_of(one.to) == Class::Scalar { Op::SMovB32 } else { Op::VMovB32 };
+            if !matches!(one.from, CopySource::Reg(_)) {
+                let op = if class_of(one.to) == RegisterClass::Scalar { Op::SMovB32 } else { Op::VMovB32 };
                 out.insert(op, &[Operand::fixed(one.to)], &[one.from.operand()], false);
             }
             self.into[usize::from(one.to.0)] = None;
@@ -154,18 +154,18 @@ impl Moves {
     /// Whether copy `n` is of a register, not done, and nobody reads its target any more.
     fn is_ready(&self, n: usize) -> bool {
         let one = &self.list[n];
-        !one.done && matches!(one.from, Source::Reg(_)) && self.readers[usize::from(one.to.0)] == 0
+        !one.done && matches!(one.from, CopySource::Reg(_)) && self.readers[usize::from(one.to.0)] == 0
     }
 
     fn single(&mut self, n: usize, out: &mut Output) -> Result<()> {
         let Move { to, from, done } = self.list[n];
-        let Source::Reg(from) = from else { return Ok(()) };
+        let CopySource::Reg(from) = from else { return Ok(()) };
         if done {
             return Ok(());
         }
-        if class_of(to) == Class::Vector {
+        if class_of(to) == RegisterClass::Vector {
             out.insert(Op::VMovB32, &[Operand::fixed(to)], &[Operand::fixed(from)], false);
-        } else if class_of(from) == Class::Vector {
+        } else if class_of(from) == RegisterClass::Vector {
             return Err(Error::bug(format!("a copy of {from} to {to}")));
         } else if let Some(other) = self.other_half(to, from) {
             let low = |reg: PhysReg| PhysReg(reg.0 & !1);
@@ -181,14 +181,14 @@ impl Moves {
     /// The copy of the other register of an aligned pair, if it goes the same way and may be done now.
     fn other_half(&self, to: PhysReg, from: PhysReg) -> Option<usize> {
         let other = usize::from(self.into[usize::from(to.0 ^ 1)]?);
-        let parallel = to.0 & 1 == from.0 & 1 && self.list[other].from == Source::Reg(PhysReg(from.0 ^ 1));
+        let parallel = to.0 & 1 == from.0 & 1 && self.list[other].from == CopySource::Reg(PhysReg(from.0 ^ 1));
         (parallel && self.is_ready(other)).then_some(other)
     }
 
     /// A copy is done: its source has a reader less.
     fn finish(&mut self, n: usize) {
         self.list[n].done = true;
-        let Source::Reg(from) = self.list[n].from else { return };
+        let CopySource::Reg(from) = self.list[n].from else { return };
         let readers = &mut self.readers[usize::from(from.0)];
         *readers -= 1;
         if *readers == 0
@@ -200,13 +200,13 @@ impl Moves {
     }
 
     /// Turns the cycle that copy `n` is in: each register of it is read once.
-    fn cycle(&mut self, n: usize, out: &mut Output, place: Place) -> Result<()> {
+    fn cycle(&mut self, n: usize, out: &mut Output, place: CopyScratch) -> Result<()> {
         let first = self.list[n].to;
         let scratch = match (class_of(first), place) {
-            (Class::Vector, _) => None,
-            (Class::Scalar, Place { free: Some(reg), .. }) => Some(reg),
-            (Class::Scalar, Place { scc_dead: true, .. }) => None,
-            (Class::Scalar, _) => {
+            (RegisterClass::Vector, _) => None,
+            (RegisterClass::Scalar, CopyScratch { free: Some(reg), .. }) => Some(reg),
+            (RegisterClass::Scalar, CopyScratch { scc_dead: true, .. }) => None,
+            (RegisterClass::Scalar, _) => {
                 return Err(Error::unsupported("no SGPR to exchange others with", format!("at {first}")));
             }
         };
@@ -214,7 +214,7 @@ impl Moves {
             out.insert(Op::SMovB32, &[Operand::fixed(scratch)], &[Operand::fixed(first)], false);
         }
         let mut n = n;
-        while let Move { to, from: Source::Reg(from), .. } = self.list[n] {
+        while let Move { to, from: CopySource::Reg(from), .. } = self.list[n] {
             self.list[n].done = true;
             self.readers[usize::from(from.0)] -= 1;
             let last = from == first;
@@ -237,7 +237,7 @@ impl Moves {
 /// Exchanges two registers of a class.
 fn exchange(a: PhysReg, b: PhysReg, out: &mut Output) {
     let [a, b] = [a, b].map(Operand::fixed);
-    if matches!(a.what, What::Fixed(reg) if class_of(reg) == Class::Vector) {
+    if matches!(a.what, OperandValue::Fixed(reg) if class_of(reg) == RegisterClass::Vector) {
         out.insert(Op::VSwapB32, &[a], &[b, a], true);
         return;
     }
@@ -249,22 +249,22 @@ fn exchange(a: PhysReg, b: PhysReg, out: &mut Output) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::native::mir::{Inst, Opcode};
+    use crate::compile::native::mir::{MachineInst, Opcode};
     use proptest::prelude::*;
 
     /// What the registers hold after the moves, if each held its own number before; SCC as a register of its own.
     fn run(out: &Output) -> Vec<u64> {
         let mut regs: Vec<u64> = (0..CODES as u64).collect();
         let reg = |op: &Operand| match op.what {
-            What::Fixed(reg) => usize::from(reg.0),
+            OperandValue::Fixed(reg) => usize::from(reg.0),
             _ => CODES,
         };
-        for Inst { op, operands, defs, uses, .. } in &out.insts {
+        for MachineInst { op, operands, defs, uses, .. } in &out.insts {
             let at = *operands as usize;
             let (defs, uses) = out.operands[at..at + usize::from(*defs + *uses)].split_at(usize::from(*defs));
             let value = |op: &Operand| match op.what {
-                What::Fixed(reg) => regs[usize::from(reg.0)],
-                What::Const(bits) => 1000 + u64::from(bits),
+                OperandValue::Fixed(reg) => regs[usize::from(reg.0)],
+                OperandValue::Const(bits) => 1000 + u64::from(bits),
                 _ => u64::MAX,
             };
             let values: Vec<u64> = uses.iter().map(value).collect();
@@ -297,15 +297,15 @@ mod tests {
             let mut moves = Moves::default();
             let mut expected: Vec<u64> = (0..CODES as u64).collect();
             for (to, from) in scalar.iter().chain(&vector) {
-                moves.add(PhysReg(*to), Source::Reg(PhysReg(*from)));
+                moves.add(PhysReg(*to), CopySource::Reg(PhysReg(*from)));
                 expected[usize::from(*to)] = u64::from(*from);
             }
             for (to, bits) in &constants {
-                moves.add(PhysReg(*to), Source::Const(*bits));
+                moves.add(PhysReg(*to), CopySource::Const(*bits));
                 expected[usize::from(*to)] = 1000 + u64::from(*bits);
             }
             let mut out = Output::default();
-            moves.flush(&mut out, |_| Place { free, scc_dead: free.is_none() }).expect("a sequence");
+            moves.flush(&mut out, |_| CopyScratch { free, scc_dead: free.is_none() }).expect("a sequence");
             let mut got = run(&out);
             got[20] = 20;
             prop_assert_eq!(got, expected);

@@ -1,10 +1,10 @@
 //! Block boundaries: parameters get registers and copies, values that were moved return.
 
-use super::copies::Source;
+use super::copies::CopySource;
 use super::registers::{RegSet, class_of};
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::liveness::args_at_end;
-use crate::compile::native::mir::{BlockId, Class, Operand, Val};
+use crate::compile::native::mir::{BlockId, Operand, RegisterClass, Val};
 use crate::error::{Error, Result};
 
 impl Walk<'_> {
@@ -29,7 +29,7 @@ impl Walk<'_> {
         let mut targets = RegSet::default();
         for val in &away {
             if let (Some(from), Some(home)) = (self.loc[val.index()], self.home[val.index()]) {
-                self.moves.add(home, Source::Reg(from));
+                self.moves.add(home, CopySource::Reg(from));
                 self.occupied.remove(from);
                 targets.insert(home);
             }
@@ -81,7 +81,7 @@ impl Walk<'_> {
     /// Moves values that are still needed in this block out of registers that are about to be written.
     pub(super) fn evict(&mut self, targets: &RegSet, dying: &RegSet) -> Result<()> {
         let in_the_way = targets.and(&self.occupied).without(dying);
-        for class in [Class::Scalar, Class::Vector] {
+        for class in [RegisterClass::Scalar, RegisterClass::Vector] {
             for reg in in_the_way.iter(class) {
                 let Some(val) = self.owner[usize::from(reg.0)].filter(|val| self.loc[val.index()] == Some(reg)) else {
                     continue;
@@ -95,7 +95,7 @@ impl Walk<'_> {
                 let taken = self.occupied.or(targets).or(&self.moves.targets());
                 let free = self.usable.without(&taken);
                 let to = free.lowest(class, 1, 1).ok_or_else(|| self.no_register(class, 1, &free))?;
-                self.moves.add(to, Source::Reg(reg));
+                self.moves.add(to, CopySource::Reg(reg));
                 self.occupied.remove(reg);
                 self.occupy(val, to);
                 self.loc[val.index()] = Some(to);

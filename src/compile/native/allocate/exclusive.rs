@@ -6,9 +6,9 @@
 //! holds for a scalar parameter if a predecessor can also branch elsewhere: its copy is made before the branch, where a value
 //! that lives on the other side could be.
 
-use super::registers::{Limits, RegSet, class_of};
+use super::registers::{RegSet, RegisterLimits, class_of};
 use crate::compile::native::liveness::Liveness;
-use crate::compile::native::mir::{BlockId, Class, Function, Operand, PhysReg, Val, classes, runs};
+use crate::compile::native::mir::{BlockId, MachineFunction, Operand, PhysReg, RegisterClass, Val, classes, runs};
 use crate::error::{Error, Result};
 
 /// Values with registers of their own, as a run.
@@ -23,7 +23,7 @@ struct Group {
 ///
 /// # Errors
 /// There are not enough registers.
-pub fn assign(f: &Function, live: &Liveness, usable: &RegSet, loc: &mut [Option<PhysReg>]) -> Result<RegSet> {
+pub fn assign(f: &MachineFunction, live: &Liveness, usable: &RegSet, loc: &mut [Option<PhysReg>]) -> Result<RegSet> {
     let mut groups = groups(f, live);
     groups.sort_by_key(|group| (group.first, group.members.first().copied()));
     // Entry values and results have their own places.
@@ -40,8 +40,8 @@ pub fn assign(f: &Function, live: &Liveness, usable: &RegSet, loc: &mut [Option<
         let align = classes::alignment(class, group.members.len());
         // High vector registers cost waves.
         let choose = |set: &RegSet| match class {
-            Class::Scalar => set.highest(class, count, align),
-            Class::Vector => set.lowest(class, count, align),
+            RegisterClass::Scalar => set.highest(class, count, align),
+            RegisterClass::Vector => set.lowest(class, count, align),
         };
         let Some(base) = choose(&free.and(&taken)).or_else(|| choose(&free)) else {
             return Err(Error::unsupported("more variables than registers", format!("at instruction {}", group.first)));
@@ -59,19 +59,19 @@ pub fn assign(f: &Function, live: &Liveness, usable: &RegSet, loc: &mut [Option<
 ///
 /// # Errors
 /// There are not enough.
-pub fn assigned(f: &Function, live: &Liveness, limits: Limits) -> Result<[u32; 2]> {
+pub fn assigned(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<[u32; 2]> {
     let mut loc = vec![None; f.values.len()];
     let taken = assign(f, live, &limits.registers(), &mut loc)?;
-    Ok([Class::Scalar, Class::Vector].map(|class| taken.count(class)))
+    Ok([RegisterClass::Scalar, RegisterClass::Vector].map(|class| taken.count(class)))
 }
 
 /// The values that need this.
-pub fn is_exclusive(f: &Function, live: &Liveness) -> Vec<bool> {
+pub fn is_exclusive(f: &MachineFunction, live: &Liveness) -> Vec<bool> {
     let mut exclusive: Vec<bool> = f.values.iter().map(|value| value.variable).collect();
     for id in f.block_ids() {
         let leaves = |pred: &BlockId| f.block(*pred).term.targets().any(|to| to != id);
         if live.linear.of(id).iter().any(leaves) {
-            for val in f.params_of(f.block(id)).iter().filter(|val| f.class(**val) == Class::Scalar) {
+            for val in f.params_of(f.block(id)).iter().filter(|val| f.class(**val) == RegisterClass::Scalar) {
                 exclusive[val.index()] = true;
             }
         }
@@ -79,7 +79,7 @@ pub fn is_exclusive(f: &Function, live: &Liveness) -> Vec<bool> {
     exclusive
 }
 
-fn groups(f: &Function, live: &Liveness) -> Vec<Group> {
+fn groups(f: &MachineFunction, live: &Liveness) -> Vec<Group> {
     let exclusive = is_exclusive(f, live);
     if !exclusive.contains(&true) {
         return Vec::new();

@@ -5,12 +5,12 @@
 //! member decides.
 
 use super::registers::RegSet;
-use crate::compile::native::mir::{Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Val, runs};
+use crate::compile::native::mir::{Extra, MachineFunction, MachineInst, Opcode, Operand, PhysReg, Pseudo, Val, runs};
 use crate::isa::Op;
 
 /// The place of a value in a run of uses.
 #[derive(Clone, Copy, Debug)]
-pub struct Member {
+pub struct RunMember {
     /// Operand index of the run's first operand.
     pub run: u32,
     /// Position in the run.
@@ -26,7 +26,7 @@ pub struct Hints {
     /// By web: the register that members want.
     reg: Vec<Option<PhysReg>>,
     /// By web: the run that members want to be in.
-    member: Vec<Option<Member>>,
+    member: Vec<Option<RunMember>>,
     /// By operand index of a run's first operand: its base, once decided.
     base: Vec<Option<PhysReg>>,
     /// How often a value is used.
@@ -35,7 +35,7 @@ pub struct Hints {
 
 impl Hints {
     /// Gathers them.
-    pub fn new(f: &Function) -> Self {
+    pub fn new(f: &MachineFunction) -> Self {
         let count = f.values.len();
         let mut it = Self {
             web: (0..count as u32).collect(),
@@ -82,7 +82,7 @@ impl Hints {
         }
     }
 
-    fn join_operands(&mut self, f: &Function, inst: &Inst) {
+    fn join_operands(&mut self, f: &MachineFunction, inst: &MachineInst) {
         if inst.op == Opcode::Pseudo(Pseudo::Copy) {
             for (def, one) in f.defs(inst).iter().zip(f.uses(inst)) {
                 self.join(f, def.as_val(), one.as_val());
@@ -98,7 +98,7 @@ impl Hints {
     }
 
     /// A product that is added to what nothing else uses can be added in place, which has a shorter form.
-    fn join_sum(&mut self, f: &Function, inst: &Inst) {
+    fn join_sum(&mut self, f: &MachineFunction, inst: &MachineInst) {
         if let (Some(Op::VFmaF32), Extra::None, [_, _, sum]) = (inst.isa(), inst.extra, f.uses(inst))
             && sum.as_val().is_some_and(|val| self.used[val.index()] == 1)
         {
@@ -106,13 +106,13 @@ impl Hints {
         }
     }
 
-    fn wish_for_run(&mut self, f: &Function, inst: &Inst) {
+    fn wish_for_run(&mut self, f: &MachineFunction, inst: &MachineInst) {
         let mut at = inst.operands + u32::from(inst.defs);
         for run in runs(f.uses(inst)) {
             for (n, val) in run.iter().enumerate().filter_map(|(n, one)| Some((n, one.as_val()?))) {
                 let web = self.web_of(val);
                 if run.len() > 1 && self.member[web].is_none() && !f.values[val.index()].variable {
-                    self.member[web] = Some(Member { run: at, at: n as u16, count: run.len() as u16 });
+                    self.member[web] = Some(RunMember { run: at, at: n as u16, count: run.len() as u16 });
                 }
             }
             at += run.len() as u32;
@@ -129,7 +129,7 @@ impl Hints {
         at as usize
     }
 
-    fn join(&mut self, f: &Function, a: Option<Val>, b: Option<Val>) {
+    fn join(&mut self, f: &MachineFunction, a: Option<Val>, b: Option<Val>) {
         let (Some(a), Some(b)) = (a, b) else { return };
         let fit = |val: Val| !f.values[val.index()].variable;
         if f.class(a) == f.class(b) && fit(a) && fit(b) {
@@ -163,7 +163,7 @@ impl Hints {
     }
 
     /// The run that the value wants to be in.
-    pub fn member(&mut self, val: Val) -> Option<Member> {
+    pub fn member(&mut self, val: Val) -> Option<RunMember> {
         let web = self.web_of(val);
         self.member[web]
     }
@@ -174,7 +174,7 @@ impl Hints {
     }
 
     /// Decides it, and keeps its registers from others until the run is used.
-    pub fn decide(&mut self, member: Member, base: PhysReg, kept: &mut RegSet) {
+    pub fn decide(&mut self, member: RunMember, base: PhysReg, kept: &mut RegSet) {
         self.base[member.run as usize] = Some(base);
         kept.insert_run(base, member.count);
     }

@@ -22,10 +22,10 @@ mod walk;
 #[cfg(test)]
 pub(in crate::compile::native) mod tests;
 
-pub use registers::{Limits, RegSet, class_of};
+pub use registers::{RegSet, RegisterLimits, class_of};
 
 use super::liveness::Liveness;
-use super::mir::{Block, Class, Function, Operand, PhysReg, What};
+use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg, RegisterClass};
 use crate::error::{Error, ErrorKind, Result};
 use output::Output;
 use pressure::Goal;
@@ -42,7 +42,7 @@ const MOST_ATTEMPTS: u32 = 10;
 #[derive(Clone, Debug)]
 pub struct Allocated {
     /// The code.
-    pub function: Function,
+    pub function: MachineFunction,
     /// For each of its instructions the index of the original one that it stands for; `None` if it was inserted.
     pub origin: Vec<Option<u32>>,
     /// Values left for memory or lanes.
@@ -50,7 +50,7 @@ pub struct Allocated {
 }
 
 /// The registers that values of a function may have: without those of its scratch descriptor.
-pub fn open_registers(f: &Function, limits: Limits) -> RegSet {
+pub fn open_registers(f: &MachineFunction, limits: RegisterLimits) -> RegSet {
     let mut all = limits.registers();
     if f.scratch_bytes > 0 {
         all.remove_run(PhysReg::SCRATCH, SCRATCH_REGISTERS);
@@ -63,7 +63,7 @@ pub fn open_registers(f: &Function, limits: Limits) -> RegSet {
 ///
 /// # Errors
 /// Unsupported, by name: not enough registers even so. Bugs.
-pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
+pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated> {
     let live = Liveness::new(f);
     let whole = || (0..f.insts.len() as u32).map(Some).collect::<Vec<_>>();
     few_params(f, limits)?;
@@ -73,7 +73,7 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
     };
     let exclusive = exclusive::is_exclusive(f, &live);
     let [own_scalars, own_vectors] = exclusive::assigned(f, &live, limits)?;
-    let scalars = open_registers(f, limits).count(Class::Scalar) - own_scalars;
+    let scalars = open_registers(f, limits).count(RegisterClass::Scalar) - own_scalars;
     // The first goal is what there is; each time that it does not work out the file that starved gets some air.
     let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs).saturating_sub(own_vectors) };
     let mut least = Error::bug("no attempt at allocation");
@@ -81,11 +81,13 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
     for attempt in 0..MOST_ATTEMPTS {
         let air = if attempt == 0 { 0 } else { 1 + attempt };
         match class {
-            Class::Scalar => goal.scalars = goal.scalars.saturating_sub(if attempt == 0 { SCRATCH_SGPRS } else { air }),
-            Class::Vector => goal.vectors = goal.vectors.saturating_sub(air),
+            RegisterClass::Scalar => {
+                goal.scalars = goal.scalars.saturating_sub(if attempt == 0 { SCRATCH_SGPRS } else { air })
+            }
+            RegisterClass::Vector => goal.vectors = goal.vectors.saturating_sub(air),
         }
         let spilled = spill(f, &live, &exclusive, goal, limits);
-        let lower = Limits { vgprs: limits.vgprs.saturating_sub(spilled.lane_registers), ..limits };
+        let lower = RegisterLimits { vgprs: limits.vgprs.saturating_sub(spilled.lane_registers), ..limits };
         let again = Liveness::new(&spilled.function);
         match once(&spilled.function, &again, lower)? {
             Once::Done(done) => {
@@ -101,10 +103,10 @@ pub fn allocate(f: &Function, limits: Limits) -> Result<Allocated> {
 }
 
 /// Refuses what no spilling helps: the parameters of a block are in registers all at once.
-fn few_params(f: &Function, limits: Limits) -> Result<()> {
+fn few_params(f: &MachineFunction, limits: RegisterLimits) -> Result<()> {
     let open = open_registers(f, limits);
     for block in &f.blocks {
-        for class in [Class::Scalar, Class::Vector] {
+        for class in [RegisterClass::Scalar, RegisterClass::Vector] {
             let count = f.params_of(block).iter().filter(|val| f.class(**val) == class).count();
             if count > open.count(class) as usize {
                 return Err(Error::unsupported(
@@ -119,12 +121,12 @@ fn few_params(f: &Function, limits: Limits) -> Result<()> {
 
 /// One attempt.
 enum Once {
-    Done((Vec<Block>, Output)),
+    Done((Vec<MachineBlock>, Output)),
     /// A file was too small, with the error if nothing helps.
-    Starved(Class, Error),
+    Starved(RegisterClass, Error),
 }
 
-fn once(f: &Function, live: &Liveness, limits: Limits) -> Result<Once> {
+fn once(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<Once> {
     let mut loc = vec![None; f.values.len()];
     let all = open_registers(f, limits);
     let exclusive = exclusive::assign(f, live, &all, &mut loc)?;
@@ -140,13 +142,13 @@ fn once(f: &Function, live: &Liveness, limits: Limits) -> Result<Once> {
 
 /// The function in physical form; `origin` says which instructions of `f` are of the original one.
 fn finish(
-    f: &Function,
-    (blocks, output): (Vec<Block>, Output),
+    f: &MachineFunction,
+    (blocks, output): (Vec<MachineBlock>, Output),
     origin: &[Option<u32>],
     lanes: Option<u16>,
-    limits: Limits,
+    limits: RegisterLimits,
 ) -> Allocated {
-    let mut function = Function {
+    let mut function = MachineFunction {
         gfx: f.gfx,
         stage: f.stage,
         wave: f.wave,
@@ -168,9 +170,9 @@ fn finish(
 
 /// Moves the registers with scalar values from the top of the limit to right after the others: fewer registers may mean
 /// more waves.
-fn lower_lanes(f: &mut Function, count: u16, limits: Limits) {
+fn lower_lanes(f: &mut MachineFunction, count: u16, limits: RegisterLimits) {
     let first = PhysReg::vgpr(limits.vgprs.saturating_sub(count));
-    let fixed = |one: &Operand| if let What::Fixed(reg) = one.what { Some(reg) } else { None };
+    let fixed = |one: &Operand| if let OperandValue::Fixed(reg) = one.what { Some(reg) } else { None };
     let named = f
         .operands
         .iter()
@@ -179,11 +181,11 @@ fn lower_lanes(f: &mut Function, count: u16, limits: Limits) {
         .chain(f.results.iter().copied());
     let used = named.filter(|reg| *reg < first).filter_map(PhysReg::as_vgpr).max().map_or(0, |most| most + 1);
     for one in &mut f.operands {
-        if let What::Fixed(reg) = one.what
+        if let OperandValue::Fixed(reg) = one.what
             && reg >= first
             && reg.0 < first.0 + count
         {
-            one.what = What::Fixed(PhysReg::vgpr(used + reg.0 - first.0));
+            one.what = OperandValue::Fixed(PhysReg::vgpr(used + reg.0 - first.0));
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The code that allocation writes: instructions in physical form, each with the original that it stands for.
 
-use crate::compile::native::mir::{Extra, Inst, Opcode, Operand, PhysReg};
+use crate::compile::native::mir::{Extra, MachineInst, Opcode, Operand, PhysReg};
 use crate::isa::Op;
 
 /// Instructions written so far.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Instructions.
-    pub insts: Vec<Inst>,
+    pub insts: Vec<MachineInst>,
     /// Their operands.
     pub operands: Vec<Operand>,
     /// For each instruction the index of the original one; `None` for an inserted one.
@@ -21,8 +21,8 @@ impl Output {
     }
 
     /// Writes an instruction whose operands, definitions first, are `operands`.
-    pub fn push(&mut self, inst: Inst, operands: &[Operand], origin: Option<u32>) {
-        self.insts.push(Inst { operands: self.operands.len() as u32, ..inst });
+    pub fn push(&mut self, inst: MachineInst, operands: &[Operand], origin: Option<u32>) {
+        self.insts.push(MachineInst { operands: self.operands.len() as u32, ..inst });
         self.operands.extend_from_slice(operands);
         self.origin.push(origin);
     }
@@ -30,7 +30,7 @@ impl Output {
     /// Writes an inserted instruction with one definition and single sources.
     pub fn insert(&mut self, op: Op, def: &[Operand], uses: &[Operand], tied: bool) {
         let start = self.operands.len() as u32;
-        let inst = Inst {
+        let inst = MachineInst {
             op: Opcode::Isa(op),
             operands: start,
             defs: def.len() as u8,

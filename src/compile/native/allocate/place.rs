@@ -5,9 +5,9 @@ use super::registers::{RegSet, base, class_of};
 use super::room::Need;
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::{Wants, alignment};
-use crate::compile::native::mir::{BlockId, Class, Inst, Operand, PhysReg, What, runs};
+use crate::compile::native::mir::{BlockId, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, runs};
 use crate::error::{Error, Result};
-use crate::isa::{Format, Kind, Op};
+use crate::isa::{Format, Op, OperandKind};
 use crate::target::WaveSize;
 
 /// How often room is made for one instruction.
@@ -19,7 +19,7 @@ const VCC_REACH: u32 = 4 * 32;
 impl Walk<'_> {
     /// An instruction of the target, or one that becomes one. If there is no place for a run, room is made and the
     /// choice begins again.
-    pub(super) fn ordinary(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+    pub(super) fn ordinary(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         self.held = RegSet::default();
         for _ in 0..MOST_ROOMS {
             self.temps = RegSet::default();
@@ -34,7 +34,7 @@ impl Walk<'_> {
     }
 
     /// Its uses, then its definitions.
-    fn attempt(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+    fn attempt(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         let (f, position) = (self.f, 4 * n + 2);
         self.operands.clear();
         self.operands.extend_from_slice(f.defs(inst));
@@ -51,7 +51,7 @@ impl Walk<'_> {
             let class = run.iter().find_map(|one| one.as_val()).map(|val| f.class(val));
             let class = class.unwrap_or_else(|| f.def_wants(inst, number).of_undefined());
             let tied = runs(f.uses(inst)).last().filter(|_| inst.tied && number == 0);
-            let first = if let What::Fixed(reg) = run[0].what {
+            let first = if let OperandValue::Fixed(reg) = run[0].what {
                 for (k, one) in (0..).zip(tied.unwrap_or(&[])) {
                     self.source(one)?.into_iter().for_each(|from| self.moves.add(reg.nth(k), from));
                 }
@@ -65,16 +65,16 @@ impl Walk<'_> {
             for (k, one) in (0..).zip(run) {
                 let reg = first.nth(k);
                 taken.insert(reg);
-                self.operands[at].what = What::Fixed(reg);
+                self.operands[at].what = OperandValue::Fixed(reg);
                 if let Some(val) = one.as_val() {
                     self.give(val, reg);
                 }
                 at += 1;
             }
             if let Some(tied) = tied {
-                (0..)
-                    .zip(tied)
-                    .for_each(|(k, one)| self.operands.push(Operand { what: What::Fixed(first.nth(k)), ..*one }));
+                (0..).zip(tied).for_each(|(k, one)| {
+                    self.operands.push(Operand { what: OperandValue::Fixed(first.nth(k)), ..*one })
+                });
             }
         }
         self.flush(id, n)?;
@@ -85,7 +85,7 @@ impl Walk<'_> {
     }
 
     /// The runs of the instruction are used now: nobody waits for their registers.
-    fn unkeep(&mut self, inst: &Inst) {
+    fn unkeep(&mut self, inst: &MachineInst) {
         let mut at = inst.operands + u32::from(inst.defs);
         for run in runs(self.f.uses(inst)) {
             if let Some(reg) = self.hints.base(at) {
@@ -96,11 +96,11 @@ impl Walk<'_> {
     }
 
     /// Writes the registers of a run of uses. Members that are elsewhere are copied to a run of their own first.
-    fn use_run(&mut self, inst: &Inst, run: &[Operand], wants: Wants) -> Result<()> {
+    fn use_run(&mut self, inst: &MachineInst, run: &[Operand], wants: Wants) -> Result<()> {
         if let [one] = run {
             let what = match one.what {
-                What::Val(val) => What::Fixed(self.at(val)?),
-                What::Undef => What::Fixed(base(wants.of_undefined())),
+                OperandValue::Val(val) => OperandValue::Fixed(self.at(val)?),
+                OperandValue::Undef => OperandValue::Fixed(base(wants.of_undefined())),
                 other => other,
             };
             self.operands.push(Operand { what, ..*one });
@@ -114,17 +114,19 @@ impl Walk<'_> {
                 None => self.gather(inst, run, class)?,
             },
         };
-        (0..).zip(run).for_each(|(k, one)| self.operands.push(Operand { what: What::Fixed(first.nth(k)), ..*one }));
+        (0..)
+            .zip(run)
+            .for_each(|(k, one)| self.operands.push(Operand { what: OperandValue::Fixed(first.nth(k)), ..*one }));
         Ok(())
     }
 
     /// Whether the undefined members of a run in place are registers that the wave has.
     fn exist(&self, run: &[Operand], first: PhysReg) -> bool {
-        (0..).zip(run).all(|(k, one)| one.what != What::Undef || self.usable.has(first.nth(k)))
+        (0..).zip(run).all(|(k, one)| one.what != OperandValue::Undef || self.usable.has(first.nth(k)))
     }
 
     /// Copies the members of a run to free registers that follow each other.
-    fn gather(&mut self, inst: &Inst, run: &[Operand], class: Class) -> Result<PhysReg> {
+    fn gather(&mut self, inst: &MachineInst, run: &[Operand], class: RegisterClass) -> Result<PhysReg> {
         let (count, align) = (run.len() as u16, alignment(class, run.len()));
         let free = self.usable.without(&self.occupied).without(&self.temps);
         let first = free.without(&self.kept).lowest(class, count, align);
@@ -144,7 +146,7 @@ impl Walk<'_> {
     }
 
     /// Whether each member of a run is in no other place of a run of the instruction, and shares registers.
-    fn may_move(&self, inst: &Inst, run: &[Operand]) -> bool {
+    fn may_move(&self, inst: &MachineInst, run: &[Operand]) -> bool {
         let f = self.f;
         run.iter().filter_map(|one| one.as_val()).all(|val| {
             let places = runs(f.uses(inst)).filter(|other| other.len() > 1).flatten();
@@ -155,14 +157,14 @@ impl Walk<'_> {
     }
 
     /// Registers that the definitions of an instruction may have, apart from each other.
-    fn open_to_defs(&self, inst: &Inst, class: Class, dying: &RegSet) -> RegSet {
+    fn open_to_defs(&self, inst: &MachineInst, class: RegisterClass, dying: &RegSet) -> RegSet {
         let f = self.f;
         let Some(row) = inst.isa().map(|op| op.entry(f.gfx)) else {
             return self.usable.without(&self.occupied.without(dying));
         };
         let vector = row.format.is_short_vector() || matches!(row.format, Format::Vop3 | Format::Vop3p);
         // In wave64 the second half of the lanes reads its scalar sources after the first half has written.
-        let late = vector && class == Class::Scalar && f.wave == WaveSize::W64;
+        let late = vector && class == RegisterClass::Scalar && f.wave == WaveSize::W64;
         if late || writes_early(row.op) {
             self.usable.without(&self.occupied).without(&self.temps)
         } else {
@@ -173,10 +175,10 @@ impl Walk<'_> {
     /// The registers of a run of definitions.
     fn def_run(
         &mut self,
-        inst: &Inst,
+        inst: &MachineInst,
         number: usize,
         run: &[Operand],
-        class: Class,
+        class: RegisterClass,
         free: &RegSet,
         position: u32,
     ) -> Result<PhysReg> {
@@ -210,11 +212,11 @@ impl Walk<'_> {
     }
 
     /// VCC for a lane mask that is soon used for the last time.
-    fn vcc_for(&self, inst: &Inst, number: usize, run: &[Operand], position: u32) -> Option<PhysReg> {
+    fn vcc_for(&self, inst: &MachineInst, number: usize, run: &[Operand], position: u32) -> Option<PhysReg> {
         let f = self.f;
         let row = inst.isa()?.entry(f.gfx);
         let pair: u16 = if f.wave == WaveSize::W64 { 2 } else { 1 };
-        let mask = row.dst.get(number) == Some(&Kind::Mask) && run.len() == usize::from(pair);
+        let mask = row.dst.get(number) == Some(&OperandKind::Mask) && run.len() == usize::from(pair);
         let soon = |one: &Operand| {
             one.as_val()
                 .map(|val| self.end[val.index()])
@@ -223,7 +225,8 @@ impl Walk<'_> {
         let taken = (0..pair).any(|k| self.occupied.has(PhysReg::VCC.nth(k)));
         // A carry that goes on from the mask source: the same pair is both.
         let goes_on = || {
-            let last = runs(f.uses(inst)).last().filter(|_| row.src.last() == Some(&Kind::Mask) && !inst.tied)?;
+            let last =
+                runs(f.uses(inst)).last().filter(|_| row.src.last() == Some(&OperandKind::Mask) && !inst.tied)?;
             let dies = last.iter().all(|one| one.as_val().is_some_and(|val| self.end[val.index()] == position));
             (dies && in_place(last, &self.loc) == Some(PhysReg::VCC)).then_some(())
         };
@@ -240,7 +243,7 @@ impl Walk<'_> {
     }
 
     /// The registers of definitions that are those of the tied uses: in place if those end here, else copied there.
-    fn tied_run(&mut self, defs: &[Operand], tied: &[Operand], class: Class, position: u32) -> Result<PhysReg> {
+    fn tied_run(&mut self, defs: &[Operand], tied: &[Operand], class: RegisterClass, position: u32) -> Result<PhysReg> {
         let count = defs.len().max(tied.len());
         let own = self.exclusive_run(defs)?;
         let first = match own {
@@ -251,7 +254,7 @@ impl Walk<'_> {
                     return Ok(first);
                 }
                 let mut wide = defs.to_vec();
-                wide.resize(count, Operand { what: What::Undef, run: 0 });
+                wide.resize(count, Operand { what: OperandValue::Undef, run: 0 });
                 match self.place(&wide, class, &free, None) {
                     Some(first) => first,
                     None => {
@@ -268,7 +271,8 @@ impl Walk<'_> {
         }
         self.temps.insert_run(first, count as u16);
         let written = self.moves.targets();
-        let read = |one: &Operand| matches!(one.what, What::Fixed(reg) if written.has(reg) && !self.temps.has(reg));
+        let read =
+            |one: &Operand| matches!(one.what, OperandValue::Fixed(reg) if written.has(reg) && !self.temps.has(reg));
         if own.is_some() && self.operands.iter().skip(defs.len()).any(read) {
             return Err(Error::unsupported("a variable that is tied and read beside", format!("at {first}")));
         }
@@ -279,7 +283,7 @@ impl Walk<'_> {
         &self,
         defs: usize,
         tied: &[Operand],
-        class: Class,
+        class: RegisterClass,
         free: &RegSet,
         position: u32,
     ) -> Option<PhysReg> {
@@ -296,7 +300,7 @@ impl Walk<'_> {
     pub(super) fn place(
         &mut self,
         run: &[Operand],
-        class: Class,
+        class: RegisterClass,
         free: &RegSet,
         prefer: Option<PhysReg>,
     ) -> Option<PhysReg> {
@@ -328,7 +332,7 @@ impl Walk<'_> {
         val: crate::compile::native::mir::Val,
         k: u16,
         count: u16,
-        class: Class,
+        class: RegisterClass,
         free: &RegSet,
     ) -> Option<PhysReg> {
         let member = self.hints.member(val)?;

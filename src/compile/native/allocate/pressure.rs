@@ -7,7 +7,9 @@
 
 use super::hints::Hints;
 use crate::compile::native::liveness::{Liveness, args_at_end};
-use crate::compile::native::mir::{BlockId, Class, Function, Inst, Opcode, Operand, Pseudo, Val, What, runs};
+use crate::compile::native::mir::{
+    BlockId, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo, RegisterClass, Val, runs,
+};
 use crate::isa::{Format, Op};
 use crate::target::WaveSize;
 
@@ -19,8 +21,8 @@ pub(super) struct Goal {
 }
 
 impl Goal {
-    fn of(&self, class: Class) -> u32 {
-        if class == Class::Scalar { self.scalars } else { self.vectors }
+    fn of(&self, class: RegisterClass) -> u32 {
+        if class == RegisterClass::Scalar { self.scalars } else { self.vectors }
     }
 }
 
@@ -32,23 +34,23 @@ pub(super) struct Leaving {
 }
 
 /// The constant that an instruction puts into its only result.
-pub(super) fn constant_of(f: &Function, inst: &Inst) -> Option<Operand> {
+pub(super) fn constant_of(f: &MachineFunction, inst: &MachineInst) -> Option<Operand> {
     let moves = match inst.op {
         Opcode::Pseudo(Pseudo::Copy) => true,
         Opcode::Isa(op) => matches!(op, Op::SMovB32 | Op::VMovB32) && !inst.tied,
         Opcode::Pseudo(_) => false,
     };
     match (f.defs(inst), f.uses(inst)) {
-        ([_], [one]) if moves && matches!(one.what, What::Const(_) | What::Reloc(_)) => Some(*one),
+        ([_], [one]) if moves && matches!(one.what, OperandValue::Const(_) | OperandValue::Reloc(_)) => Some(*one),
         _ => None,
     }
 }
 
 /// Chooses the values of one class that leave, in addition to those that do already.
 pub(super) fn choose(
-    f: &Function,
+    f: &MachineFunction,
     live: &Liveness,
-    class: Class,
+    class: RegisterClass,
     goal: Goal,
     exclusive: &[bool],
     leaving: &mut Leaving,
@@ -72,9 +74,9 @@ pub(super) fn choose(
 }
 
 struct Chooser<'a> {
-    f: &'a Function,
+    f: &'a MachineFunction,
     live: &'a Liveness,
-    class: Class,
+    class: RegisterClass,
     goal: u32,
     /// Weight of definitions and uses.
     cost: Vec<f32>,
@@ -110,7 +112,7 @@ impl Chooser<'_> {
                     }
                 }
                 // The lanes of the tail are those of a successor.
-                if block.insts.start + u32::from(n) >= block.tail && self.class == Class::Vector {
+                if block.insts.start + u32::from(n) >= block.tail && self.class == RegisterClass::Vector {
                     let operands = f.defs(inst).iter().chain(f.uses(inst));
                     operands.filter_map(|one| one.as_val()).for_each(|val| self.stays[val.index()] = true);
                 }
@@ -161,7 +163,7 @@ impl Chooser<'_> {
             self.here.retain(|val| !dies(self.live, *val, n));
             let defs: Vec<Val> =
                 f.defs(inst).iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
-            let undefined = f.defs(inst).iter().filter(|one| one.what == What::Undef).count() as u32;
+            let undefined = f.defs(inst).iter().filter(|one| one.what == OperandValue::Undef).count() as u32;
             self.here.extend(defs.iter().filter(|val| !self.leaving.leaves[val.index()]));
             self.fit(f.defs(inst), undefined);
             self.here.retain(|val| !defs.contains(val) || !dies(self.live, *val, n));
@@ -173,12 +175,12 @@ impl Chooser<'_> {
 
     /// Registers beside those of the values that are live before an instruction: results that must not be in the
     /// sources' registers, and runs of values that are also in another.
-    fn extra(&self, inst: &Inst, n: u32, dies: &impl Fn(&Liveness, Val, u32) -> bool) -> u32 {
+    fn extra(&self, inst: &MachineInst, n: u32, dies: &impl Fn(&Liveness, Val, u32) -> bool) -> u32 {
         let f = self.f;
         let row = inst.isa().map(|op| op.entry(f.gfx));
         let vector = row.is_some_and(|row| row.format.is_short_vector() || row.format == Format::Vop3);
         let mut extra = 0;
-        if vector && self.class == Class::Scalar && f.wave == WaveSize::W64 {
+        if vector && self.class == RegisterClass::Scalar && f.wave == WaveSize::W64 {
             extra += f.defs(inst).iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).count();
         }
         let tied = runs(f.uses(inst)).last().filter(|_| inst.tied).unwrap_or(&[]);
@@ -192,7 +194,7 @@ impl Chooser<'_> {
             let vals = run.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val));
             let again = vals.clone().any(|val| seen.contains(&val));
             seen.extend(vals);
-            extra += if again { run.len() } else { run.iter().filter(|one| one.what == What::Undef).count() };
+            extra += if again { run.len() } else { run.iter().filter(|one| one.what == OperandValue::Undef).count() };
         }
         extra as u32
     }

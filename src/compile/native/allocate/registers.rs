@@ -1,6 +1,6 @@
 //! Register files as data, and sets of registers.
 
-use crate::compile::native::mir::{Class, PhysReg};
+use crate::compile::native::mir::{PhysReg, RegisterClass};
 use crate::target::GfxIp;
 
 /// A set of registers by their operand codes: scalar ones below 256, vector ones from there.
@@ -12,7 +12,7 @@ const WORDS: usize = 4;
 
 impl RegSet {
     /// Every register of `0..count` of a class.
-    pub fn first(class: Class, count: u16) -> Self {
+    pub fn first(class: RegisterClass, count: u16) -> Self {
         let mut set = Self::default();
         set.insert_run(base(class), count);
         set
@@ -75,31 +75,31 @@ impl RegSet {
     }
 
     /// Number of registers of a class.
-    pub fn count(&self, class: Class) -> u32 {
+    pub fn count(&self, class: RegisterClass) -> u32 {
         self.of(class).iter().map(|word| word.count_ones()).sum()
     }
 
-    fn of(&self, class: Class) -> [u64; WORDS] {
+    fn of(&self, class: RegisterClass) -> [u64; WORDS] {
         let [a, b, c, d, e, f, g, h] = self.0;
-        if class == Class::Scalar { [a, b, c, d] } else { [e, f, g, h] }
+        if class == RegisterClass::Scalar { [a, b, c, d] } else { [e, f, g, h] }
     }
 
     /// The lowest run of `count` registers of a class at a multiple of `align` (1, 2 or 4).
-    pub fn lowest(&self, class: Class, count: u16, align: u16) -> Option<PhysReg> {
+    pub fn lowest(&self, class: RegisterClass, count: u16, align: u16) -> Option<PhysReg> {
         let starts = starts(self.of(class), count, align);
         let word = starts.iter().position(|word| *word != 0)?;
         Some(base(class).nth(64 * word as u16 + starts[word].trailing_zeros() as u16))
     }
 
     /// The highest such run.
-    pub fn highest(&self, class: Class, count: u16, align: u16) -> Option<PhysReg> {
+    pub fn highest(&self, class: RegisterClass, count: u16, align: u16) -> Option<PhysReg> {
         let starts = starts(self.of(class), count, align);
         let word = starts.iter().rposition(|word| *word != 0)?;
         Some(base(class).nth(64 * word as u16 + 63 - starts[word].leading_zeros() as u16))
     }
 
     /// Its registers of a class, ascending.
-    pub fn iter(&self, class: Class) -> impl Iterator<Item = PhysReg> + use<> {
+    pub fn iter(&self, class: RegisterClass) -> impl Iterator<Item = PhysReg> + use<> {
         let words = self.of(class);
         (0..64 * WORDS as u16)
             .filter(move |n| words[usize::from(n >> 6)] >> (n & 63) & 1 != 0)
@@ -108,16 +108,16 @@ impl RegSet {
 }
 
 /// The first register of a class.
-pub const fn base(class: Class) -> PhysReg {
+pub const fn base(class: RegisterClass) -> PhysReg {
     match class {
-        Class::Scalar => PhysReg::sgpr(0),
-        Class::Vector => PhysReg::vgpr(0),
+        RegisterClass::Scalar => PhysReg::sgpr(0),
+        RegisterClass::Vector => PhysReg::vgpr(0),
     }
 }
 
 /// The class of a register.
-pub const fn class_of(reg: PhysReg) -> Class {
-    if reg.as_vgpr().is_some() { Class::Vector } else { Class::Scalar }
+pub const fn class_of(reg: PhysReg) -> RegisterClass {
+    if reg.as_vgpr().is_some() { RegisterClass::Vector } else { RegisterClass::Scalar }
 }
 
 /// Where runs of set bits begin: bit i stays if bits i to i + count - 1 are set and i is a multiple of `align`.
@@ -153,14 +153,14 @@ fn shift_down(bits: &[u64; WORDS], by: u16) -> [u64; WORDS] {
 
 /// Numbers of registers that the allocator may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct RegisterLimits {
     /// SGPRs, VCC not counted.
     pub sgprs: u16,
     /// VGPRs.
     pub vgprs: u16,
 }
 
-impl Limits {
+impl RegisterLimits {
     /// All that a wave may have, and of VGPRs at most `vgprs`.
     pub fn new(gfx: GfxIp, vgprs: u16) -> Self {
         let files = gfx.registers();
@@ -169,7 +169,7 @@ impl Limits {
 
     /// The registers that values may have.
     pub fn registers(&self) -> RegSet {
-        RegSet::first(Class::Scalar, self.sgprs).or(&RegSet::first(Class::Vector, self.vgprs))
+        RegSet::first(RegisterClass::Scalar, self.sgprs).or(&RegSet::first(RegisterClass::Vector, self.vgprs))
     }
 }
 
@@ -181,16 +181,16 @@ mod tests {
     fn runs_are_found_across_words_and_at_their_alignment() {
         let mut set = RegSet::default();
         set.insert_run(PhysReg::vgpr(61), 9);
-        assert_eq!(set.lowest(Class::Vector, 9, 1), Some(PhysReg::vgpr(61)));
-        assert_eq!(set.highest(Class::Vector, 4, 1), Some(PhysReg::vgpr(66)));
-        assert_eq!(set.lowest(Class::Vector, 10, 1), None);
-        assert_eq!(set.lowest(Class::Scalar, 1, 1), None);
+        assert_eq!(set.lowest(RegisterClass::Vector, 9, 1), Some(PhysReg::vgpr(61)));
+        assert_eq!(set.highest(RegisterClass::Vector, 4, 1), Some(PhysReg::vgpr(66)));
+        assert_eq!(set.lowest(RegisterClass::Vector, 10, 1), None);
+        assert_eq!(set.lowest(RegisterClass::Scalar, 1, 1), None);
         set.insert_run(PhysReg::sgpr(5), 12);
-        assert_eq!(set.lowest(Class::Scalar, 2, 2), Some(PhysReg::sgpr(6)));
-        assert_eq!(set.lowest(Class::Scalar, 8, 4), Some(PhysReg::sgpr(8)));
-        assert_eq!(set.highest(Class::Scalar, 4, 4), Some(PhysReg::sgpr(12)));
-        assert_eq!(set.lowest(Class::Scalar, 9, 4), Some(PhysReg::sgpr(8)));
-        assert_eq!(set.lowest(Class::Scalar, 10, 4), None);
-        assert_eq!(set.iter(Class::Scalar).count(), 12);
+        assert_eq!(set.lowest(RegisterClass::Scalar, 2, 2), Some(PhysReg::sgpr(6)));
+        assert_eq!(set.lowest(RegisterClass::Scalar, 8, 4), Some(PhysReg::sgpr(8)));
+        assert_eq!(set.highest(RegisterClass::Scalar, 4, 4), Some(PhysReg::sgpr(12)));
+        assert_eq!(set.lowest(RegisterClass::Scalar, 9, 4), Some(PhysReg::sgpr(8)));
+        assert_eq!(set.lowest(RegisterClass::Scalar, 10, 4), None);
+        assert_eq!(set.iter(RegisterClass::Scalar).count(), 12);
     }
 }

@@ -1,16 +1,16 @@
 //! Room for runs: moves values before an instruction when no free registers follow each other.
 
-use super::copies::Source;
+use super::copies::CopySource;
 use super::registers::{RegSet, base};
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::alignment;
-use crate::compile::native::mir::{BlockId, Class, Operand, PhysReg, Val};
+use crate::compile::native::mir::{BlockId, Operand, PhysReg, RegisterClass, Val};
 use crate::error::{Error, Result};
 
 /// What an instruction lacks.
 #[derive(Clone, Debug)]
 pub(super) struct Need {
-    pub(super) class: Class,
+    pub(super) class: RegisterClass,
     pub(super) count: usize,
     /// Values that are to be there in this order; without any, the registers are to be free.
     pub(super) members: Vec<Operand>,
@@ -25,7 +25,7 @@ impl Walk<'_> {
     /// Makes the room that instruction `n` needs, by moves before it.
     pub(super) fn make_room(&mut self, id: BlockId, n: u32, need: &Need) -> Result<()> {
         // Moves of vector values reach the active lanes only: EXEC must stay until they are back.
-        let fixed = need.class == Class::Vector && self.exec_until > n;
+        let fixed = need.class == RegisterClass::Vector && self.exec_until > n;
         let found = if fixed || n >= self.f.block(id).tail { None } else { self.window(need) };
         let steps = found.and_then(|first| Some((first, self.steps(first, need)?)));
         let Some((first, steps)) = steps else {
@@ -34,7 +34,7 @@ impl Walk<'_> {
         };
         for (val, to) in &steps {
             let from = self.at(*val)?;
-            self.moves.add(*to, Source::Reg(from));
+            self.moves.add(*to, CopySource::Reg(from));
             self.occupied.remove(from);
         }
         for (val, to) in steps {

@@ -6,17 +6,18 @@
 //! nothing of this.
 
 use super::pressure::{Goal, Leaving, choose, constant_of};
-use super::registers::Limits;
+use super::registers::RegisterLimits;
 use crate::compile::native::liveness::Liveness;
 use crate::compile::native::mir::{
-    Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Val, ValueData, What,
+    BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, MachineValue, Opcode, Operand, OperandValue,
+    PhysReg, Pseudo, RegisterClass, Val,
 };
 use crate::isa::Op;
-use crate::isa::instruction::Cache;
+use crate::isa::instruction::CachePolicy;
 
 /// A function whose values fit.
 pub(super) struct Spilled {
-    pub(super) function: Function,
+    pub(super) function: MachineFunction,
     /// For each instruction the one of the old function; `None` for inserted ones.
     pub(super) origin: Vec<Option<u32>>,
     /// Vector registers with scalar values, from the top of the limit down.
@@ -35,37 +36,43 @@ enum Slot {
 }
 
 /// Lets values leave until the goal is met, as far as that can be done.
-pub(super) fn spill(f: &Function, live: &Liveness, exclusive: &[bool], goal: Goal, limits: Limits) -> Spilled {
+pub(super) fn spill(
+    f: &MachineFunction,
+    live: &Liveness,
+    exclusive: &[bool],
+    goal: Goal,
+    limits: RegisterLimits,
+) -> Spilled {
     let mut leaving = Leaving { leaves: vec![false; f.values.len()], constant: vec![None; f.values.len()] };
     for inst in &f.insts {
-        if let (Some(constant), [Operand { what: What::Val(val), .. }]) = (constant_of(f, inst), f.defs(inst)) {
+        if let (Some(constant), [Operand { what: OperandValue::Val(val), .. }]) = (constant_of(f, inst), f.defs(inst)) {
             leaving.constant[val.index()] = Some(constant).filter(|_| !f.values[val.index()].variable);
         }
     }
-    choose(f, live, Class::Scalar, goal, exclusive, &mut leaving);
+    choose(f, live, RegisterClass::Scalar, goal, exclusive, &mut leaving);
     let lanes = f.wave.lanes();
     let is = |val: usize, class| f.values[val].class == class && leaving.leaves[val] && leaving.constant[val].is_none();
-    let scalars = (0..f.values.len()).filter(|val| is(*val, Class::Scalar)).count() as u32;
+    let scalars = (0..f.values.len()).filter(|val| is(*val, RegisterClass::Scalar)).count() as u32;
     let lane_registers = scalars.div_ceil(lanes) as u16;
     let vectors = goal.vectors.saturating_sub(u32::from(lane_registers));
-    choose(f, live, Class::Vector, Goal { vectors, ..goal }, exclusive, &mut leaving);
+    choose(f, live, RegisterClass::Vector, Goal { vectors, ..goal }, exclusive, &mut leaving);
     let mut slots: Vec<Option<Slot>> = vec![None; f.values.len()];
     let (mut lane, mut bytes) = (0, f.scratch_bytes.next_multiple_of(4));
     for val in (0..f.values.len()).filter(|val| leaving.leaves[*val]) {
         slots[val] = Some(match (leaving.constant[val], f.values[val].class) {
             (Some(constant), _) => Slot::Constant(constant),
-            (None, Class::Scalar) => {
+            (None, RegisterClass::Scalar) => {
                 lane += 1;
                 let number = limits.vgprs.saturating_sub(1 + ((lane - 1) / lanes) as u16);
                 Slot::Lane(PhysReg::vgpr(number), (lane - 1) % lanes)
             }
-            (None, Class::Vector) => {
+            (None, RegisterClass::Vector) => {
                 bytes += 4;
                 Slot::Scratch(bytes - 4)
             }
         });
     }
-    let function = Function { insts: Vec::new(), operands: Vec::new(), blocks: Vec::new(), ..f.clone() };
+    let function = MachineFunction { insts: Vec::new(), operands: Vec::new(), blocks: Vec::new(), ..f.clone() };
     let mut it = Rewrite {
         f,
         slots,
@@ -83,9 +90,9 @@ pub(super) fn spill(f: &Function, live: &Liveness, exclusive: &[bool], goal: Goa
 }
 
 struct Rewrite<'a> {
-    f: &'a Function,
+    f: &'a MachineFunction,
     slots: Vec<Option<Slot>>,
-    out: Function,
+    out: MachineFunction,
     origin: Vec<Option<u32>>,
     /// Values that were loaded for the instruction at hand.
     reloaded: Vec<(Val, Val)>,
@@ -120,7 +127,7 @@ impl Rewrite<'_> {
             }
         }
         let insts = start..self.out.insts.len() as u32;
-        self.out.blocks.push(Block { insts, tail, edges, ..block.clone() });
+        self.out.blocks.push(MachineBlock { insts, tail, edges, ..block.clone() });
     }
 
     /// The edges with their arguments, loaded before.
@@ -136,7 +143,7 @@ impl Rewrite<'_> {
         each.collect()
     }
 
-    fn instruction(&mut self, n: u32, inst: &Inst) {
+    fn instruction(&mut self, n: u32, inst: &MachineInst) {
         let f = self.f;
         self.reloaded.clear();
         if f.writes_exec(inst) {
@@ -159,12 +166,12 @@ impl Rewrite<'_> {
         let on = || f.insts[n as usize + 1..].iter().take_while(|inst| !f.writes_exec(inst));
         let made: Vec<Val> = on().flat_map(|inst| f.defs(inst)).filter_map(|one| one.as_val()).collect();
         for operand in on().flat_map(|inst| f.uses(inst)) {
-            let Some(val) = operand.as_val().filter(|val| f.class(*val) == Class::Vector) else { continue };
+            let Some(val) = operand.as_val().filter(|val| f.class(*val) == RegisterClass::Vector) else { continue };
             if made.contains(&val) || self.kept.iter().any(|(old, _)| *old == val) {
                 continue;
             }
             match self.load(operand).what {
-                What::Val(new) if new != val => self.kept.push((val, new)),
+                OperandValue::Val(new) if new != val => self.kept.push((val, new)),
                 _ => {}
             }
         }
@@ -185,11 +192,11 @@ impl Rewrite<'_> {
             self.reloaded.push((val, new));
             new
         });
-        Operand { what: What::Val(new), ..*operand }
+        Operand { what: OperandValue::Val(new), ..*operand }
     }
 
-    fn value(&mut self, class: Class) -> Val {
-        self.out.values.push(ValueData { class, variable: false });
+    fn value(&mut self, class: RegisterClass) -> Val {
+        self.out.values.push(MachineValue { class, variable: false });
         Val(self.out.values.len() as u32 - 1)
     }
 
@@ -230,28 +237,28 @@ impl Rewrite<'_> {
         let scalar = if far == 0 {
             Operand::constant(0)
         } else {
-            let val = self.value(Class::Scalar);
+            let val = self.value(RegisterClass::Scalar);
             self.insert(Opcode::Pseudo(Pseudo::Copy), &[Operand::val(val)], &[Operand::constant(far)], false);
             Operand::val(val)
         };
         let offset = (offset - far) as u16;
-        let extra = Extra::Buffer { offset, idxen: false, offen: false, format: None, cache: Cache::default() };
+        let extra = Extra::Buffer { offset, idxen: false, offen: false, format: None, cache: CachePolicy::default() };
         (vec![Operand::fixed(PhysReg::SCRATCH), scalar], extra)
     }
 
     fn insert(&mut self, op: Opcode, defs: &[Operand], uses: &[Operand], tied: bool) {
-        self.push(Inst { op, operands: 0, defs: 0, uses: 0, tied, extra: Extra::None }, defs, uses, None);
+        self.push(MachineInst { op, operands: 0, defs: 0, uses: 0, tied, extra: Extra::None }, defs, uses, None);
     }
 
-    fn push(&mut self, inst: Inst, defs: &[Operand], uses: &[Operand], origin: Option<u32>) {
+    fn push(&mut self, inst: MachineInst, defs: &[Operand], uses: &[Operand], origin: Option<u32>) {
         let operands = self.out.operands.len() as u32;
         self.out.operands.extend_from_slice(defs);
         self.out.operands.extend_from_slice(uses);
-        self.out.insts.push(Inst { operands, defs: defs.len() as u8, uses: uses.len() as u8, ..inst });
+        self.out.insts.push(MachineInst { operands, defs: defs.len() as u8, uses: uses.len() as u8, ..inst });
         self.origin.push(origin);
     }
 }
 
-fn inst(op: Op, extra: Extra) -> Inst {
-    Inst { op: Opcode::Isa(op), operands: 0, defs: 0, uses: 0, tied: false, extra }
+fn inst(op: Op, extra: Extra) -> MachineInst {
+    MachineInst { op: Opcode::Isa(op), operands: 0, defs: 0, uses: 0, tied: false, extra }
 }

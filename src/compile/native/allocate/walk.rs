@@ -8,14 +8,15 @@
 //! Positions within a block: copies at its start are at `4 * n` of its first instruction n, an instruction at
 //! `4 * n + 2`, copies before the tail at `4 * tail + 1`.
 
-use super::copies::{Moves, Place, Source};
+use super::copies::{CopyScratch, CopySource, Moves};
 use super::hints::Hints;
 use super::output::Output;
 use super::registers::{RegSet, class_of};
 use super::room::Need;
 use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
 use crate::compile::native::mir::{
-    Block, BlockId, Class, Cond, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val, What,
+    BlockId, Cond, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
+    RegisterClass, Term, Val,
 };
 use crate::error::{Error, Result};
 use crate::isa::Traits;
@@ -25,7 +26,7 @@ pub(super) const LIVES_ON: u32 = u32::MAX;
 
 /// The state of the walk.
 pub(super) struct Walk<'a> {
-    pub(super) f: &'a Function,
+    pub(super) f: &'a MachineFunction,
     pub(super) live: &'a Liveness,
     pub(super) hints: Hints,
     /// Registers that values may share in turn: without those of exclusive values.
@@ -45,7 +46,7 @@ pub(super) struct Walk<'a> {
     /// What the instruction at hand lacks, if moving values can help.
     pub(super) need: Option<Need>,
     /// The file that was too small.
-    pub(super) starved: Option<Class>,
+    pub(super) starved: Option<RegisterClass>,
     /// Index after the last instruction before the tail that writes EXEC.
     pub(super) exec_until: u32,
     /// The value that was last put into a register.
@@ -74,7 +75,7 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(f: &'a Function, live: &'a Liveness, usable: RegSet, loc: Vec<Option<PhysReg>>) -> Self {
+    pub(super) fn new(f: &'a MachineFunction, live: &'a Liveness, usable: RegSet, loc: Vec<Option<PhysReg>>) -> Self {
         Self {
             f,
             live,
@@ -108,7 +109,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks over everything; the blocks in physical form.
-    pub(super) fn run(&mut self) -> Result<Vec<Block>> {
+    pub(super) fn run(&mut self) -> Result<Vec<MachineBlock>> {
         let f = self.f;
         let mut blocks = Vec::with_capacity(f.blocks.len());
         for id in f.block_ids() {
@@ -117,7 +118,7 @@ impl<'a> Walk<'a> {
         Ok(blocks)
     }
 
-    fn block(&mut self, id: BlockId) -> Result<Block> {
+    fn block(&mut self, id: BlockId) -> Result<MachineBlock> {
         let f = self.f;
         let block = f.block(id);
         let start = self.out.here();
@@ -137,7 +138,7 @@ impl<'a> Walk<'a> {
         let mut edges = block.edges.clone();
         edges.iter_mut().for_each(|edge| edge.args = 0..0);
         let tail = tail.unwrap_or(end);
-        Ok(Block { params: 0..0, insts: start..end, tail, edges, term: block.term, depth: block.depth })
+        Ok(MachineBlock { params: 0..0, insts: start..end, tail, edges, term: block.term, depth: block.depth })
     }
 
     /// Finds last uses, the registers that are taken, and makes the copies at the block's start.
@@ -176,7 +177,7 @@ impl<'a> Walk<'a> {
         for entry in &f.entry {
             let Some(val) = entry.val else { continue };
             match self.loc[val.index()] {
-                Some(own) => self.moves.add(own, Source::Reg(entry.reg)),
+                Some(own) => self.moves.add(own, CopySource::Reg(entry.reg)),
                 None => {
                     self.loc[val.index()] = Some(entry.reg);
                     self.home[val.index()] = Some(entry.reg);
@@ -189,8 +190,10 @@ impl<'a> Walk<'a> {
                 set
             });
         let open = self.usable.without(&taken);
-        self.moves
-            .flush(&mut self.out, |used| Place { free: open.without(used).lowest(Class::Scalar, 1, 1), scc_dead: true })
+        self.moves.flush(&mut self.out, |used| CopyScratch {
+            free: open.without(used).lowest(RegisterClass::Scalar, 1, 1),
+            scc_dead: true,
+        })
     }
 
     fn find_ends(&mut self, id: BlockId) {
@@ -220,7 +223,7 @@ impl<'a> Walk<'a> {
             }
             note(f.defs(inst), 4 * n + 2);
             note(f.uses(inst), 4 * n + 2);
-            let names_vcc = |one: &Operand| matches!(one.what, What::Fixed(PhysReg(106 | 107)));
+            let names_vcc = |one: &Operand| matches!(one.what, OperandValue::Fixed(PhysReg(106 | 107)));
             if f.defs(inst).iter().chain(f.uses(inst)).any(names_vcc) || inst.is(f.gfx, Traits::VCC_IN) {
                 self.vcc_open = false;
             }
@@ -234,13 +237,13 @@ impl<'a> Walk<'a> {
     }
 
     /// What an operand copies; none if undefined.
-    pub(super) fn source(&self, operand: &Operand) -> Result<Option<Source>> {
+    pub(super) fn source(&self, operand: &Operand) -> Result<Option<CopySource>> {
         Ok(Some(match operand.what {
-            What::Val(val) => Source::Reg(self.at(val)?),
-            What::Const(bits) => Source::Const(bits),
-            What::Reloc(symbol) => Source::Reloc(symbol),
-            What::Fixed(reg) => Source::Reg(reg),
-            What::Undef => return Ok(None),
+            OperandValue::Val(val) => CopySource::Reg(self.at(val)?),
+            OperandValue::Const(bits) => CopySource::Const(bits),
+            OperandValue::Reloc(symbol) => CopySource::Reloc(symbol),
+            OperandValue::Fixed(reg) => CopySource::Reg(reg),
+            OperandValue::Undef => return Ok(None),
         }))
     }
 
@@ -277,13 +280,13 @@ impl<'a> Walk<'a> {
     /// Writes the copies that stand before original instruction `next`.
     pub(super) fn flush(&mut self, id: BlockId, next: u32) -> Result<()> {
         let (f, open) = (self.f, self.usable.without(&self.occupied).without(&self.temps));
-        self.moves.flush(&mut self.out, |used| Place {
-            free: open.without(used).lowest(Class::Scalar, 1, 1),
+        self.moves.flush(&mut self.out, |used| CopyScratch {
+            free: open.without(used).lowest(RegisterClass::Scalar, 1, 1),
             scc_dead: scc_is_dead(f, f.block(id), next),
         })
     }
 
-    fn instruction(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+    fn instruction(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         match inst.op {
             Opcode::Pseudo(Pseudo::Copy) => self.parallel_copy(id, n, inst),
             Opcode::Pseudo(Pseudo::Return) => self.results(id, n, inst),
@@ -291,20 +294,21 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn parallel_copy(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+    fn parallel_copy(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         let (f, position) = (self.f, 4 * n + 2);
         let dying = self.dying(f.uses(inst), position);
         let mut free = self.usable.without(&self.occupied.without(&dying));
         // Sources before any definition gets a register: a variable may be both.
-        let sources: Vec<Option<Source>> = f.uses(inst).iter().map(|one| self.source(one)).collect::<Result<_>>()?;
+        let sources: Vec<Option<CopySource>> =
+            f.uses(inst).iter().map(|one| self.source(one)).collect::<Result<_>>()?;
         for (def, from) in f.defs(inst).iter().zip(&sources) {
             let to = match def.what {
-                What::Val(val) => {
+                OperandValue::Val(val) => {
                     let own = self.loc[val.index()].filter(|_| self.exclusive[val.index()]);
                     if own.is_none() && self.end[val.index()] == position {
                         continue;
                     }
-                    let prefer = from.and_then(|from| if let Source::Reg(reg) = from { Some(reg) } else { None });
+                    let prefer = from.and_then(|from| if let CopySource::Reg(reg) = from { Some(reg) } else { None });
                     let class = f.class(val);
                     let reg = own.or_else(|| self.place(&[*def], class, &free, prefer));
                     let reg = reg.ok_or_else(|| self.no_register(class, 1, &free))?;
@@ -312,7 +316,7 @@ impl<'a> Walk<'a> {
                     self.give(val, reg);
                     reg
                 }
-                What::Fixed(reg) => reg,
+                OperandValue::Fixed(reg) => reg,
                 _ => continue,
             };
             from.iter().for_each(|from| self.moves.add(to, *from));
@@ -323,7 +327,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Everything that is returned goes to its place; what is still needed makes room.
-    fn results(&mut self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+    fn results(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         let (f, position) = (self.f, 4 * n + 2);
         let dying = self.dying(f.uses(inst), position);
         let mut targets = RegSet::default();
@@ -368,11 +372,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Why there is no place for a run.
-    pub(super) fn no_register(&mut self, class: Class, count: usize, free: &RegSet) -> Error {
+    pub(super) fn no_register(&mut self, class: RegisterClass, count: usize, free: &RegSet) -> Error {
         self.starved = Some(class);
         let what = match (class, free.count(class) as usize >= count) {
-            (Class::Scalar, false) => "not enough SGPRs",
-            (Class::Vector, false) => "not enough VGPRs",
+            (RegisterClass::Scalar, false) => "not enough SGPRs",
+            (RegisterClass::Vector, false) => "not enough VGPRs",
             (_, true) => "free registers that do not follow each other",
         };
         Error::unsupported(what, format!("a run of {count}"))
@@ -380,7 +384,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Whether nobody reads SCC before it is written again, from original instruction `next` on.
-fn scc_is_dead(f: &Function, block: &Block, next: u32) -> bool {
+fn scc_is_dead(f: &MachineFunction, block: &MachineBlock, next: u32) -> bool {
     for inst in f.insts.get(next as usize..block.insts.end as usize).unwrap_or_default() {
         if inst.is(f.gfx, Traits::SCC_IN) {
             return false;

@@ -1,14 +1,22 @@
 //! What inserted instructions do: they may only move contents about.
 
-use super::state::{Name, Spot, State};
+use super::state::{HeldValue, PointState, StorageLocation};
 use super::{Check, reg_of};
-use crate::compile::native::mir::{Block, Class, Extra, Inst, Opcode, Operand, PhysReg, What};
+use crate::compile::native::mir::{
+    Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, PhysReg, RegisterClass,
+};
 use crate::error::{Error, Result};
 use crate::isa::Op;
 
 impl Check<'_> {
     /// Executes the inserted instruction at `at`; returns how many instructions it took.
-    pub(super) fn inserted(&self, at: u32, block: &Block, state: &mut State, scc_spoilt: &mut bool) -> Result<u32> {
+    pub(super) fn inserted(
+        &self,
+        at: u32,
+        block: &MachineBlock,
+        state: &mut PointState,
+        scc_spoilt: &mut bool,
+    ) -> Result<u32> {
         let f = self.after;
         let inst = &f.insts[at as usize];
         let op = inst.isa().ok_or_else(|| Error::bug("an inserted pseudo-instruction"))?;
@@ -27,8 +35,8 @@ impl Check<'_> {
         }
         defs.iter().for_each(|reg| state.overwrite_lanes(*reg));
         match (op, &defs[..], uses) {
-            (Op::SMovB32, [to], [from]) if !vector => state.set(Spot::reg(*to), content(state, from)),
-            (Op::VMovB32, [to], [from]) if vector => state.set(Spot::reg(*to), content(state, from)),
+            (Op::SMovB32, [to], [from]) if !vector => state.set(StorageLocation::reg(*to), content(state, from)),
+            (Op::VMovB32, [to], [from]) if vector => state.set(StorageLocation::reg(*to), content(state, from)),
             (Op::SMovB64, [to, high], [from, from_high]) => {
                 let aligned = to.0 % 2 == 0 && to.nth(1) == *high;
                 let source = reg_of(from).filter(|reg| reg.0 % 2 == 0).map(|reg| reg.nth(1));
@@ -36,7 +44,10 @@ impl Check<'_> {
                     return Err(Error::bug("a move of a pair that is none"));
                 }
                 let contents = [content(state, from), content(state, from_high)];
-                [to, high].into_iter().zip(contents).for_each(|(to, content)| state.set(Spot::reg(*to), content));
+                [to, high]
+                    .into_iter()
+                    .zip(contents)
+                    .for_each(|(to, content)| state.set(StorageLocation::reg(*to), content));
             }
             (Op::VSwapB32, [a], [b, _]) if vector => exchange(state, *a, b)?,
             (Op::SXorB32, [a], [_, b]) if !vector => {
@@ -51,29 +62,29 @@ impl Check<'_> {
     }
 
     /// Executes what moves a content to or from memory or a lane; whether it was such an instruction.
-    fn memory(&self, inst: &Inst, op: Op, before_tail: bool, state: &mut State) -> Result<bool> {
+    fn memory(&self, inst: &MachineInst, op: Op, before_tail: bool, state: &mut PointState) -> Result<bool> {
         let f = self.after;
         match (op, f.defs(inst), f.uses(inst)) {
             (Op::VWritelaneB32, [to], [from, lane, old]) => {
-                let (Some(reg), What::Const(lane), true) = (reg_of(to), lane.what, to.what == old.what) else {
+                let (Some(reg), OperandValue::Const(lane), true) = (reg_of(to), lane.what, to.what == old.what) else {
                     return Err(Error::bug("a lane that is not known"));
                 };
                 let content = content(state, from);
-                if !self.allowed(reg, Class::Vector) || lane >= f.wave.lanes() {
+                if !self.allowed(reg, RegisterClass::Vector) || lane >= f.wave.lanes() {
                     return Err(Error::bug(format!("a lane of {reg}")));
                 }
-                state.set(Spot::reg(reg), Vec::new());
-                state.set(Spot::lane(reg, lane), content);
+                state.set(StorageLocation::reg(reg), Vec::new());
+                state.set(StorageLocation::lane(reg, lane), content);
             }
             (Op::VReadlaneB32, [to], [from, lane]) => {
-                let (Some(to), Some(from), What::Const(lane)) = (reg_of(to), reg_of(from), lane.what) else {
+                let (Some(to), Some(from), OperandValue::Const(lane)) = (reg_of(to), reg_of(from), lane.what) else {
                     return Err(Error::bug("a lane that is not known"));
                 };
-                if !self.allowed(to, Class::Scalar) {
+                if !self.allowed(to, RegisterClass::Scalar) {
                     return Err(Error::bug(format!("a lane goes to {to}")));
                 }
-                let content = state.at(Spot::lane(from, lane)).to_vec();
-                state.set(Spot::reg(to), content);
+                let content = state.at(StorageLocation::lane(from, lane)).to_vec();
+                state.set(StorageLocation::reg(to), content);
             }
             (Op::BufferStoreDword, [], [descriptor, far, from]) => {
                 let spot = self.scratch(inst, descriptor, far, before_tail, state)?;
@@ -82,11 +93,11 @@ impl Check<'_> {
             }
             (Op::BufferLoadDword, [to], [descriptor, far]) => {
                 let spot = self.scratch(inst, descriptor, far, before_tail, state)?;
-                let to = reg_of(to).filter(|to| self.allowed(*to, Class::Vector));
+                let to = reg_of(to).filter(|to| self.allowed(*to, RegisterClass::Vector));
                 let to = to.ok_or_else(|| Error::bug("a load to no register"))?;
                 let content = state.at(spot).to_vec();
                 state.overwrite_lanes(to);
-                state.set(Spot::reg(to), content);
+                state.set(StorageLocation::reg(to), content);
             }
             _ => return Ok(false),
         }
@@ -96,16 +107,16 @@ impl Check<'_> {
     /// The scratch dword that an inserted access means: beyond the function's own, and within what is asked for.
     fn scratch(
         &self,
-        inst: &Inst,
+        inst: &MachineInst,
         descriptor: &Operand,
         far: &Operand,
         before_tail: bool,
-        state: &State,
-    ) -> Result<Spot> {
+        state: &PointState,
+    ) -> Result<StorageLocation> {
         let far = match far.what {
-            What::Const(bits) => Some(bits),
-            What::Fixed(reg) => state.at(Spot::reg(reg)).iter().find_map(|name| match name {
-                Name::Const(bits) => Some(*bits),
+            OperandValue::Const(bits) => Some(bits),
+            OperandValue::Fixed(reg) => state.at(StorageLocation::reg(reg)).iter().find_map(|name| match name {
+                HeldValue::Const(bits) => Some(*bits),
                 _ => None,
             }),
             _ => None,
@@ -116,7 +127,9 @@ impl Check<'_> {
         let offset = far.map(|far| far + u32::from(offset));
         let own = offset.filter(|at| *at >= self.before.scratch_bytes && at + 4 <= self.after.scratch_bytes);
         match own {
-            Some(offset) if reg_of(descriptor) == Some(PhysReg::SCRATCH) && before_tail => Ok(Spot::scratch(offset)),
+            Some(offset) if reg_of(descriptor) == Some(PhysReg::SCRATCH) && before_tail => {
+                Ok(StorageLocation::scratch(offset))
+            }
             _ => Err(Error::bug(format!("an inserted access to memory at {offset:?}"))),
         }
     }
@@ -127,9 +140,9 @@ impl Check<'_> {
     }
 
     /// Three exclusive ors that exchange two registers.
-    fn is_exchange(&self, at: u32, block: &Block) -> Result<()> {
+    fn is_exchange(&self, at: u32, block: &MachineBlock) -> Result<()> {
         let regs = |n: u32| {
-            let inst: &Inst = self.after.insts.get((at + n) as usize).filter(|_| at + n < block.insts.end)?;
+            let inst: &MachineInst = self.after.insts.get((at + n) as usize).filter(|_| at + n < block.insts.end)?;
             let inserted = self.origin[(at + n) as usize].is_none() && inst.op == Opcode::Isa(Op::SXorB32);
             match (self.after.defs(inst), self.after.uses(inst)) {
                 ([d], [a, b]) if inserted => Some((reg_of(d)?, reg_of(a)?, reg_of(b)?)),
@@ -146,18 +159,18 @@ impl Check<'_> {
 }
 
 /// What a source has for a move.
-fn content(state: &State, from: &Operand) -> Vec<Name> {
-    match (reg_of(from), Name::of(from)) {
-        (Some(reg), _) => state.at(Spot::reg(reg)).to_vec(),
+fn content(state: &PointState, from: &Operand) -> Vec<HeldValue> {
+    match (reg_of(from), HeldValue::of(from)) {
+        (Some(reg), _) => state.at(StorageLocation::reg(reg)).to_vec(),
         (None, Some(name)) => state.constant(name),
         (None, None) => Vec::new(),
     }
 }
 
-fn exchange(state: &mut State, a: PhysReg, b: &Operand) -> Result<()> {
+fn exchange(state: &mut PointState, a: PhysReg, b: &Operand) -> Result<()> {
     let b = reg_of(b).ok_or_else(|| Error::bug("an exchange with no register"))?;
-    let (of_a, of_b) = (state.at(Spot::reg(a)).to_vec(), state.at(Spot::reg(b)).to_vec());
-    state.set(Spot::reg(a), of_b);
-    state.set(Spot::reg(b), of_a);
+    let (of_a, of_b) = (state.at(StorageLocation::reg(a)).to_vec(), state.at(StorageLocation::reg(b)).to_vec());
+    state.set(StorageLocation::reg(a), of_b);
+    state.set(StorageLocation::reg(b), of_a);
     Ok(())
 }

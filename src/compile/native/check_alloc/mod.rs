@@ -11,21 +11,24 @@ mod inserted;
 mod original;
 mod state;
 
-use super::allocate::{Allocated, Limits};
+use super::allocate::{Allocated, RegisterLimits};
 use super::mir::preds::Preds;
-use super::mir::{Block, BlockId, Class, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val, What};
+use super::mir::{
+    BlockId, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass,
+    Term, Val,
+};
 use crate::error::{Context, Error, Result};
 use crate::isa::Op;
-use state::{Name, Spot, State};
+use state::{HeldValue, PointState, StorageLocation};
 
 /// Checks that `after` does what `before` does, with registers within the limits.
 ///
 /// # Errors
 /// A bug, with block, instruction and value, if it does not.
-pub fn check(before: &Function, after: &Allocated, limits: Limits) -> Result<()> {
+pub fn check(before: &MachineFunction, after: &Allocated, limits: RegisterLimits) -> Result<()> {
     let check = Check::new(before, after, limits)?;
-    let mut entries: Vec<Option<State>> = vec![None; before.blocks.len()];
-    let mut exits: Vec<Option<State>> = vec![None; before.blocks.len()];
+    let mut entries: Vec<Option<PointState>> = vec![None; before.blocks.len()];
+    let mut exits: Vec<Option<PointState>> = vec![None; before.blocks.len()];
     let mut changed = true;
     while changed {
         changed = false;
@@ -48,18 +51,18 @@ pub fn check(before: &Function, after: &Allocated, limits: Limits) -> Result<()>
 }
 
 struct Check<'a> {
-    before: &'a Function,
-    after: &'a Function,
+    before: &'a MachineFunction,
+    after: &'a MachineFunction,
     origin: &'a [Option<u32>],
-    limits: Limits,
+    limits: RegisterLimits,
     logical: Preds,
     linear: Preds,
     /// The constant that a value is for its whole life.
-    constants: Vec<Option<Name>>,
+    constants: Vec<Option<HeldValue>>,
 }
 
 impl<'a> Check<'a> {
-    fn new(before: &'a Function, allocated: &'a Allocated, limits: Limits) -> Result<Self> {
+    fn new(before: &'a MachineFunction, allocated: &'a Allocated, limits: RegisterLimits) -> Result<Self> {
         let after = &allocated.function;
         let same = before.blocks.len() == after.blocks.len()
             && allocated.origin.len() == after.insts.len()
@@ -73,15 +76,15 @@ impl<'a> Check<'a> {
     }
 
     /// What holds at a block's start; nothing is known yet before one of its predecessors was seen.
-    fn entry(&self, id: BlockId, exits: &[Option<State>]) -> Option<State> {
+    fn entry(&self, id: BlockId, exits: &[Option<PointState>]) -> Option<PointState> {
         if id.0 == 0 {
-            let mut state = State::default();
+            let mut state = PointState::default();
             for entry in &self.before.entry {
-                entry.val.into_iter().for_each(|val| state.add(Spot::reg(entry.reg), Name::Val(val)));
+                entry.val.into_iter().for_each(|val| state.add(StorageLocation::reg(entry.reg), HeldValue::Val(val)));
             }
             return Some(state);
         }
-        let is_vector = |val: Val| self.before.class(val) == Class::Vector;
+        let is_vector = |val: Val| self.before.class(val) == RegisterClass::Vector;
         let known = |pred: &BlockId| exits[pred.index()].as_ref().map(|exit| (*pred, exit));
         let meet = |preds: &Preds, logical: bool| {
             let known = preds.of(id).iter().filter_map(known);
@@ -92,7 +95,7 @@ impl<'a> Check<'a> {
     }
 
     /// The state at the end of `pred`, seen from its successor `id`: the parameters have their arguments' content.
-    fn along(&self, pred: BlockId, id: BlockId, exit: &State) -> State {
+    fn along(&self, pred: BlockId, id: BlockId, exit: &PointState) -> PointState {
         let mut state = exit.clone();
         let Some(edge) = self.before.block(pred).edges.iter().find(|edge| edge.to == id) else { return state };
         let params = self.before.params_of(self.before.block(id)).iter().copied();
@@ -104,7 +107,7 @@ impl<'a> Check<'a> {
     }
 
     /// Walks over a block; finds fault only if `judge`.
-    fn block(&self, id: BlockId, mut state: State, judge: bool) -> Result<State> {
+    fn block(&self, id: BlockId, mut state: PointState, judge: bool) -> Result<PointState> {
         let (before, after) = (self.before.block(id), self.after.block(id));
         self.shape(before, after)?;
         let mut next = before.insts.start;
@@ -145,7 +148,7 @@ impl<'a> Check<'a> {
         Ok(state)
     }
 
-    fn shape(&self, before: &Block, after: &Block) -> Result<()> {
+    fn shape(&self, before: &MachineBlock, after: &MachineBlock) -> Result<()> {
         let edges = before.edges.iter().map(|edge| edge.to).eq(after.edges.iter().map(|edge| edge.to));
         let empty = after.params.is_empty() && after.edges.iter().all(|edge| edge.args.is_empty());
         let ordered = after.insts.start <= after.tail && after.tail <= after.insts.end;
@@ -156,7 +159,7 @@ impl<'a> Check<'a> {
     }
 
     /// Copies of the original code have no instruction of their own any more: each gives a content a second name.
-    fn copies(&self, block: &Block, next: &mut u32, state: &mut State) {
+    fn copies(&self, block: &MachineBlock, next: &mut u32, state: &mut PointState) {
         while *next < block.insts.end {
             let inst = &self.before.insts[*next as usize];
             if inst.op != Opcode::Pseudo(Pseudo::Copy) {
@@ -170,7 +173,7 @@ impl<'a> Check<'a> {
     }
 
     /// What the end of a block needs: SCC for its branch, results where the epilog expects them.
-    fn judge_end(&self, block: &Block, state: &State, scc_spoilt: bool) -> Result<()> {
+    fn judge_end(&self, block: &MachineBlock, state: &PointState, scc_spoilt: bool) -> Result<()> {
         use super::mir::Cond::{Scc0, Scc1};
         if scc_spoilt && matches!(block.term, Term::Branch { when: Scc0 | Scc1, .. }) {
             return Err(Error::bug("SCC was overwritten before the branch"));
@@ -178,7 +181,7 @@ impl<'a> Check<'a> {
         let last = self.before.insts_of(block).iter().rfind(|inst| inst.op == Opcode::Pseudo(Pseudo::Return));
         let Some(last) = last.filter(|_| block.term == Term::Joint) else { return Ok(()) };
         for (n, (one, reg)) in (0..).zip(self.before.uses(last).iter().zip(&self.before.results)) {
-            if one.what != What::Undef && !state.holds(Spot::reg(*reg), Name::Result(n)) {
+            if one.what != OperandValue::Undef && !state.holds(StorageLocation::reg(*reg), HeldValue::Result(n)) {
                 return Err(Error::bug(format!("result {n} was overwritten in {reg}")));
             }
         }
@@ -191,19 +194,19 @@ impl<'a> Check<'a> {
     }
 
     /// Whether a value may be in this register.
-    fn allowed(&self, reg: PhysReg, class: Class) -> bool {
+    fn allowed(&self, reg: PhysReg, class: RegisterClass) -> bool {
         let vcc = reg == PhysReg::VCC || reg == PhysReg::VCC.nth(1);
         let scratch = self.after.scratch_bytes > 0 && (PhysReg::SCRATCH.0..PhysReg::SCRATCH.0 + 4).contains(&reg.0);
         match (class, reg.as_vgpr()) {
-            (Class::Vector, Some(n)) => n < self.limits.vgprs || self.arrives(reg),
-            (Class::Scalar, None) => (reg.0 < self.limits.sgprs && !scratch) || vcc,
+            (RegisterClass::Vector, Some(n)) => n < self.limits.vgprs || self.arrives(reg),
+            (RegisterClass::Scalar, None) => (reg.0 < self.limits.sgprs && !scratch) || vcc,
             _ => false,
         }
     }
 }
 
 /// The values that moves or copies make of constants. Variables may become others.
-fn constants(f: &Function) -> Vec<Option<Name>> {
+fn constants(f: &MachineFunction) -> Vec<Option<HeldValue>> {
     let mut constants = vec![None; f.values.len()];
     for inst in &f.insts {
         let moves = match inst.op {
@@ -211,7 +214,7 @@ fn constants(f: &Function) -> Vec<Option<Name>> {
             Opcode::Isa(op) => matches!(op, Op::SMovB32 | Op::VMovB32) && !inst.tied,
         };
         for (def, from) in f.defs(inst).iter().zip(f.uses(inst)).filter(|_| moves) {
-            let constant = Name::of(from).filter(|name| !matches!(name, Name::Val(_)));
+            let constant = HeldValue::of(from).filter(|name| !matches!(name, HeldValue::Val(_)));
             if let Some(val) = def.as_val().filter(|val| !f.values[val.index()].variable) {
                 constants[val.index()] = constant;
             }
@@ -223,13 +226,13 @@ fn constants(f: &Function) -> Vec<Option<Name>> {
 /// The register of a physical operand.
 fn reg_of(operand: &Operand) -> Option<PhysReg> {
     match operand.what {
-        What::Fixed(reg) => Some(reg),
+        OperandValue::Fixed(reg) => Some(reg),
         _ => None,
     }
 }
 
 /// Whether the same operation with the same fields and operand counts.
-fn same_form(a: &Inst, b: &Inst) -> bool {
-    let form = |inst: &Inst| (inst.op, inst.defs, inst.uses, inst.tied, inst.extra);
+fn same_form(a: &MachineInst, b: &MachineInst) -> bool {
+    let form = |inst: &MachineInst| (inst.op, inst.defs, inst.uses, inst.tied, inst.extra);
     form(a) == form(b)
 }

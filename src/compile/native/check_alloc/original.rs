@@ -1,17 +1,25 @@
 //! What original instructions demand of the registers they got, and what they leave there.
 
-use super::state::{Name, Spot, State};
+use super::state::{HeldValue, PointState, StorageLocation};
 use super::{Check, reg_of, same_form};
 use crate::compile::native::allocate::class_of;
 use crate::compile::native::mir::classes::{Wants, alignment};
-use crate::compile::native::mir::{Class, Inst, Opcode, Operand, PhysReg, Pseudo, Val, What, runs};
+use crate::compile::native::mir::{
+    MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass, Val, runs,
+};
 use crate::error::{Error, Result};
-use crate::isa::{Format, Kind, Traits};
+use crate::isa::{Format, OperandKind, Traits};
 use crate::target::WaveSize;
 
 impl Check<'_> {
     /// Finds fault with an instruction, in the state before it.
-    pub(super) fn judge(&self, before: &Inst, after: &Inst, state: &State, scc_spoilt: bool) -> Result<()> {
+    pub(super) fn judge(
+        &self,
+        before: &MachineInst,
+        after: &MachineInst,
+        state: &PointState,
+        scc_spoilt: bool,
+    ) -> Result<()> {
         let (b, a) = (self.before, self.after);
         if !same_form(before, after) {
             return Err(Error::bug("an instruction became another"));
@@ -22,7 +30,7 @@ impl Check<'_> {
         if scc_spoilt && before.is(b.gfx, Traits::SCC_IN) {
             return Err(Error::bug("SCC was overwritten"));
         }
-        if before.is(b.gfx, Traits::VCC_IN) && !state.holds(Spot::reg(PhysReg::VCC), Name::Fixed) {
+        if before.is(b.gfx, Traits::VCC_IN) && !state.holds(StorageLocation::reg(PhysReg::VCC), HeldValue::Fixed) {
             return Err(Error::bug("VCC was overwritten"));
         }
         let count = runs(b.uses(before)).count();
@@ -38,8 +46,8 @@ impl Check<'_> {
             self.judge_run(old, new, b.def_wants(before, n))?;
             for (old, new) in old.iter().zip(new) {
                 match (old.what, reg_of(new)) {
-                    (What::Fixed(reg), Some(new)) if reg == new => {}
-                    (What::Val(_) | What::Undef, Some(new)) if self.allowed(new, class_of(new)) => {}
+                    (OperandValue::Fixed(reg), Some(new)) if reg == new => {}
+                    (OperandValue::Val(_) | OperandValue::Undef, Some(new)) if self.allowed(new, class_of(new)) => {}
                     _ => return Err(Error::bug("a definition without a register")),
                 }
                 written.extend(reg_of(new));
@@ -57,8 +65,8 @@ impl Check<'_> {
         let [head, ..] = new else { return Err(Error::bug("an empty run")) };
         let Some(first) = reg_of(head) else { return Ok(()) };
         let class = class_of(first);
-        let names = old.iter().all(|one| matches!(one.what, What::Fixed(_)));
-        let number = if class == Class::Vector { first.0 - 256 } else { first.0 };
+        let names = old.iter().all(|one| matches!(one.what, OperandValue::Fixed(_)));
+        let number = if class == RegisterClass::Vector { first.0 - 256 } else { first.0 };
         let follow = (0..).zip(new).all(|(k, one)| reg_of(one) == Some(first.nth(k)));
         let legal = names || new.iter().filter_map(reg_of).all(|reg| self.allowed(reg, class));
         let classes =
@@ -70,40 +78,41 @@ impl Check<'_> {
         Err(Error::bug(format!("a run of {} at {first}: aligned {aligned}, legal {legal}, class {classes}", new.len())))
     }
 
-    fn judge_use(&self, old: &Operand, new: &Operand, state: &State, tied: bool) -> Result<()> {
+    fn judge_use(&self, old: &Operand, new: &Operand, state: &PointState, tied: bool) -> Result<()> {
         let fits = match (old.what, reg_of(new)) {
-            (What::Undef, Some(_)) => true,
-            (What::Fixed(reg), Some(new)) => {
+            (OperandValue::Undef, Some(_)) => true,
+            (OperandValue::Fixed(reg), Some(new)) => {
                 let vcc = reg == PhysReg::VCC || reg == PhysReg::VCC.nth(1);
-                reg == new && (!vcc || state.holds(Spot::reg(reg), Name::Fixed))
+                reg == new && (!vcc || state.holds(StorageLocation::reg(reg), HeldValue::Fixed))
             }
-            (What::Val(val), Some(new)) => {
+            (OperandValue::Val(val), Some(new)) => {
                 let class = tied || class_of(new) == self.before.class(val);
-                class && self.holds(state, new, Name::Val(val))
+                class && self.holds(state, new, HeldValue::Val(val))
             }
-            (_, Some(new)) => tied && Name::of(old).is_some_and(|name| self.holds(state, new, name)),
+            (_, Some(new)) => tied && HeldValue::of(old).is_some_and(|name| self.holds(state, new, name)),
             (what, None) => what == new.what,
         };
         if fits {
             return Ok(());
         }
-        let held = reg_of(new).map(|reg| state.at(Spot::reg(reg)));
+        let held = reg_of(new).map(|reg| state.at(StorageLocation::reg(reg)));
         Err(Error::bug(format!("{:?} is read in {:?}, which holds {held:?}", old.what, new.what)))
     }
 
     /// Whether a register has this, or the constant that it is.
-    fn holds(&self, state: &State, reg: PhysReg, name: Name) -> bool {
-        let constant = if let Name::Val(val) = name { self.constants[val.index()] } else { None };
-        state.holds(Spot::reg(reg), name) || constant.is_some_and(|constant| state.holds(Spot::reg(reg), constant))
+    fn holds(&self, state: &PointState, reg: PhysReg, name: HeldValue) -> bool {
+        let constant = if let HeldValue::Val(val) = name { self.constants[val.index()] } else { None };
+        state.holds(StorageLocation::reg(reg), name)
+            || constant.is_some_and(|constant| state.holds(StorageLocation::reg(reg), constant))
     }
 
-    fn judge_return(&self, before: &Inst, after: &Inst, state: &State) -> Result<()> {
+    fn judge_return(&self, before: &MachineInst, after: &MachineInst, state: &PointState) -> Result<()> {
         let registers = self.after.uses(after).iter().map(reg_of);
         if !registers.eq(self.before.results.iter().take(usize::from(before.uses)).map(|reg| Some(*reg))) {
             return Err(Error::bug("a return without its registers"));
         }
         for (one, reg) in self.before.uses(before).iter().zip(&self.before.results) {
-            let missing = Name::of(one).filter(|name| !self.holds(state, *reg, *name));
+            let missing = HeldValue::of(one).filter(|name| !self.holds(state, *reg, *name));
             if let Some(name) = missing {
                 return Err(Error::bug(format!("{name:?} is not in {reg}")));
             }
@@ -111,7 +120,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn judge_tied(&self, after: &Inst) -> Result<()> {
+    fn judge_tied(&self, after: &MachineInst) -> Result<()> {
         let f = self.after;
         let (Some(def), Some(tied)) = (runs(f.defs(after)).next(), runs(f.uses(after)).last()) else { return Ok(()) };
         let apart = def.iter().zip(tied).any(|(def, tied)| def.what != tied.what);
@@ -122,7 +131,7 @@ impl Check<'_> {
     }
 
     /// In wave64 half of the lanes reads scalar sources after the other half has written a scalar result.
-    fn judge_halves(&self, before: &Inst, after: &Inst) -> Result<()> {
+    fn judge_halves(&self, before: &MachineInst, after: &MachineInst) -> Result<()> {
         let f = self.after;
         let Some(row) = before.isa().map(|op| op.entry(f.gfx)) else { return Ok(()) };
         let vector = row.format.is_short_vector() || matches!(row.format, Format::Vop3 | Format::Vop3p);
@@ -136,7 +145,7 @@ impl Check<'_> {
             let def = scalars(def);
             for (n, run) in runs(f.uses(after)).enumerate() {
                 let read = scalars(run);
-                let same_mask = row.src.get(n) == Some(&Kind::Mask) && def == read;
+                let same_mask = row.src.get(n) == Some(&OperandKind::Mask) && def == read;
                 if read.iter().any(|reg| def.contains(reg)) && !same_mask {
                     return Err(Error::bug(format!("{} is written while it is read", def[0])));
                 }
@@ -146,10 +155,10 @@ impl Check<'_> {
     }
 
     /// Puts the instruction's results into the state.
-    pub(super) fn execute(&self, before: &Inst, after: &Inst, state: &mut State) {
+    pub(super) fn execute(&self, before: &MachineInst, after: &MachineInst, state: &mut PointState) {
         if before.op == Opcode::Pseudo(Pseudo::Return) {
             for (n, reg) in (0..u32::from(before.uses)).zip(&self.before.results) {
-                state.add(Spot::reg(*reg), Name::Result(n));
+                state.add(StorageLocation::reg(*reg), HeldValue::Result(n));
             }
             return;
         }
@@ -160,15 +169,15 @@ impl Check<'_> {
             let Some(reg) = reg_of(new) else { continue };
             state.overwrite_lanes(reg);
             match old.what {
-                What::Val(val) => state.set(Spot::reg(reg), vec![Name::Val(val)]),
-                What::Fixed(_) => {
-                    state.set(Spot::reg(reg), vec![Name::Fixed]);
+                OperandValue::Val(val) => state.set(StorageLocation::reg(reg), vec![HeldValue::Val(val)]),
+                OperandValue::Fixed(_) => {
+                    state.set(StorageLocation::reg(reg), vec![HeldValue::Fixed]);
                     // A lane mask of wave64 is named by its first register.
                     if reg == PhysReg::VCC {
-                        state.set(Spot::reg(reg.nth(1)), vec![Name::Fixed]);
+                        state.set(StorageLocation::reg(reg.nth(1)), vec![HeldValue::Fixed]);
                     }
                 }
-                _ => state.set(Spot::reg(reg), Vec::new()),
+                _ => state.set(StorageLocation::reg(reg), Vec::new()),
             }
         }
     }

@@ -1,12 +1,12 @@
 //! What is known at a point of allocated code: which original values each place holds.
 
-use crate::compile::native::mir::{Operand, PhysReg, Val, What};
+use crate::compile::native::mir::{Operand, OperandValue, PhysReg, Val};
 use crate::ir::SymbolId;
 use std::collections::BTreeMap;
 
 /// Something that a place may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
+pub enum HeldValue {
     /// A value of the original code.
     Val(Val),
     /// A constant.
@@ -19,23 +19,23 @@ pub enum Name {
     Result(u32),
 }
 
-impl Name {
+impl HeldValue {
     /// What an operand of the original code stands for.
     pub fn of(operand: &Operand) -> Option<Self> {
         match operand.what {
-            What::Val(val) => Some(Self::Val(val)),
-            What::Const(bits) => Some(Self::Const(bits)),
-            What::Reloc(symbol) => Some(Self::Reloc(symbol)),
-            What::Fixed(_) | What::Undef => None,
+            OperandValue::Val(val) => Some(Self::Val(val)),
+            OperandValue::Const(bits) => Some(Self::Const(bits)),
+            OperandValue::Reloc(symbol) => Some(Self::Reloc(symbol)),
+            OperandValue::Fixed(_) | OperandValue::Undef => None,
         }
     }
 }
 
 /// A place: a register by its code, a scratch dword, or a lane of a vector register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot(pub u32);
+pub struct StorageLocation(pub u32);
 
-impl Spot {
+impl StorageLocation {
     /// A register.
     pub fn reg(reg: PhysReg) -> Self {
         Self(u32::from(reg.0))
@@ -68,27 +68,27 @@ const LANES: u32 = 1 << 28;
 
 /// Facts at a point.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct State {
-    names: BTreeMap<Spot, Vec<Name>>,
+pub struct PointState {
+    names: BTreeMap<StorageLocation, Vec<HeldValue>>,
     /// Values of this block that equal a constant which may not be in a register yet.
-    equal: Vec<(Val, Name)>,
+    equal: Vec<(Val, HeldValue)>,
     /// Values that were made of something undefined: whatever a register holds will do.
     undefined: Vec<Val>,
 }
 
-impl State {
+impl PointState {
     /// What a place holds.
-    pub fn at(&self, spot: Spot) -> &[Name] {
+    pub fn at(&self, spot: StorageLocation) -> &[HeldValue] {
         self.names.get(&spot).map_or(&[], |names| names)
     }
 
     /// Whether it holds this.
-    pub fn holds(&self, spot: Spot, name: Name) -> bool {
-        self.at(spot).contains(&name) || matches!(name, Name::Val(val) if self.undefined.contains(&val))
+    pub fn holds(&self, spot: StorageLocation, name: HeldValue) -> bool {
+        self.at(spot).contains(&name) || matches!(name, HeldValue::Val(val) if self.undefined.contains(&val))
     }
 
     /// From here on it holds nothing else.
-    pub fn set(&mut self, spot: Spot, names: Vec<Name>) {
+    pub fn set(&mut self, spot: StorageLocation, names: Vec<HeldValue>) {
         if names.is_empty() {
             self.names.remove(&spot)
         } else {
@@ -99,13 +99,14 @@ impl State {
     /// An instruction that knows nothing of lanes as places writes the register.
     pub fn overwrite_lanes(&mut self, reg: PhysReg) {
         if reg.as_vgpr().is_some() {
-            let lanes: Vec<Spot> = self.names.range(Spot::lanes(reg)).map(|(spot, _)| *spot).collect();
+            let lanes: Vec<StorageLocation> =
+                self.names.range(StorageLocation::lanes(reg)).map(|(spot, _)| *spot).collect();
             lanes.iter().for_each(|spot| self.set(*spot, Vec::new()));
         }
     }
 
     /// It holds this too.
-    pub fn add(&mut self, spot: Spot, name: Name) {
+    pub fn add(&mut self, spot: StorageLocation, name: HeldValue) {
         let names = self.names.entry(spot).or_default();
         if !names.contains(&name) {
             names.push(name);
@@ -113,21 +114,22 @@ impl State {
     }
 
     /// A constant as a content, with the values that equal it.
-    pub fn constant(&self, name: Name) -> Vec<Name> {
-        let equal = self.equal.iter().filter(|(_, to)| *to == name).map(|(val, _)| Name::Val(*val));
+    pub fn constant(&self, name: HeldValue) -> Vec<HeldValue> {
+        let equal = self.equal.iter().filter(|(_, to)| *to == name).map(|(val, _)| HeldValue::Val(*val));
         std::iter::once(name).chain(equal).collect()
     }
 
     /// Parallel renaming: each value is what its source was. `constants` are those that values are for life.
-    pub fn rename(&mut self, pairs: &[(Val, Operand)], constants: &[Option<Name>]) {
+    pub fn rename(&mut self, pairs: &[(Val, Operand)], constants: &[Option<HeldValue>]) {
         let constant = |one: &Operand| one.as_val().and_then(|val| constants[val.index()]);
-        let is_new = |name: &Name| matches!(name, Name::Val(val) if pairs.iter().any(|(new, _)| new == val));
+        let is_new = |name: &HeldValue| matches!(name, HeldValue::Val(val) if pairs.iter().any(|(new, _)| new == val));
         for names in self.names.values_mut() {
             let held = |one: &Operand| {
-                let both = [Name::of(one), constant(one)];
+                let both = [HeldValue::of(one), constant(one)];
                 both.into_iter().flatten().any(|name| names.contains(&name))
             };
-            let new: Vec<Name> = pairs.iter().filter(|(_, from)| held(from)).map(|(val, _)| Name::Val(*val)).collect();
+            let new: Vec<HeldValue> =
+                pairs.iter().filter(|(_, from)| held(from)).map(|(val, _)| HeldValue::Val(*val)).collect();
             names.retain(|name| !is_new(name));
             names.extend(new);
         }
@@ -138,14 +140,16 @@ impl State {
         self.undefined.retain(|val| !pairs.iter().any(|(new, _)| new == val));
         for (val, from) in pairs {
             match from.what {
-                What::Const(_) | What::Reloc(_) => self.equal.extend(Name::of(from).map(|name| (*val, name))),
-                What::Val(from) => {
+                OperandValue::Const(_) | OperandValue::Reloc(_) => {
+                    self.equal.extend(HeldValue::of(from).map(|name| (*val, name)))
+                }
+                OperandValue::Val(from) => {
                     let same = before.iter().find(|(old, _)| *old == from).map(|(_, name)| *name);
                     self.equal.extend(same.or(constants[from.index()]).map(|name| (*val, name)));
                     self.undefined.extend(undefined.contains(&from).then_some(*val));
                 }
-                What::Fixed(reg) => self.add(Spot::reg(reg), Name::Val(*val)),
-                What::Undef => self.undefined.push(*val),
+                OperandValue::Fixed(reg) => self.add(StorageLocation::reg(reg), HeldValue::Val(*val)),
+                OperandValue::Undef => self.undefined.push(*val),
             }
         }
     }
@@ -157,7 +161,7 @@ impl State {
         }
         let gone = |val: &Val| vals.contains(val);
         for names in self.names.values_mut() {
-            names.retain(|name| !matches!(name, Name::Val(val) if gone(val)));
+            names.retain(|name| !matches!(name, HeldValue::Val(val) if gone(val)));
         }
         self.names.retain(|_, names| !names.is_empty());
         self.equal.retain(|(val, _)| !gone(val));
@@ -174,12 +178,12 @@ impl State {
     pub fn meet(&self, other: &Self) -> Self {
         let mut met = Self::default();
         for (spot, names) in &self.names {
-            let both: Vec<Name> = names.iter().copied().filter(|name| other.holds(*spot, *name)).collect();
+            let both: Vec<HeldValue> = names.iter().copied().filter(|name| other.holds(*spot, *name)).collect();
             met.set(*spot, both);
         }
         // What is undefined here is where the other says.
         for (spot, names) in &other.names {
-            let mine = |name: &&Name| matches!(name, Name::Val(val) if self.undefined.contains(val));
+            let mine = |name: &&HeldValue| matches!(name, HeldValue::Val(val) if self.undefined.contains(val));
             names.iter().filter(mine).for_each(|name| met.add(*spot, *name));
         }
         met.equal.extend(self.equal.iter().filter(|one| other.equal.contains(one)));

@@ -1,7 +1,7 @@
 //! Fields of bits, and conversions of parts of registers.
 
 use super::{Combine, Operands, low_bits, with_constant};
-use crate::compile::native::mir::{Extra, Operand, What};
+use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::isa::instruction::Sdwa;
 use crate::isa::{Format, Op};
 
@@ -153,7 +153,7 @@ impl Combine<'_> {
     /// The high half of a register as a float.
     fn high_half(&self, own: &Operands) -> Option<(Op, Operands, Extra)> {
         let (inner, x) = self.only_maker(own[0]).filter(|_| self.is_vector(own[0]))?;
-        let high = inner == Op::VLshrrevB32 && x[0].what == What::Const(16) && self.is_vector(x[1]);
+        let high = inner == Op::VLshrrevB32 && x[0].what == OperandValue::Const(16) && self.is_vector(x[1]);
         // The second half of a register; the whole result is written.
         let sdwa = Sdwa { dst_sel: 6, dst_unused: 0, src_sel: [5, 0], sext: [false; 2] };
         high.then(|| (Op::VCvtF32F16, [x[1]].into_iter().collect(), Extra::Sdwa(sdwa)))

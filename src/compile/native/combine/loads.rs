@@ -4,10 +4,10 @@
 //! descriptor is checked as a whole.
 
 use super::Combine;
-use crate::compile::native::mir::{Block, Extra, Inst, Opcode, Operand, Val, What, run_of, runs};
+use crate::compile::native::mir::{Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, Val, run_of, runs};
 use crate::compile::native::widths::SCALAR_LOADS;
 use crate::isa::Op;
-use crate::isa::instruction::Cache;
+use crate::isa::instruction::CachePolicy;
 use smallvec::SmallVec;
 
 /// What becomes one: loads of a dword and of descriptors, and the dwords of the loads that they become, the longest first.
@@ -35,7 +35,7 @@ impl Load {
 
 impl Combine<'_> {
     /// Merges the loads of a block.
-    pub(super) fn loads(&mut self, block: &Block) {
+    pub(super) fn loads(&mut self, block: &MachineBlock) {
         for (ops, sizes) in MERGED {
             let loads = self.loads_by(ops, block.insts.start..block.tail);
             let mut rest = &loads[..];
@@ -79,7 +79,7 @@ impl Combine<'_> {
         // A dword alone may have its place in another run; a descriptor is one.
         let placed = results.len() == 1 && self.in_runs[results[0].index()];
         let whole = results.len() == usize::from(inst.defs) && results.iter().chain(&base).all(free) && !placed;
-        (whole && cache == Cache::default()).then_some(Load { base, offset, inst: n, results })
+        (whole && cache == CachePolicy::default()).then_some(Load { base, offset, inst: n, results })
     }
 
     /// One load instead of several, where the first of them is.
@@ -89,11 +89,11 @@ impl Combine<'_> {
         let uses: SmallVec<[Operand; 2]> = self.f.uses(&old).iter().copied().collect();
         let operands = self.f.operands.len() as u32;
         let results: SmallVec<[Val; 16]> = loads.iter().flat_map(|load| &load.results).copied().collect();
-        self.f.operands.extend(run_of(results.iter().map(|val| What::Val(*val))));
+        self.f.operands.extend(run_of(results.iter().map(|val| OperandValue::Val(*val))));
         self.f.operands.extend(uses);
-        let extra = Extra::Smem { offset: first.offset, cache: Cache::default() };
+        let extra = Extra::Smem { offset: first.offset, cache: CachePolicy::default() };
         let defs = results.len() as u8;
-        self.f.insts[at as usize] = Inst { op: Opcode::Isa(op), operands, defs, uses: 2, tied: false, extra };
+        self.f.insts[at as usize] = MachineInst { op: Opcode::Isa(op), operands, defs, uses: 2, tied: false, extra };
         for load in loads.iter().filter(|load| load.inst != at) {
             self.remove(load.inst);
         }

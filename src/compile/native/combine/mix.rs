@@ -3,7 +3,7 @@
 use super::signs::{ONE, plain_or};
 use super::{Combine, Operands};
 use crate::compile::native::mir::sources::is_literal;
-use crate::compile::native::mir::{Extra, Operand, What};
+use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::isa::Op;
 use crate::isa::instruction::Modifiers;
 
@@ -19,7 +19,7 @@ impl Combine<'_> {
             let Some((_, cvt, Op::VCvtF32F16)) = self.maker(*one) else { continue };
             let plain = cvt.extra == Extra::None && cvt.uses == 1;
             let Some(from) = self.sources(&cvt).filter(|_| plain && self.used_once(*one)) else { continue };
-            if let What::Val(_) = from[0].what {
+            if let OperandValue::Val(_) = from[0].what {
                 *one = from[0];
                 halves |= 1 << i;
             }

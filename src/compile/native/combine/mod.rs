@@ -18,7 +18,9 @@ mod three;
 #[cfg(test)]
 mod tests;
 
-use super::mir::{self, Block, Cond, Extra, Function, Inst, Opcode, Operand, Term, Val, What};
+use super::mir::{
+    self, Cond, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Term, Val,
+};
 use crate::isa::Op;
 use smallvec::SmallVec;
 
@@ -26,7 +28,7 @@ use smallvec::SmallVec;
 type Operands = SmallVec<[Operand; 4]>;
 
 /// Combines the instructions of a verified function.
-pub fn run(f: &mut Function) {
+pub fn run(f: &mut MachineFunction) {
     runs::share(f);
     let mut uses = vec![0u32; f.values.len()];
     let edges = f.blocks.iter().flat_map(|block| &block.edges).flat_map(|edge| f.args(edge));
@@ -61,7 +63,7 @@ pub fn run(f: &mut Function) {
 }
 
 struct Combine<'a> {
-    f: &'a mut Function,
+    f: &'a mut MachineFunction,
     /// By value, the instruction that makes it, if it is no variable.
     made: Vec<Option<u32>>,
     uses: Vec<u32>,
@@ -78,7 +80,7 @@ struct Combine<'a> {
 }
 
 impl Combine<'_> {
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &MachineBlock) {
         self.start = block.insts.start;
         self.lanes_set = None;
         let scc = self.scc_live(block);
@@ -118,7 +120,7 @@ impl Combine<'_> {
     }
 
     /// By instruction of a block, whether SCC is read after it before it is written again.
-    fn scc_live(&self, block: &Block) -> Vec<bool> {
+    fn scc_live(&self, block: &MachineBlock) -> Vec<bool> {
         let mut live = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
         let mut out = vec![false; block.insts.len()];
         for (place, n) in out.iter_mut().zip(block.insts.clone()).rev() {
@@ -131,7 +133,7 @@ impl Combine<'_> {
     }
 
     /// The instruction of this block that makes an operand, and its operation.
-    fn maker(&self, operand: Operand) -> Option<(u32, Inst, Op)> {
+    fn maker(&self, operand: Operand) -> Option<(u32, MachineInst, Op)> {
         let val = operand.as_val().filter(|_| operand.run == 1)?;
         let n = self.made[val.index()].filter(|n| *n >= self.start)?;
         let inst = self.f.insts[n as usize];
@@ -152,19 +154,19 @@ impl Combine<'_> {
     }
 
     /// The sources of an instruction, if they mean the same later in the block.
-    fn sources(&self, inst: &Inst) -> Option<Operands> {
+    fn sources(&self, inst: &MachineInst) -> Option<Operands> {
         let uses = self.f.uses(inst);
         let lasting = |one: &Operand| match one.what {
-            What::Val(val) => one.run == 1 && !self.f.values[val.index()].variable,
-            What::Const(_) | What::Reloc(_) => true,
-            What::Fixed(_) | What::Undef => false,
+            OperandValue::Val(val) => one.run == 1 && !self.f.values[val.index()].variable,
+            OperandValue::Const(_) | OperandValue::Reloc(_) => true,
+            OperandValue::Fixed(_) | OperandValue::Undef => false,
         };
         uses.iter().all(lasting).then(|| uses.iter().copied().collect())
     }
 
     /// Whether a value or constant is in a vector register.
     fn is_vector(&self, operand: Operand) -> bool {
-        operand.as_val().is_some_and(|val| self.f.class(val) == super::mir::Class::Vector)
+        operand.as_val().is_some_and(|val| self.f.class(val) == super::mir::RegisterClass::Vector)
     }
 
     /// Gives an instruction another operation and other sources.
@@ -176,7 +178,7 @@ impl Combine<'_> {
         self.f.operands.extend(defs);
         self.f.operands.extend_from_slice(sources);
         let uses = sources.len() as u8;
-        self.f.insts[n as usize] = Inst { op: Opcode::Isa(op), operands, uses, tied: false, extra, ..old };
+        self.f.insts[n as usize] = MachineInst { op: Opcode::Isa(op), operands, uses, tied: false, extra, ..old };
         self.count(n, true);
     }
 
@@ -217,9 +219,9 @@ const fn low_bits(mask: u32) -> Option<u32> {
 
 /// The last name of a value; a name's own is final, as it was looked up when it was given.
 fn rename(names: &[Option<Val>], operand: &mut Operand) {
-    if let What::Val(val) = operand.what
+    if let OperandValue::Val(val) = operand.what
         && let Some(Some(name)) = names.get(val.index())
     {
-        operand.what = What::Val(*name);
+        operand.what = OperandValue::Val(*name);
     }
 }

@@ -1,7 +1,7 @@
 //! Reads give what is used of them: fewer registers, and less that memory has to send.
 
 use super::Combine;
-use crate::compile::native::mir::{Extra, Inst, Opcode, Operand, Val, What, run_of};
+use crate::compile::native::mir::{Extra, MachineInst, Opcode, Operand, OperandValue, Val, run_of};
 use crate::compile::native::widths::{FORMAT_LOADS, SCALAR_LOADS, VECTOR_ACCESSES};
 use crate::isa::{Op, Traits};
 use smallvec::SmallVec;
@@ -44,9 +44,9 @@ impl Combine<'_> {
         let uses: SmallVec<[Operand; 16]> = self.f.uses(&old).iter().copied().collect();
         let operands = self.f.operands.len() as u32;
         let count = results.len() as u8;
-        self.f.operands.extend(run_of(results.iter().map(|val| What::Val(*val))));
+        self.f.operands.extend(run_of(results.iter().map(|val| OperandValue::Val(*val))));
         self.f.operands.extend(uses);
-        self.f.insts[n as usize] = Inst { op: Opcode::Isa(op), operands, defs: count, extra, ..old };
+        self.f.insts[n as usize] = MachineInst { op: Opcode::Isa(op), operands, defs: count, extra, ..old };
     }
 }
 

@@ -4,7 +4,9 @@
 //! descriptors and tables of a shader are within the same four gigabytes. Each further run gets a value of its own, made
 //! where the last of its members is.
 
-use crate::compile::native::mir::{Class, Extra, Function, Inst, Opcode, Operand, Val, ValueData, What, runs};
+use crate::compile::native::mir::{
+    Extra, MachineFunction, MachineInst, MachineValue, Opcode, Operand, OperandValue, RegisterClass, Val, runs,
+};
 use crate::isa::Op;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -13,7 +15,7 @@ use smallvec::SmallVec;
 type Members = SmallVec<[Val; 4]>;
 
 /// Gives runs that conflict values of their own.
-pub(super) fn share(f: &mut Function) {
+pub(super) fn share(f: &mut MachineFunction) {
     let sites = sites(f);
     let mut places: FxHashMap<Val, (Members, usize)> = FxHashMap::default();
     // By run that conflicts, its members anew.
@@ -37,7 +39,7 @@ pub(super) fn share(f: &mut Function) {
                         // One that the code starts with has its place already.
                         let arrives = f.entry.iter().any(|entry| entry.val == Some(*val));
                         if arrives || place.1 != k || place.0 != members {
-                            f.values.push(ValueData { class: Class::Scalar, variable: false });
+                            f.values.push(MachineValue { class: RegisterClass::Scalar, variable: false });
                             new[k] = Val(f.values.len() as u32 - 1);
                             copies.push((last, *val, new[k]));
                         }
@@ -47,7 +49,7 @@ pub(super) fn share(f: &mut Function) {
                 }
             };
             for (k, val) in new.iter().enumerate() {
-                f.operands[here + k].what = What::Val(*val);
+                f.operands[here + k].what = OperandValue::Val(*val);
             }
         }
     }
@@ -57,7 +59,7 @@ pub(super) fn share(f: &mut Function) {
 }
 
 /// The last instruction that makes one of the values, if that is an instruction, and the others are there by then.
-fn last_site(f: &Function, members: &Members, sites: &[Option<u32>]) -> Option<u32> {
+fn last_site(f: &MachineFunction, members: &Members, sites: &[Option<u32>]) -> Option<u32> {
     let arrives = |val: &Val| f.entry.iter().any(|entry| entry.val == Some(*val));
     let known = members.iter().all(|val| sites[val.index()].is_some() || arrives(val));
     // Of values that all arrive there is no such instruction: they follow each other, most often.
@@ -65,15 +67,15 @@ fn last_site(f: &Function, members: &Members, sites: &[Option<u32>]) -> Option<u
 }
 
 /// The members of a pair of different scalar values that are defined once.
-fn members(f: &Function, run: &[Operand]) -> Option<Members> {
+fn members(f: &MachineFunction, run: &[Operand]) -> Option<Members> {
     let vals: Members = run.iter().filter_map(|one| one.as_val()).collect();
     let fits = run.len() == 2 && vals.len() == run.len() && vals[0] != vals[1];
-    let plain = |val: &Val| f.class(*val) == Class::Scalar && !f.values[val.index()].variable;
+    let plain = |val: &Val| f.class(*val) == RegisterClass::Scalar && !f.values[val.index()].variable;
     (fits && vals.iter().all(plain)).then_some(vals)
 }
 
 /// By value, the instruction that makes it; nothing for parameters and entry values, and for what a tail makes.
-fn sites(f: &Function) -> Vec<Option<u32>> {
+fn sites(f: &MachineFunction) -> Vec<Option<u32>> {
     let mut sites = vec![None; f.values.len()];
     for block in &f.blocks {
         for n in block.insts.start..block.tail {
@@ -86,7 +88,7 @@ fn sites(f: &Function) -> Vec<Option<u32>> {
 }
 
 /// Inserts copies after instructions.
-fn insert(f: &mut Function, mut copies: Vec<(u32, Val, Val)>) {
+fn insert(f: &mut MachineFunction, mut copies: Vec<(u32, Val, Val)>) {
     copies.sort_unstable();
     let old = std::mem::take(&mut f.insts);
     let mut copies = copies.into_iter().peekable();
@@ -104,7 +106,7 @@ fn insert(f: &mut Function, mut copies: Vec<(u32, Val, Val)>) {
                 f.operands.extend([Operand::val(to), Operand::val(from)]);
                 // No copy, which would ask for the register of its source.
                 let op = Opcode::Isa(Op::SMovB32);
-                f.insts.push(Inst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
+                f.insts.push(MachineInst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
             }
         }
         block.insts = start..f.insts.len() as u32;

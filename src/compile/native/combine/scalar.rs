@@ -2,7 +2,7 @@
 
 use super::{Combine, Operands, low_bits, with_constant};
 use crate::compile::native::mir::sources::one_literal;
-use crate::compile::native::mir::{Block, Extra, Operand, PhysReg, What, runs};
+use crate::compile::native::mir::{Extra, MachineBlock, Operand, OperandValue, PhysReg, runs};
 use crate::isa::{Format, Op};
 
 impl Combine<'_> {
@@ -19,7 +19,7 @@ impl Combine<'_> {
             return false;
         };
         let from = self.made[val.index()].filter(|from| *from >= self.start);
-        let (Some(from), What::Const(0)) = (from, zero.what) else { return false };
+        let (Some(from), OperandValue::Const(0)) = (from, zero.what) else { return false };
         let maker = self.f.insts[from as usize];
         let whole = self.f.defs(&maker).iter().map(|one| one.what).eq(run.iter().map(|one| one.what));
         let Some(made) = maker.isa().filter(|_| whole && run.len() == if wide { 2 } else { 1 }) else { return false };
@@ -29,7 +29,7 @@ impl Combine<'_> {
         }
         // 1 or 0 by a comparison right in front.
         let flag = made == Op::SCselectB32
-            && self.f.uses(&maker).iter().map(|one| one.what).eq([What::Const(1), What::Const(0)]);
+            && self.f.uses(&maker).iter().map(|one| one.what).eq([OperandValue::Const(1), OperandValue::Const(0)]);
         let Some(compare) = from.checked_sub(1).filter(|compare| flag && *compare >= self.start) else { return false };
         let first = self.f.insts[compare as usize];
         let Some((op, sources)) = first.isa().zip(self.sources(&first)) else { return false };
@@ -77,10 +77,10 @@ impl Combine<'_> {
     fn shifted_sum(&self, shifted: Operand, other: Operand) -> Option<(Op, Operands)> {
         let (inner, x) = self.only_maker(shifted)?;
         let op = match x.get(1)?.what {
-            What::Const(1) => Op::SLshl1AddU32,
-            What::Const(2) => Op::SLshl2AddU32,
-            What::Const(3) => Op::SLshl3AddU32,
-            What::Const(4) => Op::SLshl4AddU32,
+            OperandValue::Const(1) => Op::SLshl1AddU32,
+            OperandValue::Const(2) => Op::SLshl2AddU32,
+            OperandValue::Const(3) => Op::SLshl3AddU32,
+            OperandValue::Const(4) => Op::SLshl4AddU32,
             _ => return None,
         };
         (inner == Op::SLshlB32).then(|| (op, [x[0], other].into_iter().collect()))
@@ -112,13 +112,13 @@ impl Combine<'_> {
         let Some(from) = self.made[val.index()].filter(|from| *from >= self.start) else { return false };
         let inst = self.f.insts[from as usize];
         let moves = matches!(inst.isa(), Some(Op::SMovB32 | Op::SMovB64));
-        let exec = matches!(self.f.uses(&inst), [one] if one.what == What::Fixed(PhysReg::EXEC));
+        let exec = matches!(self.f.uses(&inst), [one] if one.what == OperandValue::Fixed(PhysReg::EXEC));
         let same = self.f.defs(&inst).iter().map(|one| one.what).eq(run.iter().map(|one| one.what));
         moves && exec && same && !(from + 1..user).any(|n| self.f.writes_exec(&self.f.insts[n as usize]))
     }
 
     /// A scalar comparison of which SCC has the result still.
-    pub(super) fn repeated_tests(&mut self, block: &Block) {
+    pub(super) fn repeated_tests(&mut self, block: &MachineBlock) {
         let mut held: Option<(Op, Operands)> = None;
         for n in block.insts.clone() {
             let inst = self.f.insts[n as usize];
@@ -135,18 +135,18 @@ impl Combine<'_> {
     }
 
     /// Moves to M0 of what it holds already are not needed.
-    pub(super) fn repeated_m0(&mut self, block: &Block) {
-        let mut held: Option<What> = None;
+    pub(super) fn repeated_m0(&mut self, block: &MachineBlock) {
+        let mut held: Option<OperandValue> = None;
         for n in block.insts.clone() {
             let inst = self.f.insts[n as usize];
-            let m0 = |one: &Operand| one.what == What::Fixed(PhysReg::M0);
+            let m0 = |one: &Operand| one.what == OperandValue::Fixed(PhysReg::M0);
             if !self.f.defs(&inst).iter().any(m0) {
                 continue;
             }
             let source = match (inst.isa(), self.f.uses(&inst)) {
                 (Some(Op::SMovB32), [one]) => match one.what {
-                    What::Val(val) if self.f.values[val.index()].variable => None,
-                    What::Val(_) | What::Const(_) => Some(one.what),
+                    OperandValue::Val(val) if self.f.values[val.index()].variable => None,
+                    OperandValue::Val(_) | OperandValue::Const(_) => Some(one.what),
                     _ => None,
                 },
                 _ => None,

@@ -2,9 +2,9 @@
 
 use super::Combine;
 use crate::compile::native::mir::sources::PLAIN;
-use crate::compile::native::mir::{Extra, Operand, What};
+use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::isa::instruction::{Modifiers, VectorForm};
-use crate::isa::{Format, Kind, Op};
+use crate::isa::{Format, Op, OperandKind};
 
 /// What an operation does to the sign of a float, with the value.
 enum Sign {
@@ -33,7 +33,7 @@ impl Combine<'_> {
         for i in 0..row.src.len() {
             let (bit, kind) = (1u8 << i, row.src_kind(i));
             // `op_sel` would take the other half.
-            let whole = kind == Kind::F32 || kind == Kind::F16 && mods.op_sel & bit == 0;
+            let whole = kind == OperandKind::F32 || kind == OperandKind::F16 && mods.op_sel & bit == 0;
             if !whole || allowed.neg & bit == 0 {
                 continue;
             }
@@ -58,17 +58,17 @@ impl Combine<'_> {
         }
     }
 
-    fn sign_of(&self, operand: Operand, kind: Kind) -> Option<Sign> {
+    fn sign_of(&self, operand: Operand, kind: OperandKind) -> Option<Sign> {
         let (_, inst, op) = self.maker(operand)?;
         let [a, b] = self.pair(&inst)?;
-        let top = if kind == Kind::F16 { 0x8000u32 } else { 0x8000_0000 };
+        let top = if kind == OperandKind::F16 { 0x8000u32 } else { 0x8000_0000 };
         let (bits, value) = match (a.what, b.what) {
-            (What::Const(bits), _) => (bits, b),
-            (_, What::Const(bits)) => (bits, a),
+            (OperandValue::Const(bits), _) => (bits, b),
+            (_, OperandValue::Const(bits)) => (bits, a),
             _ => return None,
         };
         // Of a half nothing above it is read.
-        let below = |bits: u32| if kind == Kind::F16 { bits & 0xffff } else { bits };
+        let below = |bits: u32| if kind == OperandKind::F16 { bits & 0xffff } else { bits };
         match op {
             Op::VXorB32 | Op::SXorB32 if below(bits) == top => Some(Sign::Flipped(value)),
             Op::VAndB32 | Op::SAndB32 if below(bits) == top - 1 => Some(Sign::Removed(value)),
@@ -104,7 +104,7 @@ impl Combine<'_> {
         let Some((from, inst, op)) = self.maker(value) else { return false };
         let row = op.entry(self.f.gfx);
         let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vop3);
-        let takes = vector && row.dst.first() == Some(&Kind::F32) && row.modifiers(&VectorForm::Long).clamp;
+        let takes = vector && row.dst.first() == Some(&OperandKind::F32) && row.modifiers(&VectorForm::Long).clamp;
         let once = value.as_val().is_some_and(|val| self.uses[val.index()] == 1);
         let Some(mods) = plain_or(inst.extra).filter(|_| !inst.tied && inst.defs == 1) else { return false };
         if !(takes && once && row.has_form(&VectorForm::Long)) || mods.clamp {
@@ -127,8 +127,8 @@ impl Combine<'_> {
 /// A pair of sources with a constant in front, if one is that constant.
 fn constant_first([a, b]: [Operand; 2], bits: u32) -> Option<[Operand; 2]> {
     match (a.what, b.what) {
-        (What::Const(found), _) if found == bits => Some([a, b]),
-        (_, What::Const(found)) if found == bits => Some([b, a]),
+        (OperandValue::Const(found), _) if found == bits => Some([a, b]),
+        (_, OperandValue::Const(found)) if found == bits => Some([b, a]),
         _ => None,
     }
 }

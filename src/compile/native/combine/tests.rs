@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::compile::native::dead;
-use crate::compile::native::mir::{Class, Val, runs};
+use crate::compile::native::mir::{RegisterClass, Val, runs};
 use crate::compile::native::tests::writer::Writer;
-use crate::isa::instruction::{Cache, Dpp16};
+use crate::isa::instruction::{CachePolicy, Dpp16};
 
 const NEGATIVE: u32 = 0x8000_0000;
 
@@ -18,7 +18,7 @@ fn bits(bits: u32) -> Operand {
 
 /// A vector value that nothing is known of.
 fn unknown(w: &mut Writer) -> Val {
-    let address = w.push(Op::VMovB32, Some(Class::Vector), &[bits(0)], Extra::None);
+    let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[bits(0)], Extra::None);
     w.load(address, 0)
 }
 
@@ -32,7 +32,7 @@ fn combined(write: impl FnOnce(&mut Writer, Val) -> Val) -> Vec<String> {
     run(&mut f);
     dead::run(&mut f);
     let insts = &f.insts[2..f.insts.len() - 1];
-    let text = |inst: &Inst| {
+    let text = |inst: &MachineInst| {
         let mods = if let Extra::Vector(mods) = inst.extra {
             format!(" {} {} {}", mods.neg, mods.abs, mods.clamp)
         } else {
@@ -100,7 +100,7 @@ fn fields_of_bits_are_read_in_place() {
         combined(move |w, x| {
             let first = w.v(Op::VLshrrevB32, bits(shift), val(x));
             let field = w.v(Op::VAndB32, bits(mask), val(first));
-            w.push(last, Some(Class::Vector), &[val(field)], Extra::None)
+            w.push(last, Some(RegisterClass::Vector), &[val(field)], Extra::None)
         })
     };
     assert_eq!(of(5, 0x3f, Op::VNotB32), ["v_bfe_u32", "v_not_b32"]);
@@ -113,11 +113,12 @@ fn fields_of_bits_are_read_in_place() {
 #[test]
 fn neighbouring_scalar_loads_are_one_and_shared_halves_of_addresses_are_copied_once() {
     let mut w = Writer::new();
-    let base: Vec<Val> = (0..3).map(|n| w.push(Op::SMovB32, Some(Class::Scalar), &[bits(n)], Extra::None)).collect();
+    let base: Vec<Val> =
+        (0..3).map(|n| w.push(Op::SMovB32, Some(RegisterClass::Scalar), &[bits(n)], Extra::None)).collect();
     let mut load = |low: Val, offset: i32| {
         let pair = [Operand { run: 2, ..val(low) }, Operand { run: 0, ..val(base[2]) }];
-        let extra = Extra::Smem { offset, cache: Cache::default() };
-        w.push(Op::SLoadDword, Some(Class::Scalar), &pair, extra)
+        let extra = Extra::Smem { offset, cache: CachePolicy::default() };
+        w.push(Op::SLoadDword, Some(RegisterClass::Scalar), &pair, extra)
     };
     let mut loaded: Vec<Val> = [8, 0, 4, 32, 12, 36].map(|offset| load(base[0], offset)).to_vec();
     loaded.extend([0, 64].map(|offset| load(base[1], offset)));
@@ -136,7 +137,7 @@ fn neighbouring_scalar_loads_are_one_and_shared_halves_of_addresses_are_copied_o
 
 #[test]
 fn halves_are_converted_by_the_operation_that_takes_or_makes_them() {
-    let cvt = |w: &mut Writer, op: Op, x: Val| w.push(op, Some(Class::Vector), &[val(x)], Extra::None);
+    let cvt = |w: &mut Writer, op: Op, x: Val| w.push(op, Some(RegisterClass::Vector), &[val(x)], Extra::None);
     let of = |op: Op| {
         combined(move |w, x| {
             let float = cvt(w, Op::VCvtF32F16, x);
@@ -166,7 +167,7 @@ fn what_comes_from_another_lane_is_taken_by_the_operation() {
     let of = |bound_ctrl: bool, row_mask: u8, op: Op, first: bool| {
         combined(move |w, x| {
             let dpp = Dpp16 { ctrl: 0x161, fi: false, bound_ctrl, bank_mask: 0xf, row_mask };
-            let moved = w.push(Op::VMovB32, Some(Class::Vector), &[val(x)], Extra::Dpp(dpp));
+            let moved = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[val(x)], Extra::Dpp(dpp));
             if first { w.v(op, val(moved), val(x)) } else { w.v(op, val(x), val(moved)) }
         })
     };
@@ -182,11 +183,12 @@ fn what_comes_from_another_lane_is_taken_by_the_operation() {
 #[test]
 fn descriptors_that_follow_each_other_are_loaded_at_once_and_reads_give_what_is_used() {
     let mut w = Writer::new();
-    let base: Vec<Val> = (0..2).map(|n| w.push(Op::SMovB32, Some(Class::Scalar), &[bits(n)], Extra::None)).collect();
+    let base: Vec<Val> =
+        (0..2).map(|n| w.push(Op::SMovB32, Some(RegisterClass::Scalar), &[bits(n)], Extra::None)).collect();
     let x = unknown(&mut w);
     let descriptor = |w: &mut Writer, op: Op, count: u8, offset: i32| {
         let pair = [Operand { run: 2, ..val(base[0]) }, Operand { run: 0, ..val(base[1]) }];
-        w.push_run(op, Class::Scalar, count, &pair, Extra::Smem { offset, cache: Cache::default() })
+        w.push_run(op, RegisterClass::Scalar, count, &pair, Extra::Smem { offset, cache: CachePolicy::default() })
     };
     let buffer = descriptor(&mut w, Op::SLoadDwordx4, 4, 0x30);
     let image = descriptor(&mut w, Op::SLoadDwordx8, 8, 0x10);
@@ -196,8 +198,8 @@ fn descriptors_that_follow_each_other_are_loaded_at_once_and_reads_give_what_is_
         let mut uses = vec![val(x)];
         uses.extend((0..4).map(|k| Operand { run: if k == 0 { 4 } else { 0 }, ..val(buffer[k]) }));
         uses.push(bits(0));
-        let extra = Extra::Buffer { offset: 0, idxen: false, offen: true, format: None, cache: Cache::default() };
-        let loaded = w.push_run(Op::BufferLoadDwordx4, Class::Vector, 4, &uses, extra);
+        let extra = Extra::Buffer { offset: 0, idxen: false, offen: true, format: None, cache: CachePolicy::default() };
+        let loaded = w.push_run(Op::BufferLoadDwordx4, RegisterClass::Vector, 4, &uses, extra);
         w.store(x, loaded[n], 0);
     }
     let mut uses = vec![val(x)];
@@ -209,9 +211,9 @@ fn descriptors_that_follow_each_other_are_loaded_at_once_and_reads_give_what_is_
         tfe: false,
         d16: false,
         nsa: false,
-        cache: Cache::default(),
+        cache: CachePolicy::default(),
     };
-    let texel = w.push_run(Op::ImageLoad, Class::Vector, 3, &uses, extra);
+    let texel = w.push_run(Op::ImageLoad, RegisterClass::Vector, 3, &uses, extra);
     w.store(x, texel[0], 0);
     w.store(x, texel[2], 0);
     let mut f = w.done();
@@ -226,18 +228,19 @@ fn descriptors_that_follow_each_other_are_loaded_at_once_and_reads_give_what_is_
 #[test]
 fn a_comparison_whose_result_is_still_there_is_not_made_again() {
     let mut w = Writer::new();
-    let s: Vec<Val> = (0..2).map(|n| w.push(Op::SMovB32, Some(Class::Scalar), &[bits(n)], Extra::None)).collect();
+    let s: Vec<Val> =
+        (0..2).map(|n| w.push(Op::SMovB32, Some(RegisterClass::Scalar), &[bits(n)], Extra::None)).collect();
     let x = unknown(&mut w);
     let select = |w: &mut Writer| {
         w.push(Op::SCmpLgU32, None, &[val(s[0]), bits(7)], Extra::None);
-        let selected = w.push(Op::SCselectB32, Some(Class::Scalar), &[val(s[1]), bits(3)], Extra::None);
+        let selected = w.push(Op::SCselectB32, Some(RegisterClass::Scalar), &[val(s[1]), bits(3)], Extra::None);
         let sum = w.v(Op::VAddNcU32, val(selected), val(x));
         w.store(x, sum, 0);
     };
     select(&mut w);
     select(&mut w);
     // This one writes SCC.
-    let sum = w.push(Op::SAddU32, Some(Class::Scalar), &[val(s[0]), val(s[1])], Extra::None);
+    let sum = w.push(Op::SAddU32, Some(RegisterClass::Scalar), &[val(s[0]), val(s[1])], Extra::None);
     let product = w.v(Op::VMulLoU32, val(sum), val(x));
     w.store(x, product, 0);
     select(&mut w);

@@ -1,7 +1,7 @@
 //! Integer operations with three sources.
 
 use super::{Combine, Operands};
-use crate::compile::native::mir::{Extra, Inst, Operand};
+use crate::compile::native::mir::{Extra, MachineInst, Operand};
 use crate::isa::Op;
 
 impl Combine<'_> {
@@ -64,7 +64,7 @@ impl Combine<'_> {
     }
 
     /// The two sources of an instruction with nothing else.
-    pub(super) fn pair(&self, inst: &Inst) -> Option<[Operand; 2]> {
+    pub(super) fn pair(&self, inst: &MachineInst) -> Option<[Operand; 2]> {
         let plain = inst.extra == Extra::None && !inst.tied && inst.defs == 1;
         let sources = self.sources(inst).filter(|_| plain)?;
         if let [a, b] = sources[..] { Some([a, b]) } else { None }

@@ -1,16 +1,20 @@
 //! Scalar and vector arithmetic, and interpolation.
 
 use super::operands::Operands;
-use crate::compile::native::mir::{Extra, Inst};
+use crate::compile::native::mir::{Extra, MachineInst};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{
     Fields, Instruction, InterpFields, Modifiers, ScalarFields, VectorDst, VectorFields, VectorForm,
 };
-use crate::isa::{Entry, Kind, Latency, Op, Src, Traits};
+use crate::isa::{Latency, Op, OpcodeRow, OperandKind, Src, Traits};
 use crate::target::GfxIp;
 
 /// SOP1, SOP2, SOPC, SOPK, SOPP.
-pub(super) fn scalar(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn scalar(
+    entry: &'static OpcodeRow,
+    inst: &MachineInst,
+    operands: &mut Operands<'_>,
+) -> Result<Instruction> {
     if entry.is(Traits::BRANCH.or(Traits::JUMPS)) {
         return Err(Error::bug("a branch that no block ends with"));
     }
@@ -28,11 +32,11 @@ pub(super) fn scalar(entry: &'static Entry, inst: &Inst, operands: &mut Operands
 }
 
 /// VOP1, VOP2, VOPC, VOP3, VOP3P: the shortest form that takes the operands and modifiers.
-pub(super) fn vector(gfx: GfxIp, op: Op, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn vector(gfx: GfxIp, op: Op, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let entry = op.entry(gfx);
     let dst = match entry.dst.first() {
         None => None,
-        Some(Kind::Mask) => Some(VectorDst::Scalar(operands.def_scalar()?)),
+        Some(OperandKind::Mask) => Some(VectorDst::Scalar(operands.def_scalar()?)),
         Some(_) if entry.is(Traits::SCALAR_RESULT) => Some(VectorDst::Scalar(operands.def_scalar()?)),
         Some(_) => Some(VectorDst::Vgpr(operands.def_vgpr()?)),
     };
@@ -53,7 +57,7 @@ pub(super) fn vector(gfx: GfxIp, op: Op, inst: &Inst, operands: &mut Operands<'_
     Ok(out)
 }
 
-fn set_form(inst: &Inst, fields: &mut VectorFields) -> Result<()> {
+fn set_form(inst: &MachineInst, fields: &mut VectorFields) -> Result<()> {
     match inst.extra {
         Extra::None => {}
         Extra::Vector(mods) => {
@@ -70,7 +74,11 @@ fn set_form(inst: &Inst, fields: &mut VectorFields) -> Result<()> {
 }
 
 /// `v_interp_*`.
-pub(super) fn interp(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn interp(
+    entry: &'static OpcodeRow,
+    inst: &MachineInst,
+    operands: &mut Operands<'_>,
+) -> Result<Instruction> {
     let Extra::Interp { attr, channel, vertex } = inst.extra else { return Err(super::wrong_extra(inst)) };
     let dst = operands.def_vgpr()?;
     let moves = matches!(entry.op, Op::VInterpMovF32 | Op::VInterpMovF32E64);
@@ -82,6 +90,6 @@ pub(super) fn interp(entry: &'static Entry, inst: &Inst, operands: &mut Operands
 }
 
 /// Whether the operation interpolates, in whatever format.
-pub(super) fn interpolates(entry: &Entry) -> bool {
+pub(super) fn interpolates(entry: &OpcodeRow) -> bool {
     entry.latency == Latency::Interp
 }

@@ -1,21 +1,22 @@
 //! Memory accesses and exports.
 
 use super::operands::Operands;
-use crate::compile::native::mir::{Extra, Inst};
+use crate::compile::native::mir::{Extra, MachineInst};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{
-    Addresses, BufferFields, Cache, DsFields, ExportFields, Fields, FlatFields, ImageFields, Instruction, SmemFields,
+    Addresses, BufferFields, CachePolicy, DsFields, ExportFields, Fields, FlatFields, ImageFields, Instruction,
+    SmemFields,
 };
-use crate::isa::{Entry, Format, Kind, Scalar, Src, Takes, Traits, Vgpr};
+use crate::isa::{Format, OpcodeRow, OperandKind, Scalar, Src, Takes, Traits, Vgpr};
 
 /// What a buffer access takes as its scalar offset.
 const SCALAR_OFFSET: Takes = Takes { vector: false, scalar: true, special: false, inline: true, literal: false };
 
 /// SMEM.
-pub(super) fn smem(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn smem(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let (offset, cache) = match inst.extra {
         Extra::Smem { offset, cache } => (offset, cache),
-        Extra::None => (0, Cache::default()),
+        Extra::None => (0, CachePolicy::default()),
         _ => return Err(super::wrong_extra(inst)),
     };
     let mut f = SmemFields { data: Scalar::Null, base: Scalar::Null, offset, soffset: None, cache };
@@ -30,7 +31,7 @@ pub(super) fn smem(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'
 }
 
 /// DS.
-pub(super) fn ds(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn ds(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let offsets = match inst.extra {
         Extra::Ds { offsets } => offsets,
         Extra::None => [0; 2],
@@ -54,7 +55,7 @@ pub(super) fn ds(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>
 }
 
 /// FLAT, GLOBAL, SCRATCH.
-pub(super) fn flat(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn flat(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let Extra::Flat { offset, saddr, cache } = inst.extra else { return Err(super::wrong_extra(inst)) };
     let none = Vgpr(0);
     let no_vaddr = saddr && entry.format == Format::Scratch;
@@ -75,10 +76,14 @@ pub(super) fn flat(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'
 }
 
 /// MUBUF, MTBUF.
-pub(super) fn buffer(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn buffer(
+    entry: &'static OpcodeRow,
+    inst: &MachineInst,
+    operands: &mut Operands<'_>,
+) -> Result<Instruction> {
     let (offset, idxen, offen, format, cache) = match inst.extra {
         Extra::Buffer { offset, idxen, offen, format, cache } => (offset, idxen, offen, format, cache),
-        Extra::None if entry.is(Traits::INVALIDATES) => (0, false, false, None, Cache::default()),
+        Extra::None if entry.is(Traits::INVALIDATES) => (0, false, false, None, CachePolicy::default()),
         _ => return Err(super::wrong_extra(inst)),
     };
     let mut f = BufferFields {
@@ -102,13 +107,13 @@ pub(super) fn buffer(entry: &'static Entry, inst: &Inst, operands: &mut Operands
         f.vaddr = operands.vgpr()?;
     }
     f.resource = operands.scalar()?;
-    f.soffset = operands.source(Kind::B32, SCALAR_OFFSET)?;
+    f.soffset = operands.source(OperandKind::B32, SCALAR_OFFSET)?;
     f.data = data(entry, result, operands)?;
     Ok(Instruction { entry, fields: Fields::Buffer(f) })
 }
 
 /// MIMG.
-pub(super) fn image(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn image(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let Extra::Image { dim, dmask, unorm, tfe, d16, nsa, cache } = inst.extra else {
         return Err(super::wrong_extra(inst));
     };
@@ -145,7 +150,11 @@ pub(super) fn image(entry: &'static Entry, inst: &Inst, operands: &mut Operands<
 }
 
 /// EXP.
-pub(super) fn export(entry: &'static Entry, inst: &Inst, operands: &mut Operands<'_>) -> Result<Instruction> {
+pub(super) fn export(
+    entry: &'static OpcodeRow,
+    inst: &MachineInst,
+    operands: &mut Operands<'_>,
+) -> Result<Instruction> {
     let Extra::Export { target, enabled, compr, done, vm } = inst.extra else { return Err(super::wrong_extra(inst)) };
     let mut data = [Vgpr(0); 4];
     for register in &mut data {
@@ -155,7 +164,7 @@ pub(super) fn export(entry: &'static Entry, inst: &Inst, operands: &mut Operands
 }
 
 /// The one data field of a buffer or image access: what is stored, or the result; of an atomic both.
-fn data(entry: &Entry, result: Option<Vgpr>, operands: &mut Operands<'_>) -> Result<Vgpr> {
+fn data(entry: &OpcodeRow, result: Option<Vgpr>, operands: &mut Operands<'_>) -> Result<Vgpr> {
     let stored = if takes_data(entry) { Some(operands.vgpr()?) } else { None };
     match (stored, result) {
         (Some(stored), Some(result)) if stored != result => {
@@ -165,10 +174,10 @@ fn data(entry: &Entry, result: Option<Vgpr>, operands: &mut Operands<'_>) -> Res
     }
 }
 
-fn takes_data(entry: &Entry) -> bool {
+fn takes_data(entry: &OpcodeRow) -> bool {
     entry.is(Traits::STORES.or(Traits::ATOMIC))
 }
 
-fn returns(entry: &Entry, cache: Cache) -> bool {
+fn returns(entry: &OpcodeRow, cache: CachePolicy) -> bool {
     if entry.is(Traits::ATOMIC) { cache.glc } else { !entry.is(Traits::STORES) }
 }

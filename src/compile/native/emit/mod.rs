@@ -22,8 +22,8 @@ mod tests;
 
 use super::code::{Code, Open};
 use super::entry::EntryLayout;
-use super::mir::{Function, Inst};
-use crate::compile::backend::{ConstantData, Function as Body, MachineCode, Patch, Table, Target};
+use super::mir::{MachineFunction, MachineInst};
+use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol as Body, MachineCode, Patch, PatchTarget};
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
 use crate::ir::{LowerInfo, Shader, SymbolId};
@@ -34,7 +34,7 @@ use crate::reloc::symbol::LinkSymbol;
 /// Least alignment of a constant table, in bytes: tables are read by dwords.
 const TABLE_ALIGN: u32 = 4;
 
-fn wrong_extra(inst: &Inst) -> Error {
+fn wrong_extra(inst: &MachineInst) -> Error {
     Error::bug(format!("fields of another format: {:?}", inst.extra))
 }
 
@@ -42,7 +42,7 @@ fn wrong_extra(inst: &Inst) -> Error {
 ///
 /// # Errors
 /// A bug: an operand without register, or one that the encoding does not take.
-pub fn translate(function: &Function, shader: &Shader, entry: &EntryLayout) -> Result<Code> {
+pub fn translate(function: &MachineFunction, shader: &Shader, entry: &EntryLayout) -> Result<Code> {
     let mut code = translate::translate(function)?;
     setup::add(function, entry, &shader.modes, &mut code)?;
     Ok(code)
@@ -54,7 +54,7 @@ pub fn translate(function: &Function, shader: &Shader, entry: &EntryLayout) -> R
 /// Unsupported: a branch too far. A bug: what no encoding has.
 pub fn assemble(
     code: &Code,
-    function: &Function,
+    function: &MachineFunction,
     shader: &Shader,
     info: &LowerInfo,
     entry: &EntryLayout,
@@ -78,7 +78,7 @@ pub fn assemble(
 
 /// Registers that the code uses; and those that it may have written in the end, with those that it started with, or none
 /// if that is not known.
-fn registers(code: &Code, function: &Function, entry: &EntryLayout) -> (words::Used, Option<RegisterSet>) {
+fn registers(code: &Code, function: &MachineFunction, entry: &EntryLayout) -> (words::Used, Option<RegisterSet>) {
     let mut written = RegisterSet::EMPTY;
     let mut indirect = false;
     for v in function.entry.iter().filter_map(|e| e.reg.as_vgpr()) {
@@ -117,17 +117,17 @@ fn add_patches(relocations: &[Relocation<Open>], shader: &Shader, out: &mut Mach
             Open::Symbol(symbol) => (RelocKind::Abs32Lo, link_symbol(shader, symbol)?),
             Open::Offset(symbol) => (RelocKind::SmemOffset, link_symbol(shader, symbol)?),
             Open::Choice(symbol) => (RelocKind::Choice, link_symbol(shader, symbol)?),
-            Open::TableLow(table) => (RelocKind::Abs32Lo, Target::Table(position(&mut tables, table))),
-            Open::TableHigh(table) => (RelocKind::Abs32Hi, Target::Table(position(&mut tables, table))),
+            Open::TableLow(table) => (RelocKind::Abs32Lo, PatchTarget::Table(position(&mut tables, table))),
+            Open::TableHigh(table) => (RelocKind::Abs32Hi, PatchTarget::Table(position(&mut tables, table))),
         };
         out.patches.push(Patch { offset: relocation.offset, kind, target });
     }
     add_tables(&tables, shader, out)
 }
 
-fn link_symbol(shader: &Shader, symbol: SymbolId) -> Result<Target> {
+fn link_symbol(shader: &Shader, symbol: SymbolId) -> Result<PatchTarget> {
     let name = shader.symbols.get(symbol.index()).ok_or_else(|| Error::bug(format!("there is no {symbol}")))?;
-    Ok(Target::Link(LinkSymbol::parse(name)))
+    Ok(PatchTarget::Link(LinkSymbol::parse(name)))
 }
 
 /// The constant tables in use, all in one section.
@@ -142,7 +142,7 @@ fn add_tables(numbers: &[u32], shader: &Shader, out: &mut MachineCode) -> Result
         let word = |n: usize| u32::try_from(n).map_err(|_| Error::unsupported("constant tables", "4 GiB"));
         let (start, size) = (word(bytes.len())?, word(table.bytes.len())?);
         bytes.extend_from_slice(&table.bytes);
-        out.tables.push(Table { name: Some(format!("table{number}")), section: 0, start, size });
+        out.tables.push(DataAddress { name: Some(format!("table{number}")), section: 0, start, size });
     }
     if !bytes.is_empty() {
         out.constants.push(ConstantData { bytes, align: most, entry: None });

@@ -1,9 +1,9 @@
 //! Operands of the machine IR as operands of instructions: registers, constants, values that are open.
 
 use crate::compile::native::code::Open;
-use crate::compile::native::mir::{Inst, Operand, What, runs};
+use crate::compile::native::mir::{MachineInst, Operand, OperandValue, runs};
 use crate::error::{Error, Result};
-use crate::isa::{Kind, Scalar, Src, Takes, Vgpr};
+use crate::isa::{OperandKind, Scalar, Src, Takes, Vgpr};
 use crate::target::WaveSize;
 
 /// Operands of one instruction, each run by its first register.
@@ -18,7 +18,7 @@ pub(super) struct Operands<'f> {
 }
 
 impl<'f> Operands<'f> {
-    pub(super) fn new(inst: &Inst, defs: &'f [Operand], uses: &'f [Operand], wave: WaveSize) -> Self {
+    pub(super) fn new(inst: &MachineInst, defs: &'f [Operand], uses: &'f [Operand], wave: WaveSize) -> Self {
         Self { defs, uses, tied: inst.tied, wave, open: None }
     }
 
@@ -28,14 +28,14 @@ impl<'f> Operands<'f> {
     }
 
     /// The first register of the next definition.
-    pub(super) fn def(&mut self) -> Result<What> {
+    pub(super) fn def(&mut self) -> Result<OperandValue> {
         let (first, rest) = split(self.defs).ok_or_else(|| Error::bug("a definition is missing"))?;
         self.defs = rest;
         Ok(first)
     }
 
     /// The first register of the next use.
-    pub(super) fn used(&mut self) -> Result<What> {
+    pub(super) fn used(&mut self) -> Result<OperandValue> {
         let (first, rest) = split(self.uses).ok_or_else(|| Error::bug("an operand is missing"))?;
         self.uses = rest;
         Ok(first)
@@ -60,7 +60,7 @@ impl<'f> Operands<'f> {
     /// The next use as the scalar offset of a load: a register, or what the linker adds to the immediate one.
     pub(super) fn load_offset(&mut self) -> Result<Option<Scalar>> {
         match self.used()? {
-            What::Reloc(symbol) => {
+            OperandValue::Reloc(symbol) => {
                 self.open = Some(Open::Offset(symbol));
                 Ok(None)
             }
@@ -69,22 +69,22 @@ impl<'f> Operands<'f> {
     }
 
     /// The next use as a source of this kind.
-    pub(super) fn source(&mut self, kind: Kind, takes: Takes) -> Result<Src> {
+    pub(super) fn source(&mut self, kind: OperandKind, takes: Takes) -> Result<Src> {
         Ok(match self.used()? {
-            What::Fixed(reg) => {
+            OperandValue::Fixed(reg) => {
                 Src::from_code(reg.0, None).ok_or_else(|| Error::bug(format!("{reg} is no operand")))?
             }
-            What::Const(bits) if takes.literal && !takes.inline => Src::Literal(bits),
-            What::Const(bits) => constant(kind, bits, self.wave)?,
-            What::Reloc(symbol) => {
+            OperandValue::Const(bits) if takes.literal && !takes.inline => Src::Literal(bits),
+            OperandValue::Const(bits) => constant(kind, bits, self.wave)?,
+            OperandValue::Reloc(symbol) => {
                 if self.open.replace(Open::Symbol(symbol)).is_some() {
                     return Err(Error::bug("two values for the linker in one instruction"));
                 }
                 Src::Literal(0)
             }
-            What::Undef if takes.inline => Src::Int(0),
-            What::Undef => Src::Vgpr(Vgpr(0)),
-            What::Val(val) => return Err(unallocated(val)),
+            OperandValue::Undef if takes.inline => Src::Int(0),
+            OperandValue::Undef => Src::Vgpr(Vgpr(0)),
+            OperandValue::Val(val) => return Err(unallocated(val)),
         })
     }
 
@@ -104,10 +104,10 @@ impl<'f> Operands<'f> {
 
 /// Registers that instructions use without naming them: VCC, M0, EXEC, SCC.
 fn is_implied(operand: &Operand) -> bool {
-    matches!(operand.what, What::Fixed(reg) if matches!(reg.0, 106 | 107 | 124 | 126 | 127 | 253))
+    matches!(operand.what, OperandValue::Fixed(reg) if matches!(reg.0, 106 | 107 | 124 | 126 | 127 | 253))
 }
 
-fn split(operands: &[Operand]) -> Option<(What, &[Operand])> {
+fn split(operands: &[Operand]) -> Option<(OperandValue, &[Operand])> {
     let first = runs(operands).next()?;
     Some((first.first()?.what, &operands[first.len()..]))
 }
@@ -117,40 +117,44 @@ fn unallocated(val: crate::compile::native::mir::Val) -> Error {
 }
 
 /// A vector register; any for an undefined operand.
-fn vgpr(what: What) -> Result<Vgpr> {
+fn vgpr(what: OperandValue) -> Result<Vgpr> {
     match what {
-        What::Fixed(reg) => {
+        OperandValue::Fixed(reg) => {
             let number = reg.as_vgpr().and_then(|n| u8::try_from(n).ok());
             number.map(Vgpr).ok_or_else(|| Error::bug(format!("{reg} where a vector register has to be")))
         }
-        What::Undef => Ok(Vgpr(0)),
-        What::Val(val) => Err(unallocated(val)),
-        What::Const(_) | What::Reloc(_) => Err(Error::bug("a constant where a vector register has to be")),
+        OperandValue::Undef => Ok(Vgpr(0)),
+        OperandValue::Val(val) => Err(unallocated(val)),
+        OperandValue::Const(_) | OperandValue::Reloc(_) => {
+            Err(Error::bug("a constant where a vector register has to be"))
+        }
     }
 }
 
 /// A scalar register.
-fn scalar(what: What) -> Result<Scalar> {
+fn scalar(what: OperandValue) -> Result<Scalar> {
     match what {
-        What::Fixed(reg) => {
+        OperandValue::Fixed(reg) => {
             let scalar = u8::try_from(reg.0).ok().and_then(Scalar::from_code);
             scalar.ok_or_else(|| Error::bug(format!("{reg} where a scalar register has to be")))
         }
-        What::Val(val) => Err(unallocated(val)),
-        What::Undef => Err(Error::bug("an undefined operand where a scalar register has to be")),
-        What::Const(_) | What::Reloc(_) => Err(Error::bug("a constant where a scalar register has to be")),
+        OperandValue::Val(val) => Err(unallocated(val)),
+        OperandValue::Undef => Err(Error::bug("an undefined operand where a scalar register has to be")),
+        OperandValue::Const(_) | OperandValue::Reloc(_) => {
+            Err(Error::bug("a constant where a scalar register has to be"))
+        }
     }
 }
 
-fn constant(kind: Kind, bits: u32, wave: WaveSize) -> Result<Src> {
+fn constant(kind: OperandKind, bits: u32, wave: WaveSize) -> Result<Src> {
     let wide = i64::from(bits.cast_signed()).cast_unsigned();
     let (kind, value) = match kind {
-        Kind::Mask if wave == WaveSize::W64 => (Kind::B64, wide),
-        Kind::Mask => (Kind::B32, bits.into()),
+        OperandKind::Mask if wave == WaveSize::W64 => (OperandKind::B64, wide),
+        OperandKind::Mask => (OperandKind::B32, bits.into()),
         // Of a double the high half, unless it is a small integer.
-        Kind::F64 if !(-16..=64).contains(&bits.cast_signed()) => (kind, u64::from(bits) << 32),
-        Kind::B64 | Kind::F64 => (kind, wide),
-        Kind::B16 | Kind::F16 => (kind, u64::from(bits as u16)),
+        OperandKind::F64 if !(-16..=64).contains(&bits.cast_signed()) => (kind, u64::from(bits) << 32),
+        OperandKind::B64 | OperandKind::F64 => (kind, wide),
+        OperandKind::B16 | OperandKind::F16 => (kind, u64::from(bits as u16)),
         _ => (kind, bits.into()),
     };
     Src::constant(kind, value).ok_or_else(|| Error::bug(format!("no operand reads {value:#x} as {kind:?}")))

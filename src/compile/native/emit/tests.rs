@@ -1,10 +1,11 @@
 //! Hand-made physical functions: what no code of LLVM's shows.
 
 use super::{assemble, translate};
-use crate::compile::backend::{MachineCode, Target};
+use crate::compile::backend::{MachineCode, PatchTarget};
 use crate::compile::native::entry::EntryLayout;
 use crate::compile::native::mir::{
-    Block, BlockId, Cond, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val, What,
+    BlockId, Cond, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
+    Term, Val,
 };
 use crate::compile::native::waits;
 use crate::error::Result;
@@ -16,21 +17,28 @@ use crate::target::{GfxIp, Stage, WaveSize};
 const GFX: GfxIp = GfxIp::Gfx1030;
 
 /// One instruction: operation, definitions, uses.
-type Row = (Opcode, Vec<What>, Vec<What>, Extra);
+type Row = (Opcode, Vec<OperandValue>, Vec<OperandValue>, Extra);
 
 /// A function of these blocks.
-fn function(blocks: &[(&[Row], Term)]) -> Function {
-    let mut out = Function::new(GFX, Stage::Compute, WaveSize::W32);
+fn function(blocks: &[(&[Row], Term)]) -> MachineFunction {
+    let mut out = MachineFunction::new(GFX, Stage::Compute, WaveSize::W32);
     for (rows, term) in blocks {
         let first = out.insts.len() as u32;
         for (op, defs, uses, extra) in rows.iter() {
             let operands = out.operands.len() as u32;
             out.operands.extend(defs.iter().chain(uses).map(|what| Operand::one(*what)));
             let (defs, uses) = (defs.len() as u8, uses.len() as u8);
-            out.insts.push(Inst { op: *op, operands, defs, uses, tied: false, extra: *extra });
+            out.insts.push(MachineInst { op: *op, operands, defs, uses, tied: false, extra: *extra });
         }
         let insts = first..out.insts.len() as u32;
-        out.blocks.push(Block { params: 0..0, tail: insts.end, insts, edges: Vec::new(), term: *term, depth: 0 });
+        out.blocks.push(MachineBlock {
+            params: 0..0,
+            tail: insts.end,
+            insts,
+            edges: Vec::new(),
+            term: *term,
+            depth: 0,
+        });
     }
     out
 }
@@ -42,7 +50,7 @@ fn shader() -> Shader {
     shader
 }
 
-fn emit(function: &Function) -> Result<MachineCode> {
+fn emit(function: &MachineFunction) -> Result<MachineCode> {
     let (shader, entry) = (shader(), EntryLayout { sgprs: 5, ..EntryLayout::default() });
     let info = LowerInfo {
         wave: function.wave,
@@ -58,7 +66,7 @@ fn emit(function: &Function) -> Result<MachineCode> {
     assemble(&code, function, &shader, &info, &entry, &Default::default())
 }
 
-fn listing(function: &Function) -> Vec<String> {
+fn listing(function: &MachineFunction) -> Vec<String> {
     let code = emit(function).expect("emitted").code;
     let words: Vec<u32> = code.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
     let (mut at, mut out) = (0, Vec::new());
@@ -70,15 +78,15 @@ fn listing(function: &Function) -> Vec<String> {
     out
 }
 
-const fn s(n: u16) -> What {
-    What::Fixed(PhysReg::sgpr(n))
+const fn s(n: u16) -> OperandValue {
+    OperandValue::Fixed(PhysReg::sgpr(n))
 }
 
-const fn v(n: u16) -> What {
-    What::Fixed(PhysReg::vgpr(n))
+const fn v(n: u16) -> OperandValue {
+    OperandValue::Fixed(PhysReg::vgpr(n))
 }
 
-fn isa(op: Op, defs: &[What], uses: &[What]) -> Row {
+fn isa(op: Op, defs: &[OperandValue], uses: &[OperandValue]) -> Row {
     (Opcode::Isa(op), defs.to_vec(), uses.to_vec(), Extra::None)
 }
 
@@ -90,7 +98,7 @@ fn refusal(row: Row) -> String {
 fn operands_that_no_encoding_takes_are_bugs_by_name() {
     let scalars = refusal(isa(Op::VFmaF32, &[v(0)], &[s(0), s(1), s(2)]));
     assert!(scalars.contains("bug") && scalars.contains("3 scalar values"), "{scalars}");
-    assert!(refusal(isa(Op::VMovB32, &[v(0)], &[What::Val(Val(7))])).contains("%7 has no register"));
+    assert!(refusal(isa(Op::VMovB32, &[v(0)], &[OperandValue::Val(Val(7))])).contains("%7 has no register"));
     assert!(refusal(isa(Op::SMovB32, &[s(0)], &[v(3)])).contains("no place"));
     assert!(refusal(isa(Op::SMovB32, &[v(0)], &[s(3)])).contains("v0 where a scalar register"));
     assert!(refusal(isa(Op::SMovB32, &[s(0)], &[s(1), s(2)])).contains("one operand too many"));
@@ -102,16 +110,16 @@ fn operands_that_no_encoding_takes_are_bugs_by_name() {
 
 #[test]
 fn the_shortest_form_and_what_the_encoding_implies() {
-    let vcc = What::Fixed(PhysReg::VCC);
-    let exec = What::Fixed(PhysReg::EXEC);
+    let vcc = OperandValue::Fixed(PhysReg::VCC);
+    let exec = OperandValue::Fixed(PhysReg::EXEC);
     let rows = [
         isa(Op::VCmpLtF32, &[vcc], &[s(1), v(0)]),
         isa(Op::VCmpLtF32, &[s(4)], &[s(1), v(0)]),
-        isa(Op::VCndmaskB32, &[v(1)], &[What::Const(0), v(2), vcc]),
-        isa(Op::VCndmaskB32, &[v(1)], &[What::Const(0), v(2), s(4)]),
+        isa(Op::VCndmaskB32, &[v(1)], &[OperandValue::Const(0), v(2), vcc]),
+        isa(Op::VCndmaskB32, &[v(1)], &[OperandValue::Const(0), v(2), s(4)]),
         isa(Op::VCmpxLtF32, &[exec], &[s(1), v(0)]),
-        isa(Op::VFmaakF32, &[v(0)], &[v(1), v(2), What::Const(0x3f80_0000)]),
-        isa(Op::SMovB64, &[s(2)], &[What::Const(u32::MAX)]),
+        isa(Op::VFmaakF32, &[v(0)], &[v(1), v(2), OperandValue::Const(0x3f80_0000)]),
+        isa(Op::SMovB64, &[s(2)], &[OperandValue::Const(u32::MAX)]),
     ];
     let text = listing(&function(&[(&rows, Term::End)]));
     assert_eq!(
@@ -197,7 +205,7 @@ fn tables_are_addressed_by_two_literals_and_only_those_in_use_are_kept() {
     let code = emit(&function(&[(&[table(1), table(0), table(1)], Term::End)])).expect("emitted");
     let patches: Vec<_> = code.patches.iter().map(|p| (p.offset, p.kind, p.target.clone())).collect();
     let pair = |at, table| {
-        [(at, RelocKind::Abs32Lo, Target::Table(table)), (at + 8, RelocKind::Abs32Hi, Target::Table(table))]
+        [(at, RelocKind::Abs32Lo, PatchTarget::Table(table)), (at + 8, RelocKind::Abs32Hi, PatchTarget::Table(table))]
     };
     assert_eq!(patches, [pair(4, 0), pair(20, 1), pair(36, 0)].concat());
     let places: Vec<_> = code.tables.iter().map(|t| (t.name.as_deref(), t.start, t.size)).collect();

@@ -3,7 +3,7 @@
 use super::operands::Operands;
 use super::{arithmetic, memory};
 use crate::compile::native::code::{Code, CodeBlock, Item, Open};
-use crate::compile::native::mir::{Extra, Function, Inst, Opcode, Pseudo, What};
+use crate::compile::native::mir::{Extra, MachineFunction, MachineInst, Opcode, OperandValue, Pseudo};
 use crate::error::{Context, Error, Result};
 use crate::isa::instruction::Instruction;
 use crate::isa::{Format, Op, Scalar, Src};
@@ -12,7 +12,7 @@ use crate::isa::{Format, Op, Scalar, Src};
 ///
 /// # Errors
 /// A bug: an operand without register, or one that the encoding does not take.
-pub(super) fn translate(function: &Function) -> Result<Code> {
+pub(super) fn translate(function: &MachineFunction) -> Result<Code> {
     let mut items = Vec::with_capacity(function.insts.len() + function.insts.len() / 4);
     let mut blocks = Vec::with_capacity(function.blocks.len());
     for (id, block) in function.block_ids().zip(&function.blocks) {
@@ -25,7 +25,7 @@ pub(super) fn translate(function: &Function) -> Result<Code> {
     Ok(Code { gfx: function.gfx, wave: function.wave, blocks, items })
 }
 
-fn push(function: &Function, inst: &Inst, items: &mut Vec<Item>) -> Result<()> {
+fn push(function: &MachineFunction, inst: &MachineInst, items: &mut Vec<Item>) -> Result<()> {
     match inst.op {
         Opcode::Isa(op) => items.push(instruction(function, op, inst)?),
         Opcode::Pseudo(Pseudo::Fence) => {}
@@ -38,15 +38,17 @@ fn push(function: &Function, inst: &Inst, items: &mut Vec<Item>) -> Result<()> {
 }
 
 /// Each result has to be in its register; there is no code.
-fn results(function: &Function, inst: &Inst) -> Result<()> {
+fn results(function: &MachineFunction, inst: &MachineInst) -> Result<()> {
     let mut uses = function.uses(inst).iter().zip(&function.results);
-    match uses.find(|(operand, reg)| !matches!(operand.what, What::Undef) && operand.what != What::Fixed(**reg)) {
+    match uses.find(|(operand, reg)| {
+        !matches!(operand.what, OperandValue::Undef) && operand.what != OperandValue::Fixed(**reg)
+    }) {
         Some((operand, reg)) => Err(Error::bug(format!("a result is in {:?} instead of {reg}", operand.what))),
         None => Ok(()),
     }
 }
 
-fn instruction(function: &Function, op: Op, inst: &Inst) -> Result<Item> {
+fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result<Item> {
     let entry = op.entry(function.gfx);
     let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);
     let made = match entry.format {
@@ -71,7 +73,7 @@ fn instruction(function: &Function, op: Op, inst: &Inst) -> Result<Item> {
 }
 
 /// An `s_cselect_b32` that the linker makes a move.
-fn choice(function: &Function, inst: &Inst) -> Result<Item> {
+fn choice(function: &MachineFunction, inst: &MachineInst) -> Result<Item> {
     let Extra::Choice(symbol) = inst.extra else { return Err(super::wrong_extra(inst)) };
     let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);
     let (to, srcs) = (operands.def_scalar()?, [operands.scalar()?, operands.scalar()?].map(Src::Scalar));
@@ -81,10 +83,10 @@ fn choice(function: &Function, inst: &Inst) -> Result<Item> {
 }
 
 /// Two moves of the halves, which the loader fills in.
-fn table_address(function: &Function, inst: &Inst, items: &mut Vec<Item>) -> Result<()> {
+fn table_address(function: &MachineFunction, inst: &MachineInst, items: &mut Vec<Item>) -> Result<()> {
     let Extra::Table(table) = inst.extra else { return Err(super::wrong_extra(inst)) };
     let first = function.defs(inst).first().map(|def| def.what);
-    let Some(What::Fixed(low)) = first else { return Err(Error::bug("an address without register")) };
+    let Some(OperandValue::Fixed(low)) = first else { return Err(Error::bug("an address without register")) };
     for (reg, open) in [(low, Open::TableLow(table)), (low.nth(1), Open::TableHigh(table))] {
         let reg = u8::try_from(reg.0).ok().and_then(Scalar::from_code);
         let reg = reg.ok_or_else(|| Error::bug("an address outside of the scalar registers"))?;

@@ -3,16 +3,16 @@
 //! What the link decides (user data, inputs of the pipeline) is not set here. Words of which every bit is 0 are set only
 //! where the link has to find them.
 
-use crate::compile::native::mir::Function;
+use crate::compile::native::mir::MachineFunction;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::Modes;
-use crate::metadata::notes::Fields;
+use crate::metadata::notes::MetadataFields;
 use crate::metadata::registers::{
-    Registers, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters, compute_pgm_rsrc1, compute_pgm_rsrc2, rsrc1_ps,
+    RegisterWords, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters, compute_pgm_rsrc1, compute_pgm_rsrc2, rsrc1_ps,
     rsrc1_vs, rsrc2_ps, rsrc2_vs,
 };
-use crate::metadata::schema::Key;
+use crate::metadata::schema::MetadataKey;
 use crate::target::{Stage, WaveSize};
 
 /// LDS is allocated in units of this many bytes.
@@ -34,11 +34,11 @@ pub(super) struct Used {
 }
 
 /// The counts by their metadata keys.
-pub(super) fn counts(function: &Function, used: Used) -> Fields {
-    Fields::from([
-        (Key::SgprCount, used.sgprs.max(1)),
-        (Key::VgprCount, used.vgprs.max(1)),
-        (Key::ScratchMemorySize, function.scratch_bytes.next_multiple_of(SCRATCH_UNIT)),
+pub(super) fn counts(function: &MachineFunction, used: Used) -> MetadataFields {
+    MetadataFields::from([
+        (MetadataKey::SgprCount, used.sgprs.max(1)),
+        (MetadataKey::VgprCount, used.vgprs.max(1)),
+        (MetadataKey::ScratchMemorySize, function.scratch_bytes.next_multiple_of(SCRATCH_UNIT)),
     ])
 }
 
@@ -46,8 +46,13 @@ pub(super) fn counts(function: &Function, used: Used) -> Fields {
 ///
 /// # Errors
 /// A bug: a value that does not fit its field.
-pub(super) fn registers(function: &Function, used: Used, modes: &Modes, options: &TuningOptions) -> Result<Registers> {
-    let mut out = Registers::default();
+pub(super) fn registers(
+    function: &MachineFunction,
+    used: Used,
+    modes: &Modes,
+    options: &TuningOptions,
+) -> Result<RegisterWords> {
+    let mut out = RegisterWords::default();
     let own = StageRegisters::of(function.stage);
     let kept = modes.keeps_denormals().into_iter().zip(KEEP_DENORMALS);
     let float_mode = kept.filter(|(keep, _)| *keep).fold(0, |mode, (_, bits)| mode | bits);

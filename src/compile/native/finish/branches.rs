@@ -3,7 +3,7 @@
 use crate::compile::native::code::{Code, Item};
 use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{Access, Instruction, Op, Scalar, Src};
+use crate::isa::{CountedAccess, Instruction, Op, Scalar, Src};
 use crate::target::WaveSize;
 
 /// Vector instructions that are run without any lane rather than skipped: a branch that is taken costs more.
@@ -52,7 +52,7 @@ pub(super) fn read_by_nobody(code: &mut Code) {
         let items = code.blocks[n].items.clone();
         let acts = code.items[items.clone()].iter().rposition(|item| {
             let effects = item.inst.effects(code.wave);
-            !effects.pure || effects.access != Access::None
+            !effects.pure || effects.access != CountedAccess::None
         });
         code.blocks[n].items.end = items.start + acts.map_or(0, |acts| acts + 1);
         over[n] = acts.is_none();
@@ -176,5 +176,9 @@ fn only_lanes(code: &Code, item: &Item) -> bool {
     }
     let effects = item.inst.effects(code.wave);
     let vector = matches!(item.inst.fields, Fields::Vector(_));
-    vector && effects.pure && !effects.indirect && effects.access == Access::None && effects.writes.scalar_bits() == 0
+    vector
+        && effects.pure
+        && !effects.indirect
+        && effects.access == CountedAccess::None
+        && effects.writes.scalar_bits() == 0
 }

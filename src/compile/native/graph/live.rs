@@ -1,6 +1,6 @@
 //! When each register of an allocated function holds something that is read later.
 
-use crate::compile::native::mir::{BlockId, Function, Operand, What};
+use crate::compile::native::mir::{BlockId, MachineFunction, Operand, OperandValue};
 use std::ops::Range;
 
 /// Codes of registers: SGPRs from 0, VGPRs from 256.
@@ -30,7 +30,7 @@ impl Set {
 }
 
 /// The row of each block's first instruction, and the number of rows: one for each instruction and one for each block's end.
-pub fn rows(f: &Function) -> (Vec<usize>, usize) {
+pub fn rows(f: &MachineFunction) -> (Vec<usize>, usize) {
     let mut starts = Vec::with_capacity(f.blocks.len());
     let mut rows = 0;
     for block in &f.blocks {
@@ -42,7 +42,7 @@ pub fn rows(f: &Function) -> (Vec<usize>, usize) {
 
 /// By register code, the rows in which the register is live. A scalar register lives along linear edges, a vector register
 /// along logical ones. A write of some lanes counts as one of all.
-pub fn intervals(f: &Function) -> Vec<Vec<Range<usize>>> {
+pub fn intervals(f: &MachineFunction) -> Vec<Vec<Range<usize>>> {
     let into = live_in(f);
     let (starts, total) = rows(f);
     let mut out = vec![Vec::new(); CODES];
@@ -78,7 +78,7 @@ pub fn intervals(f: &Function) -> Vec<Vec<Range<usize>>> {
 fn step(live: &mut Set, defs: &[Operand], uses: &[Operand]) {
     for (operands, on) in [(defs, false), (uses, true)] {
         for operand in operands {
-            if let What::Fixed(reg) = operand.what
+            if let OperandValue::Fixed(reg) = operand.what
                 && usize::from(reg.0) < CODES
             {
                 live.set(reg.0, on);
@@ -87,7 +87,7 @@ fn step(live: &mut Set, defs: &[Operand], uses: &[Operand]) {
     }
 }
 
-fn live_out(f: &Function, into: &[Set], id: BlockId) -> Set {
+fn live_out(f: &MachineFunction, into: &[Set], id: BlockId) -> Set {
     let block = f.block(id);
     let mut out = Set::default();
     for to in block.term.targets() {
@@ -100,7 +100,7 @@ fn live_out(f: &Function, into: &[Set], id: BlockId) -> Set {
 }
 
 /// What is live where each block begins: backward until nothing changes.
-fn live_in(f: &Function) -> Vec<Set> {
+fn live_in(f: &MachineFunction) -> Vec<Set> {
     let mut into = vec![Set::default(); f.blocks.len()];
     loop {
         let mut changed = false;

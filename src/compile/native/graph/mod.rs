@@ -6,7 +6,7 @@
 
 mod live;
 
-use super::mir::{BlockId, Extra, Function, Inst};
+use super::mir::{BlockId, Extra, MachineFunction, MachineInst};
 use crate::isa::Traits;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -31,7 +31,7 @@ text { font: 11px ui-monospace, monospace; fill: #24292f } .block { fill: #eaeef
 .linear, .scalar { stroke: #e3b341 } .logical { stroke: #3fb950 } .memory { stroke: #ff7b72 } }";
 
 /// Draws a function whose operands are registers.
-pub fn svg(f: &Function) -> String {
+pub fn svg(f: &MachineFunction) -> String {
     let (starts, rows) = live::rows(f);
     let picture = Picture { f, starts, row: (HEIGHT / rows.max(1) as f64).min(ROW) };
     let mut body = String::new();
@@ -52,7 +52,7 @@ pub fn svg(f: &Function) -> String {
 }
 
 struct Picture<'a> {
-    f: &'a Function,
+    f: &'a MachineFunction,
     starts: Vec<usize>,
     row: f64,
 }
@@ -133,7 +133,7 @@ impl Picture<'_> {
     }
 }
 
-fn is_memory(f: &Function, inst: &Inst) -> bool {
+fn is_memory(f: &MachineFunction, inst: &MachineInst) -> bool {
     matches!(inst.extra, Extra::Export { .. }) || inst.is(f.gfx, Traits::LOADS.or(Traits::STORES).or(Traits::ATOMIC))
 }
 

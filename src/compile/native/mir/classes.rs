@@ -3,8 +3,8 @@
 //! The verifier, the allocator and its checker ask here. A vector source may be either; how many of them may be scalar
 //! is the encoding's rule, not asked here.
 
-use super::{Class, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, What, runs};
-use crate::isa::{Entry, Format, Kind, Traits};
+use super::{Extra, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass, runs};
+use crate::isa::{Format, OpcodeRow, OperandKind, Traits};
 
 /// Register files that an operand may be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,17 +19,17 @@ pub enum Wants {
 
 impl Wants {
     /// Whether a register of this class may be there.
-    pub fn takes(self, class: Class) -> bool {
+    pub fn takes(self, class: RegisterClass) -> bool {
         match self {
-            Self::Scalar => class == Class::Scalar,
-            Self::Vector => class == Class::Vector,
+            Self::Scalar => class == RegisterClass::Scalar,
+            Self::Vector => class == RegisterClass::Vector,
             Self::Any => true,
         }
     }
 
     /// The class of a register whose content does not matter.
-    pub fn of_undefined(self) -> Class {
-        if self == Self::Scalar { Class::Scalar } else { Class::Vector }
+    pub fn of_undefined(self) -> RegisterClass {
+        if self == Self::Scalar { RegisterClass::Scalar } else { RegisterClass::Vector }
     }
 }
 
@@ -38,26 +38,27 @@ pub const fn is_scalar(format: Format) -> bool {
     matches!(format, Format::Sop1 | Format::Sop2 | Format::Sopc | Format::Sopk | Format::Sopp | Format::Smem)
 }
 
-impl Function {
+impl MachineFunction {
     /// Whether an instruction reads SCC.
-    pub fn reads_scc(&self, inst: &Inst) -> bool {
-        inst.is(self.gfx, Traits::SCC_IN) || self.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCC))
+    pub fn reads_scc(&self, inst: &MachineInst) -> bool {
+        inst.is(self.gfx, Traits::SCC_IN)
+            || self.uses(inst).iter().any(|one| one.what == OperandValue::Fixed(PhysReg::SCC))
     }
 
     /// Whether the set of active lanes may be another after an instruction.
-    pub fn writes_exec(&self, inst: &Inst) -> bool {
-        let named = |one: &Operand| matches!(one.what, What::Fixed(PhysReg(126 | 127)));
+    pub fn writes_exec(&self, inst: &MachineInst) -> bool {
+        let named = |one: &Operand| matches!(one.what, OperandValue::Fixed(PhysReg(126 | 127)));
         inst.is(self.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || self.defs(inst).iter().any(named)
     }
 
     /// What definition run `n` of an instruction may be; definitions of [`Pseudo::Copy`] are of any class.
-    pub fn def_wants(&self, inst: &Inst, n: usize) -> Wants {
+    pub fn def_wants(&self, inst: &MachineInst, n: usize) -> Wants {
         match inst.op {
             Opcode::Pseudo(Pseudo::Copy) => Wants::Any,
             Opcode::Pseudo(_) => Wants::Scalar,
             Opcode::Isa(op) => {
                 let row = op.entry(self.gfx);
-                let mask = row.dst_kind(n) == Kind::Mask || n > 0 || row.is(Traits::SCALAR_RESULT);
+                let mask = row.dst_kind(n) == OperandKind::Mask || n > 0 || row.is(Traits::SCALAR_RESULT);
                 let vector_arithmetic = row.format.is_short_vector() || row.format == Format::Vop3;
                 if is_scalar(row.format) || (vector_arithmetic && mask) { Wants::Scalar } else { Wants::Vector }
             }
@@ -65,11 +66,11 @@ impl Function {
     }
 
     /// What use run `n` of `count` of an instruction may be.
-    pub fn use_wants(&self, inst: &Inst, n: usize, count: usize) -> Wants {
+    pub fn use_wants(&self, inst: &MachineInst, n: usize, count: usize) -> Wants {
         match inst.op {
             Opcode::Pseudo(Pseudo::Copy) => match self.defs(inst).get(n).map(|def| def.what) {
-                Some(What::Val(val)) if self.class(val) == Class::Scalar => Wants::Scalar,
-                Some(What::Fixed(reg)) if reg.as_vgpr().is_none() => Wants::Scalar,
+                Some(OperandValue::Val(val)) if self.class(val) == RegisterClass::Scalar => Wants::Scalar,
+                Some(OperandValue::Fixed(reg)) if reg.as_vgpr().is_none() => Wants::Scalar,
                 _ => Wants::Any,
             },
             Opcode::Pseudo(Pseudo::Return) => match self.results.get(n) {
@@ -91,18 +92,18 @@ impl Function {
     }
 
     /// The use runs with what they may be.
-    pub fn use_runs<'a>(&'a self, inst: &'a Inst) -> impl Iterator<Item = (Wants, &'a [super::Operand])> {
+    pub fn use_runs<'a>(&'a self, inst: &'a MachineInst) -> impl Iterator<Item = (Wants, &'a [super::Operand])> {
         let count = runs(self.uses(inst)).count();
         runs(self.uses(inst)).enumerate().map(move |(n, run)| (self.use_wants(inst, n, count), run))
     }
 }
 
 /// What source run `n` of an instruction may be; `from_end` is its number from the last one, the tied one not counted.
-fn source_wants(row: &Entry, inst: &Inst, n: usize, from_end: usize) -> Wants {
+fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) -> Wants {
     match row.format {
         format if is_scalar(format) => Wants::Scalar,
         Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3p | Format::Vopc => {
-            let scalar = row.src_kind(n) == Kind::Mask
+            let scalar = row.src_kind(n) == OperandKind::Mask
                 || (n == 0 && row.is(Traits::SCALAR_FIRST))
                 || (n > 0 && row.is(Traits::SCALAR_REST));
             if scalar { Wants::Scalar } else { Wants::Any }
@@ -136,10 +137,10 @@ fn source_wants(row: &Entry, inst: &Inst, n: usize, from_end: usize) -> Wants {
 }
 
 /// Alignment of a run of registers: scalar ones at their size up to four, vector ones at any number.
-pub const fn alignment(class: Class, count: usize) -> u16 {
+pub const fn alignment(class: RegisterClass, count: usize) -> u16 {
     match (class, count) {
-        (Class::Vector, _) | (_, 0 | 1) => 1,
-        (Class::Scalar, 2) => 2,
-        (Class::Scalar, _) => 4,
+        (RegisterClass::Vector, _) | (_, 0 | 1) => 1,
+        (RegisterClass::Scalar, 2) => 2,
+        (RegisterClass::Scalar, _) => 4,
     }
 }

@@ -1,6 +1,6 @@
 //! Which blocks every way to a block passes.
 
-use super::{BlockId, Function};
+use super::{BlockId, MachineFunction};
 use crate::ir::cfg::DomTree;
 use crate::ir::{self, Graph};
 
@@ -14,19 +14,19 @@ const fn node(block: BlockId) -> ir::BlockId {
 }
 
 impl Dominators {
-    fn new<I: Iterator<Item = BlockId>>(f: &Function, successors: impl Fn(BlockId) -> I) -> Self {
+    fn new<I: Iterator<Item = BlockId>>(f: &MachineFunction, successors: impl Fn(BlockId) -> I) -> Self {
         let mut succs = Graph::with_capacity(f.blocks.len());
         f.block_ids().for_each(|block| succs.push(successors(block).map(node)));
         Self(DomTree::new(&succs, &succs.reversed()))
     }
 
     /// Along logical edges.
-    pub fn logical(f: &Function) -> Self {
+    pub fn logical(f: &MachineFunction) -> Self {
         Self::new(f, |block| f.block(block).edges.iter().map(|edge| edge.to))
     }
 
     /// Along linear edges.
-    pub fn linear(f: &Function) -> Self {
+    pub fn linear(f: &MachineFunction) -> Self {
         Self::new(f, |block| f.block(block).term.targets())
     }
 

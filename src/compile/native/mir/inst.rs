@@ -1,11 +1,11 @@
 //! Instructions: an operation of the target's table, or one of the few that become several or none.
 
 use crate::ir::SymbolId;
-use crate::isa::instruction::{Cache, Dpp16, Modifiers, Sdwa};
+use crate::isa::instruction::{CachePolicy, Dpp16, Modifiers, Sdwa};
 use crate::isa::{Op, Traits};
 use crate::target::GfxIp;
 
-/// An instruction. Its operands are in [`super::Function::operands`], those it defines first. Order of uses by format:
+/// An instruction. Its operands are in [`super::MachineFunction::operands`], those it defines first. Order of uses by format:
 ///
 /// | format | uses |
 /// | --- | --- |
@@ -21,7 +21,7 @@ use crate::target::GfxIp;
 /// An instruction that leaves a part of its old destination (or an accumulator, or an atomic's data that becomes its
 /// result) has that as its last run, tied.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Inst {
+pub struct MachineInst {
     /// Operation.
     pub op: Opcode,
     /// Index of the first operand.
@@ -52,7 +52,7 @@ pub enum Pseudo {
     /// defs = uses, pairwise and all at once; scalar from scalar or constant, vector from anything, constant or
     /// relocation. Each operand is a run of its own. Becomes moves, without a change of SCC.
     Copy,
-    /// Each use must be in the register of its number in [`super::Function::results`]; undefined ones need none. The
+    /// Each use must be in the register of its number in [`super::MachineFunction::results`]; undefined ones need none. The
     /// last instruction before the tail of the block that ends in [`super::Term::Joint`]. No code.
     Return,
     /// The address of a constant table: defines a pair. Becomes `s_getpc` and an addition; writes SCC.
@@ -82,7 +82,7 @@ pub enum Extra {
         /// Byte offset.
         offset: i32,
         /// Cache policy.
-        cache: Cache,
+        cache: CachePolicy,
     },
     /// DS.
     Ds {
@@ -96,7 +96,7 @@ pub enum Extra {
         /// The last run of uses before the tied one is a scalar address.
         saddr: bool,
         /// Cache policy.
-        cache: Cache,
+        cache: CachePolicy,
     },
     /// MUBUF, MTBUF.
     Buffer {
@@ -109,7 +109,7 @@ pub enum Extra {
         /// Format number of a typed access.
         format: Option<u8>,
         /// Cache policy.
-        cache: Cache,
+        cache: CachePolicy,
     },
     /// MIMG.
     Image {
@@ -126,7 +126,7 @@ pub enum Extra {
         /// Addresses are single registers.
         nsa: bool,
         /// Cache policy.
-        cache: Cache,
+        cache: CachePolicy,
     },
     /// EXP.
     Export {
@@ -156,7 +156,7 @@ pub enum Extra {
     Choice(SymbolId),
 }
 
-impl Inst {
+impl MachineInst {
     /// The target's operation.
     pub const fn isa(&self) -> Option<Op> {
         match self.op {

@@ -7,17 +7,17 @@
 //! A [`Val`] is one register of 32 bits: scalar or vector. Whatever is wider is a *run* of operands that the
 //! instruction wants in consecutive registers; a lane mask is a run of one value in wave32 and of two in wave64. Values
 //! are in SSA form: one definition, which dominates every use on the logical edges; blocks have parameters. The
-//! exception are *variables* ([`ValueData::variable`]), which `control` uses for lane masks: several definitions, one
+//! exception are *variables* ([`MachineValue::variable`]), which `control` uses for lane masks: several definitions, one
 //! register for their whole life.
 //!
 //! Blocks are stored in the order in which they are laid out. A block has two kinds of successors:
 //!
-//! * **logical** edges ([`Block::edges`]): where a lane goes. Vector registers are live along them, and arguments of
+//! * **logical** edges ([`MachineBlock::edges`]): where a lane goes. Vector registers are live along them, and arguments of
 //!   block parameters are passed on them.
-//! * **linear** edges ([`Block::term`]): where the wave goes. Scalar registers are live along them. A wave that walks
+//! * **linear** edges ([`MachineBlock::term`]): where the wave goes. Scalar registers are live along them. A wave that walks
 //!   through `then` into `else` overwrites scalar registers for all lanes, but vector registers only in its active ones.
 //!
-//! The instructions of a block from [`Block::tail`] on change EXEC for the successors: copies for its edges are inserted
+//! The instructions of a block from [`MachineBlock::tail`] on change EXEC for the successors: copies for its edges are inserted
 //! before them.
 
 pub mod classes;
@@ -29,8 +29,8 @@ mod print;
 pub mod sources;
 pub mod verify;
 
-pub use inst::{Extra, Inst, Opcode, Pseudo};
-pub use operand::{Class, Operand, PhysReg, Val, What};
+pub use inst::{Extra, MachineInst, Opcode, Pseudo};
+pub use operand::{Operand, OperandValue, PhysReg, RegisterClass, Val};
 
 use crate::target::{GfxIp, Stage, WaveSize};
 use std::ops::Range;
@@ -40,7 +40,7 @@ use std::ops::Range;
 pub struct BlockId(pub u32);
 
 impl BlockId {
-    /// Position in [`Function::blocks`].
+    /// Position in [`MachineFunction::blocks`].
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -48,9 +48,9 @@ impl BlockId {
 
 /// What is known of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ValueData {
+pub struct MachineValue {
     /// Register file.
-    pub class: Class,
+    pub class: RegisterClass,
     /// May be defined several times, and keeps one register from its first definition in layout order to its last use.
     pub variable: bool,
 }
@@ -103,10 +103,10 @@ pub enum Term {
 
 /// A block.
 #[derive(Clone, Debug)]
-pub struct Block {
-    /// Parameters: indices into [`Function::params`].
+pub struct MachineBlock {
+    /// Parameters: indices into [`MachineFunction::params`].
     pub params: Range<u32>,
-    /// Instructions: indices into [`Function::insts`].
+    /// Instructions: indices into [`MachineFunction::insts`].
     pub insts: Range<u32>,
     /// First instruction of the tail, in `insts`.
     pub tail: u32,
@@ -129,7 +129,7 @@ pub struct EntryValue {
 
 /// The code of one stage, on its way to machine code.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub struct MachineFunction {
     /// Generation.
     pub gfx: GfxIp,
     /// Stage.
@@ -137,15 +137,15 @@ pub struct Function {
     /// Lanes of a wave.
     pub wave: WaveSize,
     /// Blocks in layout order; the first one is the entry.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<MachineBlock>,
     /// Instructions of all blocks.
-    pub insts: Vec<Inst>,
+    pub insts: Vec<MachineInst>,
     /// Operands of all instructions and edges.
     pub operands: Vec<Operand>,
     /// Block parameters.
     pub params: Vec<Val>,
     /// Values.
-    pub values: Vec<ValueData>,
+    pub values: Vec<MachineValue>,
     /// Entry registers, all of them in their order, used or not.
     pub entry: Vec<EntryValue>,
     /// Fragment: inputs that the hardware loads, as bits of SPI_PS_INPUT_ENA.
@@ -158,7 +158,7 @@ pub struct Function {
     pub lds_bytes: u32,
 }
 
-impl Function {
+impl MachineFunction {
     /// An empty function.
     pub fn new(gfx: GfxIp, stage: Stage, wave: WaveSize) -> Self {
         Self {
@@ -179,18 +179,18 @@ impl Function {
     }
 
     /// A new value.
-    pub fn value(&mut self, class: Class) -> Val {
-        self.values.push(ValueData { class, variable: false });
+    pub fn value(&mut self, class: RegisterClass) -> Val {
+        self.values.push(MachineValue { class, variable: false });
         Val(self.values.len() as u32 - 1)
     }
 
     /// The class of a value.
-    pub fn class(&self, val: Val) -> Class {
+    pub fn class(&self, val: Val) -> RegisterClass {
         self.values[val.index()].class
     }
 
     /// A block.
-    pub fn block(&self, id: BlockId) -> &Block {
+    pub fn block(&self, id: BlockId) -> &MachineBlock {
         &self.blocks[id.index()]
     }
 
@@ -200,21 +200,21 @@ impl Function {
     }
 
     /// The parameters of a block.
-    pub fn params_of(&self, block: &Block) -> &[Val] {
+    pub fn params_of(&self, block: &MachineBlock) -> &[Val] {
         &self.params[block.params.start as usize..block.params.end as usize]
     }
 
     /// The instructions of a block.
-    pub fn insts_of(&self, block: &Block) -> &[Inst] {
+    pub fn insts_of(&self, block: &MachineBlock) -> &[MachineInst] {
         &self.insts[block.insts.start as usize..block.insts.end as usize]
     }
 
     /// The instruction before which all lanes are on that a block runs with: after the scalar code in front that brings lanes
     /// back or wakes those that help.
-    pub fn arrival(&self, block: &Block) -> u32 {
+    pub fn arrival(&self, block: &MachineBlock) -> u32 {
         let is_vector = |one: &Operand| match one.what {
-            What::Val(val) => self.class(val) == Class::Vector,
-            What::Fixed(reg) => reg.as_vgpr().is_some(),
+            OperandValue::Val(val) => self.class(val) == RegisterClass::Vector,
+            OperandValue::Fixed(reg) => reg.as_vgpr().is_some(),
             _ => false,
         };
         let mut arrival = block.insts.start;
@@ -223,7 +223,7 @@ impl Function {
             if inst.turns_all_lanes_on() || self.defs(inst).iter().chain(self.uses(inst)).any(is_vector) {
                 break;
             }
-            if self.defs(inst).iter().any(|one| one.what == What::Fixed(PhysReg::EXEC)) {
+            if self.defs(inst).iter().any(|one| one.what == OperandValue::Fixed(PhysReg::EXEC)) {
                 arrival = n + 1;
             }
         }
@@ -231,13 +231,13 @@ impl Function {
     }
 
     /// The operands that an instruction defines.
-    pub fn defs(&self, inst: &Inst) -> &[Operand] {
+    pub fn defs(&self, inst: &MachineInst) -> &[Operand] {
         let start = inst.operands as usize;
         &self.operands[start..start + usize::from(inst.defs)]
     }
 
     /// The operands that it uses.
-    pub fn uses(&self, inst: &Inst) -> &[Operand] {
+    pub fn uses(&self, inst: &MachineInst) -> &[Operand] {
         let start = inst.operands as usize + usize::from(inst.defs);
         &self.operands[start..start + usize::from(inst.uses)]
     }
@@ -261,7 +261,7 @@ impl Term {
 }
 
 /// One run of operands.
-pub fn run_of(words: impl ExactSizeIterator<Item = What>) -> impl Iterator<Item = Operand> {
+pub fn run_of(words: impl ExactSizeIterator<Item = OperandValue>) -> impl Iterator<Item = Operand> {
     let count = words.len() as u8;
     words.enumerate().map(move |(n, what)| Operand { what, run: if n == 0 { count } else { 0 } })
 }

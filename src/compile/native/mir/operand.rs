@@ -16,7 +16,7 @@ impl Val {
 
 /// Register file of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum RegisterClass {
     /// One value per wave.
     Scalar,
     /// One value per lane.
@@ -39,7 +39,7 @@ impl PhysReg {
     pub const EXEC: Self = Self(126);
     /// Scalar condition code.
     pub const SCC: Self = Self(253);
-    /// First of four scalar registers with the descriptor of scratch memory, where [`super::Function::scratch_bytes`] is
+    /// First of four scalar registers with the descriptor of scratch memory, where [`super::MachineFunction::scratch_bytes`] is
     /// not 0: no value may have them then. Emission fills them at the start of the code.
     pub const SCRATCH: Self = Self(100);
 
@@ -67,7 +67,7 @@ impl PhysReg {
 
 /// What an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum What {
+pub enum OperandValue {
     /// A value.
     Val(Val),
     /// A constant: the bits of a 32-bit operand; of a 64-bit one the value that they are sign-extended to.
@@ -85,7 +85,7 @@ pub enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand {
     /// What it is.
-    pub what: What,
+    pub what: OperandValue,
     /// Number of operands, from this one on, that are in consecutive registers; 0 if it continues a run. A constant,
     /// relocation or fixed register is always a run of its own, of one operand, however wide it is read.
     pub run: u8,
@@ -93,29 +93,29 @@ pub struct Operand {
 
 impl Operand {
     /// An operand by itself.
-    pub const fn one(what: What) -> Self {
+    pub const fn one(what: OperandValue) -> Self {
         Self { what, run: 1 }
     }
 
     /// A value by itself.
     pub const fn val(val: Val) -> Self {
-        Self::one(What::Val(val))
+        Self::one(OperandValue::Val(val))
     }
 
     /// A constant.
     pub const fn constant(bits: u32) -> Self {
-        Self::one(What::Const(bits))
+        Self::one(OperandValue::Const(bits))
     }
 
     /// A fixed register.
     pub const fn fixed(reg: PhysReg) -> Self {
-        Self::one(What::Fixed(reg))
+        Self::one(OperandValue::Fixed(reg))
     }
 
     /// The bits, if it is a constant.
     pub const fn as_const(self) -> Option<u32> {
         match self.what {
-            What::Const(bits) => Some(bits),
+            OperandValue::Const(bits) => Some(bits),
             _ => None,
         }
     }
@@ -123,7 +123,7 @@ impl Operand {
     /// The value, if it is one.
     pub const fn as_val(self) -> Option<Val> {
         match self.what {
-            What::Val(val) => Some(val),
+            OperandValue::Val(val) => Some(val),
             _ => None,
         }
     }

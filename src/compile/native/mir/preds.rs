@@ -1,6 +1,6 @@
 //! Predecessors of blocks, for both kinds of edges.
 
-use super::{BlockId, Function};
+use super::{BlockId, MachineFunction};
 
 /// Predecessors along one kind of edges.
 #[derive(Clone, Debug, Default)]
@@ -12,16 +12,16 @@ pub struct Preds {
 
 impl Preds {
     /// Along logical edges.
-    pub fn logical(f: &Function) -> Self {
+    pub fn logical(f: &MachineFunction) -> Self {
         Self::new(f, |block, put| f.block(block).edges.iter().for_each(|edge| put(edge.to)))
     }
 
     /// Along linear edges.
-    pub fn linear(f: &Function) -> Self {
+    pub fn linear(f: &MachineFunction) -> Self {
         Self::new(f, |block, put| f.block(block).term.targets().for_each(put))
     }
 
-    fn new(f: &Function, each: impl Fn(BlockId, &mut dyn FnMut(BlockId))) -> Self {
+    fn new(f: &MachineFunction, each: impl Fn(BlockId, &mut dyn FnMut(BlockId))) -> Self {
         let mut starts = vec![0; f.blocks.len() + 1];
         for block in f.block_ids() {
             each(block, &mut |to| starts[to.index() + 1] += 1);

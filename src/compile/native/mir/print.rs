@@ -1,6 +1,8 @@
 //! The text form of machine IR, for `--dump` and for tests.
 
-use super::{Block, BlockId, Cond, Edge, Extra, Function, Inst, Opcode, Operand, Term, What, runs};
+use super::{
+    BlockId, Cond, Edge, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Term, runs,
+};
 use std::fmt;
 
 impl fmt::Display for Term {
@@ -24,7 +26,7 @@ impl fmt::Display for Term {
     }
 }
 
-impl fmt::Display for Function {
+impl fmt::Display for MachineFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} wave{} scratch {} lds {}", self.stage, self.wave.lanes(), self.scratch_bytes, self.lds_bytes)?;
         for entry in self.entry.iter() {
@@ -42,7 +44,7 @@ impl fmt::Display for Function {
 }
 
 /// The text of one block.
-struct BlockText<'a>(&'a Function, BlockId);
+struct BlockText<'a>(&'a MachineFunction, BlockId);
 
 impl fmt::Display for BlockText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,13 +52,13 @@ impl fmt::Display for BlockText<'_> {
     }
 }
 
-impl Function {
+impl MachineFunction {
     /// The text of one block.
     pub fn block_text(&self, id: BlockId) -> impl fmt::Display {
         BlockText(self, id)
     }
 
-    fn print_block(&self, f: &mut fmt::Formatter<'_>, id: u32, block: &Block) -> fmt::Result {
+    fn print_block(&self, f: &mut fmt::Formatter<'_>, id: u32, block: &MachineBlock) -> fmt::Result {
         write!(f, "b{id}")?;
         let params: Vec<String> = self.params_of(block).iter().map(|p| format!("{p}{}", self.suffix(*p))).collect();
         if !params.is_empty() {
@@ -83,7 +85,7 @@ impl Function {
     }
 
     /// One instruction.
-    pub fn text_of(&self, inst: &Inst) -> String {
+    pub fn text_of(&self, inst: &MachineInst) -> String {
         let mut text = self.list(self.defs(inst)).join(", ");
         if !text.is_empty() {
             text.push_str(" = ");
@@ -117,19 +119,19 @@ impl Function {
 
     fn text(&self, operand: &Operand) -> String {
         match operand.what {
-            What::Val(val) => format!("{val}{}", self.suffix(val)),
-            What::Const(bits) => format!("{:#x}", bits),
-            What::Reloc(symbol) => format!("reloc[{symbol}]"),
-            What::Fixed(reg) => reg.to_string(),
-            What::Undef => "undef".to_owned(),
+            OperandValue::Val(val) => format!("{val}{}", self.suffix(val)),
+            OperandValue::Const(bits) => format!("{:#x}", bits),
+            OperandValue::Reloc(symbol) => format!("reloc[{symbol}]"),
+            OperandValue::Fixed(reg) => reg.to_string(),
+            OperandValue::Undef => "undef".to_owned(),
         }
     }
 
     fn suffix(&self, val: super::Val) -> &'static str {
         match self.values.get(val.index()).map(|data| (data.class, data.variable)) {
-            Some((super::Class::Scalar, false)) => "s",
-            Some((super::Class::Scalar, true)) => "m",
-            Some((super::Class::Vector, _)) => "v",
+            Some((super::RegisterClass::Scalar, false)) => "s",
+            Some((super::RegisterClass::Scalar, true)) => "m",
+            Some((super::RegisterClass::Vector, _)) => "v",
             None => "?",
         }
     }

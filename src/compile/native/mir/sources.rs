@@ -1,7 +1,7 @@
 //! What sources a vector instruction takes: the encoding's rules, asked before registers are known; and which operation
 //! takes them in reverse order.
 
-use super::{Class, Function, Operand, Val, What};
+use super::{MachineFunction, Operand, OperandValue, RegisterClass, Val};
 use crate::isa::instruction::{Modifiers, VectorFields, VectorForm};
 use crate::isa::{Op, Scalar, Src, Vgpr};
 use smallvec::SmallVec;
@@ -9,16 +9,16 @@ use smallvec::SmallVec;
 /// No modifiers.
 pub const PLAIN: Modifiers = Modifiers { abs: 0, neg: 0, neg_hi: 0, op_sel: 0, op_sel_hi: 0, clamp: false, omod: 0 };
 
-impl Function {
+impl MachineFunction {
     /// A source of the same kind, to ask the tables.
     pub fn example(&self, operand: Operand) -> Src {
         match operand.what {
-            What::Val(val) if self.class(val) == Class::Vector => Src::Vgpr(Vgpr(0)),
-            What::Val(val) => Src::Scalar(scalar_example(val.0)),
-            What::Const(bits) => Src::from_bits(bits),
-            What::Reloc(_) => Src::Literal(0xdead_beef),
-            What::Fixed(_) => Src::Scalar(Scalar::M0),
-            What::Undef => Src::Vgpr(Vgpr(0)),
+            OperandValue::Val(val) if self.class(val) == RegisterClass::Vector => Src::Vgpr(Vgpr(0)),
+            OperandValue::Val(val) => Src::Scalar(scalar_example(val.0)),
+            OperandValue::Const(bits) => Src::from_bits(bits),
+            OperandValue::Reloc(_) => Src::Literal(0xdead_beef),
+            OperandValue::Fixed(_) => Src::Scalar(Scalar::M0),
+            OperandValue::Undef => Src::Vgpr(Vgpr(0)),
         }
     }
 
@@ -29,7 +29,7 @@ impl Function {
         let runs: SmallVec<[Operand; 4]> = uses.iter().copied().filter(|o| o.run > 0).collect();
         for (slot, operand) in srcs.iter_mut().zip(runs) {
             *slot = Some(match operand.what {
-                What::Val(val) if self.class(val) == Class::Scalar => {
+                OperandValue::Val(val) if self.class(val) == RegisterClass::Scalar => {
                     let n = seen.iter().position(|v| *v == val).unwrap_or_else(|| {
                         seen.push(val);
                         seen.len() - 1
@@ -82,14 +82,14 @@ pub fn mirrored(op: Op) -> Option<Op> {
 pub fn one_literal(uses: &[Operand]) -> bool {
     let mut literals = uses.iter().map(|one| one.what).filter(|what| is_literal(*what));
     let Some(first) = literals.next() else { return true };
-    literals.all(|what| what == first && !matches!(what, What::Reloc(_)))
+    literals.all(|what| what == first && !matches!(what, OperandValue::Reloc(_)))
 }
 
 /// Whether a dword takes a literal as an operand.
-pub fn is_literal(what: What) -> bool {
+pub fn is_literal(what: OperandValue) -> bool {
     match what {
-        What::Const(bits) => matches!(Src::from_bits(bits), Src::Literal(_)),
-        What::Reloc(_) => true,
+        OperandValue::Const(bits) => matches!(Src::from_bits(bits), Src::Literal(_)),
+        OperandValue::Reloc(_) => true,
         _ => false,
     }
 }

@@ -13,14 +13,17 @@
 
 use super::dominators::Dominators;
 use super::preds::Preds;
-use super::{Block, BlockId, Class, Cond, Function, Inst, Opcode, Operand, Pseudo, Term, Val, What, runs};
+use super::{
+    BlockId, Cond, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo, RegisterClass,
+    Term, Val, runs,
+};
 use crate::error::{Context, Error, Result};
 
 /// Checks all rules.
 ///
 /// # Errors
 /// A bug, with the block and instruction that breaks a rule.
-pub fn verify(f: &Function) -> Result<()> {
+pub fn verify(f: &MachineFunction) -> Result<()> {
     ranges(f)?;
     let (logical, linear) = (Preds::logical(f), Preds::linear(f));
     let doms = [Dominators::logical(f), Dominators::linear(f)];
@@ -40,7 +43,7 @@ struct Site {
 }
 
 struct Verify<'a> {
-    f: &'a Function,
+    f: &'a MachineFunction,
     logical: &'a Preds,
     linear: &'a Preds,
     by_lanes: &'a Dominators,
@@ -53,7 +56,7 @@ fn bug<T>(what: impl Into<String>) -> Result<T> {
     Err(Error::bug(what))
 }
 
-fn ranges(f: &Function) -> Result<()> {
+fn ranges(f: &MachineFunction) -> Result<()> {
     let within = |range: &std::ops::Range<u32>, len: usize| range.start <= range.end && range.end as usize <= len;
     let mut next = 0;
     for block in &f.blocks {
@@ -81,11 +84,12 @@ fn ranges(f: &Function) -> Result<()> {
     bug("a value out of range")
 }
 
-fn operands(f: &Function, operands: &[Operand]) -> Result<()> {
+fn operands(f: &MachineFunction, operands: &[Operand]) -> Result<()> {
     for run in runs(operands) {
         let [head, rest @ ..] = run else { continue };
         let whole = usize::from(head.run) == run.len() && rest.iter().all(|one| one.run == 0);
-        let alone = rest.is_empty() || run.iter().all(|one| matches!(one.what, What::Val(_) | What::Undef));
+        let alone =
+            rest.is_empty() || run.iter().all(|one| matches!(one.what, OperandValue::Val(_) | OperandValue::Undef));
         if !whole || !alone {
             return bug("a run that is not whole, or with a constant in it");
         }
@@ -102,7 +106,7 @@ fn operands(f: &Function, operands: &[Operand]) -> Result<()> {
 }
 
 /// Finds the definition of each value, and that there is only one.
-fn sites(f: &Function) -> Result<Vec<Option<Site>>> {
+fn sites(f: &MachineFunction) -> Result<Vec<Option<Site>>> {
     let mut sites: Vec<Option<Site>> = vec![None; f.values.len()];
     let mut define = |val: Val, site: Site| {
         let twice = sites[val.index()].replace(site).is_some();
@@ -146,7 +150,7 @@ impl Verify<'_> {
         self.end(id, block)
     }
 
-    fn instruction(&self, id: BlockId, n: u32, inst: &Inst) -> Result<()> {
+    fn instruction(&self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         let f = self.f;
         for one in f.uses(inst) {
             self.used(one, id, n)?;
@@ -157,11 +161,12 @@ impl Verify<'_> {
             if let Some(val) = vals.clone().find(|val| !wants.takes(f.class(*val))) {
                 return bug(format!("{val} is of the wrong class for a result"));
             }
-            if let Some(val) = vals.filter(|_| !self.by_lanes.is_reached(id)).find(|val| f.class(*val) == Class::Vector)
+            if let Some(val) =
+                vals.filter(|_| !self.by_lanes.is_reached(id)).find(|val| f.class(*val) == RegisterClass::Vector)
             {
                 return bug(format!("{val} is defined where no lane goes"));
             }
-            if run.iter().any(|one| matches!(one.what, What::Const(_) | What::Reloc(_))) {
+            if run.iter().any(|one| matches!(one.what, OperandValue::Const(_) | OperandValue::Reloc(_))) {
                 return bug("a constant is defined");
             }
         }
@@ -198,7 +203,7 @@ impl Verify<'_> {
             let before = site.inst.is_none_or(|at| at < n);
             return if before { Ok(()) } else { bug(format!("{val} is used before it is defined")) };
         }
-        let scalar = data.class == Class::Scalar;
+        let scalar = data.class == RegisterClass::Scalar;
         for (dominators, counts, of) in [(self.by_lanes, true, "lanes"), (self.by_wave, scalar, "the wave")] {
             if counts && dominators.is_reached(id) && !dominators.dominates(site.block, id) {
                 let from = site.block.0;
@@ -208,7 +213,7 @@ impl Verify<'_> {
         Ok(())
     }
 
-    fn edges(&self, id: BlockId, block: &Block) -> Result<()> {
+    fn edges(&self, id: BlockId, block: &MachineBlock) -> Result<()> {
         let f = self.f;
         if let [a, b] = &block.edges[..]
             && a.to == b.to
@@ -225,16 +230,16 @@ impl Verify<'_> {
             }
             for (param, arg) in params.iter().zip(args) {
                 self.used(arg, id, block.tail)?;
-                let vector = arg.as_val().is_some_and(|val| f.class(val) == Class::Vector);
-                if arg.run != 1 || matches!(arg.what, What::Fixed(_)) {
+                let vector = arg.as_val().is_some_and(|val| f.class(val) == RegisterClass::Vector);
+                if arg.run != 1 || matches!(arg.what, OperandValue::Fixed(_)) {
                     return bug("an argument that is no single value or constant");
                 }
-                if f.class(*param) == Class::Scalar && vector {
+                if f.class(*param) == RegisterClass::Scalar && vector {
                     return bug(format!("a vector argument for {param}"));
                 }
             }
         }
-        let scalar = f.params_of(block).iter().any(|val| f.class(*val) == Class::Scalar);
+        let scalar = f.params_of(block).iter().any(|val| f.class(*val) == RegisterClass::Scalar);
         if scalar && !self.same_predecessors(id) {
             return bug("a scalar parameter where the wave and the lanes come from different blocks");
         }
@@ -246,7 +251,7 @@ impl Verify<'_> {
         lanes.len() == wave.len() && lanes.iter().all(|pred| wave.contains(pred))
     }
 
-    fn end(&self, id: BlockId, block: &Block) -> Result<()> {
+    fn end(&self, id: BlockId, block: &MachineBlock) -> Result<()> {
         let f = self.f;
         if block.term == Term::Joint && id.index() + 1 != f.blocks.len() {
             return bug("a joint that is not the last block");

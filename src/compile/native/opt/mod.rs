@@ -36,10 +36,10 @@ use crate::ir::verify::verify;
 use crate::target::WaveSize;
 
 /// A pass of the middle end.
-pub type Pass = fn(&mut Shader, &TuningOptions) -> Result<()>;
+pub type OptPass = fn(&mut Shader, &TuningOptions) -> Result<()>;
 
 /// Every pass with the phase that it belongs to, in order.
-pub const PASSES: &[(Phase, Pass)] = &[
+pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Constants, constants::run),
     (Phase::Promote, promote::run),
     (Phase::Number, number::run),

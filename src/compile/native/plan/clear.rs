@@ -2,7 +2,7 @@
 //! that uses it.
 
 use super::{Go, MaskId, Plan, Position};
-use crate::compile::native::layout::Layout;
+use crate::compile::native::layout::BlockLayout;
 use crate::error::{Error, Result};
 use crate::ir::Shader;
 
@@ -13,7 +13,7 @@ use crate::ir::Shader;
 pub(super) fn place(
     plan: &mut Plan,
     shader: &Shader,
-    layout: &Layout,
+    layout: &BlockLayout,
     mask_of: &[Option<MaskId>],
     save_of: &[Option<MaskId>],
     meeting: &[Option<Position>],

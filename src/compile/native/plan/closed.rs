@@ -2,11 +2,11 @@
 //! and left only to that block.
 
 use super::Position;
-use crate::compile::native::layout::Layout;
+use crate::compile::native::layout::BlockLayout;
 use crate::ir::Shader;
 
 /// By position: where the paths of a divergent branch meet again, if it is closed.
-pub(super) fn meeting_points(shader: &Shader, layout: &Layout, divergent: &[bool]) -> Vec<Option<Position>> {
+pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) -> Vec<Option<Position>> {
     let cfg = shader.cfg();
     let meets = cfg.meeting_points();
     let at = |b: crate::ir::BlockId| layout.position[b.index()];

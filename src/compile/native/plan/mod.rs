@@ -20,9 +20,9 @@ mod closed;
 mod walk;
 mod wave;
 
-pub use wave::Wave;
+pub use wave::WavePaths;
 
-use super::layout::Layout;
+use super::layout::BlockLayout;
 use crate::error::Result;
 use crate::ir::uniform::Uniformity;
 use crate::ir::{Shader, Terminator};
@@ -38,7 +38,7 @@ pub type Position = u32;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Landing {
     /// EXEC becomes this mask first: the lanes of the block before are not meant to continue here.
-    pub replace: Option<Source>,
+    pub replace: Option<MaskSource>,
     /// These are added.
     pub add: Vec<MaskId>,
     /// If no lane is there then, the wave goes on to the landing of this block.
@@ -47,7 +47,7 @@ pub struct Landing {
 
 /// Lanes that a landing starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum MaskSource {
     /// Those of a mask.
     Mask(MaskId),
     /// Those saved by a closed branch that did not go to its first target.
@@ -107,7 +107,7 @@ impl Plan {
     ///
     /// # Errors
     /// Unsupported: lanes that wait in a way that is not handled yet.
-    pub fn new(shader: &Shader, layout: &Layout, uniformity: &Uniformity) -> Result<Self> {
+    pub fn new(shader: &Shader, layout: &BlockLayout, uniformity: &Uniformity) -> Result<Self> {
         let mut divergent: Vec<bool> = layout
             .order
             .iter()

@@ -1,8 +1,8 @@
 //! Follows the wave through the layout and notes where lanes wait.
 
 use super::closed;
-use super::{Exit, Go, Landing, MaskId, Plan, Position, Source};
-use crate::compile::native::layout::Layout;
+use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
+use crate::compile::native::layout::BlockLayout;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Terminator};
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ enum Arrival {
 
 struct Walk<'a> {
     shader: &'a Shader,
-    layout: &'a Layout,
+    layout: &'a BlockLayout,
     divergent: &'a [bool],
     /// By position: the meeting point of a closed branch.
     meeting: Vec<Option<Position>>,
@@ -59,7 +59,7 @@ struct Walk<'a> {
 ///
 /// # Errors
 /// Unsupported: lanes that wait in a way that is not handled, or in too many places.
-pub(super) fn walk(shader: &Shader, layout: &Layout, divergent: &[bool]) -> Result<Walked> {
+pub(super) fn walk(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) -> Result<Walked> {
     let count = layout.order.len();
     let meeting = closed::meeting_points(shader, layout, divergent);
     let mut outermost = vec![None; count];
@@ -249,12 +249,12 @@ impl Walk<'_> {
         for (n, landing) in landings.iter_mut().enumerate() {
             let stale = self.arrivals[n].iter().any(|(_, how)| *how == Arrival::Stale);
             if let Some(branch) = self.rest_of[n] {
-                landing.replace = Some(Source::Rest(branch));
+                landing.replace = Some(MaskSource::Rest(branch));
                 landing.add.extend(self.mask_of[n]);
             } else if stale && self.mask_of[n].is_none() && self.outermost[n].is_none() {
                 return Err(Error::unsupported("native: lanes that wait nowhere", ""));
             } else if stale && self.mask_of[n].is_some() {
-                landing.replace = self.mask_of[n].map(Source::Mask);
+                landing.replace = self.mask_of[n].map(MaskSource::Mask);
             } else {
                 landing.add.extend(self.mask_of[n]);
             }

@@ -10,7 +10,7 @@ use crate::ir::{BlockId, Graph};
 
 /// The ways of the wave.
 #[derive(Debug)]
-pub struct Wave {
+pub struct WavePaths {
     dominators: DomTree,
     /// Predecessors of landings and blocks in turn.
     preds: Graph,
@@ -24,7 +24,7 @@ const fn body(at: Position) -> BlockId {
     BlockId(2 * at + 1)
 }
 
-impl Wave {
+impl WavePaths {
     /// Those of a plan.
     pub fn new(plan: &Plan) -> Self {
         let mut succs = Graph::with_capacity(2 * plan.exits.len());

@@ -4,10 +4,10 @@
 //! and variables have several definitions: a write comes after all that read or wrote before. Dependencies point forward
 //! in the source order, and there are at most a few for each operand.
 
-use super::memory::{Kind, Ordering, Place, ordering};
+use super::memory::{AccessRange, Kind, Ordering, ordering};
 use super::units::{Units, latency};
 use crate::compile::native::mir::classes::is_scalar;
-use crate::compile::native::mir::{Function, Inst, Opcode, PhysReg, Pseudo, Val, What};
+use crate::compile::native::mir::{MachineFunction, MachineInst, Opcode, OperandValue, PhysReg, Pseudo, Val};
 use crate::isa::Traits;
 use rustc_hash::FxHashMap;
 
@@ -35,7 +35,7 @@ pub(super) struct Graph {
 
 impl Graph {
     /// Finds them.
-    pub(super) fn new(f: &Function, units: &Units) -> Self {
+    pub(super) fn new(f: &MachineFunction, units: &Units) -> Self {
         let mut it =
             Builder { f, units, edges: Vec::new(), made: FxHashMap::default(), registers: FxHashMap::default() };
         let mut order = Order { last_all: None, accesses: None, kinds: Default::default() };
@@ -107,7 +107,7 @@ struct Uses {
 }
 
 struct Builder<'a> {
-    f: &'a Function,
+    f: &'a MachineFunction,
     units: &'a Units,
     edges: Vec<Edge>,
     /// The unit that makes a value, and when it is there.
@@ -126,8 +126,8 @@ struct Order {
 
 #[derive(Default)]
 struct Accesses {
-    loads: Vec<(u32, Place)>,
-    stores: Vec<(u32, Place)>,
+    loads: Vec<(u32, AccessRange)>,
+    stores: Vec<(u32, AccessRange)>,
 }
 
 impl Builder<'_> {
@@ -135,18 +135,18 @@ impl Builder<'_> {
         self.edges.push(Edge { from, to, latency });
     }
 
-    fn registers_of(&mut self, unit: u32, inst: &Inst) {
+    fn registers_of(&mut self, unit: u32, inst: &MachineInst) {
         let f = self.f;
         let cycles = latency(f, inst).result();
         for one in f.uses(inst) {
             match one.what {
-                What::Val(val) if f.values[val.index()].variable => self.read(unit, Held::Variable(val)),
-                What::Val(val) => {
+                OperandValue::Val(val) if f.values[val.index()].variable => self.read(unit, Held::Variable(val)),
+                OperandValue::Val(val) => {
                     if let Some(&(from, cycles)) = self.made.get(&val) {
                         self.edge(from, unit, cycles);
                     }
                 }
-                What::Fixed(reg) => self.read(unit, whole(reg)),
+                OperandValue::Fixed(reg) => self.read(unit, whole(reg)),
                 _ => {}
             }
         }
@@ -155,11 +155,13 @@ impl Builder<'_> {
         }
         for one in f.defs(inst) {
             match one.what {
-                What::Val(val) if f.values[val.index()].variable => self.write(unit, Held::Variable(val), cycles),
-                What::Val(val) => {
+                OperandValue::Val(val) if f.values[val.index()].variable => {
+                    self.write(unit, Held::Variable(val), cycles)
+                }
+                OperandValue::Val(val) => {
                     self.made.insert(val, (unit, cycles));
                 }
-                What::Fixed(reg) => self.write(unit, whole(reg), cycles),
+                OperandValue::Fixed(reg) => self.write(unit, whole(reg), cycles),
                 _ => {}
             }
         }
@@ -187,7 +189,7 @@ impl Builder<'_> {
         }
     }
 
-    fn order(&mut self, unit: u32, inst: &Inst, order: &mut Order) {
+    fn order(&mut self, unit: u32, inst: &MachineInst, order: &mut Order) {
         if let Some(from) = order.last_all {
             self.edge(from, unit, 0);
         }
@@ -211,7 +213,7 @@ impl Builder<'_> {
                     of.stores.clear();
                     of.loads.clear();
                 }
-                of.stores.push((unit, if full { Place::default() } else { place }));
+                of.stores.push((unit, if full { AccessRange::default() } else { place }));
                 if kind == Kind::Exports {
                     // What other stages or the host see is in the order of the code.
                     self.after_stores(unit, order);
@@ -277,7 +279,7 @@ const fn whole(reg: PhysReg) -> Held {
 }
 
 /// Registers that are read without being operands.
-fn implied_reads(f: &Function, inst: &Inst) -> impl Iterator<Item = PhysReg> + use<> {
+fn implied_reads(f: &MachineFunction, inst: &MachineInst) -> impl Iterator<Item = PhysReg> + use<> {
     let lanes = match inst.op {
         Opcode::Isa(op) => {
             let row = op.entry(f.gfx);

@@ -3,8 +3,10 @@
 //! Memory of different kinds does not alias (as in value numbering of the IR). Within a kind two accesses are apart if
 //! they have the same address in registers and offsets that do not overlap. Scalar loads read only what nothing writes.
 
-use crate::compile::native::mir::{Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, What, runs};
-use crate::isa::{Entry, Format, Op, Traits};
+use crate::compile::native::mir::{
+    Extra, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, runs,
+};
+use crate::isa::{Format, Op, OpcodeRow, Traits};
 use smallvec::SmallVec;
 
 /// Kinds of memory.
@@ -28,9 +30,9 @@ pub(super) enum Ordering {
     /// Not at all.
     Free,
     /// After stores of its kind.
-    Load(Kind, Place),
+    Load(Kind, AccessRange),
     /// After loads and stores of its kind.
-    Store(Kind, Place),
+    Store(Kind, AccessRange),
     /// With every access that is ordered.
     Accesses,
     /// With everything.
@@ -39,14 +41,14 @@ pub(super) enum Ordering {
 
 /// Where an access is, as far as that can be compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct AccessRange {
     /// The operands that make the address; none: unknown.
-    base: SmallVec<[What; 4]>,
+    base: SmallVec<[OperandValue; 4]>,
     /// Bytes from there, first and end, of up to two parts.
     parts: [(u32, u32); 2],
 }
 
-impl Place {
+impl AccessRange {
     /// Whether two accesses certainly touch different bytes.
     pub(super) fn is_apart(&self, other: &Self) -> bool {
         let meet = |a: (u32, u32), b: (u32, u32)| a.0 < b.1 && b.0 < a.1;
@@ -61,7 +63,7 @@ const WITH_ALL: Traits =
 const WITH_ACCESSES: Traits = Traits::BARRIER.or(Traits::WAITS).or(Traits::INVALIDATES).or(Traits::MESSAGE);
 
 /// How an instruction is ordered.
-pub(super) fn ordering(f: &Function, inst: &Inst) -> Ordering {
+pub(super) fn ordering(f: &MachineFunction, inst: &MachineInst) -> Ordering {
     let op = match inst.op {
         Opcode::Isa(op) => op,
         Opcode::Pseudo(Pseudo::Fence) => return Ordering::Accesses,
@@ -76,7 +78,7 @@ pub(super) fn ordering(f: &Function, inst: &Inst) -> Ordering {
     if row.is(WITH_ACCESSES) {
         return Ordering::Accesses;
     }
-    let scratch = || f.uses(inst).iter().any(|one| one.what == What::Fixed(PhysReg::SCRATCH));
+    let scratch = || f.uses(inst).iter().any(|one| one.what == OperandValue::Fixed(PhysReg::SCRATCH));
     let kind = match row.format {
         Format::Smem if row.is(Traits::LOADS) => return Ordering::Free,
         Format::Smem => return Ordering::All,
@@ -86,7 +88,7 @@ pub(super) fn ordering(f: &Function, inst: &Inst) -> Ordering {
         Format::Mubuf | Format::Mtbuf if scratch() => Kind::Locals,
         Format::Mubuf | Format::Mtbuf | Format::Flat | Format::Global | Format::Scratch => Kind::Buffers,
         Format::Mimg => Kind::Images,
-        Format::Exp => return Ordering::Store(Kind::Exports, Place::default()),
+        Format::Exp => return Ordering::Store(Kind::Exports, AccessRange::default()),
         // A program instruction without a trait is a hint, or something new.
         Format::Sopp => return Ordering::All,
         _ => return Ordering::Free,
@@ -100,21 +102,21 @@ pub(super) fn ordering(f: &Function, inst: &Inst) -> Ordering {
     }
 }
 
-fn is_coherent(inst: &Inst) -> bool {
+fn is_coherent(inst: &MachineInst) -> bool {
     match inst.extra {
         Extra::Flat { cache, .. } | Extra::Buffer { cache, .. } | Extra::Image { cache, .. } => cache.glc,
         _ => false,
     }
 }
 
-fn place(f: &Function, inst: &Inst, row: &Entry) -> Option<Place> {
+fn place(f: &MachineFunction, inst: &MachineInst, row: &OpcodeRow) -> Option<AccessRange> {
     let bytes = match () {
         () if row.is(Traits::BYTE) => 1,
         () if row.is(Traits::HALF) => 2,
         () => 4 * row.dst.iter().chain(row.src).map(|kind| u32::from(kind.registers())).max().unwrap_or(1),
     };
     let uses: SmallVec<[&[Operand]; 6]> = runs(f.uses(inst)).collect();
-    if f.uses(inst).iter().any(|one| one.what == What::Undef) {
+    if f.uses(inst).iter().any(|one| one.what == OperandValue::Undef) {
         return None;
     }
     let base = |of: &[&[Operand]]| of.iter().flat_map(|run| run.iter()).map(|one| one.what).collect();
@@ -128,13 +130,13 @@ fn place(f: &Function, inst: &Inst, row: &Entry) -> Option<Place> {
                     [(at, at + bytes); 2]
                 }
             };
-            Some(Place { base, parts })
+            Some(AccessRange { base, parts })
         }
         Extra::Buffer { offset, idxen: false, offen, format: None, .. } => {
             // Address, descriptor, scalar offset: whatever makes the address but the constant.
             let base = base(uses.get(..2 + usize::from(offen))?);
             let at = u32::from(offset);
-            Some(Place { base, parts: [(at, at + bytes); 2] })
+            Some(AccessRange { base, parts: [(at, at + bytes); 2] })
         }
         _ => None,
     }
@@ -147,13 +149,13 @@ mod tests {
 
     #[test]
     fn only_the_same_base_can_be_told_apart() {
-        let place = |val: u32, from: u32, to: u32| Place {
-            base: [What::Val(Val(val))].into_iter().collect(),
+        let place = |val: u32, from: u32, to: u32| AccessRange {
+            base: [OperandValue::Val(Val(val))].into_iter().collect(),
             parts: [(from, to); 2],
         };
         assert!(place(1, 0, 4).is_apart(&place(1, 4, 8)));
         assert!(!place(1, 0, 8).is_apart(&place(1, 4, 8)));
         assert!(!place(1, 0, 4).is_apart(&place(2, 4, 8)));
-        assert!(!Place::default().is_apart(&Place::default()));
+        assert!(!AccessRange::default().is_apart(&AccessRange::default()));
     }
 }

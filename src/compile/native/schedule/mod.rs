@@ -19,9 +19,9 @@ mod units;
 #[cfg(test)]
 mod tests;
 
-use super::allocate::Limits;
+use super::allocate::RegisterLimits;
 use super::liveness::Liveness;
-use super::mir::{BlockId, Function};
+use super::mir::{BlockId, MachineFunction};
 use crate::compile::request::Scheduling;
 use crate::isa::loop_weight;
 use estimate::estimate;
@@ -39,7 +39,7 @@ const FEWEST: usize = 3;
 
 /// What it did, for tests of its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct ScheduleStats {
     /// Units that were looked at to choose one, and dependencies.
     pub steps: u64,
     /// Blocks with a new order.
@@ -53,8 +53,8 @@ pub struct Stats {
 /// Puts the instructions of each block in a better order. The function must be verified.
 ///
 /// `spare` vector registers of those that the waves allow are left free, as allocation may need more than values do.
-pub fn run(f: &mut Function, how: Scheduling, limits: Limits, spare: u32) -> Stats {
-    let mut stats = Stats::default();
+pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spare: u32) -> ScheduleStats {
+    let mut stats = ScheduleStats::default();
     let live = Liveness::new(f);
     let mut pressure = Pressure::new(f);
     let blocks: Vec<Units> = f.block_ids().map(|id| units(f, id)).collect();
@@ -108,7 +108,7 @@ pub fn run(f: &mut Function, how: Scheduling, limits: Limits, spare: u32) -> Sta
 }
 
 /// Writes the units of a block in another order.
-fn rewrite(f: &mut Function, id: BlockId, units: &Units, order: &[usize]) {
+fn rewrite(f: &mut MachineFunction, id: BlockId, units: &Units, order: &[usize]) {
     let start = f.block(id).insts.start as usize;
     let insts: Vec<_> = order.iter().flat_map(|unit| units.range(*unit)).map(|n| f.insts[n as usize]).collect();
     f.insts[start..start + insts.len()].copy_from_slice(&insts);

@@ -2,7 +2,7 @@
 
 use super::units::Units;
 use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
-use crate::compile::native::mir::{BlockId, Class, Function, Val};
+use crate::compile::native::mir::{BlockId, MachineFunction, RegisterClass, Val};
 
 /// Numbers of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,10 +12,10 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, class: Class, count: u32) {
+    fn add(&mut self, class: RegisterClass, count: u32) {
         match class {
-            Class::Scalar => self.scalars += count,
-            Class::Vector => self.vectors += count,
+            RegisterClass::Scalar => self.scalars += count,
+            RegisterClass::Vector => self.vectors += count,
         }
     }
 
@@ -34,7 +34,7 @@ impl Counts {
 /// A value that a unit reads, and how often.
 struct Read {
     val: Val,
-    class: Class,
+    class: RegisterClass,
     times: u32,
 }
 
@@ -60,7 +60,7 @@ pub(super) struct Pressure {
 }
 
 impl Pressure {
-    pub(super) fn new(f: &Function) -> Self {
+    pub(super) fn new(f: &MachineFunction) -> Self {
         let count = f.values.len();
         Self {
             left: vec![0; count],
@@ -78,7 +78,7 @@ impl Pressure {
     }
 
     /// Goes to the start of a block.
-    pub(super) fn begin(&mut self, f: &Function, live: &Liveness, id: BlockId, units: &Units) {
+    pub(super) fn begin(&mut self, f: &MachineFunction, live: &Liveness, id: BlockId, units: &Units) {
         let block = f.block(id);
         // A new number each time, so that nothing needs to be cleared.
         self.block += 1;
@@ -106,7 +106,7 @@ impl Pressure {
     }
 
     /// Counts reads, and what each unit makes.
-    fn count(&mut self, f: &Function, units: &Units) {
+    fn count(&mut self, f: &MachineFunction, units: &Units) {
         self.reads.clear();
         self.read_starts.clear();
         self.read_starts.push(0);
@@ -163,7 +163,7 @@ impl Pressure {
     }
 
     /// By unit, whether a result of it is used after the units.
-    pub(super) fn stays(&self, f: &Function, units: &Units) -> Vec<bool> {
+    pub(super) fn stays(&self, f: &MachineFunction, units: &Units) -> Vec<bool> {
         let stays = |unit: usize| {
             let insts = units.range(unit).map(|n| &f.insts[n as usize]);
             let mut vals = insts.flat_map(|inst| f.defs(inst)).filter_map(|one| one.as_val());
@@ -181,8 +181,8 @@ impl Pressure {
             let ends = self.left[index] == read.times && self.stays[index] != self.block;
             if ends && self.here[index] == self.block {
                 match read.class {
-                    Class::Scalar => rest.scalars -= 1,
-                    Class::Vector => rest.vectors -= 1,
+                    RegisterClass::Scalar => rest.scalars -= 1,
+                    RegisterClass::Vector => rest.vectors -= 1,
                 }
             }
         }

@@ -5,22 +5,24 @@ use crate::compile::native::allocate::allocate;
 use crate::compile::native::allocate::tests::generate::{Shape, generate};
 use crate::compile::native::check_alloc::check;
 use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{Block, Class, Cond, Extra, Inst, Operand, PhysReg, Term, What};
+use crate::compile::native::mir::{
+    Cond, Extra, MachineBlock, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, Term,
+};
 use crate::compile::native::tests::writer::Writer;
-use crate::isa::instruction::Cache;
+use crate::isa::instruction::CachePolicy;
 use crate::isa::{Format, Op, Traits};
 use crate::target::{GfxIp, WaveSize};
 
-fn limits() -> Limits {
-    Limits::new(GfxIp::Gfx1030, 256)
+fn limits() -> RegisterLimits {
+    RegisterLimits::new(GfxIp::Gfx1030, 256)
 }
 
 /// What an instruction reads and writes besides values that are defined once.
-fn touched(f: &Function, inst: &Inst) -> (Vec<String>, Vec<String>) {
+fn touched(f: &MachineFunction, inst: &MachineInst) -> (Vec<String>, Vec<String>) {
     let named = |operands: &[Operand]| -> Vec<String> {
         let each = operands.iter().filter_map(|one| match one.what {
-            What::Val(val) if f.values[val.index()].variable => Some(val.to_string()),
-            What::Fixed(reg) if reg != PhysReg::NULL => Some(reg.to_string()),
+            OperandValue::Val(val) if f.values[val.index()].variable => Some(val.to_string()),
+            OperandValue::Fixed(reg) if reg != PhysReg::NULL => Some(reg.to_string()),
             _ => None,
         });
         each.collect()
@@ -59,7 +61,7 @@ fn touched(f: &Function, inst: &Inst) -> (Vec<String>, Vec<String>) {
 }
 
 /// By instruction of a block, which of the others wrote the SCC that it reads.
-fn scc_sources(f: &Function, block: &Block) -> Vec<(u32, Option<u32>)> {
+fn scc_sources(f: &MachineFunction, block: &MachineBlock) -> Vec<(u32, Option<u32>)> {
     let mut writer = None;
     let mut out = Vec::new();
     for inst in f.insts_of(block) {
@@ -78,16 +80,16 @@ fn scc_sources(f: &Function, block: &Block) -> Vec<(u32, Option<u32>)> {
 }
 
 /// Whether two instructions may not change places. Stores at known places that differ may: none of the generator's do.
-fn conflict(f: &Function, a: &Inst, b: &Inst) -> bool {
+fn conflict(f: &MachineFunction, a: &MachineInst, b: &MachineInst) -> bool {
     let ((reads_a, writes_a), (reads_b, writes_b)) = (touched(f, a), touched(f, b));
     let meet = |x: &[String], y: &[String]| x.iter().any(|one| one != "scc" && y.contains(one));
     meet(&writes_a, &reads_b) || meet(&reads_a, &writes_b) || meet(&writes_a, &writes_b)
 }
 
 /// The instructions of a block are the same, and those that conflict are in their old order.
-fn keeps_order(before: &Function, after: &Function) {
+fn keeps_order(before: &MachineFunction, after: &MachineFunction) {
     for (old, new) in before.blocks.iter().zip(&after.blocks) {
-        let place = |n: &Inst| after.insts_of(new).iter().position(|inst| inst.operands == n.operands);
+        let place = |n: &MachineInst| after.insts_of(new).iter().position(|inst| inst.operands == n.operands);
         let insts = before.insts_of(old);
         let places: Vec<usize> = insts.iter().map(|inst| place(inst).expect("nothing goes")).collect();
         for a in 0..insts.len() {
@@ -125,15 +127,15 @@ fn any_order_keeps_what_depends_on_each_other_and_can_be_allocated() {
     assert!(changed > 200, "{changed} blocks in another order");
 }
 
-fn ops(f: &Function) -> Vec<Op> {
-    f.insts.iter().filter_map(Inst::isa).collect()
+fn ops(f: &MachineFunction) -> Vec<Op> {
+    f.insts.iter().filter_map(MachineInst::isa).collect()
 }
 
 #[test]
 fn loads_come_first_and_only_past_stores_that_are_elsewhere() {
     let order = |offset: u8| {
         let mut w = Writer::new();
-        let address = w.push(Op::VMovB32, Some(Class::Vector), &[Operand::constant(0)], Extra::None);
+        let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::constant(0)], Extra::None);
         let a = w.load(address, 0);
         let sum = w.add(a, a);
         w.store(address, sum, 4);
@@ -153,11 +155,11 @@ fn loads_come_first_and_only_past_stores_that_are_elsewhere() {
 fn occupancy_stays() {
     // Many loads, each used at once: all of them early would be faster, with registers for a few waves only.
     let mut w = Writer::new();
-    let address = w.push(Op::VMovB32, Some(Class::Vector), &[Operand::constant(0)], Extra::None);
+    let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::constant(0)], Extra::None);
     for n in 0..200u8 {
         let value = w.load(address, n);
         let sum = w.add(value, value);
-        let cache = Cache::default();
+        let cache = CachePolicy::default();
         let extra = Extra::Buffer { offset: 4 * u16::from(n), idxen: false, offen: false, format: None, cache };
         let uses = [Operand::fixed(PhysReg::SCRATCH), Operand::constant(0), Operand::val(sum)];
         w.push(Op::BufferStoreDword, None, &uses, extra);
@@ -177,7 +179,7 @@ fn occupancy_stays() {
 fn the_cost_is_linear() {
     let steps = |count: u32| {
         let mut w = Writer::new();
-        let address = w.push(Op::VMovB32, Some(Class::Vector), &[Operand::constant(0)], Extra::None);
+        let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::constant(0)], Extra::None);
         let mut sum = address;
         for n in 0..count {
             let value = w.load(address, n as u8);

@@ -3,7 +3,9 @@
 //! SCC is one register that nearly every scalar instruction writes. From an instruction that sets it to the last one that
 //! reads that, everything stays together; so nothing else has to be known of SCC.
 
-use crate::compile::native::mir::{BlockId, Class, Cond, Function, Inst, Opcode, Operand, Pseudo, Term, What, runs};
+use crate::compile::native::mir::{
+    BlockId, Cond, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo, RegisterClass, Term, runs,
+};
 use crate::isa::{Format, Latency, Traits};
 use std::ops::Range;
 
@@ -20,7 +22,7 @@ pub(super) enum LoadKind {
 pub(super) struct Load {
     pub(super) kind: LoadKind,
     /// The first register of the descriptor or scalar address.
-    pub(super) base: Option<What>,
+    pub(super) base: Option<OperandValue>,
 }
 
 /// What is known of a unit.
@@ -49,14 +51,14 @@ impl Units {
         &self.0[unit]
     }
 
-    /// Its instructions, as indices into [`Function::insts`].
+    /// Its instructions, as indices into [`MachineFunction::insts`].
     pub(super) fn range(&self, unit: usize) -> Range<u32> {
         self.0[unit].first..self.0[unit].end
     }
 }
 
 /// Cuts a block into units.
-pub(super) fn units(f: &Function, id: BlockId) -> Units {
+pub(super) fn units(f: &MachineFunction, id: BlockId) -> Units {
     let block = f.block(id);
     let insts = block.insts.start..block.tail;
     let at_end = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
@@ -81,7 +83,7 @@ pub(super) fn units(f: &Function, id: BlockId) -> Units {
     Units(units)
 }
 
-fn unit(f: &Function, first: u32, end: u32) -> Unit {
+fn unit(f: &MachineFunction, first: u32, end: u32) -> Unit {
     let insts = &f.insts[first as usize..end as usize];
     let latency = insts.iter().map(|inst| latency(f, inst)).max_by_key(|latency| latency.result());
     let last = insts.iter().any(|inst| inst.op == Opcode::Pseudo(Pseudo::Return));
@@ -90,7 +92,7 @@ fn unit(f: &Function, first: u32, end: u32) -> Unit {
 }
 
 /// The latency class of an instruction.
-pub(super) fn latency(f: &Function, inst: &Inst) -> Latency {
+pub(super) fn latency(f: &MachineFunction, inst: &MachineInst) -> Latency {
     match inst.op {
         Opcode::Isa(op) => op.entry(f.gfx).latency,
         Opcode::Pseudo(Pseudo::Copy) => Latency::Valu,
@@ -99,7 +101,7 @@ pub(super) fn latency(f: &Function, inst: &Inst) -> Latency {
     }
 }
 
-fn load(f: &Function, inst: &Inst) -> Option<Load> {
+fn load(f: &MachineFunction, inst: &MachineInst) -> Option<Load> {
     let row = inst.isa()?.entry(f.gfx);
     if !row.is(Traits::LOADS) {
         return None;
@@ -110,8 +112,8 @@ fn load(f: &Function, inst: &Inst) -> Option<Load> {
         _ => LoadKind::Vector,
     };
     let scalar = |run: &[Operand]| match run.first()?.what {
-        what @ What::Val(val) if f.class(val) == Class::Scalar => Some(what),
-        what @ What::Fixed(_) => Some(what),
+        what @ OperandValue::Val(val) if f.class(val) == RegisterClass::Scalar => Some(what),
+        what @ OperandValue::Fixed(_) => Some(what),
         _ => None,
     };
     Some(Load { kind, base: runs(f.uses(inst)).find_map(scalar) })

@@ -2,7 +2,7 @@
 
 use super::Made;
 use super::{Operands, Selector, mask_run};
-use crate::compile::native::mir::{Cond, Extra, Operand, Val, What};
+use crate::compile::native::mir::{Cond, Extra, Operand, OperandValue, Val};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Type, Value};
 use crate::isa::Op;
@@ -20,7 +20,7 @@ pub(super) enum Bool {
     /// The same for the wave: 0 or 1 in a scalar register.
     Flag(Val),
     /// The same for the wave: a scalar comparison, made again before each use, since it writes only SCC.
-    Compare(Op, What, What),
+    Compare(Op, OperandValue, OperandValue),
     /// 0 or 1 per lane in a vector register.
     Lanes(Val),
 }
@@ -99,13 +99,13 @@ impl Selector<'_> {
     }
 
     /// A condition that is the same for the wave as 0 or 1.
-    pub(super) fn flag_from(&mut self, made: Bool) -> What {
+    pub(super) fn flag_from(&mut self, made: Bool) -> OperandValue {
         match made {
-            Bool::Const(value) => What::Const(u32::from(value)),
-            Bool::Flag(flag) => What::Val(flag),
+            Bool::Const(value) => OperandValue::Const(u32::from(value)),
+            Bool::Flag(flag) => OperandValue::Val(flag),
             _ => {
                 self.put_in_scc(made);
-                What::Val(self.s(Op::SCselectB32, &[What::Const(1), What::Const(0)]))
+                OperandValue::Val(self.s(Op::SCselectB32, &[OperandValue::Const(1), OperandValue::Const(0)]))
             }
         }
     }
@@ -114,7 +114,7 @@ impl Selector<'_> {
     pub(super) fn as_lanes(&mut self, made: Bool) -> Result<Val> {
         Ok(match made {
             Bool::Lanes(lanes) => lanes,
-            Bool::Mask(mask) => self.by_mask(mask, What::Const(1), What::Const(0)),
+            Bool::Mask(mask) => self.by_mask(mask, OperandValue::Const(1), OperandValue::Const(0)),
             _ => {
                 let flag = self.flag_from(made);
                 self.copy_to_vector(flag)
@@ -123,7 +123,7 @@ impl Selector<'_> {
     }
 
     /// `then` in lanes of the mask, `els` in others.
-    pub(super) fn by_mask(&mut self, mask: [Val; 2], then: What, els: What) -> Val {
+    pub(super) fn by_mask(&mut self, mask: [Val; 2], then: OperandValue, els: OperandValue) -> Val {
         let mut uses: Operands = [els, then].iter().map(|word| Self::any(*word)).collect();
         uses.extend(mask_run(self.wave, mask));
         let uses = self.fit(Op::VCndmaskB32, uses);
@@ -171,7 +171,7 @@ impl Selector<'_> {
 
     fn flag_not(&mut self, x: Bool) -> Val {
         let flag = self.flag_from(x);
-        self.s(Op::SXorB32, &[flag, What::Const(1)])
+        self.s(Op::SXorB32, &[flag, OperandValue::Const(1)])
     }
 
     fn mask_result(&mut self, narrow: Op, wide: Op, uses: &[Operand]) -> [Val; 2] {
@@ -218,19 +218,19 @@ impl Selector<'_> {
         let made = self.bool_of(v)?;
         let one = if op == AluOp::SExt { u32::MAX } else { 1 };
         let word = match made {
-            Bool::Const(value) => What::Const(if value { one } else { 0 }),
+            Bool::Const(value) => OperandValue::Const(if value { one } else { 0 }),
             _ if made.is_scalar() => {
                 self.put_in_scc(made);
-                What::Val(self.s(Op::SCselectB32, &[What::Const(one), What::Const(0)]))
+                OperandValue::Val(self.s(Op::SCselectB32, &[OperandValue::Const(one), OperandValue::Const(0)]))
             }
-            Bool::Lanes(lanes) if one == 1 => What::Val(lanes),
+            Bool::Lanes(lanes) if one == 1 => OperandValue::Val(lanes),
             _ => {
                 let mask = self.mask_from(made);
-                What::Val(self.by_mask(mask, What::Const(one), What::Const(0)))
+                OperandValue::Val(self.by_mask(mask, OperandValue::Const(one), OperandValue::Const(0)))
             }
         };
         if ty == Type::B64 {
-            let high = if op == AluOp::SExt { word } else { What::Const(0) };
+            let high = if op == AluOp::SExt { word } else { OperandValue::Const(0) };
             self.set(result, &[word, high]);
         } else {
             self.set(result, &[word]);

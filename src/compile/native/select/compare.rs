@@ -2,7 +2,7 @@
 
 use super::bools::Bool;
 use super::{Operands, Selector, mask_run, run_of_words};
-use crate::compile::native::mir::{Extra, Operand, What};
+use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Value};
 use crate::isa::Op;
@@ -127,12 +127,12 @@ impl Selector<'_> {
     /// 64 bits as one operand of a vector instruction: a pair of registers of one file.
     pub(super) fn pair_operand(&mut self, v: Value) -> Result<Operands> {
         let words = self.words(v)?;
-        if let [What::Const(low), What::Const(high)] = words[..]
+        if let [OperandValue::Const(low), OperandValue::Const(high)] = words[..]
             && let Some(small) = small_constant(low, high)
         {
             return Ok([Operand::constant(small)].into_iter().collect());
         }
-        let scalar = words.iter().all(|word| matches!(word, What::Val(_)) && self.is_scalar_word(*word));
+        let scalar = words.iter().all(|word| matches!(word, OperandValue::Val(_)) && self.is_scalar_word(*word));
         Ok(if scalar { run_of_words(&words) } else { self.vector_run(&words) })
     }
 }

@@ -3,8 +3,8 @@
 use super::bools::Bool;
 use super::{Made, Operands, Selector, mask_run};
 use crate::compile::native::entry;
-use crate::compile::native::mir::{BlockId, Cond, Edge, Extra, Operand, PhysReg, Pseudo, Term, What};
-use crate::compile::native::plan::{Go, MaskId, Source};
+use crate::compile::native::mir::{BlockId, Cond, Edge, Extra, Operand, OperandValue, PhysReg, Pseudo, Term};
+use crate::compile::native::plan::{Go, MaskId, MaskSource};
 use crate::error::{Error, Result};
 use crate::ir::{LowerInfo, RegClass, Shader, Terminator, Type, Value};
 use crate::isa::Op;
@@ -16,7 +16,7 @@ impl Selector<'_> {
         let layout = entry::EntryLayout::new(self.shader.stage, &info.args, &used)?;
         let made = layout.enter(&mut self.f, &info.args, &used);
         for (&param, vals) in self.shader.block(Shader::ENTRY).params.iter().zip(made) {
-            let words: super::Dwords = vals.into_iter().map(What::Val).collect();
+            let words: super::Dwords = vals.into_iter().map(OperandValue::Val).collect();
             self.set(param, &words);
         }
         if info.epilog {
@@ -56,11 +56,11 @@ impl Selector<'_> {
         let start = self.open();
         let exec = [Self::exec()];
         match landing.replace {
-            Some(Source::Mask(mask)) => {
+            Some(MaskSource::Mask(mask)) => {
                 let mask = self.plan_mask(mask);
                 self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &exec, &mask, Extra::None);
             }
-            Some(Source::Rest(branch)) => self.rest_of(branch),
+            Some(MaskSource::Rest(branch)) => self.rest_of(branch),
             None => {}
         }
         for mask in &landing.add {
@@ -237,11 +237,11 @@ impl Selector<'_> {
         Ok(Edge { to: body, args: start..self.f.operands.len() as u32 })
     }
 
-    fn lanes_argument(&mut self, made: Bool) -> Result<What> {
+    fn lanes_argument(&mut self, made: Bool) -> Result<OperandValue> {
         match made {
-            Bool::Const(value) => Ok(What::Const(u32::from(value))),
-            Bool::Flag(flag) => Ok(What::Val(flag)),
-            _ => self.as_lanes(made).map(What::Val),
+            Bool::Const(value) => Ok(OperandValue::Const(u32::from(value))),
+            Bool::Flag(flag) => Ok(OperandValue::Val(flag)),
+            _ => self.as_lanes(made).map(OperandValue::Val),
         }
     }
 
@@ -256,14 +256,14 @@ impl Selector<'_> {
             let words = match self.made[value.index()] {
                 Made::Bool(made) => {
                     let lanes = self.as_lanes(made)?;
-                    [What::Val(lanes)].into_iter().collect()
+                    [OperandValue::Val(lanes)].into_iter().collect()
                 }
                 _ => self.words(value)?,
             };
             for word in words {
-                let undefined = word == What::Undef;
+                let undefined = word == OperandValue::Undef;
                 uses.push(match class {
-                    _ if undefined => Operand::one(What::Undef),
+                    _ if undefined => Operand::one(OperandValue::Undef),
                     RegClass::Sgpr => Operand::val(self.scalar_register(word)),
                     RegClass::Vgpr => self.vector(word),
                 });

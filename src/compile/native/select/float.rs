@@ -2,7 +2,7 @@
 //! in a vector register.
 
 use super::{Operands, Selector, run_of};
-use crate::compile::native::mir::{Extra, Opcode, Operand, PhysReg, What};
+use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue, PhysReg};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, FpFlags, Type, Value};
 use crate::isa::Op;
@@ -54,7 +54,8 @@ impl Selector<'_> {
             A::FFrexpExp if from == Bits::B16 => {
                 let exponent = self.word(args[0])?;
                 let half = self.v(Op::VFrexpExpI16F16, &[exponent]);
-                let word = self.v(Op::VBfeI32, &[What::Val(half), What::Const(0), What::Const(16)]);
+                let word =
+                    self.v(Op::VBfeI32, &[OperandValue::Val(half), OperandValue::Const(0), OperandValue::Const(16)]);
                 self.set_val(result, word);
                 return Ok(());
             }
@@ -101,7 +102,7 @@ impl Selector<'_> {
         let count = self.shader.ty(result).total_bits().div_ceil(32) as usize;
         let vals = self.vectors(count);
         self.isa(op, &run_of(&vals), uses, Extra::None);
-        let words: super::Dwords = vals.iter().map(|v| What::Val(*v)).collect();
+        let words: super::Dwords = vals.iter().map(|v| OperandValue::Val(*v)).collect();
         self.set(result, &words);
         Ok(())
     }
@@ -109,7 +110,7 @@ impl Selector<'_> {
     /// 64 bits in vector registers: how literals and scalars of this width are read differs between operations.
     fn double_operand(&mut self, v: Value) -> Result<Operands> {
         let words = self.words(v)?;
-        if let [What::Const(0), What::Const(high)] = words[..]
+        if let [OperandValue::Const(0), OperandValue::Const(high)] = words[..]
             && is_inline(high)
         {
             return Ok([Operand::constant(high)].into_iter().collect());
@@ -123,7 +124,7 @@ impl Selector<'_> {
         let vals = self.vectors(2);
         let neg = crate::isa::instruction::Modifiers { neg: 2, ..super::PLAIN };
         self.isa(Op::VAddF64, &run_of(&vals), &uses, Extra::Vector(neg));
-        self.set(result, &[What::Val(vals[0]), What::Val(vals[1])]);
+        self.set(result, &[OperandValue::Val(vals[0]), OperandValue::Val(vals[1])]);
         Ok(())
     }
 
@@ -138,11 +139,11 @@ impl Selector<'_> {
         let last = words.len() - 1;
         let high = words[last];
         let made = match op {
-            AluOp::FNeg => self.integer_of(AluOp::IXor, &[What::Const(top), high])?,
-            AluOp::FAbs => self.integer_of(AluOp::IAnd, &[What::Const(top - 1), high])?,
+            AluOp::FNeg => self.integer_of(AluOp::IXor, &[OperandValue::Const(top), high])?,
+            AluOp::FAbs => self.integer_of(AluOp::IAnd, &[OperandValue::Const(top - 1), high])?,
             _ => {
                 let other = *self.words(args[1])?.last().ok_or_else(|| Error::bug("native: no sign"))?;
-                What::Val(self.v(Op::VBfiB32, &[What::Const(top - 1), high, other]))
+                OperandValue::Val(self.v(Op::VBfiB32, &[OperandValue::Const(top - 1), high, other]))
             }
         };
         words[last] = made;
@@ -163,8 +164,9 @@ impl Selector<'_> {
             _ => {
                 // The exponent operand has 16 bits.
                 let words = self.only_words(args)?;
-                let exponent = self.v(Op::VMed3I32, &[words[1], What::Const(-0x8000i32 as u32), What::Const(0x7fff)]);
-                let val = self.v(Op::VLdexpF16, &[words[0], What::Val(exponent)]);
+                let exponent = self
+                    .v(Op::VMed3I32, &[words[1], OperandValue::Const(-0x8000i32 as u32), OperandValue::Const(0x7fff)]);
+                let val = self.v(Op::VLdexpF16, &[words[0], OperandValue::Val(exponent)]);
                 self.set_val(result, val);
                 Ok(())
             }
@@ -176,7 +178,7 @@ impl Selector<'_> {
         use AluOp as A;
         use Bits::{B8, B16, B32, B64};
         let (from, to) = (self.shader.ty(v).bits(), self.shader.ty(result).bits());
-        let one = |this: &mut Self, op: Op, word: What| What::Val(this.v(op, &[word]));
+        let one = |this: &mut Self, op: Op, word: OperandValue| OperandValue::Val(this.v(op, &[word]));
         let made = match (op, from, to) {
             (A::FConv, a, b) if a == b => {
                 let words = self.words(v)?;

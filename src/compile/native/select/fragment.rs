@@ -6,7 +6,7 @@
 
 use super::bools::Bool;
 use super::{Dwords, Operands, Selector, mask_run};
-use crate::compile::native::mir::{Extra, Val, What};
+use crate::compile::native::mir::{Extra, OperandValue, Val};
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, ExportTarget, LodMode, MimgOp, Op as IrOp, Shader, Value};
 use crate::isa::Op;
@@ -120,7 +120,7 @@ impl Selector<'_> {
             let on = (!compr || n < 2) && enabled & bit != 0;
             words.push(match args.get(n).filter(|_| on) {
                 Some(v) => self.word(*v)?,
-                None => What::Undef,
+                None => OperandValue::Undef,
             });
         }
         let uses = self.vectors_apart(&words);

@@ -1,11 +1,11 @@
 //! Image instructions: operation by its modifiers, address, descriptors, data.
 
 use super::{Dwords, Operands, Selector, run_of};
-use crate::compile::native::mir::{Extra, Opcode, Operand, What};
+use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
 use crate::compile::native::widths::FORMAT_LOADS;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AtomicOp, Bits, LodMode, MimgDim, MimgInst, MimgOp, Value};
-use crate::isa::instruction::{Addresses, Cache};
+use crate::isa::instruction::{Addresses, CachePolicy};
 use crate::isa::{Format, Op, Traits};
 use crate::target::GfxIp;
 use std::sync::LazyLock;
@@ -73,7 +73,7 @@ impl Selector<'_> {
         let mut uses = if nsa { self.vectors_apart(&address) } else { self.vector_run(&address) };
         uses.extend(image);
         uses.extend(sampler.into_iter().flatten());
-        let extra = |cache: Cache, dmask: u8| Extra::Image {
+        let extra = |cache: CachePolicy, dmask: u8| Extra::Image {
             dim: dim as u8,
             dmask,
             unorm: inst.unnormalized || !sampling,
@@ -91,7 +91,7 @@ impl Selector<'_> {
                 let words = self.words(value)?;
                 uses.extend(self.vector_run(&words));
                 let op = if inst.op == MimgOp::Store { Op::ImageStore } else { Op::ImageStoreMip };
-                let cache = Cache { slc: inst.access.nontemporal, ..Cache::default() };
+                let cache = CachePolicy { slc: inst.access.nontemporal, ..CachePolicy::default() };
                 let extra = extra(cache, inst.dmask);
                 self.exactly(|this| this.isa(op, &[], &uses, extra));
                 Ok(())
@@ -107,7 +107,7 @@ impl Selector<'_> {
                     _ => Op::ImageLoad,
                 };
                 let coherent = inst.access.coherent || inst.access.volatile || matches!(inst.op, MimgOp::Atomic(_));
-                let cache = Cache { glc: coherent, dlc: coherent, slc: inst.access.nontemporal };
+                let cache = CachePolicy { glc: coherent, dlc: coherent, slc: inst.access.nontemporal };
                 let wide = self.is_wide(result) && matches!(inst.op, MimgOp::Atomic(_));
                 let dmask = if matches!(inst.op, MimgOp::Atomic(_)) { if wide { 3 } else { 1 } } else { inst.dmask };
                 self.image_read(op, uses, inst, result, extra(cache, dmask))
@@ -124,11 +124,11 @@ impl Selector<'_> {
         let vals = self.vectors(count);
         if inst.tfe {
             // Texels that are not resident leave the registers as they were.
-            let zeros: Dwords = (0..count).map(|_| What::Const(0)).collect();
+            let zeros: Dwords = (0..count).map(|_| OperandValue::Const(0)).collect();
             uses.extend(self.vector_run(&zeros));
         }
         self.push(Opcode::Isa(op), &run_of(&vals), &uses, extra, inst.tfe);
-        let words: Dwords = vals.iter().map(|val| What::Val(*val)).collect();
+        let words: Dwords = vals.iter().map(|val| OperandValue::Val(*val)).collect();
         self.set(result, &words);
         Ok(())
     }
@@ -140,7 +140,7 @@ impl Selector<'_> {
         mut uses: Operands,
         data: &[Value],
         result: Option<Value>,
-        extra: &dyn Fn(Cache, u8) -> Extra,
+        extra: &dyn Fn(CachePolicy, u8) -> Extra,
     ) -> Result<()> {
         use AtomicOp as A;
         let isa = match op {
@@ -165,7 +165,7 @@ impl Selector<'_> {
         }
         let each = words.len() / data.len().max(1);
         uses.extend(self.vector_run(&words));
-        let cache = Cache { glc: result.is_some(), slc: inst.access.nontemporal, ..Cache::default() };
+        let cache = CachePolicy { glc: result.is_some(), slc: inst.access.nontemporal, ..CachePolicy::default() };
         // A bit for each dword of data.
         let dmask = (1u16 << words.len()) - 1;
         let extra = extra(cache, dmask as u8);
@@ -175,7 +175,7 @@ impl Selector<'_> {
         };
         let vals = self.vectors(words.len());
         self.exactly(|this| this.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true));
-        let words: Dwords = vals[..each].iter().map(|val| What::Val(*val)).collect();
+        let words: Dwords = vals[..each].iter().map(|val| OperandValue::Val(*val)).collect();
         self.set(result, &words);
         Ok(())
     }
@@ -183,12 +183,12 @@ impl Selector<'_> {
     /// Reads and writes of texel buffers, and vertex attributes in their formats.
     pub(super) fn texel_load(&mut self, access: Access, args: &[Value], result: Value) -> Result<()> {
         let coherent = access.coherent || access.volatile;
-        let cache = Cache { glc: coherent, dlc: coherent, slc: access.nontemporal };
+        let cache = CachePolicy { glc: coherent, dlc: coherent, slc: access.nontemporal };
         self.formatted_load(FORMAT_LOADS[0], 0, None, cache, args, result)
     }
 
     pub(super) fn typed_load(&mut self, format: u8, offset: u32, args: &[Value], result: Value) -> Result<()> {
-        self.formatted_load(FORMAT_LOADS[1], offset, Some(format), Cache::default(), args, result)
+        self.formatted_load(FORMAT_LOADS[1], offset, Some(format), CachePolicy::default(), args, result)
     }
 
     fn formatted_load(
@@ -196,7 +196,7 @@ impl Selector<'_> {
         ops: [Op; 4],
         offset: u32,
         format: Option<u8>,
-        cache: Cache,
+        cache: CachePolicy,
         args: &[Value],
         result: Value,
     ) -> Result<()> {
@@ -212,13 +212,13 @@ impl Selector<'_> {
         uses.extend(descriptor);
         let (offset, scalar) = match u16::try_from(offset).ok().filter(|n| *n < 4096) {
             Some(small) => (small, Operand::constant(0)),
-            None => (0, Operand::val(self.scalar_register(What::Const(offset)))),
+            None => (0, Operand::val(self.scalar_register(OperandValue::Const(offset)))),
         };
         uses.push(scalar);
         let vals = self.vectors(count);
         let extra = Extra::Buffer { offset, idxen: true, offen: false, format, cache };
         self.isa(op, &run_of(&vals), &uses, extra);
-        let words: Dwords = vals.iter().map(|val| What::Val(*val)).collect();
+        let words: Dwords = vals.iter().map(|val| OperandValue::Val(*val)).collect();
         self.set(result, &words);
         Ok(())
     }
@@ -234,7 +234,7 @@ impl Selector<'_> {
         uses.extend(descriptor);
         uses.push(Operand::constant(0));
         uses.extend(self.vector_run(&words));
-        let cache = Cache { slc: access.nontemporal, ..Cache::default() };
+        let cache = CachePolicy { slc: access.nontemporal, ..CachePolicy::default() };
         let extra = Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache };
         self.exactly(|this| this.isa(op, &[], &uses, extra));
         Ok(())

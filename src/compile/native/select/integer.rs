@@ -2,7 +2,7 @@
 
 use super::bools::Bool;
 use super::{PLAIN, Selector, mask_run};
-use crate::compile::native::mir::{Class, Extra, Operand, Pseudo, Val, What};
+use crate::compile::native::mir::{Extra, Operand, OperandValue, Pseudo, RegisterClass, Val};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, FpFlags, Inst, Sig, SymbolId, Type, Value};
 use crate::isa::Op;
@@ -96,7 +96,7 @@ impl Selector<'_> {
     }
 
     /// A sum or difference with a condition as 0 or 1, which is the carry.
-    fn with_carry(&mut self, op: AluOp, args: &[Value]) -> Result<Option<What>> {
+    fn with_carry(&mut self, op: AluOp, args: &[Value]) -> Result<Option<OperandValue>> {
         let (scalar, vector) = match op {
             AluOp::IAdd => (Op::SAddcU32, Op::VAddCoCiU32),
             AluOp::ISub => (Op::SSubbU32, Op::VSubrevCoCiU32),
@@ -125,9 +125,9 @@ impl Selector<'_> {
                 let x = self.scalar(x);
                 // Nothing may come between the comparison and its carry.
                 self.put_in_scc(condition);
-                let sum = self.f.value(Class::Scalar);
+                let sum = self.f.value(RegisterClass::Scalar);
                 self.isa(scalar, &[Operand::val(sum)], &[x, Operand::constant(0)], Extra::None);
-                Some(What::Val(sum))
+                Some(OperandValue::Val(sum))
             }
             _ => None,
         })
@@ -138,7 +138,7 @@ impl Selector<'_> {
     }
 
     /// An integer operation on dwords: of an operation of 32 bits, or a half of one of 64.
-    pub(super) fn integer_of(&mut self, op: AluOp, words: &[What]) -> Result<What> {
+    pub(super) fn integer_of(&mut self, op: AluOp, words: &[OperandValue]) -> Result<OperandValue> {
         use AluOp as A;
         if let Some(known) = identity(op, words) {
             return Ok(known);
@@ -159,16 +159,16 @@ impl Selector<'_> {
                 self.v(op, &words)
             }
             (A::INeg, _) => match scalar {
-                true => self.s(Op::SSubU32, &[What::Const(0), words[0]]),
-                false => self.v(Op::VSubNcU32, &[What::Const(0), words[0]]),
+                true => self.s(Op::SSubU32, &[OperandValue::Const(0), words[0]]),
+                false => self.v(Op::VSubNcU32, &[OperandValue::Const(0), words[0]]),
             },
             (A::IAbs, _) if scalar => self.s(Op::SAbsI32, words),
             (A::IAbs, _) => {
-                let negated = self.v(Op::VSubNcU32, &[What::Const(0), words[0]]);
-                self.v(Op::VMaxI32, &[words[0], What::Val(negated)])
+                let negated = self.v(Op::VSubNcU32, &[OperandValue::Const(0), words[0]]);
+                self.v(Op::VMaxI32, &[words[0], OperandValue::Val(negated)])
             }
             (A::BitCount, _) if scalar => self.s(Op::SBcnt1I32B32, words),
-            (A::BitCount, _) => self.v(Op::VBcntU32B32, &[words[0], What::Const(0)]),
+            (A::BitCount, _) => self.v(Op::VBcntU32B32, &[words[0], OperandValue::Const(0)]),
             (A::UAddSat, _) => self.saturating(Op::VAddNcU32, words),
             (A::USubSat, _) => self.saturating(Op::VSubNcU32, words),
             (A::SAddSat, _) => self.saturating(Op::VAddNcI32, words),
@@ -177,8 +177,8 @@ impl Selector<'_> {
             (A::UBitExtract | A::SBitExtract, _) => {
                 let signed = op == A::SBitExtract;
                 match (scalar, words) {
-                    (true, &[x, What::Const(offset), What::Const(count)]) => {
-                        let field = What::Const(offset & 31 | (count & 0x7f) << 16);
+                    (true, &[x, OperandValue::Const(offset), OperandValue::Const(count)]) => {
+                        let field = OperandValue::Const(offset & 31 | (count & 0x7f) << 16);
                         self.s(if signed { Op::SBfeI32 } else { Op::SBfeU32 }, &[x, field])
                     }
                     _ => self.v(if signed { Op::VBfeI32 } else { Op::VBfeU32 }, words),
@@ -190,32 +190,34 @@ impl Selector<'_> {
             (A::UDot4Sat, _) => self.clamped(Op::VDot4U32U8, words),
             _ => return Err(Error::unsupported(format!("native: {} of 32 bits", op.name()), "")),
         };
-        Ok(What::Val(made))
+        Ok(OperandValue::Val(made))
     }
 
-    fn saturating(&mut self, op: Op, words: &[What]) -> Val {
+    fn saturating(&mut self, op: Op, words: &[OperandValue]) -> Val {
         self.v_with(op, words, Extra::Vector(Modifiers { clamp: true, ..PLAIN }))
     }
 
-    fn clamped(&mut self, op: Op, words: &[What]) -> Val {
+    fn clamped(&mut self, op: Op, words: &[OperandValue]) -> Val {
         // A packed operation reads the high halves for the high half.
         self.v_with(op, words, Extra::Vector(Modifiers { clamp: true, op_sel_hi: 7, ..PLAIN }))
     }
 
     /// The index of the highest set bit: the instruction counts from the top, and gives -1 for no bit.
-    fn highest_bit(&mut self, word: What, scalar: bool) -> What {
+    fn highest_bit(&mut self, word: OperandValue, scalar: bool) -> OperandValue {
         if scalar {
             let zeros = self.s(Op::SFlbitI32B32, &[word]);
-            let index = self.s(Op::SSubU32, &[What::Const(31), What::Val(zeros)]);
-            self.put_in_scc(Bool::Compare(Op::SCmpEqU32, word, What::Const(0)));
-            return What::Val(self.s(Op::SCselectB32, &[What::Const(u32::MAX), What::Val(index)]));
+            let index = self.s(Op::SSubU32, &[OperandValue::Const(31), OperandValue::Val(zeros)]);
+            self.put_in_scc(Bool::Compare(Op::SCmpEqU32, word, OperandValue::Const(0)));
+            return OperandValue::Val(
+                self.s(Op::SCselectB32, &[OperandValue::Const(u32::MAX), OperandValue::Val(index)]),
+            );
         }
         let zeros = self.v(Op::VFfbhU32, &[word]);
-        let index = self.v(Op::VSubNcU32, &[What::Const(31), What::Val(zeros)]);
+        let index = self.v(Op::VSubNcU32, &[OperandValue::Const(31), OperandValue::Val(zeros)]);
         let mask = self.new_mask();
-        let uses = self.fit(Op::VCmpEqU32, [What::Const(0), word].iter().map(|w| Operand::one(*w)).collect());
+        let uses = self.fit(Op::VCmpEqU32, [OperandValue::Const(0), word].iter().map(|w| Operand::one(*w)).collect());
         self.isa(Op::VCmpEqU32, &mask_run(self.wave, mask), &uses, Extra::None);
-        What::Val(self.by_mask(mask, What::Const(u32::MAX), What::Val(index)))
+        OperandValue::Val(self.by_mask(mask, OperandValue::Const(u32::MAX), OperandValue::Val(index)))
     }
 
     fn select(&mut self, args: &[Value], result: Value) -> Result<()> {
@@ -236,9 +238,9 @@ impl Selector<'_> {
             for (then, els) in then.into_iter().zip(els) {
                 let [first, second] = if swapped { [els, then] } else { [then, els] };
                 let uses = [first, second].map(|word| Operand::val(self.scalar_register(word)));
-                let val = self.f.value(Class::Scalar);
+                let val = self.f.value(RegisterClass::Scalar);
                 self.pseudo(Pseudo::Choose, &[Operand::val(val)], &uses, Extra::Choice(symbol));
-                out.push(What::Val(val));
+                out.push(OperandValue::Val(val));
             }
         } else if scalar {
             for (then, els) in then.into_iter().zip(els) {
@@ -246,14 +248,14 @@ impl Selector<'_> {
                 let uses = [self.scalar(then), self.scalar(els)].into_iter().collect();
                 let uses = self.one_literal(uses);
                 self.put_in_scc(made);
-                let val = self.f.value(Class::Scalar);
+                let val = self.f.value(RegisterClass::Scalar);
                 self.isa(Op::SCselectB32, &[Operand::val(val)], &uses, Extra::None);
-                out.push(What::Val(val));
+                out.push(OperandValue::Val(val));
             }
         } else {
             let mask = self.mask_from(made);
             for (then, els) in then.into_iter().zip(els) {
-                out.push(if then == els { then } else { What::Val(self.by_mask(mask, then, els)) });
+                out.push(if then == els { then } else { OperandValue::Val(self.by_mask(mask, then, els)) });
             }
         }
         self.set(result, &out);
@@ -280,7 +282,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    fn less(&mut self, x: What, y: What) -> [Val; 2] {
+    fn less(&mut self, x: OperandValue, y: OperandValue) -> [Val; 2] {
         let mask = self.new_mask();
         let uses = self.fit(Op::VCmpLtU32, [x, y].iter().map(|w| Operand::one(*w)).collect());
         self.isa(Op::VCmpLtU32, &mask_run(self.wave, mask), &uses, Extra::None);
@@ -291,10 +293,10 @@ impl Selector<'_> {
     fn lowest_bit(&mut self, v: Value, result: Value) -> Result<()> {
         let word = self.words(v)?[0];
         let made = if self.is_scalar_word(word) {
-            let bit = self.s(Op::SAndB32, &[word, What::Const(1)]);
+            let bit = self.s(Op::SAndB32, &[word, OperandValue::Const(1)]);
             Bool::Flag(bit)
         } else {
-            let bit = self.v(Op::VAndB32, &[What::Const(1), word]);
+            let bit = self.v(Op::VAndB32, &[OperandValue::Const(1), word]);
             Bool::Mask(self.mask_from(Bool::Lanes(bit)))
         };
         self.set_bool(result, made);
@@ -305,7 +307,7 @@ impl Selector<'_> {
 /// The symbol that alone decides a condition, if it is not 0; and whether it decides the other way round.
 fn chosen_by(made: Bool) -> Option<(SymbolId, bool)> {
     match made {
-        Bool::Compare(op @ (Op::SCmpLgU32 | Op::SCmpEqU32), What::Reloc(symbol), What::Const(0)) => {
+        Bool::Compare(op @ (Op::SCmpLgU32 | Op::SCmpEqU32), OperandValue::Reloc(symbol), OperandValue::Const(0)) => {
             Some((symbol, op == Op::SCmpEqU32))
         }
         _ => None,
@@ -313,20 +315,22 @@ fn chosen_by(made: Bool) -> Option<(SymbolId, bool)> {
 }
 
 /// The result if it is a source or a constant. The passes before see whole values; halves of 64 bits are known only here.
-fn identity(op: AluOp, words: &[What]) -> Option<What> {
+fn identity(op: AluOp, words: &[OperandValue]) -> Option<OperandValue> {
     use AluOp as A;
     let &[a, b] = words else { return None };
     let (x, k) = match (a, b) {
-        (x, What::Const(k)) => (x, k),
-        (What::Const(k), x) if matches!(op, A::IAnd | A::IOr | A::IXor | A::IAdd | A::IMul | A::UMulHigh) => (x, k),
-        (What::Const(0), _) if matches!(op, A::Shl | A::LShr | A::AShr) => return Some(What::Const(0)),
+        (x, OperandValue::Const(k)) => (x, k),
+        (OperandValue::Const(k), x) if matches!(op, A::IAnd | A::IOr | A::IXor | A::IAdd | A::IMul | A::UMulHigh) => {
+            (x, k)
+        }
+        (OperandValue::Const(0), _) if matches!(op, A::Shl | A::LShr | A::AShr) => return Some(OperandValue::Const(0)),
         _ => return None,
     };
     match (op, k) {
         (A::IOr | A::IXor | A::IAdd | A::ISub, 0) | (A::IAnd, u32::MAX) | (A::IMul, 1) => Some(x),
         (A::Shl | A::LShr | A::AShr, k) if k % 32 == 0 => Some(x),
-        (A::IAnd | A::IMul, 0) | (A::UMulHigh, 0 | 1) => Some(What::Const(0)),
-        (A::IOr, u32::MAX) => Some(What::Const(u32::MAX)),
+        (A::IAnd | A::IMul, 0) | (A::UMulHigh, 0 | 1) => Some(OperandValue::Const(0)),
+        (A::IOr, u32::MAX) => Some(OperandValue::Const(u32::MAX)),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use super::bools::Bool;
 use super::{Dwords, Operands, PLAIN, Selector, mask_run, run_of};
 use crate::compile::native::mir::sources::is_literal;
-use crate::compile::native::mir::{Extra, Opcode, Operand, What};
+use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
 use crate::error::Result;
 use crate::ir::{AmdOp, Type, Value};
 use crate::isa::Op;
@@ -19,7 +19,7 @@ impl Selector<'_> {
                 // All lanes have it. A copy in a vector register would be made in the lanes that are on, and the lane
                 // that is read may be off.
                 if self.is_scalar_word(word) {
-                    let word = if word == What::Undef { What::Const(0) } else { word };
+                    let word = if word == OperandValue::Undef { OperandValue::Const(0) } else { word };
                     self.set(result, &[word]);
                     return Ok(());
                 }
@@ -58,15 +58,15 @@ impl Selector<'_> {
                 let mut uses: Operands = [Self::exec()].into_iter().collect();
                 uses.extend(mask_run(self.wave, mask));
                 self.isa(self.lane_op(Op::SAndB32, Op::SAndB64), &run_of(&vals), &uses, Extra::None);
-                let words: Dwords = vals.iter().map(|val| What::Val(*val)).collect();
+                let words: Dwords = vals.iter().map(|val| OperandValue::Val(*val)).collect();
                 self.set(result, &words);
                 Ok(())
             }
             AmdOp::MaskBitCount => {
                 let words = self.words(args[0])?;
-                let mut made = What::Val(self.v(Op::VMbcntLoU32B32, &[words[0], What::Const(0)]));
+                let mut made = OperandValue::Val(self.v(Op::VMbcntLoU32B32, &[words[0], OperandValue::Const(0)]));
                 if let Some(high) = words.get(1) {
-                    made = What::Val(self.v(Op::VMbcntHiU32B32, &[*high, made]));
+                    made = OperandValue::Val(self.v(Op::VMbcntHiU32B32, &[*high, made]));
                 }
                 self.set(result, &[made]);
                 Ok(())
@@ -77,11 +77,11 @@ impl Selector<'_> {
                 let made = self.new_vector();
                 let defs = [Operand::val(made)];
                 let full = row_mask == 0xf && bank_mask == 0xf;
-                let always = old == What::Undef || self.all_on.is_some() && stays_in_row(ctrl);
+                let always = old == OperandValue::Undef || self.all_on.is_some() && stays_in_row(ctrl);
                 // A lane without a source gets the old value, or 0.
-                let or_zero = full && (bound_zero || always || old == What::Const(0));
+                let or_zero = full && (bound_zero || always || old == OperandValue::Const(0));
                 let dpp = Dpp16 { ctrl, fi: false, bound_ctrl: bound_zero || or_zero, bank_mask, row_mask };
-                if old == What::Undef || or_zero {
+                if old == OperandValue::Undef || or_zero {
                     self.isa(Op::VMovB32, &defs, &[source], Extra::Dpp(dpp));
                 } else {
                     let old = self.vector(old);
@@ -146,14 +146,14 @@ impl Selector<'_> {
                 return Ok(());
             }
             let lanes = self.as_lanes(made)?;
-            let flag = self.scalar_register(What::Val(lanes));
+            let flag = self.scalar_register(OperandValue::Val(lanes));
             self.set_bool(result, Bool::Flag(flag));
             return Ok(());
         }
         let mut out = Dwords::new();
         for word in self.words(v)? {
             out.push(match word {
-                What::Undef => What::Const(0),
+                OperandValue::Undef => OperandValue::Const(0),
                 word => self.scalar(word).what,
             });
         }
@@ -165,7 +165,7 @@ impl Selector<'_> {
     fn no_literal(&mut self, operand: Operand) -> Operand {
         match operand.what {
             what if is_literal(what) => Operand::val(self.scalar_register(what)),
-            What::Undef => Operand::constant(0),
+            OperandValue::Undef => Operand::constant(0),
             _ => operand,
         }
     }

@@ -4,11 +4,11 @@
 
 use super::shared::unit_of;
 use super::{Dwords, Operands, Selector};
-use crate::compile::native::mir::{Extra, Operand, PhysReg, What};
+use crate::compile::native::mir::{Extra, Operand, OperandValue, PhysReg};
 use crate::error::{Error, Result};
 use crate::ir::{Align, LocalId, Value};
 use crate::isa::Op;
-use crate::isa::instruction::Cache;
+use crate::isa::instruction::CachePolicy;
 
 /// Largest constant offset.
 const MOST: u32 = 4095;
@@ -33,15 +33,15 @@ impl Selector<'_> {
         // A constant index may be out of bounds, and negative.
         let constant = constant.wrapping_add(base);
         if constant <= MOST && constant + bytes <= MOST + 1 {
-            let register = if register == What::Const(0) { None } else { Some(self.vector(register)) };
+            let register = if register == OperandValue::Const(0) { None } else { Some(self.vector(register)) };
             return Ok((register, constant));
         }
-        let sum = self.integer_of(crate::ir::AluOp::IAdd, &[What::Const(constant), register])?;
+        let sum = self.integer_of(crate::ir::AluOp::IAdd, &[OperandValue::Const(constant), register])?;
         Ok((Some(self.vector(sum)), 0))
     }
 
     fn local_extra(offset: u32, offen: bool) -> Extra {
-        Extra::Buffer { offset: offset as u16, idxen: false, offen, format: None, cache: Cache::default() }
+        Extra::Buffer { offset: offset as u16, idxen: false, offen, format: None, cache: CachePolicy::default() }
     }
 
     fn local_uses(register: Option<Operand>) -> Operands {
@@ -56,12 +56,12 @@ impl Selector<'_> {
         let (register, constant) = self.local_address(local, offset, ty.bytes())?;
         let unit = unit_of(ty.bytes(), align);
         let op = [Op::BufferLoadUbyte, Op::BufferLoadUshort, Op::BufferLoadDword][(unit / 2) as usize];
-        let mut pieces: Vec<(u32, What)> = Vec::new();
+        let mut pieces: Vec<(u32, OperandValue)> = Vec::new();
         for at in (0..ty.bytes()).step_by(unit as usize) {
             let val = self.vectors(1)[0];
             let uses = Self::local_uses(register);
             self.isa(op, &[Operand::val(val)], &uses, Self::local_extra(constant + at, register.is_some()));
-            pieces.push((at, What::Val(val)));
+            pieces.push((at, OperandValue::Val(val)));
         }
         let words = self.gather(&pieces, ty, align)?;
         self.set(result, &words);

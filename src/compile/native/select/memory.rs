@@ -2,13 +2,13 @@
 
 use super::shared::unit_of;
 use super::{Dwords, Operands, Selector, run_of};
-use crate::compile::native::mir::{Class, Extra, Opcode, Operand, PhysReg, Pseudo, Val, What};
+use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass, Val};
 use crate::compile::native::widths::{SCALAR_LOADS, VECTOR_ACCESSES};
 use crate::error::{Error, Result};
 use crate::ir::{
     Access, Align, AtomicOp, BufferKind, ConstTableId, FenceOrder, Inst, MemoryClasses, Op as IrOp, Scope, Value,
 };
-use crate::isa::instruction::Cache;
+use crate::isa::instruction::CachePolicy;
 use crate::isa::{Op, Waitcnt};
 
 /// Largest constant offset of a buffer access.
@@ -18,13 +18,13 @@ const SCALAR_OFFSET: u32 = (1 << 20) - 1;
 /// Largest constant offset of an access by address.
 const GLOBAL_OFFSET: u32 = 2047;
 
-fn load_cache(access: Access) -> Cache {
+fn load_cache(access: Access) -> CachePolicy {
     let coherent = access.coherent || access.volatile;
-    Cache { glc: coherent, dlc: coherent, slc: access.nontemporal }
+    CachePolicy { glc: coherent, dlc: coherent, slc: access.nontemporal }
 }
 
-fn store_cache(access: Access) -> Cache {
-    Cache { slc: access.nontemporal, ..Cache::default() }
+fn store_cache(access: Access) -> CachePolicy {
+    CachePolicy { slc: access.nontemporal, ..CachePolicy::default() }
 }
 
 impl Selector<'_> {
@@ -35,7 +35,7 @@ impl Selector<'_> {
             IrOp::TableLoad { align } => self.load_at(args[0], Some(args[1]), align, constant_memory(), result),
             IrOp::GlobalLoad { align, access } => self.load_at(args[0], None, align, access, result),
             IrOp::ConstLoad { table, align } => {
-                let base: Dwords = self.table_address(table).map(What::Val).into_iter().collect();
+                let base: Dwords = self.table_address(table).map(OperandValue::Val).into_iter().collect();
                 self.load_from(&base, Some(args[0]), align, constant_memory(), result)
             }
             IrOp::LocalLoad { local, align } => self.local_load(local, align, args[0], result),
@@ -93,7 +93,7 @@ impl Selector<'_> {
         if let Some((_, pair)) = self.tables.iter().find(|(of, _)| *of == table) {
             return *pair;
         }
-        let pair = [(); 2].map(|()| self.f.value(Class::Scalar));
+        let pair = [(); 2].map(|()| self.f.value(RegisterClass::Scalar));
         self.pseudo(Pseudo::TableAddress, &run_of(&pair), &[], Extra::Table(table.0));
         self.tables.push((table, pair));
         pair
@@ -142,7 +142,7 @@ impl Selector<'_> {
     }
 
     fn set_vals(&mut self, v: Value, vals: &[Val]) {
-        let words: Dwords = vals.iter().map(|val| What::Val(*val)).collect();
+        let words: Dwords = vals.iter().map(|val| OperandValue::Val(*val)).collect();
         self.set(v, &words);
     }
 
@@ -154,11 +154,11 @@ impl Selector<'_> {
             _ if constant > SCALAR_OFFSET => (self.word(offset)?, 0),
             _ => (register, constant),
         };
-        if register != What::Const(0) {
+        if register != OperandValue::Const(0) {
             uses.push(Operand::val(self.scalar_register(register)));
         }
         let vals = self.scalars(count);
-        let extra = Extra::Smem { offset: constant as i32, cache: Cache::default() };
+        let extra = Extra::Smem { offset: constant as i32, cache: CachePolicy::default() };
         self.isa(op, &run_of(&vals), &uses, extra);
         self.set_vals(result, &vals);
         Ok(())
@@ -169,12 +169,12 @@ impl Selector<'_> {
     fn buffer_offset(&mut self, v: Value) -> Result<(Operands, u16, bool)> {
         let (base, offset) = self.base_and_offset(v)?;
         let (base, offset) = match base {
-            What::Const(0) => (What::Const(offset & !BUFFER_OFFSET), offset & BUFFER_OFFSET),
+            OperandValue::Const(0) => (OperandValue::Const(offset & !BUFFER_OFFSET), offset & BUFFER_OFFSET),
             _ if offset <= BUFFER_OFFSET => (base, offset),
             _ => (self.word(v)?, 0),
         };
         let offset = offset as u16;
-        if base == What::Const(0) {
+        if base == OperandValue::Const(0) {
             return Ok((Operands::new(), offset, false));
         }
         Ok(([self.vector(base)].into_iter().collect(), offset, true))
@@ -225,7 +225,7 @@ impl Selector<'_> {
         uses.push(Operand::constant(0));
         let first = data.first().copied().or(result);
         let wide = self.is_wide(first.ok_or_else(|| Error::bug("native: an atomic of nothing"))?);
-        let with = |cache: Cache| match place {
+        let with = |cache: CachePolicy| match place {
             Extra::Buffer { offset, idxen, offen, format, .. } => Extra::Buffer { offset, idxen, offen, format, cache },
             other => other,
         };
@@ -238,7 +238,7 @@ impl Selector<'_> {
             return Ok(());
         }
         let (isa, _) = atomic_ops(op, wide)?;
-        let extra = with(Cache { glc: result.is_some(), ..store_cache(access) });
+        let extra = with(CachePolicy { glc: result.is_some(), ..store_cache(access) });
         self.atomic(isa, uses, data, wide, result, extra)
     }
 
@@ -286,7 +286,7 @@ impl Selector<'_> {
     /// Loads from an address, with an offset that is not negative.
     fn load_from(
         &mut self,
-        base: &[What],
+        base: &[OperandValue],
         offset: Option<Value>,
         align: Align,
         access: Access,
@@ -303,7 +303,7 @@ impl Selector<'_> {
         let constant = if base.iter().all(|word| self.is_scalar_word(*word)) {
             let (register, constant) = match offset {
                 Some(v) => self.wide_base_and_offset(v)?,
-                None => (What::Const(0), 0),
+                None => (OperandValue::Const(0), 0),
             };
             let (register, constant) = match offset {
                 Some(v) if constant.saturating_add(ty.bytes()) > GLOBAL_OFFSET => (self.word(v)?, 0),
@@ -316,7 +316,7 @@ impl Selector<'_> {
             let sum = match offset {
                 Some(v) => {
                     let offset = self.word(v)?;
-                    self.add_wide(base, &[offset, What::Const(0)])?
+                    self.add_wide(base, &[offset, OperandValue::Const(0)])?
                 }
                 None => base.iter().copied().collect(),
             };
@@ -324,7 +324,7 @@ impl Selector<'_> {
             0
         };
         let unit = unit_of(ty.bytes(), align);
-        let mut pieces: Vec<(u32, What)> = Vec::new();
+        let mut pieces: Vec<(u32, OperandValue)> = Vec::new();
         let mut at = 0;
         while at < ty.bytes() {
             let (bytes, _, _, op, _) = *VECTOR_ACCESSES
@@ -337,7 +337,7 @@ impl Selector<'_> {
             let extra =
                 Extra::Flat { offset: (constant + at) as i32, saddr: !saddr.is_empty(), cache: load_cache(access) };
             self.isa(op, &run_of(&vals), &uses, extra);
-            pieces.extend((0u32..).zip(&vals).map(|(n, val)| (at + 4 * n, What::Val(*val))));
+            pieces.extend((0u32..).zip(&vals).map(|(n, val)| (at + 4 * n, OperandValue::Val(*val))));
             at += bytes;
         }
         let words = self.gather(&pieces, ty, align)?;
@@ -347,26 +347,32 @@ impl Selector<'_> {
 
     /// As [`Selector::base_and_offset`], where the hardware adds both to 64 bits: a sum that wraps at 32 bits must not be
     /// taken apart. A value for the linker is an offset in a table, and never wraps.
-    fn wide_base_and_offset(&self, v: Value) -> Result<(What, u32)> {
+    fn wide_base_and_offset(&self, v: Value) -> Result<(OperandValue, u32)> {
         match self.base_and_offset(v)? {
-            parts @ (What::Const(_) | What::Reloc(_), _) => Ok(parts),
+            parts @ (OperandValue::Const(_) | OperandValue::Reloc(_), _) => Ok(parts),
             _ => Ok((self.word(v)?, 0)),
         }
     }
 
-    fn scalar_loads(&mut self, base: &[What], offset: Option<Value>, count: usize, result: Value) -> Result<()> {
+    fn scalar_loads(
+        &mut self,
+        base: &[OperandValue],
+        offset: Option<Value>,
+        count: usize,
+        result: Value,
+    ) -> Result<()> {
         let (register, constant) = match offset {
             Some(v) => match self.wide_base_and_offset(v)? {
                 (_, constant) if constant > SCALAR_OFFSET - 64 => (self.word(v)?, 0),
                 parts => parts,
             },
-            None => (What::Const(0), 0),
+            None => (OperandValue::Const(0), 0),
         };
         let run = self.scalar_run(base);
         let register = match register {
-            What::Const(0) => None,
+            OperandValue::Const(0) => None,
             // The linker adds it to the constant.
-            What::Reloc(_) => Some(Operand::one(register)),
+            OperandValue::Reloc(_) => Some(Operand::one(register)),
             other => Some(Operand::val(self.scalar_register(other))),
         };
         let (mut words, mut at) = (Dwords::new(), 0);
@@ -380,8 +386,8 @@ impl Selector<'_> {
             uses.extend(register);
             let vals = self.scalars(n);
             let offset = (constant as usize + 4 * at) as i32;
-            self.isa(op, &run_of(&vals), &uses, Extra::Smem { offset, cache: Cache::default() });
-            words.extend(vals.iter().map(|val| What::Val(*val)));
+            self.isa(op, &run_of(&vals), &uses, Extra::Smem { offset, cache: CachePolicy::default() });
+            words.extend(vals.iter().map(|val| OperandValue::Val(*val)));
             at += n;
         }
         self.set(result, &words);
@@ -418,7 +424,7 @@ impl Selector<'_> {
     fn global_address(&mut self, v: Value) -> Result<(Operands, Operands)> {
         let words = self.words(v)?;
         if words.iter().all(|word| self.is_scalar_word(*word)) {
-            let zero = self.vector(What::Const(0));
+            let zero = self.vector(OperandValue::Const(0));
             return Ok(([zero].into_iter().collect(), self.scalar_run(&words)));
         }
         Ok((self.vector_run(&words), Operands::new()))
@@ -444,7 +450,7 @@ impl Selector<'_> {
             uses = self.vector_run(&words);
         }
         let (_, isa) = atomic_ops(op, wide)?;
-        let cache = Cache { glc: result.is_some(), ..store_cache(access) };
+        let cache = CachePolicy { glc: result.is_some(), ..store_cache(access) };
         self.atomic(isa, uses, &args[1..], wide, result, Extra::Flat { offset: 0, saddr: false, cache })
     }
 
@@ -477,7 +483,7 @@ impl Selector<'_> {
             _ => Op::SMemtime,
         };
         let vals = self.scalars(2);
-        self.isa(op, &run_of(&vals), &[], Extra::Smem { offset: 0, cache: Cache::default() });
+        self.isa(op, &run_of(&vals), &[], Extra::Smem { offset: 0, cache: CachePolicy::default() });
         self.set_vals(result, &vals);
         Ok(())
     }

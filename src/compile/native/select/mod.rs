@@ -21,10 +21,13 @@ mod values;
 mod whole_wave;
 mod wide;
 
-use super::layout::Layout;
+use super::layout::BlockLayout;
 use super::mir::sources::PLAIN;
-use super::mir::{Block, BlockId, Class, Edge, Extra, Function, Inst, Opcode, Operand, Pseudo, Term, Val, What};
-use super::plan::{Landing, MaskId, Plan, Wave};
+use super::mir::{
+    BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo,
+    RegisterClass, Term, Val,
+};
+use super::plan::{Landing, MaskId, Plan, WavePaths};
 use crate::compile::passes::Lowered;
 use crate::error::{Context, Error, Result};
 use crate::ir::uniform::Uniformity;
@@ -38,7 +41,7 @@ use std::collections::VecDeque;
 /// Operands of an instruction, most often few.
 type Operands = SmallVec<[Operand; 16]>;
 /// The dwords of a value.
-type Dwords = SmallVec<[What; 4]>;
+type Dwords = SmallVec<[OperandValue; 4]>;
 
 /// What an IR value is in machine IR.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,12 +59,12 @@ struct Selector<'a> {
     shader: &'a Shader,
     gfx: GfxIp,
     wave: WaveSize,
-    layout: &'a Layout,
+    layout: &'a BlockLayout,
     plan: &'a Plan,
     uniformity: &'a Uniformity,
-    f: Function,
+    f: MachineFunction,
     made: Vec<Made>,
-    dwords: Vec<What>,
+    dwords: Vec<OperandValue>,
     /// Lane masks of the plan.
     masks: Vec<[Val; 2]>,
     /// By IR value: it is used where lanes see values of several iterations of a loop.
@@ -69,7 +72,7 @@ struct Selector<'a> {
     /// By machine value: the same in the other register file, made in this block.
     other: Vec<Option<(Val, u32)>>,
     /// Literals that this block has put into scalar registers.
-    literals: Vec<(What, Val)>,
+    literals: Vec<(OperandValue, Val)>,
     /// Addresses of constant tables that this block has made.
     tables: Vec<(ConstTableId, [Val; 2])>,
     /// The last masks that this block made, with these lanes on, of conditions that are the same for the wave.
@@ -100,13 +103,13 @@ struct Selector<'a> {
 pub fn select(
     shader: &Shader,
     lowered: &Lowered,
-    layout: &Layout,
+    layout: &BlockLayout,
     plan: &Plan,
     uniformity: &Uniformity,
-) -> Result<Function> {
+) -> Result<MachineFunction> {
     let info = shader.lower.as_ref().ok_or_else(|| Error::bug("native: an upper-level shader"))?;
     let gfx = lowered.interface().target;
-    let mut f = Function::new(gfx, shader.stage, info.wave);
+    let mut f = MachineFunction::new(gfx, shader.stage, info.wave);
     f.lds_bytes = shader.shared_bytes;
     let mut selector = Selector {
         shader,
@@ -160,8 +163,8 @@ pub fn select(
 
 /// Values that are used after a loop that lanes leave in different iterations, or where the wave may come to without having
 /// been where they are made.
-fn escaping(shader: &Shader, layout: &Layout, plan: &Plan, uniformity: &Uniformity) -> Vec<bool> {
-    let wave = Wave::new(plan);
+fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uniformity) -> Vec<bool> {
+    let wave = WavePaths::new(plan);
     let mut home = vec![0; shader.values.len()];
     for (position, &id) in (0..).zip(&layout.order) {
         let block = shader.block(id);
@@ -241,7 +244,7 @@ impl Selector<'_> {
         let operands = self.f.operands.len() as u32;
         self.f.operands.extend_from_slice(defs);
         self.f.operands.extend_from_slice(uses);
-        self.f.insts.push(Inst { op, operands, defs: defs.len() as u8, uses: uses.len() as u8, tied, extra });
+        self.f.insts.push(MachineInst { op, operands, defs: defs.len() as u8, uses: uses.len() as u8, tied, extra });
     }
 
     fn isa(&mut self, op: Op, defs: &[Operand], uses: &[Operand], extra: Extra) {
@@ -258,7 +261,7 @@ impl Selector<'_> {
         let depth = loops.loops().around(self.layout.order[self.here as usize]).len();
         let insts = start..self.f.insts.len() as u32;
         let depth = u8::try_from(depth).unwrap_or(u8::MAX);
-        self.f.blocks.push(Block { params, insts, tail, edges, term, depth });
+        self.f.blocks.push(MachineBlock { params, insts, tail, edges, term, depth });
     }
 
     fn block(&mut self, position: u32) -> Result<()> {
@@ -289,17 +292,17 @@ impl Selector<'_> {
         if id != Shader::ENTRY && !is_alias(self.shader, id) {
             for &param in &self.shader.block(id).params {
                 let ty = self.shader.ty(param);
-                let class = if self.is_scalar_param(param) { Class::Scalar } else { Class::Vector };
+                let class = if self.is_scalar_param(param) { RegisterClass::Scalar } else { RegisterClass::Vector };
                 let count = if ty == ir::Type::B1 { 1 } else { ty.total_bits().div_ceil(32) };
                 let vals: SmallVec<[Val; 4]> = (0..count).map(|_| self.f.value(class)).collect();
                 self.f.params.extend_from_slice(&vals);
                 if ty == ir::Type::B1 {
                     self.made[param.index()] = Made::Bool(match class {
-                        Class::Scalar => Bool::Flag(vals[0]),
-                        Class::Vector => Bool::Lanes(vals[0]),
+                        RegisterClass::Scalar => Bool::Flag(vals[0]),
+                        RegisterClass::Vector => Bool::Lanes(vals[0]),
                     });
                 } else {
-                    let words: Dwords = vals.iter().map(|v| What::Val(*v)).collect();
+                    let words: Dwords = vals.iter().map(|v| OperandValue::Val(*v)).collect();
                     self.set(param, &words);
                 }
             }
@@ -321,14 +324,14 @@ impl Selector<'_> {
             IrOp::Const(bits) => self.constant(result, *bits, ty),
             IrOp::Undef if ty == ir::Type::B1 => self.made[result.index()] = Made::Bool(Bool::Const(false)),
             IrOp::Undef => {
-                let words: Dwords = (0..ty.total_bits().div_ceil(32)).map(|_| What::Undef).collect();
+                let words: Dwords = (0..ty.total_bits().div_ceil(32)).map(|_| OperandValue::Undef).collect();
                 self.set(result, &words);
             }
-            IrOp::Reloc(symbol) => self.set(result, &[What::Reloc(*symbol)]),
+            IrOp::Reloc(symbol) => self.set(result, &[OperandValue::Reloc(*symbol)]),
             IrOp::AddressHigh => {
                 let pair = self.scalars(2);
                 self.isa(Op::SGetpcB64, &run_of(&pair), &[], Extra::None);
-                self.set(result, &[What::Val(pair[1])]);
+                self.set(result, &[OperandValue::Val(pair[1])]);
             }
             IrOp::Alu(op, flags) => self.alu(*op, *flags, inst, result)?,
             IrOp::Compose => self.compose(args, result)?,
@@ -358,7 +361,9 @@ impl Selector<'_> {
                 let mut kept = Dwords::new();
                 for word in words {
                     kept.push(match word {
-                        What::Val(val) if self.f.class(val) == Class::Scalar => What::Val(self.copy_to_vector(word)),
+                        OperandValue::Val(val) if self.f.class(val) == RegisterClass::Scalar => {
+                            OperandValue::Val(self.copy_to_vector(word))
+                        }
                         other => other,
                     });
                 }
@@ -372,10 +377,10 @@ impl Selector<'_> {
 
 /// One run of operands.
 fn run_of(vals: &[Val]) -> Operands {
-    crate::compile::native::mir::run_of(vals.iter().map(|val| What::Val(*val))).collect()
+    crate::compile::native::mir::run_of(vals.iter().map(|val| OperandValue::Val(*val))).collect()
 }
 
-fn run_of_words(words: &[What]) -> Operands {
+fn run_of_words(words: &[OperandValue]) -> Operands {
     crate::compile::native::mir::run_of(words.iter().copied()).collect()
 }
 

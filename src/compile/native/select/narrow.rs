@@ -4,36 +4,36 @@
 //! on low bits are those of 32 bits; others extend their operands first.
 
 use super::Selector;
-use crate::compile::native::mir::What;
+use crate::compile::native::mir::OperandValue;
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Type, Value};
 use crate::isa::Op;
 
 impl Selector<'_> {
     /// A narrow value with its sign or zeros above it; a 32-bit one as it is.
-    pub(super) fn extended(&mut self, v: Value, signed: bool) -> Result<What> {
+    pub(super) fn extended(&mut self, v: Value, signed: bool) -> Result<OperandValue> {
         let bits = self.shader.ty(v).bits();
         let word = self.word(v)?;
         Ok(self.extend(word, bits, signed))
     }
 
-    fn extend(&mut self, word: What, bits: Bits, signed: bool) -> What {
+    fn extend(&mut self, word: OperandValue, bits: Bits, signed: bool) -> OperandValue {
         let count = bits.count();
-        if count >= 32 || word == What::Undef {
+        if count >= 32 || word == OperandValue::Undef {
             return word;
         }
-        if let What::Const(value) = word {
+        if let OperandValue::Const(value) = word {
             let up = 32 - count;
             let low = value << up;
-            return What::Const(if signed { ((low as i32) >> up) as u32 } else { low >> up });
+            return OperandValue::Const(if signed { ((low as i32) >> up) as u32 } else { low >> up });
         }
         let scalar = self.is_scalar_word(word);
-        What::Val(match (scalar, signed, bits) {
+        OperandValue::Val(match (scalar, signed, bits) {
             (true, true, Bits::B8) => self.s(Op::SSextI32I8, &[word]),
             (true, true, _) => self.s(Op::SSextI32I16, &[word]),
-            (true, false, _) => self.s(Op::SAndB32, &[word, What::Const((1 << count) - 1)]),
-            (false, true, _) => self.v(Op::VBfeI32, &[word, What::Const(0), What::Const(count)]),
-            (false, false, _) => self.v(Op::VAndB32, &[What::Const((1 << count) - 1), word]),
+            (true, false, _) => self.s(Op::SAndB32, &[word, OperandValue::Const((1 << count) - 1)]),
+            (false, true, _) => self.v(Op::VBfeI32, &[word, OperandValue::Const(0), OperandValue::Const(count)]),
+            (false, false, _) => self.v(Op::VAndB32, &[OperandValue::Const((1 << count) - 1), word]),
         })
     }
 
@@ -59,7 +59,7 @@ impl Selector<'_> {
             A::BitReverse => {
                 let word = self.word(args[0])?;
                 let reversed = self.integer_of(op, &[word])?;
-                let low = self.integer_of(A::LShr, &[reversed, What::Const(32 - bits.count())])?;
+                let low = self.integer_of(A::LShr, &[reversed, OperandValue::Const(32 - bits.count())])?;
                 self.set(result, &[low]);
                 return Ok(());
             }
@@ -83,17 +83,17 @@ impl Selector<'_> {
         let made = match op {
             A::UAddSat => {
                 let sum = self.integer_of(A::IAdd, &words)?;
-                self.integer_of(A::UMin, &[sum, What::Const((1 << count) - 1)])?
+                self.integer_of(A::UMin, &[sum, OperandValue::Const((1 << count) - 1)])?
             }
             A::USubSat => {
                 let difference = self.integer_of(A::ISub, &words)?;
-                self.integer_of(A::SMax, &[difference, What::Const(0)])?
+                self.integer_of(A::SMax, &[difference, OperandValue::Const(0)])?
             }
             _ => {
                 let whole = self.integer_of(if op == A::SAddSat { A::IAdd } else { A::ISub }, &words)?;
                 let most = (1u32 << (count - 1)) - 1;
-                let below = self.integer_of(A::SMin, &[whole, What::Const(most)])?;
-                self.integer_of(A::SMax, &[below, What::Const(!most)])?
+                let below = self.integer_of(A::SMin, &[whole, OperandValue::Const(most)])?;
+                self.integer_of(A::SMax, &[below, OperandValue::Const(!most)])?
             }
         };
         self.set(result, &[made]);
@@ -115,7 +115,11 @@ impl Selector<'_> {
             self.set(result, &[low]);
             return Ok(());
         }
-        let high = if signed { self.integer_of(AluOp::AShr, &[low, What::Const(31)])? } else { What::Const(0) };
+        let high = if signed {
+            self.integer_of(AluOp::AShr, &[low, OperandValue::Const(31)])?
+        } else {
+            OperandValue::Const(0)
+        };
         self.set(result, &[low, high]);
         Ok(())
     }
@@ -137,7 +141,7 @@ impl Selector<'_> {
         let each = (32 / bits.count()) as usize;
         let mut out = super::Dwords::new();
         for lanes in args.chunks(each) {
-            let mut dword: Option<What> = None;
+            let mut dword: Option<OperandValue> = None;
             // From the top: the lanes above are shifted up by one place, and the next one put below.
             for &v in lanes.iter().rev() {
                 let word = self.word(v)?;
@@ -153,23 +157,23 @@ impl Selector<'_> {
     }
 
     /// `above` shifted up by one lane, with `low` in the lowest one.
-    fn stack(&mut self, above: What, low: What, bits: Bits) -> Result<What> {
-        if low == What::Undef && above == What::Undef {
-            return Ok(What::Undef);
+    fn stack(&mut self, above: OperandValue, low: OperandValue, bits: Bits) -> Result<OperandValue> {
+        if low == OperandValue::Undef && above == OperandValue::Undef {
+            return Ok(OperandValue::Undef);
         }
-        if above == What::Undef {
+        if above == OperandValue::Undef {
             return Ok(low);
         }
-        let low = if low == What::Undef { What::Const(0) } else { self.extend(low, bits, false) };
-        let count = What::Const(bits.count());
-        if let (What::Const(a), What::Const(b)) = (above, low) {
-            return Ok(What::Const(a << bits.count() | b));
+        let low = if low == OperandValue::Undef { OperandValue::Const(0) } else { self.extend(low, bits, false) };
+        let count = OperandValue::Const(bits.count());
+        if let (OperandValue::Const(a), OperandValue::Const(b)) = (above, low) {
+            return Ok(OperandValue::Const(a << bits.count() | b));
         }
         if self.is_scalar_word(above) && self.is_scalar_word(low) {
             let up = self.integer_of(AluOp::Shl, &[above, count])?;
             return self.integer_of(AluOp::IOr, &[up, low]);
         }
-        Ok(What::Val(self.v(Op::VLshlOrB32, &[above, count, low])))
+        Ok(OperandValue::Val(self.v(Op::VLshlOrB32, &[above, count, low])))
     }
 
     /// One lane of a vector.
@@ -189,9 +193,9 @@ impl Selector<'_> {
         let word = *words.get(at).ok_or_else(|| Error::bug(format!("native: lane {lane} of {v}")))?;
         let made = match word {
             _ if shift == 0 => word,
-            What::Undef => word,
-            What::Const(value) => What::Const(value >> shift & ((1 << bits) - 1)),
-            _ => self.integer_of(AluOp::LShr, &[word, What::Const(shift)])?,
+            OperandValue::Undef => word,
+            OperandValue::Const(value) => OperandValue::Const(value >> shift & ((1 << bits) - 1)),
+            _ => self.integer_of(AluOp::LShr, &[word, OperandValue::Const(shift)])?,
         };
         self.set(result, &[made]);
         Ok(())

@@ -1,7 +1,7 @@
 //! Workgroup memory: accesses of the width that the alignment allows, constant parts of addresses in the instruction.
 
 use super::{Dwords, Operands, Selector, run_of};
-use crate::compile::native::mir::{Extra, Opcode, Operand, What};
+use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
 use crate::error::{Error, Result};
 use crate::ir::{Align, AluOp, AtomicOp, Bits, Op as IrOp, Type, Value};
 use crate::isa::Op;
@@ -28,7 +28,7 @@ const WIDTHS: [Width; 7] = [
 
 impl Selector<'_> {
     /// A byte address: a register, and a constant that fits the instruction.
-    fn shared_address(&mut self, v: Value, bytes: u32) -> Result<(What, u32)> {
+    fn shared_address(&mut self, v: Value, bytes: u32) -> Result<(OperandValue, u32)> {
         let (base, offset) = self.base_and_offset(v)?;
         // A sum that wraps would be another address: the base has to be known to be small, which it is if it is
         // within the memory. Offsets beyond the field stay in the register.
@@ -41,7 +41,7 @@ impl Selector<'_> {
         let ty = self.shader.ty(result);
         let (base, offset) = self.shared_address(address, ty.bytes())?;
         let base = self.vector(base);
-        let mut bytes: Vec<(u32, What)> = Vec::new();
+        let mut bytes: Vec<(u32, OperandValue)> = Vec::new();
         for (at, width) in cut(ty.bytes(), align) {
             let vals = self.vectors((width.bytes.div_ceil(4)) as usize);
             let extra = offsets(offset + at, width.two);
@@ -50,7 +50,7 @@ impl Selector<'_> {
                 None => (self.plus(base, offset + at)?, Extra::Ds { offsets: [0, u8::from(width.two.is_some())] }),
             };
             self.isa(width.load, &run_of(&vals), &[base], extra);
-            bytes.extend((0u32..).zip(&vals).map(|(n, val)| (at + 4 * n, What::Val(*val))));
+            bytes.extend((0u32..).zip(&vals).map(|(n, val)| (at + 4 * n, OperandValue::Val(*val))));
         }
         let words = self.gather(&bytes, ty, align)?;
         self.set(result, &words);
@@ -58,12 +58,12 @@ impl Selector<'_> {
     }
 
     fn plus(&mut self, base: Operand, offset: u32) -> Result<Operand> {
-        let sum = self.integer_of(AluOp::IAdd, &[What::Const(offset), base.what])?;
+        let sum = self.integer_of(AluOp::IAdd, &[OperandValue::Const(offset), base.what])?;
         Ok(self.vector(sum))
     }
 
     /// Dwords from pieces of memory, each with its offset; pieces narrower than a dword have zeros above them.
-    pub(super) fn gather(&mut self, pieces: &[(u32, What)], ty: Type, align: Align) -> Result<Dwords> {
+    pub(super) fn gather(&mut self, pieces: &[(u32, OperandValue)], ty: Type, align: Align) -> Result<Dwords> {
         let unit = unit_of(ty.bytes(), align);
         if unit >= 4 {
             return Ok(pieces.iter().map(|(_, word)| *word).collect());
@@ -72,7 +72,7 @@ impl Selector<'_> {
         for dword in pieces.chunks((4 / unit) as usize) {
             let mut made = dword[0].1;
             for (n, (_, piece)) in (1u32..).zip(&dword[1..]) {
-                made = What::Val(self.v(Op::VLshlOrB32, &[*piece, What::Const(8 * unit * n), made]));
+                made = OperandValue::Val(self.v(Op::VLshlOrB32, &[*piece, OperandValue::Const(8 * unit * n), made]));
             }
             out.push(made);
         }
@@ -106,11 +106,11 @@ impl Selector<'_> {
     }
 
     /// A dword from a byte on.
-    pub(super) fn shifted_down(&mut self, word: What, byte: u32) -> Result<What> {
+    pub(super) fn shifted_down(&mut self, word: OperandValue, byte: u32) -> Result<OperandValue> {
         match word {
             _ if byte == 0 => Ok(word),
-            What::Undef => Ok(word),
-            _ => self.integer_of(AluOp::LShr, &[word, What::Const(8 * byte)]),
+            OperandValue::Undef => Ok(word),
+            _ => self.integer_of(AluOp::LShr, &[word, OperandValue::Const(8 * byte)]),
         }
     }
 
@@ -152,16 +152,16 @@ impl Selector<'_> {
         let vals = self.vectors(if wide { 2 } else { 1 });
         self.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, false);
         if let Some(result) = result {
-            let words: Dwords = vals.iter().map(|v| What::Val(*v)).collect();
+            let words: Dwords = vals.iter().map(|v| OperandValue::Val(*v)).collect();
             self.set(result, &words);
         }
         Ok(())
     }
 
     /// An address as a sum of something and a constant.
-    pub(super) fn base_and_offset(&self, v: Value) -> Result<(What, u32)> {
+    pub(super) fn base_and_offset(&self, v: Value) -> Result<(OperandValue, u32)> {
         if let Some(offset) = self.known(v) {
-            return Ok((What::Const(0), offset));
+            return Ok((OperandValue::Const(0), offset));
         }
         if let Some(inst) = self.shader.def(v)
             && let IrOp::Alu(AluOp::IAdd, _) = inst.op

@@ -2,7 +2,7 @@
 
 use super::{Dwords, Made, Operands, Selector, run_of};
 use crate::compile::native::mir::sources::{is_literal, one_literal};
-use crate::compile::native::mir::{Class, Extra, Operand, PhysReg, Val, What};
+use crate::compile::native::mir::{Extra, Operand, OperandValue, PhysReg, RegisterClass, Val};
 use crate::error::{Error, Result};
 use crate::ir::{Bits, Type, Value};
 use crate::isa::Op;
@@ -12,21 +12,21 @@ use smallvec::SmallVec;
 
 impl Selector<'_> {
     /// Records the dwords of a value.
-    pub(super) fn set(&mut self, v: Value, words: &[What]) {
+    pub(super) fn set(&mut self, v: Value, words: &[OperandValue]) {
         let start = self.dwords.len() as u32;
         self.dwords.extend_from_slice(words);
         self.made[v.index()] = Made::Dwords(start, words.len() as u32);
     }
 
     pub(super) fn set_val(&mut self, v: Value, val: Val) {
-        self.set(v, &[What::Val(val)]);
+        self.set(v, &[OperandValue::Val(val)]);
     }
 
     pub(super) fn constant(&mut self, v: Value, bits: u64, ty: Type) {
         match ty.bits() {
             Bits::B1 => self.made[v.index()] = Made::Bool(super::Bool::Const(bits & 1 == 1)),
-            Bits::B64 => self.set(v, &[What::Const(bits as u32), What::Const((bits >> 32) as u32)]),
-            _ => self.set(v, &[What::Const(bits as u32)]),
+            Bits::B64 => self.set(v, &[OperandValue::Const(bits as u32), OperandValue::Const((bits >> 32) as u32)]),
+            _ => self.set(v, &[OperandValue::Const(bits as u32)]),
         }
     }
 
@@ -42,7 +42,7 @@ impl Selector<'_> {
     }
 
     /// The only dword of a value.
-    pub(super) fn word(&self, v: Value) -> Result<What> {
+    pub(super) fn word(&self, v: Value) -> Result<OperandValue> {
         match self.words(v)?[..] {
             [word] => Ok(word),
             _ => Err(Error::bug(format!("native: {v} is not one dword"))),
@@ -52,7 +52,7 @@ impl Selector<'_> {
     /// The constant that a value is.
     pub(super) fn known(&self, v: Value) -> Option<u32> {
         match self.word(v) {
-            Ok(What::Const(bits)) => Some(bits),
+            Ok(OperandValue::Const(bits)) => Some(bits),
             _ => None,
         }
     }
@@ -68,16 +68,16 @@ impl Selector<'_> {
         }
     }
 
-    pub(super) fn is_scalar_word(&self, word: What) -> bool {
+    pub(super) fn is_scalar_word(&self, word: OperandValue) -> bool {
         match word {
-            What::Val(val) => self.f.class(val) == Class::Scalar,
+            OperandValue::Val(val) => self.f.class(val) == RegisterClass::Scalar,
             _ => true,
         }
     }
 
     /// New scalar values.
     pub(super) fn scalars(&mut self, count: usize) -> SmallVec<[Val; 4]> {
-        (0..count).map(|_| self.f.value(Class::Scalar)).collect()
+        (0..count).map(|_| self.f.value(RegisterClass::Scalar)).collect()
     }
 
     /// New vector values.
@@ -87,17 +87,17 @@ impl Selector<'_> {
 
     /// A new vector value.
     pub(super) fn new_vector(&mut self) -> Val {
-        let val = self.f.value(Class::Vector);
+        let val = self.f.value(RegisterClass::Vector);
         self.f.values[val.index()].variable = self.is_reserved();
         val
     }
 
     /// A new lane mask; the second value is used in wave64 only.
     pub(super) fn new_mask(&mut self) -> [Val; 2] {
-        let first = self.f.value(Class::Scalar);
+        let first = self.f.value(RegisterClass::Scalar);
         match self.wave {
             WaveSize::W32 => [first, first],
-            WaveSize::W64 => [first, self.f.value(Class::Scalar)],
+            WaveSize::W64 => [first, self.f.value(RegisterClass::Scalar)],
         }
     }
 
@@ -128,15 +128,15 @@ impl Selector<'_> {
     }
 
     /// A dword as an operand of a vector instruction that takes any kind.
-    pub(super) fn any(word: What) -> Operand {
+    pub(super) fn any(word: OperandValue) -> Operand {
         Operand::one(word)
     }
 
     /// A dword in a vector register.
-    pub(super) fn vector(&mut self, word: What) -> Operand {
+    pub(super) fn vector(&mut self, word: OperandValue) -> Operand {
         match word {
-            What::Val(val) if self.f.class(val) == Class::Vector => Operand::val(val),
-            What::Val(val) => match self.known_pair(val) {
+            OperandValue::Val(val) if self.f.class(val) == RegisterClass::Vector => Operand::val(val),
+            OperandValue::Val(val) => match self.known_pair(val) {
                 Some(other) => Operand::val(other),
                 None => {
                     let made = self.copy_to_vector(word);
@@ -144,13 +144,13 @@ impl Selector<'_> {
                     Operand::val(made)
                 }
             },
-            What::Undef => Operand::one(What::Undef),
+            OperandValue::Undef => Operand::one(OperandValue::Undef),
             _ => Operand::val(self.copy_to_vector(word)),
         }
     }
 
     /// Dwords as vector sources that need not follow each other: equal ones share a register.
-    pub(super) fn vectors_apart(&mut self, words: &[What]) -> Operands {
+    pub(super) fn vectors_apart(&mut self, words: &[OperandValue]) -> Operands {
         let mut out = Operands::new();
         for (n, word) in words.iter().enumerate() {
             let same = words[..n].iter().position(|before| before == word);
@@ -162,20 +162,20 @@ impl Selector<'_> {
         out
     }
 
-    pub(super) fn copy_to_vector(&mut self, word: What) -> Val {
+    pub(super) fn copy_to_vector(&mut self, word: OperandValue) -> Val {
         let made = self.new_vector();
         self.isa(Op::VMovB32, &[Operand::val(made)], &[Operand::one(word)], Extra::None);
         made
     }
 
     /// A dword as a scalar source: register, constant or relocation.
-    pub(super) fn scalar(&mut self, word: What) -> Operand {
+    pub(super) fn scalar(&mut self, word: OperandValue) -> Operand {
         match word {
-            What::Val(val) if self.f.class(val) == Class::Vector => {
+            OperandValue::Val(val) if self.f.class(val) == RegisterClass::Vector => {
                 if let Some(other) = self.known_pair(val) {
                     return Operand::val(other);
                 }
-                let made = self.f.value(Class::Scalar);
+                let made = self.f.value(RegisterClass::Scalar);
                 self.isa(Op::VReadfirstlaneB32, &[Operand::val(made)], &[Operand::val(val)], Extra::None);
                 self.pair(val, made);
                 Operand::val(made)
@@ -185,18 +185,18 @@ impl Selector<'_> {
     }
 
     /// A dword in a scalar register.
-    pub(super) fn scalar_register(&mut self, word: What) -> Val {
+    pub(super) fn scalar_register(&mut self, word: OperandValue) -> Val {
         let operand = self.scalar(word);
         match operand.what {
-            What::Val(val) => val,
+            OperandValue::Val(val) => val,
             // A register of undefined content has to be one all the same.
-            What::Undef => self.move_scalar(What::Const(0)),
+            OperandValue::Undef => self.move_scalar(OperandValue::Const(0)),
             other => self.move_scalar(other),
         }
     }
 
     /// A literal in a scalar register, the same one for all its uses in a block.
-    fn literal(&mut self, word: What) -> Val {
+    fn literal(&mut self, word: OperandValue) -> Val {
         if let Some((_, val)) = self.literals.iter().find(|(what, _)| *what == word) {
             return *val;
         }
@@ -205,60 +205,60 @@ impl Selector<'_> {
         val
     }
 
-    fn move_scalar(&mut self, word: What) -> Val {
-        let made = self.f.value(Class::Scalar);
+    fn move_scalar(&mut self, word: OperandValue) -> Val {
+        let made = self.f.value(RegisterClass::Scalar);
         self.isa(Op::SMovB32, &[Operand::val(made)], &[Operand::one(word)], Extra::None);
         made
     }
 
     /// Dwords as a run of scalar registers.
-    pub(super) fn scalar_run(&mut self, words: &[What]) -> Operands {
+    pub(super) fn scalar_run(&mut self, words: &[OperandValue]) -> Operands {
         let vals: SmallVec<[Val; 8]> = words.iter().map(|word| self.scalar_register(*word)).collect();
-        self.distinct(run_of(&vals), Class::Scalar)
+        self.distinct(run_of(&vals), RegisterClass::Scalar)
     }
 
     /// Dwords as a run of vector registers; undefined ones stay so.
-    pub(super) fn vector_run(&mut self, words: &[What]) -> Operands {
+    pub(super) fn vector_run(&mut self, words: &[OperandValue]) -> Operands {
         let mut out: Operands = words.iter().map(|word| self.vector(*word)).collect();
         out.iter_mut().for_each(|operand| operand.run = 0);
         if let Some(first) = out.first_mut() {
             first.run = words.len() as u8;
         }
-        self.distinct(out, Class::Vector)
+        self.distinct(out, RegisterClass::Vector)
     }
 
     /// A value may be in a run once only: copies of the others.
-    fn distinct(&mut self, mut run: Operands, class: Class) -> Operands {
+    fn distinct(&mut self, mut run: Operands, class: RegisterClass) -> Operands {
         for n in 1..run.len() {
             let Some(val) = run[n].as_val() else { continue };
             if run[..n].iter().any(|before| before.as_val() == Some(val)) {
                 let made = self.f.value(class);
-                let op = if class == Class::Scalar { Op::SMovB32 } else { Op::VMovB32 };
+                let op = if class == RegisterClass::Scalar { Op::SMovB32 } else { Op::VMovB32 };
                 self.isa(op, &[Operand::val(made)], &[Operand::val(val)], Extra::None);
-                run[n].what = What::Val(made);
+                run[n].what = OperandValue::Val(made);
             }
         }
         run
     }
 
     /// A scalar instruction with one result.
-    pub(super) fn s(&mut self, op: Op, srcs: &[What]) -> Val {
+    pub(super) fn s(&mut self, op: Op, srcs: &[OperandValue]) -> Val {
         let uses: Operands = srcs.iter().map(|src| self.scalar(*src)).collect();
         let uses = self.one_literal(uses);
-        let made = self.f.value(Class::Scalar);
+        let made = self.f.value(RegisterClass::Scalar);
         self.isa(op, &[Operand::val(made)], &uses, Extra::None);
         made
     }
 
     /// A scalar instruction has one literal at most.
     pub(super) fn one_literal(&mut self, mut uses: Operands) -> Operands {
-        let mut seen: Option<What> = None;
+        let mut seen: Option<OperandValue> = None;
         for operand in &mut uses {
             if !is_literal(operand.what) {
                 continue;
             }
             match seen {
-                Some(what) if what != operand.what || matches!(what, What::Reloc(_)) => {
+                Some(what) if what != operand.what || matches!(what, OperandValue::Reloc(_)) => {
                     *operand = Operand::val(self.move_scalar(operand.what));
                 }
                 _ => seen = Some(operand.what),
@@ -268,11 +268,11 @@ impl Selector<'_> {
     }
 
     /// A vector instruction with one result in a vector register.
-    pub(super) fn v(&mut self, op: Op, srcs: &[What]) -> Val {
+    pub(super) fn v(&mut self, op: Op, srcs: &[OperandValue]) -> Val {
         self.v_with(op, srcs, Extra::None)
     }
 
-    pub(super) fn v_with(&mut self, op: Op, srcs: &[What], extra: Extra) -> Val {
+    pub(super) fn v_with(&mut self, op: Op, srcs: &[OperandValue], extra: Extra) -> Val {
         let made = self.new_vector();
         let uses = self.fit(op, srcs.iter().map(|src| Self::any(*src)).collect());
         self.isa(op, &[Operand::val(made)], &uses, extra);
@@ -301,11 +301,11 @@ impl Selector<'_> {
             if one_literal(&uses) && entry.scalar_values(&fields, self.wave) <= entry.scalar_limit() {
                 return uses;
             }
-            let is_mask = |i: usize| entry.src_kind(i) == crate::isa::Kind::Mask;
+            let is_mask = |i: usize| entry.src_kind(i) == crate::isa::OperandKind::Mask;
             let movable = (0..uses.len()).rev().find(|&i| {
                 let scalar = match uses[i].what {
-                    What::Val(val) => self.f.class(val) == Class::Scalar,
-                    What::Const(_) | What::Reloc(_) => is_literal(uses[i].what),
+                    OperandValue::Val(val) => self.f.class(val) == RegisterClass::Scalar,
+                    OperandValue::Const(_) | OperandValue::Reloc(_) => is_literal(uses[i].what),
                     _ => false,
                 };
                 scalar && uses[i].run == 1 && !is_mask(i)

@@ -5,14 +5,14 @@
 //! whole-wave code are variables there, which share a register with nobody else.
 
 use super::{Selector, mask_run};
-use crate::compile::native::layout::Layout;
-use crate::compile::native::mir::{Extra, Operand, What};
+use crate::compile::native::layout::BlockLayout;
+use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, Bits, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 
 /// By value, whether it comes from `set_inactive` and has not been through `strict_wwm`.
-pub(super) fn values(shader: &Shader, layout: &Layout) -> Vec<bool> {
+pub(super) fn values(shader: &Shader, layout: &BlockLayout) -> Vec<bool> {
     let mut whole = vec![false; shader.values.len()];
     if !shader.has(|op| matches!(op, IrOp::Amd(AmdOp::SetInactive))) {
         return whole;
@@ -91,7 +91,7 @@ impl Selector<'_> {
         if self.plan.waits[self.here as usize] {
             for word in &mut words {
                 if !self.is_scalar_word(*word) {
-                    *word = What::Val(self.copy_to_vector(*word));
+                    *word = OperandValue::Val(self.copy_to_vector(*word));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Integers of 64 bits: two dwords.
 
 use super::{Dwords, Operands, Selector, mask_run, run_of};
-use crate::compile::native::mir::{Class, Extra, Operand, Val, What};
+use crate::compile::native::mir::{Extra, Operand, OperandValue, RegisterClass, Val};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Type, Value};
 use crate::isa::Op;
@@ -11,7 +11,7 @@ impl Selector<'_> {
     pub(super) fn wide(&mut self, op: AluOp, args: &[Value], result: Value) -> Result<()> {
         use AluOp as A;
         let words: Vec<Dwords> = args.iter().map(|v| self.words(*v)).collect::<Result<_>>()?;
-        let zero: Dwords = [What::Const(0), What::Const(0)].into_iter().collect();
+        let zero: Dwords = [OperandValue::Const(0), OperandValue::Const(0)].into_iter().collect();
         let made = match op {
             A::IAdd => self.add_wide(&words[0], &words[1])?,
             A::ISub => self.subtract_wide(&words[0], &words[1]),
@@ -41,19 +41,19 @@ impl Selector<'_> {
         Ok(())
     }
 
-    fn all_scalar(&self, words: &[&[What]]) -> bool {
+    fn all_scalar(&self, words: &[&[OperandValue]]) -> bool {
         words.iter().all(|w| w.iter().all(|word| self.is_scalar_word(*word)))
     }
 
     /// Sum of two addresses or numbers.
-    pub(super) fn add_wide(&mut self, x: &[What], y: &[What]) -> Result<Dwords> {
+    pub(super) fn add_wide(&mut self, x: &[OperandValue], y: &[OperandValue]) -> Result<Dwords> {
         if self.all_scalar(&[x, y]) {
             return Ok(self.scalar_chain([Op::SAddU32, Op::SAddcU32], x, y));
         }
         Ok(self.vector_chain([Op::VAddCoU32, Op::VAddCoCiU32], x, y))
     }
 
-    fn subtract_wide(&mut self, x: &[What], y: &[What]) -> Dwords {
+    fn subtract_wide(&mut self, x: &[OperandValue], y: &[OperandValue]) -> Dwords {
         if self.all_scalar(&[x, y]) {
             return self.scalar_chain([Op::SSubU32, Op::SSubbU32], x, y);
         }
@@ -61,7 +61,7 @@ impl Selector<'_> {
     }
 
     /// Two scalar instructions with the carry in SCC.
-    fn scalar_chain(&mut self, ops: [Op; 2], x: &[What], y: &[What]) -> Dwords {
+    fn scalar_chain(&mut self, ops: [Op; 2], x: &[OperandValue], y: &[OperandValue]) -> Dwords {
         // Whatever has to be moved is so before: nothing may come between the two.
         let halves: Vec<Operands> = (0..2)
             .map(|half| {
@@ -71,15 +71,15 @@ impl Selector<'_> {
             .collect();
         let mut out = Dwords::new();
         for (op, uses) in ops.into_iter().zip(halves) {
-            let val = self.f.value(Class::Scalar);
+            let val = self.f.value(RegisterClass::Scalar);
             self.isa(op, &[Operand::val(val)], &uses, Extra::None);
-            out.push(What::Val(val));
+            out.push(OperandValue::Val(val));
         }
         out
     }
 
     /// Two vector instructions with the carry in a mask.
-    fn vector_chain(&mut self, ops: [Op; 2], x: &[What], y: &[What]) -> Dwords {
+    fn vector_chain(&mut self, ops: [Op; 2], x: &[OperandValue], y: &[OperandValue]) -> Dwords {
         let mut out = Dwords::new();
         let mut carry: Option<[Val; 2]> = None;
         for (half, op) in ops.into_iter().enumerate() {
@@ -101,11 +101,11 @@ impl Selector<'_> {
         let mut defs = run_of(&vals);
         defs.extend(mask_run(self.wave, carry));
         self.isa(op, &defs, &uses, Extra::None);
-        (vals.iter().map(|val| What::Val(*val)).collect(), carry)
+        (vals.iter().map(|val| OperandValue::Val(*val)).collect(), carry)
     }
 
     /// Low 64 bits of a product.
-    fn multiply_wide(&mut self, x: &[What], y: &[What]) -> Result<Dwords> {
+    fn multiply_wide(&mut self, x: &[OperandValue], y: &[OperandValue]) -> Result<Dwords> {
         use AluOp as A;
         let [low, mut high] = if self.all_scalar(&[&x[..1], &y[..1]]) {
             [self.integer_of(A::IMul, &[x[0], y[0]])?, self.integer_of(A::UMulHigh, &[x[0], y[0]])?]
@@ -116,7 +116,7 @@ impl Selector<'_> {
             [made[0], made[1]]
         };
         for (a, b) in [(x[0], y[1]), (x[1], y[0])] {
-            if a == What::Const(0) || b == What::Const(0) {
+            if a == OperandValue::Const(0) || b == OperandValue::Const(0) {
                 continue;
             }
             let part = self.integer_of(A::IMul, &[a, b])?;
@@ -127,7 +127,7 @@ impl Selector<'_> {
 
     fn shift_wide(&mut self, op: AluOp, words: &[Dwords]) -> Result<Dwords> {
         use AluOp as A;
-        if let What::Const(amount) = words[1][0] {
+        if let OperandValue::Const(amount) = words[1][0] {
             return self.shift_by(op, &words[0], amount & 63);
         }
         let (scalar_op, vector_op) = match op {
@@ -140,20 +140,20 @@ impl Selector<'_> {
             uses.push(self.scalar(words[1][0]));
             let vals = self.scalars(2);
             self.isa(scalar_op, &run_of(&vals), &uses, Extra::None);
-            return Ok(vals.iter().map(|v| What::Val(*v)).collect());
+            return Ok(vals.iter().map(|v| OperandValue::Val(*v)).collect());
         }
         let amount = self.vector(words[1][0]);
         let mut uses: Operands = [amount].into_iter().collect();
         uses.extend(self.vector_run(&words[0]));
         let vals = self.vectors(2);
         self.isa(vector_op, &run_of(&vals), &uses, Extra::None);
-        Ok(vals.iter().map(|v| What::Val(*v)).collect())
+        Ok(vals.iter().map(|v| OperandValue::Val(*v)).collect())
     }
 
     /// By a known amount: half of the work, or less.
-    fn shift_by(&mut self, op: AluOp, words: &[What], amount: u32) -> Result<Dwords> {
+    fn shift_by(&mut self, op: AluOp, words: &[OperandValue], amount: u32) -> Result<Dwords> {
         use AluOp as A;
-        let k = What::Const;
+        let k = OperandValue::Const;
         Ok(match (op, amount) {
             (_, 0) => words.iter().copied().collect(),
             (A::Shl, 32..) => [k(0), self.integer_of(op, &[words[0], k(amount - 32)])?].into_iter().collect(),
@@ -174,15 +174,15 @@ impl Selector<'_> {
     }
 
     /// 32 bits of a pair, from a bit on.
-    fn funnel(&mut self, words: &[What], from: u32) -> Result<What> {
+    fn funnel(&mut self, words: &[OperandValue], from: u32) -> Result<OperandValue> {
         if self.all_scalar(&[words]) {
             let (low, high) = (
-                self.integer_of(AluOp::LShr, &[words[0], What::Const(from)])?,
-                self.integer_of(AluOp::Shl, &[words[1], What::Const(32 - from)])?,
+                self.integer_of(AluOp::LShr, &[words[0], OperandValue::Const(from)])?,
+                self.integer_of(AluOp::Shl, &[words[1], OperandValue::Const(32 - from)])?,
             );
             return self.integer_of(AluOp::IOr, &[low, high]);
         }
-        Ok(What::Val(self.v(Op::VAlignbitB32, &[words[1], words[0], What::Const(from)])))
+        Ok(OperandValue::Val(self.v(Op::VAlignbitB32, &[words[1], words[0], OperandValue::Const(from)])))
     }
 
     /// Whether a value has 64 bits.

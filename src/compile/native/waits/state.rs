@@ -2,7 +2,9 @@
 
 use super::counter::Counter;
 use crate::isa::instruction::{Fields, Instruction};
-use crate::isa::{Access, Effects, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt};
+use crate::isa::{
+    CountedAccess, Effects, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt,
+};
 
 /// Kinds of operations of a counter, as bits.
 mod kind {
@@ -68,7 +70,7 @@ impl State {
         let both = effects.reads.union(&effects.writes);
         // Results of one path arrive in order, so a load may follow one with the same result.
         let spared = match effects.access {
-            Access::VectorLoad(path) => path_kind(path),
+            CountedAccess::VectorLoad(path) => path_kind(path),
             _ => 0,
         };
         let read = self.vm.count_for(&effects.reads, 0);
@@ -123,25 +125,25 @@ impl State {
     pub(super) fn issue(&mut self, effects: &Effects) {
         let none = RegisterSet::EMPTY;
         match effects.access {
-            Access::None => {}
-            Access::ScalarMemory => self.lgkm.issue(kind::SCALAR, effects.writes),
-            Access::VectorLoad(path) => self.vm.issue(path_kind(path), effects.writes),
-            Access::VectorStore => self.vs.issue(kind::STORE, none),
-            Access::FlatLoad => {
+            CountedAccess::None => {}
+            CountedAccess::ScalarMemory => self.lgkm.issue(kind::SCALAR, effects.writes),
+            CountedAccess::VectorLoad(path) => self.vm.issue(path_kind(path), effects.writes),
+            CountedAccess::VectorStore => self.vs.issue(kind::STORE, none),
+            CountedAccess::FlatLoad => {
                 self.vm.issue(kind::FLAT, effects.writes);
                 self.lgkm.issue(kind::FLAT, effects.writes);
             }
-            Access::FlatStore => {
+            CountedAccess::FlatStore => {
                 self.vs.issue(kind::STORE, none);
                 self.lgkm.issue(kind::FLAT, none);
             }
-            Access::Lds => self.lgkm.issue(kind::LDS, effects.writes),
-            Access::Gds => {
+            CountedAccess::Lds => self.lgkm.issue(kind::LDS, effects.writes),
+            CountedAccess::Gds => {
                 self.lgkm.issue(kind::GDS, effects.writes);
                 self.exp.issue(kind::GDS, effects.reads.vector_part());
             }
-            Access::Message => self.lgkm.issue(kind::MESSAGE, none),
-            Access::Export(which) => {
+            CountedAccess::Message => self.lgkm.issue(kind::MESSAGE, none),
+            CountedAccess::Export(which) => {
                 let kind = match which {
                     ExportKind::Pixel => kind::PIXEL,
                     ExportKind::Position => kind::POSITION,

@@ -1,7 +1,7 @@
 //! The expansions of lowering give the interpreter's result of the whole operation.
 
 use crate::compile::passes::{lower_arithmetic, lower_atomics, lower_barriers};
-use crate::ir::interp::{Memory, Options, World, dispatch};
+use crate::ir::interp::{Options, ShadowedMemory, World, dispatch};
 use crate::ir::parse::parse;
 use crate::ir::verify::verify;
 use crate::ir::{
@@ -14,7 +14,7 @@ use crate::target::{Stage, WaveSize};
 fn run(shader: &Shader, bytes: usize) -> Vec<u8> {
     verify(shader).unwrap();
     let mut world = World::default();
-    world.buffers.insert((0, 0, 0), Memory::new(vec![0; bytes]));
+    world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0; bytes]));
     dispatch(shader, &mut world, [1; 3], Options { limit: 1 << 20, subgroup_size: 32, ..Options::default() }).unwrap();
     world.buffers[&(0, 0, 0)].bytes().to_vec()
 }

@@ -11,7 +11,7 @@ mod tests;
 mod vector;
 
 use self::pack::Norm;
-use super::cx::{Cx, Inst, Ty, Values};
+use super::cx::{Cx, LeafValues, SpirvInst, Ty};
 use super::float::FloatOps;
 use super::image::operands::{floats, integer};
 use super::memory::Operands;
@@ -25,7 +25,7 @@ use std::f64::consts::PI;
 ///
 /// # Errors
 /// Malformed operands; unsupported instruction sets.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     if inst.op() != Op::ExtInst {
         return Ok(false);
     }
@@ -59,8 +59,8 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
 }
 
 /// Operands with the same number of components, each of one type and of the kind that the function takes.
-fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<[Values; N]> {
-    let mut out: [Values; N] = std::array::from_fn(|_| Values::new());
+fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G) -> Result<[LeafValues; N]> {
+    let mut out: [LeafValues; N] = std::array::from_fn(|_| LeafValues::new());
     for (i, slot) in out.iter_mut().enumerate() {
         *slot = cx.values(inst.id(i + 2)?)?;
     }
@@ -71,7 +71,7 @@ fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<[
     let fits = if takes_integers(op) { ty != Type::B1 } else { ty.can_be_float() };
     // The exponents of Ldexp are integers of their own width.
     let others = if op == G::Ldexp { 1 } else { N };
-    let same = |v: &Values| v.iter().all(|&v| cx.b.ty(v) == ty);
+    let same = |v: &LeafValues| v.iter().all(|&v| cx.b.ty(v) == ty);
     if !fits || out.iter().any(|v| v.len() != out[0].len()) || !out.iter().take(others).all(same) {
         return Err(inst.malformed(format!("operands that {op:?} does not take")));
     }
@@ -97,7 +97,7 @@ fn takes_integers(op: G) -> bool {
 }
 
 /// Transcendental functions have no 64-bit form.
-fn check_width(cx: &Cx<'_>, inst: &Inst<'_>, op: G, x: &[Value]) -> Result<()> {
+fn check_width(cx: &Cx<'_>, inst: &SpirvInst<'_>, op: G, x: &[Value]) -> Result<()> {
     let transcendental = (G::Radians as u32..=G::Log2 as u32).contains(&(op as u32));
     if transcendental && x.iter().any(|&x| cx.b.ty(x) == Type::B64) {
         return Err(inst.malformed(format!("{op:?} of 64 bits")));
@@ -181,10 +181,10 @@ fn resize_signed(b: &mut Builder<'_>, x: Value, ty: Type) -> Value {
 }
 
 /// Functions that are not componentwise.
-fn special(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<Values> {
+fn special(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G) -> Result<LeafValues> {
     // A function on whole vectors returns `None` only for shapes that it does not support.
     let shape = || inst.malformed("operands of the wrong shape");
-    let one = |v: Value| Values::from_slice(&[v]);
+    let one = |v: Value| LeafValues::from_slice(&[v]);
     Ok(match op {
         G::FindILsb => find(cx, inst, op, AluOp::FindILsb)?,
         G::FindSMsb => find(cx, inst, op, AluOp::FindSMsb)?,
@@ -212,7 +212,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<Values> {
         }
         G::Cross => {
             let [x, y] = operands(cx, inst, op)?;
-            let three = |v: &Values| <[Value; 3]>::try_from(v.as_slice()).map_err(|_| shape());
+            let three = |v: &LeafValues| <[Value; 3]>::try_from(v.as_slice()).map_err(|_| shape());
             vector::cross(&mut cx.b, three(&x)?, three(&y)?)
         }
         G::FaceForward => {
@@ -289,7 +289,7 @@ fn special(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<Values> {
 }
 
 /// A bit's index, as wide as the result; -1 if there is none.
-fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, which: AluOp) -> Result<Values> {
+fn find(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G, which: AluOp) -> Result<LeafValues> {
     let [x] = operands(cx, inst, op)?;
     let ty = result_component(cx, inst)?;
     Ok(x.iter()
@@ -300,13 +300,13 @@ fn find(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, which: AluOp) -> Result<Values>
         .collect())
 }
 
-fn parts(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G) -> Result<(Values, Values)> {
+fn parts(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G) -> Result<(LeafValues, LeafValues)> {
     let [x] = operands(cx, inst, op)?;
     Ok(x.iter().map(|&x| math::modf(&mut cx.b, x)).unzip())
 }
 
 /// Mantissas, and exponents of this type.
-fn frexp(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, ty: Type) -> Result<(Values, Values)> {
+fn frexp(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G, ty: Type) -> Result<(LeafValues, LeafValues)> {
     let [x] = operands(cx, inst, op)?;
     Ok(x.iter()
         .map(|&x| {
@@ -317,7 +317,7 @@ fn frexp(cx: &mut Cx<'_>, inst: &Inst<'_>, op: G, ty: Type) -> Result<(Values, V
 }
 
 /// Stores to the pointer in the second operand.
-fn store(cx: &mut Cx<'_>, inst: &Inst<'_>, values: &[Value]) -> Result<()> {
+fn store(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, values: &[Value]) -> Result<()> {
     let pointer = cx.pointer(inst.id(3)?)?;
     cx.store(&pointer, values, Operands::default())
 }
@@ -337,7 +337,7 @@ fn pack(b: &mut Builder<'_>, op: G, x: &[Value]) -> Option<Value> {
     })
 }
 
-fn unpack(b: &mut Builder<'_>, op: G, x: Value) -> Option<Values> {
+fn unpack(b: &mut Builder<'_>, op: G, x: Value) -> Option<LeafValues> {
     let want = if op == G::UnpackDouble2x32 { Type::B64 } else { Type::B32 };
     if b.ty(x) != want {
         return None;

@@ -1,6 +1,6 @@
 //! The Pack and Unpack functions of GLSL.std.450: lists of components to and from one word.
 
-use super::super::cx::Values;
+use super::super::cx::LeafValues;
 use super::super::float::FloatOps;
 use crate::ir::{AluOp, Bits, Builder, Type, Value};
 use smallvec::SmallVec;
@@ -52,7 +52,7 @@ pub fn pack_half_2x16(b: &mut Builder<'_>, parts: &[Value]) -> Value {
 }
 
 /// Fields of `width` (8 or 16) bits of a word to floats.
-pub fn unpack_norm(b: &mut Builder<'_>, norm: Norm, width: u32, word: Value) -> Values {
+pub fn unpack_norm(b: &mut Builder<'_>, norm: Norm, width: u32, word: Value) -> LeafValues {
     let width_value = b.c32(width);
     (0..32 / width)
         .map(|i| {
@@ -75,7 +75,7 @@ pub fn unpack_norm(b: &mut Builder<'_>, norm: Norm, width: u32, word: Value) -> 
 }
 
 /// The two f16 values of a word as floats.
-pub fn unpack_half_2x16(b: &mut Builder<'_>, word: Value) -> Values {
+pub fn unpack_half_2x16(b: &mut Builder<'_>, word: Value) -> LeafValues {
     let pair = match Type::vector(Bits::B16, 2) {
         Some(ty) => b.bitcast(word, ty),
         None => word,

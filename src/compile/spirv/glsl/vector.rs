@@ -3,7 +3,7 @@
 //! A matrix is its columns in sequence. Both operands of a function have equally many components; the front end has
 //! checked that.
 
-use super::super::cx::Values;
+use super::super::cx::LeafValues;
 use super::super::float::FloatOps;
 use super::math;
 use crate::ir::{AluOp, Builder, Value};
@@ -31,14 +31,14 @@ pub fn length(b: &mut Builder<'_>, x: &[Value]) -> Option<Value> {
 }
 
 /// Componentwise x - y.
-pub fn difference(b: &mut Builder<'_>, x: &[Value], y: &[Value]) -> Values {
+pub fn difference(b: &mut Builder<'_>, x: &[Value], y: &[Value]) -> LeafValues {
     x.iter().zip(y).map(|(&x, &y)| b.fsub(x, y)).collect()
 }
 
 /// Vector of length one in the same direction; zero for a zero vector.
-pub fn normalize(b: &mut Builder<'_>, x: &[Value]) -> Option<Values> {
+pub fn normalize(b: &mut Builder<'_>, x: &[Value]) -> Option<LeafValues> {
     if let [one] = x {
-        return Some(Values::from_slice(&[b.f1(AluOp::FSign, *one)]));
+        return Some(LeafValues::from_slice(&[b.f1(AluOp::FSign, *one)]));
     }
     let square = dot(b, x, x)?;
     let inverse = math::rsq(b, square);
@@ -49,7 +49,7 @@ pub fn normalize(b: &mut Builder<'_>, x: &[Value]) -> Option<Values> {
 }
 
 /// Cross product.
-pub fn cross(b: &mut Builder<'_>, x: [Value; 3], y: [Value; 3]) -> Values {
+pub fn cross(b: &mut Builder<'_>, x: [Value; 3], y: [Value; 3]) -> LeafValues {
     [(1, 2), (2, 0), (0, 1)].iter().map(|&(i, j)| minor(b, [x[i], x[j], y[i], y[j]])).collect()
 }
 
@@ -61,7 +61,7 @@ fn minor(bu: &mut Builder<'_>, [a, b, c, d]: [Value; 4]) -> Value {
 }
 
 /// n, oriented against the incident vector.
-pub fn face_forward(b: &mut Builder<'_>, n: &[Value], incident: &[Value], reference: &[Value]) -> Option<Values> {
+pub fn face_forward(b: &mut Builder<'_>, n: &[Value], incident: &[Value], reference: &[Value]) -> Option<LeafValues> {
     let d = dot(b, reference, incident)?;
     let zero = b.fk(d, 0.0);
     let keep = b.alu(AluOp::FOLt, &[d, zero]);
@@ -73,7 +73,7 @@ pub fn face_forward(b: &mut Builder<'_>, n: &[Value], incident: &[Value], refere
 }
 
 /// i - 2 (n · i) n.
-pub fn reflect(b: &mut Builder<'_>, incident: &[Value], n: &[Value]) -> Option<Values> {
+pub fn reflect(b: &mut Builder<'_>, incident: &[Value], n: &[Value]) -> Option<LeafValues> {
     let d = dot(b, n, incident)?;
     let twice = b.fadd(d, d);
     Some(
@@ -89,7 +89,7 @@ pub fn reflect(b: &mut Builder<'_>, incident: &[Value], n: &[Value]) -> Option<V
 }
 
 /// Refraction with the ratio `eta`; zero if reflection is total.
-pub fn refract(b: &mut Builder<'_>, incident: &[Value], n: &[Value], eta: Value) -> Option<Values> {
+pub fn refract(b: &mut Builder<'_>, incident: &[Value], n: &[Value], eta: Value) -> Option<LeafValues> {
     let d = dot(b, n, incident)?;
     let ty = b.ty(d);
     let eta = b.convert(AluOp::FConv, eta, ty);
@@ -135,11 +135,11 @@ pub fn determinant(b: &mut Builder<'_>, m: &[Value]) -> Option<Value> {
 }
 
 /// Inverse of a square matrix of 2, 3 or 4 columns: the adjugate over the determinant.
-pub fn inverse(b: &mut Builder<'_>, m: &[Value]) -> Option<Values> {
+pub fn inverse(b: &mut Builder<'_>, m: &[Value]) -> Option<LeafValues> {
     let (adjugate, det) = match *m {
         [a0, a1, b0, b1] => {
             let (na, nb) = (b.f1(AluOp::FNeg, a1), b.f1(AluOp::FNeg, b0));
-            (Values::from_slice(&[b1, na, nb, a0]), minor(b, [a0, a1, b0, b1]))
+            (LeafValues::from_slice(&[b1, na, nb, a0]), minor(b, [a0, a1, b0, b1]))
         }
         [a0, a1, a2, b0, b1, b2, c0, c1, c2] => {
             let (x, y, z) = ([a0, a1, a2], [b0, b1, b2], [c0, c1, c2]);
@@ -184,8 +184,8 @@ fn laplace(b: &mut Builder<'_>, low: &[Value; 6], high: &[Value; 6]) -> Value {
 
 /// Adjugate of a 4×4 matrix. Its element in column r, row c is the cofactor of element (column c, row r): three rows
 /// of the neighbour column within the same half, each with a minor of the other half.
-fn adjugate4(b: &mut Builder<'_>, m: &[Value; 16], low: &[Value; 6], high: &[Value; 6]) -> Values {
-    let mut out = Values::with_capacity(16);
+fn adjugate4(b: &mut Builder<'_>, m: &[Value; 16], low: &[Value; 6], high: &[Value; 6]) -> LeafValues {
+    let mut out = LeafValues::with_capacity(16);
     for r in 0..4 {
         for c in 0..4 {
             let (minors, neighbour) = if c < 2 { (high, 1 - c) } else { (low, 5 - c) };

@@ -1,13 +1,19 @@
 //! Single texels by integer coordinates: fetches, storage images, input attachments, atomics.
 
-use super::super::cx::{Cx, Inst, Texel, Values};
-use super::operands::{self, Extra, integers};
+use super::super::cx::{Cx, LeafValues, SpirvInst, TexelPointer};
+use super::operands::{self, ImageOperands, integers};
 use super::shape::{self, Shape, Sources, base, non_uniform, read_texel, set_texel, texels};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
 
 /// Integer coordinates with layer and offsets, and the common part of fetches, reads and writes.
-fn address(cx: &mut Cx<'_>, inst: &Inst<'_>, shape: &mut Shape, coords: Values, extra: &Extra) -> Result<Sources> {
+fn address(
+    cx: &mut Cx<'_>,
+    inst: &SpirvInst<'_>,
+    shape: &mut Shape,
+    coords: LeafValues,
+    extra: &ImageOperands,
+) -> Result<Sources> {
     let mut source = Sources { sample: extra.sample, ..Sources::default() };
     let mut coords = coords;
     if shape.dim == Dim::SubpassData {
@@ -33,7 +39,7 @@ fn address(cx: &mut Cx<'_>, inst: &Inst<'_>, shape: &mut Shape, coords: Values, 
     Ok(source)
 }
 
-fn integer_lod(extra: &Extra) -> LodMode {
+fn integer_lod(extra: &ImageOperands) -> LodMode {
     if extra.level.is_some() { LodMode::Explicit } else { LodMode::Zero }
 }
 
@@ -41,7 +47,7 @@ fn integer_lod(extra: &Extra) -> LodMode {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn read(cx: &mut Cx<'_>, inst: &Inst<'_>, fetch: bool, sparse: bool) -> Result<()> {
+pub fn read(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, fetch: bool, sparse: bool) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let mut shape = shape::of(cx, ty)?;
@@ -63,7 +69,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &Inst<'_>, fetch: bool, sparse: bool) -> Resu
 ///
 /// # Errors
 /// Malformed operands.
-pub fn write(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+pub fn write(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let mut shape = shape::of(cx, ty)?;
@@ -79,7 +85,7 @@ pub fn write(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
         return Err(inst.malformed("a texel of another kind than the image's"));
     }
     let convert = |v| if shape.float { cx.b.convert(AluOp::FConv, v, ty) } else { cx.b.zext_or_trunc(v, ty) };
-    let parts: Values = texel.into_iter().take(shape.channels).map(convert).collect();
+    let parts: LeafValues = texel.into_iter().take(shape.channels).map(convert).collect();
     if parts.is_empty() {
         return Err(inst.malformed("a texel without components"));
     }
@@ -92,7 +98,7 @@ pub fn write(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
 }
 
 /// Access flags of a storage image: from the operands and from the variable's decorations.
-fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
+fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &ImageOperands) -> Access {
     let mut access = Access { non_uniform: non_uniform(cx, id, &[descriptor]), ..extra.access };
     if let Some(IrOp::Descriptor { resource, .. }) = cx.b.shader.def(descriptor).map(|i| &i.op)
         && let Some(r) = cx.b.shader.resources.get(resource.index())
@@ -110,14 +116,14 @@ fn access(cx: &Cx<'_>, id: u32, descriptor: Value, extra: &Extra) -> Access {
 /// Malformed: coordinates missing.
 pub fn texel_atomic(
     cx: &mut Cx<'_>,
-    inst: &Inst<'_>,
-    texel: &Texel,
+    inst: &SpirvInst<'_>,
+    texel: &TexelPointer,
     op: AtomicOp,
     access: Access,
-) -> Result<(IrOp, Values)> {
+) -> Result<(IrOp, LeafValues)> {
     let shape = shape::of(cx, texel.image_type)?;
     let n = shape.dim.coords();
-    let coords: Values = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect::<Result<_>>()?;
+    let coords: LeafValues = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect::<Result<_>>()?;
     let source = Sources {
         image: Some(texel.image),
         layer: coords.get(n).copied(),

@@ -16,7 +16,7 @@ mod shape;
 
 pub use access::texel_atomic;
 
-use super::cx::{Cx, Inst, Values};
+use super::cx::{Cx, LeafValues, SpirvInst};
 use super::operands::set_result;
 use crate::error::Result;
 use crate::ir::{AluOp, ImageOp};
@@ -42,17 +42,17 @@ fn plain(op: Op) -> (Op, bool) {
 ///
 /// # Errors
 /// Malformed operands; unsupported: some rare forms.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     let (op, sparse) = plain(inst.op());
-    let kind = |gather, compare, projective| sample::Kind { gather, compare, projective, sparse };
+    let kind = |gather, compare, projective| sample::SampleKind { gather, compare, projective, sparse };
     match op {
         Op::SampledImage => {
             let parts = [cx.value(inst.id(0)?)?, cx.value(inst.id(1)?)?];
-            set_result(cx, inst, Values::from_slice(&parts))?;
+            set_result(cx, inst, LeafValues::from_slice(&parts))?;
         }
         Op::Image => {
             let image = shape::image_leaf(cx, inst, inst.id(0)?)?;
-            set_result(cx, inst, Values::from_slice(&[image]))?;
+            set_result(cx, inst, LeafValues::from_slice(&[image]))?;
         }
         Op::ImageSampleImplicitLod | Op::ImageSampleExplicitLod => {
             sample::translate(cx, inst, kind(false, false, false))?
@@ -73,7 +73,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<bool> {
         Op::ImageSparseTexelsResident => {
             let (code, zero) = (operands::integer(cx, inst.id(0)?)?, cx.b.c32(0));
             let resident = cx.b.alu(AluOp::IEq, &[code, zero]);
-            set_result(cx, inst, Values::from_slice(&[resident]))?;
+            set_result(cx, inst, LeafValues::from_slice(&[resident]))?;
         }
         Op::ImageWrite => access::write(cx, inst)?,
         Op::ImageQuerySizeLod | Op::ImageQuerySize => query::size(cx, inst)?,

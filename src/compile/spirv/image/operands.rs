@@ -1,6 +1,6 @@
 //! The optional operands of image instructions, decoded and converted to the IR's form.
 
-use super::super::cx::{Cx, Inst, Values};
+use super::super::cx::{Cx, LeafValues, SpirvInst};
 use crate::error::{Error, Result};
 use crate::ir::{Access, AluOp, LodMode, Type, Value};
 use rspirv::dr::Operand;
@@ -8,17 +8,17 @@ use spirv::ImageOperands as Mask;
 
 /// Operands of an image instruction besides image, coordinate and comparator.
 #[derive(Debug)]
-pub struct Extra {
+pub struct ImageOperands {
     /// Source of the level of detail.
     pub lod: LodMode,
     /// Bias or level, by `lod`.
     pub level: Option<Value>,
     /// Derivatives by `lod`.
-    pub gradients: [Values; 2],
+    pub gradients: [LeafValues; 2],
     /// Texel offsets, empty if all are zero.
-    pub offsets: Values,
+    pub offsets: LeafValues,
     /// One offset per texel of a gather.
-    pub gather_offsets: Vec<Values>,
+    pub gather_offsets: Vec<LeafValues>,
     /// Sample index.
     pub sample: Option<Value>,
     /// Minimum level.
@@ -31,12 +31,12 @@ pub struct Extra {
 ///
 /// # Errors
 /// Malformed: operands missing or of the wrong kind.
-pub fn read(cx: &mut Cx<'_>, inst: &Inst<'_>, at: usize, float_level: bool) -> Result<Extra> {
-    let mut extra = Extra {
+pub fn read(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize, float_level: bool) -> Result<ImageOperands> {
+    let mut extra = ImageOperands {
         lod: LodMode::Implicit,
         level: None,
         gradients: Default::default(),
-        offsets: Values::new(),
+        offsets: LeafValues::new(),
         gather_offsets: Vec::new(),
         sample: None,
         min_lod: None,
@@ -110,7 +110,7 @@ pub fn float(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
 ///
 /// # Errors
 /// Malformed: not a value.
-pub fn floats(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
+pub fn floats(cx: &mut Cx<'_>, id: u32) -> Result<LeafValues> {
     cx.values(id)?.into_iter().map(|v| to_f32(cx, id, v)).collect()
 }
 
@@ -134,7 +134,7 @@ pub fn integer(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
 ///
 /// # Errors
 /// Malformed: not a value.
-pub fn integers(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
+pub fn integers(cx: &mut Cx<'_>, id: u32) -> Result<LeafValues> {
     cx.values(id)?.into_iter().map(|v| to_b32(cx, v)).collect()
 }
 
@@ -151,17 +151,17 @@ pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Result<Value> {
     Ok(cx.b.convert(op, v, Type::B32))
 }
 
-fn offsets(cx: &mut Cx<'_>, id: u32) -> Result<Values> {
+fn offsets(cx: &mut Cx<'_>, id: u32) -> Result<LeafValues> {
     let offsets = integers(cx, id)?;
     let none = offsets.iter().all(|&v| cx.b.shader.as_const(v) == Some(0));
-    Ok(if none { Values::new() } else { offsets })
+    Ok(if none { LeafValues::new() } else { offsets })
 }
 
 /// An array of four two-component vectors.
-fn gather_offsets(cx: &mut Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Vec<Values>> {
+fn gather_offsets(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, id: u32) -> Result<Vec<LeafValues>> {
     let all = integers(cx, id)?;
     if all.len() != 8 {
         return Err(inst.malformed("not four offsets of two components"));
     }
-    Ok(all.chunks(2).map(Values::from_slice).collect())
+    Ok(all.chunks(2).map(LeafValues::from_slice).collect())
 }

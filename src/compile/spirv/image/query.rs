@@ -1,6 +1,6 @@
 //! Image queries: sizes, levels, samples, and the level that sampling would use.
 
-use super::super::cx::{Cx, Inst, Values};
+use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::operands::{floats, integer};
 use super::shape::{self, Sources, base, emit, image_leaf, non_uniform};
 use crate::error::Result;
@@ -10,7 +10,7 @@ use crate::ir::{Access, AluOp, Dim, ImageOp, LodMode, Type, Value};
 ///
 /// # Errors
 /// Malformed operands.
-pub fn size(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+pub fn size(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let shape = shape::of(cx, ty)?;
@@ -33,7 +33,7 @@ pub fn size(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     };
     // Layers are third, even if the second is unused.
     let lanes = dimensions.iter().chain(shape.arrayed.then_some(&2));
-    let parts: Values = lanes.map(|&lane| cx.b.extract(size, lane)).collect();
+    let parts: LeafValues = lanes.map(|&lane| cx.b.extract(size, lane)).collect();
     set_integers(cx, inst, &parts)
 }
 
@@ -41,7 +41,7 @@ pub fn size(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn count(cx: &mut Cx<'_>, inst: &Inst<'_>, op: ImageOp) -> Result<()> {
+pub fn count(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: ImageOp) -> Result<()> {
     let id = inst.id(0)?;
     let ty = cx.type_id(id)?;
     let shape = shape::of(cx, ty)?;
@@ -53,13 +53,13 @@ pub fn count(cx: &mut Cx<'_>, inst: &Inst<'_>, op: ImageOp) -> Result<()> {
 }
 
 /// Sets an integer result, in the width of its type.
-fn set_integers(cx: &mut Cx<'_>, inst: &Inst<'_>, parts: &[Value]) -> Result<()> {
+fn set_integers(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, parts: &[Value]) -> Result<()> {
     let ty = cx.result_type(inst)?;
     let (count, want) = (cx.types.leaf_count(ty)?, cx.types.component(ty));
     let (Some(parts), Some(want)) = (parts.get(..count), want) else {
         return Err(inst.malformed("the result has other components than the image has dimensions"));
     };
-    let parts: Values = parts.iter().map(|&p| cx.b.zext_or_trunc(p, want)).collect();
+    let parts: LeafValues = parts.iter().map(|&p| cx.b.zext_or_trunc(p, want)).collect();
     cx.set(inst.result()?, parts);
     Ok(())
 }
@@ -68,7 +68,7 @@ fn set_integers(cx: &mut Cx<'_>, inst: &Inst<'_>, parts: &[Value]) -> Result<()>
 ///
 /// # Errors
 /// Malformed operands.
-pub fn lod(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
+pub fn lod(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let id = inst.id(0)?;
     let leaves = cx.values_n(id, 2)?;
     let ty = cx.type_id(id)?;
@@ -82,7 +82,7 @@ pub fn lod(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Result<()> {
     let parts = cx.b.split(levels);
     let ty = cx.result_type(inst)?;
     let want = cx.types.component(ty).unwrap_or(Type::B32);
-    let parts: Values = parts.into_iter().map(|p| cx.b.convert(AluOp::FConv, p, want)).collect();
+    let parts: LeafValues = parts.into_iter().map(|p| cx.b.convert(AluOp::FConv, p, want)).collect();
     cx.set(inst.result()?, parts);
     Ok(())
 }

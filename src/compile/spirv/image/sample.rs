@@ -1,15 +1,15 @@
 //! Sampling and gathering: the image instructions that take a sampler and float coordinates.
 
-use super::super::cx::{Cx, Inst, Values};
+use super::super::cx::{Cx, LeafValues, SpirvInst};
 use super::super::float::FloatOps;
-use super::operands::{self, Extra, float, floats};
-use super::shape::{self, Sources, Texel, base, non_uniform, read_texel, set_texel};
+use super::operands::{self, ImageOperands, float, floats};
+use super::shape::{self, Sources, TexelRead, base, non_uniform, read_texel, set_texel};
 use crate::error::Result;
 use crate::ir::{AluOp, ImageInst, ImageOp, LodMode};
 
 /// The variant of a sampling instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
+pub struct SampleKind {
     /// Four texels unfiltered.
     pub gather: bool,
     /// With a depth comparator.
@@ -24,7 +24,7 @@ pub struct Kind {
 ///
 /// # Errors
 /// Malformed operands.
-pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: Kind) -> Result<()> {
+pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, kind: SampleKind) -> Result<()> {
     let id = inst.id(0)?;
     let leaves = cx.values_n(id, 2)?;
     let ty = cx.type_id(id)?;
@@ -69,7 +69,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: Kind) -> Result<()> {
     }
     // Each gather returns its own lower left texel.
     image.offset = true;
-    let mut all = Texel { parts: Values::new(), code: None };
+    let mut all = TexelRead { parts: LeafValues::new(), code: None };
     for offsets in gather_offsets {
         source.offsets = offsets;
         let one = read_texel(cx, inst, image, &source, (shape, 4))?;
@@ -83,7 +83,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: Kind) -> Result<()> {
 }
 
 /// Moves the image operands into a sampling operation; returns the offsets of separate gathers.
-fn complete(image: &mut ImageInst, source: &mut Sources, extra: Extra) -> Vec<Values> {
+fn complete(image: &mut ImageInst, source: &mut Sources, extra: ImageOperands) -> Vec<LeafValues> {
     source.level = extra.level;
     source.gradients = extra.gradients;
     image.offset = !extra.offsets.is_empty();

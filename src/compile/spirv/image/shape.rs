@@ -1,6 +1,6 @@
 //! Common to image instructions: the shape of an image, operands by name, and conversion between texels and results.
 
-use super::super::cx::{Cx, Inst, Ty, TypeId, Values};
+use super::super::cx::{Cx, LeafValues, SpirvInst, Ty, TypeId};
 use crate::error::{Error, Result};
 use crate::ir::{Access, AluOp, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type, Value};
 
@@ -29,7 +29,7 @@ pub struct Sources {
     /// Sampler descriptor.
     pub sampler: Option<Value>,
     /// One per dimension.
-    pub coords: Values,
+    pub coords: LeafValues,
     /// Array layer.
     pub layer: Option<Value>,
     /// Sample index.
@@ -39,9 +39,9 @@ pub struct Sources {
     /// Bias or level.
     pub level: Option<Value>,
     /// Derivatives in x, then in y.
-    pub gradients: [Values; 2],
+    pub gradients: [LeafValues; 2],
     /// Texel offsets.
-    pub offsets: Values,
+    pub offsets: LeafValues,
     /// Minimum level.
     pub min_lod: Option<Value>,
     /// Data to store.
@@ -51,7 +51,7 @@ pub struct Sources {
 impl Sources {
     fn get(&self, operand: ImageOperand) -> Option<Value> {
         use ImageOperand as O;
-        let nth = |values: &Values, n: u8| values.get(usize::from(n)).copied();
+        let nth = |values: &LeafValues, n: u8| values.get(usize::from(n)).copied();
         match operand {
             O::Image => self.image,
             O::Sampler => self.sampler,
@@ -74,7 +74,7 @@ impl Sources {
     ///
     /// # Errors
     /// Malformed: one is missing, the descriptor does not match, or no image of this type is read so.
-    pub fn args(&self, cx: &Cx<'_>, inst: &Inst<'_>, image: &ImageInst) -> Result<Values> {
+    pub fn args(&self, cx: &Cx<'_>, inst: &SpirvInst<'_>, image: &ImageInst) -> Result<LeafValues> {
         let buffer = image.dim == Dim::Buffer;
         let filtered = matches!(image.op, ImageOp::Sample | ImageOp::Gather(_) | ImageOp::QueryLod);
         if buffer && (filtered || matches!(image.op, ImageOp::QueryLevels | ImageOp::QuerySamples)) {
@@ -96,7 +96,7 @@ impl Sources {
 ///
 /// # Errors
 /// Malformed: it is neither.
-pub fn image_leaf(cx: &mut Cx<'_>, inst: &Inst<'_>, id: u32) -> Result<Value> {
+pub fn image_leaf(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, id: u32) -> Result<Value> {
     cx.values(id)?.first().copied().ok_or_else(|| inst.malformed("not an image"))
 }
 
@@ -179,9 +179,9 @@ pub fn texels(shape: Shape, lanes: u32) -> Type {
 }
 
 /// A texel that was read.
-pub struct Texel {
+pub struct TexelRead {
     /// Its components.
-    pub parts: Values,
+    pub parts: LeafValues,
     /// Residency code of a sparse operation: 0 if all of it is resident.
     pub code: Option<Value>,
 }
@@ -190,7 +190,7 @@ pub struct Texel {
 ///
 /// # Errors
 /// Malformed: an operand is missing.
-pub fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>, image: ImageInst, source: &Sources, ty: Type) -> Result<Value> {
+pub fn emit(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, image: ImageInst, source: &Sources, ty: Type) -> Result<Value> {
     let args = source.args(cx, inst, &image)?;
     Ok(cx.b.value(IrOp::Image(image), &args, ty))
 }
@@ -201,18 +201,18 @@ pub fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>, image: ImageInst, source: &Sources
 /// Malformed: an operand is missing. Unsupported: residency of images without 32-bit components.
 pub fn read_texel(
     cx: &mut Cx<'_>,
-    inst: &Inst<'_>,
+    inst: &SpirvInst<'_>,
     image: ImageInst,
     source: &Sources,
     (shape, lanes): (Shape, u32),
-) -> Result<Texel> {
+) -> Result<TexelRead> {
     if image.sparse && (image.dim == Dim::Buffer || shape.texel == Type::B64) {
         return Err(inst.unsupported("residency of texel buffers or of texels of 64 bits"));
     }
     let v = emit(cx, inst, image, source, texels(shape, lanes + u32::from(image.sparse)))?;
     let mut parts = cx.b.split(v);
     let code = if image.sparse { parts.pop() } else { None };
-    Ok(Texel { parts, code })
+    Ok(TexelRead { parts, code })
 }
 
 /// Sets the result of an instruction to as many texel components as its type has, in their width; a sparse one's to a
@@ -220,7 +220,12 @@ pub fn read_texel(
 ///
 /// # Errors
 /// Malformed: the result type is not that of a texel.
-pub fn set_texel(cx: &mut Cx<'_>, inst: &Inst<'_>, shape: Shape, Texel { parts, code }: Texel) -> Result<()> {
+pub fn set_texel(
+    cx: &mut Cx<'_>,
+    inst: &SpirvInst<'_>,
+    shape: Shape,
+    TexelRead { parts, code }: TexelRead,
+) -> Result<()> {
     let mut ty = cx.result_type(inst)?;
     let mut first = None;
     if let Some(code) = code {
@@ -237,8 +242,8 @@ pub fn set_texel(cx: &mut Cx<'_>, inst: &Inst<'_>, shape: Shape, Texel { parts, 
     let count = cx.types.leaf_count(ty)?;
     let want = cx.types.component(ty).ok_or_else(|| inst.malformed("a texel is a scalar or vector"))?;
     let parts = parts.get(..count).ok_or_else(|| inst.malformed(format!("a texel has no {count} components")))?;
-    let parts: Values = parts.iter().map(|&p| from_texel(cx, shape, p, want)).collect();
-    let all: Values = first.into_iter().chain(parts).collect();
+    let parts: LeafValues = parts.iter().map(|&p| from_texel(cx, shape, p, want)).collect();
+    let all: LeafValues = first.into_iter().chain(parts).collect();
     cx.set(inst.result()?, all);
     Ok(())
 }

@@ -5,11 +5,11 @@ mod control;
 mod instructions;
 
 use crate::compile::native::mir::{
-    Block, BlockId, Class, Cond, Edge, EntryValue, Extra, Function, Inst, Opcode, Operand, PhysReg, Pseudo, Term, Val,
-    What,
+    BlockId, Cond, Edge, EntryValue, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue,
+    PhysReg, Pseudo, RegisterClass, Term, Val,
 };
 use crate::isa::Op;
-use crate::isa::instruction::{Cache, Modifiers};
+use crate::isa::instruction::{CachePolicy, Modifiers};
 use crate::target::{GfxIp, Stage, WaveSize};
 
 /// What to make.
@@ -26,10 +26,10 @@ pub struct Shape {
 }
 
 /// Makes a function.
-pub fn generate(shape: Shape) -> Function {
+pub fn generate(shape: Shape) -> MachineFunction {
     let mut it = Generator {
         random: shape.seed ^ 0x9e37_79b9_7f4a_7c15,
-        f: Function::new(GfxIp::Gfx1030, Stage::Compute, shape.wave),
+        f: MachineFunction::new(GfxIp::Gfx1030, Stage::Compute, shape.wave),
         open: None,
         labels: Vec::new(),
         ends: Vec::new(),
@@ -67,7 +67,7 @@ type Edges = Vec<(Label, Vec<Operand>)>;
 
 struct Generator {
     random: u64,
-    f: Function,
+    f: MachineFunction,
     open: Option<(Vec<Val>, u32, Option<u32>)>,
     labels: Vec<Option<BlockId>>,
     ends: Vec<(Edges, Ending)>,
@@ -122,7 +122,7 @@ impl Generator {
         self.f.params.extend(params);
         let params = first..self.f.params.len() as u32;
         let tail = tail.unwrap_or(here);
-        self.f.blocks.push(Block {
+        self.f.blocks.push(MachineBlock {
             params,
             insts: start..here,
             tail,
@@ -137,16 +137,16 @@ impl Generator {
         let operands = self.f.operands.len() as u32;
         self.f.operands.extend_from_slice(defs);
         self.f.operands.extend_from_slice(uses);
-        self.f.insts.push(Inst { op, operands, defs: defs.len() as u8, uses: uses.len() as u8, tied, extra });
+        self.f.insts.push(MachineInst { op, operands, defs: defs.len() as u8, uses: uses.len() as u8, tied, extra });
     }
 
     fn isa(&mut self, op: Op, defs: &[Operand], uses: &[Operand]) {
         self.inst(Opcode::Isa(op), defs, uses, false, Extra::None);
     }
 
-    fn fresh(&mut self, class: Class, count: u32) -> Vec<Val> {
+    fn fresh(&mut self, class: RegisterClass, count: u32) -> Vec<Val> {
         let vals: Vec<Val> = (0..count).map(|_| self.f.value(class)).collect();
-        let pool = if class == Class::Scalar { &mut self.pools.scalars } else { &mut self.pools.vectors };
+        let pool = if class == RegisterClass::Scalar { &mut self.pools.scalars } else { &mut self.pools.vectors };
         pool.extend(&vals);
         if count > 1 {
             self.pools.groups.push(vals.clone());
@@ -155,21 +155,21 @@ impl Generator {
     }
 
     fn fresh_mask(&mut self) -> Vec<Val> {
-        let mask: Vec<Val> = (0..self.f.wave.lanes() / 32).map(|_| self.f.value(Class::Scalar)).collect();
+        let mask: Vec<Val> = (0..self.f.wave.lanes() / 32).map(|_| self.f.value(RegisterClass::Scalar)).collect();
         self.pools.masks.push(mask.clone());
         mask
     }
 
-    fn pick(&mut self, class: Class) -> Val {
+    fn pick(&mut self, class: RegisterClass) -> Val {
         let n = self.below(u32::MAX) as usize;
-        let pool = if class == Class::Scalar { &self.pools.scalars } else { &self.pools.vectors };
+        let pool = if class == RegisterClass::Scalar { &self.pools.scalars } else { &self.pools.vectors };
         // The young ones twice as often.
         let recent = pool.len().min(6);
         if n.is_multiple_of(3) { pool[n / 3 % pool.len()] } else { pool[pool.len() - 1 - n / 3 % recent] }
     }
 
     /// A run of values that were made together, or of any.
-    fn pick_run(&mut self, class: Class, count: u32) -> Vec<Operand> {
+    fn pick_run(&mut self, class: RegisterClass, count: u32) -> Vec<Operand> {
         let groups: Vec<Vec<Val>> = self
             .pools
             .groups
@@ -185,7 +185,7 @@ impl Generator {
         let mut run = run(&vals);
         if count > 1 && self.chance(20) {
             let hole = self.below(count) as usize;
-            run[hole].what = What::Undef;
+            run[hole].what = OperandValue::Undef;
         }
         run
     }
@@ -193,17 +193,17 @@ impl Generator {
     fn source(&mut self) -> Operand {
         match self.below(12) {
             0 => Operand::constant(7),
-            1 | 2 => Operand::val(self.pick(Class::Scalar)),
-            3 => Operand::one(What::Undef),
-            _ => Operand::val(self.pick(Class::Vector)),
+            1 | 2 => Operand::val(self.pick(RegisterClass::Scalar)),
+            3 => Operand::one(OperandValue::Undef),
+            _ => Operand::val(self.pick(RegisterClass::Vector)),
         }
     }
 
     fn scalar(&mut self) -> Operand {
         match self.below(8) {
             0 => Operand::constant(64),
-            1 => Operand::one(What::Undef),
-            _ => Operand::val(self.pick(Class::Scalar)),
+            1 => Operand::one(OperandValue::Undef),
+            _ => Operand::val(self.pick(RegisterClass::Scalar)),
         }
     }
 
@@ -211,22 +211,22 @@ impl Generator {
         let entry = self.label();
         self.begin(entry, vec![]);
         for n in 0..6 {
-            let val = self.chance(80).then(|| self.fresh(Class::Scalar, 1)[0]);
+            let val = self.chance(80).then(|| self.fresh(RegisterClass::Scalar, 1)[0]);
             self.f.entry.push(EntryValue { val, reg: PhysReg::sgpr(n) });
         }
         for n in 0..3 {
-            let val = self.chance(80).then(|| self.fresh(Class::Vector, 1)[0]);
+            let val = self.chance(80).then(|| self.fresh(RegisterClass::Vector, 1)[0]);
             self.f.entry.push(EntryValue { val, reg: PhysReg::vgpr(n) });
         }
-        for class in [Class::Scalar, Class::Vector] {
+        for class in [RegisterClass::Scalar, RegisterClass::Vector] {
             let val = self.fresh(class, 1);
-            let op = if class == Class::Scalar { Op::SMovB32 } else { Op::VMovB32 };
+            let op = if class == RegisterClass::Scalar { Op::SMovB32 } else { Op::VMovB32 };
             self.isa(op, &run(&val), &[Operand::constant(9)]);
         }
         let first = self.pools.vectors.len();
         for _ in 0..live {
             let uses = [self.source()];
-            let def = self.fresh(Class::Vector, 1);
+            let def = self.fresh(RegisterClass::Vector, 1);
             self.isa(Op::VMovB32, &run(&def), &uses);
         }
         let kept: Vec<Val> = self.pools.vectors[first..].to_vec();

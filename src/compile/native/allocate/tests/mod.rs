@@ -2,16 +2,16 @@
 
 pub(in crate::compile::native) mod generate;
 
-use super::{Allocated, Limits, allocate};
+use super::{Allocated, RegisterLimits, allocate};
 use crate::compile::native::check_alloc::check;
 use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{Function, What};
+use crate::compile::native::mir::{MachineFunction, OperandValue};
 use crate::error::ErrorKind;
 use crate::target::{GfxIp, WaveSize};
 use generate::{Shape, generate};
 
 /// Verifies, allocates and checks; none if registers do not suffice.
-fn allocated(f: &Function, limits: Limits, what: &str) -> Option<Allocated> {
+fn allocated(f: &MachineFunction, limits: RegisterLimits, what: &str) -> Option<Allocated> {
     verify(f).unwrap_or_else(|error| panic!("{what}: the function itself: {error}\n{f}"));
     match allocate(f, limits) {
         Ok(after) => {
@@ -36,7 +36,7 @@ fn shapes(count: u64, size: u32, live: u32) -> impl Iterator<Item = Shape> {
 
 #[test]
 fn random_functions_keep_their_meaning() {
-    let limits = Limits::new(GfxIp::Gfx1030, 256);
+    let limits = RegisterLimits::new(GfxIp::Gfx1030, 256);
     let mut refused = 0;
     for shape in shapes(60, 60, 4) {
         refused += u32::from(allocated(&generate(shape), limits, &format!("{shape:?}")).is_none());
@@ -51,7 +51,7 @@ fn few_registers_make_values_leave() {
     for (vgprs, sgprs, live) in cases {
         let mut refused = 0;
         for shape in shapes(10, 60, live) {
-            let limits = Limits { sgprs, vgprs };
+            let limits = RegisterLimits { sgprs, vgprs };
             refused += u32::from(allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")).is_none());
         }
         // Eight registers are not enough for the address and the data of an image access.
@@ -65,7 +65,7 @@ fn few_registers_make_values_leave() {
 fn many_random_functions() {
     for (vgprs, sgprs, size, live) in [(256, 104, 60, 4), (256, 104, 300, 20), (20, 64, 80, 10), (12, 48, 40, 3)] {
         for shape in shapes(400, size, live).skip(200) {
-            let limits = Limits { sgprs, vgprs };
+            let limits = RegisterLimits { sgprs, vgprs };
             let after = allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}"));
             assert!(after.is_some() || vgprs < 256, "{limits:?} of {shape:?} refused");
         }
@@ -77,7 +77,7 @@ fn many_random_functions() {
 fn the_checker_finds_wrong_registers_and_missing_moves() {
     let (mut planted, mut missed, mut nth) = (0u32, 0u32, 0u32);
     for (vgprs, shape) in [256, 16].into_iter().flat_map(|vgprs| shapes(2, 20, 2).map(move |shape| (vgprs, shape))) {
-        let limits = Limits::new(GfxIp::Gfx1030, vgprs);
+        let limits = RegisterLimits::new(GfxIp::Gfx1030, vgprs);
         let f = generate(shape);
         let Some(good) = allocated(&f, limits, "the unharmed one") else { continue };
         let mut plant = |bad: &dyn Fn() -> Allocated| {
@@ -91,15 +91,15 @@ fn the_checker_finds_wrong_registers_and_missing_moves() {
         for (n, inst) in good.function.insts.iter().enumerate() {
             let first = inst.operands as usize;
             for at in first..first + usize::from(inst.defs + inst.uses) {
-                let What::Fixed(reg) = good.function.operands[at].what else { continue };
+                let OperandValue::Fixed(reg) = good.function.operands[at].what else { continue };
                 let undefined = good.origin[n].is_some_and(|original| {
                     let old = &f.insts[original as usize];
-                    f.operands[old.operands as usize + at - first].what == What::Undef
+                    f.operands[old.operands as usize + at - first].what == OperandValue::Undef
                 });
                 if !undefined {
                     plant(&|| {
                         let mut bad = good.clone();
-                        bad.function.operands[at].what = What::Fixed(reg.nth(1));
+                        bad.function.operands[at].what = OperandValue::Fixed(reg.nth(1));
                         bad
                     });
                 }
@@ -128,7 +128,7 @@ fn without(good: &Allocated, n: usize) -> Allocated {
 
 #[test]
 fn the_same_input_gives_the_same_output() {
-    let limits = Limits::new(GfxIp::Gfx1030, 64);
+    let limits = RegisterLimits::new(GfxIp::Gfx1030, 64);
     for shape in shapes(10, 80, 6) {
         let [a, b] = [0, 1].map(|_| allocate(&generate(shape), limits).map(|after| after.function.to_string()));
         assert_eq!(a, b);

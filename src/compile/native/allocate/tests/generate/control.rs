@@ -20,24 +20,27 @@ impl Generator {
     pub(super) fn arguments(&mut self, params: &[Val]) -> Vec<Operand> {
         let of = |it: &mut Self, class| match it.below(10) {
             0 => Operand::constant(3),
-            1 => Operand::one(What::Undef),
+            1 => Operand::one(OperandValue::Undef),
             _ => Operand::val(it.pick(class)),
         };
         params.iter().map(|param| of(self, self.f.class(*param))).collect()
     }
 
     pub(super) fn parameters(&mut self, scalars: bool) -> Vec<Val> {
-        let mut params: Vec<Val> = (0..self.below(4)).map(|_| self.f.value(Class::Vector)).collect();
+        let mut params: Vec<Val> = (0..self.below(4)).map(|_| self.f.value(RegisterClass::Vector)).collect();
         if scalars {
-            params.extend((0..self.below(3)).map(|_| self.f.value(Class::Scalar)));
+            params.extend((0..self.below(3)).map(|_| self.f.value(RegisterClass::Scalar)));
         }
         params
     }
 
     pub(super) fn show(&mut self, params: &[Val]) {
         for val in params {
-            let pool =
-                if self.f.class(*val) == Class::Scalar { &mut self.pools.scalars } else { &mut self.pools.vectors };
+            let pool = if self.f.class(*val) == RegisterClass::Scalar {
+                &mut self.pools.scalars
+            } else {
+                &mut self.pools.vectors
+            };
             pool.push(*val);
         }
     }

@@ -1,4 +1,4 @@
-//! A third application: it draws in all the ways that the layer follows, and some that it cannot.
+//! The application whose draws are recorded: it draws in all the ways that the layer follows, and in some that it cannot.
 //!
 //! Each case has a pipeline of its own, whose specialization constant is the case's number.
 
