@@ -10,7 +10,7 @@ use dovetail::runtime::{
 };
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
-use dovetail::wire::;
+use dovetail::wire::Priority;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -37,12 +37,12 @@ impl Drop for Stopped {
 fn a_worker_that_is_stopped_is_replaced() {
     let mut service = Service::start(&["--workers=1", "--deadline=1"]);
     let mut client = service.client();
-    client.compile("first", ::Soon).expect("a part");
+    client.compile("first", Priority::Soon).expect("a part");
     let [worker] = service.children()[..] else { panic!("one worker") };
     let stopped = Stopped::new(worker as u32);
     // It computes nothing, so that no deadline of processor time is ever reached: the limit on waiting is, after ten seconds.
     let begun = Instant::now();
-    client.compile("next", ::Soon).expect("a part, by another worker");
+    client.compile("next", Priority::Soon).expect("a part, by another worker");
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
     assert!(!service.children().contains(&worker), "it is killed");
     assert_eq!(client.status().poisoned, 0, "the shader is not to blame");
@@ -82,7 +82,7 @@ fn links(context: &Context, shader: &Shader) -> bool {
 #[test]
 fn while_the_service_is_stopped_what_is_cached_is_linked() {
     let service = Service::start(&["--workers=1"]);
-    service.client().compile("kept", ::Soon).expect("a part");
+    service.client().compile("kept", Priority::Soon).expect("a part");
     let (cache, socket) = (service.cache_dir(), service.socket());
     let info = ContextInfo { cache_dir: Some(&cache), socket: Some(&socket), ..ContextInfo::new(GfxIp::Gfx1030) };
     let stopped = Stopped::new(service.process.id());
@@ -124,7 +124,7 @@ fn a_client_that_is_stopped_holds_nobody() {
     let before = noted(service.dir.path());
     let mut other = service.client();
     for n in 0..20 {
-        other.compile(&format!("other{n}"), ::Soon).expect("a part");
+        other.compile(&format!("other{n}"), Priority::Soon).expect("a part");
     }
     assert!(noted(service.dir.path()) <= before + 1, "it is stopped");
     drop(stopped);
