@@ -1,7 +1,7 @@
 //! Archives of an application's pipelines as inputs of `populate`.
 
 use crate::smallest::shader;
-use dovetail::capture::foz::{Kind, Writer, payload};
+use dovetail::capture::foz::{ArchiveWriter, EntryKind, payload};
 use dovetail::capture::{ComputePipeline, Definition, Hash, PipelineLayout, ShaderStage};
 use std::fs;
 use std::io::Cursor;
@@ -18,14 +18,14 @@ fn archive(pipelines: u64, entry_point: &str) -> Vec<u8> {
     let stage = ShaderStage { stage: 32, module: MODULE, name: entry_point.into(), ..ShaderStage::default() };
     let pipeline = ComputePipeline { layout: LAYOUT, stage, ..ComputePipeline::default() };
     let (layout, code) = (PipelineLayout::default(), shader("main"));
-    let mut out = Writer::new(Cursor::new(Vec::new())).expect("to memory");
+    let mut out = ArchiveWriter::new(Cursor::new(Vec::new())).expect("to memory");
     let mut put = |kind, hash, what: Definition<'_>| {
         out.put(kind, hash, &payload::of(hash, &what).expect("JSON")).expect("to memory");
     };
-    put(Kind::PipelineLayout, LAYOUT, Definition::PipelineLayout(&layout));
-    put(Kind::ShaderModule, MODULE, Definition::Module(&code));
+    put(EntryKind::PipelineLayout, LAYOUT, Definition::PipelineLayout(&layout));
+    put(EntryKind::ShaderModule, MODULE, Definition::Module(&code));
     for n in 0..pipelines {
-        put(Kind::ComputePipeline, Hash(PIPELINE + n), Definition::Compute(&pipeline));
+        put(EntryKind::ComputePipeline, Hash(PIPELINE + n), Definition::Compute(&pipeline));
     }
     out.into_inner().into_inner()
 }
