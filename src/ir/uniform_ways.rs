@@ -7,6 +7,8 @@ use super::graph::PerBlock;
 use super::ids::BlockId;
 use super::loops::common;
 use smallvec::{SmallVec, smallvec};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// How forward edges lead out of loops and to their ends.
 pub(super) struct Reach {
@@ -16,6 +18,8 @@ pub(super) struct Reach {
     position: Vec<u32>,
     /// By position, for [`Parted::new`]: the way by which a block that is still to come is reached. Between calls there are none.
     coming: Vec<Coming>,
+    /// The positions of those, the first on top: they may be far apart.
+    next: BinaryHeap<Reverse<u32>>,
     /// By loop, the blocks outside of it that its edges lead to, one entry per edge.
     pub(super) exits: Vec<Vec<BlockId>>,
     /// By block, the depth of the outermost loop around it that a way of forward edges leaves; its number of loops if none.
@@ -32,6 +36,7 @@ impl Reach {
         order.iter().zip(0..).for_each(|(b, n)| position[b.index()] = n);
         let mut it = Self {
             coming: vec![Coming::None; order.len()],
+            next: BinaryHeap::new(),
             order,
             position,
             exits: vec![Vec::new(); loops.len()],
@@ -66,15 +71,25 @@ impl Reach {
         it
     }
 
-    /// Notes that a block is reached; 1 if it was not before.
-    fn come(&mut self, b: BlockId, label: usize) -> usize {
-        let place = &mut self.coming[self.position[b.index()] as usize];
+    /// Notes that a block is reached.
+    fn come(&mut self, b: BlockId, label: usize) {
+        let position = self.position[b.index()];
+        let place = &mut self.coming[position as usize];
         let new = match *place {
             Coming::None => Coming::One(label),
             Coming::One(same) if same == label => Coming::One(label),
             Coming::One(_) | Coming::Several => Coming::Several,
         };
-        usize::from(std::mem::replace(place, new) == Coming::None)
+        if std::mem::replace(place, new) == Coming::None {
+            self.next.push(Reverse(position));
+        }
+    }
+
+    /// The first block that is still to come, how it is reached, and whether it is the last.
+    fn pop(&mut self) -> Option<(usize, Coming, bool)> {
+        let Reverse(position) = self.next.pop()?;
+        let coming = std::mem::replace(&mut self.coming[position as usize], Coming::None);
+        Some((position as usize, coming, self.next.is_empty()))
     }
 
     /// Whether a way of forward edges from a block ends at the header of the loop of this depth around it.
@@ -109,28 +124,23 @@ impl Parted {
     pub(super) fn new(cfg: &Cfg, ways: &[BlockId], around: &[u32], reach: &mut Reach) -> Self {
         let loops = cfg.loops();
         let mut it = Self { joins: Vec::new(), rounds: vec![None; around.len()], outermost: around.len() as u32 };
-        let mut left = 0;
         for (n, &way) in ways.iter().enumerate() {
             if !it.goes_back(cfg, way, around, n) {
-                left += reach.come(way, n);
+                reach.come(way, n);
             }
         }
-        let mut at = ways.iter().map(|way| reach.position[way.index()] as usize).min().unwrap_or(0);
-        while left > 0 {
+        while let Some((at, coming, is_last)) = reach.pop() {
             let b = reach.order[at];
-            at += 1;
-            let label = match std::mem::replace(&mut reach.coming[at - 1], Coming::None) {
-                Coming::None => continue,
+            let label = match coming {
                 Coming::One(label) => label,
-                Coming::Several => {
+                Coming::None | Coming::Several => {
                     it.joins.push(b);
                     ways.len() + b.index()
                 }
             };
-            left -= 1;
             let inside = common(loops.around(b), around);
             it.outermost = it.outermost.min(inside as u32);
-            if left == 0 {
+            if is_last {
                 // They have met: whatever comes is reached by this way.
                 it.outermost = it.outermost.min(reach.leaves[b.index()]);
                 for (depth, l) in around[..inside].iter().enumerate().filter(|(depth, _)| reach.returns(b, *depth)) {
@@ -139,8 +149,8 @@ impl Parted {
                 break;
             }
             for &s in cfg.succs(b) {
-                if reach.position[s.index()] as usize >= at {
-                    left += reach.come(s, label);
+                if reach.position[s.index()] as usize > at {
+                    reach.come(s, label);
                 } else {
                     it.goes_back(cfg, s, around, label);
                 }

@@ -1,7 +1,7 @@
 //! SIGSTOP of a worker, of the service and of a client: whoever needs nothing of the stopped process goes on, and whoever does gets
 //! it from another one, or later.
 
-use crate::harness::{PATIENCE, Service};
+use crate::harness::{PATIENCE, Service, key};
 use crate::kills;
 use crate::smallest::shader;
 use dovetail::link::Placement;
@@ -83,6 +83,12 @@ fn links(context: &Context, shader: &Shader) -> bool {
 fn while_the_service_is_stopped_what_is_cached_is_linked() {
     let service = Service::start(&["--workers=1"]);
     service.client().compile("kept", Priority::Soon).expect("a part");
+    // It is answered before it is kept.
+    let (disk, begun) = (service.cache(), Instant::now());
+    while disk.get(&key("kept")).is_none() {
+        assert!(begun.elapsed() < PATIENCE, "it is not kept");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let (cache, socket) = (service.cache_dir(), service.socket());
     let info = ContextInfo { cache_dir: Some(&cache), socket: Some(&socket), ..ContextInfo::new(GfxIp::Gfx1030) };
     let stopped = Stopped::new(service.process.id());

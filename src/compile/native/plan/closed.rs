@@ -4,6 +4,7 @@
 use super::Position;
 use crate::compile::native::layout::BlockLayout;
 use crate::ir::Shader;
+use std::ops::Range;
 
 /// By position: where the paths of a divergent branch meet again, if it is closed.
 pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) -> Vec<Option<Position>> {
@@ -11,27 +12,81 @@ pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &
     let meets = cfg.meeting_points();
     let at = |b: crate::ir::BlockId| layout.position[b.index()];
     let count = layout.order.len();
-    // By position: the earliest predecessor and the latest successor.
-    let mut first = vec![u32::MAX; count];
-    let mut last = vec![0u32; count];
-    for (n, &block) in layout.order.iter().enumerate() {
-        first[n] = cfg.preds(block).iter().map(|p| at(*p)).filter(|p| *p != u32::MAX).min().unwrap_or(u32::MAX);
-        last[n] = cfg.succs(block).iter().map(|s| at(*s)).max().unwrap_or(u32::MAX);
-    }
-    let earliest = |n: usize| cfg.succs(layout.order[n]).iter().map(|s| at(*s)).min().unwrap_or(u32::MAX);
+    let edges = Edges::of(layout.order.iter().map(|&block| Edge {
+        entered: cfg.preds(block).iter().map(|p| at(*p)).min().unwrap_or(u32::MAX),
+        left_to: cfg.succs(block).iter().map(|s| at(*s)).max().unwrap_or(u32::MAX),
+        back_to: cfg.succs(block).iter().map(|s| at(*s)).min().unwrap_or(u32::MAX),
+    }));
     let mut out = vec![None; count];
     for n in 0..count {
         let meeting = meets[layout.order[n].index()].map(at).filter(|m| *m != u32::MAX && *m as usize > n);
         let Some(meeting) = meeting.filter(|_| divergent[n]) else { continue };
-        let inside = n + 1..meeting as usize;
+        let own = edges.over(n..n + 1);
+        let inside = edges.over(n + 1..meeting as usize);
         // Lanes that never leave a loop meet nobody: their side does not count for the meeting point.
-        let between = last[n] <= meeting && earliest(n) as usize > n;
-        let closed = between
-            && inside.clone().all(|k| {
-                // Entered from the branch on, left to the meeting point at the latest, and not back beyond the branch.
-                first[k] as usize >= n && last[k] <= meeting && earliest(k) as usize > n
-            });
+        let between = own.left_to <= meeting && own.back_to as usize > n;
+        // Entered from the branch on, left to the meeting point at the latest, and not back beyond the branch.
+        let closed =
+            between && inside.entered as usize >= n && inside.left_to <= meeting && inside.back_to as usize > n;
         out[n] = closed.then_some(meeting);
     }
     out
+}
+
+/// Where edges of some blocks lead, by position.
+#[derive(Clone, Copy)]
+struct Edge {
+    /// Their earliest predecessor; blocks that are not in the layout are at [`u32::MAX`].
+    entered: u32,
+    /// Their latest successor.
+    left_to: u32,
+    /// Their earliest successor.
+    back_to: u32,
+}
+
+impl Edge {
+    /// Of no blocks.
+    const NONE: Self = Self { entered: u32::MAX, left_to: 0, back_to: u32::MAX };
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            entered: self.entered.min(other.entered),
+            left_to: self.left_to.max(other.left_to),
+            back_to: self.back_to.min(other.back_to),
+        }
+    }
+}
+
+/// The edges of all blocks as a tree, so that branches inside each other do not look at each block anew: entry `n` is of the
+/// blocks of entries `2 n` and `2 n + 1`, and the blocks themselves are its second half.
+struct Edges(Vec<Edge>);
+
+impl Edges {
+    fn of(blocks: impl ExactSizeIterator<Item = Edge>) -> Self {
+        let count = blocks.len();
+        let mut tree = vec![Edge::NONE; count];
+        tree.extend(blocks);
+        for n in (1..count).rev() {
+            tree[n] = tree[2 * n].and(tree[2 * n + 1]);
+        }
+        Self(tree)
+    }
+
+    /// Of the blocks in a range of positions.
+    fn over(&self, range: Range<usize>) -> Edge {
+        let count = self.0.len() / 2;
+        let (mut from, mut to, mut edge) = (range.start + count, range.end + count, Edge::NONE);
+        while from < to {
+            if from % 2 == 1 {
+                edge = edge.and(self.0[from]);
+                from += 1;
+            }
+            if to % 2 == 1 {
+                to -= 1;
+                edge = edge.and(self.0[to]);
+            }
+            (from, to) = (from / 2, to / 2);
+        }
+        edge
+    }
 }
