@@ -41,6 +41,7 @@ mod op;
 pub mod parse;
 mod pool;
 mod print;
+mod regions;
 pub mod rewrite;
 mod rules;
 pub mod sample_shading;

@@ -6,9 +6,13 @@ use super::cfg::Cfg;
 use super::graph::PerBlock;
 use super::ids::BlockId;
 use super::loops::common;
+use super::regions::Regions;
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// Blocks from which on a graph is so large that finding its regions pays.
+const LARGE: usize = 256;
 
 /// How forward edges lead out of loops and to their ends.
 pub(super) struct Reach {
@@ -18,8 +22,8 @@ pub(super) struct Reach {
     position: Vec<u32>,
     /// By position, for [`Parted::new`]: the way by which a block that is still to come is reached. Between calls there are none.
     coming: Vec<Coming>,
-    /// The positions of those, the first on top: they may be far apart.
-    next: BinaryHeap<Reverse<u32>>,
+    /// Of a large graph.
+    large: Option<Large>,
     /// By loop, the blocks outside of it that its edges lead to, one entry per edge.
     pub(super) exits: Vec<Vec<BlockId>>,
     /// By block, the depth of the outermost loop around it that a way of forward edges leaves; its number of loops if none.
@@ -28,15 +32,26 @@ pub(super) struct Reach {
     returns: Vec<SmallVec<[u64; 1]>>,
 }
 
+/// What makes following the ways of a large graph fast.
+struct Large {
+    regions: Regions,
+    /// Positions of blocks that are still to come, the first on top: they may be far apart.
+    next: BinaryHeap<Reverse<u32>>,
+}
+
 impl Reach {
     pub(super) fn new(cfg: &Cfg) -> Self {
+        Self::with(cfg, cfg.len() >= LARGE)
+    }
+
+    fn with(cfg: &Cfg, is_large: bool) -> Self {
         let loops = cfg.loops();
         let order = cfg.loops_first();
         let mut position = vec![0; cfg.len()];
         order.iter().zip(0..).for_each(|(b, n)| position[b.index()] = n);
         let mut it = Self {
             coming: vec![Coming::None; order.len()],
-            next: BinaryHeap::new(),
+            large: is_large.then(|| Large { regions: Regions::new(cfg, &order, &position), next: BinaryHeap::new() }),
             order,
             position,
             exits: vec![Vec::new(); loops.len()],
@@ -71,8 +86,8 @@ impl Reach {
         it
     }
 
-    /// Notes that a block is reached.
-    fn come(&mut self, b: BlockId, label: usize) {
+    /// Notes that a block is reached; 1 if it was not before.
+    fn come(&mut self, b: BlockId, label: usize) -> usize {
         let position = self.position[b.index()];
         let place = &mut self.coming[position as usize];
         let new = match *place {
@@ -80,16 +95,29 @@ impl Reach {
             Coming::One(same) if same == label => Coming::One(label),
             Coming::One(_) | Coming::Several => Coming::Several,
         };
-        if std::mem::replace(place, new) == Coming::None {
-            self.next.push(Reverse(position));
+        if std::mem::replace(place, new) != Coming::None {
+            return 0;
         }
+        if let Some(large) = &mut self.large {
+            large.next.push(Reverse(position));
+        }
+        1
     }
 
-    /// The first block that is still to come, how it is reached, and whether it is the last.
-    fn pop(&mut self) -> Option<(usize, Coming, bool)> {
-        let Reverse(position) = self.next.pop()?;
-        let coming = std::mem::replace(&mut self.coming[position as usize], Coming::None);
-        Some((position as usize, coming, self.next.is_empty()))
+    /// The position of the first block at or after another that is still to come. There is one.
+    fn first(&mut self, mut from: usize) -> usize {
+        if let Some(Reverse(next)) = self.large.as_mut().and_then(|large| large.next.pop()) {
+            return next as usize;
+        }
+        while self.coming[from] == Coming::None {
+            from += 1;
+        }
+        from
+    }
+
+    /// Where the region of the block at a position is left to, if it can be gone past.
+    fn past(&self, position: usize) -> Option<&[BlockId]> {
+        self.large.as_ref()?.regions.of(position as u32)
     }
 
     /// Whether a way of forward edges from a block ends at the header of the loop of this depth around it.
@@ -124,23 +152,27 @@ impl Parted {
     pub(super) fn new(cfg: &Cfg, ways: &[BlockId], around: &[u32], reach: &mut Reach) -> Self {
         let loops = cfg.loops();
         let mut it = Self { joins: Vec::new(), rounds: vec![None; around.len()], outermost: around.len() as u32 };
+        let mut left = 0;
         for (n, &way) in ways.iter().enumerate() {
             if !it.goes_back(cfg, way, around, n) {
-                reach.come(way, n);
+                left += reach.come(way, n);
             }
         }
-        while let Some((at, coming, is_last)) = reach.pop() {
+        let mut at = ways.iter().map(|way| reach.position[way.index()] as usize).min().unwrap_or(0);
+        while left > 0 {
+            at = reach.first(at);
             let b = reach.order[at];
-            let label = match coming {
+            let label = match std::mem::replace(&mut reach.coming[at], Coming::None) {
                 Coming::One(label) => label,
                 Coming::None | Coming::Several => {
                     it.joins.push(b);
                     ways.len() + b.index()
                 }
             };
+            left -= 1;
             let inside = common(loops.around(b), around);
             it.outermost = it.outermost.min(inside as u32);
-            if is_last {
+            if left == 0 {
                 // They have met: whatever comes is reached by this way.
                 it.outermost = it.outermost.min(reach.leaves[b.index()]);
                 for (depth, l) in around[..inside].iter().enumerate().filter(|(depth, _)| reach.returns(b, *depth)) {
@@ -148,9 +180,15 @@ impl Parted {
                 }
                 break;
             }
+            if let Some(exits) = reach.past(at) {
+                // All that it dominates is reached by this way alone, and changes nothing.
+                let exits = SmallVec::<[BlockId; 4]>::from_slice(exits);
+                left += exits.iter().map(|s| reach.come(*s, label)).sum::<usize>();
+                continue;
+            }
             for &s in cfg.succs(b) {
                 if reach.position[s.index()] as usize > at {
-                    reach.come(s, label);
+                    left += reach.come(s, label);
                 } else {
                     it.goes_back(cfg, s, around, label);
                 }
@@ -172,6 +210,61 @@ impl Parted {
     fn round(&mut self, depth: usize, label: usize, header: BlockId) {
         if self.rounds[depth].replace(label).is_some_and(|before| before != label) {
             self.joins.push(header);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::graph::Graph;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn cfg(edges: &[Vec<u32>]) -> Cfg {
+        let mut graph = Graph::default();
+        edges.iter().for_each(|targets| graph.push(targets.iter().map(|t| BlockId(*t))));
+        Cfg::new(graph)
+    }
+
+    /// What a branch does, whatever its ways are called.
+    fn done(cfg: &Cfg, b: BlockId, reach: &mut Reach) -> (Vec<BlockId>, Vec<bool>, u32) {
+        let mut parted = Parted::new(cfg, cfg.succs(b), cfg.loops().around(b), reach);
+        parted.joins.sort_unstable();
+        assert!(reach.coming.iter().all(|coming| *coming == Coming::None));
+        (parted.joins, parted.rounds.iter().map(Option::is_some).collect(), parted.outermost)
+    }
+
+    proptest! {
+        /// Mostly forward edges, so that there are regions.
+        #[test]
+        fn going_past_regions_changes_nothing(
+            edges in (1usize..24).prop_flat_map(|n| {
+                let to = move |from: usize| (1usize..5, 0usize..40).prop_map(move |(ahead, back)| {
+                    if back == 0 { (from / 2) as u32 } else { (from + ahead).min(n - 1) as u32 }
+                });
+                (0..n).map(|from| proptest::collection::vec(to(from), usize::from(from + 1 < n)..3)).collect::<Vec<_>>()
+            }),
+        ) {
+            let cfg = cfg(&edges);
+            let (mut plain, mut past) = (Reach::with(&cfg, false), Reach::with(&cfg, true));
+            for b in (0..edges.len() as u32).map(BlockId).filter(|b| cfg.reachable(*b) && cfg.succs(*b).len() > 1) {
+                prop_assert_eq!(done(&cfg, b, &mut plain), done(&cfg, b, &mut past), "{:?} of {:?}", b, edges);
+            }
+        }
+    }
+
+    #[test]
+    fn a_ladder_of_branches_is_gone_past_in_one_step() {
+        // Block 2 n branches to a case and to block 2 n + 2; all cases meet at the end.
+        let rungs = 300;
+        let end = 2 * rungs;
+        let mut edges: Vec<Vec<u32>> = (0..rungs).flat_map(|n| [vec![2 * n + 1, 2 * n + 2], vec![end]]).collect();
+        edges.push(vec![]);
+        let cfg = cfg(&edges);
+        let reach = Reach::new(&cfg);
+        for n in 1..rungs {
+            let position = reach.position[2 * n as usize] as usize;
+            assert_eq!(reach.past(position), Some(&[BlockId(end)][..]));
         }
     }
 }
