@@ -16,7 +16,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 /// CPU time that a shape may take. A debug build takes some tenths of a second for each, a quadratic walk minutes.
-const MOST: Duration = Duration::from_secs(20);
+const MOST: Duration = Duration::from_secs(10);
 /// Then it counts as one that never ends.
 const DEADLINE: Duration = Duration::from_secs(240);
 const STACK: usize = 2 << 20;
