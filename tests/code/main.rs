@@ -8,6 +8,7 @@ mod cases;
 mod chosen;
 #[path = "../support/elfs.rs"]
 mod elfs;
+mod golden;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod listing;
