@@ -166,15 +166,18 @@ impl Budget {
         self.memory = self.memory.saturating_add(size(bytes));
     }
 
-    /// Takes positions for a search. False if there are too few.
+    /// Takes positions for a search. False if there are too few: then there are none any more.
     pub fn try_positions(&mut self, count: usize) -> bool {
         match self.positions.checked_sub(size(count)) {
-            Some(left) => {
+            Some(left) if left > 0 => {
                 self.positions = left;
                 true
             }
-            None => {
-                self.leave_out(Limit::Positions);
+            _ => {
+                if self.positions > 0 {
+                    self.leave_out(Limit::Positions);
+                }
+                self.positions = 0;
                 false
             }
         }

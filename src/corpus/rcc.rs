@@ -28,6 +28,8 @@ const FLAG_ZSTD: u16 = 4;
 const REACH: usize = 8 << 20;
 /// Largest array alignment by compilers, bytes.
 const ALIGN: usize = 64;
+/// Bytes that are compared in order in the time that it takes to try a position.
+const SCANNED: usize = 64;
 /// Longest path of a directory in the tree, in bytes; longer ones are abbreviated.
 const MAX_PATH: usize = 1024;
 
@@ -217,11 +219,12 @@ fn locate_names(bytes: &[u8], tree: &Tree, positions: &[usize], budget: &mut Bud
     let from = positions.partition_point(|&p| p < tree.range.start.saturating_sub(REACH));
     let to = positions.partition_point(|&p| p < tree.range.end.saturating_add(REACH));
     let nearby = positions.get(from..to)?;
-    budget.try_positions(nearby.len().saturating_mul(offsets.len())).then_some(())?;
-    let fits = |base: &usize| {
-        offsets.iter().all(|offset| base.checked_add(*offset).is_some_and(|at| positions.binary_search(&at).is_ok()))
+    // Nearly every base fails at one of its first names.
+    let mut fits = |base: &usize| {
+        let is_name = |offset| base.checked_add(offset).is_some_and(|at| positions.binary_search(&at).is_ok());
+        offsets.iter().all(|offset| budget.try_positions(1) && is_name(*offset))
     };
-    let bases = nearby.iter().filter_map(|p| p.checked_sub(first)).filter(fits);
+    let bases = nearby.iter().filter_map(|p| p.checked_sub(first)).filter(|base| fits(base));
     let base = bases.min_by_key(|base| base.abs_diff(tree.range.start))?;
     name_at(bytes, base.checked_add(*offsets.last()?)?).map(|_| base)
 }
@@ -251,7 +254,7 @@ fn locate_data(bytes: &[u8], tree: &Tree, name_base: usize, budget: &mut Budget)
             let length = u32::try_from(second.checked_sub(*first)?.checked_sub(4)?).ok()?.to_be_bytes();
             let from = tree.range.start.saturating_sub(REACH);
             let to = tree.range.end.saturating_add(REACH).min(bytes.len());
-            budget.try_positions(to.saturating_sub(from)).then_some(())?;
+            budget.try_positions(to.saturating_sub(from) / SCANNED).then_some(())?;
             let hits = bytes.get(from..to)?.windows(4).enumerate().filter(|(_, window)| *window == length);
             let bases = hits.filter_map(|(at, _)| from.checked_add(at)?.checked_sub(*first));
             bases.filter(|&base| leads_on(bytes, base, &offsets)).min_by_key(|base| base.abs_diff(tree.range.start))
@@ -276,7 +279,7 @@ fn first_after(bytes: &[u8], names_end: usize) -> Option<usize> {
 /// Data before the names.
 fn last_before(bytes: &[u8], names: usize, budget: &mut Budget) -> Option<usize> {
     let from = names.saturating_sub(REACH);
-    budget.try_positions(names.saturating_sub(from)).then_some(())?;
+    budget.try_positions(names.saturating_sub(from) / SCANNED).then_some(())?;
     let ends_at_names = |at: &usize| {
         stored(bytes, *at).is_some_and(|r| !r.is_empty() && r.end <= names && names.abs_diff(r.end) < ALIGN)
     };
