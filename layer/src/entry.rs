@@ -4,8 +4,9 @@
 //! happens changes the answer.
 
 use crate::chain::{self, INTERFACE, Negotiate};
-use crate::dispatch::{self, Device, Functions, Instance, Key};
+use crate::dispatch::{self, Device, Instance, Key};
 use crate::exit;
+use crate::functions::Functions;
 use crate::guard::aside;
 use crate::handles::{self, Handles};
 use crate::read::{self, Reader};
@@ -50,12 +51,12 @@ macro_rules! hook {
     };
 }
 
-/// The hooks of a module, called as the functions of [`dispatch::Functions`] that they stand for.
+/// The hooks of a module, called as the functions of [`functions::Functions`] that they stand for.
 macro_rules! hooks {
     ($($module:tt: $($hook:ident),+;)+) => {
         &[$($((
-            $crate::dispatch::function::$hook::NAMES,
-            $crate::entry::hook!($module::$hook: $crate::dispatch::function::$hook::Type),
+            $crate::functions::function::$hook::NAMES,
+            $crate::entry::hook!($module::$hook: $crate::functions::function::$hook::Type),
         ),)+)+]
     };
 }

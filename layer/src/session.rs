@@ -1,5 +1,6 @@
 //! What this process has shown so far: every definition by its name, and who is told of it.
 
+use crate::complain::complain;
 use crate::config::Config;
 use crate::guard::lock;
 use crate::recorder::{Item, Recorder};
@@ -96,7 +97,7 @@ impl Session {
             let names = "DOVETAIL_LAYER_DIR, DOVETAIL_LAYER_TIMES or DOVETAIL_LAYER_SHADOW";
             problems.push(format!("nothing to do: {names} is to be set"));
         }
-        problems.iter().for_each(|problem| report::complain(problem));
+        problems.iter().for_each(|problem| complain(problem));
         Self { config, recorder, times, shadow, tables: Mutex::default(), process: std::process::id() }
     }
 

@@ -1,7 +1,7 @@
 //! Render passes of both forms.
 
 use super::next::chain;
-use super::{Reader, list, number};
+use super::reader::{Reader, list, number};
 use ash::vk;
 use dovetail::capture::{Attachment, Dependency, Reference, RenderPass, Subpass};
 

@@ -2,8 +2,8 @@
 //! `VkGraphicsPipelineCreateInfo`).
 
 use super::next::{chain, find};
+use super::reader::{Reader, list, number};
 use super::stage::stage;
-use super::{Reader, list, number};
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::*;

@@ -15,9 +15,11 @@
 //! To follow a kind of descriptor: an arm in `plan` and one in `scene`. A command that changes what is bound: a hook in `hooks`. A
 //! fixed function: `fixed`.
 
+mod bound;
 mod commands;
 mod copies;
 mod descriptors;
+mod draw_plan;
 mod drawing;
 mod dynamic;
 mod fixed;
@@ -28,18 +30,20 @@ mod picture;
 mod plan;
 mod program;
 mod reason;
+mod region;
 mod scene;
 mod tracker;
 mod views;
 
 pub use tracker::Tracker;
 
+use crate::complain::complain;
 use crate::config::ShadowConfig;
 use crate::guard::lock;
-use crate::report::complain;
 use dovetail::capture::{FixedState, Hash, Translated};
 use dovetail::error::{Context, Error, Result};
 use dovetail::files::write_unsynced;
+use plan::Kind;
 use program::Known;
 use reason::Reason;
 use serde::Serialize;
@@ -60,13 +64,6 @@ pub struct Shadow {
     tally: Mutex<Summary>,
     /// When the summary was written last, with how many dispatches and draws.
     kept: Mutex<(Instant, u64)>,
-}
-
-/// What is shadowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Dispatch,
-    Draw,
 }
 
 /// What became of everything.

@@ -6,7 +6,7 @@
 
 use super::copies::Gpu;
 use super::reason::Reason;
-use crate::dispatch::Functions;
+use crate::functions::Functions;
 use ash::vk;
 
 /// The variants of a render pass.

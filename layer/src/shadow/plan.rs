@@ -1,13 +1,13 @@
 //! What is to be copied for one dispatch or draw: the whole of every resource that its shaders use.
 //!
-//! What a draw has besides is in `drawing`.
+//! `draw_plan` adds what a draw has besides.
 
-use super::Kind;
-use super::commands::BindPoint;
+use super::bound::BindPoint;
 use super::drawing::Drawing;
 use super::objects::{Descriptor, Objects, Resource, Set};
 use super::program::Program;
 use super::reason::Reason;
+use super::region::{Region, Source};
 use super::views;
 use ash::vk;
 use ash::vk::Handle;
@@ -32,6 +32,13 @@ pub struct Plan {
     pub bytes: u64,
     pub push_constants: Vec<u8>,
     pub work: Work,
+}
+
+/// Dispatches and draws are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Dispatch,
+    Draw,
 }
 
 /// What is done.
@@ -65,35 +72,6 @@ pub struct Planned {
     pub bound: Bound,
     /// Which regions have them.
     pub regions: Range<usize>,
-}
-
-/// Bytes that are copied together.
-pub struct Region {
-    pub source: Source,
-    /// Where the copy before is.
-    pub at: u64,
-    /// Where the copy after is, of what the dispatch or draw may write.
-    pub after: Option<u64>,
-    pub bytes: u64,
-}
-
-/// Where they come from.
-#[derive(Clone, Copy)]
-pub enum Source {
-    Buffer {
-        buffer: vk::Buffer,
-        offset: u64,
-        /// The buffer's memory and offset, if it was seen being bound.
-        memory: Option<(vk::DeviceMemory, u64)>,
-    },
-    Image {
-        image: vk::Image,
-        layout: vk::ImageLayout,
-        layers: vk::ImageSubresourceLayers,
-        extent: vk::Extent3D,
-        /// All aspects of the image.
-        whole: vk::ImageAspectFlags,
-    },
 }
 
 /// Where a plan finds what it needs.

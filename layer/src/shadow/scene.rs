@@ -2,8 +2,9 @@
 
 use super::commands::Sample;
 use super::picture::picture;
-use super::plan::{Grid, Plan, Region, Source, Work};
+use super::plan::{Grid, Plan, Work};
 use super::reason::Reason;
+use super::region::{Region, Source};
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};

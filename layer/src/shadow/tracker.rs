@@ -13,7 +13,7 @@ use super::passes::{Pass, Resume};
 use super::plan::{Grid, Plan, Samplers, Sight, Work};
 use super::reason::Reason;
 use super::scene;
-use crate::report::complain;
+use crate::complain::complain;
 use ash::vk;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -135,7 +135,7 @@ impl Tracker {
             if let Some((_, resume)) = pass {
                 self.gpu.interrupt(handle, resume);
             }
-            self.gpu.copy(handle, plan, staging, after);
+            self.gpu.copy(handle, &plan.regions, staging, after);
             if let Some((pass, resume)) = pass {
                 self.gpu.resume(handle, pass, resume);
             }

@@ -2,7 +2,8 @@
 
 use super::{Watch, answers, of, passes, takes_back};
 use crate::read::list;
-use crate::shadow::commands::{BoundSet, Commands};
+use crate::shadow::bound::BoundSet;
+use crate::shadow::commands::Commands;
 use crate::shadow::descriptors;
 use crate::shadow::objects::Set;
 use ash::vk;

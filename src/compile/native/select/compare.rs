@@ -25,23 +25,6 @@ fn scalar_op(op: AluOp) -> Option<Op> {
     })
 }
 
-/// The scalar comparison that is true where another is not.
-pub(super) fn inverse(op: Op) -> Option<Op> {
-    Some(match op {
-        Op::SCmpEqU32 => Op::SCmpLgU32,
-        Op::SCmpLgU32 => Op::SCmpEqU32,
-        Op::SCmpLtU32 => Op::SCmpGeU32,
-        Op::SCmpGeU32 => Op::SCmpLtU32,
-        Op::SCmpGtU32 => Op::SCmpLeU32,
-        Op::SCmpLeU32 => Op::SCmpGtU32,
-        Op::SCmpLtI32 => Op::SCmpGeI32,
-        Op::SCmpGeI32 => Op::SCmpLtI32,
-        Op::SCmpGtI32 => Op::SCmpLeI32,
-        Op::SCmpLeI32 => Op::SCmpGtI32,
-        _ => return None,
-    })
-}
-
 /// The vector comparison, for 16, 32 and 64 bits; where the operands of an equality are what they are, unsigned ones.
 fn vector_ops(op: AluOp) -> Option<[Op; 3]> {
     use AluOp as A;
