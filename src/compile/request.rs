@@ -272,7 +272,7 @@ impl Default for LlvmOptions {
 pub struct NativeOptions {
     /// Phases that are left out.
     pub without: Phases,
-    /// What decides the order of instructions within blocks, unless that phase is left out.
+    /// The order of instructions within blocks, unless that phase is left out.
     pub schedule: Scheduling,
 }
 

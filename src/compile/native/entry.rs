@@ -42,7 +42,7 @@ pub(super) fn lower_info(shader: &Shader) -> Result<&LowerInfo> {
     Ok(info)
 }
 
-/// Which arguments any reachable instruction uses.
+/// Whether any reachable instruction uses the argument, by its number.
 pub fn used_args(shader: &Shader) -> Vec<bool> {
     let mut seen = vec![false; shader.values.len()];
     let mut mark = |v: Value| {

@@ -39,7 +39,7 @@ pub(super) struct Constant {
     pub spec: Option<u32>,
     /// Constants among its operands that depend on some `SpecId`.
     pub parts: Vec<u32>,
-    /// How its value comes to be, if it is not known; the leaves are those of the defaults.
+    /// The computation of its value, if that is not known yet; the leaves are those of the defaults.
     pub late: Option<Late>,
 }
 
@@ -52,7 +52,7 @@ pub(super) enum Late {
     Computed(usize),
 }
 
-/// What is known of specialization.
+/// The specialization that is known at translation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Specialization<'s> {
     /// Values, sorted by id.

@@ -54,13 +54,13 @@ impl RegSet {
         self.with(other, |a, b| a | b)
     }
 
-    /// What both have.
+    /// The intersection of both sets.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         self.with(other, |a, b| a & b)
     }
 
-    /// What the other has not.
+    /// The registers that are not in the other set.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         self.with(other, |a, b| a & !b)

@@ -1,4 +1,4 @@
-//! What is known at a point of allocated code: which original values each place holds.
+//! The facts at a point of allocated code: which original values each location holds.
 
 use crate::compile::native::mir::{Operand, OperandValue, PhysReg, Val};
 use crate::ir::SymbolId;
@@ -13,14 +13,14 @@ pub enum HeldValue {
     Const(u32),
     /// A literal of the linker.
     Reloc(SymbolId),
-    /// What an original instruction has put into a register that it names.
+    /// The content of a fixed register that an original instruction has written.
     Fixed,
     /// The result of this number.
     Result(u32),
 }
 
 impl HeldValue {
-    /// What an operand of the original code stands for.
+    /// The content that an operand of the original code denotes.
     pub fn of(operand: &Operand) -> Option<Self> {
         match operand.what {
             OperandValue::Val(val) => Some(Self::Val(val)),
@@ -77,7 +77,7 @@ pub struct PointState {
 }
 
 impl PointState {
-    /// What a place holds.
+    /// The values that a location holds.
     pub fn at(&self, spot: StorageLocation) -> &[HeldValue] {
         self.names.get(&spot).map_or(&[], |names| names)
     }

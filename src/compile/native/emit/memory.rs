@@ -9,7 +9,7 @@ use crate::isa::instruction::{
 };
 use crate::isa::{Format, OpcodeRow, OperandKind, Scalar, Src, Takes, Traits, Vgpr};
 
-/// What a buffer access takes as its scalar offset.
+/// Operands that a buffer access takes as its scalar offset.
 const SCALAR_OFFSET: Takes = Takes { vector: false, scalar: true, special: false, inline: true, literal: false };
 
 /// SMEM.

@@ -46,7 +46,7 @@ impl BlockId {
     }
 }
 
-/// What is known of a value.
+/// Properties of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineValue {
     /// Register file.

@@ -7,7 +7,7 @@ pub struct MaskId(pub u32);
 /// Position of a block in the layout.
 pub type Position = u32;
 
-/// What happens to lanes when the wave comes to a block.
+/// The changes of EXEC when the wave comes to a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Landing {
     /// EXEC becomes this mask first: the lanes of the block before are not meant to continue here.
@@ -47,7 +47,7 @@ pub enum Go {
     End,
 }
 
-/// What the end of a block does with lanes.
+/// The changes of masks and EXEC at the end of a block, and the branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
     /// Masks that are set to no lanes here, before anything else: of blocks that this one dominates.

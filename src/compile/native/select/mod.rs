@@ -43,7 +43,7 @@ type Operands = SmallVec<[Operand; 16]>;
 /// The dwords of a value.
 type Dwords = SmallVec<[OperandValue; 4]>;
 
-/// What an IR value is in machine IR.
+/// The machine IR's form of an IR value.
 #[derive(Clone, Copy, Debug, Default)]
 enum Made {
     /// Not yet.
