@@ -1,4 +1,4 @@
-//! What is below this layer: the functions of each instance and device, by the key that their handles begin with.
+//! The next layer or driver: the functions of each instance and device, by the key that their handles begin with.
 //!
 //! Instances and their physical devices share a key, devices and their queues and command buffers too: it is the loader's own
 //! table, to which the first word of each such handle points.
@@ -39,7 +39,7 @@ impl Device {
     }
 }
 
-/// What a handle begins with.
+/// The first word of a dispatchable handle.
 pub type Key = usize;
 
 type Table<T> = RwLock<BTreeMap<Key, Arc<T>>>;

@@ -1,4 +1,4 @@
-//! What Vulkan's loader calls: the functions that find others, and a hook for each that is looked at.
+//! The functions that Vulkan's loader calls: those that find others, and a hook for each that is intercepted.
 //!
 //! Every hook is alike: find what is below, call it with what was given, and only then look at it, where nothing that
 //! happens changes the answer.
@@ -62,7 +62,7 @@ macro_rules! hooks {
 }
 pub(crate) use {hook, hooks};
 
-/// What leads to instances and devices.
+/// Functions that create or find instances and devices.
 static CHAIN: &[Row] = &[
     (&[c"vkGetInstanceProcAddr"], hook!(get_instance_proc: vk::PFN_vkGetInstanceProcAddr)),
     (&[c"vkGetDeviceProcAddr"], hook!(get_device_proc: vk::PFN_vkGetDeviceProcAddr)),

@@ -22,7 +22,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// What `find` gives for their names; the first name that it knows counts.
+            /// The functions that `find` returns for their names; the first name that it knows counts.
             ///
             /// # Safety
             /// What it gives for a name is a function of that name, or null.

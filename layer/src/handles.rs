@@ -24,7 +24,7 @@ impl Named {
         self.0.remove(&handle.as_raw());
     }
 
-    /// What a handle was made from: nothing if it is null.
+    /// The name of the definition that a handle was made from; of a null handle that of nothing.
     pub fn of(&self, handle: impl Handle) -> Hash {
         match handle.as_raw() {
             0 => Hash::default(),

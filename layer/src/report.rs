@@ -1,4 +1,4 @@
-//! What there is to say at the end: a table for people, and JSON.
+//! The report at the end: a table for people, and JSON.
 
 use crate::complain::complain;
 use crate::guard::aside;

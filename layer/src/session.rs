@@ -1,4 +1,4 @@
-//! What this process has shown so far: every definition by its name, and who is told of it.
+//! The definitions that this process has given to Vulkan, by name, and the parts of the layer that are told of each.
 
 use crate::complain::complain;
 use crate::config::Config;
@@ -31,7 +31,7 @@ struct Tables {
     pipelines: BTreeSet<Hash>,
     /// With their code where pipelines are made of it here.
     modules: BTreeMap<Hash, Option<Arc<[u8]>>>,
-    /// What pipelines that cannot be translated lack, and how many do.
+    /// Features that pipelines cannot be translated for, each with the number of pipelines.
     untranslated: BTreeMap<String, usize>,
 }
 
@@ -78,7 +78,7 @@ pub fn finish() {
     }
 }
 
-/// What a definition was made from, as bytes that are the same each time.
+/// The name of a definition: the hash of its members, serialized the same way each time.
 fn name_of(definition: &impl Serialize) -> Hash {
     serde_json::to_vec(definition).map_or_else(|_| Hash::default(), |text| Hash::of(&text))
 }

@@ -1,4 +1,4 @@
-//! What all handles share: the tables, the cache on disk, the events, the counters.
+//! The context, which all handles share: the tables, the cache on disk, the events, the counters.
 
 use super::events::{Event, Events};
 use super::held::Open;
@@ -27,7 +27,7 @@ pub fn note_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What a context is made of.
+/// Parameters of a context.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextInfo<'a> {
     /// Folder of a cache, read only; it need not be there yet. None: memory alone.
@@ -246,7 +246,7 @@ impl Context {
         Ok(self.shared()?.service.as_ref().map_or(Reach::None, |desk| desk.reach()))
     }
 
-    /// What is shared, of a context that is not from before a fork.
+    /// The shared state, unless the context is from before a fork.
     pub(super) fn shared(&self) -> Result<&Arc<Shared>> {
         self.0.0.alive()?;
         Ok(&self.0.0)
@@ -283,7 +283,7 @@ impl Shared {
         })
     }
 
-    /// Which of a module's specialization constants are only operands, by the cache's note of it.
+    /// The ids of a module's specialization constants that are only operands, by the cache's note of it.
     ///
     /// # Errors
     /// Malformed: the note. Bug: the key cannot be made.

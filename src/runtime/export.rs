@@ -34,7 +34,7 @@ const DIGEST: usize = 32;
 /// Bytes of an identity: names of compilers are a line of text.
 const MAX_IDENTITY: u32 = 64 << 10;
 
-/// What makes keys comparable.
+/// Properties of a context that must be equal for keys to be comparable.
 #[derive(Serialize, Deserialize)]
 struct Identity {
     target: GfxIp,
@@ -43,7 +43,7 @@ struct Identity {
     compiler: Option<CompilerId>,
 }
 
-/// What was taken of an import.
+/// Result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Parts that are in memory now and were not before.

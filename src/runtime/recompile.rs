@@ -1,4 +1,5 @@
-//! What a service does for a pipeline that has a handle: parts that it waits for, a whole compile where the link refuses, and
+//! The service's work for a pipeline that has a handle: parts that it waits for, a whole compile where the link refuses,
+//! and
 //! better code for one that is linked.
 
 use super::context::count;

@@ -13,7 +13,7 @@ const OP_FUNCTION: u32 = 54;
 const OP_DECORATE: u32 = 71;
 const DECORATION_SPEC_ID: u32 = 1;
 
-/// What was found.
+/// Result of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// `SpecId`s, sorted, each once.

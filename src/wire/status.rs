@@ -1,4 +1,4 @@
-//! What a service is doing, for people and for the file of metrics.
+//! The state of a service, for people and for the file of metrics.
 
 use super::message::Priority;
 use crate::compile::request::CompilerId;
@@ -28,7 +28,7 @@ pub struct ServiceStatus {
     pub classes: Vec<ClassStatus>,
     /// Processor time of compiles.
     pub compile: Times,
-    /// What workers have given up, and what this system's kernel could not take from them.
+    /// The rights that workers have given up, and those that this system's kernel could not take from them.
     pub sandbox: String,
     /// Why jobs that nobody waits for are not begun at the moment; empty: they are.
     pub paused_because: Vec<String>,
@@ -82,11 +82,11 @@ pub struct ClassStatus {
     pub queue: Times,
 }
 
-/// How long something took, since the service's start; in microseconds.
+/// Durations since the service's start, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Times {
-    /// How often.
+    /// Number of measurements.
     pub count: u64,
     /// In total.
     pub sum_us: u64,

@@ -31,7 +31,7 @@ fn base(reader: &Reader<'_>, flags: vk::PipelineCreateFlags, handle: vk::Pipelin
     }
 }
 
-/// Which states a pipeline has.
+/// The states that a pipeline has.
 struct Has<'a> {
     stages: &'a [vk::PipelineShaderStageCreateInfo<'a>],
     vertex_input: bool,

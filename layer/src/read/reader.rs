@@ -1,11 +1,11 @@
-//! What every struct is read with: the look-ups, and Vulkan's lists, names and numbers.
+//! Helpers for reading structs: look-ups, and Vulkan's lists, names and numbers.
 
 use crate::handles::Handles;
 use dovetail::capture::{Hash, RenderPass};
 
-/// What reading looks up, and hands on.
+/// The look-ups that reading needs, and the sink for modules.
 pub struct Reader<'a> {
-    /// What handles were made from.
+    /// The names of the definitions that handles were made from.
     pub handles: &'a Handles,
     /// Records a module that is given with a pipeline, and names it.
     pub module: &'a dyn Fn(&[u8]) -> Hash,

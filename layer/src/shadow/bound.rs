@@ -1,4 +1,4 @@
-//! What commands bind for later dispatches and draws: pipelines, sets, push constants, vertex and index buffers.
+//! State bound by commands for later dispatches and draws: pipelines, sets, push constants, vertex and index buffers.
 
 use super::objects::{Objects, Set};
 use super::program::Known;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Push constants that are kept: no driver has more.
 const PUSH_CONSTANTS: usize = 4096;
 
-/// What is bound for dispatches, or for draws.
+/// The bound state of dispatches, or of draws.
 #[derive(Default)]
 pub struct BindPoint {
     pub pipeline: Option<Arc<Known>>,

@@ -1,4 +1,4 @@
-//! What a command buffer has bound so far, and the dispatches and draws in it that are copied.
+//! The bound state of a command buffer, and the dispatches and draws in it that are copied.
 
 use super::bound::{BindPoint, Vertices};
 use super::copies::Staging;
@@ -29,14 +29,14 @@ pub struct Commands {
 /// A dispatch or a draw that is copied.
 pub struct Sample {
     pub known: Arc<Known>,
-    /// Which one of its pipeline it is.
+    /// Its number among the dispatches or draws of its pipeline.
     pub number: u64,
     pub plan: Plan,
     pub staging: Staging,
     pub stage: SampleStage,
 }
 
-/// How far it is.
+/// Progress of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleStage {
     Recorded,
@@ -63,12 +63,12 @@ impl Commands {
         }
     }
 
-    /// What is bound for draws, or for dispatches.
+    /// The bound state of draws, or of dispatches.
     pub fn bound(&self, draws: bool) -> &BindPoint {
         if draws { &self.graphics } else { &self.compute }
     }
 
-    /// What is bound for this; none if it is neither dispatches nor draws.
+    /// The bound state of a bind point; `None` if it is neither for dispatches nor for draws.
     pub fn at(&mut self, point: vk::PipelineBindPoint) -> Option<&mut BindPoint> {
         match point {
             vk::PipelineBindPoint::COMPUTE => Some(&mut self.compute),
@@ -77,7 +77,7 @@ impl Commands {
         }
     }
 
-    /// What is bound for these stages.
+    /// The bound states that these stages use.
     pub fn of(&mut self, stages: vk::ShaderStageFlags) -> impl Iterator<Item = &mut BindPoint> {
         let compute = stages.contains(vk::ShaderStageFlags::COMPUTE).then_some(&mut self.compute);
         let graphics = stages.intersects(vk::ShaderStageFlags::ALL_GRAPHICS).then_some(&mut self.graphics);

@@ -86,7 +86,7 @@ impl Gpu {
         }
     }
 
-    /// What was copied.
+    /// Reads the copies.
     ///
     /// # Errors
     /// It cannot be mapped.

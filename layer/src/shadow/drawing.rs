@@ -17,7 +17,7 @@ pub struct Drawing {
     pub stencil: Option<usize>,
 }
 
-/// How it is called.
+/// The draw command.
 #[derive(Clone, Copy)]
 pub enum Call {
     Given(Counts),
@@ -29,7 +29,7 @@ pub enum Call {
     },
 }
 
-/// What a call says.
+/// Parameters of a draw command.
 #[derive(Clone, Copy)]
 pub struct Counts {
     /// The first index; none: it is not indexed.

@@ -57,7 +57,7 @@ use std::time::{Duration, Instant};
 pub struct Shadow {
     /// Where bundles go.
     folder: PathBuf,
-    /// What their names begin with.
+    /// The prefix of their names.
     program: String,
     limits: ShadowConfig,
     pipelines: Mutex<BTreeMap<Hash, Arc<Known>>>,
@@ -66,7 +66,7 @@ pub struct Shadow {
     kept: Mutex<(Instant, u64)>,
 }
 
-/// What became of everything.
+/// Counts of all dispatches and draws.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     dispatches: Tally,
@@ -87,7 +87,7 @@ impl Summary {
     }
 }
 
-/// What became of all dispatches, or of all draws: `all` is the sum of the others.
+/// Counts of all dispatches, or of all draws: `all` is the sum of the others.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     all: u64,
@@ -99,7 +99,7 @@ pub struct Tally {
     written: u64,
     /// Bytes of their copies.
     bytes: u64,
-    /// How many have no bundle, by reason.
+    /// Numbers of those without a bundle, by reason.
     reasons: BTreeMap<String, u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What is to be copied for one dispatch or draw: the whole of every resource that its shaders use.
+//! The copies for one dispatch or draw: the whole of every resource that its shaders use.
 //!
 //! `draw_plan` adds what a draw has besides.
 
@@ -41,14 +41,14 @@ pub enum Kind {
     Draw,
 }
 
-/// What is done.
+/// The command that is sampled.
 pub enum Work {
     Dispatch(Grid),
     Draw(Box<Drawing>),
 }
 
 impl Work {
-    /// What it is counted as.
+    /// The kind that it is counted under.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Dispatch(_) => Kind::Dispatch,
@@ -70,7 +70,7 @@ pub struct Planned {
     pub slot: Slot,
     /// Without its contents.
     pub bound: Bound,
-    /// Which regions have them.
+    /// The regions with its contents.
     pub regions: Range<usize>,
 }
 
@@ -83,7 +83,7 @@ pub struct Sight<'a> {
 
 /// Where samplers are found.
 pub struct Samplers<'a> {
-    /// What one was made from.
+    /// The name of a sampler's definition.
     pub name: &'a dyn Fn(vk::Sampler) -> Hash,
     pub definition: &'a dyn Fn(Hash) -> Option<Arc<Sampler>>,
 }
@@ -264,7 +264,7 @@ impl Plan {
     }
 }
 
-/// What is in a descriptor; where the layout has samplers of its own, nothing need be written.
+/// The descriptor of a slot; where the layout has samplers of its own, nothing need be written.
 fn descriptor(set: &Set, slot: Slot) -> Option<Descriptor> {
     let fixed = || {
         let declared = set.declared(slot.binding)?;

@@ -1,4 +1,4 @@
-//! What is known of a pipeline: its shaders, and the resources that they use.
+//! A pipeline as the shadow sees it: its shaders, and the resources that they use.
 
 use super::reason::Reason;
 use dovetail::capture::{FixedState, Hash, StageUse, Translated};

@@ -82,7 +82,7 @@ impl<'a> Contents<'a> {
         self.part(region.at, region.bytes)
     }
 
-    /// What is not written is as before.
+    /// The bytes after the command; a region that is not written is as before.
     pub fn after(&self, region: &Region) -> &'a [u8] {
         self.part(region.after.unwrap_or(region.at), region.bytes)
     }

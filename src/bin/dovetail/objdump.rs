@@ -22,7 +22,7 @@ pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Listing {
     /// Instructions compared.

@@ -1,4 +1,4 @@
-//! What parent and worker say to each other, in [`crate::frame`]s of at most [`MAX_FRAME`] bytes.
+//! The messages between parent and worker, in [`crate::frame`]s of at most [`MAX_FRAME`] bytes.
 //!
 //! The worker speaks first (a [`WorkerHello`]), then answers each [`Request`] with one [`Response`] of the same id.
 

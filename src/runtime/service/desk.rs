@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Bytes of the thread's stack.
 const STACK: usize = 512 << 10;
 
-/// What a caller's thread wants.
+/// A request of a caller's thread.
 pub(crate) enum Order {
     /// To take this as far as it comes.
     Start(Weak<dyn ServiceJob>),
@@ -73,7 +73,7 @@ pub(crate) struct Desk {
     changed: Condvar,
 }
 
-/// What these locks guard is whole after any panic, as it is replaced by single operations.
+/// Locks, a poisoned mutex too: the guarded data is changed by single operations, and consistent after any panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -170,7 +170,7 @@ impl Desk {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// What was left since this was asked last. The descriptor is read first: whatever is left later raises it again.
+    /// The orders since the last call. The descriptor is read first: whatever is left later raises it again.
     pub(super) fn orders(&self) -> Vec<Order> {
         if let Some(wake) = self.wake.get() {
             let _ = rustix::io::read(wake, &mut [0; 8]);
@@ -266,7 +266,7 @@ impl Desk {
         self.socket.is_some() || lock(&self.given).is_some()
     }
 
-    /// What wakes the thread.
+    /// The descriptor that wakes the thread.
     pub(super) fn wake(&self) -> Option<&OwnedFd> {
         self.wake.get()
     }

@@ -11,7 +11,7 @@ struct Request {
     job: Weak<dyn ServiceJob>,
     /// The answer has to have its ELFs with it.
     inline: bool,
-    /// How soon it is wanted, as was said last.
+    /// Its priority, as it was sent last.
     class: Priority,
 }
 
