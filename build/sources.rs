@@ -1,4 +1,5 @@
-//! Which sources decide what a cache entry holds. `build.rs` hashes them into every key; `tests/tidy` holds that none of
+//! The sources that decide the content of a cache entry. `build.rs` hashes them into every key; `tests/tidy` holds that
+//! none of
 //! them imports a file of this crate that is neither hashed nor named as harmless.
 
 /// The sources that decide one kind of entry. Paths are below `src`; a folder stands for all files in it.
@@ -15,7 +16,7 @@ pub struct Sources {
     pub crates: &'static [&'static str],
 }
 
-/// What decides a stage's ELF, besides its request and the version of LLVM.
+/// The sources that decide a stage's ELF, besides its request and the version of LLVM.
 pub const COMPILER: Sources = Sources {
     hashed: &[
         "abi",
@@ -69,7 +70,7 @@ pub const COMPILER: Sources = Sources {
     crates: &["inkwell", "llvm-sys", "object", "rmp-serde", "rmpv", "rspirv", "serde", "spirv"],
 };
 
-/// What decides a piece of glue, besides its key.
+/// The sources that decide a piece of glue, besides its key.
 pub const GLUE: Sources = Sources {
     hashed: &["abi", "glue", "isa", "target.rs"],
     left_out: &[
@@ -87,7 +88,8 @@ pub const GLUE: Sources = Sources {
     crates: &[],
 };
 
-/// What decides how a request looks, and so its key: two programs with other digests may name the same request by other keys.
+/// The sources that decide the form of a request, and so its key: two programs with other digests may name the same request
+/// by other keys.
 pub const REQUEST: Sources = Sources {
     hashed: &[
         "cache/key.rs",

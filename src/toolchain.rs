@@ -172,7 +172,7 @@ impl<'a> Toolchain<'a> {
         self.metadata
     }
 
-    /// What links with this toolchain have planned.
+    /// The plans of links with this toolchain.
     pub fn plans(&self) -> &Plans {
         &self.plans
     }
@@ -228,7 +228,7 @@ pub fn note_operands(cache: &Cache, module: &Module) -> Result<()> {
     Ok(())
 }
 
-/// What [`note_operands`] keeps, and its key.
+/// The entry of [`note_operands`], and its key.
 ///
 /// # Errors
 /// Bug: it cannot be serialized.
@@ -240,7 +240,7 @@ pub fn operands_note(module: &Module) -> Result<Option<(Key, Vec<u8>)>> {
     Ok(Some((keys::module(module.digest())?, bytes)))
 }
 
-/// What [`note_operands`] has noted; empty if nothing.
+/// The ids that [`note_operands`] has stored; empty if there is no note.
 ///
 /// # Errors
 /// Malformed: the note.

@@ -1,4 +1,4 @@
-//! Who gives the linker its glue.
+//! The source of the linker's glue.
 
 use crate::error::Result;
 use crate::glue::{self, GlueKey, GluePiece};

@@ -19,7 +19,7 @@ use rmpv::Value;
 use serde::Serialize;
 use std::fmt;
 
-/// What a final ELF has to keep.
+/// A rule for final ELFs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ElfRule {
@@ -45,7 +45,7 @@ pub enum ElfRule {
     Entry,
     /// Relocations that the loader applies.
     Relocations,
-    /// What fills the code's ends.
+    /// Padding at the code's ends.
     Padding,
 }
 
@@ -54,7 +54,7 @@ pub enum ElfRule {
 pub struct Violation {
     /// The rule.
     pub rule: ElfRule,
-    /// How it is broken, with the values.
+    /// Description of the violation, with the values.
     pub what: String,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyReport {
     /// Hardware stages of the pipeline.
@@ -404,7 +404,7 @@ fn registers(pipeline: &Map, report: &mut VerifyReport) -> RegisterWords {
     out
 }
 
-/// What every stage's words have to agree with.
+/// Checks the words of every stage.
 fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
     let rule = ElfRule::Registers;
     let fields = StageRegisters::of(stage);
@@ -461,7 +461,7 @@ fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut Veri
     }
 }
 
-/// What the loader takes from a compute stage besides registers.
+/// Checks the keys of a compute stage that the loader reads besides registers.
 fn compute_keys(own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
     let sizes: Vec<u64> = (0..3)
         .filter_map(|n| words.get(COMPUTE_NUM_THREAD.nth(n)))

@@ -1,4 +1,5 @@
-//! What a context holds, in one piece of bytes that a driver keeps where it likes, and gives to another context: what a Vulkan
+//! The parts of a context as one piece of bytes that a driver keeps where it likes, and gives to another context: what a
+//! Vulkan
 //! driver needs for `vkGetPipelineCacheData`, `pInitialData` and `vkMergePipelineCaches`.
 //!
 //! ```text

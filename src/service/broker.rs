@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// What one client may ask for.
+/// The limits of one client.
 pub const LIMITS: ClientLimits = ClientLimits { requests: 4096, module_bytes: 256 << 20 };
 /// Jobs of all clients. Those that nobody waits for are refused a tenth earlier.
 const MAX_JOBS: usize = 100_000;
@@ -50,11 +50,11 @@ pub enum BrokerEvent {
     Module(ClientId, Result<Module>),
     /// It is gone.
     Left(ClientId),
-    /// What the cache has under a key.
+    /// The cache's entry under a key.
     Looked(Key, Option<StageElf>),
     /// Whether a module was sent before, and is still there.
     Loaded(ModuleDigest, Option<Module>),
-    /// What became of a compile.
+    /// Result of a compile.
     Compiled(Key, Compiled),
     /// A result is in the cache, or could not be kept.
     Kept(Key, bool),
@@ -66,7 +66,7 @@ pub enum BrokerEvent {
     Drain,
 }
 
-/// What became of a compile.
+/// Result of a compile.
 pub struct Compiled {
     /// A checked ELF, or why there is none.
     pub result: Result<StageElf>,
@@ -76,7 +76,7 @@ pub struct Compiled {
     pub deaths: u32,
 }
 
-/// What there is to know of the machine.
+/// State of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostMachine {
     /// Resident memory of all workers, in bytes.
@@ -122,7 +122,7 @@ pub enum Effect {
     Log(String),
 }
 
-/// What a broker has to know from the start.
+/// Configuration of a broker.
 pub struct BrokerConfig {
     /// Whose code it serves.
     pub compiler: CompilerId,
@@ -136,7 +136,7 @@ pub struct BrokerConfig {
 pub struct Broker {
     pub(super) facts: BrokerConfig,
     pub(super) jobs: Jobs,
-    /// What is known of each job.
+    /// State of each job.
     pub(super) stages: Stages,
     pub(super) modules: BTreeMap<ModuleDigest, Weak<Module>>,
     pub(super) clients: BTreeMap<ClientId, Client>,
@@ -256,7 +256,7 @@ impl Broker {
         self.is_drained() && self.clients.is_empty() && self.jobs.is_empty()
     }
 
-    /// What the service is doing.
+    /// The state of the service.
     pub fn status(&self) -> ServiceStatus {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         ServiceStatus {

@@ -1,4 +1,4 @@
-//! How much of the machine the service may take: processor time of what nobody waits for, and memory of workers.
+//! Limits for the service's use of the machine: processor time of what nobody waits for, and memory of workers.
 
 use super::jobs::Time;
 use std::collections::VecDeque;
@@ -38,7 +38,8 @@ impl BackgroundBudget {
     }
 }
 
-/// How many workers may have `each_mib` at once: as many as were asked for, but for half of the memory that is available.
+/// The number of workers that may have `each_mib` at once: as many as were asked for, but for half of the memory that is
+/// available.
 pub fn workers_that_fit(asked: usize, each_mib: u64) -> usize {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     that_fit(asked, each_mib, available_mib(&meminfo))

@@ -1,4 +1,4 @@
-//! How long things take: counts of times by size, with bounds that are the same for all, so that those of several services add
+//! Histograms of durations, with bounds that are the same for all, so that those of several services add
 //! up.
 
 use crate::wire::Times;
@@ -48,7 +48,7 @@ impl Histogram {
         self.longest = self.longest.max(time);
     }
 
-    /// What there is to tell of them.
+    /// Their summary.
     pub fn times(&self) -> Times {
         let mut sum = 0;
         let buckets: Vec<(u64, u64)> = BOUNDS

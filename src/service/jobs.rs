@@ -1,4 +1,4 @@
-//! Which job comes next: one job for all who ask for the same, four classes, fair shares between clients.
+//! The order of jobs: one job for all who ask for the same, four classes, fair shares between clients.
 //!
 //! A job is in the queue of each client that waits for it, in the most urgent class in which that client asked. So a job has
 //! the best class of its waiters without anybody computing it: it is found there first. Within a class the next client is the
@@ -31,11 +31,11 @@ impl ClientId {
 pub struct Waiter {
     /// Whose.
     pub client: ClientId,
-    /// Which of its requests.
+    /// The id of its request.
     pub id: u64,
 }
 
-/// What a job of unknown cost is charged with until it is done: a usual shader.
+/// Cost that a job is charged with until its own is known: that of a usual shader.
 const ESTIMATE: Duration = Duration::from_millis(15);
 /// A job of the last class that has waited so long moves up by one.
 pub const AGEING: Duration = Duration::from_secs(60);
@@ -49,9 +49,9 @@ pub struct Jobs {
     running: BTreeSet<Key>,
     /// By class: the clients, and of each its ready jobs, the oldest first.
     queues: [BTreeMap<ClientId, BTreeSet<(u64, Key)>>; 4],
-    /// What was computed for each client that is there.
+    /// Processor time spent for each connected client.
     spent: BTreeMap<ClientId, Duration>,
-    /// What had been computed for the client that was served last, when it was.
+    /// The time spent for the client that was served last, at that moment.
     virtual_time: Duration,
     serial: u64,
 }
@@ -202,7 +202,7 @@ impl Jobs {
         self.waiting.get(&waiter).map(|(key, _)| *key)
     }
 
-    /// Who waits for a job.
+    /// The waiters for a job.
     pub fn waiters(&self, key: &Key) -> impl Iterator<Item = Waiter> {
         self.jobs.get(key).into_iter().flat_map(|job| job.waiters.keys().copied())
     }

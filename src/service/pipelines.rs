@@ -68,7 +68,7 @@ impl Run {
         Ok(Self { stages, kind, done: Vec::new() })
     }
 
-    /// What is said of it when it is there; of early parts nothing is.
+    /// The verdict that goes with it; early parts have none.
     pub(super) fn verdict(&self) -> Option<&Verdict> {
         match &self.kind {
             Kind::Whole(_, verdict) => Some(verdict),

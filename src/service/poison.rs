@@ -16,14 +16,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Bytes of all records: some ten thousand.
 const CAP: u64 = 16 << 20;
 
-/// What is known of a request that kills workers.
+/// A request that kills workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
     /// The shader, for people: stage, entry point, module.
     pub shader: String,
-    /// How the last worker died.
+    /// The last worker's cause of death.
     pub death: Death,
-    /// What it said.
+    /// Its last output.
     pub last_words: String,
     /// Whose code it was.
     pub compiler: CompilerId,
@@ -86,7 +86,7 @@ impl Poison {
         self.records.put(key, &bytes)
     }
 
-    /// How many requests are refused.
+    /// The number of refused requests.
     pub fn len(&self) -> usize {
         self.known.len()
     }

@@ -1,4 +1,4 @@
-//! What the machine says about whether background work is welcome: the kernel's pressure figures, and batteries.
+//! The machine's load, which says whether background work is welcome: the kernel's pressure figures, and batteries.
 
 use std::fs;
 use std::path::{Path, PathBuf};
