@@ -1,4 +1,4 @@
-//! Work at the end of the process.
+//! Finishes the session at the end of the process.
 
 use crate::guard::aside;
 use crate::session;

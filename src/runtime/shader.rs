@@ -1,4 +1,4 @@
-//! A stage on its way to its part.
+//! Shaders: a request for a stage's part, and the part once it was found in memory, on the disk or by a service.
 
 use super::context::{Context, Shared, count};
 use super::events::{Event, EventKind};

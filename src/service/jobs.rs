@@ -29,7 +29,7 @@ impl ClientId {
 /// A request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiter {
-    /// Whose.
+    /// The client that waits.
     pub client: ClientId,
     /// The id of its request.
     pub id: u64,

@@ -1,4 +1,4 @@
-//! Samplers and layouts.
+//! Reads samplers, descriptor set layouts and pipeline layouts.
 
 use super::next::chain;
 use super::reader::{Reader, list, number};

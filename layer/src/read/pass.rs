@@ -1,4 +1,4 @@
-//! Render passes of both forms.
+//! Reads render passes, of Vulkan 1.0 and of `VkRenderPassCreateInfo2`, into one model.
 
 use super::next::chain;
 use super::reader::{Reader, list, number};

@@ -1,4 +1,4 @@
-//! Shader stages.
+//! Reads the shader stages of pipelines: module, entry point, specialization.
 
 use super::next::{chain, find};
 use super::reader::{Reader, list, text};

@@ -40,7 +40,7 @@ pub struct Difference {
     pub offset: u64,
     /// Our line.
     pub ours: String,
-    /// The other.
+    /// The other disassembler's text.
     pub theirs: String,
 }
 

@@ -1,4 +1,4 @@
-//! Double-precision arithmetic.
+//! Double-precision arithmetic, by opcode.
 
 use super::lane::LaneFn;
 use super::transcendental;

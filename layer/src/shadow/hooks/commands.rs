@@ -1,4 +1,4 @@
-//! Command buffers, and what is bound in them.
+//! Hooks of command buffers: allocation and reset, and the commands that bind pipelines, sets and push constants.
 
 use super::{Watch, answers, of, passes, takes_back};
 use crate::read::list;

@@ -48,7 +48,7 @@ impl RegSet {
         (0..count).all(|n| self.has(first.nth(n)))
     }
 
-    /// Both.
+    /// The union of both sets.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         self.with(other, |a, b| a | b)

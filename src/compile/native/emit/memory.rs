@@ -1,4 +1,4 @@
-//! Memory accesses and exports.
+//! Machine IR to instructions: memory accesses and exports.
 
 use super::operands::{Operands, wrong_extra};
 use crate::compile::native::mir::{Extra, MachineInst};

@@ -1,4 +1,4 @@
-//! Values, registers and operands.
+//! Operands of the machine IR: values, physical registers, constants and relocated literals.
 
 use crate::ir::SymbolId;
 use std::fmt;

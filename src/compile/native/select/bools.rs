@@ -1,4 +1,4 @@
-//! Conditions in their forms.
+//! Conditions in their forms: a constant, a lane mask, a flag or comparison of the wave, or 0 and 1 in a vector register.
 
 use super::Made;
 use super::{Operands, Selector, mask_run};

@@ -1,4 +1,4 @@
-//! Comparisons.
+//! Selects comparisons: scalar ones where both operands are uniform, else vector ones.
 
 use super::bools::Bool;
 use super::{Operands, Selector, mask_run, run_of_words};
