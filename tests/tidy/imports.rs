@@ -67,7 +67,7 @@ pub fn without_visibility(line: &str) -> &str {
     }
 }
 
-/// What a `use` names, whoever may see it.
+/// The text of a `use` after the keyword, whatever its visibility.
 fn used(line: &str) -> Option<&str> {
     Some(without_visibility(line).strip_prefix("use ")?.trim_end().trim_end_matches(';'))
 }

@@ -1,4 +1,4 @@
-//! What decides an entry of the cache is in its key: nothing that is hashed takes code from what is not.
+//! Keys of cache entries: nothing that is hashed takes code from what is not.
 
 use crate::resolve::Crate;
 use crate::sources::{self, Sources};

@@ -14,7 +14,7 @@ pub struct Crate {
 struct Module {
     /// Its path in the repository.
     file: String,
-    /// What it declares itself.
+    /// Names that it declares itself.
     items: BTreeSet<String>,
     imports: Vec<(usize, Import)>,
     /// Lines of imports that others may use too.
