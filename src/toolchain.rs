@@ -68,7 +68,7 @@ pub struct Toolchain<'a> {
 }
 
 impl<'a> Toolchain<'a> {
-    /// With this compiler, or with the one that filled the cache last.
+    /// A toolchain with this compiler, or with the one that filled the cache last.
     ///
     /// # Errors
     /// Environment: there is neither a compiler nor a manifest. Malformed: the manifest.
@@ -102,7 +102,7 @@ impl<'a> Toolchain<'a> {
         if self.compiler.is_none() { Ok(()) } else { record_compiler(self.cache, &self.id) }
     }
 
-    /// Whose code this is.
+    /// The identity of the compiler that its code is of.
     pub fn compiler_id(&self) -> &CompilerId {
         &self.id
     }

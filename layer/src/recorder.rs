@@ -37,7 +37,7 @@ pub enum Item {
     PipelineLayout(Hash, Arc<PipelineLayout>),
     RenderPass(Hash, Arc<RenderPass>),
     Module(Hash, Arc<[u8]>),
-    /// With its state, if it has one of ours.
+    /// The pipeline, and its translation if there is one.
     Graphics(Hash, Arc<GraphicsPipeline>, Option<Arc<Translated>>),
     Compute(Hash, Arc<ComputePipeline>, Option<Arc<Translated>>),
     /// The application's payload.

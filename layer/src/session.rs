@@ -29,7 +29,7 @@ struct Tables {
     /// Libraries only: nothing else is named by others.
     libraries: Table<GraphicsPipeline>,
     pipelines: BTreeSet<Hash>,
-    /// With their code where pipelines are made of it here.
+    /// Modules, and their code where pipelines are made of it here.
     modules: BTreeMap<Hash, Option<Arc<[u8]>>>,
     /// Features that pipelines cannot be translated for, each with the number of pipelines.
     untranslated: BTreeMap<String, usize>,

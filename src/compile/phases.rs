@@ -83,7 +83,7 @@ impl Phases {
         self.0 >> phase as u32 & 1 == 1
     }
 
-    /// With one phase more.
+    /// The set with one phase more.
     #[must_use]
     pub const fn with(self, phase: Phase) -> Self {
         Self(self.0 | 1 << phase as u32)

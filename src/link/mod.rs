@@ -87,9 +87,9 @@ pub struct Linked {
 /// Result of writing bytes to the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So many were written.
+    /// The number of bytes written.
     Written(usize),
-    /// So many are needed; nothing was written.
+    /// The number of bytes needed; nothing was written.
     Incomplete(usize),
 }
 

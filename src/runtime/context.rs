@@ -263,7 +263,8 @@ impl Shared {
         Err(Error::environment("this context is of the process before the fork: make another one in the child"))
     }
 
-    /// Whose code the cache holds; none while nothing says so, or while that is on the disk only and may not be looked for.
+    /// The compiler of the cache's code; none while nothing says so, or while that is on the disk only and may not be
+    /// looked for.
     pub(super) fn compiler(&self, disk: bool) -> Result<Option<&CompilerId>> {
         if let Some(known) = self.compiler.get() {
             return Ok(Some(known));
@@ -272,7 +273,7 @@ impl Shared {
         Ok(recorded_compiler(cache).at(|| "cache")?.map(|id| self.compiler.get_or_init(|| id)))
     }
 
-    /// Whose code the cache holds, or this one's from now on where nothing has said so yet.
+    /// The compiler of the cache's code, or this one from now on where nothing has said so yet.
     ///
     /// # Errors
     /// Malformed: the cache's manifest.

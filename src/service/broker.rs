@@ -33,9 +33,9 @@ pub const LIMITS: ClientLimits = ClientLimits { requests: 4096, module_bytes: 25
 const MAX_JOBS: usize = 100_000;
 /// Pipelines that one client may offer.
 const MAX_OFFERS: usize = 16_384;
-/// When a client that was refused should ask again, in milliseconds.
+/// Time after which a client that was refused should ask again, in milliseconds.
 const RETRY_MS: u32 = 500;
-/// With one worker: how young the compile of a job that nobody waits for has to be to be ended for one that somebody does.
+/// With one worker: largest age of a compile that nobody waits for to be ended for one that somebody waits for.
 const YOUNG: Duration = Duration::from_millis(50);
 /// For so long after a worker ran out of memory nothing is begun that nobody waits for.
 const HUNGER_PAUSE: Duration = Duration::from_secs(60);
@@ -124,7 +124,7 @@ pub enum Effect {
 
 /// Configuration of a broker.
 pub struct BrokerConfig {
-    /// Whose code it serves.
+    /// The compiler whose code it serves.
     pub compiler: CompilerId,
     /// Compiles at once.
     pub workers: usize,

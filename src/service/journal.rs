@@ -42,7 +42,7 @@ pub struct Row {
     pub placement: Placement,
     /// Draws that clients told of.
     pub uses: u64,
-    /// When it was offered or used last, in seconds since 1970.
+    /// Time of the last offer or use, in seconds since 1970.
     pub last_use: u64,
     /// The result of compiling it whole, and the compiler.
     pub decided: Option<Decided>,

@@ -27,9 +27,9 @@ pub(super) struct Run {
 }
 
 enum Kind {
-    /// With everything known; what is said of it when it is there.
+    /// Compiled with everything known; the verdict goes with the answer.
     Whole(Box<PipelineState>, Verdict),
-    /// With nothing known.
+    /// Compiled with nothing known.
     Early,
 }
 

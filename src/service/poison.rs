@@ -25,13 +25,13 @@ pub struct Sentence {
     pub death: Death,
     /// Its last output.
     pub last_words: String,
-    /// Whose code it was.
+    /// The compiler.
     pub compiler: CompilerId,
     /// Workers that were lost.
     pub tries: u32,
-    /// When it came on the list, in seconds since 1970.
+    /// Time at which it came on the list, in seconds since 1970.
     pub first: u64,
-    /// When it killed last.
+    /// Time at which it killed last.
     pub last: u64,
 }
 

@@ -31,7 +31,7 @@ const LARGE_MODULE: usize = 256 << 10;
 
 /// The service's description of itself for every client.
 pub struct Greeting {
-    /// Whose code it serves.
+    /// The compiler whose code it serves.
     pub compiler: CompilerId,
     /// Its cache.
     pub cache: PathBuf,

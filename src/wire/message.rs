@@ -168,7 +168,7 @@ pub enum Tell {
     Busy {
         /// Of the request.
         id: u64,
-        /// When, in milliseconds.
+        /// Time until then, in milliseconds.
         retry_ms: u32,
         /// The limit that was reached.
         limit: String,
@@ -212,7 +212,7 @@ pub enum Tell {
 pub struct Welcome {
     /// The version of the protocol that both speak from now on.
     pub protocol: u32,
-    /// Whose code the answers are.
+    /// The compiler of the answers' code.
     pub compiler: CompilerId,
     /// Its [`super::REQUEST_SCHEMA`].
     pub schema: String,

@@ -12,7 +12,7 @@ pub struct ServiceStatus {
     pub pid: u32,
     /// Seconds since its start.
     pub uptime_s: u64,
-    /// Whose code it serves.
+    /// The compiler whose code it serves.
     pub compiler: Option<CompilerId>,
     /// Folder of its cache.
     pub cache: String,
@@ -90,7 +90,7 @@ pub struct Times {
     pub count: u64,
     /// In total.
     pub sum_us: u64,
-    /// So long, or less, for half of them; within the bounds below.
+    /// Upper bound of half of the durations; within the bounds below.
     pub p50_us: u64,
     /// For 95 %.
     pub p95_us: u64,

@@ -44,7 +44,7 @@ pub struct IndexBuffer {
 
 /// A set as it is bound.
 pub enum BoundSet {
-    /// With its dynamic offsets.
+    /// The set, and its dynamic offsets.
     Set(vk::DescriptorSet, Vec<u32>),
     Pushed(Set),
 }

@@ -40,7 +40,7 @@ pub struct Sample {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleStage {
     Recorded,
-    /// With the flight of this number.
+    /// Submitted with the flight of this number.
     Submitted(u64),
     /// Read, or given up: its copies may run again, but nobody looks.
     Done,

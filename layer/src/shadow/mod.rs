@@ -62,7 +62,7 @@ pub struct Shadow {
     limits: ShadowConfig,
     pipelines: Mutex<BTreeMap<Hash, Arc<Known>>>,
     tally: Mutex<Summary>,
-    /// When the summary was written last, with how many dispatches and draws.
+    /// Time of the last write of the summary, and the number of dispatches and draws in it.
     kept: Mutex<(Instant, u64)>,
 }
 
@@ -158,7 +158,7 @@ impl Shadow {
         bytes <= self.limits.single_bytes && taken.saturating_add(bytes) <= self.limits.bytes
     }
 
-    /// So many bytes of one are copied.
+    /// Counts so many copied bytes of one.
     fn take(&self, kind: Kind, bytes: u64) {
         let mut summary = lock(&self.tally);
         let tally = summary.of(kind);

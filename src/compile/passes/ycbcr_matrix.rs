@@ -11,7 +11,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// That of a conversion; `None` if it leaves colours as they are.
+    /// The matrix of a conversion; `None` if it leaves colours as they are.
     pub(super) fn new(conversion: &YcbcrConversion, planes: &Planes) -> Option<Self> {
         if conversion.model == YcbcrModel::RgbIdentity {
             return None;

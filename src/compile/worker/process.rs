@@ -143,7 +143,7 @@ impl Worker {
         }
     }
 
-    /// Whose code it gives.
+    /// The identity of its compiler.
     pub fn compiler(&self) -> &CompilerId {
         &self.hello.compiler
     }

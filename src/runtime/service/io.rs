@@ -58,10 +58,10 @@ pub(super) struct Io {
     /// Jobs that are taken up again when another one, by its id, has come to its end.
     waiting: BTreeMap<u64, Vec<Weak<dyn ServiceJob>>>,
     pub(super) session: Option<Session>,
-    /// When to connect; none where it would be of no use.
+    /// Time of the next attempt to connect; none where it would be of no use.
     try_at: Option<Instant>,
     backoff: Duration,
-    /// When to tell of draws.
+    /// Time of the next message about draws.
     draws_at: Instant,
 }
 

@@ -91,7 +91,7 @@ impl Requests {
         Some(first.1)
     }
 
-    /// When the next postponed request is due.
+    /// Time at which the next postponed request is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.later.first().map(|(until, _)| *until)
     }

@@ -1,4 +1,4 @@
-//! When each register of an allocated function holds something that is read later.
+//! The intervals in which each register of an allocated function holds something that is read later.
 
 use crate::compile::native::mir::{BlockId, MachineFunction, Operand, OperandValue};
 use std::ops::Range;

@@ -88,7 +88,7 @@ pub enum Term {
     Jump(BlockId),
     /// To one of two blocks.
     Branch {
-        /// When it goes to `then`.
+        /// The condition under which it goes to `then`.
         when: Cond,
         /// Target if so.
         then: BlockId,

@@ -27,15 +27,15 @@ impl Kind {
 /// Constraints on the order of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ordering {
-    /// Not at all.
+    /// Ordered with nothing.
     Free,
     /// After stores of its kind.
     Load(Kind, AccessRange),
     /// After loads and stores of its kind.
     Store(Kind, AccessRange),
-    /// With every access that is ordered.
+    /// Ordered with every access that is ordered.
     Accesses,
-    /// With everything.
+    /// Ordered with everything.
     All,
 }
 

@@ -46,7 +46,7 @@ type Dwords = SmallVec<[OperandValue; 4]>;
 /// The machine IR's form of an IR value.
 #[derive(Clone, Copy, Debug, Default)]
 enum Made {
-    /// Not yet.
+    /// Not selected yet.
     #[default]
     None,
     /// Dwords: a range of [`Selector::dwords`].
