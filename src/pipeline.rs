@@ -65,7 +65,7 @@ impl PipelineRequest<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {
-    /// From parts that were compiled without state.
+    /// Linked from parts that were compiled without state.
     Linked,
     /// Compiled whole, because it had to be (or was asked to be: no reason).
     Whole(Option<String>),

@@ -48,7 +48,7 @@ pub struct Handles {
 /// A kind of handle, for the functions that destroy one.
 pub type Kind = fn(&mut Handles) -> &mut Named;
 
-/// Something Vulkan calls a handle and is forgotten.
+/// Forgets a handle.
 pub fn forget<H: vk::Handle>(handles: &mut Handles, kind: Kind, handle: H) {
     kind(handles).remove(handle);
 }

@@ -139,7 +139,7 @@ impl Session {
         self.define(pass, |tables| &mut tables.render_passes, Item::RenderPass)
     }
 
-    /// Of SPIR-V.
+    /// Names a module of SPIR-V, and records it.
     pub fn module(&self, code: &[u8]) -> Hash {
         let name = Hash::of(code);
         let mut tables = lock(&self.tables);

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Bytes of parts that stay in memory while no pipeline of ours holds them.
 const MAX_MEMORY: usize = 256 << 20;
 
-/// Everything that was made.
+/// Times of all pipelines.
 pub struct Times {
     context: Context,
     made: Mutex<Made>,

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The largest ratio of a definition in memory to its JSON.
 const RESIDENT: u64 = 64;
-/// Something in an archive that was passed over.
+/// Entries of an archive that were passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// Their number.

@@ -42,7 +42,7 @@ phases! {
 }
 
 impl Phase {
-    /// Of the middle end: on the IR, before selection.
+    /// Whether it is one of the middle end: on the IR, before selection.
     pub fn is_middle(self) -> bool {
         self < Self::Combine
     }

@@ -97,9 +97,9 @@ pub struct StageRequest {
 /// The specialization values of one stage, as requests have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecValues {
-    /// Of constants that shape code.
+    /// Values of constants that shape code.
     pub shaping: Vec<(u32, u64)>,
-    /// Of constants that are only operands.
+    /// Values of constants that are only operands.
     pub operands: Vec<(u32, u64)>,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Reach {
     position: Vec<u32>,
     /// By position, for [`Parted::new`]: the way by which a block that is still to come is reached. Between calls there are none.
     coming: Vec<Coming>,
-    /// Of a large graph.
+    /// Present for a large graph.
     large: Option<Large>,
     /// By loop, the blocks outside of it that its edges lead to, one entry per edge.
     pub(super) exits: Vec<Vec<BlockId>>,

@@ -32,7 +32,7 @@ pub struct Object {
     pub(super) params: ParamVectors,
     /// Hash of all that was read.
     pub(super) digest: [u8; 32],
-    /// From the body's first instruction to its end, without joint and padding.
+    /// The code from the body's first instruction to its end, without joint and padding.
     pub(super) code: Vec<u8>,
     /// Bytes, at most those of a cache line: the code may stand at any multiple.
     pub(super) code_align: u32,

@@ -46,7 +46,7 @@ pub(super) struct ColorEpilog {
     pub piece: Option<Arc<GluePiece>>,
 }
 
-/// Something that is kept, or was made for this link.
+/// A kept value, or one that was made for this link.
 pub(super) enum Held<'a, T> {
     Kept(&'a T),
     Made(Arc<T>),

@@ -49,7 +49,7 @@ pub enum ElfRule {
     Padding,
 }
 
-/// One rule broken.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// The rule.
@@ -69,7 +69,7 @@ impl fmt::Display for Violation {
 pub struct VerifyReport {
     /// Hardware stages of the pipeline.
     pub stages: Vec<Stage>,
-    /// Everything that is wrong, in the order of the checks.
+    /// All violations, in the order of the checks.
     pub violations: Vec<Violation>,
 }
 

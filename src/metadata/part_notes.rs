@@ -24,9 +24,9 @@ const LDS_UNIT: u32 = 512;
 #[derive(Clone, Debug)]
 pub struct PartNotes {
     pub(super) stage: Stage,
-    /// Of the pipeline.
+    /// Fields of the pipeline.
     pub(super) pipeline: MetadataFields,
-    /// Of the hardware stage.
+    /// Fields of the hardware stage.
     pub(super) own: MetadataFields,
     pub(super) registers: RegisterWords,
     pub(super) text: StageText,

@@ -224,7 +224,7 @@ pub struct StageRegisters {
 }
 
 impl StageRegisters {
-    /// Those of a stage.
+    /// The registers of a stage.
     pub const fn of(stage: Stage) -> &'static Self {
         match stage {
             Stage::Vertex => &Self {

@@ -12,7 +12,7 @@ use crate::ir::{BuiltIn, ImageOp, Inst, Op, OutputSlot, Shader};
 pub(super) struct Constant {
     /// Why, in words.
     pub why: &'static str,
-    /// Of a draw: the positions do not change either.
+    /// Of a draw: whether the positions do not change either.
     pub still: bool,
 }
 

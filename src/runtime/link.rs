@@ -52,7 +52,7 @@ impl std::fmt::Debug for Shader {
 /// The way in which a pipeline was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineRoute {
-    /// From parts that were compiled without state.
+    /// Linked from parts that were compiled without state.
     Linked,
     /// Compiled whole by whoever filled the cache, or by a service; the reason, if linking it was tried.
     Whole(Option<FullCompile>),

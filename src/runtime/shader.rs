@@ -251,7 +251,7 @@ impl ShaderPart {
         }
     }
 
-    /// It has come to its end.
+    /// Sets the result of the search for the part.
     fn settle(&self, found: Result<Arc<Object>>) {
         if self.found.set(found.at(|| format!("{} shader", self.request.stage))).is_ok() {
             self.tell();

@@ -27,7 +27,7 @@ impl Urgency {
         self.priority.fetch_max(priority, Ordering::Relaxed);
     }
 
-    /// One thread more, or less, that waits.
+    /// Counts one waiting thread more, or less.
     pub(super) fn waits(&self, begins: bool) {
         match begins {
             true => self.waiting.fetch_add(1, Ordering::Relaxed),

@@ -40,7 +40,7 @@ const YOUNG: Duration = Duration::from_millis(50);
 /// For so long after a worker ran out of memory nothing is begun that nobody waits for.
 const HUNGER_PAUSE: Duration = Duration::from_secs(60);
 
-/// Something that happened.
+/// An event for the broker.
 pub enum BrokerEvent {
     /// A client was welcomed; whether every answer has to carry its ELF.
     Joined(ClientId, bool),
@@ -48,7 +48,7 @@ pub enum BrokerEvent {
     Asked(ClientId, Box<Ask>),
     /// It sent a module, or something that can be none.
     Module(ClientId, Result<Module>),
-    /// It is gone.
+    /// A client is gone.
     Left(ClientId),
     /// The cache's entry under a key.
     Looked(Key, Option<StageElf>),
@@ -87,7 +87,7 @@ pub struct HostMachine {
     pub not_kept_because: Option<String>,
 }
 
-/// Something to do.
+/// An action that the broker asks for.
 pub enum Effect {
     /// Say this to a client.
     Tell(ClientId, Tell),
@@ -151,7 +151,7 @@ pub struct Broker {
     machine: HostMachine,
     hungry_until: Time,
     latency: Latencies,
-    /// Those who are to be told that they wait.
+    /// The waiters who are to be told that they wait.
     pub(super) queued: Vec<Waiter>,
 }
 
@@ -212,7 +212,7 @@ impl Broker {
         }
     }
 
-    /// Something happened, at this time. What follows from it, in order.
+    /// Handles an event at this time, and returns the actions that follow from it, in order.
     pub fn handle(&mut self, event: BrokerEvent, now: Time) -> Vec<Effect> {
         self.now = now;
         match event {

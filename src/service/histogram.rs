@@ -38,7 +38,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// One more.
+    /// Adds a duration.
     pub fn add(&mut self, time: Duration) {
         let bound = BOUNDS.partition_point(|bound| u128::from(*bound) < time.as_micros());
         if let Some(count) = self.counts.get_mut(bound) {

@@ -45,7 +45,7 @@ pub const AGEING: Duration = Duration::from_secs(60);
 pub struct Jobs {
     jobs: BTreeMap<Key, Job>,
     waiting: BTreeMap<Waiter, (Key, Priority)>,
-    /// Those that workers have: few of many.
+    /// The jobs that workers have: few of many.
     running: BTreeSet<Key>,
     /// By class: the clients, and of each its ready jobs, the oldest first.
     queues: [BTreeMap<ClientId, BTreeSet<(u64, Key)>>; 4],
@@ -74,14 +74,14 @@ pub enum JobState {
     Running(Priority, ClientId, Time),
 }
 
-/// One who waited for a job that is done.
+/// A waiter for a job that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// The client that asked.
     pub waiter: Waiter,
     /// In which class.
     pub class: Priority,
-    /// Since when.
+    /// The time since which it has waited.
     pub since: Time,
 }
 
@@ -192,7 +192,7 @@ impl Jobs {
         self.jobs.get(key).map(|job| job.state)
     }
 
-    /// Since when a job could be given to a worker.
+    /// The time since which a job could be given to a worker.
     pub fn since(&self, key: &Key) -> Option<Time> {
         self.jobs.get(key).map(|job| job.since)
     }

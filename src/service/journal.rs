@@ -85,7 +85,7 @@ impl Row {
         rmp_serde::to_vec_named(self).map_err(|e| Error::bug(format!("journal: {e}")))
     }
 
-    /// Of a record.
+    /// Parses a record.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         rmp_serde::from_slice(bytes).ok()
     }
@@ -100,7 +100,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Of these records.
+    /// The journal of these records.
     pub fn new(records: impl Iterator<Item = (Key, Vec<u8>)>) -> Self {
         let rows = records.filter_map(|(name, bytes)| Some((name, Row::parse(&bytes)?))).collect();
         let mut journal = Self { rows, changed: BTreeSet::new() };
@@ -128,7 +128,7 @@ impl Journal {
         Ok(name)
     }
 
-    /// It was drawn with.
+    /// Counts draws with a pipeline.
     pub fn used(&mut self, name: &Key, draws: u64) {
         if let Some(row) = self.rows.get_mut(name) {
             row.uses = row.uses.saturating_add(draws);
@@ -137,7 +137,7 @@ impl Journal {
         }
     }
 
-    /// It was compiled whole, or that failed for good.
+    /// Takes the verdict on a pipeline: it was compiled whole, or that failed for good.
     pub fn decide(&mut self, name: &Key, decided: Decided) {
         if let Some(row) = self.rows.get_mut(name) {
             row.decided = Some(decided);

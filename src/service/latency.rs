@@ -17,9 +17,9 @@ pub struct Latencies {
 struct OfClass {
     /// Requests that a compile has answered.
     done: u64,
-    /// From request to answer.
+    /// Time from request to answer.
     answer: Histogram,
-    /// From when a job could be compiled until a worker had it.
+    /// Time from when a job could be compiled until a worker had it.
     queue: Histogram,
 }
 

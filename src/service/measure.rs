@@ -38,7 +38,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of a final ELF.
+    /// The cost of a final ELF.
     ///
     /// # Errors
     /// Malformed: no ELF with code and metadata.

@@ -140,7 +140,7 @@ struct Service<'a> {
     sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
     budget: BackgroundBudget,
     pressure: Pressure,
-    /// Of background jobs, to see what they cost.
+    /// Keys of background jobs, to measure their cost.
     background: BTreeSet<Key>,
     metrics_written: Option<Instant>,
     busy_at: Instant,

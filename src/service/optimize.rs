@@ -149,7 +149,7 @@ impl Broker {
         }
     }
 
-    /// Nobody waits for this offer any more.
+    /// Removes an offer's waiter.
     pub(super) fn offer_ended(&mut self, waiter: Waiter, name: &Key) {
         if let Some(offers) = self.optimizer.offers.get_mut(name) {
             offers.remove(&waiter);

@@ -42,7 +42,7 @@ struct Done {
 }
 
 impl Run {
-    /// Of a pipeline with everything known, of which `verdict` is said when it is there.
+    /// A pipeline with everything known; `verdict` goes with the answer.
     ///
     /// # Errors
     /// Malformed: no pipeline.
@@ -50,7 +50,7 @@ impl Run {
         Self::new(stages, Kind::Whole(Box::new(state.clone()), verdict))
     }
 
-    /// Of what it is linked of.
+    /// The parts that a pipeline is linked of.
     ///
     /// # Errors
     /// Malformed: no pipeline.

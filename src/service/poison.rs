@@ -39,7 +39,7 @@ pub struct Sentence {
 pub struct Poison {
     records: Records,
     compiler: CompilerId,
-    /// Of this compiler.
+    /// The requests that have killed workers with this compiler.
     known: BTreeMap<Key, Sentence>,
 }
 

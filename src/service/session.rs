@@ -1,4 +1,4 @@
-//! One client: its frames in, what it is told out.
+//! A client's connection: its frames in, messages to it out.
 //!
 //! A client has two seconds for its hello and 64 KiB until then; a frame that is too long, a message that is none, or answers
 //! that it does not take end its connection and nothing else. What is read waits for the broker, so a client that asks faster

@@ -280,13 +280,13 @@ impl Stages {
         self.stages.get_mut(key)
     }
 
-    /// Those of a module of which this is true.
+    /// The keys of a module's jobs for which this is true.
     fn of_module(&self, digest: ModuleDigest, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
         let own = self.of_module.range((digest, Key([0; 32]))..=(digest, Key([u8::MAX; 32]))).map(|(_, key)| *key);
         own.filter(|key| self.get(key).is_some_and(&is)).collect()
     }
 
-    /// Those of which this is true.
+    /// The keys of the jobs for which this is true.
     fn all(&self, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
         self.stages.iter().filter(|(_, stage)| is(stage)).map(|(key, _)| *key).collect()
     }

@@ -72,7 +72,7 @@ pub enum Ask {
         /// Its new priority.
         class: Priority,
     },
-    /// Nobody waits for this any more.
+    /// Cancels a request: nobody waits for it any more.
     Cancel {
         /// Of the request.
         id: u64,

@@ -20,7 +20,7 @@ pub struct ServiceStatus {
     pub clients: u32,
     /// Worker processes that may run at once.
     pub workers: u32,
-    /// Of them, those that compile now.
+    /// The number of workers that compile now.
     pub busy: u32,
     /// Resident memory of all workers, in bytes.
     pub worker_memory: u64,
@@ -76,7 +76,7 @@ pub struct ClassStatus {
     pub running: u32,
     /// Requests that a compile has answered.
     pub done: u64,
-    /// From request to answer, whether from the cache, by a compile or by a failure.
+    /// Time from request to answer, whether from the cache, by a compile or by a failure.
     pub answer: Times,
     /// From when a job could be compiled until a worker had it, in the class in which it got one.
     pub queue: Times,

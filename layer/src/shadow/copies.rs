@@ -229,7 +229,7 @@ impl Gpu {
     }
 }
 
-/// From one layout to another, of what a region has of its image.
+/// The barrier that moves a region's part of its image from one layout to another.
 fn transition<'a>(region: &Region, from: vk::ImageLayout, to: vk::ImageLayout) -> vk::ImageMemoryBarrier<'a> {
     let Source::Image { image, layers, whole, .. } = region.source else { return vk::ImageMemoryBarrier::default() };
     let range = vk::ImageSubresourceRange {

@@ -9,9 +9,9 @@ pub struct Drawing {
     /// Without contents; without counts, if they are in memory.
     pub draw: Draw,
     pub indices: Option<Indices>,
-    /// Of the draw's vertex buffers, in their order.
+    /// The regions of the draw's vertex buffers, in their order.
     pub vertices: Vec<usize>,
-    /// Of the draw's targets, in their order.
+    /// The regions of the draw's targets, in their order.
     pub targets: Vec<usize>,
     pub depth: Option<(usize, vk::Format)>,
     pub stencil: Option<usize>,

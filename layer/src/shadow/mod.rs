@@ -166,12 +166,12 @@ impl Shadow {
         tally.pending += 1;
     }
 
-    /// One has no bundle.
+    /// Counts one that has no bundle, and the reason.
     fn refuse(&self, kind: Kind, reason: &Reason) {
         *lock(&self.tally).of(kind).reasons.entry(reason.name().into_owned()).or_default() += 1;
     }
 
-    /// One that was copied has a bundle, or none.
+    /// Counts one that was copied and has a bundle now, or the reason why it has none.
     fn finish(&self, kind: Kind, result: std::result::Result<(), Reason>) {
         let mut summary = lock(&self.tally);
         let tally = summary.of(kind);

@@ -108,7 +108,7 @@ pub struct TemplateEntry {
 }
 
 impl Set {
-    /// One that nothing was written to.
+    /// A set that nothing was written to.
     pub fn new(layout: Arc<SetLayout>, pool: vk::DescriptorPool) -> Self {
         Self { layout, pool, descriptors: BTreeMap::new() }
     }

@@ -102,7 +102,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Nothing yet.
+    /// A plan without copies.
     pub fn new(work: Work) -> Self {
         Self { bindings: Vec::new(), regions: Vec::new(), bytes: 0, push_constants: Vec::new(), work }
     }

@@ -10,7 +10,7 @@ struct Gate {
     freed: Condvar,
 }
 
-/// Something on its way. Its bytes are free again when this is dropped.
+/// An item in flight. Its bytes are free again when this is dropped.
 pub struct Fed<T> {
     pub item: T,
     /// Its number, from 0, in the order in which inputs were read.

@@ -27,7 +27,7 @@ pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
 pub struct Listing {
     /// Instructions compared.
     pub lines: u64,
-    /// Those that are listed alike.
+    /// Number of lines that are listed alike.
     pub same: u64,
     /// The first that is not.
     pub first: Option<Difference>,

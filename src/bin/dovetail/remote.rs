@@ -42,7 +42,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Remote {
-    /// To the service that listens at this path, or at the usual one.
+    /// Connects to the service that listens at this path, or at the usual one.
     pub fn connect(socket: Option<&PathBuf>) -> Result<Self> {
         let Connection { sender, mut receiver, .. } = connect(socket, "dovetail populate", None)?;
         let shared = Arc::new(Shared { sender: Mutex::new(sender), state: Mutex::default() });

@@ -31,7 +31,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Of numbers and blocks, by number.
+    /// Rows of the numbers that are paired with each block.
     fn new(blocks: usize, pairs: &[(u32, BlockId)]) -> Self {
         let mut starts = vec![0u32; blocks + 1];
         pairs.iter().for_each(|(_, block)| starts[block.index() + 1] += 1);

@@ -83,7 +83,7 @@ enum Made {
     Uniform,
     /// Itself is compared.
     Root,
-    /// It is made anew of these.
+    /// It is computed from these.
     Of(Vec<Self>),
 }
 

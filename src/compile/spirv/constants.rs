@@ -48,7 +48,7 @@ pub(super) struct Constant {
 pub(super) enum Late {
     /// The linker fills it in.
     Relocated(SpecOperand),
-    /// Of others, by this one of the module's global instructions.
+    /// Computed from others, by this one of the module's global instructions.
     Computed(usize),
 }
 
@@ -63,7 +63,7 @@ pub struct Specialization<'s> {
 }
 
 impl Constant {
-    /// One that has no `SpecId` of its own.
+    /// A constant that has no `SpecId` of its own.
     pub(super) fn known(ty: TypeId, leaves: ConstantLeaves, parts: Vec<u32>) -> Self {
         Self { ty, leaves, spec: None, parts, late: None }
     }
@@ -78,7 +78,7 @@ pub struct Constants {
     overrides: Vec<(u32, u64)>,
     /// Ids of late constants, sorted.
     late: Vec<u32>,
-    /// Those of them that were used.
+    /// The late operands that were used.
     pub(super) operands: BTreeSet<SpecOperand>,
     /// Each specialization constant, by id.
     values: BTreeMap<u32, SpecValue>,

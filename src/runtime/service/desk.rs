@@ -20,7 +20,7 @@ const STACK: usize = 512 << 10;
 
 /// A request of a caller's thread.
 pub(crate) enum Order {
-    /// To take this as far as it comes.
+    /// Start this job, and take it as far as it comes.
     Start(Weak<dyn ServiceJob>),
     /// Somebody began or ceased to wait for the request with this id, or its priority is another one.
     Urgency(u64),
@@ -33,7 +33,7 @@ pub(crate) enum Order {
 pub enum Reach {
     /// The context has no service.
     None,
-    /// Nothing had to be asked yet.
+    /// No connection was needed yet.
     Idle,
     /// Not yet, or not any more; what was asked waits for it.
     Connecting,
@@ -69,7 +69,7 @@ pub(crate) struct Desk {
     reach: Mutex<Reach>,
     /// `reach` says that the service is away.
     away: AtomicBool,
-    /// Something has come to its end, or `reach` is another one.
+    /// Signalled when a job has come to its end, or `reach` has changed.
     changed: Condvar,
 }
 
@@ -206,7 +206,7 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Something has come to its end.
+    /// Signals that a job has come to its end.
     pub(crate) fn notify(&self) {
         // Under the lock, so that nobody has looked and does not sleep yet.
         let _reach = lock(&self.reach);

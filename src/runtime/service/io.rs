@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// From a lost connection to the next try, and at most so long after several.
+/// The pause from a lost connection to the next try, and the longest one after several.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// Between two messages of draws.
 const DRAWS: Duration = Duration::from_secs(1);

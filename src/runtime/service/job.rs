@@ -1,4 +1,4 @@
-//! Something that a service can do: find a part, compile a pipeline whole, make one better.
+//! Jobs for a service: find a part, compile a pipeline whole, make one better.
 
 use crate::cache::Key;
 use crate::error::{Error, Result};

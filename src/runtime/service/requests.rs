@@ -15,7 +15,7 @@ struct Request {
     class: Priority,
 }
 
-/// Something that this connection's service judges by its use, before its answer and after.
+/// A pipeline that this connection's service judges by its use, before its answer and after.
 struct Drawn {
     job: Weak<dyn ServiceJob>,
     /// Draws that the service was told of.
@@ -25,7 +25,7 @@ struct Drawn {
 #[derive(Default)]
 pub(super) struct Requests {
     by_id: BTreeMap<u64, Request>,
-    /// Those that a busy service wants to be asked later.
+    /// The requests that a busy service wants to be asked later.
     later: BTreeSet<(Instant, u64)>,
     drawn: BTreeMap<u64, Drawn>,
 }

@@ -4,7 +4,7 @@ use crate::compile::native::mir::{Operand, OperandValue, PhysReg, Val};
 use crate::ir::SymbolId;
 use std::collections::BTreeMap;
 
-/// Something that a place may hold.
+/// A content that a location may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldValue {
     /// A value of the original code.
@@ -87,7 +87,7 @@ impl PointState {
         self.at(spot).contains(&name) || matches!(name, HeldValue::Val(val) if self.undefined.contains(&val))
     }
 
-    /// From here on it holds nothing else.
+    /// Replaces the content of a location.
     pub fn set(&mut self, spot: StorageLocation, names: Vec<HeldValue>) {
         if names.is_empty() {
             self.names.remove(&spot)
@@ -105,7 +105,7 @@ impl PointState {
         }
     }
 
-    /// It holds this too.
+    /// Adds a content to those that a location holds.
     pub fn add(&mut self, spot: StorageLocation, name: HeldValue) {
         let names = self.names.entry(spot).or_default();
         if !names.contains(&name) {

@@ -60,7 +60,7 @@ pub enum Pseudo {
     /// The first of two scalar values if the symbol of [`Extra::Choice`] is not 0, or the second. The linker makes it a
     /// move of one of them; SCC has no part in it.
     Choose,
-    /// Nothing moves across it: no code.
+    /// A barrier for the scheduler: nothing moves across it. No code.
     Fence,
 }
 

@@ -84,9 +84,9 @@ pub enum Cond {
 /// Where the wave goes at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// To this block; without an instruction if it is the next one.
+    /// A jump to this block; without an instruction if it is the next one.
     Jump(BlockId),
-    /// To one of two blocks.
+    /// A branch to one of two blocks.
     Branch {
         /// The condition under which it goes to `then`.
         when: Cond,

@@ -21,9 +21,9 @@ pub struct Landing {
 /// Lanes that a landing starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaskSource {
-    /// Those of a mask.
+    /// The lanes of a mask.
     Mask(MaskId),
-    /// Those saved by a closed branch that did not go to its first target.
+    /// The lanes saved by a closed branch that did not go to its first target.
     Rest(Position),
 }
 

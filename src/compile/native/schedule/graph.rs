@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 const MOST_STORES: usize = 16;
 const MOST_LOADS: usize = 64;
 
-/// One unit must come before another.
+/// An edge: one unit must come before another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) from: u32,
