@@ -31,12 +31,12 @@ const ROWS: [(&str, &str); 7] = [
     ("reading LLVM's object", "object"),
     ("unlinked ELF", "elf"),
 ];
-/// Which of them are LLVM's own.
+/// The phases among them that are LLVM's own.
 const LLVM: std::ops::Range<usize> = 3..5;
 
 type Split = [Duration; ROWS.len()];
 
-/// What a compile takes in CPU time, phase by phase.
+/// CPU time of a compile, phase by phase.
 fn split(compiler: &LlvmCompiler, input: &Input) -> Result<Split> {
     let mut watch = Timings::new(cpu, Unwatched);
     black_box(compiler.compile_watched(&input.module, &input.request, &mut watch)?);

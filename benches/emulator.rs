@@ -1,4 +1,4 @@
-//! How many lane-operations the emulator does in a second: the rate of vector instructions times their lanes.
+//! Measures the emulator in lane-operations a second: the rate of vector instructions times their lanes.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dovetail::emu::{Machine, Mode, RunLimits, RunStats, Wave};

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 #[global_allocator]
 static ALLOCATOR: alloc::Counting = alloc::Counting;
 
-/// What the command line says.
+/// Arguments of the command line.
 pub struct Args {
     /// Compiles of each shader; the least time counts.
     pub runs: usize,

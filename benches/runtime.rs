@@ -1,4 +1,4 @@
-//! What a driver pays for the run time, each beside what it is made of, in one run: a link without a handle beside the Rust link,
+//! Overhead of the run time, each part beside what it is made of, in one run: a link without a handle beside the Rust link,
 //! from Rust and from C; the poll of a generation beside a relaxed load; a hit beside LMDB's own read and the digest.
 
 #[path = "../tests/capi/cache.rs"]

@@ -1,4 +1,5 @@
-//! What the service costs, each beside what it is made of, in one run: a ping beside an echo of the same bytes, many clients beside
+//! Overhead of the service, each part beside what it is made of, in one run: a ping beside an echo of the same bytes, many
+//! clients beside
 //! one, processor time of compiles beside the pool's.
 
 #[path = "../tests/service/harness.rs"]

@@ -64,7 +64,7 @@ pub(crate) fn not_a_file(path: &Path) -> Error {
     Error::environment("not an ordinary file (a pipe, device, socket or folder)").at(path.display().to_string())
 }
 
-/// What is left of an open file of `length` bytes; `option` tells how its user sets the limit.
+/// Reads the rest of an open file of `length` bytes; `option` tells how its user sets the limit.
 pub(crate) fn read_open(path: &Path, file: impl Read, length: u64, limit: u64, option: &str) -> Result<Vec<u8>> {
     let place = || path.display().to_string();
     let too_large = |length| {

@@ -18,7 +18,7 @@ pub fn stage(request: &StageRequest, compiler: &CompilerId) -> Result<Key> {
     Ok(KeyBuilder::new("dovetail stage elf 1").field("compiler", compiler)?.field("request", request)?.finish())
 }
 
-/// What writes glue is known by its sources' digest (`build.rs`).
+/// The generator of glue is identified by its sources' digest (`build.rs`).
 const GLUE_DOMAIN: &str = concat!("dovetail glue ", env!("DOVETAIL_GLUE_SOURCES"));
 
 /// Key of what is noted of a module: which of its specialization constants are only operands. What decides that is in the

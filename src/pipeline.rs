@@ -29,7 +29,7 @@ pub struct ShaderRef<'a> {
     pub spec_ids: Vec<u32>,
 }
 
-/// What to build.
+/// A pipeline to build.
 #[derive(Clone, Debug)]
 pub struct PipelineRequest<'a> {
     /// Vertex, or vertex and fragment, or compute.
@@ -40,12 +40,12 @@ pub struct PipelineRequest<'a> {
     pub target: GfxIp,
     /// Tuning.
     pub options: TuningOptions,
-    /// How the code of the parts is laid out.
+    /// Placement of the parts' code.
     pub placement: Placement,
 }
 
 impl PipelineRequest<'_> {
-    /// What one of its shaders is compiled by, with this known of the pipeline.
+    /// The request for one of its shaders, with this known of the pipeline.
     pub fn stage(&self, shader: &ShaderRef<'_>, known: KnownState) -> StageRequest {
         let values = specialization(self.state, shader);
         StageRequest {
@@ -61,11 +61,11 @@ impl PipelineRequest<'_> {
     }
 }
 
-/// How a pipeline came to be.
+/// The way in which a pipeline was built.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {
-    /// From parts that were compiled without state.
+    /// Linked from parts that were compiled without state.
     Linked,
     /// Compiled whole, because it had to be (or was asked to be: no reason).
     Whole(Option<String>),
@@ -89,7 +89,7 @@ pub struct Built {
     pub elf: Vec<u8>,
     /// Linked or compiled whole.
     pub route: Route,
-    /// How its parts were placed: as asked, or adjacent where a branch from part to part would not have reached.
+    /// Placement of its parts: as asked, or adjacent where a branch from part to part would not have reached.
     pub placement: Placement,
     /// Its stages.
     pub parts: Vec<PartOrigin>,
@@ -184,7 +184,7 @@ fn variants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, mut parts: Par
     Ok(parts)
 }
 
-/// What a whole compile of a stage knows of its pipeline. `before` is the part that was made last: the fragment shader comes
+/// The known state for a whole compile of a stage. `before` is the part that was made last: the fragment shader comes
 /// first, and the vertex shader knows what it reads.
 pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, before: Option<&Object>) -> KnownState {
     let read = match before.map(|part| &part.interface().kind) {
@@ -203,7 +203,8 @@ pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, b
     }
 }
 
-/// What cannot change a stage's code stays out of its request, so that pipelines share it. `operands` are the stage's values of
+/// Reduces the known state to what can change a stage's code, so that pipelines share it. `operands` are the stage's values
+/// of
 /// constants that are only operands, if those are known at all.
 pub(crate) fn only_for(stage: Stage, known: KnownState, operands: Vec<(u32, u64)>) -> KnownState {
     let KnownState { operands: any, layout, vertex, params, multiview, sample_shading, colors } = known;

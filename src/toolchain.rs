@@ -68,7 +68,7 @@ pub struct Toolchain<'a> {
 }
 
 impl<'a> Toolchain<'a> {
-    /// With this compiler, or with the one that filled the cache last.
+    /// A toolchain with this compiler, or with the one that filled the cache last.
     ///
     /// # Errors
     /// Environment: there is neither a compiler nor a manifest. Malformed: the manifest.
@@ -102,7 +102,7 @@ impl<'a> Toolchain<'a> {
         if self.compiler.is_none() { Ok(()) } else { record_compiler(self.cache, &self.id) }
     }
 
-    /// Whose code this is.
+    /// The identity of the compiler that its code is of.
     pub fn compiler_id(&self) -> &CompilerId {
         &self.id
     }
@@ -172,7 +172,7 @@ impl<'a> Toolchain<'a> {
         self.metadata
     }
 
-    /// What links with this toolchain have planned.
+    /// The plans of links with this toolchain.
     pub fn plans(&self) -> &Plans {
         &self.plans
     }
@@ -228,7 +228,7 @@ pub fn note_operands(cache: &Cache, module: &Module) -> Result<()> {
     Ok(())
 }
 
-/// What [`note_operands`] keeps, and its key.
+/// The entry of [`note_operands`], and its key.
 ///
 /// # Errors
 /// Bug: it cannot be serialized.
@@ -240,7 +240,7 @@ pub fn operands_note(module: &Module) -> Result<Option<(Key, Vec<u8>)>> {
     Ok(Some((keys::module(module.digest())?, bytes)))
 }
 
-/// What [`note_operands`] has noted; empty if nothing.
+/// The ids that [`note_operands`] has stored; empty if there is no note.
 ///
 /// # Errors
 /// Malformed: the note.

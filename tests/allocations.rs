@@ -1,4 +1,4 @@
-//! What a compile costs before the code generator: how often front end and passes ask for memory.
+//! Heap allocations of a compile before the code generator: of front end and passes.
 //!
 //! A count is the same on every machine, unlike a time, and each of these lists was once a list for every instruction.
 //! In a debug build the verifier runs after each pass; what it asks for is within the limit too.
@@ -115,6 +115,6 @@ fn the_native_generator_asks_for_memory_as_often_as_measured() {
     assert!(each < MOST_BY_INSTRUCTION, "{each:.3} allocations for each instruction: {:#?}", phases.counts);
 }
 
-/// What was measured (5.74; the verifiers of a debug build ask for 30 more) and a tenth.
+/// The measured number (5.74; the verifiers of a debug build ask for 30 more) and a tenth.
 #[cfg(feature = "native")]
 const MOST_BY_INSTRUCTION: f64 = if cfg!(debug_assertions) { 39.5 } else { 6.3 };

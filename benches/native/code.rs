@@ -1,4 +1,4 @@
-//! What machine code consists of: the same reading for every compiler's.
+//! Statistics of machine code: the same reading for every compiler's.
 
 use dovetail::check::estimate::{self, Placed};
 use dovetail::isa::{Latency, Op, OpcodeRow, Traits};

@@ -41,7 +41,7 @@ pub struct Measured {
     pub radv: Side,
     /// Least CPU time of each phase of the native way, in nanoseconds, in the order of the phases.
     pub phases: Vec<(&'static str, u64)>,
-    /// How often a compile by the native generator asks for memory when all has been compiled before.
+    /// Heap allocations of a compile by the native generator when all has been compiled before.
     pub allocations: u64,
     /// Bytes of the early part.
     pub elf_bytes: usize,

@@ -113,7 +113,7 @@ impl Radv {
     }
 }
 
-/// What the program is asked for a shader, whose module is in `file`.
+/// The request to the program for a shader, whose module is in `file`.
 pub fn request(shader: &Shader, file: &std::path::Path) -> Result<Value, String> {
     let mut bindings = Vec::new();
     for set in &shader.layout.sets {

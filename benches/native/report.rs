@@ -148,7 +148,7 @@ fn by_set(all: &[Measured], name: &str, side: Other) {
     }
 }
 
-/// What has a limit of its own.
+/// Reports the figures that have a limit of their own.
 fn absolute(all: &[Measured]) {
     let done: Vec<&Measured> = all.iter().filter(|m| m.native.nanoseconds.is_some()).collect();
     let Some(most) = done.iter().max_by_key(|m| m.allocations) else { return };

@@ -11,7 +11,7 @@ use std::hint::black_box;
 
 /// Copies of the piece.
 const SIZES: [usize; 3] = [10, 100, 1000];
-/// How much longer a copy may take among ten times as many. Wide, since another process may have the caches.
+/// Limit for a copy's time among ten times as many, relative to one. Wide, since another process may have the caches.
 const MOST: f64 = 2.5;
 
 /// Arithmetic, memory, a divergent branch and a value that joins, each time with other constants.

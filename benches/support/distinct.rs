@@ -18,7 +18,7 @@ use std::hint::black_box;
 use std::thread;
 use std::time::Instant;
 
-/// How often all pairs are linked; the first time makes plans and is not counted.
+/// Links of all pairs; the first time makes plans and is not counted.
 const SWEEPS: usize = 10;
 /// Fragment shaders that each vertex shader is combined with, by their distance in the list.
 const DISTANCES: [usize; 4] = [0, 7, 31, 71];

@@ -1,4 +1,4 @@
-//! What the benchmarks share: their shaders, and this thread's CPU time.
+//! Shared by the benchmarks: their shaders, and this thread's CPU time.
 //!
 //! Shaders are those of `testdata/shaders`, of `corpus/` where it has been fetched, and of the list in
 //! `DOVETAIL_BENCH_LIST`: lines of a name and one (compute) or two (vertex, fragment) SPIR-V files, between tabs.

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-/// What a frame may take at 60 frames a second, in milliseconds.
+/// Time of a frame at 60 frames a second, in milliseconds.
 const LIMIT: f64 = 1000.0 / 60.0;
 /// Ends of the y axis, in milliseconds.
 const SCALE: (f64, f64) = (2.0, 500.0);
@@ -72,7 +72,7 @@ impl Run {
     }
 }
 
-/// How far down a time stands in a panel.
+/// The vertical position of a time in a panel.
 fn height(milliseconds: f64) -> f64 {
     let (least, most) = SCALE;
     let part = (milliseconds.clamp(least, most) / least).ln() / (most / least).ln();

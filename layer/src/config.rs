@@ -1,4 +1,4 @@
-//! What the environment asks for.
+//! The layer's configuration, from environment variables.
 
 use std::env;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub struct Config {
     pub shadow: Option<ShadowConfig>,
 }
 
-/// What is shadowed.
+/// Settings of the shadow.
 #[derive(Clone, Debug)]
 pub struct ShadowConfig {
     /// `DOVETAIL_LAYER_SHADOW`: write bundles into this folder.

@@ -1,11 +1,12 @@
-//! What Vulkan's loader calls: the functions that find others, and a hook for each that is looked at.
+//! The functions that Vulkan's loader calls: those that find others, and a hook for each that is intercepted.
 //!
 //! Every hook is alike: find what is below, call it with what was given, and only then look at it, where nothing that
 //! happens changes the answer.
 
 use crate::chain::{self, INTERFACE, Negotiate};
-use crate::dispatch::{self, Device, Functions, Instance, Key};
+use crate::dispatch::{self, Device, Instance, Key};
 use crate::exit;
+use crate::functions::Functions;
 use crate::guard::aside;
 use crate::handles::{self, Handles};
 use crate::read::{self, Reader};
@@ -50,18 +51,18 @@ macro_rules! hook {
     };
 }
 
-/// The hooks of a module, called as the functions of [`dispatch::Functions`] that they stand for.
+/// The hooks of a module, called as the functions of [`functions::Functions`] that they stand for.
 macro_rules! hooks {
     ($($module:tt: $($hook:ident),+;)+) => {
         &[$($((
-            $crate::dispatch::function::$hook::NAMES,
-            $crate::entry::hook!($module::$hook: $crate::dispatch::function::$hook::Type),
+            $crate::functions::function::$hook::NAMES,
+            $crate::entry::hook!($module::$hook: $crate::functions::function::$hook::Type),
         ),)+)+]
     };
 }
 pub(crate) use {hook, hooks};
 
-/// What leads to instances and devices.
+/// Functions that create or find instances and devices.
 static CHAIN: &[Row] = &[
     (&[c"vkGetInstanceProcAddr"], hook!(get_instance_proc: vk::PFN_vkGetInstanceProcAddr)),
     (&[c"vkGetDeviceProcAddr"], hook!(get_device_proc: vk::PFN_vkGetDeviceProcAddr)),

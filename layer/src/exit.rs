@@ -1,4 +1,4 @@
-//! What is to be done when the process ends.
+//! Finishes the session at the end of the process.
 
 use crate::guard::aside;
 use crate::session;

@@ -24,7 +24,7 @@ impl Named {
         self.0.remove(&handle.as_raw());
     }
 
-    /// What a handle was made from: nothing if it is null.
+    /// The name of the definition that a handle was made from; of a null handle that of nothing.
     pub fn of(&self, handle: impl Handle) -> Hash {
         match handle.as_raw() {
             0 => Hash::default(),
@@ -48,7 +48,7 @@ pub struct Handles {
 /// A kind of handle, for the functions that destroy one.
 pub type Kind = fn(&mut Handles) -> &mut Named;
 
-/// Something Vulkan calls a handle and is forgotten.
+/// Forgets a handle.
 pub fn forget<H: vk::Handle>(handles: &mut Handles, kind: Kind, handle: H) {
     kind(handles).remove(handle);
 }

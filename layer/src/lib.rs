@@ -14,15 +14,17 @@
 //! call; where something fails here, the application does not notice, and the report does. After a fork the child's calls are
 //! passed on only.
 //!
-//! All unsafe code is in `entry`, `chain`, `exit`, `read`, and `shadow::{hooks, copies, descriptors, tracker}`. A function that is
-//! looked at gets a row in `dispatch::functions`, and a hook of that name in `entry` or `shadow::hooks`, which their `HOOKS` list.
+//! All unsafe code is in `entry`, `chain`, `exit`, `functions`, `read`, and `shadow::{hooks, copies, descriptors, tracker}`. A function that is
+//! looked at gets a row in `functions`, and a hook of that name in `entry` or `shadow::hooks`, which their `HOOKS` list.
 //! `docs/layer.md` is the manual.
 
 mod chain;
+mod complain;
 mod config;
 mod dispatch;
 mod entry;
 mod exit;
+mod functions;
 mod guard;
 mod handles;
 mod read;

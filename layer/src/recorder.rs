@@ -24,7 +24,7 @@ use std::time::Duration;
 
 /// Entries that may wait for the disk.
 const QUEUE: usize = 4096;
-/// How long the end of a process waits for the disk.
+/// Limit for the time that the end of the process waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Archives of one program in one folder.
 const MOST_ARCHIVES: usize = 4096;
@@ -37,7 +37,7 @@ pub enum Item {
     PipelineLayout(Hash, Arc<PipelineLayout>),
     RenderPass(Hash, Arc<RenderPass>),
     Module(Hash, Arc<[u8]>),
-    /// With its state, if it has one of ours.
+    /// The pipeline, and its translation if there is one.
     Graphics(Hash, Arc<GraphicsPipeline>, Option<Arc<Translated>>),
     Compute(Hash, Arc<ComputePipeline>, Option<Arc<Translated>>),
     /// The application's payload.

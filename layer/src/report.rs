@@ -1,5 +1,6 @@
-//! What there is to say at the end: a table for people, and JSON.
+//! The report at the end: a table for people, and JSON.
 
+use crate::complain::complain;
 use crate::guard::aside;
 use crate::session::Session;
 use crate::times::{Came, Summary};
@@ -10,12 +11,6 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
-
-/// Says something on standard error, if there is one.
-pub fn complain(what: &str) {
-    // There is nowhere else to say that it failed.
-    let _ = writeln!(std::io::stderr(), "VK_LAYER_DOVETAIL_capture: {}", printable(what));
-}
 
 fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6

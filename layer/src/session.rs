@@ -1,5 +1,6 @@
-//! What this process has shown so far: every definition by its name, and who is told of it.
+//! The definitions that this process has given to Vulkan, by name, and the parts of the layer that are told of each.
 
+use crate::complain::complain;
 use crate::config::Config;
 use crate::guard::lock;
 use crate::recorder::{Item, Recorder};
@@ -28,9 +29,9 @@ struct Tables {
     /// Libraries only: nothing else is named by others.
     libraries: Table<GraphicsPipeline>,
     pipelines: BTreeSet<Hash>,
-    /// With their code where pipelines are made of it here.
+    /// Modules, and their code where pipelines are made of it here.
     modules: BTreeMap<Hash, Option<Arc<[u8]>>>,
-    /// What pipelines that cannot be translated lack, and how many do.
+    /// Features that pipelines cannot be translated for, each with the number of pipelines.
     untranslated: BTreeMap<String, usize>,
 }
 
@@ -77,7 +78,7 @@ pub fn finish() {
     }
 }
 
-/// What a definition was made from, as bytes that are the same each time.
+/// The name of a definition: the hash of its members, serialized the same way each time.
 fn name_of(definition: &impl Serialize) -> Hash {
     serde_json::to_vec(definition).map_or_else(|_| Hash::default(), |text| Hash::of(&text))
 }
@@ -96,7 +97,7 @@ impl Session {
             let names = "DOVETAIL_LAYER_DIR, DOVETAIL_LAYER_TIMES or DOVETAIL_LAYER_SHADOW";
             problems.push(format!("nothing to do: {names} is to be set"));
         }
-        problems.iter().for_each(|problem| report::complain(problem));
+        problems.iter().for_each(|problem| complain(problem));
         Self { config, recorder, times, shadow, tables: Mutex::default(), process: std::process::id() }
     }
 
@@ -138,7 +139,7 @@ impl Session {
         self.define(pass, |tables| &mut tables.render_passes, Item::RenderPass)
     }
 
-    /// Of SPIR-V.
+    /// Names a module of SPIR-V, and records it.
     pub fn module(&self, code: &[u8]) -> Hash {
         let name = Hash::of(code);
         let mut tables = lock(&self.tables);

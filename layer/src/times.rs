@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// Bytes of parts that stay in memory while no pipeline of ours holds them.
 const MAX_MEMORY: usize = 256 << 20;
 
-/// Everything that was made.
+/// Times of all pipelines.
 pub struct Times {
     context: Context,
     made: Mutex<Made>,
@@ -49,7 +49,7 @@ struct Row {
     ours: Result<Pipeline>,
 }
 
-/// What became of one pipeline.
+/// Times and result of one pipeline.
 pub struct Summary {
     pub name: Hash,
     pub kind: &'static str,
@@ -66,7 +66,7 @@ pub struct Summary {
     pub came: Came,
 }
 
-/// How a pipeline came to be, or why not.
+/// Our result for a pipeline: how it was made, or why it could not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Came {
     Linked,
@@ -161,7 +161,7 @@ impl Times {
         lock(&self.made).rows.values().map(|row| u64::from(row.created)).sum()
     }
 
-    /// What became of each.
+    /// Times and results of all pipelines.
     pub fn summaries(&self) -> Vec<Summary> {
         let made = lock(&self.made);
         made.rows.iter().map(|(name, row)| row.summary(*name)).collect()

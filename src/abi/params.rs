@@ -124,7 +124,8 @@ impl Attribute {
 /// `SPI_PS_INPUT_CNTL` words from 0 on.
 pub type Controls = SmallVec<[u32; MAX_ATTRIBUTES]>;
 
-/// What a vertex shader has to give, a vector for each meaning: sorted once, and matched with many fragment shaders.
+/// The parameters that a vertex shader has to export, a vector for each semantic: sorted once, and matched with many
+/// fragment shaders.
 #[derive(Clone, Debug, Default)]
 pub struct ParamVectors(Vec<(Semantic, [Option<ParamSource>; 4])>);
 

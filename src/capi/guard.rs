@@ -9,14 +9,14 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// What the last call of this thread that failed says.
+    /// The message of this thread's last call that failed.
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// Why an entry fails.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// What the caller gave is no argument: null, misaligned, of no size that can be, flags that are not there.
+    /// An invalid argument: null, misaligned, of an impossible size, or with unknown flags.
     Argument(String),
     /// The allocator gives nothing for so many items.
     Memory(usize),

@@ -37,7 +37,7 @@ pub(super) fn pipeline(phase: &Phase) -> (i32, Option<&Error>) {
     }
 }
 
-/// What a wait for a generation answers, where the phase alone would be `result`.
+/// The answer of a wait for a generation, where the phase alone would be `result`.
 pub(super) fn waited(status: &runtime::PipelineStatus, generation: u32, result: i32) -> i32 {
     match result {
         DVT_PENDING => DVT_TIMEOUT,
@@ -49,7 +49,7 @@ pub(super) fn waited(status: &runtime::PipelineStatus, generation: u32, result: 
     }
 }
 
-/// What people should read about a pipeline.
+/// The message about a pipeline, for people.
 pub(super) fn text(status: &runtime::PipelineStatus) -> String {
     let phase = match &status.phase {
         Phase::Pending(stage) => format!("the {stage} shader is not here yet"),

@@ -169,7 +169,7 @@ pub(super) fn fill(
 mod tests {
     use super::*;
 
-    /// What makes the header reads no expressions, so the numbers stand in `types` as literals.
+    /// `cbindgen` reads no expressions, so the numbers stand in `types` as literals.
     #[test]
     fn flags_have_the_numbers_of_the_run_time() {
         for (number, flag) in [

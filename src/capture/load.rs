@@ -16,14 +16,14 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How much larger than its JSON a definition may be.
+/// The largest ratio of a definition in memory to its JSON.
 const RESIDENT: u64 = 64;
-/// Something in an archive that was passed over.
+/// Entries of an archive that were passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// How many.
+    /// Their number.
     pub count: usize,
-    /// What they are.
+    /// Their kind.
     pub what: &'static str,
 }
 
@@ -39,7 +39,7 @@ struct Tables {
     bytes: u64,
 }
 
-/// What was recorded of an application.
+/// A recording of an application.
 pub struct Recording<R = File> {
     archive: Mutex<Archive<R>>,
     tables: Mutex<Tables>,
@@ -75,7 +75,7 @@ impl<R: Read + Seek> Recording<R> {
         lock(&self.archive).hashes(kind).collect()
     }
 
-    /// What no use is made of.
+    /// The entries that are not used.
     pub fn skipped(&self) -> Vec<Skipped> {
         let archive = lock(&self.archive);
         let all = [

@@ -1,4 +1,5 @@
-//! What applications give to Vulkan, recorded: archives of it in Fossilize's format, and what it means as a pipeline state.
+//! Recordings of what applications give to Vulkan: archives in Fossilize's format, and their translation to pipeline
+//! states.
 //!
 //! ```text
 //! Vulkan structs ── layer/ ─────┐                    ┌── foz::Writer ──> GAME.foz

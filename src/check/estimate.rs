@@ -112,7 +112,7 @@ struct State {
     now: u64,
     /// By register code, when its value is there.
     ready: Vec<u64>,
-    /// When outstanding operations are done, oldest first.
+    /// Cycles at which outstanding operations are done, oldest first.
     vm: VecDeque<u64>,
     lgkm: VecDeque<u64>,
 }

@@ -9,7 +9,7 @@ const DEEPEST: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name(usize);
 
-/// How a set is derived from its parent.
+/// The derivation of a set from its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Part,

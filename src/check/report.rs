@@ -112,7 +112,7 @@ impl fmt::Display for InstructionPlace {
     }
 }
 
-/// One rule broken.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CodeViolation {
     /// The rule.

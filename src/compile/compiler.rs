@@ -44,7 +44,7 @@ impl<G: Generator> StageCompiler<G> {
     }
 }
 
-/// With values for constants that are operands these are constants too, without they are relocations.
+/// Translates. Constants that are operands become constants if the request has their values, and relocations otherwise.
 fn translate(module: &Module, request: &StageRequest) -> Result<Shader> {
     let (mut values, late) = (Cow::Borrowed(&request.specialization), module.operand_ids());
     let late = match &request.known.operands {

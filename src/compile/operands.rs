@@ -1,4 +1,5 @@
-//! Which specialization constants of a module are only operands, so that an early compile makes them relocations and one part
+//! Finds the specialization constants of a module that are only operands, so that an early compile makes them relocations
+//! and one part
 //! serves every value of them. The others shape code: their values stay in the key.
 //!
 //! | a use of a constant, or of an `OpSpecConstantOp` on it | the constant |
@@ -232,7 +233,8 @@ impl Uses {
     }
 }
 
-/// How many of the words of an `OpSpecConstantOp` are ids of constants that code can compute it of; none if it must be known.
+/// The number of words of an `OpSpecConstantOp` that are ids of constants that code can compute it of; none if it must be
+/// known.
 /// A division by a run-time value costs some thirty instructions, so its operands stay constants.
 fn constant_operands(operation: u32, words: usize) -> Option<usize> {
     match operation {

@@ -42,7 +42,7 @@ phases! {
 }
 
 impl Phase {
-    /// Of the middle end: on the IR, before selection.
+    /// Whether it is one of the middle end: on the IR, before selection.
     pub fn is_middle(self) -> bool {
         self < Self::Combine
     }
@@ -83,7 +83,7 @@ impl Phases {
         self.0 >> phase as u32 & 1 == 1
     }
 
-    /// With one phase more.
+    /// The set with one phase more.
     #[must_use]
     pub const fn with(self, phase: Phase) -> Self {
         Self(self.0 | 1 << phase as u32)

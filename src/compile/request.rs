@@ -97,9 +97,9 @@ pub struct StageRequest {
 /// The specialization values of one stage, as requests have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecValues {
-    /// Of constants that shape code.
+    /// Values of constants that shape code.
     pub shaping: Vec<(u32, u64)>,
-    /// Of constants that are only operands.
+    /// Values of constants that are only operands.
     pub operands: Vec<(u32, u64)>,
 }
 
@@ -272,7 +272,7 @@ impl Default for LlvmOptions {
 pub struct NativeOptions {
     /// Phases that are left out.
     pub without: Phases,
-    /// What decides the order of instructions within blocks, unless that phase is left out.
+    /// The order of instructions within blocks, unless that phase is left out.
     pub schedule: Scheduling,
 }
 

@@ -14,7 +14,8 @@ use crate::metadata::interface::{StageInterface, StageKind};
 use crate::state::{Known, PipelineState};
 use crate::target::Stage;
 
-/// What has to be known of a state so that this stage can be linked with it; none if the part at hand can.
+/// The state that has to be known to compile a variant of this stage that can be linked with `state`; `None` if the part at
+/// hand can.
 pub fn variant(state: &PipelineState, interface: &StageInterface) -> Option<KnownState> {
     let asked = match &interface.kind {
         StageKind::Vertex(vertex) => state.view_mask != 0 && !vertex.multiview,
@@ -24,7 +25,7 @@ pub fn variant(state: &PipelineState, interface: &StageInterface) -> Option<Know
     if asked { variant_of(interface.stage) } else { None }
 }
 
-/// What is known in the one variant of a stage.
+/// The state that is known in the one variant of a stage.
 pub fn variant_of(stage: Stage) -> Option<KnownState> {
     let nothing = KnownState::default();
     match stage {

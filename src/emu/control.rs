@@ -4,6 +4,7 @@ use super::mode::Mode;
 use super::waits::Counter;
 use super::wave::{Wave, WaveState};
 use crate::error::{Error, Result};
+use crate::isa::Op;
 use crate::isa::instruction::ScalarFields;
 use crate::isa::{OperandKind, Scalar, Waitcnt};
 
@@ -60,36 +61,45 @@ pub enum Condition {
     Execz(bool),
 }
 
-/// Control instruction of a mnemonic.
-pub fn resolve(mnemonic: &str) -> Option<Control> {
-    Some(match mnemonic {
-        "s_endpgm" | "s_endpgm_ordered_ps_done" => Control::End,
-        "s_barrier" => Control::Barrier,
-        "s_branch" => Control::Branch(Condition::Always),
-        "s_cbranch_scc0" => Control::Branch(Condition::Scc(false)),
-        "s_cbranch_scc1" => Control::Branch(Condition::Scc(true)),
-        "s_cbranch_vccz" => Control::Branch(Condition::Vccz(true)),
-        "s_cbranch_vccnz" => Control::Branch(Condition::Vccz(false)),
-        "s_cbranch_execz" => Control::Branch(Condition::Execz(true)),
-        "s_cbranch_execnz" => Control::Branch(Condition::Execz(false)),
-        "s_getpc_b64" => Control::GetPc,
-        "s_setpc_b64" => Control::SetPc,
-        "s_swappc_b64" => Control::SwapPc,
-        "s_call_b64" => Control::Call,
-        "s_round_mode" => Control::Mode(0),
-        "s_denorm_mode" => Control::Mode(4),
-        "s_getreg_b32" => Control::GetReg,
-        "s_setreg_b32" | "s_setreg_imm32_b32" => Control::SetReg,
-        "s_waitcnt" => Control::Wait(Wait::Fields),
-        "s_waitcnt_vscnt" => Control::Wait(Wait::One(Counter::Store)),
-        "s_waitcnt_vmcnt" => Control::Wait(Wait::One(Counter::Vector)),
-        "s_waitcnt_expcnt" => Control::Wait(Wait::One(Counter::Export)),
-        "s_waitcnt_lgkmcnt" => Control::Wait(Wait::One(Counter::Scalar)),
-        "s_wait_idle" => Control::Wait(Wait::All),
-        "s_nop" | "s_waitcnt_depctr" | "s_inst_prefetch" | "s_clause" | "s_sleep" | "s_setprio" | "s_icache_inv"
-        | "s_wakeup" | "s_ttracedata" | "s_ttracedata_imm" | "s_sendmsg" | "s_incperflevel" | "s_decperflevel" => {
-            Control::Nothing
-        }
+/// Control instruction of an opcode.
+pub fn resolve(op: Op) -> Option<Control> {
+    Some(match op {
+        Op::SEndpgm | Op::SEndpgmOrderedPsDone => Control::End,
+        Op::SBarrier => Control::Barrier,
+        Op::SBranch => Control::Branch(Condition::Always),
+        Op::SCbranchScc0 => Control::Branch(Condition::Scc(false)),
+        Op::SCbranchScc1 => Control::Branch(Condition::Scc(true)),
+        Op::SCbranchVccz => Control::Branch(Condition::Vccz(true)),
+        Op::SCbranchVccnz => Control::Branch(Condition::Vccz(false)),
+        Op::SCbranchExecz => Control::Branch(Condition::Execz(true)),
+        Op::SCbranchExecnz => Control::Branch(Condition::Execz(false)),
+        Op::SGetpcB64 => Control::GetPc,
+        Op::SSetpcB64 => Control::SetPc,
+        Op::SSwappcB64 => Control::SwapPc,
+        Op::SCallB64 => Control::Call,
+        Op::SRoundMode => Control::Mode(0),
+        Op::SDenormMode => Control::Mode(4),
+        Op::SGetregB32 => Control::GetReg,
+        Op::SSetregB32 | Op::SSetregImm32B32 => Control::SetReg,
+        Op::SWaitcnt => Control::Wait(Wait::Fields),
+        Op::SWaitcntVscnt => Control::Wait(Wait::One(Counter::Store)),
+        Op::SWaitcntVmcnt => Control::Wait(Wait::One(Counter::Vector)),
+        Op::SWaitcntExpcnt => Control::Wait(Wait::One(Counter::Export)),
+        Op::SWaitcntLgkmcnt => Control::Wait(Wait::One(Counter::Scalar)),
+        Op::SWaitIdle => Control::Wait(Wait::All),
+        Op::SNop
+        | Op::SWaitcntDepctr
+        | Op::SInstPrefetch
+        | Op::SClause
+        | Op::SSleep
+        | Op::SSetprio
+        | Op::SIcacheInv
+        | Op::SWakeup
+        | Op::STtracedata
+        | Op::STtracedataImm
+        | Op::SSendmsg
+        | Op::SIncperflevel
+        | Op::SDecperflevel => Control::Nothing,
         _ => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! Exports: collected for the draw.
+//! Executes exports: their values are collected for the fixed functions of the draw.
 
 use super::fixed_function::Export;
 use super::wave::{LANES, Wave};

@@ -5,6 +5,7 @@
 use super::mode::from_f16;
 use super::wave::{Wave, ones};
 use crate::error::{Error, Result};
+use crate::isa::Op;
 use crate::isa::instruction::{Instruction, InterpFields};
 use crate::isa::{OperandKind, Scalar, Src};
 
@@ -41,23 +42,23 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
             Some(Src::Vgpr(v)) => wave.vgpr(v, 0, lane),
             _ => 0,
         };
-        let result = match inst.entry.mnemonic {
-            "v_interp_p1_f32" => mode.fma32(float(p10), coordinate, float(p0)),
-            "v_interp_p2_f32" => mode.fma32(float(p20), coordinate, float(old)),
-            "v_interp_mov_f32" => match fields.src {
+        let result = match inst.entry.op {
+            Op::VInterpP1F32E64 | Op::VInterpP1F32 => mode.fma32(float(p10), coordinate, float(p0)),
+            Op::VInterpP2F32E64 | Op::VInterpP2F32 => mode.fma32(float(p20), coordinate, float(old)),
+            Op::VInterpMovF32E64 | Op::VInterpMovF32 => match fields.src {
                 Src::Int(0) => u64::from(p10),
                 Src::Int(1) => u64::from(p20),
                 _ => u64::from(p0),
             },
-            "v_interp_p1ll_f16" => mode.fma32(half(p10) as f32, coordinate, half(p0) as f32),
+            Op::VInterpP1llF16 => mode.fma32(half(p10) as f32, coordinate, half(p0) as f32),
             // P0 comes from a register here, as `v_interp_mov` wrote it.
-            "v_interp_p1lv_f16" => mode.fma32(half(p10) as f32, coordinate, sign(1, half(addend) as f32)),
-            "v_interp_p2_f16" => {
+            Op::VInterpP1lvF16 => mode.fma32(half(p10) as f32, coordinate, sign(1, half(addend) as f32)),
+            Op::VInterpP2F16 => {
                 let product = half(p20) * f64::from(coordinate);
                 let sum = super::mode::odd_add(product, f64::from(sign(1, float(addend))));
                 u64::from(old & 0xffff_0000) | mode.out16(sum)
             }
-            other => return Err(Error::unsupported("interpolation", other)),
+            _ => return Err(Error::unsupported("interpolation", inst.entry.mnemonic)),
         };
         wave.set_vgpr(fields.dst, 0, lane, result as u32);
     }

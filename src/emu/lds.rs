@@ -233,7 +233,7 @@ fn swizzle(offset: u16, lane: usize) -> Result<usize> {
     let field = |low: u32| usize::from(offset >> low & 31);
     let (half, at) = (lane & 32, lane & 31);
     let from = match offset {
-        0xe000.. => return Err(Error::unsupported("ds_swizzle_b32", "FFT pattern")),
+        0xe000.. => return Err(Error::unsupported("swizzle of local memory", "FFT pattern")),
         0xc000..0xe000 => {
             let (amount, mask) = (field(5), field(0));
             let turned = if offset >> 10 & 1 == 1 { at + 32 - amount } else { at + amount };

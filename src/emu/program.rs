@@ -82,7 +82,7 @@ classes! {
 impl Class {
     fn of(inst: &Instruction) -> Self {
         match inst.fields {
-            Fields::Scalar(_) if control::resolve(inst.entry.mnemonic).is_some() => Self::Control,
+            Fields::Scalar(_) if control::resolve(inst.entry.op).is_some() => Self::Control,
             Fields::Scalar(_) => Self::Salu,
             Fields::Smem(_) => Self::Smem,
             Fields::Vector(_) => Self::Valu,
@@ -99,10 +99,10 @@ impl Class {
 impl Step {
     /// The operation of an instruction.
     pub(super) fn new(inst: Instruction) -> Self {
-        let name = inst.entry.mnemonic;
+        let op = inst.entry.op;
         let run = match &inst.fields {
             Fields::Scalar(_) => {
-                control::resolve(name).map(Run::Control).or_else(|| salu::resolve(inst.entry).map(Run::Salu))
+                control::resolve(op).map(Run::Control).or_else(|| salu::resolve(inst.entry).map(Run::Salu))
             }
             Fields::Vector(fields) => valu::resolve(&inst, fields).map(Run::Valu),
             Fields::Buffer(_) => buffer::resolve(inst.entry).map(Run::Buffer),

@@ -61,7 +61,7 @@ pub enum OperationKind {
     FlatStore,
     /// Vector memory without a sampler.
     Load,
-    /// With a sampler: counted in order with `Load`, but registers may be written earlier.
+    /// An image access with a sampler: counted in order with `Load`, but registers may be written earlier.
     Sample,
     /// Vector memory without result.
     Store,

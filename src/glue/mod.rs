@@ -87,7 +87,8 @@ pub fn param_export_key(target: GfxIp, plan: &ParamPlan) -> GlueKey {
     GlueKey { target, piece: PieceKey::ParamExport(ParamExportKey::new(plan)) }
 }
 
-/// How the colours and depth of a fragment stage are exported, for the registers, and the epilog's name if there is one.
+/// The export formats of a fragment stage's colours and depth, for the registers, and the key of the epilog if there is
+/// one.
 ///
 /// # Errors
 /// Malformed: a state that contradicts itself, or another stage.

@@ -108,7 +108,7 @@ fn stage(stage: Stage, kind: StageKind) -> StageInterface {
     }
 }
 
-/// What a pipeline needs between and around its stages.
+/// The glue that a pipeline needs between and around its stages.
 struct Planned {
     /// In the order of the code.
     keys: Vec<GlueKey>,

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a result follows from: the stamps of tracked parts, and numbers.
+/// The inputs of a cached result: the stamps of tracked parts, and numbers.
 type Key = [u64; 4];
 
 /// The last result, with its key. A clone shares it.

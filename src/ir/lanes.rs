@@ -46,7 +46,7 @@ pub enum QuadSwap {
     Horizontal,
     /// Top and bottom.
     Vertical,
-    /// Both.
+    /// Both axes.
     Diagonal,
 }
 

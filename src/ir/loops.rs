@@ -80,7 +80,7 @@ impl Loops {
     }
 }
 
-/// How many loops are around both, of two blocks.
+/// The number of loops that contain both of two blocks.
 pub(super) fn common(a: &[u32], b: &[u32]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }

@@ -35,7 +35,8 @@ pub struct Uniformity {
 }
 
 impl Uniformity {
-    /// That of a shader; computed anew only if blocks, instructions or entry registers have changed since the last call.
+    /// The uniformity of a shader; computed anew only if blocks, instructions or entry registers have changed since the
+    /// last call.
     pub fn of(shader: &Shader) -> Arc<Self> {
         let args = shader.lower.iter().flat_map(|lower| &lower.args);
         let scalar = args.map(|arg| u64::from(arg.class == RegClass::Sgpr));

@@ -1,4 +1,4 @@
-//! What a divergent branch does: blocks where its ways join, and loops that lanes leave in different iterations.
+//! Effects of a divergent branch: blocks where its ways join, and loops that lanes leave in different iterations.
 //!
 //! A branch is looked at as far as its ways have not met, so that branches one after another cost the sum of their sizes.
 
@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 /// Blocks from which on a graph is so large that finding its regions pays.
 const LARGE: usize = 256;
 
-/// How forward edges lead out of loops and to their ends.
+/// Loops that ways of forward edges leave, and headers that they come back to.
 pub(super) struct Reach {
     /// Loops before what follows them, so that the ways into a loop and past it meet soon.
     order: PerBlock<BlockId>,
@@ -22,7 +22,7 @@ pub(super) struct Reach {
     position: Vec<u32>,
     /// By position, for [`Parted::new`]: the way by which a block that is still to come is reached. Between calls there are none.
     coming: Vec<Coming>,
-    /// Of a large graph.
+    /// Present for a large graph.
     large: Option<Large>,
     /// By loop, the blocks outside of it that its edges lead to, one entry per edge.
     pub(super) exits: Vec<Vec<BlockId>>,
@@ -136,7 +136,7 @@ enum Coming {
     Several,
 }
 
-/// What happens after a branch to several ways.
+/// The result of following a branch to several targets.
 pub(super) struct Parted {
     /// Blocks that are reached by several of them.
     pub(super) joins: Vec<BlockId>,

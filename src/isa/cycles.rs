@@ -44,7 +44,7 @@ impl Latency {
     }
 }
 
-/// How often what stands in so many loops is taken to run: eight times for each of them, and for four at most.
+/// Estimated executions of code in so many nested loops: eight times for each loop, and for four loops at most.
 pub const fn loop_weight(depth: u32) -> u64 {
     let depth = if depth < 4 { depth } else { 4 };
     8u64.pow(depth)

@@ -1,4 +1,4 @@
-//! Export targets and sources.
+//! Targets of exports (MRT, depth, position, parameter), and the components that an export reads.
 
 use super::Vgpr;
 use super::instruction::ExportFields;

@@ -1,4 +1,4 @@
-//! The encoding formats of gfx10.
+//! The encoding formats of gfx10, with their names as in the instruction set document.
 
 use std::fmt;
 

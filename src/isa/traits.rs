@@ -1,7 +1,7 @@
 //! Traits and latency classes: the columns of the opcode table beside the operands.
 //!
-//! Any property of an operation that its operands do not show is a trait of its row. Nothing else depends on an
-//! instruction's name.
+//! Any property of an operation that its operands do not show is a trait of its row, or decided by its [`Op`](super::Op).
+//! Mnemonics are text for people: nothing compares or cuts them, which `tests/tidy` holds.
 
 /// A set of traits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

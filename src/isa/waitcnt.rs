@@ -1,4 +1,4 @@
-//! The constant of `s_waitcnt`.
+//! The constant of `s_waitcnt`: its three counters, packed into 16 bits.
 
 use std::fmt;
 

@@ -22,7 +22,7 @@ pub(super) struct Unit<'a> {
     pub attributes: u32,
     /// Parameter slots that are exported to.
     pub slots: u32,
-    /// How colours are exported, for the registers.
+    /// Export formats of colours, for the registers.
     pub formats: ExportedFormats,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// What a vertex half has worked out before.
+/// The results that a vertex half has computed already.
 pub(super) struct Begun<'a> {
     pub prolog: Option<Held<'a, GluePiece>>,
     pub resolved: Resolved,
@@ -75,7 +75,7 @@ impl UnitStage<'_> {
         before.into_iter().chain([body]).chain(after)
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub(super) fn part_count(&self) -> usize {
         self.body_index() + 1 + usize::from(self.epilog.is_some())
     }

@@ -1,4 +1,4 @@
-//! Who gives the linker its glue.
+//! The source of glue: the linker asks it for pieces by key, and does not know whether they are made or cached.
 
 use crate::error::Result;
 use crate::glue::{self, GlueKey, GluePiece};

@@ -28,11 +28,11 @@ const MAX_SECTION: usize = 1 << 24;
 pub struct Object {
     pub(super) interface: StageInterface,
     pub(super) notes: Box<PartNotes>,
-    /// What a vertex body returns.
+    /// The parameters that a vertex body returns.
     pub(super) params: ParamVectors,
     /// Hash of all that was read.
     pub(super) digest: [u8; 32],
-    /// From the body's first instruction to its end, without joint and padding.
+    /// The code from the body's first instruction to its end, without joint and padding.
     pub(super) code: Vec<u8>,
     /// Bytes, at most those of a cache line: the code may stand at any multiple.
     pub(super) code_align: u32,
@@ -40,7 +40,7 @@ pub struct Object {
     pub(super) patches: Vec<Patch>,
     /// Constant data, in the order of the file.
     pub(super) data: Vec<DataSection>,
-    /// What PAL relocates at load.
+    /// Relocations that PAL applies at load.
     pub(super) loads: Vec<LoadReloc>,
 }
 
@@ -113,12 +113,12 @@ impl Object {
         halves(&self.digest)[0]
     }
 
-    /// What it says of itself.
+    /// Its interface.
     pub fn interface(&self) -> &StageInterface {
         &self.interface
     }
 
-    /// Which stage it is.
+    /// Its stage.
     pub fn stage(&self) -> Stage {
         self.interface.stage
     }

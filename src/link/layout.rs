@@ -22,7 +22,7 @@ use crate::isa::words::LINE;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// How parts are placed.
+/// Placement of parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
@@ -38,7 +38,7 @@ pub(super) const ENTRY_ALIGN: u32 = 256;
 /// Lines of `s_code_end` after the last instruction, for the prefetcher.
 const TAIL_LINES: u32 = 3;
 
-/// Which part of which stage.
+/// A part of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartId {
     pub stage: usize,
@@ -83,7 +83,7 @@ pub(super) struct PlacedData<'u> {
 /// Where everything stands.
 #[derive(Default)]
 pub(super) struct Layout<'u> {
-    /// How the parts were placed: as asked, or adjacent where a branch would not reach.
+    /// Placement of the parts: as asked, or adjacent where a branch would not reach.
     pub placement: Placement,
     /// In order of their offsets.
     pub parts: Parts<'u>,

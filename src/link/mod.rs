@@ -84,16 +84,16 @@ pub struct Linked {
     pub placement: Placement,
 }
 
-/// What became of bytes for the caller's memory.
+/// Result of writing bytes to the caller's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// So many were written.
+    /// The number of bytes written.
     Written(usize),
-    /// So many are needed; nothing was written.
+    /// The number of bytes needed; nothing was written.
     Incomplete(usize),
 }
 
-/// What is linked.
+/// The input of a link.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
     /// Parts in any order.
@@ -102,13 +102,13 @@ pub struct Job<'a> {
     pub state: &'a PipelineState,
     /// Where descriptors and push constants stand.
     pub layout: &'a ResolvedLayout,
-    /// How the code of the parts is laid out.
+    /// Placement of the parts' code.
     pub placement: Placement,
     /// Where glue comes from that is in no plan.
     pub glue: &'a dyn GlueSource,
     /// Version of the metadata that is written.
     pub metadata: MetadataVersion,
-    /// What links before have planned, and where this one leaves its plans. The pieces in it come from the same source.
+    /// Plans of earlier links, to which this one adds its own. The pieces in it come from the same source.
     pub plans: Option<&'a Plans>,
 }
 

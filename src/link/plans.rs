@@ -1,4 +1,4 @@
-//! What links remember of each other: plans of glue and its pieces, by what decides them.
+//! Plans that links share: plans of glue and its pieces, by what decides them.
 //!
 //! | kept | decided by |
 //! |---|---|
@@ -39,14 +39,14 @@ struct OfPart<S> {
     state: S,
 }
 
-/// How a fragment part's results are exported.
+/// The export of a fragment part's results.
 pub(super) struct ColorEpilog {
     pub formats: ExportedFormats,
     /// None where the body exports by itself.
     pub piece: Option<Arc<GluePiece>>,
 }
 
-/// Something that is kept, or was made for this link.
+/// A kept value, or one that was made for this link.
 pub(super) enum Held<'a, T> {
     Kept(&'a T),
     Made(Arc<T>),
@@ -80,7 +80,7 @@ pub(super) struct Joints<'a> {
 }
 
 impl<'a> Joints<'a> {
-    /// What fetches the attributes of a vertex part, if something has to.
+    /// The prolog that fetches the attributes of a vertex part, if it needs one.
     pub(super) fn prolog(self, vertex: &Object, state: &VertexInputState) -> Result<Option<Held<'a, GluePiece>>> {
         if !vertex.interface.prolog {
             return Ok(None);
@@ -95,7 +95,7 @@ impl<'a> Joints<'a> {
         held.map(Some)
     }
 
-    /// What exports the parameters of a vertex part, if something has to.
+    /// The piece that exports the parameters of a vertex part, if it needs one.
     pub(super) fn params(self, vertex: &Object, plan: &ParamPlan) -> Result<Option<Held<'a, GluePiece>>> {
         if !vertex.interface.epilog {
             return Ok(None);
@@ -111,7 +111,7 @@ impl<'a> Joints<'a> {
         held.map(Some)
     }
 
-    /// How the colours of a fragment part are exported.
+    /// The export of a fragment part's colours.
     pub(super) fn colors(self, fragment: &Object, state: &ColorState) -> Result<Held<'a, ColorEpilog>> {
         held(
             self.plans.map(|plans| &plans.colors),
@@ -126,7 +126,7 @@ impl<'a> Joints<'a> {
         )
     }
 
-    /// What stands for the fragment shader of a pipeline that has none.
+    /// The fragment part of a pipeline that has no fragment shader.
     pub(super) fn null_fragment(self, target: GfxIp, wave: WaveSize) -> Result<Held<'a, Object>> {
         held(
             self.plans.map(|plans| &plans.null_fragments),

@@ -22,7 +22,7 @@ pub(super) struct Values<'a> {
     pub layout: &'a ResolvedLayout,
 }
 
-/// What a symbol stands for.
+/// The value of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub bits: u32,

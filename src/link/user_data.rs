@@ -1,4 +1,4 @@
-//! What a stage's user-data SGPRs hold, in PAL's numbers: root dwords from the layout, the rest by name.
+//! The contents of a stage's user-data SGPRs, in PAL's numbers: root dwords from the layout, the rest by name.
 //!
 //! Invariant: what PAL asserts of the order holds, and nothing of an unlinked ELF gets through.
 

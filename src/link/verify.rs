@@ -19,7 +19,7 @@ use rmpv::Value;
 use serde::Serialize;
 use std::fmt;
 
-/// What a final ELF has to keep.
+/// A rule for final ELFs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ElfRule {
@@ -45,16 +45,16 @@ pub enum ElfRule {
     Entry,
     /// Relocations that the loader applies.
     Relocations,
-    /// What fills the code's ends.
+    /// Padding at the code's ends.
     Padding,
 }
 
-/// One rule broken.
+/// A violation of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// The rule.
     pub rule: ElfRule,
-    /// How it is broken, with the values.
+    /// Description of the violation, with the values.
     pub what: String,
 }
 
@@ -64,12 +64,12 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VerifyReport {
     /// Hardware stages of the pipeline.
     pub stages: Vec<Stage>,
-    /// Everything that is wrong, in the order of the checks.
+    /// All violations, in the order of the checks.
     pub violations: Vec<Violation>,
 }
 
@@ -404,7 +404,7 @@ fn registers(pipeline: &Map, report: &mut VerifyReport) -> RegisterWords {
     out
 }
 
-/// What every stage's words have to agree with.
+/// Checks the words of every stage.
 fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
     let rule = ElfRule::Registers;
     let fields = StageRegisters::of(stage);
@@ -461,7 +461,7 @@ fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut Veri
     }
 }
 
-/// What the loader takes from a compute stage besides registers.
+/// Checks the keys of a compute stage that the loader reads besides registers.
 fn compute_keys(own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
     let sizes: Vec<u64> = (0..3)
         .filter_map(|n| words.get(COMPUTE_NUM_THREAD.nth(n)))

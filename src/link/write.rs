@@ -26,7 +26,7 @@ const TEXT: u16 = 3;
 /// Section index of the first section after those that are always there.
 const FIRST_OPTIONAL: u16 = 5;
 
-/// What is written.
+/// The content to write.
 #[derive(Clone, Copy)]
 pub(super) struct Contents<'a, 'u> {
     pub target: GfxIp,

@@ -129,7 +129,7 @@ pub(super) fn unique_keys(value: &Value) -> Result<()> {
     }
 }
 
-/// What makes two keys the same: for the common kinds without encoding them.
+/// The identity of a key: for the common kinds without encoding it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Identity<'a> {
     Text(&'a str),

@@ -47,7 +47,7 @@ impl MetadataFields {
         keys.map(|key| (key, self[&key]))
     }
 
-    /// How many are there.
+    /// Their number.
     pub fn len(&self) -> usize {
         self.present.count_ones() as usize
     }

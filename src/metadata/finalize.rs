@@ -22,12 +22,12 @@ pub const NO_SPILL: u32 = 0xFFFF;
 /// VGPRs that RSRC1 can say.
 const MAX_VGPRS: u32 = 256;
 
-/// What the link knows of one stage.
+/// The link's facts of one stage.
 #[derive(Clone, Copy, Debug)]
 pub struct StageFacts<'a, 'p> {
     /// Its interface.
     pub interface: &'a StageInterface,
-    /// What its part decides.
+    /// The notes that its part decides.
     pub part: &'p PartNotes,
     /// PAL's number for each of its user-data SGPRs; `None` where there is nothing of meaning.
     pub user_data: &'a [Option<u32>],
@@ -35,7 +35,7 @@ pub struct StageFacts<'a, 'p> {
     pub glue: Counts,
 }
 
-/// What the link knows of the pipeline.
+/// The link's facts of the pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineFacts<'a, 'p> {
     /// State.
@@ -50,7 +50,7 @@ pub struct PipelineFacts<'a, 'p> {
     pub attributes: u32,
     /// Parameter slots that the vertex shader exports, the highest + 1.
     pub slots: u32,
-    /// How colours and depth are exported.
+    /// Export formats of colours and depth.
     pub formats: ExportedFormats,
     /// Lowest root dword that relocations make a shader read through the spill table.
     pub spill_threshold: Option<u32>,
@@ -134,7 +134,7 @@ fn user_data(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> u32 {
     mapped_end
 }
 
-/// How far PAL must keep the root table, and from where on it must write it to memory.
+/// Sets the size of the root table for PAL, and the offset from which on it must be written to memory.
 fn user_data_limits(pipeline: &mut MetadataFields, facts: &PipelineFacts<'_, '_>, mapped_end: u32) -> Result<()> {
     let known = facts.stages.iter().filter_map(|s| s.interface.spill_threshold);
     let spill = known.chain(facts.spill_threshold).chain(pipeline.get(MetadataKey::SpillThreshold)).min();

@@ -25,7 +25,7 @@ const EARLY_Z_THEN_LATE_Z: u32 = 1;
 /// `PA_SC_AA_CONFIG.COVERAGE_TO_SHADER_SELECT`: of what a primitive covers fully.
 const INNER_COVERAGE: u32 = 1;
 
-/// What a vertex part decides.
+/// The registers and counts that a vertex part decides.
 pub(super) fn vertex_part(part: &mut PartNotes, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
     let words = &mut part.registers;
     let positions = &vertex.positions;
@@ -64,7 +64,7 @@ pub(super) fn vertex_part(part: &mut PartNotes, interface: &StageInterface, vert
     Ok(())
 }
 
-/// What the state and the other stage add to a vertex part.
+/// Adds the state's and the other stage's share to a vertex part.
 pub(super) fn vertex(words: &mut RegisterWords, vertex: &VertexInterface, facts: &PipelineFacts<'_, '_>) -> Result<()> {
     if facts.state.view_mask != 0 && !vertex.multiview {
         // Every view would be drawn to the first layer.
@@ -144,7 +144,7 @@ fn rasterizer(words: &mut RegisterWords, positions: &PositionExports) -> Result<
     Ok(())
 }
 
-/// What a fragment part decides.
+/// The registers and counts that a fragment part decides.
 pub(super) fn fragment_part(
     part: &mut PartNotes,
     interface: &StageInterface,
@@ -177,7 +177,7 @@ pub(super) fn fragment_part(
     Ok(())
 }
 
-/// What the state and the other stage add to a fragment part.
+/// Adds the state's and the other stage's share to a fragment part.
 pub(super) fn fragment(
     words: &mut RegisterWords,
     fragment: &FragmentInterface,

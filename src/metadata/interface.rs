@@ -26,7 +26,7 @@ pub struct StageInterface {
     pub prolog: bool,
     /// The body returns values and falls through into an epilog.
     pub epilog: bool,
-    /// What each user-data SGPR holds, from s0.
+    /// The content of each user-data SGPR, from s0.
     pub user_data: Vec<UserData>,
     /// SGPRs that the hardware loads at entry in any case: user data, then system values. With RSRC2.SCRATCH_EN it loads
     /// one more, the scratch wave offset; those above are free for a prolog.
@@ -44,7 +44,7 @@ pub struct StageInterface {
     pub spec_operands: Vec<SpecOperand>,
     /// Buffers or images are written, or atomics used.
     pub writes_memory: bool,
-    /// What only this kind of stage has.
+    /// The fields of this kind of stage only.
     pub kind: StageKind,
 }
 
@@ -76,7 +76,7 @@ impl StageInterface {
     }
 }
 
-/// What only one kind of stage has.
+/// The fields of one kind of stage only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
@@ -97,7 +97,7 @@ pub struct VertexInterface {
     pub params: Vec<VertexParam>,
     /// Parameters exported by the body itself, highest slot + 1 (0 where an epilog exports).
     pub exported_params: u32,
-    /// What the position exports carry.
+    /// The position exports.
     pub positions: PositionExports,
     /// Highest system VGPR read: 0 VertexId, 2 PrimitiveId, 3 InstanceId (VGPR_COMP_CNT).
     pub vgpr_comp_cnt: u32,
@@ -116,11 +116,11 @@ pub struct VertexInput {
     pub component: u8,
     /// Number of components read.
     pub count: u8,
-    /// What one component is. Each takes one VGPR (64 bits: two); 8 and 16 bits are zero-extended in theirs.
+    /// Type of one component. Each takes one VGPR (64 bits: two); 8 and 16 bits are zero-extended in theirs.
     pub ty: ComponentType,
 }
 
-/// What one component is.
+/// Type of one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ComponentType {
     /// Float or integer.
@@ -139,7 +139,7 @@ impl ComponentType {
     }
 }
 
-/// What a parameter means, on both sides of the rasterizer.
+/// The meaning of a parameter, on both sides of the rasterizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Semantic {
@@ -162,7 +162,7 @@ pub enum Semantic {
 /// One component of a vertex parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VertexParam {
-    /// What it means.
+    /// Its meaning.
     pub semantic: Semantic,
     /// Component, 0 to 3.
     pub component: u8,
@@ -184,7 +184,7 @@ pub enum ParamSource {
     Exported,
 }
 
-/// What a vertex body exports as positions.
+/// The position exports of a vertex body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionExports {
     /// Position vectors exported: pos0, then misc, then clip and cull distances.
@@ -263,7 +263,7 @@ pub struct ExportedFormats {
 /// One fragment input: four channels that arrive as one attribute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FragmentInput {
-    /// What it means.
+    /// Its meaning.
     pub semantic: Semantic,
     /// Channels read, bits 0 to 3.
     pub channels: u8,
@@ -271,7 +271,7 @@ pub struct FragmentInput {
     pub flat: bool,
     /// All three vertices' values are read (explicit vertex parameters).
     pub per_vertex: bool,
-    /// What one channel is; integers and the like must be flat.
+    /// Type of one channel; integers and the like must be flat.
     pub ty: ComponentType,
 }
 
@@ -284,7 +284,7 @@ pub struct ColorOutput {
     pub index: u8,
     /// Components written, bits 0 to 3.
     pub channels: u8,
-    /// What one component is.
+    /// Type of one component.
     pub ty: ComponentType,
     /// VGPR of each component (one VGPR each, 16-bit values in the low half); `None` where not written.
     pub vgprs: [Option<u32>; 4],
@@ -314,7 +314,7 @@ pub struct ResourceUse {
     pub count: Option<u32>,
 }
 
-/// What a user-data SGPR holds (pal-abi 2.3, 4).
+/// The content of a user-data SGPR (pal-abi 2.3, 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UserData {

@@ -31,10 +31,11 @@ const GENERATION_KEY: &str = ".dovetail.generation";
 /// Why the code is simpler than asked for, only where it is. No part of the interface: it changes nothing for the link.
 pub const SIMPLIFIED_KEY: &str = ".dovetail.simplified";
 
-/// What the requested code generator does not support, where another one made the code. No part of the interface.
+/// The feature that the requested code generator does not support, where another one made the code. No part of the
+/// interface.
 pub const FALLBACK_KEY: &str = ".dovetail.fallback";
 
-/// What stands under [`PREFIX`] and is no field of an interface.
+/// Keys under [`PREFIX`] that are no fields of an interface.
 const NOT_INTERFACE: [&str; 3] = [GENERATION_KEY, SIMPLIFIED_KEY, FALLBACK_KEY];
 
 /// The keys of a struct's fields, and the function that writes them. A field that is not listed does not compile.
@@ -97,7 +98,7 @@ pub(super) struct Reading {
     vertex: Read<VertexInterface>,
     fragment: Read<FragmentInterface>,
     compute: Read<ComputeInterface>,
-    /// What says nothing of the interface.
+    /// The keys that are no part of the interface.
     rest: Map,
 }
 
@@ -213,7 +214,7 @@ const fn kind_keys(kind: &StageKind) -> &'static [&'static str] {
     }
 }
 
-/// How many entries of the pipeline map [`write()`] makes of an interface.
+/// The number of entries of the pipeline map that [`write()`] makes of an interface.
 pub(super) fn entries(interface: &StageInterface) -> usize {
     let llpc = usize::from(!matches!(interface.kind, StageKind::Compute(_)));
     1 + STAGE_KEYS.len() + kind_keys(&interface.kind).len() + llpc

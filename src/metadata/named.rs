@@ -264,7 +264,7 @@ const COMPUTE: &[Field3] = &[
     (".tidig_comp_cnt", 11, 2),
 ];
 
-/// What a hardware stage's own registers say in its map.
+/// The fields of a hardware stage's own registers that its map has.
 fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
     match stage {
         Stage::Vertex => &[

@@ -38,12 +38,12 @@ impl Note<'_> {
     }
 }
 
-/// What the instruction-set note says, up to the name of the target.
+/// The text of the instruction-set note, up to the name of the target.
 const ISA_PREFIX: &str = "amdgcn--amdpal--";
 /// Bytes of a record before its name: the lengths of name and content, the type.
 const RECORD_HEAD: usize = 12;
 
-/// What the instruction-set note says for a target.
+/// The text of the instruction-set note for a target.
 pub fn isa_name(target: GfxIp) -> String {
     format!("{ISA_PREFIX}{target}")
 }

@@ -13,7 +13,7 @@ use crate::target::Stage;
 use rmpv::Value;
 use std::collections::BTreeMap;
 
-/// What a part, or parts together, say in numbers.
+/// The notes of one part, or of merged parts, as numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// Pipeline level.
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::metadata::document::set;
 
-    /// What llc-19 writes for a fragment shader.
+    /// A document as llc-19 writes it for a fragment shader.
     fn document() -> Document {
         let mut own = Map::new();
         set(&mut own, ".entry_point", "_amdgpu_ps_main".into());

@@ -1,4 +1,4 @@
-//! What a part by itself decides of its pipeline's notes: registers, counts and keys that follow from its code and its
+//! The notes that a part decides by itself: registers, counts and keys that follow from its code and its
 //! interface, and their encoded text. Made once a part; a link adds what the other parts and the state decide
 //! ([`super::finalize`]).
 
@@ -24,9 +24,9 @@ const LDS_UNIT: u32 = 512;
 #[derive(Clone, Debug)]
 pub struct PartNotes {
     pub(super) stage: Stage,
-    /// Of the pipeline.
+    /// Fields of the pipeline.
     pub(super) pipeline: MetadataFields,
-    /// Of the hardware stage.
+    /// Fields of the hardware stage.
     pub(super) own: MetadataFields,
     pub(super) registers: RegisterWords,
     pub(super) text: StageText,

@@ -131,7 +131,7 @@ impl RegisterWords {
         places.map(|place| (HardwareRegister(NUMBERS[place].into()), self.words[place]))
     }
 
-    /// How many words there are.
+    /// The number of words.
     pub fn len(&self) -> usize {
         self.present.iter().map(|mask| mask.count_ones() as usize).sum()
     }

@@ -19,7 +19,7 @@ impl HardwareRegister {
         Self(self.0.wrapping_add(n))
     }
 
-    /// What the table says of it.
+    /// Its row in the table.
     pub fn info(self) -> Option<&'static RegisterInfo> {
         TABLE.iter().find(|r| self.0.checked_sub(r.first.0).is_some_and(|n| n < r.count))
     }
@@ -86,7 +86,7 @@ impl Field {
     }
 }
 
-/// What the table says of a register, or of a row of equal ones.
+/// A row of the table: a register, or several equal ones.
 #[derive(Debug)]
 pub struct RegisterInfo {
     /// First of the row.
@@ -95,9 +95,9 @@ pub struct RegisterInfo {
     pub count: u32,
     /// Name.
     pub name: &'static str,
-    /// How two parts' words become one.
+    /// The rule that merges the words of two parts.
     pub merge: MergeRule,
-    /// Who gives it its value.
+    /// The source of its value.
     pub owner: Owner,
     /// Fields.
     pub fields: &'static [Field],
@@ -224,7 +224,7 @@ pub struct StageRegisters {
 }
 
 impl StageRegisters {
-    /// Those of a stage.
+    /// The registers of a stage.
     pub const fn of(stage: Stage) -> &'static Self {
         match stage {
             Stage::Vertex => &Self {

@@ -14,7 +14,7 @@ pub enum KeyScope {
     Stage,
 }
 
-/// What a key's value is.
+/// Type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
     /// Unsigned number, 32 bits.
@@ -25,7 +25,7 @@ pub enum ValueType {
     Other,
 }
 
-/// How the values of two parts become one. A value that only one part gives is kept.
+/// Rule that merges the values of two parts. A value that only one part gives is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeRule {
     /// The larger.
@@ -50,7 +50,7 @@ impl MergeRule {
     }
 }
 
-/// Who gives a key or register its value.
+/// Source of a key's or register's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The code generator, in the unlinked ELF.
@@ -147,7 +147,7 @@ const TABLE: [Row; MetadataKey::COUNT] = {
 };
 
 impl MetadataKey {
-    /// How many keys there are.
+    /// Number of keys.
     pub const COUNT: usize = 25;
 
     /// The key of this name in this place.
@@ -180,17 +180,17 @@ impl MetadataKey {
         self.row().place
     }
 
-    /// What its value is.
+    /// Type of its value.
     pub fn ty(self) -> ValueType {
         self.row().ty
     }
 
-    /// How two values become one.
+    /// The rule that merges two values.
     pub fn merge(self) -> MergeRule {
         self.row().merge
     }
 
-    /// Who gives it.
+    /// The source of its value.
     pub fn owner(self) -> Owner {
         self.row().owner
     }

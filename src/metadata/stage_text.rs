@@ -1,4 +1,5 @@
-//! What one stage says in the final metadata document, encoded once a part: a link copies it and writes the two counts that glue
+//! One stage's text in the final metadata document, encoded once a part: a link copies it and writes the two counts that
+//! glue
 //! may raise.
 
 use super::fields::MetadataFields;
@@ -8,7 +9,7 @@ use super::schema::{KeyScope, MetadataKey, ValueType};
 use crate::fixed::FixedWriter;
 use crate::target::Stage;
 
-/// What a stage's part says in the document, encoded.
+/// The text of a stage's part in the document, encoded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StageText {
     /// Key and value in `.shaders`.

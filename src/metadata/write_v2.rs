@@ -21,7 +21,7 @@ const API_AND_HASH: &[u8] = b"\xa4.api\xa6Vulkan\xb7.internal_pipeline_hash\x92"
 const SHADERS: &[u8] = b"\xa8.shaders";
 const STAGES: &[u8] = b"\xb0.hardware_stages";
 const REGISTERS: &[u8] = b"\xaa.registers\xde";
-/// How many keys these are.
+/// Number of these keys.
 const STRUCTURED: usize = 6;
 /// Bytes of a register and its word: 16 and 32 bits, each with its tag.
 const REGISTER_BYTES: usize = 8;

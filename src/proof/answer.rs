@@ -85,7 +85,7 @@ pub struct Replay {
     pub interpreter: ComparedOutput,
     /// Likely location of the bug.
     pub cause: Cause,
-    /// What was there to be compared, of a draw of one sample and one layer.
+    /// Counts of what could be compared, of a draw of one sample and one layer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixels: Option<Pixels>,
 }
@@ -97,7 +97,7 @@ pub struct Pixels {
     pub changed: usize,
     /// Of these, how many are so near to an edge of a primitive that they may be covered or not: they are not judged.
     pub edges: usize,
-    /// How many at edges differ, changed or not, by the route that has most of them.
+    /// Number of differing pixels at edges, changed or not, by the route that has most of them.
     pub apart: usize,
 }
 

@@ -1,9 +1,9 @@
-//! Which phase of the native generator breaks a shader.
+//! Finds the phase of the native generator that breaks a shader.
 
 use crate::compile::phases::{Phase, Phases};
 use crate::error::Result;
 
-/// What breaks a shader.
+/// The cause of a broken shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// Nothing: it agrees.
@@ -14,7 +14,7 @@ pub enum Blame {
         phase: Phase,
         /// Whether it agrees if only this phase is left out. If not, another phase breaks it too, or needs this one.
         mended_alone: bool,
-        /// What differs with it.
+        /// The difference with it.
         why: String,
     },
     /// No phase that can be left out: it fails without any of them too, by what is here.

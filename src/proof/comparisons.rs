@@ -16,7 +16,7 @@ pub(super) const ROUNDS: usize = 12;
 /// Instructions of one: what runs for long hangs on more than a comparison.
 pub(super) const WATCHED: u64 = 300_000;
 
-/// What counts as a comparison.
+/// Operations that count as a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compare {
     /// Equality and order. A threshold goes to the middle of what was compared with it.

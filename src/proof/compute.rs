@@ -392,7 +392,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// What a run changed, in units of so many bytes. A part of the sum that an atomic leaves may be the same by chance.
+/// The changes of a run, in units of so many bytes. A part of the sum that an atomic leaves may be the same by chance.
 fn changes(inputs: &Inputs, results: &[Vec<u8>], unit: usize) -> Vec<Vec<u8>> {
     let changed = |before: &[u8], after: &[u8]| -> Vec<u8> {
         let both = after.chunks(unit).zip(before.chunks(unit));

@@ -7,12 +7,12 @@
 use super::reads::{decisions, sources};
 use crate::ir::{BuiltIn, ImageOp, Inst, Op, OutputSlot, Shader};
 
-/// That inputs cannot change what a shader leaves.
+/// The reason why inputs cannot change a shader's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Constant {
     /// Why, in words.
     pub why: &'static str,
-    /// Of a draw: the positions do not change either.
+    /// Of a draw: whether the positions do not change either.
     pub still: bool,
 }
 

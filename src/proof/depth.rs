@@ -5,7 +5,7 @@ use crate::emu::inputs::{Compare, Draw};
 use crate::ir::interp::Shadow;
 use std::collections::BTreeMap;
 
-/// What becomes of a fragment.
+/// Result of a fragment's tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tested {
     Passes,
@@ -81,7 +81,7 @@ fn rounding(draw: &Draw) -> f64 {
     draw.fixed.depth_bits.map_or(0.0, |bits| 0.5 / f64::from(u32::MAX >> (32 - u32::from(bits.clamp(1, 32)))))
 }
 
-/// What is known of a depth in a draw's attachment: two drivers may round it to neighbours.
+/// The possible values of a depth in a draw's attachment: two drivers may round it to neighbours.
 pub(super) fn held(draw: &Draw, (bits, shadow): (u64, Shadow)) -> (u64, Shadow) {
     let rounded = 2.0 * rounding(draw);
     match shadow {

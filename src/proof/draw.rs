@@ -429,7 +429,7 @@ pub(super) fn certain(verdict: &MemoryVerdict) -> MemoryVerdict {
     MemoryVerdict { loose: 0, uncertain: 0, ..verdict.clone() }
 }
 
-/// What to say where values agree by a plain bound, if enough of them do.
+/// The reason to give where values agree by a plain bound, if enough of them do.
 pub(super) fn plainly((alike, all): (usize, usize), why: &str) -> Option<String> {
     (alike as f64 > ALIKE * all as f64)
         .then(|| format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"))

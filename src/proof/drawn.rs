@@ -61,7 +61,7 @@ pub fn interpreted_draw(
     run.drawn(inputs)
 }
 
-/// What the vertex shader and the fragment shader of a draw compare.
+/// The comparisons of a draw's vertex shader and fragment shader.
 ///
 /// # Errors
 /// As [`interpreted_draw`].
@@ -181,7 +181,7 @@ pub(super) struct Run<'a> {
     depth: Option<DepthTest>,
     outside: usize,
     vague: usize,
-    /// What the vertex shader compared.
+    /// The comparisons of the vertex shader.
     compared: Compared,
 }
 
@@ -503,7 +503,7 @@ impl Shaders for Run<'_> {
     }
 }
 
-/// What several samples of a float attachment are resolved to.
+/// The resolved value of several samples of a float attachment.
 fn average(samples: Vec<ShadowedTexel>) -> ShadowedTexel {
     let count = samples.len().max(1) as f64;
     let mut out = ([0; 4], [Shadow::NONE; 4]);

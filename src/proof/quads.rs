@@ -1,4 +1,4 @@
-//! What the fixed functions give the pixels of a quad, by the interpreter: interpolated inputs with their bounds, and
+//! Inputs of a quad's pixels from fixed functions, by the interpreter: interpolated inputs with their bounds, and
 //! built-in inputs.
 //!
 //! With several samples a pixel is shaded once, at its centre, or once for each sample, at the sample; then all that is
@@ -10,7 +10,7 @@ use crate::emu::draw::{Primitive, Quad, Spot};
 use crate::ir::interp::{Invocation, Plane, Shadow, encode};
 use crate::ir::{Bits, BuiltIn, Interp, InterpPlace, Op, OutputSlot, Shader};
 
-/// What a quad's pixels are interpolated from.
+/// The vertices that a quad's pixels are interpolated from.
 struct Source<'a> {
     run: &'a Run<'a>,
     quad: &'a Quad,

@@ -223,7 +223,7 @@ fn pixel(inputs: &Inputs, texel: usize) -> [u32; 2] {
 /// Places of results, and their formats.
 type Places = [(ResultPlace, Option<String>)];
 
-/// What a draw changed.
+/// Counts the pixels that a draw changed.
 ///
 /// # Errors
 /// Invalid inputs.
@@ -246,7 +246,7 @@ fn pixels(inputs: &Inputs, places: &Places, expected: &[&[u8]], edges: &BTreeSet
     Ok(Some(Pixels { changed: changed.len(), edges: at_edges, apart: 0 }))
 }
 
-/// How many pixels at edges differ.
+/// Number of differing pixels at edges.
 ///
 /// # Errors
 /// An unknown format.

@@ -31,7 +31,7 @@ pub enum Fate {
     JudgeFailed,
 }
 
-/// What becomes of a shader that the emulator did not run to its end by one route.
+/// The report on a shader that the emulator did not run to its end by one route.
 pub(super) fn unfinished<T>(
     route: impl fmt::Display,
     why: &Error,
@@ -81,7 +81,7 @@ pub struct Report {
     pub instructions: u64,
     /// By route: instructions that its waves executed in the runs that were judged, the same inputs for all routes.
     pub executed: BTreeMap<String, u64>,
-    /// What became of a pair with several samples, shaded by pixel and by sample, and why.
+    /// Results of a pair with several samples, shaded by pixel and by sample, and their reasons.
     pub samples: BTreeMap<String, (Fate, String)>,
     /// Words compared in the last seed.
     pub exact: usize,

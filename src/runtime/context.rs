@@ -1,4 +1,4 @@
-//! What all handles share: the tables, the cache on disk, the events, the counters.
+//! The context, which all handles share: the tables, the cache on disk, the events, the counters.
 
 use super::events::{Event, Events};
 use super::held::Open;
@@ -27,7 +27,7 @@ pub fn note_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What a context is made of.
+/// Parameters of a context.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextInfo<'a> {
     /// Folder of a cache, read only; it need not be there yet. None: memory alone.
@@ -246,7 +246,7 @@ impl Context {
         Ok(self.shared()?.service.as_ref().map_or(Reach::None, |desk| desk.reach()))
     }
 
-    /// What is shared, of a context that is not from before a fork.
+    /// The shared state, unless the context is from before a fork.
     pub(super) fn shared(&self) -> Result<&Arc<Shared>> {
         self.0.0.alive()?;
         Ok(&self.0.0)
@@ -263,7 +263,8 @@ impl Shared {
         Err(Error::environment("this context is of the process before the fork: make another one in the child"))
     }
 
-    /// Whose code the cache holds; none while nothing says so, or while that is on the disk only and may not be looked for.
+    /// The compiler of the cache's code; none while nothing says so, or while that is on the disk only and may not be
+    /// looked for.
     pub(super) fn compiler(&self, disk: bool) -> Result<Option<&CompilerId>> {
         if let Some(known) = self.compiler.get() {
             return Ok(Some(known));
@@ -272,7 +273,7 @@ impl Shared {
         Ok(recorded_compiler(cache).at(|| "cache")?.map(|id| self.compiler.get_or_init(|| id)))
     }
 
-    /// Whose code the cache holds, or this one's from now on where nothing has said so yet.
+    /// The compiler of the cache's code, or this one from now on where nothing has said so yet.
     ///
     /// # Errors
     /// Malformed: the cache's manifest.
@@ -283,7 +284,7 @@ impl Shared {
         })
     }
 
-    /// Which of a module's specialization constants are only operands, by the cache's note of it.
+    /// The ids of a module's specialization constants that are only operands, by the cache's note of it.
     ///
     /// # Errors
     /// Malformed: the note. Bug: the key cannot be made.

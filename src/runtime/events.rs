@@ -1,4 +1,4 @@
-//! What happened after the call that asked for it: a queue, and a file descriptor that becomes readable.
+//! Notification of work that ends after the call that asked for it: a queue, and a file descriptor that becomes readable.
 //!
 //! No callbacks: they would run under our locks or the driver's. Each shader puts at most one event here, each pipeline at most
 //! one for a generation. It stays until it is taken, also after its object is gone.
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What an event is about.
+/// Subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A shader's part is there, or has failed.
@@ -23,9 +23,9 @@ pub enum EventKind {
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What it is about.
+    /// Its subject.
     pub kind: EventKind,
-    /// What its owner gave as `user`.
+    /// The `user` value that its owner gave.
     pub user: u64,
     /// The pipeline's generation; 0 for a shader; 1 for a service that can be reached, else 0.
     pub generation: u32,

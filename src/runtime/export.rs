@@ -1,4 +1,5 @@
-//! What a context holds, in one piece of bytes that a driver keeps where it likes, and gives to another context: what a Vulkan
+//! The parts of a context as one piece of bytes that a driver keeps where it likes, and gives to another context: what a
+//! Vulkan
 //! driver needs for `vkGetPipelineCacheData`, `pInitialData` and `vkMergePipelineCaches`.
 //!
 //! ```text
@@ -34,7 +35,7 @@ const DIGEST: usize = 32;
 /// Bytes of an identity: names of compilers are a line of text.
 const MAX_IDENTITY: u32 = 64 << 10;
 
-/// What makes keys comparable.
+/// Properties of a context that must be equal for keys to be comparable.
 #[derive(Serialize, Deserialize)]
 struct Identity {
     target: GfxIp,
@@ -43,7 +44,7 @@ struct Identity {
     compiler: Option<CompilerId>,
 }
 
-/// What was taken of an import.
+/// Result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Parts that are in memory now and were not before.

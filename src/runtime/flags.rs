@@ -1,4 +1,4 @@
-//! What a caller allows and prefers, as bits: the same numbers in Rust and in C.
+//! A caller's permissions and preferences, as bits: the same numbers in Rust and in C.
 
 use crate::link::MetadataVersion;
 use std::ops::BitOr;

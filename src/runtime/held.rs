@@ -1,4 +1,4 @@
-//! What a handle holds: its object and its context, which is closed with the last handle, on the thread that drops it.
+//! The content of a handle: its object and its context, which is closed with the last handle, on the thread that drops it.
 //!
 //! The thread that talks to the service has objects too, for as long as it needs them, and never this: so it never is the one
 //! that closes the context, which waits for that thread.

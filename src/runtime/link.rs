@@ -24,7 +24,7 @@ pub(super) const MAX_STAGES: usize = 8;
 /// Shaders in the order in which they were given.
 pub(super) type Stages<'a> = SmallVec<[&'a ShaderPart; MAX_STAGES]>;
 
-/// What a pipeline is made of.
+/// Parameters of a pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineInfo<'a> {
     /// Vertex, or vertex and fragment, or compute; all of one context.
@@ -33,13 +33,13 @@ pub struct PipelineInfo<'a> {
     pub layout: &'a Layout,
     /// State. Its specialization values are not looked at either: the shaders have them.
     pub state: &'a PipelineState,
-    /// How the code of the parts is laid out.
+    /// Layout of the parts' code.
     pub placement: Placement,
-    /// What is allowed and preferred.
+    /// Permissions and preferences.
     pub flags: PipelineFlags,
-    /// How soon a service should compile what is missing, as of shaders.
+    /// Priority with which a service compiles what is missing, as of shaders.
     pub priority: u32,
-    /// What events name it by.
+    /// The caller's name for it in events.
     pub user: u64,
 }
 
@@ -49,10 +49,10 @@ impl std::fmt::Debug for Shader {
     }
 }
 
-/// How a pipeline came to be.
+/// The way in which a pipeline was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineRoute {
-    /// From parts that were compiled without state.
+    /// Linked from parts that were compiled without state.
     Linked,
     /// Compiled whole by whoever filled the cache, or by a service; the reason, if linking it was tried.
     Whole(Option<FullCompile>),
@@ -60,7 +60,7 @@ pub enum PipelineRoute {
     Optimized(String),
 }
 
-/// What becomes of something that may not be at hand.
+/// Result of a request for something that may not be at hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<T> {
     /// Here it is.

@@ -1,4 +1,5 @@
-//! What a driver calls while a game runs: shaders and pipelines by handle, linked from parts that are in memory or in a cache.
+//! The interface for drivers while a game runs: shaders and pipelines by handle, linked from parts that are in memory or in
+//! a cache.
 //!
 //! ```text
 //! Context            tables of parts and of plans of glue, the cache on disk (read only), events; shared by all threads

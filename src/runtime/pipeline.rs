@@ -36,11 +36,11 @@ pub(super) const BETTER: u32 = 2;
 /// A pipeline. Its shaders, its layout and its context stay as long as it does.
 pub struct Pipeline(Held<Inner>);
 
-/// What the service's thread has of a pipeline too.
+/// The part of a pipeline that the service's thread shares.
 pub(super) struct Inner {
     generation: AtomicU32,
     used: AtomicU64,
-    /// What a service calls it; 0 without one.
+    /// Its id in messages to a service; 0 without one.
     pub(super) id: u64,
     pub(super) urgency: Urgency,
     /// The service's thread is at it: parts that it waits for, or a whole compile.
@@ -61,7 +61,7 @@ pub(super) struct Made {
     pub(super) optimization: Optimization,
 }
 
-/// What became of the wish for better code.
+/// Status of the request for better code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Optimization {
     /// Nobody was asked: there is no service, it is not wanted, or the pipeline is whole already.
@@ -100,14 +100,14 @@ impl Phase {
     }
 }
 
-/// What there is to know of a pipeline.
+/// Status of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineStatus {
     /// Where it stands.
     pub phase: Phase,
     /// 0: no ELF yet; 1: linked, or whole; 2: replaced by better code.
     pub generation: u32,
-    /// What became of the wish for better code.
+    /// Status of the request for better code.
     pub optimization: Optimization,
     /// Bytes of the ELF; 0 if there is none, or it was to be read once and has been.
     pub bytes: usize,
@@ -267,7 +267,7 @@ impl Inner {
         PipelineState { layout: self.layout.given.clone(), ..self.state.clone() }
     }
 
-    /// What the lock guards is replaced whole, so that a poisoned one is still good.
+    /// Locks, a poisoned lock too: the guarded value is replaced whole, so that it is always consistent.
     pub(super) fn made(&self) -> RwLockReadGuard<'_, Made> {
         self.made.read().unwrap_or_else(PoisonError::into_inner)
     }

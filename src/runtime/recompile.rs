@@ -1,4 +1,5 @@
-//! What a service does for a pipeline that has a handle: parts that it waits for, a whole compile where the link refuses, and
+//! The service's work for a pipeline that has a handle: parts that it waits for, a whole compile where the link refuses,
+//! and
 //! better code for one that is linked.
 
 use super::context::count;
@@ -126,7 +127,7 @@ impl Inner {
         link_whole(&self.shared, parts, &self.layout, &self.state, self.placement, self.flags)
     }
 
-    /// It was compiled whole because it could not be linked, or was not to be.
+    /// Takes the whole compile of a pipeline that could not be linked, or was not to be.
     fn take_whole(&self, parts: Result<Vec<Arc<Object>>>) {
         let reason = match &self.made().phase {
             Phase::NeedsWhole(why) => why.full_compile().cloned(),
@@ -144,7 +145,7 @@ impl Inner {
         }
     }
 
-    /// It was linked, and this is better: generation 2.
+    /// Takes the better code of a linked pipeline: generation 2.
     fn take_better(&self, why: String, parts: &[Arc<Object>]) {
         let linked = self.link_whole(parts);
         let mut made = self.made_mut();

@@ -1,4 +1,4 @@
-//! What a request needs to know of a SPIR-V module, by one walk over the heads of its instructions: the constants that can be
+//! Facts of a SPIR-V module that a request needs, by one walk over the heads of its instructions: the constants that can be
 //! specialized, and whether it looks at its subgroup. Nothing is parsed: that is the compiler's business, which is not here.
 //!
 //! The answers have to be those of `compile::spirv::reflect`, which made the keys of what is in the cache; a test
@@ -13,7 +13,7 @@ const OP_FUNCTION: u32 = 54;
 const OP_DECORATE: u32 = 71;
 const DECORATION_SPEC_ID: u32 = 1;
 
-/// What was found.
+/// Result of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// `SpecId`s, sorted, each once.

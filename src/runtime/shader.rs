@@ -1,4 +1,4 @@
-//! A stage on its way to its part.
+//! Shaders: a request for a stage's part, and the part once it was found in memory, on the disk or by a service.
 
 use super::context::{Context, Shared, count};
 use super::events::{Event, EventKind};
@@ -34,7 +34,7 @@ pub enum ModuleRef<'a> {
     Digest(ModuleDigest),
 }
 
-/// What a shader is made of.
+/// Parameters of a shader.
 #[derive(Clone, Copy, Debug)]
 pub struct ShaderInfo<'a> {
     /// The module.
@@ -52,9 +52,9 @@ pub struct ShaderInfo<'a> {
     pub no_disk: bool,
     /// Never have it compiled: what is not there is not cached.
     pub fail_on_compile: bool,
-    /// How soon a service should compile it: 0, before it is needed; more, as if a thread waited for it.
+    /// Priority with which a service compiles it: 0, before it is needed; more, as if a thread waited for it.
     pub priority: u32,
-    /// What events name it by.
+    /// The caller's name for it in events.
     pub user: u64,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct ShaderPart {
     pub(super) request: StageRequest,
     /// Specialization values of the constants that are only operands, sorted by id.
     pub(super) operands: Vec<(u32, u64)>,
-    /// What a service calls it; 0 without one.
+    /// Its id in messages to a service; 0 without one.
     pub(super) id: u64,
     pub(super) urgency: Urgency,
     key: OnceLock<Key>,
@@ -251,7 +251,7 @@ impl ShaderPart {
         }
     }
 
-    /// It has come to its end.
+    /// Sets the result of the search for the part.
     fn settle(&self, found: Result<Arc<Object>>) {
         if self.found.set(found.at(|| format!("{} shader", self.request.stage))).is_ok() {
             self.tell();
@@ -303,7 +303,8 @@ impl ShaderPart {
         }
     }
 
-    /// What a link with this state takes for the part: it, or its variant if the state asks for one and the cache has it. Without
+    /// The object that a link with this state takes for the part: it, or its variant if the state asks for one and the
+    /// cache has it. Without
     /// one the link says why it needs the whole pipeline.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! How soon something is wanted: by its priority, and by who waits for it.
+//! Urgency of a request: by its priority, and by who waits for it.
 
 use crate::wire::Priority;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,7 +27,7 @@ impl Urgency {
         self.priority.fetch_max(priority, Ordering::Relaxed);
     }
 
-    /// One thread more, or less, that waits.
+    /// Counts one waiting thread more, or less.
     pub(super) fn waits(&self, begins: bool) {
         match begins {
             true => self.waiting.fetch_add(1, Ordering::Relaxed),
@@ -35,7 +35,7 @@ impl Urgency {
         };
     }
 
-    /// What a service is told. A priority above 0 is as good as a thread that waits.
+    /// The priority that a service is told. A priority above 0 is as good as a thread that waits.
     pub(super) fn class(&self) -> Priority {
         match self.priority.load(Ordering::Relaxed).max(self.waiting.load(Ordering::Relaxed)) {
             0 => Priority::Soon,

@@ -27,20 +27,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// What one client may ask for.
+/// The limits of one client.
 pub const LIMITS: ClientLimits = ClientLimits { requests: 4096, module_bytes: 256 << 20 };
 /// Jobs of all clients. Those that nobody waits for are refused a tenth earlier.
 const MAX_JOBS: usize = 100_000;
 /// Pipelines that one client may offer.
 const MAX_OFFERS: usize = 16_384;
-/// When a client that was refused should ask again, in milliseconds.
+/// Time after which a client that was refused should ask again, in milliseconds.
 const RETRY_MS: u32 = 500;
-/// With one worker: how young the compile of a job that nobody waits for has to be to be ended for one that somebody does.
+/// With one worker: largest age of a compile that nobody waits for to be ended for one that somebody waits for.
 const YOUNG: Duration = Duration::from_millis(50);
 /// For so long after a worker ran out of memory nothing is begun that nobody waits for.
 const HUNGER_PAUSE: Duration = Duration::from_secs(60);
 
-/// Something that happened.
+/// An event for the broker.
 pub enum BrokerEvent {
     /// A client was welcomed; whether every answer has to carry its ELF.
     Joined(ClientId, bool),
@@ -48,13 +48,13 @@ pub enum BrokerEvent {
     Asked(ClientId, Box<Ask>),
     /// It sent a module, or something that can be none.
     Module(ClientId, Result<Module>),
-    /// It is gone.
+    /// A client is gone.
     Left(ClientId),
-    /// What the cache has under a key.
+    /// The cache's entry under a key.
     Looked(Key, Option<StageElf>),
     /// Whether a module was sent before, and is still there.
     Loaded(ModuleDigest, Option<Module>),
-    /// What became of a compile.
+    /// Result of a compile.
     Compiled(Key, Compiled),
     /// A result is in the cache, or could not be kept.
     Kept(Key, bool),
@@ -66,7 +66,7 @@ pub enum BrokerEvent {
     Drain,
 }
 
-/// What became of a compile.
+/// Result of a compile.
 pub struct Compiled {
     /// A checked ELF, or why there is none.
     pub result: Result<StageElf>,
@@ -76,7 +76,7 @@ pub struct Compiled {
     pub deaths: u32,
 }
 
-/// What there is to know of the machine.
+/// State of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostMachine {
     /// Resident memory of all workers, in bytes.
@@ -87,7 +87,7 @@ pub struct HostMachine {
     pub not_kept_because: Option<String>,
 }
 
-/// Something to do.
+/// An action that the broker asks for.
 pub enum Effect {
     /// Say this to a client.
     Tell(ClientId, Tell),
@@ -122,9 +122,9 @@ pub enum Effect {
     Log(String),
 }
 
-/// What a broker has to know from the start.
+/// Configuration of a broker.
 pub struct BrokerConfig {
-    /// Whose code it serves.
+    /// The compiler whose code it serves.
     pub compiler: CompilerId,
     /// Compiles at once.
     pub workers: usize,
@@ -136,7 +136,7 @@ pub struct BrokerConfig {
 pub struct Broker {
     pub(super) facts: BrokerConfig,
     pub(super) jobs: Jobs,
-    /// What is known of each job.
+    /// State of each job.
     pub(super) stages: Stages,
     pub(super) modules: BTreeMap<ModuleDigest, Weak<Module>>,
     pub(super) clients: BTreeMap<ClientId, Client>,
@@ -151,7 +151,7 @@ pub struct Broker {
     machine: HostMachine,
     hungry_until: Time,
     latency: Latencies,
-    /// Those who are to be told that they wait.
+    /// The waiters who are to be told that they wait.
     pub(super) queued: Vec<Waiter>,
 }
 
@@ -212,7 +212,7 @@ impl Broker {
         }
     }
 
-    /// Something happened, at this time. What follows from it, in order.
+    /// Handles an event at this time, and returns the actions that follow from it, in order.
     pub fn handle(&mut self, event: BrokerEvent, now: Time) -> Vec<Effect> {
         self.now = now;
         match event {
@@ -256,7 +256,7 @@ impl Broker {
         self.is_drained() && self.clients.is_empty() && self.jobs.is_empty()
     }
 
-    /// What the service is doing.
+    /// The state of the service.
     pub fn status(&self) -> ServiceStatus {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         ServiceStatus {

@@ -1,4 +1,4 @@
-//! How much of the machine the service may take: processor time of what nobody waits for, and memory of workers.
+//! Limits for the service's use of the machine: processor time of what nobody waits for, and memory of workers.
 
 use super::jobs::Time;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ pub struct BackgroundBudget {
 }
 
 impl BackgroundBudget {
-    /// Of a machine with so many processors.
+    /// The budget of a machine with so many processors.
     pub fn new(processors: usize) -> Self {
         let processors = u32::try_from(processors).unwrap_or(u32::MAX);
         Self { allowed: (WINDOW * SHARE / 100).saturating_mul(processors), spent: VecDeque::new() }
@@ -38,7 +38,8 @@ impl BackgroundBudget {
     }
 }
 
-/// How many workers may have `each_mib` at once: as many as were asked for, but for half of the memory that is available.
+/// The number of workers that may have `each_mib` at once: as many as were asked for, but for half of the memory that is
+/// available.
 pub fn workers_that_fit(asked: usize, each_mib: u64) -> usize {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     that_fit(asked, each_mib, available_mib(&meminfo))
@@ -49,7 +50,7 @@ fn that_fit(asked: usize, each_mib: u64, available_mib: Option<u64>) -> usize {
     asked.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
 }
 
-/// From proc(5): `meminfo`.
+/// Available memory, from proc(5): `meminfo`.
 fn available_mib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? / 1024)

@@ -1,4 +1,4 @@
-//! How long things take: counts of times by size, with bounds that are the same for all, so that those of several services add
+//! Histograms of durations, with bounds that are the same for all, so that those of several services add
 //! up.
 
 use crate::wire::Times;
@@ -38,7 +38,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// One more.
+    /// Adds a duration.
     pub fn add(&mut self, time: Duration) {
         let bound = BOUNDS.partition_point(|bound| u128::from(*bound) < time.as_micros());
         if let Some(count) = self.counts.get_mut(bound) {
@@ -48,7 +48,7 @@ impl Histogram {
         self.longest = self.longest.max(time);
     }
 
-    /// What there is to tell of them.
+    /// Their summary.
     pub fn times(&self) -> Times {
         let mut sum = 0;
         let buckets: Vec<(u64, u64)> = BOUNDS

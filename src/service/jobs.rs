@@ -1,4 +1,4 @@
-//! Which job comes next: one job for all who ask for the same, four classes, fair shares between clients.
+//! The order of jobs: one job for all who ask for the same, four classes, fair shares between clients.
 //!
 //! A job is in the queue of each client that waits for it, in the most urgent class in which that client asked. So a job has
 //! the best class of its waiters without anybody computing it: it is found there first. Within a class the next client is the
@@ -29,13 +29,13 @@ impl ClientId {
 /// A request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiter {
-    /// Whose.
+    /// The client that waits.
     pub client: ClientId,
-    /// Which of its requests.
+    /// The id of its request.
     pub id: u64,
 }
 
-/// What a job of unknown cost is charged with until it is done: a usual shader.
+/// Cost that a job is charged with until its own is known: that of a usual shader.
 const ESTIMATE: Duration = Duration::from_millis(15);
 /// A job of the last class that has waited so long moves up by one.
 pub const AGEING: Duration = Duration::from_secs(60);
@@ -45,13 +45,13 @@ pub const AGEING: Duration = Duration::from_secs(60);
 pub struct Jobs {
     jobs: BTreeMap<Key, Job>,
     waiting: BTreeMap<Waiter, (Key, Priority)>,
-    /// Those that workers have: few of many.
+    /// The jobs that workers have: few of many.
     running: BTreeSet<Key>,
     /// By class: the clients, and of each its ready jobs, the oldest first.
     queues: [BTreeMap<ClientId, BTreeSet<(u64, Key)>>; 4],
-    /// What was computed for each client that is there.
+    /// Processor time spent for each connected client.
     spent: BTreeMap<ClientId, Duration>,
-    /// What had been computed for the client that was served last, when it was.
+    /// The time spent for the client that was served last, at that moment.
     virtual_time: Duration,
     serial: u64,
 }
@@ -74,14 +74,14 @@ pub enum JobState {
     Running(Priority, ClientId, Time),
 }
 
-/// One who waited for a job that is done.
+/// A waiter for a job that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// The client that asked.
     pub waiter: Waiter,
     /// In which class.
     pub class: Priority,
-    /// Since when.
+    /// The time since which it has waited.
     pub since: Time,
 }
 
@@ -192,7 +192,7 @@ impl Jobs {
         self.jobs.get(key).map(|job| job.state)
     }
 
-    /// Since when a job could be given to a worker.
+    /// The time since which a job could be given to a worker.
     pub fn since(&self, key: &Key) -> Option<Time> {
         self.jobs.get(key).map(|job| job.since)
     }
@@ -202,7 +202,7 @@ impl Jobs {
         self.waiting.get(&waiter).map(|(key, _)| *key)
     }
 
-    /// Who waits for a job.
+    /// The waiters for a job.
     pub fn waiters(&self, key: &Key) -> impl Iterator<Item = Waiter> {
         self.jobs.get(key).into_iter().flat_map(|job| job.waiters.keys().copied())
     }

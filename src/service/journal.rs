@@ -1,4 +1,4 @@
-//! What is remembered of pipelines that were linked: what they are made of, how much they are used, whether compiling them whole
+//! A journal of pipelines that were linked: what they are made of, how much they are used, whether compiling them whole
 //! is worth it. It outlives the service.
 //!
 //! A row is named by what the pipeline is, without a compiler, so that a verdict of an older compiler is found, and made again by
@@ -38,17 +38,17 @@ pub struct Row {
     pub stages: Vec<StageRequest>,
     /// State.
     pub state: PipelineState,
-    /// How parts are placed.
+    /// Placement of parts.
     pub placement: Placement,
     /// Draws that clients told of.
     pub uses: u64,
-    /// When it was offered or used last, in seconds since 1970.
+    /// Time of the last offer or use, in seconds since 1970.
     pub last_use: u64,
-    /// What came of compiling it whole, and by which compiler.
+    /// The result of compiling it whole, and the compiler.
     pub decided: Option<Decided>,
 }
 
-/// What came of compiling a pipeline whole.
+/// Result of compiling a pipeline whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
     /// By which compiler.
@@ -58,7 +58,7 @@ pub struct Decided {
 }
 
 impl Row {
-    /// What names a row.
+    /// The name of a pipeline's row.
     ///
     /// # Errors
     /// Bug: it cannot be serialized.
@@ -76,7 +76,7 @@ impl Row {
         keys::pipeline(&stages, &self.state, self.placement)
     }
 
-    /// What was decided, if it was by this compiler.
+    /// The verdict, if it was by this compiler.
     pub fn verdict(&self, compiler: &CompilerId) -> Option<&std::result::Result<Verdict, Error>> {
         self.decided.as_ref().filter(|decided| decided.compiler == *compiler).map(|decided| &decided.verdict)
     }
@@ -85,7 +85,7 @@ impl Row {
         rmp_serde::to_vec_named(self).map_err(|e| Error::bug(format!("journal: {e}")))
     }
 
-    /// Of a record.
+    /// Parses a record.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         rmp_serde::from_slice(bytes).ok()
     }
@@ -100,7 +100,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Of these records.
+    /// The journal of these records.
     pub fn new(records: impl Iterator<Item = (Key, Vec<u8>)>) -> Self {
         let rows = records.filter_map(|(name, bytes)| Some((name, Row::parse(&bytes)?))).collect();
         let mut journal = Self { rows, changed: BTreeSet::new() };
@@ -128,7 +128,7 @@ impl Journal {
         Ok(name)
     }
 
-    /// It was drawn with.
+    /// Counts draws with a pipeline.
     pub fn used(&mut self, name: &Key, draws: u64) {
         if let Some(row) = self.rows.get_mut(name) {
             row.uses = row.uses.saturating_add(draws);
@@ -137,7 +137,7 @@ impl Journal {
         }
     }
 
-    /// It was compiled whole, or that failed for good.
+    /// Takes the verdict on a pipeline: it was compiled whole, or that failed for good.
     pub fn decide(&mut self, name: &Key, decided: Decided) {
         if let Some(row) = self.rows.get_mut(name) {
             row.decided = Some(decided);
@@ -155,7 +155,7 @@ impl Journal {
         self.rows.iter()
     }
 
-    /// What has to be written since this was asked last.
+    /// The rows to write, changed since the last call.
     pub fn take_changed(&mut self) -> Vec<(Key, Vec<u8>)> {
         let changed = std::mem::take(&mut self.changed);
         let bytes = |name: Key| Some((name, self.rows.get(&name)?.bytes().ok()?));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// How long nothing is put after a put has failed.
+/// Pause of puts after one has failed.
 const PAUSE: Duration = Duration::from_secs(30);
 /// Bytes that may wait to be put.
 const MAX_WAITING: usize = 64 << 20;
@@ -46,7 +46,7 @@ impl Keeper {
         true
     }
 
-    /// What became of a put. Gives what people should know of it.
+    /// Takes the result of a put. Gives what people should know of it.
     pub fn done(&mut self, bytes: usize, result: crate::error::Result<()>) -> Option<String> {
         self.waiting = self.waiting.saturating_sub(bytes);
         let error = result.err()?;

@@ -1,11 +1,11 @@
-//! How long requests, jobs and compiles have taken, by class.
+//! Durations of requests, jobs and compiles, by class.
 
 use super::histogram::Histogram;
 use super::jobs::{Jobs, Time};
 use crate::wire::{ClassStatus, Priority, Times};
 use std::time::Duration;
 
-/// What was taken down.
+/// The recorded durations.
 #[derive(Default)]
 pub struct Latencies {
     classes: [OfClass; 4],
@@ -17,9 +17,9 @@ pub struct Latencies {
 struct OfClass {
     /// Requests that a compile has answered.
     done: u64,
-    /// From request to answer.
+    /// Time from request to answer.
     answer: Histogram,
-    /// From when a job could be compiled until a worker had it.
+    /// Time from when a job could be compiled until a worker had it.
     queue: Histogram,
 }
 
@@ -55,7 +55,7 @@ impl Latencies {
         self.compile.times()
     }
 
-    /// What there is to tell of the classes.
+    /// The summaries of the classes.
     pub fn classes(&self, jobs: &Jobs) -> Vec<ClassStatus> {
         let running = |class| jobs.running().filter(|(_, of, _)| *of == class).count();
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);

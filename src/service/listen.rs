@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long the lock may be held by what a killed service has left behind: a worker that it was about to start has all of its
+/// Time that the lock may still be held after a service was killed: a worker that it was about to start has all of its
 /// files until it runs the worker's program.
 const LEFT_BEHIND: Duration = Duration::from_secs(1);
 

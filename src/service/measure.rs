@@ -1,4 +1,4 @@
-//! What a pipeline costs, as its ELF says: waves that fit a SIMD, registers, scratch, instructions. And which of two is better.
+//! The cost of a pipeline by its ELF: waves that fit a SIMD, registers, scratch, instructions; and which of two is better.
 
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ const GAIN: u64 = 2;
 /// Waves that a SIMD holds at most, whatever their size (gfx10.3).
 const MOST_WAVES: u32 = 16;
 
-/// What one stage costs.
+/// Cost of one stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageCost {
     /// Stage.
@@ -28,7 +28,7 @@ pub struct StageCost {
     pub scratch: u32,
 }
 
-/// What a pipeline costs.
+/// Cost of a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Its stages.
@@ -38,7 +38,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of a final ELF.
+    /// The cost of a final ELF.
     ///
     /// # Errors
     /// Malformed: no ELF with code and metadata.

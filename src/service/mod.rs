@@ -57,14 +57,14 @@ use tokio::sync::mpsc;
 use wake::Message;
 use workers::Workers;
 
-/// How a service is run.
+/// Configuration of a service.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where it listens, unless systemd passes a socket.
     pub socket: Option<PathBuf>,
     /// The folder of its cache.
     pub cache: PathBuf,
-    /// How its workers are run; the deadline is that of jobs that nobody waits for.
+    /// Configuration of its workers; the deadline is that of jobs that nobody waits for.
     pub worker: WorkerConfig,
     /// Worker processes at once.
     pub workers: usize,
@@ -74,15 +74,15 @@ pub struct Config {
     pub metrics_file: Option<PathBuf>,
     /// End after so long without a client and a job.
     pub idle_exit: Option<Duration>,
-    /// How long running jobs may take when the service is asked to end.
+    /// Time that running jobs have left when the service is asked to end.
     pub grace: Duration,
 }
 
 /// Connections at once.
 const MAX_CLIENTS: usize = 256;
-/// How often the machine is looked at.
+/// Interval at which the machine's state is read.
 const TICK: Duration = Duration::from_millis(500);
-/// How often metrics are written.
+/// Interval at which metrics are written.
 const METRICS: Duration = Duration::from_secs(15);
 /// Threads for what waits for a disk.
 const DISK_THREADS: usize = 4;
@@ -140,7 +140,7 @@ struct Service<'a> {
     sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
     budget: BackgroundBudget,
     pressure: Pressure,
-    /// Of background jobs, to see what they cost.
+    /// Keys of background jobs, to measure their cost.
     background: BTreeSet<Key>,
     metrics_written: Option<Instant>,
     busy_at: Instant,
@@ -213,7 +213,7 @@ impl<'a> Service<'a> {
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
     }
 
-    /// What a message is to the broker, if anything.
+    /// The broker's event of a message, if it is one for the broker.
     fn event(&mut self, message: Message) -> Option<BrokerEvent> {
         match message {
             Message::Event(event) => Some(event),
@@ -370,7 +370,7 @@ impl<'a> Service<'a> {
     }
 }
 
-/// What these locks guard is whole after any panic between two of its operations, so a poisoned lock is still good.
+/// Locks, a poisoned mutex too: the guarded data is consistent after any panic between two of its operations.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,13 +26,13 @@ use std::time::Duration;
 const USED: u64 = 200;
 /// Without a new pipeline for so long, loading is over.
 const IDLE: Duration = Duration::from_secs(2);
-/// How often uses are written to the journal.
+/// Interval at which uses are written to the journal.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// What the service knows of pipelines that could be better.
+/// Pipelines that could be better.
 #[derive(Default)]
 pub(super) struct Optimizer {
-    /// Who waits for a verdict on what.
+    /// The waiters for a verdict, by pipeline.
     offers: BTreeMap<Key, BTreeSet<Waiter>>,
     /// On its way.
     current: Option<Current>,
@@ -149,7 +149,7 @@ impl Broker {
         }
     }
 
-    /// Nobody waits for this offer any more.
+    /// Removes an offer's waiter.
     pub(super) fn offer_ended(&mut self, waiter: Waiter, name: &Key) {
         if let Some(offers) = self.optimizer.offers.get_mut(name) {
             offers.remove(&waiter);

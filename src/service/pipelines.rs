@@ -27,9 +27,9 @@ pub(super) struct Run {
 }
 
 enum Kind {
-    /// With everything known; what is said of it when it is there.
+    /// Compiled with everything known; the verdict goes with the answer.
     Whole(Box<PipelineState>, Verdict),
-    /// With nothing known.
+    /// Compiled with nothing known.
     Early,
 }
 
@@ -42,7 +42,7 @@ struct Done {
 }
 
 impl Run {
-    /// Of a pipeline with everything known, of which `verdict` is said when it is there.
+    /// A pipeline with everything known; `verdict` goes with the answer.
     ///
     /// # Errors
     /// Malformed: no pipeline.
@@ -50,7 +50,7 @@ impl Run {
         Self::new(stages, Kind::Whole(Box::new(state.clone()), verdict))
     }
 
-    /// Of what it is linked of.
+    /// The parts that a pipeline is linked of.
     ///
     /// # Errors
     /// Malformed: no pipeline.
@@ -68,7 +68,7 @@ impl Run {
         Ok(Self { stages, kind, done: Vec::new() })
     }
 
-    /// What is said of it when it is there; of early parts nothing is.
+    /// The verdict that goes with it; early parts have none.
     pub(super) fn verdict(&self) -> Option<&Verdict> {
         match &self.kind {
             Kind::Whole(_, verdict) => Some(verdict),

@@ -16,22 +16,22 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Bytes of all records: some ten thousand.
 const CAP: u64 = 16 << 20;
 
-/// What is known of a request that kills workers.
+/// A request that kills workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
     /// The shader, for people: stage, entry point, module.
     pub shader: String,
-    /// How the last worker died.
+    /// The last worker's cause of death.
     pub death: Death,
-    /// What it said.
+    /// Its last output.
     pub last_words: String,
-    /// Whose code it was.
+    /// The compiler.
     pub compiler: CompilerId,
     /// Workers that were lost.
     pub tries: u32,
-    /// When it came on the list, in seconds since 1970.
+    /// Time at which it came on the list, in seconds since 1970.
     pub first: u64,
-    /// When it killed last.
+    /// Time at which it killed last.
     pub last: u64,
 }
 
@@ -39,7 +39,7 @@ pub struct Sentence {
 pub struct Poison {
     records: Records,
     compiler: CompilerId,
-    /// Of this compiler.
+    /// The requests that have killed workers with this compiler.
     known: BTreeMap<Key, Sentence>,
 }
 
@@ -86,7 +86,7 @@ impl Poison {
         self.records.put(key, &bytes)
     }
 
-    /// How many requests are refused.
+    /// The number of refused requests.
     pub fn len(&self) -> usize {
         self.known.len()
     }

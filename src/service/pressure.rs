@@ -1,4 +1,4 @@
-//! What the machine says about whether background work is welcome: the kernel's pressure figures, and batteries.
+//! The machine's load, which says whether background work is welcome: the kernel's pressure figures, and batteries.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn read(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-/// From `some avg10=0.12 avg60=…` of the kernel's accounting/psi.
+/// The figure `avg10` of the line `some avg10=0.12 avg60=…` of the kernel's accounting/psi.
 fn some_avg10(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     line.split_whitespace().find_map(|field| field.strip_prefix("avg10="))?.parse().ok()

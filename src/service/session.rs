@@ -1,4 +1,4 @@
-//! One client: its frames in, what it is told out.
+//! A client's connection: its frames in, messages to it out.
 //!
 //! A client has two seconds for its hello and 64 KiB until then; a frame that is too long, a message that is none, or answers
 //! that it does not take end its connection and nothing else. What is read waits for the broker, so a client that asks faster
@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::{Notify, mpsc};
 
-/// How long a client may take to introduce itself.
+/// Time that a client has to introduce itself.
 const HELLO_PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of answers that a client has not taken; one with more is too slow.
 const MAX_UNSENT: usize = 8 << 20;
@@ -29,9 +29,9 @@ const CHUNK: usize = 64 << 10;
 /// A module of more bytes is hashed on another thread.
 const LARGE_MODULE: usize = 256 << 10;
 
-/// What every client is told of the service.
+/// The service's description of itself for every client.
 pub struct Greeting {
-    /// Whose code it serves.
+    /// The compiler whose code it serves.
     pub compiler: CompilerId,
     /// Its cache.
     pub cache: PathBuf,
@@ -108,7 +108,7 @@ impl Frames {
     }
 }
 
-/// What a client is told: sent at once where the socket takes it, else kept until it does.
+/// Messages to a client: sent at once where the socket takes them, else kept until it does.
 pub struct Outbox {
     stream: Arc<UnixStream>,
     unsent: Mutex<VecDeque<u8>>,

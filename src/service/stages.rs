@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a client may take to send a module before another one is asked too.
+/// Time that a client has to send a module before another one is asked too.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is known of a job.
+/// State of a job.
 pub(super) struct Stage {
     pub(super) request: StageRequest,
     pub(super) module: Option<Arc<Module>>,
@@ -68,7 +68,7 @@ impl Broker {
         self.queued.push(waiter);
     }
 
-    /// What the cache has for a job.
+    /// Takes the cache's entry for a job.
     pub(super) fn looked(&mut self, key: Key, found: Option<StageElf>) {
         let Some(stage) = self.stages.get_mut(&key).filter(|stage| stage.phase == Phase::Looking) else { return };
         if let Some(elf) = found {
@@ -96,7 +96,7 @@ impl Broker {
         }
     }
 
-    /// What there is of a module that may have been sent before.
+    /// Takes a module that may have been sent before, if it is still there.
     pub(super) fn module_loaded(&mut self, digest: ModuleDigest, module: Option<Module>) {
         let module = module.filter(|module| module.digest() == digest).map(|module| self.share(module));
         for key in self.stages.of_module(digest, |stage| stage.phase == Phase::Loading) {
@@ -252,7 +252,7 @@ impl Stage {
     }
 }
 
-/// What is known of each job. A populate has a hundred thousand, and a module is asked for by a few of them: these are found
+/// The state of each job. A populate has a hundred thousand, and a module is asked for by a few of them: these are found
 /// without a look at the others.
 #[derive(Default)]
 pub(super) struct Stages {
@@ -280,13 +280,13 @@ impl Stages {
         self.stages.get_mut(key)
     }
 
-    /// Those of a module of which this is true.
+    /// The keys of a module's jobs for which this is true.
     fn of_module(&self, digest: ModuleDigest, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
         let own = self.of_module.range((digest, Key([0; 32]))..=(digest, Key([u8::MAX; 32]))).map(|(_, key)| *key);
         own.filter(|key| self.get(key).is_some_and(&is)).collect()
     }
 
-    /// Those of which this is true.
+    /// The keys of the jobs for which this is true.
     fn all(&self, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
         self.stages.iter().filter(|(_, stage)| is(stage)).map(|(key, _)| *key).collect()
     }

@@ -1,4 +1,4 @@
-//! What wakes the service: messages of its tasks to its one loop.
+//! Messages that wake the service: from its tasks to its one loop.
 
 use super::broker::{BrokerEvent, Compiled};
 use super::jobs::ClientId;

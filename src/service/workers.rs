@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
-/// How much more memory a shader gets on its second try if it ran out of it on the first. One at a time gets that.
+/// Factor for the memory of a shader's second try if it ran out of it on the first. One at a time gets that.
 const MORE_MEMORY: u64 = 4;
 /// Longest processor time of jobs that somebody waits for.
 const WAITED_FOR: Duration = Duration::from_secs(10);

@@ -52,7 +52,7 @@ pub struct Planes {
 type Named = (char, u32, u32);
 
 impl Planes {
-    /// Those of a format; `None` for one that no conversion here reads.
+    /// The planes of a format; `None` for one that no conversion here reads.
     pub fn of(format: VkFormat) -> Option<Self> {
         let mut words = format.name()?.split('_').peekable();
         let mut planes: SmallVec<[SmallVec<[Named; 4]>; 3]> = SmallVec::new();

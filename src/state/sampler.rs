@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct ImmutableSampler {
     /// The descriptor.
     pub words: SamplerWords,
-    /// What it converts, if it does; only in combined descriptors.
+    /// Its conversion from Y'CBCR, if it has one; only in combined descriptors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<YcbcrConversion>,
 }
@@ -54,7 +54,7 @@ pub struct YcbcrConversion {
     /// The colour model.
     #[serde(default)]
     pub model: YcbcrModel,
-    /// How values are encoded; without meaning for [`YcbcrModel::RgbIdentity`].
+    /// Encoding range of values; without meaning for [`YcbcrModel::RgbIdentity`].
     #[serde(default)]
     pub range: YcbcrRange,
     /// Where red, green, blue and alpha come from, before the range is expanded.
@@ -66,7 +66,7 @@ pub struct YcbcrConversion {
     /// Where they are in y, in images with half the height of chroma.
     #[serde(default)]
     pub y_chroma_offset: ChromaLocation,
-    /// How chroma is filtered.
+    /// Filter for chroma.
     #[serde(default)]
     pub chroma_filter: ChromaFilter,
     /// Chroma is reconstructed for each texel before texels are filtered.

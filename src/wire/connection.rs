@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// A connection on which both have introduced themselves.
 pub struct Connection {
-    /// What the service said of itself.
+    /// The service's description of itself.
     pub welcome: Welcome,
     /// The half that asks.
     pub sender: Sender,
@@ -27,11 +27,11 @@ pub struct Sender(UnixStream);
 /// The half that listens.
 pub struct Receiver {
     stream: UnixStream,
-    /// What has come and is not taken yet: part of a message, or several.
+    /// Received bytes that are not taken yet: part of a message, or several.
     come: Vec<u8>,
 }
 
-/// What there is to receive.
+/// Result of looking for messages.
 #[derive(Debug)]
 pub enum Arrival {
     /// A message.
@@ -139,7 +139,7 @@ impl Receiver {
         }
     }
 
-    /// What has arrived, without waiting for more.
+    /// The messages that have arrived, without waiting for more.
     ///
     /// # Errors
     /// As [`Self::receive`].

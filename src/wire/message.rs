@@ -10,7 +10,7 @@ use crate::state::PipelineState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How soon something is wanted. A job has the best class of those who wait for it.
+/// Priority of a request. A job has the best priority of those who wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
@@ -41,7 +41,7 @@ impl fmt::Display for Priority {
     }
 }
 
-/// What a client says.
+/// A client's message.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Ask {
     /// First of all.
@@ -69,15 +69,15 @@ pub enum Ask {
     Class {
         /// Of the request.
         id: u64,
-        /// How soon it is wanted now.
+        /// Its new priority.
         class: Priority,
     },
-    /// Nobody waits for this any more.
+    /// Cancels a request: nobody waits for it any more.
     Cancel {
         /// Of the request.
         id: u64,
     },
-    /// What the service is doing.
+    /// Asks for the state of the service.
     Status,
     /// Comes back as [`Tell::Pong`].
     Ping {
@@ -88,7 +88,7 @@ pub enum Ask {
     Bye,
 }
 
-/// Who asks.
+/// A client's greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// First and last version of the protocol that the client speaks.
@@ -117,7 +117,7 @@ pub struct StageAsk {
     pub id: u64,
     /// All that decides the code.
     pub request: StageRequest,
-    /// How soon it is wanted.
+    /// Its priority.
     pub class: Priority,
     /// Send the ELF even if the client could read it in the cache.
     pub inline: bool,
@@ -135,9 +135,9 @@ pub struct PipelineAsk {
     pub stages: Vec<StageRequest>,
     /// State; the layout is in it.
     pub state: PipelineState,
-    /// How parts are placed.
+    /// Placement of the parts.
     pub placement: Placement,
-    /// How soon it is wanted.
+    /// Its priority.
     pub class: Priority,
     /// Draws so far.
     pub uses: u64,
@@ -145,7 +145,7 @@ pub struct PipelineAsk {
     pub inline: bool,
 }
 
-/// What the service says.
+/// A message of the service.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Tell {
     /// The answer to [`Ask::Hello`].
@@ -168,9 +168,9 @@ pub enum Tell {
     Busy {
         /// Of the request.
         id: u64,
-        /// When, in milliseconds.
+        /// Time until then, in milliseconds.
         retry_ms: u32,
-        /// Which limit was reached.
+        /// The limit that was reached.
         limit: String,
     },
     /// The answer to [`Ask::Stage`].
@@ -193,7 +193,7 @@ pub enum Tell {
     Failed {
         /// Of the request.
         id: u64,
-        /// What went wrong.
+        /// The error.
         error: Error,
     },
     /// The answer to [`Ask::Status`].
@@ -207,22 +207,22 @@ pub enum Tell {
     Draining,
 }
 
-/// Who answers.
+/// The service's greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
     /// The version of the protocol that both speak from now on.
     pub protocol: u32,
-    /// Whose code the answers are.
+    /// The compiler of the answers' code.
     pub compiler: CompilerId,
     /// Its [`super::REQUEST_SCHEMA`].
     pub schema: String,
     /// Why the client cannot read the service's cache, and is sent every ELF; none if it can.
     pub inline_because: Option<String>,
-    /// What one client may ask for.
+    /// The limits of one client.
     pub limits: ClientLimits,
 }
 
-/// What one client may ask for.
+/// Limits of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientLimits {
     /// Requests without an answer.
@@ -240,7 +240,7 @@ pub struct PartAnswer {
     pub elf: Option<Bytes>,
 }
 
-/// What a whole compile was worth.
+/// Value of a whole compile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
     /// Take it. Why, in words: what is better, or why there was no other way.

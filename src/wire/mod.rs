@@ -1,4 +1,4 @@
-//! What a service that compiles and those who ask it say to each other, over a Unix stream socket in [`crate::frame`]s.
+//! The messages between a service that compiles and its clients, over a Unix stream socket in [`crate::frame`]s.
 //!
 //! ```text
 //! client                          service

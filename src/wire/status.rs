@@ -1,4 +1,4 @@
-//! What a service is doing, for people and for the file of metrics.
+//! The state of a service, for people and for the file of metrics.
 
 use super::message::Priority;
 use crate::compile::request::CompilerId;
@@ -12,7 +12,7 @@ pub struct ServiceStatus {
     pub pid: u32,
     /// Seconds since its start.
     pub uptime_s: u64,
-    /// Whose code it serves.
+    /// The compiler whose code it serves.
     pub compiler: Option<CompilerId>,
     /// Folder of its cache.
     pub cache: String,
@@ -20,7 +20,7 @@ pub struct ServiceStatus {
     pub clients: u32,
     /// Worker processes that may run at once.
     pub workers: u32,
-    /// Of them, those that compile now.
+    /// The number of workers that compile now.
     pub busy: u32,
     /// Resident memory of all workers, in bytes.
     pub worker_memory: u64,
@@ -28,7 +28,7 @@ pub struct ServiceStatus {
     pub classes: Vec<ClassStatus>,
     /// Processor time of compiles.
     pub compile: Times,
-    /// What workers have given up, and what this system's kernel could not take from them.
+    /// The rights that workers have given up, and those that this system's kernel could not take from them.
     pub sandbox: String,
     /// Why jobs that nobody waits for are not begun at the moment; empty: they are.
     pub paused_because: Vec<String>,
@@ -76,21 +76,21 @@ pub struct ClassStatus {
     pub running: u32,
     /// Requests that a compile has answered.
     pub done: u64,
-    /// From request to answer, whether from the cache, by a compile or by a failure.
+    /// Time from request to answer, whether from the cache, by a compile or by a failure.
     pub answer: Times,
     /// From when a job could be compiled until a worker had it, in the class in which it got one.
     pub queue: Times,
 }
 
-/// How long something took, since the service's start; in microseconds.
+/// Durations since the service's start, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Times {
-    /// How often.
+    /// Number of measurements.
     pub count: u64,
     /// In total.
     pub sum_us: u64,
-    /// So long, or less, for half of them; within the bounds below.
+    /// Upper bound of half of the durations; within the bounds below.
     pub p50_us: u64,
     /// For 95 %.
     pub p95_us: u64,

@@ -110,7 +110,7 @@ impl Mesh {
     }
 }
 
-/// How much of the sun and of the sky is seen from a point.
+/// Visible shares of the sun and of the sky at a point.
 fn light(at: Vec3, normal: Vec3, on: Option<f32>, sun: Vec3) -> [f32; 2] {
     let (mut sunlight, mut hidden) = (1f32, 0f32);
     for ball in 0..BALLS {

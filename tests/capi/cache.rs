@@ -91,7 +91,8 @@ pub fn full(dir: &Path) -> Made {
     made
 }
 
-/// What `pipeline::build_whole` makes of modules 1 and 2 in a state: parts that know everything, vertex before fragment.
+/// The parts that `pipeline::build_whole` makes of modules 1 and 2 in a state: they know everything, vertex before
+/// fragment.
 pub fn whole(state: &PipelineState) -> ((StageRequest, Unlinked), (StageRequest, Unlinked)) {
     let mut fragment = link_support::fragment();
     (fragment.interface.epilog, fragment.joint) = (false, false);
@@ -138,7 +139,7 @@ pub fn state() -> PipelineState {
     link_support::state()
 }
 
-/// What the programs find in their folder: a cache, modules, and the ELF that the Rust link gives.
+/// The folder that the programs run in: a cache, modules, and the ELF that the Rust link gives.
 pub fn folder() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let made = full(&dir.path().join("cache"));

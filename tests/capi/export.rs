@@ -1,4 +1,4 @@
-//! What a context holds goes to another one, whole or not at all.
+//! The parts of a context go to another one, whole or not at all.
 
 use crate::cache::{self, Made, compiler, module, request, state};
 use crate::link_support;
@@ -19,7 +19,7 @@ fn export(context: &Context) -> Vec<u8> {
     out
 }
 
-/// What a context that has looked for the three shaders of [`cache::full`] exports.
+/// The export of a context that has looked for the three shaders of [`cache::full`].
 pub fn full(dir: &Path) -> Vec<u8> {
     drop(cache::full(dir));
     let context = context(Some(dir));

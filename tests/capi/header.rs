@@ -12,7 +12,7 @@ const HEAD: &str = "\
  * are Vulkan's numbers. Any thread may call anything; nothing here waits for anything but the disk, unless
  * its name says so. */";
 
-/// What C sees, in the header's order.
+/// The files that the header is made of, in its order.
 const SOURCES: [&str; 3] = ["types.rs", "raw/objects.rs", "raw/pipelines.rs"];
 
 /// Names in C of what Rust calls otherwise.

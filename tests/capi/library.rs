@@ -45,13 +45,13 @@ impl Library {
         self.folder.join("libdovetail.so")
     }
 
-    /// What links a program with the shared library.
+    /// Arguments that link a program with the shared library.
     pub fn shared(&self) -> Vec<String> {
         let folder = self.folder.to_str().expect("a path in UTF-8");
         vec![format!("-L{folder}"), format!("-Wl,-rpath,{folder}"), "-ldovetail".to_owned()]
     }
 
-    /// What links a program with the static library: with `Libs.private` of dovetail.pc.
+    /// Arguments that link a program with the static library: with `Libs.private` of dovetail.pc.
     pub fn fixed(&self) -> Vec<String> {
         let file = self.folder.join("libdovetail.a");
         let file = file.to_str().expect("a path in UTF-8").to_owned();

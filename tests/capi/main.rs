@@ -1,4 +1,4 @@
-//! What a driver calls, from Rust and from C: `runtime`, the header, and C programs against both kinds of library.
+//! The interface for drivers, from Rust and from C: `runtime`, the header, and C programs against both kinds of library.
 
 #[path = "../support/alloc.rs"]
 mod alloc;

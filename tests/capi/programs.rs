@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How a program is compiled.
+/// The language that a program is compiled as.
 #[derive(Clone, Copy)]
 enum As {
     C99,

@@ -88,7 +88,7 @@ fn a_link_into_memory_is_the_link() {
     assert_eq!(context.stats().unwrap().memory_hits, 1);
 }
 
-/// How often the Rust link into memory of the programs' pipeline asks for memory, and how often `link_into` does.
+/// Heap allocations of the Rust link into memory of the programs' pipeline, and of `link_into`.
 pub fn link_allocations(dir: &Path) -> (u64, u64) {
     let (context, state) = (context(Some(&dir.join("cache"))), state());
     let layout = Layout::new(&state.layout).unwrap();

@@ -1,4 +1,5 @@
-//! What the checker is worth: code that a generator and the glue wrote, changed at random in one place, and the share that it sees.
+//! Strength of the checker: code that a generator and the glue wrote, changed at random in one place, and the share that it
+//! sees.
 //!
 //! The seed is fixed, so the mutants are the same everywhere that LLVM is. A mutant need not be wrong: a wait may be one of
 //! two, a branch may lead to an instruction that does nothing, another register may hold the same value. Nothing here tells

@@ -55,7 +55,7 @@ fn coverage_cases_pass_in_waves_of_64() {
     passes("rules::coverage_cases_pass_in_waves_of_64", 120, |b| b.coverage(&[WaveSize::W64]));
 }
 
-/// What a shader gets that is too large for LLVM's passes: wasteful, and right.
+/// The code of a shader that is too large for LLVM's passes: wasteful, and right.
 #[test]
 fn simple_code_has_no_error() {
     let test = "rules::simple_code_has_no_error";

@@ -21,7 +21,7 @@ fn log(dir: &Path, writer: u64) -> std::path::PathBuf {
     dir.join(format!("committed-{writer}"))
 }
 
-/// What a writer is told by: its folder and its number. Set by the test that starts it.
+/// The environment variable that tells a writer its folder and its number. Set by the test that starts it.
 const TASK: &str = "DOVETAIL_TEST_WRITER";
 
 /// Not a test by itself: the process that is killed. Writes, and notes each entry once its put has returned.

@@ -37,7 +37,7 @@ fn register(elf: &[u8], register: HardwareRegister) -> Option<u64> {
     words.iter().find(|(k, _)| k.as_u64() == Some(register.0.into())).and_then(|(_, v)| v.as_u64())
 }
 
-/// What the literal of a symbol became, and the spill threshold.
+/// The literal that a symbol was resolved to, and the spill threshold.
 fn value(symbol: &str) -> (u32, u64) {
     let mut part = compute().load_symbol(20, symbol);
     if let Some(place) = symbol.strip_prefix("doff_0_2") {

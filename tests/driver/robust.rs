@@ -17,7 +17,7 @@ static PARTS: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
 static FINAL: LazyLock<Vec<u8>> =
     LazyLock::new(|| link(&[&PARTS[0], &PARTS[1]], &state(), Placement::Adjacent, &EmitGlue).unwrap());
 
-/// What a link of damaged parts may give: a final ELF that keeps all rules, or an error that is not our fault.
+/// A link of damaged parts gives a final ELF that keeps all rules, or an error that is not our fault.
 fn survives(vertex: &[u8], fragment: &[u8]) {
     for placement in [Placement::Adjacent, Placement::Chained] {
         match link(&[vertex, fragment], &state(), placement, &EmitGlue) {

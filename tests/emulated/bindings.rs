@@ -217,7 +217,7 @@ fn shader<'a>(module: &'a Module, wave: WaveSize, spec_ids: &[u32]) -> ShaderRef
     ShaderRef { module, entry_point, stage: Stage::Compute, wave, spec_ids: spec_ids.to_vec() }
 }
 
-/// What building says, linked if possible and whole.
+/// The results of building, linked if possible and whole.
 fn both_ways(
     shaders: Vec<ShaderRef<'_>>,
     state: &PipelineState,

@@ -19,7 +19,7 @@ const CASES: &[(&str, &str)] = &[
     ("formats", "formats"),
 ];
 
-/// What has no case of its own, and why.
+/// Features without a case of their own, and why.
 const EXEMPT: &[(&str, &str)] = &[
     ("BuiltIn WorkgroupSize, input of GLCompute", "valid modules have it as a constant, which has cases"),
     ("OpImageQuerySamples", "inputs have no multisampled images"),

@@ -1,4 +1,4 @@
-//! What stages are told and what they tell: pairs of `testdata/stages` drawn by linked and whole pipelines on the emulator,
+//! Inputs and outputs of stages: pairs of `testdata/stages` drawn by linked and whole pipelines on the emulator,
 //! and by lavapipe; and so the screens of `testdata/draw`.
 //!
 //! A fragment shader is GLSL (`.frag`), or assembly where GLSL has no words for it (`.frag.spvasm`). Its header has what to draw: `// draw TOPOLOGY VERTICES [INSTANCES FIRST_VERTEX FIRST_INSTANCE]` (triangles 3),
@@ -62,7 +62,7 @@ fn fragments(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// What a case is called.
+/// The name of a case.
 fn name(fragment: &Path) -> String {
     let file = fragment.file_name().unwrap_or_default().to_string_lossy();
     file.split('.').next().unwrap_or_default().to_owned()

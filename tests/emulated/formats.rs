@@ -65,7 +65,7 @@ const NOT_DRAWN_BY_LAVAPIPE: &[&str] = &[
 /// Formats that the emulator cannot draw to.
 const NOT_DRAWN_BY_THE_EMULATOR: &[&str] = &[];
 
-/// What shaders see of a format.
+/// The type of a format's texels in shaders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Float,
@@ -342,7 +342,7 @@ fn drawn(kind: Kind) -> Vec<String> {
     vulkan::formats().filter(can).collect()
 }
 
-/// How far two components may be apart.
+/// The allowed difference of two components.
 fn bound(format: &Format, component: u8, value: f32, blended: bool) -> f32 {
     let width = format.position(component).map_or(32, |n| format.widths()[usize::from(n)]);
     let steps = if blended { 3.0 } else { 1.0 };

@@ -50,7 +50,7 @@ const VERTEX: &str = "#version 450
         half_way = vec4(0.5);
     }";
 
-/// What all fragment shaders have; `OUTPUTS` and `WRITES` are each one's own.
+/// The common text of all fragment shaders; `OUTPUTS` and `WRITES` are each one's own.
 const FRAGMENT: &str = "#version 450
     #extension GL_EXT_multiview : require
     layout(constant_id = 3) const float gain = 1.0;

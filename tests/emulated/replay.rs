@@ -80,7 +80,7 @@ fn compute(test: &str, folder: &Path) -> Option<Bundle> {
     Some(bundle)
 }
 
-/// What the shader leaves, worked out here.
+/// The shader's right results, computed here.
 fn right(inputs: &Inputs) -> Outputs {
     let data = |n: usize| match &inputs.bindings[n].bound {
         Bound::StorageBuffer(data) => data.0.clone(),

@@ -37,7 +37,8 @@ void main() {
     gl_ClipDistance[0] = a.x;
 }";
 
-/// What a fragment shader reads, whether the state alone makes it another part, and what its waves then load.
+/// An input that a fragment shader reads, whether the state alone makes it another part, and the inputs that its waves then
+/// load.
 const CASES: &[(&str, &str, bool, u32)] = &[
     ("layout(location = 0) in vec2 a;", "a.x", true, PERSP_SAMPLE),
     ("layout(location = 0) centroid in vec2 a;", "a.x", true, PERSP_SAMPLE),

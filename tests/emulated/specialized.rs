@@ -130,7 +130,7 @@ const WIDTHS: &str = "#version 450
         b[11] = uint(dot(vec2(real, 2.0), vec2(x)));
     }";
 
-/// What [`WIDTHS`] says of an input, with these values in the order of its constants.
+/// The expected results of [`WIDTHS`] for an input, with these values in the order of its constants.
 fn widths(x: u32, v: [u64; 8]) -> Vec<u32> {
     let [word, wide, half, byte, flag, real, long, short] = v;
     let word = word as u32;

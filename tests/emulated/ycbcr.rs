@@ -126,7 +126,7 @@ fn request<'a>(module: &'a Module, state: &'a PipelineState, wave: WaveSize) -> 
     }
 }
 
-/// What the emulator's pipeline makes of the inputs.
+/// The results of the emulator's pipeline.
 fn emulated(module: &Module, state: &PipelineState, inputs: &Inputs, wave: WaveSize) -> Vec<[f32; 4]> {
     let (route, elf) = built(module, state, wave).expect("built");
     assert!(matches!(route, Route::Whole(_)), "{route:?}");
@@ -218,7 +218,7 @@ fn chroma_is_reconstructed_where_and_how_the_state_says() {
     }
 }
 
-/// What lavapipe is given: it has no conversions, so a shader samples the planes of [`IN_PLANES`] as ordinary images, and
+/// The shader for lavapipe: it has no conversions, so a shader samples the planes of [`IN_PLANES`] as ordinary images, and
 /// converts by itself: BT.709, narrow.
 fn by_planes(sample: &str, moved: [f64; 2]) -> (String, String) {
     let declared = "layout(binding = 0) uniform sampler2D luma;\nlayout(binding = 3) uniform sampler2D cb;\n\
@@ -235,7 +235,7 @@ fn by_planes(sample: &str, moved: [f64; 2]) -> (String, String) {
 
 const IN_PLANES: &str = "G8_B8_R8_3PLANE_420_UNORM";
 
-/// How far chroma is moved where it is cosited: half a texel of luma.
+/// The offset of cosited chroma: half a texel of luma.
 fn moved(case: &Case) -> [f64; 2] {
     let c = &case.conversion;
     [(c.x_chroma_offset, WIDTH), (c.y_chroma_offset, HEIGHT)]

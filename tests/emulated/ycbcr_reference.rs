@@ -44,7 +44,7 @@ impl Case {
     }
 }
 
-/// What the reference knows of a format, by hand.
+/// The reference's description of a format, written by hand.
 #[derive(Clone, Copy)]
 pub struct Known {
     pub name: &'static str,

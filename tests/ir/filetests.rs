@@ -58,7 +58,7 @@ fn uniform_values(shader: &Shader) -> String {
     out
 }
 
-/// What the state section gives: a table that stands there is known.
+/// The known state that the state section gives: a table that stands there is known.
 fn known(state: &str) -> Result<KnownState> {
     fn some<T>(known: bool, what: T) -> Known<T> {
         if known { Known::Known(what) } else { Known::Unknown }
@@ -80,7 +80,7 @@ fn known(state: &str) -> Result<KnownState> {
     })
 }
 
-/// What the passes of a file are asked for, by its directives: one wave size, and one answer to what is known.
+/// The request for the passes of a file, by its directives: one wave size, and one answer to what is known.
 fn request(directives: &[Vec<&str>], shader: &Shader, state: &str) -> Result<StageRequest> {
     let one = |n: usize| {
         let mut words: Vec<&str> = directives.iter().filter_map(|d| d.get(n).copied()).collect();

@@ -63,7 +63,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
     ))
 }
 
-/// What the interpreter leaves, where lavapipe cannot judge it.
+/// The interpreter's results, where lavapipe cannot judge them.
 fn alone(ir: &Shader, inputs: &Inputs, lanes: u32) -> Result<Vec<Vec<u8>>, String> {
     let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;

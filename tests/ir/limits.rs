@@ -46,7 +46,7 @@ fn request(module: &Module, specialization: Vec<(u32, u64)>) -> StageRequest {
     }
 }
 
-/// What became of a shape, and the CPU time that it took; none: it was not ready in time.
+/// The result of compiling a shape, and the CPU time that it took; none: it was not ready in time.
 fn outcome(&(_, size, make): &Shape) -> Option<(Result<(), Error>, Duration)> {
     let (done, wait) = mpsc::channel();
     let run = move || {
@@ -85,7 +85,8 @@ fn every_shape_is_compiled_or_refused_by_name_in_linear_time() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// What LLVM would take minutes for gets simple code, and says so. The limits are of what a shader is, not of time.
+/// A shader that LLVM would take minutes for gets simple code, and says so. The limits are of what a shader is, not of
+/// time.
 #[cfg(feature = "llvm")]
 #[test]
 fn what_is_too_much_for_llvm_gets_simple_code() {

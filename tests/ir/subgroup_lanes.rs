@@ -1,4 +1,4 @@
-//! What `lower_subgroup` makes is run lane by lane, with random lanes off, and compared with the operation's meaning.
+//! The output of `lower_subgroup` is run lane by lane, with random lanes off, and compared with the operation's meaning.
 //!
 //! The little machine here knows straight-line code of the operations that the pass emits. Lanes that are off hold
 //! garbage; values after `set_inactive` are computed by every lane until `strict_wwm`.

@@ -6,7 +6,7 @@ use ash::vk;
 use std::ffi::CStr;
 use std::io::Cursor;
 
-/// What it makes pipelines of: SPIR-V.
+/// The SPIR-V of its pipelines.
 pub struct Shaders {
     pub vertex: Vec<u8>,
     pub fragment: Vec<u8>,

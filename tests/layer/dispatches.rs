@@ -17,11 +17,11 @@ struct App {
     module: vk::ShaderModule,
     push: ash::khr::push_descriptor::Device,
     conditional: ash::ext::conditional_rendering::Device,
-    /// What each case has written to.
+    /// The memory that each case has written to.
     results: Vec<*const u32>,
 }
 
-/// How the three buffers of a case are bound.
+/// Bindings of the three buffers of a case.
 struct Layout {
     set: vk::DescriptorSetLayout,
     pipeline: vk::PipelineLayout,
@@ -89,7 +89,7 @@ pub fn run(shader: &[u8]) -> Vec<Vec<u32>> {
 /// # Safety
 /// Of all: the device is alive.
 impl App {
-    /// What is bound in different ways.
+    /// Cases that bind in different ways.
     ///
     /// # Safety
     /// As above.
@@ -160,7 +160,7 @@ impl App {
         }
     }
 
-    /// What is submitted in different ways.
+    /// Cases that submit in different ways.
     ///
     /// # Safety
     /// As above.
@@ -189,7 +189,7 @@ impl App {
         }
     }
 
-    /// What a layer cannot follow.
+    /// Cases that a layer cannot follow.
     ///
     /// # Safety
     /// As above.

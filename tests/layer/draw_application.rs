@@ -256,7 +256,7 @@ impl App {
         }
     }
 
-    /// What a layer cannot follow.
+    /// Cases that a layer cannot follow.
     ///
     /// # Safety
     /// As above.

@@ -1,13 +1,13 @@
-//! What the application of `draw_application.rs` makes of Vulkan: pipelines, attachments, passes, and command buffers.
+//! Vulkan objects of the application in `draw_application.rs`: pipelines, attachments, passes, and command buffers.
 
 use ash::vk;
 use std::collections::BTreeMap;
 
 /// Width and height of attachments: neither is a multiple of anything.
 pub const SIZE: [u32; 2] = [45, 27];
-/// What images are cleared to, as texels.
+/// The clear colour of images, as a texel.
 pub const CLEAR: [u8; 4] = [51, 102, 153, 255];
-/// What colours are multiplied with.
+/// The factor of colours.
 pub const FACTOR: [f32; 4] = [0.75, 0.5, 0.5, 1.0];
 /// The format of colour attachments.
 pub const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;
@@ -27,7 +27,7 @@ pub struct App {
     pub pictures: BTreeMap<u32, Vec<u8>>,
 }
 
-/// What a pipeline does.
+/// A pipeline of one case.
 pub struct Case<'a> {
     pub number: u32,
     pub topology: vk::PrimitiveTopology,

@@ -27,7 +27,7 @@ use support::{glsl, root, skip, tool};
 
 /// Where the application finds its shaders: then it is the application.
 const SHADERS: &str = "DOVETAIL_TEST_SHADERS";
-/// Which application it is; the one of `application.rs` if there is none.
+/// Names the application to run; without it, that of `application.rs`.
 const APPLICATION: &str = "DOVETAIL_TEST_APPLICATION";
 /// It ends in the middle of everything.
 const ABORT: &str = "DOVETAIL_TEST_ABORT";

@@ -60,7 +60,7 @@ pub fn replay(bundle: &Path) -> (Option<i32>, String) {
     (out.status.code(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
 }
 
-/// What a bundle says of a dispatch is what the application gave, and got.
+/// Compares a bundle of a dispatch with what the application gave, and got.
 fn compare(bundle: &Bundle, name: &str, given: &Inputs, left: &[Vec<u8>]) {
     let (seen, Outputs { bindings: results, .. }) = (&bundle.inputs, &bundle.expected);
     assert_eq!(seen.grid, given.grid, "{name}");
@@ -129,7 +129,7 @@ pub fn spoil(path: &Path) {
     std::fs::write(path, bytes).expect("a result");
 }
 
-/// Which case of `dispatches.rs` or `draw_application.rs` it is.
+/// The number of a bundle's case in `dispatches.rs` or `draw_application.rs`.
 pub fn number(bundle: &Bundle) -> u64 {
     bundle.state.specialization.iter().map(|entry| entry.value).next().expect("a constant")
 }

@@ -19,7 +19,7 @@ fn words(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// What a bundle says of a draw is what the application gave.
+/// Compares a bundle of a draw with what the application gave.
 fn compare(case: u64, bundle: &Bundle) -> Draw {
     let inputs = &bundle.inputs;
     let draw = inputs.draw.clone().expect("a draw");

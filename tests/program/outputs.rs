@@ -1,4 +1,4 @@
-//! What the program leaves behind where the world outside gives way: full disks, closed pipes, limits, media that cannot be
+//! The program's outputs where the world outside gives way: full disks, closed pipes, limits, media that cannot be
 //! written, damaged caches.
 
 use crate::{shaders, support};

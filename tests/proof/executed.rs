@@ -1,4 +1,4 @@
-//! How many instructions the waves executed: linked against whole, and this run's code against an earlier run's.
+//! Numbers of instructions that waves executed: linked against whole, and this run's code against an earlier run's.
 //!
 //! Both sides of a ratio ran on the same inputs, so the ratio says what the code costs as it is run, not as it is written.
 

@@ -1,4 +1,4 @@
-//! What there is to prove: compute modules and pairs of the extracted corpora.
+//! The shaders to prove: compute modules and pairs of the extracted corpora.
 
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Error, Result};
@@ -33,7 +33,7 @@ struct Entry {
 }
 
 impl Item {
-    /// What tells it from all others.
+    /// The key that tells it from all others.
     pub fn key(&self) -> (String, bool, String) {
         (self.source.clone(), self.is_pair(), self.name.clone())
     }

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How the program is called.
+/// Arguments of the program.
 #[derive(Debug)]
 struct Args {
     corpus: PathBuf,

@@ -28,7 +28,7 @@ struct KnownDifference {
     reason: String,
 }
 
-/// What became of everything.
+/// Results of all items.
 pub struct Summary<'a> {
     lines: &'a [Line],
     /// Disagreements with their reasons, if they have one.
@@ -154,7 +154,7 @@ impl<'a> Summary<'a> {
         out
     }
 
-    /// What became of pairs with several samples a pixel.
+    /// Results of pairs with several samples a pixel.
     fn samples(&self) -> String {
         let mut counts: BTreeMap<&str, BTreeMap<Fate, Vec<&str>>> = BTreeMap::new();
         for line in self.lines {

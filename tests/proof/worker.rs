@@ -27,11 +27,11 @@ const ENTRY: &str = "main";
 /// Big shaders nest deep.
 const STACK: usize = 256 << 20;
 
-/// What a worker is asked: a line.
+/// A request to a worker: a line.
 #[derive(Serialize, Deserialize)]
 struct Question {
     item: Item,
-    /// Who compiles.
+    /// The code generator.
     backend: GeneratorKind,
     /// Why the driver is left out, if it is.
     without_driver: Option<String>,
@@ -212,7 +212,7 @@ fn save(
 struct Shapes {
     /// Those that match come before the general ones, the last first.
     shape: Vec<Shape>,
-    /// What integers in buffers are, for all candidates.
+    /// Meaning of integers in buffers, for all candidates.
     data: Vec<Data>,
 }
 

@@ -1,4 +1,4 @@
-//! What is answered, from where, and how often it is compiled.
+//! Answers of the service: their source, and the number of compiles for them.
 
 use crate::harness::{Service, key, request};
 use crate::smallest::shader;

@@ -58,7 +58,7 @@ impl Service {
         text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
-    /// What it has said on standard error.
+    /// Its output on standard error.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
@@ -131,7 +131,7 @@ fn run(dir: &Path, arguments: &[String]) -> Child {
     command(dir, arguments).spawn().expect("the program")
 }
 
-/// How a client names the cache that it reads.
+/// The identity of the cache that a client reads.
 pub fn cached(dir: &Path) -> Option<Cached> {
     let data = std::fs::metadata(dir).ok()?;
     Some(Cached { device: data.dev(), inode: data.ino() })

@@ -31,7 +31,7 @@ const CLIENTS: usize = 8;
 const SHADERS: u64 = 48;
 const AT_ONCE: u64 = 8;
 
-/// What a client is told by: its number, and the folder of the service. Set by the test that starts it.
+/// The environment variable that tells a client its number, and the folder of the service. Set by the test that starts it.
 const TASK: &str = "DOVETAIL_TEST_CLIENT";
 
 /// Two clients each ask for the same shaders.
@@ -193,7 +193,7 @@ fn notes(dir: &Path, clients: u64) -> BTreeMap<u64, Vec<(String, String)>> {
     (0..clients).map(of).collect()
 }
 
-/// What was seen in the cache.
+/// Contents of the cache.
 #[derive(Default)]
 struct Committed {
     seen: BTreeMap<String, Vec<u8>>,
@@ -215,7 +215,7 @@ impl Committed {
     }
 }
 
-/// What the pipeline of a shader is, without a service.
+/// The pipeline of a shader as it is made without a service.
 fn expected(compiler: &BuiltInCompiler, name: &str) -> (Vec<u8>, String) {
     let module = Module::new(shader(name)).unwrap();
     let part = compiler.compile(&module, &crate::harness::request(name)).unwrap().0;

@@ -1,4 +1,4 @@
-//! Who comes first. LLVM compiles here: the native generator is done before a second client has asked.
+//! Order of jobs. LLVM compiles here: the native generator is done before a second client has asked.
 
 use crate::harness::{Client, Service, request};
 use crate::smallest::shader;

@@ -11,14 +11,14 @@ thread_local! {
 /// To be a test program's `#[global_allocator]`.
 pub struct Counting;
 
-/// How often this thread has asked for memory, or for more of it, while `f` ran.
+/// Heap allocations of this thread while `f` ran.
 pub fn allocations<T>(f: impl FnOnce() -> T) -> (u64, T) {
     let before = CALLS.get();
     let out = f();
     (CALLS.get() - before, out)
 }
 
-/// How often this thread has asked for memory until now.
+/// Heap allocations of this thread until now.
 #[allow(dead_code, reason = "not every program asks so")]
 pub fn so_far() -> u64 {
     CALLS.get()

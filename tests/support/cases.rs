@@ -19,7 +19,7 @@ use dovetail::ir::Bits;
 use dovetail::ir::interp::encode;
 use dovetail::proof::Random;
 
-/// What a case's header says.
+/// A case as its header describes it.
 pub struct Case {
     /// Its file.
     pub name: String,
@@ -67,7 +67,7 @@ impl Case {
         self.lines.iter().find(|l| l[0] == key).map(|l| number(&l[1]))
     }
 
-    /// What the header says to draw, onto attachments that start as zeros with an alpha of 1.
+    /// The draw that the header describes, onto attachments that start as zeros with an alpha of 1.
     pub fn draw(&self) -> Draw {
         let find = |key: &str| self.lines.iter().find(|l| l[0] == key);
         let usual = ["draw", "triangles", "3"].map(str::to_owned).to_vec();

@@ -28,9 +28,9 @@ pub struct Built {
 pub struct Builder<'a> {
     test: &'static str,
     tools: Toolchain<'a>,
-    /// How shaders are compiled.
+    /// Options of the compiles.
     pub options: TuningOptions,
-    /// What was built.
+    /// The built pipelines.
     pub built: Vec<Built>,
 }
 
@@ -71,7 +71,7 @@ pub fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
     paths
 }
 
-/// What a coverage case says of itself: `key` at the beginning of a comment of its header.
+/// The directives of a coverage case: `key` at the beginning of a comment of its header.
 fn header<'a>(source: &'a str, key: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
     let lines = source.lines().filter_map(|l| l.strip_prefix("// ").or(l.strip_prefix("; ")));
     lines.map(|l| l.split_whitespace().collect::<Vec<_>>()).filter(move |words| words.first() == Some(&key))

@@ -1,4 +1,5 @@
-//! What a module of SPIR-V makes use of, by name: instructions, GLSL.std.450, capabilities, execution modes, built-ins by
+//! The features that a module of SPIR-V uses, by name: instructions, GLSL.std.450, capabilities, execution modes, built-ins
+//! by
 //! stage and direction, dimensions, image operands.
 //!
 //! Words are read here without our front end, which is what is being measured.

@@ -29,7 +29,7 @@ pub fn s_mov_literal(n: u32) -> u32 {
     0xBE80_03FF | n << 16
 }
 
-/// What a relocation is against.
+/// The target of a relocation.
 #[derive(Clone, Debug)]
 pub enum Against {
     /// An undefined symbol.

@@ -1,4 +1,4 @@
-//! What integration tests share: outside tools to compare with, and the rule for when one is missing.
+//! Shared by integration tests: outside tools to compare with, and the rule for when one is missing.
 //!
 //! A test that needs a tool asks for it by [`tool`]. If the tool is missing the test says so by its own name and passes on a
 //! developer's machine, and fails where `CI` is set: what is not compared there is not proved anywhere.

@@ -1,4 +1,4 @@
-//! What our front end supports, found out by asking it: each feature goes into a small module, and is supported unless it
+//! Probes the features that our front end supports: each feature goes into a small module, and is supported unless it
 //! is refused by its name.
 //!
 //! Operands are of the right kinds and mostly of the wrong types: an instruction that is translated is then malformed, or
@@ -67,7 +67,7 @@ fn numbered(opcode: u32, operands: &[u32]) -> Vec<u32> {
 }
 
 impl Probe {
-    /// What our front end says of it.
+    /// The front end's refusal, if it refuses it.
     fn refusal(&self) -> Option<Error> {
         let text = |text: &str| {
             let mut bytes = text.as_bytes().to_vec();

@@ -37,7 +37,7 @@ pub struct Scene {
 /// Pixels that only one of both has drawn: how many may be.
 pub const EDGES: usize = 12;
 
-/// What a pipeline state leaves to whoever builds the pipeline.
+/// Parts of a pipeline state that the builder of the pipeline chooses.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrangement {
     /// Lanes of a vertex wave.
@@ -110,7 +110,7 @@ impl Scene {
         out
     }
 
-    /// What the state says of colours, from the draw.
+    /// Sets the state's colour attachments from the draw.
     pub fn take_colors_from_draw(&mut self) {
         let draw = self.inputs.draw.as_ref().expect("a draw");
         (self.state.color.samples, self.state.color.sample_shading) = (draw.samples, draw.sample_shading);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Longer than anything takes that is expected to happen.
 const LONG: Duration = Duration::from_secs(20);
 
-/// What it does about something that a client has said.
+/// Reaction to a client's message.
 pub enum Reply {
     Tell(Tell),
     /// Bytes that are no message.
@@ -43,7 +43,7 @@ pub struct Double {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What an honest service says of itself. Why it sends everything is none of a path, so that no test depends on the words.
+/// The welcome of an honest service. Why it sends everything is none of a path, so that no test depends on the words.
 pub fn welcome(compiler: CompilerId) -> Welcome {
     Welcome {
         protocol: 1,
@@ -89,7 +89,7 @@ impl Double {
         self.state.heard.lock().unwrap().clone()
     }
 
-    /// How often something like this was said.
+    /// Number of messages like this.
     pub fn count(&self, like: impl Fn(&Ask) -> bool) -> usize {
         self.heard().iter().filter(|ask| like(ask)).count()
     }

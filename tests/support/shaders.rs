@@ -13,7 +13,7 @@ pub fn spirv(test: &str, dir: &Path, name: &str) -> Option<PathBuf> {
     Some(out)
 }
 
-/// What the pipeline of `ui.vert` and `ui.frag` is run on: a triangle over all of 4 by 4 pixels, in the colour of its texture.
+/// Inputs for the pipeline of `ui.vert` and `ui.frag`: a triangle over all of 4 by 4 pixels, in the colour of its texture.
 #[allow(dead_code, reason = "not every program of tests runs it")]
 pub const UI_INPUTS: &str = r#"
     push_constants = { f32 = [1.0, 1.0, 0.0, 0.0] }

@@ -45,7 +45,7 @@ pub fn formats() -> impl Iterator<Item = String> {
     picture::formats()
 }
 
-/// What can be done with a format.
+/// Supported uses of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct Supports {
     /// Vertices can be fetched in it.
@@ -105,7 +105,7 @@ impl Lavapipe {
         }
     }
 
-    /// What can be done with a format.
+    /// The supported uses of a format.
     pub fn supports(&self, name: &str) -> Supports {
         // SAFETY: the instance and its device are alive.
         let has = unsafe { self.instance.get_physical_device_format_properties(self.physical, format(name)) };
@@ -197,7 +197,7 @@ fn refuse_unknown(shader: &Shader<'_>) {
     }
 }
 
-/// What a run panics with where Vulkan refuses.
+/// The outputs of a run, or its panic message where Vulkan refuses.
 fn refused(run: impl FnOnce() -> Outputs) -> Result<Outputs, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -264,7 +264,7 @@ struct Run<'a> {
     commands: vk::CommandBuffer,
 }
 
-/// What a descriptor of a binding points to.
+/// The target of a binding's descriptor.
 struct Pointee {
     /// None has no descriptor.
     kind: Option<vk::DescriptorType>,

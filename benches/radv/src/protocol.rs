@@ -1,4 +1,4 @@
-//! What the benchmark asks for, and the answers.
+//! The benchmark's requests, and the answers.
 
 use serde::{Deserialize, Serialize};
 

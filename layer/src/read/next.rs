@@ -1,6 +1,6 @@
 //! Chains of structures. Of those that are not known, the type is kept: whoever translates says that it is not supported.
 
-use super::{Reader, list, number};
+use super::reader::{Reader, list, number};
 use crate::chain::MAX_CHAIN;
 use ash::vk;
 use dovetail::capture::{Divisor, Next, finite, s_type};

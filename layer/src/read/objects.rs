@@ -1,7 +1,7 @@
-//! Samplers and layouts.
+//! Reads samplers, descriptor set layouts and pipeline layouts.
 
 use super::next::chain;
-use super::{Reader, list, number};
+use super::reader::{Reader, list, number};
 use ash::vk;
 use dovetail::capture::{Binding, PipelineLayout, PushConstantRange, Sampler, SetLayout, finite};
 

@@ -1,7 +1,7 @@
-//! Render passes of both forms.
+//! Reads render passes, of Vulkan 1.0 and of `VkRenderPassCreateInfo2`, into one model.
 
 use super::next::chain;
-use super::{Reader, list, number};
+use super::reader::{Reader, list, number};
 use ash::vk;
 use dovetail::capture::{Attachment, Dependency, Reference, RenderPass, Subpass};
 

@@ -2,8 +2,8 @@
 //! `VkGraphicsPipelineCreateInfo`).
 
 use super::next::{chain, find};
+use super::reader::{Reader, list, number};
 use super::stage::stage;
-use super::{Reader, list, number};
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::*;
@@ -31,7 +31,7 @@ fn base(reader: &Reader<'_>, flags: vk::PipelineCreateFlags, handle: vk::Pipelin
     }
 }
 
-/// Which states a pipeline has.
+/// The states that a pipeline has.
 struct Has<'a> {
     stages: &'a [vk::PipelineShaderStageCreateInfo<'a>],
     vertex_input: bool,

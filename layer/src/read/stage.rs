@@ -1,7 +1,7 @@
-//! Shader stages.
+//! Reads the shader stages of pipelines: module, entry point, specialization.
 
 use super::next::{chain, find};
-use super::{Reader, list, text};
+use super::reader::{Reader, list, text};
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::{MapEntry, ShaderStage, Specialization, base64_text};

@@ -1,8 +1,8 @@
 //! Memory for the copies of a dispatch or a draw, the commands that fill it, and what is read from it.
 
-use super::plan::{Plan, Region, Source};
 use super::reason::Reason;
-use crate::dispatch::Functions;
+use super::region::{Region, Source};
+use crate::functions::Functions;
 use ash::vk;
 
 /// A device as copies need it.
@@ -86,7 +86,7 @@ impl Gpu {
         }
     }
 
-    /// What was copied.
+    /// Reads the copies.
     ///
     /// # Errors
     /// It cannot be mapped.
@@ -175,8 +175,8 @@ impl Gpu {
     /// Records the copies before the dispatch or the draw, or those after it.
     ///
     /// # Safety
-    /// The command buffer is recorded outside of a render pass, and the plan's resources can be copied.
-    pub unsafe fn copy(&self, commands: vk::CommandBuffer, plan: &Plan, staging: &Staging, after: bool) {
+    /// The command buffer is recorded outside of a render pass, and the regions' resources can be copied.
+    pub unsafe fn copy(&self, commands: vk::CommandBuffer, regions: &[Region], staging: &Staging, after: bool) {
         let f = &self.functions;
         let (Some(barrier), Some(copy), Some(copy_image)) =
             (f.cmd_pipeline_barrier, f.cmd_copy_buffer, f.cmd_copy_image_to_buffer)
@@ -198,7 +198,7 @@ impl Gpu {
             let copying = (S::TRANSFER, A::TRANSFER_READ | A::TRANSFER_WRITE);
             let rest = (S::ALL_COMMANDS | S::HOST, A::MEMORY_READ | A::MEMORY_WRITE | A::HOST_READ);
             memory(before, copying, &[]);
-            for region in &plan.regions {
+            for region in regions {
                 let Some(at) = (if after { region.after } else { Some(region.at) }) else { continue };
                 match region.source {
                     Source::Buffer { buffer, offset, .. } => {
@@ -229,7 +229,7 @@ impl Gpu {
     }
 }
 
-/// From one layout to another, of what a region has of its image.
+/// The barrier that moves a region's part of its image from one layout to another.
 fn transition<'a>(region: &Region, from: vk::ImageLayout, to: vk::ImageLayout) -> vk::ImageMemoryBarrier<'a> {
     let Source::Image { image, layers, whole, .. } = region.source else { return vk::ImageMemoryBarrier::default() };
     let range = vk::ImageSubresourceRange {

@@ -7,7 +7,7 @@ use crate::read::list;
 use ash::vk;
 use std::ffi::c_void;
 
-/// Which of the structures describes a type.
+/// The structure that describes descriptors of a type.
 enum Form {
     Buffer,
     Texels,

@@ -3,13 +3,13 @@
 use ash::vk;
 use dovetail::capture::{Rect, StencilOps, Viewport};
 
-/// What was set last; numbers are Vulkan's.
+/// Dynamic state as it was set last; numbers are Vulkan's.
 #[derive(Clone, Default)]
 pub struct Dynamic {
     /// The first viewport and the first scissor.
     pub viewport: Option<Viewport>,
     pub scissor: Option<Rect>,
-    /// How many viewports and scissors were set together.
+    /// The numbers of viewports and scissors, where they were set with their count.
     pub counts: [Option<u32>; 2],
     pub line_width: Option<f32>,
     pub blend_constants: Option<[f32; 4]>,
@@ -69,7 +69,7 @@ impl Dynamic {
 }
 
 impl Stencil {
-    /// What counts of one side: what is dynamic of it, and the pipeline's own. `dynamic`: masks, references and operations.
+    /// The effective operations of one side, from dynamic and static state. `dynamic`: masks, references and operations.
     /// None: something was not set.
     pub fn over(&self, own: &StencilOps, [compare_mask, write_mask, reference, ops]: [bool; 4]) -> Option<StencilOps> {
         let number = |dynamic, set: Option<u32>, own| if dynamic { set } else { Some(own) };

@@ -133,7 +133,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic) -> Result<Fixed, Reason> {
     Ok(Fixed { draw, restart, depth: depth(given, dynamic)?, stencil: stencil(given, dynamic)?, colors })
 }
 
-/// What counts: the dynamic value, where the pipeline says that it is dynamic.
+/// The effective value: the dynamic one where the pipeline says that it is dynamic.
 fn pick<T>(is_dynamic: bool, dynamic: Option<T>, own: T) -> Result<T, Reason> {
     if is_dynamic { dynamic.ok_or(Reason::Dynamic) } else { Ok(own) }
 }

@@ -15,9 +15,11 @@
 //! To follow a kind of descriptor: an arm in `plan` and one in `scene`. A command that changes what is bound: a hook in `hooks`. A
 //! fixed function: `fixed`.
 
+mod bound;
 mod commands;
 mod copies;
 mod descriptors;
+mod draw_plan;
 mod drawing;
 mod dynamic;
 mod fixed;
@@ -28,18 +30,20 @@ mod picture;
 mod plan;
 mod program;
 mod reason;
+mod region;
 mod scene;
 mod tracker;
 mod views;
 
 pub use tracker::Tracker;
 
+use crate::complain::complain;
 use crate::config::ShadowConfig;
 use crate::guard::lock;
-use crate::report::complain;
 use dovetail::capture::{FixedState, Hash, Translated};
 use dovetail::error::{Context, Error, Result};
 use dovetail::files::write_unsynced;
+use plan::Kind;
 use program::Known;
 use reason::Reason;
 use serde::Serialize;
@@ -53,23 +57,16 @@ use std::time::{Duration, Instant};
 pub struct Shadow {
     /// Where bundles go.
     folder: PathBuf,
-    /// What their names begin with.
+    /// The prefix of their names.
     program: String,
     limits: ShadowConfig,
     pipelines: Mutex<BTreeMap<Hash, Arc<Known>>>,
     tally: Mutex<Summary>,
-    /// When the summary was written last, with how many dispatches and draws.
+    /// Time of the last write of the summary, and the number of dispatches and draws in it.
     kept: Mutex<(Instant, u64)>,
 }
 
-/// What is shadowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Dispatch,
-    Draw,
-}
-
-/// What became of everything.
+/// Counts of all dispatches and draws.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
     dispatches: Tally,
@@ -90,7 +87,7 @@ impl Summary {
     }
 }
 
-/// What became of all dispatches, or of all draws: `all` is the sum of the others.
+/// Counts of all dispatches, or of all draws: `all` is the sum of the others.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     all: u64,
@@ -102,7 +99,7 @@ pub struct Tally {
     written: u64,
     /// Bytes of their copies.
     bytes: u64,
-    /// How many have no bundle, by reason.
+    /// Numbers of those without a bundle, by reason.
     reasons: BTreeMap<String, u64>,
 }
 
@@ -161,7 +158,7 @@ impl Shadow {
         bytes <= self.limits.single_bytes && taken.saturating_add(bytes) <= self.limits.bytes
     }
 
-    /// So many bytes of one are copied.
+    /// Counts so many copied bytes of one.
     fn take(&self, kind: Kind, bytes: u64) {
         let mut summary = lock(&self.tally);
         let tally = summary.of(kind);
@@ -169,12 +166,12 @@ impl Shadow {
         tally.pending += 1;
     }
 
-    /// One has no bundle.
+    /// Counts one that has no bundle, and the reason.
     fn refuse(&self, kind: Kind, reason: &Reason) {
         *lock(&self.tally).of(kind).reasons.entry(reason.name().into_owned()).or_default() += 1;
     }
 
-    /// One that was copied has a bundle, or none.
+    /// Counts one that was copied and has a bundle now, or the reason why it has none.
     fn finish(&self, kind: Kind, result: std::result::Result<(), Reason>) {
         let mut summary = lock(&self.tally);
         let tally = summary.of(kind);

@@ -7,13 +7,13 @@ use dovetail::capture::{Binding, SetLayout};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What handles lead to.
+/// The objects of a device, by handle.
 #[derive(Default)]
 pub struct Objects {
     pub buffers: BTreeMap<vk::Buffer, Buffer>,
     pub buffer_views: BTreeMap<vk::BufferView, BufferView>,
     pub images: BTreeMap<vk::Image, Image>,
-    /// What the images of a swapchain are, and which.
+    /// The images of a swapchain, and their common description.
     pub swapchains: BTreeMap<vk::SwapchainKHR, (Image, Vec<vk::Image>)>,
     pub image_views: BTreeMap<vk::ImageView, ImageView>,
     pub sets: BTreeMap<vk::DescriptorSet, Set>,
@@ -72,14 +72,14 @@ pub struct Set {
     descriptors: BTreeMap<(u32, u32), Descriptor>,
 }
 
-/// What was written to a descriptor.
+/// A descriptor as it was written.
 #[derive(Clone, Copy)]
 pub struct Descriptor {
     pub kind: vk::DescriptorType,
     pub resource: Resource,
 }
 
-/// What a descriptor leads to.
+/// The resource of a descriptor.
 #[derive(Clone, Copy)]
 pub enum Resource {
     Buffer(vk::DescriptorBufferInfo),
@@ -108,12 +108,12 @@ pub struct TemplateEntry {
 }
 
 impl Set {
-    /// One that nothing was written to.
+    /// A set that nothing was written to.
     pub fn new(layout: Arc<SetLayout>, pool: vk::DescriptorPool) -> Self {
         Self { layout, pool, descriptors: BTreeMap::new() }
     }
 
-    /// What was written.
+    /// A descriptor, if it was written.
     pub fn get(&self, binding: u32, element: u32) -> Option<Descriptor> {
         self.descriptors.get(&(binding, element)).copied()
     }

@@ -6,7 +6,7 @@
 
 use super::copies::Gpu;
 use super::reason::Reason;
-use crate::dispatch::Functions;
+use crate::functions::Functions;
 use ash::vk;
 
 /// The variants of a render pass.
@@ -23,7 +23,7 @@ pub struct Variants {
 /// A render pass that was begun.
 pub struct Pass {
     pub area: vk::Rect2D,
-    /// How it is begun again, or why it cannot be.
+    /// The parameters to begin it again, or the reason why that is impossible.
     pub resume: Result<Resume, Reason>,
     pub colors: Vec<Option<Attachment>>,
     pub depth: Option<Attachment>,
@@ -37,7 +37,7 @@ pub struct Attachment {
     pub layout: vk::ImageLayout,
 }
 
-/// What a pass is begun again with.
+/// Parameters with which a pass is begun again.
 #[derive(Clone, Copy)]
 pub enum Resume {
     Pass(vk::RenderPass, vk::Framebuffer),
@@ -45,7 +45,7 @@ pub enum Resume {
     Rendering(vk::RenderingFlags),
 }
 
-/// What of a description this needs, in both of Vulkan's forms.
+/// The members of an attachment description that are needed here, in both of Vulkan's forms.
 trait Description: Copy {
     fn ops(&mut self) -> [(&mut vk::AttachmentLoadOp, &mut vk::AttachmentStoreOp); 2];
     fn layouts(&mut self) -> (&mut vk::ImageLayout, &mut vk::ImageLayout);

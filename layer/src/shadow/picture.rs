@@ -1,4 +1,4 @@
-//! The copies of a draw as a bundle has them.
+//! Turns the copies of a draw into the inputs and results of a bundle: counts, indices, vertices, attachments.
 
 use super::drawing::{Call, Counts, Drawing, Indices, index_bytes};
 use super::reason::Reason;

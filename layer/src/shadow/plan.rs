@@ -1,13 +1,13 @@
-//! What is to be copied for one dispatch or draw: the whole of every resource that its shaders use.
+//! The copies for one dispatch or draw: the whole of every resource that its shaders use.
 //!
-//! What a draw has besides is in `drawing`.
+//! `draw_plan` adds what a draw has besides.
 
-use super::Kind;
-use super::commands::BindPoint;
+use super::bound::BindPoint;
 use super::drawing::Drawing;
 use super::objects::{Descriptor, Objects, Resource, Set};
 use super::program::Program;
 use super::reason::Reason;
+use super::region::{Region, Source};
 use super::views;
 use ash::vk;
 use ash::vk::Handle;
@@ -34,14 +34,21 @@ pub struct Plan {
     pub work: Work,
 }
 
-/// What is done.
+/// Dispatches and draws are counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Dispatch,
+    Draw,
+}
+
+/// The command that is sampled.
 pub enum Work {
     Dispatch(Grid),
     Draw(Box<Drawing>),
 }
 
 impl Work {
-    /// What it is counted as.
+    /// The kind that it is counted under.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Dispatch(_) => Kind::Dispatch,
@@ -63,37 +70,8 @@ pub struct Planned {
     pub slot: Slot,
     /// Without its contents.
     pub bound: Bound,
-    /// Which regions have them.
+    /// The regions with its contents.
     pub regions: Range<usize>,
-}
-
-/// Bytes that are copied together.
-pub struct Region {
-    pub source: Source,
-    /// Where the copy before is.
-    pub at: u64,
-    /// Where the copy after is, of what the dispatch or draw may write.
-    pub after: Option<u64>,
-    pub bytes: u64,
-}
-
-/// Where they come from.
-#[derive(Clone, Copy)]
-pub enum Source {
-    Buffer {
-        buffer: vk::Buffer,
-        offset: u64,
-        /// The buffer's memory and offset, if it was seen being bound.
-        memory: Option<(vk::DeviceMemory, u64)>,
-    },
-    Image {
-        image: vk::Image,
-        layout: vk::ImageLayout,
-        layers: vk::ImageSubresourceLayers,
-        extent: vk::Extent3D,
-        /// All aspects of the image.
-        whole: vk::ImageAspectFlags,
-    },
 }
 
 /// Where a plan finds what it needs.
@@ -105,7 +83,7 @@ pub struct Sight<'a> {
 
 /// Where samplers are found.
 pub struct Samplers<'a> {
-    /// What one was made from.
+    /// The name of a sampler's definition.
     pub name: &'a dyn Fn(vk::Sampler) -> Hash,
     pub definition: &'a dyn Fn(Hash) -> Option<Arc<Sampler>>,
 }
@@ -124,7 +102,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Nothing yet.
+    /// A plan without copies.
     pub fn new(work: Work) -> Self {
         Self { bindings: Vec::new(), regions: Vec::new(), bytes: 0, push_constants: Vec::new(), work }
     }
@@ -286,7 +264,7 @@ impl Plan {
     }
 }
 
-/// What is in a descriptor; where the layout has samplers of its own, nothing need be written.
+/// The descriptor of a slot; where the layout has samplers of its own, nothing need be written.
 fn descriptor(set: &Set, slot: Slot) -> Option<Descriptor> {
     let fixed = || {
         let declared = set.declared(slot.binding)?;

@@ -1,4 +1,4 @@
-//! What is known of a pipeline: its shaders, and the resources that they use.
+//! A pipeline as the shadow sees it: its shaders, and the resources that they use.
 
 use super::reason::Reason;
 use dovetail::capture::{FixedState, Hash, StageUse, Translated};
@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 /// A pipeline as the application made it; its shaders are looked into when it is used first.
 pub struct Known {
     pub name: Hash,
-    /// Of a graphics pipeline.
+    /// The fixed functions of a graphics pipeline.
     pub fixed: Option<FixedState>,
     given: std::result::Result<Given, Reason>,
     program: OnceLock<std::result::Result<Program, Reason>>,

@@ -32,7 +32,7 @@ reasons! {
     Addresses = "buffer device addresses";
     /// Its results may depend on the size of a subgroup, which is not that of a wave.
     Subgroups = "subgroups of another size";
-    /// How often it runs is not known.
+    /// The number of its executions is not known.
     Secondary = "secondary command buffer";
     Conditional = "conditional rendering";
     Protected = "protected memory";

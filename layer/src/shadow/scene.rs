@@ -2,8 +2,9 @@
 
 use super::commands::Sample;
 use super::picture::picture;
-use super::plan::{Grid, Plan, Region, Source, Work};
+use super::plan::{Grid, Plan, Work};
 use super::reason::Reason;
+use super::region::{Region, Source};
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
@@ -81,7 +82,7 @@ impl<'a> Contents<'a> {
         self.part(region.at, region.bytes)
     }
 
-    /// What is not written is as before.
+    /// The bytes after the command; a region that is not written is as before.
     pub fn after(&self, region: &Region) -> &'a [u8] {
         self.part(region.after.unwrap_or(region.at), region.bytes)
     }

@@ -1,4 +1,4 @@
-//! What one device's command buffers have copied, from being recorded to being read.
+//! Follows the samples of one device's command buffers, from being recorded to being read.
 //!
 //! Copies are read when the fence after their submission has signalled, which is looked at whenever the application submits or waits,
 //! and at the latest when it takes the command buffer back: it may do so only when nothing of it runs. The memory stays until then,
@@ -13,7 +13,7 @@ use super::passes::{Pass, Resume};
 use super::plan::{Grid, Plan, Samplers, Sight, Work};
 use super::reason::Reason;
 use super::scene;
-use crate::report::complain;
+use crate::complain::complain;
 use ash::vk;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -31,7 +31,7 @@ pub struct Tracker {
     pub state: Mutex<State>,
 }
 
-/// What changes.
+/// The part that is locked.
 #[derive(Default)]
 pub struct State {
     pub objects: Objects,
@@ -40,7 +40,7 @@ pub struct State {
     flown: u64,
 }
 
-/// What the application asks for.
+/// The dispatch or draw that the application records.
 #[derive(Clone, Copy)]
 pub enum Asked {
     Dispatch(Grid),
@@ -135,7 +135,7 @@ impl Tracker {
             if let Some((_, resume)) = pass {
                 self.gpu.interrupt(handle, resume);
             }
-            self.gpu.copy(handle, plan, staging, after);
+            self.gpu.copy(handle, &plan.regions, staging, after);
             if let Some((pass, resume)) = pass {
                 self.gpu.resume(handle, pass, resume);
             }

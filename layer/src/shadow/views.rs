@@ -1,9 +1,9 @@
 //! Images, attachments and samplers as a bundle has them.
 
-use super::commands::BindPoint;
+use super::bound::BindPoint;
 use super::objects::{Image as Whole, ImageView, Objects};
-use super::plan::Source;
 use super::reason::Reason;
+use super::region::Source;
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::{Hash, Sampler};

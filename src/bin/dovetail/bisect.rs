@@ -16,7 +16,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What the program exits with where a shader is broken.
+/// Exit code where a shader is broken.
 const BROKEN: u8 = 6;
 /// The subgroup size of an absent driver.
 const LANES: u32 = 64;
@@ -42,13 +42,13 @@ pub struct Args {
     worker: WorkerArgs,
 }
 
-/// What is run.
+/// The thing that is bisected.
 enum Subject {
     Bundle(Box<Bundle>),
     Kernel { module: Module, entry: String },
 }
 
-/// What a shader is.
+/// The result for a shader.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Agrees,
@@ -81,7 +81,7 @@ impl Serialize for Verdict {
     }
 }
 
-/// What came of one.
+/// The report on one subject.
 #[derive(Serialize)]
 struct Row {
     name: String,
@@ -161,7 +161,7 @@ fn judged(name: String, subject: &Subject, compiler: &dyn Compiler) -> Row {
     }
 }
 
-/// What is wrong with the code that is made without some phases.
+/// The failure of the code that is made without some phases, if it fails.
 fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Result<Option<String>> {
     let native = NativeOptions { without, ..NativeOptions::default() };
     let options = TuningOptions { generator: GeneratorKind::Native, native, ..TuningOptions::default() };

@@ -1,4 +1,4 @@
-//! What several subcommands share: the cache, the compiler, tuning options, threads.
+//! Arguments and helpers of several subcommands: the cache, the compiler, tuning options, threads.
 
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
@@ -11,7 +11,7 @@ pub use dovetail::files::write as write_file;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What every build takes.
+/// Arguments of every command that builds.
 #[derive(clap::Args)]
 pub struct BuildArgs {
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub struct BuildArgs {
     pub tuning: TuningArgs,
 }
 
-/// How many things are done at once.
+/// Number of parallel jobs.
 #[derive(clap::Args)]
 pub struct JobArgs {
     /// Shaders or pipelines at once, 1 to 1024; the default is the number of processors.
@@ -41,7 +41,7 @@ impl JobArgs {
     }
 }
 
-/// How inputs are read.
+/// Limits for reading inputs.
 #[derive(clap::Args)]
 pub struct InputArgs {
     /// Memory for input files, in MiB, 1 to 1048576: a file and all that is unpacked from it, at every level of nesting, may
@@ -81,7 +81,7 @@ impl CacheArgs {
     }
 }
 
-/// How compilation is run and guarded.
+/// Limits of compiler processes.
 #[derive(clap::Args)]
 pub struct WorkerArgs {
     /// Longest processor time for one shader, in seconds, 1 to 86400; then its worker is killed, and after a second try the

@@ -64,7 +64,7 @@ struct Pipeline {
     values: Vec<(u32, u64)>,
 }
 
-/// What became of one pipeline: for each route, nothing or why not.
+/// The result for one pipeline: for each route nothing, or the reason of its failure.
 #[derive(Serialize)]
 struct Checked {
     name: String,
@@ -75,10 +75,10 @@ struct Checked {
     /// BLAKE3 of each ELF: of the early parts by their stages, of the pipelines by their routes.
     #[serde(skip)]
     digests: BTreeMap<&'static str, blake3::Hash>,
-    /// What the native generator does not support, of each stage that LLVM compiled for it early.
+    /// The feature that the native generator does not support, of each stage that LLVM compiled for it early.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     fallbacks: BTreeMap<&'static str, String>,
-    /// What the checker of the code remarks, by rule, all routes together.
+    /// Numbers of the checker's remarks by rule, all routes together.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     remarks: BTreeMap<CodeRule, usize>,
     /// Our listing against LLVM's, of all routes together.

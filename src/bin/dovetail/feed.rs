@@ -3,17 +3,17 @@
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// How many bytes may still be on their way.
+/// Limits the bytes in flight.
 struct Gate {
     all: u64,
     left: Mutex<u64>,
     freed: Condvar,
 }
 
-/// Something on its way. Its bytes are free again when this is dropped.
+/// An item in flight. Its bytes are free again when this is dropped.
 pub struct Fed<T> {
     pub item: T,
-    /// Which it is, from 0: the order in which things were read.
+    /// Its number, from 0, in the order in which inputs were read.
     pub number: usize,
     bytes: u64,
     gate: Arc<Gate>,

@@ -5,6 +5,7 @@
 
 use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::error::{Context, Error, Result};
+use dovetail::isa::Op;
 use dovetail::isa::disassemble;
 use dovetail::isa::instruction::Fields;
 use dovetail::target::{GfxIp, WaveSize};
@@ -21,12 +22,12 @@ pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Listing {
     /// Instructions compared.
     pub lines: u64,
-    /// Those that are listed alike.
+    /// Number of lines that are listed alike.
     pub same: u64,
     /// The first that is not.
     pub first: Option<Difference>,
@@ -39,7 +40,7 @@ pub struct Difference {
     pub offset: u64,
     /// Our line.
     pub ours: String,
-    /// The other.
+    /// The other disassembler's text.
     pub theirs: String,
 }
 
@@ -122,11 +123,11 @@ fn successor(words: &[u32], start: u64, end: u64) -> Option<u64> {
             after = Some(end);
             continue;
         };
-        after = match inst.entry.mnemonic {
-            "s_branch" => at.checked_add_signed(4 * i64::from(fields.imm.cast_signed())),
-            "s_endpgm" => None,
+        after = match inst.entry.op {
+            Op::SBranch => at.checked_add_signed(4 * i64::from(fields.imm.cast_signed())),
+            Op::SEndpgm => None,
             // Padding.
-            "s_nop" | "s_code_end" => after,
+            Op::SNop | Op::SCodeEnd => after,
             _ => Some(end),
         };
     }

@@ -1,4 +1,4 @@
-//! What the program says, on standard output and standard error.
+//! Output of the program, on standard output and standard error.
 //!
 //! The macros of the standard library panic where the other end is closed or the disk is full; those of this file, which stand
 //! in their place in the whole program, do not. The first failure of standard output is remembered and becomes the exit code;
@@ -55,7 +55,7 @@ pub fn complain(text: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(&text.to_string()));
 }
 
-/// What the program exits with: the code of the command, or that of its output if only that has failed.
+/// The exit code of the program: that of the command, or that of its output if only that has failed.
 pub fn finish(result: Result<ExitCode>) -> ExitCode {
     let flushed = io::stdout().flush().map_err(|e| failed(&e));
     let said = FAILED.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(flushed, Err);

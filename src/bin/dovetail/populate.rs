@@ -71,7 +71,7 @@ pub struct Args {
     build: BuildArgs,
 }
 
-/// Who compiles.
+/// The compiler that is used.
 enum Maker<'a> {
     /// Workers of this program, into a cache of its own.
     Own(Toolchain<'a>),
@@ -112,12 +112,12 @@ struct Work {
 struct Made {
     bytes: usize,
     simplified: Option<String>,
-    /// What the native generator does not support, so that LLVM made the code.
+    /// The feature that the native generator does not support, so that LLVM made the code.
     fallback: Option<String>,
 }
 
 impl Made {
-    /// What cannot be read here is read again by whoever links it, and refused there.
+    /// Reads an ELF. An error here is no failure: whoever links the ELF reads it again, and refuses it then.
     fn of(elf: &StageElf) -> Self {
         Self {
             bytes: elf.0.len(),
@@ -127,7 +127,7 @@ impl Made {
     }
 }
 
-/// What became of an item.
+/// Result of an item.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "result", rename_all = "snake_case")]
 enum Outcome {
@@ -201,7 +201,7 @@ struct InputError {
     why: String,
 }
 
-/// What an input came to.
+/// Result of an input.
 enum Event {
     Shader(Done),
     Input(InputError),
@@ -249,7 +249,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(cache.not_kept().map_or(code, |why| ExitCode::from(why.exit_code())))
 }
 
-/// What came of the shaders, and of the pipelines if there are archives.
+/// The results of the shaders, and of the pipelines if there are archives.
 type Events = (Vec<(usize, Event)>, Option<Pipelines>);
 
 /// Compiles all inputs; gives what came of them in the order of their names.

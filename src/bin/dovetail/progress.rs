@@ -1,4 +1,4 @@
-//! How far a long command is: a bar where there is a terminal, a line every few seconds elsewhere.
+//! Progress of a long command: a bar where there is a terminal, a line every few seconds elsewhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;

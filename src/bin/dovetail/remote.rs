@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-/// How often the service is asked whether it holds work back.
+/// Interval at which the service is asked whether it holds work back.
 const ROUND: Duration = Duration::from_secs(2);
 /// Threads that ask: more than it has workers, so that these never wait for us.
 pub const ASKERS: usize = 32;
@@ -28,7 +28,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     last: u64,
-    /// Who waits for which answer.
+    /// The receivers of answers, by the id of the request.
     waiting: BTreeMap<u64, mpsc::Sender<Tell>>,
     /// Modules that the service may ask for, and by how many requests.
     modules: BTreeMap<ModuleDigest, (Arc<Module>, usize)>,
@@ -36,13 +36,13 @@ struct State {
     over: Option<Error>,
 }
 
-/// What these locks guard is whole after any panic between two of its operations.
+/// Locks, a poisoned mutex too: the guarded data is consistent after any panic between two of its operations.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Remote {
-    /// To the service that listens at this path, or at the usual one.
+    /// Connects to the service that listens at this path, or at the usual one.
     pub fn connect(socket: Option<&PathBuf>) -> Result<Self> {
         let Connection { sender, mut receiver, .. } = connect(socket, "dovetail populate", None)?;
         let shared = Arc::new(Shared { sender: Mutex::new(sender), state: Mutex::default() });

@@ -6,7 +6,7 @@ use dovetail::proof::{Bundle, ComparedOutput, Finding, Replay, ResultPlace, Runn
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What the program exits with where a bundle still fails.
+/// Exit code where a bundle still fails.
 const STILL_DIFFERS: u8 = 6;
 
 /// Run a bundle again: the case that a failing test of the proof saved.
@@ -32,7 +32,7 @@ pub struct Args {
     worker: WorkerArgs,
 }
 
-/// How a pipeline comes to be.
+/// The way in which a pipeline is built.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Route {
     /// From early parts that fall through into each other.

@@ -24,7 +24,7 @@ pub struct Args {
     /// The state that it was linked with; its resource layout says where descriptors stand.
     #[arg(long, value_name = "TOML")]
     state: Option<PathBuf>,
-    /// What is bound, and the grid or the draw (see docs/run.md).
+    /// TOML file with the bindings, and the grid or the draw (see docs/run.md).
     #[arg(long, value_name = "TOML")]
     bindings: PathBuf,
     /// Folder for the results; made if absent.

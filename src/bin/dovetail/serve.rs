@@ -48,7 +48,7 @@ pub struct Args {
     /// End after so many seconds without a client and without a job.
     #[arg(long, value_name = "SECONDS")]
     idle_exit: Option<u64>,
-    /// How long running jobs may take when the service is asked to end, in seconds.
+    /// Time that running jobs have left when the service is asked to end, in seconds.
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     grace: u64,
     /// Worker fault for tests, see `dovetail worker --help`.

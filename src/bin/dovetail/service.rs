@@ -27,7 +27,7 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// What it is doing, and why it holds work back if it does.
+    /// The service's state, and why it holds work back if it does.
     Status {
         /// Where it listens; by default as `dovetail serve`.
         #[arg(long, value_name = "PATH")]
@@ -39,7 +39,7 @@ enum Command {
         #[arg(long)]
         watch: bool,
     },
-    /// What is known of linked pipelines: how much they are used, and whether compiling them whole is better, and why.
+    /// Statistics of linked pipelines: how much they are used, and whether compiling them whole is better, and why.
     Why {
         /// The beginning of a pipeline's key (`dvt_pipeline_key`, or as this command prints it); without it, all of them.
         #[arg(value_name = "PIPELINE")]
@@ -63,7 +63,7 @@ enum Command {
 
 #[derive(clap::Subcommand)]
 enum PoisonCommand {
-    /// Which, how each killed its worker, and what that said last.
+    /// Lists them, with the way each killed its worker, and the worker's last message.
     List {
         /// As JSON.
         #[arg(long)]
@@ -80,7 +80,7 @@ enum PoisonCommand {
     },
 }
 
-/// How long a service may take to answer.
+/// Limit for an answer of the service.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn run(args: &Args) -> Result<ExitCode> {

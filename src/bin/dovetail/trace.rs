@@ -1,4 +1,4 @@
-//! What `dovetail run --trace` prints: the invocation, then each instruction and below it what it changed; or a line of JSON
+//! The output of `dovetail run --trace`: the invocation, then each instruction and below it its changes; or a line of JSON
 //! each.
 
 use dovetail::emu::{Change, Executed, TraceEvent};

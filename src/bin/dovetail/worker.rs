@@ -34,7 +34,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What this process has mapped, in bytes: the program and its libraries, whose size is not the shader's doing (proc(5): `statm`).
+/// Bytes of address space that this process has mapped: the program and its libraries, whose size is not the shader's doing
+/// (proc(5): `statm`).
 fn address_space() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().next().and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default();

@@ -31,7 +31,7 @@ const HEAD_BYTES: usize = 56;
 const RAW: u32 = 1;
 const ZLIB: u32 = 2;
 
-/// What an entry holds. The numbers are the format's.
+/// The kind of an entry. The numbers are the format's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
 pub enum EntryKind {

@@ -1,4 +1,4 @@
-//! What a payload holds: JSON of one object under its hash, and for a shader module its words as variable-length numbers after a NUL.
+//! Payloads: JSON of one object under its hash, and for a shader module its words as variable-length numbers after a NUL.
 
 use crate::capture::model::{Definition, Hash, Key};
 use crate::error::{Error, Result};

@@ -11,7 +11,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 /// Entries of the largest archive that is read, some 200 MB of index.
 const MAX_ENTRIES: usize = 1 << 22;
-/// What a zlib stream can unpack to for each of its bytes, and what short ones may have besides (RFC 1951: a match of 258 bytes
+/// The largest expansion of a zlib stream, per byte, and an allowance for short ones (RFC 1951: a match of 258 bytes
 /// takes at least two bits).
 const MOST_INFLATED: u64 = 1032;
 const INFLATED_SLACK: u64 = 64;

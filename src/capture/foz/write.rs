@@ -81,7 +81,7 @@ impl<W: Read + Write + Seek> ArchiveWriter<W> {
         Ok(())
     }
 
-    /// What it was writing to.
+    /// The underlying writer.
     pub fn into_inner(self) -> W {
         self.to
     }

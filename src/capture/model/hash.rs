@@ -1,4 +1,4 @@
-//! Names of objects.
+//! The hashes by which definitions name each other, in 16 hexadecimal digits.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;

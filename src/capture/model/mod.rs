@@ -1,4 +1,5 @@
-//! What an application gives to Vulkan, with Vulkan's own numbers. As JSON these structs are what an archive holds, so names of
+//! Vulkan's structs as an application gives them, with Vulkan's own numbers. As JSON these structs are what an archive
+//! holds, so names of
 //! fields are the format's.
 
 mod hash;

@@ -1,4 +1,4 @@
-//! Pipelines.
+//! Compute and graphics pipelines, with the state that `VkGraphicsPipelineCreateInfo` points to.
 
 use super::hash::Hash;
 use super::next::Next;

@@ -1,4 +1,4 @@
-//! What fixed functions do in a pipeline: no code depends on it, but what is drawn does.
+//! The fixed functions of a pipeline: no code depends on them, but the picture does.
 
 use super::merge::merge;
 use crate::capture::model::{

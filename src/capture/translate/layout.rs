@@ -1,4 +1,4 @@
-//! Descriptor sets and push constants.
+//! Translates pipeline layouts: descriptor sets and push constants to a `ResourceLayout`.
 
 use super::tables;
 use crate::capture::model::{Binding, Hash, Next, PushConstantRange, s_type};

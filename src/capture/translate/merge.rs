@@ -1,4 +1,4 @@
-//! One pipeline from its libraries: each gives the parts of the state that it says it has.
+//! Merges a pipeline from its libraries: each gives the parts of the state that it says it has.
 //!
 //! Invariant: at most [`MAX_LIBRARIES`] are looked at for one pipeline, however they name each other.
 
@@ -42,7 +42,7 @@ pub(super) struct Merged {
     pub(super) subpass: u32,
     /// `VkPipelineRenderingCreateInfo`, where there is no render pass.
     pub(super) rendering: Option<Next>,
-    /// Of the part with the outputs.
+    /// The locations of the part with the outputs.
     pub(super) locations: Option<Next>,
     pub(super) dynamic: BTreeSet<u32>,
 }

@@ -44,7 +44,7 @@ pub struct StageUse {
     pub wave: Option<WaveSize>,
 }
 
-/// What a pipeline is.
+/// A translated pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translated {
     /// Its state, with the specialization of all stages.

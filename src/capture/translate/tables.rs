@@ -1,9 +1,9 @@
-//! What Vulkan has, by number: how each flag, dynamic state and extending structure ends.
+//! Vulkan's features by number: how the translation treats each flag, dynamic state and extending structure.
 
 use crate::capture::model::{Next, s_type};
 use crate::error::{Error, Result};
 
-/// How something that a pipeline may have ends.
+/// The treatment of a feature of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// It is read, or has nothing to read.

@@ -1,4 +1,4 @@
-//! Vertex buffers and attributes.
+//! Translates the vertex input state: buffers and attributes.
 
 use super::tables;
 use crate::capture::model::{self, Next, s_type};

@@ -1,4 +1,4 @@
-//! Integer arithmetic.
+//! Integer arithmetic and comparisons as LLVM instructions.
 
 use super::values::{Cx, Llvm, as_int};
 use crate::error::{Error, Result};

@@ -48,7 +48,7 @@ pub(super) fn break_long(module: &Module<'_>) -> Result<Option<String>> {
     Ok((broken > 0).then(|| format!("integer operations that follow from each other, over {LIMIT}")))
 }
 
-/// What an operation adds to the length of a chain; `None` if it ends one.
+/// The length that an operation adds to a chain; `None` if it ends the chain.
 fn step(op: InstructionOpcode) -> Option<u32> {
     use InstructionOpcode as I;
     match op {

@@ -1,4 +1,4 @@
-//! LLVM as a [`Generator`].
+//! LLVM as a [`Generator`]: IR to LLVM's module, and its object to machine code.
 
 use super::emit::{Object, emit_assembly, emit_object};
 use super::object;

@@ -30,7 +30,7 @@ pub enum Open {
 pub struct Item {
     /// The instruction.
     pub inst: Instruction,
-    /// What is not known of it.
+    /// The part of its encoding that is not known yet.
     pub open: Option<Open>,
 }
 

@@ -5,7 +5,7 @@
 use super::mir::{Cond, MachineFunction, MachineInst, Opcode, Operand, Pseudo, Term};
 use crate::isa::Traits;
 
-/// What an instruction does besides writing its results.
+/// Effects of an instruction other than writing its results.
 const EFFECTS: Traits = Traits::STORES
     .or(Traits::ATOMIC)
     .or(Traits::ACTS)

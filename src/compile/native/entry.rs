@@ -10,7 +10,7 @@ use crate::target::Stage;
 
 /// Pixel inputs that are pairs of coordinates: one has to be enabled, or the hardware hangs.
 const COORDINATES: u16 = 0x7f;
-/// Those that are perspective-correct: position W needs one.
+/// The interpolations that are perspective-correct: position W needs one.
 const PERSPECTIVE: u16 = 0xf;
 const POSITION_W: u16 = 1 << 11;
 /// VGPRs of the first input, which is enabled if none is that may stand alone.
@@ -42,7 +42,7 @@ pub(super) fn lower_info(shader: &Shader) -> Result<&LowerInfo> {
     Ok(info)
 }
 
-/// Which arguments any reachable instruction uses.
+/// Whether any reachable instruction uses the argument, by its number.
 pub fn used_args(shader: &Shader) -> Vec<bool> {
     let mut seen = vec![false; shader.values.len()];
     let mut mark = |v: Value| {

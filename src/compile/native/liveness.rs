@@ -1,4 +1,4 @@
-//! Which values are live where blocks meet: scalar ones along linear edges, vector ones along logical edges.
+//! The values that are live at the borders of blocks: scalar ones along linear edges, vector ones along logical edges.
 //!
 //! Only values that some block uses without having defined them before have a place in the bit rows; the others live
 //! and die in their block. A block's parameters are defined at its start. Arguments of an edge are used at the end of
@@ -31,7 +31,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// Of numbers and blocks, by number.
+    /// Rows of the numbers that are paired with each block.
     fn new(blocks: usize, pairs: &[(u32, BlockId)]) -> Self {
         let mut starts = vec![0u32; blocks + 1];
         pairs.iter().for_each(|(_, block)| starts[block.index() + 1] += 1);

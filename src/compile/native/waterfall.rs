@@ -21,7 +21,7 @@ use crate::ir::{AluOp, AmdOp, Bits, BlockId, Builder, Inst, MimgInst, Op, Shader
 use crate::target::WaveSize;
 use smallvec::SmallVec;
 
-/// How far a descriptor is followed to what it is made of: operations in a row, and in all.
+/// Limits for the operations that a descriptor is made of: in a row, and in all.
 const MOST_DEPTH: u32 = 16;
 const MOST_STEPS: u32 = 64;
 
@@ -52,7 +52,7 @@ pub fn run(shader: &mut Shader) -> Result<()> {
     dce::run(shader, WaveSize::W32)
 }
 
-/// How many of the first operands are descriptors.
+/// Number of leading operands that are descriptors.
 const fn descriptors(op: &Op) -> usize {
     match op {
         Op::BufferLoad { .. }
@@ -77,13 +77,13 @@ struct Roots<'a> {
     steps: u32,
 }
 
-/// What a value is made of.
+/// The origin of a value.
 enum Made {
     /// It is the same for all lanes.
     Uniform,
     /// Itself is compared.
     Root,
-    /// It is made anew of these.
+    /// It is computed from these.
     Of(Vec<Self>),
 }
 
@@ -153,7 +153,7 @@ impl Roots<'_> {
     }
 }
 
-/// What can be made again in the loop: it depends on its operands only.
+/// Whether an operation can be repeated in the loop: it depends on its operands only.
 const fn is_repeatable(op: &Op) -> bool {
     matches!(op, Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast | Op::TableLoad { .. } | Op::ConstLoad { .. })
 }

@@ -1,4 +1,4 @@
-//! Loads and stores by how much they move.
+//! Tables of loads and stores by the number of dwords or bytes that they move.
 
 use crate::isa::Op;
 

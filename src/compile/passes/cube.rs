@@ -11,7 +11,7 @@ pub struct Face {
     /// Coordinates on the face, not yet divided.
     s: Value,
     t: Value,
-    /// One over twice the major axis' magnitude.
+    /// The reciprocal of twice the major axis' magnitude.
     scale: Value,
 }
 

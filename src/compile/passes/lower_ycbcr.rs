@@ -115,7 +115,7 @@ fn sampler(layout: &ResolvedLayout, source: Source) -> Result<Option<ImmutableSa
     Ok(Some(found.ok_or_else(beyond)?).filter(|sampler| sampler.conversion.is_some()))
 }
 
-/// What Vulkan lets be done with a converting sampler.
+/// Refuses uses of a converting sampler that Vulkan forbids.
 fn check(image: &ImageInst) -> Result<()> {
     let refusals = [
         (image.op != ImageOp::Sample, "another operation than a sample or a query"),

@@ -11,7 +11,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// That of a conversion; `None` if it leaves colours as they are.
+    /// The matrix of a conversion; `None` if it leaves colours as they are.
     pub(super) fn new(conversion: &YcbcrConversion, planes: &Planes) -> Option<Self> {
         if conversion.model == YcbcrModel::RgbIdentity {
             return None;
@@ -24,7 +24,7 @@ impl Matrix {
     }
 }
 
-/// What a value that was read is multiplied with: below a channel's bits there may be others, which are 0.
+/// The factor for a value that was read: below a channel's bits there may be others, which are 0.
 pub(super) fn unpadded(planes: &Planes) -> f64 {
     let most = |bits: u32| f64::from(bits).exp2() - 1.0;
     most(planes.bits + planes.padding) / (f64::from(planes.padding).exp2() * most(planes.bits))

@@ -39,7 +39,7 @@ pub(super) struct Constant {
     pub spec: Option<u32>,
     /// Constants among its operands that depend on some `SpecId`.
     pub parts: Vec<u32>,
-    /// How its value comes to be, if it is not known; the leaves are those of the defaults.
+    /// The computation of its value, if that is not known yet; the leaves are those of the defaults.
     pub late: Option<Late>,
 }
 
@@ -48,11 +48,11 @@ pub(super) struct Constant {
 pub(super) enum Late {
     /// The linker fills it in.
     Relocated(SpecOperand),
-    /// Of others, by this one of the module's global instructions.
+    /// Computed from others, by this one of the module's global instructions.
     Computed(usize),
 }
 
-/// What is known of specialization.
+/// The specialization that is known at translation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Specialization<'s> {
     /// Values, sorted by id.
@@ -63,7 +63,7 @@ pub struct Specialization<'s> {
 }
 
 impl Constant {
-    /// One that has no `SpecId` of its own.
+    /// A constant that has no `SpecId` of its own.
     pub(super) fn known(ty: TypeId, leaves: ConstantLeaves, parts: Vec<u32>) -> Self {
         Self { ty, leaves, spec: None, parts, late: None }
     }
@@ -78,7 +78,7 @@ pub struct Constants {
     overrides: Vec<(u32, u64)>,
     /// Ids of late constants, sorted.
     late: Vec<u32>,
-    /// Those of them that were used.
+    /// The late operands that were used.
     pub(super) operands: BTreeSet<SpecOperand>,
     /// Each specialization constant, by id.
     values: BTreeMap<u32, SpecValue>,

@@ -1,4 +1,4 @@
-//! Execution modes of the entry point.
+//! Translates execution modes of the entry point: workgroup size, float modes, depth, early tests.
 
 use super::cx::{Cx, SpirvInst};
 use crate::error::{Error, Result};

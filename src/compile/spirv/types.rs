@@ -112,7 +112,7 @@ struct TyData {
     depth: u32,
     /// Offsets of a struct's members.
     parts: Box<[MemberOffset]>,
-    /// Which members of a struct have leaves: walks over others would cost time for each value of the type.
+    /// The members of a struct that have leaves: walks over others would cost time for each value of the type.
     filled: Box<[u32]>,
     /// Explicit size of a struct in bytes, saturating. Enclosing types do not change it.
     explicit: u32,

@@ -1,12 +1,12 @@
-//! How long a worker may take: by its own processor time, so that a busy machine costs no shader.
+//! Limits of a worker's time: its own processor time counts, so that a busy machine costs no shader.
 
 use std::future::Future;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-/// How much longer than its deadline a worker may wait for something, which a compiler does not.
+/// A worker that waits may take so many times its deadline in real time; a compiler has nothing to wait for.
 const WAIT_FACTOR: u32 = 10;
-/// How often a worker's time is looked at.
+/// Interval at which a worker's time is read.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The limit on waiting that goes with a deadline.

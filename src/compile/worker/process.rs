@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-/// How a worker process is run.
+/// Settings of a worker process.
 #[derive(Clone, Debug)]
 pub struct WorkerConfig {
     /// The program; [`super::serve()`] is what it must do.
@@ -28,9 +28,9 @@ pub struct WorkerConfig {
     pub deadline: Duration,
 }
 
-/// How long an idle worker may take to end once its input has ended.
+/// Time that an idle worker has to end once its input has ended.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// How long a worker may take to start, at least: a busy machine must not look like a broken program.
+/// Time that a worker has to start, at least: a busy machine must not look like a broken program.
 const HELLO: Duration = Duration::from_secs(60);
 
 /// The signal that nobody can refuse.
@@ -46,7 +46,7 @@ pub enum Attempt {
 }
 
 impl Attempt {
-    /// What whoever asked is told.
+    /// The error for the caller.
     pub fn into_error(self) -> Error {
         match self {
             Self::Died(death, detail) => Error::quarantined(death, detail),
@@ -143,12 +143,12 @@ impl Worker {
         }
     }
 
-    /// Whose code it gives.
+    /// The identity of its compiler.
     pub fn compiler(&self) -> &CompilerId {
         &self.hello.compiler
     }
 
-    /// What it cannot do any more, and what the system did not let it give up: a line for people.
+    /// The rights that it has given up, and those that the system did not let it give up: a line for people.
     pub fn sandbox(&self) -> &str {
         &self.hello.sandbox
     }
@@ -179,7 +179,7 @@ impl Worker {
         }
     }
 
-    /// What a worker that broke its pipe or the protocol died of.
+    /// Finds the cause of death of a worker that broke its pipe or the protocol.
     async fn autopsy(mut self, broken: Error, config: &WorkerConfig) -> Attempt {
         let status = tokio::time::timeout(FAREWELL, self.child.wait()).await;
         self.end().await;
@@ -203,7 +203,7 @@ impl Worker {
     }
 }
 
-/// Who compiles in a worker that has just started.
+/// Reads the greeting of a worker that has just started: the identity of its compiler.
 async fn hello(output: &mut BufReader<ChildStdout>, limit: Duration) -> Result<WorkerHello> {
     let hello = tokio::time::timeout(limit, read::<WorkerHello>(output)).await;
     let hello = hello.map_err(|_| Error::environment(format!("worker did not say hello in {limit:?}")))??;
@@ -255,7 +255,7 @@ async fn read<T: serde::de::DeserializeOwned>(from: &mut BufReader<ChildStdout>)
 mod tests {
     use super::*;
 
-    /// What is said of a worker that is this script, whose first argument is a file of its own; and how often it was started.
+    /// The error of a worker that is this script, whose first argument is a file of its own; and the number of its starts.
     fn start(script: &str) -> (String, usize) {
         let file = tempfile::NamedTempFile::new().unwrap();
         let script = format!("echo >> $0; {script}");

@@ -1,4 +1,4 @@
-//! What parent and worker say to each other, in [`crate::frame`]s of at most [`MAX_FRAME`] bytes.
+//! The messages between parent and worker, in [`crate::frame`]s of at most [`MAX_FRAME`] bytes.
 //!
 //! The worker speaks first (a [`WorkerHello`]), then answers each [`Request`] with one [`Response`] of the same id.
 
@@ -13,14 +13,14 @@ pub const PROTOCOL: u32 = 3;
 /// Longest frame either side accepts, in bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
 
-/// What a worker says first.
+/// A worker's greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerHello {
     /// Must be [`PROTOCOL`].
     pub protocol: u32,
-    /// Who compiles.
+    /// The compiler in the worker.
     pub compiler: CompilerId,
-    /// What this process has given up, in words ([`super::sandbox`]).
+    /// The rights that this process has given up, in words ([`super::sandbox`]).
     pub sandbox: String,
 }
 

@@ -1,4 +1,5 @@
-//! What a worker gives up before it reads the first byte of a shader: files, sockets, other programs, other processes.
+//! The rights that a worker gives up before it reads the first byte of a shader: files, sockets, other programs, other
+//! processes.
 //!
 //! SPIR-V may come from a web page, and goes through LLVM, which was not written for hostile input. Whoever takes a worker over
 //! is left with its pipes and processor time. Two nets: Landlock, which the kernel holds at the level of files, and a filter

@@ -27,12 +27,12 @@ use sample::{Coordinates, Sampled};
 pub enum ImageOperation {
     /// A texel load by integer coordinates.
     Load {
-        /// With a level operand.
+        /// It has a level operand.
         mip: bool,
     },
     /// A texel store.
     Store {
-        /// With a level operand.
+        /// It has a level operand.
         mip: bool,
     },
     /// An atomic operation on a texel.

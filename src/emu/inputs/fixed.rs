@@ -28,10 +28,10 @@ pub struct FixedFunction {
     /// Tests and operations of the stencil attachment for front and back; `None`: what [`super::Stencil`] says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stencil: Option<[StencilFace; 2]>,
-    /// What factors of blending call constant.
+    /// The constant colour of blending.
     #[serde(skip_serializing_if = "is_default")]
     pub blend_constants: [f32; 4],
-    /// What attachments hold before the draw in place of their clear values.
+    /// Contents of attachments before the draw, in place of their clear values.
     #[serde(skip_serializing_if = "is_default")]
     pub before: Before,
 }
@@ -85,7 +85,7 @@ impl Scissor {
     }
 }
 
-/// Which triangles are not drawn.
+/// The triangles that are culled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
@@ -129,7 +129,7 @@ pub struct StencilFace {
     pub pass: StencilOp,
 }
 
-/// What becomes of a stencil value.
+/// The new value of a stencil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]

@@ -3,49 +3,50 @@
 use super::float::f32s;
 use super::lane::LaneFn;
 use crate::emu::mode::{Round, from_f16, odd_add, to_f16};
+use crate::isa::Op;
 
-/// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<LaneFn> {
-    let lane: LaneFn = match name {
-        "v_cvt_f32_i32" => |m, [a, _, _]| m.narrow32(f64::from(a as i32)),
-        "v_cvt_f32_u32" => |m, [a, _, _]| m.narrow32(f64::from(a as u32)),
+/// Operation of an opcode.
+pub fn resolve(op: Op) -> Option<LaneFn> {
+    let lane: LaneFn = match op {
+        Op::VCvtF32I32 => |m, [a, _, _]| m.narrow32(f64::from(a as i32)),
+        Op::VCvtF32U32 => |m, [a, _, _]| m.narrow32(f64::from(a as u32)),
         // Rust's casts truncate, saturate, and take NaN to 0.
-        "v_cvt_u32_f32" => f32s!(|m, a| u64::from(a as u32)),
-        "v_cvt_i32_f32" => f32s!(|m, a| u64::from((a as i32).cast_unsigned())),
-        "v_cvt_rpi_i32_f32" => f32s!(|m, a| u64::from(((f64::from(a) + 0.5).floor() as i32).cast_unsigned())),
-        "v_cvt_flr_i32_f32" => f32s!(|m, a| u64::from((a.floor() as i32).cast_unsigned())),
-        "v_cvt_off_f32_i4" => |m, [a, _, _]| m.out32(((a as u32) << 28).cast_signed() as f32 / 4_294_967_296.0),
-        "v_cvt_f32_ubyte0" => |m, [a, _, _]| m.out32((a & 0xff) as f32),
-        "v_cvt_f32_ubyte1" => |m, [a, _, _]| m.out32((a >> 8 & 0xff) as f32),
-        "v_cvt_f32_ubyte2" => |m, [a, _, _]| m.out32((a >> 16 & 0xff) as f32),
-        "v_cvt_f32_ubyte3" => |m, [a, _, _]| m.out32((a >> 24 & 0xff) as f32),
-        "v_cvt_f16_f32" => f32s!(|m, a| m.out16(f64::from(a))),
-        "v_cvt_f32_f16" => |m, [a, _, _]| m.out32(m.in16(a) as f32),
-        "v_cvt_f64_i32" => |_, [a, _, _]| f64::from(a as i32).to_bits(),
-        "v_cvt_f64_u32" => |_, [a, _, _]| f64::from(a as u32).to_bits(),
-        "v_cvt_i32_f64" => |m, [a, _, _]| u64::from((m.in64(a) as i32).cast_unsigned()),
-        "v_cvt_u32_f64" => |m, [a, _, _]| u64::from(m.in64(a) as u32),
-        "v_cvt_f32_f64" => |m, [a, _, _]| m.narrow32(m.in64(a)),
-        "v_cvt_f64_f32" => f32s!(|m, a| m.out64(f64::from(a))),
-        "v_cvt_f16_u16" => |m, [a, _, _]| m.out16(f64::from(a as u16)),
-        "v_cvt_f16_i16" => |m, [a, _, _]| m.out16(f64::from(a as i16)),
-        "v_cvt_u16_f16" => |m, [a, _, _]| u64::from(m.in16(a) as u16),
-        "v_cvt_i16_f16" => |m, [a, _, _]| u64::from((m.in16(a) as i16).cast_unsigned()),
-        "v_cvt_norm_i16_f16" => |m, [a, _, _]| snorm(m.in16(a)),
-        "v_cvt_norm_u16_f16" => |m, [a, _, _]| unorm(m.in16(a)),
-        "v_cvt_pknorm_i16_f16" => |m, [a, b, _]| snorm(m.in16(a)) | snorm(m.in16(b)) << 16,
-        "v_cvt_pknorm_u16_f16" => |m, [a, b, _]| unorm(m.in16(a)) | unorm(m.in16(b)) << 16,
-        "v_cvt_pknorm_i16_f32" => f32s!(|m, a, b| snorm(f64::from(a)) | snorm(f64::from(b)) << 16),
-        "v_cvt_pknorm_u16_f32" => f32s!(|m, a, b| unorm(f64::from(a)) | unorm(f64::from(b)) << 16),
-        "v_cvt_pkrtz_f16_f32" => f32s!(|m, a, b| {
+        Op::VCvtU32F32 => f32s!(|m, a| u64::from(a as u32)),
+        Op::VCvtI32F32 => f32s!(|m, a| u64::from((a as i32).cast_unsigned())),
+        Op::VCvtRpiI32F32 => f32s!(|m, a| u64::from(((f64::from(a) + 0.5).floor() as i32).cast_unsigned())),
+        Op::VCvtFlrI32F32 => f32s!(|m, a| u64::from((a.floor() as i32).cast_unsigned())),
+        Op::VCvtOffF32I4 => |m, [a, _, _]| m.out32(((a as u32) << 28).cast_signed() as f32 / 4_294_967_296.0),
+        Op::VCvtF32Ubyte0 => |m, [a, _, _]| m.out32((a & 0xff) as f32),
+        Op::VCvtF32Ubyte1 => |m, [a, _, _]| m.out32((a >> 8 & 0xff) as f32),
+        Op::VCvtF32Ubyte2 => |m, [a, _, _]| m.out32((a >> 16 & 0xff) as f32),
+        Op::VCvtF32Ubyte3 => |m, [a, _, _]| m.out32((a >> 24 & 0xff) as f32),
+        Op::VCvtF16F32 => f32s!(|m, a| m.out16(f64::from(a))),
+        Op::VCvtF32F16 => |m, [a, _, _]| m.out32(m.in16(a) as f32),
+        Op::VCvtF64I32 => |_, [a, _, _]| f64::from(a as i32).to_bits(),
+        Op::VCvtF64U32 => |_, [a, _, _]| f64::from(a as u32).to_bits(),
+        Op::VCvtI32F64 => |m, [a, _, _]| u64::from((m.in64(a) as i32).cast_unsigned()),
+        Op::VCvtU32F64 => |m, [a, _, _]| u64::from(m.in64(a) as u32),
+        Op::VCvtF32F64 => |m, [a, _, _]| m.narrow32(m.in64(a)),
+        Op::VCvtF64F32 => f32s!(|m, a| m.out64(f64::from(a))),
+        Op::VCvtF16U16 => |m, [a, _, _]| m.out16(f64::from(a as u16)),
+        Op::VCvtF16I16 => |m, [a, _, _]| m.out16(f64::from(a as i16)),
+        Op::VCvtU16F16 => |m, [a, _, _]| u64::from(m.in16(a) as u16),
+        Op::VCvtI16F16 => |m, [a, _, _]| u64::from((m.in16(a) as i16).cast_unsigned()),
+        Op::VCvtNormI16F16 => |m, [a, _, _]| snorm(m.in16(a)),
+        Op::VCvtNormU16F16 => |m, [a, _, _]| unorm(m.in16(a)),
+        Op::VCvtPknormI16F16 => |m, [a, b, _]| snorm(m.in16(a)) | snorm(m.in16(b)) << 16,
+        Op::VCvtPknormU16F16 => |m, [a, b, _]| unorm(m.in16(a)) | unorm(m.in16(b)) << 16,
+        Op::VCvtPknormI16F32 => f32s!(|m, a, b| snorm(f64::from(a)) | snorm(f64::from(b)) << 16),
+        Op::VCvtPknormU16F32 => f32s!(|m, a, b| unorm(f64::from(a)) | unorm(f64::from(b)) << 16),
+        Op::VCvtPkrtzF16F32 => f32s!(|m, a, b| {
             let half = |x: f32| u64::from(to_f16(f64::from(x), Round::Zero));
             half(a) | half(b) << 16
         }),
-        "v_cvt_pk_u8_f32" => |m, [a, b, c]| {
+        Op::VCvtPkU8F32 => |m, [a, b, c]| {
             let shift = 8 * (b & 3);
             c & !(0xff << shift) | u64::from(m.in32(a) as u8) << shift
         },
-        "v_pack_b32_f16" => |m, [a, b, _]| {
+        Op::VPackB32F16 => |m, [a, b, _]| {
             // Only denormals change (K).
             let half = |bits: u64| {
                 let x = from_f16(bits as u16);
@@ -53,7 +54,7 @@ pub fn resolve(name: &str) -> Option<LaneFn> {
             };
             half(a) | half(b) << 16
         },
-        "v_dot2_f32_f16" | "v_dot2c_f32_f16" => |m, [a, b, c]| {
+        Op::VDot2F32F16 | Op::VDot2cF32F16 => |m, [a, b, c]| {
             let product = |shift: u32| from_f16((a >> shift) as u16) * from_f16((b >> shift) as u16);
             // Both products are exact; how the machine rounds the sums is not published (K).
             m.narrow32(odd_add(odd_add(product(0), product(16)), f64::from(m.in32(c))))

@@ -2,6 +2,7 @@
 
 use crate::emu::wave::{Lanes, Wave, ones};
 use crate::error::{Error, Result};
+use crate::isa::Op;
 use crate::isa::OperandKind;
 use crate::isa::instruction::{Dpp16, Sdwa};
 
@@ -107,16 +108,16 @@ pub enum Cross {
     },
 }
 
-/// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<Cross> {
-    Some(match name {
-        "v_readfirstlane_b32" => Cross::ReadFirstLane,
-        "v_readlane_b32" => Cross::ReadLane,
-        "v_writelane_b32" => Cross::WriteLane,
-        "v_permlane16_b32" => Cross::PermLane { other: false },
-        "v_permlanex16_b32" => Cross::PermLane { other: true },
-        "v_mbcnt_lo_u32_b32" => Cross::CountBelow { high: false },
-        "v_mbcnt_hi_u32_b32" => Cross::CountBelow { high: true },
+/// Operation of an opcode.
+pub fn resolve(op: Op) -> Option<Cross> {
+    Some(match op {
+        Op::VReadfirstlaneB32 => Cross::ReadFirstLane,
+        Op::VReadlaneB32 => Cross::ReadLane,
+        Op::VWritelaneB32 => Cross::WriteLane,
+        Op::VPermlane16B32 => Cross::PermLane { other: false },
+        Op::VPermlanex16B32 => Cross::PermLane { other: true },
+        Op::VMbcntLoU32B32 => Cross::CountBelow { high: false },
+        Op::VMbcntHiU32B32 => Cross::CountBelow { high: true },
         _ => return None,
     })
 }

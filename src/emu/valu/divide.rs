@@ -5,6 +5,7 @@
 
 use super::lane::LaneFn;
 use crate::emu::mode::{Mode, odd_add, power, to_f32};
+use crate::isa::Op;
 
 /// An operation with a result and a mask bit.
 pub type Masked = fn(Mode, [u64; 3]) -> (u64, bool);
@@ -12,14 +13,14 @@ pub type Masked = fn(Mode, [u64; 3]) -> (u64, bool);
 pub type Fmas = fn(Mode, [u64; 3], bool) -> u64;
 
 /// Result and mask bit of `v_div_scale`.
-pub fn scale(name: &str) -> Option<Masked> {
-    Some(match name {
-        "v_div_scale_f32" => |m, [a, den, num]| {
+pub fn scale(op: Op) -> Option<Masked> {
+    Some(match op {
+        Op::VDivScaleF32 => |m, [a, den, num]| {
             let [s0, den, num] = [a, den, num].map(|bits| f64::from(m.in32(bits)));
             let (result, mask) = scale_by(s0, den, num, &SINGLE);
             (m.out32(result as f32), mask)
         },
-        "v_div_scale_f64" => |m, [a, den, num]| {
+        Op::VDivScaleF64 => |m, [a, den, num]| {
             let (result, mask) = scale_by(m.in64(a), m.in64(den), m.in64(num), &DOUBLE);
             (m.out64(result), mask)
         },
@@ -28,9 +29,9 @@ pub fn scale(name: &str) -> Option<Masked> {
 }
 
 /// `v_div_fmas`: the last argument is the lane's VCC bit.
-pub fn fmas(name: &str) -> Option<Fmas> {
-    Some(match name {
-        "v_div_fmas_f32" => |m, [a, b, c], scaled| {
+pub fn fmas(op: Op) -> Option<Fmas> {
+    Some(match op {
+        Op::VDivFmasF32 => |m, [a, b, c], scaled| {
             let [a, b, c] = [a, b, c].map(|bits| m.in32(bits));
             if !scaled {
                 return m.fma32(a, b, c);
@@ -39,7 +40,7 @@ pub fn fmas(name: &str) -> Option<Fmas> {
             let back = if exponent(f64::from(c)) > 0 { 64 } else { -64 };
             m.narrow32(f64::from(to_f32(exact, m.round32())) * power(back))
         },
-        "v_div_fmas_f64" => |m, [a, b, c], scaled| {
+        Op::VDivFmasF64 => |m, [a, b, c], scaled| {
             let [a, b, c] = [a, b, c].map(|bits| m.in64(bits));
             let back = match scaled {
                 false => 0,
@@ -53,14 +54,14 @@ pub fn fmas(name: &str) -> Option<Fmas> {
 }
 
 /// `v_div_fixup`.
-pub fn fixup(name: &str) -> Option<LaneFn> {
-    Some(match name {
-        "v_div_fixup_f32" => |m, [q, den, num]| {
+pub fn fixup(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::VDivFixupF32 => |m, [q, den, num]| {
             let [q, den, num] = [q, den, num].map(|bits| f64::from(m.in32(bits)));
             m.out32(fix(q, den, num, &SINGLE) as f32)
         },
-        "v_div_fixup_f64" => |m, [q, den, num]| m.out64(fix(m.in64(q), m.in64(den), m.in64(num), &DOUBLE)),
-        "v_div_fixup_f16" => |m, [q, den, num]| {
+        Op::VDivFixupF64 => |m, [q, den, num]| m.out64(fix(m.in64(q), m.in64(den), m.in64(num), &DOUBLE)),
+        Op::VDivFixupF16 => |m, [q, den, num]| {
             let [q, den, num] = [q, den, num].map(|bits| m.in16(bits));
             m.out16(special(den, num).unwrap_or_else(|| q.abs().copysign(sign(den) * sign(num))))
         },

@@ -1,7 +1,8 @@
-//! Double-precision arithmetic.
+//! Double-precision arithmetic, by opcode.
 
 use super::lane::LaneFn;
 use super::transcendental;
+use crate::isa::Op;
 
 macro_rules! f64s {
     (|$m:ident, $a:ident| $e:expr) => {
@@ -18,31 +19,31 @@ macro_rules! f64s {
     };
 }
 
-/// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<LaneFn> {
-    Some(match name {
-        "v_add_f64" => f64s!(|m, a, b| m.add64(a, b)),
-        "v_mul_f64" => f64s!(|m, a, b| m.mul64(a, b)),
-        "v_fma_f64" => |m, [a, b, c]| m.out64(m.fma64(m.in64(a), m.in64(b), m.in64(c))),
-        "v_min_f64" => f64s!(|m, a, b| min(a, b)),
-        "v_max_f64" => f64s!(|m, a, b| max(a, b)),
-        "v_ldexp_f64" => |m, [a, b, _]| {
+/// Operation of an opcode.
+pub fn resolve(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::VAddF64 => f64s!(|m, a, b| m.add64(a, b)),
+        Op::VMulF64 => f64s!(|m, a, b| m.mul64(a, b)),
+        Op::VFmaF64 => |m, [a, b, c]| m.out64(m.fma64(m.in64(a), m.in64(b), m.in64(c))),
+        Op::VMinF64 => f64s!(|m, a, b| min(a, b)),
+        Op::VMaxF64 => f64s!(|m, a, b| max(a, b)),
+        Op::VLdexpF64 => |m, [a, b, _]| {
             let (a, n) = (m.in64(a), b as i32);
             m.out64(m.ldexp64(a, n, scaled(a, n)))
         },
-        "v_trunc_f64" => f64s!(|m, a| a.trunc()),
-        "v_ceil_f64" => f64s!(|m, a| a.ceil()),
-        "v_floor_f64" => f64s!(|m, a| a.floor()),
-        "v_rndne_f64" => f64s!(|m, a| a.round_ties_even()),
-        "v_fract_f64" => f64s!(|m, a| {
+        Op::VTruncF64 => f64s!(|m, a| a.trunc()),
+        Op::VCeilF64 => f64s!(|m, a| a.ceil()),
+        Op::VFloorF64 => f64s!(|m, a| a.floor()),
+        Op::VRndneF64 => f64s!(|m, a| a.round_ties_even()),
+        Op::VFractF64 => f64s!(|m, a| {
             let rest = a - a.floor();
             if rest >= 1.0 { 1.0f64.next_down() } else { rest }
         }),
-        "v_rcp_f64" => f64s!(|m, a| seed(1.0 / a)),
-        "v_rsq_f64" => f64s!(|m, a| seed(transcendental::rsq(a))),
-        "v_sqrt_f64" => f64s!(|m, a| a.sqrt()),
-        "v_frexp_mant_f64" => f64s!(|m, a| split(a).0),
-        "v_frexp_exp_i32_f64" => |m, [a, _, _]| u64::from(split(m.in64(a)).1.cast_unsigned()),
+        Op::VRcpF64 => f64s!(|m, a| seed(1.0 / a)),
+        Op::VRsqF64 => f64s!(|m, a| seed(transcendental::rsq(a))),
+        Op::VSqrtF64 => f64s!(|m, a| a.sqrt()),
+        Op::VFrexpMantF64 => f64s!(|m, a| split(a).0),
+        Op::VFrexpExpI32F64 => |m, [a, _, _]| u64::from(split(m.in64(a)).1.cast_unsigned()),
         _ => return None,
     })
 }

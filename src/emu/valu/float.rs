@@ -4,6 +4,7 @@
 
 use super::lane::LaneFn;
 use crate::emu::mode::Mode;
+use crate::isa::Op;
 
 macro_rules! f32s {
     (|$m:ident, $a:ident| $e:expr) => {
@@ -27,35 +28,35 @@ macro_rules! f32s {
 }
 pub(super) use f32s;
 
-/// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<LaneFn> {
-    Some(match name {
-        "v_add_f32" => f32s!(|m, a, b| m.add32(a, b)),
-        "v_sub_f32" => f32s!(|m, a, b| m.add32(a, -b)),
-        "v_subrev_f32" => f32s!(|m, a, b| m.add32(b, -a)),
-        "v_mul_f32" => f32s!(|m, a, b| m.mul32(a, b)),
-        "v_mul_legacy_f32" => f32s!(|m, a, b| if a == 0.0 || b == 0.0 { 0 } else { m.mul32(a, b) }),
-        "v_fma_f32" | "v_fmac_f32" | "v_fmamk_f32" | "v_fmaak_f32" => f32s!(|m, a, b, c| m.fma32(a, b, c)),
-        "v_fma_legacy_f32" | "v_fmac_legacy_f32" => {
+/// Operation of an opcode.
+pub fn resolve(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::VAddF32 => f32s!(|m, a, b| m.add32(a, b)),
+        Op::VSubF32 => f32s!(|m, a, b| m.add32(a, -b)),
+        Op::VSubrevF32 => f32s!(|m, a, b| m.add32(b, -a)),
+        Op::VMulF32 => f32s!(|m, a, b| m.mul32(a, b)),
+        Op::VMulLegacyF32 => f32s!(|m, a, b| if a == 0.0 || b == 0.0 { 0 } else { m.mul32(a, b) }),
+        Op::VFmaF32 | Op::VFmacF32 | Op::VFmamkF32 | Op::VFmaakF32 => f32s!(|m, a, b, c| m.fma32(a, b, c)),
+        Op::VFmaLegacyF32 | Op::VFmacLegacyF32 => {
             f32s!(|m, a, b, c| if a == 0.0 || b == 0.0 { m.add32(0.0, c) } else { m.fma32(a, b, c) })
         }
-        "v_min_f32" => f32s!(|m, a, b| m.out32(min(a, b))),
-        "v_max_f32" => f32s!(|m, a, b| m.out32(max(a, b))),
-        "v_min3_f32" => f32s!(|m, a, b, c| m.out32(min(min(a, b), c))),
-        "v_max3_f32" => f32s!(|m, a, b, c| m.out32(max(max(a, b), c))),
-        "v_med3_f32" => f32s!(|m, a, b, c| m.out32(median(a, b, c))),
-        "v_fract_f32" => f32s!(|m, a| m.out32(fract(a))),
-        "v_trunc_f32" => f32s!(|m, a| m.out32(a.trunc())),
-        "v_ceil_f32" => f32s!(|m, a| m.out32(a.ceil())),
-        "v_floor_f32" => f32s!(|m, a| m.out32(a.floor())),
-        "v_rndne_f32" => f32s!(|m, a| m.out32(a.round_ties_even())),
-        "v_frexp_mant_f32" => |m, [a, _, _]| m.out32(mantissa(m, a)),
-        "v_frexp_exp_i32_f32" => |m, [a, _, _]| exponent(m, a),
-        "v_ldexp_f32" => |m, [a, b, _]| m.narrow32(scaled(f64::from(m.in32(a)), b as i32)),
-        "v_cubeid_f32" => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[0])),
-        "v_cubesc_f32" => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[1])),
-        "v_cubetc_f32" => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[2])),
-        "v_cubema_f32" => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[3])),
+        Op::VMinF32 => f32s!(|m, a, b| m.out32(min(a, b))),
+        Op::VMaxF32 => f32s!(|m, a, b| m.out32(max(a, b))),
+        Op::VMin3F32 => f32s!(|m, a, b, c| m.out32(min(min(a, b), c))),
+        Op::VMax3F32 => f32s!(|m, a, b, c| m.out32(max(max(a, b), c))),
+        Op::VMed3F32 => f32s!(|m, a, b, c| m.out32(median(a, b, c))),
+        Op::VFractF32 => f32s!(|m, a| m.out32(fract(a))),
+        Op::VTruncF32 => f32s!(|m, a| m.out32(a.trunc())),
+        Op::VCeilF32 => f32s!(|m, a| m.out32(a.ceil())),
+        Op::VFloorF32 => f32s!(|m, a| m.out32(a.floor())),
+        Op::VRndneF32 => f32s!(|m, a| m.out32(a.round_ties_even())),
+        Op::VFrexpMantF32 => |m, [a, _, _]| m.out32(mantissa(m, a)),
+        Op::VFrexpExpI32F32 => |m, [a, _, _]| exponent(m, a),
+        Op::VLdexpF32 => |m, [a, b, _]| m.narrow32(scaled(f64::from(m.in32(a)), b as i32)),
+        Op::VCubeidF32 => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[0])),
+        Op::VCubescF32 => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[1])),
+        Op::VCubetcF32 => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[2])),
+        Op::VCubemaF32 => f32s!(|m, x, y, z| m.out32(cube(x, y, z)[3])),
         _ => return None,
     })
 }

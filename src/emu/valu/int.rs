@@ -3,6 +3,7 @@
 //! To add one: a line in the list of its width. 16-bit values are in the low 16 bits, from either half of a register.
 
 use super::lane::LaneFn;
+use crate::isa::Op;
 
 macro_rules! u32s {
     (|$a:ident| $e:expr) => {
@@ -74,9 +75,9 @@ macro_rules! i16s {
     };
 }
 
-/// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<LaneFn> {
-    words(name).or_else(|| ternary(name)).or_else(|| bytes(name)).or_else(|| halves(name))
+/// Operation of an opcode.
+pub fn resolve(op: Op) -> Option<LaneFn> {
+    words(op).or_else(|| ternary(op)).or_else(|| bytes(op)).or_else(|| halves(op))
 }
 
 fn first(bit: u32) -> u32 {
@@ -91,42 +92,42 @@ fn low24(x: u32) -> u64 {
     u64::from(x & 0xff_ffff)
 }
 
-fn words(name: &str) -> Option<LaneFn> {
-    Some(match name {
-        "v_mov_b32" => u32s!(|a| a),
-        "v_not_b32" => u32s!(|a| !a),
-        "v_bfrev_b32" => u32s!(|a| a.reverse_bits()),
-        "v_ffbh_u32" => u32s!(|a| first(a.leading_zeros())),
-        "v_ffbl_b32" => u32s!(|a| first(a.trailing_zeros())),
-        "v_ffbh_i32" => u32s!(|a| first(if a >> 31 == 1 { !a } else { a }.leading_zeros())),
-        "v_mul_i32_i24" => u32s!(|a, b| (sext24(a) * sext24(b)) as u32),
-        "v_mul_hi_i32_i24" => u32s!(|a, b| ((sext24(a) * sext24(b)) >> 32) as u32),
-        "v_mul_u32_u24" => u32s!(|a, b| (low24(a) * low24(b)) as u32),
-        "v_mul_hi_u32_u24" => u32s!(|a, b| ((low24(a) * low24(b)) >> 32) as u32),
-        "v_min_i32" => i32s!(|a, b| a.min(b)),
-        "v_max_i32" => i32s!(|a, b| a.max(b)),
-        "v_min_u32" => u32s!(|a, b| a.min(b)),
-        "v_max_u32" => u32s!(|a, b| a.max(b)),
-        "v_lshrrev_b32" => u32s!(|a, b| b >> (a & 31)),
-        "v_ashrrev_i32" => i32s!(|a, b| b >> (a & 31)),
-        "v_lshlrev_b32" => u32s!(|a, b| b << (a & 31)),
-        "v_and_b32" => u32s!(|a, b| a & b),
-        "v_or_b32" => u32s!(|a, b| a | b),
-        "v_xor_b32" => u32s!(|a, b| a ^ b),
-        "v_xnor_b32" => u32s!(|a, b| !(a ^ b)),
-        "v_add_nc_u32" | "v_add_nc_i32" => u32s!(|a, b| a.wrapping_add(b)),
-        "v_sub_nc_u32" | "v_sub_nc_i32" => u32s!(|a, b| a.wrapping_sub(b)),
-        "v_subrev_nc_u32" => u32s!(|a, b| b.wrapping_sub(a)),
-        "v_mul_lo_u32" => u32s!(|a, b| a.wrapping_mul(b)),
-        "v_mul_hi_u32" => |_, [a, b, _]| (a * b) >> 32,
-        "v_mul_hi_i32" => u32s!(|a, b| ((i64::from(a.cast_signed()) * i64::from(b.cast_signed())) >> 32) as u32),
-        "v_bfm_b32" => u32s!(|a, b| ((1u32 << (a & 31)) - 1) << (b & 31)),
-        "v_bcnt_u32_b32" => u32s!(|a, b| a.count_ones().wrapping_add(b)),
-        "v_cvt_pk_u16_u32" => u32s!(|a, b| a.min(0xffff) | b.min(0xffff) << 16),
-        "v_cvt_pk_i16_i32" => i32s!(|a, b| a.clamp(-32768, 32767) & 0xffff | b.clamp(-32768, 32767) << 16),
-        "v_lshlrev_b64" => |_, [a, b, _]| b << (a & 63),
-        "v_lshrrev_b64" => |_, [a, b, _]| b >> (a & 63),
-        "v_ashrrev_i64" => |_, [a, b, _]| (b.cast_signed() >> (a & 63)).cast_unsigned(),
+fn words(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::VMovB32 => u32s!(|a| a),
+        Op::VNotB32 => u32s!(|a| !a),
+        Op::VBfrevB32 => u32s!(|a| a.reverse_bits()),
+        Op::VFfbhU32 => u32s!(|a| first(a.leading_zeros())),
+        Op::VFfblB32 => u32s!(|a| first(a.trailing_zeros())),
+        Op::VFfbhI32 => u32s!(|a| first(if a >> 31 == 1 { !a } else { a }.leading_zeros())),
+        Op::VMulI32I24 => u32s!(|a, b| (sext24(a) * sext24(b)) as u32),
+        Op::VMulHiI32I24 => u32s!(|a, b| ((sext24(a) * sext24(b)) >> 32) as u32),
+        Op::VMulU32U24 => u32s!(|a, b| (low24(a) * low24(b)) as u32),
+        Op::VMulHiU32U24 => u32s!(|a, b| ((low24(a) * low24(b)) >> 32) as u32),
+        Op::VMinI32 => i32s!(|a, b| a.min(b)),
+        Op::VMaxI32 => i32s!(|a, b| a.max(b)),
+        Op::VMinU32 => u32s!(|a, b| a.min(b)),
+        Op::VMaxU32 => u32s!(|a, b| a.max(b)),
+        Op::VLshrrevB32 => u32s!(|a, b| b >> (a & 31)),
+        Op::VAshrrevI32 => i32s!(|a, b| b >> (a & 31)),
+        Op::VLshlrevB32 => u32s!(|a, b| b << (a & 31)),
+        Op::VAndB32 => u32s!(|a, b| a & b),
+        Op::VOrB32 => u32s!(|a, b| a | b),
+        Op::VXorB32 => u32s!(|a, b| a ^ b),
+        Op::VXnorB32 => u32s!(|a, b| !(a ^ b)),
+        Op::VAddNcU32 | Op::VAddNcI32 => u32s!(|a, b| a.wrapping_add(b)),
+        Op::VSubNcU32 | Op::VSubNcI32 => u32s!(|a, b| a.wrapping_sub(b)),
+        Op::VSubrevNcU32 => u32s!(|a, b| b.wrapping_sub(a)),
+        Op::VMulLoU32 => u32s!(|a, b| a.wrapping_mul(b)),
+        Op::VMulHiU32 => |_, [a, b, _]| (a * b) >> 32,
+        Op::VMulHiI32 => u32s!(|a, b| ((i64::from(a.cast_signed()) * i64::from(b.cast_signed())) >> 32) as u32),
+        Op::VBfmB32 => u32s!(|a, b| ((1u32 << (a & 31)) - 1) << (b & 31)),
+        Op::VBcntU32B32 => u32s!(|a, b| a.count_ones().wrapping_add(b)),
+        Op::VCvtPkU16U32 => u32s!(|a, b| a.min(0xffff) | b.min(0xffff) << 16),
+        Op::VCvtPkI16I32 => i32s!(|a, b| a.clamp(-32768, 32767) & 0xffff | b.clamp(-32768, 32767) << 16),
+        Op::VLshlrevB64 => |_, [a, b, _]| b << (a & 63),
+        Op::VLshrrevB64 => |_, [a, b, _]| b >> (a & 63),
+        Op::VAshrrevI64 => |_, [a, b, _]| (b.cast_signed() >> (a & 63)).cast_unsigned(),
         _ => return None,
     })
 }
@@ -145,33 +146,33 @@ fn extract_signed(a: u32, offset: u32, width: u32) -> u32 {
     (field << (64 - width) >> (64 - width)) as u32
 }
 
-fn ternary(name: &str) -> Option<LaneFn> {
-    Some(match name {
-        "v_mad_i32_i24" => u32s!(|a, b, c| ((sext24(a) * sext24(b)) as u32).wrapping_add(c)),
-        "v_mad_u32_u24" => u32s!(|a, b, c| ((low24(a) * low24(b)) as u32).wrapping_add(c)),
-        "v_mad_u32_u16" => u32s!(|a, b, c| (a * b).wrapping_add(c)),
-        "v_mad_i32_i16" => {
+fn ternary(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::VMadI32I24 => u32s!(|a, b, c| ((sext24(a) * sext24(b)) as u32).wrapping_add(c)),
+        Op::VMadU32U24 => u32s!(|a, b, c| ((low24(a) * low24(b)) as u32).wrapping_add(c)),
+        Op::VMadU32U16 => u32s!(|a, b, c| (a * b).wrapping_add(c)),
+        Op::VMadI32I16 => {
             u32s!(|a, b, c| (i32::from(a as i16) * i32::from(b as i16)).cast_unsigned().wrapping_add(c))
         }
-        "v_bfe_u32" => u32s!(|a, b, c| extract(a, b, c)),
-        "v_bfe_i32" => u32s!(|a, b, c| extract_signed(a, b, c)),
-        "v_bfi_b32" => u32s!(|a, b, c| a & b | !a & c),
-        "v_alignbit_b32" => |_, [a, b, c]| (a << 32 | b) >> (c & 31) & 0xffff_ffff,
-        "v_alignbyte_b32" => |_, [a, b, c]| (a << 32 | b) >> (8 * (c & 3)) & 0xffff_ffff,
-        "v_min3_i32" => i32s!(|a, b, c| a.min(b).min(c)),
-        "v_max3_i32" => i32s!(|a, b, c| a.max(b).max(c)),
-        "v_med3_i32" => i32s!(|a, b, c| a.max(b).min(a.min(b).max(c))),
-        "v_min3_u32" => u32s!(|a, b, c| a.min(b).min(c)),
-        "v_max3_u32" => u32s!(|a, b, c| a.max(b).max(c)),
-        "v_med3_u32" => u32s!(|a, b, c| a.max(b).min(a.min(b).max(c))),
-        "v_xor3_b32" => u32s!(|a, b, c| a ^ b ^ c),
-        "v_or3_b32" => u32s!(|a, b, c| a | b | c),
-        "v_and_or_b32" => u32s!(|a, b, c| a & b | c),
-        "v_xad_u32" => u32s!(|a, b, c| (a ^ b).wrapping_add(c)),
-        "v_lshl_add_u32" => u32s!(|a, b, c| (a << (b & 31)).wrapping_add(c)),
-        "v_add_lshl_u32" => u32s!(|a, b, c| a.wrapping_add(b) << (c & 31)),
-        "v_lshl_or_b32" => u32s!(|a, b, c| a << (b & 31) | c),
-        "v_add3_u32" => u32s!(|a, b, c| a.wrapping_add(b).wrapping_add(c)),
+        Op::VBfeU32 => u32s!(|a, b, c| extract(a, b, c)),
+        Op::VBfeI32 => u32s!(|a, b, c| extract_signed(a, b, c)),
+        Op::VBfiB32 => u32s!(|a, b, c| a & b | !a & c),
+        Op::VAlignbitB32 => |_, [a, b, c]| (a << 32 | b) >> (c & 31) & 0xffff_ffff,
+        Op::VAlignbyteB32 => |_, [a, b, c]| (a << 32 | b) >> (8 * (c & 3)) & 0xffff_ffff,
+        Op::VMin3I32 => i32s!(|a, b, c| a.min(b).min(c)),
+        Op::VMax3I32 => i32s!(|a, b, c| a.max(b).max(c)),
+        Op::VMed3I32 => i32s!(|a, b, c| a.max(b).min(a.min(b).max(c))),
+        Op::VMin3U32 => u32s!(|a, b, c| a.min(b).min(c)),
+        Op::VMax3U32 => u32s!(|a, b, c| a.max(b).max(c)),
+        Op::VMed3U32 => u32s!(|a, b, c| a.max(b).min(a.min(b).max(c))),
+        Op::VXor3B32 => u32s!(|a, b, c| a ^ b ^ c),
+        Op::VOr3B32 => u32s!(|a, b, c| a | b | c),
+        Op::VAndOrB32 => u32s!(|a, b, c| a & b | c),
+        Op::VXadU32 => u32s!(|a, b, c| (a ^ b).wrapping_add(c)),
+        Op::VLshlAddU32 => u32s!(|a, b, c| (a << (b & 31)).wrapping_add(c)),
+        Op::VAddLshlU32 => u32s!(|a, b, c| a.wrapping_add(b) << (c & 31)),
+        Op::VLshlOrB32 => u32s!(|a, b, c| a << (b & 31) | c),
+        Op::VAdd3U32 => u32s!(|a, b, c| a.wrapping_add(b).wrapping_add(c)),
         _ => return None,
     })
 }
@@ -212,34 +213,34 @@ fn permute(a: u32, b: u32, selectors: u32) -> u32 {
     }))
 }
 
-fn bytes(name: &str) -> Option<LaneFn> {
-    Some(match name {
-        "v_perm_b32" => u32s!(|a, b, c| permute(a, b, c)),
-        "v_lerp_u8" => u32s!(|a, b, c| {
+fn bytes(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::VPermB32 => u32s!(|a, b, c| permute(a, b, c)),
+        Op::VLerpU8 => u32s!(|a, b, c| {
             let [a, b, c] = [a, b, c].map(u32::to_le_bytes);
             let average = |i: usize| (u16::from(a[i]) + u16::from(b[i]) + u16::from(c[i] & 1)) >> 1;
             u32::from_le_bytes([0, 1, 2, 3].map(|i| average(i) as u8))
         }),
-        "v_sad_u8" => u32s!(|a, b, c| differences(a, b).wrapping_add(c)),
-        "v_sad_hi_u8" => u32s!(|a, b, c| (differences(a, b) << 16).wrapping_add(c)),
-        "v_sad_u16" => u32s!(|a, b, c| {
+        Op::VSadU8 => u32s!(|a, b, c| differences(a, b).wrapping_add(c)),
+        Op::VSadHiU8 => u32s!(|a, b, c| (differences(a, b) << 16).wrapping_add(c)),
+        Op::VSadU16 => u32s!(|a, b, c| {
             let low = (a & 0xffff).abs_diff(b & 0xffff);
             low.wrapping_add((a >> 16).abs_diff(b >> 16)).wrapping_add(c)
         }),
-        "v_sad_u32" => u32s!(|a, b, c| a.abs_diff(b).wrapping_add(c)),
-        "v_dot4_i32_i8" | "v_dot4c_i32_i8" => u32s!(|a, b, c| dot(a, b, signed_bytes).wrapping_add(c)),
-        "v_dot4_u32_u8" => u32s!(|a, b, c| dot(a, b, |a, b| i32::from(a) * i32::from(b)).wrapping_add(c)),
-        "v_dot8_i32_i4" => u32s!(|a, b, c| dot(a, b, signed_nibbles).wrapping_add(c)),
-        "v_dot8_u32_u4" => u32s!(|a, b, c| dot(a, b, nibbles).wrapping_add(c)),
-        "v_dot2_i32_i16" => u32s!(|a, b, c| {
+        Op::VSadU32 => u32s!(|a, b, c| a.abs_diff(b).wrapping_add(c)),
+        Op::VDot4I32I8 | Op::VDot4cI32I8 => u32s!(|a, b, c| dot(a, b, signed_bytes).wrapping_add(c)),
+        Op::VDot4U32U8 => u32s!(|a, b, c| dot(a, b, |a, b| i32::from(a) * i32::from(b)).wrapping_add(c)),
+        Op::VDot8I32I4 => u32s!(|a, b, c| dot(a, b, signed_nibbles).wrapping_add(c)),
+        Op::VDot8U32U4 => u32s!(|a, b, c| dot(a, b, nibbles).wrapping_add(c)),
+        Op::VDot2I32I16 => u32s!(|a, b, c| {
             let product = |shift: u32| i32::from((a >> shift) as i16).wrapping_mul(i32::from((b >> shift) as i16));
             product(0).wrapping_add(product(16)).cast_unsigned().wrapping_add(c)
         }),
-        "v_dot2_u32_u16" => u32s!(|a, b, c| {
+        Op::VDot2U32U16 => u32s!(|a, b, c| {
             let product = |shift: u32| (a >> shift & 0xffff).wrapping_mul(b >> shift & 0xffff);
             product(0).wrapping_add(product(16)).wrapping_add(c)
         }),
-        "v_sat_pk_u8_i16" => u32s!(|a| {
+        Op::VSatPkU8I16 => u32s!(|a| {
             let byte = |x: u32| u32::from(i32::from(x as i16).clamp(0, 255).cast_unsigned() as u8);
             byte(a) | byte(a >> 16) << 8
         }),
@@ -247,58 +248,58 @@ fn bytes(name: &str) -> Option<LaneFn> {
     })
 }
 
-fn halves(name: &str) -> Option<LaneFn> {
-    Some(match name.strip_prefix("v_pk_").or(name.strip_prefix("v_"))? {
-        "add_nc_u16" | "add_nc_i16" | "add_u16" | "add_i16" => u16s!(|a, b| a.wrapping_add(b)),
-        "sub_nc_u16" | "sub_nc_i16" | "sub_u16" | "sub_i16" => u16s!(|a, b| a.wrapping_sub(b)),
-        "mul_lo_u16" => u16s!(|a, b| a.wrapping_mul(b)),
+fn halves(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::VAddNcU16 | Op::VAddNcI16 | Op::VPkAddU16 | Op::VPkAddI16 => u16s!(|a, b| a.wrapping_add(b)),
+        Op::VSubNcU16 | Op::VSubNcI16 | Op::VPkSubU16 | Op::VPkSubI16 => u16s!(|a, b| a.wrapping_sub(b)),
+        Op::VMulLoU16 | Op::VPkMulLoU16 => u16s!(|a, b| a.wrapping_mul(b)),
         // Four bits of the amount count (K).
-        "lshrrev_b16" => u16s!(|a, b| b >> (a & 15)),
-        "ashrrev_i16" => i16s!(|a, b| b >> (a & 15)),
-        "lshlrev_b16" => u16s!(|a, b| b << (a & 15)),
-        "max_u16" => u16s!(|a, b| a.max(b)),
-        "max_i16" => i16s!(|a, b| a.max(b)),
-        "min_u16" => u16s!(|a, b| a.min(b)),
-        "min_i16" => i16s!(|a, b| a.min(b)),
-        "mad_u16" | "mad_i16" => u16s!(|a, b, c| a.wrapping_mul(b).wrapping_add(c)),
-        "min3_i16" => i16s!(|a, b, c| a.min(b).min(c)),
-        "max3_i16" => i16s!(|a, b, c| a.max(b).max(c)),
-        "med3_i16" => i16s!(|a, b, c| a.max(b).min(a.min(b).max(c))),
-        "min3_u16" => u16s!(|a, b, c| a.min(b).min(c)),
-        "max3_u16" => u16s!(|a, b, c| a.max(b).max(c)),
-        "med3_u16" => u16s!(|a, b, c| a.max(b).min(a.min(b).max(c))),
+        Op::VLshrrevB16 | Op::VPkLshrrevB16 => u16s!(|a, b| b >> (a & 15)),
+        Op::VAshrrevI16 | Op::VPkAshrrevI16 => i16s!(|a, b| b >> (a & 15)),
+        Op::VLshlrevB16 | Op::VPkLshlrevB16 => u16s!(|a, b| b << (a & 15)),
+        Op::VMaxU16 | Op::VPkMaxU16 => u16s!(|a, b| a.max(b)),
+        Op::VMaxI16 | Op::VPkMaxI16 => i16s!(|a, b| a.max(b)),
+        Op::VMinU16 | Op::VPkMinU16 => u16s!(|a, b| a.min(b)),
+        Op::VMinI16 | Op::VPkMinI16 => i16s!(|a, b| a.min(b)),
+        Op::VMadU16 | Op::VPkMadU16 | Op::VMadI16 | Op::VPkMadI16 => u16s!(|a, b, c| a.wrapping_mul(b).wrapping_add(c)),
+        Op::VMin3I16 => i16s!(|a, b, c| a.min(b).min(c)),
+        Op::VMax3I16 => i16s!(|a, b, c| a.max(b).max(c)),
+        Op::VMed3I16 => i16s!(|a, b, c| a.max(b).min(a.min(b).max(c))),
+        Op::VMin3U16 => u16s!(|a, b, c| a.min(b).min(c)),
+        Op::VMax3U16 => u16s!(|a, b, c| a.max(b).max(c)),
+        Op::VMed3U16 => u16s!(|a, b, c| a.max(b).min(a.min(b).max(c))),
         _ => return None,
     })
 }
 
 /// The clamped form of an integer operation: it saturates.
-pub fn saturating(name: &str) -> Option<LaneFn> {
-    Some(match name {
-        "v_add_nc_u32" => u32s!(|a, b| a.saturating_add(b)),
-        "v_sub_nc_u32" => u32s!(|a, b| a.saturating_sub(b)),
-        "v_subrev_nc_u32" => u32s!(|a, b| b.saturating_sub(a)),
-        "v_add_nc_i32" => i32s!(|a, b| a.saturating_add(b)),
-        "v_sub_nc_i32" => i32s!(|a, b| a.saturating_sub(b)),
-        "v_add_nc_u16" | "v_pk_add_u16" => u16s!(|a, b| a.saturating_add(b)),
-        "v_sub_nc_u16" | "v_pk_sub_u16" => u16s!(|a, b| a.saturating_sub(b)),
-        "v_add_nc_i16" | "v_pk_add_i16" => i16s!(|a, b| a.saturating_add(b)),
-        "v_sub_nc_i16" | "v_pk_sub_i16" => i16s!(|a, b| a.saturating_sub(b)),
-        "v_mad_u32_u24" => u32s!(|a, b, c| (low24(a) * low24(b) + u64::from(c)).min(0xffff_ffff) as u32),
-        "v_mad_i32_i24" => u32s!(|a, b, c| {
+pub fn saturating(op: Op) -> Option<LaneFn> {
+    Some(match op {
+        Op::VAddNcU32 => u32s!(|a, b| a.saturating_add(b)),
+        Op::VSubNcU32 => u32s!(|a, b| a.saturating_sub(b)),
+        Op::VSubrevNcU32 => u32s!(|a, b| b.saturating_sub(a)),
+        Op::VAddNcI32 => i32s!(|a, b| a.saturating_add(b)),
+        Op::VSubNcI32 => i32s!(|a, b| a.saturating_sub(b)),
+        Op::VAddNcU16 | Op::VPkAddU16 => u16s!(|a, b| a.saturating_add(b)),
+        Op::VSubNcU16 | Op::VPkSubU16 => u16s!(|a, b| a.saturating_sub(b)),
+        Op::VAddNcI16 | Op::VPkAddI16 => i16s!(|a, b| a.saturating_add(b)),
+        Op::VSubNcI16 | Op::VPkSubI16 => i16s!(|a, b| a.saturating_sub(b)),
+        Op::VMadU32U24 => u32s!(|a, b, c| (low24(a) * low24(b) + u64::from(c)).min(0xffff_ffff) as u32),
+        Op::VMadI32I24 => u32s!(|a, b, c| {
             let sum = sext24(a) * sext24(b) + i64::from(c.cast_signed());
             sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
         }),
-        "v_mad_u16" | "v_pk_mad_u16" => {
+        Op::VMadU16 | Op::VPkMadU16 => {
             u16s!(|a, b, c| (u32::from(a) * u32::from(b) + u32::from(c)).min(0xffff) as u16)
         }
-        "v_mad_i16" | "v_pk_mad_i16" => i16s!(|a, b, c| {
+        Op::VMadI16 | Op::VPkMadI16 => i16s!(|a, b, c| {
             let sum = i64::from(a) * i64::from(b) + i64::from(c);
             sum.clamp(-32768, 32767) as i16
         }),
-        "v_dot4_i32_i8" => {
+        Op::VDot4I32I8 => {
             u32s!(|a, b, c| dot(a, b, signed_bytes).cast_signed().saturating_add(c as i32).cast_unsigned())
         }
-        "v_dot4_u32_u8" => u32s!(|a, b, c| dot(a, b, |a, b| i32::from(a) * i32::from(b)).saturating_add(c)),
+        Op::VDot4U32U8 => u32s!(|a, b, c| dot(a, b, |a, b| i32::from(a) * i32::from(b)).saturating_add(c)),
         _ => return None,
     })
 }

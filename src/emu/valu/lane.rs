@@ -1,4 +1,4 @@
-//! Signature of operations on one lane.
+//! The signature of operations on one lane: the mode, and up to three sources' bits.
 
 use crate::emu::mode::Mode;
 

@@ -72,10 +72,10 @@ pub enum Valu {
 
 /// Operation of an instruction.
 pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
-    let name = inst.entry.mnemonic;
+    let op = inst.entry.op;
     let integer = inst.entry.dst.first().is_some_and(|kind| !kind.is_float());
-    if fields.mods.clamp && integer && int::resolve(name).is_some() {
-        let lane = int::saturating(name)?;
+    if fields.mods.clamp && integer && int::resolve(op).is_some() {
+        let lane = int::saturating(op)?;
         return Some(if inst.entry.is(Traits::PACKED) {
             Valu::Packed { lane, fused: false }
         } else {
@@ -83,47 +83,47 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
         });
     }
     let fused = inst.entry.is(Traits::TIED);
-    let special = match name {
-        "v_nop" | "v_pipeflush" | "v_clrexcp" => Valu::Nop,
-        "v_cndmask_b32" => Valu::Select,
-        "v_swap_b32" => Valu::Swap,
-        "v_movrels_b32" => Valu::MoveRelative([true, false]),
-        "v_movreld_b32" => Valu::MoveRelative([false, true]),
-        "v_movrelsd_b32" | "v_movrelsd_2_b32" => Valu::MoveRelative([true, true]),
-        "v_fma_mix_f32" | "v_fma_mixlo_f16" | "v_fma_mixhi_f16" => Valu::Mix,
+    let special = match op {
+        Op::VNop | Op::VPipeflush | Op::VClrexcp => Valu::Nop,
+        Op::VCndmaskB32 => Valu::Select,
+        Op::VSwapB32 => Valu::Swap,
+        Op::VMovrelsB32 => Valu::MoveRelative([true, false]),
+        Op::VMovreldB32 => Valu::MoveRelative([false, true]),
+        Op::VMovrelsdB32 | Op::VMovrelsd2B32 => Valu::MoveRelative([true, true]),
+        Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16 => Valu::Mix,
         // The carry comes as a source, or 0; bit 32 of the result is the new one.
-        "v_add_co_u32" | "v_add_co_ci_u32" => Valu::Carry(|a, b, carry| a + b + carry),
-        "v_sub_co_u32" | "v_sub_co_ci_u32" => Valu::Carry(|a, b, carry| a.wrapping_sub(b + carry)),
-        "v_subrev_co_u32" | "v_subrev_co_ci_u32" => Valu::Carry(|a, b, carry| b.wrapping_sub(a + carry)),
-        "v_mad_u64_u32" => Valu::Masked(|_, [a, b, c]| (a * b).overflowing_add(c)),
-        "v_mad_i64_i32" => Valu::Masked(|_, [a, b, c]| {
+        Op::VAddCoU32 | Op::VAddCoCiU32 => Valu::Carry(|a, b, carry| a + b + carry),
+        Op::VSubCoU32 | Op::VSubCoCiU32 => Valu::Carry(|a, b, carry| a.wrapping_sub(b + carry)),
+        Op::VSubrevCoU32 | Op::VSubrevCoCiU32 => Valu::Carry(|a, b, carry| b.wrapping_sub(a + carry)),
+        Op::VMadU64U32 => Valu::Masked(|_, [a, b, c]| (a * b).overflowing_add(c)),
+        Op::VMadI64I32 => Valu::Masked(|_, [a, b, c]| {
             let product = i64::from(a as i32) * i64::from(b as i32);
             let (sum, overflow) = product.overflowing_add(c.cast_signed());
             (sum.cast_unsigned(), overflow)
         }),
         _ if inst.entry.is(Traits::PACKED) => {
-            Valu::Packed { lane: half::resolve(name).or_else(|| int::resolve(name))?, fused }
+            Valu::Packed { lane: half::resolve(op).or_else(|| int::resolve(op))?, fused }
         }
         _ => {
-            return compare::resolve(name)
+            return compare::resolve(op)
                 .map(|(test, exec)| Valu::Test { test, exec })
-                .or_else(|| cross::resolve(name).map(Valu::Cross))
-                .or_else(|| divide::scale(name).map(Valu::Masked))
-                .or_else(|| divide::fmas(name).map(Valu::Fmas))
-                .or_else(|| value(name).map(|lane| Valu::Value { lane, fused }));
+                .or_else(|| cross::resolve(op).map(Valu::Cross))
+                .or_else(|| divide::scale(op).map(Valu::Masked))
+                .or_else(|| divide::fmas(op).map(Valu::Fmas))
+                .or_else(|| value(op).map(|lane| Valu::Value { lane, fused }));
         }
     };
     Some(special)
 }
 
-fn value(name: &str) -> Option<LaneFn> {
-    float::resolve(name)
-        .or_else(|| int::resolve(name))
-        .or_else(|| convert::resolve(name))
-        .or_else(|| transcendental::resolve(name))
-        .or_else(|| double::resolve(name))
-        .or_else(|| half::resolve(name))
-        .or_else(|| divide::fixup(name))
+fn value(op: Op) -> Option<LaneFn> {
+    float::resolve(op)
+        .or_else(|| int::resolve(op))
+        .or_else(|| convert::resolve(op))
+        .or_else(|| transcendental::resolve(op))
+        .or_else(|| double::resolve(op))
+        .or_else(|| half::resolve(op))
+        .or_else(|| divide::fixup(op))
 }
 
 /// Operands of all lanes, ready for the operation.

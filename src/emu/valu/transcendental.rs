@@ -4,10 +4,11 @@
 //! operations flush denormals whatever MODE says (K).
 
 use super::lane::LaneFn;
+use crate::isa::Op;
 use std::f64::consts::TAU;
 
-/// Operation of a mnemonic.
-pub fn resolve(name: &str) -> Option<LaneFn> {
+/// Operation of an opcode.
+pub fn resolve(op: Op) -> Option<LaneFn> {
     macro_rules! single {
         (|$a:ident| $e:expr) => {
             |_, [a, _, _]| {
@@ -16,14 +17,14 @@ pub fn resolve(name: &str) -> Option<LaneFn> {
             }
         };
     }
-    Some(match name {
-        "v_rcp_f32" | "v_rcp_iflag_f32" => single!(|a| 1.0 / a),
-        "v_rsq_f32" => single!(|a| rsq(a)),
-        "v_sqrt_f32" => single!(|a| a.sqrt()),
-        "v_exp_f32" => single!(|a| a.exp2()),
-        "v_log_f32" => single!(|a| a.log2()),
-        "v_sin_f32" => single!(|a| sin(a)),
-        "v_cos_f32" => single!(|a| cos(a)),
+    Some(match op {
+        Op::VRcpF32 | Op::VRcpIflagF32 => single!(|a| 1.0 / a),
+        Op::VRsqF32 => single!(|a| rsq(a)),
+        Op::VSqrtF32 => single!(|a| a.sqrt()),
+        Op::VExpF32 => single!(|a| a.exp2()),
+        Op::VLogF32 => single!(|a| a.log2()),
+        Op::VSinF32 => single!(|a| sin(a)),
+        Op::VCosF32 => single!(|a| cos(a)),
         _ => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! Instructions, one wave at a time.
+//! Executes IR instructions, one wave at a time.
 
 use super::super::Shader;
 use super::super::{

@@ -66,7 +66,7 @@ pub struct World {
     pub watch: Option<WatchedByte>,
     /// Places of a pixel's samples, from its top left corner; none: one in the middle.
     pub sample_places: Vec<[f64; 2]>,
-    /// What comparisons compared, if it is wanted.
+    /// The operands of comparisons, if they are wanted.
     pub compared: Option<Compared>,
 }
 

@@ -1,4 +1,4 @@
-//! SOP1, SOP2, SOPC, SOPK, SOPP, SMEM.
+//! Decodes scalar instructions and scalar memory: SOP1, SOP2, SOPC, SOPK, SOPP, SMEM.
 
 use super::{Read, Reader, bit, bits, low16, scalar, scalars};
 use crate::error::Result;

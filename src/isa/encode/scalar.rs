@@ -1,4 +1,4 @@
-//! SOP1, SOP2, SOPC, SOPK, SOPP, SMEM.
+//! Encodes scalar instructions and scalar memory: SOP1, SOP2, SOPC, SOPK, SOPP, SMEM.
 
 use super::{Encoder, ensure, flag, scalars, signed};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Memory accesses and exports.
+//! Text of memory accesses and exports.
 
 use super::Listing;
 use super::registers::{Scalars, Vgprs};

@@ -82,7 +82,8 @@ fn address_dwords_are_those_that_the_addresses_need() {
     assert!(read.iter().all(|count| *count > 0), "{read:?}");
 }
 
-/// What these dwords are, and what the encoder's dwords for it are (the same, where it refuses to write it).
+/// The instruction that these dwords decode to, and the one that its encoding decodes to (the same, where the encoder
+/// refuses it).
 fn read_twice(words: &[u32]) -> Option<(Instruction, Instruction)> {
     let inst = crate::isa::disassemble(GFX, words).ok()?;
     assert!(!inst.text(WaveSize::W64).is_empty());

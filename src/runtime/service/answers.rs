@@ -1,4 +1,4 @@
-//! What the service says.
+//! Handles the service's messages.
 
 use super::io::Io;
 use super::job::JobOutcome;

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 /// Bytes of the thread's stack.
 const STACK: usize = 512 << 10;
 
-/// What a caller's thread wants.
+/// A request of a caller's thread.
 pub(crate) enum Order {
-    /// To take this as far as it comes.
+    /// Start this job, and take it as far as it comes.
     Start(Weak<dyn ServiceJob>),
     /// Somebody began or ceased to wait for the request with this id, or its priority is another one.
     Urgency(u64),
@@ -33,7 +33,7 @@ pub(crate) enum Order {
 pub enum Reach {
     /// The context has no service.
     None,
-    /// Nothing had to be asked yet.
+    /// No connection was needed yet.
     Idle,
     /// Not yet, or not any more; what was asked waits for it.
     Connecting,
@@ -69,11 +69,11 @@ pub(crate) struct Desk {
     reach: Mutex<Reach>,
     /// `reach` says that the service is away.
     away: AtomicBool,
-    /// Something has come to its end, or `reach` is another one.
+    /// Signalled when a job has come to its end, or `reach` has changed.
     changed: Condvar,
 }
 
-/// What these locks guard is whole after any panic, as it is replaced by single operations.
+/// Locks, a poisoned mutex too: the guarded data is changed by single operations, and consistent after any panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -170,7 +170,7 @@ impl Desk {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// What was left since this was asked last. The descriptor is read first: whatever is left later raises it again.
+    /// The orders since the last call. The descriptor is read first: whatever is left later raises it again.
     pub(super) fn orders(&self) -> Vec<Order> {
         if let Some(wake) = self.wake.get() {
             let _ = rustix::io::read(wake, &mut [0; 8]);
@@ -206,7 +206,7 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Something has come to its end.
+    /// Signals that a job has come to its end.
     pub(crate) fn notify(&self) {
         // Under the lock, so that nobody has looked and does not sleep yet.
         let _reach = lock(&self.reach);
@@ -266,7 +266,7 @@ impl Desk {
         self.socket.is_some() || lock(&self.given).is_some()
     }
 
-    /// What wakes the thread.
+    /// The descriptor that wakes the thread.
     pub(super) fn wake(&self) -> Option<&OwnedFd> {
         self.wake.get()
     }

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// From a lost connection to the next try, and at most so long after several.
+/// The pause from a lost connection to the next try, and the longest one after several.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 /// Between two messages of draws.
 const DRAWS: Duration = Duration::from_secs(1);
@@ -58,10 +58,10 @@ pub(super) struct Io {
     /// Jobs that are taken up again when another one, by its id, has come to its end.
     waiting: BTreeMap<u64, Vec<Weak<dyn ServiceJob>>>,
     pub(super) session: Option<Session>,
-    /// When to connect; none where it would be of no use.
+    /// Time of the next attempt to connect; none where it would be of no use.
     try_at: Option<Instant>,
     backoff: Duration,
-    /// When to tell of draws.
+    /// Time of the next message about draws.
     draws_at: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! Something that a service can do: find a part, compile a pipeline whole, make one better.
+//! Jobs for a service: find a part, compile a pipeline whole, make one better.
 
 use crate::cache::Key;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::link::Object;
 use crate::wire::{Ask, Priority, Verdict};
 use std::sync::Arc;
 
-/// What is to be done for a job.
+/// The next step of a job.
 pub(crate) enum JobStep {
     /// Ask the service for it.
     Ask,
@@ -16,7 +16,7 @@ pub(crate) enum JobStep {
     Nothing,
 }
 
-/// What came of a job.
+/// Result of a job.
 pub(crate) enum JobOutcome {
     /// A part, and its key if client and service name requests alike.
     Part(Option<Key>, Arc<Object>),
@@ -28,13 +28,13 @@ pub(crate) enum JobOutcome {
 
 /// An object as the service's thread sees it.
 pub(crate) trait ServiceJob: Send + Sync {
-    /// What it is called, on the socket too.
+    /// Its id, on the socket too.
     fn id(&self) -> u64;
 
     /// Takes it as far as it comes without the service. On the service's thread, which may look on the disk.
     fn step(&self) -> JobStep;
 
-    /// How soon it is wanted.
+    /// Its priority.
     fn class(&self) -> Priority;
 
     /// The words for the service; `inline` has ELFs sent with the answer.

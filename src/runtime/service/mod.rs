@@ -1,4 +1,4 @@
-//! A service that compiles, behind a thread of the context's own.
+//! The connection to a service that compiles, on a thread of the context's own.
 //!
 //! ```text
 //! callers' threads ── Order ──> desk ──> io: the thread `dvt-io` ── session ──> the service

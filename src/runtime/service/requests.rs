@@ -11,11 +11,11 @@ struct Request {
     job: Weak<dyn ServiceJob>,
     /// The answer has to have its ELFs with it.
     inline: bool,
-    /// How soon it is wanted, as was said last.
+    /// Its priority, as it was sent last.
     class: Priority,
 }
 
-/// Something that this connection's service judges by its use, before its answer and after.
+/// A pipeline that this connection's service judges by its use, before its answer and after.
 struct Drawn {
     job: Weak<dyn ServiceJob>,
     /// Draws that the service was told of.
@@ -25,7 +25,7 @@ struct Drawn {
 #[derive(Default)]
 pub(super) struct Requests {
     by_id: BTreeMap<u64, Request>,
-    /// Those that a busy service wants to be asked later.
+    /// The requests that a busy service wants to be asked later.
     later: BTreeSet<(Instant, u64)>,
     drawn: BTreeMap<u64, Drawn>,
 }
@@ -91,7 +91,7 @@ impl Requests {
         Some(first.1)
     }
 
-    /// When the next postponed request is due.
+    /// Time at which the next postponed request is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.later.first().map(|(until, _)| *until)
     }

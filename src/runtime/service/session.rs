@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How long the service may take for its welcome, and for taking some of what it is sent.
+/// Limit for the service's welcome, and for taking some of what it is sent.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Silence after which a service that owes answers is asked whether it is there.
 const QUIET: Duration = Duration::from_secs(2);
@@ -66,7 +66,7 @@ impl Session {
         self.connection.sender.send(ask)
     }
 
-    /// What has come, if a message has.
+    /// The next message, if a whole one has arrived.
     pub(super) fn receive(&mut self) -> Result<Option<Tell>> {
         match self.connection.receiver.arrived()? {
             Arrival::Message(tell) => {

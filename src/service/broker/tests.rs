@@ -1,4 +1,4 @@
-//! What the broker decides, event by event: what it takes many clients, a busy machine or much time to see from outside.
+//! Tests of the broker, event by event: what would take many clients, a busy machine or much time to see from outside.
 
 use super::*;
 use crate::compile::request::{KnownState, TuningOptions};

@@ -127,7 +127,7 @@ fn bytes(pipeline: &Pipeline) -> Vec<u8> {
     out
 }
 
-/// What comes within a time that is long enough for anything, until `last` has come.
+/// The events within a time that is long enough for anything, until `last` has come.
 fn events_until(context: &Context, last: impl Fn(&Event) -> bool) -> Vec<Event> {
     let until = Instant::now() + LONG;
     let mut seen = Vec::new();

@@ -1,4 +1,4 @@
-//! What a service does for pipelines: whole where the link refuses, better where it has linked.
+//! The service's work for pipelines: whole where the link refuses, better where it has linked.
 
 use super::*;
 

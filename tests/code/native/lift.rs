@@ -10,7 +10,7 @@ use dovetail::isa::{Format, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgp
 use dovetail::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What has no form in the machine IR.
+/// The name of something that has no form in the machine IR.
 pub type Unliftable = &'static str;
 
 /// One instruction with its place, in dwords.

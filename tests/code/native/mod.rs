@@ -25,7 +25,7 @@ use dovetail::metadata::schema::MetadataKey;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// What was seen, by what it was.
+/// Numbers of things that were seen, by name.
 type Seen = Arc<Mutex<BTreeMap<String, usize>>>;
 
 /// LLVM's code, through our emission.

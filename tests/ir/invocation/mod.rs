@@ -1,4 +1,4 @@
-//! What the tests of the SPIR-V front end share.
+//! Shared by the tests of the SPIR-V front end.
 
 pub mod run;
 

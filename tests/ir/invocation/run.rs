@@ -4,7 +4,7 @@
 
 use dovetail::ir::{AluOp, Bits, BlockCall, BuiltIn, NumericKind, Op, OutputSlot, Shader, Terminator, Type, Value};
 
-/// What an invocation sees and leaves behind.
+/// The inputs and outputs of an invocation.
 #[derive(Default)]
 pub struct World {
     /// Contents of the bindings, by binding number.

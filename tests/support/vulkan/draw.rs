@@ -108,7 +108,7 @@ impl Run<'_> {
         self.pictures_of(draw, draw.samples)
     }
 
-    /// What is read back: the same of one sample each.
+    /// The same of one sample each, which can be read back.
     pub(super) fn attachments(&mut self, draw: &Draw) -> Vec<Picture> {
         self.pictures_of(draw, 1)
     }

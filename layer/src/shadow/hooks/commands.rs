@@ -1,8 +1,9 @@
-//! Command buffers, and what is bound in them.
+//! Hooks of command buffers: allocation and reset, and the commands that bind pipelines, sets and push constants.
 
 use super::{Watch, answers, of, passes, takes_back};
 use crate::read::list;
-use crate::shadow::commands::{BoundSet, Commands};
+use crate::shadow::bound::BoundSet;
+use crate::shadow::commands::Commands;
 use crate::shadow::descriptors;
 use crate::shadow::objects::Set;
 use ash::vk;

@@ -1,4 +1,4 @@
-//! Descriptor sets.
+//! Hooks that follow descriptor sets: allocation, writes, copies, update templates.
 
 use super::{Watch, answers, passes, takes_back};
 use crate::read::list;

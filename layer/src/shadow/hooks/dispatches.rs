@@ -1,8 +1,9 @@
 //! Dispatches, and what is done round draws too: the copies before and after.
 
 use super::watch;
-use crate::dispatch::{self, Device, Functions};
+use crate::dispatch::{self, Device};
 use crate::entry::key;
+use crate::functions::Functions;
 use crate::shadow::Kind;
 use crate::shadow::plan::{Grid, Samplers};
 use crate::shadow::reason::Reason;

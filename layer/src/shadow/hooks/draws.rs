@@ -2,10 +2,11 @@
 
 use super::dispatches::around;
 use super::{of, passes};
-use crate::dispatch::Functions;
+use crate::functions::Functions;
 use crate::read::list;
 use crate::shadow::Kind;
-use crate::shadow::commands::{Commands, IndexBuffer, VertexBuffer};
+use crate::shadow::bound::{IndexBuffer, VertexBuffer};
+use crate::shadow::commands::Commands;
 use crate::shadow::drawing::{Call, Counts};
 use crate::shadow::reason::Reason;
 use crate::shadow::tracker::Asked;

@@ -1,4 +1,4 @@
-//! Dynamic state.
+//! Hooks of commands that set dynamic state, which fixed functions of later draws use.
 
 use super::{Watch, of, passes};
 use crate::read::list;

@@ -1,4 +1,4 @@
-//! What Vulkan's loader calls where shadow is on, besides the hooks of `entry`.
+//! The hooks that only the shadow needs, besides those of `entry`.
 //!
 //! A hook passes its call on as it came, and looks at it before or after. Some do more: creating buffers and images adds
 //! transfer usage, render passes keep what they would throw away, dispatches and draws have copies before and after them, and a
@@ -18,8 +18,9 @@ use super::Shadow;
 use super::commands::Commands;
 use super::copies::Gpu;
 use super::tracker::{State, Tracker};
-use crate::dispatch::{Device, Functions, Instance};
+use crate::dispatch::{Device, Instance};
 use crate::entry::{Row, hooks};
+use crate::functions::Functions;
 use crate::guard::{aside, lock};
 use crate::session::{self, Session};
 use ash::vk;
@@ -147,7 +148,7 @@ pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
     hook()
 }
 
-/// What follows a new device, where shadow is on.
+/// Creates the tracker of a new device, where shadow is on.
 ///
 /// # Safety
 /// The device is the physical device's, which is the instance's; the functions are the device's.
@@ -199,7 +200,7 @@ pub unsafe fn close(device: &Device) {
     watch(device, |watch| unsafe { watch.tracker.close(watch.shadow, watch.state) });
 }
 
-/// What a hook looks with.
+/// The state that a hook works with.
 struct Watch<'a> {
     session: &'static Session,
     shadow: &'static Shadow,

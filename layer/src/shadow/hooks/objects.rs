@@ -1,4 +1,4 @@
-//! Buffers, images and views.
+//! Hooks that follow buffers, images and views, and add the usage that copies need.
 
 use super::{Watch, answers, passes, watch};
 use crate::dispatch::{self, Device};

@@ -1,4 +1,4 @@
-//! Submissions and waits.
+//! Hooks of submissions and waits: a fence after a submission says when its copies can be read.
 
 use super::{Watch, answers, watch};
 use crate::dispatch::{self, Device};

@@ -12,7 +12,7 @@ use ash::vk;
 
 const OK: vk::Result = vk::Result::SUCCESS;
 
-/// What a render pass was made of.
+/// The parameters that a render pass was created from.
 pub enum Given<'a> {
     First(&'a vk::RenderPassCreateInfo<'a>),
     Second(&'a vk::RenderPassCreateInfo2<'a>),

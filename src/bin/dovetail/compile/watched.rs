@@ -1,4 +1,4 @@
-//! One compile with someone who looks on: dumps, checks between passes, timings.
+//! Compiles one stage with an observer: dumps, checks between passes, timings.
 
 use super::{Args, choose, laid_out};
 use crate::common::{print_json, read_module, write_file};

@@ -19,7 +19,7 @@ struct Row {
 /// A figure of a code.
 type Measure = fn(&Side) -> u64;
 
-/// What two codes are compared by.
+/// The measures by which two codes are compared.
 const MEASURES: [(&str, Measure); 5] = [
     ("instructions", |side| side.total as u64),
     ("bytes", |side| side.bytes as u64),

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What became of the pipelines of all archives.
+/// Results of the pipelines of all archives.
 #[derive(Default, Serialize)]
 pub struct Pipelines {
     pub linked: usize,
@@ -34,7 +34,7 @@ pub struct Pipelines {
     pub translated: usize,
     /// Other than that, by name.
     pub failed: Vec<(String, String)>,
-    /// What was passed over.
+    /// Numbers of the skipped ones, by reason.
     pub skipped: BTreeMap<&'static str, usize>,
 }
 

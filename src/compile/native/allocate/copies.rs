@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ir::SymbolId;
 use crate::isa::Op;
 
-/// What is copied.
+/// The source of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopySource {
     /// A register.
@@ -33,7 +33,7 @@ impl CopySource {
     }
 }
 
-/// What the place offers for cycles of scalar registers.
+/// Scratch resources for cycles of scalar registers at the point of the copies.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyScratch {
     /// A scalar register that holds nothing and is in no copy.
@@ -252,7 +252,7 @@ mod tests {
     use crate::compile::native::mir::{MachineInst, Opcode};
     use proptest::prelude::*;
 
-    /// What the registers hold after the moves, if each held its own number before; SCC as a register of its own.
+    /// The contents of the registers after the moves, if each held its own number before; SCC as a register of its own.
     fn run(out: &Output) -> Vec<u64> {
         let mut regs: Vec<u64> = (0..CODES as u64).collect();
         let reg = |op: &Operand| match op.what {

@@ -29,7 +29,7 @@ pub struct Hints {
     member: Vec<Option<RunMember>>,
     /// By operand index of a run's first operand: its base, once decided.
     base: Vec<Option<PhysReg>>,
-    /// How often a value is used.
+    /// Number of uses by value.
     used: Vec<u32>,
 }
 

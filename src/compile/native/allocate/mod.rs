@@ -35,7 +35,7 @@ use spill::spill;
 const SCRATCH_REGISTERS: u16 = 4;
 /// The same as a number that is missing once values leave.
 const SCRATCH_SGPRS: u32 = 4;
-/// How often values leave before the function is refused.
+/// The function is refused after so many rounds of spilling.
 const MOST_ATTEMPTS: u32 = 10;
 
 /// A function in physical form.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::isa::{Format, Op, OperandKind};
 use crate::target::WaveSize;
 
-/// How often room is made for one instruction.
+/// Limit for the number of times that room is made for one instruction.
 const MOST_ROOMS: usize = 12;
 
 /// Values further than this many positions from their last use do not get VCC, which shorter forms need.

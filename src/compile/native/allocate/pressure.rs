@@ -1,4 +1,4 @@
-//! Which values have to leave the registers.
+//! Chooses the values that are spilled.
 //!
 //! One walk over the code counts what each instruction needs at once. Where that is more than there is, values leave
 //! that live there without being used, those first that are used least for the room they take: uses weigh tenfold for
@@ -26,7 +26,7 @@ impl Goal {
     }
 }
 
-/// Which values leave, and which of those can be made again from a constant.
+/// The values that are spilled, and those among them that can be made again from a constant.
 pub(super) struct Leaving {
     pub(super) leaves: Vec<bool>,
     /// The constant that a value is.

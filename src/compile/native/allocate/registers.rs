@@ -48,19 +48,19 @@ impl RegSet {
         (0..count).all(|n| self.has(first.nth(n)))
     }
 
-    /// Both.
+    /// The union of both sets.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         self.with(other, |a, b| a | b)
     }
 
-    /// What both have.
+    /// The intersection of both sets.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         self.with(other, |a, b| a & b)
     }
 
-    /// What the other has not.
+    /// The registers that are not in the other set.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         self.with(other, |a, b| a & !b)

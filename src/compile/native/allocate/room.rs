@@ -7,7 +7,7 @@ use crate::compile::native::mir::classes::alignment;
 use crate::compile::native::mir::{BlockId, Operand, PhysReg, RegisterClass, Val};
 use crate::error::{Error, Result};
 
-/// What an instruction lacks.
+/// The run of registers that an instruction needs and that is not free.
 #[derive(Clone, Debug)]
 pub(super) struct Need {
     pub(super) class: RegisterClass,
@@ -58,7 +58,7 @@ impl Walk<'_> {
         fits.filter_map(|window| Some((self.cost(window, need)?, window))).min().map(|(_, window)| window)
     }
 
-    /// What it costs to use this window; none if something in it cannot be moved.
+    /// The cost of using this window; `None` if something in it cannot be moved.
     fn cost(&self, window: PhysReg, need: &Need) -> Option<u32> {
         let mut cost = 0;
         for k in 0..need.count {

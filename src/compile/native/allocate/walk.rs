@@ -43,7 +43,7 @@ pub(super) struct Walk<'a> {
     pub(super) displaced: Vec<Val>,
     /// Registers that were made free, or filled, for the instruction at hand.
     pub(super) held: RegSet,
-    /// What the instruction at hand lacks, if moving values can help.
+    /// The missing run of registers of the current instruction, if moving values can free one.
     pub(super) need: Option<Need>,
     /// The file that was too small.
     pub(super) starved: Option<RegisterClass>,
@@ -236,7 +236,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What an operand copies; none if undefined.
+    /// The source of a copy of this operand; `None` if it is undefined.
     pub(super) fn source(&self, operand: &Operand) -> Result<Option<CopySource>> {
         Ok(Some(match operand.what {
             OperandValue::Val(val) => CopySource::Reg(self.at(val)?),

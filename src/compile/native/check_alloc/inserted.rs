@@ -1,4 +1,4 @@
-//! What inserted instructions do: they may only move contents about.
+//! Checks the instructions that the allocator inserted: they may only move contents.
 
 use super::state::{HeldValue, PointState, StorageLocation};
 use super::{Check, reg_of};
@@ -158,7 +158,7 @@ impl Check<'_> {
     }
 }
 
-/// What a source has for a move.
+/// The contents of a move's source.
 fn content(state: &PointState, from: &Operand) -> Vec<HeldValue> {
     match (reg_of(from), HeldValue::of(from)) {
         (Some(reg), _) => state.at(StorageLocation::reg(reg)).to_vec(),

@@ -75,7 +75,7 @@ impl<'a> Check<'a> {
         Ok(Self { before, after, origin: &allocated.origin, limits, logical, linear, constants: constants(before) })
     }
 
-    /// What holds at a block's start; nothing is known yet before one of its predecessors was seen.
+    /// The facts at a block's start: those of all predecessors that were visited; `None` if none was.
     fn entry(&self, id: BlockId, exits: &[Option<PointState>]) -> Option<PointState> {
         if id.0 == 0 {
             let mut state = PointState::default();
@@ -172,7 +172,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// What the end of a block needs: SCC for its branch, results where the epilog expects them.
+    /// Checks the needs of a block's end: SCC for its branch, results where the epilog expects them.
     fn judge_end(&self, block: &MachineBlock, state: &PointState, scc_spoilt: bool) -> Result<()> {
         use super::mir::Cond::{Scc0, Scc1};
         if scc_spoilt && matches!(block.term, Term::Branch { when: Scc0 | Scc1, .. }) {

@@ -1,4 +1,4 @@
-//! What original instructions demand of the registers they got, and what they leave there.
+//! Checks the original instructions: the contents of the registers that they read, and their effect on those they write.
 
 use super::state::{HeldValue, PointState, StorageLocation};
 use super::{Check, reg_of, same_form};

@@ -1,10 +1,10 @@
-//! What is known at a point of allocated code: which original values each place holds.
+//! The facts at a point of allocated code: which original values each location holds.
 
 use crate::compile::native::mir::{Operand, OperandValue, PhysReg, Val};
 use crate::ir::SymbolId;
 use std::collections::BTreeMap;
 
-/// Something that a place may hold.
+/// A content that a location may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldValue {
     /// A value of the original code.
@@ -13,14 +13,14 @@ pub enum HeldValue {
     Const(u32),
     /// A literal of the linker.
     Reloc(SymbolId),
-    /// What an original instruction has put into a register that it names.
+    /// The content of a fixed register that an original instruction has written.
     Fixed,
     /// The result of this number.
     Result(u32),
 }
 
 impl HeldValue {
-    /// What an operand of the original code stands for.
+    /// The content that an operand of the original code denotes.
     pub fn of(operand: &Operand) -> Option<Self> {
         match operand.what {
             OperandValue::Val(val) => Some(Self::Val(val)),
@@ -77,7 +77,7 @@ pub struct PointState {
 }
 
 impl PointState {
-    /// What a place holds.
+    /// The values that a location holds.
     pub fn at(&self, spot: StorageLocation) -> &[HeldValue] {
         self.names.get(&spot).map_or(&[], |names| names)
     }
@@ -87,7 +87,7 @@ impl PointState {
         self.at(spot).contains(&name) || matches!(name, HeldValue::Val(val) if self.undefined.contains(&val))
     }
 
-    /// From here on it holds nothing else.
+    /// Replaces the content of a location.
     pub fn set(&mut self, spot: StorageLocation, names: Vec<HeldValue>) {
         if names.is_empty() {
             self.names.remove(&spot)
@@ -105,7 +105,7 @@ impl PointState {
         }
     }
 
-    /// It holds this too.
+    /// Adds a content to those that a location holds.
     pub fn add(&mut self, spot: StorageLocation, name: HeldValue) {
         let names = self.names.entry(spot).or_default();
         if !names.contains(&name) {

@@ -10,7 +10,8 @@ use crate::isa::Op;
 use crate::isa::instruction::CachePolicy;
 use smallvec::SmallVec;
 
-/// What becomes one: loads of a dword and of descriptors, and the dwords of the loads that they become, the longest first.
+/// Operations whose neighbours are merged (loads of dwords, loads of descriptors), and the sizes in dwords of the merged
+/// loads, the longest first.
 const MERGED: [(&[Op], &[usize]); 2] =
     [(&[Op::SLoadDword], &[8, 4, 2]), (&[Op::SLoadDwordx4, Op::SLoadDwordx8], &[16, 8])];
 

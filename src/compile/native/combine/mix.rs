@@ -7,7 +7,7 @@ use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::isa::Op;
 use crate::isa::instruction::Modifiers;
 
-/// What `v_fma_mix` can do, besides itself.
+/// Operations that `v_fma_mix` can replace.
 const MIXED: [Op; 5] = [Op::VFmaF32, Op::VMulF32, Op::VAddF32, Op::VSubF32, Op::VSubrevF32];
 
 impl Combine<'_> {

@@ -211,7 +211,7 @@ fn with_constant(a: Operand, b: Operand) -> Option<(u32, Operand)> {
     a.as_const().map(|bits| (bits, b)).or_else(|| b.as_const().map(|bits| (bits, a)))
 }
 
-/// How many bits a mask keeps, if it is one of the lowest bits.
+/// Number of bits that a mask keeps, if it is a mask of the lowest bits.
 const fn low_bits(mask: u32) -> Option<u32> {
     let count = mask.trailing_ones();
     if count > 0 && mask.count_ones() == count { Some(count) } else { None }

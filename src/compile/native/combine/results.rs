@@ -6,7 +6,7 @@ use crate::compile::native::widths::{FORMAT_LOADS, SCALAR_LOADS, VECTOR_ACCESSES
 use crate::isa::{Op, Traits};
 use smallvec::SmallVec;
 
-/// What gives all of its results at once, whatever its mask says.
+/// Operations that write all of their results together, whatever the mask says.
 const WHOLE: Traits = Traits::FOUR.or(Traits::RAY).or(Traits::RAW).or(Traits::ATOMIC);
 
 impl Combine<'_> {

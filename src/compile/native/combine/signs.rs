@@ -6,7 +6,7 @@ use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::isa::instruction::{Modifiers, VectorForm};
 use crate::isa::{Format, Op, OperandKind};
 
-/// What an operation does to the sign of a float, with the value.
+/// A change of a float's sign, and the float that it is applied to.
 enum Sign {
     Flipped(Operand),
     Removed(Operand),

@@ -1,4 +1,4 @@
-//! What becomes of a few instructions, and what must not.
+//! Combinations of a few instructions, and those that must not happen.
 
 use super::*;
 use crate::compile::native::dead;

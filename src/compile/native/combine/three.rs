@@ -1,4 +1,4 @@
-//! Integer operations with three sources.
+//! Joins two integer operations into one instruction with three sources (`v_add3`, `v_lshl_add`, …).
 
 use super::{Combine, Operands};
 use crate::compile::native::mir::{Extra, MachineInst, Operand};

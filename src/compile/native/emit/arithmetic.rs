@@ -1,6 +1,6 @@
 //! Scalar and vector arithmetic, and interpolation.
 
-use super::operands::Operands;
+use super::operands::{Operands, wrong_extra};
 use crate::compile::native::mir::{Extra, MachineInst};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{
@@ -26,7 +26,7 @@ pub(super) fn scalar(
     let imm = match inst.extra {
         Extra::None => 0,
         Extra::Imm(imm) => imm,
-        _ => return Err(super::wrong_extra(inst)),
+        _ => return Err(wrong_extra(inst)),
     };
     Ok(Instruction { entry, fields: Fields::Scalar(ScalarFields { dst, srcs, imm }) })
 }
@@ -68,7 +68,7 @@ fn set_form(inst: &MachineInst, fields: &mut VectorFields) -> Result<()> {
         }
         Extra::Dpp(dpp) => fields.form = VectorForm::Dpp16(dpp),
         Extra::Sdwa(sdwa) => fields.form = VectorForm::Sdwa(sdwa),
-        _ => return Err(super::wrong_extra(inst)),
+        _ => return Err(wrong_extra(inst)),
     }
     Ok(())
 }
@@ -79,7 +79,7 @@ pub(super) fn interp(
     inst: &MachineInst,
     operands: &mut Operands<'_>,
 ) -> Result<Instruction> {
-    let Extra::Interp { attr, channel, vertex } = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let Extra::Interp { attr, channel, vertex } = inst.extra else { return Err(wrong_extra(inst)) };
     let dst = operands.def_vgpr()?;
     let moves = matches!(entry.op, Op::VInterpMovF32 | Op::VInterpMovF32E64);
     let src = if moves { Src::Int(i8::try_from(vertex).unwrap_or(-1)) } else { Src::Vgpr(operands.vgpr()?) };

@@ -1,6 +1,6 @@
-//! Memory accesses and exports.
+//! Machine IR to instructions: memory accesses and exports.
 
-use super::operands::Operands;
+use super::operands::{Operands, wrong_extra};
 use crate::compile::native::mir::{Extra, MachineInst};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{
@@ -9,7 +9,7 @@ use crate::isa::instruction::{
 };
 use crate::isa::{Format, OpcodeRow, OperandKind, Scalar, Src, Takes, Traits, Vgpr};
 
-/// What a buffer access takes as its scalar offset.
+/// Operands that a buffer access takes as its scalar offset.
 const SCALAR_OFFSET: Takes = Takes { vector: false, scalar: true, special: false, inline: true, literal: false };
 
 /// SMEM.
@@ -17,7 +17,7 @@ pub(super) fn smem(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut
     let (offset, cache) = match inst.extra {
         Extra::Smem { offset, cache } => (offset, cache),
         Extra::None => (0, CachePolicy::default()),
-        _ => return Err(super::wrong_extra(inst)),
+        _ => return Err(wrong_extra(inst)),
     };
     let mut f = SmemFields { data: Scalar::Null, base: Scalar::Null, offset, soffset: None, cache };
     if !entry.dst.is_empty() {
@@ -35,7 +35,7 @@ pub(super) fn ds(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut O
     let offsets = match inst.extra {
         Extra::Ds { offsets } => offsets,
         Extra::None => [0; 2],
-        _ => return Err(super::wrong_extra(inst)),
+        _ => return Err(wrong_extra(inst)),
     };
     let none = Vgpr(0);
     let gds = entry.is(Traits::GDS);
@@ -56,7 +56,7 @@ pub(super) fn ds(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut O
 
 /// FLAT, GLOBAL, SCRATCH.
 pub(super) fn flat(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
-    let Extra::Flat { offset, saddr, cache } = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let Extra::Flat { offset, saddr, cache } = inst.extra else { return Err(wrong_extra(inst)) };
     let none = Vgpr(0);
     let no_vaddr = saddr && entry.format == Format::Scratch;
     let mut f = FlatFields { dst: none, addr: none, data: none, saddr: None, no_vaddr, offset, lds: false, cache };
@@ -84,7 +84,7 @@ pub(super) fn buffer(
     let (offset, idxen, offen, format, cache) = match inst.extra {
         Extra::Buffer { offset, idxen, offen, format, cache } => (offset, idxen, offen, format, cache),
         Extra::None if entry.is(Traits::INVALIDATES) => (0, false, false, None, CachePolicy::default()),
-        _ => return Err(super::wrong_extra(inst)),
+        _ => return Err(wrong_extra(inst)),
     };
     let mut f = BufferFields {
         data: Vgpr(0),
@@ -115,7 +115,7 @@ pub(super) fn buffer(
 /// MIMG.
 pub(super) fn image(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let Extra::Image { dim, dmask, unorm, tfe, d16, nsa, cache } = inst.extra else {
-        return Err(super::wrong_extra(inst));
+        return Err(wrong_extra(inst));
     };
     let none = Scalar::Sgpr(crate::isa::Sgpr::new(0).ok_or_else(|| Error::bug("no SGPR"))?);
     let mut f = ImageFields {
@@ -155,7 +155,7 @@ pub(super) fn export(
     inst: &MachineInst,
     operands: &mut Operands<'_>,
 ) -> Result<Instruction> {
-    let Extra::Export { target, enabled, compr, done, vm } = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let Extra::Export { target, enabled, compr, done, vm } = inst.extra else { return Err(wrong_extra(inst)) };
     let mut data = [Vgpr(0); 4];
     for register in &mut data {
         *register = operands.vgpr()?;

@@ -22,7 +22,7 @@ mod tests;
 
 use super::code::{Code, Open};
 use super::entry::EntryLayout;
-use super::mir::{MachineFunction, MachineInst};
+use super::mir::MachineFunction;
 use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol as Body, MachineCode, Patch, PatchTarget};
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
@@ -33,10 +33,6 @@ use crate::reloc::symbol::LinkSymbol;
 
 /// Least alignment of a constant table, in bytes: tables are read by dwords.
 const TABLE_ALIGN: u32 = 4;
-
-fn wrong_extra(inst: &MachineInst) -> Error {
-    Error::bug(format!("fields of another format: {:?}", inst.extra))
-}
 
 /// The instructions of a physical function, with the code that its stage needs around it; without waits.
 ///

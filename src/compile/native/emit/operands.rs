@@ -6,6 +6,11 @@ use crate::error::{Error, Result};
 use crate::isa::{OperandKind, Scalar, Src, Takes, Vgpr};
 use crate::target::WaveSize;
 
+/// The error of an instruction whose [`MachineInst::extra`] is not that of its format.
+pub(super) fn wrong_extra(inst: &MachineInst) -> Error {
+    Error::bug(format!("fields of another format: {:?}", inst.extra))
+}
+
 /// Operands of one instruction, each run by its first register.
 pub(super) struct Operands<'f> {
     /// Definitions, then uses.

@@ -1,6 +1,6 @@
 //! A physical function becomes instructions, each of the machine IR's one of the target's, or few.
 
-use super::operands::Operands;
+use super::operands::{Operands, wrong_extra};
 use super::{arithmetic, memory};
 use crate::compile::native::code::{Code, CodeBlock, Item, Open};
 use crate::compile::native::mir::{Extra, MachineFunction, MachineInst, Opcode, OperandValue, Pseudo};
@@ -74,7 +74,7 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
 
 /// An `s_cselect_b32` that the linker makes a move.
 fn choice(function: &MachineFunction, inst: &MachineInst) -> Result<Item> {
-    let Extra::Choice(symbol) = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let Extra::Choice(symbol) = inst.extra else { return Err(wrong_extra(inst)) };
     let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);
     let (to, srcs) = (operands.def_scalar()?, [operands.scalar()?, operands.scalar()?].map(Src::Scalar));
     operands.finish()?;
@@ -84,7 +84,7 @@ fn choice(function: &MachineFunction, inst: &MachineInst) -> Result<Item> {
 
 /// Two moves of the halves, which the loader fills in.
 fn table_address(function: &MachineFunction, inst: &MachineInst, items: &mut Vec<Item>) -> Result<()> {
-    let Extra::Table(table) = inst.extra else { return Err(super::wrong_extra(inst)) };
+    let Extra::Table(table) = inst.extra else { return Err(wrong_extra(inst)) };
     let first = function.defs(inst).first().map(|def| def.what);
     let Some(OperandValue::Fixed(low)) = first else { return Err(Error::bug("an address without register")) };
     for (reg, open) in [(low, Open::TableLow(table)), (low.nth(1), Open::TableHigh(table))] {

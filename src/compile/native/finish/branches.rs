@@ -36,7 +36,7 @@ fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
     inst.entry.op == op && f.srcs == [Some(Src::Scalar(Scalar::VccLo)), Some(Src::Int(0))]
 }
 
-/// What a program does last is nothing that only changes registers, such as turning lanes on again.
+/// Removes instructions before the end of the program that only change registers, such as those that enable lanes again.
 pub(super) fn read_by_nobody(code: &mut Code) {
     // By block, whether nothing more is done from there on.
     let mut over = vec![false; code.blocks.len()];

@@ -1,4 +1,4 @@
-//! When each register of an allocated function holds something that is read later.
+//! The intervals in which each register of an allocated function holds something that is read later.
 
 use crate::compile::native::mir::{BlockId, MachineFunction, Operand, OperandValue};
 use std::ops::Range;
@@ -74,7 +74,7 @@ pub fn intervals(f: &MachineFunction) -> Vec<Vec<Range<usize>>> {
     out
 }
 
-/// What is live before an instruction, from what is live after it.
+/// Turns the values that are live after an instruction into those that are live before it.
 fn step(live: &mut Set, defs: &[Operand], uses: &[Operand]) {
     for (operands, on) in [(defs, false), (uses, true)] {
         for operand in operands {
@@ -99,7 +99,7 @@ fn live_out(f: &MachineFunction, into: &[Set], id: BlockId) -> Set {
     out
 }
 
-/// What is live where each block begins: backward until nothing changes.
+/// The values that are live at the beginning of each block: backward until nothing changes.
 fn live_in(f: &MachineFunction) -> Vec<Set> {
     let mut into = vec![Set::default(); f.blocks.len()];
     loop {

@@ -1,4 +1,4 @@
-//! Which register file an operand of an instruction may be in.
+//! The register files that an operand of an instruction may be in.
 //!
 //! The verifier, the allocator and its checker ask here. A vector source may be either; how many of them may be scalar
 //! is the encoding's rule, not asked here.
@@ -51,7 +51,7 @@ impl MachineFunction {
         inst.is(self.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || self.defs(inst).iter().any(named)
     }
 
-    /// What definition run `n` of an instruction may be; definitions of [`Pseudo::Copy`] are of any class.
+    /// The register class of definition run `n` of an instruction; definitions of [`Pseudo::Copy`] are of any class.
     pub fn def_wants(&self, inst: &MachineInst, n: usize) -> Wants {
         match inst.op {
             Opcode::Pseudo(Pseudo::Copy) => Wants::Any,
@@ -65,7 +65,7 @@ impl MachineFunction {
         }
     }
 
-    /// What use run `n` of `count` of an instruction may be.
+    /// The register class of use run `n` of `count` of an instruction.
     pub fn use_wants(&self, inst: &MachineInst, n: usize, count: usize) -> Wants {
         match inst.op {
             Opcode::Pseudo(Pseudo::Copy) => match self.defs(inst).get(n).map(|def| def.what) {
@@ -98,7 +98,8 @@ impl MachineFunction {
     }
 }
 
-/// What source run `n` of an instruction may be; `from_end` is its number from the last one, the tied one not counted.
+/// The register class of source run `n` of an instruction; `from_end` is its number from the last one, the tied one not
+/// counted.
 fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) -> Wants {
     match row.format {
         format if is_scalar(format) => Wants::Scalar,

@@ -1,4 +1,4 @@
-//! Which blocks every way to a block passes.
+//! Dominators: the blocks that lie on every path to a block.
 
 use super::{BlockId, MachineFunction};
 use crate::ir::cfg::DomTree;

@@ -46,7 +46,7 @@ pub enum Opcode {
     Pseudo(Pseudo),
 }
 
-/// What is not one instruction of the target.
+/// Operations that are not a single instruction of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pseudo {
     /// defs = uses, pairwise and all at once; scalar from scalar or constant, vector from anything, constant or
@@ -60,7 +60,7 @@ pub enum Pseudo {
     /// The first of two scalar values if the symbol of [`Extra::Choice`] is not 0, or the second. The linker makes it a
     /// move of one of them; SCC has no part in it.
     Choose,
-    /// Nothing moves across it: no code.
+    /// A barrier for the scheduler: nothing moves across it. No code.
     Fence,
 }
 
@@ -152,7 +152,7 @@ pub enum Extra {
     },
     /// Number of the table, for [`Pseudo::TableAddress`].
     Table(u32),
-    /// What chooses, for [`Pseudo::Choose`].
+    /// The symbol whose value [`Pseudo::Choose`] selects by.
     Choice(SymbolId),
 }
 

@@ -46,7 +46,7 @@ impl BlockId {
     }
 }
 
-/// What is known of a value.
+/// Properties of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineValue {
     /// Register file.
@@ -84,11 +84,11 @@ pub enum Cond {
 /// Where the wave goes at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// To this block; without an instruction if it is the next one.
+    /// A jump to this block; without an instruction if it is the next one.
     Jump(BlockId),
-    /// To one of two blocks.
+    /// A branch to one of two blocks.
     Branch {
-        /// When it goes to `then`.
+        /// The condition under which it goes to `then`.
         when: Cond,
         /// Target if so.
         then: BlockId,

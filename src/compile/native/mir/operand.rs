@@ -1,4 +1,4 @@
-//! Values, registers and operands.
+//! Operands of the machine IR: values, physical registers, constants and relocated literals.
 
 use crate::ir::SymbolId;
 use std::fmt;
@@ -65,7 +65,7 @@ impl PhysReg {
     }
 }
 
-/// What an operand is.
+/// The content of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandValue {
     /// A value.
@@ -84,7 +84,7 @@ pub enum OperandValue {
 /// An operand of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Operand {
-    /// What it is.
+    /// Its content.
     pub what: OperandValue,
     /// Number of operands, from this one on, that are in consecutive registers; 0 if it continues a run. A constant,
     /// relocation or fixed register is always a run of its own, of one operand, however wide it is read.

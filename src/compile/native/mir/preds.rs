@@ -40,7 +40,7 @@ impl Preds {
         Self { starts, list }
     }
 
-    /// Those of a block, in layout order.
+    /// The predecessors of a block, in layout order.
     pub fn of(&self, block: BlockId) -> &[BlockId] {
         &self.list[self.starts[block.index()] as usize..self.starts[block.index() + 1] as usize]
     }

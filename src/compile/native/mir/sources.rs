@@ -1,4 +1,4 @@
-//! What sources a vector instruction takes: the encoding's rules, asked before registers are known; and which operation
+//! The encoding's rules for the sources of a vector instruction, applied before registers are known; and which operation
 //! takes them in reverse order.
 
 use super::{MachineFunction, Operand, OperandValue, RegisterClass, Val};

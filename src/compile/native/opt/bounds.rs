@@ -1,4 +1,4 @@
-//! What is known of a 32-bit offset without looking at the flow: its low zero bits, and its greatest value.
+//! Bounds of a 32-bit offset, found without looking at control flow: its low zero bits, and its greatest value.
 
 use crate::ir::{AluOp, Inst, Op, Shader, Value};
 

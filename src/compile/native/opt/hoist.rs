@@ -14,7 +14,7 @@ use crate::ir::{AluOp, BlockId, FpFlags, InstId, Op, RegClass, Shader, Type, Val
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What two computations have in common that give the same.
+/// The key of a computation: two with equal keys give equal results.
 type Key = (AluOp, FpFlags, Type, SmallVec<[Value; 4]>);
 
 /// Moves what several blocks compute of scalar registers to a block before them.

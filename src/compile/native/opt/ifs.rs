@@ -101,7 +101,7 @@ fn select(shader: &mut Shader, block: BlockId, cond: Value, a: Value, b: Value) 
     v
 }
 
-/// What it costs to run these instructions in all lanes; `None` if they must not be.
+/// The cost of running these instructions in all lanes; `None` if that is not allowed.
 fn cost(shader: &Shader, insts: &[InstId]) -> Option<usize> {
     use AluOp as A;
     if insts.len() > 2 * MAX_SIDE {

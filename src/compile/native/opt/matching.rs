@@ -25,7 +25,7 @@ pub(super) enum Pat {
 /// Part of a result.
 #[derive(Debug)]
 pub(super) enum Out {
-    /// What a pattern's variable stood for.
+    /// The value that matched a variable of the pattern.
     Var(u8),
     /// An integer of the width.
     Lit(i64),
@@ -72,14 +72,14 @@ pub(super) struct Rule {
     pub floats: Floats,
 }
 
-/// What a pattern's names stand for.
+/// The values that a pattern's names matched.
 #[derive(Clone, Copy, Default)]
 struct Match {
     vars: [Option<Value>; 4],
     consts: [Option<u64>; 2],
 }
 
-/// What is seen of an operand at a glance.
+/// A coarse class of an operand, to reject rules fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Const,
@@ -100,7 +100,7 @@ impl Rule {
     }
 }
 
-/// What the simplification of an operation may give.
+/// Result of simplifying an operation.
 pub(super) enum Simpler {
     Value(Value),
     Op(AluOp, FpFlags, Args),

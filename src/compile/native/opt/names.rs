@@ -1,4 +1,4 @@
-//! New names of values that a pass replaces.
+//! Replacements of values: a pass collects them, and they are applied to the whole shader at once.
 
 use crate::ir::{Shader, Terminator, Value};
 

@@ -1,4 +1,4 @@
-//! One walk that gives equal values one name, folds constants, and applies the rules.
+//! Global value numbering: one walk that gives equal values one name, folds constants, and applies the rules.
 //!
 //! Blocks are walked down the dominator tree, so operands have their last names before an instruction is looked at, and
 //! what a rule builds is itself simplified and looked up. Loads of memory that may change are equal while its version

@@ -1,15 +1,15 @@
-//! What decides the result of an operation besides its operands: which instructions are equal, and until when.
+//! Dependencies of an operation's result besides its operands: which instructions are equal, and until when.
 
 use crate::ir::{Access, AmdOp, ImageOp, MimgOp, Op};
 
-/// What may change the result of an operation while its operands stay the same.
+/// State that may change the result of an operation while its operands stay the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depends {
     /// Nothing.
     Nothing,
     /// Stores to this memory.
     Memory(Memory),
-    /// Which lanes run it.
+    /// The set of lanes that run it.
     Lanes,
     /// Anything: no two instructions are equal.
     Anything,
@@ -43,7 +43,7 @@ pub(super) fn is_of_wave(op: &Op) -> bool {
     }
 }
 
-/// What the result of an operation depends on.
+/// The state that the result of an operation depends on.
 pub(super) fn depends(op: &Op) -> Depends {
     let load = |access: Access, memory| {
         if access.volatile || access.coherent { Depends::Anything } else { Depends::Memory(memory) }
@@ -82,7 +82,7 @@ pub(super) fn depends(op: &Op) -> Depends {
     }
 }
 
-/// What an operation without a place in the table of equal instructions changes.
+/// State that an operation changes, of those without a place in the table of equal instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changes {
     /// Nothing that another operation depends on.
@@ -93,7 +93,7 @@ pub(super) enum Changes {
     Everything,
 }
 
-/// What an operation changes.
+/// The state that an operation changes.
 pub(super) fn changes(op: &Op) -> Changes {
     match op {
         Op::LocalStore { .. } => Changes::Memory(Memory::Locals),

@@ -8,7 +8,7 @@ use super::rules::RULES;
 use crate::ir::number::{decode, float, integer};
 use crate::ir::{AluOp, Bits, Sig};
 
-/// What the names of a rule stand for.
+/// The values that the names of a rule stand for.
 #[derive(Clone, Copy, Debug)]
 struct Names {
     vars: [u64; 4],

@@ -246,7 +246,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// What stands in a constant table.
+    /// A value of a constant table.
     fn table_content(&mut self, table: ConstTableId, offset: u64, ty: Type) -> Option<Value> {
         let bytes = &self.shader.tables.get(table.index())?.bytes;
         let from = usize::try_from(offset).ok()?;

@@ -47,7 +47,7 @@ struct Group {
     loads: Vec<Load>,
 }
 
-/// What takes the place of the instruction at an index: others before it, and not itself if `None`.
+/// Replacements by index of the instruction: the instructions in its place.
 type Replaced = FxHashMap<usize, Vec<InstId>>;
 
 fn merge_block(shader: &mut Shader, block: BlockId, names: &mut Names) {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// shader that anybody wrote.
 const MOST_WAITS: usize = 4 << 20;
 
-/// What following the wave gives.
+/// Result of the walk.
 pub(super) enum Walked {
     /// A plan.
     Plan(Plan),
@@ -19,7 +19,7 @@ pub(super) enum Walked {
     Demoted(Vec<Position>),
 }
 
-/// How the wave comes to a block.
+/// The way by which the wave comes to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Arrival {
     /// EXEC has lanes that go on here.

@@ -25,7 +25,7 @@ const fn body(at: Position) -> BlockId {
 }
 
 impl WavePaths {
-    /// Those of a plan.
+    /// The paths of a plan's wave.
     pub fn new(plan: &Plan) -> Self {
         let mut succs = Graph::with_capacity(2 * plan.exits.len());
         for (at, (land, exit)) in (0..).zip(plan.landings.iter().zip(&plan.exits)) {

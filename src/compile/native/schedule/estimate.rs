@@ -11,9 +11,10 @@ pub(super) struct Clock {
     pub(super) now: u32,
     /// By unit, when it was issued; none: not yet.
     issued: Vec<u32>,
-    /// When all scalar loads so far are done: they arrive in any order, so that each is waited for with all others.
+    /// Cycle at which all scalar loads so far are done: they arrive in any order, so that each is waited for with all
+    /// others.
     scalar_loads: u32,
-    /// When the last vector load and the last access of workgroup memory are done: those arrive in order.
+    /// Cycles at which the last vector load and the last access of workgroup memory are done: those arrive in order.
     in_order: [u32; 2],
     wave: WaveSize,
 }
@@ -23,7 +24,7 @@ impl Clock {
         Self { now: 0, issued: vec![0; count], scalar_loads: 0, in_order: [0; 2], wave }
     }
 
-    /// When a unit can be issued, all that it depends on having been.
+    /// The cycle at which a unit can be issued, after all that it depends on.
     pub(super) fn start(&self, units: &Units, graph: &Graph, unit: usize) -> u32 {
         let mut start = self.now;
         for edge in graph.before(unit) {

@@ -1,4 +1,4 @@
-//! What must come before what: units of a block by values, registers and memory.
+//! The dependency graph of a block: units ordered by values, registers and memory.
 //!
 //! Values are in SSA form, so only their definitions come before their uses. Registers that no value has (EXEC, VCC, M0)
 //! and variables have several definitions: a write comes after all that read or wrote before. Dependencies point forward
@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 const MOST_STORES: usize = 16;
 const MOST_LOADS: usize = 64;
 
-/// One unit must come before another.
+/// An edge: one unit must come before another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) from: u32,
@@ -92,7 +92,7 @@ fn sorted(edges: &[Edge], count: usize, key: impl Fn(&Edge) -> u32) -> (Vec<u32>
     (starts, out)
 }
 
-/// What has several definitions.
+/// Resources with several definitions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Held {
     Register(u16),

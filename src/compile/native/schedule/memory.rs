@@ -1,4 +1,4 @@
-//! Which accesses of memory must stay in order.
+//! Order of memory accesses: which ones must not be exchanged.
 //!
 //! Memory of different kinds does not alias (as in value numbering of the IR). Within a kind two accesses are apart if
 //! they have the same address in registers and offsets that do not overlap. Scalar loads read only what nothing writes.
@@ -24,18 +24,18 @@ impl Kind {
     pub(super) const COUNT: usize = 5;
 }
 
-/// How an instruction is ordered.
+/// Constraints on the order of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ordering {
-    /// Not at all.
+    /// Ordered with nothing.
     Free,
     /// After stores of its kind.
     Load(Kind, AccessRange),
     /// After loads and stores of its kind.
     Store(Kind, AccessRange),
-    /// With every access that is ordered.
+    /// Ordered with every access that is ordered.
     Accesses,
-    /// With everything.
+    /// Ordered with everything.
     All,
 }
 
@@ -57,12 +57,12 @@ impl AccessRange {
     }
 }
 
-/// What moves over what. `All` before anything that is not certainly harmless.
+/// Traits of instructions that nothing is moved across.
 const WITH_ALL: Traits =
     Traits::ACTS.or(Traits::TIMER).or(Traits::INDIRECT).or(Traits::BRANCH).or(Traits::JUMPS).or(Traits::ENDS);
 const WITH_ACCESSES: Traits = Traits::BARRIER.or(Traits::WAITS).or(Traits::INVALIDATES).or(Traits::MESSAGE);
 
-/// How an instruction is ordered.
+/// The constraints on the order of an instruction.
 pub(super) fn ordering(f: &MachineFunction, inst: &MachineInst) -> Ordering {
     let op = match inst.op {
         Opcode::Isa(op) => op,

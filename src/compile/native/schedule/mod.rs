@@ -37,7 +37,7 @@ const SCALARS: u32 = 72;
 /// Blocks with fewer units stay as they are.
 const FEWEST: usize = 3;
 
-/// What it did, for tests of its cost.
+/// Counters, for tests of its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleStats {
     /// Units that were looked at to choose one, and dependencies.

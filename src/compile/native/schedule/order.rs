@@ -15,7 +15,7 @@ const RESERVE: u32 = 16;
 /// Heights within this many cycles count as equal: the source order, which needs fewer registers, decides then.
 const COARSE: u32 = 32;
 
-/// What an order is for.
+/// The objective of an order.
 pub(super) struct Goal<'a> {
     pub(super) limit: Counts,
     pub(super) wave: WaveSize,

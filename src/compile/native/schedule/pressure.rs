@@ -1,4 +1,4 @@
-//! How many registers values need while a block runs.
+//! Register pressure: the number of registers that values need at each point of a block.
 
 use super::units::Units;
 use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};

@@ -17,7 +17,7 @@ fn limits() -> RegisterLimits {
     RegisterLimits::new(GfxIp::Gfx1030, 256)
 }
 
-/// What an instruction reads and writes besides values that are defined once.
+/// The registers and memory that an instruction reads and writes, besides values that are defined once.
 fn touched(f: &MachineFunction, inst: &MachineInst) -> (Vec<String>, Vec<String>) {
     let named = |operands: &[Operand]| -> Vec<String> {
         let each = operands.iter().filter_map(|one| match one.what {

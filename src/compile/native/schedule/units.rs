@@ -1,4 +1,4 @@
-//! What is scheduled: an instruction, or several that SCC connects.
+//! Units of scheduling: one instruction, or several that SCC connects.
 //!
 //! SCC is one register that nearly every scalar instruction writes. From an instruction that sets it to the last one that
 //! reads that, everything stays together; so nothing else has to be known of SCC.
@@ -25,7 +25,7 @@ pub(super) struct Load {
     pub(super) base: Option<OperandValue>,
 }
 
-/// What is known of a unit.
+/// Properties of a unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     first: u32,

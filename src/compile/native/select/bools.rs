@@ -1,4 +1,4 @@
-//! Conditions in their forms.
+//! Conditions in their forms: a constant, a lane mask, a flag or comparison of the wave, or 0 and 1 in a vector register.
 
 use super::Made;
 use super::{Operands, Selector, mask_run};
@@ -155,7 +155,7 @@ impl Selector<'_> {
     fn not(&mut self, x: Bool) -> Bool {
         match x {
             Bool::Const(value) => Bool::Const(!value),
-            Bool::Compare(op, a, b) => match super::compare::inverse(op) {
+            Bool::Compare(op, a, b) => match inverse(op) {
                 Some(op) => Bool::Compare(op, a, b),
                 None => Bool::Flag(self.flag_not(x)),
             },
@@ -237,4 +237,21 @@ impl Selector<'_> {
         }
         Ok(())
     }
+}
+
+/// The scalar comparison that is true where another is not.
+fn inverse(op: Op) -> Option<Op> {
+    Some(match op {
+        Op::SCmpEqU32 => Op::SCmpLgU32,
+        Op::SCmpLgU32 => Op::SCmpEqU32,
+        Op::SCmpLtU32 => Op::SCmpGeU32,
+        Op::SCmpGeU32 => Op::SCmpLtU32,
+        Op::SCmpGtU32 => Op::SCmpLeU32,
+        Op::SCmpLeU32 => Op::SCmpGtU32,
+        Op::SCmpLtI32 => Op::SCmpGeI32,
+        Op::SCmpGeI32 => Op::SCmpLtI32,
+        Op::SCmpGtI32 => Op::SCmpLeI32,
+        Op::SCmpLeI32 => Op::SCmpGtI32,
+        _ => return None,
+    })
 }

@@ -1,4 +1,4 @@
-//! Comparisons.
+//! Selects comparisons: scalar ones where both operands are uniform, else vector ones.
 
 use super::bools::Bool;
 use super::{Operands, Selector, mask_run, run_of_words};
@@ -21,23 +21,6 @@ fn scalar_op(op: AluOp) -> Option<Op> {
         A::SLe => Op::SCmpLeI32,
         A::SGt => Op::SCmpGtI32,
         A::SGe => Op::SCmpGeI32,
-        _ => return None,
-    })
-}
-
-/// The scalar comparison that is true where another is not.
-pub(super) fn inverse(op: Op) -> Option<Op> {
-    Some(match op {
-        Op::SCmpEqU32 => Op::SCmpLgU32,
-        Op::SCmpLgU32 => Op::SCmpEqU32,
-        Op::SCmpLtU32 => Op::SCmpGeU32,
-        Op::SCmpGeU32 => Op::SCmpLtU32,
-        Op::SCmpGtU32 => Op::SCmpLeU32,
-        Op::SCmpLeU32 => Op::SCmpGtU32,
-        Op::SCmpLtI32 => Op::SCmpGeI32,
-        Op::SCmpGeI32 => Op::SCmpLtI32,
-        Op::SCmpGtI32 => Op::SCmpLeI32,
-        Op::SCmpLeI32 => Op::SCmpGtI32,
         _ => return None,
     })
 }

@@ -63,7 +63,7 @@ impl Selector<'_> {
         self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &[exec], &all, Extra::None);
     }
 
-    /// From here to the end of the block only live pixels are on: it exports or ends the shader.
+    /// Enables only live pixels from here to the end of the block: it exports or ends the shader.
     pub(super) fn exact_to_the_end(&mut self) {
         if self.exact {
             return;

@@ -1,4 +1,4 @@
-//! Operations across lanes.
+//! Selects operations across lanes, such as reads and writes of one lane.
 
 use super::bools::Bool;
 use super::{Dwords, Operands, PLAIN, Selector, mask_run, run_of};

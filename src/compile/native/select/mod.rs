@@ -43,10 +43,10 @@ type Operands = SmallVec<[Operand; 16]>;
 /// The dwords of a value.
 type Dwords = SmallVec<[OperandValue; 4]>;
 
-/// What an IR value is in machine IR.
+/// The machine IR's form of an IR value.
 #[derive(Clone, Copy, Debug, Default)]
 enum Made {
-    /// Not yet.
+    /// Not selected yet.
     #[default]
     None,
     /// Dwords: a range of [`Selector::dwords`].

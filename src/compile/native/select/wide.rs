@@ -1,4 +1,4 @@
-//! Integers of 64 bits: two dwords.
+//! Selects integer operations of 64 bits, which are two dwords.
 
 use super::{Dwords, Operands, Selector, mask_run, run_of};
 use crate::compile::native::mir::{Extra, Operand, OperandValue, RegisterClass, Val};

@@ -1,4 +1,4 @@
-//! What the generator refuses of real shaders, by reason.
+//! Counts the features of real shaders that the generator refuses, by reason.
 
 use crate::compile::backend::Generator;
 use crate::compile::native::Native;

@@ -52,7 +52,7 @@ pub fn insert(code: &mut Code) -> Result<()> {
     Ok(())
 }
 
-/// What may be outstanding before each block; `None` where no path leads.
+/// The operations that may be outstanding before each block; `None` where no path leads.
 fn solve(code: &Code, effects: &[Effects]) -> Result<Vec<Option<State>>> {
     let mut before: Vec<Option<State>> = vec![None; code.blocks.len()];
     let mut changed: Vec<bool> = vec![false; code.blocks.len()];

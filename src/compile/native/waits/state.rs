@@ -1,4 +1,4 @@
-//! What is outstanding at a point of the code, and what an instruction has to wait for there (isa-gfx10 7.1).
+//! The operations outstanding at a point of the code, and the waits of an instruction there (isa-gfx10 7.1).
 
 use super::counter::Counter;
 use crate::isa::instruction::{Fields, Instruction};
@@ -37,7 +37,7 @@ pub(super) struct Wait {
 
 impl Wait {
     pub(super) const NONE: Self = Self { counts: Waitcnt::NONE, vs: 63 };
-    /// What another part of the stage may expect: no result is outstanding, and no register is still read.
+    /// The state at the border to another part of the stage: no result is outstanding, and no register is still read.
     pub(super) const RESULTS: Self = Self { counts: Waitcnt { vm: 0, exp: 0, lgkm: 0 }, vs: 63 };
 
     /// Waits for both.
@@ -64,7 +64,7 @@ impl State {
         Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), vs: Counter::new(63) }
     }
 
-    /// What an instruction has to wait for.
+    /// The counters that an instruction has to wait for.
     pub(super) fn needed(&self, inst: &Instruction, effects: &Effects) -> Wait {
         let mut wait = Wait::NONE;
         let both = effects.reads.union(&effects.writes);

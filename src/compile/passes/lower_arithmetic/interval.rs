@@ -2,7 +2,7 @@
 
 use crate::ir::{AluOp, ArgRole, Inst, Op, Shader, Value, ValueDef};
 
-/// How many instructions are looked through: operands are seldom narrowed further away than that.
+/// Depth of the search through operands: they are seldom narrowed further away than that.
 const DEPTH: u32 = 4;
 
 /// The smallest and the largest value that the bits, read as a signed number, can have.
@@ -13,7 +13,7 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// What is known of a scalar.
+    /// The interval of a scalar.
     pub(super) fn of(shader: &Shader, v: Value) -> Self {
         within(shader, v, DEPTH)
     }

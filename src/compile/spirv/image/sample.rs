@@ -12,7 +12,7 @@ use crate::ir::{AluOp, ImageInst, ImageOp, LodMode};
 pub struct SampleKind {
     /// Four texels unfiltered.
     pub gather: bool,
-    /// With a depth comparator.
+    /// It has a depth comparator.
     pub compare: bool,
     /// The coordinate ends with its divisor.
     pub projective: bool,

@@ -12,7 +12,7 @@ use crate::isa::Op;
 use crate::isa::instruction::{CachePolicy, Modifiers};
 use crate::target::{GfxIp, Stage, WaveSize};
 
-/// What to make.
+/// Parameters of a generated function.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Seed.

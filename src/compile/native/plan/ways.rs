@@ -1,0 +1,76 @@
+//! The plan as data: the landing and the exit of each block, and the masks that they use.
+
+/// A mask that code keeps: index into [`Plan::masks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MaskId(pub u32);
+
+/// Position of a block in the layout.
+pub type Position = u32;
+
+/// The changes of EXEC when the wave comes to a block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Landing {
+    /// EXEC becomes this mask first: the lanes of the block before are not meant to continue here.
+    pub replace: Option<MaskSource>,
+    /// These are added.
+    pub add: Vec<MaskId>,
+    /// If no lane is there then, the wave goes on to the landing of this block.
+    pub skip: Option<Position>,
+}
+
+/// Lanes that a landing starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaskSource {
+    /// The lanes of a mask.
+    Mask(MaskId),
+    /// The lanes saved by a closed branch that did not go to its first target.
+    Rest(Position),
+}
+
+/// Where the wave goes at the end of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Go {
+    /// To the landing of a block, whose lanes these are or which has others waiting.
+    To(Position),
+    /// By a uniform condition.
+    Uniform(Position, Position),
+    /// Lanes without the condition (with it, if `inverted`) leave EXEC; if none is left, the wave goes to the second.
+    Divergent {
+        /// Whether lanes continue that do not fulfil the condition.
+        inverted: bool,
+        /// Where the lanes continue that are left.
+        to: Position,
+        /// Where the wave goes if none is.
+        empty: Position,
+    },
+    /// The shader ends.
+    End,
+}
+
+/// The changes of masks and EXEC at the end of a block, and the branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Masks that are set to no lanes here, before anything else: of blocks that this one dominates.
+    pub clear: Vec<MaskId>,
+    /// Masks that get all lanes of the block.
+    pub wait: Vec<MaskId>,
+    /// Masks that get the lanes that fulfil the condition, or do not (`false`).
+    pub wait_if: Vec<(MaskId, bool)>,
+    /// EXEC is saved to this mask before it is reduced: the branch is closed.
+    pub save: Option<MaskId>,
+    /// Where it goes.
+    pub go: Go,
+}
+
+/// The plan of a shader.
+#[derive(Debug)]
+pub struct Plan {
+    /// By position.
+    pub landings: Vec<Landing>,
+    /// By position.
+    pub exits: Vec<Exit>,
+    /// Number of masks.
+    pub masks: u32,
+    /// By position: lanes may wait somewhere while the wave is here.
+    pub waits: Vec<bool>,
+}

@@ -1,0 +1,136 @@
+//! Modules import each other one way only.
+
+use crate::imports::{crate_modules, statements};
+use crate::tree::{assert_none, product_lines, rust, texts};
+use std::collections::BTreeMap;
+
+/// A module of `src`, and those it may use. The order is from the leaves up; nothing may use what stands below it.
+pub const USES: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("elf", &["error"]),
+    ("fixed", &["error"]),
+    ("frame", &["error"]),
+    ("target", &["error"]),
+    ("kinds", &[]),
+    ("table", &[]),
+    ("ir", &["error", "target", "kinds"]),
+    ("state", &["error", "target", "kinds"]),
+    ("isa", &["error", "target", "state"]),
+    ("metadata", &["error", "fixed", "target", "kinds", "state"]),
+    ("reloc", &["error", "target", "state", "isa"]),
+    ("abi", &["error", "target", "kinds", "state", "metadata", "reloc"]),
+    // Glue and compile do not know each other.
+    ("glue", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
+    ("compile", &["error", "elf", "frame", "target", "kinds", "state", "ir", "isa", "abi", "metadata", "reloc"]),
+    // The linker is what a driver loads: no compiler in it.
+    ("link", &["error", "elf", "fixed", "table", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
+    // The proof. Nothing in the product's path uses it.
+    ("check", &["error", "elf", "target", "isa", "metadata", "link"]),
+    ("emu", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
+    ("files", &["error"]),
+    // Bytes and keys only.
+    ("cache", &["error"]),
+    ("corpus", &["error", "target", "files"]),
+    ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
+    ("template", &["error", "target", "state", "ir"]),
+    ("toolchain", &["error", "table", "target", "state", "abi", "glue", "compile", "link", "cache", "keys"]),
+    ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
+    // What a service and those who ask it say to each other.
+    ("wire", &["error", "frame", "target", "state", "compile", "link", "cache"]),
+    // What a driver calls: no compiler. The rules of whole pipelines are taken from `pipeline`.
+    (
+        "runtime",
+        &[
+            "error",
+            "fixed",
+            "frame",
+            "target",
+            "state",
+            "abi",
+            "metadata",
+            "glue",
+            "compile",
+            "link",
+            "cache",
+            "keys",
+            "toolchain",
+            "pipeline",
+            "wire",
+        ],
+    ),
+    // Who asks it, and by which library, it does not know.
+    (
+        "service",
+        &[
+            "error",
+            "elf",
+            "files",
+            "frame",
+            "target",
+            "state",
+            "isa",
+            "metadata",
+            "compile",
+            "link",
+            "cache",
+            "keys",
+            "toolchain",
+            "pipeline",
+            "wire",
+        ],
+    ),
+    (
+        "proof",
+        &[
+            "error",
+            "files",
+            "target",
+            "state",
+            "ir",
+            "template",
+            "compile",
+            "link",
+            "cache",
+            "toolchain",
+            "pipeline",
+            "emu",
+        ],
+    ),
+    ("capture", &["error", "target", "kinds", "state"]),
+    ("capi", &["error", "target", "kinds", "state", "compile", "link", "cache", "runtime"]),
+];
+
+#[test]
+fn imports_run_one_way() {
+    let uses: BTreeMap<_, _> = USES.iter().copied().collect();
+    let mut broken = Vec::new();
+    for (name, text) in rust(&texts()) {
+        let Some(module) = name.strip_prefix("src/").and_then(|n| n.split(['/', '.']).next()) else { continue };
+        if matches!(module, "lib" | "bin") {
+            continue;
+        }
+        let Some(allowed) = uses.get(module) else {
+            broken.push(format!("{name}: module `{module}` has no line in tests/tidy/order.rs"));
+            continue;
+        };
+        // The tests inside a file may look further.
+        for (line, code) in statements(product_lines(text)) {
+            let others = crate_modules(&code).into_iter().filter(|used| used != module);
+            let bad = others.filter(|used| uses.contains_key(used.as_str()) && !allowed.contains(&used.as_str()));
+            broken.extend(bad.map(|used| format!("{name}:{line}: `{module}` may not use `{used}`")));
+        }
+    }
+    assert_none(&broken, "imports against the order of tests/tidy/order.rs");
+}
+
+#[test]
+fn the_order_of_modules_is_an_order() {
+    for (index, (module, uses)) in USES.iter().enumerate() {
+        for used in *uses {
+            assert!(
+                USES[..index].iter().any(|(earlier, _)| earlier == used),
+                "`{module}` uses `{used}` from further up"
+            );
+        }
+    }
+}

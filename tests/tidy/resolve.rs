@@ -1,0 +1,183 @@
+//! The file that a path leads to: through modules, and through re-exports to the file that declares the item.
+
+use crate::imports::{Import, imports, inline_paths, statements, without_visibility};
+use crate::tree::{is_word, product_lines, rust, tests_only};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The product's files of one crate, by the paths of their modules.
+pub struct Crate {
+    modules: BTreeMap<Vec<String>, Module>,
+}
+
+/// A file.
+#[derive(Default)]
+struct Module {
+    /// Its path in the repository.
+    file: String,
+    /// Names that it declares itself.
+    items: BTreeSet<String>,
+    imports: Vec<(usize, Import)>,
+    /// Lines of imports that others may use too.
+    passed_on: BTreeSet<usize>,
+    /// Paths in its code.
+    paths: Vec<(usize, Vec<String>)>,
+}
+
+/// One file's use of another.
+pub struct Use<'a> {
+    pub from: &'a str,
+    pub line: usize,
+    /// It may be imported from here in turn, and is not used otherwise where a list is all that the file has.
+    pub passed_on: bool,
+    pub path: String,
+    pub to: &'a str,
+}
+
+impl Crate {
+    /// The crate whose root is `lib.rs` or `main.rs` in this folder. Files for tests only are not in it.
+    pub fn in_folder(folder: &str, texts: &[(String, String)]) -> Self {
+        let mut modules = BTreeMap::new();
+        for (name, text) in rust(texts).filter(|(name, _)| !tests_only(name, texts)) {
+            let Some(path) = name.strip_prefix(folder).filter(|path| !path.starts_with("bin/")) else { continue };
+            let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
+            let root = matches!(path, "lib" | "main");
+            let path = if root { Vec::new() } else { path.split('/').map(str::to_owned).collect() };
+            modules.insert(path, Module::read(name, text));
+        }
+        Self { modules }
+    }
+
+    /// The files that files use, the root's left out.
+    pub fn uses(&self) -> Vec<Use<'_>> {
+        let mut uses = Vec::new();
+        for (module, here) in &self.modules {
+            let imported = here.imports.iter().map(|(line, import)| (*line, &import.path));
+            // `b::C` after `use super::b` leads further than the import itself.
+            let named = here.paths.iter().filter(|(_, path)| {
+                let first = path[0].as_str();
+                let imported = || here.imports.iter().any(|(_, import)| import.name.as_deref() == Some(first));
+                matches!(first, "crate" | "super" | "self") || self.child(module, first).is_some() || imported()
+            });
+            for (line, path) in imported.chain(named.map(|(line, path)| (*line, path))) {
+                let to = self.resolve(module, path, 16).filter(|to| !to.is_empty() && to != module);
+                let to = to.and_then(|to| self.modules.get(&to));
+                let passed_on = here.passed_on.contains(&line);
+                uses.extend(to.map(|to| Use {
+                    from: &here.file,
+                    line,
+                    passed_on,
+                    path: path.join("::"),
+                    to: &to.file,
+                }));
+            }
+        }
+        uses
+    }
+
+    fn child(&self, module: &[String], name: &str) -> Option<Vec<String>> {
+        let child = [module, &[name.to_owned()]].concat();
+        self.modules.contains_key(&child).then_some(child)
+    }
+
+    /// The module whose file declares what a path in `module` names; none: another crate's.
+    fn resolve(&self, module: &[String], path: &[String], depth: u32) -> Option<Vec<String>> {
+        let depth = depth.checked_sub(1)?;
+        let mut at = module.to_vec();
+        let mut rest = path;
+        // A path begins at the root, at a module around this one, or with a name of this file.
+        let mut anywhere = false;
+        while let [first, after @ ..] = rest {
+            match first.as_str() {
+                "crate" => at.clear(),
+                "self" => {}
+                "super" => drop(at.pop()?),
+                _ => break,
+            }
+            (anywhere, rest) = (true, after);
+        }
+        while let [name, after @ ..] = rest {
+            let here = self.modules.get(&at)?;
+            if here.items.contains(name) {
+                return Some(at);
+            }
+            if let Some(child) = self.child(&at, name) {
+                (at, rest, anywhere) = (child, after, true);
+                continue;
+            }
+            let named = here.imports.iter().find(|(_, import)| import.name.as_ref() == Some(name));
+            if let Some((_, import)) = named {
+                return self.resolve(&at, &[&import.path, after].concat(), depth);
+            }
+            let globs = here.imports.iter().filter(|(_, import)| import.name.is_none());
+            let mut declared = globs.filter_map(|(_, import)| self.resolve(&at, &import.path, depth));
+            let declared = declared.find(|from| self.modules.get(from).is_some_and(|m| m.items.contains(name)));
+            // What a macro declares is not seen: the file that was reached has it.
+            return declared.or_else(|| anywhere.then_some(at));
+        }
+        Some(at)
+    }
+}
+
+impl Module {
+    fn read(file: &str, text: &str) -> Self {
+        let mut module = Self { file: file.to_owned(), ..Self::default() };
+        for (number, statement) in statements(product_lines(text)) {
+            module.items.extend(declared(&statement));
+            let found = imports(&statement);
+            if found.is_empty() {
+                module.paths.extend(inline_paths(&statement).into_iter().map(|path| (number, path)));
+            }
+            if !found.is_empty() && statement.trim_start().starts_with("pub") {
+                module.passed_on.insert(number);
+            }
+            module.imports.extend(found.into_iter().map(|import| (number, import)));
+        }
+        module
+    }
+}
+
+/// The name that a line declares in its module.
+pub fn declared(line: &str) -> Option<String> {
+    const KINDS: [&str; 9] = ["fn", "struct", "enum", "union", "trait", "type", "const", "static", "macro_rules!"];
+    const BEFORE: [&str; 4] = ["const", "unsafe", "async", "extern"];
+    if line.starts_with(' ') {
+        return None;
+    }
+    let mut words = without_visibility(line).split_whitespace().peekable();
+    let mut kind = words.next()?;
+    while BEFORE.contains(&kind) && words.peek().is_some_and(|next| KINDS.contains(next) || next.starts_with('"')) {
+        kind = words.next()?;
+        if kind.starts_with('"') {
+            kind = words.next()?;
+        }
+    }
+    let name: String = words.next()?.chars().take_while(|c| is_word(*c)).collect();
+    (KINDS.contains(&kind) && !name.is_empty()).then_some(name)
+}
+
+#[test]
+fn paths_lead_through_re_exports_to_declarations() {
+    let text = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let mut texts = [
+        text("src/lib.rs", "pub mod a;\nmod e;"),
+        text(
+            "src/a/mod.rs",
+            "pub use b::{C, D as E};\npub use c::*;\nmod b;\nmod c;\n#[cfg(test)]\nmod t;\npub struct H;",
+        ),
+        text("src/a/b.rs", "pub struct C;\npub(crate) const fn f() {}\nmade!();"),
+        text("src/a/c.rs", "use super::H;\npub enum F { G }"),
+        text("src/a/t.rs", "use crate::e::x;"),
+        text("src/e.rs", "use crate::a::{C, F::G, b::f};\npub(crate) use crate::a::E;\nfn x() {\n    crate::a::H;\n}"),
+    ];
+    texts.sort();
+    let tree = Crate::in_folder("src/", &texts);
+    let uses = tree.uses();
+    let of = |from: &str| uses.iter().filter(|one| one.from == from).map(|one| one.to).collect::<Vec<_>>();
+    assert_eq!(of("src/e.rs"), ["src/a/b.rs", "src/a/c.rs", "src/a/b.rs", "src/a/b.rs", "src/a/mod.rs"]);
+    assert_eq!(of("src/a/mod.rs"), ["src/a/b.rs", "src/a/b.rs", "src/a/c.rs"]);
+    assert_eq!(of("src/a/c.rs"), ["src/a/mod.rs"]);
+    assert!(of("src/a/t.rs").is_empty());
+    let names =
+        ["pub(super) unsafe fn f<T>() {", "const X: u32 = 1;", "macro_rules! m {", "    fn g() {}", "impl A {}"];
+    assert_eq!(names.map(declared).map(|name| name.unwrap_or_default()), ["f", "X", "m", "", ""]);
+}
