@@ -23,11 +23,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     write_or_sync(path, bytes, Sync::Yes)
 }
 
-/// As [`write`], for what can be made again: the contents may be lost with the machine's power, and a disk that fails late
+/// As [`write()`], for what can be made again: the contents may be lost with the machine's power, and a disk that fails late
 /// goes unnoticed.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
     write_or_sync(path, bytes, Sync::No)
 }
