@@ -11,7 +11,7 @@ use super::scan;
 use crate::error::{Context, Error, Result};
 use crate::files::{not_a_file, open, read_open};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// A module to compile.
@@ -87,31 +87,44 @@ pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
     found.into_iter().collect()
 }
 
+/// Without recursion: a path may have two thousand folders.
 fn walk(directory: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
-    let place = || directory.display().to_string();
-    let mut entries = Vec::new();
-    match fs::read_dir(directory).at(place) {
-        Ok(all) => {
-            for entry in all {
-                match entry.at(place) {
-                    Ok(entry) => entries.push(entry),
-                    Err(e) => visit(Err(e)),
-                }
-            }
-        }
-        Err(e) => visit(Err(e)),
-    }
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        match entry.file_type().at(|| path.display().to_string()) {
-            Ok(kind) if kind.is_dir() => walk(&path, visit),
+    let mut levels = vec![listed(directory, visit)];
+    while let Some(level) = levels.last_mut() {
+        let Some((path, kind)) = level.next() else {
+            levels.pop();
+            continue;
+        };
+        match kind.at(|| path.display().to_string()) {
+            Ok(kind) if kind.is_dir() => levels.push(listed(&path, visit)),
             Ok(kind) if kind.is_file() || kind.is_symlink() && path.is_file() => visit(Ok(path)),
             // Sockets, pipes and links to nowhere or to folders are common in directories, and are no shaders.
             Ok(_) => {}
             Err(e) => visit(Err(e)),
         }
     }
+}
+
+/// What is in a directory, by name. The directory is closed again: each open one counts against the limit of the process.
+fn listed(
+    directory: &Path,
+    visit: &mut dyn FnMut(Result<PathBuf>),
+) -> std::vec::IntoIter<(PathBuf, io::Result<fs::FileType>)> {
+    let place = || directory.display().to_string();
+    let mut entries = Vec::new();
+    match fs::read_dir(directory).at(place) {
+        Ok(all) => {
+            for entry in all {
+                match entry.at(place) {
+                    Ok(entry) => entries.push((entry.path(), entry.file_type())),
+                    Err(e) => visit(Err(e)),
+                }
+            }
+        }
+        Err(e) => visit(Err(e)),
+    }
+    entries.sort_by(|(a, _), (b, _)| a.file_name().cmp(&b.file_name()));
+    entries.into_iter()
 }
 
 /// The whole of an input of at most `memory` bytes, a limit that the user sets.
@@ -209,7 +222,7 @@ mod tests {
         modules(&paths, Reading::default(), &mut |input| assert_eq!(input.unwrap().bytes, little));
     }
 
-    /// As deep as paths can be: the walk is recursive, and any thread of ours must have the stack for it.
+    /// As deep as paths can be, on the smallest stack that a thread of ours has.
     #[test]
     fn folders_are_walked_to_any_depth_that_a_path_has() {
         let dir = tempfile::tempdir().unwrap();

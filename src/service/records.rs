@@ -90,7 +90,12 @@ impl Records {
             return Err(Error::environment(format!("a record of {} bytes: at most {most}", encoded.len())));
         }
         fs::create_dir_all(&self.dir).map_err(Error::from).at(|| self.dir.display().to_string())?;
-        files::write_unsynced(&self.path(&key), &encoded)?;
+        let path = self.path(&key);
+        if fs::symlink_metadata(&path).is_ok_and(|there| !there.is_file()) {
+            // Bytes for a pipe would wait for its reader. What cannot be removed, the write will name.
+            let _ = fs::remove_file(&path);
+        }
+        files::write_unsynced(&path, &encoded)?;
         self.note(key, encoded.len() as u64, SystemTime::now());
         while self.bytes > self.cap {
             let Some(oldest) = self.known.iter().min_by_key(|(_, known)| known.used).map(|(key, _)| *key) else {
@@ -214,6 +219,22 @@ mod tests {
         let records = Records::open(dir.path(), 1 << 20);
         assert_eq!(records.all().collect::<Vec<_>>(), [(key(2), vec![2; 100])]);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "damaged and left records are gone");
+    }
+
+    #[test]
+    fn a_pipe_or_a_folder_in_the_place_of_a_record_holds_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut records = Records::open(dir.path(), 1 << 20);
+        (1..=2).for_each(|n| records.put(key(n), &[n; 100]).unwrap());
+        let path = |n| dir.path().join(key(n).to_string());
+        (1..=2).for_each(|n| fs::remove_file(path(n)).unwrap());
+        // Whoever opens a pipe waits for its other end.
+        assert!(std::process::Command::new("mkfifo").arg(path(1)).status().unwrap().success());
+        fs::create_dir(path(2)).unwrap();
+        assert_eq!((records.get(&key(1)), records.get(&key(2))), (None, None));
+        assert_eq!(Records::open(dir.path(), 1 << 20).all().count(), 0);
+        records.put(key(1), b"again").unwrap();
+        assert_eq!(records.get(&key(1)).unwrap(), b"again");
     }
 
     #[test]

@@ -281,6 +281,37 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn a_size_that_is_a_lie_is_not_allocated() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let (key, value) = (key(1), vec![7; 9000]);
+    Cache::open(dir.path(), StoreKind::Lmdb).expect("a cache").put(&key, &value).expect("an entry");
+    // The node of a leaf: size, flags, length of the key, the key. The value is in pages of its own, and the file is as long as
+    // its new size says, without taking room on the disk.
+    let file = dir.path().join("lmdb/data.mdb");
+    let mut bytes = fs::read(&file).expect("the file");
+    let at = bytes.windows(32).rposition(|window| window == key.0).expect("the key");
+    assert_ne!(bytes[at - 4] & 1, 0, "its value is elsewhere");
+    bytes[at - 8..at - 4].copy_from_slice(&(1u32 << 30).to_le_bytes());
+    fs::write(&file, bytes).expect("the file");
+    fs::File::options().write(true).open(&file).expect("the file").set_len(3 << 30).expect("a sparse file");
+    let cache = Cache::open(dir.path(), StoreKind::Lmdb).expect("a cache");
+    let (largest, found) = crate::alloc::largest(|| cache.get(&key));
+    assert_eq!(found, None);
+    assert!(largest < 1 << 20, "{largest} bytes");
+}
+
+#[test]
+fn a_folder_may_have_any_name() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().expect("a folder");
+    for name in [&b"\xff\xfe no utf-8"[..], b"two\nlines", b"ends in a blank ", b"(deleted)"] {
+        let cache = Cache::open(&dir.path().join(std::ffi::OsStr::from_bytes(name)), StoreKind::Lmdb).expect("a cache");
+        cache.put(&key(1), b"kept").unwrap_or_else(|e| panic!("{name:?}: {e}"));
+        assert_eq!(cache.get(&key(1)).as_deref(), Some(&b"kept"[..]), "{name:?}");
+    }
+}
+
+#[test]
 fn damaged_sled_files_are_missing_entries_or_a_fresh_store() {
     let whole = filled(StoreKind::Sled);
     let mut random = Random(4);

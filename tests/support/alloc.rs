@@ -6,6 +6,7 @@ use std::cell::Cell;
 thread_local! {
     // Has neither a first use that allocates nor an end.
     static CALLS: Cell<u64> = const { Cell::new(0) };
+    static LARGEST: Cell<usize> = const { Cell::new(0) };
 }
 
 /// To be a test program's `#[global_allocator]`.
@@ -18,35 +19,44 @@ pub fn allocations<T>(f: impl FnOnce() -> T) -> (u64, T) {
     (CALLS.get() - before, out)
 }
 
+/// Bytes of the largest heap allocation of this thread while `f` ran.
+#[allow(dead_code, reason = "not every program asks so")]
+pub fn largest<T>(f: impl FnOnce() -> T) -> (usize, T) {
+    LARGEST.set(0);
+    let out = f();
+    (LARGEST.get(), out)
+}
+
 /// Heap allocations of this thread until now.
 #[allow(dead_code, reason = "not every program asks so")]
 pub fn so_far() -> u64 {
     CALLS.get()
 }
 
-fn count() {
+fn count(bytes: usize) {
     CALLS.set(CALLS.get() + 1);
+    LARGEST.set(LARGEST.get().max(bytes));
 }
 
 // SAFETY: every call goes to the system's allocator as it is.
 unsafe impl GlobalAlloc for Counting {
     // SAFETY: the caller keeps to the contract of `alloc`, which is the system allocator's.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
+        count(layout.size());
         // SAFETY: see above.
         unsafe { System.alloc(layout) }
     }
 
     // SAFETY: the caller keeps to the contract of `alloc_zeroed`, which is the system allocator's.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count();
+        count(layout.size());
         // SAFETY: see above.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     // SAFETY: the caller keeps to the contract of `realloc`, which is the system allocator's.
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
+        count(size);
         // SAFETY: see above.
         unsafe { System.realloc(old, layout, size) }
     }
