@@ -11,8 +11,8 @@
 //! Values are untyped bits: scalars of 1, 8, 16, 32 or 64 bits, and small vectors of them. The operation says whether
 //! bits are an integer or a float, so a bit cast between equal widths is free. **Arithmetic is scalar only**; vectors
 //! appear where memory, images and descriptors need them, and are taken apart by [`Op::Extract`].
-//! Control flow is a CFG with block parameters; headers keep SPIR-V's merge and continue blocks. [`Shader::cfg`] is the
-//! graph with its dominators and loops, made again only when a jump has changed.
+//! Control flow is a CFG with block parameters; headers keep SPIR-V's merge and continue blocks, which the verifier checks
+//! against dominance. [`Shader::cfg`] is the graph with its dominators and loops, made again only when a jump has changed.
 //!
 //! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`,
 //! its mnemonic and fields in `text.rs`, its side effects in `effects.rs`, its uniformity in `uniform.rs`, its code in
@@ -47,6 +47,7 @@ mod rules;
 pub mod sample_shading;
 mod scratch;
 mod shader;
+pub mod structure;
 mod symbols;
 mod text;
 mod tracked;

@@ -139,6 +139,18 @@ pub enum Merge {
     },
 }
 
+impl Merge {
+    /// The merge block, and the continue target of a loop.
+    pub fn blocks(self) -> impl Iterator<Item = BlockId> {
+        let (merge, continue_to) = match self {
+            Self::None => (None, None),
+            Self::Selection(merge) => (Some(merge), None),
+            Self::Loop { merge, continue_to } => (Some(merge), Some(continue_to)),
+        };
+        merge.into_iter().chain(continue_to)
+    }
+}
+
 /// A jump to a block with values for its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockCall {

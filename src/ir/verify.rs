@@ -6,9 +6,9 @@
 
 use super::cfg::Cfg;
 use super::op::Op;
-use super::rules;
-use super::shader::{BlockCall, BlockId, EntryArg, InstId, Merge, Shader, ShaderLevel, Terminator, Value, ValueDef};
+use super::shader::{BlockCall, BlockId, EntryArg, InstId, Shader, ShaderLevel, Terminator, Value, ValueDef};
 use super::types::Type;
+use super::{rules, structure};
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -178,14 +178,8 @@ impl<'a> Verifier<'a> {
         for call in term.calls() {
             self.call(call, id)?;
         }
-        match block.merge {
-            Merge::None => {}
-            Merge::Selection(b) => self.exists(b)?,
-            Merge::Loop { merge, continue_to } => {
-                self.exists(merge)?;
-                self.exists(continue_to)?;
-            }
-        }
+        block.merge.blocks().try_for_each(|b| self.exists(b))?;
+        structure::is_true(&self.cfg, id, block.merge)?;
         match term {
             Terminator::Jump(_) | Terminator::Unreachable => Ok(()),
             Terminator::Branch { cond, .. } => {

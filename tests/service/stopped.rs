@@ -20,9 +20,19 @@ struct Stopped(Pid);
 
 impl Stopped {
     fn new(pid: u32) -> Self {
-        let pid = Pid::from_raw(pid as i32).expect("a process");
-        kill_process(pid, Signal::STOP).expect("a process");
-        Self(pid)
+        let stopped = Self(Pid::from_raw(pid as i32).expect("a process"));
+        kill_process(stopped.0, Signal::STOP).expect("a process");
+        // The signal takes a moment to reach each thread.
+        let begun = Instant::now();
+        let stops = |task: std::io::Result<std::fs::DirEntry>| {
+            let stat = std::fs::read_to_string(task.expect("a thread").path().join("stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_none_or(|(_, state)| state.starts_with('T'))
+        };
+        while !std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process").all(stops) {
+            assert!(begun.elapsed() < PATIENCE, "it does not stop");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        stopped
     }
 }
 
@@ -132,7 +142,7 @@ fn a_client_that_is_stopped_holds_nobody() {
     for n in 0..20 {
         other.compile(&format!("other{n}"), Priority::Soon).expect("a part");
     }
-    assert!(noted(service.dir.path()) <= before + 1, "it is stopped");
+    assert_eq!(noted(service.dir.path()), before, "it is stopped");
     drop(stopped);
     let status = child.wait().expect("a process");
     kills::succeeded(service.dir.path(), 0, status);

@@ -10,7 +10,7 @@ use super::{chains, effort};
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Error, Result};
-use crate::ir::{Merge, Shader};
+use crate::ir::Shader;
 use crate::target::GfxIp;
 use inkwell::OptimizationLevel;
 use inkwell::module::Module;
@@ -104,7 +104,7 @@ fn run(module: &Module<'_>, machine: &TargetMachine, passes: &str) -> Result<()>
 /// it. Loop passes only where there are loops.
 fn pipeline(shader: &Shader, options: &TuningOptions) -> String {
     let clean = "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg";
-    let loops = shader.blocks.iter().any(|b| matches!(b.merge, Merge::Loop { .. }));
+    let loops = !shader.cfg().loops().is_empty();
     let mut passes = vec!["sroa<modify-cfg>", clean];
     if loops {
         passes.push("loop-simplify,lcssa");

@@ -21,14 +21,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
     let mut kept = reached.clone();
     kept[exit.index()] = true;
     for (block, _) in shader.blocks.iter().zip(&reached).filter(|(_, reached)| **reached) {
-        match block.merge {
-            Merge::None => {}
-            Merge::Selection(merge) => kept[merge.index()] = true,
-            Merge::Loop { merge, continue_to } => {
-                kept[merge.index()] = true;
-                kept[continue_to.index()] = true;
-            }
-        }
+        block.merge.blocks().for_each(|b| kept[b.index()] = true);
     }
     let mut renumbered = PerBlock::with_capacity(count);
     let mut next = 0;

@@ -54,7 +54,7 @@ pub use reflect::{EntryPointInfo, ModuleInfo, SpecConstantInfo, reflect};
 
 use super::request::Module;
 use crate::error::{Error, Result};
-use crate::ir::{Shader, Terminator};
+use crate::ir::{Shader, Terminator, structure};
 use crate::target::Stage;
 
 /// Translates one entry point to upper-level IR, with specialization values (sorted by id); other constants have their defaults.
@@ -95,6 +95,7 @@ pub fn translate_with(module: &Module, entry: &str, stage: Stage, spec: Speciali
     shader.modes.spec = used;
     shader.modes.spec_operands = operands.into_iter().collect();
     finish::drop_unreachable(&mut shader, exit);
+    structure::drop_untrue(&mut shader);
     finish::note_written(&mut shader);
     Ok(shader)
 }

@@ -5,13 +5,13 @@
 //! there for those still in the loop.
 
 use super::super::cfg::Cfg;
+use super::super::loops::common;
 use super::super::{BlockId, Merge, Shader};
-use std::collections::BTreeSet;
 
 /// Blocks in this order; unreachable ones are left out.
 pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     let cfg = shader.cfg();
-    let exits: Vec<Vec<BlockId>> = shader.block_ids().map(|header| exits(&cfg, header)).collect();
+    let exits = exits(&cfg);
     let mut done: Vec<BlockId> = Vec::new();
     let mut seen = vec![false; shader.blocks.len()];
     let mut stack = vec![(Shader::ENTRY, 0usize)];
@@ -43,21 +43,17 @@ pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     done
 }
 
-/// Exits of the natural loop of this header; empty if it has none.
-fn exits(cfg: &Cfg, header: BlockId) -> Vec<BlockId> {
-    let back = cfg.preds(header).iter().copied().filter(|&p| cfg.dom.dominates(header, p));
-    let mut work: Vec<BlockId> = back.collect();
-    if work.is_empty() {
-        return Vec::new();
-    }
-    let mut inside = BTreeSet::from([header]);
-    while let Some(b) = work.pop() {
-        if inside.insert(b) {
-            work.extend(cfg.preds(b).iter().copied().filter(|&p| cfg.reachable(p)));
+/// By block: the blocks to which edges leave the loop of this header; none if it has none.
+fn exits(cfg: &Cfg) -> Vec<Vec<BlockId>> {
+    let loops = cfg.loops();
+    let mut exits = vec![Vec::new(); cfg.len()];
+    for b in (0..cfg.len() as u32).map(BlockId) {
+        for &to in cfg.succs(b) {
+            let left = &loops.around(b)[common(loops.around(b), loops.around(to))..];
+            left.iter().for_each(|l| exits[loops.header(*l).index()].push(to));
         }
     }
-    let leaving = inside.iter().flat_map(|b| cfg.succs(*b).iter()).filter(|s| !inside.contains(s));
-    leaving.copied().collect()
+    exits
 }
 
 #[cfg(test)]

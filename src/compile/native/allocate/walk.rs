@@ -223,7 +223,7 @@ impl<'a> Walk<'a> {
             }
             note(f.defs(inst), 4 * n + 2);
             note(f.uses(inst), 4 * n + 2);
-            let names_vcc = |one: &Operand| matches!(one.what, OperandValue::Fixed(PhysReg(106 | 107)));
+            let names_vcc = |one: &Operand| matches!(one.what, OperandValue::Fixed(PhysReg::VCC | PhysReg::VCC_HI));
             if f.defs(inst).iter().chain(f.uses(inst)).any(names_vcc) || inst.is(f.gfx, Traits::VCC_IN) {
                 self.vcc_open = false;
             }

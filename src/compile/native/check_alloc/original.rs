@@ -4,9 +4,7 @@ use super::state::{HeldValue, PointState, StorageLocation};
 use super::{Check, reg_of, same_form};
 use crate::compile::native::allocate::class_of;
 use crate::compile::native::mir::classes::{Wants, alignment};
-use crate::compile::native::mir::{
-    MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass, Val, runs,
-};
+use crate::compile::native::mir::{MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, Val, runs};
 use crate::error::{Error, Result};
 use crate::isa::{Format, OperandKind, Traits};
 use crate::target::WaveSize;
@@ -66,7 +64,7 @@ impl Check<'_> {
         let Some(first) = reg_of(head) else { return Ok(()) };
         let class = class_of(first);
         let names = old.iter().all(|one| matches!(one.what, OperandValue::Fixed(_)));
-        let number = if class == RegisterClass::Vector { first.0 - 256 } else { first.0 };
+        let number = first.as_vgpr().unwrap_or(first.0);
         let follow = (0..).zip(new).all(|(k, one)| reg_of(one) == Some(first.nth(k)));
         let legal = names || new.iter().filter_map(reg_of).all(|reg| self.allowed(reg, class));
         let classes =

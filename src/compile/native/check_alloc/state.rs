@@ -58,7 +58,7 @@ impl StorageLocation {
 
     /// Whether facts about it flow where lanes go; otherwise where the wave goes.
     pub fn is_logical(self) -> bool {
-        (256..LANES).contains(&self.0)
+        (u32::from(PhysReg::FIRST_VGPR.0)..LANES).contains(&self.0)
     }
 }
 

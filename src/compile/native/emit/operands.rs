@@ -1,7 +1,7 @@
 //! Operands of the machine IR as operands of instructions: registers, constants, values that are open.
 
 use crate::compile::native::code::Open;
-use crate::compile::native::mir::{MachineInst, Operand, OperandValue, runs};
+use crate::compile::native::mir::{MachineInst, Operand, OperandValue, PhysReg, runs};
 use crate::error::{Error, Result};
 use crate::isa::{OperandKind, Scalar, Src, Takes, Vgpr};
 use crate::target::WaveSize;
@@ -109,7 +109,9 @@ impl<'f> Operands<'f> {
 
 /// Registers that instructions use without naming them: VCC, M0, EXEC, SCC.
 fn is_implied(operand: &Operand) -> bool {
-    matches!(operand.what, OperandValue::Fixed(reg) if matches!(reg.0, 106 | 107 | 124 | 126 | 127 | 253))
+    const IMPLIED: [PhysReg; 6] =
+        [PhysReg::VCC, PhysReg::VCC_HI, PhysReg::M0, PhysReg::EXEC, PhysReg::EXEC_HI, PhysReg::SCC];
+    matches!(operand.what, OperandValue::Fixed(reg) if IMPLIED.contains(&reg))
 }
 
 fn split(operands: &[Operand]) -> Option<(OperandValue, &[Operand])> {

@@ -1,12 +1,12 @@
 //! The intervals in which each register of an allocated function holds something that is read later.
 
-use crate::compile::native::mir::{BlockId, MachineFunction, Operand, OperandValue};
+use crate::compile::native::mir::{BlockId, MachineFunction, Operand, OperandValue, PhysReg};
 use std::ops::Range;
 
 /// Codes of registers: SGPRs from 0, VGPRs from 256.
-const CODES: usize = 512;
+pub(super) const CODES: usize = 512;
 const WORDS: usize = CODES / 64;
-const FIRST_VGPR: usize = 256;
+pub(super) const FIRST_VGPR: usize = PhysReg::FIRST_VGPR.0 as usize;
 
 /// A set of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

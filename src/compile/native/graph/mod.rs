@@ -6,7 +6,7 @@
 
 mod live;
 
-use super::mir::{BlockId, Extra, MachineFunction, MachineInst};
+use super::mir::{BlockId, Extra, MachineFunction, MachineInst, PhysReg};
 use crate::isa::Traits;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -110,7 +110,9 @@ impl Picture<'_> {
     fn registers(&self, out: &mut String) -> f64 {
         let live = live::intervals(self.f);
         let mut x = REGISTERS;
-        for (class, letter, codes) in [("scalar", 's', 0..106), ("vector", 'v', 256..512)] {
+        for (class, letter, codes) in
+            [("scalar", 's', 0..usize::from(PhysReg::VCC.0)), ("vector", 'v', live::FIRST_VGPR..live::CODES)]
+        {
             let count =
                 codes.clone().rev().find(|&code| !live[code].is_empty()).map_or(0, |last| last + 1 - codes.start);
             let _ =

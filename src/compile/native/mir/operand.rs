@@ -29,19 +29,26 @@ pub enum RegisterClass {
 pub struct PhysReg(pub u16);
 
 impl PhysReg {
-    /// Low half of VCC.
+    /// Low half of VCC, and the first code that is no SGPR.
     pub const VCC: Self = Self(106);
+    /// High half of VCC.
+    pub const VCC_HI: Self = Self(107);
     /// Memory and message operand.
     pub const M0: Self = Self(124);
     /// Reads zero, ignores writes.
     pub const NULL: Self = Self(125);
     /// Low half of EXEC; all of it in wave32 or as a run of two.
     pub const EXEC: Self = Self(126);
+    /// High half of EXEC.
+    pub const EXEC_HI: Self = Self(127);
     /// Scalar condition code.
     pub const SCC: Self = Self(253);
     /// First of four scalar registers with the descriptor of scratch memory, where [`super::MachineFunction::scratch_bytes`] is
     /// not 0: no value may have them then. Emission fills them at the start of the code.
     pub const SCRATCH: Self = Self(100);
+
+    /// The first vector register.
+    pub const FIRST_VGPR: Self = Self(256);
 
     /// A scalar register.
     pub const fn sgpr(number: u16) -> Self {
@@ -50,12 +57,12 @@ impl PhysReg {
 
     /// A vector register.
     pub const fn vgpr(number: u16) -> Self {
-        Self(256 + number)
+        Self::FIRST_VGPR.nth(number)
     }
 
     /// The number of a vector register; `None` for a scalar one.
     pub const fn as_vgpr(self) -> Option<u16> {
-        self.0.checked_sub(256)
+        self.0.checked_sub(Self::FIRST_VGPR.0)
     }
 
     /// The register `n` after it.

@@ -12,7 +12,7 @@ use super::{blocks, jumps, number, params, promote};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BasicBlock, BlockCall, BlockId, Merge, Op, Shader, Terminator, Value};
+use crate::ir::{BasicBlock, BlockCall, BlockId, Merge, Op, Shader, Terminator, Value, structure};
 
 /// Iterations, and instructions of all copies.
 const MAX_TRIPS: u32 = 32;
@@ -56,6 +56,8 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         }
         names.apply(shader);
         blocks::empty_unreachable(shader);
+        // A way out of an iteration goes past the ends of those before it.
+        structure::drop_untrue(shader);
         if demoted {
             promote::run(shader, options)?;
         }

@@ -271,10 +271,10 @@ fn is_ordered(place: Held) -> bool {
 
 /// Halves of a mask are one.
 const fn whole(reg: PhysReg) -> Held {
-    Held::Register(match reg.0 {
-        107 => 106,
-        127 => 126,
-        n => n,
+    Held::Register(match reg {
+        PhysReg::VCC_HI => PhysReg::VCC.0,
+        PhysReg::EXEC_HI => PhysReg::EXEC.0,
+        other => other.0,
     })
 }
 
