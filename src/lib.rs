@@ -22,8 +22,8 @@
 //!
 //! | a change of | goes to |
 //! | --- | --- |
-//! | a SPIR-V instruction | its class in `compile/spirv` (list: `inst.rs`); new IR: `ir/mod.rs` |
-//! | how a register or metadata key is merged | the tables of `metadata/registers.rs` and `metadata/schema.rs` |
+//! | a SPIR-V instruction | the module of its family in `compile/spirv` (arithmetic: `arith.rs`, conversions: `convert.rs`, memory: `memory.rs`, …; `mod.rs` there says how); new IR: `ir/mod.rs` |
+//! | how a register or metadata key is merged | the tables of `metadata/registers.rs` (the rule is applied in `register_words.rs`) and `metadata/schema.rs` |
 //! | the lowering of an image operand | `compile/passes/lower_images.rs` |
 //! | a format or a step of Y'CBCR conversions | `state/planes.rs`, `compile/passes/lower_ycbcr.rs` |
 //! | a code generator | `compile/backend.rs` is the trait, `compile/llvm/generator.rs` an example |

@@ -2,8 +2,8 @@
 //!
 //! [`Key`] names a result, [`entry`] wraps its bytes (version first, digest last), a [`Store`] keeps them, and
 //! [`Cache`] is all three: it never returns bytes that fail their digest. A damaged entry is a miss and is counted;
-//! `docs/cache-format.md` lists its effects. To add a backend: a file with a `Store`, a variant of [`StoreKind`];
-//! `tests/driver/stores.rs` does the rest.
+//! `docs/cache-format.md` lists its effects. To add a backend: a file with a `Store`, a variant of [`StoreKind`], and a test in
+//! `tests/driver/stores.rs` that holds it against the claims there.
 
 mod aside;
 mod checked;

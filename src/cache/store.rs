@@ -3,7 +3,8 @@
 use super::key::Key;
 use crate::error::Result;
 
-/// Keeps opaque bytes under keys. Safe to use from many threads; a `put` that returned survives the process.
+/// Keeps opaque bytes under keys. Safe to use from many threads; a `put` that returned survives the process, but
+/// for a store in memory.
 pub trait Store: Send + Sync {
     /// The bytes under a key.
     ///

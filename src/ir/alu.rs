@@ -88,8 +88,8 @@ alu_table! {
     FindILsb "find_ilsb" 1 ToB32 false "Index of the lowest one; none: -1.";
     FindUMsb "find_umsb" 1 ToB32 false "Index of the highest one; none: -1.";
     FindSMsb "find_smsb" 1 ToB32 false "Index of the highest bit that differs from the sign; none: -1.";
-    UBitExtract "ubit_extract" 3 FirstSame false "Unsigned field: value, offset, count (0 to width; lower level: below it).";
-    SBitExtract "sbit_extract" 3 FirstSame false "Sign-extended field: value, offset, count (0 to width; lower level: below it).";
+    UBitExtract "ubit_extract" 3 FirstSame false "Unsigned field: value, offset, count (0 to the width; at the lower level, less than it).";
+    SBitExtract "sbit_extract" 3 FirstSame false "Sign-extended field: value, offset, count (0 to the width; at the lower level, less than it).";
     IEq "ieq" 2 Compare false "Equal bits.";
     INe "ine" 2 Compare false "Different bits.";
     ULt "ult" 2 Compare false "Unsigned less.";

@@ -1,4 +1,5 @@
-//! Image operations of both levels. The operand order is defined here, once.
+//! Image operations of both levels, each with its order of operands: of the upper level by [`ImageOperand`], of the lower by
+//! [`MimgInst::operands`].
 
 use super::memory::{Access, AtomicOp};
 use smallvec::{SmallVec, smallvec};

@@ -16,7 +16,7 @@
 //!
 //! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`,
 //! its mnemonic and fields in `text.rs`, its side effects in `effects.rs`, its uniformity in `uniform.rs`, its code in
-//! `compile/llvm`. What the hardware does in several steps is expanded by a pass, and `Rule::lowered` forbids it
+//! `compile/native/select`, `compile/llvm` and, for the judge, `ir/interp`. What the hardware does in several steps is expanded by a pass, and `Rule::lowered` forbids it
 //! afterwards, so that no code generator has to handle it.
 
 mod alu;

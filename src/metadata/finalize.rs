@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 /// `.spill_threshold` of a pipeline that spills nothing. PAL keeps 16 bits.
 pub const NO_SPILL: u32 = 0xFFFF;
-/// VGPRs that RSRC1 can say.
+/// Most VGPRs that RSRC1.VGPRS can encode.
 const MAX_VGPRS: u32 = 256;
 
 /// The link's facts of one stage.

@@ -1,7 +1,7 @@
 //! The registers of a vertex and a fragment stage that follow from their interfaces, once a part, and from the state, at
 //! each link (pal-abi 6.1, 6.3, 9).
 //!
-//! Each is set whether it is 0 or not: PAL reads those of its list without looking whether they are there.
+//! All of them are written, even those that are 0: PAL reads a fixed list of registers without checking that they are present.
 
 use super::finalize::PipelineFacts;
 use super::interface::{FragmentInterface, PositionExports, StageInterface, VertexInterface};
@@ -22,7 +22,7 @@ const SAMPLE_COVERAGE_ENA: u32 = 1 << 14;
 const LATE_Z: u32 = 0;
 const EARLY_Z_THEN_LATE_Z: u32 = 1;
 
-/// `PA_SC_AA_CONFIG.COVERAGE_TO_SHADER_SELECT`: of what a primitive covers fully.
+/// `PA_SC_AA_CONFIG.COVERAGE_TO_SHADER_SELECT`: inner coverage, only pixels that the primitive covers fully.
 const INNER_COVERAGE: u32 = 1;
 
 /// The registers and counts that a vertex part decides.

@@ -79,7 +79,7 @@ fn place(register: HardwareRegister) -> Option<usize> {
 /// Register words, in order of their numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RegisterWords {
-    /// Bit n of all together: the register in place n is there.
+    /// Which registers are present: a bit for each place, 64 places a word.
     present: [u64; MASKS],
     /// 0 where the register is not there.
     words: [u32; COUNT],
@@ -98,8 +98,8 @@ impl RegisterWords {
         (self.present[place / 64] >> (place % 64) & 1 == 1).then(|| self.words[place])
     }
 
-    /// Sets a whole word. A register that the table has not is left out; those who read what others wrote ask
-    /// [`HardwareRegister::info`] before.
+    /// Sets a whole word. A register that is not in the table is ignored: whoever parses foreign input must check
+    /// [`HardwareRegister::info`] first.
     #[inline(always)]
     pub fn set(&mut self, register: HardwareRegister, word: u32) {
         if let Some(place) = place(register) {
@@ -160,7 +160,8 @@ impl RegisterWords {
                 }
             }
         }
-        // A word that is not there is 0, and no register has another rule than that both say the same, or the bits of both.
+        // Absent words are 0, and every register's rule is `Same` or `Or`, so that OR is right for both. A register with
+        // another rule needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails without it.
         self.words.iter_mut().zip(other.words).for_each(|(own, theirs)| *own |= theirs);
         self.present.iter_mut().zip(other.present).for_each(|(own, theirs)| *own |= theirs);
         Ok(())

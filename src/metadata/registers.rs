@@ -95,7 +95,7 @@ pub struct RegisterInfo {
     pub count: u32,
     /// Name.
     pub name: &'static str,
-    /// The rule that merges the words of two parts.
+    /// The rule that merges the words of two parts: `Same` or `Or` (see `register_words.rs` for others).
     pub merge: MergeRule,
     /// The source of its value.
     pub owner: Owner,
@@ -200,7 +200,7 @@ registers! {
     compute_dispatch_initiator COMPUTE_DISPATCH_INITIATOR 0x2E00 Code Same { CS_W32_EN 15 1 }
 }
 
-/// The registers that every hardware stage has, under the names of this one.
+/// The registers and fields that every hardware stage has, as those of one stage.
 #[derive(Clone, Copy, Debug)]
 pub struct StageRegisters {
     /// First user-data register.

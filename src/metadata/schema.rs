@@ -1,7 +1,7 @@
 //! The keys of a pipeline's metadata map: one table of name, place, type, merge rule and owner (pal-abi 5).
 //!
 //! The order of the table is the order in which keys are written. A key that is not here is refused on reading: what we
-//! do not know we cannot merge. To add one: a variant, its row in the same place.
+//! do not know we cannot merge. To add a key: a variant of [`MetadataKey`], and its row of the table at the same index.
 
 use std::fmt;
 

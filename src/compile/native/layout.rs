@@ -1,7 +1,7 @@
 //! The order in which blocks are laid out: each after its predecessors except along back edges, loops contiguous, and
-//! what only one side of a branch reaches before what the other side reaches.
+//! what only one side of a branch reaches before what the other side reaches, the end of the shader last.
 
-use crate::ir::{BlockId, Shader};
+use crate::ir::{BlockId, Shader, Terminator};
 
 /// Blocks in layout order, and each block's position in it.
 #[derive(Debug)]
@@ -29,7 +29,18 @@ impl BlockLayout {
         for l in outer_first {
             it.make_contiguous(loops.header(l), sizes[l as usize], |b| loops.around(b).contains(&l));
         }
+        it.end_last(shader);
         it
+    }
+
+    /// Moves the end of the shader after loops that nothing leaves: an epilog is reached by falling through.
+    fn end_last(&mut self, shader: &Shader) {
+        let is_end = |b: &BlockId| matches!(shader.block(*b).term, Some(Terminator::Return(_)));
+        if self.order.last().is_some_and(is_end) {
+            return;
+        }
+        self.order.sort_by_key(is_end);
+        self.order.iter().zip(0..).for_each(|(b, n)| self.position[b.index()] = n);
     }
 
     /// Moves what stands between the blocks of a loop after the last of them. These are ways out of it: no block of the loop

@@ -229,7 +229,8 @@ impl ImageLowering<'_, '_> {
 
     // ---- texels by integer coordinates
 
-    /// Coordinates, layer, sample; a texel offset is added, as it has no operand.
+    /// Coordinates, layer, sample. Texel offsets are added to the coordinates, because loads and stores have no operand for them.
+    /// The order is that of `MimgInst::operands` in `ir/image.rs`.
     fn texel_address(&mut self) -> Values {
         let mut address = self.each(ImageOperand::Coord);
         for (c, o) in address.iter_mut().zip(self.each(ImageOperand::Offset)) {
