@@ -5,6 +5,7 @@ use super::operands::{self, ImageOperands, integers};
 use super::shape::{self, Shape, Sources, base, non_uniform, read_texel, set_texel, texels};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
+use crate::target::Stage;
 
 /// Integer coordinates with layer and offsets, and the common part of fetches, reads and writes.
 fn address(
@@ -17,6 +18,10 @@ fn address(
     let mut source = Sources { sample: extra.sample, ..Sources::default() };
     let mut coords = coords;
     if shape.dim == Dim::SubpassData {
+        let stage = cx.b.shader.stage;
+        if stage != Stage::Fragment {
+            return Err(inst.malformed(format!("an input attachment in a {stage} shader, which has no pixel")));
+        }
         // Relative to the pixel; the rest is as for an ordinary image.
         shape.dim = Dim::D2;
         for (component, c) in (0u8..2).zip(coords.iter_mut()) {
