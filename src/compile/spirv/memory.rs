@@ -301,7 +301,7 @@ impl Cx<'_> {
     /// Descriptors of an image, sampler or both.
     fn load_opaque(&mut self, pointer: &Pointer) -> Result<LeafValues> {
         let Storage::Resource { resource, index } = pointer.place else {
-            return Err(Error::bug("not an opaque resource"));
+            return Err(Error::malformed("an image or a sampler that is no resource"));
         };
         let parts: &[DescriptorPart] = match *self.types.get(pointer.ty) {
             Ty::Image { dim: spirv::Dim::DimBuffer, .. } => &[DescriptorPart::TexelBuffer],
