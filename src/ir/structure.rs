@@ -10,6 +10,14 @@ use super::{BlockId, Merge, Shader};
 pub(super) fn is_true(cfg: &Cfg, header: BlockId, merge: Merge) -> Result<(), String> {
     // Of unreachable blocks everything is true.
     let ends = |from: BlockId, to: BlockId| !cfg.reachable(from) || !cfg.reachable(to) || cfg.dom.dominates(from, to);
+    // A pass may split a header, and a selection then begins at its later half: only a loop may go on at its own header.
+    let itself = match merge {
+        Merge::None => false,
+        Merge::Selection(end) | Merge::Loop { merge: end, .. } => end == header && cfg.reachable(header),
+    };
+    if itself {
+        return Err("this block ends what it begins".into());
+    }
     if let Some(end) = merge.blocks().find(|end| !ends(header, *end)) {
         return Err(format!("{end} ends what this block begins, and is reached past it"));
     }
