@@ -6,6 +6,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// The largest text, in bytes, that somebody wrote: a state, a manifest, a list.
+pub const MAX_TEXT: u64 = 64 << 20;
+
 /// Whether a file is on the disk when it has been written: some file systems tell only then that there was no room.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sync {
@@ -46,7 +49,8 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`read`]; malformed: it is no UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
-    String::from_utf8(read(path, limit)?).map_err(|e| Error::malformed(e.to_string()).at(path.display().to_string()))
+    String::from_utf8(read(path, limit)?)
+        .map_err(|e| Error::malformed(format!("no UTF-8 text: {e}")).at(path.display().to_string()))
 }
 
 /// Opens an ordinary file; returns its length too. Its kind is checked first: opening a pipe waits for a writer.

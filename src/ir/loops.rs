@@ -69,6 +69,18 @@ impl Loops {
         &self.around[b.index()]
     }
 
+    /// By loop: the blocks outside of it that its edges lead to, one entry per edge. Of edges of these blocks, in this order.
+    pub(super) fn exits(&self, cfg: &Cfg, blocks: impl Iterator<Item = BlockId>) -> Vec<Vec<BlockId>> {
+        let mut exits = vec![Vec::new(); self.len()];
+        for b in blocks {
+            for &to in cfg.succs(b) {
+                let left = &self.around(b)[common(self.around(b), self.around(to))..];
+                left.iter().for_each(|l| exits[*l as usize].push(to));
+            }
+        }
+        exits
+    }
+
     /// A block's index in reverse postorder.
     pub fn position(&self, b: BlockId) -> u32 {
         self.position[b.index()]

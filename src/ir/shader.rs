@@ -149,6 +149,15 @@ impl Merge {
         };
         merge.into_iter().chain(continue_to)
     }
+
+    /// The same blocks by other numbers.
+    pub fn renamed(self, new: impl Fn(BlockId) -> BlockId) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Selection(merge) => Self::Selection(new(merge)),
+            Self::Loop { merge, continue_to } => Self::Loop { merge: new(merge), continue_to: new(continue_to) },
+        }
+    }
 }
 
 /// A jump to a block with values for its parameters.

@@ -52,9 +52,9 @@ impl Reach {
         let mut it = Self {
             coming: vec![Coming::None; order.len()],
             large: is_large.then(|| Large { regions: Regions::new(cfg, &order, &position), next: BinaryHeap::new() }),
+            exits: loops.exits(cfg, order.iter().rev().copied()),
             order,
             position,
-            exits: vec![Vec::new(); loops.len()],
             leaves: vec![0; cfg.len()],
             returns: vec![SmallVec::new(); cfg.len()],
         };
@@ -65,7 +65,6 @@ impl Reach {
             let mut returns: SmallVec<[u64; 1]> = smallvec![0; around.len().div_ceil(64)];
             for &s in cfg.succs(b) {
                 let common = common(around, loops.around(s));
-                around[common..].iter().for_each(|l| it.exits[*l as usize].push(s));
                 if it.position[s.index()] as usize <= n {
                     let depth = loops.around(s).len().saturating_sub(1);
                     if let Some(word) = returns.get_mut(depth / 64) {

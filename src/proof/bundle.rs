@@ -13,22 +13,17 @@
 //! needs a new [`FORMAT`].
 
 use super::driver::Outputs;
-use super::inputs_file;
+use super::inputs_file::{self, MAX_FILE};
 use crate::compile::request::{CompilerId, Module, TuningOptions};
 use crate::emu::NamedFormat;
 use crate::emu::inputs::{BindingElement, Bound, Inputs, TargetAttachment};
 use crate::error::{Context, Error, Result};
-use crate::files;
+use crate::files::{self, MAX_TEXT};
 use crate::state::PipelineState;
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Largest module or output, in bytes.
-const MAX_FILE: u64 = 256 << 20;
-/// Largest TOML file, in bytes.
-const MAX_TEXT: u64 = 64 << 20;
 
 /// Version of the folder's format.
 pub const FORMAT: u32 = 1;

@@ -4,15 +4,13 @@
 
 use crate::emu::inputs::Inputs;
 use crate::error::{Context, Error, Result};
-use crate::files;
+use crate::files::{self, MAX_TEXT};
 use std::fs;
 use std::path::{Component, Path};
 use toml::{Table, Value};
 
-/// Largest TOML file, in bytes.
-const MAX_TEXT: u64 = 64 << 20;
-/// Largest contents of one binding or vertex buffer, in bytes.
-const MAX_CONTENTS: u64 = 256 << 20;
+/// Largest module, output, or contents of one binding or vertex buffer, in bytes.
+pub(super) const MAX_FILE: u64 = 256 << 20;
 /// Longest contents that are written inline, in digits.
 const SHORT: usize = 512;
 
@@ -41,7 +39,7 @@ pub fn read(path: &Path) -> Result<Inputs> {
             return Err(Error::malformed(format!("`{name}` is not below the folder")));
         }
         let file = folder.join(name);
-        let bytes = files::read(&file, MAX_CONTENTS)?;
+        let bytes = files::read(&file, MAX_FILE)?;
         let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
         *table = Table::from_iter([("hex".to_owned(), Value::String(digits))]);
         Ok(())

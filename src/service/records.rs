@@ -15,9 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::SystemTime;
 
-/// Bytes of the largest record that is read, whoever wrote it.
-const LARGEST: u64 = 64 << 20;
-
 /// A folder of records.
 pub struct Records {
     dir: PathBuf,
@@ -63,10 +60,15 @@ impl Records {
         records
     }
 
+    /// Bytes of the largest record that is read, whoever wrote it.
+    fn largest(&self) -> u64 {
+        self.cap.min(entry::LARGEST_ENTRY as u64)
+    }
+
     /// A record; none if there is none, or it is damaged.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let payload = entry::into_payload(key, files::read(&path, self.cap.min(LARGEST)).ok()?);
+        let payload = entry::into_payload(key, files::read(&path, self.largest()).ok()?);
         if payload.is_err() && self.owned {
             // It has no other use than to be in the way.
             let _ = fs::remove_file(&path);
@@ -85,8 +87,8 @@ impl Records {
     /// Environment: it cannot be written.
     pub fn put(&mut self, key: Key, payload: &[u8]) -> Result<()> {
         let encoded = entry::encode(&key, payload);
-        if encoded.len() as u64 > self.cap.min(LARGEST) {
-            let most = self.cap.min(LARGEST);
+        if encoded.len() as u64 > self.largest() {
+            let most = self.largest();
             return Err(Error::environment(format!("a record of {} bytes: at most {most}", encoded.len())));
         }
         fs::create_dir_all(&self.dir).map_err(Error::from).at(|| self.dir.display().to_string())?;

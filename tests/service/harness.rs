@@ -9,6 +9,9 @@ use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{Module, ModuleDigest, StageRequest, default_wave};
 use dovetail::frame::Bytes;
 use dovetail::keys;
+use dovetail::link::Placement;
+use dovetail::runtime::{Answer, Context, Layout, ModuleRef, PipelineFlags, PipelineInfo, Shader, ShaderInfo, Size};
+use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
 use dovetail::wire::{
     Ask, Cached, Connection, Hello, PROTOCOLS, Priority, REQUEST_SCHEMA, ServiceStatus, StageAsk, Tell, Welcome,
@@ -275,4 +278,39 @@ pub fn request(entry: &str) -> StageRequest {
 
 pub fn key(entry: &str) -> Key {
     keys::stage(&request(entry), BuiltInCompiler::new().id()).expect("a key")
+}
+
+/// A compute shader as a driver asks the run time for it.
+pub fn compute_shader<'a>(module: &'a [u8], name: &'a str) -> ShaderInfo<'a> {
+    ShaderInfo {
+        module: ModuleRef::Code(module),
+        entry_point: name,
+        stage: Stage::Compute,
+        wave: None,
+        specialization: &[],
+        no_disk: false,
+        fail_on_compile: false,
+        priority: 1,
+        user: 0,
+    }
+}
+
+/// Links a compute shader that is ready; gives the ELF.
+pub fn link_compute(context: &Context, shader: &Shader) -> Vec<u8> {
+    let state = PipelineState::default();
+    let layout = Layout::new(&state.layout).expect("a layout");
+    let info = PipelineInfo {
+        shaders: &[shader],
+        layout: &layout,
+        state: &state,
+        placement: Placement::Adjacent,
+        flags: PipelineFlags::NO_OPTIMIZE,
+        priority: 0,
+        user: 0,
+    };
+    let mut out = vec![0; 1 << 16];
+    let linked = context.link_into(&info, &mut out).expect("a link");
+    let Answer::Ready((Size::Written(size), _)) = linked else { panic!("{linked:?}") };
+    out.truncate(size);
+    out
 }

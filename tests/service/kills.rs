@@ -4,19 +4,16 @@
 //! A client that nobody kills comes to its end with right code for everything; what was in the cache once stays there; and of
 //! those who were killed nothing is left behind.
 
-use crate::harness::{PATIENCE, Service, key};
+use crate::harness::{PATIENCE, Service, compute_shader, key, link_compute};
 use crate::smallest::shader;
 use dovetail::cache::{Cache, Key};
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::Module;
 use dovetail::link::{EmitGlue, Placement, link};
-use dovetail::runtime::{
-    Answer, Context, ContextInfo, Layout, ModuleRef, PipelineFlags, PipelineInfo, Shader, ShaderInfo, ShaderStatus,
-    Size,
-};
+use dovetail::runtime::{Context, ContextInfo, Shader, ShaderStatus};
 use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage};
+use dovetail::target::GfxIp;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -57,25 +54,12 @@ fn client() {
             Err(_) => std::thread::sleep(Duration::from_millis(5)),
         }
     };
-    let state = PipelineState::default();
-    let layout = Layout::new(&state.layout).unwrap();
     let mut notes = fs::File::options().append(true).create(true).open(dir.join(format!("client-{number}"))).unwrap();
     let all: Vec<String> = names(number).collect();
     for names in all.chunks(AT_ONCE as usize) {
         let made = names.iter().map(|name| {
             let module = shader(name);
-            let info = ShaderInfo {
-                module: ModuleRef::Code(&module),
-                entry_point: name,
-                stage: Stage::Compute,
-                wave: None,
-                specialization: &[],
-                no_disk: false,
-                fail_on_compile: false,
-                priority: 1,
-                user: 0,
-            };
-            (name, Shader::new(&context, &info).unwrap())
+            (name, Shader::new(&context, &compute_shader(&module, name)).unwrap())
         });
         for (name, shader) in made.collect::<Vec<_>>() {
             let begun = Instant::now();
@@ -89,20 +73,9 @@ fn client() {
                 }
                 assert!(begun.elapsed() < 10 * PATIENCE, "{name} never comes: {:?}", context.reach());
             }
-            let mut out = vec![0; 1 << 16];
-            let info = PipelineInfo {
-                shaders: &[&shader],
-                layout: &layout,
-                state: &state,
-                placement: Placement::Adjacent,
-                flags: PipelineFlags::NO_OPTIMIZE,
-                priority: 0,
-                user: 0,
-            };
-            let linked = context.link_into(&info, &mut out).unwrap();
-            let Answer::Ready((Size::Written(size), _)) = linked else { panic!("{name}: {linked:?}") };
+            let elf = link_compute(&context, &shader);
             // In one write, so that a kill cuts between lines or leaves one without its end.
-            notes.write_all(format!("{name} {}\n", blake3::hash(&out[..size])).as_bytes()).unwrap();
+            notes.write_all(format!("{name} {}\n", blake3::hash(&elf)).as_bytes()).unwrap();
         }
     }
     assert_eq!(context.stats().unwrap().bad, 0);

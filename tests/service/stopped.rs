@@ -1,15 +1,11 @@
 //! SIGSTOP of a worker, of the service and of a client: whoever needs nothing of the stopped process goes on, and whoever does gets
 //! it from another one, or later.
 
-use crate::harness::{PATIENCE, Service, key};
+use crate::harness::{PATIENCE, Service, compute_shader, key, link_compute};
 use crate::kills;
 use crate::smallest::shader;
-use dovetail::link::Placement;
-use dovetail::runtime::{
-    Answer, Context, ContextInfo, Layout, ModuleRef, PipelineFlags, PipelineInfo, Shader, ShaderInfo, ShaderStatus,
-};
-use dovetail::state::PipelineState;
-use dovetail::target::{GfxIp, Stage};
+use dovetail::runtime::{Context, ContextInfo, Shader, ShaderStatus};
+use dovetail::target::GfxIp;
 use dovetail::wire::Priority;
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
@@ -60,35 +56,6 @@ fn a_worker_that_is_stopped_is_replaced() {
     service.kill();
 }
 
-fn compute<'a>(module: &'a [u8], name: &'a str) -> ShaderInfo<'a> {
-    ShaderInfo {
-        module: ModuleRef::Code(module),
-        entry_point: name,
-        stage: Stage::Compute,
-        wave: None,
-        specialization: &[],
-        no_disk: false,
-        fail_on_compile: false,
-        priority: 1,
-        user: 0,
-    }
-}
-
-fn links(context: &Context, shader: &Shader) -> bool {
-    let state = PipelineState::default();
-    let layout = Layout::new(&state.layout).expect("a layout");
-    let info = PipelineInfo {
-        shaders: &[shader],
-        layout: &layout,
-        state: &state,
-        placement: Placement::Adjacent,
-        flags: PipelineFlags::NO_OPTIMIZE,
-        priority: 0,
-        user: 0,
-    };
-    matches!(context.link_into(&info, &mut vec![0; 1 << 16]).expect("a link"), Answer::Ready(_))
-}
-
 #[test]
 fn while_the_service_is_stopped_what_is_cached_is_linked() {
     let service = Service::start(&["--workers=1"]);
@@ -104,10 +71,10 @@ fn while_the_service_is_stopped_what_is_cached_is_linked() {
     let stopped = Stopped::new(service.process.id());
     let context = Context::new(&info).expect("a context");
     let (kept, new) = (shader("kept"), shader("new"));
-    let missing = Shader::new(&context, &compute(&new, "new")).expect("a shader");
-    let cached = Shader::new(&context, &compute(&kept, "kept")).expect("a shader");
+    let missing = Shader::new(&context, &compute_shader(&new, "new")).expect("a shader");
+    let cached = Shader::new(&context, &compute_shader(&kept, "kept")).expect("a shader");
     assert_eq!(cached.status().expect("a status"), ShaderStatus::Ready);
-    assert!(links(&context, &cached));
+    link_compute(&context, &cached);
     // A wait is as long as its caller says.
     let begun = Instant::now();
     assert_ne!(missing.wait(Duration::from_millis(300)).expect("a status"), ShaderStatus::Ready);
@@ -118,7 +85,7 @@ fn while_the_service_is_stopped_what_is_cached_is_linked() {
         assert!(begun.elapsed() < PATIENCE, "it never comes: {:?}", context.reach());
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(links(&context, &missing));
+    link_compute(&context, &missing);
 }
 
 /// How many shaders a client of `kills` has noted.

@@ -6,8 +6,9 @@ use dovetail::compile::phases::Phases;
 use dovetail::compile::request::{GeneratorKind, LlvmOptions, Module, NativeOptions, TuningOptions};
 use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::error::{Context, Error, Result};
-use dovetail::files::read as read_file;
 pub use dovetail::files::write as write_file;
+use dovetail::files::{self, MAX_TEXT};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -174,30 +175,33 @@ impl TuningArgs {
     }
 }
 
-/// The largest module that fits a worker's frame, the largest ELF, and the largest state or specialization file, in bytes.
+/// The largest module that fits a worker's frame, and the largest ELF, in bytes.
 const MAX_MODULE: u64 = 256 << 20;
 const MAX_ELF: u64 = 1 << 30;
-const MAX_TEXT: u64 = 64 << 20;
 
 pub fn read_module(path: &Path) -> Result<Module> {
-    Module::new(read_file(path, MAX_MODULE)?).at(|| path.display().to_string())
+    Module::new(files::read(path, MAX_MODULE)?).at(|| path.display().to_string())
 }
 
 /// An ELF file.
 pub fn read_elf(path: &Path) -> Result<Vec<u8>> {
-    read_file(path, MAX_ELF)
+    files::read(path, MAX_ELF)
 }
 
 /// A text file that somebody wrote.
 pub fn read_text(path: &Path) -> Result<String> {
-    let text = String::from_utf8(read_file(path, MAX_TEXT)?);
-    text.map_err(|e| Error::malformed(format!("no UTF-8 text: {e}"))).at(|| path.display().to_string())
+    files::read_text(path, MAX_TEXT)
 }
 
 pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let place = || path.display().to_string();
     let text = read_text(path)?;
     toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
+}
+
+/// Does one of many things: none of them may stop the run, so our own bugs are caught here too.
+pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::bug("panic")))
 }
 
 /// Prints one JSON document.

@@ -5,7 +5,7 @@
 //! code too: errors in it are failures, remarks are counted. With `--tools`, LLVM's readers must take every ELF without a
 //! complaint too, and list the code as we do.
 
-use crate::common::{BuildArgs, CacheArgs, JobArgs, print_json, read_module, write_file};
+use crate::common::{BuildArgs, CacheArgs, JobArgs, guarded, print_json, read_module, read_text, write_file};
 use crate::objdump::{self, Listing};
 use crate::populate::print_counts;
 use crate::progress::Progress;
@@ -16,7 +16,6 @@ use dovetail::compile::unlinked::fallback;
 use dovetail::corpus::input::each_file;
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Error, Result, printable};
-use dovetail::files::read_text;
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, PipelineOutcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::{PipelineState, SpecializationEntry};
@@ -27,7 +26,6 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -125,7 +123,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         pipelines
             .par_iter()
             .map(|p| {
-                let checked = guarded(args, &tools, p);
+                let checked = guarded(|| check(args, &tools, p)).unwrap_or_else(|e| Checked::failed(p, &e));
                 progress.tick();
                 checked
             })
@@ -147,23 +145,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(checked.iter().any(bad) || !unread.is_empty())))
 }
 
-/// Largest list of pairs or values, in bytes.
-const MAX_LIST: u64 = 64 << 20;
-
 /// Pairs, then compute modules, of one extracted folder. What cannot be read costs itself only.
 fn collect(dir: &Path, unread: &mut Vec<Error>) -> Vec<Pipeline> {
     let mut keep = |found: Result<()>| unread.extend(found.err());
     let mut out = Vec::new();
     let pairs = dir.join("pairs.tsv");
     if pairs.exists() {
-        keep(
-            read_text(&pairs, MAX_LIST)
-                .map(|pairs| out.extend(pairs.lines().skip(1).filter_map(|line| pair(dir, line)))),
-        );
+        keep(read_text(&pairs).map(|pairs| out.extend(pairs.lines().skip(1).filter_map(|line| pair(dir, line)))));
     }
     let (at, mut spec) = (dir.join("spec.toml"), SpecFile::default());
     if at.exists() {
-        let read = read_text(&at, MAX_LIST).and_then(|text| SpecFile::parse(&text).at(|| at.display().to_string()));
+        let read = read_text(&at).and_then(|text| SpecFile::parse(&text).at(|| at.display().to_string()));
         keep(read.map(|read| spec = read));
     }
     each_file(dir, &mut |file| keep(file.map(|file| out.extend(compute(file, &spec)))));
@@ -190,17 +182,8 @@ fn compute(file: PathBuf, spec: &SpecFile) -> Option<Pipeline> {
     Some(Pipeline { name, files: vec![file], values })
 }
 
-/// No pipeline may stop the run: our own bugs are caught here too.
-fn guarded(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
-    let broken = |_| Checked::failed(p, &Error::bug("panic"));
-    catch_unwind(AssertUnwindSafe(|| check(args, tools, p))).unwrap_or_else(broken)
-}
-
-fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
-    let loaded = match load(p) {
-        Ok(loaded) => loaded,
-        Err(e) => return Checked::failed(p, &e),
-    };
+fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Result<Checked> {
+    let loaded = load(p)?;
     let mut checked = Checked::new(p);
     checked.invocations = loaded.invocations;
     for route in ROUTES {
@@ -227,7 +210,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Checked {
             Err(why) => drop(checked.failures.insert(route, why.to_string())),
         }
     }
-    checked
+    Ok(checked)
 }
 
 /// Whether a result is what the route promised, and loads; and with the tools, how it is listed.

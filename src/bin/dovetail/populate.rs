@@ -3,13 +3,13 @@
 mod archive;
 mod modules;
 
-use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, print_json, read_text};
+use crate::common::{BuildArgs, CacheArgs, InputArgs, JobArgs, guarded, print_json, read_text};
 use crate::feed::{Fed, feed};
 use crate::progress::Progress;
 use crate::remote::{self, Remote};
 use archive::Pipelines;
 use dovetail::compile::request::{Module, SpecValues, StageRequest, default_wave};
-use dovetail::compile::spirv::{ModuleInfo, reflect};
+use dovetail::compile::spirv::reflect;
 use dovetail::compile::{StageElf, unlinked, variant_of};
 use dovetail::corpus::input::{self, Input, Others, Reading};
 use dovetail::corpus::spec::SpecFile;
@@ -19,7 +19,6 @@ use dovetail::toolchain::{Fetched, Toolchain};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -335,15 +334,14 @@ fn work(
     items.into_par_iter().map(one).collect()
 }
 
-/// The entry points of one module. Nothing in a module may stop the run: our own bugs are caught here too.
+/// The entry points of one module.
 fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
     let name = printable(&input.name).into_owned();
-    let reflected = catch_unwind(AssertUnwindSafe(|| -> Result<(Module, ModuleInfo)> {
+    let reflected = guarded(|| {
         let module = Module::new(input.bytes)?;
         let info = reflect(&module)?;
         Ok((module, info))
-    }))
-    .unwrap_or_else(|_| Err(Error::bug("panic while reading the module")));
+    });
     let (module, info) = match reflected {
         Ok(found) => found,
         Err(e) => return vec![Item { name, work: Err(e), cooperative_matrix: false }],
@@ -394,12 +392,11 @@ fn compile(maker: &Maker<'_>, item: &Item) -> Outcome {
         Ok(work) => work,
         Err(e) => return Outcome::of_error(e),
     };
-    match catch_unwind(AssertUnwindSafe(|| maker.stage(&work.module, &work.request))) {
-        Ok(Ok(Fetched::Hit(elf))) => Outcome::Cached(Made::of(&elf)),
-        Ok(Ok(Fetched::Compiled(elf))) => Outcome::Compiled(Made::of(&elf)),
-        Ok(Ok(Fetched::NotCached)) => Outcome::NotCached,
-        Ok(Err(e)) => Outcome::of_error(&e),
-        Err(_) => Outcome::Failed { why: "bug in dovetail: panic".into() },
+    match guarded(|| maker.stage(&work.module, &work.request)) {
+        Ok(Fetched::Hit(elf)) => Outcome::Cached(Made::of(&elf)),
+        Ok(Fetched::Compiled(elf)) => Outcome::Compiled(Made::of(&elf)),
+        Ok(Fetched::NotCached) => Outcome::NotCached,
+        Err(e) => Outcome::of_error(&e),
     }
 }
 

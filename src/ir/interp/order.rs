@@ -4,14 +4,17 @@
 //! wait at a join for all that can still arrive; and every block of a loop comes before the loop's exits, so lanes wait
 //! there for those still in the loop.
 
-use super::super::cfg::Cfg;
-use super::super::loops::common;
 use super::super::{BlockId, Merge, Shader};
 
 /// Blocks in this order; unreachable ones are left out.
 pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     let cfg = shader.cfg();
-    let exits = exits(&cfg);
+    // By block: the blocks to which edges leave the loop of this header; none if it has none.
+    let mut exits = vec![Vec::new(); cfg.len()];
+    let loops = cfg.loops();
+    for (l, left) in (0..).zip(loops.exits(&cfg, shader.block_ids())) {
+        exits[loops.header(l).index()] = left;
+    }
     let mut done: Vec<BlockId> = Vec::new();
     let mut seen = vec![false; shader.blocks.len()];
     let mut stack = vec![(Shader::ENTRY, 0usize)];
@@ -41,19 +44,6 @@ pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     }
     done.reverse();
     done
-}
-
-/// By block: the blocks to which edges leave the loop of this header; none if it has none.
-fn exits(cfg: &Cfg) -> Vec<Vec<BlockId>> {
-    let loops = cfg.loops();
-    let mut exits = vec![Vec::new(); cfg.len()];
-    for b in (0..cfg.len() as u32).map(BlockId) {
-        for &to in cfg.succs(b) {
-            let left = &loops.around(b)[common(loops.around(b), loops.around(to))..];
-            left.iter().for_each(|l| exits[loops.header(*l).index()].push(to));
-        }
-    }
-    exits
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use super::modules::{Described, Modules};
 use super::{Args, Done, Event, InputError, Item, Maker, Outcome, Work, compile};
+use crate::common::guarded;
 use crate::progress::Progress;
 use dovetail::capture::foz::{EntryKind, MAGIC};
 use dovetail::capture::{self, Hash, Recording, ShaderStage, StageUse, Translated};
@@ -17,7 +18,6 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -136,11 +136,6 @@ pub fn populate(
         came.into_iter().for_each(|came| pipelines.add(format!("{file}/{name}"), came));
     }
     Ok(events)
-}
-
-/// Nothing in an archive may stop the run: our own bugs are caught here too.
-fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::bug("panic")))
 }
 
 type Uses = BTreeMap<Hash, BTreeSet<Use>>;

@@ -2,7 +2,7 @@
 
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
-use crate::ir::{BasicBlock, BlockId, Merge, Shader, Terminator, ValueDef};
+use crate::ir::{BasicBlock, BlockId, Shader, Terminator, ValueDef};
 
 /// Empties the blocks that nothing reaches, so that none of them counts as a predecessor.
 pub(super) fn empty_unreachable(shader: &mut Shader) {
@@ -12,6 +12,13 @@ pub(super) fn empty_unreachable(shader: &mut Shader) {
     }
 }
 
+/// By block, whether a header names it.
+pub(super) fn named(shader: &Shader) -> Vec<bool> {
+    let mut named = vec![false; shader.blocks.len()];
+    shader.blocks.iter().flat_map(|block| block.merge.blocks()).for_each(|b| named[b.index()] = true);
+    named
+}
+
 /// Removes the blocks that nothing reaches and no header names; the others keep their order.
 ///
 /// # Errors
@@ -19,17 +26,8 @@ pub(super) fn empty_unreachable(shader: &mut Shader) {
 pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
     empty_unreachable(shader);
     let cfg = shader.cfg();
-    let mut kept: Vec<bool> = shader.block_ids().map(|b| cfg.reachable(b)).collect();
-    for block in &shader.blocks {
-        match block.merge {
-            Merge::None => {}
-            Merge::Selection(merge) => kept[merge.index()] = true,
-            Merge::Loop { merge, continue_to } => {
-                kept[merge.index()] = true;
-                kept[continue_to.index()] = true;
-            }
-        }
-    }
+    let mut kept = named(shader);
+    kept.iter_mut().zip(shader.block_ids()).for_each(|(kept, b)| *kept |= cfg.reachable(b));
     if kept.iter().all(|kept| *kept) {
         return Ok(());
     }
@@ -47,13 +45,7 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
             shader.values[p.index()].def = ValueDef::Param(id, n);
         }
         block.term.iter_mut().flat_map(Terminator::calls_mut).for_each(|call| call.block = new[call.block.index()]);
-        match &mut block.merge {
-            Merge::None => {}
-            Merge::Selection(merge) => *merge = new[merge.index()],
-            Merge::Loop { merge, continue_to } => {
-                (*merge, *continue_to) = (new[merge.index()], new[continue_to.index()]);
-            }
-        }
+        block.merge = block.merge.renamed(|b| new[b.index()]);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! A side that only computes a little is run by all lanes: its instructions move before the branch, and what it passes
 //! to the block where the sides meet is selected there. Memory and lane operations stay under their branch.
 
-use super::jumps;
+use super::{blocks, jumps};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::{AluOp, BlockId, FpFlags, InstId, Merge, Op, Shader, Terminator, Type, Value};
@@ -32,7 +32,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
 
 fn convert_all(shader: &mut Shader) -> bool {
     let cfg = shader.cfg();
-    let named = jumps::named(shader);
+    let named = blocks::named(shader);
     let mut changed = false;
     // Inner ifs first. A block that has changed already has another graph around it until the next round.
     let mut touched = vec![false; shader.blocks.len()];

@@ -3,7 +3,7 @@
 //! A block that is never reached ends the way to it, so a branch into one goes the other way. Headers keep their merge
 //! and continue blocks: these are not jumped over, and are renamed where they become part of the block before.
 
-use super::blocks::empty_unreachable;
+use super::blocks::{empty_unreachable, named};
 use super::names::Names;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
@@ -72,22 +72,6 @@ fn end_loops(shader: &mut Shader) {
             block.merge = if branches { Merge::Selection(merge) } else { Merge::None };
         }
     }
-}
-
-/// By block, whether a header names it.
-pub(super) fn named(shader: &Shader) -> Vec<bool> {
-    let mut named = vec![false; shader.blocks.len()];
-    for block in &shader.blocks {
-        match block.merge {
-            Merge::None => {}
-            Merge::Selection(merge) => named[merge.index()] = true,
-            Merge::Loop { merge, continue_to } => {
-                named[merge.index()] = true;
-                named[continue_to.index()] = true;
-            }
-        }
-    }
-    named
 }
 
 /// Jumps to where an empty block jumps.
@@ -184,12 +168,6 @@ fn join_rows(shader: &mut Shader) {
         }
         block
     };
-    for block in &mut shader.blocks {
-        match &mut block.merge {
-            Merge::None => {}
-            Merge::Selection(merge) => *merge = find(*merge),
-            Merge::Loop { merge, continue_to } => (*merge, *continue_to) = (find(*merge), find(*continue_to)),
-        }
-    }
+    shader.blocks.iter_mut().for_each(|block| block.merge = block.merge.renamed(find));
     names.apply(shader);
 }
