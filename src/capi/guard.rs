@@ -1,4 +1,4 @@
-//! Every entry runs in here: a failure becomes a result code and a text for the thread, and so does a panic.
+//! Wrapper of each entry point: turns an error or a panic into a result code and a text kept for the thread.
 
 use super::types::{
     DVT_E_ARGUMENT, DVT_E_BUG, DVT_E_ENVIRONMENT, DVT_E_MALFORMED, DVT_E_MEMORY, DVT_E_QUARANTINED, DVT_E_UNSUPPORTED,
@@ -9,22 +9,22 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// The message of this thread's last call that failed.
+    /// Text of this thread's last failed call.
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Why an entry fails.
+/// The cause of an entry point's failure.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// An invalid argument: null, misaligned, of an impossible size, or with unknown flags.
     Argument(String),
-    /// The allocator gives nothing for so many items.
+    /// Allocating this many items failed.
     Memory(usize),
-    /// Everything else.
+    /// Any other error.
     Of(Error),
 }
 
-/// Answers of entries.
+/// Result of an entry point.
 pub(super) type Answer<T = i32> = std::result::Result<T, Failure>;
 
 impl From<Error> for Failure {
@@ -33,13 +33,13 @@ impl From<Error> for Failure {
     }
 }
 
-/// An argument that is none.
+/// Makes the error of an invalid argument.
 pub(super) fn argument<T>(what: impl Into<String>) -> Answer<T> {
     Err(Failure::Argument(what.into()))
 }
 
 impl Failure {
-    /// Its result code.
+    /// Result code of the failure.
     fn code(&self) -> i32 {
         match self {
             Self::Argument(_) => DVT_E_ARGUMENT,
@@ -57,7 +57,7 @@ impl Failure {
     }
 }
 
-/// The result code of an error: the exit code of `docs/errors.md`, negated, but positive for NeedsFullCompile.
+/// Result code of an error: the negated exit code of `docs/errors.md`, except that NeedsFullCompile is positive.
 pub(super) fn code(e: &Error) -> i32 {
     match e.kind() {
         ErrorKind::Malformed(_) => DVT_E_MALFORMED,
@@ -69,14 +69,14 @@ pub(super) fn code(e: &Error) -> i32 {
     }
 }
 
-/// Runs an entry that answers by a result code.
+/// Runs an entry point that returns a result code.
 pub(super) fn guard(entry: impl FnOnce() -> Answer) -> i32 {
     guard_or(entry, |code| code)
 }
 
-/// Runs an entry that answers by something else; `failed` makes it of a result code.
+/// Runs an entry point that returns another type; `failed` converts a result code to it.
 pub(super) fn guard_or<T>(entry: impl FnOnce() -> Answer<T>, failed: impl FnOnce(i32) -> T) -> T {
-    // What a panic leaves behind is whole: see the locks of `runtime`.
+    // A panic leaves no broken state: see the locks of `runtime`.
     match catch_unwind(AssertUnwindSafe(entry)) {
         Ok(Ok(answer)) => answer,
         Ok(Err(failure)) => {
@@ -86,19 +86,19 @@ pub(super) fn guard_or<T>(entry: impl FnOnce() -> Answer<T>, failed: impl FnOnce
         Err(panic) => {
             let said = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
             remember(format!("bug in dovetail: {}", said.unwrap_or("a panic")));
-            // A payload may panic when it is dropped; it is a few words.
+            // Dropping the payload could panic again; leaking a few words is cheaper.
             std::mem::forget(panic);
             failed(DVT_E_BUG)
         }
     }
 }
 
-/// Sets the text of this thread. Without thread-locals, at the end of a thread, it is lost.
+/// Sets this thread's error text. It is lost while the thread exits, when its thread-locals are gone.
 pub(super) fn remember(text: String) {
     let _ = LAST.try_with(|last| last.try_borrow_mut().map(|mut last| *last = text));
 }
 
-/// The text of this thread, empty if nothing has failed on it.
+/// This thread's error text; empty if nothing failed.
 pub(super) fn last() -> String {
     LAST.try_with(|last| last.borrow().clone()).unwrap_or_default()
 }

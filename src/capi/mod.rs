@@ -1,14 +1,16 @@
-//! The C interface: `include/dovetail.h`, and what C may do wrong.
+//! The C interface, `include/dovetail.h`: argument checks and conversion to the types of `runtime`.
 //!
 //! ```text
 //! C ── raw ──> copies of structs and checked slices ── state ──> runtime's types ──> runtime
 //!        <── guard ── result code, text of the error for this thread
 //! ```
 //!
-//! `raw` has every function of the header and every `unsafe` block; whatever it hands on is checked for null, alignment and
-//! size. No panic leaves a function. `types` is the header's other half: structs, constants, result codes. The header is made of
-//! these files by `cbindgen`, and `tests/capi/header.rs` holds it equal. To add a function: an entry in `raw`, its tests in
-//! `tests/capi`, `DOVETAIL_BLESS=1` for the header, a paragraph in `docs/capi.md`.
+//! `raw` holds every function of the header and every `unsafe` block; what it passes on has been checked for null, alignment and
+//! size. No panic leaves a function. `types` holds the rest of the header: structs, constants, result codes. `cbindgen` generates
+//! the header from these files, and `tests/capi/header.rs` checks that it is up to date.
+//!
+//! To add a function: write the entry point in `raw`, its tests in `tests/capi` and a paragraph in `docs/capi.md`, and regenerate
+//! the header by `DOVETAIL_BLESS=1`.
 
 mod guard;
 mod raw;

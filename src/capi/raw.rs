@@ -1,9 +1,9 @@
-//! All that trusts a pointer of C: what it leads to is checked and copied here, and the functions of the header, which are in the
-//! files below this one, go on with that.
+//! Reads and writes the memory that C's pointers point to. Everything is checked and copied here; the entry points are in the
+//! files of `raw/`.
 //!
-//! What the caller promises, for every function: a pointer that is not null leads to what its type says, as long as the call
-//! lasts, and nobody else writes there; handles come from this library, and are not used during or after their destruction.
-//! Null, alignment, sizes and counts are *not* promised: they are checked. `SAFETY: C's promise` means these two sentences.
+//! The caller guarantees, for each function: a pointer that is not null points to what its type says for as long as the call
+//! lasts, and no other thread writes there; a handle was created by this library and is not used during or after its destruction.
+//! Null pointers, alignment, sizes and counts are *not* guaranteed: they are checked. Comments call the guarantee `C's promise`.
 
 mod objects;
 mod pipelines;
@@ -16,17 +16,17 @@ use std::ffi::{c_char, c_void};
 use std::mem::{MaybeUninit, offset_of};
 use std::time::Duration;
 
-/// Items of any list: more than any device has room for.
+/// Most items of a list: more than any device supports.
 const MAX_ITEMS: usize = 4096;
-/// Bytes of a struct of a later version.
+/// Most bytes of a struct, which may be that of a later version.
 const MAX_STRUCT: usize = 4096;
 
 /// A struct that begins with `uint32_t size`.
 ///
 /// # Safety
-/// It is `repr(C)`, begins with a `u32`, and any bytes are a value of it: numbers and raw pointers.
+/// The type is `repr(C)`, begins with a `u32`, and is valid for any bytes: it consists of numbers and raw pointers.
 unsafe trait Sized32: Copy {
-    /// Its sizes before fields were added at its end; what was one of them once stays one.
+    /// Sizes of earlier versions, before fields were added at the end. A size listed here stays valid.
     const EARLIER: &'static [usize] = &[];
 }
 
@@ -65,13 +65,13 @@ fn check<T>(what: &str, at: *const T) -> Answer<()> {
 
 fn struct_size<T: Sized32>(what: &str, size: u32) -> Answer<usize> {
     match size as usize {
-        // A size between two versions would cut a field.
+        // A size between two versions would cut a field in two.
         size if T::EARLIER.contains(&size) || (size_of::<T>()..=MAX_STRUCT).contains(&size) => Ok(size),
         size => argument(format!("`{what}->size` is {size}, and not {}", size_of::<T>())),
     }
 }
 
-/// The bytes that a struct says it has, whether it is to be read or to be filled.
+/// Reads and checks the `size` of a struct that the caller passes for input or output.
 ///
 /// # Safety
 /// C's promise.
@@ -81,7 +81,7 @@ unsafe fn said_size<T: Sized32>(what: &str, at: *const T) -> Answer<usize> {
     struct_size::<T>(what, unsafe { at.cast::<u32>().read() })
 }
 
-/// A copy of a struct of any version. What a later version has besides may be zeros only.
+/// Copies a struct of any version. Fields of later versions must be zero.
 ///
 /// # Safety
 /// C's promise.
@@ -102,7 +102,7 @@ unsafe fn input<T: Sized32>(what: &str, from: *const T) -> Answer<T> {
     Ok(unsafe { to.assume_init() })
 }
 
-/// Writes as much of a struct as the caller has; its `size` stays.
+/// Writes as many bytes of a struct as the caller has room for; leaves its `size` unchanged.
 ///
 /// # Safety
 /// C's promise.
@@ -111,8 +111,8 @@ unsafe fn output<T: Sized32>(what: &str, to: *mut T, value: &T) -> Answer<()> {
     let size = unsafe { said_size(what, to) }?;
     let head = size_of::<u32>();
     let known = size.min(size_of::<T>()) - head;
-    // SAFETY: C's promise for `size` bytes from `to` on; `value` has at least as many as are copied. It is a value of ours, which
-    // no pointer of C leads to.
+    // SAFETY: C's promise for `size` bytes from `to` on; `value` has at least as many as are copied. `value` is the library's
+    // own, so it cannot overlap `to`.
     unsafe {
         let from = std::ptr::from_ref(value).cast::<u8>().add(head);
         std::ptr::copy_nonoverlapping(from, to.cast::<u8>().add(head), known);
@@ -120,7 +120,7 @@ unsafe fn output<T: Sized32>(what: &str, to: *mut T, value: &T) -> Answer<()> {
     Ok(())
 }
 
-/// A list, of any length up to `max`; NULL only if it is empty.
+/// Borrows a list of at most `max` items. NULL is allowed only if it is empty.
 ///
 /// # Safety
 /// C's promise, and the items are numbers and raw pointers.
@@ -146,7 +146,7 @@ unsafe fn handle<'a, T>(what: &str, from: *const T) -> Answer<&'a T> {
     Ok(unsafe { &*from })
 }
 
-/// Makes a handle and writes it to where the caller wants it; NULL there if it cannot be made.
+/// Creates a handle and writes it to `*to`; NULL if that fails.
 ///
 /// # Safety
 /// C's promise.
@@ -160,7 +160,7 @@ unsafe fn give<T>(to: *mut *mut T, make: impl FnOnce() -> Answer<(T, i32)>) -> A
     Ok(result)
 }
 
-/// Takes a handle back. NULL is nothing to do.
+/// Destroys a handle. NULL is ignored.
 ///
 /// # Safety
 /// C's promise.
@@ -175,7 +175,7 @@ unsafe fn take<T>(what: &str, given: *mut T) {
     });
 }
 
-/// Lets `write` fill the caller's memory, of `*size` bytes, or none where it is NULL; `*size` becomes what it wrote or would.
+/// Lets `write` fill the caller's `*size` bytes of memory (none if NULL), then sets `*size` to the size written or required.
 ///
 /// # Safety
 /// C's promise.
@@ -200,12 +200,12 @@ unsafe fn fill_memory(to: *mut c_void, size: *mut usize, write: impl FnOnce(&mut
     Ok(result)
 }
 
-/// A time that a caller waits; the greatest number is for ever.
+/// A caller's timeout; `u64::MAX` means no limit.
 fn patience(timeout_ns: u64) -> Duration {
     if timeout_ns == u64::MAX { Duration::MAX } else { Duration::from_nanos(timeout_ns) }
 }
 
-/// Sets the text of the thread for an outcome that has one, and gives its result code.
+/// Remembers an outcome's error text for this thread and returns its result code.
 fn outcome((result, error): (i32, Option<&Error>)) -> i32 {
     if let Some(error) = error {
         remember(error.to_string());
@@ -213,13 +213,13 @@ fn outcome((result, error): (i32, Option<&Error>)) -> i32 {
     result
 }
 
-/// Writes a text as C has them, cut where `size` is too small; gives its whole length.
+/// Writes a NUL-terminated string, truncated to `size`; returns its full length.
 ///
 /// # Safety
 /// C's promise.
 unsafe fn terminated(text: &str, buf: *mut c_char, size: usize) -> usize {
     if let Some(room) = size.checked_sub(1).filter(|_| !buf.is_null()) {
-        // Cut between characters.
+        // Truncate at a character boundary.
         let kept = (0..=room.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         // SAFETY: C's promise for `size` bytes; `kept` is less.
         unsafe {
@@ -230,7 +230,7 @@ unsafe fn terminated(text: &str, buf: *mut c_char, size: usize) -> usize {
     text.len()
 }
 
-/// Writes a key, if there is one.
+/// Writes a key unless it is an error.
 ///
 /// # Safety
 /// C's promise.

@@ -1,4 +1,4 @@
-//! Statuses of the runtime in the numbers of the header.
+//! Conversion of the runtime's statuses to the numbers of the header.
 
 use super::guard::code;
 use super::types::*;
@@ -16,7 +16,7 @@ pub(super) fn reason(reason: Option<&FullCompile>) -> u32 {
     }
 }
 
-/// The result code and the error of a shader.
+/// Result code and error of a shader.
 pub(super) fn shader(status: &runtime::ShaderStatus) -> (i32, Option<&Error>) {
     match status {
         runtime::ShaderStatus::Ready => (DVT_OK, None),
@@ -26,7 +26,7 @@ pub(super) fn shader(status: &runtime::ShaderStatus) -> (i32, Option<&Error>) {
     }
 }
 
-/// The result code and the error of a pipeline.
+/// Result code and error of a pipeline.
 pub(super) fn pipeline(phase: &Phase) -> (i32, Option<&Error>) {
     match phase {
         Phase::Pending(_) | Phase::CompilingWhole(_) => (DVT_PENDING, None),
@@ -37,7 +37,7 @@ pub(super) fn pipeline(phase: &Phase) -> (i32, Option<&Error>) {
     }
 }
 
-/// The answer of a wait for a generation, where the phase alone would be `result`.
+/// Result code of a wait for a generation, given the `result` of the pipeline's phase.
 pub(super) fn waited(status: &runtime::PipelineStatus, generation: u32, result: i32) -> i32 {
     match result {
         DVT_PENDING => DVT_TIMEOUT,
@@ -49,7 +49,7 @@ pub(super) fn waited(status: &runtime::PipelineStatus, generation: u32, result: 
     }
 }
 
-/// The message about a pipeline, for people.
+/// Status of a pipeline as text.
 pub(super) fn text(status: &runtime::PipelineStatus) -> String {
     let phase = match &status.phase {
         Phase::Pending(stage) => format!("the {stage} shader is not here yet"),
@@ -68,7 +68,7 @@ pub(super) fn text(status: &runtime::PipelineStatus) -> String {
     }
 }
 
-/// Whether there is a service, as a number and in words.
+/// State of the service, as `DVT_SERVICE_…` and as text.
 pub(super) fn service(reach: &Reach) -> (u32, String) {
     match reach {
         Reach::None => (DVT_SERVICE_NONE, "none".into()),

@@ -1,4 +1,4 @@
-//! Immutable samplers of a layout: the header's list to one in each binding, and Vulkan's numbers to enums.
+//! Immutable samplers: distributes the header's list to the layout's bindings and converts Vulkan's numbers to enums.
 
 use super::guard::{Answer, argument};
 use super::state::bits;
@@ -8,7 +8,7 @@ use crate::state::{
     YcbcrModel, YcbcrRange,
 };
 
-/// Adds samplers to the bindings that they name.
+/// Adds each sampler to the binding it names.
 pub(super) fn add_samplers(layout: &mut ResourceLayout, given: &[Sampler]) -> Answer<()> {
     let mut given: Vec<&Sampler> = given.iter().collect();
     given.sort_by_key(|sampler| (sampler.set, sampler.binding, sampler.element));
@@ -71,7 +71,7 @@ fn immutable(given: &Sampler) -> Answer<ImmutableSampler> {
     Ok(ImmutableSampler { words, conversion: Some(conversion) })
 }
 
-/// The value with a number.
+/// Enum value of a Vulkan number, which is its index in `all`.
 fn one<T: Copy>(what: &str, number: u32, all: &[T]) -> Answer<T> {
     let found = usize::try_from(number).ok().and_then(|n| all.get(n)).copied();
     found.map_or_else(|| argument(format!("{what} {number} of a sampler")), Ok)

@@ -1,4 +1,5 @@
-//! The header's structs, copied and checked by `raw`, to the types of `state`: enumerants to enums, bits to booleans.
+//! Conversion of the header's structs, which `raw` has copied and checked, to the types of `state`: numbers to enums, bits to
+//! booleans.
 
 use super::guard::{Answer, Failure, argument};
 use super::types::*;
@@ -12,12 +13,12 @@ use crate::state::{
 };
 use crate::target::{GfxIp, Stage, WaveSize};
 
-/// A place that may be left to the library.
+/// A placement; none for `DVT_AUTO`.
 pub(super) fn place(number: u32) -> Option<u32> {
     (number != DVT_AUTO).then_some(number)
 }
 
-/// Bits that must be none but these.
+/// Checks that no bits but the known ones are set.
 pub(super) fn bits(what: &str, given: u32, known: u32) -> Answer<()> {
     match given & !known {
         0 => Ok(()),
@@ -63,7 +64,7 @@ pub(super) fn flags(given: u32) -> Answer<PipelineFlags> {
     PipelineFlags::from_bits(given).map_or_else(|| argument(format!("flags {given:#x} are unknown")), Ok)
 }
 
-/// The kind of a `VkDescriptorType`, and whether it is dynamic.
+/// Resource kind of a `VkDescriptorType`, and whether it is dynamic.
 fn kind(descriptor_type: u32) -> Answer<(ResourceKind, bool)> {
     use ResourceKind as K;
     Ok(match descriptor_type {
@@ -101,7 +102,7 @@ pub(super) fn binding(given: &Binding, mutable_types: &[u32]) -> Answer<BindingL
     Ok(BindingLayout { binding, kind, count, dynamic, offset: place(offset), samplers: Vec::new() })
 }
 
-/// Replaces what is in a list; the memory it has is used again.
+/// Replaces a list's items, reusing its memory.
 fn refill<T, U: Copy>(to: &mut Vec<T>, from: &[U], convert: impl Fn(U) -> Answer<T>) -> Answer<()> {
     to.clear();
     to.try_reserve(from.len()).map_err(|_| Failure::Memory(from.len()))?;
@@ -111,7 +112,7 @@ fn refill<T, U: Copy>(to: &mut Vec<T>, from: &[U], convert: impl Fn(U) -> Answer
     Ok(())
 }
 
-/// Writes the state that an info gives over another one, whose memory is used again.
+/// Overwrites a state with that of a pipeline's info, reusing the state's memory.
 pub(super) fn fill(
     state: &mut PipelineState,
     info: &PipelineInfo,
@@ -119,8 +120,8 @@ pub(super) fn fill(
     given_attributes: &[VertexAttribute],
     given_attachments: &[ColorAttachment],
 ) -> Answer<()> {
-    // Taken apart without `..`: what the state gains has to come from somewhere. The layout is a handle of its own, and the
-    // values of specialization are in the shaders.
+    // Destructured without `..`, so that a new field of the state breaks the build here. The layout is a handle of its own, and
+    // the shaders hold the specialization values.
     let PipelineState { layout: _, vertex, color, raster, view_mask, specialization, device_index, symbols } = state;
     bits("`color_flags`", info.color_flags, 15)?;
     bits("`raster_flags`", info.raster_flags, 3)?;
@@ -169,7 +170,7 @@ pub(super) fn fill(
 mod tests {
     use super::*;
 
-    /// `cbindgen` reads no expressions, so the numbers stand in `types` as literals.
+    /// `cbindgen` cannot evaluate expressions, so `types` repeats these numbers as literals.
     #[test]
     fn flags_have_the_numbers_of_the_run_time() {
         for (number, flag) in [

@@ -1,247 +1,248 @@
-//! What the header declares besides functions. The order here is the header's.
+//! Constants, result codes, handles and structs of the C header, in the header's order.
 
 use crate::runtime;
 
-/// The version of this interface: of what is here, not of the library. Nothing that is here changes its meaning while this
-/// number is the same; structs grow at their ends, and `size` says how long the caller's are.
+/// Version of this interface, not of the library. While it is unchanged, no declared name changes its meaning. Structs only grow
+/// at their end; the `size` that the caller sets says which fields it knows.
 pub const DVT_ABI_VERSION: u32 = 1;
 
-/// Done.
+/// Success.
 pub const DVT_OK: i32 = 0;
-/// On its way from the service; or not in memory, and the flags forbid to look on the disk.
+/// The result is not available yet: a service is working on it, or it is not in memory and the flags forbid the disk.
 pub const DVT_PENDING: i32 = 1;
-/// Not in the cache, and no service can be reached that compiles. Use your own compiler.
+/// A part is not in the cache and no service can be reached to compile it. Fall back to the driver's own compiler.
 pub const DVT_NOT_CACHED: i32 = 2;
-/// The parts cannot be linked with this state, the cache has not the pipeline whole, and no service can be reached that makes it
-/// so. Use your own compiler.
+/// The parts cannot be linked with this state, the cache does not hold the pipeline compiled as a whole, and no service can be
+/// reached to compile it. Fall back to the driver's own compiler.
 pub const DVT_NEEDS_FULL_COMPILE: i32 = 3;
-/// The time is over, and what was waited for is still on its way.
+/// The wait timed out; the object is still pending.
 pub const DVT_TIMEOUT: i32 = 4;
-/// The memory is too small; `*size` says what is needed, nothing was written.
+/// The caller's buffer is too small. `*size` is the required size; nothing was written.
 pub const DVT_INCOMPLETE: i32 = 5;
-/// No event.
+/// The event queue is empty.
 pub const DVT_EMPTY: i32 = 6;
-/// The input breaks the rules of its format.
+/// The input violates its format.
 pub const DVT_E_MALFORMED: i32 = -2;
-/// The input is right, and this library does not do it.
+/// The input is valid, but this library does not support it.
 pub const DVT_E_UNSUPPORTED: i32 = -3;
-/// The world outside: files, or a context that was made before a fork.
+/// A file or system call failed, or the context was created before a fork.
 pub const DVT_E_ENVIRONMENT: i32 = -5;
-/// Null, misaligned, of a size that cannot be, or a flag that this library does not know.
+/// An argument is invalid: NULL, misaligned, an impossible size, or an unknown flag.
 pub const DVT_E_ARGUMENT: i32 = -6;
-/// The allocator gave nothing for something large. For something small it ends the process.
+/// A large allocation failed. (A failed small allocation aborts the process.)
 pub const DVT_E_MEMORY: i32 = -7;
-/// A mistake in the library. The object is of no use any more; everything else goes on.
+/// Internal error of the library. The object is unusable; all others keep working.
 pub const DVT_E_BUG: i32 = -70;
-/// A compiler process of the service died of this shader.
+/// A compiler process of the service crashed on this shader.
 pub const DVT_E_QUARANTINED: i32 = -71;
 
-/// `target`: gfx1030, by the machine number in the flags of its ELFs.
+/// `target`: gfx1030. The value is EF_AMDGPU_MACH in the `e_flags` of its ELFs.
 pub const DVT_TARGET_GFX1030: u32 = 0x36;
 
-/// `root`, `offset`, `push_constant_root`: the library chooses (docs/state.md says how).
+/// `root`, `offset`, `push_constant_root`: the library chooses, by the rules in docs/state.md.
 pub const DVT_AUTO: u32 = 0xffff_ffff;
 
-/// Flag of a context: `socket_fd` is given.
+/// Context flag: `socket_fd` is valid.
 pub const DVT_CONTEXT_SOCKET_FD: u32 = 1;
-/// Flag of a context: parts can be exported. It takes as much memory again as they do.
+/// Context flag: parts can be exported. The context keeps their ELFs, which doubles the memory for parts.
 pub const DVT_CONTEXT_EXPORT: u32 = 2;
 
-/// Flag of a shader: look in memory only; a service's thread looks on the disk.
+/// Shader flag: the call looks in memory only. With a service, the context's thread looks on the disk.
 pub const DVT_SHADER_NO_DISK: u32 = 1;
-/// Flag of a shader: never have it compiled.
+/// Shader flag: never compile this shader.
 pub const DVT_SHADER_FAIL_ON_COMPILE: u32 = 2;
 
-/// Flag of a pipeline: never have anything compiled for it.
+/// Pipeline flag: never compile anything for this pipeline.
 pub const DVT_PIPELINE_FAIL_ON_COMPILE: u32 = 1;
-/// Flag of a pipeline: look in memory only; a service's thread looks on the disk.
+/// Pipeline flag: the call looks in memory only. With a service, the context's thread looks on the disk.
 pub const DVT_PIPELINE_NO_DISK: u32 = 2;
-/// Flag of a pipeline: whole, if the cache has it so; else linked.
+/// Pipeline flag: use the pipeline compiled as a whole if the cache has it, else link.
 pub const DVT_PIPELINE_PREFER_OPTIMIZED: u32 = 4;
-/// Flag of a pipeline: no background compile. Without a service there is none.
+/// Pipeline flag: no compile in the background. Without a service there is none anyway.
 pub const DVT_PIPELINE_NO_OPTIMIZE: u32 = 8;
-/// Flag of a pipeline: whole, or not at all.
+/// Pipeline flag: only accept the pipeline compiled as a whole; do not link.
 pub const DVT_PIPELINE_LINK_TIME_OPTIMIZATION: u32 = 16;
-/// Flag of a pipeline: metadata 3.0, register fields by name, in place of 2.6.
+/// Pipeline flag: write metadata 3.0 (register fields by name) instead of 2.6.
 pub const DVT_PIPELINE_NAMED_METADATA: u32 = 32;
-/// Flag of a pipeline: each generation's ELF is read once; `dvt_pipeline_read` gives it away, and the caller's copy is the only one.
+/// Pipeline flag: `dvt_pipeline_read` returns the ELF of each generation once and drops the library's copy.
 pub const DVT_PIPELINE_READ_ONCE: u32 = 64;
 
-/// `color_flags`: alpha of location 0 decides coverage.
+/// `color_flags`: alpha to coverage, from the alpha of location 0.
 pub const DVT_COLOR_ALPHA_TO_COVERAGE: u32 = 1;
-/// `color_flags`: blending reads a second colour.
+/// `color_flags`: dual-source blending.
 pub const DVT_COLOR_DUAL_SOURCE: u32 = 2;
-/// `color_flags`: every sample is shaded by itself.
+/// `color_flags`: sample shading; the fragment shader runs once per sample.
 pub const DVT_COLOR_SAMPLE_SHADING: u32 = 4;
-/// `color_flags`: alpha is 1, whatever the shader writes. Not together with `DVT_COLOR_ALPHA_TO_COVERAGE`.
+/// `color_flags`: alpha to one. Invalid together with `DVT_COLOR_ALPHA_TO_COVERAGE`.
 pub const DVT_COLOR_ALPHA_TO_ONE: u32 = 8;
 
-/// `flags` of an attachment: blending is on.
+/// `flags` of an attachment: blending is enabled.
 pub const DVT_ATTACHMENT_BLEND: u32 = 1;
-/// `flags` of an attachment: a colour's blend factor reads the source's alpha.
+/// `flags` of an attachment: a colour blend factor uses the source alpha.
 pub const DVT_ATTACHMENT_BLEND_SOURCE_ALPHA: u32 = 2;
 
-/// `raster_flags`: nothing is rasterized.
+/// `raster_flags`: rasterizer discard.
 pub const DVT_RASTER_DISCARD: u32 = 1;
-/// `raster_flags`: coverage means fully covered.
+/// `raster_flags`: the coverage passed to the fragment shader is inner coverage (pixel fully covered).
 pub const DVT_RASTER_INNER_COVERAGE: u32 = 2;
 
-/// `placement`: parts that run one after the other stand one after the other.
+/// `placement`: parts that execute in sequence are laid out in sequence.
 pub const DVT_PLACEMENT_ADJACENT: u32 = 0;
-/// `placement`: parts are joined by branches.
+/// `placement`: branches connect the parts.
 pub const DVT_PLACEMENT_CHAINED: u32 = 1;
 
-/// `state` of a shader or pipeline: not looked for on the disk yet, or on its way from the service.
+/// `state`: not looked up on the disk yet, or requested from the service.
 pub const DVT_STATE_PENDING: u32 = 0;
-/// `state`: a part is not in the cache, and no service can be reached.
+/// `state`: a part is not in the cache and no service can be reached.
 pub const DVT_STATE_NOT_CACHED: u32 = 1;
-/// `state` of a pipeline: it needs a whole compile; `reason` says why.
+/// `state` of a pipeline: it must be compiled as a whole; `reason` says why.
 pub const DVT_STATE_NEEDS_FULL_COMPILE: u32 = 2;
 /// `state`: ready.
 pub const DVT_STATE_READY: u32 = 3;
-/// `state`: it will never be; `error` and `dvt_pipeline_reason` say why.
+/// `state`: failed for good; `error` and `dvt_pipeline_reason` say why.
 pub const DVT_STATE_FAILED: u32 = 4;
 
-/// `route`: there is no ELF.
+/// `route`: no ELF.
 pub const DVT_ROUTE_NONE: u32 = 0;
 /// `route`: linked.
 pub const DVT_ROUTE_LINKED: u32 = 1;
-/// `route`: compiled whole by whoever filled the cache, or by the service.
+/// `route`: compiled as a whole, by the program that filled the cache or by the service.
 pub const DVT_ROUTE_WHOLE: u32 = 2;
-/// `route`: linked at first, and then replaced by what the service has compiled whole.
+/// `route`: linked first, then replaced by the pipeline that the service compiled as a whole.
 pub const DVT_ROUTE_OPTIMIZED: u32 = 3;
 
-/// `optimization`: the service was not asked for better code.
+/// `optimization`: no better code was requested from the service.
 pub const DVT_OPTIMIZATION_NONE: u32 = 0;
-/// `optimization`: the service decides by the pipeline's use when it is compiled whole.
+/// `optimization`: requested; the service schedules the compile by how much the pipeline is used.
 pub const DVT_OPTIMIZATION_OFFERED: u32 = 1;
-/// `optimization`: the code is better, and is generation 2.
+/// `optimization`: better code was found and is generation 2.
 pub const DVT_OPTIMIZATION_TAKEN: u32 = 2;
-/// `optimization`: the linked pipeline is as good.
+/// `optimization`: the linked pipeline is as good and stays.
 pub const DVT_OPTIMIZATION_KEPT: u32 = 3;
-/// `optimization`: it could not be compiled whole. The linked pipeline stays.
+/// `optimization`: the compile failed; the linked pipeline stays.
 pub const DVT_OPTIMIZATION_FAILED: u32 = 4;
 
-/// `service`: the context has none.
+/// `service`: the context has no service.
 pub const DVT_SERVICE_NONE: u32 = 0;
-/// `service`: nothing had to be asked yet.
+/// `service`: nothing was requested yet.
 pub const DVT_SERVICE_IDLE: u32 = 1;
-/// `service`: not yet, or not any more. What was asked waits for it.
+/// `service`: connecting or reconnecting. Requests are queued.
 pub const DVT_SERVICE_CONNECTING: u32 = 2;
 /// `service`: connected.
 pub const DVT_SERVICE_CONNECTED: u32 = 3;
-/// `service`: it cannot be reached; it is tried again from time to time.
+/// `service`: unreachable; the context retries periodically.
 pub const DVT_SERVICE_AWAY: u32 = 4;
 
-/// `reason`: linking does it, or was not tried.
+/// `reason`: the pipeline can be linked, or linking was not tried.
 pub const DVT_REASON_NONE: u32 = 0;
-/// `reason`: a specialization constant shaped the code and has another value.
+/// `reason`: a specialization constant that was compiled into the code has another value.
 pub const DVT_REASON_SPECIALIZATION: u32 = 1;
-/// `reason`: more values pass between parts than registers hold.
+/// `reason`: more values pass between the parts than registers can hold.
 pub const DVT_REASON_TOO_MANY_VALUES: u32 = 2;
-/// `reason`: a descriptor stands where the part's code cannot reach it.
+/// `reason`: a descriptor is placed where the compiled code cannot reach it.
 pub const DVT_REASON_RESOURCE_LAYOUT: u32 = 3;
-/// `reason`: a state item has no linkable form.
+/// `reason`: the pipeline state has an item that linking does not support.
 pub const DVT_REASON_STATE: u32 = 4;
-/// `reason`: the parts do not fit together.
+/// `reason`: the interfaces of the parts do not match.
 pub const DVT_REASON_MISMATCH: u32 = 5;
 
-/// `kind` of an event: a shader's part was found, or has failed.
+/// `kind` of an event: a shader's part was found or failed.
 pub const DVT_EVENT_SHADER: u32 = 0;
-/// `kind` of an event: a pipeline has a new generation, or has failed.
+/// `kind` of an event: a pipeline has a new generation or failed.
 pub const DVT_EVENT_PIPELINE: u32 = 1;
-/// `kind` of an event: the service was reached, or cannot be any more.
+/// `kind` of an event: the service became reachable or unreachable.
 pub const DVT_EVENT_SERVICE: u32 = 2;
 
-/// Tables, cache, events. Any thread.
+/// Context: part tables, cache, events. Thread-safe.
 pub struct ContextHandle(pub(super) runtime::Context);
-/// Descriptor sets and push constants. Any thread; of no context.
+/// Layout: descriptor sets and push constants. Thread-safe; not tied to a context.
 pub struct LayoutHandle(pub(super) runtime::Layout);
-/// A shader. Any thread.
+/// Shader. Its part is the cached unlinked ELF of one entry point. Thread-safe.
 pub struct ShaderHandle(pub(super) runtime::Shader);
-/// A pipeline. Any thread.
+/// Pipeline. Thread-safe.
 pub struct PipelineHandle(pub(super) runtime::Pipeline);
 
-/// 256 bits.
+/// A 256-bit key.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Key {
-    /// The bytes.
+    /// Bytes of the key.
     pub b: [u8; 32],
 }
 
-/// For `dvt_context_create`.
+/// Parameters of `dvt_context_create`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ContextInfo {
-    /// `sizeof` at the caller.
+    /// Set to `sizeof`.
     pub size: u32,
     /// `DVT_CONTEXT_…`.
     pub flags: u32,
-    /// Folder of a cache; it is only read, and need not be there yet. NULL: memory alone. Any bytes but 0.
+    /// Cache directory, a path without NUL bytes. It is only read and need not exist yet. NULL: no cache on disk.
     pub cache_dir: *const u8,
-    /// Bytes of it.
+    /// Length of `cache_dir` in bytes.
     pub cache_dir_bytes: usize,
     /// `DVT_TARGET_…`.
     pub target: u32,
-    /// MiB of parts in memory past which those that no shader holds are dropped. 0: 64.
+    /// Limit in MiB for parts kept in memory; above it, parts that no shader holds are dropped. 0: 64.
     pub max_memory_mib: u32,
-    /// Socket of a service that compiles what is missing; it need not be there yet. NULL: none. Any bytes but 0.
+    /// Path of the socket of a compile service, without NUL bytes. The service need not run yet. NULL: no service.
     pub socket: *const u8,
-    /// Bytes of it.
+    /// Length of `socket` in bytes.
     pub socket_bytes: usize,
-    /// A name for people, such as the game's, UTF-8; the service shows it.
+    /// Application name in UTF-8, displayed by the service.
     pub app: *const u8,
-    /// Bytes of it.
+    /// Length of `app` in bytes.
     pub app_bytes: usize,
-    /// With `DVT_CONTEXT_SOCKET_FD`: a Unix stream socket that is connected to a service, for a process that cannot reach `socket`. It
-    /// is duplicated; the connection is the context's from then on. `socket`, if given, is tried when it breaks.
+    /// With `DVT_CONTEXT_SOCKET_FD`: a Unix stream socket already connected to a service, for a process that cannot open
+    /// `socket`. The library duplicates the descriptor and then owns the connection. If the connection breaks, the context
+    /// connects to `socket` if it is set.
     pub socket_fd: i32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// Counters since the context was made.
+/// Counters since the context was created.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Stats {
-    /// `sizeof` at the caller.
+    /// Set to `sizeof`.
     pub size: u32,
     /// 0.
     pub flags: u32,
     /// Pipelines linked.
     pub links: u64,
-    /// Pipelines taken whole.
+    /// Pipelines taken from the cache, compiled as a whole.
     pub wholes: u64,
-    /// Links that asked for a whole compile which the cache has not.
+    /// Links that needed a whole-pipeline compile that was not in the cache.
     pub needs_full_compile: u64,
     /// Parts found in memory.
     pub memory_hits: u64,
     /// Parts found on the disk.
     pub disk_hits: u64,
-    /// Parts found nowhere, each time they were looked for.
+    /// Failed lookups of parts.
     pub misses: u64,
-    /// Entries on the disk that were damaged.
+    /// Damaged cache entries found on the disk.
     pub bad: u64,
     /// Bytes of ELFs whose parts are in memory.
     pub memory_bytes: u64,
-    /// Parts and pipelines that the service was asked for.
+    /// Parts and pipelines requested from the service.
     pub asked: u64,
-    /// Requests that the service answered.
+    /// Requests the service answered.
     pub answered: u64,
-    /// Requests that the service will not answer.
+    /// Requests that failed for good.
     pub failed: u64,
-    /// Pipelines that were replaced by better ones.
+    /// Pipelines replaced by better code.
     pub optimized: u64,
-    /// `DVT_SERVICE_…`; `dvt_context_service` has it in words.
+    /// `DVT_SERVICE_…`; see also `dvt_context_service`.
     pub service: u32,
     /// 0.
     pub reserved: u32,
-    /// Parts taken by `dvt_context_import`.
+    /// Parts imported by `dvt_context_import`.
     pub imported: u64,
-    /// Parts of imports for which `max_memory_mib` had no room.
+    /// Parts left out of imports because of `max_memory_mib`.
     pub left_out: u64,
-    /// Imports that were refused.
+    /// Rejected imports.
     pub imports_refused: u64,
 }
 
@@ -249,35 +250,35 @@ pub struct Stats {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Event {
-    /// `sizeof` at the caller.
+    /// Set to `sizeof`.
     pub size: u32,
     /// `DVT_EVENT_…`.
     pub kind: u32,
     /// `user` of the object.
     pub user: u64,
-    /// The pipeline's generation; 1 for a service that was reached.
+    /// Generation of the pipeline; for a service event, 1 if it is reachable, else 0.
     pub generation: u32,
-    /// `DVT_OK`, or why it failed or cannot be reached.
+    /// `DVT_OK`, or the error of the shader, the pipeline or the connection.
     pub result: i32,
 }
 
-/// One binding of a set.
+/// One binding of a descriptor set.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Binding {
     /// Binding number.
     pub binding: u32,
-    /// `VkDescriptorType`. The dynamic ones stand in the root table.
+    /// `VkDescriptorType`. Descriptors of dynamic buffers are placed in the root table.
     pub descriptor_type: u32,
     /// Array length.
     pub count: u32,
-    /// Byte offset in the set's table (root dword for a dynamic buffer), or `DVT_AUTO`.
+    /// Byte offset in the set's table (for a dynamic buffer, root dword), or `DVT_AUTO`.
     pub offset: u32,
-    /// For `VK_DESCRIPTOR_TYPE_MUTABLE_EXT`, the types it may be of.
+    /// Allowed types of a `VK_DESCRIPTOR_TYPE_MUTABLE_EXT` binding.
     pub mutable_types: *const u32,
-    /// How many.
+    /// Number of `mutable_types`.
     pub mutable_count: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
@@ -287,17 +288,17 @@ pub struct Binding {
 pub struct Set {
     /// Set number.
     pub set: u32,
-    /// Root dword of the pointer to its table, or `DVT_AUTO`.
+    /// Root dword that holds the pointer to the set's table, or `DVT_AUTO`.
     pub root: u32,
-    /// Its bindings, in any order.
+    /// Bindings, in any order.
     pub bindings: *const Binding,
-    /// How many.
+    /// Number of `bindings`.
     pub binding_count: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// A sampler that the layout fixes, with the conversion from Y'CBCR that it asks for.
+/// An immutable sampler, with its Y'CBCR conversion if it has one.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Sampler {
@@ -307,9 +308,9 @@ pub struct Sampler {
     pub binding: u32,
     /// Array element.
     pub element: u32,
-    /// The descriptor.
+    /// Sampler descriptor.
     pub words: [u32; 4],
-    /// `VkFormat` of the conversion; 0: it converts nothing, and what follows is 0.
+    /// `VkFormat` of the conversion. 0: no conversion; the fields below must be 0.
     pub format: u32,
     /// `VkSamplerYcbcrModelConversion`.
     pub model: u32,
@@ -325,106 +326,106 @@ pub struct Sampler {
     pub chroma_filter: u32,
     /// `VkBool32`.
     pub explicit_reconstruction: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
-/// For `dvt_layout_create`.
+/// Parameters of `dvt_layout_create`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct LayoutInfo {
-    /// `sizeof` at the caller.
+    /// Set to `sizeof`.
     pub size: u32,
-    /// 0.
+    /// Must be 0.
     pub flags: u32,
-    /// Sets, in any order.
+    /// Descriptor sets, in any order.
     pub sets: *const Set,
-    /// How many.
+    /// Number of `sets`.
     pub set_count: u32,
-    /// Bytes of push constants.
+    /// Size of the push constants in bytes.
     pub push_constant_bytes: u32,
-    /// Root dword where they start, or `DVT_AUTO`.
+    /// Root dword where the push constants start, or `DVT_AUTO`.
     pub push_constant_root: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
-    /// Immutable samplers, in any order: of a binding that has any, one for each element.
+    /// Immutable samplers, in any order. A binding that has any needs one for each array element.
     pub samplers: *const Sampler,
-    /// How many.
+    /// Number of `samplers`.
     pub sampler_count: u32,
-    /// 0.
+    /// Must be 0.
     pub samplers_reserved: u32,
 }
 
-/// A specialization value.
+/// A specialization constant's value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Spec {
     /// `SpecId`.
     pub id: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
-    /// Bits: integers in two's complement, floats as IEEE bits, booleans 0 or 1.
+    /// Value: integers in two's complement, floats as IEEE bits, booleans as 0 or 1.
     pub value: u64,
 }
 
-/// For `dvt_shader_create`.
+/// Parameters of `dvt_shader_create`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ShaderInfo {
-    /// `sizeof` at the caller.
+    /// Set to `sizeof`.
     pub size: u32,
     /// `DVT_SHADER_…`.
     pub flags: u32,
-    /// SPIR-V; it is copied only where there is a service. NULL: `digest` stands for it.
+    /// SPIR-V module. Copied only if the context has a service. NULL: `digest` identifies the module.
     pub code: *const u32,
-    /// Bytes of it.
+    /// Size of `code` in bytes.
     pub code_bytes: usize,
-    /// BLAKE3 of the SPIR-V's bytes, where `code` is NULL. Then `spec` may only have ids that the module has, and `wave` has to
-    /// be given for a module that looks at its subgroup.
+    /// If `code` is NULL: BLAKE3 of the SPIR-V bytes. Then every id in `spec` must exist in the module, and `wave` must be set if
+    /// the module uses subgroup operations or built-ins.
     pub digest: Key,
     /// Name of the entry point, UTF-8. NULL: `main`.
     pub entry: *const u8,
-    /// Bytes of it.
+    /// Length of `entry` in bytes.
     pub entry_bytes: usize,
-    /// Specialization values. Ids that the module has not are left out.
+    /// Specialization values. Ids that are not in the module are ignored.
     pub spec: *const Spec,
-    /// How many.
+    /// Number of `spec` values.
     pub spec_count: u32,
-    /// `VkShaderStageFlagBits`: 1, 16 or 32.
+    /// `VkShaderStageFlagBits`: 1 (vertex), 16 (fragment) or 32 (compute).
     pub stage: u32,
-    /// Lanes of a wave, 32 or 64; 0: as `dovetail populate` chooses.
+    /// Lanes per wave, 32 or 64. 0: the choice of `dovetail populate`.
     pub wave: u32,
-    /// How soon a service should compile it. 0: before it is needed; more: as if a thread waited for it.
+    /// Compile priority at the service. 0: in advance; above 0: as urgent as if a thread were waiting.
     pub priority: u32,
-    /// Yours: events have it.
+    /// User data, returned in events.
     pub user: u64,
 }
 
-/// Where a shader stands.
+/// Status of a shader.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ShaderStatus {
-    /// `sizeof` at the caller.
+    /// Set to `sizeof`.
     pub size: u32,
     /// `DVT_STATE_…`.
     pub state: u32,
-    /// Why it failed, or `DVT_OK`.
+    /// Error code if it failed, else `DVT_OK`.
     pub error: i32,
     /// 0.
     pub reserved: u32,
 }
 
-/// A vertex buffer.
+/// A vertex buffer binding.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct VertexBinding {
     /// Binding number.
     pub binding: u32,
-    /// Bytes from one element to the next.
+    /// Stride in bytes.
     pub stride: u32,
     /// `VkVertexInputRate`: 0 per vertex, 1 per instance.
     pub rate: u32,
-    /// Instances per element, 0: the first element for all; 1 where `rate` is 0.
+    /// Instances per element; 0: all instances read the first element. Must be 1 if `rate` is 0.
     pub divisor: u32,
 }
 
@@ -432,7 +433,7 @@ pub struct VertexBinding {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct VertexAttribute {
-    /// Location in the shader.
+    /// Shader location.
     pub location: u32,
     /// Binding it is read from.
     pub binding: u32,
@@ -450,23 +451,23 @@ pub struct ColorAttachment {
     pub location: u32,
     /// `VkFormat`.
     pub format: u32,
-    /// Channels written: 1 r, 2 g, 4 b, 8 a.
+    /// Channels written: 1 R, 2 G, 4 B, 8 A.
     pub write_mask: u32,
     /// `DVT_ATTACHMENT_…`.
     pub flags: u32,
 }
 
-/// For `dvt_pipeline_create` and `dvt_pipeline_link_into`.
+/// Parameters of `dvt_pipeline_create` and `dvt_pipeline_link_into`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct PipelineInfo {
-    /// `sizeof` at the caller.
+    /// Set to `sizeof`.
     pub size: u32,
     /// `DVT_PIPELINE_…`.
     pub flags: u32,
-    /// Vertex, or vertex and fragment, or compute.
+    /// A vertex shader, a vertex and a fragment shader, or a compute shader.
     pub shaders: *const *const ShaderHandle,
-    /// Descriptors and push constants. NULL: none.
+    /// Descriptor sets and push constants. NULL: none.
     pub layout: *const LayoutHandle,
     /// Vertex buffers.
     pub vertex_bindings: *const VertexBinding,
@@ -474,53 +475,53 @@ pub struct PipelineInfo {
     pub vertex_attributes: *const VertexAttribute,
     /// Colour attachments.
     pub attachments: *const ColorAttachment,
-    /// How many shaders.
+    /// Number of `shaders`.
     pub shader_count: u32,
-    /// How many vertex buffers.
+    /// Number of `vertex_bindings`.
     pub vertex_binding_count: u32,
-    /// How many attributes.
+    /// Number of `vertex_attributes`.
     pub vertex_attribute_count: u32,
-    /// How many attachments.
+    /// Number of `attachments`.
     pub attachment_count: u32,
-    /// Samples of the attachments, 0: 1.
+    /// Samples per pixel of the attachments. 0: 1.
     pub samples: u32,
     /// `DVT_COLOR_…`.
     pub color_flags: u32,
     /// `DVT_RASTER_…`.
     pub raster_flags: u32,
-    /// User clip planes, bits 0 to 5.
+    /// Enabled user clip planes, bits 0 to 5.
     pub clip_plane_mask: u32,
-    /// Views (multiview), 0: none.
+    /// Multiview view mask. 0: no multiview.
     pub view_mask: u32,
-    /// Index of the device in a group.
+    /// Device index in a device group.
     pub device_index: u32,
     /// `DVT_PLACEMENT_…`.
     pub placement: u32,
-    /// How soon a service should compile what is missing, as of a shader.
+    /// Compile priority at the service, as in `dvt_shader_info`.
     pub priority: u32,
-    /// Yours: events have it.
+    /// User data, returned in events.
     pub user: u64,
 }
 
-/// Where a pipeline stands.
+/// Status of a pipeline.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct PipelineStatus {
-    /// `sizeof` at the caller.
+    /// Set to `sizeof`.
     pub size: u32,
     /// `DVT_STATE_…`.
     pub state: u32,
-    /// 0 no ELF, 1 linked or whole, 2 replaced by better code.
+    /// 0: no ELF; 1: linked, or compiled as a whole; 2: replaced by better code.
     pub generation: u32,
     /// `DVT_ROUTE_…`.
     pub route: u32,
-    /// `DVT_REASON_…`: why it needs a whole compile, or was taken whole.
+    /// `DVT_REASON_…`: why the pipeline needs, or got, a whole-pipeline compile.
     pub reason: u32,
-    /// Why it failed, or `DVT_OK`.
+    /// Error code if it failed, else `DVT_OK`.
     pub error: i32,
-    /// Bytes of the ELF.
+    /// Size of the ELF in bytes.
     pub bytes: u64,
-    /// Draws that `dvt_pipeline_used` has told of.
+    /// Draws reported by `dvt_pipeline_used`.
     pub used: u64,
     /// `DVT_OPTIMIZATION_…`.
     pub optimization: u32,

@@ -5,12 +5,15 @@ use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Styl
 use std::fs;
 
 const HEAD: &str = "\
-/* dovetail.h: pipelines linked from cached shaders, for AMD GPUs. docs/capi.md is the manual.
+/* dovetail.h: links pipelines of cached shaders for AMD GPUs. Manual: docs/capi.md.
  *
- * Every info struct begins with its `size` (sizeof at the caller) and its `flags`; flags that the library does not know are
- * DVT_E_ARGUMENT, and so are null and misaligned pointers and sizes that cannot be. Formats, stages, rates and descriptor types
- * are Vulkan's numbers. Any thread may call anything; nothing here waits for anything but the disk, unless
- * its name says so. */";
+ * Every info struct begins with `size` (set it to sizeof) and `flags`. Unknown flags, NULL or misaligned pointers and impossible
+ * sizes return DVT_E_ARGUMENT. Formats, stages, rates and descriptor types are Vulkan's enumerants. All functions are
+ * thread-safe, but destroying a handle must be its last use. No function blocks on anything but the disk, except those with
+ * `wait` in their name.
+ *
+ * A part is a shader compiled to an unlinked ELF, as the cache keeps it. Compiled as a whole means that the compiler knew all
+ * stages and the complete pipeline state. */";
 
 /// The files that the header is made of, in its order.
 const SOURCES: [&str; 3] = ["types.rs", "raw/objects.rs", "raw/pipelines.rs"];

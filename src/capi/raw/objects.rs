@@ -1,4 +1,4 @@
-//! The header's functions of contexts, layouts and shaders, and of errors.
+//! Entry points of the C header for contexts, layouts, shaders and error texts.
 
 use super::super::guard::{argument, guard, guard_or, last};
 use super::super::results;
@@ -17,23 +17,23 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Once;
 
-/// Bytes of a name or path.
+/// Most bytes of a name or path.
 const MAX_NAME: usize = 1 << 16;
-/// Bytes of an application's name.
+/// Most bytes of an application name.
 const MAX_APP: usize = 1 << 10;
-/// Bytes of a module.
+/// Most bytes of a module.
 const MAX_CODE: usize = 1 << 28;
-/// MiB of parts where 0 is given.
+/// MiB that `max_memory_mib` 0 means.
 const DEFAULT_MEMORY_MIB: u32 = 64;
 
-/// `DVT_ABI_VERSION` of the library.
+/// Returns the `DVT_ABI_VERSION` that the library was built with.
 #[unsafe(no_mangle)]
 pub extern "C" fn dvt_abi_version() -> u32 {
     DVT_ABI_VERSION
 }
 
-/// What the last call of this thread that failed says: UTF-8, ended by 0, cut where `size` is too small. Gives its whole length
-/// without the 0; `buf` may be NULL where `size` is 0.
+/// Copies the text of the calling thread's last failure to `buf`: UTF-8, NUL-terminated, truncated to `size`. Returns the full
+/// length without the NUL. `buf` may be NULL if `size` is 0.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_last_error(buf: *mut c_char, size: usize) -> usize {
@@ -42,8 +42,8 @@ pub unsafe extern "C" fn dvt_last_error(buf: *mut c_char, size: usize) -> usize 
     unsafe { terminated(&text, buf, size) }
 }
 
-/// Makes a context. The cache is opened for reading: nothing is written, locked or mapped. A service is not asked yet: a thread of
-/// the context's own does so, which is started when something is missing.
+/// Creates a context. The cache is opened for reading; it is not written, locked or mapped. The service is not contacted here:
+/// the context starts a thread for that when a part is missing.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut *mut ContextHandle) -> i32 {
@@ -90,18 +90,19 @@ extern "C" fn in_child() {
     runtime::note_fork();
 }
 
-/// Has every child of a fork told of it, from the first context on.
+/// Registers a fork handler when the first context is created, so that a child knows its contexts are the parent's.
 fn watch_forks() {
     static WATCHED: Once = Once::new();
     WATCHED.call_once(|| {
-        // SAFETY: the handler adds to an atomic. When the library is unloaded, the system takes the handler away; and it is
-        // linked so that it never is. Without memory for the handler a child is not told: then it must not use a context.
+        // SAFETY: the handler only increments an atomic. The system removes it if the library is unloaded, and the library is
+        // linked with `-z nodelete` so that it never is. If there is no memory for the handler, a child is not detected as one
+        // and must not use a context.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
 }
 
-/// Ends a context. Handles that were made with it stay good; it is gone with the last of them, and its thread, if it has one, has
-/// ended before that call returns.
+/// Destroys a context. Other handles created from it stay valid and keep it alive; the call that destroys the last of them also
+/// joins the context's thread, if it has one.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_destroy(context: *mut ContextHandle) {
@@ -109,7 +110,7 @@ pub unsafe extern "C" fn dvt_context_destroy(context: *mut ContextHandle) {
     unsafe { take("context", context) }
 }
 
-/// Key of everything that decides code besides shaders and state: `VK_KHR_pipeline_binary`'s global key.
+/// Returns the key of everything besides shaders and state that affects code: the global key of `VK_KHR_pipeline_binary`.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_key(context: *const ContextHandle, out: *mut Key) -> i32 {
@@ -117,7 +118,7 @@ pub unsafe extern "C" fn dvt_context_key(context: *const ContextHandle, out: *mu
     guard(|| unsafe { key(out, handle("context", context)?.0.key()) })
 }
 
-/// Counters so far.
+/// Returns the counters.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_stats(context: *const ContextHandle, out: *mut Stats) -> i32 {
@@ -131,7 +132,8 @@ pub unsafe extern "C" fn dvt_context_stats(context: *const ContextHandle, out: *
     })
 }
 
-/// Whether there is a service, in words, and if not, why. As `dvt_last_error`; 0 where there is no context.
+/// Copies a text about the service to `buf`: its state, and why it cannot be reached. As `dvt_last_error`; returns 0 without a
+/// context.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_service(context: *const ContextHandle, buf: *mut c_char, size: usize) -> usize {
@@ -142,8 +144,8 @@ pub unsafe extern "C" fn dvt_context_service(context: *const ContextHandle, buf:
     unsafe { terminated(&text, buf, size) }
 }
 
-/// Writes the parts that are in memory, for `dvt_context_import`: the answer of `vkGetPipelineCacheData`. `*size` is the memory's
-/// size, and becomes what is needed; with `DVT_INCOMPLETE` nothing is written. `DVT_E_UNSUPPORTED` without `DVT_CONTEXT_EXPORT`.
+/// Writes the parts that are in memory, for `vkGetPipelineCacheData`. On input `*size` is the size of `out`, on return the size
+/// required. On `DVT_INCOMPLETE` nothing is written. `DVT_E_UNSUPPORTED` without `DVT_CONTEXT_EXPORT`.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_export(context: *const ContextHandle, out: *mut c_void, size: *mut usize) -> i32 {
@@ -154,9 +156,9 @@ pub unsafe extern "C" fn dvt_context_export(context: *const ContextHandle, out: 
     })
 }
 
-/// Takes the parts that `dvt_context_export` has written, in whatever process: `pInitialData`, `vkMergePipelineCaches`. They are
-/// copied. Damaged bytes are `DVT_E_MALFORMED`, those of another version, GPU or compiler `DVT_E_UNSUPPORTED`; nothing is taken
-/// then, and everything goes on without.
+/// Copies the parts of a `dvt_context_export` from any process into the context, for `pInitialData` and `vkMergePipelineCaches`.
+/// Damaged data is `DVT_E_MALFORMED`; data of another version, GPU or compiler is `DVT_E_UNSUPPORTED`. In both cases nothing is
+/// imported and the context keeps working.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_import(context: *const ContextHandle, data: *const c_void, size: usize) -> i32 {
@@ -169,8 +171,8 @@ pub unsafe extern "C" fn dvt_context_import(context: *const ContextHandle, data:
     })
 }
 
-/// A descriptor for `poll` that is readable while there are events. It is the context's: do not close or read it. Or a result
-/// code below 0.
+/// Returns a file descriptor that is readable while events are queued, for `poll`; or a negative result code. The context owns
+/// the descriptor: do not read or close it.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_event_fd(context: *const ContextHandle) -> c_int {
@@ -178,12 +180,12 @@ pub unsafe extern "C" fn dvt_context_event_fd(context: *const ContextHandle) -> 
     guard(|| Ok(unsafe { handle("context", context) }?.0.event_fd()?.as_raw_fd()))
 }
 
-/// The next event, or `DVT_EMPTY`. Never blocks.
+/// Takes the next event. Returns `DVT_EMPTY` if there is none. Never blocks.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_context_next_event(context: *const ContextHandle, out: *mut Event) -> i32 {
     guard(|| {
-        // Before an event is taken that would then be lost.
+        // Check the caller's struct first: an event taken after that would be lost.
         // SAFETY: C's promise.
         unsafe { said_size("out", out) }?;
         // SAFETY: C's promise.
@@ -194,7 +196,7 @@ pub unsafe extern "C" fn dvt_context_next_event(context: *const ContextHandle, o
     })
 }
 
-/// Resolves a layout.
+/// Creates a layout.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_layout_create(info: *const LayoutInfo, out: *mut *mut LayoutHandle) -> i32 {
@@ -233,7 +235,7 @@ pub unsafe extern "C" fn dvt_layout_create(info: *const LayoutInfo, out: *mut *m
     guard(|| unsafe { give(out, make) })
 }
 
-/// Ends a layout. Pipelines that were made with it go on.
+/// Destroys a layout. Pipelines created with it stay valid.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_layout_destroy(layout: *mut LayoutHandle) {
@@ -241,9 +243,9 @@ pub unsafe extern "C" fn dvt_layout_destroy(layout: *mut LayoutHandle) {
     unsafe { take("layout", layout) }
 }
 
-/// Makes a shader and looks for its part; a service is asked for one that is missing, and not waited for. `DVT_OK`, `DVT_PENDING`
-/// and `DVT_NOT_CACHED` give a handle; so does a part that is in the cache and of no use, with the result code of why. Every later
-/// use of a shader that is not cached looks again.
+/// Creates a shader and looks up its part. If the part is missing, it is requested from the service without waiting. Creates a
+/// handle on `DVT_OK`, `DVT_PENDING`, `DVT_NOT_CACHED`, and on the error of a part that is in the cache but unusable. While the
+/// shader is not cached, each later use repeats the lookup.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_shader_create(
@@ -299,7 +301,7 @@ pub unsafe extern "C" fn dvt_shader_create(
     guard(|| unsafe { give(out, make) })
 }
 
-/// Where a shader stands, without looking for its part.
+/// Returns the status of a shader without a lookup.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_shader_status(shader: *const ShaderHandle, out: *mut ShaderStatus) -> i32 {
@@ -312,8 +314,9 @@ pub unsafe extern "C" fn dvt_shader_status(shader: *const ShaderHandle, out: *mu
     })
 }
 
-/// Waits for a shader's part, until it is there, has failed, the service cannot be reached, or the time is over: `DVT_TIMEOUT`.
-/// Answers as `dvt_shader_create`. Where there is no service, it looks on the disk, and returns at once. `UINT64_MAX` is for ever.
+/// Waits until the shader's part is available, has failed, or the service is unreachable, for `timeout_ns` nanoseconds at most;
+/// `UINT64_MAX` waits without limit. Returns as `dvt_shader_create`, or `DVT_TIMEOUT`. Without a service it looks on the disk and
+/// returns at once.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_shader_wait(shader: *const ShaderHandle, timeout_ns: u64) -> i32 {
@@ -327,7 +330,7 @@ pub unsafe extern "C" fn dvt_shader_wait(shader: *const ShaderHandle, timeout_ns
     })
 }
 
-/// Ends a shader. Pipelines that were made with it go on.
+/// Destroys a shader. Pipelines created with it stay valid.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_shader_destroy(shader: *mut ShaderHandle) {

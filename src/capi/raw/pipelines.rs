@@ -1,4 +1,4 @@
-//! The header's functions of pipelines.
+//! Entry points of the C header for pipelines.
 
 use super::super::guard::{Answer, Failure, guard, guard_or};
 use super::super::results;
@@ -15,15 +15,15 @@ use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
 
-/// The layout of pipelines without one.
+/// Layout of pipelines that have none.
 static EMPTY: OnceLock<runtime::Layout> = OnceLock::new();
 
 thread_local! {
-    /// State of the last link of this thread, whose memory the next one uses again.
+    /// State of this thread's last link; the next link reuses its memory.
     static STATE: RefCell<PipelineState> = RefCell::default();
 }
 
-/// Calls with the info of a pipeline, its lists copied and checked.
+/// Calls `run` with a pipeline's parameters, after copying and checking their lists.
 ///
 /// # Safety
 /// C's promise.
@@ -58,10 +58,10 @@ unsafe fn with_pipeline(
             }
         },
     };
-    // A thread at its end has no state to use again.
+    // The thread-local is gone while the thread exits; then the state is allocated.
     let mut state = STATE.try_with(|state| state.take()).unwrap_or_default();
     fill(&mut state, &info, buffers, attributes, attachments)?;
-    // So that the link need not copy the state to have them.
+    // Lets the link use these values without a copy of the state.
     given.iter().for_each(|shader| state.specialization.extend(shader.specialization()));
     let info = runtime::PipelineInfo {
         shaders: &given,
@@ -77,8 +77,8 @@ unsafe fn with_pipeline(
     result
 }
 
-/// Links into the caller's memory, without a handle. `*size` is its size, and becomes the ELF's; with `DVT_INCOMPLETE` nothing is
-/// written. The memory of the link itself is given back before it returns.
+/// Links into the caller's memory without creating a handle. On input `*size` is the size of `out`, on return that of the ELF. On
+/// `DVT_INCOMPLETE` nothing is written. The link's temporary memory is freed before the call returns.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_link_into(
@@ -113,8 +113,9 @@ pub unsafe extern "C" fn dvt_pipeline_link_into(
     })
 }
 
-/// Makes a pipeline, and links it if its parts are at hand; else a service's thread does when they are. `DVT_OK`, `DVT_PENDING`, `DVT_NOT_CACHED` and `DVT_NEEDS_FULL_COMPILE`
-/// give a handle; so does a link that failed, with the result code of why. Without a handle `*out` is NULL.
+/// Creates a pipeline and links it if its parts are in memory or the cache; otherwise the context's thread links it when the
+/// service has compiled them. Creates a handle on `DVT_OK`, `DVT_PENDING`, `DVT_NOT_CACHED`, `DVT_NEEDS_FULL_COMPILE`, and on the
+/// error of a failed link. Without a handle `*out` is NULL.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_create(
@@ -140,11 +141,12 @@ pub unsafe extern "C" fn dvt_pipeline_create(
     guard(|| unsafe { give(out, make) })
 }
 
-/// 0: no ELF yet; 1: linked, or whole; 2: replaced by better code. One relaxed load: for every bind. A handle that is NULL has none.
+/// Returns the generation: 0: no ELF; 1: linked, or compiled as a whole; 2: replaced by better code. One relaxed load, cheap
+/// enough for each bind. NULL: 0.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_generation(pipeline: *const PipelineHandle) -> u32 {
-    // A load does not panic, so there is no guard.
+    // A load cannot panic, so this needs no guard.
     if pipeline.is_null() || !pipeline.is_aligned() {
         return 0;
     }
@@ -152,8 +154,8 @@ pub unsafe extern "C" fn dvt_pipeline_generation(pipeline: *const PipelineHandle
     unsafe { &*pipeline }.0.generation()
 }
 
-/// Where the generation is kept, as long as the pipeline lives: a relaxed atomic load of it is all that
-/// `dvt_pipeline_generation` does, without the call. NULL where there is no pipeline. It is not to be written.
+/// Returns the address of the generation, valid as long as the pipeline. A relaxed atomic load from it is equivalent to
+/// `dvt_pipeline_generation`. Do not write it. NULL for a NULL pipeline.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_generation_at(pipeline: *const PipelineHandle) -> *const u32 {
@@ -164,7 +166,7 @@ pub unsafe extern "C" fn dvt_pipeline_generation_at(pipeline: *const PipelineHan
     unsafe { &*pipeline }.0.generation_place().as_ptr().cast_const()
 }
 
-/// Where a pipeline stands.
+/// Returns the status of a pipeline.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_status(pipeline: *const PipelineHandle, out: *mut PipelineStatus) -> i32 {
@@ -177,7 +179,7 @@ pub unsafe extern "C" fn dvt_pipeline_status(pipeline: *const PipelineHandle, ou
     })
 }
 
-/// The same for people: route, missing part, or what is wrong. As `dvt_last_error`; 0 where there is no pipeline.
+/// Copies a text about the status to `buf`: route, missing part, or error. As `dvt_last_error`; returns 0 without a pipeline.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_reason(pipeline: *const PipelineHandle, buf: *mut c_char, size: usize) -> usize {
@@ -188,8 +190,8 @@ pub unsafe extern "C" fn dvt_pipeline_reason(pipeline: *const PipelineHandle, bu
     unsafe { terminated(&text, buf, size) }
 }
 
-/// Copies the ELF. `*size` is the memory's size, and becomes the ELF's; with `DVT_INCOMPLETE` nothing is written. `generation` may be
-/// NULL. `DVT_PENDING` where there is no ELF.
+/// Copies the ELF. On input `*size` is the size of `out`, on return that of the ELF. On `DVT_INCOMPLETE` nothing is written.
+/// `generation` may be NULL. `DVT_PENDING` if there is no ELF.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_read(
@@ -220,9 +222,9 @@ pub unsafe extern "C" fn dvt_pipeline_read(
     })
 }
 
-/// Waits until a pipeline is of this generation, it is certain that it will not be, the service cannot be reached, or the time is
-/// over: `DVT_TIMEOUT`. Answers as `dvt_pipeline_create`; `DVT_NOT_CACHED` for a generation that nobody makes. Where there is no
-/// service, it looks on the disk, and returns at once. `UINT64_MAX` is for ever.
+/// Waits until the pipeline has reached `generation`, can no longer reach it, or the service is unreachable, for `timeout_ns`
+/// nanoseconds at most; `UINT64_MAX` waits without limit. Returns as `dvt_pipeline_create`; `DVT_TIMEOUT`; or `DVT_NOT_CACHED` if
+/// nothing will produce that generation. Without a service it looks on the disk and returns at once.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_wait(pipeline: *const PipelineHandle, generation: u32, timeout_ns: u64) -> i32 {
@@ -234,7 +236,7 @@ pub unsafe extern "C" fn dvt_pipeline_wait(pipeline: *const PipelineHandle, gene
     })
 }
 
-/// 256 bits over all that decides the ELF: fits `VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR`.
+/// Returns a 256-bit key of everything that decides the pipeline's code. It fits `VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR`.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_key(pipeline: *const PipelineHandle, out: *mut Key) -> i32 {
@@ -242,7 +244,7 @@ pub unsafe extern "C" fn dvt_pipeline_key(pipeline: *const PipelineHandle, out: 
     guard(|| unsafe { key(out, handle("pipeline", pipeline)?.0.key()) })
 }
 
-/// Tells of draws. One relaxed addition; NULL is nothing to do.
+/// Reports draws. One relaxed addition. NULL is ignored.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_used(pipeline: *const PipelineHandle, draws: u32) {
@@ -252,7 +254,7 @@ pub unsafe extern "C" fn dvt_pipeline_used(pipeline: *const PipelineHandle, draw
     }
 }
 
-/// Another priority. NULL is nothing to do.
+/// Changes the compile priority. NULL is ignored.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_set_priority(pipeline: *const PipelineHandle, priority: u32) {
@@ -262,7 +264,7 @@ pub unsafe extern "C" fn dvt_pipeline_set_priority(pipeline: *const PipelineHand
     }
 }
 
-/// Ends a pipeline. What a GPU may still run is the driver's own copy.
+/// Destroys a pipeline. The GPU must execute the driver's own copy of the ELF, not the library's.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_destroy(pipeline: *mut PipelineHandle) {
