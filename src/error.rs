@@ -1,18 +1,19 @@
 //! Errors, by whose fault they are.
 //!
-//! Every failure is one of four kinds, plus the environment (files, workers). The kind decides what a caller does: a
-//! malformed or unsupported shader is reported and skipped, `NeedsFullCompile` is answered by compiling the whole
-//! pipeline, a bug is ours. The trail gives the location: file, entry point, instruction or byte, innermost last.
-//! To add a reason for a whole-pipeline compile, add a variant to [`FullCompile`]; nothing matches on text.
+//! Every failure is malformed input, an unsupported feature, a needed whole-pipeline compile, or a bug, plus failures
+//! of the environment (files, workers). The kind decides what a caller does: it reports and skips a malformed or
+//! unsupported shader, answers `NeedsFullCompile` by compiling the whole pipeline, and reports a bug. The trail gives
+//! the location: file, entry point, instruction or byte, innermost last. To add a reason for a whole-pipeline compile,
+//! add a variant to [`FullCompile`]; nothing matches on text.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The result of everything fallible in this crate.
+/// Result of a fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: its kind, and the trail of locations that it passed.
+/// A failure: its kind and its trail of locations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
     kind: Box<ErrorKind>,
@@ -20,10 +21,10 @@ pub struct Error {
     trail: Vec<String>,
 }
 
-/// Kind of a failure: whose fault it is, and so what to do about it.
+/// Kind of a failure: whose fault it is, and so how to handle it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorKind {
-    /// The input breaks the rules of its own format.
+    /// The input violates its format.
     Malformed(String),
     /// The input is valid but not supported yet. `feature` is a stable name that summaries group by, such as
     /// `OpImageSparseSampleImplicitLod` or `capability Geometry`.
@@ -35,9 +36,10 @@ pub enum ErrorKind {
     },
     /// The parts cannot be linked with this state; a whole-pipeline compile can handle it.
     NeedsFullCompile(FullCompile),
-    /// Our own mistake.
+    /// An internal error.
     Bug(String),
-    /// The compiler process died on this input, also in a fresh worker. A bug (ours or LLVM's) that cost one shader.
+    /// The compiler process died on this input, also in a fresh worker. A bug (Dovetail's or LLVM's) that cost one
+    /// shader.
     Quarantined {
         /// Cause of death.
         death: Death,
@@ -88,7 +90,7 @@ pub enum FullCompile {
         /// Number of dwords.
         count: u32,
     },
-    /// The resource layout puts a descriptor out of reach of a part's relocations.
+    /// The layout places a descriptor where a part's relocations cannot reach it.
     ResourceLayout {
         /// Descriptor set.
         set: u32,
@@ -102,7 +104,7 @@ pub enum FullCompile {
         /// The item, as named in the state file.
         item: String,
     },
-    /// The parts do not fit together: different wave size, target, or format generation.
+    /// The interfaces of the parts do not match: different wave size, target, or format generation.
     Mismatch {
         /// The difference.
         what: String,
@@ -130,12 +132,12 @@ impl Error {
         Self { kind: Box::new(kind), trail: Vec::new() }
     }
 
-    /// The input breaks the rules of its format.
+    /// The input violates its format.
     pub fn malformed(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Malformed(what.into()))
     }
 
-    /// A feature that is not supported, by a stable name, and the particular case.
+    /// An unsupported feature, by its stable name, and the particular case.
     pub fn unsupported(feature: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Unsupported { feature: feature.into(), detail: detail.into() })
     }
@@ -145,7 +147,7 @@ impl Error {
         Self::new(ErrorKind::NeedsFullCompile(reason))
     }
 
-    /// Our own mistake.
+    /// An internal error.
     pub fn bug(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Bug(what.into()))
     }
@@ -188,7 +190,8 @@ impl Error {
         }
     }
 
-    /// The meaning of this failure in a whole-pipeline compile, where requesting another would be futile.
+    /// Converts a failure of a whole-pipeline compile: another compile could not help, so `NeedsFullCompile` becomes
+    /// another kind.
     #[must_use]
     pub fn of_whole_compile(self) -> Self {
         let Self { kind, trail } = self;
@@ -196,7 +199,8 @@ impl Error {
             ErrorKind::NeedsFullCompile(reason) => {
                 let detail = reason.to_string();
                 match reason {
-                    // The code has the state's own values and layout: no code could remove the remaining difference.
+                    // The code was compiled for the state's values and layout, so no other code could remove the
+                    // difference.
                     FullCompile::Specialization { .. } | FullCompile::ResourceLayout { .. } => {
                         ErrorKind::Malformed(detail)
                     }
@@ -216,8 +220,8 @@ impl Error {
         Self { kind: Box::new(kind), trail }
     }
 
-    /// Process exit code of the command line for this kind: 2 malformed, 3 unsupported, 4 needs a whole-pipeline
-    /// compile, 5 environment, 70 our bug, 71 a compiler that died.
+    /// Exit code of the command line for this kind: 2 malformed, 3 unsupported, 4 needs a whole-pipeline compile, 5
+    /// environment, 70 internal error, 71 a compiler process that died.
     pub fn exit_code(&self) -> u8 {
         match &*self.kind {
             ErrorKind::Malformed(_) => 2,
@@ -244,17 +248,17 @@ impl fmt::Display for Error {
             ErrorKind::Quarantined { death, detail } => format!("the compiler {death} on this shader: {detail}"),
             ErrorKind::Environment(what) => what.clone(),
         };
-        // The messages of the TOML parser have several lines.
+        // Messages of the TOML parser have several lines.
         f.write_str(&printable_lines(&what))
     }
 }
 
-/// A name from outside, made printable: one line, without terminal control characters.
+/// Makes a foreign name printable: one line, without terminal control characters.
 pub fn printable(name: &str) -> Cow<'_, str> {
     escaped(name, char::is_control)
 }
 
-/// Text of several lines, made printable likewise.
+/// Makes text of several lines printable likewise.
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c.is_control() && c != '\n' && c != '\t')
 }

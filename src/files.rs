@@ -1,4 +1,4 @@
-//! Writes files so that they appear complete or not at all, and reads ordinary ones of a bounded size.
+//! Writes files atomically, and reads regular files up to a size limit.
 
 use crate::error::{Context, Error, Result};
 use std::fs::{self, File};
@@ -6,19 +6,19 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The largest text, in bytes, that somebody wrote: a state, a manifest, a list.
+/// Largest handwritten text that is read, in bytes: a state, a manifest, a list.
 pub const MAX_TEXT: u64 = 64 << 20;
 
-/// Whether a file is on the disk when it has been written: some file systems tell only then that there was no room.
+/// Whether a file is synced to the disk after writing: some file systems report a full disk only then.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sync {
     Yes,
     No,
 }
 
-/// Writes a temporary file beside the path and renames it, so that a full disk or a kill leaves the old contents. A
-/// path to something other than a regular file, such as a device or a pipe, is written directly. The contents are on the
-/// disk afterwards.
+/// Writes a temporary file next to the path and renames it, so that a full disk or a kill leaves the old contents. A
+/// path that is not a regular file, such as a device or a pipe, is written directly. The contents are synced to the
+/// disk.
 ///
 /// # Errors
 /// Environment, with the path: it cannot be created or completely written.
@@ -26,8 +26,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     write_or_sync(path, bytes, Sync::Yes)
 }
 
-/// As [`write()`], for what can be made again: the contents may be lost with the machine's power, and a disk that fails late
-/// goes unnoticed.
+/// Like [`write()`], for contents that can be regenerated: they may be lost in a power failure, and late disk errors
+/// are not detected.
 ///
 /// # Errors
 /// As [`write()`].
@@ -35,7 +35,7 @@ pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<()> {
     write_or_sync(path, bytes, Sync::No)
 }
 
-/// The whole of a file of at most `limit` bytes.
+/// The contents of a file of at most `limit` bytes.
 ///
 /// # Errors
 /// Environment: it cannot be read, or is a pipe, a device, a socket or a directory. Unsupported: it is larger.
@@ -47,13 +47,14 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// As [`read`], of text.
 ///
 /// # Errors
-/// As [`read`]; malformed: it is no UTF-8.
+/// As [`read`]; malformed: it is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
     String::from_utf8(read(path, limit)?)
         .map_err(|e| Error::malformed(format!("no UTF-8 text: {e}")).at(path.display().to_string()))
 }
 
-/// Opens an ordinary file; returns its length too. Its kind is checked first: opening a pipe waits for a writer.
+/// Opens a regular file; returns its length too. The file type is checked first, because opening a pipe waits for a
+/// writer.
 pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
     let place = || path.display().to_string();
     if !fs::metadata(path).at(place)?.is_file() {
@@ -68,7 +69,7 @@ pub(crate) fn not_a_file(path: &Path) -> Error {
     Error::environment("not an ordinary file (a pipe, device, socket or folder)").at(path.display().to_string())
 }
 
-/// Reads the rest of an open file of `length` bytes; `option` tells how its user sets the limit.
+/// Reads the rest of an open file of `length` bytes; `option` names the option that sets the limit, for the error.
 pub(crate) fn read_open(path: &Path, file: impl Read, length: u64, limit: u64, option: &str) -> Result<Vec<u8>> {
     let place = || path.display().to_string();
     let too_large = |length| {
@@ -80,7 +81,7 @@ pub(crate) fn read_open(path: &Path, file: impl Read, length: u64, limit: u64, o
     }
     let mut bytes = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes).at(place)?;
-    // It may have grown since.
+    // It may have grown meanwhile.
     let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     if length > limit { Err(too_large(length)) } else { Ok(bytes) }
 }
@@ -105,7 +106,7 @@ fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>, sync
     /// Makes names unique within a process.
     static SERIAL: AtomicU32 = AtomicU32::new(0);
     let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    // Without the file's own name, which may have as many bytes as a name can have.
+    // Does not contain the file's own name, which may already have the maximal length.
     let part = path.with_file_name(format!(".dovetail-{}-{serial}.part", std::process::id()));
     let written = File::create(&part).and_then(|mut file| {
         file.write_all(bytes)?;
@@ -114,7 +115,7 @@ fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>, sync
     });
     let renamed = written.and_then(|()| fs::rename(&part, path));
     if renamed.is_err() {
-        // Whether or not it exists.
+        // Fails if it does not exist.
         let _ = fs::remove_file(&part);
     }
     Ok(renamed?)

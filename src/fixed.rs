@@ -1,10 +1,11 @@
-//! Writes into memory whose size was computed before, such as a caller's buffer.
+//! Writes into memory of a precomputed size, such as a caller's buffer.
 //!
-//! What does not fit is left out and remembered, so that only the end has to be checked: a wrong size is our own mistake.
+//! Bytes that do not fit are dropped and remembered, so that only the end needs a check: a wrong size is an internal
+//! error.
 
 use crate::error::{Error, Result};
 
-/// Memory on its way to being filled, from its start to its end.
+/// Memory that is filled from start to end.
 pub(crate) struct FixedWriter<'a> {
     bytes: &'a mut [u8],
     at: usize,
@@ -46,23 +47,23 @@ impl<'a> FixedWriter<'a> {
         }
     }
 
-    /// Little-endian words of 32 bits, in one go.
+    /// Writes little-endian 32-bit words in one go.
     #[inline]
     pub(crate) fn words<const N: usize>(&mut self, words: [u32; N]) {
         let (next, _) = self.take(4 * N).as_chunks_mut::<4>();
-        // Of a size that the compiler knows, so that it is some stores and no call.
+        // The constant size compiles to a few stores instead of a call.
         if let Some(next) = next.first_chunk_mut::<N>() {
             *next = words.map(u32::to_le_bytes);
         }
     }
 
-    /// Zeros up to `end`, which is that many bytes from the start.
+    /// Writes zeros up to `end`, an offset from the start.
     pub(crate) fn zeros_to(&mut self, end: usize) {
         self.take(end.saturating_sub(self.at)).fill(0);
     }
 
     /// # Errors
-    /// A bug: the memory is not full, or was too small.
+    /// Bug: the memory is not full, or was too small.
     pub(crate) fn finish(self, what: &str) -> Result<()> {
         if self.at == self.bytes.len() && !self.short {
             return Ok(());

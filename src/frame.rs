@@ -1,7 +1,7 @@
 //! Messages over pipes and sockets: a 32-bit little-endian length, then MessagePack of that many bytes.
 //!
-//! A frame that is longer than the reader's limit is refused before it is read, and a body is read in steps, so that
-//! memory grows with the bytes received, not with those announced.
+//! A frame longer than the reader's limit is rejected before it is read, and a body is read in steps, so that memory
+//! grows with the bytes received, not with the announced length.
 
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
@@ -11,7 +11,7 @@ use std::ops::Deref;
 /// Bytes of the length field before each message.
 pub const HEAD: usize = 4;
 
-/// Nesting limit of values in a message: a real one has a dozen, and the reader recurses for each.
+/// Nesting limit of values in a message: real messages nest about a dozen deep, and the reader recurses.
 const MAX_DEPTH: usize = 64;
 
 /// Bytes in a message, stored by MessagePack as one binary value instead of a number for each.

@@ -1,6 +1,6 @@
-//! The one place that knows both requests and the cache: a key for each kind of result.
+//! Keys of each kind of result. Only this file knows both requests and the cache.
 //!
-//! A driver without a compiler computes the same keys: [`CompilerId`] is data, and a module is hashed once.
+//! A driver without a compiler computes the same keys, because a [`CompilerId`] is data. A module is hashed once.
 
 use crate::cache::{Key, KeyBuilder};
 use crate::compile::request::{CompilerId, ModuleDigest, StageRequest};
@@ -10,7 +10,7 @@ use crate::link::Placement;
 use crate::state::PipelineState;
 use crate::target::GfxIp;
 
-/// Key of a stage's ELF. The domain names our unlinked format: a change of the format is a change of every key.
+/// Key of a stage's ELF. The domain names the unlinked format, so a change of the format changes every key.
 ///
 /// # Errors
 /// Bug: the request cannot be serialized.
@@ -21,8 +21,8 @@ pub fn stage(request: &StageRequest, compiler: &CompilerId) -> Result<Key> {
 /// The generator of glue is identified by its sources' digest (`build.rs`).
 const GLUE_DOMAIN: &str = concat!("dovetail glue ", env!("DOVETAIL_GLUE_SOURCES"));
 
-/// Key of what is noted of a module: which of its specialization constants are only operands. What decides that is in the
-/// compiler's sources, and the ids are of use only with parts of the same compiler; so of another one they only miss.
+/// Key of the record of a module's specialization constants that are only operands. The compiler's sources decide which
+/// those are, and the ids are only useful with parts of the same compiler; records of another compiler are just missed.
 ///
 /// # Errors
 /// Bug: the key cannot be made.
@@ -39,7 +39,7 @@ pub fn glue(key: &GlueKey) -> Result<Key> {
     Ok(KeyBuilder::new(GLUE_DOMAIN).field("glue", key)?.finish())
 }
 
-/// Key of a pipeline ELF: its stages' keys, its state, how its parts are placed.
+/// Key of a pipeline ELF: its stages' keys, its state, the placement of its parts.
 ///
 /// # Errors
 /// Bug: the state cannot be serialized.
@@ -49,7 +49,7 @@ pub fn pipeline(stages: &[Key], state: &PipelineState, placement: Placement) -> 
     Ok(builder.field("state", state)?.field("placement", &placement)?.field("glue", GLUE_DOMAIN)?.finish())
 }
 
-/// Key of all that decides code besides requests: results under another one are of no use here.
+/// Key of everything besides requests that affects code: results under another key are useless here.
 ///
 /// # Errors
 /// Bug: the key cannot be serialized.
@@ -70,7 +70,7 @@ mod tests {
     };
     use crate::target::{GfxIp, Stage, WaveSize};
 
-    /// Every field of the request and of the compiler's id must move the key.
+    /// Every field of the request and of the compiler's id must change the key.
     #[test]
     fn each_field_is_in_the_key() {
         let id = CompilerId { sources: "a".into(), backend: "llvm 19.1.7".into() };
@@ -84,7 +84,7 @@ mod tests {
             options: TuningOptions { generator: GeneratorKind::Llvm, ..TuningOptions::default() },
             known: KnownState::default(),
         };
-        // Taken apart without `..`: a new field breaks this test until it has a row below.
+        // Destructured without `..`: a new field breaks this test until it has a row below.
         let StageRequest { target: _, stage: _, module: _, entry_point: _, specialization: _, wave: _, options, known } =
             base.clone();
         let TuningOptions { generator: _, unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm, native } = options;
@@ -163,7 +163,7 @@ mod tests {
         keys.dedup();
         assert_eq!(keys.len(), n);
     }
-    /// A layout without immutable samplers is serialized without the field, so its keys stay.
+    /// A layout without immutable samplers serializes without the field, so its keys stay the same.
     #[test]
     fn layouts_without_samplers_have_the_keys_they_had() {
         let kind = ResourceKind::Sampler.into();

@@ -43,13 +43,13 @@ pub enum DepthMode {
 pub struct SpecValue {
     /// `SpecId`.
     pub id: u32,
-    /// Value for which the code was made.
+    /// Value for which the code was compiled.
     pub value: u64,
     /// Value without specialization.
     pub default: u64,
 }
 
-/// A specialization constant that the code has as a relocation.
+/// A specialization constant that is a relocation in the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SpecOperand {
     /// `SpecId`.

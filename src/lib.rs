@@ -7,40 +7,40 @@
 //!   └ compile::spirv     parse, check, translate one entry point   ─> ir::Shader, upper level  <── ir::interp
 //!       └ compile::passes    descriptors, inputs, outputs, …       ─> Lowered: lower level     <── ir::verify
 //!           └ compile::llvm      a compile::backend::Generator     ─> MachineCode
-//!             compile::native    our own, without LLVM
+//!             compile::native    the native generator, without LLVM
 //!               └ compile::unlinked  joint, pre-link metadata      ─> unlinked ELF ──> cache
 //! unlinked ELFs + state::PipelineState
 //!   └ abi       plans: how attributes are fetched, parameters packed, colours exported
-//!   └ glue      plan -> keys -> prologs and epilogs in machine code (isa), no compiler
+//!   └ glue      plans -> keys -> prologs and epilogs in machine code (isa), without a compiler
 //!   └ link      attach, lay out, resolve relocations, merge and finalize metadata, write
 //!               ─> pipeline ELF                                                  <── link::verify, check, emu, proof
 //! ```
 //!
 //! [`compile`] compiles one stage, in `compile::compiler`. [`toolchain::Toolchain`] finds stage ELFs in a
-//! [`cache::Cache`] or has them compiled, [`pipeline::build`] makes a pipeline of them: linked where it can be, whole where
-//! the link answers [`error::ErrorKind::NeedsFullCompile`].
+//! [`cache::Cache`] or compiles them. [`pipeline::build`] builds a pipeline: it links the parts, or compiles the whole
+//! pipeline if the link returns [`error::ErrorKind::NeedsFullCompile`].
 //!
-//! | a change of | goes to |
+//! | change | location |
 //! | --- | --- |
-//! | a SPIR-V instruction | the module of its family in `compile/spirv` (arithmetic: `arith.rs`, conversions: `convert.rs`, memory: `memory.rs`, …; `mod.rs` there says how); new IR: `ir/mod.rs` |
-//! | how a register or metadata key is merged | the tables of `metadata/registers.rs` (the rule is applied in `register_words.rs`) and `metadata/schema.rs` |
-//! | the lowering of an image operand | `compile/passes/lower_images.rs` |
-//! | a format or a step of Y'CBCR conversions | `state/planes.rs`, `compile/passes/lower_ycbcr.rs` |
-//! | a code generator | `compile/backend.rs` is the trait, `compile/llvm/generator.rs` an example |
-//! | instruction selection, allocation, waits of our own generator | `compile/native/mod.rs`, `docs/native.md` |
-//! | a machine instruction | `isa/mod.rs` says how |
-//! | a cache store | `cache/mod.rs` says how |
+//! | a SPIR-V instruction | the module of its family in `compile/spirv` (arithmetic: `arith.rs`, conversions: `convert.rs`, memory: `memory.rs`, …; instructions in its `mod.rs`); new IR operations: `ir/mod.rs` |
+//! | merge rule of a register or metadata key | the tables of `metadata/registers.rs` (applied in `register_words.rs`) and `metadata/schema.rs` |
+//! | lowering of an image operand | `compile/passes/lower_images.rs` |
+//! | a format or a step of the Y'CBCR conversion | `state/planes.rs`, `compile/passes/lower_ycbcr.rs` |
+//! | a code generator | the trait in `compile/backend.rs`; `compile/llvm/generator.rs` is an example |
+//! | instruction selection, register allocation, waits of the native generator | `compile/native/mod.rs`, `docs/native.md` |
+//! | a machine instruction | see `isa/mod.rs` |
+//! | a cache store | see `cache/mod.rs` |
 //! | a field of the pipeline state that reaches a register | `state.rs`, `metadata/graphics.rs` (compute: `finalize.rs`), `capi/state.rs` |
-//! | the hash that names a pipeline | `link/pipeline_hash.rs` |
-//! | a structure or dynamic state of Vulkan's in a recording | `capture/mod.rs` says how; the layer itself is `layer/` |
-//! | a function of the C interface | `capi/mod.rs` says how |
-//! | what the service decides, and in which order | `service/broker.rs`, `service/jobs.rs`; `docs/service.md` |
-//! | what an error says, or its exit code | `error.rs`, `docs/errors.md` |
+//! | the pipeline hash in the metadata | `link/pipeline_hash.rs` |
+//! | a Vulkan structure or dynamic state in recordings | see `capture/mod.rs`; the layer itself is `layer/` |
+//! | a function of the C interface | see `capi/mod.rs` |
+//! | scheduling in the service | `service/broker.rs`, `service/jobs.rs`; `docs/service.md` |
+//! | an error message or exit code | `error.rs`, `docs/errors.md` |
 //!
-//! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler` (front
-//! end and passes), `llvm` and `native` (code generators), `proof` (checkers), `sled` (a store), `service` (compiles for many clients,
-//! and its worker processes), `capture` (recordings of applications), `cli` (the program), `runtime` (what a driver calls) and
-//! `capi` (the same for C).
+//! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler`
+//! (front end and passes), `llvm` and `native` (code generators), `proof` (checkers), `sled` (a store), `service` (compiles
+//! for many clients, and its worker processes), `capture` (recordings of applications), `cli` (the program), `runtime` (the
+//! driver interface) and `capi` (the driver interface in C).
 //!
 //! ```
 //! use dovetail::abi::layout::ResolvedLayout;

@@ -1,7 +1,8 @@
-//! Builds a pipeline from its shaders: linked from parts where it can be, compiled whole where it cannot.
+//! Builds a pipeline from its shaders: linked from parts where possible, compiled as a whole otherwise.
 //!
-//! The parts come from a [`Toolchain`]; the link itself never sees it. A whole compile is the same way with every item
-//! known: the fragment stage first, then the vertex stage knowing what it reads, then the same link with empty glue.
+//! The parts come from a [`Toolchain`]; the linker does not use it. A whole-pipeline compile takes the same path with
+//! every item known: the fragment stage first, then the vertex stage, which then knows what the fragment stage reads,
+//! then the same link with empty glue.
 
 use crate::compile::request::{KnownState, Module, SpecValues, StageRequest, TuningOptions};
 use crate::compile::variant;
@@ -23,16 +24,16 @@ pub struct ShaderRef<'a> {
     pub entry_point: String,
     /// Stage.
     pub stage: Stage,
-    /// Lanes of a wave.
+    /// Lanes per wave.
     pub wave: WaveSize,
-    /// `SpecId`s that the module declares: values for others are not part of its request.
+    /// `SpecId`s that the module declares; values for others are not part of the request.
     pub spec_ids: Vec<u32>,
 }
 
 /// A pipeline to build.
 #[derive(Clone, Debug)]
 pub struct PipelineRequest<'a> {
-    /// Vertex, or vertex and fragment, or compute.
+    /// A vertex shader, a vertex and a fragment shader, or a compute shader.
     pub shaders: Vec<ShaderRef<'a>>,
     /// State.
     pub state: &'a PipelineState,
@@ -45,7 +46,7 @@ pub struct PipelineRequest<'a> {
 }
 
 impl PipelineRequest<'_> {
-    /// The request for one of its shaders, with this known of the pipeline.
+    /// The compile request for one of its shaders, given this known state.
     pub fn stage(&self, shader: &ShaderRef<'_>, known: KnownState) -> StageRequest {
         let values = specialization(self.state, shader);
         StageRequest {
@@ -61,44 +62,44 @@ impl PipelineRequest<'_> {
     }
 }
 
-/// The way in which a pipeline was built.
+/// How a pipeline was built.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {
     /// Linked from parts that were compiled without state.
     Linked,
-    /// Compiled whole, because it had to be (or was asked to be: no reason).
+    /// Compiled as a whole; the reason, unless that was requested.
     Whole(Option<String>),
 }
 
-/// Where a part came from.
+/// Source of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PartOrigin {
     /// Stage.
     pub stage: Stage,
-    /// It was in the cache.
+    /// Whether it was in the cache.
     pub hit: bool,
-    /// Its bytes.
+    /// Size of its ELF in bytes.
     pub bytes: usize,
 }
 
-/// A pipeline ELF and how it came to be.
+/// A pipeline ELF, and how it was built.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The pipeline ELF.
     pub elf: Vec<u8>,
     /// Linked or compiled whole.
     pub route: Route,
-    /// Placement of its parts: as asked, or adjacent where a branch from part to part would not have reached.
+    /// Placement of its parts: as requested, or adjacent if a branch between parts would have exceeded its range.
     pub placement: Placement,
     /// Its stages.
     pub parts: Vec<PartOrigin>,
 }
 
-/// The answer to a [`PipelineRequest`].
+/// Result of a [`PipelineRequest`].
 #[derive(Clone, Debug)]
 pub enum PipelineOutcome {
-    /// Done.
+    /// The pipeline was built.
     Built(Built),
     /// There is no compiler, and this stage is not in the cache.
     NotCached(Stage),
@@ -106,10 +107,10 @@ pub enum PipelineOutcome {
 
 type Parts = SmallVec<[ReadyPart; 2]>;
 
-/// Links a pipeline, or compiles it whole where the link asks for it.
+/// Links a pipeline, or compiles it as a whole if the link requires it.
 ///
 /// # Errors
-/// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
+/// Those of the compiler and the linker for the shaders or the state; never `NeedsFullCompile`.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
     let linked = stages(request, tools, |_| KnownState::default()).and_then(|parts| match parts {
         Ok(parts) => finish(request, tools, &variants(request, tools, parts)?, Route::Linked),
@@ -124,10 +125,10 @@ pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Pip
     }
 }
 
-/// Compiles a pipeline whole, whether it could be linked or not: better code, for later.
+/// Compiles a pipeline as a whole even if it could be linked, for better code later.
 ///
 /// # Errors
-/// Whatever the compiler or the linker says of the shaders or the state; `NeedsFullCompile` never.
+/// Those of the compiler and the linker for the shaders or the state; never `NeedsFullCompile`.
 pub fn build_whole(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
@@ -149,7 +150,7 @@ fn whole(
     }
 }
 
-/// Every stage, fragment before vertex; `known` says what is known of the pipeline once the stages so far are there.
+/// Compiles every stage, fragment before vertex; `known` gives the known state after the stages so far.
 fn stages(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
@@ -169,8 +170,8 @@ fn stages(
     Ok(Ok(parts))
 }
 
-/// Early parts, with their variants where the state asks for one. Of a variant that is not to be had the part stays: the link
-/// then says why it needs the whole pipeline.
+/// Replaces parts by variants where the state asks for one. If a variant is not available the part stays, and the link
+/// reports why it needs a whole-pipeline compile.
 fn variants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, mut parts: Parts) -> Result<Parts> {
     for part in &mut parts {
         let interface = part.object.interface();
@@ -184,8 +185,8 @@ fn variants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, mut parts: Par
     Ok(parts)
 }
 
-/// The known state for a whole compile of a stage. `before` is the part that was made last: the fragment shader comes
-/// first, and the vertex shader knows what it reads.
+/// The known state for the whole-pipeline compile of a stage. `before` is the part compiled last: the fragment shader
+/// comes first, and the vertex shader knows what it reads.
 pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, before: Option<&Object>) -> KnownState {
     let read = match before.map(|part| &part.interface().kind) {
         Some(StageKind::Fragment(fragment)) => fragment.inputs.clone(),
@@ -197,15 +198,14 @@ pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, b
         vertex: Known::Known(state.vertex.clone()),
         params: Known::Known(read),
         multiview: Known::Known(state.view_mask != 0),
-        // The attachments say it.
+        // Given by the attachments.
         sample_shading: Known::Unknown,
         colors: Known::Known(state.color.clone()),
     }
 }
 
-/// Reduces the known state to what can change a stage's code, so that pipelines share it. `operands` are the stage's values
-/// of
-/// constants that are only operands, if those are known at all.
+/// Reduces the known state to what can change a stage's code, so that pipelines can share it. `operands` are the
+/// stage's values of constants that are only operands, if it is known which those are.
 pub(crate) fn only_for(stage: Stage, known: KnownState, operands: Vec<(u32, u64)>) -> KnownState {
     let KnownState { operands: any, layout, vertex, params, multiview, sample_shading, colors } = known;
     let vertex_stage = stage == Stage::Vertex;

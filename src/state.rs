@@ -1,6 +1,6 @@
 //! Pipeline state besides the shaders, in Vulkan's terms: the schema of a state file, and the input of a link.
 //!
-//! Every field has a default, so a compute pipeline without resources is the empty file. Unknown keys are refused.
+//! Every field has a default, so an empty file is a compute pipeline without resources. Unknown keys are rejected.
 
 mod format;
 mod kind;
@@ -19,14 +19,14 @@ pub use sampler::{
     ChromaFilter, ChromaLocation, ImmutableSampler, SamplerWords, Swizzle, YcbcrConversion, YcbcrModel, YcbcrRange,
 };
 
-/// A fact that may be missing in a separate compile. "Unknown" is not a default value: code must differ.
+/// A fact that a separate compile may not know. "Unknown" is not a default value: it leads to different code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Known<T> {
     /// Left to the linker.
     #[default]
     Unknown,
-    /// Fixed while compiling.
+    /// Known at compile time.
     Known(T),
 }
 
@@ -52,13 +52,13 @@ pub struct PipelineState {
     pub color: ColorState,
     /// Rasterizer.
     pub raster: RasterState,
-    /// Views drawn, bit n for view n, each to the layer of its number; 0: no multiview.
+    /// Multiview mask, bit n for view n, which is drawn to layer n; 0: no multiview.
     pub view_mask: u32,
-    /// Specialization values, for the stage named or for all.
+    /// Specialization values, for a given stage or for all.
     pub specialization: Vec<SpecializationEntry>,
     /// Index of the device in a group.
     pub device_index: u32,
-    /// Values for symbols of the caller's own.
+    /// Values of the caller's own symbols.
     pub symbols: BTreeMap<String, u32>,
 }
 
@@ -78,7 +78,7 @@ pub struct ResourceLayout {
     pub sets: Vec<SetLayout>,
     /// Bytes of push constants, 0 if none.
     pub push_constant_bytes: u32,
-    /// Root dword where push constants start; absent: after sets and root buffers.
+    /// Root dword where push constants start; absent: after set pointers and root buffers.
     pub push_constant_root: Option<u32>,
 }
 
@@ -107,21 +107,21 @@ pub struct BindingLayout {
     /// Array length.
     #[serde(default = "one")]
     pub count: u32,
-    /// A dynamic buffer: its descriptor is in the root table rather than in the set's table.
+    /// A dynamic buffer: its descriptor is in the root table instead of the set's table.
     #[serde(default)]
     pub dynamic: bool,
     /// Byte offset in the set's table (root dword for a dynamic buffer); absent: packed in order of binding numbers,
     /// around given ones.
     #[serde(default)]
     pub offset: Option<u32>,
-    /// Immutable samplers, one for each element; none if the driver may write others later. The descriptors keep their
-    /// room, and the driver writes the words there too.
+    /// Immutable samplers, one per element; empty if the driver may write other samplers later. The descriptors keep
+    /// their space, and the driver writes the words there too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samplers: Vec<ImmutableSampler>,
 }
 
 impl BindingLayout {
-    /// Whether a sampler of it converts from Y'CBCR.
+    /// Whether any of its samplers converts from Y'CBCR.
     pub fn converts(&self) -> bool {
         self.samplers.iter().any(|sampler| sampler.conversion.is_some())
     }
@@ -147,12 +147,12 @@ pub struct VertexInputState {
 pub struct VertexBinding {
     /// Binding number: slot of its descriptor in the vertex-buffer table.
     pub binding: u32,
-    /// Bytes from one element to the next.
+    /// Stride in bytes.
     pub stride: u32,
     /// Per vertex or per instance.
     #[serde(default)]
     pub rate: VertexRate,
-    /// Instances per element (0: the first element for all); only with `rate = "instance"`.
+    /// Instances per element; 0: all instances read the first element. Only with `rate = "instance"`.
     #[serde(default = "one")]
     pub divisor: u32,
 }
@@ -188,9 +188,9 @@ pub struct VertexAttribute {
 pub struct ColorState {
     /// Attachments by location; a location without one is not written.
     pub attachments: Vec<ColorAttachment>,
-    /// Alpha of location 0 decides coverage.
+    /// Alpha of location 0 determines coverage.
     pub alpha_to_coverage: bool,
-    /// Alpha is 1, whatever the shader writes, after it has decided coverage.
+    /// Alpha is 1 after it has determined coverage, whatever the shader writes.
     pub alpha_to_one: bool,
     /// Blending reads a second colour (location 0, index 1).
     pub dual_source: bool,
@@ -221,7 +221,7 @@ pub struct ColorAttachment {
     /// Blending is enabled.
     #[serde(default)]
     pub blend: bool,
-    /// A blend factor reads the source's alpha for colour.
+    /// A colour blend factor uses the source alpha.
     #[serde(default)]
     pub blend_source_alpha: bool,
 }
@@ -234,9 +234,9 @@ fn all_channels() -> u8 {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RasterState {
-    /// Nothing is rasterized.
+    /// Rasterizer discard.
     pub discard: bool,
-    /// User clip planes in use, bits 0 to 5.
+    /// Enabled user clip planes, bits 0 to 5.
     pub clip_plane_mask: u8,
     /// Coverage means fully covered (inner conservative rasterization).
     pub inner_coverage: bool,
@@ -246,7 +246,7 @@ pub struct RasterState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpecializationEntry {
-    /// Its stage; absent: every stage.
+    /// Stage; absent: every stage.
     #[serde(default)]
     pub stage: Option<Stage>,
     /// `SpecId`.

@@ -1,20 +1,21 @@
-//! A table that only grows, up to a limit. What is in it is handed out by reference, and looking writes to no memory:
-//! threads that look at the same time do not slow each other down.
+//! A table that only grows, up to a limit. Entries are handed out by reference, and lookups write to no memory, so
+//! concurrent readers do not slow each other down.
 //!
-//! Segments, each twice as large as the one before, are tables of slots by hash. An entry goes to the first empty slot of
-//! its row in the first segment that has one, and stays. So where a row has an empty slot, no later segment has the entry.
+//! The table consists of segments, each twice as large as the previous one, of slots indexed by hash. An entry goes to
+//! the first empty slot of its row in the first segment that has one, and stays there. So if a row has an empty slot,
+//! no later segment holds the entry.
 
 use rustc_hash::FxBuildHasher;
 use std::hash::{BuildHasher, Hash};
 use std::sync::OnceLock;
 
-/// Slots that an entry may take in one segment.
+/// Number of slots where an entry may be in one segment.
 const ROW: usize = 8;
 const FIRST_SEGMENT: usize = 64;
 /// The table is full when a segment of this size has no room.
 const LAST_SEGMENT: usize = 1 << 13;
 
-/// Things by what decides them.
+/// Map from keys to values.
 pub(crate) struct SharedTable<K, V> {
     first: Next<K, V>,
 }
@@ -32,7 +33,7 @@ struct Entry<K, V> {
     value: V,
 }
 
-/// The hash that an entry is kept and found by.
+/// Hash under which an entry is stored and found.
 pub(crate) fn hash(key: impl Hash) -> u64 {
     FxBuildHasher.hash_one(key)
 }
@@ -49,14 +50,14 @@ impl<K, V> Segment<K, V> {
     }
 
     fn row(&self, hash: u64) -> impl Iterator<Item = &OnceLock<Entry<K, V>>> {
-        // The size is a power of two, so the mask is all of a place.
+        // The size is a power of two, so the mask keeps the whole position.
         let mask = self.slots.len() - 1;
         (0..ROW).filter_map(move |n| self.slots.get((hash as usize).wrapping_add(n) & mask))
     }
 }
 
 impl<K, V> SharedTable<K, V> {
-    /// The value of the key that `is` says yes to.
+    /// The value of the key for which `is` returns true.
     pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
         let mut segment = self.first.get();
         while let Some(here) = segment {
@@ -73,7 +74,7 @@ impl<K, V> SharedTable<K, V> {
 }
 
 impl<K: PartialEq, V> SharedTable<K, V> {
-    /// Keeps a value, if there is room. One that another thread has kept meanwhile stays.
+    /// Stores a value if there is room. If another thread has stored one meanwhile, that one stays.
     pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
         let mut entry = Entry { hash, key, value };
         let (mut place, mut slots) = (&self.first, FIRST_SEGMENT);
@@ -109,7 +110,7 @@ mod tests {
         let found = |key: u64| table.find(hash(key), |other| *other == key);
         let there = (0..4 * LAST_SEGMENT as u64).filter(|key| found(*key) == Some(&(key + 1))).count() as u64;
         assert_eq!(there, kept);
-        // Nearly full before the first one is refused, and not beyond what was said.
+        // It must be nearly full before the first rejection, and must not exceed the limit.
         let slots = 2 * LAST_SEGMENT as u64 - FIRST_SEGMENT as u64;
         assert!((slots / 2..=slots).contains(&kept), "{kept} of {slots}");
         assert_eq!(table.keep(hash(0u64), 0, 9), Some(&1), "what is there stays");

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A GPU, by the name LLVM gives it. Adding one: a variant here, its ELF machine number, its opcode table in `isa`.
+/// A GPU, by LLVM's processor name. To add one: a variant here, its ELF machine number, its opcode table in `isa`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GfxIp {
@@ -38,18 +38,17 @@ pub struct RegisterFiles {
     pub usable_sgprs: u32,
     /// VGPRs that an operand can name and a wave may use.
     pub vgprs: u32,
-    /// VGPRs for all waves of a SIMD, by wave size: 32, 64.
+    /// VGPRs shared by all waves of a SIMD, by wave size: 32, 64.
     pub physical_vgprs: [u32; 2],
     /// VGPR allocation granule of a wave, by wave size. RSRC1.VGPRS counts in half of it ([`WaveSize::vgpr_granule`]).
     pub vgpr_allocation: [u32; 2],
-    /// Waves that a SIMD holds however few registers they have.
+    /// Most waves per SIMD, however few registers they use.
     pub waves: u32,
 }
 
 impl GfxIp {
-    /// Its register files. VGPRs and waves as in LLVM's `getTotalNumVGPRs`, `getVGPRAllocGranule`
-    /// and `getMaxWavesPerEU`; 104 is the `.sgpr_limit` of
-    /// PAL's pipelines.
+    /// Its register files. VGPRs and waves as in LLVM's `getTotalNumVGPRs`, `getVGPRAllocGranule` and
+    /// `getMaxWavesPerEU`; 104 is the `.sgpr_limit` of PAL's pipelines.
     pub const fn registers(self) -> RegisterFiles {
         match self {
             Self::Gfx1030 => RegisterFiles {
@@ -63,7 +62,7 @@ impl GfxIp {
         }
     }
 
-    /// Waves of a SIMD at this number of VGPRs, if nothing else limits them.
+    /// Waves per SIMD at this number of VGPRs, if nothing else limits them.
     pub fn waves(self, vgprs: u32, wave: WaveSize) -> u32 {
         let files = self.registers();
         let size = usize::from(wave == WaveSize::W64);
@@ -71,7 +70,7 @@ impl GfxIp {
         (files.physical_vgprs[size] / vgprs.max(1).next_multiple_of(granule)).min(files.waves)
     }
 
-    /// The most VGPRs with which so many waves fit a SIMD; at most what an instruction can name.
+    /// The highest number of VGPRs at which this many waves fit a SIMD, up to what an instruction can address.
     pub fn vgprs_for(self, waves: u32, wave: WaveSize) -> u32 {
         let files = self.registers();
         let size = usize::from(wave == WaveSize::W64);
@@ -96,7 +95,7 @@ impl FromStr for GfxIp {
     }
 }
 
-/// An API stage that we compile.
+/// An API stage that Dovetail compiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -136,7 +135,7 @@ impl Stage {
         }
     }
 
-    /// The entry symbol PAL looks for in a final ELF.
+    /// Entry symbol that PAL looks up in a final ELF.
     pub const fn entry_symbol(self) -> &'static str {
         match self {
             Self::Vertex => "_amdgpu_vs_main",
@@ -145,7 +144,7 @@ impl Stage {
         }
     }
 
-    /// The symbol of the body in an unlinked ELF: a vertex body needs a fetch prolog.
+    /// Symbol of the body in an unlinked ELF; a vertex body needs a fetch prolog.
     pub const fn unlinked_symbol(self) -> &'static str {
         match self {
             Self::Vertex => "_amdgpu_vs_main_fetchless",
@@ -188,7 +187,7 @@ impl WaveSize {
         }
     }
 
-    /// VGPRs are counted in RSRC1.VGPRS in granules of this many (pal-abi 6.2).
+    /// Granule in which RSRC1.VGPRS counts VGPRs (pal-abi 6.2).
     pub const fn vgpr_granule(self) -> u32 {
         match self {
             Self::W32 => 8,

@@ -1,8 +1,8 @@
 //! Derives a pipeline state that fits the given shaders: bindings, push constants, attributes and attachments from
 //! their declarations.
 //!
-//! Anything that shaders do not declare gets the plainest value: 32-bit attributes, one buffer per attribute, RGBA8
-//! colours. For variables that share a binding, of one shader or of several, see [`BindingKind::of_uses`].
+//! What shaders do not declare gets the simplest value: 32-bit attributes, one buffer per attribute, RGBA8 colours.
+//! [`BindingKind::of_uses`] covers variables that share a binding, in one shader or in several.
 
 use crate::error::Result;
 use crate::ir::{InstId, NumericKind, Op, OutputSlot, Shader};
@@ -17,10 +17,10 @@ use std::collections::btree_map::Entry;
 /// Array length assumed for a run-time array of descriptors.
 pub const RUNTIME_ARRAY: u32 = 64;
 
-/// A state for the pipeline of these upper-level shaders.
+/// Derives a state for a pipeline of these upper-level shaders.
 ///
 /// # Errors
-/// None that shaders could cause.
+/// None for any shader.
 pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
     let mut state = PipelineState::default();
     let mut bindings = BTreeMap::new();
@@ -46,7 +46,7 @@ pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
 /// The text of the state file.
 ///
 /// # Errors
-/// A bug: not serializable.
+/// Bug: the state cannot be serialized.
 #[cfg(feature = "cli")]
 pub fn toml(state: &PipelineState) -> Result<String> {
     toml::to_string_pretty(state).map_err(|e| crate::error::Error::bug(format!("state as TOML: {e}")))
@@ -59,7 +59,7 @@ fn add_resources(bindings: &mut Bindings, shader: &Shader) {
     for r in &shader.resources {
         let count = r.count.unwrap_or(RUNTIME_ARRAY);
         match bindings.entry((r.set, r.binding)) {
-            // Vulkan requires as many descriptors as the longest array has, and allows a shorter one.
+            // Vulkan requires at least as many descriptors as the longest array has elements.
             Entry::Occupied(mut there) => {
                 let b = there.get_mut();
                 b.kind = BindingKind::of_uses(b.kind.kinds().chain([r.kind]));
@@ -79,13 +79,13 @@ fn add_resources(bindings: &mut Bindings, shader: &Shader) {
     }
 }
 
-/// Instructions that are in some block.
+/// Instructions that are in a block.
 fn placed(shader: &Shader) -> impl Iterator<Item = InstId> + '_ {
     shader.blocks.iter().flat_map(|b| b.insts.iter().copied())
 }
 
 fn add_attributes(state: &mut PipelineState, shader: &Shader) -> Result<()> {
-    // Location to (components, bits, kind); a location is one attribute whatever components are read.
+    // Location to (components, bits, kind); a location is one attribute, whatever components are read.
     let mut locations: BTreeMap<u32, (u8, u32, NumericKind)> = BTreeMap::new();
     for id in placed(shader) {
         let inst = shader.inst(id);

@@ -1,7 +1,7 @@
-//! Gets stage ELFs from the cache, or from the compiler where the cache has none; and keeps in memory what links are made of.
+//! Gets stage ELFs from the cache, or from the compiler if the cache lacks them, and keeps in memory what links need.
 //!
-//! A driver has a cache and no compiler: it computes the same keys with the [`CompilerId`] that the cache's manifest
-//! records, and a miss is [`Fetched::NotCached`], not an error.
+//! A driver has a cache and no compiler: it computes the same keys with the [`CompilerId`] recorded in the cache's
+//! manifest, and a miss is [`Fetched::NotCached`], not an error.
 
 use crate::abi::layout::ResolvedLayout;
 use crate::cache::{Cache, Key, KeyBuilder};
@@ -16,19 +16,19 @@ use crate::table::{SharedTable, hash};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where a stage ELF came from, if it came.
+/// Result of a request for a stage ELF, with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
     /// From the cache.
     Hit(StageElf),
-    /// Just compiled, and kept.
+    /// Just compiled, and stored.
     Compiled(StageElf),
     /// Not in the cache, and there is no compiler.
     NotCached,
 }
 
 impl Fetched {
-    /// The ELF, from wherever.
+    /// The ELF, if there is one.
     pub fn elf(&self) -> Option<&StageElf> {
         match self {
             Self::Hit(elf) | Self::Compiled(elf) => Some(elf),
@@ -37,30 +37,30 @@ impl Fetched {
     }
 }
 
-/// A part that is ready to be linked.
+/// A part ready for linking.
 #[derive(Clone, Debug)]
 pub struct ReadyPart {
-    /// The part, read.
+    /// The parsed part.
     pub object: Arc<Object>,
-    /// It was in the cache, or in memory.
+    /// Whether it was in the cache or in memory.
     pub hit: bool,
-    /// Bytes of its ELF.
+    /// Size of its ELF in bytes.
     pub bytes: usize,
 }
 
-/// Bytes of part ELFs after which parts are read anew each time.
+/// Limit of part ELFs kept in memory, in bytes; beyond it, parts are parsed anew each time.
 const MOST_BYTES: usize = 64 << 20;
 
-/// A cache, and perhaps a compiler.
+/// A cache, with or without a compiler.
 ///
-/// What has been read from either stays in memory, by what it was asked for: parts of up to 64 MiB of ELFs, layouts, and plans
-/// of glue. A second pipeline of the same parts costs little more than its link.
+/// Parts (up to 64 MiB of ELFs), layouts and glue plans stay in memory, keyed by their request. A second pipeline of
+/// the same parts costs little more than its link.
 pub struct Toolchain<'a> {
     cache: &'a Cache,
     compiler: Option<&'a dyn Compiler>,
     id: CompilerId,
     parts: SharedTable<StageRequest, ReadyPart>,
-    /// Bytes of the ELFs of `parts`.
+    /// Total size of the ELFs of `parts`.
     bytes: AtomicUsize,
     layouts: SharedTable<ResourceLayout, Arc<ResolvedLayout>>,
     plans: Plans,
@@ -68,7 +68,7 @@ pub struct Toolchain<'a> {
 }
 
 impl<'a> Toolchain<'a> {
-    /// A toolchain with this compiler, or with the one that filled the cache last.
+    /// Creates a toolchain with this compiler, or with the identity of the one that last filled the cache.
     ///
     /// # Errors
     /// Environment: there is neither a compiler nor a manifest. Malformed: the manifest.
@@ -94,7 +94,7 @@ impl<'a> Toolchain<'a> {
         })
     }
 
-    /// Notes in the cache's manifest whose code it holds.
+    /// Records in the cache's manifest which compiler's code it holds.
     ///
     /// # Errors
     /// Environment: the store is full or fails, or cannot be written.
@@ -102,7 +102,7 @@ impl<'a> Toolchain<'a> {
         if self.compiler.is_none() { Ok(()) } else { record_compiler(self.cache, &self.id) }
     }
 
-    /// The identity of the compiler that its code is of.
+    /// The identity of the compiler whose code this toolchain uses.
     pub fn compiler_id(&self) -> &CompilerId {
         &self.id
     }
@@ -110,8 +110,8 @@ impl<'a> Toolchain<'a> {
     /// One stage.
     ///
     /// # Errors
-    /// What the compiler says of the shader. Malformed: the request is for another module, whose key would then lead to
-    /// this one's code.
+    /// Those of the compiler. Malformed: the request is for another module, so that its key would lead to this module's
+    /// code.
     pub fn stage(&self, module: &Module, request: &StageRequest) -> Result<Fetched> {
         request.check_module(module)?;
         let key = keys::stage(request, &self.id)?;
@@ -125,7 +125,7 @@ impl<'a> Toolchain<'a> {
         Ok(Fetched::Compiled(elf))
     }
 
-    /// One stage, read; none if it is not in the cache and there is no compiler.
+    /// One stage, parsed; `None` if it is not in the cache and there is no compiler.
     ///
     /// # Errors
     /// As [`Self::stage`] and [`Object::parse`].
@@ -147,7 +147,7 @@ impl<'a> Toolchain<'a> {
         Ok(Some(part))
     }
 
-    /// A layout with every place fixed.
+    /// A layout with every offset resolved.
     ///
     /// # Errors
     /// As [`ResolvedLayout::new`].
@@ -161,26 +161,26 @@ impl<'a> Toolchain<'a> {
         Ok(made)
     }
 
-    /// The same, whose pipelines have metadata of this version.
+    /// Sets the metadata version of its pipelines.
     #[must_use]
     pub fn with_metadata(self, metadata: MetadataVersion) -> Self {
         Self { metadata, ..self }
     }
 
-    /// Version of the metadata of its pipelines.
+    /// Metadata version of its pipelines.
     pub fn metadata(&self) -> MetadataVersion {
         self.metadata
     }
 
-    /// The plans of links with this toolchain.
+    /// The link plans of this toolchain.
     pub fn plans(&self) -> &Plans {
         &self.plans
     }
 }
 
-/// Glue, of which a link asks for each piece once: then it is in the plans. Where there is a compiler, which fills the store,
-/// pieces are kept there under their keys, so that a store says what its pipelines are made of. Elsewhere they are written
-/// anew, which takes less time than finding them.
+/// Source of glue. A link asks for each piece once; after that the piece is in the plans. With a compiler, which fills
+/// the store, pieces are stored under their keys, so that the store shows what its pipelines consist of. Without one
+/// they are generated, which is faster than looking them up.
 impl GlueSource for Toolchain<'_> {
     fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
         if self.compiler.is_none() {
@@ -198,7 +198,7 @@ impl GlueSource for Toolchain<'_> {
     }
 }
 
-/// Notes in a cache's manifest whose code it holds from now on.
+/// Records in a cache's manifest which compiler's code it holds from now on.
 ///
 /// # Errors
 /// Environment: the store is full or fails, or cannot be written.
@@ -207,7 +207,7 @@ pub fn record_compiler(cache: &Cache, compiler: &CompilerId) -> Result<()> {
     cache.put(&manifest_key()?, &bytes)
 }
 
-/// The compiler that filled a cache last, by its manifest; none if the cache has none yet.
+/// The compiler that last filled a cache, from its manifest; `None` if the cache has none yet.
 ///
 /// # Errors
 /// Malformed: the manifest.
@@ -217,7 +217,8 @@ pub fn recorded_compiler(cache: &Cache) -> Result<Option<CompilerId>> {
     read.map_err(|e| Error::malformed(format!("cache manifest: {e}")))
 }
 
-/// Notes in a cache which of a module's specialization constants are only operands, if any are: for who has its digest alone.
+/// Records in a cache which of a module's specialization constants are only operands, if any are, for callers that have
+/// only the module's digest.
 ///
 /// # Errors
 /// Bug: the note cannot be serialized.
@@ -228,10 +229,10 @@ pub fn note_operands(cache: &Cache, module: &Module) -> Result<()> {
     Ok(())
 }
 
-/// The entry of [`note_operands`], and its key.
+/// Key and contents of the entry that [`note_operands`] writes.
 ///
 /// # Errors
-/// Bug: it cannot be serialized.
+/// Bug: the entry cannot be serialized.
 pub fn operands_note(module: &Module) -> Result<Option<(Key, Vec<u8>)>> {
     if module.operand_ids().is_empty() {
         return Ok(None);
@@ -240,7 +241,7 @@ pub fn operands_note(module: &Module) -> Result<Option<(Key, Vec<u8>)>> {
     Ok(Some((keys::module(module.digest())?, bytes)))
 }
 
-/// The ids that [`note_operands`] has stored; empty if there is no note.
+/// The ids stored by [`note_operands`]; empty if there is no entry.
 ///
 /// # Errors
 /// Malformed: the note.
@@ -260,7 +261,7 @@ mod tests {
     use crate::compile::request::{KnownState, TuningOptions};
     use crate::target::{GfxIp, Stage, WaveSize};
 
-    /// Its "code" of a module is the module.
+    /// A compiler whose "code" of a module is the module itself.
     struct Copies(CompilerId);
 
     impl Compiler for Copies {

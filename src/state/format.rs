@@ -1,20 +1,20 @@
 //! Formats by Vulkan's numbers, and by name in files.
 //!
-//! A link works on numbers, as a driver has them. State files, cache keys and messages have Vulkan's names without
-//! `VK_FORMAT_`. Every core format has a name here, also those that are neither a vertex attribute nor a colour. See
-//! `abi::formats`. To add a format: a line in [`LATER`].
+//! A link works on numbers, as a driver does. State files, cache keys and messages use Vulkan's names without
+//! `VK_FORMAT_`. Every core format has a name here, including those that are neither a vertex attribute nor a colour,
+//! see `abi::formats`. To add a format: a line in [`LATER`].
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// A `VkFormat`, any number; in text its name without `VK_FORMAT_`: `R32G32B32_SFLOAT`.
+/// A `VkFormat`, any number; in text its name without `VK_FORMAT_`, such as `R32G32B32_SFLOAT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VkFormat(pub u32);
 
 impl VkFormat {
-    /// The format of a name, with or without `VK_FORMAT_` and the suffix it had as an extension.
+    /// The format with this name, with or without `VK_FORMAT_` and an extension suffix.
     ///
     /// # Errors
     /// Malformed: no such name.
@@ -57,7 +57,8 @@ impl FromStr for VkFormat {
     }
 }
 
-/// A number without a name is written in words: a key must tell any two formats apart, and reading it is refused.
+/// A number without a name is serialized as text, because a key must distinguish any two formats; deserializing it
+/// fails.
 impl Serialize for VkFormat {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.name() {

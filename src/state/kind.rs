@@ -1,8 +1,8 @@
-//! Kinds of the descriptors in a binding: all of one kind, or each one of several (a mutable binding).
+//! Descriptor kinds of a binding: one kind for all, or one of several for each (a mutable binding).
 //!
-//! A shader's variable is of one kind. Several variables may share a binding, in one module or in several stages;
-//! [`BindingKind::of_uses`] gives the layout's kind for it. An image and a sampler are a combined descriptor: each
-//! variable reads its part. Kinds that no single descriptor serves make a mutable binding
+//! A shader variable has one kind. Several variables may share a binding, in one module or in several stages;
+//! [`BindingKind::of_uses`] gives the layout's kind for them. An image and a sampler become a combined descriptor, of
+//! which each variable reads its half. Kinds that no single descriptor serves become a mutable binding
 //! (`VK_EXT_mutable_descriptor_type`, the descriptor heaps of Direct3D 12): each array element holds one of them.
 
 use crate::kinds::ResourceKind;
@@ -15,8 +15,8 @@ use std::fmt;
 /// The key of a mutable binding's list in a state file.
 const MUTABLE: &str = "mutable";
 
-/// Kind of a binding's descriptors. In a state file a name, `"sampled_image"`, or a list of them,
-/// `{ mutable = ["sampled_image", "storage_buffer"] }`.
+/// Kind of a binding's descriptors. In a state file a name, `"sampled_image"`, or a list of names, `{ mutable =
+/// ["sampled_image", "storage_buffer"] }`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BindingKind {
     /// Every descriptor is of this kind.
@@ -26,12 +26,12 @@ pub enum BindingKind {
 }
 
 impl BindingKind {
-    /// The kind of a binding that variables of these kinds share.
+    /// Kind of a binding shared by variables of these kinds.
     pub fn of_uses(uses: impl IntoIterator<Item = ResourceKind>) -> Self {
         use ResourceKind::{CombinedImageSampler, SampledImage, Sampler};
         let mut kinds: BTreeSet<ResourceKind> = uses.into_iter().collect();
         let halves = [SampledImage, Sampler].iter().filter(|half| kinds.contains(half)).count();
-        // One shader may read both parts of one element, so both have to be there.
+        // One shader may read both halves of one element, so both must exist.
         if halves == 2 || halves == 1 && kinds.contains(&CombinedImageSampler) {
             kinds.retain(|kind| !matches!(kind, SampledImage | Sampler));
             kinds.insert(CombinedImageSampler);
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for BindingKind {
     }
 }
 
-/// Takes a name, or a map with the one key [`MUTABLE`], so that an error names a wrong name.
+/// Reads a name, or a map with the single key [`MUTABLE`], so that an error quotes the wrong name.
 struct KindVisitor;
 
 impl<'de> Visitor<'de> for KindVisitor {

@@ -1,58 +1,59 @@
-//! Formats of images that are converted from Y'CBCR: which image descriptors a texel is read through, and which of their
-//! components are red (CR), green (Y'), blue (CB) and alpha. Read off Vulkan's names (the specification's "Formats").
+//! Image formats of Y'CBCR conversions: the image descriptors through which a texel is read, and which of their
+//! components are red (CR), green (Y'), blue (CB) and alpha. Derived from Vulkan's names (the specification's
+//! "Formats").
 //!
 //! | format | image descriptors |
 //! |---|---|
-//! | several planes | one a plane, of one channel or of two in the order of the name, each with the plane's extent |
-//! | packed 4:2:2 | two of the same memory: luma, two channels, of the image's width; chroma, four channels, of half of it |
+//! | several planes | one per plane, with one channel or two in the order of the name, and the plane's extent |
+//! | packed 4:2:2 | two of the same memory: luma, two channels, with the image's width; chroma, four channels, with half of it |
 //! | any other | the image's own |
 //!
-//! Channels are UNORM, of 8 or 16 bits; padding (`X6`, `X4`) belongs to its channel. Reading packed formats so needs no
-//! filter of the hardware's for them; the image has to be linear in memory.
+//! Channels are UNORM, of 8 or 16 bits; padding (`X6`, `X4`) belongs to its channel. Packed formats are read without
+//! the hardware's filter for them; the image must be linear in memory.
 
 use super::VkFormat;
 use smallvec::SmallVec;
 
-/// Where a channel of a texel is found.
+/// Location of a channel of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaneChannel {
     /// Number of the image descriptor.
     pub image: u8,
-    /// Component of it.
+    /// Its component.
     pub component: u8,
 }
 
-/// One image descriptor.
+/// One image descriptor of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaneView {
     /// The plane of memory.
     pub plane: u8,
-    /// Channels of a texel; 0: those of the format itself.
+    /// Number of channels; 0: those of the format itself.
     pub channels: u8,
-    /// Half the width, half the height.
+    /// Whether the width, the height is halved.
     pub half: [bool; 2],
 }
 
-/// The image descriptors of a format, and what they hold.
+/// The image descriptors of a format and their contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planes {
-    /// Image descriptors in their order; the first has luma.
+    /// Image descriptors in order; the first has luma.
     pub views: SmallVec<[PlaneView; 3]>,
-    /// Red, green, blue, alpha; without alpha it is 1.
+    /// Location of red, green, blue, alpha; a missing alpha is 1.
     pub channels: [Option<PlaneChannel>; 4],
-    /// Chroma has half the width, half the height.
+    /// Whether chroma has half the width, half the height.
     pub subsampled: [bool; 2],
-    /// Bits of a colour channel.
+    /// Bits per colour channel.
     pub bits: u32,
-    /// Bits below them that the descriptor's format reads as well, and that are 0.
+    /// Zero padding bits below them that the descriptor's format reads too.
     pub padding: u32,
 }
 
-/// A channel of a name: its letter, bits, padding.
+/// A channel in a name: its letter, bits, padding.
 type Named = (char, u32, u32);
 
 impl Planes {
-    /// The planes of a format; `None` for one that no conversion here reads.
+    /// The planes of a format; `None` for a format that conversions do not support.
     pub fn of(format: VkFormat) -> Option<Self> {
         let mut words = format.name()?.split('_').peekable();
         let mut planes: SmallVec<[SmallVec<[Named; 4]>; 3]> = SmallVec::new();
@@ -84,7 +85,7 @@ impl Planes {
         }
     }
 
-    /// Two luma samples and one of each chroma are a texel: of those of luma the first pair tells the component.
+    /// Two luma samples and one of each chroma form a texel. The first luma of the pair determines the component.
     fn packed(&mut self, texel: &[Named]) {
         self.views.push(PlaneView { plane: 0, channels: 2, half: [false, false] });
         self.views.push(PlaneView { plane: 0, channels: 4, half: [true, false] });
@@ -96,7 +97,7 @@ impl Planes {
         }
     }
 
-    /// The descriptor puts the components into their order.
+    /// The descriptor orders the components.
     fn whole(&mut self, texel: &[Named]) {
         self.views.push(PlaneView { plane: 0, channels: 0, half: [false, false] });
         for (letter, ..) in texel {
@@ -141,7 +142,7 @@ mod tests {
         Planes::of(VkFormat::named(name).unwrap()).unwrap_or_else(|| panic!("{name}"))
     }
 
-    /// Image and component of red, green, blue, alpha.
+    /// Image and component of red, green, blue and alpha.
     fn found(name: &str) -> [Option<(u8, u8)>; 4] {
         planes(name).channels.map(|channel| channel.map(|c| (c.image, c.component)))
     }

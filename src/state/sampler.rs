@@ -1,18 +1,17 @@
-//! Samplers that a layout fixes: immutable samplers, and conversions from Y'CBCR that they ask for.
+//! Immutable samplers of a layout, and their Y'CBCR conversions.
 //!
-//! What a conversion means is in Vulkan's "Sampler Y'CBCR Conversion"; what each field becomes, in
-//! `compile/passes/lower_ycbcr.rs`.
+//! Vulkan's "Sampler Y'CBCR Conversion" defines the conversion; `compile/passes/lower_ycbcr.rs` implements each field.
 
 use super::VkFormat;
 use serde::{Deserialize, Serialize};
 
-/// A sampler that is fixed in the layout (`pImmutableSamplers`).
+/// An immutable sampler (`pImmutableSamplers`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImmutableSampler {
     /// The descriptor.
     pub words: SamplerWords,
-    /// Its conversion from Y'CBCR, if it has one; only in combined descriptors.
+    /// Its Y'CBCR conversion, if it has one; only in combined descriptors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversion: Option<YcbcrConversion>,
 }
@@ -54,16 +53,16 @@ pub struct YcbcrConversion {
     /// The colour model.
     #[serde(default)]
     pub model: YcbcrModel,
-    /// Encoding range of values; without meaning for [`YcbcrModel::RgbIdentity`].
+    /// Encoding range of values; ignored by [`YcbcrModel::RgbIdentity`].
     #[serde(default)]
     pub range: YcbcrRange,
-    /// Where red, green, blue and alpha come from, before the range is expanded.
+    /// Sources of red, green, blue and alpha, before range expansion.
     #[serde(default)]
     pub components: [Swizzle; 4],
-    /// Where chroma samples are in x, in images with half the width of chroma.
+    /// Position of chroma samples in x, for formats whose chroma has half the width.
     #[serde(default)]
     pub x_chroma_offset: ChromaLocation,
-    /// Where they are in y, in images with half the height of chroma.
+    /// Position of chroma samples in y, for formats whose chroma has half the height.
     #[serde(default)]
     pub y_chroma_offset: ChromaLocation,
     /// Filter for chroma.
@@ -78,10 +77,10 @@ pub struct YcbcrConversion {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum YcbcrModel {
-    /// Nothing is converted.
+    /// No conversion.
     #[default]
     RgbIdentity,
-    /// The range is expanded, the colours stay Y'CBCR.
+    /// Only the range is expanded; the colours stay Y'CBCR.
     YcbcrIdentity,
     /// BT.709.
     #[serde(rename = "ycbcr_709")]
@@ -89,7 +88,7 @@ pub enum YcbcrModel {
     /// BT.601.
     #[serde(rename = "ycbcr_601")]
     Ycbcr601,
-    /// BT.2020 with constant weights.
+    /// BT.2020, with constant coefficients.
     #[serde(rename = "ycbcr_2020")]
     Ycbcr2020,
 }
@@ -98,10 +97,10 @@ pub enum YcbcrModel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum YcbcrRange {
-    /// All values of the format are used.
+    /// Full range.
     #[default]
     Full,
-    /// Room is left above and below (ITU "narrow").
+    /// Head and foot room (ITU "narrow").
     Narrow,
 }
 
