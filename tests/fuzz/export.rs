@@ -1,5 +1,5 @@
-//! What a context has exported, changed: as it is, and as if its length and its digest were right, so that what they guard is read
-//! too. Whatever is taken can be exported and taken again.
+//! Exports of a context, mutated: as they are, and with length and digest corrected, so that the data they guard is
+//! parsed too. Whatever is imported must be exportable and importable again.
 
 use super::link_support::{compute, fragment, vertex};
 use super::seeds::compiler;
@@ -19,7 +19,7 @@ struct Identity {
     compiler: Option<CompilerId>,
 }
 
-/// Of no parts, and of one for each stage.
+/// An export without parts, and one for each stage.
 pub fn seeds() -> Vec<Vec<u8>> {
     let parts = [vertex(), fragment(), compute()].map(|part| part.build());
     let export = |compiler, parts: &[Vec<u8>]| {
@@ -53,12 +53,12 @@ fn context() -> Result<Context> {
     Context::new(&ContextInfo { max_memory, exports: true, ..ContextInfo::new(target) })
 }
 
-/// Imports it.
+/// Imports the bytes.
 ///
 /// # Errors
-/// What is wrong with it; a bug: what was taken cannot be exported, or not taken again.
+/// Those of the input; a bug: the imported parts cannot be exported, or the export not imported.
 pub fn read(bytes: &[u8]) -> Result<()> {
-    // By far the most are damaged.
+    // Most mutated exports are damaged.
     let _ = context()?.import(bytes);
     let first = context()?;
     let imported = first.import(&sealed(bytes.to_vec()))?;

@@ -1,14 +1,14 @@
-//! Fuzzing for good: broken input to everything that reads what others wrote, and random shaders to our own code generator
+//! Fuzzer: feeds broken input to all parsers of foreign data, and random shaders to the native code generator
 //! (`native`). `./dev fuzz` runs it.
 //!
-//! Input `n` of a target is a function of its seeds, of the run's number and of `n`: whatever ends the process, the parent knows
-//! which input did. A finding is a panic, an error that calls itself our bug, more than 2 s of CPU time, more than 512 MiB,
-//! or the end of the process. It is written to `target/fuzz-findings/TARGET`; once mended, it moves to `testdata/fuzz/TARGET`,
-//! which `tests/ir/fuzz_findings.rs` runs with all other tests.
+//! Input `n` of a target is a function of its seeds, the run number and `n`, so when a child process dies the parent
+//! knows which input killed it. A finding is a panic, an error that calls itself an internal bug, more than 2 s of CPU
+//! time, more than 512 MiB, or the end of the process. It is written to `target/fuzz-findings/TARGET`. Once fixed, it
+//! moves to `testdata/fuzz/TARGET`, which `tests/ir/fuzz_findings.rs` runs with all other tests.
 //!
 //! ```text
-//! main ── for each target ──> child process (address space bounded) ──> n in turn: make, run, judge
-//!   └ on its end: note what `progress` says, go on after it          └ a second thread looks for what hangs
+//! main ── for each target ──> child process (limited address space) ──> for each n: make, run, judge
+//!   └ when it dies: record the input in `progress`, continue after it      └ a second thread detects hangs
 //! ```
 
 mod export;
@@ -38,11 +38,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use targets::{TARGETS, Target};
 
-/// CPU time for one input.
+/// Limit of CPU time per input.
 const HANG: Duration = Duration::from_secs(2);
-/// Memory for one input, in bytes.
+/// Limit of memory per input, in bytes.
 const MEMORY: u64 = 512 << 20;
-/// Findings after which a target is given up until they are mended.
+/// Findings after which a target stops until they are fixed.
 const MOST_FINDINGS: usize = 50;
 
 const USAGE: &str = "usage: fuzz [TARGET…] [--minutes N | --runs N] [--run NUMBER] [--from N] [--input FILE]";
@@ -83,7 +83,7 @@ struct Options {
     runs: u64,
     run: u64,
     from: u64,
-    /// Only this file is run, in this process.
+    /// Runs only this file, in this process.
     input: Option<PathBuf>,
     child: Option<String>,
 }
@@ -132,7 +132,7 @@ fn find(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|t| t.name == name)
 }
 
-/// `target/fuzz` of wherever this program was built.
+/// `target/fuzz`, in the target directory of this program.
 fn folder(target: &Target) -> PathBuf {
     let built = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     built.join("fuzz-findings").join(target.name)
@@ -142,7 +142,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs children until the time is up; the number of findings.
+/// Runs child processes until the time is up; returns the number of findings.
 fn parent(target: &Target, options: &Options) -> usize {
     let folder = folder(target);
     fs::create_dir_all(&folder).expect("a folder for findings");
@@ -196,7 +196,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Writes a finding, named by what it does and by its bytes.
+/// Writes a finding, named by its failure and its bytes.
 fn keep(folder: &Path, how: &str, input: &[u8]) {
     let name = format!("{how}-{}", &blake3::hash(input).to_hex()[..12]);
     let mut file = fs::File::create(folder.join(name)).expect("a file for the finding");
@@ -206,9 +206,9 @@ fn keep(folder: &Path, how: &str, input: &[u8]) {
 const HUNG: u8 = 9;
 
 fn child(target: &'static Target, options: &Options) -> ExitCode {
-    // Messages of caught panics: one is enough, and the finding's own run prints it again.
+    // Suppresses messages of caught panics; running the finding alone prints them again.
     std::panic::set_hook(Box::new(|_| {}));
-    // A stack as small as the smallest thread that runs this in the product.
+    // The stack is as small as the smallest of a thread that runs this code in the product.
     let (run, from, runs, time) = (options.run, options.from, options.runs, options.time);
     let work = move || inputs(target, run, from..from.saturating_add(runs), time);
     let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(work).expect("a thread");
@@ -219,7 +219,7 @@ fn child(target: &'static Target, options: &Options) -> ExitCode {
 fn inputs(target: &'static Target, run: u64, numbers: std::ops::Range<u64>, time: Duration) {
     let folder = folder(target);
     let progress = fs::File::create(folder.join("progress")).expect("a file for the progress");
-    // Seeds are made before memory is bounded, and count to nothing.
+    // Make the seeds before memory is limited, so that they do not count.
     target.seeds();
     let held = fs::read_to_string("/proc/self/statm").expect("this process's size");
     let held: u64 = held.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(0);
@@ -242,7 +242,7 @@ fn inputs(target: &'static Target, run: u64, numbers: std::ops::Range<u64>, time
             keep(&folder, "slow", &input);
         }
         if let Err(what) = judged {
-            // The first of each kind is kept; numbers in a message make no other kind.
+            // Keep the first finding of each kind; messages that differ only in numbers are the same kind.
             let kind: String = what.chars().filter(|c| !c.is_ascii_digit()).take(120).collect();
             if told.len() < MOST_FINDINGS && told.insert(kind) {
                 println!("{}: input {n}: {what}", target.name);
@@ -262,7 +262,7 @@ fn thread_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Ends the process if it has spent the time of a hang on one input twice over. CPU time: the machine may be busy.
+/// Ends the process if one input has used twice the hang limit. It measures CPU time, because the machine may be busy.
 fn watch(now: &'static AtomicU64) {
     let spent = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);

@@ -1,14 +1,14 @@
-//! Changes of bytes that know nothing of the format but that numbers and lengths stand in it.
+//! Mutations of bytes. They know nothing about the format except that it contains numbers and lengths.
 
 use super::random::Random;
 
 const NUMBERS: [u64; 14] =
     [0, 1, 2, 3, 7, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 0x8000_0000, u64::MAX];
 
-/// Longest input that changes make; seeds may be longer.
+/// Maximum length of a mutated input; seeds may be longer.
 const MOST: usize = 1 << 16;
 
-/// A changed copy of a seed; other seeds lend pieces.
+/// Mutates a copy of a seed; other seeds provide pieces.
 pub fn bytes(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     let mut out = random.pick(seeds).clone();
     let changes = 1 + random.below(3) * random.below(4);
@@ -55,7 +55,8 @@ fn insert(out: &mut Vec<u8>, at: usize, piece: &[u8]) {
     out.splice(at..at, piece.iter().copied());
 }
 
-/// A number of 1, 2, 4 or 8 bytes in either order: one of those at which code breaks, or the one there changed a little.
+/// Overwrites a number of 1, 2, 4 or 8 bytes in either byte order: with a boundary value, or with the old value changed
+/// slightly.
 fn number(random: &mut Random, out: &mut [u8], at: usize) {
     let width = 1usize << random.below(4);
     let Some(place) = out.get_mut(at..at + width) else { return };

@@ -1,5 +1,5 @@
-//! Archives of what applications gave to Vulkan. Payloads are packed and have checksums, so that a change of an archive is mostly
-//! seen as damage; payloads alone are inputs too, and are wrapped anew.
+//! Archives of recorded Vulkan calls. Payloads are compressed and have checksums, so most mutations of an archive are
+//! detected as damage; therefore mutated payloads are inputs too, and are wrapped into a valid archive.
 
 use dovetail::capture::foz::{ArchiveWriter, EntryKind, payload};
 use dovetail::capture::{
@@ -10,9 +10,9 @@ use dovetail::capture::{
 use dovetail::error::Result;
 use std::io::Cursor;
 
-/// Memory for a recording, in bytes.
+/// Memory limit for a recording, in bytes.
 const LIMIT: u64 = 1 << 20;
-/// What everything is called, so that what is changed still leads somewhere.
+/// Name of every object, so that mutated references still resolve.
 const NAME: Hash = Hash(1);
 
 const KINDS: [EntryKind; 6] = [
@@ -82,7 +82,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
     payloads.into_iter().map(|(_, payload)| payload).chain([archive]).collect()
 }
 
-/// Reads everything in an archive, and translates every pipeline. What is no archive becomes each payload of a good one.
+/// Reads everything in an archive and translates every pipeline. An input that is not an archive becomes each payload
+/// of a valid one.
 pub fn read(bytes: &[u8]) -> Result<()> {
     match Recording::new(Cursor::new(bytes), LIMIT) {
         Ok(recording) => look(&recording),
@@ -93,7 +94,7 @@ pub fn read(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Each failure is its own object's; none may be a panic.
+/// A failure belongs to its object; none may be a panic.
 fn look(recording: &Recording<Cursor<impl AsRef<[u8]>>>) -> Result<()> {
     for name in recording.hashes(EntryKind::ShaderModule) {
         let _ = recording.module(name);

@@ -1,4 +1,4 @@
-//! Valid inputs, made from `testdata` and by the tests' own writers; no outside tool is needed.
+//! Valid inputs, made from `testdata` and by the tests' own writers, without external tools.
 
 use super::link_support::{compute, fragment, state as good_state, vertex};
 use super::shapes::SHAPES;
@@ -18,7 +18,7 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Modules of every shape, small, and those of `testdata/spirv`.
+/// Small modules with all kinds of features, and those of `testdata/spirv`.
 pub fn spirv() -> Vec<Vec<u8>> {
     let mut out: Vec<Vec<u8>> = SHAPES.iter().map(|(_, _, make)| make(3)).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/spirv");
@@ -48,13 +48,13 @@ pub fn note() -> Vec<Vec<u8>> {
     vec![vertex().note(), fragment().note(), compute().note()]
 }
 
-/// States of pipelines as text: an empty one, and one with something of everything.
+/// Pipeline states as text: an empty one, and one with a value for every item.
 pub fn state() -> Vec<Vec<u8>> {
     let text = |state: &PipelineState| toml::to_string(state).expect("a state as text").into_bytes();
     vec![text(&good_state()), text(&PipelineState::default())]
 }
 
-/// Entries whole, and what is in them.
+/// Complete entries, and their contents.
 pub fn entry() -> Vec<Vec<u8>> {
     let seen = Mutex::new(Vec::new());
     let keep = |key: &GlueKey| {
@@ -70,12 +70,12 @@ pub fn entry() -> Vec<Vec<u8>> {
     out
 }
 
-/// Whose code entries are.
+/// The compiler that the entries name.
 pub fn compiler() -> CompilerId {
     CompilerId { sources: "0123456789abcdef".into(), backend: "llvm 19.1.7".into() }
 }
 
-/// A request with something in every field.
+/// A request with a value in every field.
 pub fn stage_request(stage: Stage) -> StageRequest {
     StageRequest {
         target: GfxIp::Gfx1030,
@@ -108,7 +108,7 @@ pub fn frame() -> Vec<Vec<u8>> {
     out
 }
 
-/// A module bare, compressed in every way, in archives, in archives in archives, and as a Qt resource.
+/// A module plain, compressed in every way, in archives, in nested archives, and as a Qt resource.
 pub fn archive() -> Vec<Vec<u8>> {
     let module = super::shapes::ifs(1);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -149,8 +149,8 @@ pub fn archive() -> Vec<Vec<u8>> {
     all
 }
 
-/// A binary with a Qt resource: names, flags (1 zlib, 4 zstd) and stored bytes of files in one folder. The three arrays are
-/// data, names, tree, as compilers order them.
+/// A binary with a Qt resource: names, flags (1 zlib, 4 zstd) and stored bytes of files in one folder. The three arrays
+/// are in the order that compilers emit: data, names, tree.
 fn resource(files: &[(&str, u16, &[u8])]) -> Vec<u8> {
     let (mut data, mut names, mut tree) = (Vec::new(), Vec::new(), Vec::new());
     let mut name = |text: &str| {
@@ -171,7 +171,7 @@ fn resource(files: &[(&str, u16, &[u8])]) -> Vec<u8> {
     node(name("shaders"), 2, files.len() as u32, 2);
     for (text, flags, stored) in files {
         node(name(text), *flags, 1, data.len() as u32);
-        // Before a zlib stream, its size unpacked.
+        // A zlib stream is preceded by its unpacked size.
         let stored = if *flags == 1 { [&[0, 0, 16, 0], *stored].concat() } else { stored.to_vec() };
         data.extend((stored.len() as u32).to_be_bytes());
         data.extend(stored);

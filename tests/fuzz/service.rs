@@ -1,5 +1,6 @@
-//! The service's state under whatever a client may send: two clients whose frames come in turns, a cache and workers that
-//! answer by what they are asked. Nobody is told of what was not asked for, and nothing is left when both are gone.
+//! The service's state under arbitrary client input: frames of two clients in turns, and a cache and workers that
+//! answer its requests. No client may be told about something it did not request, and nothing may be left when both are
+//! gone.
 
 use super::link_support::vertex;
 use super::seeds::{compiler, stage_request};
@@ -22,7 +23,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// Conversations: a stage and its module, a pipeline, an offer with draws, a change of mind.
+/// Conversations: a stage with its module, a pipeline, an offer with draws, a cancelled request.
 pub fn seeds() -> Vec<Vec<u8>> {
     let module = [0x0723_0203u32, 0x0001_0300, 0, 5, 0].map(u32::to_le_bytes).concat();
     let digest = Module::new(module.clone()).expect("a module").digest();
@@ -61,7 +62,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
     talks.iter().map(framed).collect()
 }
 
-/// What the world does: a cache that has some things, and workers that fail in every way.
+/// Simulates the environment: a cache that has some entries, and workers that fail in every way.
 fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<BrokerEvent>> {
     static PART: LazyLock<Vec<u8>> = LazyLock::new(|| vertex().build());
     let part = || StageElf(PART.clone());
@@ -89,10 +90,10 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Bro
     })
 }
 
-/// Frames to two clients in turns.
+/// Feeds frames to two clients in turns.
 pub fn converse(bytes: &[u8]) -> Result<()> {
     let facts = BrokerConfig { compiler: compiler(), workers: 2, status: ServiceStatus::default() };
-    // Where nothing can be written: what is fuzzed has no files.
+    // A path that cannot be written, so that fuzzing creates no files.
     let poison = Poison::open(Path::new("/dev/null/none"), compiler());
     let mut broker = Broker::new(facts, poison, Journal::default());
     let clients = [ClientId(1), ClientId(2)];
@@ -128,7 +129,7 @@ pub fn converse(bytes: &[u8]) -> Result<()> {
         events.push_back(BrokerEvent::Tick(Default::default()));
     }
     events.extend(clients.map(BrokerEvent::Left));
-    // Long enough for everything that is tried later.
+    // Long enough for everything that is retried later.
     events.extend((0..8).map(|_| BrokerEvent::Tick(Default::default())));
     while let Some(event) = events.pop_front() {
         now += Duration::from_secs(1);

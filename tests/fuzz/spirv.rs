@@ -1,7 +1,7 @@
-//! Changes of SPIR-V by instructions and operands, with ids kept in order: most changed modules get past the parser.
+//! Mutations of SPIR-V in instructions and operands that keep ids consistent, so that most mutants pass the parser.
 //!
-//! The grammar says which words of an instruction are ids. A copied instruction gets a new result id; an operand that is an
-//! id becomes another one that the module has.
+//! The grammar says which words of an instruction are ids. A copied instruction gets a new result id; an id operand is
+//! replaced by another id of the module.
 
 use super::mutate;
 use super::random::Random;
@@ -12,11 +12,11 @@ use std::sync::{LazyLock, OnceLock};
 const HEADER: usize = 5;
 const NUMBERS: [u32; 12] = [0, 1, 2, 3, 4, 16, 31, 32, 64, 0xffff, 0x7fff_ffff, u32::MAX];
 
-/// The seeds as instructions, made once.
+/// The seeds as instructions, parsed once.
 static SEEDS: OnceLock<Vec<Module>> = OnceLock::new();
 
-/// A changed module; one in eight is changed without regard to what it means. Of two seeds the smaller one: the largest takes
-/// as long as a hundred of the smallest.
+/// A mutated module; one in eight is mutated in bytes. It uses the smaller of two random seeds, because the largest
+/// takes as long as a hundred of the smallest.
 pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
     if random.once_in(8) {
         return mutate::bytes(random, seeds);
@@ -35,11 +35,11 @@ pub fn change(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
 #[derive(Clone)]
 struct Module {
     header: Vec<u32>,
-    /// Those that are as in the seed are not copied.
+    /// Instructions unchanged from the seed are borrowed.
     insts: Vec<Cow<'static, [u32]>>,
 }
 
-/// What a word of an instruction is.
+/// Role of a word in an instruction.
 #[derive(Clone, Copy, PartialEq)]
 enum Word {
     Result,
@@ -102,7 +102,7 @@ impl Module {
             }
             2 => self.insts.swap(at, (at + 1) % count),
             3 => {
-                // The same operands for another operation.
+                // The same operands with another opcode.
                 let other = self.insts[random.below(count)][0];
                 self.insts[at].to_mut()[0] = other;
             }
@@ -132,7 +132,7 @@ impl Module {
         }
     }
 
-    /// A copy of an instruction with a result of its own.
+    /// Copies an instruction, with a new result id.
     fn renewed(&mut self, at: usize) -> Vec<u32> {
         let mut copy = self.insts[at].to_vec();
         if let Some(n) = words(&copy).iter().position(|w| *w == Word::Result) {
@@ -141,7 +141,7 @@ impl Module {
         copy
     }
 
-    /// One operand is another id, or another number.
+    /// Replaces one operand by another id or number.
     fn operand(&mut self, random: &mut Random, at: usize) {
         let kinds = words(&self.insts[at]);
         if kinds.len() < 2 {
@@ -171,7 +171,7 @@ static GRAMMAR: LazyLock<Vec<Option<&'static [LogicalOperand]>>> = LazyLock::new
     table
 });
 
-/// What the words of an instruction are, by the grammar; what it does not tell counts as a number.
+/// Roles of an instruction's words, from the grammar; unknown ones count as numbers.
 fn words(inst: &[u32]) -> Vec<Word> {
     let mut out = vec![Word::Literal; inst.len()];
     let Some(Some(operands)) = GRAMMAR.get((inst[0] & 0xffff) as usize) else { return out };

@@ -1,4 +1,4 @@
-//! Files of a store: whatever stands in them, what comes out is what was put in, or nothing.
+//! Store files: whatever they contain, a lookup returns what was stored, or nothing.
 
 use super::targets::KEY;
 use dovetail::cache::{Cache, Key, StoreKind};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use tempfile::TempDir;
 
-/// Entries: of every size class, small and over several pages.
+/// Entries of every size class, in leaves and in overflow pages.
 fn entries() -> Vec<(Key, Vec<u8>)> {
     let sizes = [0usize, 1, 90, 1500, 5000, 9000];
     let key = |n: usize| Key(KEY.0.map(|b| b ^ (37 * n) as u8));
@@ -18,12 +18,12 @@ fn entries() -> Vec<(Key, Vec<u8>)> {
 
 static ENTRIES: LazyLock<Vec<(Key, Vec<u8>)>> = LazyLock::new(entries);
 
-/// The database's file in a cache's folder.
+/// The database file in a cache folder.
 fn database(dir: &Path) -> PathBuf {
     dir.join("lmdb").join("data.mdb")
 }
 
-/// One with few entries, and one with all.
+/// A database with few entries, and one with all.
 pub fn seeds() -> Vec<Vec<u8>> {
     let all = &*ENTRIES;
     let made = [2, all.len()].map(|count| {
@@ -36,8 +36,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
     made.to_vec()
 }
 
-/// The folder of a cache with its database open for writing; in memory where the system has such a place: it is the reader
-/// that is fuzzed, not the disk.
+/// A cache folder with its database open for writing, in a memory file system if there is one: the target is the
+/// reader, not the disk.
 struct Folder {
     dir: TempDir,
     database: File,
@@ -53,9 +53,9 @@ impl Folder {
         Self { dir, database }
     }
 
-    /// A cache whose database is these bytes, after all that should be in it was looked for.
+    /// Opens a cache with these bytes as its database, after looking up everything that should be in it.
     fn look(&self, bytes: &[u8]) -> Result<Cache> {
-        // Cut to its new length only: to empty it first takes longer than to read all of it.
+        // Only truncate to the new length: truncating to zero first takes longer than all the reads.
         self.database.write_all_at(bytes, 0)?;
         self.database.set_len(bytes.len() as u64)?;
         let cache = Cache::open(self.dir.path(), StoreKind::Lmdb)?;
@@ -68,16 +68,16 @@ impl Folder {
     }
 }
 
-/// A put opens LMDB, which takes as long as a hundred inputs that are only read: one in so many gets one.
+/// One in this many inputs gets a put. A put opens LMDB, which takes as long as reading a hundred inputs.
 const WRITTEN: u64 = 64;
 
-/// Opens a cache whose database is these bytes, and puts something into one of [`WRITTEN`].
+/// Opens a cache with these bytes as its database, and stores something in one of [`WRITTEN`].
 ///
 /// # Errors
-/// A bug: an entry other than it was put in; what was put is not there; it cannot be put, whatever stood in the way.
+/// A bug: an entry differs from what was stored, or is missing after a put; or a put fails.
 pub fn read(bytes: &[u8]) -> Result<()> {
     thread_local! {
-        /// Reading changes nothing, so one folder does for all that are only read.
+        /// Reading changes nothing, so all inputs that are only read share one folder.
         static READ: Folder = Folder::new();
     }
     READ.with(|folder| folder.look(bytes).map(drop))?;

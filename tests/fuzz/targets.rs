@@ -1,4 +1,4 @@
-//! What is fuzzed: how its inputs are made, and what must not become of them.
+//! The fuzz targets: how inputs are made, and which results are findings.
 //!
 //! To add a target: a line in [`TARGETS`], seeds in `seeds.rs`.
 #![allow(dead_code, reason = "each test binary uses its part")]
@@ -37,20 +37,20 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{LazyLock, Mutex};
 
-/// Something that reads what others wrote.
+/// A parser or generator under test.
 pub struct Target {
-    /// Its name, and that of its folder of past findings.
+    /// Its name, also that of its folder of past findings.
     pub name: &'static str,
     seeds: fn() -> Vec<Vec<u8>>,
     change: fn(&mut Random, &[Vec<u8>]) -> Vec<u8>,
     run: fn(&[u8]) -> Result<()>,
-    /// Makes a finding smaller, given what says what is wrong with an input.
+    /// Shrinks a finding, given a function that describes an input's failure.
     smaller: Option<Smaller>,
 }
 
 type Smaller = fn(&[u8], &dyn Fn(&[u8]) -> Option<String>) -> Vec<u8>;
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target { name: "spirv", seeds: seeds::spirv, change: spirv::change, run: compile, smaller: None },
     Target { name: "elf", seeds: seeds::elf, change: mutate::bytes, run: link_parts, smaller: None },
@@ -81,7 +81,7 @@ impl Target {
         made.entry(self.name).or_insert_with(|| (self.seeds)().leak())
     }
 
-    /// Input `n` of a run. The first ones are the seeds themselves.
+    /// Input `n` of a run. The first inputs are the seeds.
     pub fn input(&self, run: u64, n: u64) -> Vec<u8> {
         let seeds = self.seeds();
         match usize::try_from(n).ok().and_then(|n| seeds.get(n)) {
@@ -90,7 +90,7 @@ impl Target {
         }
     }
 
-    /// What comes of an input, in words.
+    /// Result of an input, as text.
     pub fn answer(&self, input: &[u8]) -> String {
         match catch_unwind(AssertUnwindSafe(|| (self.run)(input))) {
             Err(panic) => format!("panic: {}", message(&*panic)),
@@ -98,15 +98,15 @@ impl Target {
         }
     }
 
-    /// A smaller input that is wrong in the same way, or the same one.
+    /// A smaller input that fails in the same way, or the same one.
     pub fn smaller(&self, input: &[u8]) -> Vec<u8> {
         self.smaller.map_or_else(|| input.to_vec(), |smaller| smaller(input, &|input| self.judge(input).err()))
     }
 
-    /// Reads an input.
+    /// Runs an input.
     ///
     /// # Errors
-    /// What is wrong: it panicked, or the error says that it is our own mistake.
+    /// The input is a finding: it panicked, or returned an internal bug.
     pub fn judge(&self, input: &[u8]) -> std::result::Result<(), String> {
         match catch_unwind(AssertUnwindSafe(|| (self.run)(input))) {
             Err(panic) => Err(format!("panic: {}", message(&*panic))),
@@ -121,7 +121,7 @@ fn message(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
-/// The first error that is our own mistake; other errors are answers.
+/// Returns an internal bug as an error; other errors are valid results.
 fn no_bug<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -130,8 +130,8 @@ fn no_bug<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Code and the unlinked ELF, for some modules: of four one by our own generator, and of 1,024 one by LLVM, which takes as
-/// long as a thousand.
+/// Generates code and the unlinked ELF for some modules: one in four by the native generator, and one in 1,024 by LLVM,
+/// which takes a thousand times as long.
 fn generate(module: &Module, request: &StageRequest) -> Result<()> {
     let number = u16::from_le_bytes([request.module.0[0], request.module.0[1]]);
     #[cfg(feature = "native")]
@@ -146,7 +146,7 @@ fn generate(module: &Module, request: &StageRequest) -> Result<()> {
     Ok(())
 }
 
-/// All of a module's way up to the code generators, and of some modules the rest.
+/// Compiles a module up to the code generators, and some modules to the end.
 fn compile(bytes: &[u8]) -> Result<()> {
     describe(bytes);
     let module = Module::new(bytes.to_vec())?;
@@ -172,7 +172,7 @@ fn compile(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A part with good parts for the other stages, in both layouts; and as if it were a final ELF.
+/// Links a part with good parts for the other stages, in both layouts, and reads it as a final ELF.
 fn link_parts(bytes: &[u8]) -> Result<()> {
     static GOOD: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| [vertex().build(), fragment().build()]);
     no_bug(verify(bytes))?;
@@ -185,7 +185,7 @@ fn link_parts(bytes: &[u8]) -> Result<()> {
     linked(&parts, &state())
 }
 
-/// What is linked must keep every rule.
+/// A linked ELF must pass `verify`.
 fn linked(parts: &[&[u8]], state: &PipelineState) -> Result<()> {
     for placement in [Placement::Adjacent, Placement::Chained] {
         if let Some(elf) = no_bug(link(parts, state, placement, &EmitGlue))? {
@@ -201,7 +201,7 @@ fn linked(parts: &[&[u8]], state: &PipelineState) -> Result<()> {
 fn read_note(bytes: &[u8]) -> Result<()> {
     no_bug(note::read_notes(bytes))?;
     let document = Document::parse(note::metadata(bytes)?)?;
-    // What was read can be written and read again.
+    // A document must survive writing and reading.
     Document::parse(&document.to_bytes()).map_err(|e| Error::bug(format!("written again: {e}")))?;
     for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
         no_bug(Notes::from_unlinked(&document, stage))?;
@@ -219,10 +219,10 @@ fn read_state(bytes: &[u8]) -> Result<()> {
     linked(&[&GOOD[2]], &state)
 }
 
-/// The key of every entry that is fuzzed.
+/// Key of every fuzzed entry.
 pub const KEY: Key = Key([7; 32]);
 
-/// An entry, and what entries hold, as if their digest were right.
+/// Reads an entry, and its contents as if the digest were right.
 fn read_entry(bytes: &[u8]) -> Result<()> {
     if let Ok(payload) = entry::decode(&KEY, bytes) {
         drop(rmp_serde::from_slice::<GluePiece>(payload));

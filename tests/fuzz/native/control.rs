@@ -1,27 +1,27 @@
-//! Control flow: branches, switches that fall through, loops that are left and continued from anywhere inside.
+//! Control flow: branches, switches with fall-through, loops with breaks and continues from anywhere inside.
 
 use super::generate::{Gen, Kind, Same};
 use dovetail::ir::{AluOp, BlockCall, BlockId, Merge, Terminator, Type, Value};
 
-/// A block that others jump to, and what they pass.
+/// A block that several branches target, with the values passed to it.
 #[derive(Clone, Debug)]
 pub struct Target {
     block: BlockId,
-    /// Variables that are parameters.
+    /// Variables that are parameters of the block.
     vars: Vec<usize>,
     params: Vec<Value>,
     preds: Vec<BlockId>,
-    /// What the other variables are there.
+    /// Values of all variables when the target was created; those that are not parameters have them there.
     before: Vec<Value>,
 }
 
-/// A loop or switch that can be left.
+/// An enclosing loop or switch.
 #[derive(Clone, Debug)]
 pub struct Way {
     merge: Target,
-    /// None of a switch.
+    /// Target of `continue`; none in a switch.
     next: Option<Target>,
-    /// Who goes the same way in it.
+    /// Lanes that take the same path inside it.
     same: Same,
 }
 
@@ -32,7 +32,7 @@ impl Way {
 }
 
 impl Gen<'_> {
-    /// A few statements.
+    /// Generates a few statements.
     pub fn statements(&mut self) {
         let count = 1 + self.random.below(6);
         for _ in 0..count {
@@ -61,7 +61,7 @@ impl Gen<'_> {
             34 if self.depth < 4 => self.switch(),
             35..=36 if self.depth < 3 => self.repeat(),
             37..=38 => self.escape(),
-            // Lanes that leave may do so while others wait for them at a barrier.
+            // Not with workgroup memory: lanes would leave while others wait for them at a barrier.
             39 if self.depth > 0
                 && self.shader.shared_bytes == 0
                 && self.may_break_quads()
@@ -73,7 +73,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A variable gets a value.
+    /// Assigns a value to a variable.
     fn assign(&mut self) {
         let n = self.random.below(self.vars.len());
         let (kind, same) = (self.vars[n].kind, self.vars[n].same);
@@ -85,7 +85,7 @@ impl Gen<'_> {
 
     // ---- targets
 
-    /// A block where these variables have several values.
+    /// Creates a block with these variables as parameters.
     pub fn target_of(&mut self, vars: Vec<usize>) -> Target {
         let block = self.new_block();
         let params = vars.iter().map(|n| self.shader.add_param(block, self.vars[*n].kind.ty())).collect();
@@ -94,12 +94,12 @@ impl Gen<'_> {
     }
 
     pub fn target(&mut self) -> Target {
-        // Variable 0 collects all that is computed.
+        // Variable 0 accumulates everything computed.
         let vars = (0..self.vars.len()).filter(|n| *n == 0 || self.random.once_in(2)).collect();
         self.target_of(vars)
     }
 
-    /// The jump to a target from here.
+    /// The jump from here to a target.
     pub fn call(&mut self, to: &mut Target) -> BlockCall {
         to.preds.extend(self.block);
         BlockCall { block: to.block, args: to.vars.iter().map(|n| self.vars[*n].now).collect() }
@@ -112,7 +112,7 @@ impl Gen<'_> {
         }
     }
 
-    /// Continues there. A block to which nothing leads is not reached.
+    /// Continues in a target. A block without predecessors is unreachable.
     pub fn begin(&mut self, target: &Target, same: Same) {
         if target.preds.is_empty() {
             self.shader.block_mut(target.block).term = Some(Terminator::Unreachable);
@@ -136,12 +136,12 @@ impl Gen<'_> {
         }
     }
 
-    /// A condition, and for whom it is the same.
+    /// A condition, and the lanes in which it is equal.
     pub fn condition(&mut self) -> (Value, Same) {
         let same = *self.random.pick(&[Same::Lane, Same::Lane, Same::Lane, Same::Wave, Same::Group]);
         let same = self.or_quad(same);
         let known = self.known_of(Kind::TRUTH, same);
-        // Of a constant nothing is learnt.
+        // A constant condition would test nothing.
         if self.shader.as_const(known.value).is_none() {
             return (known.value, known.same);
         }
@@ -267,7 +267,7 @@ impl Gen<'_> {
             self.set_merge(loop_merge);
             self.ways.push(Way { merge, next: Some(next), same });
             if self.random.once_in(2) {
-                // The header by itself, or with the body.
+                // A header by itself, or one block with the body.
                 let mut body = self.target_of(vec![]);
                 self.jump(&mut body);
                 self.begin(&body, same);
@@ -310,7 +310,7 @@ impl Gen<'_> {
         self.begin(&merge, around);
     }
 
-    /// A number of iterations: known, of all lanes, or of each lane.
+    /// A trip count: a constant, equal in all lanes, or different in each lane.
     fn trips(&mut self, value: Value) -> Value {
         if self.random.once_in(3) {
             let n = 1 + self.random.below(5) as u32;
@@ -323,14 +323,14 @@ impl Gen<'_> {
         self.alu(AluOp::IAdd, &[few, least])
     }
 
-    /// Leaves a loop or switch, or goes to its next iteration, perhaps only where a condition holds.
+    /// Breaks or continues a loop or switch, unconditionally or under a condition.
     fn escape(&mut self) {
         if self.ways.is_empty() {
             return;
         }
         let n = self.ways.len() - 1 - self.random.below(self.ways.len().min(2));
         let next = self.ways[n].next.is_some() && self.random.once_in(2);
-        // Out of all loops between too: their lanes must go the same way as well.
+        // Also leaves all loops in between, whose lanes must take the same path too.
         let least = self.ways[n..].iter().map(|way| way.same).max().unwrap_or(Same::Lane);
         if self.random.once_in(4) {
             if self.same >= least {

@@ -1,4 +1,4 @@
-//! A draw both ways: what the interpreter knows of bindings and attachments, and what the machine code leaves in them.
+//! Runs a draw both ways: the interpreter's known contents of bindings and attachments, and the machine code's results.
 
 use dovetail::emu::RunOutcome;
 use dovetail::emu::inputs::Inputs;
@@ -8,7 +8,7 @@ use dovetail::ir::interp::Options;
 use dovetail::proof::{KnownContents, interpreted_draw};
 use dovetail::state::VertexInputState;
 
-/// Bindings, colours, depth, stencil.
+/// Known contents of bindings, colours, depth and stencil.
 pub fn known(
     [vertex, fragment]: [&Shader; 2],
     attributes: &VertexInputState,
@@ -23,7 +23,7 @@ pub fn known(
     Ok(drawn.bindings.into_iter().chain(attachments.map(Some)).collect())
 }
 
-/// The bytes of the same.
+/// The bytes of the same, in the same order.
 pub fn left(outcome: RunOutcome) -> Vec<Vec<u8>> {
     let mut out = outcome.bindings;
     if let Some(targets) = outcome.targets {

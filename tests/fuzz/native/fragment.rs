@@ -1,11 +1,11 @@
-//! Fragment shaders: their inputs and outputs, and what is to be known to make only what is defined.
+//! Fragment shaders: their inputs and outputs, and what the generator tracks to produce only defined results.
 //!
-//! A result that differs by what an implementation may choose is never shown:
+//! Results that an implementation may choose are never stored:
 //!
-//! * Operations of a quad are where its four lanes go the same way, and none of them has ended.
-//! * Operations of a subgroup are where only live pixels are: whether helpers take part is not said.
+//! * Quad operations are used only where the four lanes of a quad take the same path and none of them has ended.
+//! * Subgroup operations are used only where all lanes are live pixels, because helper participation is unspecified.
 //! * A helper's atomic has no result.
-//! * Coarse derivatives are of what changes as much between all pixels of a quad.
+//! * Coarse derivatives are taken only of values that change by the same amount between all pixels of a quad.
 
 use super::super::random::Random;
 use super::generate::{Gen, Kind, Same};
@@ -21,35 +21,35 @@ use smallvec::SmallVec;
 struct Output {
     location: u32,
     format: Format,
-    /// B32, or B16 where the attachment does not have more.
+    /// B32, or possibly B16 if the attachment holds no more.
     ty: Type,
 }
 
-/// What is to be known while a fragment shader is made.
+/// What the generator tracks for a fragment shader.
 #[derive(Clone, Debug)]
 pub struct Fragment {
-    /// Pixels of a row and of a column, as fragments are numbered.
+    /// Pixels per row and column, for numbering fragments.
     pitch: [u32; 2],
     outputs: Vec<Output>,
     depth: bool,
     stencil: bool,
     sample_mask: bool,
-    /// Tests come before the shader, which then has no say in them.
+    /// Early tests: the shader's outputs do not affect them.
     early: bool,
-    /// No pixel is a helper, ever.
+    /// No pixel is ever a helper.
     pub no_helpers: bool,
-    /// All lanes here are live pixels; how many loops and switches were around where that began.
+    /// If all lanes here are live pixels: the number of loops and switches that enclosed the point where that began.
     pub live: Option<usize>,
-    /// Lanes may have ended apart from their quad, or may do so in a loop around.
+    /// Lanes may have ended apart from their quad, or may do so in an enclosing loop.
     pub broken: bool,
-    /// Floats that change as much from each pixel to the next.
+    /// Floats that are linear in pixel coordinates.
     pub linear: Vec<Value>,
     perspective: bool,
     exit: Option<BlockId>,
 }
 
 impl Fragment {
-    /// One for a scene.
+    /// Random outputs and modes for a scene.
     pub fn new(random: &mut Random, scene: &Scene, seed: u64) -> Self {
         let some: [&[u32]; 7] = [&[0], &[0], &[0, 1], &[1], &[0, 1, 2, 3], &[0, 2], &[]];
         let locations = *random.pick(&some);
@@ -80,7 +80,7 @@ impl Fragment {
 }
 
 impl Gen<'_> {
-    /// Lanes of a quad, in half of the places where none would surely be the same.
+    /// In a fragment shader, turns `Lane` into `Quad` in a third of cases.
     pub fn or_quad(&mut self, same: Same) -> Same {
         if self.fragment.is_some() && same == Same::Lane && self.random.once_in(3) { Same::Quad } else { same }
     }
@@ -92,7 +92,7 @@ impl Gen<'_> {
 
     /// Whether lanes may end here.
     pub fn may_break_quads(&self) -> bool {
-        // What was made for quads would be reached again, by less than quads.
+        // A loop would reach quad operations again, with incomplete quads.
         let again = || self.ways.iter().any(super::control::Way::is_loop);
         self.fragment.as_ref().is_none_or(|f| f.broken || self.same >= Same::Quad || !again())
     }
@@ -106,7 +106,7 @@ impl Gen<'_> {
         value
     }
 
-    /// The inputs, and the number of the fragment.
+    /// Loads the inputs and computes the number of the fragment.
     pub fn begin_fragment(&mut self) {
         self.shader.modes.early_fragment_tests = self.fragment.as_ref().is_some_and(|f| f.early);
         let mut number = self.flat(0);
@@ -162,7 +162,7 @@ impl Gen<'_> {
         }
     }
 
-    /// An interpolated input, which is an integer.
+    /// Loads an interpolated input, whose value is an integer.
     fn smooth(&mut self, component: u8) {
         let perspective = self.fragment.as_ref().is_some_and(|f| f.perspective);
         let place = if self.random.once_in(4) { InterpPlace::Centroid } else { InterpPlace::Center };
@@ -173,7 +173,7 @@ impl Gen<'_> {
         self.linear(value, SMOOTH_BITS);
     }
 
-    /// What others may have a little off is exact from here on.
+    /// Rounds a value that may be slightly off, so that it is exact from here on.
     fn rounded(&mut self, value: Value) -> Value {
         let half = self.constant(Type::B32, u64::from(0.5f32.to_bits()));
         let more = self.alu(AluOp::FAdd, &[value, half]);
@@ -182,7 +182,7 @@ impl Gen<'_> {
 
     // ---- outputs
 
-    /// Slots, types and kinds of all outputs.
+    /// Slots, types, numeric kinds and formats of all outputs.
     fn slots(&self) -> Vec<(OutputSlot, Type, NumericKind, Format)> {
         let Some(f) = &self.fragment else { return Vec::new() };
         let mut out = Vec::new();
@@ -203,7 +203,7 @@ impl Gen<'_> {
         out
     }
 
-    /// The one block that returns, as the front end makes it: all ways that end go there with the outputs.
+    /// The single block that returns, as the front end creates it: every path that ends jumps there with the outputs.
     fn exit(&mut self) -> BlockId {
         if let Some(exit) = self.fragment.as_ref().and_then(|f| f.exit) {
             return exit;
@@ -237,7 +237,7 @@ impl Gen<'_> {
         self.end_with(args);
     }
 
-    /// Ends it with whatever: nobody sees it.
+    /// Ends a fragment whose outputs are not visible, with arbitrary values.
     pub fn end_dead(&mut self) {
         let args = self.slots().into_iter().map(|(_, ty, ..)| self.operand(Kind::Bits(ty))).collect();
         self.end_with(args);

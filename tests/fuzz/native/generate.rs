@@ -1,8 +1,8 @@
-//! The generator's state: the shader so far, the values in sight, the variables.
+//! State of the shader generator: the shader so far, the values in scope, the variables.
 //!
-//! A value is in sight where its block dominates; so values of loops are used after them (by lanes of different iterations),
-//! and values of a branch after it if the other branch left. A variable is what SSA makes of one: its value now, and a
-//! parameter of those blocks where several values meet.
+//! A value is in scope where its block dominates. So values of loops are used after the loop (by lanes of different
+//! iterations), and values of a branch are used after it if the other side left. A variable models a mutable variable
+//! in SSA: it has a current value, and becomes a parameter of blocks where several values meet.
 
 use super::super::random::Random;
 use super::fragment::Fragment;
@@ -15,12 +15,12 @@ use dovetail::target::Stage;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// What a value is.
+/// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Integers, a truth value, or a vector of integers.
+    /// An integer, a boolean, or a vector of integers.
     Bits(Type),
-    /// A float that is an integer of at most so many bits, and a sign.
+    /// A float that is an integer of at most this many bits, plus a sign.
     Float(Bits, u8),
 }
 
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Whether one is as good as the other.
+    /// Whether a value of this kind can be used where `wanted` is needed.
     fn serves(self, wanted: Self) -> bool {
         match (self, wanted) {
             (Self::Float(a, n), Self::Float(b, most)) => a == b && n <= most,
@@ -44,20 +44,20 @@ impl Kind {
     }
 }
 
-/// Lanes that surely have the same value, or go the same way.
+/// Sets of lanes that are certain to have the same value, or to take the same path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Same {
-    /// Perhaps none.
+    /// None for certain.
     Lane,
-    /// Those of a quad; of fragment shaders only.
+    /// The lanes of a quad; only in fragment shaders.
     Quad,
-    /// Those of a wave.
+    /// The lanes of a wave.
     Wave,
-    /// All of a workgroup.
+    /// The lanes of a workgroup.
     Group,
 }
 
-/// A value in sight.
+/// A value in scope.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     pub value: Value,
@@ -70,7 +70,7 @@ pub struct Known {
 #[derive(Clone, Copy, Debug)]
 pub struct Var {
     pub kind: Kind,
-    /// What may be assigned, and where.
+    /// Lanes in which its value is equal: assigned values and paths must be as uniform.
     pub same: Same,
     pub now: Value,
 }
@@ -85,7 +85,7 @@ pub struct Array {
 pub struct Gen<'r> {
     pub random: &'r mut Random,
     pub shader: Shader,
-    /// `None`: what follows is not reached.
+    /// `None`: the code that follows is unreachable.
     pub block: Option<BlockId>,
     pub scope: Vec<Known>,
     all: Vec<Known>,
@@ -93,21 +93,21 @@ pub struct Gen<'r> {
     constants: BTreeMap<(Type, u64), Value>,
     pub vars: Vec<Var>,
     pub arrays: Vec<Array>,
-    /// Who goes the same way here.
+    /// Lanes that take the same path here.
     pub same: Same,
-    /// Statements that may still be made.
+    /// Number of statements that may still be generated.
     pub budget: i32,
     pub depth: u32,
-    /// What may be left: loops and switches around, the innermost last.
+    /// Enclosing loops and switches, the innermost last.
     pub ways: Vec<super::control::Way>,
     pub lane: Value,
     pub group_lanes: u32,
     pub wave_lanes: u32,
-    /// What is to be known of a fragment shader.
+    /// State of a fragment shader.
     pub fragment: Option<Fragment>,
 }
 
-/// A shader.
+/// Generates a shader.
 pub fn shader(random: &mut Random, setup: &Setup) -> Shader {
     let fragment = setup.scene.as_ref().map(|scene| Fragment::new(random, scene, setup.seed));
     let mut shader = Shader::new("main", if fragment.is_some() { Stage::Fragment } else { Stage::Compute });
@@ -199,7 +199,7 @@ impl Gen<'_> {
         self.leave();
     }
 
-    /// Values that live from the start to the end; those for vector and those for scalar registers.
+    /// Loads values that live from start to end, in vector and in scalar registers, for register pressure.
     fn pressure(&mut self) -> Vec<Value> {
         let mut out = Vec::new();
         if self.random.once_in(3) {
@@ -222,7 +222,7 @@ impl Gen<'_> {
         (0..ty.lanes()).map(|n| self.push(Op::Extract(n as u8), &[vector], ty.element())).collect()
     }
 
-    /// The end of the invocation, with something to show.
+    /// Ends the invocation after storing results.
     pub fn leave(&mut self) {
         let shown = self.vars[0].now;
         self.store_out(0, shown);
@@ -239,7 +239,7 @@ impl Gen<'_> {
 
     // ---- values in sight
 
-    /// An instruction with a result, which is not yet in sight.
+    /// Adds an instruction with a result, which is not in scope yet.
     pub fn push(&mut self, op: Op, args: &[Value], ty: Type) -> Value {
         let id = self.shader.add_inst(op, SmallVec::from_slice(args), Some(ty));
         let block = self.block.unwrap_or(Shader::ENTRY);
@@ -253,7 +253,7 @@ impl Gen<'_> {
         self.shader.block_mut(block).insts.push(id);
     }
 
-    /// Puts a value in sight.
+    /// Adds a value to the scope.
     pub fn see(&mut self, value: Value, kind: Kind, same: Same) {
         let known = Known { value, kind, same, block: self.block.unwrap_or(Shader::ENTRY) };
         self.all.push(known);
@@ -270,14 +270,14 @@ impl Gen<'_> {
             return *value;
         }
         let id = self.shader.add_inst(Op::Const(bits), SmallVec::new(), Some(ty));
-        // Before all else, so that it is in sight everywhere.
+        // At the start of the entry block, so that it is in scope everywhere.
         self.shader.block_mut(Shader::ENTRY).insts.insert(0, id);
         let value = self.shader.inst(id).result.unwrap_or(Value(0));
         self.constants.insert((ty, bits), value);
         value
     }
 
-    /// Arithmetic whose result has the type that its operands decide.
+    /// Adds arithmetic whose result type follows from its operands.
     pub fn alu(&mut self, op: AluOp, args: &[Value]) -> Value {
         let types: Vec<Type> = args.iter().map(|v| self.shader.ty(*v)).collect();
         let ty = op.result_type(&types, types[0]).unwrap_or(types[0]);
@@ -291,12 +291,12 @@ impl Gen<'_> {
         self.push(Op::Alu(op, FpFlags::NONE), &[value], ty)
     }
 
-    /// A value of this kind, in sight or a constant.
+    /// An operand of this kind: a value in scope or a constant.
     pub fn operand(&mut self, kind: Kind) -> Value {
         self.operand_of(kind, Same::Lane)
     }
 
-    /// One that is the same for so many.
+    /// One that is equal in these lanes.
     pub fn operand_of(&mut self, kind: Kind, same: Same) -> Value {
         self.known_of(kind, same).value
     }
@@ -317,7 +317,7 @@ impl Gen<'_> {
             let value = self.some_constant(kind);
             return Known { value, kind, same: Same::Group, block: Shader::ENTRY };
         }
-        // The young ones more often.
+        // Prefer recent ones.
         let recent = fitting.len().min(6);
         if self.random.once_in(3) {
             *self.random.pick(&fitting)
@@ -335,7 +335,7 @@ impl Gen<'_> {
                 self.constant(ty, bits)
             }
             Kind::Bits(ty) => {
-                // The same for all lanes, like every constant.
+                // Equal in all lanes, like every constant.
                 let element = Kind::Bits(ty.element());
                 let parts: Vec<Value> = (0..ty.lanes()).map(|_| self.operand_of(element, Same::Group)).collect();
                 self.push(Op::Compose, &parts, ty)
@@ -354,14 +354,14 @@ impl Gen<'_> {
         self.shader.add_block()
     }
 
-    /// Ends the block.
+    /// Ends the current block.
     pub fn end(&mut self, term: Terminator) {
         if let Some(block) = self.block.take() {
             self.shader.block_mut(block).term = Some(term);
         }
     }
 
-    /// Continues in a block that these lead to.
+    /// Continues in a block with these predecessors.
     pub fn enter(&mut self, block: BlockId, preds: &[BlockId]) {
         let mut over = preds[0];
         for pred in &preds[1..] {
@@ -407,7 +407,7 @@ impl Gen<'_> {
         self.arrays.push(Array { local, dwords });
     }
 
-    /// A table of constants of 64 dwords.
+    /// Adds a constant table of 64 dwords.
     pub fn table(&mut self) -> dovetail::ir::ConstTableId {
         if self.shader.tables.is_empty() {
             let bytes = (0..64).flat_map(|_| (self.random.next() as u32).to_le_bytes()).collect();

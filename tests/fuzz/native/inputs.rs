@@ -1,22 +1,22 @@
-//! What the shaders read and write: the same bindings for all.
+//! Resources that the shaders read and write: the same bindings for all shaders.
 
 use super::super::random::Random;
 use super::setup::Setup;
 use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs, Slot, StoredPointer};
 use dovetail::ir::{Name, Resource, ResourceKind, Shader};
 
-/// Bytes of the uniform buffer, and of each read-only one.
+/// Size in bytes of the uniform buffer and of each read-only buffer.
 pub const READ: u32 = 512;
-/// Bytes that each lane has to itself in buffers that it reads and writes.
+/// Bytes owned by each lane in buffers that it reads and writes.
 pub const OWN: u32 = 64;
-/// Bytes of the buffer of atomics.
+/// Size in bytes of the buffer for atomics.
 pub const SHARED: u32 = 64;
 /// Dwords of push constants before the two addresses.
 pub const PUSHED: u32 = 6;
-/// Elements of the array of buffers.
+/// Length of the array of buffers.
 pub const ELEMENTS: u32 = 4;
 
-/// Bindings of set 0, which are also the indices of the resources.
+/// Bindings of set 0, equal to the resource indices.
 pub const UNIFORM: u32 = 0;
 pub const READ_ONLY: u32 = 1;
 pub const OUT: u32 = 2;
@@ -26,7 +26,7 @@ pub const ARRAY: u32 = 5;
 const BY_ADDRESS: u32 = 6;
 const OWN_BY_ADDRESS: u32 = 7;
 
-/// Declares them.
+/// Declares the resources.
 pub fn declare(shader: &mut Shader) {
     let all = [
         (ResourceKind::UniformBuffer, 1, false),
@@ -43,14 +43,14 @@ pub fn declare(shader: &mut Shader) {
     shader.push_constant_bytes = 4 * PUSHED + 16;
 }
 
-/// Their contents for a shader.
+/// Contents of the resources for a shader.
 pub fn inputs(shader: &Shader, setup: &Setup) -> Inputs {
     let lanes = match &setup.scene {
         Some(scene) => scene.fragments().max(1),
         None => shader.modes.local_size.iter().map(|n| n.max(&1)).product::<u32>().min(1024) * setup.groups,
     };
     let mut random = Random::new(setup.seed, 0x1a7e);
-    // Small numbers and flags as often as any: branches should go both ways.
+    // Half of the values are small numbers and flags, so that branches go both ways.
     let mut bytes = |count: u32| {
         let mut out = Vec::new();
         for _ in 0..count / 4 {

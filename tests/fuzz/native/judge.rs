@@ -1,4 +1,4 @@
-//! Runs a shader both ways and compares.
+//! Runs a shader both ways and compares the results.
 
 use super::inputs::inputs;
 use super::setup::Setup;
@@ -24,17 +24,17 @@ use dovetail::state::{Known as Item, PipelineState};
 use dovetail::target::{GfxIp, Stage};
 use dovetail::template;
 
-/// What the generator refuses by design (docs/native.md).
+/// Features that the generator does not support by design (docs/native.md).
 const REFUSED: [&str; 1] = ["native: whole-wave code of 64 bits under divergent control"];
-/// Instructions of a wave, in the interpreter.
+/// Limit of instructions per wave in the interpreter.
 const INTERPRETED: u64 = 60_000;
-/// And in the emulator: a multiple, since 64-bit divisions take hundreds.
+/// Limit in the emulator; much higher, because a 64-bit division takes hundreds of instructions.
 const EMULATED: u64 = 4_000_000;
 
 /// Runs an input.
 ///
 /// # Errors
-/// A bug: the results differ, or one of our own checks fails. Other errors: it says nothing.
+/// A bug: the results differ, or an internal check fails. Other errors: the input proves nothing.
 pub fn run(bytes: &[u8]) -> Result<()> {
     let text = std::str::from_utf8(bytes).map_err(|_| Error::malformed("no text"))?;
     judge(&Setup::of(text)?, &parse(text)?)
@@ -45,7 +45,7 @@ pub fn run(bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// As [`run`].
 pub fn judge(setup: &Setup, shader: &Shader) -> Result<()> {
-    // A mistake of what makes or shrinks shaders is none of the generator.
+    // A mistake of the shader generator or shrinker is not one of the code generator.
     verify(shader).map_err(|e| Error::malformed(e.to_string()))?;
     let wanted = if setup.scene.is_some() { Stage::Fragment } else { Stage::Compute };
     if shader.stage != wanted {
@@ -63,7 +63,7 @@ pub fn judge(setup: &Setup, shader: &Shader) -> Result<()> {
     let elf = case.compiled()?;
     let made = case.emulated(&elf)?;
     for (n, (ours, wanted)) in made.iter().zip(&expected).enumerate() {
-        // What cannot be written is not known.
+        // Trailing bytes that cannot be written are not compared.
         let differing = ours.chunks(4).zip(wanted.chunks(4)).position(|(a, b)| a != b);
         if let Some(dword) = differing {
             let word = |bytes: &[u8]| {
@@ -79,15 +79,15 @@ pub fn judge(setup: &Setup, shader: &Shader) -> Result<()> {
         }
     }
     let report = check::check(&elf).at(|| "check")?;
-    // Where lanes return in a branch, and others come to the same block by a branch of the wave, fewer lanes are on by one
-    // way than by the other, and should be. The checker takes that for lanes that were forgotten.
+    // Where lanes return in a branch, and other lanes reach the same block by a branch of the wave, fewer lanes are
+    // active on one path than on the other, correctly. The checker reports that as lost lanes.
     match report.errors().find(|finding| finding.rule != check::CodeRule::Lanes) {
         Some(finding) => Err(Error::bug(format!("check: {finding}"))),
         None => Ok(()),
     }
 }
 
-/// A pipeline and what it gets.
+/// A pipeline and its inputs.
 struct Case<'a> {
     setup: &'a Setup,
     /// A compute shader, or a vertex and a fragment shader.
@@ -105,8 +105,8 @@ impl Case<'_> {
         }
     }
 
-    /// Whether a difference says anything: no order of lanes changes the result, and what differs does not depend on memory
-    /// that nobody wrote.
+    /// Checks that a difference is meaningful: the result does not depend on the order of lanes, and the differing
+    /// values do not depend on uninitialised memory.
     fn certain(&self, expected: &[Vec<u8>], ours: &[Vec<u8>]) -> Result<()> {
         let backwards = bytes_of(&self.interpreted(Options { backwards: true, ..Options::default() })?)?;
         let known = self.interpreted(Options { shadow: true, ..Options::default() })?;
@@ -128,7 +128,7 @@ impl Case<'_> {
 
     fn compiled(&self) -> Result<Vec<u8>> {
         let (mut parts, mut read) = (Vec::new(), Vec::new());
-        // The vertex shader knows what the fragment shader reads.
+        // The vertex shader is compiled with knowledge of what the fragment shader reads.
         for shader in self.shaders.iter().rev() {
             let known = self.known(shader.stage, std::mem::take(&mut read));
             let (elf, interface) = compiled(self.setup, shader, known)?;
@@ -145,7 +145,7 @@ impl Case<'_> {
         })
     }
 
-    /// What a stage is told of the pipeline.
+    /// The state of the pipeline that is known when a stage is compiled.
     fn known(&self, stage: Stage, read: Vec<FragmentInput>) -> KnownState {
         let layout = if self.setup.known { Item::Known(self.state.layout.clone()) } else { Item::Unknown };
         let known = KnownState { layout, ..KnownState::default() };
@@ -164,9 +164,9 @@ impl Case<'_> {
     }
 }
 
-/// Runs the generator's checks of its own work, and prints a phase.
+/// Runs the generator's verifiers, and prints a phase.
 struct Checks {
-    /// The phase: the variable DOVETAIL_DUMP, as for `dovetail compile`.
+    /// The phase to print: the variable DOVETAIL_DUMP, as for `dovetail compile`.
     shown: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Operations across the lanes of a subgroup. A lane that is off gives nothing: whoever reads another asks first.
+//! Subgroup operations. Reading an inactive lane has no defined result, so each read is guarded by a check.
 
 use super::generate::{Gen, Kind, Same};
 use dovetail::ir::{AluOp, Bits, BuiltIn, Op, QuadSwap, ReduceOp, SubgroupOp, Type, Value};
@@ -20,14 +20,15 @@ impl Gen<'_> {
         self.push(Op::Subgroup(op), args, ty)
     }
 
-    /// What is the same for a wave's active lanes, is so for those that are active later only if these are no more.
+    /// Uniformity of a value that is equal in a wave's active lanes: it stays so only if no more lanes become active
+    /// later.
     fn wave(&self) -> Same {
         if self.same >= Same::Wave { Same::Wave } else { Same::Lane }
     }
 
-    /// An operation.
+    /// Generates a subgroup operation.
     pub fn across_lanes(&mut self) {
-        // Whether helpers take part is the implementation's choice.
+        // Helper participation is implementation-defined.
         if !self.all_live() {
             return self.of_fragments();
         }
@@ -118,7 +119,7 @@ impl Gen<'_> {
         };
         let args: Vec<Value> = std::iter::once(value).chain(other).collect();
         let got = self.subgroup(op, &args, ty);
-        // A lane that is off, or that there is none.
+        // Lanes may be inactive or not exist.
         let yes = self.constant(Type::B1, 1);
         let active = self.subgroup(SubgroupOp::Ballot, &[yes], Type::B64);
         let inside = self.alu(AluOp::IAnd, &[source, last]);
@@ -132,7 +133,7 @@ impl Gen<'_> {
         self.see(safe, Kind::Bits(ty), Same::Lane);
     }
 
-    /// Reductions and scans; not too many where lanes wait.
+    /// Reductions and scans; fewer in divergent code.
     fn reduce(&mut self) {
         if self.same == Same::Lane && !self.random.once_in(2) {
             return self.shuffle();
@@ -145,7 +146,7 @@ impl Gen<'_> {
             (op, Kind::Float(bits, most), Kind::Float(bits, most + more))
         } else {
             let ty = *self.random.pick(&[Type::B32, Type::B32, Type::B32, Type::B64, Type::B16, Type::B8]);
-            // Among live pixels there are always others that wait, and then 64 bits are refused.
+            // In fragment shaders other lanes always wait at these points, where 64 bits are unsupported.
             let refused = ty == Type::B64 && self.fragment.is_some() && !self.random.once_in(8);
             let ty = if refused { Type::B32 } else { ty };
             (*self.random.pick(&REDUCE), Kind::Bits(ty), Kind::Bits(ty))
@@ -158,7 +159,7 @@ impl Gen<'_> {
                 let same = if cluster == 0 { self.wave() } else { Same::Lane };
                 (SubgroupOp::Reduce(op, cluster), same)
             }
-            // An infinity is the identity of minimum and maximum.
+            // An exclusive scan would return infinity, the identity of minimum and maximum.
             2 => (SubgroupOp::InclusiveScan(op), Same::Lane),
             _ if float && op != ReduceOp::FAdd => (SubgroupOp::InclusiveScan(op), Same::Lane),
             _ => (SubgroupOp::ExclusiveScan(op), Same::Lane),

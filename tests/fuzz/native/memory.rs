@@ -1,7 +1,7 @@
-//! Memory: what is only read, what each lane has to itself, and sums of all.
+//! Memory: read-only, private to each lane, and shared sums.
 //!
-//! Workgroup memory has three parts: a dword of each lane that others read between barriers, four dwords of each lane's own,
-//! and eight that all add to.
+//! Workgroup memory has three parts: one dword per lane that other lanes read between barriers, four private dwords per
+//! lane, and eight dwords that all lanes add to.
 
 use super::generate::{Gen, Kind, Same};
 use super::inputs;
@@ -12,7 +12,7 @@ use dovetail::ir::{
 
 const PLAIN: Access = Access::PLAIN;
 const READS: Access = Access { read_only: true, ..PLAIN };
-/// Sums that no order changes.
+/// Operations whose final result does not depend on order.
 const COMMUTATIVE: [AtomicOp; 9] = [
     AtomicOp::IAdd,
     AtomicOp::ISub,
@@ -27,7 +27,7 @@ const COMMUTATIVE: [AtomicOp; 9] = [
 const SUMS: u32 = 8;
 
 impl Gen<'_> {
-    /// An access of any memory.
+    /// Generates an access to any kind of memory.
     pub fn access(&mut self) {
         match self.random.below(12) {
             0..=3 => self.load_something(),
@@ -58,7 +58,7 @@ impl Gen<'_> {
         Type::vector(bits, lanes).unwrap_or(Type::B32)
     }
 
-    /// An offset below `bytes`, a power of two, at which a value of this type fits.
+    /// An offset below `bytes`, a power of two, aligned for a value of this type.
     fn offset(&mut self, ty: Type, bytes: u32, same: Same) -> (Value, Align) {
         let align = Align::from_bytes(ty.bits().bytes()).unwrap_or(Align::A4);
         let room = ty.bytes().next_power_of_two().max(1);
@@ -77,7 +77,7 @@ impl Gen<'_> {
         self.push(op, &[element], Type::DESC4)
     }
 
-    /// Four dwords, the same for so many.
+    /// Loads four dwords, equal in these lanes.
     pub fn load_wide(&mut self, same: Same) -> Value {
         let (offset, align) = self.offset(Type::DESC4, inputs::READ, same);
         let binding = if same == Same::Group { inputs::UNIFORM } else { inputs::READ_ONLY };
@@ -88,7 +88,7 @@ impl Gen<'_> {
         value
     }
 
-    /// A value from memory that is only read.
+    /// Loads a value from read-only memory.
     pub fn load_something(&mut self) {
         let ty = self.loaded_type();
         let same = if self.random.once_in(3) { Same::Group } else { Same::Lane };
@@ -146,7 +146,7 @@ impl Gen<'_> {
         self.alu(AluOp::IAdd, &[base, offset])
     }
 
-    /// An offset in what the lane has to itself.
+    /// An offset in the lane's own bytes.
     fn own(&mut self, ty: Type) -> (Value, Align) {
         let (inside, align) = self.offset(ty, inputs::OWN, Same::Lane);
         let size = self.c32(inputs::OWN);
@@ -154,7 +154,7 @@ impl Gen<'_> {
         (self.alu(AluOp::IAdd, &[start, inside]), align)
     }
 
-    /// A dword of the output.
+    /// Stores a dword of the output.
     pub fn store_out(&mut self, dword: u32, word: Value) {
         let size = self.c32(inputs::OWN);
         let start = self.alu(AluOp::IMul, &[self.lane, size]);
@@ -164,7 +164,7 @@ impl Gen<'_> {
         self.effect(Op::BufferStore { align: Align::A4, access: PLAIN }, &[descriptor, offset, word]);
     }
 
-    /// Three operands of an atomic that one lane alone does, and its width.
+    /// Operation, operands and type of an atomic on the lane's own memory.
     fn atomic(&mut self) -> (AtomicOp, Vec<Value>, Type) {
         let ty = if self.random.once_in(3) { Type::B64 } else { Type::B32 };
         let op = match self.random.below(4) {
@@ -176,7 +176,7 @@ impl Gen<'_> {
         (op, (0..count).map(|_| self.operand(Kind::Bits(ty))).collect(), ty)
     }
 
-    /// One of two buffers in which each lane has bytes to itself, which may be another one for each lane.
+    /// One of the two buffers with per-lane bytes; the choice may differ between lanes.
     fn own_descriptor(&mut self) -> Value {
         let private = self.descriptor(inputs::PRIVATE);
         if !self.random.once_in(4) {
@@ -245,7 +245,7 @@ impl Gen<'_> {
         }
         let array = *self.random.pick(&self.arrays);
         let ty = self.loaded_type();
-        // The largest power of two inside.
+        // The largest power of two that fits.
         let room = 1 << (4 * array.dwords).ilog2();
         let same = if self.random.once_in(3) { Same::Group } else { Same::Lane };
         let (offset, align) = self.offset(ty, room, same);
@@ -260,7 +260,7 @@ impl Gen<'_> {
 
     // ---- workgroup memory
 
-    /// Gives all of it contents.
+    /// Initialises all of the workgroup memory.
     pub fn shared_memory(&mut self, index: Value) {
         if !self.random.once_in(2) {
             return;
@@ -272,7 +272,7 @@ impl Gen<'_> {
             let at = self.own_shared_dword(index, n);
             self.effect(Op::SharedStore { align: Align::A4, access: PLAIN }, &[at, index]);
         }
-        // The first eight lanes: there are more.
+        // The first eight lanes; a workgroup has more.
         let seven = self.c32(SUMS - 1);
         let n = self.alu(AluOp::IAnd, &[index, seven]);
         let at = self.sum_place(n);
@@ -335,7 +335,8 @@ impl Gen<'_> {
         }
     }
 
-    /// Adds to what all add to; nobody looks before the end. One operation for a place, so that no order shows.
+    /// Adds to a shared sum, which is not read before the end. Each sum uses one operation, so that the order has no
+    /// effect.
     fn sum(&mut self) {
         let value = self.operand(Kind::INT);
         let n = self.random.below(SUMS as usize);
@@ -352,7 +353,7 @@ impl Gen<'_> {
         }
     }
 
-    /// Gives a dword to the workgroup and takes another's.
+    /// Stores a dword in workgroup memory and loads another lane's.
     fn exchange(&mut self) {
         if self.shader.shared_bytes == 0 || self.same < Same::Group {
             return self.sum();
@@ -372,7 +373,7 @@ impl Gen<'_> {
         self.barrier();
     }
 
-    /// At the end: what all have added to.
+    /// Stores the shared sums at the end.
     pub fn shared_results(&mut self) {
         if self.shader.shared_bytes == 0 || self.same < Same::Group {
             return;

@@ -1,4 +1,4 @@
-//! What only fragment shaders do: operations of quads, demotion, branches for live pixels.
+//! Features of fragment shaders: quad operations, demotion, branches for live pixels.
 
 use super::generate::{Gen, Kind, Same};
 use super::scene::SMOOTH_BITS;
@@ -11,7 +11,7 @@ impl Gen<'_> {
         self.same >= Same::Quad && self.fragment.as_ref().is_some_and(|f| !f.broken)
     }
 
-    /// What only fragment shaders do.
+    /// Generates an operation that only fragment shaders have.
     pub fn of_fragments(&mut self) {
         match self.random.below(10) {
             0..=3 if self.quads() => self.across_quad(),
@@ -19,7 +19,7 @@ impl Gen<'_> {
             6 if self.may_kill() && self.may_break_quads() && self.depth < 4 => self.kill(),
             7 | 8 if self.depth < 4 => self.where_live(),
             9 => {
-                // Now, or as it began.
+                // The current state or the initial one.
                 let began = Op::load_builtin(BuiltIn::HelperInvocation, 0);
                 let op = if self.random.once_in(3) { began } else { Op::IsHelper };
                 let value = self.push(op, &[], Type::B1);
@@ -30,7 +30,7 @@ impl Gen<'_> {
         }
     }
 
-    /// A derivative, or a value of another lane of the quad.
+    /// A derivative, or the value of another lane of the quad.
     fn across_quad(&mut self) {
         if self.random.once_in(2) {
             return self.derivative();
@@ -50,7 +50,7 @@ impl Gen<'_> {
         self.show(value, Kind::Bits(ty));
     }
 
-    /// What few look at is looked at.
+    /// Stores half of these values, because few other statements use them.
     fn show(&mut self, value: Value, kind: Kind) {
         if self.random.once_in(2) {
             self.mix(value, kind);
@@ -62,7 +62,7 @@ impl Gen<'_> {
         let kind = DerivativeKind { vertical: self.random.once_in(2), fine };
         let linear = self.fragment.as_ref().map_or(Vec::new(), |f| f.linear.clone());
         let (value, bits, size) = if fine && self.random.once_in(2) {
-            // Of any number.
+            // Of an arbitrary integer.
             let word = self.operand(Kind::INT);
             let most = 1 + self.random.below(20) as u8;
             let mask = self.c32((1 << most) - 1);
@@ -77,7 +77,7 @@ impl Gen<'_> {
             (*self.random.pick(&linear), Bits::B32, SMOOTH_BITS)
         };
         let value = self.push(Op::Derivative(kind), &[value], Type::scalar(bits));
-        // A coarse one is the same for the quad, as are all of what is linear.
+        // A coarse derivative is equal in the quad, because its operand is linear.
         let same = if fine { Same::Lane } else { Same::Quad };
         let kind = Kind::Float(bits, size + 1);
         self.see(value, kind, same);
@@ -89,12 +89,12 @@ impl Gen<'_> {
     }
 
     fn may_demote(&self) -> bool {
-        // What was made for live pixels would be reached again by others.
+        // A loop would reach operations for live pixels again, with helpers.
         let again = self.fragment.as_ref().is_some_and(|f| f.live.is_some_and(|ways| self.ways.len() > ways));
         self.may_kill() && !again
     }
 
-    /// Some pixels become helpers.
+    /// Demotes some pixels to helpers.
     fn demote(&mut self) {
         let (cond, _) = self.condition();
         self.demote_if(cond);
@@ -107,7 +107,7 @@ impl Gen<'_> {
         }
     }
 
-    /// Some pixels end without a result.
+    /// Ends some pixels without a result.
     fn kill(&mut self) {
         let (cond, same) = self.condition();
         let (mut dead, mut rest) = (self.target_of(vec![]), self.target_of(vec![]));
@@ -128,7 +128,7 @@ impl Gen<'_> {
         } else {
             self.end_dead();
         }
-        // The others are what they were.
+        // The remaining pixels are as before.
         if let Some(f) = &mut self.fragment {
             f.live = live;
         }
@@ -167,7 +167,7 @@ impl Gen<'_> {
         self.begin(&merge, around);
     }
 
-    /// The result of an atomic; a helper's is nothing.
+    /// The result of an atomic; 0 in helpers, where it has none.
     pub fn of_live(&mut self, value: Value) -> Value {
         if self.all_live() {
             return value;

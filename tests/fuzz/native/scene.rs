@@ -1,8 +1,8 @@
-//! What a fragment shader is drawn with: triangles of which everything is exact.
+//! Draws for fragment shaders: triangles whose coverage and interpolation are exact.
 //!
-//! Each has two legs along the axes, a power of two of pixels long, from a corner a quarter of a pixel off the grid. So no
-//! pixel's centre is near to an edge, weights have few bits, and interpolated values are integers. Triangles do not overlap,
-//! as the order of fragments in a pixel would show.
+//! Each triangle has two axis-aligned legs, a power of two of pixels long, from a corner a quarter of a pixel off the
+//! grid. So no pixel centre is near an edge, weights have few bits, and interpolated values are integers. Triangles do
+//! not overlap, because the order of fragments in a pixel would affect the result.
 
 use super::super::random::Random;
 use super::setup::Setup;
@@ -13,23 +13,23 @@ use dovetail::state::{PipelineState, VkFormat};
 use dovetail::target::Stage;
 use smallvec::SmallVec;
 
-/// Location of the inputs that are not interpolated: the number of the triangle, and three words.
+/// Location of the flat inputs: the number of the triangle and three words.
 pub const FLAT: u32 = 0;
-/// Location of those that are, integers everywhere.
+/// Location of the interpolated inputs, integers at every pixel.
 pub const SMOOTH: u32 = 1;
-/// Bits of these, besides the sign.
+/// Bits of the interpolated inputs, without the sign.
 pub const SMOOTH_BITS: u8 = 10;
-/// Depth of everything.
+/// Depth of all vertices.
 const DEPTH: f32 = 0.25;
 
 /// A triangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle {
-    /// Its legs are so long: a power of two.
+    /// Length of its legs, a power of two.
     leg: u32,
-    /// The corner of the square of which it is a half, in pixels, less a quarter of one.
+    /// Corner of the square of which it is one half, in pixels, minus a quarter pixel.
     at: [i32; 2],
-    /// The half at the lower right.
+    /// Whether it is the lower right half.
     lower: bool,
 }
 
@@ -53,10 +53,10 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Any.
+    /// A random scene.
     pub fn new(random: &mut Random) -> Self {
         if random.once_in(4) {
-            // One that covers all: there are no helpers.
+            // One triangle that covers the screen: no helpers.
             let extent = [0, 1].map(|_| 2 * (2 + random.below(4) as u32));
             return Self { extent, triangles: vec![Triangle { leg: 32, at: [-1; 2], lower: false }] };
         }
@@ -79,25 +79,25 @@ impl Scene {
         self.extent.iter().all(|n| n % 2 == 0) && self.triangles.len() == 1 && covers(&self.triangles[0])
     }
 
-    /// Pixels of a row and of a column, with those of quads at the border.
+    /// Pixels per row and column, including those of quads at the border.
     pub fn pitch(&self) -> [u32; 2] {
         self.extent.map(|n| n.next_multiple_of(2))
     }
 
-    /// Fragments that could be, helpers too: each pixel for each triangle.
+    /// Upper bound of fragments, including helpers: each pixel for each triangle.
     pub fn fragments(&self) -> u32 {
         let [x, y] = self.pitch();
         x * y * self.triangles.len() as u32
     }
 
-    /// Draws the first or the last triangle no more, if others are left.
+    /// Removes the first or the last triangle, if others remain.
     pub fn leave_out(&mut self, first: bool) {
         if self.triangles.len() > 1 {
             self.triangles.remove(if first { 0 } else { self.triangles.len() - 1 });
         }
     }
 
-    /// As a word.
+    /// Encodes the scene as a word.
     pub fn text(&self) -> String {
         let mut out = format!("{}x{}", self.extent[0], self.extent[1]);
         for Triangle { leg, at: [x, y], lower } in &self.triangles {
@@ -106,7 +106,7 @@ impl Scene {
         out
     }
 
-    /// From that word.
+    /// Decodes that word.
     pub fn parse(text: &str) -> Result<Self> {
         let malformed = || Error::malformed(format!("`{text}` is no draw"));
         let mut words = text.split('/');
@@ -122,14 +122,14 @@ impl Scene {
         Ok(Self { extent, triangles })
     }
 
-    /// The draw of a shader, and the vertices' attributes by location: position, flat, smooth.
+    /// The draw of a shader, with the vertex attributes by location: position, flat, smooth.
     pub fn draw(&self, shader: &Shader, setup: &Setup) -> Draw {
         let mut draw = Draw::new(Topology::TriangleList, 3 * self.triangles.len() as u32, self.extent);
         let mut random = Random::new(setup.seed, 0x5ce0e);
         let mut attributes: [Vec<u32>; 3] = Default::default();
         for (n, triangle) in (0..).zip(&self.triangles) {
             let words = [0; 3].map(|_| random.next() as u32 & *random.pick(&[1, 7, 0xff, u32::MAX]));
-            // How a value changes over a leg: four times its length, as weights are in quarters of a pixel.
+            // Change of a value along a leg: four times its length, because weights are in quarters of a pixel.
             let slopes = [0; 4].map(|_| [8, 3, 3].map(|most: usize| random.below(2 * most + 1) as f32 - most as f32));
             for (k, corner) in triangle.corners().into_iter().enumerate() {
                 let [x, y] = [0, 1].map(|axis| 2.0 * corner[axis] / self.extent[axis] as f32 - 1.0);
@@ -149,7 +149,7 @@ impl Scene {
             }
         }
         let stores = |wanted| shader.has(|op| matches!(op, Op::StoreOutput { slot, .. } if *slot == wanted));
-        // Depth that is written before the shader is not the interpreter's.
+        // The interpreter has no depth that is written before the shader.
         let early = shader.modes.early_fragment_tests;
         if stores(OutputSlot::FragDepth) || !early && setup.seed.is_multiple_of(3) {
             draw.depth = Some(Depth { clear: 0.5, compare: Compare::Always, write: true });
@@ -173,21 +173,21 @@ fn locations(shader: &Shader) -> Vec<u32> {
     all
 }
 
-/// What an attachment holds.
+/// Format of an attachment.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     name: &'static str,
     pub kind: NumericKind,
     pub channels: u8,
-    /// Integers within it are held exactly.
+    /// Integers within this mask are represented exactly.
     pub mask: u32,
     attached: bool,
 }
 
 impl Format {
-    /// Of the depth attachment: 0 and 1.
+    /// The depth attachment: 0 and 1.
     pub const DEPTH: Self = Self { name: "", kind: NumericKind::Float, channels: 1, mask: 1, attached: true };
-    /// Of the stencil attachment, and of a sample mask.
+    /// The stencil attachment, and a sample mask.
     pub const STENCIL: Self = Self { name: "", kind: NumericKind::Sint, channels: 1, mask: 0xff, attached: true };
 }
 
@@ -212,7 +212,7 @@ const FORMATS: [(&str, NumericKind, u8, u32); 17] = [
 ];
 
 impl Format {
-    /// That of a location: the shader is made for it.
+    /// The format of a location, for which the shader is generated.
     pub fn of(seed: u64, location: u32) -> Self {
         let mut random = Random::new(seed, 0xf0 + u64::from(location));
         let (name, kind, channels, mask) = *random.pick(&FORMATS);
@@ -224,7 +224,7 @@ impl Format {
     }
 }
 
-/// The state of a draw's pipeline has its attachments.
+/// Adds the draw's attachments to the pipeline state.
 pub fn attach(state: &mut PipelineState, setup: &Setup) -> Result<()> {
     state.color.attachments.retain(|a| Format::of(setup.seed, a.location).attached);
     for attachment in &mut state.color.attachments {
@@ -233,7 +233,7 @@ pub fn attach(state: &mut PipelineState, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// A vertex shader that gives its attributes to the fragment shader.
+/// A vertex shader that passes its attributes to the fragment shader.
 pub fn vertex_shader() -> Shader {
     let mut shader = Shader::new("main", Stage::Vertex);
     for location in 0..3 {

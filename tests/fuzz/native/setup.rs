@@ -8,36 +8,36 @@ use dovetail::compile::request::{GeneratorKind, NativeOptions, Scheduling, Tunin
 use dovetail::error::{Error, Result};
 use dovetail::target::WaveSize;
 
-/// What a line of an input begins with.
+/// Prefix of the setup line.
 const MARK: &str = "; fuzz";
 
 /// How a shader is compiled and run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
-    /// Lanes of a wave.
+    /// Lanes per wave.
     pub wave: WaveSize,
-    /// Bound on VGPRs, 0 for none.
+    /// Limit of VGPRs, 0 for none.
     pub vgprs: u32,
     /// Workgroups.
     pub groups: u32,
-    /// Seed of the buffers' contents; odd ones order instructions at random too, where they are ordered.
+    /// Seed of the buffers' contents; odd seeds also randomise instruction order, if scheduling is on.
     pub seed: u64,
-    /// The layout is known when the stage is compiled.
+    /// Whether the layout is known at compile time.
     pub known: bool,
-    /// Phases of the generator that are left out.
+    /// Disabled phases of the generator.
     pub without: Phases,
-    /// Passes of the middle end that run on the upper level, in their own order, instead of all on the lower one.
+    /// Middle-end passes to run on the upper level, in this order, instead of all on the lower level.
     pub passes: Vec<Phase>,
-    /// A fragment shader: what is drawn.
+    /// For a fragment shader: the scene drawn.
     pub scene: Option<Scene>,
-    /// Of a draw: attachments, attributes and the other stage are known too.
+    /// For a draw: attachments, attributes and the other stage are known too.
     pub whole: bool,
-    /// Of a draw: parts are joined by branches.
+    /// For a draw: the parts are linked by branches (chained).
     pub chained: bool,
 }
 
 impl Setup {
-    /// Any.
+    /// A random setup.
     pub fn new(random: &mut Random) -> Self {
         let wave = if random.once_in(2) { WaveSize::W32 } else { WaveSize::W64 };
         let vgprs = *random.pick(&[0, 0, 0, 0, 64, 40, 32, 24, 20, 16]);
@@ -54,12 +54,12 @@ impl Setup {
         let scene = random.once_in(2).then(|| Scene::new(random));
         let whole = scene.is_some() && known && random.once_in(2);
         let chained = scene.is_some() && random.once_in(4);
-        // Four colours of four channels are in registers at once.
+        // Four colours of four channels need registers at the same time.
         let vgprs = if scene.is_some() && vgprs > 0 { vgprs.max(24) } else { vgprs };
         Self { wave, vgprs, groups, seed, known, without, passes, scene, whole, chained }
     }
 
-    /// As a line.
+    /// Encodes the setup as a line.
     pub fn line(&self) -> String {
         let Self { wave, vgprs, groups, seed, known, without, passes, scene, whole, chained } = self;
         let list = |phases: Vec<Phase>| phases.iter().map(|phase| phase.name()).collect::<Vec<_>>().join(",");
@@ -75,10 +75,10 @@ impl Setup {
         )
     }
 
-    /// Reads the line of an input.
+    /// Decodes the setup line of an input.
     ///
     /// # Errors
-    /// Malformed: there is none.
+    /// Malformed: the input has none.
     pub fn of(text: &str) -> Result<Self> {
         let line = text.lines().find_map(|line| line.strip_prefix(MARK));
         let line = line.ok_or_else(|| Error::malformed("no line that says how to compile"))?;
@@ -91,7 +91,7 @@ impl Setup {
         let list = |name: &str| -> Result<Vec<Phases>> {
             get(name)?.split(',').filter(|word| !word.is_empty()).map(str::parse).collect()
         };
-        // Inputs of compute shaders do not have these.
+        // Inputs of compute shaders lack these.
         let scene = get("draw").ok().map(Scene::parse).transpose()?;
         let flag = |name: &str| -> Result<bool> { Ok(scene.is_some() && number(name)? != 0) };
         let (whole, chained) = (flag("whole")?, flag("chained")?);
@@ -109,7 +109,7 @@ impl Setup {
         })
     }
 
-    /// The options of the compile.
+    /// Options for compiling.
     pub fn options(&self) -> TuningOptions {
         TuningOptions {
             generator: GeneratorKind::Native,

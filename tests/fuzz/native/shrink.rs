@@ -1,7 +1,7 @@
-//! Makes a failing shader smaller while it still fails in the same way.
+//! Shrinks a failing shader while it still fails in the same way.
 //!
-//! Each step changes a copy: how it is compiled, where blocks go, instructions, operands. What does not fail in the same way,
-//! or breaks the verifier's rules, is thrown away.
+//! Each step changes a copy: its setup, the targets of branches, instructions, operands. A copy that does not fail in
+//! the same way, or that the verifier rejects, is discarded.
 
 use super::setup::Setup;
 use dovetail::compile::phases::{Phase, Phases};
@@ -9,10 +9,10 @@ use dovetail::ir::parse::parse;
 use dovetail::ir::{BlockCall, BlockId, Merge, Op, Shader, Terminator, Value, ValueDef};
 use std::time::{Duration, Instant};
 
-/// Time after which no attempt begins.
+/// Time after which no new attempt starts.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// A smaller input for which `how` says the same.
+/// A smaller input for which `how` returns the same.
 pub fn shrink(input: &[u8], how: &dyn Fn(&[u8]) -> Option<String>) -> Vec<u8> {
     let text = String::from_utf8_lossy(input).into_owned();
     let (Ok(setup), Ok(shader), Some(what)) = (Setup::of(&text), parse(&text), how(input)) else {
@@ -28,7 +28,7 @@ pub fn shrink(input: &[u8], how: &dyn Fn(&[u8]) -> Option<String>) -> Vec<u8> {
     }
 }
 
-/// The words of a message without numbers, registers and instructions.
+/// A message without numbers, registers and instructions.
 fn kind(what: &str) -> String {
     let plain = |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '(' | ')' | ',' | ':' | ';'));
     what.split(' ').filter(plain).collect::<Vec<_>>().join(" ")
@@ -98,7 +98,7 @@ impl Search<'_> {
                 }
             }
         }
-        // Many instructions at once, then each by itself.
+        // Try groups of instructions first, then single ones.
         for size in [32, 8, 1] {
             let mut at = self.shader.live_insts().count();
             while at > 0 {
@@ -111,7 +111,7 @@ impl Search<'_> {
             let address = addresses(&self.shader)[n];
             let Some(inst) = self.shader.def(value) else { continue };
             let ty = self.shader.ty(value);
-            // A descriptor's words are nobody's business.
+            // Descriptors cannot replace other values.
             let data = |v: &Value| !matches!(self.shader.def(*v).map(|i| &i.op), Some(Op::Descriptor { .. }));
             let fits = |v: &Value| !address && self.shader.ty(*v) == ty && data(v);
             let operands: Vec<Value> = inst.args.iter().copied().filter(fits).collect();
@@ -139,7 +139,8 @@ impl Search<'_> {
     }
 }
 
-/// Values of which offsets and addresses are computed: without a mask they would leave their range, or their alignment.
+/// Values that offsets and addresses are computed from: without their masks they would leave the range or lose the
+/// alignment.
 fn addresses(shader: &Shader) -> Vec<bool> {
     let mut found = vec![false; shader.values.len()];
     for inst in shader.live_insts() {
@@ -163,14 +164,15 @@ fn addresses(shader: &Shader) -> Vec<bool> {
             break;
         }
     }
-    // What an attachment cannot hold is not defined: the mask before an output stays.
+    // Values that an attachment cannot represent are undefined, so the mask before an output stays.
     for inst in shader.live_insts().filter(|inst| matches!(inst.op, Op::StoreOutput { .. })) {
         stored(shader, inst.args[0], 4, &mut found);
     }
     found
 }
 
-/// Marks an output and what it is made of, a few instructions up, also through the parameters of the block that returns.
+/// Marks an output and the instructions that compute it, a few levels up, also through the parameters of the return
+/// block.
 fn stored(shader: &Shader, value: Value, most: u32, found: &mut [bool]) {
     found[value.index()] = true;
     let ValueDef::Param(block, n) = shader.values[value.index()].def else {
@@ -187,7 +189,7 @@ fn stored(shader: &Shader, value: Value, most: u32, found: &mut [bool]) {
     }
 }
 
-/// A branch becomes its n-th jump.
+/// Replaces a branch by its n-th jump.
 fn goes_to(shader: &mut Shader, block: BlockId, n: usize) {
     let call = shader.block(block).term.iter().flat_map(|t| t.calls()).nth(n).cloned();
     if let Some(call) = call {
@@ -197,7 +199,7 @@ fn goes_to(shader: &mut Shader, block: BlockId, n: usize) {
     }
 }
 
-/// Takes out instructions that give nothing, or whose results nobody takes.
+/// Removes instructions without results, or with unused ones.
 fn remove(shader: &mut Shader, first: usize, count: usize) {
     let used = uses(shader);
     let mut n = 0;
@@ -234,7 +236,7 @@ fn replace(shader: &mut Shader, from: Value, to: Value) {
     }
 }
 
-/// A parameter that nobody reads, or that is the same from everywhere, goes.
+/// Removes a block parameter, replacing it by the value passed to it.
 fn without_param(shader: &mut Shader, block: BlockId, n: usize) {
     let param = shader.block(block).params[n];
     let mut passed: Vec<Value> = Vec::new();
@@ -257,7 +259,7 @@ fn without_param(shader: &mut Shader, block: BlockId, n: usize) {
     }
 }
 
-/// Unreached blocks become empty, blocks that only one leads to become part of it, unused pure values go.
+/// Empties unreachable blocks, merges blocks with a single predecessor, removes unused pure values.
 fn tidy(shader: &mut Shader) {
     let cfg = shader.cfg();
     for block in shader.block_ids().collect::<Vec<_>>() {

@@ -1,12 +1,12 @@
-//! Arithmetic with one right result.
+//! Arithmetic with exactly defined results.
 
 use super::generate::{Gen, Kind, Same};
 use dovetail::ir::{AluOp, Bits, FpFlags, Op, Type, Value};
 
 const INTEGERS: [Type; 4] = [Type::B8, Type::B16, Type::B32, Type::B64];
-/// Bits of an integer that a float of each width holds exactly.
+/// Bits of an integer that a float of each width represents exactly.
 const EXACT: [(Bits, u8); 3] = [(Bits::B16, 11), (Bits::B32, 24), (Bits::B64, 52)];
-/// Of a variable: room for some operations.
+/// Bits of a float variable: leaves room for some operations.
 const FEW: u8 = 5;
 
 use AluOp as A;
@@ -73,7 +73,7 @@ impl Gen<'_> {
         if self.random.once_in(2) { EXACT[1] } else { *self.random.pick(&EXACT) }
     }
 
-    /// What a variable may be.
+    /// A random kind for a variable.
     pub fn any_kind(&mut self) -> Kind {
         match self.random.below(8) {
             0..=2 => Kind::INT,
@@ -84,13 +84,13 @@ impl Gen<'_> {
         }
     }
 
-    /// For whom a new value is the same.
+    /// Random uniformity for a new value.
     fn wanted(&mut self) -> Same {
         let same = *self.random.pick(&[Same::Lane, Same::Lane, Same::Lane, Same::Lane, Same::Wave, Same::Group]);
         self.or_quad(same)
     }
 
-    /// A new value.
+    /// Generates a new value.
     pub fn expression(&mut self) {
         let same = self.wanted();
         match self.random.below(24) {
@@ -106,7 +106,7 @@ impl Gen<'_> {
         }
     }
 
-    /// Applies an operation to operands of one kind, and puts the result in sight.
+    /// Applies an operation to operands of one kind, and adds the result to the scope.
     fn apply(&mut self, op: AluOp, args: &[Value], kind: Kind, same: Same) {
         let value = self.push(Op::Alu(op, FpFlags::NONE), args, kind.ty());
         self.see(value, kind, same);
@@ -132,7 +132,7 @@ impl Gen<'_> {
                 self.apply(op, &[x, amount], kind, same);
             }
             9 => {
-                // No division by zero, none that overflows.
+                // Avoids division by zero and overflow.
                 let op = *self.random.pick(DIVISIONS);
                 let [mask, one] = [0x7e, 1].map(|n| self.constant(ty, n));
                 let even = self.alu(A::IAnd, &[y, mask]);
@@ -235,7 +235,7 @@ impl Gen<'_> {
         }
     }
 
-    /// Floats are integers that their width holds: no result is rounded.
+    /// Float operations. Values are integers that the width represents, so no result is rounded.
     fn floats(&mut self, same: Same) {
         let (bits, most) = self.float();
         let ty = Type::scalar(bits);
@@ -254,7 +254,7 @@ impl Gen<'_> {
                 self.see(value, Kind::Float(bits, keep), same);
             }
             2 | 3 => {
-                // To one.
+                // To an integer.
                 let x = known(self).value;
                 let to = *self.random.pick(&[Type::B32, Type::B32, Type::B64]);
                 let value = if bits == Bits::B64 && most > 31 {
@@ -332,7 +332,7 @@ impl Gen<'_> {
 
     // ---- what is shown
 
-    /// A dword of a value, in which each of its bits counts.
+    /// A dword in which each bit of a value counts.
     pub fn word(&mut self, value: Value, kind: Kind) -> Value {
         let ty = kind.ty();
         if !ty.is_scalar() {
