@@ -1,7 +1,7 @@
-//! Heap allocations of a compile before the code generator: of front end and passes.
+//! Heap allocations of a compile before the code generator: front end and passes.
 //!
-//! A count is the same on every machine, unlike a time, and each of these lists was once a list for every instruction.
-//! In a debug build the verifier runs after each pass; what it asks for is within the limit too.
+//! A count, unlike a time, is the same on every machine. Each of these lists was once a heap list per instruction. In a
+//! debug build the verifier runs after each pass; its allocations are within the limit too.
 #![cfg(feature = "compiler")]
 
 #[path = "support/alloc.rs"]
@@ -17,10 +17,10 @@ use dovetail::target::{GfxIp, Stage};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Allocations for each lowered instruction, over all shaders of `testdata/shaders`.
+/// Limit of allocations per lowered instruction, over all shaders of `testdata/shaders`.
 const MOST: f64 = if cfg!(debug_assertions) { 0.8 } else { 0.5 };
 
-/// The shaders of `testdata/shaders`, each with its request; `None` without the tool that makes them.
+/// The shaders of `testdata/shaders`, each with its request; `None` if the tool that compiles them is missing.
 fn shaders() -> Option<Vec<(String, Module, StageRequest)>> {
     let folder = support::root().join("testdata/shaders");
     let mut files: Vec<_> = std::fs::read_dir(folder).expect("testdata").map(|e| e.expect("testdata").path()).collect();
@@ -60,7 +60,7 @@ fn translation_and_lowering_ask_for_memory_less_than_once_for_two_instructions()
     let Some(shaders) = shaders() else { return };
     let (mut calls, mut insts) = (0, 0);
     for (name, module, request) in shaders {
-        // Tables that the program makes once are not the shader's.
+        // Create the tables that are made once per program first, so that they do not count.
         lowered(&module, &request).expect("lowered");
         let (asked, lowered) = allocations(|| lowered(&module, &request));
         let made = lowered.expect("lowered").shader().live_insts().count();
@@ -115,6 +115,6 @@ fn the_native_generator_asks_for_memory_as_often_as_measured() {
     assert!(each < MOST_BY_INSTRUCTION, "{each:.3} allocations for each instruction: {:#?}", phases.counts);
 }
 
-/// The measured number (5.74; the verifiers of a debug build ask for 30 more) and a tenth.
+/// The measured number (5.74; the verifiers of a debug build add 30) plus a tenth.
 #[cfg(feature = "native")]
 const MOST_BY_INSTRUCTION: f64 = if cfg!(debug_assertions) { 39.5 } else { 6.3 };

@@ -1,5 +1,5 @@
-//! A cache as `populate` would leave it, made without a compiler: parts by hand under the keys of modules that are no more than
-//! a header.
+//! Builds a cache like that of `populate`, without a compiler: handmade parts under the keys of modules that consist
+//! only of a header.
 #![allow(dead_code, reason = "the benchmark uses a part of it")]
 
 use crate::link_support::{self, Unlinked};
@@ -18,7 +18,7 @@ use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
 
-/// Whose code it is; compiles nothing.
+/// A compiler identity that compiles nothing.
 struct Nobody(CompilerId);
 
 impl Compiler for Nobody {
@@ -35,7 +35,7 @@ pub fn compiler() -> CompilerId {
     CompilerId { sources: "tests".into(), backend: "by hand".into() }
 }
 
-/// A module of its own for each number: a header, and a decoration that makes 7 a `SpecId`.
+/// A distinct module for each number: a header, and a decoration that makes 7 a `SpecId`.
 pub fn module(number: u32) -> Vec<u8> {
     let words = [0x0723_0203, 0x0001_0300, number, 10, 0, 4 << 16 | 71, 5, 1, 7];
     words.iter().flat_map(|word: &u32| word.to_le_bytes()).collect()
@@ -61,11 +61,11 @@ pub fn request(stage: Stage, module: Vec<u8>) -> StageRequest {
     }
 }
 
-/// A cache on its way.
+/// A cache under construction.
 pub struct Made(pub Cache);
 
 impl Made {
-    /// With a manifest and nothing else.
+    /// Creates a cache with only a manifest.
     pub fn new(dir: &Path) -> Self {
         let cache = Cache::open(dir, StoreKind::Lmdb).expect("a cache");
         let nobody = Nobody(compiler());
@@ -82,7 +82,7 @@ impl Made {
     }
 }
 
-/// Modules 1 vertex, 2 fragment, 3 compute, all in the cache.
+/// Creates a cache with modules 1 (vertex), 2 (fragment) and 3 (compute).
 pub fn full(dir: &Path) -> Made {
     let made = Made::new(dir);
     made.put(&request(Stage::Vertex, module(1)), &link_support::vertex());
@@ -91,8 +91,8 @@ pub fn full(dir: &Path) -> Made {
     made
 }
 
-/// The parts that `pipeline::build_whole` makes of modules 1 and 2 in a state: they know everything, vertex before
-/// fragment.
+/// The parts that `pipeline::build_whole` compiles from modules 1 and 2 in a state, with everything known: vertex
+/// before fragment.
 pub fn whole(state: &PipelineState) -> ((StageRequest, Unlinked), (StageRequest, Unlinked)) {
     let mut fragment = link_support::fragment();
     (fragment.interface.epilog, fragment.joint) = (false, false);
@@ -121,14 +121,14 @@ pub fn whole(state: &PipelineState) -> ((StageRequest, Unlinked), (StageRequest,
     ((of_vertex, vertex), (of_fragment, fragment))
 }
 
-/// Puts that into a cache.
+/// Stores these parts in a cache.
 pub fn put_whole(made: &Made) {
     let (vertex, fragment) = whole(&state());
     made.put(&vertex.0, &vertex.1);
     made.put(&fragment.0, &fragment.1);
 }
 
-/// Puts a vertex part that was compiled for another value of a constant than the state has, and cannot be linked.
+/// Stores a vertex part that was compiled for another specialization value than the state's, and so cannot be linked.
 pub fn put_unlinkable(made: &Made) {
     let mut part = link_support::vertex();
     part.interface.specialization = vec![dovetail::kinds::SpecValue { id: 7, value: 2, default: 1 }];
@@ -139,7 +139,7 @@ pub fn state() -> PipelineState {
     link_support::state()
 }
 
-/// The folder that the programs run in: a cache, modules, and the ELF that the Rust link gives.
+/// The folder that the C programs run in: a cache, modules, and the ELF of the Rust link.
 pub fn folder() -> TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     let made = full(&dir.path().join("cache"));
@@ -155,7 +155,7 @@ pub fn folder() -> TempDir {
     dir
 }
 
-/// A shader's description, of the module's `main`, with nothing special.
+/// Info of a shader: entry point `main` of the module, everything else default.
 pub fn shader_info(stage: Stage, module: &[u8]) -> ShaderInfo<'_> {
     ShaderInfo {
         module: ModuleRef::Code(module),

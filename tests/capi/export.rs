@@ -1,4 +1,4 @@
-//! The parts of a context go to another one, whole or not at all.
+//! Exports of a context are imported by another one, completely or not at all.
 
 use crate::cache::{self, Made, compiler, module, request, state};
 use crate::link_support;
@@ -19,7 +19,7 @@ fn export(context: &Context) -> Vec<u8> {
     out
 }
 
-/// The export of a context that has looked for the three shaders of [`cache::full`].
+/// Export of a context that has looked up the three shaders of [`cache::full`].
 pub fn full(dir: &Path) -> Vec<u8> {
     drop(cache::full(dir));
     let context = context(Some(dir));
@@ -38,7 +38,7 @@ fn links(context: &Context) {
     assert!(out[..expect.len()] == expect);
 }
 
-/// The digest of what a test has changed.
+/// Corrects the digest of an export that a test has changed.
 fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let body = bytes.len() - 32;
     let digest = blake3::hash(&bytes[..body]);
@@ -60,11 +60,11 @@ fn a_context_without_a_cache_links_what_was_exported() {
     links(&other);
     let stats = other.stats().unwrap();
     assert_eq!((stats.imported, stats.memory_hits, stats.misses), (3, 2, 0));
-    // Whose code it is came along, and what it exports is the same again.
+    // The compiler identity came along, and exporting again gives the same bytes.
     assert_eq!(other.key().unwrap(), context(Some(dir.path())).key().unwrap());
     assert!(export(&other) == bytes);
     assert_eq!(other.import(&bytes).unwrap(), Imported::default(), "all there already");
-    // What holds nothing exports that.
+    // An empty context exports an empty list.
     let nothing = export(&context(None));
     assert_eq!(other.import(&nothing).unwrap(), Imported::default());
     assert_eq!(context(None).import(&nothing).unwrap(), Imported::default());
@@ -123,7 +123,7 @@ fn no_damage_is_taken() {
     links(&context);
 }
 
-/// The digest vouches for nothing but itself: bytes that somebody has made up are read with the same care.
+/// The digest guarantees nothing but itself: forged bytes are parsed with the same care.
 #[test]
 fn lies_with_a_right_digest_are_read_with_care() {
     let dir = tempfile::tempdir().unwrap();
@@ -135,7 +135,8 @@ fn lies_with_a_right_digest_are_read_with_care() {
         let context = context(None);
         match context.import(&sealed(lie)) {
             Err(_) => untouched(&context),
-            // Of a key or of code, which only the digest could have told; a part under another key is nobody's.
+            // A changed byte in a key or in code, which only the digest could detect. A part under another key is never
+            // found.
             Ok(imported) => assert_eq!(imported.parts, 3),
         }
         refused += context.stats().unwrap().imports_refused;
@@ -145,14 +146,14 @@ fn lies_with_a_right_digest_are_read_with_care() {
             if let Some(said) = cut.get_mut(8..16) {
                 said.copy_from_slice(&length.to_le_bytes());
             }
-            // A cut between two parts is an export of fewer.
+            // A cut between two parts is a valid export of fewer.
             let _ = context.import(&sealed(cut));
         }
     }
     assert!(refused > 300, "{refused}");
 }
 
-/// An export of no parts that says this of itself.
+/// An export without parts, with this header.
 fn says(target: &str, schema: &str, compiler: Option<&str>) -> Vec<u8> {
     #[derive(serde::Serialize)]
     struct Compiler<'a> {
@@ -233,7 +234,7 @@ fn threads_export_while_others_make_shaders() {
         for _ in 0..20 {
             let Size::Incomplete(size) = context.export(&mut []).unwrap() else { panic!("no bytes") };
             let mut out = vec![0; size];
-            // Another thread may have added some in between.
+            // Another thread may have added parts in between.
             if let Size::Written(size) = context.export(&mut out).unwrap() {
                 self::context(None).import(&out[..size]).expect("what was exported");
             }

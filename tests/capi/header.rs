@@ -1,4 +1,4 @@
-//! The header is what `cbindgen` makes of `src/capi`. `DOVETAIL_BLESS=1` writes it.
+//! The header equals the output of `cbindgen` for `src/capi`. `DOVETAIL_BLESS=1` rewrites it.
 
 use crate::support::root;
 use cbindgen::{Builder, Config, DocumentationStyle, ExportConfig, Language, Style};
@@ -15,10 +15,10 @@ const HEAD: &str = "\
  * A part is a shader compiled to an unlinked ELF, as the cache keeps it. Compiled as a whole means that the compiler knew all
  * stages and the complete pipeline state. */";
 
-/// The files that the header is made of, in its order.
+/// Sources of the header, in its order.
 const SOURCES: [&str; 3] = ["types.rs", "raw/objects.rs", "raw/pipelines.rs"];
 
-/// Names in C of what Rust calls otherwise.
+/// C names of Rust types.
 const NAMES: [(&str, &str); 20] = [
     ("ContextHandle", "dvt_context"),
     ("LayoutHandle", "dvt_layout"),
@@ -78,7 +78,7 @@ fn the_header_is_what_the_sources_say() {
     assert!(there == made, "include/dovetail.h differs from line {differs:?} (from 0) on: DOVETAIL_BLESS=1 writes it");
 }
 
-/// A function that is not in the header is not there for C, and one that is not in the manual not for people.
+/// A function missing from the header is unusable from C; one missing from the manual is undocumented.
 #[test]
 fn every_function_is_in_the_header_and_in_the_manual() {
     let read = |name: &&str| fs::read_to_string(root().join("src/capi").join(name)).expect("a source");

@@ -1,4 +1,4 @@
-//! The library as `./dev capi` builds it, for tests without optimization.
+//! The library as `./dev capi` builds it, but without optimization.
 #![allow(dead_code, reason = "the benchmark uses a part of it")]
 
 use crate::support::root;
@@ -12,15 +12,15 @@ pub struct Library {
 }
 
 impl Library {
-    /// Built once a process; cargo sees to it that several processes do not do it at once.
+    /// Built once per process; cargo's lock serialises concurrent processes.
     pub fn built() -> &'static Self {
         static BUILT: OnceLock<Library> = OnceLock::new();
         BUILT.get_or_init(|| Self::build(&[], "debug"))
     }
 
-    /// With these arguments of cargo's, whose files are in `profile`.
+    /// Builds with these arguments to cargo; its output is in `profile`.
     pub fn build(arguments: &[&str], profile: &str) -> Self {
-        // This program is TARGET/PROFILE/deps/NAME.
+        // The test program is TARGET/PROFILE/deps/NAME.
         let program = std::env::current_exe().expect("this program");
         let target = program.ancestors().nth(3).expect("a folder of cargo's");
         let mut cargo = Command::new(env!("CARGO"));
@@ -32,7 +32,7 @@ impl Library {
         let done = cargo.output().expect("cargo");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         let folder = target.join(profile);
-        // What a program looks for when it starts is the name in the file.
+        // A program looks up the soname in the file when it starts.
         let link = folder.join("libdovetail.so.0");
         if !link.exists() {
             let _ = std::os::unix::fs::symlink("libdovetail.so", &link);

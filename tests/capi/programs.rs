@@ -1,5 +1,5 @@
-//! C programs against the library as a driver would have it: compiled as C99 and as C++11 without a warning, linked with the
-//! shared and with the static one, and run on a cache that was made by hand.
+//! C programs that use the library as a driver does: compiled as C99 and as C++11 without warnings, linked with the
+//! shared and the static library, and run on a handmade cache.
 
 use crate::cache::folder;
 use crate::library::Library;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The language that a program is compiled as.
+/// Language to compile a program as.
 #[derive(Clone, Copy)]
 enum As {
     C99,
@@ -20,7 +20,7 @@ enum As {
 fn compile(name: &str, how: As, libraries: &[String], to: &Path) -> PathBuf {
     let (compiler, arguments): (&str, &[&str]) = match how {
         As::C99 => ("cc", &["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-x", "c"]),
-        // What these programs share is not used by all of them.
+        // Not every program uses all of the shared helpers.
         As::Cpp11 => ("c++", &["-std=c++11", "-Wall", "-Wextra", "-Werror", "-x", "c++"]),
     };
     let out = to.join(name);
@@ -46,7 +46,7 @@ fn run(program: &Path, arguments: &[&Path]) {
     print!("{}", String::from_utf8_lossy(&done.stdout));
 }
 
-/// In every way: both languages, both libraries.
+/// Runs a program in both languages, with both libraries.
 fn everywhere(name: &str) {
     let library = Library::built();
     let dir = folder();
@@ -71,7 +71,7 @@ fn small_threads_link_at_the_same_time() {
     everywhere("threads");
 }
 
-/// With the function of the manual that a driver needs for it.
+/// Uses the function that the manual gives for drivers.
 #[test]
 fn what_a_context_holds_goes_to_another_one() {
     let library = Library::built();
@@ -147,7 +147,7 @@ fn copies_and_reloads_do_no_harm() {
     }
 }
 
-/// The C program of the manual is one that compiles and runs.
+/// The C program in the manual compiles and runs.
 #[test]
 fn the_example_of_the_manual_runs() {
     let library = Library::built();

@@ -1,4 +1,4 @@
-//! `dovetail::runtime` from Rust: where parts come from, what a pipeline becomes, what the flags do without a service.
+//! `dovetail::runtime` from Rust: sources of parts, outcomes of pipelines, flags without a service.
 
 use crate::alloc::allocations;
 use crate::cache::{self, Made, adding_module, module, put_unlinkable, put_whole, request, shader_info, state};
@@ -42,7 +42,7 @@ pub fn pair(context: &Context) -> [Shader; 2] {
     [shader(context, Stage::Vertex, 1), shader(context, Stage::Fragment, 2)]
 }
 
-/// A pipeline of these shaders in the state of `link_support`, with the flags.
+/// A pipeline of these shaders with these flags, in the state of `link_support`.
 pub fn of<'a>(
     shaders: &'a [&'a Shader],
     layout: &'a Layout,
@@ -65,7 +65,7 @@ fn a_link_into_memory_is_the_link() {
     drop(cache::full(dir.path()));
     let (context, state) = (context(Some(dir.path())), state());
     let layout = Layout::new(&state.layout).unwrap();
-    // The layout is the handle's, whatever the state has.
+    // The handle's layout is used, whatever layout the state has.
     let other = PipelineState { layout: Default::default(), ..state };
     let [vs, fs] = pair(&context);
     let shaders = [&vs, &fs];
@@ -83,12 +83,12 @@ fn a_link_into_memory_is_the_link() {
     assert!(out.iter().all(|byte| *byte == 0xaa), "nothing is half written");
     let stats = context.stats().unwrap();
     assert_eq!((stats.links, stats.disk_hits, stats.memory_hits, stats.misses), (3, 2, 0, 0));
-    // Another shader of the same request has the part that is in memory.
+    // Another shader of the same request uses the part in memory.
     assert_eq!(shader(&context, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
     assert_eq!(context.stats().unwrap().memory_hits, 1);
 }
 
-/// Heap allocations of the Rust link into memory of the programs' pipeline, and of `link_into`.
+/// Heap allocations of the Rust link into the caller's memory, for the programs' pipeline, and of `link_into`.
 pub fn link_allocations(dir: &Path) -> (u64, u64) {
     let (context, state) = (context(Some(&dir.join("cache"))), state());
     let layout = Layout::new(&state.layout).unwrap();
@@ -111,7 +111,7 @@ pub fn link_allocations(dir: &Path) -> (u64, u64) {
         plans,
     };
     let [mut link, mut into] = [0; 2];
-    // Twice, as the first time makes plans.
+    // Twice, because the first link creates plans.
     for _ in 0..2 {
         link = allocations(|| job.link_into(&mut out).unwrap()).0;
         into = allocations(|| context.link_into(&info, &mut out).unwrap()).0;
@@ -143,7 +143,7 @@ fn specialization_decides_the_part_and_is_held_against_it() {
     let module = module(3);
     let with =
         |values| Shader::new(&context, &ShaderInfo { specialization: values, ..shader_info(Stage::Compute, &module) });
-    // 8 is no constant of the module; of 7 the last value counts.
+    // 8 is not a constant of the module; for 7 the last value counts.
     let right = with(&[(7, 1), (8, 3), (7, 40)]).unwrap();
     assert_eq!(right.status().unwrap(), ShaderStatus::Ready);
     let linked = context.link_into(&of(&[&right], &layout, &state, NONE), &mut [0; 1 << 16]).unwrap();
@@ -178,7 +178,7 @@ fn values_of_operands_are_the_links_and_decide_no_part() {
     assert_eq!(none, one, "the module's default");
     let changed = one.iter().zip(&forty).filter(|(a, b)| a != b).count();
     assert!((1..64).contains(&changed), "the value and the hashes: {changed} bytes");
-    // A digest says nothing of constants: somebody with the module has to.
+    // A digest does not tell which constants are operands; somebody with the module must record it.
     assert_eq!(by_digest(&[]), Some(none));
     assert_eq!(by_digest(&[(7, 40)]), None);
     note_operands(&made.0, &module).unwrap();
@@ -221,7 +221,7 @@ fn what_is_missing_is_taken_up_when_it_comes() {
     let dir = tempfile::tempdir().unwrap();
     let (context, state) = (context(Some(dir.path())), state());
     let layout = Layout::new(&state.layout).unwrap();
-    // Not even a manifest.
+    // The cache does not even have a manifest.
     let [vs, fs] = pair(&context);
     assert_eq!(vs.status().unwrap(), ShaderStatus::NotCached);
     let key = context.key().unwrap();
@@ -242,7 +242,8 @@ fn what_is_missing_is_taken_up_when_it_comes() {
     let expect = std::mem::replace(&mut out, vec![0; status.bytes]);
     assert_eq!(pipeline.read(&mut out).unwrap(), Some((Size::Written(expect.len()), 1)));
     assert_eq!(out, expect);
-    // The vertex shader by its own wait, the fragment shader by the pipeline's, the pipeline; each once.
+    // Found by the vertex shader's own wait, by the pipeline's wait for the fragment shader, and by the link: one event
+    // each.
     pipeline.wait(1, Duration::ZERO).unwrap();
     let events: Vec<_> = std::iter::from_fn(|| context.next_event().unwrap()).collect();
     let seen: Vec<_> = events.iter().map(|e| (e.kind, e.user, e.generation, e.failure.is_none())).collect();
@@ -259,7 +260,7 @@ fn the_descriptor_is_readable_while_there_are_events() {
     let shaders = [1, 2, 3].map(|n| shader(&context, Stage::Vertex, n));
     let made = Made::new(dir.path());
     (1..4).for_each(|n| made.put(&request(Stage::Vertex, module(n)), &link_support::vertex()));
-    // One event from before the descriptor was asked for.
+    // An event from before the descriptor was requested.
     shaders[0].wait(Duration::ZERO).unwrap();
     let readable = || {
         let fd = context.event_fd().unwrap();
@@ -296,11 +297,11 @@ fn without_the_disk_parts_are_pending_until_somebody_waits() {
     assert_eq!(pipeline.status().unwrap().phase, Phase::Pending(Stage::Vertex));
     assert_eq!(context.stats().unwrap().disk_hits, 0);
     assert_eq!(pipeline.wait(1, Duration::ZERO).unwrap().phase, Phase::Done(PipelineRoute::Linked));
-    // Without a handle the flag holds for parts that others have found since.
+    // Without a handle the flag still uses parts that others have found meanwhile.
     assert!(matches!(context.link_into(&info, &mut []).unwrap(), Answer::Ready(_)));
 }
 
-/// A disk on which each look takes as long as on one that is broken or far away.
+/// A disk on which each lookup takes as long as on a failing or remote one.
 struct Slow {
     disk: LmdbStore,
     looks: Arc<AtomicU32>,
@@ -342,7 +343,7 @@ fn a_slow_disk_is_not_looked_at_for_what_is_in_memory() {
         assert!(matches!(context.link_into(&info, &mut out).unwrap(), Answer::Ready(_)));
     }
     assert_eq!(looked(), before);
-    // What is not in memory is not looked for where the caller forbids it.
+    // If the caller forbids the disk, only memory is searched.
     let module = module(3);
     let cold = ShaderInfo { no_disk: true, ..shader_info(Stage::Vertex, &module) };
     assert_eq!(Shader::new(&context, &cold).unwrap().status().unwrap(), ShaderStatus::Pending);
@@ -421,7 +422,7 @@ fn damage_is_a_miss_and_what_is_no_part_fails_for_good() {
     let made = cache::full(dir.path());
     let (context, state) = (context(Some(dir.path())), state());
     let layout = Layout::new(&state.layout).unwrap();
-    // An entry whose last byte is another one, under the key of module 4; and one that is whole and no ELF, under 5.
+    // An entry with a wrong last byte under the key of module 4, and a valid entry that is not an ELF under 5.
     let key = |n| keys::stage(&request(Stage::Vertex, module(n)), &cache::compiler()).unwrap();
     let mut bytes = entry::encode(&key(4), &link_support::vertex().build());
     *bytes.last_mut().unwrap() ^= 1;
@@ -435,7 +436,7 @@ fn damage_is_a_miss_and_what_is_no_part_fails_for_good() {
     let fs = shader(&context, Stage::Fragment, 2);
     let pipeline = Pipeline::new(&context, &of(&[&broken, &fs], &layout, &state, NONE)).unwrap();
     assert!(matches!(pipeline.status().unwrap().phase, Phase::Failed(_)));
-    // Others go on.
+    // Other shaders are not affected.
     assert_eq!(shader(&context, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
 }
 
@@ -448,7 +449,7 @@ fn nothing_is_written_and_no_folder_is_needed() {
     assert!(!folder.exists());
     let memory = context(None);
     assert_eq!(shader(&memory, Stage::Vertex, 1).wait(Duration::ZERO).unwrap(), ShaderStatus::NotCached);
-    // A shader of one context is none of another.
+    // A shader of one context cannot be used in another.
     let of_other = shader(&without, Stage::Vertex, 1);
     let layout = Layout::new(&Default::default()).unwrap();
     let refused = memory.link_into(&of(&[&of_other], &layout, &state(), NONE), &mut []).unwrap_err();
@@ -516,7 +517,7 @@ fn a_cache_that_is_written_meanwhile_is_read_right() {
             done.store(true, std::sync::atomic::Ordering::Release);
         });
         while !done.load(std::sync::atomic::Ordering::Acquire) {
-            // A context of its own each time, so that the disk is asked.
+            // A new context each time, so that the disk is read.
             let fresh = Context::new(&ContextInfo {
                 cache_dir: Some(dir.path()),
                 exports: true,

@@ -1,4 +1,4 @@
-//! `pipeline::build` in a process that has built the like before: what it asks the store for.
+//! `pipeline::build` in a process that has built similar pipelines: its lookups in the store.
 
 use crate::cache::{full, module, state};
 use dovetail::compile::request::{Module, TuningOptions};
@@ -37,7 +37,7 @@ fn a_store_is_asked_for_nothing_twice() {
     };
     let before = asked();
     let first = built(&modules, &state(), &tools);
-    // The manifest has been read; then two parts. Glue is written here.
+    // The manifest has been read; the two lookups are for parts. Glue is generated, not looked up.
     assert_eq!(asked() - before, 2);
     let again = built(&modules, &state(), &tools);
     assert!(again.elf == first.elf && again.parts == first.parts && first.route == Route::Linked);

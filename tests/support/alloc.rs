@@ -1,15 +1,15 @@
-//! The system's allocator with a count of what each thread asks it for.
+//! The system allocator, with a count of each thread's allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    // Has neither a first use that allocates nor an end.
+    // A const thread-local: neither its first use nor its end allocates.
     static CALLS: Cell<u64> = const { Cell::new(0) };
     static LARGEST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// To be a test program's `#[global_allocator]`.
+/// Used as a test program's `#[global_allocator]`.
 pub struct Counting;
 
 /// Heap allocations of this thread while `f` ran.
@@ -27,7 +27,7 @@ pub fn largest<T>(f: impl FnOnce() -> T) -> (usize, T) {
     (LARGEST.get(), out)
 }
 
-/// Heap allocations of this thread until now.
+/// Heap allocations of this thread so far.
 #[allow(dead_code, reason = "not every program asks so")]
 pub fn so_far() -> u64 {
     CALLS.get()
@@ -38,7 +38,7 @@ fn count(bytes: usize) {
     LARGEST.set(LARGEST.get().max(bytes));
 }
 
-// SAFETY: every call goes to the system's allocator as it is.
+// SAFETY: every call is forwarded to the system allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     // SAFETY: the caller keeps to the contract of `alloc`, which is the system allocator's.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

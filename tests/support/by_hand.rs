@@ -1,4 +1,4 @@
-//! Code written by hand in a pipeline, for the checker: where a rule is broken, and that nothing else is.
+//! Handwritten code in a pipeline, for the checker: where a rule is violated, and that no other rule is.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
@@ -9,11 +9,11 @@ use dovetail::link::{EmitGlue, GlueSource, Placement, link};
 use dovetail::target::WaveSize;
 use object::{Object, ObjectSection, ObjectSymbol};
 
-/// Code, and where the line is that begins with `>`.
+/// Code, with the position of the line that begins with `>`.
 pub struct Assembled {
     /// Its dwords.
     pub words: Vec<u32>,
-    /// Byte of the line.
+    /// Byte offset of the line.
     pub bad: Option<u32>,
 }
 
@@ -29,12 +29,12 @@ pub fn assemble(test: &str, wave: WaveSize, text: &str) -> Option<Assembled> {
     Some(Assembled { words: words.iter().map(|w| u32::from_le_bytes(*w)).collect(), bad })
 }
 
-/// A part with this body, linked; compute has 512 bytes of LDS, 24 SGPRs and 16 VGPRs.
+/// Links a part with this body; compute parts have 512 bytes of LDS, 24 SGPRs and 16 VGPRs.
 pub fn linked(part: Unlinked, words: Vec<u32>, placement: Placement) -> Vec<u8> {
     linked_with(part, words, placement, &EmitGlue)
 }
 
-/// The same with glue from somewhere else.
+/// The same with another source of glue.
 pub fn linked_with(mut part: Unlinked, words: Vec<u32>, placement: Placement, glue: &dyn GlueSource) -> Vec<u8> {
     part.code = words;
     (part.sgprs, part.vgprs) = (24, 16);
@@ -63,7 +63,7 @@ pub fn findings(elf: &[u8]) -> Vec<CodeViolation> {
     check(elf).expect("code").findings
 }
 
-/// The rule is broken where the text says, and no other rule anywhere.
+/// Checks that the rule is violated where the text says, and no other rule anywhere.
 #[track_caller]
 pub fn breaks(test: &str, part: fn() -> Unlinked, rule: CodeRule, text: &str) {
     let wave = part().interface.wave;
@@ -75,7 +75,7 @@ pub fn breaks(test: &str, part: fn() -> Unlinked, rule: CodeRule, text: &str) {
     assert_eq!(places, [(rule, "body", bad)], "{}", found.iter().map(|f| f.to_string() + "\n").collect::<String>());
 }
 
-/// No rule is broken.
+/// Checks that no rule is violated.
 #[track_caller]
 pub fn keeps(test: &str, part: fn() -> Unlinked, text: &str) {
     let wave = part().interface.wave;

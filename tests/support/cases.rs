@@ -1,13 +1,14 @@
-//! Coverage cases: a shader (GLSL or SPIR-V assembly) with a header of comments that says what to run it on.
+//! Coverage cases: a shader (GLSL or SPIR-V assembly) whose comment header describes its inputs.
 //!
-//! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps that any float may be off besides its bound (2),
-//! `// at N RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` likewise, `// push RANGE`,
-//! `// physical N RANGE` one without a descriptor, `// pointer push|N BYTE M OFFSET` the address of M plus OFFSET stands there,
-//! `// sampler N linear|nearest`, `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …` (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`,
-//! `// absent N LEVEL` of the image at N has no memory, `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup's size, `// target ENV` (vulkan1.1),
-//! `// unjudged WHY` lavapipe cannot run it: the interpreter alone tells what is right. An element of an array is `N.E`.
-//! RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords), `zeros COUNT`,
-//! `dwords N…` as they are; several, separated by `,`, follow one another.
+//! `// grid X Y Z` workgroups (1 1 1), `// floor N` ulps by which any float may differ besides its bound (2), `// at N
+//! RANGE` storage buffer at binding N of set 0, `// uniform N RANGE` uniform buffer likewise, `// push RANGE`, `//
+//! physical N RANGE` a buffer without a descriptor, `// pointer push|N BYTE M OFFSET` stores the address of M plus
+//! OFFSET there, `// sampler N linear|nearest`, `// texels N FORMAT WIDTH HEIGHT storage|sampled|combined|shadow …`
+//! (see [`texels`]), `// texel_buffer N FORMAT COUNT storage|uniform`, `// absent N LEVEL` the level of the image at N
+//! has no memory, `// spec ID VALUE BYTES`, `// subgroups` the result depends on the subgroup size, `// target ENV`
+//! (vulkan1.1), `// unjudged WHY` lavapipe cannot run it, and the interpreter is the only reference. An array element
+//! is `N.E`. RANGE: `floats COUNT LOW HIGH`, `doubles …`, `halves …`, `bits COUNT` (dwords), `below COUNT N` (dwords),
+//! `zeros COUNT`, `dwords N…` literally; several ranges, separated by `,`, are concatenated.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
@@ -19,17 +20,17 @@ use dovetail::ir::Bits;
 use dovetail::ir::interp::encode;
 use dovetail::proof::Random;
 
-/// A case as its header describes it.
+/// A parsed case.
 pub struct Case {
-    /// Its file.
+    /// File name.
     pub name: String,
-    /// Ulps that any float may be off.
+    /// Ulps by which any float may differ.
     pub floor: f64,
-    /// The result depends on the size of subgroups.
+    /// Whether the result depends on the subgroup size.
     pub subgroups: bool,
-    /// Lavapipe cannot run it.
+    /// Whether lavapipe cannot run it.
     pub unjudged: bool,
-    /// For glslangValidator.
+    /// Target environment for glslangValidator.
     pub target: String,
     /// Specialization: id, value, bytes.
     pub spec: Vec<(u32, u64, usize)>,
@@ -57,17 +58,17 @@ impl Case {
         }
     }
 
-    /// The header has a line that starts so.
+    /// Whether the header has a line with this key.
     pub fn has(&self, key: &str) -> bool {
         self.lines.iter().any(|l| l[0] == key)
     }
 
-    /// The number after a word of the header.
+    /// The number after a key in the header.
     pub fn number(&self, key: &str) -> Option<f64> {
         self.lines.iter().find(|l| l[0] == key).map(|l| number(&l[1]))
     }
 
-    /// The draw that the header describes, onto attachments that start as zeros with an alpha of 1.
+    /// The draw that the header describes, to attachments cleared to 0 with an alpha of 1.
     pub fn draw(&self) -> Draw {
         let find = |key: &str| self.lines.iter().find(|l| l[0] == key);
         let usual = ["draw", "triangles", "3"].map(str::to_owned).to_vec();
@@ -110,7 +111,7 @@ impl Case {
         }
     }
 
-    /// Inputs made from a seed.
+    /// Inputs generated from a seed.
     pub fn inputs(&self, seed: u64) -> Inputs {
         let mut random = Random::new(seed);
         let mut inputs = Inputs { grid: [1; 3], ..Default::default() };
@@ -157,7 +158,7 @@ impl Case {
     }
 }
 
-/// Blending of a dual-source output: the product of both colours, or what was there as far as the second lets it through.
+/// Blending of a dual-source output: the product of both colours, or the old value weighted by the second colour.
 fn blend(name: &str) -> Blend {
     let through = |destination| BlendEquation { source: BlendFactor::One, destination, op: BlendOp::Add };
     match name {

@@ -1,6 +1,6 @@
-//! The compiler that tests of machine code judge: with the code generator that the variable `DOVETAIL_BACKEND` names, or
-//! the default one. So the same cases judge every generator. `DOVETAIL_SCHEDULE` is a seed: then the native generator puts
-//! the instructions of each block in a random order.
+//! The compiler for tests of machine code: it uses the code generator in the variable `DOVETAIL_BACKEND`, or the
+//! default one, so that the same cases test every generator. `DOVETAIL_SCHEDULE` is a seed with which the native
+//! generator orders the instructions of each block randomly.
 
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{CompilerId, GeneratorKind, Module, Scheduling, StageRequest, TuningOptions};
@@ -36,7 +36,7 @@ impl Compiler for ChosenCompiler {
             options.native.schedule = Scheduling::Random(seed);
         }
         let elf = self.inner.compile(module, &StageRequest { options, ..request.clone() })?;
-        // Another generator's code would prove nothing of the chosen one's.
+        // Code of another generator would prove nothing about the chosen one.
         if let Some(feature) = unlinked::fallback(&elf)? {
             return Err(Error::bug(format!("LLVM made the code: the native generator does not support {feature}")));
         }

@@ -1,4 +1,4 @@
-//! Pipelines of every shader of `testdata`: linked in both layouts and compiled whole, in waves of 32 and of 64.
+//! Pipelines of every shader of `testdata`: linked in both layouts and compiled as a whole, in wave32 and wave64.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
@@ -16,7 +16,7 @@ use dovetail::template;
 use dovetail::toolchain::Toolchain;
 use std::path::{Path, PathBuf};
 
-/// A pipeline's ELF, and how it came to be.
+/// A pipeline's ELF and its origin.
 pub struct Built {
     /// Shaders, wave size, route.
     pub name: String,
@@ -28,18 +28,18 @@ pub struct Built {
 pub struct Builder<'a> {
     test: &'static str,
     tools: Toolchain<'a>,
-    /// Options of the compiles.
+    /// Compile options.
     pub options: TuningOptions,
     /// The built pipelines.
     pub built: Vec<Built>,
 }
 
-/// Runs `f` with a builder; None where a tool is missing.
+/// Runs `f` with a builder; `None` if a tool is missing.
 pub fn build_all(test: &'static str, f: impl FnOnce(&mut Builder<'_>) -> Option<()>) -> Option<Vec<Built>> {
     build_with(test, &ChosenCompiler::new(), f)
 }
 
-/// Runs `f` with a builder that has this compiler; None where a tool is missing.
+/// Runs `f` with a builder for this compiler; `None` if a tool is missing.
 pub fn build_with(
     test: &'static str,
     compiler: &dyn Compiler,
@@ -61,7 +61,7 @@ pub fn stage_of(path: &Path) -> Stage {
     }
 }
 
-/// Files of a folder of `testdata`, by extension, in order.
+/// Files of a folder of `testdata` with these extensions, sorted.
 pub fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(root().join("testdata").join(folder)).expect("a folder");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -71,14 +71,14 @@ pub fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
     paths
 }
 
-/// The directives of a coverage case: `key` at the beginning of a comment of its header.
+/// Directives of a coverage case: lines of its header that begin with `key`.
 fn header<'a>(source: &'a str, key: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
     let lines = source.lines().filter_map(|l| l.strip_prefix("// ").or(l.strip_prefix("; ")));
     lines.map(|l| l.split_whitespace().collect::<Vec<_>>()).filter(move |words| words.first() == Some(&key))
 }
 
 impl Builder<'_> {
-    /// SPIR-V of a source file, and the specialization that its header gives.
+    /// SPIR-V of a source file, and the specialization values in its header.
     fn module(&self, path: &Path) -> Option<(Module, Vec<(u32, u64)>)> {
         let source = std::fs::read_to_string(path).expect("a source");
         let target = header(&source, "target").next().map_or("vulkan1.1".to_owned(), |w| w[1].to_owned());
@@ -89,7 +89,7 @@ impl Builder<'_> {
         Some((Module::new(words).expect("a module"), spec))
     }
 
-    /// All routes of a pipeline of these files, for a wave size, in the state that `change` makes of its template.
+    /// Builds a pipeline of these files by all routes, for a wave size, in its template state modified by `change`.
     pub fn pipeline(&mut self, paths: &[PathBuf], wave: WaveSize, change: impl Fn(&mut PipelineState)) -> Option<()> {
         let mut modules = Vec::new();
         for path in paths {
@@ -130,7 +130,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// The compute shaders and pairs of `testdata/shaders`, `draw` and `draws`.
+    /// Builds the compute shaders and pairs of `testdata/shaders`, `draw` and `draws`.
     pub fn shaders(&mut self) -> Option<()> {
         let at = |name: &str| root().join("testdata").join(name);
         let fixed = |name: &str| (at("draw/screen.vert"), at(name));
@@ -152,7 +152,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// One pair with prologs and epilogs of many states.
+    /// Builds one pair with prologs and epilogs of many states.
     pub fn glue(&mut self) -> Option<()> {
         let pair = ["vert", "frag"].map(|kind| root().join(format!("testdata/draws/varied.{kind}")));
         let vertex = ["R8G8B8A8_UNORM", "R16G16_SFLOAT", "R32_SFLOAT", "A2B10G10R10_UNORM_PACK32", "R8G8B8_UNORM"];
@@ -176,7 +176,8 @@ impl Builder<'_> {
         self.pipeline(&pair, WaveSize::W64, |state| state.color.attachments.clear())
     }
 
-    /// The pipelines of `testdata/check`: compute shaders, pairs of one name, vertex shaders without a fragment shader.
+    /// Builds the pipelines of `testdata/check`: compute shaders, pairs of equal name, vertex shaders without a
+    /// fragment shader.
     pub fn right(&mut self) -> Option<()> {
         let files = files("check", &["vert", "comp"]);
         for wave in [WaveSize::W32, WaveSize::W64] {
@@ -189,7 +190,7 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// The cases of `testdata/coverage`.
+    /// Builds the cases of `testdata/coverage`.
     pub fn coverage(&mut self, waves: &[WaveSize]) -> Option<()> {
         for path in files("coverage", &["comp", "spvasm"]) {
             for wave in waves {

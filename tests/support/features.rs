@@ -1,29 +1,28 @@
-//! The features that a module of SPIR-V uses, by name: instructions, GLSL.std.450, capabilities, execution modes, built-ins
-//! by
-//! stage and direction, dimensions, image operands.
+//! Names of the features that a SPIR-V module uses: instructions, GLSL.std.450, capabilities, execution modes,
+//! built-ins by stage and direction, dimensions, image operands.
 //!
-//! Words are read here without our front end, which is what is being measured.
+//! This parses words without the front end, which is the code being measured.
 
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind};
 use spirv::{BuiltIn, Capability, Decoration, Dim, ExecutionMode, ExecutionModel, GlslStd450Op, ImageOperands, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Instructions newer than the decoder's grammar.
+/// Instructions that are newer than the decoder's grammar.
 pub fn opcode_name(opcode: u32) -> String {
     Op::from_u32(opcode).map_or_else(|| format!("opcode {opcode}"), |op| format!("Op{op:?}"))
 }
 
-/// A built-in of a stage, read or written.
+/// Name of a built-in of a stage, read or written.
 pub fn builtin_name(model: ExecutionModel, written: bool, builtin: BuiltIn) -> String {
     format!("BuiltIn {builtin:?}, {} of {model:?}", if written { "output" } else { "input" })
 }
 
-/// Bits of image operands that are set, by name.
+/// Names of the set bits of image operands.
 pub fn image_operand_names(mask: ImageOperands) -> impl Iterator<Item = String> {
     mask.iter_names().map(|(name, _)| format!("image operand {name}"))
 }
 
-/// Everything that a module makes use of.
+/// All features that a module uses.
 pub fn of(module: &[u8]) -> BTreeSet<String> {
     let words: Vec<u32> = module.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
     let mut out = Features::default();
@@ -42,19 +41,19 @@ struct Features {
     names: BTreeSet<String>,
     glsl: Option<u32>,
     model: Option<ExecutionModel>,
-    /// By the variable or struct that is decorated, and the member.
+    /// Built-in by decorated variable or struct, and member.
     decorated: BTreeMap<(u32, Option<u32>), BuiltIn>,
     constants: BTreeMap<u32, u32>,
     pointees: BTreeMap<u32, u32>,
     /// Variables: type of pointer, storage class.
     variables: BTreeMap<u32, (u32, u32)>,
-    /// Variables in use, with the member that is named.
+    /// Variables in use, with the accessed member.
     used: BTreeSet<(u32, Option<u32>)>,
 }
 
 impl Features {
     fn instruction(&mut self, opcode: u32, inst: &[u32]) {
-        // An operation on constants counts by its own name.
+        // An operation on constants counts under its own name.
         if opcode != Op::SpecConstantOp as u32 {
             self.names.insert(opcode_name(opcode));
         }

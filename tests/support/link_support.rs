@@ -1,7 +1,7 @@
-//! Unlinked ELFs made by hand for the linker's tests, and LLVM's tools as judges of what comes out.
+//! Handmade unlinked ELFs for the linker's tests, and LLVM's tools to check the output.
 //!
-//! The writer here is independent of the linker's own: it lays sections out in llc's order, so that nothing can depend on
-//! the order of ours.
+//! This writer is independent of the linker's: it lays sections out in llc's order, so that nothing can depend on our
+//! own order.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use dovetail::metadata::document::{Document, Map, set};
@@ -41,7 +41,7 @@ pub enum Against {
 /// Name, type, flags, alignment, link, info, entry size, bytes.
 type RawSection = (String, u32, u64, u64, u32, u32, u64, Vec<u8>);
 
-/// An unlinked ELF on its way.
+/// An unlinked ELF under construction.
 #[derive(Clone, Debug)]
 pub struct Unlinked {
     pub interface: StageInterface,
@@ -58,7 +58,7 @@ pub struct Unlinked {
     pub registers: Vec<(u32, u32)>,
     pub sgprs: u32,
     pub vgprs: u32,
-    /// Bytes of scratch memory a lane.
+    /// Scratch memory per lane, in bytes.
     pub scratch: u32,
     pub symbol: String,
     pub joint: bool,
@@ -94,7 +94,7 @@ impl Unlinked {
         }
     }
 
-    /// `s_mov_b32 s<n>, <symbol>` at the front of the body.
+    /// Prepends `s_mov_b32 s<n>, <symbol>` to the body.
     pub fn load_symbol(mut self, n: u32, symbol: &str) -> Self {
         let at = 4 * self.code.len() as u32;
         let end = self.code.pop();
@@ -262,7 +262,7 @@ fn interface(stage: Stage, user_data: Vec<UserData>, system: u32, kind: StageKin
     }
 }
 
-/// A vertex shader: one attribute in, one vector of parameters out.
+/// A vertex shader: one attribute as input, one parameter vector as output.
 pub fn vertex() -> Unlinked {
     use UserData::*;
     let params = (0..4u8)
@@ -288,7 +288,7 @@ pub fn vertex() -> Unlinked {
     Unlinked::new(interface, vec![0xF800_08CF, 0x0706_0504, S_NOP])
 }
 
-/// A fragment shader: one colour out of one input.
+/// A fragment shader: one colour, computed from one input.
 pub fn fragment() -> Unlinked {
     let kind = StageKind::Fragment(FragmentInterface {
         inputs: vec![FragmentInput {
@@ -327,7 +327,7 @@ pub fn compute() -> Unlinked {
     Unlinked::new(interface(Stage::Compute, user, 4, kind), vec![S_NOP, S_ENDPGM])
 }
 
-/// State that suits the shaders above.
+/// A state for the shaders above.
 pub fn state() -> PipelineState {
     use dovetail::kinds::ResourceKind;
     let binding = |binding, kind: ResourceKind, dynamic| BindingLayout {
@@ -381,7 +381,7 @@ pub fn state() -> PipelineState {
     }
 }
 
-/// Runs a tool of LLVM over an ELF; `None`, said aloud, where the tool is missing, which CI does not forgive.
+/// Runs an LLVM tool on an ELF. If the tool is missing, prints that and returns `None`; CI fails on it.
 pub fn tool(name: &str, args: &[&str], elf: &[u8]) -> Option<String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.elf");

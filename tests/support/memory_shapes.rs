@@ -1,9 +1,9 @@
-//! Shapes with many variables, members, decorations or pointers.
+//! Module shapes with many variables, members, decorations or pointers.
 
 use super::shape_module::Module;
 use spirv::{Decoration, Op, StorageClass};
 
-/// The last member of a block of as many, loaded as many times.
+/// A block of `n` members, whose last member is loaded `n` times.
 pub fn members(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let ty = m.global(Op::TypeStruct, &vec![m.u32; n as usize]);
@@ -22,7 +22,7 @@ pub fn members(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// A struct with one member that has a value, loaded and stored as often as it has others that have none.
+/// A struct with one member that has a value and `n` that have none, loaded and stored `n` times.
 pub fn empty_members(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let empty = m.global(Op::TypeStruct, &[]);
@@ -39,7 +39,7 @@ pub fn empty_members(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// A sum with as many decorations, in a function that is called 64 times.
+/// A sum with `n` decorations, in a function that is called 64 times.
 pub fn decorated_sums(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let ty = m.global(Op::TypeFunction, &[m.u32]);
@@ -62,7 +62,7 @@ pub fn decorated_sums(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// As many bindings, each stored to.
+/// `n` bindings, each stored to.
 pub fn resources(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let block = m.block(&[m.u32]);
@@ -78,7 +78,7 @@ pub fn resources(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Private arrays of constants, each indexed at run time.
+/// `n` private arrays of constants, each indexed at run time.
 pub fn tables(n: u32) -> Vec<u8> {
     const LENGTH: u32 = 64;
     let mut m = Module::new();
@@ -105,7 +105,7 @@ pub fn tables(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// One pointer decorated as often, and used as often.
+/// One pointer, decorated `n` times and used `n` times.
 pub fn decorations(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -120,7 +120,7 @@ pub fn decorations(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Each stored to and loaded.
+/// `n` private variables, each stored to and loaded.
 pub fn privates(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let to_word = m.pointer(StorageClass::Private, m.u32);
@@ -137,7 +137,7 @@ pub fn privates(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// As many built-in blocks, each of as many members as a value may have leaves.
+/// `n` built-in blocks, each with the maximal number of leaves of a value.
 pub fn inputs(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let length = m.int(1 << 14);
@@ -160,7 +160,7 @@ pub fn inputs(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// A variable that SPIR-V allows and nothing in Vulkan feeds: no built-in, in a compute shader.
+/// A variable that SPIR-V allows and Vulkan gives no value: an input without a built-in in a compute shader.
 pub fn located_input() -> Vec<u8> {
     let mut m = Module::new();
     let to_word = m.pointer(StorageClass::Input, m.u32);
@@ -174,7 +174,7 @@ pub fn located_input() -> Vec<u8> {
     m.finish()
 }
 
-/// Each pointer a copy of the last one.
+/// `n` pointers, each a copy of the previous one.
 pub fn chains(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -188,7 +188,7 @@ pub fn chains(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// A large array, one element replaced at a time.
+/// A large array, with `n` replacements of single elements.
 pub fn inserts(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let length = m.int(n);

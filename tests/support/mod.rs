@@ -1,7 +1,7 @@
-//! Shared by integration tests: outside tools to compare with, and the rule for when one is missing.
+//! Shared by integration tests: external tools to compare with, and the handling of missing tools.
 //!
-//! A test that needs a tool asks for it by [`tool`]. If the tool is missing the test says so by its own name and passes on a
-//! developer's machine, and fails where `CI` is set: what is not compared there is not proved anywhere.
+//! A test that needs a tool requests it by [`tool`]. If the tool is missing, the test prints its own name and passes on
+//! a developer's machine, and fails if `CI` is set: a comparison that CI skips proves nothing.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
@@ -11,18 +11,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// Where the repository is.
+/// Path of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A program outside of this project.
+/// An external program.
 pub struct Tool {
     name: &'static str,
     path: PathBuf,
 }
 
-/// The program `name`, such as `llvm-mc-19`, for the test `test`. None means: return, the skip has been noted.
+/// The program `name`, such as `llvm-mc-19`, for the test `test`. `None` means that the test must return; the skip has
+/// been recorded.
 #[must_use]
 pub fn tool(test: &str, name: &'static str) -> Option<Tool> {
     let found = find(name);
@@ -32,23 +33,23 @@ pub fn tool(test: &str, name: &'static str) -> Option<Tool> {
     found.map(|path| Tool { name, path })
 }
 
-/// Notes that `test` could not be run; fails in CI.
+/// Records that `test` could not run; fails in CI.
 pub fn skip(test: &str, why: &str) {
     assert!(env::var_os("CI").is_none(), "{test}: {why}; CI skips nothing");
     without(test, why);
 }
 
-/// Notes that `test` had nothing to run on: inputs that a developer fetches, and CI does not.
+/// Records that `test` had no inputs: those that a developer fetches and CI does not.
 pub fn without(test: &str, why: &str) {
     eprintln!("skipped {test}: {why}");
-    // Test runners swallow output, so `./dev test` reads the names from here.
+    // Test runners swallow output, so `./dev test` reads the names from this file.
     let Some(list) = env::var_os("DOVETAIL_SKIPPED") else { return };
     let mut list = OpenOptions::new().create(true).append(true).open(list).expect("the list of skipped tests");
     writeln!(list, "{test}: {why}").expect("the list of skipped tests");
 }
 
-/// Whether this process runs `test`, named with its modules, and no other. If not, it starts itself as such a process,
-/// fails where that fails, and the caller returns: for a test that looks at what belongs to its whole process.
+/// Returns whether this process runs only `test` (named with its modules). If not, runs the test in a new process,
+/// fails if that fails, and returns false. For tests that inspect properties of their whole process.
 #[must_use]
 pub fn alone(test: &str) -> bool {
     const ALONE: &str = "DOVETAIL_TEST_ALONE";
@@ -61,7 +62,7 @@ pub fn alone(test: &str) -> bool {
     false
 }
 
-/// In `PATH` as it is called, or without its version in LLVM's own folder.
+/// Searches `PATH` for the name, and LLVM's own folder for the name without its version.
 fn find(name: &str) -> Option<PathBuf> {
     let in_path = env::split_paths(&env::var_os("PATH")?).map(|dir| dir.join(name)).collect::<Vec<_>>();
     let in_prefix = env::var_os("LLVM_SYS_191_PREFIX")
@@ -70,14 +71,14 @@ fn find(name: &str) -> Option<PathBuf> {
     in_path.into_iter().chain(in_prefix).find(|path| path.is_file())
 }
 
-/// SPIR-V of a text in its assembly, or None where the assembler is missing.
+/// Assembles SPIR-V from text; `None` if the assembler is missing.
 #[must_use]
 pub fn assembly(test: &str, path: &Path) -> Option<Vec<u8>> {
     let assembler = tool(test, "spirv-as")?;
     Some(assembler.run(&["--target-env", "spv1.6", "-o", "-", path.to_str().expect("a path in UTF-8")], &[]))
 }
 
-/// SPIR-V of a GLSL file, or None where the compiler is missing. `target` is such as `vulkan1.1`.
+/// Compiles a GLSL file to SPIR-V; `None` if the compiler is missing. `target` is for example `vulkan1.1`.
 #[must_use]
 pub fn glsl(test: &str, path: &Path, target: &str) -> Option<Vec<u8>> {
     let compiler = tool(test, "glslangValidator")?;
@@ -89,7 +90,7 @@ pub fn glsl(test: &str, path: &Path, target: &str) -> Option<Vec<u8>> {
 }
 
 impl Tool {
-    /// Runs it with this input and gives what it wrote; fails the test if the tool fails.
+    /// Runs the tool with this input and returns its output; fails the test if the tool fails.
     pub fn run(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {
         let output = self.output(arguments, input);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -97,7 +98,7 @@ impl Tool {
         output.stdout
     }
 
-    /// Runs it with this input, whatever becomes of it.
+    /// Runs the tool with this input, whatever its status.
     pub fn output(&self, arguments: &[&str], input: &[u8]) -> Output {
         let started = Command::new(&self.path)
             .args(arguments)
@@ -108,7 +109,7 @@ impl Tool {
         let mut child = started.unwrap_or_else(|e| panic!("{}: {e}", self.name));
         let mut stdin = child.stdin.take().expect("stdin was asked for");
         std::thread::scope(|scope| {
-            // A tool that fails may close its input early; its status says it better than our error would.
+            // A failing tool may close its input early; its status is a better report than our write error.
             scope.spawn(move || {
                 let _ = stdin.write_all(input);
             });

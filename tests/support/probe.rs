@@ -1,8 +1,8 @@
-//! Probes the features that our front end supports: each feature goes into a small module, and is supported unless it
-//! is refused by its name.
+//! Probes the features that the front end supports: each feature is put into a small module, and counts as supported
+//! unless it is rejected by name.
 //!
-//! Operands are of the right kinds and mostly of the wrong types: an instruction that is translated is then malformed, or
-//! unsupported in this form, which is not the same as refused.
+//! Operands have the right kinds and mostly wrong types, so an instruction that the front end translates is then
+//! malformed, or unsupported in this form, which differs from being rejected by name.
 
 use crate::features::{builtin_name, image_operand_names, opcode_name};
 use dovetail::compile::request::Module;
@@ -14,7 +14,7 @@ use spirv::{BuiltIn, Capability, ExecutionMode, ExecutionModel, GlslStd450Op, Im
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-/// Enumerants and opcodes are below.
+/// Upper bound of enumerants and opcodes.
 const NUMBERS: u32 = 8192;
 
 const MAIN: u32 = 1;
@@ -29,7 +29,7 @@ const LABEL: u32 = 9;
 const RESULT: u32 = 10;
 const BOUND: u32 = 16;
 
-/// One module, by the places where something to probe goes.
+/// A module, by the places where the feature to probe is inserted.
 struct Probe {
     model: ExecutionModel,
     capabilities: Vec<u32>,
@@ -67,7 +67,7 @@ fn numbered(opcode: u32, operands: &[u32]) -> Vec<u32> {
 }
 
 impl Probe {
-    /// The front end's refusal, if it refuses it.
+    /// The front end's error, if it rejects the module.
     fn refusal(&self) -> Option<Error> {
         let text = |text: &str| {
             let mut bytes = text.as_bytes().to_vec();
@@ -110,13 +110,13 @@ impl Probe {
         Module::new(bytes).and_then(|module| translate(&module, "main", stage, &[])).err()
     }
 
-    /// Whether it is refused by a name that starts so.
+    /// Whether it is rejected with a name that starts like this.
     fn refuses(&self, name: &str) -> bool {
         let refusal = self.refusal();
         refusal.is_some_and(|e| matches!(e.kind(), ErrorKind::Unsupported { feature, .. } if feature.starts_with(name)))
     }
 
-    /// Whether no operands would make it translated, or the opcode is not known.
+    /// Whether the opcode is unknown, or rejected whatever its operands.
     fn is_not_translated(&self) -> bool {
         self.refusal().is_some_and(|e| match e.kind() {
             ErrorKind::Unsupported { feature, detail } => detail == NOT_TRANSLATED || feature.starts_with("opcode "),
@@ -125,7 +125,7 @@ impl Probe {
     }
 }
 
-/// Words of an instruction with every operand that it must have.
+/// Words of an instruction with all required operands.
 fn words(opcode: u32) -> Vec<u32> {
     let Some(grammar) = INSTRUCTION_TABLE.lookup_opcode(opcode) else {
         return numbered(opcode, &[U32, RESULT, ONE, ONE, ONE]);
@@ -148,7 +148,7 @@ fn is_supported(opcode: u32) -> bool {
     !inside.is_not_translated() || !outside.is_not_translated()
 }
 
-/// An operation on constants, which has a result.
+/// Whether an operation on constants, which has a result, is supported.
 fn is_supported_in_constants(op: u32) -> bool {
     let [_, U32, RESULT, operands @ ..] = &*words(op) else { return false };
     let globals = inst(Op::SpecConstantOp, &[&[U32, RESULT, op][..], operands].concat());
@@ -169,7 +169,7 @@ fn is_builtin_supported(model: ExecutionModel, written: bool, builtin: BuiltIn) 
     !probe.refuses("BuiltIn ")
 }
 
-/// Every feature that the front end supports, by the names of [`crate::features`].
+/// All features that the front end supports, by the names of [`crate::features`].
 pub fn supported() -> &'static BTreeSet<String> {
     static ALL: OnceLock<BTreeSet<String>> = OnceLock::new();
     ALL.get_or_init(ask)
@@ -177,7 +177,7 @@ pub fn supported() -> &'static BTreeSet<String> {
 
 fn ask() -> BTreeSet<String> {
     let mut out = BTreeSet::new();
-    // Every number, for some instructions are newer than the grammar.
+    // Try every number, because some instructions are newer than the grammar.
     out.extend((0..NUMBERS).filter(|n| is_supported(*n)).map(opcode_name));
     let in_constants = (0..NUMBERS).filter_map(Op::from_u32).filter(|op| is_supported_in_constants(*op as u32));
     out.extend(in_constants.map(|op| format!("OpSpecConstantOp {op:?}")));
@@ -195,7 +195,7 @@ fn ask() -> BTreeSet<String> {
         }
     }
     for mode in (0..NUMBERS).filter_map(ExecutionMode::from_u32) {
-        // With nothing, a width, or a size.
+        // Without operands, with a width, or with a size.
         let with = |operands: &[u32]| inst(Op::ExecutionMode, &[&[MAIN, mode as u32][..], operands].concat());
         let accepted = |modes| Probe { modes, ..Default::default() }.refusal().is_none();
         if [&[][..], &[32], &[ONE; 3]].into_iter().any(|operands| accepted(with(operands))) {

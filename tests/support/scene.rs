@@ -1,8 +1,8 @@
-//! A draw judged: linked and whole pipelines on the emulator against lavapipe, pixel by pixel.
+//! Compares a draw pixel by pixel: linked and whole pipelines on the emulator against lavapipe.
 //!
-//! A pixel at an edge may belong to one and not to the other, for both round corners to a fraction of a pixel; those are
-//! counted, and few. All others agree within the bound of their format. What disagrees is shrunk and saved in
-//! `target/bundles`, for `dovetail replay`.
+//! A pixel at an edge may be covered in one and not in the other, because both snap vertices to fractions of a pixel;
+//! these are counted and must be few. All others agree within the bound of their format. A draw that disagrees is
+//! shrunk and saved in `target/bundles` for `dovetail replay`.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
@@ -22,36 +22,36 @@ use dovetail::state::{ColorAttachment, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 
-/// A pipeline's shaders and what they are given.
+/// A pipeline's shaders and inputs.
 pub struct Scene {
     /// SPIR-V.
     pub vertex: Vec<u8>,
     /// SPIR-V.
     pub fragment: Vec<u8>,
-    /// Vertex input and resource layout; colours follow from the draw.
+    /// Vertex input and resource layout; colours are derived from the draw.
     pub state: PipelineState,
     /// Resources and draw.
     pub inputs: Inputs,
 }
 
-/// Pixels that only one of both has drawn: how many may be.
+/// Maximum number of pixels that only one of the two has drawn.
 pub const EDGES: usize = 12;
 
-/// Parts of a pipeline state that the builder of the pipeline chooses.
+/// Choices of a pipeline's builder.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrangement {
-    /// Lanes of a vertex wave.
+    /// Lanes per vertex wave.
     pub vertex: WaveSize,
-    /// Lanes of a fragment wave.
+    /// Lanes per fragment wave.
     pub fragment: WaveSize,
-    /// Layout of the parts.
+    /// Placement of the parts.
     pub placement: Placement,
 }
 
 impl Arrangement {
-    /// Small waves, parts that fall through.
+    /// Wave32, adjacent placement.
     pub const SMALL: Self = Self { vertex: WaveSize::W32, fragment: WaveSize::W32, placement: Placement::Adjacent };
-    /// Large waves, parts that branch.
+    /// Wave64, chained placement.
     pub const LARGE: Self = Self { vertex: WaveSize::W64, fragment: WaveSize::W64, placement: Placement::Chained };
 
     /// Every combination.
@@ -64,7 +64,7 @@ impl Arrangement {
 }
 
 impl Scene {
-    /// ELFs of both routes, each in two arrangements that have nothing in common.
+    /// ELFs of both routes, each in two entirely different arrangements.
     pub fn pipelines(&self) -> Vec<(String, WaveSize, Vec<u8>)> {
         self.pipelines_in(&[Arrangement::SMALL, Arrangement::LARGE])
     }
@@ -76,7 +76,7 @@ impl Scene {
         self.pipelines_by(&tools, arrangements)
     }
 
-    /// The same, with a cache that has early parts already.
+    /// The same, with a cache that already has the parts.
     pub fn pipelines_by(
         &self,
         tools: &Toolchain<'_>,
@@ -140,7 +140,7 @@ impl Scene {
             .collect();
     }
 
-    /// The case on disk, for fragment waves of this size.
+    /// The case as a bundle, for fragment waves of this size.
     fn bundle(&self, name: &str, wave: WaveSize, edges: usize) -> Bundle {
         let stage = |stage, spirv: &Vec<u8>, wave| {
             let entry = StageEntry { stage, entry_point: "main".to_owned(), wave };
@@ -154,7 +154,7 @@ impl Scene {
         bundle
     }
 
-    /// Draws by every route and by lavapipe, and compares every attachment and every buffer that can be written.
+    /// Draws by every route and on lavapipe, and compares every attachment and every writable buffer.
     pub fn judge(&mut self, vulkan: &Lavapipe, name: &str, edges: usize, step: Option<f32>) {
         self.judge_in(&[Arrangement::SMALL, Arrangement::LARGE], vulkan, name, edges, step);
     }
@@ -188,7 +188,7 @@ impl Scene {
         }
     }
 
-    /// Draws by every route and compares with what the interpreter knows, of both shaders' meaning.
+    /// Draws by every route, and compares with the interpreter's results for both shaders.
     pub fn judge_interpreted(&mut self, name: &str) {
         self.take_colors_from_draw();
         let ir = |spirv: &[u8], stage| {
@@ -247,7 +247,7 @@ impl Scene {
         compare(&state, [&bits, &theirs.depth], bound).map_err(|why| format!("depth: {why}"))
     }
 
-    /// Draws by every route and compares the first two attachments with each other.
+    /// Draws by every route, and compares the first two attachments with each other.
     pub fn judge_alike(&mut self, name: &str, step: Option<f32>) {
         self.take_colors_from_draw();
         for (route, _, elf) in self.pipelines() {
@@ -260,7 +260,7 @@ impl Scene {
     }
 }
 
-/// Holds two attachments against each other; says why they are not the same picture, or prove nothing.
+/// Compares two attachments; returns why they are not the same picture, or prove nothing.
 pub fn compare(
     target: &TargetAttachment,
     [ours, theirs]: [&[u8]; 2],

@@ -1,4 +1,4 @@
-//! A service that compiles nothing: a thread that speaks `wire`, and says whatever a test wants it to say.
+//! A service double: a thread that speaks `wire` and sends whatever a test wants, without compiling.
 #![allow(dead_code, reason = "the benchmark uses a part of it")]
 
 use dovetail::compile::request::CompilerId;
@@ -13,15 +13,15 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes that is expected to happen.
+/// Longer than any expected event takes.
 const LONG: Duration = Duration::from_secs(20);
 
 /// Reaction to a client's message.
 pub enum Reply {
     Tell(Tell),
-    /// Bytes that are no message.
+    /// Bytes that are not a message.
     Raw(Vec<u8>),
-    /// Ends the connection.
+    /// Closes the connection.
     Close,
 }
 
@@ -36,14 +36,14 @@ struct State {
     over: AtomicBool,
 }
 
-/// A service while it runs. Dropped, it is as if it were killed.
+/// A running service. Dropping it acts like killing it.
 pub struct Double {
     state: Arc<State>,
     socket: PathBuf,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The welcome of an honest service. Why it sends everything is none of a path, so that no test depends on the words.
+/// The welcome of an honest service. Its `inline` reason is not tied to a path, so no test depends on its text.
 pub fn welcome(compiler: CompilerId) -> Welcome {
     Welcome {
         protocol: 1,
@@ -55,7 +55,7 @@ pub fn welcome(compiler: CompilerId) -> Welcome {
 }
 
 impl Double {
-    /// Listens at `socket`, and answers everything after the hello by `answers`; a ping by itself.
+    /// Listens at `socket`, and answers everything after the hello with `answers`; answers pings itself.
     pub fn start(
         socket: &Path,
         welcome: Welcome,
@@ -84,17 +84,17 @@ impl Double {
         Self { state, socket: socket.to_owned(), thread: Some(thread) }
     }
 
-    /// All that was said to it.
+    /// All messages received.
     pub fn heard(&self) -> Vec<Arc<Ask>> {
         self.state.heard.lock().unwrap().clone()
     }
 
-    /// Number of messages like this.
+    /// Number of matching messages received.
     pub fn count(&self, like: impl Fn(&Ask) -> bool) -> usize {
         self.heard().iter().filter(|ask| like(ask)).count()
     }
 
-    /// Waits until `count` things like this were said, and gives the last.
+    /// Waits until `count` matching messages were received, and returns the last.
     pub fn until(&self, count: usize, like: impl Fn(&Ask) -> bool) -> Arc<Ask> {
         let until = Instant::now() + LONG;
         let mut heard = self.state.heard.lock().unwrap();
@@ -108,11 +108,11 @@ impl Double {
         }
     }
 
-    /// Says something to every client.
+    /// Sends a message to every client.
     pub fn tell(&self, tell: &Tell) {
         let bytes = frame::frame(tell, MAX_FRAME).expect("a frame");
         for mut connection in self.state.connections.lock().unwrap().iter() {
-            // One that is gone hears nothing.
+            // A disconnected client misses it.
             let _ = connection.write_all(&bytes);
         }
     }
@@ -149,7 +149,7 @@ fn serve(state: &State, mut stream: UnixStream) {
             Ask::Hello(_) => vec![Reply::Tell(Tell::Welcome(state.welcome.clone()))],
             _ => (state.answers)(&ask),
         };
-        // Noted before it is answered, so that whoever has the answer finds it.
+        // Recorded before it is answered, so that whoever has the answer finds the request.
         state.heard.lock().unwrap().push(Arc::new(ask));
         state.more.notify_all();
         for reply in replies {

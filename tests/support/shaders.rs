@@ -3,7 +3,7 @@
 use crate::support::{root, tool};
 use std::path::{Path, PathBuf};
 
-/// SPIR-V of one GLSL file of `testdata/shaders`; none where glslangValidator is missing, and the skip is noted.
+/// SPIR-V of one GLSL file of `testdata/shaders`. `None` if glslangValidator is missing; the skip is recorded.
 pub fn spirv(test: &str, dir: &Path, name: &str) -> Option<PathBuf> {
     let glslang = tool(test, "glslangValidator")?;
     let out = dir.join(format!("{name}.spv"));
@@ -13,7 +13,8 @@ pub fn spirv(test: &str, dir: &Path, name: &str) -> Option<PathBuf> {
     Some(out)
 }
 
-/// Inputs for the pipeline of `ui.vert` and `ui.frag`: a triangle over all of 4 by 4 pixels, in the colour of its texture.
+/// Inputs for the pipeline of `ui.vert` and `ui.frag`: a triangle that covers 4 by 4 pixels, in the colour of its
+/// texture.
 #[allow(dead_code, reason = "not every program of tests runs it")]
 pub const UI_INPUTS: &str = r#"
     push_constants = { f32 = [1.0, 1.0, 0.0, 0.0] }

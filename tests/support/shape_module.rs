@@ -1,4 +1,4 @@
-//! SPIR-V modules under construction, instruction by instruction: a compute or vertex shader with one storage buffer of words.
+//! Builder of SPIR-V modules, instruction by instruction: a compute or vertex shader with one storage buffer of words.
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 use std::collections::BTreeMap;
@@ -73,14 +73,14 @@ impl Module {
         op(&mut self.notes, Op::MemberDecorate, &[&[id, n, decoration as u32], operands].concat());
     }
 
-    /// A type.
+    /// Adds a type.
     pub fn global(&mut self, code: Op, operands: &[u32]) -> u32 {
         let id = self.id();
         op(&mut self.globals, code, &[&[id], operands].concat());
         id
     }
 
-    /// A constant or variable.
+    /// Adds a constant or variable.
     pub fn typed(&mut self, code: Op, ty: u32, operands: &[u32]) -> u32 {
         let id = self.id();
         op(&mut self.globals, code, &[&[ty, id], operands].concat());
@@ -91,7 +91,7 @@ impl Module {
         self.global(Op::TypePointer, &[class as u32, to])
     }
 
-    /// A block of members of 4 bytes each.
+    /// Adds a block of members of 4 bytes each.
     pub fn block(&mut self, members: &[u32]) -> u32 {
         let block = self.global(Op::TypeStruct, members);
         self.decorate(block, Decoration::Block, &[]);
@@ -124,7 +124,7 @@ impl Module {
         id
     }
 
-    /// Makes a vertex shader of it: the output of one word at location 0.
+    /// Turns it into a vertex shader with an output of one word at location 0.
     pub fn vertex_output(&mut self) -> u32 {
         self.model = ExecutionModel::Vertex;
         let class = StorageClass::Output;
@@ -181,8 +181,8 @@ impl Module {
         self.effect(Op::Store, &[word, value]);
     }
 
-    /// Opens a selection: where a value is this number, control goes through the block `then`, which it opens. Gives the
-    /// number, `then`, and the block where both ways meet.
+    /// Opens a selection: if the value equals this number, control goes to the block `then`, which this opens. Returns
+    /// the number, `then`, and the merge block.
     pub fn when(&mut self, value: u32, n: u32) -> (u32, u32, u32) {
         let (then, merge) = (self.id(), self.id());
         let number = self.int(n);
@@ -193,7 +193,7 @@ impl Module {
         (number, then, merge)
     }
 
-    /// Whether a word of the buffer is this number.
+    /// Tests whether a word of the buffer equals this number.
     pub fn word_is(&mut self, word: u32, n: u32) -> u32 {
         let (loaded, n) = (self.load(word), self.int(n));
         self.value(Op::IEqual, self.bool, &[loaded, n])
@@ -215,7 +215,7 @@ impl Module {
     }
 }
 
-/// A loop that counts to a word of the buffer, its body open.
+/// A loop that counts to a word of the buffer; its body is open.
 pub struct Loop {
     pub header: u32,
     pub next: u32,

@@ -1,7 +1,7 @@
-//! Modules of a shape that grows without bound: what makes a compiler slow when one of its walks is not linear.
+//! Module shapes that grow without bound, to find compiler walks that are not linear.
 //!
-//! Each function takes a size and gives a valid module. To add a shape: a function (of variables and types: in
-//! `memory_shapes.rs`), a line in [`SHAPES`].
+//! Each function takes a size and returns a valid module. To add a shape: a function (of variables and types: in
+//! `memory_shapes.rs`), and a line in [`SHAPES`].
 
 #![allow(dead_code, reason = "each program uses its own part of this")]
 
@@ -15,7 +15,7 @@ pub use memory_shapes::*;
 use shape_module::{Loop, Module};
 use spirv::{Decoration, Op, StorageClass};
 
-/// A shape by name, the size at which its limits are tested, and its module.
+/// Name of a shape, the size at which its limits are tested, and its module.
 pub type Shape = (&'static str, u32, fn(u32) -> Vec<u8>);
 
 /// Every shape.
@@ -52,7 +52,7 @@ pub const SHAPES: &[Shape] = &[
     ("ends whose output was kept in a variable", 20_000, ends_of_kept_output),
 ];
 
-/// Struct in struct, twice each: 2^depth leaves. Only a pointer to it is used.
+/// Nested structs, two in each: 2^depth leaves. Only a pointer to it is used.
 pub fn nested_structs(depth: u32) -> Vec<u8> {
     let mut m = Module::new();
     let mut ty = m.u32;
@@ -65,7 +65,7 @@ pub fn nested_structs(depth: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// As many specialization constants, all used.
+/// `n` specialization constants, all used.
 pub fn spec_constants(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let ids: Vec<u32> = (0..n).map(|i| m.typed(Op::SpecConstant, m.u32, &[i])).collect();
@@ -80,7 +80,7 @@ pub fn spec_constants(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Each constant the sum of the last one and a specialization constant: the last stands on all.
+/// Each constant is the sum of the previous one and a specialization constant.
 pub fn spec_sums(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let mut sum = m.int(0);
@@ -95,7 +95,7 @@ pub fn spec_sums(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Each multiply between a load and a store that may alias the next load.
+/// Alternating loads and stores that may alias, with a multiplication between them.
 pub fn memory_in_turn(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -109,7 +109,7 @@ pub fn memory_in_turn(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Each of the last one's result.
+/// A chain of multiplications.
 pub fn multiplies(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -122,7 +122,7 @@ pub fn multiplies(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Two values, each a product with the last one of its kind and a sum with the other.
+/// Two chains; each value is a product with the previous one of its chain and a sum with the other.
 pub fn products_and_sums(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -139,7 +139,7 @@ pub fn products_and_sums(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Each case stores.
+/// A switch in which each case stores.
 pub fn switch(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -159,7 +159,7 @@ pub fn switch(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Each case is a value of one phi.
+/// A switch in which each case is an input of one phi.
 pub fn switch_phi(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -182,7 +182,7 @@ pub fn switch_phi(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Every case goes to one block, which has as many phis.
+/// A switch whose cases all go to one block with as many phis.
 pub fn switch_one_target(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -204,7 +204,7 @@ pub fn switch_one_target(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// In a loop, each phi takes the next one's value.
+/// A loop in which each phi takes the next one's value.
 pub fn cyclic_phis(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -233,7 +233,7 @@ pub fn cyclic_phis(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Each of its own condition.
+/// A sequence of ifs, each with its own condition.
 pub fn ifs(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -248,7 +248,7 @@ pub fn ifs(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// What a vertex shader writes was never given a value on as many ways that join one after the other.
+/// A vertex output that is undefined on as many paths, which join one after the other.
 pub fn output_of_phis(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let output = m.vertex_output();
@@ -271,7 +271,7 @@ pub fn output_of_phis(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// A vertex shader that keeps what it writes in a variable, and ends at as many places.
+/// A vertex shader that keeps its output in a variable, and ends at as many places.
 pub fn ends_of_kept_output(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     let output = m.vertex_output();
@@ -292,7 +292,7 @@ pub fn ends_of_kept_output(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// One loop with as many ways out.
+/// One loop with as many exits.
 pub fn breaks(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -317,7 +317,7 @@ pub fn breaks(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// One after the other.
+/// Consecutive loops.
 pub fn loops(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -330,7 +330,7 @@ pub fn loops(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// One in the other.
+/// Nested loops.
 pub fn nested_loops(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -342,7 +342,7 @@ pub fn nested_loops(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// One in the other.
+/// Nested ifs.
 pub fn nested_ifs(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();
@@ -366,7 +366,7 @@ pub fn nested_ifs(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// Each jumps to the next.
+/// A chain of jumps.
 pub fn jumps(n: u32) -> Vec<u8> {
     let mut m = Module::new();
     m.begin();

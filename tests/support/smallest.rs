@@ -1,4 +1,4 @@
-//! The smallest shaders there are: one for each name of an entry point.
+//! The smallest possible shaders, one for each entry point name.
 
 use rspirv::binary::Assemble;
 use rspirv::dr;

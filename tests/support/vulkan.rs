@@ -1,8 +1,8 @@
-//! Lavapipe, Mesa's Vulkan on the CPU, as a judge: runs SPIR-V on [`Inputs`] and gives back every byte.
+//! Lavapipe, Mesa's Vulkan on the CPU, as the reference: runs SPIR-V on [`Inputs`] and returns all result bytes.
 //!
-//! One device a process, found by its driver's id, headless. A run makes its objects, waits, reads back, and drops them
-//! ([`resources::Owned`]). Whatever Vulkan refuses fails the test with the name of the call.
-//! Layouts follow from what is bound; specialization constants and vertex attributes come from the caller.
+//! One device per process, found by its driver id, headless. A run creates its objects, waits, reads back, and destroys
+//! them ([`resources::Owned`]). A Vulkan error fails the test with the name of the call. Layouts are derived from the
+//! bindings; specialization constants and vertex attributes come from the caller.
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
@@ -28,15 +28,15 @@ pub use dovetail::proof::Spirv as Shader;
 
 /// Lavapipe's device.
 pub struct Lavapipe {
-    // Kept because the device's functions live in it.
+    // Kept alive because it holds the device's functions.
     _entry: ash::Entry,
     instance: ash::Instance,
     physical: vk::PhysicalDevice,
     device: ash::Device,
     queue: Mutex<vk::Queue>,
-    /// Lanes of a subgroup.
+    /// Subgroup size.
     pub subgroup_size: u32,
-    /// Capabilities whose features it does not have.
+    /// Capabilities whose features it lacks.
     lacks: Vec<lacks::Lack>,
 }
 
@@ -48,11 +48,11 @@ pub fn formats() -> impl Iterator<Item = String> {
 /// Supported uses of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct Supports {
-    /// Vertices can be fetched in it.
+    /// Vertex attributes.
     pub vertices: bool,
-    /// Colours can be drawn in it.
+    /// Colour attachments.
     pub colors: bool,
-    /// Colours can be blended in it.
+    /// Blended colour attachments.
     pub blending: bool,
 }
 
@@ -80,7 +80,7 @@ impl Lavapipe {
                 (driver.driver_id == vk::DriverId::MESA_LLVMPIPE).then_some((device, subgroup.subgroup_size))
             });
             let (physical, subgroup_size) = found.ok_or("lavapipe is not among the Vulkan devices")?;
-            // Every feature that it has.
+            // Enable every feature it has.
             let mut v11 = vk::PhysicalDeviceVulkan11Features::default();
             let mut v12 = vk::PhysicalDeviceVulkan12Features::default();
             let mut v13 = vk::PhysicalDeviceVulkan13Features::default();
@@ -184,7 +184,7 @@ impl Judge for Lavapipe {
     }
 }
 
-/// Refuses what this driver does not say that it lacks, and what no run here can give it.
+/// Panics for a run that cannot work here although the driver does not report a missing feature.
 fn refuse_unknown(shader: &Shader<'_>) {
     const UNKNOWN: [(u32, &str); 2] = [
         (40, "input attachments: draws here have no render pass with subpasses"),
@@ -197,7 +197,7 @@ fn refuse_unknown(shader: &Shader<'_>) {
     }
 }
 
-/// The outputs of a run, or its panic message where Vulkan refuses.
+/// The outputs of a run, or its panic message if Vulkan fails.
 fn refused(run: impl FnOnce() -> Outputs) -> Result<Outputs, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
@@ -205,7 +205,7 @@ fn refused(run: impl FnOnce() -> Outputs) -> Result<Outputs, String> {
     })
 }
 
-/// A shader stage with what its creation info points to.
+/// A shader stage with the data that its create info points to.
 struct Stage {
     flags: vk::ShaderStageFlags,
     module: vk::ShaderModule,
@@ -233,7 +233,7 @@ struct Buffer {
     bytes: usize,
 }
 
-/// Objects that a run made and destroys.
+/// Objects that a run creates and destroys.
 #[derive(Default)]
 struct Owned {
     buffers: Vec<Buffer>,
@@ -247,12 +247,12 @@ struct Owned {
     set_layouts: Vec<vk::DescriptorSetLayout>,
 }
 
-/// One run, being recorded.
+/// A run while it is being recorded.
 struct Run<'a> {
     vulkan: &'a Lavapipe,
     inputs: &'a Inputs,
     owned: Owned,
-    /// For each binding: the buffer to read back.
+    /// For each binding, the buffer to read back.
     buffers: Vec<Option<usize>>,
     addresses: StoredAddresses,
     push_constants: Vec<u8>,
@@ -266,7 +266,7 @@ struct Run<'a> {
 
 /// The target of a binding's descriptor.
 struct Pointee {
-    /// None has no descriptor.
+    /// `None`: no descriptor.
     kind: Option<vk::DescriptorType>,
     buffer: vk::DescriptorBufferInfo,
     image: vk::DescriptorImageInfo,
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
         run
     }
 
-    /// A new buffer with these contents.
+    /// Creates a buffer with these contents.
     fn buffer(&mut self, contents: &[u8]) -> usize {
         let device = &self.vulkan.device;
         let usage = vk::BufferUsageFlags::from_raw(0x1ff) | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
@@ -323,7 +323,7 @@ impl<'a> Run<'a> {
         self.owned.buffers.len() - 1
     }
 
-    /// Puts addresses where the inputs have pointers.
+    /// Writes addresses where the inputs have pointers.
     fn write_addresses(&mut self) {
         if self.inputs.pointers.is_empty() {
             return;
@@ -331,7 +331,7 @@ impl<'a> Run<'a> {
         let buffer = |n: usize| self.buffers[n].map(|n| self.owned.buffers[n]);
         let address = |n: usize| {
             let info = vk::BufferDeviceAddressInfo::default().buffer(buffer(n).expect("a buffer").buffer);
-            // SAFETY: the buffer is alive, and was made for its address to be asked.
+            // SAFETY: the buffer is alive and was created with device-address usage.
             unsafe { self.vulkan.device.get_buffer_device_address(&info) }
         };
         let addresses = StoredAddresses::new(self.inputs, address).expect("pointers");
@@ -481,7 +481,7 @@ impl<'a> Run<'a> {
             p_data: data.as_ptr().cast(),
             ..Default::default()
         };
-        // What `info` points to is on the heap and moves along unchanged.
+        // `info` points to heap data, which does not move.
         Stage { flags, module, entry: CString::new(shader.entry).expect("a name"), data, entries, info }
     }
 
@@ -503,14 +503,15 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Reads everything back and drops what the run made. The attachments are the last in the list of pictures.
+    /// Reads everything back and destroys the run's objects. The attachments are last in the list of pictures.
     fn finish(mut self, attachments: &[Picture]) -> Outputs {
         self.pictures.extend_from_slice(attachments);
         for picture in &self.pictures {
             self.barrier(picture, vk::ImageLayout::GENERAL);
         }
         let device = &self.vulkan.device;
-        // SAFETY: every handle is this run's own and alive; nothing runs any more when memory is read and objects go.
+        // SAFETY: every handle is this run's own and alive; nothing runs any more when memory is read and objects are
+        // destroyed.
         unsafe {
             for p in &self.pictures {
                 let (general, to) = (vk::ImageLayout::GENERAL, self.owned.buffers[p.staging].buffer);
@@ -525,7 +526,7 @@ impl<'a> Run<'a> {
                 device.queue_submit(*queue, &submit, fence).expect("vkQueueSubmit");
             }
             let waited = device.wait_for_fences(&[fence], true, 60_000_000_000);
-            // A shader that hangs cannot be stopped: its objects stay.
+            // A shader that hangs cannot be stopped, so its objects are leaked.
             waited.expect("vkWaitForFences");
             device.destroy_fence(fence, None);
         }
@@ -540,7 +541,7 @@ impl<'a> Run<'a> {
         let (has_depth, has_stencil) =
             self.inputs.draw.as_ref().map_or((false, false), |d| (d.depth.is_some(), d.stencil.is_some()));
         let stencil = if has_stencil { targets.pop().unwrap_or_default() } else { Vec::new() };
-        // Where there is a stencil attachment its image has depth as well, asked for or not.
+        // The image of a stencil attachment also has depth, whether requested or not.
         let depth = if has_depth || has_stencil { targets.pop().unwrap_or_default() } else { Vec::new() };
         Outputs { bindings, targets, depth: if has_depth { depth } else { Vec::new() }, stencil }
     }
@@ -549,7 +550,7 @@ impl<'a> Run<'a> {
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         let (d, o) = (&self.vulkan.device, &self.owned);
-        // SAFETY: made by this run, destroyed once, and idle: a run ends by waiting, or fails its test.
+        // SAFETY: created by this run, destroyed once, and idle: a run ends by waiting, or fails its test.
         unsafe {
             if std::thread::panicking() {
                 return;

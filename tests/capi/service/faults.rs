@@ -1,4 +1,4 @@
-//! Services that die, hang, lie, or are others than the cache's.
+//! Services that die, hang, send wrong data, or do not match the cache.
 
 use super::*;
 use std::os::fd::AsFd;
@@ -18,7 +18,7 @@ fn without_a_service_that_answers_it_is_not_cached() {
     assert_eq!(fs.status().unwrap(), ShaderStatus::NotCached, "known at once");
     let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
     assert_eq!(made.status().unwrap().phase, Phase::NotCached(Stage::Vertex));
-    // It comes: what was asked is asked, and linked.
+    // The service starts: pending requests are sent, and the pipeline is linked.
     let _service = folder.serve(honest);
     until("the pipeline is linked", || made.generation() == 1);
 }
@@ -67,13 +67,13 @@ fn what_is_imported_waits_for_the_service_to_say_whose_code_is_meant() {
         for (stage, number) in [(Stage::Vertex, 1), (Stage::Fragment, 2)] {
             assert_eq!(shader(&context, stage, number).wait(LONG).unwrap(), ShaderStatus::Ready);
         }
-        // Once the compiler is known, its parts are found, and another's are not.
+        // Once the compiler is known, its parts are found, and another compiler's are not.
         assert_eq!(service.count(is_stage), asked, "{of:?}");
         assert_eq!(context.import(&bytes).is_ok(), asked == 1);
     }
 }
 
-/// A context for which somebody else has connected.
+/// A context that is given an existing connection.
 fn connected(folder: &Folder, stream: &UnixStream, socket: Option<&Path>) -> Context {
     let (cache, target) = (folder.cache(), GfxIp::Gfx1030);
     let connection = Some(stream.as_fd());
@@ -95,14 +95,14 @@ fn a_connection_that_was_given_is_used_until_it_breaks() {
     let stream = UnixStream::connect(folder.socket()).unwrap();
     stream.set_nonblocking(true).unwrap();
     let context = connected(&folder, &stream, None);
-    // The context has its own by now.
+    // The context has duplicated it.
     drop(stream);
     assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
     drop(service);
     let fs = shader(&context, Stage::Fragment, 2);
     until("it is away", || matches!(context.reach().unwrap(), Reach::Away(_)));
     assert_eq!(fs.wait(LONG).unwrap(), ShaderStatus::NotCached);
-    // Nobody knows where another one would be.
+    // Without a socket path there is no other service to connect to.
     let service = folder.serve(honest);
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!((service.count(|_| true), fs.status().unwrap()), (0, ShaderStatus::NotCached));
@@ -144,7 +144,7 @@ fn a_service_that_hangs_is_taken_for_dead() {
     let context = folder.context();
     let vs = shader(&context, Stage::Vertex, 1);
     let start = Instant::now();
-    // Says so once it has not answered a ping for 5 seconds.
+    // It is reported after 5 seconds without an answer to a ping.
     assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::NotCached);
     assert!((Duration::from_secs(5)..LONG).contains(&start.elapsed()));
     assert_eq!(service.count(|ask| matches!(ask, Ask::Ping { .. })), 1);
@@ -155,7 +155,7 @@ fn a_service_that_hangs_is_taken_for_dead() {
 #[test]
 fn a_service_that_accepts_nobody_holds_nobody() {
     let folder = Folder::new();
-    // A listener that never accepts, with as many in its queue as it takes.
+    // A listener that never accepts, with a full queue.
     let listener = std::os::unix::net::UnixListener::bind(folder.socket()).unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     let queued = std::os::unix::net::UnixStream::connect(folder.socket()).unwrap();
@@ -195,7 +195,7 @@ fn nonsense_ends_the_connection_and_is_no_code() {
         let context = folder.context();
         let vs = shader(&context, Stage::Vertex, 1);
         service.until(1, is_stage);
-        // It has said something, so it is tried again at once; and again.
+        // It has sent something, so the client retries at once, repeatedly.
         service.until(3, is_stage);
         assert!(matches!(vs.status().unwrap(), ShaderStatus::Pending | ShaderStatus::NotCached), "{says}");
         assert_eq!(context.stats().unwrap().answered, 0);
@@ -243,7 +243,7 @@ fn another_compiler_is_not_used() {
     let Reach::Away(why) = context.reach().unwrap() else { panic!("it is used") };
     assert!(why.to_string().contains("by foot") && why.to_string().contains("by hand"), "{why}");
     assert_eq!(service.count(is_stage), 0);
-    // A context that knows no compiler takes this one's.
+    // A context without a known compiler adopts this one.
     let context = folder.context_of(None);
     let none = context.key().unwrap();
     let vs = shader(&context, Stage::Vertex, 1);
@@ -257,7 +257,7 @@ fn another_schema_is_sent_everything_and_reads_nothing() {
     let folder = Folder::new();
     let mut theirs = welcome(compiler());
     theirs.schema = "of another version".into();
-    // Names of its own.
+    // A service with another compiler's name.
     let service = Double::start(&folder.socket(), theirs, |ask| match ask {
         Ask::Stage(StageAsk { id, request, inline, .. }) => {
             assert!(inline);
@@ -268,7 +268,7 @@ fn another_schema_is_sent_everything_and_reads_nothing() {
     });
     let context = folder.context();
     assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
-    // What is in the cache by now would be found if it were looked for.
+    // A lookup would now find what is in the cache.
     drop(cache::full(&folder.cache()));
     let fs = shader(&context, Stage::Fragment, 2);
     assert_eq!(fs.wait(LONG).unwrap(), ShaderStatus::Ready);

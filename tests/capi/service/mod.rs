@@ -1,4 +1,5 @@
-//! A context with a service: what is asked, and what becomes of the answers. The service is a double that compiles nothing.
+//! A context with a service: its requests, and its handling of the answers. The service is a double that compiles
+//! nothing.
 
 mod faults;
 mod pipelines;
@@ -25,7 +26,7 @@ use tempfile::TempDir;
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// A folder with a cache that has a manifest and nothing else.
+/// A folder with a cache that has only a manifest.
 struct Folder(TempDir);
 
 impl Folder {
@@ -60,7 +61,7 @@ impl Folder {
         Context::new(&info).unwrap()
     }
 
-    /// A service that answers `answers`.
+    /// Starts a service that replies with `answers`.
     fn serve(&self, answers: impl Fn(&Ask) -> Vec<Reply> + Send + Sync + 'static) -> Double {
         Double::start(&self.socket(), welcome(compiler()), answers)
     }
@@ -70,7 +71,7 @@ fn key(request: &StageRequest) -> dovetail::cache::Key {
     keys::stage(request, &compiler()).unwrap()
 }
 
-/// The part that a request without knowledge asks for, sent along.
+/// The part for a request without known state, with the ELF attached.
 fn part_of(request: &StageRequest) -> PartAnswer {
     let elf = match request.stage {
         Stage::Vertex => link_support::vertex().build(),
@@ -80,7 +81,7 @@ fn part_of(request: &StageRequest) -> PartAnswer {
     PartAnswer { key: key(request), elf: Some(Bytes(elf)) }
 }
 
-/// Answers for every stage, at once.
+/// Answers every stage request at once.
 fn honest(ask: &Ask) -> Vec<Reply> {
     match ask {
         Ask::Stage(StageAsk { id, request, .. }) => {
@@ -91,7 +92,7 @@ fn honest(ask: &Ask) -> Vec<Reply> {
     }
 }
 
-/// Answers nothing but pings.
+/// Answers only pings.
 fn silent(ask: &Ask) -> Vec<Reply> {
     match ask {
         Ask::Ping { token } => vec![Reply::Tell(Tell::Pong { token: *token })],
@@ -127,7 +128,7 @@ fn bytes(pipeline: &Pipeline) -> Vec<u8> {
     out
 }
 
-/// The events within a time that is long enough for anything, until `last` has come.
+/// The events until `last` has come, within a generous timeout.
 fn events_until(context: &Context, last: impl Fn(&Event) -> bool) -> Vec<Event> {
     let until = Instant::now() + LONG;
     let mut seen = Vec::new();
@@ -141,7 +142,7 @@ fn events_until(context: &Context, last: impl Fn(&Event) -> bool) -> Vec<Event> 
     seen
 }
 
-/// Waits for something that no call waits for.
+/// Polls for a condition that no call waits for.
 fn until(what: &str, holds: impl Fn() -> bool) {
     let until = Instant::now() + LONG;
     while !holds() {
@@ -177,7 +178,7 @@ fn a_miss_is_asked_for_linked_and_told_of() {
     let context = folder.context();
     let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
     let made = pipeline(&context, &[&vs, &fs], PipelineFlags::NO_OPTIMIZE);
-    // Whatever the service has done by now, nothing was waited for.
+    // The call did not wait, whatever the service has done by now.
     assert!(matches!(vs.status().unwrap(), ShaderStatus::Pending | ShaderStatus::Ready));
     let status = made.wait(1, LONG).unwrap();
     assert_eq!((status.phase, status.generation), (Phase::Done(PipelineRoute::Linked), 1));
@@ -185,14 +186,14 @@ fn a_miss_is_asked_for_linked_and_told_of() {
     let seen: Vec<_> = seen.iter().map(|e| (e.kind, e.user, e.generation, e.failure.is_none())).collect();
     let part = (EventKind::Shader, 5, 0, true);
     assert_eq!(seen, [(EventKind::Service, 0, 1, true), part, part, (EventKind::Pipeline, 9, 1, true)]);
-    // Counted once it is taken.
+    // It is counted when it is taken.
     until("both are answered", || context.stats().unwrap().answered == 2);
     let stats = context.stats().unwrap();
     assert_eq!((stats.asked, stats.failed), (2, 0));
     assert!(matches!(context.reach().unwrap(), Reach::Connected(Some(_))));
     let Ask::Hello(hello) = &*service.until(1, |ask| matches!(ask, Ask::Hello(_))) else { unreachable!() };
     assert_eq!((hello.app.as_str(), hello.cache.is_some()), ("a test", true));
-    // The part is in memory now: another shader of the same request asks nobody.
+    // The part is now in memory, so another shader of the same request sends no request.
     assert_eq!(shader(&context, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
     assert_eq!(service.count(is_stage), 2);
     drop((vs, fs, made, context));
@@ -209,7 +210,7 @@ fn an_answer_in_the_cache_is_read_there_and_sent_where_it_is_not() {
         let Ask::Stage(StageAsk { id, request, inline, .. }) = ask else { return vec![] };
         let mut part = part_of(request);
         if !inline {
-            // The vertex part is kept; the fragment part is said to be, and is not.
+            // The vertex part is stored in the cache; the fragment part is only claimed to be.
             let elf = part.elf.take().unwrap();
             if request.stage == Stage::Vertex {
                 made.put_bytes(request, &elf);
@@ -298,7 +299,7 @@ fn waiting_and_priorities_make_it_urgent_and_dropping_cancels() {
     service.until(1, class(Priority::Soon));
     vs.set_priority(3);
     service.until(2, class(Priority::Waits));
-    // A pipeline that waits for it keeps it.
+    // A pipeline that waits for the part keeps the request alive.
     let fs = shader(&context, Stage::Fragment, 2);
     let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
     drop((vs, fs));
@@ -309,7 +310,7 @@ fn waiting_and_priorities_make_it_urgent_and_dropping_cancels() {
     assert_eq!(service.count(|ask| matches!(ask, Ask::Cancel { .. })), 0);
     drop(made);
     service.until(2, |ask| matches!(ask, Ask::Cancel { .. }));
-    // One that is urgent from the start.
+    // A shader that is urgent from the start.
     let urgent = shader_with(&context, Stage::Vertex, 4, |info| info.priority = 1);
     service.until(1, |ask| matches!(ask, Ask::Stage(StageAsk { class: Priority::Waits, .. })));
     drop(urgent);
@@ -323,7 +324,7 @@ fn nothing_is_asked_that_must_not_be_compiled() {
     let vs = shader_with(&context, Stage::Vertex, 1, |info| info.fail_on_compile = true);
     assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::NotCached);
     assert_eq!((context.reach().unwrap(), service.heard().len()), (Reach::Idle, 0));
-    // Another one's wish makes a part, but neither a whole pipeline nor a better one.
+    // Another client's request compiles a part, but starts neither a whole-pipeline compile nor an optimization.
     let fs = shader(&context, Stage::Fragment, 2);
     let wanted = shader(&context, Stage::Vertex, 3);
     let made = pipeline(&context, &[&wanted, &fs], PipelineFlags::FAIL_ON_COMPILE);

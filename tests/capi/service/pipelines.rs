@@ -1,8 +1,8 @@
-//! The service's work for pipelines: whole where the link refuses, better where it has linked.
+//! Pipelines compiled by the service: as a whole if they cannot be linked, and for better code if they can.
 
 use super::*;
 
-/// Parts that know everything, as a service sends them.
+/// Parts compiled with everything known, as a service sends them.
 fn whole_parts(state: &PipelineState) -> Vec<PartAnswer> {
     let (vertex, fragment) = cache::whole(state);
     [vertex, fragment].map(|(request, part)| PartAnswer { key: key(&request), elf: Some(Bytes(part.build())) }).into()
@@ -27,7 +27,7 @@ fn what_cannot_be_linked_is_compiled_whole() {
     assert_eq!(stages[..], expect);
     service.tell(&Tell::Pipeline { id: *id, verdict: Verdict::Take("needed".into()), parts: whole_parts(&state()) });
     assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(PipelineRoute::Whole(Some(reason))));
-    // What is in memory by now is of that state.
+    // The parts in memory are for the first state.
     let mut other = state();
     other.color.attachments[0].write_mask = 7;
     let failing = pipeline_in(&context, &[&vs, &fs], PipelineFlags::LINK_TIME_OPTIMIZATION, &other);
@@ -35,7 +35,7 @@ fn what_cannot_be_linked_is_compiled_whole() {
     let Ask::Pipeline(PipelineAsk { id, .. }) = &*asked else { unreachable!() };
     service.tell(&Tell::Failed { id: *id, error: Error::malformed("stage") });
     assert!(matches!(failing.wait(1, LONG).unwrap().phase, Phase::Failed(_)));
-    // Where there is no service any more, it is the caller's turn.
+    // Without a service, the caller must compile.
     let left = pipeline_in(&context, &[&vs, &fs], PipelineFlags::default(), &other);
     drop(service);
     let PipelineStatus { phase, .. } = left.wait(1, LONG).unwrap();
@@ -65,7 +65,7 @@ fn a_better_pipeline_replaces_a_linked_one() {
             break;
         }
     }
-    // Readers while it is replaced: whatever they read is one or the other, and the generation only grows.
+    // Concurrent readers during the replacement see one ELF or the other, and the generation only grows.
     let parts = whole_parts(&state());
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -86,7 +86,7 @@ fn a_better_pipeline_replaces_a_linked_one() {
     assert_eq!((status.generation, status.optimization), (2, Optimization::Taken));
     assert_eq!(status.phase, Phase::Done(PipelineRoute::Optimized("2 waves more".into())));
     assert_eq!(context.stats().unwrap().optimized, 1);
-    // The service counts on, for a compiler to come.
+    // The service keeps counting uses, for a later compiler.
     made.used(5);
     service.until(1, |ask| matches!(ask, Ask::Used { draws } if *draws == [(id, 5)]));
     let told = events_until(&context, |event| event.kind == EventKind::Pipeline);
@@ -110,7 +110,7 @@ fn a_linked_pipeline_that_is_as_good_is_kept() {
     let status = kept.wait(2, LONG).unwrap();
     assert_eq!((status.generation, status.optimization), (1, Optimization::Kept("0.3 %".into())));
     let broken = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
-    // Parts that are no pipeline: what there is stays.
+    // Parts that do not form a pipeline: the existing ELF stays.
     let parts = vec![part_of(&request(Stage::Compute, module(3)))];
     service.tell(&Tell::Pipeline { id: ask(2), verdict: Verdict::Take("all better".into()), parts });
     let status = broken.wait(2, LONG).unwrap();

@@ -1,11 +1,11 @@
-//! Many threads at once, and the context's own.
+//! Many threads at once, and the context's own thread.
 
 use super::*;
 
 #[test]
 fn many_threads_create_wait_and_destroy() {
     let folder = Folder::new();
-    // Each third ask is answered later than the next.
+    // Each third request is answered after the next one.
     let held = std::sync::Mutex::new(None);
     let _service = folder.serve(move |ask| match ask {
         Ask::Stage(StageAsk { id, .. }) if id % 3 == 0 => {
@@ -68,7 +68,7 @@ fn threads_named(name: &str) -> usize {
     tasks.filter_map(named).count()
 }
 
-/// Its signals are the game's own threads'.
+/// Signals are left to the application's threads.
 #[test]
 fn the_thread_takes_no_signals() {
     if !crate::support::alone("service::threads::the_thread_takes_no_signals") {
@@ -84,7 +84,7 @@ fn the_thread_takes_no_signals() {
     let io = tasks
         .map(|task| task.into_string().unwrap())
         .find(|task| std::fs::read_to_string(format!("/proc/self/task/{task}/comm")).unwrap().trim() == "dvt-io");
-    // All but the two that nobody can block, and the C library's own two.
+    // All signals except the two that cannot be blocked and the C library's own two.
     assert_eq!(mask_of(&format!("self/task/{}", io.unwrap())) | 0x1_8004_0100, 0xffff_ffff_ffff_ffff);
     assert_eq!(mask_of("self"), before);
     drop((vs, context));

@@ -6,7 +6,7 @@ use ash::vk;
 use dovetail::emu::inputs::{BlendEquation, BlendFactor, BlendOp, Draw, Image, InputBytes, Topology, ViewShape};
 use dovetail::state::{VertexInputState, VertexRate};
 
-/// The format of a depth attachment: with a stencil attachment beside it both are one image.
+/// Format of a depth attachment; with a stencil attachment both are one image.
 fn depth_format(draw: &Draw) -> &'static str {
     if draw.stencil.is_some() { "D32_SFLOAT_S8_UINT" } else { "D32_SFLOAT" }
 }
@@ -103,12 +103,12 @@ impl Run<'_> {
         pipeline
     }
 
-    /// Colour attachments in the order of the targets, then depth, then stencil, of as many samples as the draw has.
+    /// Colour attachments in the order of the targets, then depth, then stencil, with the draw's number of samples.
     pub(super) fn sampled(&mut self, draw: &Draw) -> Vec<Picture> {
         self.pictures_of(draw, draw.samples)
     }
 
-    /// The same of one sample each, which can be read back.
+    /// The same with one sample each, which can be read back.
     pub(super) fn attachments(&mut self, draw: &Draw) -> Vec<Picture> {
         self.pictures_of(draw, 1)
     }
@@ -149,7 +149,7 @@ impl Run<'_> {
         pictures
     }
 
-    /// Draws onto the attachments; where they have several samples, these are resolved into the others.
+    /// Draws to the attachments; multisampled ones are resolved into the others.
     pub(super) fn record_draw(
         &mut self,
         pipeline: vk::Pipeline,
@@ -168,7 +168,7 @@ impl Run<'_> {
                 .store_op(vk::AttachmentStoreOp::STORE)
                 .clear_value(clear)
         };
-        // By location; where there is none, nothing is attached.
+        // Indexed by location; a location without a target has no attachment.
         let count = draw.targets.iter().map(|t| t.location + 1).max().unwrap_or(0);
         let mut colors = vec![vk::RenderingAttachmentInfo::default(); count as usize];
         for (target, (picture, resolved)) in draw.targets.iter().zip(attachments.iter().zip(resolved)) {
@@ -228,7 +228,7 @@ impl Run<'_> {
     }
 }
 
-/// All of an attachment, one aspect of it.
+/// A whole attachment, one aspect of it.
 fn region(draw: &Draw, aspect: vk::ImageAspectFlags) -> vk::BufferImageCopy {
     let [width, height] = draw.extent;
     let layers = vk::ImageSubresourceLayers::default().aspect_mask(aspect).layer_count(1);

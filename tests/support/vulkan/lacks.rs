@@ -1,14 +1,14 @@
-//! Capabilities that modules declare, and those for which the driver does not have the feature.
+//! Capabilities that modules declare, and those whose features the driver lacks.
 
 use ash::vk;
 use spirv::Capability;
 
-/// A capability, and the feature that it needs.
+/// A capability, and the feature that it requires.
 pub type Lack = (Capability, &'static str);
 
-/// Capabilities of descriptor indexing that a module may not declare without a feature, where it is not there, and one that
-/// is wrong. Drivers run such
-/// modules, and some right: lavapipe of Mesa 22.3 samples zeros out of an array without a length where invocations choose.
+/// Descriptor-indexing capabilities that a module may not declare without a feature, if the feature is missing, and one
+/// whose implementation is wrong. Drivers run such modules, some correctly: lavapipe of Mesa 22.3 samples zeros from an
+/// array without a length if invocations select the element.
 pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>) -> Vec<Lack> {
     use Capability as C;
     let features = [
@@ -65,14 +65,14 @@ pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>) -> Vec<Lack> {
         ),
     ];
     let lacking = features.into_iter().filter(|(has, ..)| *has == vk::FALSE);
-    // Lavapipe of Mesa 22.3 takes every offset for zero.
+    // Lavapipe of Mesa 22.3 treats every offset as zero.
     let offsets = (C::InterpolationFunction, "offsets of interpolateAtOffset");
     lacking.map(|(_, capability, name)| (capability, name)).chain([offsets]).collect()
 }
 
 /// The capabilities that a module declares, by their numbers.
 pub fn capabilities(module: &[u8]) -> Vec<u32> {
-    // They come first after the header of five words. Each has two: length and opcode, and the capability.
+    // They directly follow the five-word header. Each has two words: length and opcode, and the capability.
     let pairs = module.get(20..).unwrap_or_default().as_chunks::<8>().0.iter().map(|pair| u64::from_le_bytes(*pair));
     pairs.map_while(|pair| (pair as u32 == 2 << 16 | 17).then_some((pair >> 32) as u32)).collect()
 }

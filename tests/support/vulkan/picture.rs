@@ -1,10 +1,10 @@
-//! Images and samplers of a run on lavapipe: made, filled, and made ready to be read back.
+//! Images and samplers of a run on lavapipe: creation, filling, and reading back.
 
 use super::Run;
 use ash::vk;
 use dovetail::emu::inputs::{Address, Compare, Image, Sampler, ViewShape};
 
-/// An image of a run: where it lives and the buffer that its texels come from and go to.
+/// An image of a run, with the buffer that its texels are copied from and to.
 #[derive(Clone)]
 pub(super) struct Picture {
     pub(super) image: vk::Image,
@@ -29,7 +29,7 @@ pub(super) fn format(name: &str) -> vk::Format {
     all().find(|f| format!("{f:?}") == name).unwrap_or_else(|| panic!("no format {name}"))
 }
 
-/// Bytes of a texel, by the bits that the name gives each channel.
+/// Bytes per texel, from the bits per channel in the name.
 pub(super) fn texel_bytes(name: &str) -> u64 {
     let channels = name.split('_').next().unwrap_or_default();
     let bits = channels.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse::<u64>().ok());
@@ -68,7 +68,7 @@ impl Run<'_> {
         sampler
     }
 
-    /// An image with its contents on the way, in the general layout.
+    /// Creates an image and records the upload of its contents; it ends in the general layout.
     pub(super) fn picture(&mut self, image: &Image) -> Picture {
         assert!(image.samples == 1, "an image of several samples: nothing can be copied into one");
         let texel = texel_bytes(&image.format);
@@ -109,7 +109,7 @@ impl Run<'_> {
         self.attachment(image, regions, staging, 1)
     }
 
-    /// The same with several samples a pixel; of these only attachments.
+    /// Creates an image with several samples per pixel, only for attachments.
     pub(super) fn attachment(
         &mut self,
         image: &Image,
@@ -170,7 +170,7 @@ impl Run<'_> {
         }
     }
 
-    /// Everything before is seen by everything after; the image is in the general layout then.
+    /// Full memory barrier; leaves the image in the general layout.
     pub(super) fn barrier(&self, picture: &Picture, from: vk::ImageLayout) {
         let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
         let barrier = [vk::ImageMemoryBarrier::default()
