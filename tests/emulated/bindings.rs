@@ -1,4 +1,5 @@
-//! Bindings that several variables share: what a state makes of them, which memory they are, and layouts that do not fit.
+//! Bindings shared by several variables: the layout's kind for them, the memory they access, and layouts that do not
+//! match.
 
 use crate::chosen::ChosenCompiler;
 use crate::support;
@@ -64,8 +65,8 @@ fn variables_that_share_a_binding_have_a_state() {
     assert_eq!(toml::from_str::<PipelineState>(&text).expect("read again"), state, "{text}");
 }
 
-/// A shader that reads through `%r`, writes the same word through `%w`, and reads it again: once each lane its own word,
-/// once all of them the last one. Both variables are binding 0; binding 1 has what was read.
+/// A shader that reads through `%r`, writes the same word through `%w`, and reads it again: first each lane its own
+/// word, then all lanes the last one. Both variables are binding 0; binding 1 holds the values read.
 fn read_write_read(decorations: &str) -> String {
     format!(
         "OpCapability Shader
@@ -138,7 +139,7 @@ fn variables_of_one_binding_are_one_memory() {
     let test = "bindings::variables_of_one_binding_are_one_memory";
     let words: Vec<u32> = (0..41).map(|n| 1000 + n).collect();
     let bytes = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
-    // Of the lanes of a wave that run together, each reads before any writes.
+    // Within a wave, all lanes read before any writes.
     let expected: Vec<u32> = (0..32).flat_map(|n| [1000 + n, 1040, 1100 + n, 7]).collect();
     for decorations in [
         "OpDecorate %r NonWritable",
@@ -171,7 +172,7 @@ fn variables_of_one_binding_are_one_memory() {
     }
 }
 
-/// Whether each load of a buffer, in order, is of memory that nothing writes.
+/// For each buffer load, in order, whether nothing writes its memory.
 fn fixed_loads(module: &Module) -> Vec<bool> {
     let ir = upper(module, Stage::Compute);
     let load = |op: &Op| match op {
@@ -184,7 +185,7 @@ fn fixed_loads(module: &Module) -> Vec<bool> {
 #[test]
 fn what_nobody_writes_may_be_read_early() {
     let test = "bindings::what_nobody_writes_may_be_read_early";
-    // The results are written in any case.
+    // The results are always written.
     let apart = "OpDecorate %r NonWritable OpDecorate %r Restrict";
     let source = read_write_read(&apart.replace(" Op", "\n        Op")).replace("%r Binding 0", "%r Binding 2");
     let Some(module) = assembled(test, &source) else { return };
@@ -217,7 +218,7 @@ fn shader<'a>(module: &'a Module, wave: WaveSize, spec_ids: &[u32]) -> ShaderRef
     ShaderRef { module, entry_point, stage: Stage::Compute, wave, spec_ids: spec_ids.to_vec() }
 }
 
-/// The results of building, linked if possible and whole.
+/// Results of building a pipeline, linked if possible, and compiled as a whole.
 fn both_ways(
     shaders: Vec<ShaderRef<'_>>,
     state: &PipelineState,
@@ -266,7 +267,7 @@ fn a_layout_of_another_kind_is_malformed() {
             assert!(why.to_string().contains(&format!("binding {binding}")), "{why}");
         }
     }
-    // A list that has the kind, or a combined descriptor with it, does.
+    // A list that contains the kind, or a combined kind with it, works.
     for kind in [
         BindingKind::One(K::CombinedImageSampler),
         BindingKind::Mutable([K::StorageBuffer, K::CombinedImageSampler].into()),
@@ -276,7 +277,7 @@ fn a_layout_of_another_kind_is_malformed() {
         state.layout.sets[0].bindings[1].kind = kind;
         assert!(said(&state).iter().all(Result::is_ok));
     }
-    // No boolean is 2.
+    // 2 is not a boolean.
     let mut state = fitting.clone();
     state.specialization = vec![SpecializationEntry { stage: None, id: 3, value: 2 }];
     for result in said(&state) {
@@ -301,7 +302,7 @@ fn a_layout_of_another_kind_is_malformed() {
     }
 }
 
-/// One of every reason: a new one does not compile until it is here.
+/// One value of each reason: adding a variant breaks the build here.
 fn reasons() -> Vec<FullCompile> {
     let all = vec![
         FullCompile::Specialization { id: 3 },
@@ -322,7 +323,7 @@ fn reasons() -> Vec<FullCompile> {
     all
 }
 
-/// Asks for a whole compile, whatever it is asked for.
+/// A compiler that returns `NeedsFullCompile` for every request.
 struct Refuses(CompilerId, FullCompile);
 
 impl Compiler for Refuses {

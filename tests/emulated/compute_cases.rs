@@ -1,11 +1,11 @@
-//! The proof: machine code from the compiler and the linker, run by the emulator, does what lavapipe does with the same
-//! SPIR-V.
+//! Compares machine code of the compiler and the linker, run by the emulator, with lavapipe on the same SPIR-V.
 //!
-//! Each case of `testdata/coverage` is compiled early and linked in both placements, and compiled whole, for waves of 32
-//! and of 64, and runs on two seeds. Integers must agree exactly, floats within the bound that the interpreter works out
-//! for each. What depends on the subgroup's size, which lavapipe fixes, is judged by the interpreter at the wave's size; so is
-//! the little that lavapipe does not know. What disagrees is shrunk and saved in `target/bundles`, for `dovetail replay`.
-//! A case counts only if it can fail: it wrote something, the seeds give different results, and few values are free.
+//! Each case of `testdata/coverage` is compiled in advance and linked in both placements, and compiled as a whole, in
+//! wave32 and wave64, and runs on two seeds. Integers must agree exactly, floats within the bound that the interpreter
+//! computes for each. If the result depends on the subgroup size, which is fixed in lavapipe, or lavapipe lacks a
+//! feature, the interpreter at the wave's size is the reference. A case that disagrees is shrunk and saved in
+//! `target/bundles` for `dovetail replay`. A case counts only if it can fail: it wrote something, the seeds give
+//! different results, and few values are undefined.
 
 use crate::cases::Case;
 use crate::chosen::ChosenCompiler;
@@ -27,7 +27,7 @@ use dovetail::target::{Stage, WaveSize};
 
 const SEEDS: [u64; 2] = [1, 2];
 
-/// A case at one wave size; says how much was compared.
+/// Runs a case at one wave size; returns how much was compared.
 fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<String, String> {
     let spec: Vec<(u32, u64)> = case.spec.iter().map(|s| (s.0, s.1)).collect();
     let parsed = Module::new(module.to_vec()).map_err(|e| e.to_string())?;
@@ -76,7 +76,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
             let ran = ran.map_err(|e| failed(e.to_string()))?;
             let ours = ran.bindings;
             instructions = ran.stats.total();
-            // The bytes of two pipelines that agree need no judge of their own.
+            // If two pipelines give equal bytes, the comparison need not be repeated.
             if first.as_ref() != Some(&ours) {
                 verdict = judge(case.floor, &inputs, &known, &ours, &theirs).map_err(|e| failed(e.to_string()))?;
             }
@@ -91,7 +91,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
     Ok(format!("{} words, {} floats, {instructions} instructions", verdict.exact, verdict.floats))
 }
 
-/// A storage buffer that starts as zeros is where results go.
+/// Whether a binding holds results: a storage buffer that starts as zeros.
 fn is_output(bound: &Bound) -> bool {
     match bound.storage_buffer() {
         Some(data) => data.0.iter().all(|b| *b == 0),

@@ -1,5 +1,5 @@
-//! Compute shaders all the way: GLSL to SPIR-V, compiled, linked, loaded and dispatched on the emulator, and the results
-//! compared with what plain Rust makes of the same numbers.
+//! Compute shaders end to end: GLSL is compiled to SPIR-V and to parts, linked, loaded and dispatched on the emulator,
+//! and the results are compared with plain Rust.
 
 use crate::chosen::ChosenCompiler;
 use crate::shaders;
@@ -12,12 +12,12 @@ use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::state::{BindingLayout, PipelineState, ResourceLayout, SetLayout};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 
-/// Runs a shader of `testdata/shaders` on storage buffers of floats: those of set 0, in order of their bindings.
+/// Runs a shader of `testdata/shaders` on storage buffers of floats, given in the order of the bindings of set 0.
 fn run(name: &str, wave: WaveSize, buffers: &[Vec<f32>], push: &[u32], grid: [u32; 3]) -> Option<Vec<Vec<f32>>> {
     run_with(TuningOptions::default(), &ChosenCompiler::new(), name, wave, buffers, push, grid)
 }
 
-/// As [`run`], with options, by a compiler.
+/// As [`run`], with options and a compiler.
 fn run_with(
     options: TuningOptions,
     compiler: &dyn Compiler,
@@ -132,7 +132,7 @@ fn softmax_goes_through_subgroups_and_barriers() {
     }
 }
 
-/// Whatever order the instructions of a block are in, the results are the same to the bit.
+/// The results are identical for any order of the instructions in a block.
 #[cfg(feature = "native")]
 #[test]
 fn random_orders_of_instructions_give_the_same_results() {

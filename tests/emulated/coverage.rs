@@ -1,8 +1,8 @@
-//! Nothing is supported without a case: what the front end translates is found out by asking it, what the cases make use of
-//! is read from their SPIR-V, and each feature of the first that is missing in the second is named.
+//! Every supported feature has a case. Probing the front end gives the supported features, the SPIR-V of the cases
+//! gives the features used; the test lists those that are supported but not used.
 //!
-//! The cases are all shaders of the folders below, each of which is run against lavapipe by the test file beside its name.
-//! An exemption has its reason, and goes when its feature gets a case.
+//! The cases are all shaders of the folders below, each of which is run against lavapipe by the test file listed next
+//! to it. An exemption has a reason, and is removed when its feature gets a case.
 
 use crate::cases::Case;
 use crate::support::{assembly, glsl, root};
@@ -10,7 +10,7 @@ use crate::{features, probe};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-/// Folders of cases, and what runs every shader of them.
+/// Folders of cases, with the test that runs their shaders.
 const CASES: &[(&str, &str)] = &[
     ("coverage", "compute_cases and interpreted_compute"),
     ("draw", "interpreted_draws"),
@@ -19,7 +19,7 @@ const CASES: &[(&str, &str)] = &[
     ("formats", "formats"),
 ];
 
-/// Features without a case of their own, and why.
+/// Features without a case, with the reason.
 const EXEMPT: &[(&str, &str)] = &[
     ("BuiltIn WorkgroupSize, input of GLCompute", "valid modules have it as a constant, which has cases"),
     ("OpImageQuerySamples", "inputs have no multisampled images"),
@@ -40,7 +40,7 @@ const EXEMPT: &[(&str, &str)] = &[
     ("execution mode RequireFullQuadsKHR", "the assembler of bookworm cannot write a fragment shader with it"),
 ];
 
-/// Names of what every case makes use of, with the first case that does.
+/// Features that the cases use, each with the first case that uses it.
 fn occurring(test: &str) -> Option<&'static BTreeMap<String, String>> {
     static ALL: OnceLock<Option<BTreeMap<String, String>>> = OnceLock::new();
     ALL.get_or_init(|| read_cases(test)).as_ref()
@@ -84,19 +84,19 @@ fn everything_supported_has_a_case() {
     eprintln!("{} features, {} of them exempt", supported.len(), exempt.len());
 }
 
-/// The probe is not too strict: whatever a case makes use of is found to be supported.
+/// Checks that the probe is not too strict: it must report every feature that a case uses as supported.
 #[test]
 fn whatever_has_a_case_is_found_supported() {
     let test = "coverage::whatever_has_a_case_is_found_supported";
     let Some(occurring) = occurring(test) else { return };
     let supported = probe::supported();
-    // Forms of images are not asked for.
+    // Forms of images are not probed.
     let missed: BTreeSet<_> =
         occurring.iter().filter(|(name, _)| !supported.contains(*name) && !name.contains(" image ")).collect();
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Image types that Vulkan has and a front end meets.
+/// Every image type that Vulkan has and a front end encounters has a case.
 #[test]
 fn every_form_of_image_has_a_case() {
     let test = "coverage::every_form_of_image_has_a_case";

@@ -1,12 +1,13 @@
-//! Inputs and outputs of stages: pairs of `testdata/stages` drawn by linked and whole pipelines on the emulator,
-//! and by lavapipe; and so the screens of `testdata/draw`.
+//! Inputs and outputs of stages: draws the pairs of `testdata/stages` with linked and whole pipelines on the emulator
+//! and on lavapipe; also the screens of `testdata/draw`.
 //!
-//! A fragment shader is GLSL (`.frag`), or assembly where GLSL has no words for it (`.frag.spvasm`). Its header has what to draw: `// draw TOPOLOGY VERTICES [INSTANCES FIRST_VERTEX FIRST_INSTANCE]` (triangles 3),
-//! `// indices N…`, `// depth COMPARE CLEAR`, `// stencil CLEAR REFERENCE`, `// blend product|through` (by a second colour),
-//! `// extent WIDTH HEIGHT` (32 32), `// attachment FORMAT` by location,
-//! `// interpreted: WHY` lavapipe is not asked, the interpreter tells what is right,
-//! `// samples N [shaded]` (by the state, each by itself), `// alpha_to_one`,
-//! `// alike: WHY` lavapipe is not asked, the first two attachments must be the same; `// edges N` pixels that may differ (12), `// step X` that numbers may be off, and resources as coverage cases have them.
+//! A fragment shader is GLSL (`.frag`), or assembly where GLSL cannot express it (`.frag.spvasm`). Its header describes
+//! the draw: `// draw TOPOLOGY VERTICES [INSTANCES FIRST_VERTEX FIRST_INSTANCE]` (triangles 3), `// indices N…`, `//
+//! depth COMPARE CLEAR`, `// stencil CLEAR REFERENCE`, `// blend product|through` (by a second colour), `// extent
+//! WIDTH HEIGHT` (32 32), `// attachment FORMAT` by location, `// samples N [shaded]` (set by the state; `shaded`: per
+//! sample), `// alpha_to_one`, `// edges N` pixels that may differ (12), `// step X` tolerance of values, and resources
+//! as in coverage cases. `// interpreted: WHY` uses the interpreter as the reference instead of lavapipe. `// alike:
+//! WHY` uses no reference: the first two attachments must be equal.
 
 use crate::cases::Case;
 use crate::scene::{EDGES, Scene};
@@ -49,7 +50,7 @@ fn draw(test: &str, vulkan: &Lavapipe, name: &str, vertex: &Path, fragment: &Pat
     Some(())
 }
 
-/// Fragment shaders of a folder, sorted; `DOVETAIL_CASE` picks some.
+/// Fragment shaders of a folder, sorted; `DOVETAIL_CASE` selects some.
 fn fragments(folder: &str) -> Vec<PathBuf> {
     let only = std::env::var("DOVETAIL_CASE").unwrap_or_default();
     let entries = std::fs::read_dir(root().join("testdata").join(folder)).expect("the cases");
@@ -89,7 +90,7 @@ fn stages_agree() {
     draw_all("draw_cases::stages_agree", &pairs.collect::<Vec<_>>());
 }
 
-/// The cases of `drawing`, where the interpreter runs them: here machine code does.
+/// The screens of `testdata/draw`, in machine code.
 #[test]
 fn screens_agree() {
     let screen = root().join("testdata/draw/screen.vert");

@@ -1,4 +1,4 @@
-//! Draws judged: linked and whole pipelines on the emulator against lavapipe, pixel by pixel.
+//! Compares draws pixel by pixel: linked and whole pipelines on the emulator against lavapipe.
 
 use crate::scene::{Arrangement, EDGES, Scene};
 use crate::support;
@@ -30,7 +30,7 @@ fn varied(test: &str, topology: Topology, vertices: &[[f32; 8]]) -> Option<Scene
     pair(test, "varied", topology, vertices, targets)
 }
 
-/// A shader pair that takes vertices of position and colour.
+/// A shader pair whose vertices have position and colour.
 fn pair(
     test: &str,
     name: &str,
@@ -65,7 +65,7 @@ fn lavapipe(test: &str) -> Option<&'static Lavapipe> {
     Lavapipe::get().map_err(|why| support::skip(test, &why)).ok()
 }
 
-/// Numbers that look random, the same every time, from -1 to 1.
+/// Deterministic pseudo-random numbers from -1 to 1.
 fn noise(seed: u32) -> impl FnMut() -> f32 {
     let mut state = seed;
     move || {
@@ -74,7 +74,8 @@ fn noise(seed: u32) -> impl FnMut() -> f32 {
     }
 }
 
-/// Corners up to `reach` half screens from the middle; what lavapipe clips it gives NaN for values linear on the screen.
+/// Vertices up to `reach` half screens from the centre. (Where lavapipe clips, it returns NaN for values interpolated
+/// linearly in screen space.)
 fn corners(count: usize, seed: u32, reach: f32) -> Vec<[f32; 8]> {
     let mut next = noise(seed);
     let mut corner = || {
@@ -144,7 +145,7 @@ fn points_meet_the_judge() {
     let test = "draws::points_meet_the_judge";
     let Some(vulkan) = lavapipe(test) else { return };
     let points = corners(24, 5, 0.9);
-    // Of points whose centre is outside lavapipe draws what remains: all are inside.
+    // Lavapipe draws the visible rest of points whose centre is outside, so all are inside.
     let Some(mut scene) = varied(test, Topology::PointList, &points) else { return };
     scene.judge(vulkan, "points", EDGES, None);
 }
@@ -158,7 +159,7 @@ fn lines_meet_the_judge() {
     scene.judge(vulkan, "lines", EDGES, None);
 }
 
-/// Lavapipe of Mesa 22 draws but the first view where rendering is dynamic, so what each layer holds is said here.
+/// Lavapipe of Mesa 22 draws only the first view in dynamic rendering, so the test itself states each layer's contents.
 #[test]
 fn every_view_is_drawn_to_its_layer() {
     let test = "draws::every_view_is_drawn_to_its_layer";
@@ -257,8 +258,8 @@ fn a_texture_is_drawn() {
     }
 }
 
-/// Scratch in both stages, with an even and with an odd number of user-data SGPRs: after them the hardware loads the offset
-/// of the wave's scratch, which no prolog may overwrite.
+/// Scratch in both stages, with an even and an odd number of user-data SGPRs. The hardware loads the wave's scratch
+/// offset after them, and a prolog must not overwrite it.
 #[test]
 fn scratch_is_the_waves_own() {
     let test = "draws::scratch_is_the_waves_own";

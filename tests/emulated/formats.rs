@@ -1,8 +1,8 @@
-//! Every format: attributes fetched in each that vertices can have, per vertex and per instance, and colours drawn in each
-//! that attachments can have, by linked and whole pipelines on the emulator and by lavapipe.
+//! Every format: attributes in each vertex format, per vertex and per instance, and colours in each attachment format,
+//! with linked and whole pipelines on the emulator and on lavapipe.
 //!
-//! Eight formats share a draw. Linked and whole pipelines must leave the same bytes. What lavapipe lacks is named in a
-//! table, which must be exact, and so is what goes untested otherwise.
+//! Eight formats share a draw. Linked and whole pipelines must leave identical bytes. Tables list the formats that
+//! lavapipe lacks, and those that cannot be tested otherwise; the tables must be exact.
 
 use crate::chosen::ChosenCompiler;
 use crate::scene::{Arrangement, Scene};
@@ -31,13 +31,13 @@ use dovetail::template;
 use dovetail::toolchain::Toolchain;
 use std::collections::BTreeSet;
 
-/// Attributes of a draw, and its attachments.
+/// Number of attributes, and of attachments, of a draw.
 const MANY: usize = 8;
 const SIZE: u32 = 16;
 
-/// Formats that our fetches have and lavapipe's have not.
+/// Vertex formats that Dovetail supports and lavapipe does not.
 const NOT_FETCHED_BY_LAVAPIPE: &[&str] = &["A2R10G10B10_SINT_PACK32", "A2B10G10R10_SINT_PACK32"];
-/// Formats of attachments that we have and lavapipe has not.
+/// Attachment formats that Dovetail supports and lavapipe does not.
 const NOT_DRAWN_BY_LAVAPIPE: &[&str] = &[
     "R4G4_UNORM_PACK8",
     "R4G4B4A4_UNORM_PACK16",
@@ -65,7 +65,7 @@ const NOT_DRAWN_BY_LAVAPIPE: &[&str] = &[
 /// Formats that the emulator cannot draw to.
 const NOT_DRAWN_BY_THE_EMULATOR: &[&str] = &[];
 
-/// The type of a format's texels in shaders.
+/// Shader type of a format's texels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Float,
@@ -116,7 +116,7 @@ fn target(location: usize, format: &str) -> TargetAttachment {
     TargetAttachment { clear, ..TargetAttachment::new(location as u32, format) }
 }
 
-/// Runs a scene on both sides; gives the attachments of each, and the numbers of the export formats in use.
+/// Runs a scene on both; returns the attachments of each, and the numbers of the export formats in use.
 fn run(scene: &mut Scene, tools: &Toolchain<'_>, vulkan: &Lavapipe, at: &str) -> (Vec<[Vec<u8>; 2]>, BTreeSet<u32>) {
     scene.take_colors_from_draw();
     let shader = |module| Shader { module, entry: "main", spec: &[] };
@@ -135,7 +135,7 @@ fn run(scene: &mut Scene, tools: &Toolchain<'_>, vulkan: &Lavapipe, at: &str) ->
     (first.into_iter().flatten().zip(theirs.targets).map(|(ours, theirs)| [ours, theirs]).collect(), exports)
 }
 
-/// Formats of this kind that our fetches have.
+/// Vertex formats of this kind that Dovetail supports.
 fn fetched(kind: Kind) -> Vec<String> {
     let ty = ComponentType { kind: kind.numeric(), bits: 32 };
     let input = [VertexInput { location: 0, component: 0, count: 4, ty }];
@@ -155,7 +155,7 @@ fn fetched(kind: Kind) -> Vec<String> {
     vulkan::formats().filter(can).collect()
 }
 
-/// Bytes of an element: any bits, but floats of 32 bits are numbers.
+/// Bytes of an element: arbitrary bits, except that 32-bit floats are finite numbers.
 fn element(random: &mut Random, name: &str) -> Vec<u8> {
     let format = Format::parse(name).expect("a format");
     let bytes = format.widths().iter().map(|w| usize::from(*w)).sum::<usize>() / 8;
@@ -169,7 +169,7 @@ fn element(random: &mut Random, name: &str) -> Vec<u8> {
 
 fn same_number(kind: Kind, x: u32, y: u32) -> bool {
     let [a, b] = [x, y].map(f32::from_bits);
-    // Normalised numbers are quotients, which may be rounded twice.
+    // Normalised values are quotients, which may be rounded twice.
     x == y || kind == Kind::Float && (a.is_nan() && b.is_nan() || (a - b).abs() <= b.abs() * 2f32.powi(-22))
 }
 
@@ -237,7 +237,7 @@ fn every_format_is_fetched() {
                     let (ours, theirs): (Vec<u32>, Vec<u32>) = (words(ours), words(theirs));
                     let distinct: BTreeSet<u32> = theirs.iter().copied().collect();
                     assert!(distinct.len() > 3, "{}: {} values prove nothing", attribute.format, distinct.len());
-                    // Of some formats lavapipe takes the least number as it is, below -1.
+                    // For some formats lavapipe returns the smallest value unclamped, below -1.
                     let normal = attribute.format.to_string().contains("SNORM");
                     let least = |word: u32| if normal { f32::from_bits(word).max(-1.0).to_bits() } else { word };
                     let wrong = (0..ours.len()).find(|n| !same_number(kind, ours[*n], least(theirs[*n])));
@@ -254,7 +254,8 @@ fn every_format_is_fetched() {
     eprintln!("{count} formats fetched");
 }
 
-/// Buffers for the attributes of a shader in the formats of its template, or in others, every second by instance.
+/// Vertex buffers for the attributes of a shader, in the formats of its template or in others; every second is per
+/// instance.
 fn fetching(
     stages: [Vec<u8>; 2],
     formats: &[&str],
@@ -293,8 +294,9 @@ fn fetching(
     Scene { vertex, fragment, state, inputs: Inputs { draw: Some(draw), ..Default::default() } }
 }
 
-/// A shader of 64-bit inputs reads formats of 64 bits with as many channels, and no others. Lavapipe 22.3 reads some
-/// channels of such attributes as zero: the interpreter judges alone (doubles as varyings are compared with it in `stages`).
+/// A 64-bit shader input reads 64-bit formats with as many channels, and no others. Lavapipe 22.3 reads some channels
+/// of such attributes as zero, so the interpreter is the only reference (doubles as varyings are compared with lavapipe
+/// in `stages`).
 #[test]
 fn wide_formats_are_fetched() {
     let test = "formats::wide_formats_are_fetched";
@@ -312,7 +314,8 @@ fn wide_formats_are_fetched() {
     }
 }
 
-/// Formats of up to 16 bits a channel into inputs of 16 bits. Lavapipe has no `storageInputOutput16`: the interpreter judges.
+/// 16-bit inputs read formats of up to 16 bits per channel. Lavapipe lacks `storageInputOutput16`, so the interpreter
+/// is the reference.
 #[test]
 fn narrow_inputs_are_fetched() {
     let test = "formats::narrow_inputs_are_fetched";
@@ -336,13 +339,13 @@ fn narrow_inputs_are_fetched() {
     }
 }
 
-/// Formats of this kind that attachments can have.
+/// Attachment formats of this kind.
 fn drawn(kind: Kind) -> Vec<String> {
     let can = |name: &String| Format::parse(name).is_ok_and(|f| f.is_color() && Kind::of(&f) == kind);
     vulkan::formats().filter(can).collect()
 }
 
-/// The allowed difference of two components.
+/// Allowed difference of two components.
 fn bound(format: &Format, component: u8, value: f32, blended: bool) -> f32 {
     let width = format.position(component).map_or(32, |n| format.widths()[usize::from(n)]);
     let steps = if blended { 3.0 } else { 1.0 };
@@ -357,13 +360,13 @@ fn bound(format: &Format, component: u8, value: f32, blended: bool) -> f32 {
         }
         Number::Float => {
             let digits = if width == 16 { 10 } else { i32::from(width) - 5 };
-            // What blending adds up may be larger than the sum.
+            // The terms that blending adds may be larger than their sum.
             let least = if blended { 1.0 } else { 2f32.powi(-14) };
             steps * value.abs().max(least) * 2f32.powi(-digits)
         }
-        // Lavapipe rounds signed numbers of 10 bits in packed words twice.
+        // Lavapipe rounds signed 10-bit values in packed words twice.
         Number::Snorm => (steps + 1.0) / ((1u32 << (width - 1)) - 1) as f32,
-        // On the curve a step is up to this wide.
+        // On the sRGB curve a step can be this wide.
         Number::Srgb if component < 3 => steps * 2.3 / 255.0,
         _ => steps / ((1u64 << width) - 1) as f32,
     }
@@ -373,7 +376,7 @@ fn equation(source: F, destination: F, op: O) -> BlendEquation {
     BlendEquation { source, destination, op }
 }
 
-/// Every factor and every operation.
+/// Every blend factor and every operation.
 fn blends() -> Vec<Blend> {
     let pairs = [
         equation(F::SrcAlpha, F::OneMinusSrcAlpha, O::Add),
@@ -408,7 +411,7 @@ fn every_format_is_drawn() {
         unencoded.extend(without);
         count += known.len();
         for names in known.chunks(MANY) {
-            // As it is; with a write mask; blended, in two ways if there are two.
+            // Plain; with a write mask; blended, in two ways if there are two.
             for round in 0..4 {
                 let blended = |name: &str| round >= 2 && vulkan.supports(name).blending;
                 let targets = (0..MANY).map(|n| {

@@ -1,5 +1,5 @@
-//! Pipelines, linked in both layouts and compiled whole, on the emulator: what they compute is what lavapipe or plain Rust
-//! makes of the same inputs.
+//! Runs pipelines, linked in both layouts and compiled as a whole, on the emulator, and compares them with lavapipe or
+//! plain Rust on the same inputs.
 
 mod bindings;
 #[path = "../support/cases.rs"]

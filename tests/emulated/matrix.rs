@@ -1,9 +1,10 @@
-//! Linked is whole, over the product of what a pipeline's state has: attribute formats, rates, attachments, blending and
-//! coverage, layouts, samples, views, specialization.
+//! Linked pipelines equal whole ones, over the product of pipeline states: attribute formats, rates, attachments,
+//! blending and coverage, layouts, samples, views, specialization.
 //!
-//! Each pipeline is linked of early parts and compiled whole, drawn by the emulator both ways, and every attachment compared,
-//! as are the registers that say how colours leave the shader. Which pipelines: steps through the product that are prime to
-//! every axis, so that each value meets each other one. Stages that know the same are compiled once.
+//! Each pipeline is linked from parts and compiled as a whole, and drawn both ways by the emulator; every attachment
+//! and the registers of colour exports are compared. The pipelines are chosen by a walk through the product whose step
+//! is coprime to every axis, so that each value meets each value of another axis. Stages with equal known state are
+//! compiled once.
 
 use crate::chosen::ChosenCompiler;
 use crate::support;
@@ -50,7 +51,7 @@ const VERTEX: &str = "#version 450
         half_way = vec4(0.5);
     }";
 
-/// The common text of all fragment shaders; `OUTPUTS` and `WRITES` are each one's own.
+/// Common text of all fragment shaders, with placeholders `OUTPUTS` and `WRITES`.
 const FRAGMENT: &str = "#version 450
     #extension GL_EXT_multiview : require
     layout(constant_id = 3) const float gain = 1.0;
@@ -69,7 +70,7 @@ const FRAGMENT: &str = "#version 450
         WRITES
     }";
 
-/// Outputs, what is written, and formats that each attachment may have.
+/// Outputs of a fragment shader, its writes, and possible formats of each attachment.
 struct Colors {
     outputs: &'static str,
     writes: &'static str,
@@ -112,7 +113,7 @@ const COLORS: &[Colors] = &[
     },
 ];
 
-/// Formats of the attribute, with the bytes of an element.
+/// Formats of the attribute, with the size of an element in bytes.
 const ATTRIBUTES: &[(&str, u32)] = &[
     ("R32G32B32A32_SFLOAT", 16),
     ("R8G8B8A8_UNORM", 4),
@@ -130,15 +131,15 @@ const SPECIALIZATIONS: &[[Option<u64>; 4]] = &[
     [Some(0xbe00_0000), None, Some(0x4000_0000), Some(1)],
 ];
 const LAYOUTS: usize = 4;
-/// Samples, and whether each is shaded by itself.
+/// Number of samples, and whether each is shaded.
 const SAMPLES: &[(u32, bool)] = &[(1, false), (4, false), (4, true), (2, true)];
 const VIEWS: &[u32] = &[0, 0b1, 0b101];
-/// Nothing, over, add; each with every channel or some.
+/// No blending, over, add; each with all channels or some.
 const BLENDS: usize = 6;
-/// Neither, coverage from alpha, alpha as one.
+/// Neither, alpha to coverage, alpha to one.
 const COVERAGES: usize = 3;
 
-/// A point of the product.
+/// A point in the product.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     colors: usize,
@@ -155,7 +156,7 @@ struct Point {
 }
 
 impl Point {
-    /// The n-th of the walk: every axis is stepped by itself, by numbers without common divisors.
+    /// The n-th point of the walk: every axis has its own step, and the steps have no common divisor.
     fn of(n: usize) -> Self {
         let axis = |speed: usize, len: usize| n / speed % len;
         let colors = axis(1, COLORS.len());
@@ -241,7 +242,7 @@ impl Point {
         let target = |location, format: &str| TargetAttachment {
             clear: [0.25, 0.5, 0.0, 1.0],
             write_mask: mask,
-            // Integers do not blend.
+            // Integer formats do not blend.
             blend: blend.filter(|_| !format.ends_with("INT")),
             ..TargetAttachment::new(location, format)
         };
@@ -254,7 +255,7 @@ impl Point {
         let bind = |binding, bound| BindingElement { set: 0, binding, element: 0, bound };
         let corners = [[-1.0, -1.0, 0.5, 1.0], [1.0, -0.75, 0.25, 1.0], [-0.5, 1.0, 0.75, 1.5], [0.75, 0.75, 0.5, 1.0]];
         let corners: Vec<f32> = corners.concat();
-        // Of any format: bytes that make no float infinite.
+        // Valid in any format: no float is infinite.
         let bytes = (0..128u32).map(|n| if n % 4 == 3 { 0x3e } else { (n * 37 % 0x78) as u8 }).collect();
         let table: Vec<f32> = (0..16).map(|n| n as f32 * 0.0625).collect();
         let (samples, sample_shading) = SAMPLES[self.samples];
@@ -283,7 +284,7 @@ impl Point {
     }
 }
 
-/// The registers by which colours leave a shader, and by which it is started.
+/// The registers of colour exports and of the shader's inputs.
 fn registers(elf: &[u8]) -> Vec<Option<u32>> {
     let words = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf).expect("loads").registers;
     let same = [
@@ -298,7 +299,7 @@ fn registers(elf: &[u8]) -> Vec<Option<u32>> {
     same.iter().map(|register| words.get(*register)).collect()
 }
 
-/// Compares these pipelines; how many pictures there were.
+/// Compares these pipelines; returns the number of pictures.
 fn compare(test: &str, points: impl Iterator<Item = usize>) -> Option<usize> {
     let dir = tempfile::tempdir().expect("a folder");
     let compiled = |name: &str, source: &str| {
@@ -363,7 +364,8 @@ fn compare(test: &str, points: impl Iterator<Item = usize>) -> Option<usize> {
             pictures.lock().expect("no panic").insert(*blake3::hash(&ours.data).as_bytes());
         }
     });
-    // A plain vertex part and one for views, three fragment parts and their variants for samples, in two wave sizes.
+    // A vertex part and its variant for views, three fragment parts and their variants for sample shading, in two wave
+    // sizes.
     let early = early.into_inner().expect("no panic").len();
     assert!(early <= 2 * (2 + 6), "{early} early parts");
     Some(pictures.into_inner().expect("no panic").len())

@@ -1,5 +1,5 @@
-//! The picture in the README, small: the same shaders, states and generator, by linked and whole pipelines on the emulator
-//! and by lavapipe.
+//! A small version of the picture in the README: the same shaders, states and generator, with linked and whole
+//! pipelines on the emulator, and on lavapipe.
 
 #[path = "../../testdata/picture/geometry.rs"]
 mod geometry;
@@ -31,7 +31,7 @@ fn the_picture_is_lavapipes() {
         Err(why) => return support::skip(test, &why),
     };
     let Some(mut knot) = scene(test, "knot", shown::knot(SIZE, 1)) else { return };
-    // Where the knot ends, a pixel of it or of the floor: few of so many edges.
+    // At the outline a pixel may belong to the knot or to the floor; this is a small share of the edges.
     knot.judge(vulkan, "knot", 40, Some(4.0 / 255.0));
     let noise = (0..SIZE * SIZE * 4).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     let Some(mut half) = scene(test, "half", shown::half(SIZE, noise)) else { return };

@@ -1,7 +1,8 @@
-//! Compute modules on inputs made from reflection, judged as `./dev proof` judges the corpus: real ones agree, and a judge
-//! that says something else is not believed to agree.
+//! Compute modules on inputs made from reflection, compared as `./dev proof` compares the corpus: real modules agree,
+//! and a reference with a wrong result is detected.
 //!
-//! `DOVETAIL_MODULE=some.spv` chooses another module. One a process then, since lavapipe may not survive what it does not know.
+//! `DOVETAIL_MODULE=some.spv` selects another module; only one per process, because lavapipe may crash on what it does
+//! not support.
 
 use crate::chosen::ChosenCompiler;
 use crate::support;
@@ -14,7 +15,7 @@ use dovetail::state::VertexInputState;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-/// Lavapipe, but for one bit of what it wrote.
+/// Lavapipe with one bit of its results changed.
 struct Liar<'a>(&'a Lavapipe);
 
 impl Judge for Liar<'_> {
@@ -88,7 +89,7 @@ fn a_wrong_bit_differs() {
     assert!(report.reason.contains("the interpreter agrees with the emulator"), "{}", report.reason);
 }
 
-/// A driver that dies of a shader is left out, and the interpreter judges.
+/// If the driver crashes on a shader, it is left out, and the interpreter is the reference.
 #[test]
 fn without_a_driver_the_interpreter_judges() {
     let test = "reflected_modules::without_a_driver_the_interpreter_judges";

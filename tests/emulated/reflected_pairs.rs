@@ -1,8 +1,8 @@
-//! Pairs of a vertex and a fragment shader, with inputs made from what they declare: every pipeline of them draws on the
-//! emulator what lavapipe draws.
+//! Pairs of a vertex and a fragment shader, with inputs made from their declarations: every pipeline draws the same on
+//! the emulator as on lavapipe.
 //!
-//! With `DOVETAIL_PAIRS` set, all pairs of the extracted corpora whose names contain its value are judged too, and what
-//! became of each is printed; with `DOVETAIL_PAIRS_IN`, those of the extracted corpus in that folder instead.
+//! With `DOVETAIL_PAIRS` set, all pairs of the extracted corpora whose names contain its value are compared too, and
+//! each outcome is printed; `DOVETAIL_PAIRS_IN` names another folder with an extracted corpus.
 
 use crate::chosen::ChosenCompiler;
 use crate::support;
@@ -36,7 +36,7 @@ fn computed(vulkan: &Lavapipe, module: Vec<u8>) -> Report {
     compute(&Case { module: &module, entry: "main", spec: &[], choices: &[] }, &tools)
 }
 
-/// Judges pairs of GLSL files; fails with those that do not agree.
+/// Compares pairs of GLSL files; fails with those that do not agree.
 fn agree(test: &str, pairs: &[(&str, &str)], fates: &[Fate]) {
     let vulkan = match Lavapipe::get() {
         Ok(vulkan) => vulkan,
@@ -69,8 +69,8 @@ fn pairs_agree() {
     agree("reflected_pairs::pairs_agree", &[("draws/heap.vert", "draws/heap.frag")], &[Fate::AgreedWithInterpreter]);
 }
 
-/// Whatever the position is made of, a scene is found that has it before the eye: matrices as structures of columns or rows,
-/// quaternions, nodes by address, points whose size the distance decides.
+/// A scene in front of the eye is found whatever the position is computed from: matrices as structures of columns or
+/// rows, quaternions, nodes by address, points whose size depends on the distance.
 #[test]
 fn scenes_are_found_by_evaluation() {
     let shaded = ["columns", "rows", "quaternion", "addressed"].map(|v| format!("pairs/{v}.vert"));
@@ -79,7 +79,7 @@ fn scenes_are_found_by_evaluation() {
     agree("reflected_pairs::scenes_are_found_by_evaluation", &pairs, &[Fate::Agreed]);
 }
 
-/// Nobody but the interpreter can judge these here: lavapipe has no such attachments, or does not know the capability.
+/// Only the interpreter can check these: lavapipe lacks such attachments, or the capability.
 #[test]
 fn contents_are_made_for_what_lavapipe_cannot_run() {
     let pairs = ["attached", "weighed", "vertices"].map(|f| ("pairs/columns.vert", format!("pairs/{f}.frag")));
@@ -87,17 +87,17 @@ fn contents_are_made_for_what_lavapipe_cannot_run() {
     agree("reflected_pairs::contents_are_made_for_what_lavapipe_cannot_run", &pairs, &[Fate::AgreedWithInterpreter]);
 }
 
-/// Distances that a fragment shader reads; textures out of arrays, chosen by numbers that must be in range.
+/// Distances that a fragment shader reads; textures from arrays, selected by values that must be in range.
 #[test]
 fn contents_are_made() {
     let test = "reflected_pairs::contents_are_made";
     agree(test, &[("pairs/cut.vert", "pairs/cut.frag")], &[Fate::Agreed]);
-    // Lavapipe does not have arrays without a length, and gets some scenes right all the same.
+    // Lavapipe lacks arrays without a length, but gets some scenes right.
     let either = [Fate::Agreed, Fate::AgreedWithInterpreter];
     agree(test, &[("pairs/columns.vert", "pairs/chosen.frag")], &either);
 }
 
-/// The same of compute shaders: descriptors of arrays, texels of three channels, and addresses that are two words.
+/// The same for compute shaders: descriptors of arrays, texels of three channels, and addresses in two words.
 #[test]
 fn contents_are_made_for_compute_shaders() {
     let test = "reflected_pairs::contents_are_made_for_compute_shaders";
@@ -113,7 +113,7 @@ fn contents_are_made_for_compute_shaders() {
     }
 }
 
-/// An array without a length, which lavapipe says it does not have: what it makes of one is no difference, and is named.
+/// An array without a length, which lavapipe does not advertise: a difference is not counted, and the feature is named.
 #[test]
 fn nobody_is_held_to_what_the_driver_lacks() {
     let test = "reflected_pairs::nobody_is_held_to_what_the_driver_lacks";

@@ -1,5 +1,5 @@
-//! Failing cases, made on purpose: saved as bundles, shrunk, and run again by `dovetail replay`, which finds what was made
-//! wrong and nothing else.
+//! Failing cases made on purpose: saved as bundles, shrunk, and repeated by `dovetail replay`, which must find the
+//! deliberate error and nothing else.
 
 use crate::chosen::ChosenCompiler;
 use crate::support::{glsl, root};
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-/// Every invocation writes one dword; the literal can be found in machine code.
+/// Every invocation writes one dword; its literal can be located in machine code.
 const SHADER: &str = "#version 450
 layout(local_size_x = 8) in;
 layout(constant_id = 3) const uint factor = 1;
@@ -45,7 +45,7 @@ void main() {
 ";
 const LITERAL: u32 = 0x0123_4567;
 
-/// Not of the time that a busy machine takes.
+/// A budget that does not depend on the load of the machine.
 const BUDGET: Effort = Effort { runs: 200, time: Duration::from_secs(600) };
 
 fn words(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
@@ -60,7 +60,7 @@ fn stage(stage: Stage) -> StageEntry {
     StageEntry { stage, entry_point: "main".to_owned(), wave: WaveSize::W32 }
 }
 
-/// The shader on four workgroups, with a state that gives the constant a value.
+/// The shader on four workgroups, in a state with a value for the constant.
 fn compute(test: &str, folder: &Path) -> Option<Bundle> {
     let source = folder.join("literal.comp");
     std::fs::write(&source, SHADER).expect("the source");
@@ -80,7 +80,7 @@ fn compute(test: &str, folder: &Path) -> Option<Bundle> {
     Some(bundle)
 }
 
-/// The shader's right results, computed here.
+/// The shader's correct results.
 fn right(inputs: &Inputs) -> Outputs {
     let data = |n: usize| match &inputs.bindings[n].bound {
         Bound::StorageBuffer(data) => data.0.clone(),
@@ -116,7 +116,7 @@ fn saved(bundle: &Bundle, folder: &Path, runner: &Runner, ask: &dyn Fn(&Inputs) 
     bundle.clone().save_failure(folder, runner, BUDGET, &mut ask).expect("saved")
 }
 
-/// Place, first byte and invocation of a route's answer.
+/// Place, first byte and invocation of the difference that a route reports.
 fn difference(replay: &Replay, route: &str) -> (ResultPlace, usize, usize, Option<[u32; 6]>) {
     let (_, answer) = replay.routes.iter().find(|(name, _)| *name == route).expect("a route");
     let ComparedOutput::Differs(found) = answer else { panic!("{answer}") };
@@ -134,7 +134,7 @@ fn a_wrong_judge_is_found_out_and_replayed_until_mended() {
     let dir = tempfile::tempdir().expect("a folder");
     let Some(bundle) = compute(test, dir.path()) else { return };
     let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
-    // Wrong in what invocation 21 writes, if it read something above a thousand.
+    // Wrong where invocation 21 writes, if it read a value above a thousand.
     let wrong = |inputs: &Inputs| {
         let mut outputs = right(inputs);
         if word(&outputs.bindings[0], 21) > 1000 && outputs.bindings[1].len() > 84 && inputs.grid[0] > 2 {
@@ -177,7 +177,7 @@ fn a_wrong_judge_is_found_out_and_replayed_until_mended() {
     assert_eq!(json["routes"][0][1]["differs"]["at"][0], 84);
     assert!(dir.path().join("elfs/chained.elf").exists() && !dir.path().join("elfs/whole.elf").exists());
 
-    // No phase of the generator makes a difference to a wrong judge.
+    // With a wrong reference, no phase of the generator makes a difference.
     let (code, said, _) = program("bisect", dir.path(), &failure.path, &["--json"]);
     let json: serde_json::Value = serde_json::from_str(&said).expect("JSON");
     assert_eq!((code, json[0]["verdict"].as_str()), (6, Some("broken without any phase")), "{said}");
@@ -213,7 +213,7 @@ fn nothing_shrinks_from_under_a_pointer() {
         ..Default::default()
     };
     let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
-    // A driver would not survive what the interpreter refuses.
+    // A driver would crash on what the interpreter rejects.
     let wrong = |inputs: &Inputs| {
         let known = interpreted(&ir, inputs, Options::default()).expect("accesses inside of buffers");
         let mut bindings = bytes_of(&known).expect("bytes");
@@ -257,7 +257,7 @@ fn wrong_machine_code_is_told_from_a_wrong_link() {
         assert_eq!(failure.replay.cause, cause);
         let small = Bundle::load(&failure.path).expect("the bundle");
         assert_eq!(small.manifest.failed, wrong);
-        // Any one value is wrong whatever the numbers: nothing needs to be left of them.
+        // A single value is wrong whatever the inputs, so none of them needs to remain.
         let (first, second) = (&small.inputs.bindings[0].bound, &small.inputs.bindings[1].bound);
         assert_eq!((first, small.inputs.grid), (&Bound::StorageBuffer(InputBytes(vec![0; 4])), [1, 1, 1]));
         assert_eq!(second, &Bound::StorageBuffer(InputBytes(vec![0; 4])));
@@ -266,7 +266,7 @@ fn wrong_machine_code_is_told_from_a_wrong_link() {
         runner.pipelines.elfs.retain(|(name, _)| *name == "linked, chained");
         let alone = runner.run(&small.inputs, &small.expected).expect("a replay");
         assert_eq!(alone.cause, Cause::BelowFrontEnd);
-        // The code that this build makes is right.
+        // The code of this build is correct.
         assert_eq!(replay(dir.path(), &failure.path, &[]).0, 0);
     }
     let report = bundle.clone().report_failure(dir.path(), &ChosenCompiler::new(), &mut |inputs| Ok(right(inputs)));
@@ -371,7 +371,7 @@ fn a_draw_is_judged_by_pixels() {
         let targets = left.targets.expect("targets").colors.into_iter().map(|t| t.data).collect();
         Outputs { bindings: left.bindings, targets, ..Outputs::default() }
     };
-    // Wrong at pixel 3, 2, where there is one.
+    // Wrong at pixel 3, 2, if it exists.
     let wrong = |inputs: &Inputs| {
         let mut outputs = left(inputs);
         let extent = inputs.draw.as_ref().expect("a draw").extent;
@@ -384,7 +384,7 @@ fn a_draw_is_judged_by_pixels() {
     let small = Bundle::load(&failure.path).expect("the bundle");
     let draw = small.inputs.draw.as_ref().expect("a draw");
     assert_eq!((draw.extent, draw.vertices, draw.instances), ([4, 3], 1, 1));
-    // The interpreter draws what the pipelines do; what was expected stands alone.
+    // The interpreter agrees with the pipelines, so only the expected result differs.
     assert_eq!(failure.replay.cause, Cause::FrontEndOrJudge);
     let (code, said, _) = replay(dir.path(), &failure.path, &[]);
     assert!(code == 6 && said.contains("target 0 at pixel 3, 2"), "{code}\n{said}");

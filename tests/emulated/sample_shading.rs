@@ -1,5 +1,5 @@
-//! Every sample shaded by itself, asked for by the state or by the shader: which pipelines link of a variant, and which registers of the rasterizer both then read. No pipeline may take an input from the pixel's middle by one route
-//! and from the sample by the other.
+//! Sample shading requested by the state or by the shader: which pipelines link a variant, and the rasterizer registers
+//! of both routes. No pipeline may read an input at the pixel centre on one route and at the sample on the other.
 
 use crate::chosen::ChosenCompiler;
 use crate::support;
@@ -22,7 +22,7 @@ const LINEAR_SAMPLE: u32 = 1 << 4;
 const LINEAR_CENTER: u32 = 1 << 5;
 const ANCILLARY: u32 = 1 << 13;
 const COVERAGE: u32 = 1 << 14;
-/// Everything that a rate of shading decides.
+/// All bits that depend on the shading rate.
 const ALL: u32 = 0x7f | ANCILLARY | COVERAGE;
 
 const VERTEX: &str = "#version 450
@@ -37,8 +37,8 @@ void main() {
     gl_ClipDistance[0] = a.x;
 }";
 
-/// An input that a fragment shader reads, whether the state alone makes it another part, and the inputs that its waves then
-/// load.
+/// An input that a fragment shader reads, whether the state alone selects another part for it, and the inputs that its
+/// waves then load.
 const CASES: &[(&str, &str, bool, u32)] = &[
     ("layout(location = 0) in vec2 a;", "a.x", true, PERSP_SAMPLE),
     ("layout(location = 0) centroid in vec2 a;", "a.x", true, PERSP_SAMPLE),
@@ -89,7 +89,7 @@ fn state(samples: u32, sample_shading: bool) -> PipelineState {
     state
 }
 
-/// The pipeline by both routes.
+/// Builds the pipeline by both routes.
 fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) -> [(Route, RegisterWords); 2] {
     let stages = [(Stage::Vertex, WaveSize::W32), (Stage::Fragment, WaveSize::W64)];
     let shaders = stages.into_iter().zip(modules).map(|((stage, wave), module)| ShaderRef {
@@ -115,7 +115,7 @@ fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) ->
     })
 }
 
-/// Whether the early part of a fragment shader is not what this state links.
+/// Whether this state links a variant of the fragment shader.
 fn has_variant(tools: &Toolchain<'_>, module: &Module, state: &PipelineState) -> bool {
     let fragment = ShaderRef {
         module,
@@ -155,7 +155,7 @@ fn both_routes_read_every_input_at_the_sample() {
         assert_eq!(has_variant(&tools, &module, &state(4, true)), *varies, "{name}");
         for (route, registers) in &routes {
             let (address, each, place) = rate(registers);
-            // Of a wave that interpolates nothing, any one pair.
+            // A wave that interpolates nothing loads an arbitrary pair.
             let address = if loads & 0x7f == 0 { address & !0x7f } else { address };
             assert_eq!((address & ALL, each, place), (*loads, 1, 2), "{name}: {route:?}, {address:#x}");
         }
@@ -177,7 +177,7 @@ fn what_nobody_asks_for_stays_in_the_pixel() {
     ];
     for (declares, reads, loads) in cases {
         let module = compiled(test, &fragment(declares, reads), "frag").expect("as before");
-        // One sample is the pixel, whatever is asked for.
+        // With one sample, the sample is the pixel, whatever is requested.
         for state in [state(4, false), state(1, true)] {
             for (route, registers) in built(&tools, [&vertex, &module], &state) {
                 let (address, each, place) = rate(&registers);

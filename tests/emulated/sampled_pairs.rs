@@ -1,5 +1,5 @@
-//! Pairs that the proof draws with four samples a pixel too, results that no input changes, and comparisons that random inputs do
-//! not meet.
+//! Pairs that the proof also draws with four samples per pixel, results that no input affects, and comparisons that
+//! random inputs do not meet.
 
 use crate::chosen::ChosenCompiler;
 use crate::support::{glsl, root, skip};
@@ -10,7 +10,7 @@ use dovetail::proof::{Absent, Case, Fate, Judge, Outputs, Report, Spirv, Tools, 
 use dovetail::state::VertexInputState;
 use std::sync::LazyLock;
 
-/// Lavapipe, but for one value of attachments that had several samples.
+/// Lavapipe with one value of resolved multisampled attachments changed.
 struct Wrong<'a>(&'a Lavapipe);
 
 impl Judge for Wrong<'_> {
@@ -54,11 +54,11 @@ fn vulkan(test: &str) -> Option<&'static Lavapipe> {
     Lavapipe::get().map_err(|why| skip(test, &why)).ok()
 }
 
-/// Coverage, masks, centroids, numbered samples, offsets, and inputs that move to the sample.
+/// Coverage, masks, centroids, sample numbers, offsets, and inputs interpolated at the sample.
 #[test]
 fn four_samples_agree() {
     let test = "sampled_pairs::four_samples_agree";
-    // Of masks and of what moves lavapipe is no judge.
+    // Lavapipe is not a reference for masks and for inputs interpolated at the sample.
     let absent = Absent { why: "the interpreter judges".to_owned(), lanes: 8 };
     let mut cases: Vec<(&dyn Judge, &str, [Fate; 2])> =
         ["samples", "samples_of_a_pixel", "samples_decorated", "samples_numbered", "interpolated_at"]
@@ -76,7 +76,7 @@ fn four_samples_agree() {
     }
 }
 
-/// One wrong value among the resolved ones is seen.
+/// A wrong value among the resolved ones is detected.
 #[test]
 fn a_wrong_sample_is_seen() {
     let test = "sampled_pairs::a_wrong_sample_is_seen";
@@ -87,14 +87,14 @@ fn a_wrong_sample_is_seen() {
     assert!(*fate == Fate::ProvesNothing && why.contains("expected 7 "), "{why}");
 }
 
-/// A triangle of the vertices' numbers and a colour of the pixels' places; an empty kernel.
+/// A triangle computed from vertex numbers, with colours from pixel coordinates; an empty kernel.
 #[test]
 fn what_no_input_reaches_is_constant() {
     let test = "sampled_pairs::what_no_input_reaches_is_constant";
     let Some(vulkan) = vulkan(test) else { return };
     let Some(report) = judged(vulkan, test, "pairs/still.vert", "pairs/still.frag") else { return };
     assert_eq!(report.fate, Fate::Constant, "{}", report.reason);
-    // Where an attribute moves the picture, two seeds differ.
+    // If an attribute moves the picture, two seeds differ.
     let Some(report) = judged(vulkan, test, "pairs/columns.vert", "pairs/still.frag") else { return };
     assert_eq!(report.fate, Fate::Agreed, "{}", report.reason);
     let Some(module) = glsl(test, &root().join("testdata/pairs/still.comp"), "vulkan1.2") else { return };
@@ -106,7 +106,7 @@ fn what_no_input_reaches_is_constant() {
     assert_eq!(report.fate, Fate::Constant, "{}", report.reason);
 }
 
-/// Results that hang on whether two numbers are equal, and a matrix that stands in a texture.
+/// Results that depend on the equality of two values, and a matrix in a texture.
 #[test]
 fn comparisons_are_met() {
     let test = "sampled_pairs::comparisons_are_met";

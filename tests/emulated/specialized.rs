@@ -1,5 +1,5 @@
-//! Specialization constants by relocation: pipelines of one part with other values compute what whole compiles of the values
-//! compute, and what plain Rust says.
+//! Specialization constants as relocations: pipelines of one part with different values give the same results as
+//! whole-pipeline compiles for those values, and as plain Rust.
 
 use crate::chosen::ChosenCompiler;
 use crate::support;
@@ -21,7 +21,7 @@ fn compiled(test: &str, source: &str) -> Option<Module> {
     Some(Module::new(support::glsl(test, &path, "vulkan1.1")?).expect("a module"))
 }
 
-/// A shader with a storage buffer of words for input at binding 0, and for output at 1.
+/// A shader with a storage buffer of input words at binding 0 and of output words at 1.
 struct Subject<'a> {
     module: &'a Module,
     tools: &'a Toolchain<'a>,
@@ -52,7 +52,7 @@ impl<'a> Subject<'a> {
         PipelineState { specialization: values.iter().map(entry).collect(), ..self.state.clone() }
     }
 
-    /// The early part, read.
+    /// The parsed part.
     fn part(&self) -> Object {
         let state = self.state(&[]);
         let request = self.request(&state, WaveSize::W32, Placement::Adjacent);
@@ -63,7 +63,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The output with these values, the same by every route; how each linked pipeline came to be.
+    /// The output for these values, which must be equal on every route, and how each linked pipeline was built.
     fn run(&self, values: &[(u32, u64)], input: &[u32], out: usize) -> (Vec<u32>, Vec<Built>) {
         let bytes =
             |words: &[u32]| Bound::StorageBuffer(InputBytes(words.iter().flat_map(|w| w.to_le_bytes()).collect()));
@@ -130,7 +130,7 @@ const WIDTHS: &str = "#version 450
         b[11] = uint(dot(vec2(real, 2.0), vec2(x)));
     }";
 
-/// The expected results of [`WIDTHS`] for an input, with these values in the order of its constants.
+/// Expected results of [`WIDTHS`] for an input, with these values in the order of its constants.
 fn widths(x: u32, v: [u64; 8]) -> Vec<u32> {
     let [word, wide, half, byte, flag, real, long, short] = v;
     let word = word as u32;
@@ -175,7 +175,7 @@ fn one_part_serves_every_value_of_every_width() {
     let others = [1000, 0xffff_ffff_ffff_ffff, 0x7fff, 0, 0, 0xc0a0_0000, 0xbff0_0000_0000_0000, 0x4400];
     let mut bytes = Vec::new();
     for which in 0..16u32 {
-        // None, each alone, and all.
+        // No value, each value alone, and all values.
         let given = |n: usize| which > 8 || which as usize == n + 1;
         let values: Vec<(u32, u64)> = (1..).zip(others).filter(|(id, _)| given(*id as usize - 1)).collect();
         let expect = std::array::from_fn(|n| if given(n) { others[n] } else { DEFAULTS[n] });
@@ -185,7 +185,7 @@ fn one_part_serves_every_value_of_every_width() {
         let (got, linked) = subject.run(&values, &[21], 12);
         assert_eq!(got, widths(21, expect), "{values:?}");
         assert_eq!(linked.len(), 4, "{values:?}: every early route is a link");
-        // Compiled once for each wave size, and nothing for a value.
+        // Compiled once per wave size, and never for a value.
         let made = linked.iter().flat_map(|built| &built.parts).filter(|part| !part.hit).count();
         assert_eq!(made, if which == 0 { 1 } else { 0 }, "{values:?}");
         bytes.push(linked[0].elf.len());

@@ -1,6 +1,6 @@
-//! Samplers that convert from Y'CBCR: the early part is refused, the whole compile converts. It is run on the emulator and
-//! compared with the specification's formulas in 64 bits, written once more in `ycbcr_reference`, and
-//! with lavapipe, which has no conversions and is given a shader that does it by hand.
+//! Y'CBCR samplers: linking the part must fail, and the whole-pipeline compile must convert. Its results on the
+//! emulator are compared with the specification's formulas in 64 bits, implemented independently in `ycbcr_reference`,
+//! and with lavapipe, which has no conversions and runs a shader that converts explicitly.
 
 use crate::chosen::ChosenCompiler;
 use crate::scene::{EDGES, Scene};
@@ -28,7 +28,7 @@ use dovetail::toolchain::Toolchain;
 use ChromaFilter::{Linear, Nearest};
 use ChromaLocation::{CositedEven, Midpoint};
 
-/// Coordinates in texels with fractions that are far from where the nearest texel changes, beyond the edges too.
+/// Texel coordinates, also beyond the edges, whose fractions are far from where the nearest texel changes.
 fn coordinates() -> Vec<[f32; 2]> {
     let parts = [0.13, 0.31, 0.38, 0.64, 0.81];
     let one = |n: usize, texels: u32, stride: usize| {
@@ -38,7 +38,7 @@ fn coordinates() -> Vec<[f32; 2]> {
     (0..192).map(|n| [one(n, WIDTH, 5), one(n, HEIGHT, 3)]).collect()
 }
 
-/// Largest distance from what lavapipe makes of 8-bit texels, whose weights have 8 bits.
+/// Tolerance for lavapipe's 8-bit texels, whose weights have 8 bits.
 const ALIKE: f64 = 0.012;
 
 const HEAD: &str = "#version 450\nlayout(local_size_x = 64) in;\n\
@@ -58,7 +58,7 @@ fn shader(test: &str, declared: &str, expression: &str) -> Option<Module> {
     Some(Module::new(spirv(test, "planes.comp", &text)?).expect("a module"))
 }
 
-/// The SPIR-V of a shader's text.
+/// SPIR-V of a shader's text.
 fn spirv(test: &str, name: &str, text: &str) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
@@ -104,7 +104,7 @@ fn floats(bytes: &[u8]) -> Vec<[f32; 4]> {
     bytes.chunks_exact(16).map(|b| [one(&b[..4]), one(&b[4..8]), one(&b[8..12]), one(&b[12..])]).collect()
 }
 
-/// Builds, and tells which way.
+/// Builds the pipeline; returns the route too.
 fn built(module: &Module, state: &PipelineState, wave: WaveSize) -> dovetail::error::Result<(Route, Vec<u8>)> {
     let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
@@ -126,7 +126,7 @@ fn request<'a>(module: &'a Module, state: &'a PipelineState, wave: WaveSize) -> 
     }
 }
 
-/// The results of the emulator's pipeline.
+/// Results of the pipeline on the emulator.
 fn emulated(module: &Module, state: &PipelineState, inputs: &Inputs, wave: WaveSize) -> Vec<[f32; 4]> {
     let (route, elf) = built(module, state, wave).expect("built");
     assert!(matches!(route, Route::Whole(_)), "{route:?}");
@@ -134,7 +134,7 @@ fn emulated(module: &Module, state: &PipelineState, inputs: &Inputs, wave: WaveS
     floats(ran.bindings.last().expect("the results"))
 }
 
-/// The largest distance, and where it is.
+/// The largest difference and its index.
 fn apart<T: Copy + Into<f64>>(ours: &[[f32; 4]], theirs: &[[T; 4]]) -> (f64, usize) {
     assert_eq!(ours.len(), theirs.len());
     let one = |(a, b): (&[f32; 4], &[T; 4])| {
@@ -144,7 +144,7 @@ fn apart<T: Copy + Into<f64>>(ours: &[[f32; 4]], theirs: &[[T; 4]]) -> (f64, usi
     all.fold((0.0, 0), |most, one| if one.0 >= most.0 || one.0.is_nan() { one } else { most })
 }
 
-/// The emulator against the formulas.
+/// Compares the emulator with the formulas.
 fn judge(module: &Module, case: Case, known: Known, wave: WaveSize) -> (Vec<[f32; 4]>, Inputs) {
     let (planes, image) = contents(known, 7);
     let inputs = inputs(vec![(image, case.sampler())]);
@@ -189,7 +189,7 @@ fn models_ranges_and_swizzles_are_those_of_the_state() {
     }
 }
 
-/// Every way chroma may be found for a texel.
+/// Every combination of chroma locations, filters and reconstruction.
 fn ways(name: &str) -> Vec<Case> {
     let mut out = Vec::new();
     for bits in 0..32 {
@@ -218,8 +218,8 @@ fn chroma_is_reconstructed_where_and_how_the_state_says() {
     }
 }
 
-/// The shader for lavapipe: it has no conversions, so a shader samples the planes of [`IN_PLANES`] as ordinary images, and
-/// converts by itself: BT.709, narrow.
+/// A shader for lavapipe, which has no conversions: it samples the planes of [`IN_PLANES`] as ordinary images and
+/// converts explicitly: BT.709, narrow.
 fn by_planes(sample: &str, moved: [f64; 2]) -> (String, String) {
     let declared = "layout(binding = 0) uniform sampler2D luma;\nlayout(binding = 3) uniform sampler2D cb;\n\
                     layout(binding = 4) uniform sampler2D cr;\n\
@@ -235,14 +235,14 @@ fn by_planes(sample: &str, moved: [f64; 2]) -> (String, String) {
 
 const IN_PLANES: &str = "G8_B8_R8_3PLANE_420_UNORM";
 
-/// The offset of cosited chroma: half a texel of luma.
+/// Offset of cosited chroma: half a luma texel.
 fn moved(case: &Case) -> [f64; 2] {
     let c = &case.conversion;
     [(c.x_chroma_offset, WIDTH), (c.y_chroma_offset, HEIGHT)]
         .map(|(at, texels)| if at == CositedEven { 0.5 / f64::from(texels) } else { 0.0 })
 }
 
-/// The planes of an image as three, luma in binding 0, CB in 3, CR in 4.
+/// The planes of an image as three images: luma in binding 0, CB in 3, CR in 4.
 fn planes_apart(case: &Case, image: &Image) -> Vec<BindingElement> {
     let extents = [[WIDTH, HEIGHT], [WIDTH / 2, HEIGHT / 2], [WIDTH / 2, HEIGHT / 2]];
     let filters = [case.filter, case.conversion.chroma_filter, case.conversion.chroma_filter];
@@ -282,7 +282,7 @@ fn lavapipe_filters_the_planes_alike() {
     }
 }
 
-/// Implicit levels of detail in a fragment shader, in waves of both sizes and both placements.
+/// Implicit levels of detail in a fragment shader, in both wave sizes and both placements.
 #[test]
 fn a_converted_texture_is_drawn() {
     let test = "ycbcr::a_converted_texture_is_drawn";
@@ -370,7 +370,7 @@ fn an_early_part_is_refused_and_the_reason_says_why() {
     assert!(matches!(route, Route::Linked), "{route:?}");
 }
 
-/// The part that knows nothing of the layout.
+/// The part compiled without the layout.
 fn early(module: &Module) -> Vec<u8> {
     let request = StageRequest {
         target: GfxIp::Gfx1030,
@@ -436,8 +436,8 @@ fn what_vulkan_forbids_is_refused_by_name_and_queries_are_not() {
     assert!(ours.iter().all(|v| *v == [WIDTH as f32, HEIGHT as f32, 1.0, 4.0]), "{:?}", ours[0]);
 }
 
-/// A whole compile has the words in its code, and an early part reads what the driver wrote; an index that may name one of
-/// several reads too.
+/// A whole-pipeline compile has the words in its code; a part compiled in advance reads what the driver wrote, and so
+/// does an index that may select one of several samplers.
 #[test]
 fn words_of_immutable_samplers_are_in_code_that_knows_them() {
     let test = "ycbcr::words_of_immutable_samplers_are_in_code_that_knows_them";
@@ -476,7 +476,7 @@ fn words_of_immutable_samplers_are_in_code_that_knows_them() {
     }
 }
 
-/// The pipeline compiled whole.
+/// The pipeline compiled as a whole.
 fn whole(module: &Module, state: &PipelineState) -> Vec<u8> {
     let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");

@@ -1,5 +1,5 @@
-//! Y'CBCR conversion by the specification's formulas, in 64 bits and a texel at a time: what the pass is compared with. It
-//! shares nothing with the pass but the names of the state's fields.
+//! Y'CBCR conversion by the specification's formulas, in 64 bits and texel by texel: the reference for the pass. It
+//! shares only the state's field names with the pass.
 
 use dovetail::emu::inputs::{Address, Image, InputBytes, Sampler, ViewShape};
 use dovetail::state::{ChromaFilter, ChromaLocation, Swizzle, VkFormat, YcbcrConversion, YcbcrModel, YcbcrRange};
@@ -10,7 +10,7 @@ use ChromaLocation::{CositedEven, Midpoint};
 pub const WIDTH: u32 = 8;
 pub const HEIGHT: u32 = 6;
 
-/// One conversion, and the sampler's own filter.
+/// A conversion, and the sampler's own filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub conversion: YcbcrConversion,
@@ -44,24 +44,24 @@ impl Case {
     }
 }
 
-/// The reference's description of a format, written by hand.
+/// The reference's handwritten description of a format.
 #[derive(Clone, Copy)]
 pub struct Known {
     pub name: &'static str,
     pub bits: u32,
     pub padding: u32,
-    /// Chroma has half the width, half the height.
+    /// Whether chroma has half the width, half the height.
     pub half: [bool; 2],
     pub packing: Packing,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Packing {
-    /// Luma, CB, CR apart.
+    /// Separate luma, CB and CR.
     Three,
-    /// Luma; CB and CR.
+    /// Luma, and CB with CR.
     Two,
-    /// One texel of two pixels; places of the first luma, CB, CR.
+    /// One texel holds two pixels; positions of the first luma, CB, CR.
     Packed([usize; 3]),
 }
 
@@ -94,7 +94,7 @@ pub const FORMATS: &[Known] = &[
     known("G16_B16_R16_3PLANE_444_UNORM", 16, ALL, Packing::Three),
 ];
 
-/// Luma, CB, CR as numbers between 0 and 1, and how wide a row of each is.
+/// Luma, CB and CR as values between 0 and 1, with the row width of each.
 pub struct Planes {
     pub values: [Vec<f64>; 3],
     pub extents: [[i64; 2]; 3],
@@ -108,7 +108,7 @@ pub fn noise(seed: u32) -> impl FnMut() -> u32 {
     }
 }
 
-/// Random planes: as numbers, and as the bytes of an image.
+/// Random planes, as values and as the bytes of an image.
 pub fn contents(known: Known, seed: u32) -> (Planes, Image) {
     let mut next = noise(seed);
     let chroma = [WIDTH >> u32::from(known.half[0]), HEIGHT >> u32::from(known.half[1])];
@@ -155,7 +155,7 @@ impl Planes {
         self.values[plane][(y.clamp(0, h - 1) * w + x.clamp(0, w - 1)) as usize]
     }
 
-    /// The plane filtered at a place in its own texels.
+    /// The plane, filtered at a position in its own texels.
     fn filtered(&self, plane: usize, [x, y]: [f64; 2], filter: ChromaFilter) -> f64 {
         texels([x, y], filter).into_iter().map(|(x, y, weight)| weight * self.at(plane, x, y)).sum()
     }
@@ -171,7 +171,7 @@ pub fn texels([x, y]: [f64; 2], filter: ChromaFilter) -> Vec<(i64, i64, f64)> {
     vec![(i, j, (1.0 - a) * (1.0 - b)), (i + 1, j, a * (1.0 - b)), (i, j + 1, (1.0 - a) * b), (i + 1, j + 1, a * b)]
 }
 
-/// "Explicit reconstruction": samples of chroma for one texel of luma, in one direction.
+/// "Explicit reconstruction": chroma samples for one luma texel, in one direction.
 pub fn reconstructed(at: i64, half: bool, location: ChromaLocation, filter: ChromaFilter) -> Vec<(i64, f64)> {
     let i = at.div_euclid(2);
     match (half, filter, location, at.rem_euclid(2)) {

@@ -1,4 +1,4 @@
-//! The SPIR-V front end on assembly that no GLSL gives, and on what is wrong.
+//! The SPIR-V front end on assembly that GLSL cannot produce, and on invalid input.
 
 use crate::invocation::run::{World, run};
 use crate::invocation::{shader, words};
@@ -9,14 +9,14 @@ use dovetail::error::ErrorKind;
 use dovetail::ir::verify::verify;
 use dovetail::target::Stage;
 
-/// SPIR-V of its assembly language; none if the assembler is missing.
+/// Assembles SPIR-V; `None` if the assembler is missing.
 fn assemble(test: &str, source: &str) -> Option<Module> {
     let tool = support::tool(test, "spirv-as")?;
     let bytes = tool.run(&["--target-env", "vulkan1.3", "-o", "-", "-"], source.as_bytes());
     Some(Module::new(bytes).expect("a module"))
 }
 
-/// Everything around a main function that writes to a storage buffer of words, in assembly.
+/// Wraps a main function that writes to a storage buffer of words, in assembly.
 fn assembly(types: &str, body: &str) -> String {
     format!(
         "OpCapability Shader
@@ -60,7 +60,7 @@ fn run_assembly(test: &str, source: &str) -> Option<Vec<u32>> {
 
 #[test]
 fn phis_of_pointers_and_values_swap_at_once() {
-    // Blocks stand in an order that only dominance asks for: the merge block before what it merges.
+    // An order of blocks that only satisfies dominance: a merge block comes before the blocks that it merges.
     let source = assembly(
         "%true = OpConstantTrue %bool",
         "%entry = OpLabel
@@ -159,7 +159,7 @@ fn deep_calls_fit_a_small_stack_and_deeper_ones_are_refused() {
         source
     };
     let name = "deep_calls_fit_a_small_stack_and_deeper_ones_are_refused";
-    // A test's thread has 2 MB.
+    // A test's thread has 2 MB of stack.
     let Some(got) = run_assembly(name, &chain(90, 1)) else { return };
     assert_eq!(got[0], 1 + 89 + 7);
     let module = assemble(name, &chain(200, 1)).expect("as before");
@@ -189,7 +189,7 @@ fn what_is_wrong_is_said_with_its_place() {
     }
 }
 
-/// A module that needs no tool to make.
+/// A module built without tools.
 fn stored() -> Vec<u8> {
     let path = support::root().join("testdata/spirv/glsl450.comp.spv");
     std::fs::read(path).expect("a compiled shader")
@@ -208,7 +208,7 @@ fn cut_off_and_changed_words_give_errors_not_panics() {
     let bytes = stored();
     let translate_all = |bytes: Vec<u8>| {
         let Ok(module) = Module::new(bytes) else { return false };
-        // A bug report would be ours: bad words must be found to be bad, or translate to what the verifier takes.
+        // An internal error is a failure: invalid words must be rejected, or translate to IR that the verifier accepts.
         match translate(&module, "main", Stage::Compute, &[]) {
             Ok(shader) => {
                 verify(&shader).expect("what is translated is well-formed");
@@ -234,7 +234,7 @@ fn cut_off_and_changed_words_give_errors_not_panics() {
     }
 }
 
-/// Around the interface of a vertex shader, in assembly.
+/// Wraps the interface of a vertex shader, in assembly.
 fn vertex(decorations: &str, body: &str, interface: &str) -> String {
     format!(
         "OpCapability Shader
@@ -255,7 +255,7 @@ fn vertex(decorations: &str, body: &str, interface: &str) -> String {
     )
 }
 
-/// glslang counts locations as OpenGL does where it is told to: a `dvec3` then shares one with the next attribute.
+/// If told to, glslang counts locations as OpenGL does: a `dvec3` then shares one with the next attribute.
 #[test]
 fn inputs_of_one_location_have_one_width() {
     let body = "%in_f32 = OpTypePointer Input %v4
@@ -282,7 +282,7 @@ fn inputs_of_one_location_have_one_width() {
     }
 }
 
-/// OpenGL has samplers in structs, Vulkan has not.
+/// OpenGL allows samplers in structs, Vulkan does not.
 #[test]
 fn samplers_in_a_struct_are_malformed() {
     let body = "%image = OpTypeImage %f32 2D 0 0 0 1 Unknown

@@ -1,4 +1,4 @@
-//! Broken IR text never panics: parser, verifier and, on what they accept, every pass.
+//! Broken IR text never causes a panic: parser, verifier and, on accepted text, every pass.
 
 use dovetail::compile::passes::{PASSES, Pass, PassContext};
 use dovetail::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 
-/// The text of every file case.
+/// The texts of all file cases.
 fn seeds() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/ir");
     let mut seeds = Vec::new();
@@ -31,7 +31,7 @@ fn seeds() -> Vec<String> {
     seeds
 }
 
-/// One change: words are the grain at which most changed texts still parse.
+/// A mutation. It works on words, because most texts with changed words still parse.
 #[derive(Clone, Debug)]
 enum Change {
     DropLine(usize),
@@ -83,7 +83,7 @@ fn apply(text: &str, change: &Change) -> String {
     }
 }
 
-/// A request that knows nothing.
+/// A request without known state.
 fn unknown(shader: &Shader, wave: WaveSize) -> StageRequest {
     StageRequest {
         target: GfxIp::Gfx1030,

@@ -1,4 +1,4 @@
-//! Cube coordinates and gradients that `lower_images` makes, evaluated and compared with the slope of the projection.
+//! Cube coordinates and gradients computed by `lower_images`, evaluated and compared with the slope of the projection.
 
 use dovetail::compile::passes::lower_images;
 use dovetail::ir::{AluOp, AmdOp, Builder, Dim, ImageInst, ImageOp, LodMode, Op, Shader, Terminator, Type, Value};
@@ -18,7 +18,7 @@ fn cube([x, y, z]: [f32; 3]) -> [f32; 4] {
     }
 }
 
-/// Runs straight-line code over known inputs; the operands of the image instruction come out.
+/// Runs straight-line code on known inputs; returns the operands of the image instruction.
 fn run(shader: &Shader, inputs: &[(Value, f32)]) -> Vec<f32> {
     let mut bits = vec![0u32; shader.values.len()];
     for (v, x) in inputs {
@@ -98,12 +98,12 @@ proptest! {
     #[test]
     fn gradients_are_slopes(d in vector(1.0), dx in vector(1.0), dy in vector(1.0), layer in 0.0f32..7.4) {
         let [face, _, _, ma] = cube(d);
-        // Near the corners of the cube the slope changes too fast to be measured.
+        // Near the corners of the cube the slope changes too fast to measure.
         prop_assume!(ma.abs() > 0.2);
         let got = lowered(d, dx, dy, layer);
         let place = |d: [f64; 3]| {
             let major = d.map(f64::abs).into_iter().fold(0.0, f64::max);
-            // On the face of `d`, whichever axis leads.
+            // Project onto the face of `d`, even if another axis is larger.
             let [_, s, t, _] = match face as u32 {
                 0 => [0.0, -d[2], -d[1], d[0]],
                 1 => [0.0, d[2], -d[1], -d[0]],

@@ -1,6 +1,6 @@
 //! IR cases in files: `testdata/ir/<area>/<claim>.dir`.
 //!
-//! A file opens with directives, then has the input, perhaps the state of a pipeline, then what must come out:
+//! A file has directives, then the input, optionally the state of a pipeline, then the expected output:
 //!
 //! ```text
 //! ; RUN: verify                    `ok`, or the error
@@ -18,9 +18,9 @@
 //! ; EXPECT
 //! ```
 //!
-//! What a pass makes is verified, and every text printed is parsed and printed again. Behind the shader comes what the
-//! passes noted for the linker, where they noted anything: the fields of the `StageInterface` that changed.
-//! `DOVETAIL_BLESS=1` rewrites what is expected.
+//! The output of a pass is verified, and every printed text is parsed and printed again. After the shader come the
+//! notes of the passes for the linker, if any: the changed fields of the `StageInterface`. `DOVETAIL_BLESS=1` rewrites
+//! the expected output.
 
 use dovetail::compile::native::opt;
 use dovetail::compile::passes::{PASSES, Pass, PassContext};
@@ -58,7 +58,7 @@ fn uniform_values(shader: &Shader) -> String {
     out
 }
 
-/// The known state that the state section gives: a table that stands there is known.
+/// The known state in the state section: tables that are present are known.
 fn known(state: &str) -> Result<KnownState> {
     fn some<T>(known: bool, what: T) -> Known<T> {
         if known { Known::Known(what) } else { Known::Unknown }
@@ -80,7 +80,7 @@ fn known(state: &str) -> Result<KnownState> {
     })
 }
 
-/// The request for the passes of a file, by its directives: one wave size, and one answer to what is known.
+/// The request for the passes of a file, from its directives: one wave size, and either known or unknown state.
 fn request(directives: &[Vec<&str>], shader: &Shader, state: &str) -> Result<StageRequest> {
     let one = |n: usize| {
         let mut words: Vec<&str> = directives.iter().filter_map(|d| d.get(n).copied()).collect();
@@ -113,7 +113,7 @@ fn request(directives: &[Vec<&str>], shader: &Shader, state: &str) -> Result<Sta
     })
 }
 
-/// A value on a line: variants and fields by name.
+/// Prints a value on one line: variants and fields by name.
 fn compact(value: &Json) -> String {
     let all = |items: Vec<String>| items.join(", ");
     match value {
@@ -130,7 +130,7 @@ fn compact(value: &Json) -> String {
     }
 }
 
-/// The fields that changed, lists with an item a line.
+/// The changed fields; lists have one item per line.
 fn changes(before: &Json, after: &Json, indent: &str) -> String {
     let (Json::Object(before), Json::Object(after)) = (before, after) else { return String::new() };
     let mut out = String::new();

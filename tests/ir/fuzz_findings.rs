@@ -1,7 +1,7 @@
-//! What fuzzing once found stays mended, and every target survives its seeds and a first look.
+//! Fixed findings of the fuzzer stay fixed, and every target passes its seeds and a short run.
 //!
-//! The targets are those of `tests/fuzz`. A file of `testdata/fuzz/TARGET` is an input that once made its reader panic, hang,
-//! take too much memory or call an input its own bug.
+//! The targets are those of `tests/fuzz`. A file of `testdata/fuzz/TARGET` is an input that once made its reader panic,
+//! hang, use too much memory or report an internal error.
 
 #[path = "../fuzz/export.rs"]
 mod export;
@@ -31,9 +31,9 @@ use std::path::Path;
 use std::time::Duration;
 use targets::{TARGETS, Target};
 
-/// Each is run so often, changed, in a debug build.
+/// Number of mutated inputs per target, in a debug build.
 const CHANGED: u64 = 400;
-/// CPU time for one input in a debug build, which is some ten times slower than the one that fuzzes.
+/// Limit of CPU time for one input in a debug build, which is about ten times slower than the fuzzing build.
 const MOST: Duration = Duration::from_secs(10);
 
 fn past(target: &Target) -> Vec<(String, Vec<u8>)> {
@@ -44,7 +44,7 @@ fn past(target: &Target) -> Vec<(String, Vec<u8>)> {
     files.iter().map(|path| (path.display().to_string(), fs::read(path).expect("a finding"))).collect()
 }
 
-/// On a stack as small as the smallest in the product.
+/// Runs on a stack as small as the smallest in the product.
 fn judged(target: &'static Target, inputs: Vec<(String, Vec<u8>)>) {
     let run = move || {
         for (name, input) in inputs {
@@ -74,7 +74,7 @@ fn past_findings_stay_mended() {
     }
 }
 
-/// A shader that is refused shows nothing.
+/// A shader that is rejected proves nothing.
 #[test]
 #[cfg(feature = "native")]
 fn past_shaders_are_compared() {

@@ -1,4 +1,4 @@
-//! The SPIR-V front end judged by what its IR computes: GLSL in, one invocation run, memory and outputs compared.
+//! The SPIR-V front end on GLSL: one invocation of the IR is run, and memory and outputs are compared.
 
 use crate::invocation::run::{World, run};
 use crate::invocation::{shader, words};
@@ -9,7 +9,7 @@ use dovetail::ir::{Merge, NumericKind, Op, OutputSlot};
 use dovetail::target::Stage;
 use std::path::Path;
 
-/// SPIR-V of GLSL, by glslang; none if that is missing.
+/// Compiles GLSL to SPIR-V with glslang; `None` if that is missing.
 fn glsl(test: &str, stage: Stage, source: &str) -> Option<Module> {
     let tool = support::tool(test, "glslangValidator")?;
     let extension = match stage {
@@ -157,7 +157,7 @@ fn integers_of_all_widths() {
     let mut input = words(&[0x1234_5678, -20i32 as u32]);
     input.extend([1, 200, 100, 0xff]);
     input.extend(words(&[0x0002_fffe, 0x9abc_def0, 0xffff_ffff]));
-    // The 64-bit member stands at 16.
+    // The 64-bit member is at offset 16.
     let low = input.split_off(16);
     input.extend(low);
     let Some(got) = compute("integers_of_all_widths", source, input, 21, &[]) else { return };
@@ -394,6 +394,6 @@ fn arrays_of_bindings_choose_a_descriptor() {
     assert_eq!(written, [0]);
     let non_uniform = |op: &Op| matches!(op, Op::Descriptor { non_uniform: true, .. });
     assert_eq!(s.insts.iter().filter(|i| non_uniform(&i.op)).count(), 1);
-    // The output could be the same memory.
+    // The output may alias the same memory.
     assert!(!s.insts.iter().any(|i| matches!(i.op, Op::BufferLoad { access, .. } if access.read_only)));
 }

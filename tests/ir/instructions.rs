@@ -1,7 +1,7 @@
-//! Shaders that say every extended, image, subgroup, atomic and dot-product instruction, translated to IR.
+//! Shaders with every extended, image, subgroup, atomic and dot-product instruction, translated to IR.
 //!
-//! Sources and the script that compiles them are in `testdata/spirv`. Every result must pass the verifier; beyond that,
-//! each test looks for what a wrong translation would lose. To add an instruction: use it in one of the shaders.
+//! Sources and the script that compiles them are in `testdata/spirv`. Every result must pass the verifier; in addition,
+//! each test checks what a wrong translation would lose. To add an instruction: use it in one of the shaders.
 
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
@@ -19,7 +19,7 @@ fn shader(file: &str, stage: Stage) -> Shader {
     shader
 }
 
-/// Operations of the instructions that blocks list.
+/// Operations of the instructions in blocks.
 fn ops(shader: &Shader) -> Vec<&Op> {
     shader.blocks.iter().flat_map(|b| &b.insts).map(|&i| &shader.inst(i).op).collect()
 }
@@ -64,7 +64,7 @@ fn sampling() {
     has("minimum level", &|i| sample(i) && i.min_lod);
     has("non-uniform", &|i| sample(i) && i.access.non_uniform);
     has("cube array comparison", &|i| i.compare && i.arrayed && i.dim == Dim::Cube);
-    // textureOffset, textureLodOffset, textureProjOffset; the offset of zeros is none.
+    // textureOffset, textureLodOffset, textureProjOffset; an offset of zeros does not count.
     assert_eq!(all.iter().filter(|i| sample(i) && i.offset).count(), 3);
     // textureGatherOffset, and two times four gathers.
     assert_eq!(all.iter().filter(|i| matches!(i.op, ImageOp::Gather(_)) && i.offset).count(), 9);
@@ -160,7 +160,7 @@ fn pixels() {
 #[test]
 fn dot_products_and_rotations() {
     let s = shader("dot.spvasm", Stage::Compute);
-    // As packed words and as vectors of bytes; 16-bit vectors and mixed signs are multiplied out.
+    // As packed words and as byte vectors; 16-bit vectors and mixed signs are expanded to multiplications.
     assert_eq!((alu(&s, AluOp::SDot4), alu(&s, AluOp::UDot4)), (2, 2));
     assert_eq!((alu(&s, AluOp::SDot4Sat), alu(&s, AluOp::UDot4Sat)), (1, 1));
     assert_eq!(alu(&s, AluOp::IMul), 4 + 4 + 2 + 2);
@@ -174,6 +174,6 @@ fn dot_products_and_rotations() {
 fn dot_products_of_halves() {
     let s = shader("mixed_dot.spvasm", Stage::Compute);
     assert_eq!(alu(&s, AluOp::FFma), 2 * 2);
-    // Four of them are of the vectors; one each way is the 16-bit sum.
+    // Four of them belong to the vectors, one each way to the 16-bit sum.
     assert_eq!(alu(&s, AluOp::FConv), 2 * 4 + 2);
 }

@@ -1,8 +1,8 @@
-//! The front end under test: the interpreter runs its IR, lavapipe runs the same SPIR-V, and both agree.
+//! Tests the front end: the interpreter runs its IR, lavapipe runs the same SPIR-V, and both must agree.
 //!
-//! Each case of `testdata/coverage` runs on two seeds. It counts only if it can fail: it wrote something, the seeds give
-//! different results, and few of its values are free to be anything. Shaders that do not look at their subgroup's size
-//! must agree at every size.
+//! Each case of `testdata/coverage` runs on two seeds. It counts only if it can fail: it wrote something, the seeds
+//! give different results, and few of its values are undefined. Shaders that do not depend on the subgroup size must
+//! agree at every size.
 
 use crate::cases::Case;
 use crate::support::{assembly, glsl, root};
@@ -19,7 +19,7 @@ use dovetail::target::Stage;
 use rayon::prelude::*;
 use std::path::PathBuf;
 
-/// Runs the interpreter and compares with what lavapipe left in every binding that can be written.
+/// Runs the interpreter, and compares with lavapipe's result in every writable binding.
 fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u32) -> Result<MemoryVerdict, String> {
     let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
@@ -27,7 +27,7 @@ fn judge(case: &Case, ir: &Shader, inputs: &Inputs, theirs: &[Vec<u8>], lanes: u
     proof::judge(case.floor, inputs, &known, &own, theirs).map_err(|e| e.to_string())
 }
 
-/// Runs a case on both sides, on two seeds; `Err` says what differs or why it proves nothing.
+/// Runs a case on both with two seeds; `Err` says what differs or why it proves nothing.
 fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> {
     let spec: Vec<(u32, u64)> = case.spec.iter().map(|s| (s.0, s.1)).collect();
     let parsed = Module::new(module.to_vec()).map_err(|e| e.to_string())?;
@@ -63,7 +63,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
     ))
 }
 
-/// The interpreter's results, where lavapipe cannot judge them.
+/// The interpreter's results, where lavapipe is no reference.
 fn alone(ir: &Shader, inputs: &Inputs, lanes: u32) -> Result<Vec<Vec<u8>>, String> {
     let options = Options { subgroup_size: lanes, shadow: true, limit: 2_000_000, ..Options::default() };
     let known = interpreted(ir, inputs, options).map_err(|e| e.to_string())?;
@@ -75,7 +75,7 @@ fn was_written(bound: &Bound, after: &[u8]) -> bool {
     bound.writable().is_some_and(|before| before.0 != after)
 }
 
-/// Shaders as applications have them, and what they run on.
+/// Shaders as in applications, with their inputs.
 const REAL: &[(&str, &str)] = &[
     ("blur", "// grid 1 4 1\n// texels 0 R8G8B8A8_UNORM 64 4 combined\n// texels 1 R16G16B16A16_SFLOAT 64 4 storage"),
     ("fft256", "// grid 2 1 1\n// floor 64\n// at 0 floats 1024 -1 1"),
@@ -94,7 +94,7 @@ const REAL: &[(&str, &str)] = &[
     ("softmax", "// grid 3 1 1\n// floor 64\n// subgroups\n// push dwords 100 1065353216\n// at 0 floats 300 -2 2"),
 ];
 
-/// Runs cases at the same time; fails with all that went wrong.
+/// Runs cases concurrently; fails with all errors.
 fn run_all(test: &str, paths: &[(PathBuf, Option<&str>)]) {
     let vulkan = match Lavapipe::get() {
         Ok(vulkan) => vulkan,
@@ -146,7 +146,7 @@ fn sibling(op: AluOp) -> Option<AluOp> {
     pairs.iter().find_map(other)
 }
 
-/// Shaders that differ from this one in one operation, or in which way one branch goes.
+/// Copies of this shader with one operation changed, or one branch inverted.
 fn mutants(ir: &Shader) -> Vec<(String, Shader)> {
     let mut out = Vec::new();
     let live = ir.blocks.iter().flat_map(|b| &b.insts);
@@ -171,8 +171,8 @@ fn mutants(ir: &Shader) -> Vec<(String, Shader)> {
     out
 }
 
-/// The cases would see a front end that is wrong: of shaders with one mistake nearly all are told from the right one.
-/// The rest are mistakes that no input shows: a product with 1 made a quotient, a way that no lane takes.
+/// The cases would detect a wrong front end: nearly all shaders with one mistake give other results. The rest are
+/// mistakes that no input reveals: a product with 1 turned into a quotient, a path that no lane takes.
 #[test]
 fn mistakes_are_seen() {
     const SOME: usize = 8;
@@ -202,7 +202,7 @@ fn mistakes_are_seen() {
         }
     }
     eprintln!("{seen} mistakes seen, not seen: {missed:?}");
-    // A mistake may lead a read out of its array, and what it gives then is open.
+    // A mistake may cause an out-of-bounds read, whose result is undefined.
     assert!(seen >= 40 && missed.len() * 7 <= seen, "{seen} mistakes seen, not seen: {missed:#?}");
 }
 

@@ -1,6 +1,6 @@
-//! Draws under test: the interpreter runs vertices and quads, lavapipe draws the same, and the attachments agree.
+//! Draws: the interpreter runs vertices and quads, lavapipe draws the same, and the attachments must agree.
 //!
-//! One triangle covers the screen, so that every quad is whole. A case counts as in `interpreter`.
+//! One triangle covers the screen, so every quad is complete. A case counts as in `interpreted_compute`.
 
 use crate::cases::Case;
 use crate::support::{glsl, root};

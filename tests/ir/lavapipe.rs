@@ -1,4 +1,4 @@
-//! The judge itself: lavapipe runs what it is given, and its answers are those that can be worked out by hand.
+//! Tests of the reference itself: lavapipe runs shaders whose results can be computed by hand.
 
 use crate::support;
 use crate::support::{glsl, root};
@@ -92,7 +92,7 @@ fn particles_fall() {
     uniform[4..8].copy_from_slice(&(-10.0f32).to_le_bytes());
     uniform[144..148].copy_from_slice(&2u32.to_le_bytes());
     uniform[148..152].copy_from_slice(&0.5f32.to_le_bytes());
-    // The first lives on, the second has come to its end, the third is past the count.
+    // The first lives on, the second expires, the third is beyond the count.
     let before: [[f32; 8]; 3] = [[0., 9., 0., 4., 1., 0., 0., 0.], [0., 9., 0., 0.25, 0., 0., 0., 0.], [7.0; 8]];
     let inputs = Inputs {
         bindings: vec![
@@ -108,7 +108,7 @@ fn particles_fall() {
     let after = as_floats(&out[0]);
     assert!(after[0] > 0.0 && after[1] < 9.0 && after[3] == 3.5, "{after:?}");
     assert_eq!((after[11], &after[16..]), (3.0, &before[2][..]));
-    // One died, number 1.
+    // Number 1 died.
     assert_eq!(out[2][..8], [1, 0, 0, 0, 1, 0, 0, 0]);
 }
 

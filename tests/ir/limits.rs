@@ -1,7 +1,7 @@
-//! Time and stack that a module may cost in the parent and in our own generator: linear in its size, whatever its shape.
+//! Time and stack of a module in the parent and in the native generator: linear in its size, whatever its shape.
 //!
-//! Every shape goes through reflection, translation, all passes and the native generator on a thread of 2 MiB, the least that
-//! any thread of ours has, within a deadline that a walk of quadratic cost misses by far.
+//! Every shape goes through reflection, translation, all passes and the native generator on a thread with 2 MiB of
+//! stack, the smallest of any Dovetail thread, within a deadline that a quadratic walk exceeds by far.
 
 use crate::shapes::{SHAPES, Shape};
 use dovetail::compile::backend::Generator;
@@ -15,9 +15,9 @@ use dovetail::target::{GfxIp, Stage, WaveSize};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// CPU time that a shape may take. A debug build takes some tenths of a second for each, a quadratic walk minutes.
+/// Limit of CPU time per shape. A debug build takes some tenths of a second for each, a quadratic walk minutes.
 const MOST: Duration = Duration::from_secs(10);
-/// Then it counts as one that never ends.
+/// Time after which a shape counts as endless.
 const DEADLINE: Duration = Duration::from_secs(240);
 const STACK: usize = 2 << 20;
 
@@ -46,7 +46,7 @@ fn request(module: &Module, specialization: Vec<(u32, u64)>) -> StageRequest {
     }
 }
 
-/// The result of compiling a shape, and the CPU time that it took; none: it was not ready in time.
+/// The result of compiling a shape, and its CPU time; `None` if it was not ready in time.
 fn outcome(&(_, size, make): &Shape) -> Option<(Result<(), Error>, Duration)> {
     let (done, wait) = mpsc::channel();
     let run = move || {
@@ -71,7 +71,7 @@ fn every_shape_is_compiled_or_refused_by_name_in_linear_time() {
     let mut broken = Vec::new();
     for shape in SHAPES.iter().filter(|s| s.0.contains(&only)) {
         let Some((outcome, took)) = outcome(shape) else {
-            // What goes on running would slow down whatever came next.
+            // The thread keeps running and would slow down the following shapes.
             broken.push(format!("{}: not in {DEADLINE:?}, and those after it were not tried", shape.0));
             break;
         };
@@ -85,8 +85,8 @@ fn every_shape_is_compiled_or_refused_by_name_in_linear_time() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// A shader that LLVM would take minutes for gets simple code, and says so. The limits are of what a shader is, not of
-/// time.
+/// A shader that LLVM would take minutes for gets unoptimized code, and the ELF says so. The limits depend on the
+/// shader, not on time.
 #[cfg(feature = "llvm")]
 #[test]
 fn what_is_too_much_for_llvm_gets_simple_code() {
@@ -115,7 +115,7 @@ fn what_is_too_much_for_llvm_gets_simple_code() {
     }
 }
 
-/// Texts and trees of as many levels, in every form that their formats have.
+/// Texts and trees nested this deep, in every syntax of their formats.
 fn deep(levels: usize) -> (Vec<String>, Vec<Vec<u8>>) {
     let path = vec!["a"; levels].join(".");
     let (open, close) = ("[".repeat(levels), "]".repeat(levels));
@@ -131,7 +131,7 @@ fn deep(levels: usize) -> (Vec<String>, Vec<Vec<u8>>) {
         "{".repeat(levels),
         "-".repeat(levels),
     ];
-    // MessagePack: arrays of one, maps of one pair whose value, or whose key, is the next.
+    // MessagePack: arrays of one item; maps of one pair whose value, or whose key, is the next level.
     let trees = [&[0x91][..], &[0x81, 0xa1, b'a'], &[0x81], &[0xdd, 0, 0, 0, 1], &[0xc7, 1, 1]];
     (texts, trees.map(|level| level.repeat(levels)).to_vec())
 }
@@ -167,11 +167,11 @@ fn what_lies_deep_in_a_file_is_read_or_refused() {
     }
 }
 
-/// A module that has this before its functions, and functions that nobody could read.
+/// A module with these declarations before its functions, and functions that cannot be parsed.
 fn with_broken_functions(declarations: &[u32], words: usize) -> Vec<u8> {
     let mut module = vec![0x0723_0203, 0x0001_0400, 0, 100, 0];
     module.extend(declarations);
-    // OpFunction, then an opcode that there is not.
+    // OpFunction, then an unknown opcode.
     module.extend([5 << 16 | 54, 1, 2, 0, 3]);
     module.extend(std::iter::repeat_n(1 << 16 | 0xfff, words));
     module.iter().flat_map(|w| w.to_le_bytes()).collect()
@@ -183,7 +183,7 @@ fn the_parent_reads_what_stands_before_functions_only() {
     let declared = [
         [2 << 16 | 17, 1].as_slice(),
         &[5 << 16 | 15, 5, 2, main, 0],
-        // A constant with a name, twice decorated: the first counts.
+        // A constant with a name, decorated twice: the first counts.
         &[3 << 16 | 5, 9, u32::from_le_bytes(*b"wid\0")],
         &[4 << 16 | 71, 9, 1, 7, 4 << 16 | 71, 9, 1, 8],
         &[4 << 16 | 21, 3, 64, 0, 5 << 16 | 50, 3, 9, 5, 1],

@@ -1,5 +1,5 @@
-//! From SPIR-V to IR: what the front end and the passes make, run by the interpreter and compared with lavapipe, with plain
-//! Rust or with what the file of a case says; and what they refuse. No LLVM.
+//! From SPIR-V to IR: the output of the front end and the passes, run by the interpreter and compared with lavapipe,
+//! with plain Rust or with a file case; and the inputs that they reject. Without LLVM.
 
 mod assembly;
 mod broken_text;

@@ -1,4 +1,4 @@
-//! Our own code generator's middle end on real shaders: what it makes is verified, and counted.
+//! The native generator's middle end on real shaders: its output is verified and counted.
 
 use crate::support::root;
 use dovetail::compile::native::opt;
@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Instructions but for constants and undefined values, which are operands in machine code; jumps count.
+/// Number of instructions, without constants and undefined values, which are operands in machine code; jumps count.
 fn count(shader: &Shader) -> usize {
     let real = shader.live_insts().filter(|inst| !matches!(inst.op, Op::Const(_) | Op::Undef)).count();
     real + shader.blocks.iter().filter(|b| b.term.is_some()).count()
 }
 
-/// The lowered shaders of a module's entry points, compiled apart.
+/// The lowered shaders of a module's entry points, compiled separately.
 fn lowered(file: &Path, spec: &SpecFile) -> Result<Vec<Shader>> {
     let module = Module::new(std::fs::read(file)?)?;
     let info = reflect(&module)?;
@@ -47,7 +47,7 @@ fn lowered(file: &Path, spec: &SpecFile) -> Result<Vec<Shader>> {
     Ok(out)
 }
 
-/// Every n-th module of every folder of the corpus.
+/// Every n-th module of every corpus folder.
 fn corpus(step: usize) -> Vec<(PathBuf, Shader)> {
     let mut out = Vec::new();
     let mut folders: Vec<_> =

@@ -1,14 +1,15 @@
-//! The output of `lower_subgroup` is run lane by lane, with random lanes off, and compared with the operation's meaning.
+//! Runs the output of `lower_subgroup` lane by lane, with random lanes inactive, and compares it with the operation's
+//! definition.
 //!
-//! The little machine here knows straight-line code of the operations that the pass emits. Lanes that are off hold
-//! garbage; values after `set_inactive` are computed by every lane until `strict_wwm`.
+//! This small machine knows straight-line code of the operations that the pass emits. Inactive lanes hold garbage;
+//! every lane computes the values from `set_inactive` to `strict_wwm`.
 
 use dovetail::compile::passes::lower_subgroup;
 use dovetail::ir::{AluOp, AmdOp, Builder, Op, QuadSwap, ReduceOp, Shader, SubgroupOp, Terminator, Type, Value};
 use dovetail::target::{Stage, WaveSize};
 use proptest::prelude::*;
 
-/// One value in every lane: its vector lanes, and whether lanes that are off compute it too.
+/// One value in every lane: its vector elements, and whether inactive lanes compute it too.
 #[derive(Clone)]
 struct Lanes {
     rows: Vec<Vec<u64>>,
@@ -150,7 +151,7 @@ enum Operand {
     Known(u32),
 }
 
-/// Lowers one operation on these operands and runs it. Second operands may be known when compiling.
+/// Lowers one operation on these operands and runs it. The second operand may be a constant.
 fn run(op: SubgroupOp, ty: Type, operands: &[Operand], active: u64, wave: WaveSize) -> Vec<u64> {
     let mut shader = Shader::new("lanes", Stage::Compute);
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
@@ -162,7 +163,7 @@ fn run(op: SubgroupOp, ty: Type, operands: &[Operand], active: u64, wave: WaveSi
         })
         .collect();
     let result = b.value(Op::Subgroup(op), &args, ty);
-    // A use that renaming follows.
+    // A use, to check that it is renamed.
     let twice = b.value(Op::Compose, &[result, result], Type::vector(ty.bits(), 2).expect("two lanes"));
     b.terminate(Terminator::Return(Vec::new()));
     lower_subgroup::run(&mut shader, wave).expect("lowered");
@@ -218,7 +219,7 @@ const OPS: [ReduceOp; 9] = [
 ];
 const TYPES: [Type; 4] = [Type::B8, Type::B16, Type::B32, Type::B64];
 
-/// From which lane each lane gets its value.
+/// The source lane of each lane.
 type Source<'a> = &'a dyn Fn(usize) -> usize;
 
 proptest! {
@@ -243,7 +244,7 @@ proptest! {
             let start = lane & !(size - 1);
             prop_assert_eq!(Some(reduced[lane]), fold(&mut (start..start + size)), "reduce, lane {}", lane);
             prop_assert_eq!(Some(inclusive[lane]), fold(&mut (0..=lane)), "inclusive, lane {}", lane);
-            // Below the first lane there is nothing: the identity, which combines to the same.
+            // Below the first lane there is nothing: the identity, which changes nothing when combined.
             let below = fold(&mut (0..lane));
             let with_own = combine(op, ty, exclusive[lane], values[lane]);
             prop_assert_eq!(below.unwrap_or(exclusive[lane]), exclusive[lane], "exclusive, lane {}", lane);
@@ -286,7 +287,7 @@ proptest! {
         let lanes = values.len();
         let operand = |x: usize| if known { Operand::Known(x as u32) } else { Operand::Lanes(Type::B32, vec![x as u64; lanes]) };
         let source = Operand::Lanes(Type::B64, values.clone());
-        // On 64 lanes an address that is not known makes a loop, which the machine cannot run.
+        // With 64 lanes, an unknown address becomes a loop, which this machine cannot run.
         let (narrow, in_place) = (wave == WaveSize::W32, wave == WaveSize::W32 || known);
         let cases: [(bool, SubgroupOp, usize, Source<'_>); 9] = [
             (narrow, SubgroupOp::ShuffleDown, distance, &|lane| lane + distance),

@@ -7,7 +7,7 @@ use dovetail::compile::spirv::translate;
 use dovetail::ir::{Shader, verify::verify};
 use dovetail::target::Stage;
 
-/// The upper-level IR of entry point `main`, well-formed.
+/// Upper-level IR of entry point `main`, verified.
 pub fn shader(module: &Module, stage: Stage, spec: &[(u32, u64)]) -> Shader {
     let shader = translate(module, "main", stage, spec).unwrap_or_else(|e| panic!("{e}"));
     verify(&shader).unwrap_or_else(|e| panic!("{e}\n{shader}"));

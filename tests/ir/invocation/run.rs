@@ -1,6 +1,6 @@
 //! Runs upper-level IR for one invocation: blocks, locals, one byte array for each kind of memory, scalar arithmetic.
 //!
-//! Only what the tests of the front end need; anything else panics with its name.
+//! It supports only what the tests of the front end need; anything else panics with its name.
 
 use dovetail::ir::{AluOp, Bits, BlockCall, BuiltIn, NumericKind, Op, OutputSlot, Shader, Terminator, Type, Value};
 
@@ -10,7 +10,7 @@ pub struct World {
     /// Contents of the bindings, by binding number.
     pub buffers: Vec<Vec<u8>>,
     pub push_constants: Vec<u8>,
-    /// Stage inputs, four words a location.
+    /// Stage inputs, four words per location.
     pub inputs: Vec<u32>,
     pub outputs: Vec<(OutputSlot, NumericKind, u64)>,
     pub demoted: bool,
@@ -24,7 +24,7 @@ struct Run<'s> {
     shared: Vec<u8>,
 }
 
-/// Runs the shader to its return.
+/// Runs the shader until it returns.
 pub fn run(shader: &Shader, world: &mut World) {
     let locals = shader.locals.iter().map(|l| vec![0xcd; l.bytes as usize]).collect();
     let shared = vec![0xcd; shader.shared_bytes as usize];
@@ -57,7 +57,7 @@ pub fn run(shader: &Shader, world: &mut World) {
 
 impl Run<'_> {
     fn jump(&mut self, to: &BlockCall) -> dovetail::ir::BlockId {
-        // All at once: an argument may be a parameter of the same block.
+        // Read all before writing: an argument may be a parameter of the same block.
         let args: Vec<Vec<u64>> = to.args.iter().map(|a| self.values[a.index()].clone()).collect();
         let params = &self.shader.block(to.block).params;
         assert_eq!(params.len(), args.len());
@@ -125,7 +125,7 @@ impl Run<'_> {
                 }
                 None
             }
-            // An address is a binding's number in the high word and an offset in the low one.
+            // An address has a binding number in the high word and an offset in the low word.
             Op::GlobalLoad { align, .. } => {
                 let at = self.aligned(arg(0), align.bytes());
                 Some(load(&self.world.buffers[at >> 32], at & 0xffff_ffff, ty.unwrap(), false))
@@ -169,7 +169,7 @@ impl Run<'_> {
         }
     }
 
-    /// An offset that must be as aligned as the operation says.
+    /// An offset, checked for the alignment that the operation declares.
     fn aligned(&self, offset: Value, align: u32) -> usize {
         let at = self.one(offset);
         assert_eq!(at % u64::from(align), 0, "offset {at} is not aligned to {align}");
