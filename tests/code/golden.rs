@@ -1,7 +1,7 @@
-//! The bytes of parts and pipelines, held by a list of their digests: a change of the code that should change no bytes changes
-//! none, and one that should is seen in the list. One list for each generator; LLVM's is of one version of LLVM.
+//! Digests of the bytes of parts and pipelines: a change that should not change code changes no digest, and one that
+//! should shows in the list. Each generator has its own list; LLVM's is for one version of LLVM.
 //!
-//! `DOVETAIL_GOLDEN=write` writes the list of the generator that `DOVETAIL_BACKEND` names.
+//! `DOVETAIL_GOLDEN=write` rewrites the list of the generator that `DOVETAIL_BACKEND` names.
 
 use crate::chosen::ChosenCompiler;
 use crate::support::{root, without};
@@ -16,7 +16,7 @@ use dovetail::toolchain::Toolchain;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Modules of `testdata`, as they were compiled once: one shader, or a vertex and a fragment shader.
+/// Compiled SPIR-V modules of `testdata`: one shader, or a vertex and a fragment shader.
 fn pipelines() -> Vec<Vec<PathBuf>> {
     let golden = |names: [&str; 2]| names.map(|name| root().join("testdata/golden").join(name)).to_vec();
     let mut all = vec![golden(["ui.vert.spv", "ui.frag.spv"]), golden(["skinned.vert.spv", "pbr.frag.spv"])];
@@ -32,7 +32,7 @@ fn name(path: &Path) -> String {
     path.file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
-/// A line for each early part, and for the pipeline by each route; a fragment shader alone has its part only.
+/// One line for each part, and for the pipeline by each route; a lone fragment shader has only its part.
 fn digests(files: &[PathBuf], compiler: &ChosenCompiler) -> String {
     let cache = Cache::new(Box::new(MemoryStore::default()));
     let tools = Toolchain::new(&cache, Some(compiler)).expect("a toolchain");
@@ -88,7 +88,7 @@ fn the_bytes_are_those_of_the_list() {
     let compiler = ChosenCompiler::new();
     let made: String = pipelines().iter().map(|files| digests(files, &compiler)).collect();
     let generator = std::env::var("DOVETAIL_BACKEND").unwrap_or_else(|_| "native".into());
-    // Another version of LLVM makes other code; ours is this program's.
+    // LLVM's code depends on its version; the native generator's only on this program.
     let version = if generator == "native" { "native".to_owned() } else { compiler.id().backend.clone() };
     let made = format!("{version}\n{made}");
     let file = root().join("testdata/golden").join(format!("{generator}.txt"));

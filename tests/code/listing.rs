@@ -1,7 +1,7 @@
-//! Our disassembly of what the compiler and the linker make, against llvm-objdump-19's, line by line.
+//! Compares our disassembly of compiled and linked code with that of llvm-objdump-19, line by line.
 //!
-//! Everything in `testdata/shaders` and `testdata/coverage`, linked in both placements and compiled whole, for waves of 32
-//! and of 64. `dovetail corpus check --tools` does the same over real shaders.
+//! Everything in `testdata/shaders` and `testdata/coverage`, linked in both placements and compiled as a whole, in
+//! wave32 and wave64. `dovetail corpus check --tools` does the same for real shaders.
 
 #[path = "../../src/bin/dovetail/objdump.rs"]
 mod objdump;
@@ -21,7 +21,7 @@ use dovetail::toolchain::Toolchain;
 use objdump::Listing;
 use std::path::PathBuf;
 
-/// One pipeline by every route, and how its code is listed.
+/// Builds a pipeline by every route, and compares the listings of its code.
 fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
     let source = std::fs::read_to_string(&files[0]).expect("a source");
     let case = Case::new("", &source);
@@ -50,7 +50,7 @@ fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
             module,
             entry_point: "main".to_owned(),
             stage: *stage,
-            // Vertices come in waves of 32 here, so that a pipeline has both.
+            // Vertex shaders use wave32, so that a pipeline has both sizes.
             wave: if *stage == Stage::Vertex { WaveSize::W32 } else { wave },
             spec_ids: spec.iter().map(|s| s.0).collect(),
         };
@@ -68,7 +68,7 @@ fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
     Some(all)
 }
 
-/// All pipelines of these at both wave sizes.
+/// Checks all these pipelines at both wave sizes.
 fn check(test: &str, pipelines: &[Vec<PathBuf>], floor: u64) {
     let mut all = Listing::default();
     for files in pipelines {

@@ -1,4 +1,4 @@
-//! The judges of machine code judged: our listing against LLVM's, and the checker against code that breaks its rules.
+//! Tests of the machine-code checks: our listing against LLVM's, and the checker against code that violates its rules.
 
 #[path = "../support/by_hand.rs"]
 mod by_hand;

@@ -1,10 +1,9 @@
-//! Strength of the checker: code that a generator and the glue wrote, changed at random in one place, and the share that it
-//! sees.
+//! Detection rate of the checker: generated code, including glue, changed randomly in one location.
 //!
-//! The seed is fixed, so the mutants are the same everywhere that LLVM is. A mutant need not be wrong: a wait may be one of
-//! two, a branch may lead to an instruction that does nothing, another register may hold the same value. Nothing here tells
-//! those apart, so the share is of all mutants, and the floors are below what was measured. What cannot matter is not made:
-//! a wait is changed only after an operation that it can wait for.
+//! The seed is fixed, so the mutants are the same with every copy of the same LLVM. A mutant need not be wrong: a wait
+//! may be redundant, a branch may target an instruction without effect, another register may hold the same value. The
+//! test cannot tell these apart, so the rate is over all mutants, and the limits are below the measured values.
+//! Mutations that cannot matter are avoided: a wait is changed only after an operation that it can wait for.
 
 use crate::elfs::{Built, build_all};
 use dovetail::check::check;
@@ -14,7 +13,7 @@ use dovetail::target::{GfxIp, WaveSize};
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::collections::BTreeMap;
 
-/// Mutants of each kind.
+/// Number of mutants of each kind.
 const EACH: usize = 200;
 
 /// SplitMix64.
@@ -30,22 +29,22 @@ impl Random {
     }
 }
 
-/// An instruction of an ELF's code.
+/// An instruction in an ELF's code.
 struct Site {
-    /// Byte of its first word in the file.
+    /// Offset of its first word in the file.
     file: usize,
     inst: Instruction,
     effects: Effects,
-    /// Vertex, fragment or compute: the symbol of the stage.
+    /// Stage, by its symbol: vertex, fragment or compute.
     stage: usize,
 }
 
-/// An ELF taken apart.
+/// A decoded ELF.
 struct Subject<'a> {
     name: &'a str,
     elf: &'a [u8],
     sites: Vec<Site>,
-    /// By stage: registers that something writes, or that the hardware may set.
+    /// For each stage, the registers that something writes or that the hardware may set.
     written: Vec<RegisterSet>,
 }
 
@@ -79,7 +78,7 @@ impl<'a> Subject<'a> {
                 sites.push(Site { file, inst, effects, stage });
             }
         }
-        // No stage is given more than this at its entry.
+        // Upper bounds of the registers that each stage receives at entry.
         for (set, (sgprs, vgprs)) in written.iter_mut().zip([(34, 4), (34, 24), (21, 3)]) {
             (0..sgprs).for_each(|s| set.insert(Register::sgpr(s)));
             (0..vgprs).for_each(|v| set.insert(Register::vgpr(v)));
@@ -97,7 +96,7 @@ impl<'a> Subject<'a> {
         elf
     }
 
-    /// Whether an operation on this counter stands before a wait, with no other wait for it and no branch between.
+    /// Whether an operation on this counter precedes a wait, with no other wait for it and no branch in between.
     fn waits_for(&self, index: usize, counts: impl Fn(&Site) -> bool, waits: impl Fn(u16) -> bool) -> bool {
         for site in self.sites[..index].iter().rev() {
             let name = site.inst.entry.mnemonic;
@@ -143,13 +142,13 @@ fn uses_counter(site: &Site, counter: usize) -> bool {
     )
 }
 
-/// A field with a register: word of the instruction, lowest bit, bits, and the operand code of its 0.
+/// A register field: word of the instruction, lowest bit, width, and the operand code of register 0.
 type OperandField = (usize, u32, u32, u32);
 
 const S: u32 = 0;
 const V: u32 = 256;
 
-/// Where an instruction names registers that it reads.
+/// Fields of source registers.
 fn sources(site: &Site) -> &'static [OperandField] {
     match (site.inst.entry.format, site.inst.dwords()) {
         (Format::Vop1 | Format::Vopc, 1) => &[(0, 0, 9, S)],
@@ -162,7 +161,7 @@ fn sources(site: &Site) -> &'static [OperandField] {
     }
 }
 
-/// Where it names the register that it writes.
+/// Fields of the destination register.
 fn destinations(site: &Site) -> &'static [OperandField] {
     match site.inst.entry.format {
         Format::Vop1 | Format::Vop2 => &[(0, 17, 8, V)],
@@ -176,7 +175,7 @@ fn destinations(site: &Site) -> &'static [OperandField] {
 }
 
 impl Subject<'_> {
-    /// The register that a field names, if it is a general one of this set.
+    /// The general register of this set that a field names, if any.
     fn named(&self, site: &Site, place: OperandField, among: &RegisterSet) -> Option<Register> {
         let (word, low, width, base) = place;
         let code = (self.word(site.file + 4 * word) >> low & ((1 << width) - 1)) + base;
@@ -189,7 +188,7 @@ impl Subject<'_> {
         self.with_word(at, self.word(at) & !(((1 << width) - 1) << low) | field << low)
     }
 
-    /// The ELF with other numbers of vector registers in its metadata, lower by one granule, for the stage of a site.
+    /// The ELF with the VGPR count in its metadata lowered by one granule, for one stage.
     fn with_fewer_registers(&self, stage: usize) -> Option<Vec<u8>> {
         let file = object::File::parse(self.elf).expect("an ELF");
         let (start, size) = file.section_by_name(".note").expect("notes").file_range().expect("bytes");
@@ -212,7 +211,7 @@ impl Subject<'_> {
     }
 }
 
-/// Changes the MessagePack number at an offset in its place; false where there is nothing to change it to.
+/// Lowers the MessagePack number at an offset in place; false if that is impossible.
 fn lower(bytes: &mut [u8], at: usize, to: impl Fn(u64) -> Option<u64>) -> bool {
     let (first, width) = match bytes[at] {
         0..0x80 => (at, 1),
@@ -225,17 +224,17 @@ fn lower(bytes: &mut [u8], at: usize, to: impl Fn(u64) -> Option<u64>) -> bool {
     true
 }
 
-/// A way of changing an instruction; none where it does not apply.
+/// A mutation of an instruction; `None` if it does not apply.
 type Mutation = fn(&Subject<'_>, usize, &mut Random) -> Option<Vec<u8>>;
 
-/// Name, mutation, and how many of [`EACH`] have to be seen.
+/// Name, mutation, and how many of [`EACH`] must be detected.
 const KINDS: [(&str, Mutation, usize); 10] = [
     ("wait removed", wait_removed, 190),
     ("wait weakened", wait_weakened, 180),
-    // All but copies of what was never written, which are checked where they are used: 198 to 200, by the code there is.
+    // All except copies of unwritten registers, which are checked at their use: 198 to 200, depending on the code.
     ("source never written", source_swapped, 196),
     ("destination changed", destination_changed, 110),
-    // Of branches about half, by the code there is: 126 and 105 of LLVM's, 110 and 113 of the native generator's.
+    // About half of the branches, depending on the code: 126 and 105 of LLVM's, 110 and 113 of the native generator's.
     ("branch one further", |s, i, _| branch_moved(s, i, 1), 100),
     ("branch one short", |s, i, _| branch_moved(s, i, -1), 95),
     ("done bit dropped", done_dropped, 200),
@@ -248,7 +247,7 @@ fn name(s: &Subject<'_>, index: usize) -> &'static str {
     s.sites[index].inst.entry.mnemonic
 }
 
-/// The counters that a wait here surely has work for.
+/// The counters for which a wait here certainly has something to wait for.
 fn busy(s: &Subject<'_>, index: usize) -> [bool; 3] {
     let imm = immediate(&s.sites[index].inst).unwrap_or(0);
     [0, 1, 2].map(|n| {

@@ -1,5 +1,5 @@
-//! Rules of the checker that depend on how control came to an instruction: what a prolog may replace, what only some
-//! lanes need, who waits for an export; and what is an error and what a remark. All code is written by hand.
+//! Checker rules that depend on the path to an instruction: what a prolog may overwrite, what only some lanes need, who
+//! waits for an export; and which findings are errors and which remarks. All code is handwritten.
 
 use crate::by_hand::{assemble, breaks, findings, keeps, linked, linked_with};
 use crate::link_support::{Unlinked, compute, fragment, vertex};
@@ -12,7 +12,7 @@ use dovetail::target::WaveSize;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-/// This code before every vertex body, and ordinary glue elsewhere.
+/// Glue with this code as the prolog of every vertex body, and ordinary glue elsewhere.
 struct Prolog(Vec<u32>);
 
 impl GlueSource for Prolog {
@@ -26,7 +26,7 @@ impl GlueSource for Prolog {
     }
 }
 
-/// A vertex shader with scratch memory: the wave's offset comes in s7, after seven of user data.
+/// A vertex shader with scratch memory: the wave's offset is in s7, after seven user-data registers.
 fn vertex_with_scratch() -> Unlinked {
     let mut part = vertex();
     part.registers[1].1 |= 1;
@@ -56,10 +56,10 @@ fn what_is_set_at_entry_reaches_the_body() {
     for (part, register, body) in cases {
         let write =
             |r: &str| if r.starts_with('v') { format!("v_mov_b32_e32 {r}, 0") } else { format!("s_mov_b32 {r}, 0") };
-        // Others may be replaced.
+        // Other registers may be overwritten.
         let Some(found) = check_both(part, "s_mov_b32 s8, 0\ns_mov_b32 s5, 0", body) else { return };
         assert!(found.is_empty(), "{register}: {found:#?}");
-        // On one path is enough.
+        // One path suffices for an error.
         let around = format!("s_cmp_eq_u32 s5, 0\ns_cbranch_scc1 over\n{}\nover:", write(register));
         for prolog in [write(register), around] {
             let found = check_both(part, &prolog, body).expect("assembled before");
@@ -69,13 +69,13 @@ fn what_is_set_at_entry_reaches_the_body() {
             let issued = finding.issued.as_ref().expect("what replaced it");
             assert_eq!((issued.part, &issued.instruction), ("prolog", &write(register)));
         }
-        // What the body has written itself is its own.
+        // A register that the body has written itself may be overwritten before.
         let found = check_both(part, &write(register), &format!("{}\n{body}", write(register))).expect("assembled");
         assert!(found.is_empty(), "{register}: {found:#?}");
     }
 }
 
-/// A fragment body that exports by itself.
+/// A fragment body with its own exports.
 fn fragment_alone(exported: ExportedFormats, kills: bool) -> Unlinked {
     let mut part = fragment();
     part.interface.epilog = false;
@@ -123,7 +123,7 @@ fn compute_64() -> Unlinked {
     part
 }
 
-/// In waves of 32 and, with the names changed, of 64.
+/// The text for wave32 and, with names changed, for wave64.
 fn of_64(text: &str) -> String {
     let pairs =
         ["s16", "s18", "s20", "s22"].map(|s| (s, format!("s[{}:{}]", &s[1..], s[1..].parse::<u32>().unwrap() + 1)));
@@ -137,7 +137,7 @@ fn of_64(text: &str) -> String {
 #[test]
 fn what_no_lane_uses_needs_no_value() {
     let test = "paths::what_no_lane_uses_needs_no_value";
-    // Lanes below 5 load a descriptor; those below 3 of them use it afterwards, as far as `mask` says.
+    // Lanes below 5 load a descriptor; those of them below 3 use it afterwards, if `mask` says so.
     let code = |first: &str, kept: &str, mask: &str, used: &str| {
         format!(
             "{first}
@@ -174,15 +174,16 @@ fn what_no_lane_uses_needs_no_value() {
         };
     };
     both(true, &code(none, kept, some, &load("")));
-    // By way of a copy, and taken together with another mask of such lanes.
+    // Through a copy, and combined with another mask of such lanes.
     both(true, &code(none, kept, &format!("s_mov_b32 s22, s16\n{}", some.replace("s16", "s22")), &load("")));
     both(true, &code(none, &format!("{kept}\ns_or_b32 s16, s16, exec_lo"), some, &load("")));
-    // All lanes; a mask that was not empty before; one that other lanes were added to; lanes that were on at first.
+    // All lanes; a mask that was not empty before; one to which other lanes were added; lanes that were active at
+    // first.
     both(false, &code(none, kept, "", &load(">")));
     both(false, &code("s_mov_b32 s16, -1", kept, some, &load(">")));
     both(false, &code(none, kept, &format!("s_or_b32 s16, s16, exec_lo\n{some}"), &load(">")));
     both(false, &code(none, "s_and_b32 s22, vcc_lo, exec_lo", "s_and_saveexec_b32 s20, s18", &load(">")));
-    // A scalar load is made whether or not a lane is on, unless a branch goes around it.
+    // A scalar load executes even without active lanes, unless a branch skips it.
     let scalar = |mark: &str| {
         format!(
             "{mark} s_load_dword s8, s[12:13], null\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v2, s8\nglobal_store_dword v0, v2, s[2:3]"
@@ -192,13 +193,13 @@ fn what_no_lane_uses_needs_no_value() {
     both(true, &code(none, kept, &format!("{some}\ns_cbranch_execz end"), &format!("{}\nend:", scalar(""))));
     let other = format!("{some}\ns_cbranch_execnz end\ns_mov_b32 exec_lo, s20");
     both(false, &code(none, kept, &other, &format!("{}\nend:", scalar(">"))));
-    // VCC tells too.
+    // VCC gives the same information.
     let vcc = |branch: &str| format!("s_and_b32 vcc_lo, exec_lo, s16\n{branch} end");
     both(true, &code(none, kept, &vcc("s_cbranch_vccz"), &format!("{}\nend:", scalar(""))));
     both(false, &code(none, kept, &vcc("s_cbranch_vccnz"), &format!("{}\nend:", scalar(">"))));
 }
 
-/// The upper half of a sum that nobody reads.
+/// The unread upper half of a sum.
 const WASTE: &str =
     "s_add_u32 s12, s2, s5\n> s_addc_u32 s13, s3, s5\nv_mov_b32 v2, s12\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm";
 
@@ -225,7 +226,7 @@ fn waste_is_a_remark() {
     let json = String::from_utf8_lossy(&verify(&waste, &["--json"]).stdout).into_owned();
     assert!(json.contains(r#""severity": "remark""#), "{json}");
 
-    // A branch for "never", just where the lanes of whole quads are left.
+    // A never-taken branch where whole-quad mode ends.
     let never = "s_mov_b32 s12, exec_lo
         s_wqm_b32 exec_lo, exec_lo
         s_and_b32 exec_lo, exec_lo, s12
@@ -240,7 +241,7 @@ fn waste_is_a_remark() {
     let never = assemble(test, WaveSize::W32, never).expect("assembled before");
     assert!(check(&linked(compute(), never.words, Placement::Adjacent)).expect("code").is_ok());
 
-    // A value that the shader never made, stored; its address, and arithmetic on it, are another matter.
+    // Storing a value that the shader never computed. Using it as an address or in arithmetic is an error.
     breaks(test, compute, CodeRule::Undefined, "> global_store_dwordx2 v0, v[1:2], s[2:3]\ns_endpgm");
     breaks(test, compute, CodeRule::Undefined, "> ds_write2_b32 v0, v1, v2 offset1:1\ns_endpgm");
     breaks(test, compute, CodeRule::Uninitialised, "> global_store_dword v2, v1, s[2:3]\ns_endpgm");
@@ -248,7 +249,7 @@ fn waste_is_a_remark() {
         assemble(test, WaveSize::W32, "global_store_dword v0, v2, s[2:3]\ns_endpgm").expect("assembled before");
     assert!(check(&linked(compute(), stored.words, Placement::Adjacent)).expect("code").is_ok());
 
-    // What is copied and then replaced needs no value; where a copy is used, it does.
+    // A copy that is overwritten needs no value; a copy that is used does.
     let group = "v_mov_b32 v1, s20\nv_mov_b32 v2, s21\nv_mov_b32 v1, 0\nv_mov_b32 v2, v1
         global_store_dwordx2 v0, v[1:2], s[2:3]\ns_endpgm";
     let group = assemble(test, WaveSize::W32, group).expect("assembled before");

@@ -1,4 +1,4 @@
-//! The checker of machine code: what LLVM and the glue write passes, and each rule is broken by code written by hand.
+//! Rules of the machine-code checker: LLVM's code and the glue pass, and handwritten code violates each rule.
 
 use crate::by_hand::{assemble, breaks, findings, keeps, linked};
 use crate::elfs::{Builder, build_all};
@@ -7,7 +7,7 @@ use dovetail::check::{CodeRule, check};
 use dovetail::link::Placement;
 use dovetail::target::WaveSize;
 
-/// Everything built passes.
+/// Checks that everything built passes.
 fn passes(test: &'static str, least: usize, make: impl FnOnce(&mut Builder<'_>) -> Option<()>) {
     let Some(built) = build_all(test, make) else { return };
     let mut wrong = Vec::new();
@@ -37,7 +37,7 @@ fn coverage_cases_pass_in_waves_of_32() {
     passes("rules::coverage_cases_pass_in_waves_of_32", 120, |b| b.coverage(&[WaveSize::W32]));
 }
 
-/// Shaders that rules took for wrong and that are right: what a rule remarks of them is waste.
+/// Correct shaders that rules once rejected: a rule may report waste only as a remark.
 #[test]
 fn right_code_has_no_error() {
     let test = "rules::right_code_has_no_error";
@@ -55,7 +55,7 @@ fn coverage_cases_pass_in_waves_of_64() {
     passes("rules::coverage_cases_pass_in_waves_of_64", 120, |b| b.coverage(&[WaveSize::W64]));
 }
 
-/// The code of a shader that is too large for LLVM's passes: wasteful, and right.
+/// The code of a shader too large for LLVM's passes is wasteful, but correct.
 #[test]
 fn simple_code_has_no_error() {
     let test = "rules::simple_code_has_no_error";
@@ -91,7 +91,7 @@ fn scalar_loads_are_waited_for() {
     };
     keeps(test, compute, &code("s_waitcnt lgkmcnt(0)", ""));
     breaks(test, compute, CodeRule::Wait, &code("", ">"));
-    // Scalar loads come in any order.
+    // Scalar loads return in any order.
     breaks(test, compute, CodeRule::Wait, &code("s_waitcnt lgkmcnt(1)", ">"));
     breaks(test, compute, CodeRule::Wait, &code("s_waitcnt vmcnt(0)", ">"));
     let overwritten = "s_load_dword s12, s[2:3], null
@@ -128,7 +128,7 @@ fn vector_loads_come_in_order() {
     };
     keeps(test, compute, &code(0, ""));
     breaks(test, compute, CodeRule::Wait, &code(1, ">"));
-    // A later load of the same kind may replace an earlier one, a sample may not.
+    // A later load of the same kind may overwrite an earlier one's result, a sample may not.
     let twice = |second: &str| {
         format!(
             "s_load_dwordx8 s[12:19], s[2:3], null
@@ -144,7 +144,7 @@ fn vector_loads_come_in_order() {
     keeps(test, compute, &twice("image_load v2, v[0:1], s[12:19] dmask:0x1 dim:SQ_RSRC_IMG_2D unorm"));
     let sample = "> image_sample v2, v[0:1], s[12:19], s[12:15] dmask:0x1 dim:SQ_RSRC_IMG_2D";
     breaks(test, compute, CodeRule::Wait, &twice(sample));
-    // Flat loads may answer from either memory: only waiting for all of both will do.
+    // Flat loads may be served by either memory, so only waiting for all of both suffices.
     let flat = |wait: &str, mark: &str| {
         format!(
             "flat_load_dword v2, v[0:1]
@@ -247,7 +247,7 @@ fn registers_are_written_before_they_are_read() {
     for set in ["v1", "s6", "s7", "s10"] {
         keeps(test, compute, &code(set, ""));
     }
-    // The second component is the last that is loaded, and the per-shader table has no value.
+    // The second component is the last one loaded, and the per-shader table has no value.
     for unset in ["v2", "s11", "vcc_lo", "m0"] {
         breaks(test, compute, CodeRule::Uninitialised, &code(unset, ">"));
     }
@@ -320,7 +320,7 @@ fn lanes_come_back_before_they_work() {
     };
     keeps(test, compute, &code("", ["", "over:"]));
     breaks(test, compute, CodeRule::Idle, &code(">", ["over:", ""]));
-    // Round by round until no lane is left, and after that.
+    // Iterates until no lane is left, and continues after that.
     let rounds = |mark: &str, after: &str| {
         format!(
             "s_mov_b32 s12, exec_lo
@@ -337,7 +337,7 @@ fn lanes_come_back_before_they_work() {
     };
     keeps(test, compute, &rounds("", "s_mov_b32 exec_lo, s12"));
     breaks(test, compute, CodeRule::Idle, &rounds(">", "s_mov_b32 s13, s12"));
-    // Replaced in the same lanes, or in others.
+    // Overwritten in the same lanes, or in others.
     let replaced = |mark: &str, between: &str| {
         format!(
             "s_mov_b32 s12, exec_lo
@@ -357,7 +357,7 @@ fn lanes_come_back_before_they_work() {
 fn lanes_are_the_same_by_every_way() {
     let test = "rules::lanes_are_the_same_by_every_way";
     let store = "global_store_dword v0, v1, s[2:3]";
-    // Looks at EXEC, and does something with what it sees.
+    // Depends on EXEC, and uses the result.
     let after = format!(
         "s_mov_b32 s12, exec_lo
         s_and_b32 s13, s12, 1
@@ -366,7 +366,7 @@ fn lanes_are_the_same_by_every_way() {
         {store}
         end: s_endpgm"
     );
-    // Some of the lanes go another way, and come back at `over` or do not.
+    // Some of the lanes take another path, and return at `over` or do not.
     let some = |restored: &str, over: &str| {
         format!(
             "s_mov_b32 s12, exec_lo
@@ -380,7 +380,7 @@ fn lanes_are_the_same_by_every_way() {
     let restored = "s_or_b32 exec_lo, exec_lo, s12";
     keeps(test, compute, &some(&format!("over: {restored}"), ""));
     breaks(test, compute, CodeRule::Lanes, &some(restored, "over:\n>"));
-    // One way and the other, and then all.
+    // One path, the other, and then all lanes.
     let both = |other: &str, joined: &str| {
         format!(
             "v_cmp_gt_u32 vcc_lo, 5, v0
@@ -399,7 +399,7 @@ fn lanes_are_the_same_by_every_way() {
         keeps(test, compute, &both(other, &format!("joined: {restored}")));
         breaks(test, compute, CodeRule::Lanes, &both(other, &format!("{restored}\njoined:\n>")));
     }
-    // Lanes leave a loop one after the other, and none is missing after it.
+    // Lanes leave a loop one by one, and all are active after it.
     let rounds = |leave: &str| {
         format!(
             "s_mov_b32 s12, exec_lo
@@ -464,7 +464,7 @@ fn what_is_used_is_declared() {
     let wide = "> global_load_dword v16, v0, s[2:3]\ns_endpgm";
     breaks(test, compute, CodeRule::Registers, wide);
     keeps(test, compute, &wide.replace("> ", "").replace("v16", "v15"));
-    // A pair that begins at an odd register.
+    // A register pair that starts at an odd register.
     breaks(test, compute, CodeRule::Operands, "> .long 0xbe8d0480\ns_endpgm");
     // Three scalar values.
     let bus = "> .long 0xd54b0002\n.long 0x00100602\nglobal_store_dword v0, v2, s[2:3]\ns_endpgm";
@@ -505,7 +505,7 @@ fn joints_are_crossed() {
             {wait}"
         )
     };
-    // Its descriptor set is one register: the high half comes with it.
+    // Its descriptor set pointer is one register, whose high half is added.
     let text = |wait: &str| format!("s_mov_b32 s3, s2\n{}", body(wait));
     keeps(test, fragment, &text("s_waitcnt vmcnt(0)"));
     let Some(code) = assemble(test, WaveSize::W64, &text("")) else { return };

@@ -1,6 +1,7 @@
-//! Damaged stores: whatever has happened to its files, a store opens, serves no wrong byte, and keeps what is put next.
+//! Whatever damage its files have, a store opens, serves no wrong byte, and keeps what is stored next.
 //!
-//! In a debug build LMDB faults on any page that was not checked before, so these tests also hold that all of them are.
+//! In a debug build LMDB faults on any page that was not checked before, so these tests also verify that all of them
+//! are.
 
 use dovetail::cache::{Cache, Key, StoreKind};
 use std::fs;
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const ENTRIES: u32 = 160;
 
-/// The same numbers in every run (splitmix64).
+/// Deterministic random numbers (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -28,12 +29,12 @@ fn key(n: u32) -> Key {
     Key(*blake3::hash(&n.to_le_bytes()).as_bytes())
 }
 
-/// In the leaf, in one overflow page, in several.
+/// A value in the leaf, in one overflow page, or in several.
 fn value(n: u32) -> Vec<u8> {
     vec![n as u8; [10, 900, 3000, 9000][n as usize % 4] + n as usize]
 }
 
-/// The entries that are missing; the others are right.
+/// The missing entries; all others must be correct.
 fn missing(cache: &Cache, what: &str) -> Vec<u32> {
     let is_missing = |n: &u32| match cache.get(&key(*n)) {
         Some(found) => {
@@ -45,7 +46,7 @@ fn missing(cache: &Cache, what: &str) -> Vec<u32> {
     (0..ENTRIES).filter(is_missing).collect()
 }
 
-/// Puts entries from many threads: what waits goes into one transaction.
+/// Stores entries from many threads; waiting ones are combined into one transaction.
 fn put(cache: &Cache, entries: &[u32], what: &str) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -59,13 +60,13 @@ fn put(cache: &Cache, entries: &[u32], what: &str) {
     });
 }
 
-/// Every entry is right or missing, and the missing ones can be put; gives how many were missing.
+/// Checks that every entry is correct or missing, and that missing ones can be stored; returns how many were missing.
 fn recovers(dir: &Path, kind: StoreKind, what: &str) -> usize {
     let cache = Cache::open(dir, kind).unwrap_or_else(|e| panic!("{what}: {e}"));
     let first = missing(&cache, what);
     put(&cache, &first, what);
-    // What was whole in a store that a put has set aside is missing in the new one. A put finds the damage only if it comes
-    // by, so that may be the second one of an entry that the damage hides.
+    // If a put sets a store aside, its intact entries are missing in the new one. A put detects damage only on its own
+    // path, so that may be the second put of an entry that the damage hides.
     for _ in 0..2 {
         put(&cache, &missing(&cache, what), what);
     }
@@ -78,7 +79,7 @@ fn recovers(dir: &Path, kind: StoreKind, what: &str) -> usize {
     first.len()
 }
 
-/// In memory where the system has a place for that: these tests put a hundred thousand entries.
+/// A folder in a memory file system if there is one: these tests store a hundred thousand entries.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
@@ -112,7 +113,7 @@ fn a_cut_lmdb_file_costs_what_was_cut() {
     }
 }
 
-/// Bytes of a file that are of one kind of page.
+/// Offsets of a file's pages of one kind.
 fn pages(file: &Path, kind: &str) -> Vec<u64> {
     let bytes = fs::read(file).unwrap();
     let headed = |page: &[u8], number: usize| u64::from_le_bytes(page[..8].try_into().unwrap()) == number as u64;
@@ -142,7 +143,7 @@ fn damaged_pages_of_lmdb_are_missing_entries_or_a_fresh_store() {
         let all = pages(&path, kind);
         let page = all[random.below(all.len() as u64) as usize];
         let file = fs::File::options().read(true).write(true).open(&path).unwrap();
-        // Heads and nodes' offsets are what leads anywhere, so half of the damage goes there.
+        // Half of the damage goes to page headers and node offsets, because these are followed.
         let range = if random.below(2) == 0 { 152 } else { 4096 };
         let what = match random.below(4) {
             0 => {
@@ -181,7 +182,7 @@ fn pages_in_the_place_of_others_lead_nowhere() {
         let (from, to) = (random.below(pages), random.below(pages));
         let mut page = bytes[4096 * from as usize..][..4096].to_vec();
         if round % 2 == 0 {
-            // Even where it says that it belongs there: two ways lead to the same nodes.
+            // The page may even claim its new number: two paths then lead to the same nodes.
             page[..8].copy_from_slice(&to.to_le_bytes());
         }
         fs::File::options().write(true).open(&path).unwrap().write_all_at(&page, 4096 * to).unwrap();
@@ -238,7 +239,7 @@ fn damage_while_a_store_is_open_costs_entries_only() {
                     let n = random.below(u64::from(ENTRIES)) as u32;
                     match cache.get(&key(n)) {
                         Some(found) => assert!(found == value(n), "entry {n} is wrong"),
-                        // Cut again and again, a fresh store may be damaged before it is written to.
+                        // After repeated truncation, a new store may be damaged before it is written to.
                         None => drop(cache.put(&key(n), &value(n))),
                     }
                 }
@@ -270,7 +271,7 @@ fn damage_while_a_store_is_open_costs_entries_only() {
     recovers(fresh.path(), StoreKind::Lmdb, "what was left");
 }
 
-/// Files of a folder, biggest first.
+/// Files of a folder, largest first.
 fn files(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap().map(|e| e.unwrap().path()) {
@@ -285,8 +286,8 @@ fn a_size_that_is_a_lie_is_not_allocated() {
     let dir = tempfile::tempdir().expect("a folder");
     let (key, value) = (key(1), vec![7; 9000]);
     Cache::open(dir.path(), StoreKind::Lmdb).expect("a cache").put(&key, &value).expect("an entry");
-    // The node of a leaf: size, flags, length of the key, the key. The value is in pages of its own, and the file is as long as
-    // its new size says, without taking room on the disk.
+    // A leaf node: size, flags, key length, key. The value is in pages of its own, and the file is extended to its new
+    // size as a sparse file.
     let file = dir.path().join("lmdb/data.mdb");
     let mut bytes = fs::read(&file).expect("the file");
     let at = bytes.windows(32).rposition(|window| window == key.0).expect("the key");

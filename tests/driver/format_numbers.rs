@@ -1,4 +1,4 @@
-//! Our table of formats against Vulkan's registry, which `ash` is generated from.
+//! The format table against Vulkan's registry, from which `ash` is generated.
 
 use dovetail::state::VkFormat;
 
@@ -6,7 +6,7 @@ use dovetail::state::VkFormat;
 fn numbers_are_vulkans() {
     for (format, name) in VkFormat::all() {
         let theirs = format!("{:?}", ash::vk::Format::from_raw(format.0 as i32));
-        // `ash` has the suffix that a name had as an extension's.
+        // `ash` keeps the suffix that a name had in an extension.
         assert_eq!(theirs.trim_end_matches("_KHR"), name, "{}", format.0);
     }
     assert_eq!(VkFormat::all().count(), 185 + 38 + 4, "core, planes and Y'CBCR, later");

@@ -1,4 +1,4 @@
-//! A vertex half, finished with several fragment halves: the bytes of the links with both.
+//! A vertex half, completed with several fragment halves, gives the bytes of the full links.
 
 use crate::alloc::allocations;
 use crate::link_support::*;
@@ -9,7 +9,7 @@ use dovetail::metadata::interface::StageKind;
 use dovetail::state::PipelineState;
 use dovetail::target::Stage;
 
-/// A job of one part.
+/// A link job of one part.
 fn job<'a>(
     objects: &'a [&'a Object],
     state: &'a PipelineState,

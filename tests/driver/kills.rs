@@ -1,4 +1,4 @@
-//! kill -9 at random moments, with two processes writing: what was committed is there afterwards, and right.
+//! kill -9 at random moments while two processes write: committed entries must exist afterwards, and be correct.
 
 use dovetail::cache::{Cache, Key, StoreKind};
 use std::fs;
@@ -21,10 +21,10 @@ fn log(dir: &Path, writer: u64) -> std::path::PathBuf {
     dir.join(format!("committed-{writer}"))
 }
 
-/// The environment variable that tells a writer its folder and its number. Set by the test that starts it.
+/// Environment variable that gives a writer its folder and number, set by the test that starts it.
 const TASK: &str = "DOVETAIL_TEST_WRITER";
 
-/// Not a test by itself: the process that is killed. Writes, and notes each entry once its put has returned.
+/// Not a test by itself: the process that is killed. It stores entries, and records each once its put has returned.
 #[test]
 #[ignore = "started by the tests of this file"]
 fn writer() {
@@ -48,7 +48,7 @@ fn start(dir: &Path, writer: u64) -> Child {
         .unwrap()
 }
 
-/// Entries of a writer that it had noted when it was killed. A line that the kill has cut is not noted.
+/// The entries that a writer had recorded when it was killed. A truncated line does not count.
 fn committed(dir: &Path, writer: u64) -> u64 {
     let text = fs::read_to_string(log(dir, writer)).unwrap_or_default();
     text.matches('\n').count() as u64
@@ -57,7 +57,7 @@ fn committed(dir: &Path, writer: u64) -> u64 {
 fn survives_kills(rounds: u64) {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    // Moments that differ from run to run are the point.
+    // The moments must differ between runs.
     let mut moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().subsec_nanos() as u64;
     let mut writers = Vec::new();
     let mut all = 0;
@@ -76,7 +76,7 @@ fn survives_kills(rounds: u64) {
         writers.extend(pair);
         let cache = Cache::open(dir, StoreKind::Lmdb).unwrap();
         all = 0;
-        // All of the last writers; of those before, every one again at the end.
+        // Check all of the last writers, and at the end those of all rounds again.
         let looked_at = if round + 1 == rounds { &writers[..] } else { &pair[..] };
         for &writer in looked_at {
             let noted = committed(dir, writer);
@@ -85,14 +85,14 @@ fn survives_kills(rounds: u64) {
                 let found = cache.get(&key(writer, n));
                 assert!(found.is_some_and(|v| v == value(writer, n)), "round {round}: {writer} had committed {n}");
             }
-            // What was being written is there whole, or not at all.
+            // The entry being written is complete, or missing.
             let next = cache.get(&key(writer, noted));
             assert!(next.is_none_or(|v| v == value(writer, noted)));
         }
         assert_eq!((cache.stats().bad, cache.notices()), (0, Vec::new()), "round {round}");
     }
     assert!(all >= 2 * rounds, "{all} entries in {rounds} rounds");
-    // Nor has a kill left anything else: the store is the only one, and takes more.
+    // The kill left nothing else: there is only this store, and it accepts more.
     let store = StoreKind::Lmdb.open(dir).unwrap();
     store.put(&key(u64::MAX, 0), b"more").unwrap();
     assert!(store.notices().is_empty() && !dir.join("lmdb.bad-1").exists());

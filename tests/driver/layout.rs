@@ -1,4 +1,4 @@
-//! Where the linker puts code and data, and what LLVM's tools read in the result.
+//! Placement of code and data by the linker, and how LLVM's tools read the result.
 
 use crate::link_support::*;
 use dovetail::link::{EmitGlue, Object, Placement, link, link_objects, verify};
@@ -14,7 +14,7 @@ fn linked(parts: &[Unlinked], placement: Placement) -> Vec<u8> {
 
 const BOTH: [Placement; 2] = [Placement::Adjacent, Placement::Chained];
 
-/// A symbol as llvm-readelf lists it: value, size, binding.
+/// A symbol in llvm-readelf's listing: value, size, binding.
 fn symbol(readelf: &str, name: &str) -> (u32, u32, String) {
     let mut table = readelf.lines().skip_while(|l| !l.starts_with("Symbol table"));
     let line = table.find(|l| l.ends_with(&format!(" {name}"))).unwrap_or_else(|| panic!("no {name}:\n{readelf}"));
@@ -22,7 +22,7 @@ fn symbol(readelf: &str, name: &str) -> (u32, u32, String) {
     (u32::from_str_radix(words[1], 16).unwrap(), words[2].parse().unwrap(), words[4].to_owned())
 }
 
-/// The instructions of a disassembly: address, text.
+/// Instructions of a disassembly: address, text.
 fn instructions(objdump: &str) -> Vec<(u32, String)> {
     objdump
         .lines()
@@ -52,7 +52,8 @@ fn adjacent_parts_fall_through() {
     assert!(ps >= vs + vs_size && ps_size > 5 * 4);
 
     let code = instructions(&tool("llvm-objdump-19", &["-d"], &elf).unwrap());
-    // From the prolog's last instruction to the body there is nothing but s_nop, with a branch over them if they are many.
+    // Between the prolog's last instruction and the body there is only s_nop, with a branch over them if there are
+    // many.
     let prolog_end = code.iter().rposition(|(a, t)| *a < body && t != "s_nop 0" && !t.starts_with("s_branch")).unwrap();
     assert!(code[prolog_end].1.starts_with("s_waitcnt"), "{:?}", code[prolog_end]);
     let (gap, branch) = &code[prolog_end + 1];
@@ -66,7 +67,7 @@ fn adjacent_parts_fall_through() {
     assert_eq!(end, (last + 4).next_multiple_of(64) + 3 * 64);
 }
 
-/// Code that may stand anywhere stands directly after the previous part, in both placements.
+/// Code without alignment requirements directly follows the previous part, in both placements.
 #[test]
 fn code_that_needs_no_alignment_gets_none() {
     for placement in BOTH {
@@ -76,7 +77,8 @@ fn code_that_needs_no_alignment_gets_none() {
         let code = instructions(&listing);
         let readelf = tool("llvm-readelf-19", &["-a"], &elf).expect("as objdump");
         let (ps, ..) = symbol(&readelf, "_amdgpu_ps_main");
-        // The stages stand at 256; nothing else is padded, and nothing branches but joints. The body has no-ops of its own.
+        // Stages start at multiples of 256; there is no other padding, and joints are the only branches. The body has
+        // its own no-ops.
         let own = parts[0].code.iter().filter(|word| **word == 0xbf80_0000).count();
         let vertex_end = code.iter().rposition(|(a, t)| *a < ps && t != "s_nop 0").expect("code");
         let found = code[..vertex_end].iter().filter(|(_, text)| text == "s_nop 0").count();
@@ -109,13 +111,13 @@ fn chained_parts_branch() {
     let [colors] = from(ps, ps + ps_size)[..] else { panic!("the fragment body does not go on: {branches:?}") };
     let text = at(&code, colors);
     assert!(text.starts_with("v_cvt_pkrtz") || text.starts_with("exp"), "{text}");
-    // Tools are given what the stage's symbol covers: all its parts, and nothing of the other stage.
+    // Tools read the bytes of the stage's symbol: it must span all its parts, and nothing of the other stage.
     let spans = |start, size, part: u32| (start..start + size).contains(&part);
     assert!(spans(vs, vs_size, params) && spans(vs, vs_size, body + body_size - 1));
     assert!(spans(ps, ps_size, colors) && vs + vs_size <= ps);
 }
 
-/// A branch reaches 128 KiB. What cannot be chained is placed adjacent, and that is said.
+/// A branch reaches 128 KiB. A pipeline that cannot be chained is placed adjacent, and reported so.
 #[test]
 fn parts_too_far_for_a_branch_are_placed_adjacent() {
     let placed = |instructions: usize| {

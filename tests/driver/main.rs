@@ -1,6 +1,6 @@
-//! The half that a driver loads: where the linker puts things, what it resolves and refuses, what stores survive.
+//! The driver's half: placement, symbol resolution and errors of the linker, and damage to stores.
 //!
-//! The one program of tests that builds without the compiler.
+//! The only test program that builds without the compiler.
 
 #[path = "../support/alloc.rs"]
 mod alloc;

@@ -1,5 +1,5 @@
-//! The metadata that a link writes, as a tree, for pipelines of every shape: as it is written down in `testdata/link`, whatever
-//! the way in which it is encoded. `DOVETAIL_BLESS=1` writes it down anew.
+//! The metadata that a link writes for pipelines of every kind, as a tree, compared with `testdata/link` independently
+//! of its encoding. `DOVETAIL_BLESS=1` rewrites the files.
 
 use crate::prepared::shapes;
 use dovetail::link::{EmitGlue, Placement, link, verify};
@@ -9,14 +9,14 @@ use rmpv::Value;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The bytes of `.note`, found without the linker's own reader.
+/// The bytes of `.note`, located without the linker's own reader.
 fn note_section(elf: &[u8]) -> &[u8] {
     let word = |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().unwrap()) as usize;
     let header = 64 + 64 * 4;
     &elf[word(header + 24)..word(header + 24) + word(header + 32)]
 }
 
-/// One entry a line; maps and arrays of more than numbers are indented.
+/// One entry per line; maps and arrays of anything but numbers are indented.
 fn show(value: &Value, depth: usize, out: &mut String) {
     match value {
         Value::Map(map) => {
@@ -37,7 +37,7 @@ fn trees_are_as_written_down() {
         let elf = link(&parts, state, Placement::Adjacent, &EmitGlue).unwrap();
         assert!(verify(&elf).unwrap().is_ok(), "{:?}", verify(&elf).unwrap().violations);
         let mut document = Document::parse(note::metadata(note_section(&elf)).unwrap()).unwrap();
-        // Names of pipelines, which are tested otherwise.
+        // Hashes of pipelines, which other tests cover.
         document.pipeline.retain(|(key, _)| key.as_str() != Some(".internal_pipeline_hash"));
         let _ = write!(trees, "shape {number}, version {:?}", document.version.unwrap());
         show(&Value::Map(document.pipeline), 1, &mut trees);

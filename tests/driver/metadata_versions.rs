@@ -1,4 +1,4 @@
-//! Metadata 2.6 and 3.0 of the same links say the same, in numbers and in names.
+//! Metadata 2.6 and 3.0 of the same links have the same contents, by number and by name.
 
 use crate::prepared::shapes;
 use dovetail::abi::layout::ResolvedLayout;
@@ -64,7 +64,8 @@ fn both_versions_say_the_same() {
         }
     }
     assert!(compared > 200, "{compared}");
-    // What 3.0 has no name for, and a driver of that version sets by itself: DX10_CLAMP, walk orders, the stereo mode.
+    // Values without a name in 3.0, which drivers of that version set themselves: DX10_CLAMP, walk orders, the stereo
+    // mode.
     let known = [
         "COMPUTE_PGM_RSRC1",
         "PA_SC_MODE_CNTL_1",

@@ -1,4 +1,4 @@
-//! Links with plans into the caller's memory: the bytes of the plain link, and no memory asked for.
+//! Links with plans into the caller's memory: the same bytes as the plain link, without allocations.
 
 use crate::alloc::allocations;
 use crate::link_support::*;
@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::thread;
 
-/// Pipelines of every shape: their parts and a state.
+/// Pipelines of every kind: their parts and a state.
 pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
     let pair = |vs: Unlinked, fs: Unlinked| vec![vs.build(), fs.build()];
     let mut constant = vertex();
@@ -47,7 +47,7 @@ pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
     parts.into_iter().flat_map(|parts| [(parts.clone(), state()), (parts, blended.clone())]).collect()
 }
 
-/// Calls with each shape in each placement, prepared.
+/// Calls `run` with each pipeline in each placement, prepared.
 fn each(plans: Option<&Plans>, glue: &dyn GlueSource, mut run: impl FnMut(&Job<'_>, &[u8])) {
     for (parts, state) in &shapes() {
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();

@@ -1,4 +1,4 @@
-//! The value of each link-time symbol, its side effects, and the refusals that tell a caller what to do.
+//! The value of each link-time symbol, its side effects, and the errors that tell a caller what to do.
 
 use crate::link_support::*;
 use dovetail::error::{Error, ErrorKind, FullCompile};
@@ -16,7 +16,7 @@ fn linked(part: &Unlinked, state: &PipelineState) -> Result<Vec<u8>, Error> {
     link(&[&part.build()], state, Placement::Adjacent, &EmitGlue)
 }
 
-/// The bytes of a section, found without the linker's own reader.
+/// The bytes of a section, located without the linker's own reader.
 fn section(elf: &[u8], index: usize) -> &[u8] {
     let word = |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().unwrap()) as usize;
     let header = 64 + 64 * index;
@@ -37,7 +37,7 @@ fn register(elf: &[u8], register: HardwareRegister) -> Option<u64> {
     words.iter().find(|(k, _)| k.as_u64() == Some(register.0.into())).and_then(|(_, v)| v.as_u64())
 }
 
-/// The literal that a symbol was resolved to, and the spill threshold.
+/// The literal that a symbol resolves to, and the spill threshold.
 fn value(symbol: &str) -> (u32, u64) {
     let mut part = compute().load_symbol(20, symbol);
     if let Some(place) = symbol.strip_prefix("doff_0_2") {
@@ -49,7 +49,7 @@ fn value(symbol: &str) -> (u32, u64) {
     let elf = linked(&part, &state).unwrap();
     assert!(verify(&elf).unwrap().is_ok(), "{:?}", verify(&elf).unwrap().violations);
     let text = section(&elf, 3);
-    // Behind the s_nop and the opcode.
+    // After the s_nop and the opcode.
     (u32::from_le_bytes(text[8..12].try_into().unwrap()), number(&elf, ".spill_threshold"))
 }
 
@@ -57,7 +57,7 @@ const NO_SPILL: u64 = 0xffff;
 
 #[test]
 fn every_symbol_has_its_value_and_its_side_effect() {
-    // Root: pointers of sets 0 and 1, eight dwords of the dynamic buffers, push constants.
+    // Root table: pointers of sets 0 and 1, eight dwords of the dynamic buffers, push constants.
     for (symbol, expect, spill) in [
         ("doff_0_0_b", 0, NO_SPILL),
         ("doff_0_1_r", 32, NO_SPILL),
@@ -116,7 +116,7 @@ fn addends_in_place_are_added() {
 const SMEM_OFFSET: u32 = 0xe0;
 const CHOICE: u32 = 0xe1;
 
-/// `s_load_dwordx8 s[8:15], s[0:1], 0x10`, the offset of a descriptor added.
+/// `s_load_dwordx8 s[8:15], s[0:1], 0x10`, to which the descriptor's offset is added.
 #[test]
 fn a_scalar_load_has_the_offset_of_its_descriptor() {
     let mut part = compute();
@@ -129,14 +129,14 @@ fn a_scalar_load_has_the_offset_of_its_descriptor() {
         state.layout.sets[0].bindings[0].count = count;
         linked(&part, &state)
     };
-    // With the addend the last byte in reach, and the first one that is not.
+    // With the addend: the last byte in reach, and the first one out of reach.
     assert_eq!(section(&placed_after(0xfffe).unwrap(), 3)[4..8], 0xfa0f_fff0u32.to_le_bytes());
     let why = placed_after(0xffff).unwrap_err();
     assert!(matches!(why.full_compile(), Some(FullCompile::ResourceLayout { set: 0, binding: 1, .. })), "{why}");
     assert!(why.to_string().contains("byte 0xffff0 of its table"), "{why}");
 }
 
-/// `s_cselect_b32 s7, s3, s2`: the root table's pointer if the buffer is there, else the set's.
+/// `s_cselect_b32 s7, s3, s2`: the root table's pointer if the buffer's descriptor is there, else the set's.
 #[test]
 fn a_choice_is_a_move_of_what_the_layout_says() {
     let chosen = |word: u32, symbol: &str| {
@@ -198,7 +198,7 @@ fn layouts_that_the_code_cannot_serve_need_a_full_compile() {
     // Another kind of descriptor.
     assert_eq!(layout_reason(&compute().load_symbol(20, "doff_0_0_r")), (0, 0));
     assert_eq!(layout_reason(&compute().load_symbol(20, "doff_0_3_s")), (0, 3));
-    // A root buffer that the code reads from the set's table.
+    // A root buffer whose descriptor the code reads from the set's table.
     assert_eq!(layout_reason(&compute().load_symbol(20, "doff_0_2_b")), (0, 2));
     let uses = |binding, kind| {
         let mut part = compute();
@@ -207,7 +207,7 @@ fn layouts_that_the_code_cannot_serve_need_a_full_compile() {
     };
     assert_eq!(layout_reason(&uses(0, ResourceKind::StorageBuffer)), (0, 0));
     assert_eq!(layout_reason(&uses(3, ResourceKind::SampledImage)), (0, 3));
-    // Half of a combined descriptor is fine.
+    // Half of a combined descriptor is allowed.
     assert!(linked(&uses(1, ResourceKind::Sampler), &state()).is_ok());
     let mut many = uses(0, ResourceKind::UniformBuffer);
     many.interface.resources[0].count = Some(3);
@@ -234,7 +234,7 @@ fn other_specialization_values_need_a_full_compile() {
             Err(e) => assert!(!ok && e.full_compile() == Some(&FullCompile::Specialization { id: 4 }), "{e}"),
         }
     }
-    // A state that says nothing asks for the default.
+    // A state without a value requests the default.
     part.interface.specialization = vec![made_for(4, 10, 1)];
     state.specialization = vec![];
     assert!(linked(&part, &state).is_err());
@@ -279,14 +279,14 @@ fn per_sample_shading_of_a_body_for_pixels_needs_a_full_compile() {
     state.color.sample_shading = true;
     let (vs, mut ps) = (vertex().build(), fragment());
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
-    // Without smooth inputs too: a sample mask is another, and barycentric coordinates are no input.
+    // Also without smooth inputs: the sample mask differs, and barycentric coordinates are not inputs.
     (f.per_pixel, f.inputs) = (true, vec![]);
     let error = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap_err();
     assert!(matches!(error.full_compile(), Some(FullCompile::State { .. })), "{error}");
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
     (f.per_pixel, f.per_sample) = (false, true);
     let elf = link(&[&vs, &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap();
-    // PA_SC_MODE_CNTL_1.PS_ITER_SAMPLE and the place of the position.
+    // PA_SC_MODE_CNTL_1.PS_ITER_SAMPLE and POS_FLOAT_LOCATION.
     assert_eq!(register(&elf, HardwareRegister(0xA293)), Some(0x0603_018C));
     assert_eq!(register(&elf, HardwareRegister(0xA1B8)), Some(1 << 24 | 2 << 16));
 }
@@ -303,7 +303,7 @@ fn views_need_a_body_that_exports_them() {
     v.multiview = true;
     (v.positions.layer, v.positions.count) = (true, 2);
     let elf = link(&[&vs.build(), &ps], &state, Placement::Adjacent, &EmitGlue).unwrap();
-    // USE_VTX_RENDER_TARGET_INDX with the vector that it is in.
+    // USE_VTX_RENDER_TARGET_INDX and the enable bit of its vector.
     assert_eq!(register(&elf, HardwareRegister(0xA207)), Some(1 << 18 | 1 << 21 | 1 << 24));
     assert_eq!(register(&elf, HardwareRegister(0xA1C3)), Some(0x44));
 }
@@ -361,7 +361,7 @@ fn graphics_registers_follow_from_interfaces_and_state() {
         (0xA1B6, 1, "SPI_PS_IN_CONTROL"),
         // VS_W32_EN and two primitive groups.
         (0xA2D5, 1 << 23 | 2 << 15, "VGT_SHADER_STAGES_EN"),
-        // A prolog gets the instance id; the seven user SGPRs are below 32.
+        // The prolog needs the instance id; the seven user SGPRs are fewer than 32.
         (0x2C4B, 7 << 1, "SPI_SHADER_PGM_RSRC2_VS"),
     ] {
         assert_eq!(register(&elf, HardwareRegister(number)), Some(expect), "{name}");

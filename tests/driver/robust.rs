@@ -1,4 +1,4 @@
-//! Damaged bytes: everything is read or refused, nothing panics, and no damage makes an ELF that breaks a rule silently.
+//! Damaged bytes are read or rejected, never cause a panic, and never yield an ELF that violates a rule.
 
 use crate::link_support::*;
 use dovetail::error::ErrorKind;
@@ -17,7 +17,7 @@ static PARTS: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
 static FINAL: LazyLock<Vec<u8>> =
     LazyLock::new(|| link(&[&PARTS[0], &PARTS[1]], &state(), Placement::Adjacent, &EmitGlue).unwrap());
 
-/// A link of damaged parts gives a final ELF that keeps all rules, or an error that is not our fault.
+/// Linking damaged parts gives a final ELF that obeys all rules, or an error that is not an internal bug.
 fn survives(vertex: &[u8], fragment: &[u8]) {
     for placement in [Placement::Adjacent, Placement::Chained] {
         match link(&[vertex, fragment], &state(), placement, &EmitGlue) {

@@ -1,4 +1,4 @@
-//! One set of claims for every backend of the cache.
+//! Conformance tests for every cache backend.
 
 use dovetail::cache::{Cache, Key, Store, StoreKind};
 use std::path::Path;
@@ -85,7 +85,7 @@ fn a_stopped_writer_holds_up_nobody_for_long() {
     let started = std::time::Instant::now();
     let refused = store.put(&key(2), b"later").unwrap_err();
     assert!(refused.exit_code() == 5 && refused.to_string().contains("may be stopped"), "{refused}");
-    // It has been waited for once.
+    // Only the first put waits.
     assert!((0..100).all(|n| store.put(&key(n), b"later").is_err()));
     assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
     assert_eq!(store.get(&key(1)).unwrap().unwrap(), b"before");

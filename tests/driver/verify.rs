@@ -1,4 +1,4 @@
-//! Each rule of `link::verify` against a final ELF that breaks it and nothing else.
+//! Each rule of `link::verify`, on a final ELF that violates only this rule.
 
 use crate::link_support::*;
 use dovetail::link::verify::ElfRule;
@@ -19,7 +19,7 @@ fn compute_elf() -> Vec<u8> {
     link(&[&compute().build()], &state(), Placement::Adjacent, &EmitGlue).unwrap()
 }
 
-/// Where a section's header is.
+/// Offset of a section's header.
 fn header(index: usize) -> usize {
     64 + 64 * index
 }
@@ -28,7 +28,7 @@ fn word(elf: &[u8], at: usize) -> usize {
     u64::from_le_bytes(elf[at..at + 8].try_into().unwrap()) as usize
 }
 
-/// Where a section's bytes are.
+/// Offset and size of a section's bytes.
 fn content(elf: &[u8], index: usize) -> (usize, usize) {
     (word(elf, header(index) + 24), word(elf, header(index) + 32))
 }
@@ -48,7 +48,7 @@ fn replace(elf: &mut Vec<u8>, index: usize, bytes: &[u8]) {
     elf.extend(bytes);
 }
 
-/// Changes the metadata.
+/// Modifies the metadata.
 fn with_document(mut elf: Vec<u8>, change: impl FnOnce(&mut Document)) -> Vec<u8> {
     let (at, len) = content(&elf, NOTE);
     let mut document = Document::parse(note::metadata(&elf[at..at + len]).unwrap()).unwrap();
@@ -90,7 +90,7 @@ fn drop_key(map: &mut Map, key: &str) {
     assert_eq!(map.len() + 1, before, "{key}");
 }
 
-/// The rules that an ELF breaks.
+/// The rules that an ELF violates.
 fn broken(elf: &[u8]) -> Vec<ElfRule> {
     let mut rules: Vec<ElfRule> = verify(elf).unwrap().violations.iter().map(|v| v.rule).collect();
     rules.dedup();
@@ -112,7 +112,7 @@ fn patch(mut elf: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
 fn what_the_linker_writes_breaks_none() {
     assert!(broken(&graphics()).is_empty());
     assert!(broken(&compute_elf()).is_empty());
-    // The way of mutating breaks none either.
+    // The mutation itself violates none.
     assert!(broken(&with_document(graphics(), |_| {})).is_empty());
 }
 
@@ -138,7 +138,7 @@ fn sections() {
 fn nothing_is_left_to_link() {
     let elf = graphics();
     let (symbols, _) = content(&elf, SYMTAB);
-    // The first local symbol, of the constant data: nowhere.
+    // The first local symbol, that of the constant data, becomes undefined.
     let undefined = patch(elf.clone(), symbols + 24 + 6, &[0, 0]);
     assert_eq!(broken(&undefined), [ElfRule::Linked, ElfRule::Relocations]);
     breaks(ElfRule::Linked, &with_map(elf.clone(), |m| set(m, ".dovetail.generation", 1.into())));
@@ -157,7 +157,7 @@ fn nothing_is_left_to_link() {
 fn notes_and_version() {
     let mut elf = graphics();
     let (at, len) = content(&elf, NOTE);
-    // The instruction set's note alone, and the metadata's.
+    // Only the instruction set's note, and only the metadata's.
     let section = elf[at..at + len].to_vec();
     let (isa, metadata) = section.split_at(note::section_size(dovetail::target::GfxIp::Gfx1030, 0) - 20);
     replace(&mut elf, NOTE, metadata);
@@ -192,7 +192,7 @@ fn metadata_keys() {
     change(|m| set(within(m, &[".hardware_stages", ".cs"]), ".lds_size", 77.into()));
 }
 
-/// PAL hands it to the driver, which then shades pixels one by one.
+/// PAL passes it to the driver, which then shades each pixel once.
 #[test]
 fn sample_masks_are_told_of() {
     let said = |fragment: Unlinked| {
@@ -263,7 +263,7 @@ fn user_data() {
 fn entries() {
     let elf = graphics();
     let (symbols, len) = content(&elf, SYMTAB);
-    // The entry of the fragment stage is the last symbol.
+    // The fragment stage's entry is the last symbol.
     let last = symbols + len - 24;
     breaks(ElfRule::Entry, &patch(elf.clone(), last + 16, &[0; 8]));
     breaks(ElfRule::Entry, &patch(elf.clone(), last + 8, &[64]));
@@ -271,7 +271,7 @@ fn entries() {
     breaks(ElfRule::Entry, &patch(elf.clone(), last + 4, &[0x02]));
     let vertex_name = elf[last - 24..last - 20].to_vec();
     breaks(ElfRule::Entry, &patch(elf.clone(), last, &vertex_name));
-    // A stage's symbol that leaves its last part out.
+    // A stage symbol that does not cover its last part.
     breaks(ElfRule::Entry, &patch(elf, last + 16, &[4, 0]));
 }
 

@@ -1,4 +1,4 @@
-//! The program as its users run it: populate, template, link, inspect, verify, and what it says when it cannot.
+//! The program as users run it: populate, template, link, inspect, verify, and its error messages.
 
 use crate::{shaders, support};
 use std::path::Path;
@@ -74,7 +74,7 @@ fn a_pipeline_runs_without_a_gpu() {
     assert!(std::fs::read(dir.join("out/target0.png")).unwrap().starts_with(b"\x89PNG"));
 }
 
-/// Each line of a trace that names a register's change: the instruction before it, the change.
+/// Each line of a trace with a register change: the instruction before it, the change.
 fn changes(trace: &str) -> Vec<(&str, Vec<&str>)> {
     let mut last = "";
     let mut all = Vec::new();
@@ -119,7 +119,7 @@ fn an_invocation_of_a_dispatch_is_followed() {
     assert!(made("v_mul_f32", "59", "88.5"), "{trace}");
     assert!(trace.contains(" body ") && trace.trim_end().ends_with("s_endpgm"), "{trace}");
     assert_eq!(good(dir, &[&run[..], &["--trace", "local:1,1,0:3,1,0"]].concat()), trace);
-    // What code is loaded from memory starts with the address that the file has.
+    // Addresses of uploaded code start at the address in the file.
     assert!(trace.lines().nth(1).is_some_and(|line| line.starts_with("0x0000 ")), "{trace}");
 
     let json = good(dir, &[&run[..], &["--trace", "global:11,3,0", "--json"]].concat());
@@ -181,7 +181,7 @@ fn a_fragment_shader_knows_its_primitive() {
     good(dir, &["state", "template", "n.vert.spv", "n.frag.spv", "-o", "n.toml"]);
     let link = ["link", "--vs", "n.vert.spv", "--fs", "n.frag.spv", "--state", "n.toml", "--cache", "c", "-o", "n.elf"];
     assert!(good(dir, &link).contains("primitive id"), "an early vertex shader passes none on");
-    // Four triangles of a strip, from left to right; vertices two to four are shared where nobody counts.
+    // Four triangles of a strip, from left to right; vertices two to four are shared if the primitive id is not read.
     let inputs = "[draw]\ntopology = \"triangle_strip\"\nvertices = 6\nextent = [8, 8]
         targets = [{ location = 0, format = \"R32G32_UINT\" }]";
     std::fs::write(dir.join("n.in.toml"), inputs).unwrap();
@@ -201,7 +201,7 @@ fn the_example_state_of_testdata_fits_its_shaders() {
     std::fs::copy(example, dir.join("state.toml")).unwrap();
     assert!(good(dir, &[&LINK[..], &["-o", "p.elf"]].concat()).starts_with("linked "));
     assert!(good(dir, &["verify", "p.elf"]).contains("loads"));
-    // Four floats from bytes, blended into a target of bytes: sixteen-bit exports.
+    // Four floats from bytes, blended into an 8-bit target: 16-bit exports.
     let shown = good(dir, &["inspect", "p.elf"]);
     assert!(shown.contains("COL0 = 4") || shown.contains("0x00000004"), "{shown}");
 }
@@ -261,7 +261,7 @@ fn samples_and_views_are_linked_of_variants() {
     };
     changed(&[("sample_shading = false", "sample_shading = true"), ("samples = 0", "samples = 4")]);
     let link = [&LINK[..], &["-o", "p.elf"]].concat();
-    // Without the variant at hand, and without a compiler, the reason for a whole compile is all that can be said.
+    // Without the variant and without a compiler, only the reason for a whole-pipeline compile can be reported.
     good(dir, &["populate", "in", "--cache", "c"]);
     let missing = dovetail(dir, &[&link[..], &["--no-compile"]].concat());
     assert!(!missing.status.success());
@@ -354,11 +354,11 @@ fn bad_input_is_named_and_nothing_else_is_lost() {
         if !name.contains("cut") && !name.contains("flip") {
             assert_eq!(result, "compiled", "{name}");
         } else if name.contains("cut") {
-            // Cut between two instructions before the entry point, it is a module with nothing in it.
+            // A module cut between two instructions before the entry point is a module with nothing in it.
             let empty = shader["feature"] == "module without entry points";
             assert!(result == "malformed" || empty, "{shader}");
         } else {
-            // A flipped bit may leave a right module, or an unsupported one; it may never be our failure.
+            // A flipped bit may leave a valid or an unsupported module, but must not cause an internal error.
             let why = shader["why"].as_str().unwrap_or_default();
             assert!(!why.contains("panic") && !why.contains("crashed"), "{name}: {why}");
         }

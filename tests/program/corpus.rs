@@ -1,4 +1,4 @@
-//! `dovetail corpus extract` as a user runs it, on shaders of a real compiler.
+//! `dovetail corpus extract` as users run it, on shaders of a real compiler.
 
 use crate::support::{Tool, tool};
 use std::fs;
@@ -40,7 +40,7 @@ fn extract(input: &Path, out: &Path) -> String {
     String::from_utf8(run.stdout).expect("text")
 }
 
-/// The smallest module that is one: a capability, a memory model, a name, an empty function.
+/// The smallest valid module: a capability, a memory model, a name, an empty function.
 fn tiny(number: u32) -> Vec<u8> {
     let words: [u32; 27] = [
         0x0723_0203,

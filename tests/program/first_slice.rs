@@ -1,5 +1,5 @@
-//! The first slice, on shaders that nobody here wrote: a compute kernel of llama.cpp and a pair of Qt's, from SPIR-V through
-//! the cache to pipelines that load, linked in both layouts and compiled whole.
+//! End to end on foreign shaders: a compute kernel of llama.cpp and a pair of Qt's, from SPIR-V through the cache to
+//! pipelines that load, linked in both layouts and compiled as a whole.
 
 use crate::support;
 use crate::support::root;
@@ -20,7 +20,7 @@ fn dovetail(dir: &Path, args: &[&str]) -> String {
     said[0].clone()
 }
 
-/// A folder with the shaders of `names` in `in/`, or none where there is no corpus.
+/// A folder with the shaders of `names` in `in/`; `None` without the corpus.
 fn folder(test: &str, names: &[&str]) -> Option<tempfile::TempDir> {
     let dir = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(dir.path().join("in")).expect("a folder");
@@ -39,7 +39,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(name).file_name().expect("a name").into()
 }
 
-/// Compiles what is in `in/`, then links it in both layouts from the cache alone, and compiles it whole.
+/// Compiles `in/`, links it in both layouts from the cache alone, and compiles it as a whole.
 fn slice(dir: &Path, populate: &[&str], shaders: &[&str], loads: &str) {
     let compiled = dovetail(dir, &[&["populate", "in", "--cache", "c"], populate].concat());
     assert!(compiled.contains("100.0 %  compiled"), "{compiled}");
@@ -57,7 +57,7 @@ fn slice(dir: &Path, populate: &[&str], shaders: &[&str], loads: &str) {
 fn a_compute_kernel() {
     let Some(dir) = folder("first_slice::a_compute_kernel", &[KERNEL]) else { return };
     let dir = dir.path();
-    // A row of 128 numbers a workgroup.
+    // A row of 128 numbers per workgroup.
     std::fs::write(dir.join("spec.toml"), "[[module]]\nname = \"*\"\nvalues = { 0 = 128 }\n").expect("written");
     let kernel = format!("in/{}", file(KERNEL).display());
     let state = dovetail(dir, &["state", "template", &kernel]);

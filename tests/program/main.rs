@@ -1,4 +1,4 @@
-//! The program as its users run it, on good input and bad, and where the world outside gives way.
+//! The program as users run it, on valid and invalid input, and with failures of the environment.
 
 mod cli;
 mod corpus;

@@ -1,14 +1,14 @@
-//! A command that has ended has waited for every process that it started.
+//! A command waits for every process it started before it exits.
 
 use crate::{shaders, support};
 use std::process::Command;
 
-/// The children of this process, ended or not, by number and name.
+/// The children of this process, exited or not, by number and name.
 fn children() -> Vec<String> {
     let me = std::process::id().to_string();
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap() {
-        // Processes come and go meanwhile.
+        // Processes may exit meanwhile.
         let Ok(stat) = std::fs::read_to_string(entry.unwrap().path().join("stat")) else { continue };
         let Some((name, rest)) = stat.rsplit_once(')') else { continue };
         if rest.split_whitespace().nth(1) == Some(me.as_str()) {
@@ -26,7 +26,7 @@ fn a_command_leaves_no_process_behind() {
     }
     let dir = tempfile::tempdir().unwrap();
     let Some(_) = shaders::spirv(test, dir.path(), "gemm_f32.comp") else { return };
-    // What our children leave behind becomes ours.
+    // Orphans of our children become our children.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
     let runs: [&[&str]; 6] = [
         &["--jobs=2"],

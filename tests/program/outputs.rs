@@ -1,5 +1,5 @@
-//! The program's outputs where the world outside gives way: full disks, closed pipes, limits, media that cannot be
-//! written, damaged caches.
+//! The program's outputs with failures of the environment: full disks, closed pipes, limits, read-only media, damaged
+//! caches.
 
 use crate::{shaders, support};
 use std::fs;
@@ -48,7 +48,7 @@ fn prepared(test: &str) -> Option<tempfile::TempDir> {
     Some(dir)
 }
 
-/// Runs by a shell, which sets limits and redirects: `$0` is the program, and `$@` are its arguments.
+/// Runs through a shell, which sets limits and redirects: `$0` is the program, `$@` its arguments.
 fn shell(dir: &Path, script: &str, args: &[&str]) -> Output {
     Command::new("sh").current_dir(dir).args(["-c", script, DOVETAIL]).args(args).output().unwrap()
 }
@@ -111,12 +111,12 @@ fn a_file_is_written_whole_or_not_at_all() {
     for (args, file) in writing {
         let out_dir = dir.join("out");
         fs::create_dir(&out_dir).unwrap();
-        // No file may grow beyond nothing, as on a disk that is full. The signal for that would end the process.
+        // No file may grow at all, as on a full disk. The limit's signal would end the process.
         let out = shell(dir, "ulimit -f 0; exec \"$0\" \"$@\"", args);
         assert_eq!(out.status.code(), Some(5), "{args:?}: {}: {}", out.status, said(&out));
         assert!(said(&out).contains("out/"), "{}", said(&out));
         assert_eq!(fs::read_dir(&out_dir).unwrap().count(), 0, "{args:?} left something");
-        // What was there before stays.
+        // The old contents must remain.
         fs::write(dir.join(file), "before").unwrap();
         shell(dir, "ulimit -f 0; exec \"$0\" \"$@\"", args);
         assert_eq!(fs::read_to_string(dir.join(file)).unwrap(), "before", "{args:?}");
@@ -124,7 +124,7 @@ fn a_file_is_written_whole_or_not_at_all() {
         assert!(fs::metadata(dir.join(file)).unwrap().len() > 6, "{args:?}");
         fs::remove_dir_all(&out_dir).unwrap();
     }
-    // A cache that takes nothing costs nothing but itself.
+    // A cache that cannot be written loses only its own entries.
     let out =
         shell(dir, "ulimit -f 100; exec \"$0\" \"$@\"", &[&LINK[..7], &["--cache", "full", "-o", "q.elf"]].concat());
     assert!(out.status.success() && fs::read(dir.join("q.elf")).unwrap() == elf, "{}", said(&out));
@@ -133,8 +133,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     assert!(said(&out).contains("File too large"), "{}", said(&out));
 }
 
-/// Runs with the folder `c` on a mount that cannot be written; root too cannot write there. None where the system lets no
-/// process mount.
+/// Runs with the folder `c` mounted read-only, which also stops root. `None` if the system does not allow mounting.
 fn read_only(test: &str, dir: &Path, args: &[&str]) -> Option<Output> {
     let mount =
         "mount --bind c c && mount -o remount,ro,bind c && ! touch c/x 2> /dev/null || exit 99; exec \"$0\" \"$@\"";
@@ -159,7 +158,7 @@ fn a_cache_on_media_that_cannot_be_written_is_read() {
     let Some(out) = read_only(test, dir, &[&LINK[..], &["--no-compile"]].concat()) else { return };
     assert!(out.status.success() && out.stderr.is_empty(), "{}", said(&out));
     assert!(fs::read(dir.join("p.elf")).unwrap() == elf);
-    // What it does not have is made, and not kept.
+    // What the cache lacks is compiled, and not stored.
     good(dir, &["state", "template", "in/gemm_f32.comp.spv", "-o", "cs.toml"]);
     let compute =
         ["link", "--cs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "--cache", "c", "--no-unroll", "-o", "k.elf"];
@@ -167,7 +166,7 @@ fn a_cache_on_media_that_cannot_be_written_is_read() {
     assert!(out.status.success() && said(&out).contains("not kept: "), "{}", said(&out));
     assert!(said(&out).contains("Read-only file system"), "{}", said(&out));
     good(dir, &["verify", "k.elf"]);
-    // To fill it is refused before anything is compiled.
+    // Filling it fails before anything is compiled.
     let out = read_only(test, dir, &["populate", "in", "--cache", "c"]).expect("it mounted before");
     assert_eq!((out.status.code(), out.stdout.len()), (Some(5), 0), "{}", said(&out));
     assert!(said(&out).contains("Read-only file system"), "{}", said(&out));

@@ -10,10 +10,10 @@ use std::process::{Command, Output};
 
 const LAYOUT: Hash = Hash(1);
 const MODULE: Hash = Hash(2);
-/// Of the first pipeline.
+/// Number of the first pipeline.
 const PIPELINE: u64 = 3;
 
-/// So many pipelines of one compute module.
+/// An archive with this many pipelines of one compute module.
 fn archive(pipelines: u64, entry_point: &str) -> Vec<u8> {
     let stage = ShaderStage { stage: 32, module: MODULE, name: entry_point.into(), ..ShaderStage::default() };
     let pipeline = ComputePipeline { layout: LAYOUT, stage, ..ComputePipeline::default() };

@@ -1,4 +1,4 @@
-//! A compiler that aborts, hangs, hoards memory or babbles costs one shader, and the run goes on.
+//! A compiler that aborts, hangs, exhausts memory or writes invalid output costs one shader, and the run continues.
 
 use crate::smallest::shader;
 use dovetail::cache::{Cache, Key, StoreKind};
@@ -10,7 +10,7 @@ use dovetail::target::{GfxIp, Stage};
 use std::path::Path;
 use std::process::Command;
 
-/// Key of the shader with this entry point, as `populate` asks for it.
+/// Key of the shader with this entry point, in a request of `populate`.
 fn key(entry: &str) -> Key {
     let request = StageRequest {
         target: GfxIp::Gfx1030,
@@ -25,7 +25,7 @@ fn key(entry: &str) -> Key {
     keys::stage(&request, BuiltInCompiler::new().id()).unwrap()
 }
 
-/// Runs `populate` over a folder; gives the exit code and result by shader name.
+/// Runs `populate` on a folder; returns the exit code and the result for each shader name.
 fn populate(dir: &Path, extra: &[&str]) -> (Option<i32>, serde_json::Value) {
     let out = Command::new(env!("CARGO_BIN_EXE_dovetail"))
         .args(["populate", "--json", "--jobs", "2", "--cache"])
@@ -136,7 +136,7 @@ fn one_bad_input_costs_itself_only() {
         let of = errors.iter().find(|e| e["path"].as_str().unwrap().ends_with(name));
         assert!(of.is_some_and(|e| e["why"].as_str().unwrap().contains(name)), "{name}: {errors:?}");
     }
-    // The same in words, where nothing commands the terminal.
+    // The same as text; without a terminal the output has no control sequences.
     let mut words = Command::new(env!("CARGO_BIN_EXE_dovetail"));
     words.args(["populate", "--search", "--cache"]).arg(path("cache")).arg(path("in")).args(&given);
     let out = words.output().unwrap();
@@ -148,7 +148,7 @@ fn one_bad_input_costs_itself_only() {
         "{text}"
     );
     assert!(!text.contains('\u{1b}'), "{text:?}");
-    // So with whatever else is said.
+    // The same for all other messages.
     std::fs::copy(path("in/good.spv"), path("\u{1b}[31mred.spv")).unwrap();
     let out =
         Command::new(env!("CARGO_BIN_EXE_dovetail")).arg("compile").arg(path("\u{1b}[31mred.spv")).output().unwrap();
@@ -161,7 +161,7 @@ fn modules_of_more_bytes_than_may_wait_all_come_through() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("in")).unwrap();
     for n in 0..8 {
-        // A name of 40,000 bytes each for several ids: 400 KiB, of which two may be on their way at once.
+        // Several ids with names of 40,000 bytes each: 400 KiB, of which two may be in flight at once.
         let mut module = shader(&format!("main{n}"));
         let name: Vec<u8> =
             [10_002u32 << 16 | 5, 1].iter().chain(&[0x6161_6161; 10_000]).flat_map(|w| w.to_le_bytes()).collect();
@@ -214,7 +214,7 @@ fn a_killed_run_loses_nothing_that_was_finished() {
         .arg(dir.path().join("in"))
         .spawn()
         .unwrap();
-    // The hanging shader holds one worker, the other one gets through the rest; a third process may look on.
+    // The hanging shader occupies one worker, and the other compiles the rest; a third process may read concurrently.
     std::fs::create_dir_all(dir.path().join("cache")).unwrap();
     let cache = Cache::open(&dir.path().join("cache"), StoreKind::Lmdb).unwrap();
     let keys = ["good1", "good2", "good3"].map(key);

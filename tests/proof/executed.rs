@@ -1,6 +1,6 @@
-//! Numbers of instructions that waves executed: linked against whole, and this run's code against an earlier run's.
+//! Numbers of instructions executed by waves: linked against whole, and this run's code against that of an earlier run.
 //!
-//! Both sides of a ratio ran on the same inputs, so the ratio says what the code costs as it is run, not as it is written.
+//! Both sides of a ratio ran on the same inputs, so the ratio measures the cost of execution, not the size of the code.
 
 use crate::Line;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 const LINKED: &str = "linked";
 const WHOLE: &str = "whole";
-/// Worst items that are listed.
+/// Number of worst items listed.
 const WORST: usize = 10;
 
 /// Ratios of one measure.
@@ -49,12 +49,12 @@ fn row(name: &str, mut ratios: Vec<f64>) -> String {
     format!("| {name} | {} | {mean:.3} | {:.3} | {:.3} |\n", ratios.len(), at(0.5), at(0.95))
 }
 
-/// Instructions that were executed by a route, if it ran.
+/// Instructions executed by a route, if it ran.
 fn by(line: &Line, route: &str) -> Option<f64> {
     line.report.executed.get(route).filter(|count| **count > 0).map(|count| *count as f64)
 }
 
-/// The tables. `earlier` has another run's lines: of another generator, or of the code before a change.
+/// The tables. `earlier` has the lines of another run: of the other generator, or of the code before a change.
 pub fn text(lines: &[Line], earlier: &[Line]) -> String {
     let mut out = String::new();
     let mut table = |what: &str, ratios: Ratios<'_>| {

@@ -1,4 +1,4 @@
-//! The shaders to prove: compute modules and pairs of the extracted corpora.
+//! The items of the proof: compute modules and pairs of the extracted corpora.
 
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Error, Result};
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 /// A compute shader or a pair.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Item {
-    /// The folder of the corpus.
+    /// Folder in the corpus.
     pub source: String,
-    /// Its name in that.
+    /// Name in that folder.
     pub name: String,
-    /// One compute module, or vertex and fragment.
+    /// One compute module, or a vertex and a fragment module.
     pub files: Vec<PathBuf>,
     /// Values of specialization constants.
     pub spec: Vec<(u32, u64)>,
@@ -33,7 +33,7 @@ struct Entry {
 }
 
 impl Item {
-    /// The key that tells it from all others.
+    /// Key that distinguishes it from all others.
     pub fn key(&self) -> (String, bool, String) {
         (self.source.clone(), self.is_pair(), self.name.clone())
     }
@@ -44,7 +44,8 @@ impl Item {
     }
 }
 
-/// Everything below `corpus`. Cooperative matrices, which the compiler does not do, are left out: `corpus check` counts them.
+/// All items below `corpus`, except cooperative matrices, which the compiler does not support; `corpus check` counts
+/// them.
 pub fn all(corpus: &Path) -> Result<Vec<Item>> {
     let mut folders: Vec<PathBuf> = match std::fs::read_dir(corpus) {
         Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| p.join("index.json").exists()).collect(),
@@ -82,7 +83,7 @@ pub fn all(corpus: &Path) -> Result<Vec<Item>> {
     Ok(out)
 }
 
-/// About `count` of them: of every source and kind its share, but a few at least, evenly spread.
+/// About `count` of them, evenly spread: a proportional share of every source and kind, but a few at least.
 pub fn sample(items: Vec<Item>, count: usize) -> Vec<Item> {
     const LEAST: usize = 8;
     let total = items.len().max(1);

@@ -1,8 +1,10 @@
-//! The corpus on the emulator: every compute shader and every pair of the extracted corpora, on inputs made from reflection,
-//! against lavapipe. `./dev proof` runs it; it is no test of `cargo test`, since the whole takes the better part of an hour.
+//! The corpus on the emulator: every compute shader and every pair of the extracted corpora, on inputs made from
+//! reflection, compared with lavapipe. `./dev proof` runs it; it is not part of `cargo test`, because it takes most of
+//! an hour.
 //!
-//! The parent hands items to workers, processes of this same program, one line each way; a worker that dies or hangs costs
-//! its item only. Every item gets a [`Report`]; `table` counts them, and the exit code says whether the shares are met.
+//! The parent sends items to workers, processes of this program, one line each way; a worker that crashes or hangs
+//! costs only its item. Every item gets a [`Report`]; `table` counts them, and the exit code says whether the required
+//! shares are reached.
 #![cfg(feature = "cli")]
 
 mod executed;
@@ -53,7 +55,7 @@ const USAGE: &str =
   --against FILE  compares the executed instructions with those of an earlier --json, as of the other generator
   --write       rewrites the tables of docs/proof.md";
 
-/// An item and what became of it: a line of `--json`.
+/// An item and its result: a line of `--json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Line {
     #[serde(flatten)]
@@ -124,7 +126,7 @@ fn run(args: &Args) -> Result<bool, String> {
     let mut done: Vec<Line> = Vec::new();
     for path in &args.from {
         for line in read(path)? {
-            // Later files win, and later lines.
+            // Later files and later lines override earlier ones.
             done.retain(|l| l.item.key() != line.item.key());
             if items.iter().any(|i| i.key() == line.item.key()) {
                 done.push(line);
@@ -147,14 +149,14 @@ fn run(args: &Args) -> Result<bool, String> {
     Ok(summary.is_met())
 }
 
-/// The lines of an earlier `--json`.
+/// Lines of an earlier `--json` file.
 fn read(path: &Path) -> Result<Vec<Line>, String> {
     let named = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
     let text = std::fs::read_to_string(path).map_err(|e| named(&e))?;
     text.lines().map(|line| serde_json::from_str(line).map_err(|e| named(&e))).collect()
 }
 
-/// Has workers judge all items.
+/// Runs all items on workers.
 fn judged(args: &Args, items: Vec<Item>, json: Option<File>) -> Vec<Line> {
     let total = items.len();
     let start = Instant::now();

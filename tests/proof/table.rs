@@ -1,4 +1,4 @@
-//! Counts what became of items, by source and kind, and says whether it is enough.
+//! Counts the results of items by source and kind, and checks the required shares.
 
 use crate::Line;
 use dovetail::corpus::spec::matches;
@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Of what compiles, so much must run to the end.
+/// Share of the compiled items that must run to the end.
 const RAN: f64 = 0.95;
-/// Of what was compared, so much must agree.
+/// Share of the compared items that must agree.
 const AGREED: f64 = 0.98;
 const BEGIN: &str = "<!-- proof: begin -->";
 const END: &str = "<!-- proof: end -->";
 
-/// Disagreements that have a reason, by name.
+/// Known disagreements by name, with reasons.
 #[derive(Deserialize)]
 struct KnownFile {
     #[serde(default)]
@@ -31,9 +31,9 @@ struct KnownDifference {
 /// Results of all items.
 pub struct Summary<'a> {
     lines: &'a [Line],
-    /// Disagreements with their reasons, if they have one.
+    /// Disagreements, with their reason if it is known.
     differences: Vec<(&'a Line, Option<String>)>,
-    /// Reasons for what no longer differs.
+    /// Reasons for items that no longer differ.
     stale: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ impl Counts {
 }
 
 impl<'a> Summary<'a> {
-    /// Counts. `known` is the file of disagreements that have a reason.
+    /// Counts the results. `known` is the file of known disagreements.
     pub fn new(lines: &'a [Line], known: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(known).map_err(|e| format!("{}: {e}", known.display()))?;
         let known: KnownFile = toml::from_str(&text).map_err(|e| format!("{}: {e}", known.display()))?;
@@ -97,7 +97,7 @@ impl<'a> Summary<'a> {
         })
     }
 
-    /// Whether the shares are met and every disagreement has a reason.
+    /// Whether the shares are reached and every disagreement has a reason.
     pub fn is_met(&self) -> bool {
         let sum = self.sum();
         let share = |part: usize, of: usize, least: f64| part as f64 >= of as f64 * least;
@@ -154,7 +154,7 @@ impl<'a> Summary<'a> {
         out
     }
 
-    /// Results of pairs with several samples a pixel.
+    /// Results of pairs with several samples per pixel.
     fn samples(&self) -> String {
         let mut counts: BTreeMap<&str, BTreeMap<Fate, Vec<&str>>> = BTreeMap::new();
         for line in self.lines {
@@ -174,7 +174,7 @@ impl<'a> Summary<'a> {
         counts.into_iter().map(row).collect()
     }
 
-    /// Every item of a fate by name.
+    /// Lists every item with a result by name.
     fn list(&self, out: &mut String, fate: Fate) {
         let lines: Vec<&Line> = self.lines.iter().filter(|l| l.report.fate == fate).collect();
         if lines.is_empty() {
@@ -188,11 +188,11 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// Items of a fate by reason, whatever its numbers.
+    /// Counts the items with a result by reason, ignoring numbers in the reason.
     fn count_reasons(&self, out: &mut String, fate: Fate) {
         let mut reasons: BTreeMap<String, Vec<&Line>> = BTreeMap::new();
         for line in self.lines.iter().filter(|l| l.report.fate == fate) {
-            // The last candidate is the most general one, and its reason says most.
+            // The last candidate is the most general one, and its reason is the most informative.
             let last = line.report.reason.rsplit("; ").next().unwrap_or_default();
             reasons.entry(without_numbers(last).chars().take(100).collect()).or_default().push(line);
         }
@@ -209,7 +209,7 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// Rewrites what stands between the markers of a page.
+    /// Rewrites the text between the markers of a page.
     pub fn write(&self, page: &Path) -> Result<(), String> {
         let text = std::fs::read_to_string(page).map_err(|e| format!("{}: {e}", page.display()))?;
         let parts = text.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
@@ -219,7 +219,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// N for each number.
+/// Replaces each number by N.
 fn without_numbers(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars().map(|c| if c.is_ascii_digit() { 'N' } else { c }) {

@@ -1,4 +1,4 @@
-//! A worker: a process that judges items, one a line, and may die of one.
+//! A worker: a process that runs items, one per line, and may crash on one.
 
 use crate::items::Item;
 use crate::support;
@@ -24,27 +24,27 @@ use std::time::Duration;
 pub const FLAG: &str = "--worker";
 /// The entry point of every shader of the corpus.
 const ENTRY: &str = "main";
-/// Big shaders nest deep.
+/// Large shaders nest deeply.
 const STACK: usize = 256 << 20;
 
-/// A request to a worker: a line.
+/// A request to a worker, one line.
 #[derive(Serialize, Deserialize)]
 struct Question {
     item: Item,
     /// The code generator.
     backend: GeneratorKind,
-    /// Why the driver is left out, if it is.
+    /// The reason if the driver is not to be used.
     without_driver: Option<String>,
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 enum Silence {
-    /// The worker ended: by a signal, or by LLVM's own exit where it gives up.
+    /// The worker ended: by a signal, or by LLVM's own exit.
     Killed(String),
     Other(String),
 }
 
-/// A running worker, as its parent has it.
+/// A running worker, in its parent.
 pub struct Worker {
     child: Child,
     stdin: ChildStdin,
@@ -55,7 +55,8 @@ impl Worker {
     fn start() -> std::io::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .arg(FLAG)
-            // Mesa compiles every shader for one run; its optimizer is quadratic in what it inlines, and takes minutes for some.
+            // Mesa compiles each shader for one run only, and its optimizer is quadratic in what it inlines, up to
+            // minutes.
             .env("GALLIVM_PERF", "nopt")
             .env("LP_NUM_THREADS", "1")
             .stdin(Stdio::piped())
@@ -74,7 +75,7 @@ impl Worker {
         Ok(Self { child, stdin, answers })
     }
 
-    /// Kills it, unless it is dead already.
+    /// Kills it, unless it has already exited.
     fn end(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -95,8 +96,8 @@ impl Worker {
     }
 }
 
-/// Asks a worker, and starts one if there is none. A worker that ends may have died in the driver, which says nothing
-/// of our code: another one is asked without it. What dies again died of ours.
+/// Asks a worker, starting one if needed. A worker that ends may have crashed in the driver, which proves nothing about
+/// our code, so another one is asked to run the item without it. If that one ends too, our code crashed.
 pub fn ask(worker: &mut Option<Worker>, item: &Item, backend: GeneratorKind, deadline: Duration) -> Report {
     let mut question = Question { item: item.clone(), backend, without_driver: None };
     let why = match answer(worker, &question, deadline) {
@@ -115,7 +116,7 @@ fn answer(worker: &mut Option<Worker>, question: &Question, deadline: Duration) 
     let started = worker.take().map_or_else(Worker::start, Ok);
     let mut running = started.map_err(|e| Silence::Other(format!("no worker: {e}")))?;
     let answer = running.ask(question, deadline);
-    // What was given up on runs on in the driver's thread.
+    // A timed-out dispatch keeps running in the driver's thread.
     if answer.as_ref().is_ok_and(|report| !report.reason.contains("vkWaitForFences")) {
         *worker = Some(running);
     } else {
@@ -124,7 +125,7 @@ fn answer(worker: &mut Option<Worker>, question: &Question, deadline: Duration) 
     answer
 }
 
-/// Answers until there are no more questions.
+/// Answers requests until there are no more.
 pub fn serve() -> ExitCode {
     let work = || {
         let shapes = Shapes::read().expect("testdata/proof/shapes.toml");
@@ -174,7 +175,7 @@ fn judged(item: &Item, backend: GeneratorKind, shapes: &Shapes, judge: &dyn Judg
     report
 }
 
-/// Saves what failed as a bundle; says where.
+/// Saves a failure as a bundle; returns its path.
 fn save(
     item: &Item,
     options: &TuningOptions,
@@ -207,10 +208,10 @@ fn save(
     bundle.report_failure(&support::root().join("target/bundles"), &BuiltInCompiler::new(), ask)
 }
 
-/// Candidates of inputs by the names of shaders.
+/// Candidate inputs by the names of shaders.
 #[derive(Deserialize)]
 struct Shapes {
-    /// Those that match come before the general ones, the last first.
+    /// Matching shapes come before the general ones, the last first.
     shape: Vec<Shape>,
     /// Meaning of integers in buffers, for all candidates.
     data: Vec<Data>,

@@ -1,4 +1,4 @@
-//! Answers of the service: their source, and the number of compiles for them.
+//! Answers of the service: their source, and the number of compiles.
 
 use crate::harness::{Service, key, request};
 use crate::smallest::shader;
@@ -33,7 +33,7 @@ fn what_is_in_the_cache_is_named_and_sent_only_to_those_who_cannot_read_it() {
     let service = Service::start(&["--workers=1"]);
     let mut client = service.client();
     assert_eq!(client.welcome.inline_because, None);
-    // What was just made is not in the cache yet, so it is sent.
+    // A result that was just compiled is not in the cache yet, so it is sent.
     let (found, elf) = client.compile("main", Priority::Soon).expect("a part");
     let elf = elf.expect("a part that was just made");
     let cache = service.cache();
@@ -44,7 +44,7 @@ fn what_is_in_the_cache_is_named_and_sent_only_to_those_who_cannot_read_it() {
     client.until("kept", |_| true);
     let again = (0..).find_map(|_| match client.compile("main", Priority::Soon).expect("a part") {
         (key, None) => Some(key),
-        // Its put was not told of yet.
+        // Its put has not been reported yet.
         (_, Some(_)) => None,
     });
     assert_eq!(again, Some(found));
@@ -75,7 +75,7 @@ fn one_who_only_looks_has_nothing_compiled() {
 fn modules_are_asked_for_once_and_of_those_who_have_them() {
     let mut service = Service::start(&["--workers=1"]);
     let (mut first, mut second) = (service.client(), service.client());
-    // The first is asked, and has it not any more; then the second is.
+    // The first client is asked and no longer has the module; then the second is asked.
     first.sends_modules = false;
     first.ask("main", Priority::Soon);
     let Tell::NeedModule { digest } = first.next() else { panic!("no module was asked for") };
@@ -86,7 +86,7 @@ fn modules_are_asked_for_once_and_of_those_who_have_them() {
     let refused = first.stage().expect_err("there is no module");
     assert!(refused.to_string().contains("no such module"), "{refused}");
     second.stage().expect("a part");
-    // Whoever asks for the same module in another way is not asked for it, also by another service.
+    // A client that requests the same module with other options is not asked for it, even by another service.
     for again in [false, true] {
         if again {
             service.kill();
@@ -148,7 +148,7 @@ fn populate_can_have_a_service_compile() {
     assert_eq!((status.compiled, status.worker_deaths), (3, 2), "{status:?}");
     let cache = service.cache();
     while ["good1", "good2", "good3"].iter().any(|entry| cache.get(&key(entry)).is_none()) {
-        // Its put ends a little after its answer.
+        // Its put completes shortly after its answer.
         std::thread::yield_now();
     }
     let nobody = std::process::Command::new(env!("CARGO_BIN_EXE_dovetail"))

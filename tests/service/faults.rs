@@ -1,4 +1,4 @@
-//! Workers that die, and disks that are full.
+//! Crashing workers, and full disks.
 
 use crate::harness::{Service, key, request};
 use crate::smallest::shader;
@@ -7,7 +7,8 @@ use dovetail::error::{Death, ErrorKind};
 use dovetail::wire::Priority;
 use std::process::Command;
 
-/// The entry point `bad` ends its worker; everybody else is served, it is not tried again, and everybody is told why.
+/// The entry point `bad` ends its worker. All other requests are served, it is not tried again, and every client gets
+/// the reason.
 fn one_shader_is_poison(fault: &str, more: &[&str], death: Death, words: &str) {
     let fault = format!("--fault={fault}:bad");
     let arguments: Vec<&str> = [&["--workers=2", fault.as_str()], more].concat();
@@ -27,7 +28,7 @@ fn one_shader_is_poison(fault: &str, more: &[&str], death: Death, words: &str) {
     let status = client.status();
     assert_eq!((status.poisoned, status.worker_deaths, status.compiled), (1, 2, 8), "{status:?}");
 
-    // Not tried again, not by another service either.
+    // It is not tried again, even by another service,
     for again in [false, true] {
         if again {
             service.kill();
@@ -39,7 +40,7 @@ fn one_shader_is_poison(fault: &str, more: &[&str], death: Death, words: &str) {
         let status = client.status();
         assert_eq!((status.poison_hits, status.worker_deaths), (1, if again { 0 } else { 2 }), "{status:?}");
     }
-    // Until somebody says so.
+    // until it is removed from the list.
     let poison = |what: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
         let out = command.args(["service", "poison"]).args(what).arg("--cache").arg(service.cache_dir()).output();
@@ -95,7 +96,7 @@ fn a_worker_that_somebody_kills_is_replaced() {
     for n in 0..20 {
         for worker in service.children() {
             let worker = rustix::process::Pid::from_raw(worker).expect("a process");
-            // It may have ended meanwhile.
+            // It may have exited meanwhile.
             let _ = rustix::process::kill_process(worker, rustix::process::Signal::KILL);
         }
         client.compile(&format!("main{n}"), Priority::Soon).expect("a part, by the second try if need be");
@@ -108,7 +109,7 @@ fn what_nobody_waits_for_has_the_lowest_priority() {
     let service = Service::start(&["--workers=2", "--fault=sleep:idle"]);
     let mut client = service.client();
     client.ask("idle", Priority::Populate);
-    // A worker is asked for its module first.
+    // A worker's job requires its module first.
     let mut watch = service.client();
     std::thread::scope(|scope| {
         scope.spawn(|| client.try_next());
@@ -118,7 +119,7 @@ fn what_nobody_waits_for_has_the_lowest_priority() {
             let fields = stat.rsplit_once(')').expect("a name").1.to_owned();
             fields.split_whitespace().nth(16).expect("a priority").parse::<i32>().expect("a number")
         };
-        // These tests may be run with a lower priority themselves.
+        // The tests themselves may run with a lower priority.
         let own = nice(service.process.id() as i32);
         let begun = std::time::Instant::now();
         let mut found = Vec::new();
@@ -127,7 +128,7 @@ fn what_nobody_waits_for_has_the_lowest_priority() {
             found = service.children().into_iter().map(nice).collect();
             found.sort_unstable();
         }
-        // What somebody waits for has the other worker.
+        // A job that a thread waits for gets the other worker.
         watch.compile("now", Priority::Waits).expect("a part");
         let service = rustix::process::Pid::from_child(&service.process);
         rustix::process::kill_process(service, rustix::process::Signal::KILL).expect("a process");
@@ -140,7 +141,7 @@ fn on_a_full_disk_everybody_is_still_served() {
     let dir = tempfile::tempdir().expect("a folder");
     let (cache, socket) = (dir.path().join("cache"), dir.path().join("socket"));
     std::fs::create_dir(&cache).expect("a folder");
-    // A disk of 256 KiB, in a namespace of its own.
+    // A disk of 256 KiB, in a mount namespace.
     let script = "mount -t tmpfs -o size=256k none \"$1\" && shift && exec \"$@\"";
     let unshared = ["-Urm", "sh", "-c", script, "sh"];
     let probe = Command::new("unshare").args(unshared).arg(&cache).arg("true").output();
@@ -166,7 +167,7 @@ fn on_a_full_disk_everybody_is_still_served() {
         let (_, elf) = client.stage().expect("a part, kept or not");
         assert!(elf.is_some());
     }
-    // Why is looked at twice a second only.
+    // The load is checked only twice a second.
     let status = client.until("nothing is put", |status| status.unkept > 0 && status.not_kept_because.is_some());
     service.kill().and_then(|()| service.wait()).expect("a process");
     assert_eq!(status.compiled, 200);

@@ -1,4 +1,4 @@
-//! A service in a folder of its own, and clients that speak to it as the run time does.
+//! A service in its own folder, and clients that speak the runtime's protocol.
 
 #![allow(dead_code, reason = "the benchmark uses its part")]
 
@@ -22,10 +22,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than anything takes here, even on a busy machine.
+/// Timeout longer than anything here takes, even on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A running service. It is killed when it is dropped.
+/// A running service. Dropping it kills it.
 pub struct Service {
     pub dir: tempfile::TempDir,
     arguments: Vec<String>,
@@ -33,8 +33,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// With these arguments besides those that give it a place. It is told that the machine is there for it, since the one that
-    /// tests run on may be busy.
+    /// Starts a service with these arguments, in addition to its paths. It runs as `--dedicated`, because the test
+    /// machine may be busy.
     pub fn start(arguments: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
@@ -54,7 +54,7 @@ impl Service {
         Cache::open(&self.cache_dir(), StoreKind::Lmdb).expect("a cache")
     }
 
-    /// Its workers.
+    /// Process ids of its workers.
     pub fn children(&self) -> Vec<i32> {
         let pid = self.process.id();
         let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -66,12 +66,12 @@ impl Service {
         std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
-    /// Another one in the same place.
+    /// Starts another service at the same paths.
     pub fn start_again(&mut self) {
         self.process = run(self.dir.path(), &self.arguments);
     }
 
-    /// kill -9, and the end of it.
+    /// Kills it by kill -9, and waits for its end.
     pub fn kill(&mut self) {
         self.process.kill().expect("a process");
         self.process.wait().expect("a process");
@@ -93,7 +93,7 @@ impl Service {
         }
     }
 
-    /// A client that reads the service's own cache.
+    /// A client that reads the service's cache.
     pub fn client(&self) -> Client {
         let begun = Instant::now();
         while !self.cache_dir().exists() {
@@ -103,7 +103,7 @@ impl Service {
         Client::connect(&self.socket(), cached(&self.cache_dir()))
     }
 
-    /// A client that has to be sent everything.
+    /// A client that must be sent all results.
     pub fn distant_client(&self) -> Client {
         Client::connect(&self.socket(), None)
     }
@@ -115,7 +115,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -134,20 +134,20 @@ fn run(dir: &Path, arguments: &[String]) -> Child {
     command(dir, arguments).spawn().expect("the program")
 }
 
-/// The identity of the cache that a client reads.
+/// Identity of the cache that a client reads.
 pub fn cached(dir: &Path) -> Option<Cached> {
     let data = std::fs::metadata(dir).ok()?;
     Some(Cached { device: data.dev(), inode: data.ino() })
 }
 
-/// A client, which has every module that it was given to ask for.
+/// A client that has all modules of its requests.
 pub struct Client {
     pub welcome: Welcome,
     sender: dovetail::wire::Sender,
     receiver: dovetail::wire::Receiver,
     modules: BTreeMap<ModuleDigest, Vec<u8>>,
     last: u64,
-    /// Whether it sends modules when it is asked for them.
+    /// Whether it sends modules when asked.
     pub sends_modules: bool,
 }
 
@@ -163,7 +163,7 @@ impl Client {
         }
     }
 
-    /// None while there is no service.
+    /// `None` while there is no service.
     pub fn try_connect(socket: &Path, cache: Option<Cached>) -> Option<Self> {
         let hello = Hello { protocols: PROTOCOLS, schema: REQUEST_SCHEMA.into(), app: "test".into(), cache };
         let Connection { welcome, sender, receiver } = Connection::open(socket, &hello, PATIENCE).ok()?;
@@ -175,7 +175,7 @@ impl Client {
         self.sender.send(ask).expect("the service takes it");
     }
 
-    /// Asks for the smallest shader with this entry point; gives the request's number.
+    /// Requests the smallest shader with this entry point; returns the request's number.
     pub fn ask(&mut self, entry: &str, class: Priority) -> u64 {
         self.try_ask(entry, class).expect("the service takes it")
     }
@@ -199,13 +199,13 @@ impl Client {
         self.last
     }
 
-    /// From now on it has this module.
+    /// Adds a module that the client can send.
     pub fn give(&mut self, module: &[u8]) {
         let digest = ModuleDigest(*blake3::hash(module).as_bytes());
         self.modules.insert(digest, module.to_vec());
     }
 
-    /// The next message but for those that are no answers; modules are sent on the way. None once the connection is closed.
+    /// The next message that is an answer; sends requested modules meanwhile. `None` once the connection is closed.
     pub fn try_next(&mut self) -> Option<Tell> {
         loop {
             match self.receiver.receive().ok()?? {
@@ -226,7 +226,7 @@ impl Client {
         self.try_next().expect("the connection holds")
     }
 
-    /// The answer to the only request that is not answered: the part's ELF, or why there is none.
+    /// The answer to the only outstanding request: the part's ELF, or the error.
     pub fn stage(&mut self) -> Result<(Key, Option<Vec<u8>>), dovetail::error::Error> {
         match self.next() {
             Tell::Stage { part: Some(part), .. } => Ok((part.key, part.elf.map(|Bytes(elf)| elf))),
@@ -249,7 +249,7 @@ impl Client {
         }
     }
 
-    /// Looks until the status is so.
+    /// Polls the status until it satisfies `is`.
     pub fn until(&mut self, what: &str, is: impl Fn(&ServiceStatus) -> bool) -> ServiceStatus {
         let begun = Instant::now();
         loop {
@@ -280,7 +280,7 @@ pub fn key(entry: &str) -> Key {
     keys::stage(&request(entry), BuiltInCompiler::new().id()).expect("a key")
 }
 
-/// A compute shader as a driver asks the run time for it.
+/// Info of a compute shader for the runtime.
 pub fn compute_shader<'a>(module: &'a [u8], name: &'a str) -> ShaderInfo<'a> {
     ShaderInfo {
         module: ModuleRef::Code(module),
@@ -295,7 +295,7 @@ pub fn compute_shader<'a>(module: &'a [u8], name: &'a str) -> ShaderInfo<'a> {
     }
 }
 
-/// Links a compute shader that is ready; gives the ELF.
+/// Links a ready compute shader; returns the ELF.
 pub fn link_compute(context: &Context, shader: &Shader) -> Vec<u8> {
     let state = PipelineState::default();
     let layout = Layout::new(&state.layout).expect("a layout");

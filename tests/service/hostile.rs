@@ -1,4 +1,4 @@
-//! Clients that break the rules are cut off, and nobody else notices.
+//! Clients that violate the protocol are disconnected, and others are not affected.
 
 use crate::harness::{Client, PATIENCE, Service, request};
 use crate::smallest::shader;
@@ -14,7 +14,7 @@ fn stream(service: &Service) -> UnixStream {
     stream
 }
 
-/// All that the service says until it closes the connection.
+/// Everything that the service sends until it closes the connection.
 fn until_closed(mut stream: UnixStream) -> String {
     let mut said = Vec::new();
     // A reset is a close too.
@@ -26,7 +26,7 @@ fn hello() -> Hello {
     Hello { protocols: PROTOCOLS, schema: REQUEST_SCHEMA.into(), app: "test".into(), cache: None }
 }
 
-/// A client that works on while `attack` goes on, and after it.
+/// Checks that another client can work during and after `attack`.
 fn others_unaffected(service: &Service, attack: impl FnOnce()) {
     let mut client = service.client();
     client.compile("before", Priority::Waits).expect("a part");
@@ -86,7 +86,7 @@ fn a_lie_about_a_module_is_found_out() {
     others_unaffected(&service, || {
         let mut liar = service.client();
         liar.sends_modules = false;
-        // Somebody else waits for the same shader, and has the real module.
+        // Another client waits for the same shader, and has the real module.
         liar.ask("main", Priority::Soon);
         assert!(matches!(liar.next(), Tell::NeedModule { .. }));
         let mut honest = service.client();
@@ -94,7 +94,7 @@ fn a_lie_about_a_module_is_found_out() {
         liar.send(&Ask::Module { module: Bytes(shader("another")) });
         honest.stage().expect("a part");
         assert!(is_cut_off(liar));
-        // Under the key of what was asked for is what was asked for.
+        // The key of the request maps to the requested code.
         let kept = honest.compile("main", Priority::Soon).expect("a part");
         assert_eq!(kept.0, crate::harness::key("main"));
     });
@@ -144,7 +144,7 @@ fn one_who_does_not_listen_is_cut_off() {
         let mut deaf = stream(&service);
         deaf.set_write_timeout(Some(PATIENCE)).expect("a socket");
         deaf.write_all(&frame(&Ask::Hello(hello()), MAX_FRAME).expect("a frame")).expect("a service");
-        // Each status is some hundred bytes; nothing is ever read. At 8 MiB the service has had enough.
+        // Each status is some hundred bytes, and nothing is read. At 8 MiB the service closes the connection.
         let many: Vec<u8> = frame(&Ask::Status, MAX_FRAME).expect("a frame").repeat(1000);
         let begun = Instant::now();
         while deaf.write_all(&many).is_ok() {

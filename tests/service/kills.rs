@@ -1,8 +1,8 @@
-//! kill -9 of the service, of its workers and of its clients, at moments that no two runs share, while eight clients work: programs
-//! of their own, as games are, which have the library do all of it.
+//! kill -9 of the service, its workers and its clients, at moments that differ in each run, while eight clients work.
+//! Each client is a process that uses the library, as a game does.
 //!
-//! A client that nobody kills comes to its end with right code for everything; what was in the cache once stays there; and of
-//! those who were killed nothing is left behind.
+//! A client that is not killed must finish with correct code for everything; cached entries must remain; and killed
+//! processes must leave nothing behind.
 
 use crate::harness::{PATIENCE, Service, compute_shader, key, link_compute};
 use crate::smallest::shader;
@@ -22,21 +22,22 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Clients at once.
+/// Number of concurrent clients.
 const CLIENTS: usize = 8;
-/// Shaders of a client, and how many of them it waits for at a time.
+/// Shaders per client, and how many of them it waits for at a time.
 const SHADERS: u64 = 48;
 const AT_ONCE: u64 = 8;
 
-/// The environment variable that tells a client its number, and the folder of the service. Set by the test that starts it.
+/// Environment variable that gives a client its number and the folder of the service, set by the test that starts it.
 const TASK: &str = "DOVETAIL_TEST_CLIENT";
 
-/// Two clients each ask for the same shaders.
+/// Each shader is requested by two clients.
 fn names(client: u64) -> impl Iterator<Item = String> {
     (0..SHADERS).map(move |n| format!("main{}_{n}", client / 2))
 }
 
-/// Not a test by itself: the client that is killed. Notes each shader, and the digest of the pipeline that it has linked of it.
+/// Not a test by itself: the client that is killed. It records each shader, and the digest of the pipeline linked from
+/// it.
 #[test]
 #[ignore = "started by the tests of this file"]
 fn client() {
@@ -48,7 +49,7 @@ fn client() {
     let info =
         ContextInfo { cache_dir: Some(&cache), socket: Some(&socket), app: "a client", ..ContextInfo::new(target) };
     let context = loop {
-        // The folder may be about to be made.
+        // The folder may not exist yet.
         match Context::new(&info) {
             Ok(context) => break context,
             Err(_) => std::thread::sleep(Duration::from_millis(5)),
@@ -66,7 +67,7 @@ fn client() {
             loop {
                 match shader.wait(PATIENCE).unwrap() {
                     ShaderStatus::Ready => break,
-                    // The service is away for now.
+                    // The service is away at the moment.
                     ShaderStatus::NotCached => std::thread::sleep(Duration::from_millis(5)),
                     ShaderStatus::Pending => {}
                     ShaderStatus::Failed(why) => panic!("{name}: {why}"),
@@ -74,7 +75,7 @@ fn client() {
                 assert!(begun.elapsed() < 10 * PATIENCE, "{name} never comes: {:?}", context.reach());
             }
             let elf = link_compute(&context, &shader);
-            // In one write, so that a kill cuts between lines or leaves one without its end.
+            // In one write, so that a kill cuts between lines, or leaves one line incomplete.
             notes.write_all(format!("{name} {}\n", blake3::hash(&elf)).as_bytes()).unwrap();
         }
     }
@@ -92,13 +93,13 @@ pub fn start(dir: &Path, number: u64) -> (u64, Child) {
     (number, child)
 }
 
-/// A client has come to its end as it should.
+/// Checks that a client finished correctly.
 pub fn succeeded(dir: &Path, number: u64, status: ExitStatus) {
     let said = || fs::read_to_string(dir.join("clients")).unwrap_or_default();
     assert!(status.success(), "client {number}: {status}: {}", said());
 }
 
-/// The clients that run, and what has become of the others.
+/// Running clients, and the results of the others.
 struct Clients<'a> {
     dir: &'a Path,
     running: Vec<(u64, Child)>,
@@ -108,7 +109,7 @@ struct Clients<'a> {
 }
 
 impl Clients<'_> {
-    /// Replaces those that have come to their end.
+    /// Replaces clients that have finished.
     fn refill(&mut self) {
         let dir = self.dir;
         self.running.retain_mut(|(number, child)| match child.try_wait().unwrap() {
@@ -125,7 +126,7 @@ impl Clients<'_> {
         }
     }
 
-    /// Kills one of them; false if it has come to its end just before.
+    /// Kills one of them; false if it has just finished.
     fn kill(&mut self, which: usize) -> bool {
         let (number, mut child) = self.running.swap_remove(which % CLIENTS);
         child.kill().unwrap();
@@ -147,7 +148,7 @@ impl Clients<'_> {
 }
 
 impl Drop for Clients<'_> {
-    /// Where a test has failed, they would wait for a service that does not come any more.
+    /// After a failed test they would wait for a service that never comes.
     fn drop(&mut self) {
         for (_, child) in &mut self.running {
             let _ = child.kill();
@@ -156,7 +157,7 @@ impl Drop for Clients<'_> {
     }
 }
 
-/// Notes of all clients. A line that a kill has cut is none.
+/// Records of all clients. A truncated line does not count.
 fn notes(dir: &Path, clients: u64) -> BTreeMap<u64, Vec<(String, String)>> {
     let of = |number| {
         let text = fs::read_to_string(dir.join(format!("client-{number}"))).unwrap_or_default();
@@ -174,7 +175,7 @@ struct Committed {
 }
 
 impl Committed {
-    /// All that was seen before is there still, byte for byte; what else is there is seen from now on.
+    /// Checks that everything seen before is still there, byte for byte, and adds what is new.
     fn look(&mut self, cache: &Cache, clients: u64) {
         for name in (0..clients).step_by(2).flat_map(names) {
             let key = self.keys.entry(name.clone()).or_insert_with_key(|name| key(name));
@@ -188,7 +189,7 @@ impl Committed {
     }
 }
 
-/// The pipeline of a shader as it is made without a service.
+/// The pipeline of a shader, built without a service.
 fn expected(compiler: &BuiltInCompiler, name: &str) -> (Vec<u8>, String) {
     let module = Module::new(shader(name)).unwrap();
     let part = compiler.compile(&module, &crate::harness::request(name)).unwrap().0;
@@ -196,8 +197,8 @@ fn expected(compiler: &BuiltInCompiler, name: &str) -> (Vec<u8>, String) {
     (part, blake3::hash(&elf).to_string())
 }
 
-/// Kills so many of each kind: a worker, a client, the service, and again. The service that has lost a worker to a kill is
-/// never the one that loses the next, so that no shader is taken for one that kills workers.
+/// Kills this many of each kind in turn: a worker, a client, the service. Two workers are never killed under the same
+/// service, so that no shader is mistaken for poison.
 fn survive(kills: usize) {
     let mut service = Service::start(&["--workers=2"]);
     let dir = service.dir.path().to_owned();
@@ -221,7 +222,7 @@ fn survive(kills: usize) {
                 assert!(since.elapsed() < PATIENCE, "no worker: {}", service.log());
                 continue;
             };
-            // It may have ended meanwhile, and then another one is killed.
+            // If it has exited meanwhile, another one is killed.
             if kill_process(Pid::from_raw(*pid).unwrap(), Signal::KILL).is_ok() {
                 workers += 1;
                 break;
@@ -242,7 +243,7 @@ fn survive(kills: usize) {
     clients.finish();
     let status = service.status();
     assert_eq!((status.poisoned, status.unkept), (0, 0), "{status:?}");
-    // Each that has ended by itself has noted everything, and nobody has noted anything else than what the compiler makes.
+    // Each client that finished has recorded everything, and every record equals the compiler's result.
     let (compiler, notes) = (BuiltInCompiler::new(), notes(&dir, clients.next));
     let mut made = BTreeMap::new();
     let mut pipelines = 0;
@@ -285,7 +286,7 @@ fn services_workers_and_clients_are_killed() {
     survive(4);
 }
 
-/// Some minutes: `./dev test --full`.
+/// Takes some minutes: `./dev test --full`.
 #[test]
 #[ignore = "takes minutes"]
 fn two_hundred_services_workers_and_clients_are_killed() {

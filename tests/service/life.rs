@@ -1,4 +1,4 @@
-//! Starts and ends: two services, kills at any moment, orderly ends, sockets from systemd.
+//! Starting and stopping: two services, kills at any moment, clean shutdown, sockets from systemd.
 
 use crate::harness::{Client, PATIENCE, Service, cached, command, key};
 use crate::support;
@@ -23,7 +23,7 @@ fn one_socket_has_one_service_and_a_socket_that_was_left_is_replaced() {
     assert_eq!(second.wait().expect("a process").code(), Some(5));
     assert!(service.log().contains("another service listens there"), "{}", service.log());
     service.client();
-    // kill -9 leaves the socket.
+    // kill -9 leaves the socket behind.
     service.kill();
     assert!(service.socket().exists());
     service.start_again();
@@ -57,7 +57,7 @@ fn an_orderly_end_finishes_what_runs_and_tells_everybody() {
         match tell {
             Tell::Draining => draining = true,
             Tell::Stage { .. } => answered += 1,
-            // A question that the service had not read yet when it was told to end.
+            // A request that the service had not read when it was told to stop.
             Tell::Refused(e) if e.to_string().contains("the service ends") => {}
             other => panic!("{other:?}"),
         }
@@ -65,7 +65,7 @@ fn an_orderly_end_finishes_what_runs_and_tells_everybody() {
     assert_eq!(service.wait().code(), Some(0));
     assert!(draining && answered < count, "{answered} were answered");
     assert!(!service.socket().exists(), "it leaves no socket");
-    // What was answered is kept, and what was not is asked for again.
+    // Answered requests are stored, and the others are repeated.
     service.start_again();
     let mut client = service.client();
     (0..count).for_each(|n| _ = client.ask(&format!("main{n}"), Priority::Soon));
@@ -91,7 +91,7 @@ fn metrics_are_in_their_file() {
     let file = dir.path().join("metrics.prom");
     let mut service = Service::start(&["--workers=1", "--metrics-file", file.to_str().expect("a path")]);
     let mut client = service.client();
-    // By a compile, and then from the cache.
+    // First by a compile, then from the cache.
     let since = Instant::now();
     let (key, _) = client.compile("main", Priority::Soon).expect("a part");
     while service.cache().get(&key).is_none() {
@@ -135,14 +135,14 @@ fn killed_at_any_moment_it_loses_nothing_that_was_committed() {
     killed(4, 60, 12);
 }
 
-/// Four minutes: `./dev test --full`.
+/// Takes four minutes: `./dev test --full`.
 #[test]
 #[ignore = "takes minutes"]
 fn killed_two_hundred_times_it_loses_nothing_that_was_committed() {
     killed(8, 1500, 200);
 }
 
-/// So many clients ask for `each` shaders, two of them for the same, and every other one goes away now and then, while the
+/// Clients request `each` shaders, pairs of them the same; every other client disconnects now and then, while the
 /// service is killed again and again.
 fn killed(clients: usize, each: usize, kills: usize) {
     let service = Service::start(&["--workers=2"]);
@@ -154,7 +154,7 @@ fn killed(clients: usize, each: usize, kills: usize) {
         for number in 0..clients {
             let (socket, cache_dir, finished) = (&socket, &cache_dir, &finished);
             scope.spawn(move || {
-                // Two of them ask for the same.
+                // Two clients request the same.
                 let names = (0..each).map(|n| format!("main{}_{n}", number / 2));
                 let mut open: BTreeSet<String> = names.collect();
                 let begun = Instant::now();
@@ -164,7 +164,7 @@ fn killed(clients: usize, each: usize, kills: usize) {
                         std::thread::sleep(Duration::from_millis(5));
                         continue;
                     };
-                    // Everything that has no answer is asked for again.
+                    // Repeat all unanswered requests.
                     let mut asked = std::collections::BTreeMap::new();
                     for name in &open {
                         let Ok(id) = client.try_ask(name, Priority::Soon) else { break };
@@ -174,7 +174,7 @@ fn killed(clients: usize, each: usize, kills: usize) {
                     while !asked.is_empty() {
                         answers += 1;
                         if number % 2 == 1 && answers % 40 == 0 {
-                            // Gone without a word, with requests that nobody has answered.
+                            // Disconnects with unanswered requests.
                             break;
                         }
                         let Some(tell) = client.try_next() else { break };
@@ -190,7 +190,7 @@ fn killed(clients: usize, each: usize, kills: usize) {
                 finished.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             });
         }
-        // Kills at moments that no two runs share.
+        // Kill at moments that differ between runs.
         let mut random = std::process::id();
         for _ in 0..kills {
             random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -222,13 +222,13 @@ fn a_lock_that_a_killed_service_has_left_behind_is_waited_for() {
     drop(lock);
     let mut client = Client::connect(&dir.path().join("socket"), None);
     client.compile("main", Priority::Soon).expect("a part");
-    // One that lives keeps it.
+    // The running service keeps the socket.
     assert_eq!(start().wait().expect("a process").code(), Some(5));
     client.compile("other", Priority::Soon).expect("a part");
     service.kill().and_then(|()| service.wait()).expect("a process");
 }
 
-/// Whoever starts it need not be systemd, nor know its process: a launcher that makes the socket before anybody can connect.
+/// The parent need not be systemd or know the process: a launcher creates the socket before anybody can connect.
 #[test]
 fn anybody_may_pass_the_socket() {
     use std::os::unix::net::{UnixListener, UnixStream};
@@ -245,7 +245,7 @@ fn anybody_may_pass_the_socket() {
     drop(client);
     assert!(service.wait().expect("a process").success());
     assert!(path.exists() && !dir.path().join("socket").exists(), "it is not the service's, and it has made no other");
-    // One end of a connection is no place to listen at.
+    // One end of a connected pair cannot listen.
     let (end, _other) = UnixStream::pair().expect("sockets");
     assert_eq!(with(end.into()).wait().expect("a process").code(), Some(5));
     let log = std::fs::read_to_string(dir.path().join("log")).expect("its log");

@@ -1,4 +1,4 @@
-//! The service as its clients meet it: the real program behind a real socket, with real faults.
+//! The service as clients see it: the real program, a real socket, real faults.
 
 mod answers;
 mod faults;

@@ -1,4 +1,4 @@
-//! The example of a driver in C, with few pipelines: what it waits for with a service it finds without one.
+//! The example driver in C, with few pipelines: what it waits for with a service is later found without one.
 
 use crate::harness::Service;
 use crate::library::Library;
@@ -29,12 +29,12 @@ fn the_mini_driver_finds_what_the_service_has_compiled() {
         let done = command.output().expect("the program");
         assert!(done.status.success(), "{way}: {}", String::from_utf8_lossy(&done.stderr));
         let said = String::from_utf8(done.stdout).unwrap();
-        // In these ways every pipeline is there in the frame that needs it.
+        // In these modes every pipeline is ready in the frame that needs it.
         assert!(said.contains("6 pipelines; 0 late") && said.contains("linked 6"), "{way}: {said}");
         std::fs::read(dir.join(format!("0-{way}-1.elf"))).expect("what the first pipeline is")
     };
     let waited = play("first", &[Path::new("--socket"), &socket]);
-    // What it has sent is kept by the time it has ended.
+    // Everything sent has been stored when it exits.
     service.terminate();
     assert!(service.wait().success());
     assert!(play("warm", &[]) == waited);

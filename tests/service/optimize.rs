@@ -1,4 +1,4 @@
-//! Generation 2: pipelines that were linked are compiled whole when they are used, and swapped only for what is better.
+//! Generation 2: linked pipelines are compiled as a whole when they are used, and replaced only by better code.
 
 use crate::harness::{Client, PATIENCE, Service, request};
 use crate::shaders;
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Shaders of `testdata/shaders` with a state that fits them.
+/// Shaders of `testdata/shaders` with a matching state.
 struct Pipeline {
     modules: Vec<Vec<u8>>,
     stages: Vec<StageRequest>,
@@ -28,7 +28,7 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    /// None where glslangValidator is missing, and the skip is noted.
+    /// `None` if glslangValidator is missing; the skip is recorded.
     fn new(test: &str, dir: &Path, names: &[(&str, Stage)]) -> Option<Self> {
         let mut paths = Vec::new();
         for (name, _) in names {
@@ -54,7 +54,7 @@ impl Pipeline {
         Some(Self { modules, stages, state })
     }
 
-    /// Its parts, compiled early, in the order of its stages.
+    /// Its parts, in the order of its stages.
     fn parts(&self, client: &mut Client) -> Vec<Vec<u8>> {
         let mut parts = BTreeMap::new();
         let mut asked = BTreeMap::new();
@@ -110,7 +110,7 @@ fn verdict_and_parts(client: &mut Client) -> (Verdict, Vec<(Key, Vec<u8>)>) {
     }
 }
 
-/// Waits until the journal's file has a verdict: it is told before it is written.
+/// Waits until the journal's file has a verdict: it is sent before it is written.
 fn until_remembered(service: &Service) {
     let decided = || {
         let records = Records::read(&journal_dir(&service.cache_dir()));
@@ -136,7 +136,7 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
     let linked = ui.link(&ui.parts(&mut client));
     ui.offer(&mut client, Priority::Optimize, 1000);
     let (first, parts) = verdict_and_parts(&mut client);
-    // It was sent before it was kept.
+    // It is sent before it is stored.
     let cache = service.cache();
     while parts.iter().any(|(key, _)| cache.get(key).is_none()) {
         std::thread::yield_now();
@@ -146,7 +146,7 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
     let whole = ui.link(&parts);
     assert_ne!(linked, whole);
 
-    // Both generations on the emulator.
+    // Run both generations on the emulator.
     let inputs = service.dir.path().join("inputs.toml");
     std::fs::write(&inputs, shaders::UI_INPUTS).expect("a file");
     let inputs = read_inputs(&inputs).expect("inputs");
@@ -159,7 +159,7 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
 
     let status = client.status();
     assert_eq!((status.optimized, status.kept_linked), (1, 0), "{status:?}");
-    // After a kill the verdict is there at once, with the parts, and nothing is compiled.
+    // After a kill the verdict and the parts are available at once, and nothing is compiled.
     until_remembered(&service);
     service.kill();
     service.start_again();
@@ -169,7 +169,7 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
     let status = client.status();
     assert_eq!((status.compiled, status.optimized), (0, 0), "{status:?}");
 
-    // It explains itself.
+    // `service why` explains it.
     let why = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
         let out = command.args(["service", "why", "--cache"]).arg(service.cache_dir()).args(arguments).output();
@@ -186,7 +186,7 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
 #[test]
 fn what_is_as_good_linked_is_kept_and_stays_so() {
     let mut service = Service::start(&["--workers=1"]);
-    // There is nothing in it that a state could tell.
+    // Nothing in it depends on the state.
     let empty =
         Pipeline { modules: vec![shader("main")], stages: vec![request("main")], state: PipelineState::default() };
     let mut client = service.client();
@@ -212,7 +212,7 @@ fn what_is_not_used_waits_until_loading_is_over() {
     let mut client = service.client();
     let begun = Instant::now();
     ui.offer(&mut client, Priority::Optimize, 1);
-    // A second client joins in: one compile, and both are told.
+    // A second client joins: there is one compile, and both clients are told.
     let mut other = service.client();
     ui.offer(&mut other, Priority::Optimize, 1);
     let (first, _) = verdict(&mut client);
@@ -232,7 +232,7 @@ fn what_cannot_be_linked_is_compiled_whole_for_those_who_wait() {
     assert!(matches!(verdict, Verdict::Take(_)));
     ui.link(&parts);
     assert_eq!(client.status().compiled, 2);
-    // No pipeline at all is said to be none.
+    // A pipeline without shaders is reported as invalid.
     let id = client.next_id();
     client.send(&Ask::Pipeline(PipelineAsk {
         id,

@@ -1,4 +1,4 @@
-//! Order of jobs. LLVM compiles here: the native generator is done before a second client has asked.
+//! Scheduling order. Uses LLVM, because the native generator would finish before a second client has sent its requests.
 
 use crate::harness::{Client, Service, request};
 use crate::smallest::shader;
@@ -31,7 +31,8 @@ fn a_greedy_client_does_not_starve_another() {
     collect(&mut modest, 10);
     let status = modest.status();
     greedy_thread.join().expect("the greedy one is served too");
-    // In turns the ten come with some ten of the other's, who sent its modules before; without, after all two hundred.
+    // In turns, the ten finish after about ten of the other client, whose modules came first; without turns, after all
+    // two hundred.
     assert!(status.compiled < 120, "{status:?}");
 }
 
@@ -54,7 +55,7 @@ fn a_request_can_be_raised_while_it_waits() {
     let mut client = service.client();
     let ids: Vec<u64> = (0..100).map(|n| ask(&mut client, &format!("main{n}"), Priority::Populate)).collect();
     client.send(&Ask::Class { id: ids[99], class: Priority::Waits });
-    // Its answer says when the service has raised it.
+    // The answer to this shows that the service has raised the priority.
     client.send(&Ask::Status);
     let (mut before, mut raised) = (0, 0);
     loop {
@@ -74,7 +75,7 @@ fn what_nobody_waits_for_any_more_is_not_compiled() {
     let service = Service::start(&["--workers=1"]);
     let mut client = service.client();
     let ids: Vec<u64> = (0..200).map(|n| client.ask(&format!("main{n}"), Priority::Soon)).collect();
-    // With this answer come the questions for modules, so that most of the others wait for the worker now.
+    // With this answer the service asks for modules, so most of the other jobs now wait for the worker.
     client.stage().expect("a part");
     ids[1..].iter().for_each(|&id| client.send(&Ask::Cancel { id }));
     let mut watch = service.client();
@@ -82,7 +83,7 @@ fn what_nobody_waits_for_any_more_is_not_compiled() {
         status.busy == 0 && status.classes.iter().all(|class| class.queued == 0) && status.cancelled > 0
     });
     assert!(status.compiled < 190 && status.cancelled + status.compiled >= 200, "{status:?}");
-    // A client that goes away cancels all of its own.
+    // A disconnecting client cancels all its requests.
     (0..200).for_each(|n| _ = client.ask(&format!("other{n}"), Priority::Soon));
     let before = watch.status().compiled;
     drop(client);
@@ -107,6 +108,6 @@ fn a_client_with_too_many_requests_is_told_which_limit_it_reached() {
             busy += 1;
         }
     }
-    // Others are served.
+    // Other clients are served.
     service.client().compile("main", Priority::Soon).expect("a part");
 }

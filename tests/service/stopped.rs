@@ -1,5 +1,5 @@
-//! SIGSTOP of a worker, of the service and of a client: whoever needs nothing of the stopped process goes on, and whoever does gets
-//! it from another one, or later.
+//! SIGSTOP of a worker, the service and a client: processes that do not need the stopped one continue, and those that
+//! do are served by another one, or later.
 
 use crate::harness::{PATIENCE, Service, compute_shader, key, link_compute};
 use crate::kills;
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Stops a process. It goes on when this is dropped.
+/// A stopped process. It continues when this is dropped.
 struct Stopped(Pid);
 
 impl Stopped {
@@ -46,7 +46,7 @@ fn a_worker_that_is_stopped_is_replaced() {
     client.compile("first", Priority::Soon).expect("a part");
     let [worker] = service.children()[..] else { panic!("one worker") };
     let stopped = Stopped::new(worker as u32);
-    // It computes nothing, so that no deadline of processor time is ever reached: the limit on waiting is, after ten seconds.
+    // It uses no processor time, so it never reaches that deadline, but the limit on waiting after ten seconds.
     let begun = Instant::now();
     client.compile("next", Priority::Soon).expect("a part, by another worker");
     assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
@@ -60,7 +60,7 @@ fn a_worker_that_is_stopped_is_replaced() {
 fn while_the_service_is_stopped_what_is_cached_is_linked() {
     let service = Service::start(&["--workers=1"]);
     service.client().compile("kept", Priority::Soon).expect("a part");
-    // It is answered before it is kept.
+    // The answer is sent before the result is stored.
     let (disk, begun) = (service.cache(), Instant::now());
     while disk.get(&key("kept")).is_none() {
         assert!(begun.elapsed() < PATIENCE, "it is not kept");
@@ -75,7 +75,7 @@ fn while_the_service_is_stopped_what_is_cached_is_linked() {
     let cached = Shader::new(&context, &compute_shader(&kept, "kept")).expect("a shader");
     assert_eq!(cached.status().expect("a status"), ShaderStatus::Ready);
     link_compute(&context, &cached);
-    // A wait is as long as its caller says.
+    // A wait is limited by its caller's timeout.
     let begun = Instant::now();
     assert_ne!(missing.wait(Duration::from_millis(300)).expect("a status"), ShaderStatus::Ready);
     assert!(begun.elapsed() < PATIENCE / 2, "{:?}", begun.elapsed());
@@ -88,7 +88,7 @@ fn while_the_service_is_stopped_what_is_cached_is_linked() {
     link_compute(&context, &missing);
 }
 
-/// How many shaders a client of `kills` has noted.
+/// Number of shaders recorded by a client of `kills`.
 fn noted(dir: &Path) -> usize {
     std::fs::read_to_string(dir.join("client-0")).unwrap_or_default().lines().count()
 }

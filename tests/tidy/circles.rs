@@ -1,13 +1,13 @@
-//! Files that import each other in a circle: one cannot be read, or changed, without the others.
+//! Import cycles: a file in a cycle cannot be read or changed without the others.
 
 use crate::resolve::Crate;
 use crate::tree::{assert_none, texts};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files that may import each other in a circle: a type and the two halves of what it does.
+/// Largest import cycle allowed: a type and the two halves of its implementation.
 const MAX_CIRCLE: usize = 3;
 
-/// The files that imports lead to.
+/// The files reachable by imports.
 fn reachable<'a>(imports: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &'a str) -> BTreeSet<&'a str> {
     let (mut seen, mut work) = (BTreeSet::new(), vec![from]);
     while let Some(file) = work.pop() {

@@ -1,4 +1,4 @@
-//! Rules for code: sizes of files, unsafe blocks, panics, output, allowed lints, names of instructions.
+//! Rules for code: file sizes, unsafe blocks, panics, output, allowed lints, instruction names.
 
 use crate::tree::{assert_none, code_lines, is_word, product_lines, rust, tests_only, texts, word_positions};
 
@@ -6,8 +6,8 @@ use crate::tree::{assert_none, code_lines, is_word, product_lines, rust, tests_o
 const TABLES: &[&str] = &["src/isa/tables/gfx1030.rs"];
 const MAX_LINES: usize = 600;
 
-/// The only files with `unsafe`: the edge to LLVM, mapped memory, a thread's signal mask, the C interface, and the layer's edge to
-/// Vulkan, of which whole folders are meant.
+/// The only files with `unsafe`: the interface to LLVM, mapped memory, a thread's signal mask, the C interface, and the
+/// layer's interface to Vulkan; some entries are folders.
 const UNSAFE: &[&str] = &[
     "src/compile/llvm/ffi.rs",
     "src/cache/lmdb.rs",
@@ -105,7 +105,8 @@ fn the_product_does_not_panic() {
 
 #[test]
 fn the_program_writes_and_prints_in_one_way() {
-    // `files::write` and `out.rs`: a full disk or a closed pipe is an error with an exit code, and no file is half written.
+    // `files::write` and `out.rs` ensure that a full disk or a closed pipe is an error with an exit code, and that no
+    // file is partially written.
     const OTHER_WAYS: [&str; 8] = [
         "fs::write(",
         "fs::copy(",
@@ -150,10 +151,10 @@ fn every_allowed_lint_has_a_reason() {
     assert_none(&broken, "lints allowed without a reason");
 }
 
-/// Mnemonics are text: what an instruction is and does is in its row and its `Op`.
+/// Mnemonics are only text: an instruction's properties are in its row and its `Op`.
 #[test]
 fn nothing_is_decided_by_the_names_of_instructions() {
-    // The table itself, the text of another disassembler, and the IR, which has a table of its own.
+    // Exceptions: the table itself, the text of another disassembler, and the IR, which has its own table.
     const TEXT: [&str; 3] = ["src/isa/tables/", "src/bin/dovetail/inspect.rs", "src/ir/text.rs"];
     let prefixes =
         ["s", "v", "ds", "buffer", "tbuffer", "image", "flat", "global", "scratch"].map(|kind| format!("\"{kind}_"));

@@ -28,13 +28,13 @@ fn links_in_documents_lead_somewhere() {
     assert_none(&broken, "links to files that are not there");
 }
 
-/// Folders at the top whose files are cited by their path from there.
+/// Top-level folders whose files are cited by path.
 const TOP: [&str; 10] =
     ["src/", "docs/", "tests/", "testdata/", "benches/", "layer/", "examples/", "build/", "include/", "dist/"];
-/// Sources of Mesa and PAL, which documents cite too.
+/// Sources of Mesa and PAL, which documents also cite.
 const OTHERS: [&str; 2] = ["src/amd/", "src/core/"];
 
-/// The paths in a line, with where they begin; of a pattern (`a/{b,c}.rs`, `a/NAME`) only what comes before it.
+/// The paths in a line, with their positions; of a pattern (`a/{b,c}.rs`, `a/NAME`) only the part before it.
 fn paths(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let in_path = |c: char| is_word(c) || "./-".contains(c);
     let (mut at, mut found) = (0, Vec::new());
@@ -43,7 +43,7 @@ fn paths(line: &str) -> impl Iterator<Item = (usize, &str)> {
         let plain = word.trim_end_matches(['.', '/', '-']);
         let pattern = line[end..].starts_with(['{', '*', '<', '$']) || plain.ends_with(char::is_uppercase);
         let sure = if pattern { plain.rsplit_once('/').map_or("", |(folder, _)| folder) } else { plain };
-        // After a colon it is an address.
+        // After a colon it is a URL.
         if !sure.is_empty() && !line[..at].ends_with(':') {
             found.push((at, sure));
         }
@@ -52,7 +52,8 @@ fn paths(line: &str) -> impl Iterator<Item = (usize, &str)> {
     found.into_iter()
 }
 
-/// Whether a cited file is there: from the top, from `src` or the layer, beside the file that cites it, or in a folder round that.
+/// Whether a cited file exists: relative to the top, to `src` or the layer, to the citing file, or to a folder around
+/// that.
 fn is_there(from: &str, cited: &str) -> bool {
     let beside = Path::new(from)
         .ancestors()
@@ -80,7 +81,7 @@ fn files_that_documents_and_comments_cite_are_there() {
                 if !from_top && !in_code || OTHERS.iter().any(|other| cited.starts_with(other)) {
                     continue;
                 }
-                // A name alone is of a file that the text around it places.
+                // A bare file name is located by the text around it.
                 let known = if cited.contains('/') { is_there(name, cited) } else { names.contains(cited) };
                 broken.extend((!known).then(|| format!("{name}:{}: {cited}", number + 1)));
             }
@@ -101,7 +102,7 @@ fn paths_are_found_in_text() {
 
 #[test]
 fn no_machine_is_named() {
-    // In pieces, so that this file passes its own rule.
+    // Split, so that this file passes its own rule.
     let folders = [["/", "root"], ["/", "home"], ["/", "work"]].map(|parts| parts.concat());
     let mut broken = Vec::new();
     for (name, text) in &texts() {

@@ -2,7 +2,7 @@
 
 use crate::tree::is_word;
 
-/// First segments of the paths after `crate::` in a line, the braces of a list included.
+/// First segments of the paths after `crate::` in a line, including lists in braces.
 pub fn crate_modules(line: &str) -> Vec<String> {
     let mut modules = Vec::new();
     for (at, prefix) in line.match_indices("crate::") {
@@ -19,7 +19,7 @@ pub fn crate_modules(line: &str) -> Vec<String> {
     modules
 }
 
-/// The items of `a::b, c::{d, e}, f}`, up to the brace that ends them.
+/// The items of `a::b, c::{d, e}, f}`, up to the closing brace.
 pub fn top_level_names(list: &str) -> Vec<&str> {
     let (mut depth, mut start, mut names) = (0usize, 0, Vec::new());
     for (at, c) in list.char_indices() {
@@ -40,7 +40,7 @@ pub fn top_level_names(list: &str) -> Vec<&str> {
     names
 }
 
-/// Statements over several lines become one, so that a `use` list is seen whole.
+/// Joins statements over several lines, so that a `use` list is seen as a whole.
 pub fn statements<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<(usize, String)> {
     let mut statements: Vec<(usize, String)> = Vec::new();
     let mut open = false;
@@ -57,7 +57,7 @@ pub fn statements<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<(usi
     statements
 }
 
-/// A line without `pub` or `pub(…)`.
+/// A line without its `pub` or `pub(…)`.
 pub fn without_visibility(line: &str) -> &str {
     let line = line.trim_start();
     let Some(rest) = line.strip_prefix("pub") else { return line };
@@ -67,15 +67,15 @@ pub fn without_visibility(line: &str) -> &str {
     }
 }
 
-/// The text of a `use` after the keyword, whatever its visibility.
+/// The text after the `use` keyword, with any visibility.
 fn used(line: &str) -> Option<&str> {
     Some(without_visibility(line).strip_prefix("use ")?.trim_end().trim_end_matches(';'))
 }
 
-/// A name that a `use` brings into its file; none: all names of a module.
+/// A name that a `use` imports; `None`: all names of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// The path, whose last name is the imported one.
+    /// The path; its last segment is the imported name.
     pub path: Vec<String>,
     pub name: Option<String>,
 }
@@ -114,7 +114,7 @@ fn path(text: &str) -> Vec<String> {
     text.split("::").filter(|name| !name.is_empty()).map(|name| name.trim().to_owned()).collect()
 }
 
-/// The paths of several names in a line that imports nothing.
+/// The qualified paths in a line that imports nothing.
 pub fn inline_paths(line: &str) -> Vec<Vec<String>> {
     let in_path = |c: char| is_word(c) || c == ':';
     let paths = line.split(|c: char| !in_path(c)).filter(|text| text.contains("::") && !text.starts_with(':'));

@@ -1,4 +1,4 @@
-//! Keys of cache entries: nothing that is hashed takes code from what is not.
+//! Cache keys: a source that is hashed must not use one that is not.
 
 use crate::resolve::Crate;
 use crate::sources::{self, Sources};
@@ -21,7 +21,7 @@ fn keys_know_every_source() {
         for one in &uses {
             let [from, to] = [one.from, one.to].map(|file| file.trim_start_matches("src/"));
             let known = sources.contains(to) || harmless.iter().any(|h| to == *h || to.starts_with(&format!("{h}/")));
-            // Whoever takes what a folder passes on is seen to take it from its file.
+            // A re-export through a folder counts as an import of the original file.
             if sources.contains(from) && !known && !(one.passed_on && from.ends_with("mod.rs")) {
                 broken.push(format!("{what}: {}:{} takes `{}` from {}", one.from, one.line, one.path, one.to));
             }

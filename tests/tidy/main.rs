@@ -1,7 +1,7 @@
-//! The source tree itself under test: what the compiler and clippy do not hold.
+//! Tests of the source tree that the compiler and clippy cannot do.
 //!
-//! Each rule lists the places that break it; the tables at the head of each file are the only exceptions. A new module gets a
-//! line in [`order::USES`], which is the project's map: a module may use those named, never the reverse.
+//! Each rule lists its violations; the tables at the head of each file are the only exceptions. A new module gets a
+//! line in [`order::USES`], which is the project's map: a module may use those listed, never the reverse.
 
 mod circles;
 mod code;

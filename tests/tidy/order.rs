@@ -1,10 +1,11 @@
-//! Modules import each other one way only.
+//! Modules import each other in one direction only.
 
 use crate::imports::{crate_modules, statements};
 use crate::tree::{assert_none, product_lines, rust, texts};
 use std::collections::BTreeMap;
 
-/// A module of `src`, and those it may use. The order is from the leaves up; nothing may use what stands below it.
+/// Each module of `src` with the modules it may use, from the leaves up: a module may only use modules listed before
+/// it.
 pub const USES: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("elf", &["error"]),
@@ -19,25 +20,25 @@ pub const USES: &[(&str, &[&str])] = &[
     ("metadata", &["error", "fixed", "target", "kinds", "state"]),
     ("reloc", &["error", "target", "state", "isa"]),
     ("abi", &["error", "target", "kinds", "state", "metadata", "reloc"]),
-    // Glue and compile do not know each other.
+    // Glue and compile do not depend on each other.
     ("glue", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
     ("compile", &["error", "elf", "frame", "target", "kinds", "state", "ir", "isa", "abi", "metadata", "reloc"]),
-    // The linker is what a driver loads: no compiler in it.
+    // A driver loads the linker, so it contains no compiler.
     ("link", &["error", "elf", "fixed", "table", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
-    // The proof. Nothing in the product's path uses it.
+    // The checkers. Nothing in the compilation path uses them.
     ("check", &["error", "elf", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
     ("files", &["error"]),
-    // Bytes and keys only.
+    // Only bytes and keys.
     ("cache", &["error"]),
     ("corpus", &["error", "target", "files"]),
     ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
     ("template", &["error", "target", "state", "ir"]),
     ("toolchain", &["error", "table", "target", "state", "abi", "glue", "compile", "link", "cache", "keys"]),
     ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
-    // What a service and those who ask it say to each other.
+    // Messages between the service and its clients.
     ("wire", &["error", "frame", "target", "state", "compile", "link", "cache"]),
-    // What a driver calls: no compiler. The rules of whole pipelines are taken from `pipeline`.
+    // The driver interface, without a compiler. It takes the rules for whole pipelines from `pipeline`.
     (
         "runtime",
         &[
@@ -58,7 +59,7 @@ pub const USES: &[(&str, &[&str])] = &[
             "wire",
         ],
     ),
-    // Who asks it, and by which library, it does not know.
+    // The service does not depend on its clients or their library.
     (
         "service",
         &[
@@ -113,7 +114,7 @@ fn imports_run_one_way() {
             broken.push(format!("{name}: module `{module}` has no line in tests/tidy/order.rs"));
             continue;
         };
-        // The tests inside a file may look further.
+        // Tests inside a file may use more.
         for (line, code) in statements(product_lines(text)) {
             let others = crate_modules(&code).into_iter().filter(|used| used != module);
             let bad = others.filter(|used| uses.contains_key(used.as_str()) && !allowed.contains(&used.as_str()));

@@ -1,10 +1,10 @@
-//! The file that a path leads to: through modules, and through re-exports to the file that declares the item.
+//! Resolves a path to its file: through modules, and through re-exports to the file that declares the item.
 
 use crate::imports::{Import, imports, inline_paths, statements, without_visibility};
 use crate::tree::{is_word, product_lines, rust, tests_only};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The product's files of one crate, by the paths of their modules.
+/// The non-test files of one crate, by module path.
 pub struct Crate {
     modules: BTreeMap<Vec<String>, Module>,
 }
@@ -12,29 +12,29 @@ pub struct Crate {
 /// A file.
 #[derive(Default)]
 struct Module {
-    /// Its path in the repository.
+    /// Path in the repository.
     file: String,
-    /// Names that it declares itself.
+    /// Names that it declares.
     items: BTreeSet<String>,
     imports: Vec<(usize, Import)>,
-    /// Lines of imports that others may use too.
+    /// Lines of imports that are visible to other modules.
     passed_on: BTreeSet<usize>,
     /// Paths in its code.
     paths: Vec<(usize, Vec<String>)>,
 }
 
-/// One file's use of another.
+/// A use of one file by another.
 pub struct Use<'a> {
     pub from: &'a str,
     pub line: usize,
-    /// It may be imported from here in turn, and is not used otherwise where a list is all that the file has.
+    /// The import is re-exported, and in a file that is only a list of exports it is not used otherwise.
     pub passed_on: bool,
     pub path: String,
     pub to: &'a str,
 }
 
 impl Crate {
-    /// The crate whose root is `lib.rs` or `main.rs` in this folder. Files for tests only are not in it.
+    /// The crate whose root is `lib.rs` or `main.rs` in this folder, without test-only files.
     pub fn in_folder(folder: &str, texts: &[(String, String)]) -> Self {
         let mut modules = BTreeMap::new();
         for (name, text) in rust(texts).filter(|(name, _)| !tests_only(name, texts)) {
@@ -47,12 +47,12 @@ impl Crate {
         Self { modules }
     }
 
-    /// The files that files use, the root's left out.
+    /// All uses between files, except those of the root.
     pub fn uses(&self) -> Vec<Use<'_>> {
         let mut uses = Vec::new();
         for (module, here) in &self.modules {
             let imported = here.imports.iter().map(|(line, import)| (*line, &import.path));
-            // `b::C` after `use super::b` leads further than the import itself.
+            // `b::C` after `use super::b` resolves further than the import itself.
             let named = here.paths.iter().filter(|(_, path)| {
                 let first = path[0].as_str();
                 let imported = || here.imports.iter().any(|(_, import)| import.name.as_deref() == Some(first));
@@ -79,12 +79,12 @@ impl Crate {
         self.modules.contains_key(&child).then_some(child)
     }
 
-    /// The module whose file declares what a path in `module` names; none: another crate's.
+    /// The module whose file declares the target of a path in `module`; `None` for another crate.
     fn resolve(&self, module: &[String], path: &[String], depth: u32) -> Option<Vec<String>> {
         let depth = depth.checked_sub(1)?;
         let mut at = module.to_vec();
         let mut rest = path;
-        // A path begins at the root, at a module around this one, or with a name of this file.
+        // A path starts at the root, at an enclosing module, or with a name of this file.
         let mut anywhere = false;
         while let [first, after @ ..] = rest {
             match first.as_str() {
@@ -111,7 +111,7 @@ impl Crate {
             let globs = here.imports.iter().filter(|(_, import)| import.name.is_none());
             let mut declared = globs.filter_map(|(_, import)| self.resolve(&at, &import.path, depth));
             let declared = declared.find(|from| self.modules.get(from).is_some_and(|m| m.items.contains(name)));
-            // What a macro declares is not seen: the file that was reached has it.
+            // Items declared by macros are not visible here; the file reached declares them.
             return declared.or_else(|| anywhere.then_some(at));
         }
         Some(at)

@@ -1,18 +1,18 @@
-//! The files of the repository, and the lines of them that each rule looks at.
+//! The files of the repository, and the lines that each rule checks.
 
 use crate::support::root;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that are made, not written.
+/// Generated folders.
 pub const MADE: &[&str] = &[".git", "target", "corpus", "demo-out"];
 
-/// Every text file of the repository by its path in it, sorted by that.
+/// Every text file of the repository with its path, sorted.
 pub fn texts() -> Vec<(String, String)> {
     fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(dir).expect("a readable folder") {
             let path = entry.expect("a readable folder").path();
-            // Only at the top: `src/corpus` is written.
+            // Only at the top: `src/corpus` is source code.
             if dir == root() && MADE.iter().any(|made| path.ends_with(made)) {
                 continue;
             }
@@ -34,7 +34,7 @@ pub fn rust(texts: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).filter(|(name, _)| name.ends_with(".rs"))
 }
 
-/// The line without a comment, and numbered from 1.
+/// Numbered lines without comments.
 pub fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(n, line)| (n + 1, line.split("//").next().unwrap_or_default()))
 }
@@ -43,7 +43,7 @@ pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Where `word` stands as a whole word.
+/// Positions where `word` occurs as a whole word.
 pub fn word_positions<'a>(line: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     line.match_indices(word).map(|(at, _)| at).filter(move |at| {
         let before = line[..*at].chars().next_back();
@@ -56,7 +56,7 @@ pub fn assert_none(broken: &[String], rule: &str) {
     assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
 }
 
-/// Whether a file of `src` is there for tests only: so declared by a parent, or called so.
+/// Whether a file of `src` is test-only: declared so by its parent, or named so.
 pub fn tests_only(name: &str, texts: &[(String, String)]) -> bool {
     Path::new(name).with_extension("").ancestors().any(|path| {
         let (Some(folder), Some(module)) = (path.parent(), path.file_name()) else { return false };
@@ -72,7 +72,7 @@ pub fn tests_only(name: &str, texts: &[(String, String)]) -> bool {
     })
 }
 
-/// The lines of code that are not within a `#[cfg(test)]` item.
+/// Lines of code outside of `#[cfg(test)]` items.
 pub fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut skipped = None;
     code_lines(text).filter(move |(_, line)| {
@@ -82,7 +82,7 @@ pub fn product_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
             return false;
         }
         let inside = skipped.is_some();
-        // Formatted code ends an item where it began it.
+        // Formatted code ends an item at the indentation where it began.
         if skipped == Some(indent) && line.trim_end().ends_with([';', '}']) {
             skipped = None;
         }

@@ -1,15 +1,15 @@
-//! Names of types: one name means one type.
+//! Type names: each name has one meaning.
 
 use crate::imports::without_visibility;
 use crate::resolve::declared;
 use crate::tree::{assert_none, product_lines, rust, tests_only, texts};
 use std::collections::BTreeMap;
 
-/// Files whose types are called after those of someone else.
+/// Files whose types have names given by someone else.
 const NAMED_ELSEWHERE: &[&str] = &[
-    // The structs of `include/dovetail.h`, seen through this module only: `dvt_stats` is `types::Stats`.
+    // The structs of `include/dovetail.h`, used only through this module: `dvt_stats` is `types::Stats`.
     "src/capi/types.rs",
-    // Vulkan's structs without their `Vk`, as an archive has them.
+    // Vulkan's structs without `Vk`, as in an archive.
     "src/capture/model/",
     // Each command has its `Args`.
     "src/bin/dovetail/",
@@ -17,8 +17,8 @@ const NAMED_ELSEWHERE: &[&str] = &[
 
 /// Names with more than one meaning.
 const SHARED: &[&str] = &[
-    // The trait is imported for its method `at`, and the run time's context is what C calls `dvt_context`.
-    "Context", // The IR's, and the handle of a driver, in which there is no IR.
+    // The trait is imported for its method `at`; the runtime's context is `dvt_context` in C.
+    "Context", // The IR's, and the driver's handle, which has no IR.
     "Shader",
 ];
 

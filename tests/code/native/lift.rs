@@ -1,4 +1,5 @@
-//! Machine code as a physical function of the machine IR: the reverse of emission, so that code of LLVM's can go through ours.
+//! Lifts machine code into a physical function of the machine IR, the reverse of emission, so that LLVM's code can go
+//! through the native emitter.
 
 use dovetail::compile::backend::MachineCode;
 use dovetail::compile::native::mir::{
@@ -10,24 +11,24 @@ use dovetail::isa::{Format, Op, OpcodeRow, OperandKind, Scalar, Src, Traits, Vgp
 use dovetail::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The name of something that has no form in the machine IR.
+/// Name of something that the machine IR cannot express.
 pub type Unliftable = &'static str;
 
-/// One instruction with its place, in dwords.
+/// An instruction with its position in dwords.
 struct Step {
     at: usize,
     inst: Instruction,
     relocated: bool,
 }
 
-/// Operands of one instruction, as they are made.
+/// Operands of an instruction under construction.
 #[derive(Default)]
 struct Lifted {
     defs: Vec<Operand>,
     uses: Vec<Operand>,
 }
 
-/// Fills a function with code. `keep` says which instructions stay; `symbol` stands for every value that is open.
+/// Fills a function with code. `keep` selects the instructions; `symbol` stands for every relocated value.
 pub fn lift(
     function: &mut MachineFunction,
     code: &MachineCode,
@@ -48,7 +49,7 @@ pub fn lift(
             leaders.insert(next);
         }
     }
-    // What is at the end of the code is the joint, or nothing.
+    // What follows the code is the joint, or nothing.
     let starts: Vec<usize> = leaders.into_iter().filter(|at| *at <= end).collect();
     let ids: BTreeMap<usize, BlockId> = starts.iter().copied().zip((0..).map(BlockId)).collect();
     for (n, start) in starts.iter().enumerate() {
@@ -97,7 +98,7 @@ fn target(step: &Step) -> Option<usize> {
     is.then(|| usize::try_from(to).unwrap_or(usize::MAX))
 }
 
-/// The terminator with a branch in front of it. One on VCC becomes one on SCC.
+/// Converts a conditional branch before a terminator. A branch on VCC becomes one on SCC.
 fn branch(function: &mut MachineFunction, op: Op, to: BlockId, otherwise: Term) -> Result<Term, Unliftable> {
     let when = match op {
         Op::SBranch => return Ok(Term::Jump(to)),

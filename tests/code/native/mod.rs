@@ -1,8 +1,8 @@
-//! Emission and waits of the native generator on code that LLVM made: the only code with every feature that there is.
+//! Tests emission and waits of the native generator on LLVM's code, the only code that uses every feature.
 //!
-//! LLVM's code is lifted into the machine IR and emitted again. As it is, it has to come out with the same bytes, but for
-//! the forms of instructions; without its waits, it has to come out with waits that the checker of code accepts. And what
-//! our generator itself makes has LLVM's register words, and no errors.
+//! LLVM's code is lifted into the machine IR and emitted again. Unchanged, it must give the same bytes, except for the
+//! encodings of instructions; with its waits removed, it must get waits that the code checker accepts. The native
+//! generator's own code must have LLVM's register words, and no errors.
 
 mod lift;
 
@@ -25,12 +25,12 @@ use dovetail::metadata::schema::MetadataKey;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Numbers of things that were seen, by name.
+/// Counts of observations, by name.
 type Seen = Arc<Mutex<BTreeMap<String, usize>>>;
 
-/// LLVM's code, through our emission.
+/// LLVM's code, emitted by the native emitter.
 struct Relifted {
-    /// Leave LLVM's waits out, and add ours.
+    /// Remove LLVM's waits, and insert our own.
     waits: bool,
     seen: Seen,
 }
@@ -68,7 +68,7 @@ impl Generator for Relifted {
         }
         note("lifted".to_owned());
         words(lowered, &theirs, &ours, &note);
-        // The open values come in the order of the code.
+        // Relocated values come in the order of the code.
         assert_eq!(ours.patches.len(), theirs.patches.len());
         for (own, other) in ours.patches.iter_mut().zip(&theirs.patches) {
             (own.kind, own.target) = (other.kind, other.target.clone());
@@ -85,7 +85,7 @@ fn is_wait(inst: &Instruction) -> bool {
     inst.entry.is(Traits::WAITS) || matches!(inst.entry.op, Op::SClause | Op::SNop | Op::SInstPrefetch)
 }
 
-/// The same instructions in the same order, whatever their forms; branches on VCC are others.
+/// Checks for the same instructions in the same order, in any encoding; branches on VCC may differ.
 fn compare_code(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode) -> Result<()> {
     let [theirs, ours] = [theirs, ours].map(|code| {
         let words: Vec<u32> = code.code.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
@@ -121,7 +121,7 @@ fn is_vcc_compare(inst: &Instruction) -> bool {
     text.starts_with("s_cmp_lg_u") && text.contains("vcc")
 }
 
-/// Our own code, whose register words are compared with those of LLVM's.
+/// Native code, whose register words are compared with LLVM's.
 struct Compared {
     seen: Seen,
 }
@@ -148,8 +148,8 @@ impl Generator for Compared {
     }
 }
 
-/// The register words, but for the numbers of registers; each difference is noted. Whether there is scratch memory is the
-/// code's own: a variable that one generator keeps in registers is in memory with the other.
+/// Compares the register words except register counts, and records each difference. Whether there is scratch memory
+/// depends on the generator, because one may keep in registers a variable that the other puts into memory.
 fn words(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode, note: &dyn Fn(String)) {
     let own = StageRegisters::of(lowered.interface().stage);
     let mut wanted = theirs.registers;
@@ -161,7 +161,7 @@ fn words(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode, note: &dyn
         let given = ours.registers.get(register);
         if given != Some(word) {
             let inputs = register == SPI_PS_INPUT_ENA || register == SPI_PS_INPUT_ADDR;
-            // LLVM finds more of the code to be of no effect than lowering does.
+            // LLVM eliminates more code than lowering does.
             let kind = if inputs && given.is_some_and(|given| given & word == word) { "more inputs" } else { "word" };
             note(format!("{kind} {} of {}: {word:#x}, {given:x?}", register.name(), lowered.interface().entry_point));
         }
@@ -232,7 +232,7 @@ fn waits_of_ours_in_llvms_code_are_enough() {
     are_right(&built);
 }
 
-/// The checker of code finds no error.
+/// Checks that the code checker finds no error.
 #[track_caller]
 fn are_right(built: &[Built]) {
     for one in built {
