@@ -1,5 +1,5 @@
-//! Digests of the sources that decide what a cache entry holds: a build that might write other code has other keys, and
-//! nobody has to remember a version number. `build/sources.rs` says which sources those are.
+//! Digests of the sources that decide the contents of cache entries: a build that might generate different code has
+//! different keys, without a version number to maintain. `build/sources.rs` lists these sources.
 
 #[path = "build/sources.rs"]
 mod sources;
@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The first half of the BLAKE3 of files and versions, each framed by its length.
+/// First half of the BLAKE3 of files and crate versions, each framed by its length.
 fn digest(src: &Path, files: &[PathBuf], locked: &str, sources: &Sources) -> io::Result<String> {
     let mut hash = blake3::Hasher::new();
     let mut add = |part: &[u8]| {
@@ -49,7 +49,7 @@ fn digest(src: &Path, files: &[PathBuf], locked: &str, sources: &Sources) -> io:
     Ok(hash.finalize().to_hex()[..32].to_owned())
 }
 
-/// Every file below a folder.
+/// Collects every file below a folder.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     if path.is_dir() {
         for entry in fs::read_dir(path)? {

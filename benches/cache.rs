@@ -1,5 +1,5 @@
-//! A hit and a write in each store, by size; and what of a hit is ours: the same read without the digest check, and by LMDB's
-//! own code through its map. Writes of eight threads go into common transactions.
+//! A hit and a write in each store, by size; and the overhead of a hit: the same read without the digest check, and by
+//! LMDB's own code through its map. Writes of eight threads share transactions.
 
 #[path = "support/raw_lmdb.rs"]
 mod raw_lmdb;
@@ -13,10 +13,10 @@ use times::{Times, head, measuring};
 
 const STORES: [(&str, StoreKind); 3] =
     [("lmdb", StoreKind::Lmdb), ("sled", StoreKind::Sled), ("memory", StoreKind::Memory)];
-/// A small shader, one of usual size, a large one.
+/// A small, a typical and a large shader.
 const SIZES: [usize; 3] = [2 << 10, 8 << 10, 64 << 10];
 
-/// Entries in the store: the depth of its tree matters more than what they hold.
+/// Entries in the store: the depth of its tree matters more than their contents.
 fn entries() -> u32 {
     if measuring() { 1000 } else { 20 }
 }
@@ -25,14 +25,14 @@ fn key(n: u32) -> Key {
     Key(*blake3::hash(&n.to_le_bytes()).as_bytes())
 }
 
-/// Bytes that do not compress and differ by entry, as code does.
+/// Incompressible bytes that differ by entry, as code does.
 fn payload(n: u32, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
     blake3::Hasher::new().update(&n.to_le_bytes()).finalize_xof().fill(&mut bytes);
     bytes
 }
 
-/// Another entry each time, so that no read is of what was read last.
+/// A different entry each time, so that no read repeats the last one.
 fn next(n: &mut u32) -> Key {
     *n = (*n + 389) % entries();
     key(*n)

@@ -1,8 +1,8 @@
-//! Where the time of a compile goes: how much is ours, how much LLVM's optimizer and code generator.
+//! Time of a compile by phase: Dovetail's share, and that of LLVM's optimizer and code generator.
 //!
 //! Besides criterion's estimates it prints tables: each phase over the shaders of testdata and over a sample of the
-//! corpus. With `DOVETAIL_BENCH_LIST` it prints CPU time for each pipeline of the list instead, to be set beside
-//! another compiler's.
+//! corpus. With `DOVETAIL_BENCH_LIST` it prints the CPU time of each pipeline in the list instead, to compare with
+//! another compiler.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -19,9 +19,9 @@ use std::time::Duration;
 use support::times::measuring;
 use support::{Input, cpu};
 
-/// Every so many modules of the corpus are in the sample.
+/// The sample has one in this many modules of the corpus.
 const CORPUS_STEP: usize = 20;
-/// Rows of the tables, and the phase with which each ends: those before it that are no row's are counted in it.
+/// Rows of the tables, with the phase that ends each: preceding phases without a row count in it.
 const ROWS: [(&str, &str); 7] = [
     ("parse and translate", "upper"),
     ("passes", "lower"),
@@ -31,7 +31,7 @@ const ROWS: [(&str, &str); 7] = [
     ("reading LLVM's object", "object"),
     ("unlinked ELF", "elf"),
 ];
-/// The phases among them that are LLVM's own.
+/// The rows that are LLVM's.
 const LLVM: std::ops::Range<usize> = 3..5;
 
 type Split = [Duration; ROWS.len()];
@@ -49,7 +49,7 @@ fn split(compiler: &LlvmCompiler, input: &Input) -> Result<Split> {
     Ok(split)
 }
 
-/// The least of several runs, phase by phase: what else the machine does can only add.
+/// The minimum of several runs, phase by phase: other load on the machine can only add time.
 fn best(compiler: &LlvmCompiler, input: &Input, runs: usize) -> Result<Split> {
     let mut best = split(compiler, input)?;
     for _ in 1..runs {

@@ -1,10 +1,10 @@
-//! Measures the emulator in lane-operations a second: the rate of vector instructions times their lanes.
+//! Measures the emulator in lane operations per second: vector instructions times lanes.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dovetail::emu::{Machine, Mode, RunLimits, RunStats, Wave};
 use dovetail::target::{GfxIp, WaveSize};
 
-/// A loop of eight vector instructions of different classes, with its counter and branch.
+/// A loop of eight vector instructions of different classes, with a counter and a branch.
 const LOOP: [u32; 13] = [
     0xb000_03e8, // s_movk_i32 s0, 1000
     0x0600_0300, // v_add_f32 v0, v0, v1

@@ -1,8 +1,8 @@
-//! Linking: distinct pairs of the corpus beside the copy of their bytes, what changes of state cost, from bytes and from a cache,
-//! threads; and each of our own pairs, each piece of glue, and `verify`.
+//! Linking: distinct pairs of the corpus compared with a copy of their bytes, the cost of state changes, from bytes and
+//! from a cache, threads; and each pair of testdata, each piece of glue, and `verify`.
 //!
-//! Tables of p50, p95 and p99 of single links come after criterion's estimates. With `DOVETAIL_BENCH_LIST` it measures the
-//! pipelines of the list as distinct ones, to be set beside another linker in one run.
+//! Tables of p50, p95 and p99 of single links follow criterion's estimates. With `DOVETAIL_BENCH_LIST` it measures the
+//! pipelines in the list as the distinct ones, to compare with another linker in one run.
 
 #[path = "support/distinct.rs"]
 mod distinct;
@@ -25,7 +25,7 @@ use support::times::{Times, head, measuring};
 
 const RUNS: usize = 20_000;
 
-/// A pipeline, compiled early.
+/// A pipeline with compiled parts.
 struct Pipeline {
     name: String,
     elfs: Vec<Vec<u8>>,
@@ -35,7 +35,7 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    /// None where a stage is not supported, or where these parts cannot be linked.
+    /// `None` if a stage is not supported or the parts cannot be linked.
     fn new(name: &str, stages: &[&Input]) -> Option<Self> {
         let compiler = BuiltInCompiler::new();
         let elfs: Option<Vec<Vec<u8>>> =
@@ -73,7 +73,7 @@ impl Pipeline {
     }
 }
 
-/// Our own pairs and two compute shaders.
+/// The pairs of testdata and two compute shaders.
 fn pipelines() -> Vec<Pipeline> {
     let inputs = support::testdata();
     let find = |name: &str| inputs.iter().find(|i| i.name == name);
@@ -118,7 +118,7 @@ fn links(c: &mut Criterion) {
     rows.iter().for_each(|(name, times)| times.row(name));
 }
 
-/// Each kind of piece that our pipelines ask for.
+/// Each kind of glue that the pipelines use.
 fn pieces(c: &mut Criterion) {
     if support::listed().is_some() {
         return;
@@ -130,7 +130,7 @@ fn pieces(c: &mut Criterion) {
     };
     for mut pipeline in pipelines() {
         pipeline.prepared(Placement::Adjacent, &note, None);
-        // The vertex stage alone asks for what stands in for a fragment shader.
+        // Only a lone vertex stage uses the replacement of a fragment shader.
         if pipeline.objects.len() > 1 {
             pipeline.objects.truncate(1);
             pipeline.prepared(Placement::Adjacent, &note, None);
@@ -155,7 +155,7 @@ fn pieces(c: &mut Criterion) {
     rows.iter().for_each(|(name, times)| times.row(name));
 }
 
-/// Many different pairs, one after the other.
+/// Many different pairs in sequence.
 fn distinct_pairs(_: &mut Criterion) {
     if !measuring() {
         return;

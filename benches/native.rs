@@ -1,9 +1,9 @@
-//! The native code generator beside LLVM and, where it can be run, beside Mesa's RADV with ACO: CPU time of compiles and the
-//! code that comes out, stage by stage.
+//! Compares the native code generator with LLVM and, if available, with Mesa's RADV with ACO: CPU time of compiles and
+//! the generated code, stage by stage.
 //!
-//! `./dev bench --bench native -- [--runs N] [--sets NAME,…] [--most N] [--no-llvm] [--json FILE] [--each]`. The shaders are those
-//! of `testdata/shaders` and of each set of `corpus/` that is there, at most `--most` of a set, spread evenly.
-//! docs/benchmarks.md says what is compared with what.
+//! `./dev bench --bench native -- [--runs N] [--sets NAME,…] [--most N] [--no-llvm] [--json FILE] [--each]`. The
+//! shaders are those of `testdata/shaders` and of each fetched set of `corpus/`, at most `--most` per set, evenly
+//! spread. docs/benchmarks.md describes the comparison.
 
 #[path = "../tests/support/alloc.rs"]
 mod alloc;
@@ -30,24 +30,24 @@ static ALLOCATOR: alloc::Counting = alloc::Counting;
 
 /// Arguments of the command line.
 pub struct Args {
-    /// Compiles of each shader; the least time counts.
+    /// Compiles of each shader; the minimum time counts.
     pub runs: usize,
-    /// Sets to take; none: all that are there.
+    /// Sets to use; empty: all available ones.
     pub sets: Vec<String>,
-    /// Shaders of a set.
+    /// Most shaders per set.
     pub most: usize,
     /// Compare with LLVM.
     pub llvm: bool,
     /// File for all figures of all shaders.
     pub json: Option<PathBuf>,
-    /// Print a line for each shader while it is measured.
+    /// Print a line for each shader as it is measured.
     pub each: bool,
 }
 
 impl Args {
     fn read() -> Self {
         let mut out = Self { runs: 9, sets: Vec::new(), most: 60, llvm: true, json: None, each: false };
-        // `cargo test --benches` only wants to know that it runs.
+        // `cargo test --benches` only checks that it runs.
         if !support::times::measuring() {
             (out.runs, out.most, out.sets) = (1, 1, vec!["testdata".to_owned()]);
         }

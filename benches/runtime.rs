@@ -1,5 +1,5 @@
-//! Overhead of the run time, each part beside what it is made of, in one run: a link without a handle beside the Rust link,
-//! from Rust and from C; the poll of a generation beside a relaxed load; a hit beside LMDB's own read and the digest.
+//! Overhead of the runtime, compared within one run with its components: a link without a handle with the Rust link,
+//! from Rust and from C; polling a generation with a relaxed load; a hit with LMDB's own read and the digest.
 
 #[path = "../tests/capi/cache.rs"]
 mod cache;
@@ -79,7 +79,7 @@ fn links(c: &mut Criterion) {
     group.finish();
 
     head("a pipeline of two small parts");
-    // The first one twice, so that the spread of the machine is seen.
+    // The first measurement is repeated at the end, to show the noise of the machine.
     Times::of(RUNS, &mut rust).row("the Rust link");
     Times::of(RUNS, &mut into).row("link_into");
     Times::of(RUNS, &mut rust).row("the Rust link again");
@@ -87,7 +87,7 @@ fn links(c: &mut Criterion) {
     from_c(dir.path());
 }
 
-/// The same over the C interface, with the library as it is installed.
+/// The same through the C interface, with the library as installed.
 fn from_c(dir: &Path) {
     if !measuring() {
         return;
@@ -110,7 +110,7 @@ fn hits(c: &mut Criterion) {
     let dir = tempfile::tempdir().expect("a folder");
     let made = cache::Made::new(&dir.path().join("cache"));
     let mut part = link_support::vertex();
-    // About 8 KiB, as a shader of usual size has.
+    // About 8 KiB, the size of a typical shader.
     part.code.splice(0..0, std::iter::repeat_n(link_support::S_NOP, 1800));
     let elf = part.build();
     let count = if measuring() { 1000 } else { 20 };
@@ -154,7 +154,7 @@ fn hits(c: &mut Criterion) {
         || Context::new(&info).and_then(|context| context.import(&bytes)).map_or(0, |taken| taken.parts as usize);
     let imported = Times::of(RUNS / 200, import);
     drop(held);
-    // Last, since it opens the file by a map.
+    // Last, because it maps the file.
     let raw = raw_lmdb::RawLmdb::open(&dir.path().join("cache/lmdb"));
     row("LMDB's own read", &mut || raw.get(&keys[next()].0).len());
     head(&format!("a part of {} bytes among {count}", elf.len()));

@@ -1,6 +1,5 @@
-//! Overhead of the service, each part beside what it is made of, in one run: a ping beside an echo of the same bytes, many
-//! clients beside
-//! one, processor time of compiles beside the pool's.
+//! Overhead of the service, compared within one run with its components: a ping with an echo of the same bytes, many
+//! clients with one, processor time of compiles with that of the worker pool alone.
 
 #[path = "../tests/service/harness.rs"]
 mod harness;
@@ -56,7 +55,7 @@ fn pings(c: &mut Criterion) {
     Times::of(RUNS, &mut echo).row("echo again");
 }
 
-/// Parts of the cache that are sent, by one client and by 64.
+/// Cached parts sent to one client and to 64.
 fn fetches(_: &mut Criterion) {
     if !measuring() {
         return;
@@ -78,14 +77,14 @@ fn fetches(_: &mut Criterion) {
     };
     println!("\nparts of {bytes} bytes from the cache, a second\n");
     println!("| one client | 64 clients | 64 / one |\n| ---: | ---: | ---: |");
-    // In turns, and more than once, so that the spread of the machine is seen.
+    // Alternating and repeated, to show the noise of the machine.
     for _ in 0..5 {
         let (one, many) = (fetch(1), fetch(64));
         println!("| {one:.0} | {many:.0} | {:.2} |", many / one);
     }
 }
 
-/// Processor time of this process and of all that it has waited for (proc(5): `stat`).
+/// Processor time of this process and of all children that it has waited for (proc(5): `stat`).
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("proc");
     let fields = stat.rsplit_once(')').expect("a name").1.split_whitespace().skip(11).take(4);
@@ -98,7 +97,7 @@ fn compiles(_: &mut Criterion) {
     if !measuring() || inputs.is_empty() {
         return;
     }
-    // Each shader many times over: a limit that none of them reaches makes each a request of its own.
+    // Each shader many times: an unreachable limit with a different value makes each a distinct request.
     let request = |input: &support::Input, n: u32| StageRequest {
         options: TuningOptions { vgpr_limit: 200 + n, ..TuningOptions::default() },
         ..input.request.clone()

@@ -1,17 +1,16 @@
-//! The sources that decide the content of a cache entry. `build.rs` hashes them into every key; `tests/tidy` holds that
-//! none of
-//! them imports a file of this crate that is neither hashed nor named as harmless.
+//! The sources that decide the contents of cache entries. `build.rs` hashes them into every key; `tests/tidy` checks
+//! that none of them imports a file of this crate that is neither hashed nor listed as harmless.
 
-/// The sources that decide one kind of entry. Paths are below `src`; a folder stands for all files in it.
+/// The sources that decide one kind of entry. Paths are relative to `src`; a folder stands for all files in it.
 pub struct Sources {
     /// Files and folders that are hashed.
     pub hashed: &'static [&'static str],
-    /// Files and folders among them that are not: they cannot change a byte of the entry.
+    /// Exceptions among them: files and folders that cannot change a byte of the entry.
     pub left_out: &'static [&'static str],
-    /// Files that are imported and need no hash: error texts, and data that reaches the result through the key alone.
+    /// Imported files that need no hash: error texts, and data that affects the result only through the key.
     #[allow(dead_code, reason = "the build hashes, and the test looks at what it does not")]
     pub harmless: &'static [&'static str],
-    /// Crates whose version (of `Cargo.lock`) is hashed too.
+    /// Crates whose version in `Cargo.lock` is hashed too.
     #[allow(dead_code, reason = "as above")]
     pub crates: &'static [&'static str],
 }
@@ -33,25 +32,26 @@ pub const COMPILER: Sources = Sources {
         "target.rs",
     ],
     left_out: &[
-        // Checks, pictures and text of the native generator's work: a check ends a compile with an error, and changes nothing.
+        // Checks, drawings and text output of the native generator: a failing check ends the compile with an error, and
+        // changes nothing else.
         "compile/native/check_alloc",
         "compile/native/graph",
         "compile/native/mir/print.rs",
         "compile/native/mir/verify.rs",
         // Only in tests.
         "compile/native/opt/rules_proof.rs",
-        // Observers see what each phase has made, and cannot change it.
+        // Observers see the output of each phase, and cannot change it.
         "compile/watch.rs",
-        // How requests travel to a compiler process.
+        // Transport of requests to a compiler process.
         "compile/worker",
-        // The judge of the front end.
+        // The reference for the front end.
         "ir/interp",
         // The text form of the IR, for tests and people.
         "ir/parse.rs",
         "ir/print.rs",
         // Text of instructions, for people.
         "isa/listing",
-        // What only the link does.
+        // Used only by the linker.
         "metadata/finalize.rs",
         "metadata/graphics.rs",
         "metadata/named.rs",
@@ -74,13 +74,13 @@ pub const COMPILER: Sources = Sources {
 pub const GLUE: Sources = Sources {
     hashed: &["abi", "glue", "isa", "target.rs"],
     left_out: &[
-        // Judges and people read code with these; nothing is written by them.
+        // Used by checkers and disassembly; nothing is written with these.
         "isa/assemble.rs",
         "isa/decode",
         "isa/effects.rs",
         "isa/listing",
         "isa/register_set.rs",
-        // The plans of resources and user data, which glue does not see.
+        // Plans of resources and user data, which glue does not use.
         "abi/layout.rs",
         "abi/user_data.rs",
     ],
@@ -88,8 +88,8 @@ pub const GLUE: Sources = Sources {
     crates: &[],
 };
 
-/// The sources that decide the form of a request, and so its key: two programs with other digests may name the same request
-/// by other keys.
+/// The sources that decide the form of a request, and so its key: two programs with different digests may give the same
+/// request different keys.
 pub const REQUEST: Sources = Sources {
     hashed: &[
         "cache/key.rs",
@@ -106,13 +106,14 @@ pub const REQUEST: Sources = Sources {
         "target.rs",
     ],
     left_out: &[],
-    // Glue has keys of its own, and is asked of nobody; where code ends in a line of the instruction cache is no part of a request.
+    // Glue has its own keys and is never requested; the placement of code in instruction-cache lines is not part of a
+    // request.
     harmless: &["error.rs", "glue", "isa/words.rs", "link/attach.rs", "link/input.rs"],
     crates: &["rmp-serde", "serde"],
 };
 
 impl Sources {
-    /// Whether a file, by its path below `src` with `/`, is hashed. Of two entries that fit the longer one decides.
+    /// Whether a file, by its path below `src` with `/`, is hashed. If two entries match, the longer one decides.
     pub fn contains(&self, file: &str) -> bool {
         let fits =
             |entry: &&&str| file == **entry || file.strip_prefix(**entry).is_some_and(|rest| rest.starts_with('/'));
@@ -121,7 +122,7 @@ impl Sources {
     }
 }
 
-/// Whether a file holds tests only, by its name.
+/// Whether a file contains only tests, by its name.
 pub fn is_test(file: &str) -> bool {
     const NAMES: [&str; 4] = ["tests", "oracle", "effects_oracle", "simulate"];
     file.split('/').any(|part| {

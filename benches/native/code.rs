@@ -1,11 +1,11 @@
-//! Statistics of machine code: the same reading for every compiler's.
+//! Statistics of machine code, by one decoder for every compiler.
 
 use dovetail::check::estimate::{self, Placed};
 use dovetail::isa::{Latency, Op, OpcodeRow, Traits};
 use dovetail::target::{GfxIp, WaveSize};
 use serde::Serialize;
 
-/// Figures of one code.
+/// Figures of one shader's code.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Code {
     pub instructions: usize,
@@ -16,17 +16,17 @@ pub struct Code {
     pub moves: usize,
     pub branches: usize,
     pub bytes: usize,
-    /// Registers up to the last one that is named.
+    /// VGPRs up to the highest one used.
     pub vgprs: u32,
-    /// Waves of a SIMD that these registers allow.
+    /// Waves per SIMD that the VGPRs allow.
     pub waves: u32,
-    /// Loops that are left.
+    /// Number of loops in the code.
     pub loops: usize,
-    /// Of one wave through all of the code once, eight times for each loop.
+    /// Estimated cycles of one wave, with all code executed once and each loop eight times.
     pub cycles: u64,
 }
 
-/// Reads and counts.
+/// Decodes the words and counts.
 pub fn read(words: &[u32], wave: WaveSize) -> Result<Code, String> {
     let code = estimate::instructions(words, GfxIp::Gfx1030).map_err(|e| e.to_string())?;
     let mut out = Code { instructions: code.len(), ..Code::default() };

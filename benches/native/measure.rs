@@ -1,4 +1,4 @@
-//! Measures one shader: the compilers take turns, so that what else the machine does meets all of them.
+//! Measures one shader: the compilers take turns, so that other load on the machine affects all of them.
 
 use crate::Args;
 use crate::alloc::allocations;
@@ -14,19 +14,19 @@ use dovetail::compile::{Compiler, StageElf, unlinked};
 use serde::Serialize;
 use std::hint::black_box;
 
-/// Runs of LLVM, which takes so long that few are enough.
+/// Runs of LLVM, which takes long enough that few suffice.
 const LLVM_RUNS: usize = 3;
 
-/// Figures of one shader by one compiler.
+/// Figures of one shader with one compiler.
 #[derive(Debug, Default, Serialize)]
 pub struct Side {
-    /// Least CPU time from the bytes of the module to the early part, in nanoseconds.
+    /// Minimum CPU time from the bytes of the module to the part, in nanoseconds.
     pub nanoseconds: Option<u64>,
-    /// The code with known layout.
+    /// The code compiled with known layout.
     pub code: Option<Code>,
-    /// The code of the early part, which reads descriptors and push constants by relocations.
+    /// The code of the part compiled in advance, which reads descriptors and push constants by relocations.
     pub early: Option<Code>,
-    /// Why something is missing.
+    /// Reason for missing figures.
     pub error: Option<String>,
 }
 
@@ -39,13 +39,13 @@ pub struct Measured {
     pub native: Side,
     pub llvm: Side,
     pub radv: Side,
-    /// Least CPU time of each phase of the native way, in nanoseconds, in the order of the phases.
+    /// Minimum CPU time of each native phase, in nanoseconds, in order.
     pub phases: Vec<(&'static str, u64)>,
-    /// Heap allocations of a compile by the native generator when all has been compiled before.
+    /// Heap allocations of a native compile after everything has been compiled once.
     pub allocations: u64,
-    /// Bytes of the early part.
+    /// Size of the part in bytes.
     pub elf_bytes: usize,
-    /// BLAKE3 of the early part and of the one with known layout by the native generator: what work on speed alone must not change.
+    /// BLAKE3 of the native part and of the one with known layout, which work on speed alone must not change.
     pub digests: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl Bench {
         self.radv.as_ref().map(|radv| radv.driver.as_str())
     }
 
-    /// All figures of a shader.
+    /// Measures all figures of a shader.
     pub fn measure(&mut self, shader: &Shader, args: &Args) -> Measured {
         let [native, llvm] = [GeneratorKind::Native, GeneratorKind::Llvm].map(|kind| with(&shader.early, kind));
         let mut out = Measured {
@@ -143,7 +143,7 @@ impl Bench {
         out
     }
 
-    /// The time of one compile, from bytes.
+    /// Measures one compile, from bytes.
     fn time(&self, shader: &Shader, request: &StageRequest, side: &mut Side) {
         let bytes = shader.spirv.clone();
         let start = cpu();
@@ -155,7 +155,7 @@ impl Bench {
         }
     }
 
-    /// The time of each phase of one compile. Phases of one name, such as a pass that runs twice, are added.
+    /// Measures each phase of one compile. Phases with the same name, such as a pass that runs twice, are added.
     fn phases(&self, module: &Module, request: &StageRequest, least: &mut Vec<(&'static str, u64)>) {
         let mut watch = Timings::new(cpu, Unwatched);
         if self.compiler.compile_watched(module, request, &mut watch).is_err() {
@@ -177,7 +177,7 @@ impl Bench {
         }
     }
 
-    /// Reads both codes and returns the digests of both files.
+    /// Decodes both codes and returns the digests of both files.
     fn codes(&self, shader: &Shader, generator: GeneratorKind, side: &mut Side) -> Vec<String> {
         let mut digests = Vec::new();
         for (request, early) in [(&shader.early, true), (&shader.laid_out, false)] {

@@ -1,7 +1,7 @@
-//! RADV in a process of its own (`benches/radv`), which is started again if it dies.
+//! RADV in a separate process (`benches/radv`), which is restarted if it crashes.
 //!
-//! `DOVETAIL_RADV` names the program, `DOVETAIL_RADV_ICD` the driver's manifest if it is not the system's, and
-//! `DOVETAIL_RADV_LIBRARIES` a folder of libraries that it needs. `./dev bench --bench native` sets them.
+//! `DOVETAIL_RADV` names the program, `DOVETAIL_RADV_ICD` the driver's manifest unless it is the system's, and
+//! `DOVETAIL_RADV_LIBRARIES` a folder with libraries that it needs. `./dev bench --bench native` sets them.
 
 use crate::shaders::Shader;
 use dovetail::state::BindingKind;
@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// No GPU; nothing cached on disk; no NGG and 32 lanes for vertices, as our code has it.
+/// No GPU; no disk cache; no NGG and wave32 for vertex shaders, as in our code.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("RADV_FORCE_FAMILY", "navi21"),
     ("RADV_DEBUG", "nocache,nongg"),
@@ -19,10 +19,10 @@ const ENVIRONMENT: [(&str, &str); 4] = [
     ("MESA_SHADER_CACHE_DISABLE", "true"),
 ];
 
-/// Why there is no answer of a process that is gone.
+/// Error after the process has ended.
 const ENDED: &str = "RADV ended";
 
-/// The program, running.
+/// The running program.
 pub struct Radv {
     program: OsString,
     child: Child,
@@ -40,7 +40,7 @@ impl Drop for Radv {
 }
 
 impl Radv {
-    /// Starts it, if there is one.
+    /// Starts it, if it is available.
     pub fn start() -> Option<Self> {
         let program = std::env::var_os("DOVETAIL_RADV")?;
         match Self::run(program) {
@@ -72,7 +72,7 @@ impl Radv {
         Ok(out)
     }
 
-    /// The next line, without what a driver prints.
+    /// The next line of JSON, skipping the driver's own output.
     fn answer(&mut self) -> Result<Value, String> {
         loop {
             let mut line = String::new();
@@ -100,7 +100,7 @@ impl Radv {
         answer
     }
 
-    /// CPU nanoseconds of a compile.
+    /// CPU time of a compile, in nanoseconds.
     pub fn time(&mut self, request: &mut Value) -> Result<u64, String> {
         request["code"] = json!(false);
         self.ask(request)?["Nanoseconds"].as_u64().ok_or_else(|| "no time".to_owned())
@@ -113,7 +113,7 @@ impl Radv {
     }
 }
 
-/// The request to the program for a shader, whose module is in `file`.
+/// The program's request for a shader, whose module is in `file`.
 pub fn request(shader: &Shader, file: &std::path::Path) -> Result<Value, String> {
     let mut bindings = Vec::new();
     for set in &shader.layout.sets {

@@ -1,10 +1,10 @@
-//! Tables in Markdown: for each stage and measure the ratio to another compiler, and the worst shaders by name.
+//! Tables in Markdown: for each stage and measure the ratio to another compiler, and the names of the worst shaders.
 
 use crate::code::Code;
 use crate::measure::{Measured, Side};
 use std::collections::BTreeMap;
 
-/// Worst shaders of a measure that are named.
+/// Number of worst shaders listed per measure.
 const WORST: usize = 20;
 
 /// A measure: its name, and its value for a shader by a compiler.
@@ -30,10 +30,10 @@ const MEASURES: [Measure; 11] = [
     ("estimated cycles", |side| of(side, |code| code.cycles as f64)),
     ("instructions, early part", |side| side.early.as_ref().map(|code| code.instructions as f64)),
 ];
-/// Those whose worst shaders are named.
+/// Measures whose worst shaders are listed.
 const NAMED: [&str; 5] = ["CPU time", "instructions", "bytes", "VGPRs", "estimated cycles"];
 
-/// A value by the native generator and one by another compiler.
+/// A measure's values with the native generator and with another compiler.
 struct Pair<'a> {
     of: &'a Measured,
     ours: f64,
@@ -41,7 +41,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Counts may be 0 on either side; one more on both is the ratio then.
+    /// Counts can be 0, so the ratio is of both values plus one.
     fn ratio(&self) -> f64 {
         if self.ours == 0.0 || self.theirs == 0.0 {
             (self.ours + 1.0) / (self.theirs + 1.0)
@@ -57,7 +57,7 @@ pub fn print(all: &[Measured], radv: Option<&str>) {
     let others: [(&str, Other); 2] = [("LLVM", |m| &m.llvm), ("RADV", |m| &m.radv)];
     for (name, side) in others {
         let name = if name == "RADV" { radv.unwrap_or(name) } else { name };
-        // Another number of loops is another amount of unrolling, which no count is fair to.
+        // A different number of loops means different unrolling, which makes counts incomparable.
         let alike = |m: &&Measured| match (&m.native.code, &side(m).code) {
             (Some(a), Some(b)) => a.loops == b.loops,
             _ => true,
@@ -148,7 +148,7 @@ fn by_set(all: &[Measured], name: &str, side: Other) {
     }
 }
 
-/// Reports the figures that have a limit of their own.
+/// Prints the figures with absolute limits.
 fn absolute(all: &[Measured]) {
     let done: Vec<&Measured> = all.iter().filter(|m| m.native.nanoseconds.is_some()).collect();
     let Some(most) = done.iter().max_by_key(|m| m.allocations) else { return };
@@ -182,7 +182,7 @@ fn absolute(all: &[Measured]) {
     println!("\nmost allocations: {} by {}/{}", most.allocations, most.set, most.name);
 }
 
-/// Where the time goes: the phases over all shaders.
+/// Prints the time of each phase, over all shaders.
 fn phases(done: &[&Measured]) {
     let mut sums: Vec<(&str, u64)> = Vec::new();
     for (phase, took) in done.iter().flat_map(|m| &m.phases) {

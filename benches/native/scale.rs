@@ -1,4 +1,4 @@
-//! Whether a compile takes time linear in the size of a shader: the same piece of code 10, 100 and 1000 times in a row.
+//! Whether compile time is linear in the size of a shader: the same piece of code 10, 100 and 1000 times in sequence.
 
 use crate::alloc::allocations;
 use crate::support::{self, Input, cpu};
@@ -9,12 +9,13 @@ use dovetail::corpus::spec::SpecFile;
 use dovetail::target::Stage;
 use std::hint::black_box;
 
-/// Copies of the piece.
+/// Numbers of copies.
 const SIZES: [usize; 3] = [10, 100, 1000];
-/// Limit for a copy's time among ten times as many, relative to one. Wide, since another process may have the caches.
+/// Limit of the time per copy, relative to ten times fewer copies. Generous, because other processes may use the
+/// caches.
 const MOST: f64 = 2.5;
 
-/// Arithmetic, memory, a divergent branch and a value that joins, each time with other constants.
+/// Each copy has arithmetic, memory, a divergent branch and a merged value, with different constants.
 fn text(copies: usize) -> String {
     let mut out = "#version 450
 layout(local_size_x = 64) in;
@@ -32,7 +33,7 @@ void main() {
     out + "    data[at] = sum;\n}\n"
 }
 
-/// CPU time and allocations of a copy, at each size. Nothing without glslangValidator.
+/// Prints CPU time and allocations per copy at each size. Does nothing without glslangValidator.
 pub fn print(runs: usize) {
     let compiler = BuiltInCompiler::new();
     let dir = tempfile::tempdir().expect("a temporary folder");

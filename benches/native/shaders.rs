@@ -1,4 +1,4 @@
-//! The shaders, each with two requests: as an early part, and with everything that RADV knows of a stage alone.
+//! The shaders, each with two requests: compiled in advance, and with everything that RADV knows of a lone stage.
 
 use crate::support::{self, Input};
 use dovetail::compile::request::StageRequest;
@@ -10,12 +10,12 @@ pub struct Shader {
     pub set: String,
     pub name: String,
     pub spirv: Vec<u8>,
-    /// With nothing known of the pipeline.
+    /// Request without known state.
     pub early: StageRequest,
-    /// With the layout and all specialization values known, but neither vertex input nor attachments: what RADV knows of the
-    /// library of a stage.
+    /// Request with known layout and specialization values, but neither vertex input nor attachments, as RADV compiles
+    /// a stage's library.
     pub laid_out: StageRequest,
-    /// That layout.
+    /// The layout of that request.
     pub layout: ResourceLayout,
     /// Specialization: id, value, bytes.
     pub specialization: Vec<(u32, u64, u8)>,
@@ -37,7 +37,7 @@ impl Shader {
     }
 }
 
-/// At most `most` of each set that is asked for.
+/// At most `most` shaders of each requested set.
 pub fn all(sets: &[String], most: usize) -> Vec<Shader> {
     let wanted = |set: &str| sets.is_empty() || sets.iter().any(|one| one == set);
     let mut out = Vec::new();

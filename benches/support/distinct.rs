@@ -1,5 +1,5 @@
-//! Different pairs linked one after the other, so that no link finds what the one before has left in the processor's caches; and
-//! what a change of state, reading from bytes or from a cache, and a second thread cost with them.
+//! Different pairs linked in sequence, so that no link profits from data that the previous one left in the processor's
+//! caches; and the cost of state changes, of reading from bytes or from a cache, and of a second thread.
 
 use crate::support::times::{Times, head};
 use crate::support::{self, Input};
@@ -18,9 +18,9 @@ use std::hint::black_box;
 use std::thread;
 use std::time::Instant;
 
-/// Links of all pairs; the first time makes plans and is not counted.
+/// Passes over all pairs; the first creates plans and does not count.
 const SWEEPS: usize = 10;
-/// Fragment shaders that each vertex shader is combined with, by their distance in the list.
+/// For each vertex shader, list distances of the fragment shaders that it is combined with.
 const DISTANCES: [usize; 4] = [0, 7, 31, 71];
 
 /// A compiled stage.
@@ -44,7 +44,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Compiles every stage once. Pairs that are not supported or cannot be linked are left out.
+    /// Compiles every stage once. Omits pairs that are not supported or cannot be linked.
     pub fn new(inputs: Vec<(Input, Input)>) -> Self {
         let compiler = BuiltInCompiler::new();
         let mut out = Self { stages: Vec::new(), pairs: Vec::new() };
@@ -67,7 +67,7 @@ impl Pairs {
         out
     }
 
-    /// The same, and each vertex shader with fragment shaders of other pairs.
+    /// Adds combinations of each vertex shader with fragment shaders of other pairs.
     pub fn combined(mut self) -> Self {
         let own: Vec<(usize, usize)> = self.pairs.iter().map(|pair| (pair.vertex, pair.fragment)).collect();
         for distance in DISTANCES {
@@ -101,7 +101,7 @@ impl Pairs {
         }
     }
 
-    /// Times of one call for each pair, over all sweeps but the first.
+    /// Times of one call for each pair, over all passes except the first.
     fn each<T>(&self, mut run: impl FnMut(&Pair) -> T) -> Times {
         let mut times = Vec::new();
         for sweep in 0..=SWEEPS {
@@ -155,7 +155,7 @@ impl Pairs {
         job.link().expect("it has been linked before").elf
     }
 
-    /// Three states in turn for one pair at a time.
+    /// Alternates three states for one pair at a time.
     fn other_states(&self, plans: &Plans, out: &mut [u8]) -> Times {
         let mut times = Vec::new();
         for pair in self.pairs.iter().step_by(self.pairs.len().div_ceil(20)) {
@@ -168,7 +168,7 @@ impl Pairs {
                 let linked = black_box(self.linked(pair, state, plans, out));
                 let took = start.elapsed();
                 assert!(linked.is_some(), "a state that cannot be linked");
-                // The first ones make plans.
+                // The first links create plans.
                 if n >= 300 {
                     times.push(took.as_nanos() as u64);
                 }
@@ -177,7 +177,7 @@ impl Pairs {
         Times::taken(times)
     }
 
-    /// Reading both parts, their digests and the link, as for the first time.
+    /// Parsing both parts, their digests and the link, as for the first time.
     fn first_links(&self) -> Times {
         self.each(|pair| {
             let parts = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].elf[..]);

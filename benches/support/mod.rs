@@ -1,7 +1,8 @@
 //! Shared by the benchmarks: their shaders, and this thread's CPU time.
 //!
-//! Shaders are those of `testdata/shaders`, of `corpus/` where it has been fetched, and of the list in
-//! `DOVETAIL_BENCH_LIST`: lines of a name and one (compute) or two (vertex, fragment) SPIR-V files, between tabs.
+//! Shaders are those of `testdata/shaders`, of `corpus/` if it has been fetched, and of the list in
+//! `DOVETAIL_BENCH_LIST`: lines of tab-separated fields, a name and one (compute) or two (vertex, fragment) SPIR-V
+//! files.
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
@@ -26,7 +27,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The stage of a module, with the values that a `spec.toml` gives it.
+    /// A stage of a module, with its values from `spec.toml`.
     pub fn new(name: &str, bytes: Vec<u8>, stage: Stage, spec: &SpecFile) -> Option<Self> {
         let module = Module::new(bytes).ok()?;
         let info = spirv::reflect(&module).ok()?;
@@ -59,7 +60,7 @@ impl Input {
     }
 }
 
-/// The state that the template gives for a pipeline of these stages.
+/// The template state for a pipeline of these stages.
 pub fn state(inputs: &[&Input]) -> Option<PipelineState> {
     let shaders: Option<Vec<Shader>> = inputs.iter().map(|i| i.translate().ok()).collect();
     let mut state = template::state(&shaders?).ok()?;
@@ -75,7 +76,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The shaders of `testdata/shaders`, compiled by glslangValidator. None, and a word on it, where that is missing.
+/// The shaders of `testdata/shaders`, compiled by glslangValidator. Empty, with a message, if that is missing.
 pub fn testdata() -> Vec<Input> {
     let folder = root().join("testdata/shaders");
     let mut files: Vec<PathBuf> =
@@ -96,7 +97,7 @@ pub fn testdata() -> Vec<Input> {
     inputs
 }
 
-/// A shader by glslangValidator. None, and a word on it, where that is missing.
+/// Compiles a shader with glslangValidator. `None`, with a message, if that is missing.
 pub fn glsl(file: &Path) -> Option<Vec<u8>> {
     let out = tempfile::tempdir().expect("a temporary folder");
     let spv = out.path().join("out.spv");
@@ -127,7 +128,7 @@ fn corpus_folders() -> Vec<(PathBuf, SpecFile)> {
     folders.into_iter().map(|f| (f.clone(), spec(&f))).collect()
 }
 
-/// Every `step`-th module of `corpus/`, in the order of their paths.
+/// Every `step`-th module of `corpus/`, ordered by path.
 pub fn corpus(step: usize) -> Vec<Input> {
     let folders = corpus_folders();
     let files = folders.iter().flat_map(|(folder, spec)| {
@@ -145,7 +146,7 @@ pub fn corpus_sets() -> Vec<String> {
     corpus_folders().into_iter().filter_map(name).collect()
 }
 
-/// At most `most` modules of a set, spread evenly over the order of their paths.
+/// At most `most` modules of a set, evenly spread in path order.
 pub fn corpus_set(set: &str, most: usize) -> Vec<Input> {
     let folders = corpus_folders();
     let Some((folder, spec)) = folders.iter().find(|(folder, _)| folder.ends_with(set)) else { return Vec::new() };
@@ -194,7 +195,7 @@ pub fn listed() -> Option<Vec<Listed>> {
     Some(text.lines().filter_map(pipeline).collect())
 }
 
-/// CPU time of this thread so far: what other processes do to a wall clock is not in it.
+/// CPU time of this thread so far, which does not depend on other processes as wall-clock time does.
 pub fn cpu() -> Duration {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(t.tv_sec.unsigned_abs(), u32::try_from(t.tv_nsec).unwrap_or(0))

@@ -1,4 +1,4 @@
-//! LMDB as it is meant to be read: through its map, by its own code. What a hit of the cache is measured against.
+//! LMDB read in its usual way, through its map and by its own code, as the baseline for a hit of the cache.
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions};
@@ -11,7 +11,7 @@ pub struct RawLmdb {
 }
 
 impl RawLmdb {
-    /// Opens what a store has written.
+    /// Opens a database that a store has written.
     pub fn open(dir: &Path) -> Self {
         // SAFETY: the file was just written by this program, and nothing changes it while it is mapped.
         let env = unsafe { EnvOpenOptions::new().map_size(1 << 30).open(dir) }.expect("an LMDB file");
@@ -22,7 +22,7 @@ impl RawLmdb {
         Self { env, database }
     }
 
-    /// A copy of a value, as a cache has to give one.
+    /// A copy of a value, because a cache must return one too.
     pub fn get(&self, key: &[u8]) -> Vec<u8> {
         let transaction = self.env.read_txn().expect("a transaction");
         self.database.get(&transaction, key).expect("a read").expect("a hit").to_vec()

@@ -1,10 +1,10 @@
-//! Percentiles, and whether it is measured at all.
+//! Percentiles, and detection of real measurements.
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
 use std::time::Instant;
 
-/// Whether this is a measurement; else it is a test that the benchmark runs or the work of a profiler: no tables then.
+/// Whether this is a measurement, and not a test run of the benchmark or a profiler run, which print no tables.
 pub fn measuring() -> bool {
     let given = |what| std::env::args().any(|a| a == what);
     given("--bench") && !given("--profile-time")
@@ -14,7 +14,7 @@ pub fn measuring() -> bool {
 pub struct Times(Vec<u64>);
 
 impl Times {
-    /// Runs it, first to warm up.
+    /// Measures `f`, after a warm-up.
     pub fn of<T>(runs: usize, mut f: impl FnMut() -> T) -> Self {
         let runs = if measuring() { runs } else { 2 };
         (0..runs / 10).for_each(|_| drop(std::hint::black_box(f())));
@@ -30,7 +30,7 @@ impl Times {
         Self::taken(times)
     }
 
-    /// Of times that were taken otherwise.
+    /// From times measured elsewhere.
     pub fn taken(mut times: Vec<u64>) -> Self {
         times.sort_unstable();
         Self(times)
@@ -47,7 +47,7 @@ impl Times {
     }
 }
 
-/// The head of a table whose rows are [`Times::row`].
+/// The header of a table whose rows are [`Times::row`].
 pub fn head(what: &str) {
     println!("\n| {what} | p50 ns | p95 ns | p99 ns |\n| --- | ---: | ---: | ---: |");
 }

@@ -1,19 +1,19 @@
 //! Plots the mini driver's frame times: `minidriver-plot TITLE FILE.csv …` prints an SVG with a panel for each file.
 //!
-//! Bars on a logarithmic scale, one for each frame; those that miss the next picture of the screen are of another colour. The
-//! colours follow the reader's choice of a light or a dark page.
+//! One bar per frame on a logarithmic scale; bars of frames that miss their vertical blank have another colour. The
+//! colours follow the reader's light or dark theme.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
 /// Time of a frame at 60 frames a second, in milliseconds.
 const LIMIT: f64 = 1000.0 / 60.0;
-/// Ends of the y axis, in milliseconds.
+/// Range of the y axis, in milliseconds.
 const SCALE: (f64, f64) = (2.0, 500.0);
 const WIDTH: f64 = 860.0;
-/// Where bars begin and end, from the left.
+/// Horizontal range of the bars.
 const BARS: (f64, f64) = (58.0, 850.0);
-/// Height of a panel, and in it: the title's line, the axis' upper and lower end.
+/// Height of a panel, with the title's line and the upper and lower end of the axis.
 const PANEL: f64 = 152.0;
 const TITLE: f64 = 16.0;
 const AXIS: (f64, f64) = (28.0, 132.0);
@@ -59,7 +59,7 @@ impl Run {
         Ok(Self { title: title.to_owned(), frames })
     }
 
-    /// Over the limit: how many, and the longest of all.
+    /// Number of frames over the limit, and the longest frame.
     fn late(&self) -> (usize, f64) {
         let late = self.frames.iter().filter(|time| **time > LIMIT).count();
         (late, self.frames.iter().copied().fold(0.0, f64::max))
@@ -110,7 +110,7 @@ fn panel(out: &mut String, run: &Run) {
     for (is_late, class) in [(false, "frame"), (true, "late")] {
         let _ = write!(out, "<path class=\"{class}\" d=\"");
         for (n, time) in run.frames.iter().enumerate().filter(|(_, time)| (**time > LIMIT) == is_late) {
-            // A late frame is seen, however many there are.
+            // A late frame stays visible however many bars there are.
             let width = if is_late { wide.max(1.6) } else { wide };
             let (x, y) = (left + wide * n as f64, height(*time));
             let _ = write!(out, "M{x:.1} {:.1}V{y:.1}h{width:.2}V{:.1}z", AXIS.1, AXIS.1);

@@ -1,16 +1,16 @@
-//! The first Vulkan device, with what the requests need.
+//! The first Vulkan device, with the extensions that the requests need.
 
 use ash::vk;
 use std::ffi::CStr;
 
-/// A device and the functions of it that are used.
+/// A device with the functions used here.
 pub struct Device {
-    // Keeps the loader's library.
+    // Keeps the loader's library loaded.
     _entry: ash::Entry,
     _instance: ash::Instance,
     /// Functions of the device.
     pub vk: ash::Device,
-    /// Those that return code.
+    /// Extension functions that return code.
     pub executables: ash::khr::pipeline_executable_properties::Device,
     /// Name and version of the driver.
     pub driver: String,
@@ -22,7 +22,7 @@ fn text(chars: &[std::ffi::c_char]) -> String {
 }
 
 impl Device {
-    /// Opens it with all features but robust access, which changes code and which games leave off.
+    /// Opens it with all features except robust access, which changes code and which games do not enable.
     pub fn open() -> Result<Self, String> {
         // SAFETY: the loader's library is trusted to be one; every structure outlives its call, and the chains point to locals that
         // are not moved. Instance and device are never destroyed.
@@ -53,7 +53,7 @@ impl Device {
             let mut core = features.features;
             core.robust_buffer_access = vk::FALSE;
             v13.robust_image_access = vk::FALSE;
-            // Linked anew, since the values are changed through what the first chain borrows.
+            // Build the chain again, because the values are modified through structs that the first chain borrows.
             v11.p_next = std::ptr::null_mut();
             v12.p_next = std::ptr::null_mut();
             v13.p_next = std::ptr::null_mut();

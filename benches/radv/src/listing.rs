@@ -1,4 +1,4 @@
-//! Instruction words out of RADV's disassembly: after the `;` of each line, in hexadecimal.
+//! Extracts instruction words from RADV's disassembly: hexadecimal after the `;` of each line.
 
 /// The words of a listing, up to the padding after the program.
 pub fn words(listing: &str) -> Vec<u32> {

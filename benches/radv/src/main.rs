@@ -1,7 +1,8 @@
 //! Compiles single shaders with RADV, for `benches/native.rs`.
 //!
-//! Reads one JSON request a line from stdin and answers each with a line of JSON. A process of its own, as a driver may crash,
-//! and as its environment (which driver, which GPU) is read when it is loaded. RADV needs no GPU: `RADV_FORCE_FAMILY` names one.
+//! Reads one JSON request per line from stdin and answers each with a line of JSON. It is a separate process because a
+//! driver may crash, and because its environment (which driver, which GPU) is read when it is loaded. RADV needs no
+//! GPU: `RADV_FORCE_FAMILY` selects one.
 
 mod device;
 mod listing;

@@ -1,4 +1,5 @@
-//! One stage as a pipeline: compute shaders whole, others as the library of their stage, which is what an early part is.
+//! One stage as a pipeline: compute shaders as a whole pipeline, others as the library of their stage, which
+//! corresponds to a part.
 
 use crate::device::Device;
 use crate::listing;
@@ -18,7 +19,7 @@ struct Made<'a> {
 
 impl Drop for Made<'_> {
     fn drop(&mut self) {
-        // SAFETY: its own handles or null, and nothing uses them any more.
+        // SAFETY: its own handles or null, which are no longer used.
         unsafe {
             self.device.vk.destroy_pipeline(self.pipeline, None);
             self.device.vk.destroy_shader_module(self.module, None);
@@ -28,7 +29,7 @@ impl Drop for Made<'_> {
     }
 }
 
-/// Compiles once; the layout is there before the clock starts.
+/// Compiles once; the layout is created before timing starts.
 pub fn compile(device: &Device, request: &Request) -> Result<Answer, String> {
     let bytes = std::fs::read(&request.spirv).map_err(|e| format!("{}: {e}", request.spirv))?;
     let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
@@ -142,7 +143,8 @@ impl Made<'_> {
         let get = self.device.executables.fp().get_pipeline_executable_internal_representations_khr;
         let device = self.device.vk.handle();
         let mut count = 0;
-        // SAFETY: as Vulkan prescribes: the first call counts, the second says sizes, the third fills what is large enough.
+        // SAFETY: as Vulkan prescribes: the first call returns the count, the second the sizes, the third fills buffers
+        // of these sizes.
         let listing = unsafe {
             let _ = get(device, &info, &mut count, std::ptr::null_mut());
             let mut all = vec![vk::PipelineExecutableInternalRepresentationKHR::default(); count as usize];
@@ -163,7 +165,7 @@ impl Made<'_> {
     }
 }
 
-/// The library of a graphics stage.
+/// Creates the library of a graphics stage.
 ///
 /// # Safety
 /// Module and layout are alive.

@@ -1,4 +1,4 @@
-//! The benchmark's requests, and the answers.
+//! The benchmark's requests and answers.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,27 +11,27 @@ pub struct Request {
     pub stage: String,
     /// Entry point.
     pub entry: String,
-    /// Lanes of a wave; of compute shaders only, other stages have what the environment says.
+    /// Lanes per wave; only for compute shaders, other stages use the environment's setting.
     pub wave: u32,
     /// Specialization: id, value, bytes.
     pub specialization: Vec<(u32, u64, u8)>,
-    /// Descriptors: set, binding, kind as the state file names it, count.
+    /// Descriptors: set, binding, kind as in the state file, count.
     pub bindings: Vec<(u32, u32, String, u32)>,
     /// Bytes of push constants.
     pub push: u32,
-    /// Return the machine code; such a compile is not timed.
+    /// Whether to return the machine code; such a compile is not timed.
     pub code: bool,
 }
 
-/// Answer to a request; `Driver` comes once, first.
+/// Answer to a request; `Driver` comes once, at the start.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// Name and version of the driver.
     Driver(String),
-    /// CPU time of the thread, in nanoseconds.
+    /// CPU time of the compiling thread, in nanoseconds.
     Nanoseconds(u64),
     /// Instruction words.
     Code(Vec<u32>),
-    /// Why there is no other answer.
+    /// An error instead of another answer.
     Error(String),
 }
