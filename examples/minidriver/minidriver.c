@@ -1,15 +1,15 @@
-/* A frame loop as a driver sees it: some work each frame, and pipelines that are needed for the first time while it runs.
+/* A frame loop from a driver's point of view: some work each frame, and new pipelines while it runs.
  *
  *     minidriver first|cold|warm --shaders DIR --cache DIR [--socket PATH] [--pipelines N] [--frames N]
  *                [--csv FILE] [--dump DIR]
  *
- * first  The frame that needs a pipeline waits until its shaders are compiled: what games do without a cache.
- * cold   The same empty cache: shaders are asked for while the level loads, nobody waits, and a pipeline is drawn with from the
- *        first frame at which it is there.
- * warm   Everything is in the cache. Shaders and pipelines are made in the frame that needs them, without a service.
+ * first  A frame that needs a pipeline waits until its shaders are compiled, like a game without a cache.
+ * cold   Also an empty cache, but shaders are requested while the level loads and nothing waits; a pipeline is used from the
+ *        first frame at which it is ready.
+ * warm   Everything is in the cache. Shaders and pipelines are created in the frame that needs them, without a service.
  *
- * A frame is 60th of a second; what is left of it after its work is slept away. Its time is that of its work: from its beginning
- * until everything is done that it does, on the clock on the wall. ./dev minidriver runs all three and plots them. */
+ * A frame is 1/60 second; it sleeps for the time left after its work. The frame time is the wall-clock time of the work.
+ * ./dev minidriver runs all three modes and plots them. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -22,9 +22,9 @@
 
 #define MAX_PIPELINES 320
 #define FRAME_NS 16666667
-/* The level's rooms: each is entered at one frame, and needs its pipelines from then on. */
+/* The rooms of the level: each is entered at a certain frame and needs its pipelines from then on. */
 #define ROOMS 40
-/* What a frame costs without any new pipeline: 5 ms. */
+/* Work of a frame without new pipelines: 5 ms. */
 #define WORK_NS 5000000
 #define ELF_BYTES (256 << 10)
 
@@ -34,7 +34,7 @@ enum mode { FIRST, COLD, WARM };
 struct draw {
     dvt_shader *vertex, *fragment;
     dvt_pipeline *pipeline;
-    uint32_t uploaded;    /* generation that the GPU has */
+    uint32_t uploaded;    /* generation on the GPU */
     unsigned wanted, got; /* frames */
 };
 
@@ -74,7 +74,7 @@ static void sleep_until(uint64_t until)
         ;
 }
 
-/* What a game does besides: some arithmetic that no compiler can leave out, as its result goes on. */
+/* The game's other work: arithmetic that the compiler cannot remove, because its result is used. */
 static unsigned long work(unsigned long value, unsigned long steps)
 {
     while (steps-- > 0) {
@@ -85,7 +85,7 @@ static unsigned long work(unsigned long value, unsigned long steps)
     return value;
 }
 
-/* The steps that take so long on this machine: the quickest of several tries, as others may disturb some. */
+/* Number of steps that take this long on this machine: from the fastest of several tries. */
 static unsigned long calibrate(uint64_t nanoseconds)
 {
     const unsigned long steps = 1000000;
@@ -123,14 +123,14 @@ static dvt_shader *make_shader(struct game *game, uint32_t stage, const dvt_spec
     int result;
     info.code = stage == 1 ? game->vertex_code : game->fragment_code;
     info.code_bytes = stage == 1 ? game->vertex_bytes : game->fragment_bytes;
-    /* Where everything is cached, or somebody waits, nothing may be missing for good. */
+    /* If everything is cached, or the frame waits, no shader may stay missing. */
     result = dvt_shader_create(game->context, &info, &shader);
     if (shader == NULL || result < 0 || (game->mode == WARM && result != DVT_OK))
         die("a shader cannot be had:");
     return shader;
 }
 
-/* The shaders of pipeline n: 8 vertex and 160 fragment shaders; no two pipelines have both in common. */
+/* The shaders of pipeline n, of 8 vertex and 160 fragment shaders; no two pipelines have the same pair. */
 static void make_shaders(struct game *game, unsigned n)
 {
     unsigned vertex = n / 40 % 8, fragment = n % 160;
@@ -142,7 +142,7 @@ static void make_shaders(struct game *game, unsigned n)
     game->draws[n].fragment = make_shader(game, 16, of_fragment, 3);
 }
 
-/* The state of pipeline n: formats of the target and of texture coordinates, and blending; of the first, those of state.toml. */
+/* The state of pipeline n: formats of the target and of texture coordinates, and blending. The first has those of state.toml. */
 static void make_pipeline(struct game *game, unsigned n)
 {
     /* R8G8B8A8_UNORM, B8G8R8A8_UNORM, R8G8B8A8_SRGB, R16G16B16A16_SFLOAT, A2B10G10R10_UNORM_PACK32 */
@@ -159,7 +159,7 @@ static void make_pipeline(struct game *game, unsigned n)
     attributes[2].format = coordinates[n / 20 % 2];
     target.format = targets[n % 5];
     target.flags = n / 5 % 2 != 0 ? DVT_ATTACHMENT_BLEND | DVT_ATTACHMENT_BLEND_SOURCE_ALPHA : 0;
-    /* Better code comes in the background only where somebody else works there. */
+    /* Only the cold mode lets the service optimize in the background. */
     info.flags = game->mode == COLD ? 0 : DVT_PIPELINE_NO_OPTIMIZE;
     info.shaders = shaders;
     info.shader_count = 2;
@@ -175,7 +175,7 @@ static void make_pipeline(struct game *game, unsigned n)
         die("a pipeline was waited for in vain:");
 }
 
-/* To where the GPU would run it from. */
+/* Copies the ELF to where the GPU would execute it. */
 static void upload(struct game *game, struct draw *draw)
 {
     size_t size = ELF_BYTES;
@@ -184,14 +184,14 @@ static void upload(struct game *game, struct draw *draw)
     memcpy(game->gpu, game->elf, size);
 }
 
-/* The frame that needs pipeline n: rooms are entered one after the other, all the time. */
+/* The frame that needs pipeline n: rooms are entered at regular intervals. */
 static unsigned wanted(const struct game *game, unsigned n)
 {
     unsigned room = n * ROOMS / game->pipelines;
     return (1 + room) * game->frames / (ROOMS + 1);
 }
 
-/* One frame; how many pipelines it wants and has not. */
+/* Runs one frame; returns how many of its pipelines are missing. */
 static unsigned frame(struct game *game, unsigned number)
 {
     unsigned n, missing = 0;
@@ -233,7 +233,7 @@ static void dump(struct game *game, const char *dir, unsigned n, uint32_t genera
         die(path);
 }
 
-/* Pipelines to draw with the emulator: those with the state of the first, and other shaders. */
+/* Dumps pipelines to draw on the emulator: those with the state of the first and different shaders. */
 static int is_drawn(unsigned n)
 {
     return n % 120 == 0;
@@ -261,7 +261,7 @@ static void play(struct game *game, FILE *csv, const char *dumps)
         for (n = 0; dumps != NULL && n < game->pipelines; n++)
             if (is_drawn(n) && game->draws[n].uploaded != 0 && game->draws[n].got == number)
                 dump(game, dumps, n, 1);
-        /* The next frame begins when the screen does; one that was missed is not made up for. */
+        /* The next frame begins at the next vertical blank; missed ones are skipped. */
         while (begin + FRAME_NS < now())
             begin += FRAME_NS;
         begin += FRAME_NS;

@@ -1,5 +1,5 @@
-/* How often a link without a handle asks for memory, once its thread has linked the like before: never. And what a handle
- * holds of the process's heap. For the static library, with malloc and its like wrapped by the linker. Argument: the folder. */
+/* A link without a handle allocates nothing once its thread has made similar links; and the heap memory that a handle
+ * occupies. Uses the static library, with malloc and its relatives wrapped by the linker. Argument: the folder. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -10,7 +10,7 @@
 static unsigned long calls;
 static long held;
 
-/* Bytes that are held more, or less, by this much. */
+/* Adds this number of bytes to the total; may be negative. */
 static void *holds(void *at)
 {
     held += (long)malloc_usable_size(at);
@@ -74,7 +74,7 @@ void __wrap_free(void *at)
 
 #define HANDLES 100
 
-/* Of handles of the same kind, beside parts: those are counted in the statistics, and shared. */
+/* Bytes per handle of one kind, without parts: these are shared, and counted in the statistics. */
 static void what_handles_hold(dvt_context *context, const char *dir, struct pipeline *p, const struct bytes *expect)
 {
     static dvt_pipeline *pipelines[HANDLES];
@@ -151,7 +151,7 @@ int main(int argc, char **argv)
         size = expect.size;
         calls = 0;
         CHECK(dvt_pipeline_link_into(context, &p.info, out, &size) == DVT_OK);
-        /* The first link makes plans, so the count counts. */
+        /* The first link creates plans, so counting must work here. */
         CHECK(n == 0 ? calls > 0 : calls == 0);
     }
     CHECK(dvt_pipeline_create(context, &p.info, &pipeline) == DVT_OK);

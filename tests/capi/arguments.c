@@ -1,4 +1,4 @@
-/* What is no argument is DVT_E_ARGUMENT, with a text, and nothing is touched. */
+/* Invalid arguments return DVT_E_ARGUMENT with a text, and change nothing. */
 
 #include "common.h"
 
@@ -12,7 +12,7 @@ static int refused(int32_t result, const char *says)
     return 0;
 }
 
-/* Any pointer moved off its alignment. */
+/* A misaligned copy of a pointer. */
 #define OFF(type, at) ((type)(void *)((char *)(at) + 1))
 
 static void contexts(void)
@@ -76,7 +76,7 @@ static void contexts(void)
     dvt_context_destroy(NULL);
 }
 
-/* A caller that was compiled with a later header. */
+/* A caller compiled with a later header. */
 static void later_structs(const char *dir)
 {
     struct {
@@ -112,7 +112,7 @@ static void samplers(dvt_layout_info *info)
     memset(&sampler, 0, sizeof sampler);
     info->sampler_count = 1;
     CHECK(refused(dvt_layout_create(info, &layout), "`samplers` is NULL"));
-    /* A caller that was compiled with an earlier header has none. */
+    /* A caller compiled with an earlier header has none. */
     info->size = offsetof(dvt_layout_info, samplers);
     CHECK(dvt_layout_create(info, &layout) == DVT_OK);
     dvt_layout_destroy(layout);
@@ -151,7 +151,7 @@ static void layouts(void)
     info.set_count = UINT32_MAX;
     CHECK(refused(dvt_layout_create(&info, &layout), "4294967295 items in `sets`, 4096 at most"));
     info.set_count = 2;
-    /* Twice the set 0: an argument, and no layout. */
+    /* Set 0 twice: a valid argument, but an invalid layout. */
     CHECK(dvt_layout_create(&info, &layout) == DVT_E_MALFORMED && layout == NULL);
     info.set_count = 1;
     sets[0].bindings = &binding;
@@ -262,7 +262,7 @@ static void pipelines(dvt_context *context, const char *dir)
     CHECK(refused(dvt_pipeline_link_into(context, &q.info, &byte, &size), "`*size` is 18446744073709551615"));
     CHECK(refused(dvt_pipeline_link_into(context, &q.info, &byte, NULL), "`size` is NULL"));
     CHECK(refused(dvt_pipeline_link_into(context, &q.info, &byte, OFF(size_t *, &size)), "`size` is not aligned"));
-    /* A format that no vertex can have is malformed input, and there is a handle that says so. */
+    /* A format that vertices cannot have is malformed input, reported by a handle. */
     p.attribute.format = 126;
     CHECK(dvt_pipeline_create(context, &p.info, &pipeline) == DVT_E_MALFORMED && pipeline != NULL);
     dvt_pipeline_destroy(pipeline);
@@ -283,7 +283,7 @@ static void pipelines(dvt_context *context, const char *dir)
     CHECK(refused(dvt_pipeline_key(NULL, NULL), "`out` is NULL") || refused(dvt_pipeline_key(NULL, NULL), "`pipeline` is NULL"));
     memset(&event, 0, sizeof event);
     CHECK(refused(dvt_context_next_event(context, &event), "`out->size` is 0"));
-    /* The thread has used its state again and again; it links as ever. */
+    /* The thread has reused its state many times and still links. */
     {
         struct bytes expect = read_file(dir, "expected.elf");
         link_and_compare(context, &p, &expect);

@@ -1,5 +1,5 @@
-/* What the C programs share: checks that name their line, files, and the pipeline of tests/support/link_support.rs.
- * DVT(f) is how a function of the library is called: directly, or through a table where it was loaded. */
+/* Shared by the C programs: checks that print their line, files, and the pipeline of tests/support/link_support.rs.
+ * DVT(f) calls a function of the library: directly, or through a table if it was loaded. */
 
 #ifndef COMMON_H
 #define COMMON_H
@@ -126,7 +126,7 @@ static dvt_shader *make_shader(dvt_context *context, const char *dir, const char
     return shader;
 }
 
-/* The pipeline of link_support::state(), and what it points at. */
+/* The pipeline of link_support::state(), and what it points to. */
 struct pipeline {
     const dvt_shader *shaders[2];
     dvt_vertex_binding buffer;
@@ -175,7 +175,7 @@ static void destroy_info(struct pipeline *p)
     DVT(layout_destroy)(p->layout);
 }
 
-/* Links without a handle, and holds the bytes against what the Rust link gave. */
+/* Links without a handle, and compares the bytes with those of the Rust link. */
 static void link_and_compare(dvt_context *context, const struct pipeline *p, const struct bytes *expect)
 {
     size_t size = expect->size + 64;

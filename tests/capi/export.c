@@ -1,9 +1,9 @@
-/* What a context holds goes to another one, through the function that the manual has for a driver; what is damaged does not.
+/* A context's parts are imported by another one, with the manual's function for drivers; damaged exports are rejected.
  * Argument: the folder. */
 
 #include "common.h"
 
-/* Of docs/capi.md. */
+/* From docs/capi.md. */
 #include "manual.h"
 
 static dvt_context *empty_context(void)
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     size_t size = 0, room, n;
     make_info(&p, context, dir);
 
-    /* As an application asks vkGetPipelineCacheData. */
+    /* As an application calls vkGetPipelineCacheData. */
     CHECK(get_cache_data(context, header, NULL, &size) == DVT_OK && size > 32 + 2 * 1000);
     data = (unsigned char *)malloc(size + 1);
     CHECK(data != NULL);
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     CHECK(memcmp(data, header, 32) == 0);
     arguments(other, data + 32, size - 32);
 
-    /* Damaged, it is as if there were none. */
+    /* A damaged export has no effect. */
     for (n = 32; n < size; n += 53) {
         data[n] ^= 4;
         CHECK(dvt_context_import(other, data + 32, size - 32) < 0);

@@ -1,5 +1,5 @@
-/* A child of a fork: what was made before answers by DVT_E_ENVIRONMENT, can be destroyed, and a context of its own works. The
- * parent goes on. */
+/* A child of a fork: inherited handles return DVT_E_ENVIRONMENT and can be destroyed, and a new context works. The parent
+ * is not affected. */
 
 #define _POSIX_C_SOURCE 200809L
 

@@ -1,4 +1,4 @@
-/* A pipeline from a cache: without a handle, with one, its status, its events, its keys; the same bytes as the Rust link. */
+/* A pipeline from a cache: without and with a handle, its status, events and keys; the same bytes as the Rust link. */
 
 #include "common.h"
 
@@ -14,7 +14,7 @@ static void without_a_handle(dvt_context *context, struct pipeline *p, const str
         CHECK(small[n] == 0xee);
     size = 0;
     CHECK(dvt_pipeline_link_into(context, &p->info, NULL, &size) == DVT_INCOMPLETE && size == expect->size);
-    /* NULL has no room, whatever the size says. */
+    /* NULL has no space, whatever the size. */
     size = expect->size + 1;
     CHECK(dvt_pipeline_link_into(context, &p->info, NULL, &size) == DVT_INCOMPLETE && size == expect->size);
 }
@@ -51,7 +51,7 @@ static void with_a_handle(dvt_context *context, struct pipeline *p, const struct
     CHECK(dvt_pipeline_wait(pipeline, 1, 0) == DVT_OK);
     CHECK(dvt_pipeline_wait(pipeline, 2, UINT64_MAX) == DVT_NOT_CACHED);
     CHECK(dvt_pipeline_key(pipeline, &key) == DVT_OK);
-    /* Another state is another key. */
+    /* Another state has another key. */
     p->info.device_index = 2;
     CHECK(dvt_pipeline_create(context, &p->info, &again) == DVT_OK);
     p->info.device_index = 3;
@@ -64,7 +64,7 @@ static void with_a_handle(dvt_context *context, struct pipeline *p, const struct
     free(out);
 }
 
-/* The state that Dovetail needs a whole compile for, made so by the Rust side: a constant shaped the code of unlinkable.spv. */
+/* A pipeline that needs a whole-pipeline compile: a constant shaped the code of unlinkable.spv, which the Rust side made. */
 static void what_cannot_be_linked(dvt_context *context, struct pipeline *p, const char *dir)
 {
     const dvt_shader *linkable = p->shaders[0];
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     stats.size = sizeof stats;
     CHECK(dvt_context_stats(context, &stats) == DVT_OK);
     CHECK(stats.links >= 6 && stats.disk_hits == 3 && stats.bad == 0 && stats.needs_full_compile == 2);
-    /* Whatever order they go in, what is still used stays. */
+    /* In any order of destruction, objects in use stay alive. */
     CHECK(dvt_pipeline_create(context, &p.info, &last) == DVT_OK);
     dvt_context_destroy(context);
     destroy_info(&p);

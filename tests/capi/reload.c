@@ -1,11 +1,11 @@
-/* The library by dlopen: two copies of it side by side, and a thousand times opened and closed. Arguments: the folder, the
+/* The library with dlopen: two copies at the same time, and opened and closed a thousand times. Arguments: the folder, the
  * library, a copy of it. */
 
 #define _POSIX_C_SOURCE 200809L
 
 #include "dovetail.h"
 
-/* The functions of the library that is looked at now, by name. */
+/* The functions of the current library, by name. */
 struct table {
     void *library;
     void *functions[16];
@@ -30,7 +30,7 @@ static const char *const names[F_COUNT] = { "dvt_last_error", "dvt_context_creat
 
 #include <string.h>
 
-/* A pointer to a function out of one to an object, as POSIX wants dlsym to be used. */
+/* Converts an object pointer to a function pointer, as POSIX prescribes for dlsym. */
 #define DEFINE(f)                                                                \
     static f##_fn get_##f(void)                                                  \
     {                                                                            \
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
         return 2;
     expect = read_file(argv[1], "expected.elf");
 
-    /* Two copies, with contexts of both alive at once, on the same cache. */
+    /* Two copies, each with a context on the same cache at the same time. */
     one = open_library(argv[2]);
     two = open_library(argv[3]);
     if (one.functions[0] == two.functions[0])
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     make_info(&q, second, argv[1]);
     now = &one;
     link_and_compare(first, &p, &expect);
-    /* The text of an error is a copy's own. */
+    /* Each copy has its own error text. */
     CHECK(DVT(pipeline_link_into)(first, NULL, NULL, NULL) == DVT_E_ARGUMENT && DVT(last_error)(text, sizeof text) > 0);
     now = &two;
     CHECK(DVT(last_error)(text, sizeof text) == 0);

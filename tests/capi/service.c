@@ -1,6 +1,6 @@
-/* A program with a service: a miss is pending, an event says when it is there, a whole compile and a better one come by
- * themselves, and a fork leaves the parent's service alone. The service is the test's: it answers for vertex.spv and fragment.spv,
- * and offers better code. The cache is empty. Arguments: the folder. */
+/* A program with a service: a miss is pending, an event reports the part, a whole-pipeline compile and better code arrive
+ * by themselves, and a fork does not affect the parent's service. The service is the test's: it answers for vertex.spv and
+ * fragment.spv, and offers better code. The cache is empty. Argument: the folder. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -21,7 +21,7 @@ static dvt_shader *ask(dvt_context *context, const char *dir, const char *name, 
     shader_info(&info, &code, stage);
     info.user = stage;
     result = dvt_shader_create(context, &info, &shader);
-    /* Quick services are. */
+    /* With a fast service. */
     CHECK((result == DVT_PENDING || result == DVT_OK) && shader != NULL);
     free(code.at);
     return shader;
@@ -56,7 +56,7 @@ static int child(dvt_context *context, struct pipeline *p, dvt_pipeline *pipelin
     return 0;
 }
 
-/* A process that may not connect gets a connection from one that may: a descriptor, which stays its own. */
+/* A process that cannot connect gets a connection from one that can, as a descriptor that it keeps. */
 static void inherited(const char *dir, const char *path)
 {
     struct sockaddr_un address;
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
     CHECK(dvt_pipeline_wait(pipeline, 1, 20000000000u) == DVT_OK);
     CHECK(await_event(context, DVT_EVENT_SERVICE).generation == 1);
     CHECK(await_event(context, DVT_EVENT_SHADER).result == DVT_OK);
-    /* The second generation, by the events alone. */
+    /* The second generation, observed only by events. */
     do {
         event = await_event(context, DVT_EVENT_PIPELINE);
         CHECK(event.user == 42 && event.result == DVT_OK && event.generation > generation);
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
     CHECK(dvt_context_stats(context, &stats) == DVT_OK);
     CHECK(stats.asked == 3 && stats.failed == 0 && stats.optimized == 1);
     CHECK(stats.service == DVT_SERVICE_CONNECTED);
-    /* A caller of version 1 has no room for what came later. */
+    /* A caller of version 1 has no space for later fields. */
     stats.size = (uint32_t)((char *)&stats.asked - (char *)&stats);
     stats.asked = 77;
     CHECK(dvt_context_stats(context, &stats) == DVT_OK && stats.asked == 77);

@@ -1,4 +1,4 @@
-/* Threads with 64 KiB of stack make shaders and link at the same time; nothing touches signals, and none is sent. */
+/* Threads with 64 KiB of stack create shaders and link concurrently; signal settings stay, and no signal is sent. */
 
 #define _POSIX_C_SOURCE 200809L
 
@@ -31,7 +31,7 @@ static void *links(void *unused)
         dvt_pipeline_destroy(pipeline);
     }
     dvt_context_destroy(own);
-    /* The text is the thread's. */
+    /* Each thread has its own text. */
     CHECK(dvt_pipeline_wait(NULL, 1, 0) == DVT_E_ARGUMENT && dvt_last_error(text, sizeof text) > 0);
     return NULL;
 }

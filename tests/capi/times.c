@@ -1,4 +1,4 @@
-/* For benches/runtime.rs: nanoseconds, one line each. Arguments: the folder, and how many links. */
+/* For benches/runtime.rs: times in nanoseconds, one per line. Arguments: the folder and the number of links. */
 
 #define _POSIX_C_SOURCE 200809L
 
