@@ -54,12 +54,13 @@ impl<S> Assembler<S> {
         encode(self.gfx, self.wave, inst, &mut self.dwords)
     }
 
-    /// Appends an instruction whose last dword gets the value of `symbol`: its only literal, whose present value is the
-    /// addend, and which is never an inline constant nor shared by two operands; the offset of a scalar load; or, of a
+    /// Appends an instruction whose last dword gets the value of `symbol`. That is its only literal (whose value here
+    /// is the addend, and which is never turned into an inline constant or shared by two operands), the offset of a
+    /// scalar load, or the whole of a one-dword scalar instruction.
     /// scalar instruction of one dword, all of it.
     ///
     /// # Errors
-    /// As [`encode`]; a bug of the caller: two operands share the literal, or it is no such instruction.
+    /// As [`encode`]; a bug of the caller: two operands share the literal, or the instruction is none of these.
     pub fn push_relocated(&mut self, inst: &Instruction, symbol: S) -> Result<()> {
         let srcs: &[Option<Src>] = match &inst.fields {
             Fields::Scalar(f) => &f.srcs,

@@ -1,7 +1,7 @@
 //! Constructors of instructions, for code writers.
 //!
-//! They fill in what follows from the operation and its operands: the shortest form, VCC if a form has no other mask.
-//! Set the other fields in the result: modifiers, DPP, cache policy. `encode` checks all of it.
+//! They fill in what follows from the operation and its operands: the shortest form, and VCC where a form has no other
+//! mask. Set the other fields (modifiers, DPP, cache policy) in the result; `encode` checks all of it.
 
 use super::instruction::*;
 use super::{ExpSources, ExpTarget, Format, Op, OpcodeRow, OperandKind, Scalar, Sgpr, Src, Traits, Vgpr, Waitcnt};

@@ -1,8 +1,8 @@
-//! Cycles of latency classes, for scheduling and for estimates of code.
+//! Cycles of each latency class, for scheduling and for cost estimates of code.
 //!
-//! Round numbers, not measured on hardware: those of memory are what RDNA2 shaders see on a busy chip with most accesses
-//! in a cache (Mesa's and LLVM's schedulers assume 100 to 500), the others follow from AMD's "RDNA2 ISA" and the
-//! latencies that both schedulers give the units.
+//! Round numbers, not measured on hardware. Memory latencies are those of a busy RDNA2 chip with most accesses hitting
+//! a cache (Mesa's and LLVM's schedulers assume 100 to 500). The others follow from AMD's "RDNA2 ISA" and from the
+//! latencies that both schedulers assign to the units.
 
 use super::{Latency, Op};
 use crate::target::WaveSize;
@@ -27,7 +27,7 @@ impl Latency {
         }
     }
 
-    /// Cycles in which the wave issues nothing else of the unit.
+    /// Cycles during which the wave cannot issue another instruction to the unit.
     pub const fn issue(self, wave: WaveSize) -> u32 {
         let passes = match wave {
             WaveSize::W32 => 1,
@@ -44,13 +44,13 @@ impl Latency {
     }
 }
 
-/// Estimated executions of code in so many nested loops: eight times for each loop, and for four loops at most.
+/// Estimated number of executions of code at this loop depth: eight per loop, for four loops at most.
 pub const fn loop_weight(depth: u32) -> u64 {
     let depth = if depth < 4 { depth } else { 4 };
     8u64.pow(depth)
 }
 
-/// Whether an instruction only fills up the code.
+/// Whether an instruction is only padding.
 pub const fn is_padding(op: Op) -> bool {
     matches!(op, Op::SNop | Op::SCodeEnd)
 }

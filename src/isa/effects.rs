@@ -22,7 +22,7 @@ pub struct Effects {
     pub access: CountedAccess,
     /// Its only effect is to write registers.
     pub pure: bool,
-    /// It reads or writes a register whose number depends on M0 or on an unknown constant.
+    /// It accesses a register whose number depends on M0 or on an unknown constant.
     pub indirect: bool,
 }
 

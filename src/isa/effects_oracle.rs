@@ -1,5 +1,5 @@
-//! Checks the model of effects against the disassembler: printed registers are read or written, and no others but
-//! implied ones.
+//! Checks the model of effects against the disassembler: exactly the printed and the implied registers are read or
+//! written.
 
 use super::oracle::support;
 use super::{CountedAccess, Effects, Register, RegisterSet, Scalar, Vgpr, disassemble};
@@ -9,7 +9,7 @@ use crate::target::{GfxIp, WaveSize};
 /// Instructions whose printed operands are not registers that they use.
 const BY_NAME: [&str; 4] = ["s_subvector_loop_begin", "s_subvector_loop_end", "s_atc_probe", "s_atc_probe_buffer"];
 
-/// Examples in place of those in the table that the assembler rejects, and for forms without one.
+/// Replacements for examples in the table that the assembler rejects, and examples of forms without one.
 const MORE: &[&str] = &[
     "v_cndmask_b32_e64 v0, v1, v2, s4",
     "v_add_co_ci_u32_e64 v0, s4, v1, v2, s6",
@@ -42,7 +42,7 @@ fn examples(test: &str) -> Option<Vec<Instruction>> {
     let usable = texts.filter(|text| !text.contains("Invalid register")).chain(MORE.iter().copied());
     let usable = usable.collect::<Vec<_>>().join("\n");
     let tool = support::tool(test, "llvm-mc-19")?;
-    // The assembler reads a few examples as something else, reports that and continues.
+    // The assembler parses a few examples differently, reports that and continues.
     let output = tool.output(&["-arch=amdgcn", "-mcpu=gfx1030", "-show-encoding"], usable.as_bytes());
     let output = String::from_utf8(output.stdout).expect("text");
     let encodings = output.lines().filter_map(|line| line.split("encoding: [").nth(1));

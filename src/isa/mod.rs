@@ -9,9 +9,10 @@
 //!   └ Assembler  labels, relocated literals
 //! ```
 //!
-//! To write an instruction: a constructor of `build.rs` ([`Instruction::vector`] takes the shortest form), fields set
-//! for the rest, then [`mod@encode`]. An operand or modifier that the form does not take is an error that names it; the
-//! rules are in `operands.rs`, to be checked beforehand if wanted ([`OpcodeRow::vector_source`], [`OpcodeRow::modifiers`]).
+//! To write an instruction: a constructor of `build.rs` ([`Instruction::vector`] selects the shortest form), then set
+//! the other fields, then [`mod@encode`]. An operand or modifier that the form does not accept is an error that names
+//! it. The rules are in `operands.rs`; code can check them beforehand ([`OpcodeRow::vector_source`],
+//! [`OpcodeRow::modifiers`]).
 //!
 //! ```
 //! use dovetail::isa::{Instruction, Op, Sgpr, Src, Vgpr, encode};
@@ -28,10 +29,9 @@
 //! # Ok::<(), dovetail::error::Error>(())
 //! ```
 //!
-//! To add an operation: a row in the table, nothing else, unless it has an effect without a trait; then a line in
-//! `traits.rs` and a use of it in `effects.rs`. To add a generation: a table of the same operations (with its new
-//! ones), and its field positions in `encode/` and `decode/`. The tests in `oracle/` check every row and every form
-//! against `llvm-mc`.
+//! To add an operation: a row in the table, and nothing else unless it has an effect without a trait; then a line in
+//! `traits.rs` and its use in `effects.rs`. To add a generation: a table of its operations, and its field positions in
+//! `encode/` and `decode/`. The tests in `oracle/` check every row and every form against `llvm-mc`.
 
 mod assemble;
 mod buffer_format;

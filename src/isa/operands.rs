@@ -1,8 +1,7 @@
 //! Operand rules: registers, inline constants, literals, modifiers, by form and position.
 //!
-//! One set of rules for the encoder, which refuses violations, and for code that chooses operands. The vector unit
-//! reads two scalar values per instruction (a literal is one of them), for some operations one; the same value twice
-//! counts once.
+//! The encoder, which rejects violations, and code that selects operands share these rules. The vector unit reads two
+//! scalar values per instruction (a literal counts as one), for some operations one; the same value twice counts once.
 
 use super::instruction::{Modifiers, VectorFields, VectorForm};
 use super::{Format, Op, OpcodeRow, OperandKind, Scalar, Src, Traits};
@@ -86,7 +85,7 @@ impl OpcodeRow {
     }
 
     /// Number of different scalar values that a vector operation reads, including implied VCC and literals. Values of
-    /// different width are different, and VCC that no field names is different from any operand.
+    /// different width are different, and an implied VCC is different from any operand.
     pub fn scalar_values(&self, f: &VectorFields, wave: WaveSize) -> usize {
         let implied = f.form != VectorForm::Long;
         let width = |kind: OperandKind| match kind {

@@ -79,7 +79,7 @@ impl RegisterSet {
 
     /// Adds one.
     pub fn insert(&mut self, register: Register) {
-        // Writes to the null register are discarded, and it always reads 0.
+        // NULL discards writes and always reads 0.
         if register.0 != 125
             && let Some(word) = self.0.get_mut(usize::from(register.0 / 64))
         {

@@ -1,7 +1,7 @@
 //! Columns of an opcode table: an instruction's encoding, its name, and the kinds of its operands.
 //!
-//! The tables themselves are data, one file per generation under `tables/`. A row gives registers written and values
-//! read in assembler order; memory instructions give only their data, the other operands follow from the format. Any
+//! The tables are data, one file per generation under `tables/`. A row lists the registers written and the values read,
+//! in assembler order; memory instructions list only their data, because the format determines the other operands. Any
 //! other difference between operations is a trait.
 
 use super::{Format, Latency, MachineAtomic, Op, Traits};
@@ -112,7 +112,7 @@ impl OpcodeRow {
     /// For an LDS operation with two offsets: bytes of an element, and bytes per offset unit.
     pub fn two_offsets(&self) -> Option<(u32, u32)> {
         let bytes = |kind: OperandKind| 4 * u32::from(kind.registers());
-        // A load's result holds both elements, each source after the address one.
+        // A load's result holds both elements; each source after the address holds one.
         let each = if self.src.len() > 1 { bytes(self.src_kind(1)) } else { bytes(self.dst_kind(0)) / 2 };
         let unit = if self.is(Traits::STRIDE_64) { 64 * each } else { each };
         self.is(Traits::TWO_OFFSETS).then_some((each, unit))

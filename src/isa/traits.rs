@@ -1,7 +1,7 @@
-//! Traits and latency classes: the columns of the opcode table beside the operands.
+//! Traits and latency classes: the columns of the opcode table other than operands.
 //!
-//! Any property of an operation that its operands do not show is a trait of its row, or decided by its [`Op`](super::Op).
-//! Mnemonics are text for people: nothing compares or cuts them, which `tests/tidy` holds.
+//! Any property of an operation that its operands do not show is a trait of its row, or decided by its
+//! [`Op`](super::Op). Mnemonics are only text: no code compares or splits them (enforced by `tests/tidy`).
 
 /// A set of traits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,8 +152,8 @@ pub enum MachineAtomic {
     Wrap,
 }
 
-/// Latency of a result, by the unit that makes it. The classes are those that LLVM's and Mesa's schedulers distinguish
-/// on gfx10; a scheduler knows the cycles.
+/// Latency of a result, by the unit that computes it. The classes are those that LLVM's and Mesa's schedulers
+/// distinguish on gfx10; the scheduler assigns the cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Latency {
     /// No result: waits, hints, modes.

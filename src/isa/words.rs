@@ -1,20 +1,21 @@
-//! One-dword instructions as words: to join, end and pad code that is assembled as bytes, and to choose in it.
+//! One-dword instructions as words, for joining, terminating, padding and specializing assembled code.
 
-/// Bytes of a line of the instruction cache.
+/// Size in bytes of a line of the instruction cache.
 pub const LINE: u32 = 64;
 /// `s_nop 0`.
 pub const S_NOP: u32 = 0xbf80_0000;
-/// `s_branch 0`: to the next instruction. The low 16 bits are the distance in dwords.
+/// `s_branch 0`, to the next instruction. The low 16 bits are the distance in dwords.
 pub const S_BRANCH: u32 = 0xbf82_0000;
-/// `s_code_end`: after the last instruction, for the prefetcher.
+/// `s_code_end`, after the last instruction, for the prefetcher.
 pub const S_CODE_END: u32 = 0xbf9f_0000;
 
 const S_CSELECT_B32: u32 = 0x8500_0000;
 const S_MOV_B32: u32 = 0xbe80_0300;
-/// The operand code of a literal, which would follow the instruction.
+/// Operand code of a literal, which would follow the instruction.
 const LITERAL: u32 = 255;
 
-/// An `s_cselect_b32` whose condition is known: an `s_mov_b32` of its first or second source. `None`: it is none, or has a
+/// Replaces an `s_cselect_b32` whose condition is known by an `s_mov_b32` of its first or second source. `None` if the
+/// word is not an `s_cselect_b32`, or has a literal.
 /// literal.
 pub fn chosen(word: u32, first: bool) -> Option<u32> {
     let [a, b] = [word & 0xff, word >> 8 & 0xff];

@@ -75,7 +75,7 @@ impl Reader<'_> {
         } else {
             self.entry(Format::Mubuf, bits(word, 24, 18) | bits(word, 25, 25) << 7)?
         };
-        // An invalidation has no operands: the bits of their fields mean nothing.
+        // An invalidation has no operands; the bits of their fields are ignored.
         let (word, second) = if entry.is(Traits::INVALIDATES) { (0, 0) } else { (word, second) };
         let fields = BufferFields {
             data: vgpr(bits(second, 15, 8)),
@@ -125,7 +125,7 @@ impl Reader<'_> {
         scalars(fields.resource, fields.resource_registers(entry))?;
         let count = usize::from(fields.address_registers(entry));
         if fields.nsa {
-            // Bytes of the last dword after the last address are ignored; a dword without an address is no instruction.
+            // Surplus bytes of the last address dword are ignored; a dword without any address is invalid.
             let named = addresses.get(..count).filter(|_| (count - 1).div_ceil(4) == nsa as usize);
             let wrong = || Error::malformed(format!("{count} image addresses in {nsa} extra dwords"));
             fields.addresses = Addresses::new(named.ok_or_else(wrong)?);

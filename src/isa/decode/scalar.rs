@@ -60,7 +60,7 @@ impl Reader<'_> {
         let second = self.take()?;
         let entry = self.entry(Format::Smem, bits(word, 25, 18))?;
         if entry.is(Traits::INVALIDATES.or(Traits::TIMER)) {
-            // Without an address its fields are ignored.
+            // Without an address, its fields are ignored.
             let data = if entry.dst.is_empty() { Scalar::Null } else { scalar(bits(word, 12, 6))? };
             scalars(data, entry.data_registers())?;
             let (base, cache) = (Scalar::Null, CachePolicy::default());

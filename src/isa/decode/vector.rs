@@ -59,7 +59,7 @@ impl Reader<'_> {
             }
             (_, None) => {
                 let first = if entry.src.is_empty() { None } else { Some(self.source(src0)?) };
-                // The constant of these two always follows, and may also be an operand.
+                // The constant of these two always follows, and another operand may use it too.
                 out.srcs = match () {
                     () if entry.is(Traits::CONSTANT_SECOND) => [first, Some(Src::Literal(self.take()?)), second],
                     () if entry.is(Traits::CONSTANT_THIRD) => [first, second, Some(Src::Literal(self.take()?))],

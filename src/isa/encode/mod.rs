@@ -1,7 +1,7 @@
 //! Encodes an instruction as dwords: every form that `disassemble` supports (field positions: isa-gfx10 2.2).
 //!
-//! Anything that the hardware could not execute as meant is refused, naming the operand: a form that the operation
-//! lacks, an operand or modifier that the form does not take, a register group out of its file or misaligned, two
+//! Anything that the hardware could not execute as intended is rejected, naming the operand: a form that the operation
+//! lacks, an operand or modifier that the form does not accept, a register group beyond its file or misaligned, two
 //! literals, too many scalar values, a field that overflows.
 
 mod memory;
@@ -13,7 +13,7 @@ use super::{Format, OperandKind, Scalar, Src, Vgpr};
 use crate::error::{Context, Error, Result};
 use crate::target::{GfxIp, WaveSize};
 
-/// Appends the dwords of one instruction. The wave size is not encoded: it decides the width of lane masks.
+/// Appends the dwords of one instruction. The wave size is not encoded; it determines the width of lane masks.
 ///
 /// # Errors
 /// A bug of the caller: the instruction has no encoding; the error names the operand.

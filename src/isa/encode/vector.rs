@@ -91,7 +91,7 @@ impl Encoder<'_> {
 
     fn short(&mut self, dst: u32, [a, b]: [u32; 2]) {
         let number = u32::from(self.inst.entry.number);
-        // The result of a comparison is VCC, and its opcode is where others have the register.
+        // The result of a comparison is VCC, and its opcode is in the register field of other formats.
         self.out.push(match self.inst.entry.format {
             Format::Vop1 => 0x7e00_0000 | dst << 17 | number << 9 | a,
             Format::Vopc => 0x7c00_0000 | number << 17 | (b & 0xff) << 9 | a,

@@ -1,8 +1,8 @@
 //! The instruction: its row of the opcode table, and every field of its encoding.
 //!
-//! The only model: `disassemble` returns it, `encode` takes it, code writers make it (`build.rs`). Operands that an
-//! encoding leaves implicit (VCC as carry, the constant of `v_fmaak`) are included, so a reader of operands need not
-//! know the encoding. A value can have a combination that no encoding has; `encode` names the error.
+//! This is the only model: `disassemble` returns it, `encode` takes it, code writers create it (`build.rs`). Operands
+//! that an encoding leaves implicit (VCC as carry, the constant of `v_fmaak`) are included, so a reader of operands
+//! need not know the encoding. A value may have a combination of fields that no encoding has; `encode` reports it.
 
 mod memory;
 mod vector;

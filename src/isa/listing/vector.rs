@@ -28,7 +28,7 @@ impl Listing<'_> {
         for (i, kind) in entry.src.iter().enumerate() {
             let Some(src) = f.srcs[i] else { continue };
             let mut text = match src {
-                // The constant of these has a dword of its own, and prints as stored.
+                // Their constant has its own dword and is printed as stored.
                 Src::Literal(_) if constant => src.to_string(),
                 _ => self.source(src, *kind),
             };

@@ -17,7 +17,7 @@ fn run(test: &str, wave: WaveSize, args: &[&str], lines: &[String]) -> Option<(S
     let complaints = said.lines().filter_map(|line| {
         let (number, rest) = line.strip_prefix("<stdin>:")?.split_once(':')?;
         let (_, what) = rest.split_once(": ")?;
-        // A remark about an operand that the assembler still accepts is no error.
+        // A remark about an operand that the assembler still accepts is not an error.
         let refused = what.starts_with("error") || what.contains("invalid instruction encoding");
         refused.then(|| Some((number.parse::<usize>().ok()? - 1, what.to_owned())))?
     });

@@ -1,4 +1,4 @@
-//! Encoder, printer and decoder against each other and against `llvm-mc`: every row, every form, random legal operands.
+//! Encoder, printer and decoder against each other and against `llvm-mc`: every row, every form, random valid operands.
 
 mod llvm;
 mod random;
@@ -14,11 +14,12 @@ pub(crate) mod support;
 
 const GFX: GfxIp = GfxIp::Gfx1030;
 
-/// The assembler's encoding of the disassembler's own examples, of every number in the table, is listed alike.
+/// For every opcode in the table: the assembler's encoding of the disassembler's own example must be listed
+/// identically.
 #[test]
 fn every_number_is_listed_as_the_disassembler_lists_it() {
     const EXAMPLES: &str = include_str!("../../../testdata/isa/opcodes-gfx1030.tsv");
-    // Operands of kinds that nothing here emits: compared by name alone.
+    // Operand kinds that nothing here emits; only the name is compared.
     const BY_NAME: [&str; 5] =
         ["s_subvector_loop_begin", "s_subvector_loop_end", "s_waitcnt_depctr", "s_atc_probe", "s_atc_probe_buffer"];
     let examples = EXAMPLES.lines().skip(1).filter_map(|line| line.split('\t').nth(5));
@@ -52,7 +53,7 @@ fn every_number_is_listed_as_the_disassembler_lists_it() {
     assert!(listed > 1400, "{listed}");
 }
 
-/// Any dwords are refused, or read as an instruction that can be listed.
+/// Arbitrary dwords are rejected, or decoded to an instruction that can be listed.
 #[test]
 fn any_dwords_are_read_or_refused() {
     proptest::proptest!(|(words: [u32; 6], top in 0u32..64)| {
@@ -63,7 +64,8 @@ fn any_dwords_are_read_or_refused() {
     });
 }
 
-/// Every image access of every dimension, with each number of address dwords: those that it needs, or it is refused.
+/// Every image access of every dimension, with each number of address dwords: it must be the required number, or
+/// decoding fails.
 #[test]
 fn address_dwords_are_those_that_the_addresses_need() {
     let mut read = [0; 4];
@@ -82,8 +84,8 @@ fn address_dwords_are_those_that_the_addresses_need() {
     assert!(read.iter().all(|count| *count > 0), "{read:?}");
 }
 
-/// The instruction that these dwords decode to, and the one that its encoding decodes to (the same, where the encoder
-/// refuses it).
+/// The instruction that these dwords decode to, and the instruction that its encoding decodes to (the same one, if the
+/// encoder rejects it).
 fn read_twice(words: &[u32]) -> Option<(Instruction, Instruction)> {
     let inst = crate::isa::disassemble(GFX, words).ok()?;
     assert!(!inst.text(WaveSize::W64).is_empty());

@@ -1,6 +1,6 @@
-//! Random legal instructions of a row, in each of its forms.
+//! Random valid instructions of a row, in each of its forms.
 //!
-//! The encoder's own rules (`operands.rs`) decide what is legal: if they allow too much, the assembler reports it.
+//! The encoder's own rules (`operands.rs`) define validity; if they allow too much, the assembler reports it.
 
 use super::GFX;
 use crate::isa::instruction::*;
@@ -72,7 +72,7 @@ fn literal(random: &mut Random, kind: OperandKind) -> Src {
             OperandKind::F64 => (u64::from(bits) << 32, bits),
             _ => (u64::from(bits), bits),
         };
-        // A value that one kind writes as a short constant is printed so for all kinds.
+        // A value that is an inline constant for one kind is printed as such for all kinds.
         let long = |kind, value| matches!(Src::constant(kind, value), Some(Src::Literal(_)));
         if long(kind, value) && long(OperandKind::B32, literal.into()) {
             return Src::Literal(literal);
@@ -87,7 +87,7 @@ fn source(random: &mut Random, takes: Takes, kind: OperandKind, wave: WaveSize) 
             0 | 1 => Src::Vgpr(random.vgpr(count)),
             2 | 3 => Src::Scalar(random.scalar(count)),
             4 => Src::Int(random.below(81) as i8 - 16),
-            // For 16-bit integers the tool recognizes inline floats by their bits, and writes those back as literals.
+            // For 16-bit integers the tool recognizes inline floats by their bits, and prints them as literals.
             5 if kind == OperandKind::B16 => continue,
             5 => Src::from_code(240 + random.below(9) as u16, None).expect("an inline float"),
             6 if count == 1 => Src::Special([Special::Scc, Special::Vccz, Special::Execz][random.below(3) as usize]),
@@ -224,7 +224,7 @@ fn vector_fields(random: &mut Random, entry: &'static OpcodeRow, form: VectorFor
             let takes = entry.vector_source(&form, i);
             srcs[i] = Some(match kind {
                 OperandKind::Mask => Src::Scalar(carry_in),
-                // Literals here have 16 bits in the tool, whatever `op_sel_hi` says.
+                // The tool allows 16-bit literals here, whatever `op_sel_hi` says.
                 OperandKind::F32 if entry.is(Traits::MIX) => source(random, takes, OperandKind::F16, wave),
                 _ => source(random, takes, *kind, wave),
             });
@@ -367,7 +367,7 @@ fn image_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
             () if entry.is(Traits::FOUR) => 6 + random.below(2) as u8,
             () => random.below(8) as u8,
         },
-        // For an atomic the mask gives the width of the cell.
+        // For an atomic, the mask gives the width of the memory cell.
         dmask: match () {
             () if ray => 15,
             () if atomic => (1 << width) - 1,
@@ -393,11 +393,11 @@ fn image_fields(random: &mut Random, entry: &'static OpcodeRow) -> Fields {
         f.unorm = true;
     }
     if entry.is(Traits::COMPARES) || entry.is(Traits::FOUR) && f.d16 {
-        // Three registers, a size that the tool lacks.
+        // The tool lacks a size of three registers.
         f.tfe = false;
     }
     f.resource = random.sgpr(if ray { 4 } else { 8 });
-    // Four 16-bit components take four registers until the tool has read the flag.
+    // Four 16-bit components take four registers until the tool has parsed the flag.
     let most = if entry.is(Traits::FOUR) { 4 } else { f.data_registers(entry) };
     f.data = random.vgpr(most + f.status_registers());
     let count = f.address_registers(entry);

@@ -1,4 +1,4 @@
-//! Anything that the hardware could not execute as meant is an error that names the operand, and emits no word.
+//! Anything that the hardware could not execute as intended is an error that names the operand, and emits nothing.
 
 use super::GFX;
 use crate::isa::instruction::*;

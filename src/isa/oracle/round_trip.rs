@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 /// Rounds over the whole table.
 const ROUNDS: u64 = 12;
 
-/// Mnemonics that `llvm-mc-19` does not accept, with the reason.
+/// Mnemonics that `llvm-mc-19` does not accept, with reasons.
 const NOT_TAKEN: &[(&str, &str)] = &[];
 
-/// Reason for which its disassembler prints an instruction otherwise than its assembler reads it.
+/// Why the disassembler prints an instruction differently from how the assembler reads it.
 fn says_otherwise(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Ds(_) if inst.entry.op == Op::DsSwizzleB32 => Some("the pattern is spelled out"),
@@ -22,7 +22,7 @@ fn says_otherwise(inst: &Instruction) -> Option<&'static str> {
     }
 }
 
-/// Reason for which its assembler reads an instruction otherwise than its disassembler prints it.
+/// Why the assembler reads an instruction differently from how the disassembler prints it.
 fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Vector(f) if inst.entry.src.is_empty() && f.form != VectorForm::Short => Some("no name for this form"),
@@ -36,7 +36,7 @@ fn reads_otherwise(inst: &Instruction) -> Option<&'static str> {
     }
 }
 
-/// Reason for which both tools differ from ours.
+/// Why both tools differ from us.
 fn neither(inst: &Instruction) -> Option<&'static str> {
     match &inst.fields {
         Fields::Image(f) if f.lwe && !f.tfe => Some("the status register is left out"),

@@ -1,10 +1,10 @@
 //! The instructions of gfx10.3: one row each.
 //!
-//! Columns: the operation, its format, its number in the format, the assembler's name, registers written, values read,
-//! latency class, traits, which are everything but operands, and after `=>` the operation of an atomic. Sorted by
-//! format, then number. The long forms of VOP1, VOP2 and VOPC in VOP3 follow from their rows (`entry` in the module
-//! above). Names and numbers are checked against the disassembler's view in `testdata/isa/opcodes-gfx1030.tsv`,
-//! operands and modifiers by the tests in `oracle`.
+//! Columns: the operation, its format, its opcode in the format, the mnemonic, registers written, values read, latency
+//! class, traits (all properties other than operands), and after `=>` the operation of an atomic. Sorted by format,
+//! then opcode. The long forms of VOP1, VOP2 and VOPC in VOP3 follow from their rows (`entry` in the parent module).
+//! Names and opcodes are checked against the disassembler's in `testdata/isa/opcodes-gfx1030.tsv`, operands and
+//! modifiers by the tests in `oracle`.
 
 opcodes! {
     SAddU32 Sop2 0 "s_add_u32" [B32] [B32 B32] Salu [SCC_OUT];

@@ -47,7 +47,7 @@ impl Op {
 
     /// Its row.
     pub fn entry(self, gfx: GfxIp) -> &'static OpcodeRow {
-        // Rows are in the order of the operations: both come from the same lines.
+        // Rows and operations come from the same lines, so they have the same order.
         &entries(gfx)[self as usize]
     }
 }
