@@ -171,7 +171,7 @@ alu_table! {
 }
 
 impl AluOp {
-    /// Whether it says how two operands are ordered, or whether they are equal.
+    /// Whether it compares two operands for order or equality.
     pub const fn compares(self) -> bool {
         matches!(self.sig(), Sig::Compare) && self.arity() == 2
     }
@@ -210,7 +210,7 @@ impl AluOp {
         match self {
             Self::Select | Self::ZExt | Self::SExt | Self::Trunc => true,
             Self::IAnd | Self::IOr | Self::IXor | Self::INot => true,
-            // The low bits of these depend on the low bits of the operands only.
+            // The low bits of the result depend only on the low bits of the operands.
             Self::IAdd | Self::ISub | Self::IMul => true,
             Self::UDiv | Self::SDiv | Self::UMod | Self::SRem | Self::SMod | Self::FindSMsb => false,
             Self::FDiv | Self::FRem | Self::FMod | Self::FSign | Self::FIsNan | Self::FIsInf => false,
@@ -258,12 +258,12 @@ impl FpFlags {
     pub const NOT_INF: Self = Self(4);
     /// The sign of a zero does not matter.
     pub const NO_SIGNED_ZERO: Self = Self(8);
-    /// A reciprocal may replace a division.
+    /// A reciprocal and a multiplication may replace a division.
     pub const ALLOW_RECIPROCAL: Self = Self(16);
     /// Reassociation is allowed.
     pub const REASSOC: Self = Self(32);
-    /// The last step of an inverse trigonometric function, whose result Vulkan lets err by 4096 ulp: error bounds take
-    /// that value, not the sum over the steps of the expansion. Code generators ignore it.
+    /// The last step of an inverse trigonometric function, for which Vulkan allows an error of 4096 ulp: error bounds
+    /// use that value instead of the sum over the steps of the expansion. Code generators ignore it.
     pub const COARSE: Self = Self(64);
 
     /// Whether all of `other` is set.

@@ -8,13 +8,13 @@ use super::shader::{BlockCall, BlockId, InstId, Merge, Shader, Terminator, Value
 use super::types::{Bits, Type};
 use smallvec::SmallVec;
 
-/// Room for the first instructions of a block: most have no more.
+/// Initial capacity of a block's instruction list; most blocks have no more.
 const FIRST_INSTS: usize = 32;
 
-/// A cursor at the end of a block. Types are the caller's duty; `verify` checks them.
+/// A cursor at the end of a block. The caller is responsible for types; `verify` checks them.
 #[derive(Debug)]
 pub struct Builder<'a> {
-    /// Shader that is built.
+    /// Shader under construction.
     pub shader: &'a mut Shader,
     block: BlockId,
     /// Reusable constants.
@@ -98,7 +98,7 @@ impl<'a> Builder<'a> {
         v
     }
 
-    /// An equal constant that this builder made or met; `None` if there is none.
+    /// An equal constant that this builder created or encountered; `None` if there is none.
     pub fn same_const(&self, ty: Type, bits: u64) -> Option<Value> {
         self.consts.get(ty, bits)
     }

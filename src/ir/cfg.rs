@@ -1,7 +1,7 @@
 //! The graph of blocks: predecessors, reverse postorder, dominators.
 //!
-//! [`Shader::cfg`](super::Shader::cfg) makes it once and returns the same one until a jump changes; edges to missing
-//! blocks are left out, so a broken shader does no harm.
+//! [`Shader::cfg`](super::Shader::cfg) builds it once and returns the same one until a jump changes. Edges to missing
+//! blocks are omitted, so a broken shader does no harm.
 
 use super::dominators::immediate_dominators;
 use super::graph::{Graph, PerBlock};
@@ -45,7 +45,7 @@ impl DomTree {
         self.node(b).and_then(|n| n.parent)
     }
 
-    /// The first and the last number of the blocks that `b` dominates, in a preorder of the tree; the first is its own.
+    /// First and last preorder number of the blocks that `b` dominates, in the dominator tree; the first is its own.
     /// `None` if it is unreachable.
     pub fn span(&self, b: BlockId) -> Option<(u32, u32)> {
         self.node(b).map(|n| (n.first, n.last))
@@ -117,7 +117,7 @@ impl Cfg {
         self.succs.of(b)
     }
 
-    /// Immediate postdominator of each block; `None` where there is none.
+    /// Immediate postdominator of each block; `None` if it has none.
     pub fn meeting_points(&self) -> PerBlock<Option<BlockId>> {
         // Dominators of the reversed graph: node 0 follows all exits, block n is node n + 1.
         let node = |b: BlockId| BlockId(b.0 + 1);
@@ -134,13 +134,13 @@ impl Cfg {
         self.dom.dominates(BlockId::ENTRY, b)
     }
 
-    /// Reachable blocks, each before its successors except along back edges, as [`Cfg::order`]; and of the ways on from a block the
-    /// one that stays in more loops first, of equal ones the first.
+    /// Reachable blocks, each before its successors except along back edges, like [`Cfg::order`]. Among the successors
+    /// of a block, the one in more loops comes first, then the one listed first.
     pub fn loops_first(&self) -> PerBlock<BlockId> {
         let loops = self.loops();
         let mut visits = Graph::with_capacity(self.len());
         for b in (0..self.len() as u32).map(BlockId) {
-            // What is visited first comes last.
+            // Postorder is reversed, so the block visited first comes last.
             let mut ways: SmallVec<[BlockId; 4]> = self.succs(b).iter().rev().copied().collect();
             ways.sort_by_key(|to| common(loops.around(b), loops.around(*to)));
             visits.push(ways);
@@ -154,13 +154,13 @@ impl Cfg {
     }
 }
 
-/// The last graph of a shader, with the stamp of the blocks for which it was right; returned only if every jump is unchanged, so
-/// that changes need no notification.
+/// The last graph of a shader, with the stamp of the blocks it was built from. It is returned only if every jump is
+/// unchanged, so changes need no notification.
 #[derive(Debug, Default)]
 pub(super) struct CfgCache(Mutex<Option<(u64, Arc<Cfg>)>>);
 
 impl CfgCache {
-    /// The cached graph if it is still right, or a new one. Of blocks with the same stamp nothing is compared.
+    /// Returns the cached graph if it is still valid, else a new one. If the stamp is equal, no jumps are compared.
     pub(super) fn get(&self, stamp: u64, is_right: impl Fn(&Cfg) -> bool, make: impl FnOnce() -> Cfg) -> Arc<Cfg> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *known {

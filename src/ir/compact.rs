@@ -1,6 +1,6 @@
-//! A copy of a shader without what passes have left over in its arenas.
+//! Copies a shader without the leftovers of passes in its arenas.
 //!
-//! What stays keeps its order, so that nothing that goes by the order of numbers decides differently on the copy.
+//! Remaining items keep their order, so that decisions based on the order of numbers stay the same.
 
 use super::ids::InstId;
 use super::kept::Kept;
@@ -8,14 +8,15 @@ use super::scratch::Scratch;
 use super::shader::{BasicBlock, Inst, Shader, Terminator, Value, ValueData, ValueDef};
 use smallvec::SmallVec;
 
-/// New number of what is left over.
+/// New number of a removed item.
 const NONE: u32 = u32::MAX;
 
 impl Shader {
-    /// A copy with the instructions that blocks have, their results and the parameters of blocks, and room for more.
+    /// A copy with only the instructions in blocks, their results and the parameters of blocks, and with capacity for
+    /// more.
     #[must_use]
     pub fn compacted(&self) -> Self {
-        // Of a shader that uses what no block has, a plain copy.
+        // A shader that uses values defined in no block is copied as it is.
         self.without_rest().unwrap_or_else(|| self.clone())
     }
 

@@ -1,4 +1,4 @@
-//! Side effects of operations; these alone decide what may be removed.
+//! Side effects of operations; only these decide which instructions may be removed.
 
 use super::image::{ImageOp, MimgOp};
 use super::memory::{AtomicOp, FenceOrder, MemoryClasses, Scope};

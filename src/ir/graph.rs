@@ -1,4 +1,4 @@
-//! A directed graph of blocks: all edges in one list, of which each block has a range.
+//! A directed graph of blocks: one list of all edges, with a range for each block.
 
 use super::ids::BlockId;
 use smallvec::{SmallVec, smallvec};

@@ -1,5 +1,5 @@
-//! Image operations of both levels, each with its order of operands: of the upper level by [`ImageOperand`], of the lower by
-//! [`MimgInst::operands`].
+//! Image operations of both levels, each with its order of operands: [`ImageOperand`] at the upper level,
+//! [`MimgInst::operands`] at the lower.
 
 use super::memory::{Access, AtomicOp};
 use smallvec::{SmallVec, smallvec};
@@ -89,7 +89,7 @@ pub struct ImageInst {
     pub offset: bool,
     /// Has a minimum level.
     pub min_lod: bool,
-    /// Returns in a last lane a residency code: 0 if all that was read is resident. The texel has 32 bits per
+    /// Returns a residency code in an additional last lane: 0 if everything read is resident. The texel has 32 bits per
     /// component.
     pub sparse: bool,
     /// Memory access flags.
@@ -248,7 +248,7 @@ pub struct MimgInst {
     pub clamp: bool,
     /// `_o`: packed offset.
     pub offset: bool,
-    /// Texture fail enable: one more register, 0 if all that was read is resident.
+    /// Texture fail enable: one more result register, 0 if everything read is resident.
     pub tfe: bool,
     /// Memory access flags.
     pub access: Access,

@@ -1,4 +1,4 @@
-//! A result that is kept until what it was computed from changes.
+//! A cached result, valid until its inputs change.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ type Key = [u64; 4];
 pub(super) struct Kept(Mutex<Option<(Key, Arc<dyn Any + Send + Sync>)>>);
 
 impl Kept {
-    /// The kept result if it follows from the same, or a new one.
+    /// Returns the cached result if its inputs are unchanged, else computes a new one.
     pub(super) fn get<T: Any + Send + Sync>(&self, key: Key, make: impl FnOnce() -> T) -> Arc<T> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((of, result)) = known

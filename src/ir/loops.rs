@@ -69,7 +69,8 @@ impl Loops {
         &self.around[b.index()]
     }
 
-    /// By loop: the blocks outside of it that its edges lead to, one entry per edge. Of edges of these blocks, in this order.
+    /// For each loop, the blocks outside of it that its edges lead to, one entry per edge; only edges of these blocks,
+    /// in this order.
     pub(super) fn exits(&self, cfg: &Cfg, blocks: impl Iterator<Item = BlockId>) -> Vec<Vec<BlockId>> {
         let mut exits = vec![Vec::new(); self.len()];
         for b in blocks {

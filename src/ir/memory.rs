@@ -1,4 +1,4 @@
-//! Memory as operations name it: kinds of memory, access flags, ordering.
+//! Memory as seen by operations: kinds of memory, access flags, ordering.
 
 use super::types::Bits;
 
@@ -9,11 +9,11 @@ pub struct Access {
     pub coherent: bool,
     /// Every access must happen.
     pub volatile: bool,
-    /// Not worth caching.
+    /// Non-temporal: not worth caching.
     pub nontemporal: bool,
     /// The descriptor may differ between lanes.
     pub non_uniform: bool,
-    /// An operand may differ between lanes, as far as is known (buffer loads of the lower level).
+    /// An operand may differ between lanes, as far as is known (lower-level buffer loads).
     pub divergent: bool,
     /// Never written while the shader runs: may be read through the scalar cache.
     pub read_only: bool,
@@ -38,7 +38,7 @@ impl Access {
         self.may_be_scalar(kind) && !self.divergent
     }
 
-    /// Whether it would be scalar if its operands were uniform: nothing writes what it reads.
+    /// Whether it would use the scalar cache if its operands were uniform: nothing writes what it reads.
     pub fn may_be_scalar(self, kind: BufferKind) -> bool {
         self.is_unwritten(kind) && !self.non_uniform && !self.coherent && !self.volatile
     }
@@ -85,8 +85,8 @@ impl DescriptorPart {
     }
 }
 
-/// Atomic operations on a memory location. Operands are integers unless the name says otherwise. Each is relaxed: it orders no
-/// other access and names no scope; `Op::Fence` and `Op::Barrier` do that.
+/// Atomic operations on a memory location. Operands are integers unless the name says otherwise. Each is relaxed: it
+/// orders no other access and has no scope; `Op::Fence` and `Op::Barrier` provide that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AtomicOp {
     /// Plain atomic read (data operands absent).

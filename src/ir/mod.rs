@@ -1,23 +1,23 @@
-//! The waist of the hourglass: a small SSA IR between SPIR-V and machine code.
+//! The small SSA IR between SPIR-V and machine code.
 //!
 //! One [`Shader`] is one entry point with every call inlined. It exists at two [`ShaderLevel`]s in one data structure:
 //!
-//! * **Upper**, made by the front end: nothing specific to AMD. Descriptors, push constants, inputs, outputs, subgroup
-//!   and image operations have operations of their own ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
-//! * **Lower**, made by the `lower_*` passes: nothing specific to SPIR-V, and nothing implicit. Entry arguments and
-//!   returns have a register class, unknown state is an [`Op::Reloc`], an argument or a return, and all the rest maps
+//! * **Upper**, created by the front end: nothing specific to AMD. Descriptors, push constants, inputs, outputs,
+//!   subgroup and image operations have their own operations ([`Op::Descriptor`], [`Op::LoadInput`], [`Op::Image`], …).
+//! * **Lower**, created by the `lower_*` passes: nothing specific to SPIR-V, and nothing implicit. Entry arguments and
+//!   returns have a register class; unknown state is an [`Op::Reloc`], an argument or a return; everything else maps
 //!   one to one to what a code generator emits ([`Op::Mimg`], [`Op::Amd`], [`Op::Export`], …).
 //!
-//! Values are untyped bits: scalars of 1, 8, 16, 32 or 64 bits, and small vectors of them. The operation says whether
-//! bits are an integer or a float, so a bit cast between equal widths is free. **Arithmetic is scalar only**; vectors
-//! appear where memory, images and descriptors need them, and are taken apart by [`Op::Extract`].
-//! Control flow is a CFG with block parameters; headers keep SPIR-V's merge and continue blocks, which the verifier checks
-//! against dominance. [`Shader::cfg`] is the graph with its dominators and loops, made again only when a jump has changed.
+//! Values are untyped bits: scalars of 1, 8, 16, 32 or 64 bits, and small vectors of them. The operation determines
+//! whether bits are an integer or a float, so a bit cast between equal widths is free. **Arithmetic is scalar only**;
+//! vectors appear where memory, images and descriptors need them, and are split by [`Op::Extract`]. Control flow is a
+//! CFG with block parameters; headers keep SPIR-V's merge and continue blocks, which the verifier checks against
+//! dominance. [`Shader::cfg`] is the graph with its dominators and loops, rebuilt only when a jump has changed.
 //!
 //! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`,
 //! its mnemonic and fields in `text.rs`, its side effects in `effects.rs`, its uniformity in `uniform.rs`, its code in
-//! `compile/native/select`, `compile/llvm` and, for the judge, `ir/interp`. What the hardware does in several steps is expanded by a pass, and `Rule::lowered` forbids it
-//! afterwards, so that no code generator has to handle it.
+//! `compile/native/select`, `compile/llvm` and the reference interpreter `ir/interp`. A pass expands what the hardware
+//! does in several steps, and `Rule::lowered` forbids it afterwards, so that no code generator has to handle it.
 
 mod alu;
 mod builder;

@@ -1,9 +1,9 @@
-//! Names for people and symbols: short ones are stored inline, so that a list of them is one allocation.
+//! Debug names and symbol names. Short ones are stored inline, so that a list of names is one allocation.
 
 use std::fmt;
 use std::ops::Deref;
 
-/// Bytes of a name that are stored inline.
+/// Longest name stored inline, in bytes.
 const SHORT: usize = 23;
 
 /// A name.
@@ -20,7 +20,7 @@ impl Name {
     /// No name.
     pub const EMPTY: Self = Self(Text::Short { len: 0, bytes: [0; SHORT] });
 
-    /// A value's text.
+    /// The text of a value.
     pub fn of(value: impl fmt::Display) -> Self {
         let mut name = Self::EMPTY;
         // Formatting into memory cannot fail; a value whose `Display` fails is truncated there.

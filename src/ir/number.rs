@@ -1,9 +1,8 @@
 //! Scalar arithmetic on bits: the result of every [`AluOp`]. Floats go through `f64`, which is exact for narrower ones.
 //!
 //! A sum, difference, product, quotient or root of narrow floats that is rounded to double and then to its width is
-//! rounded correctly, since a double has more than twice their digits. Fused operations are the exception and computed
-//! at their width.
-//! To add an operation: an arm of [`integer`] or [`real`].
+//! rounded correctly, because a double has more than twice their digits. Fused operations are the exception, and are
+//! computed at their width. To add an operation: an arm of [`integer`] or [`real`].
 
 use super::{AluOp, Bits};
 
@@ -25,7 +24,7 @@ pub fn encode(x: f64, width: Bits) -> u64 {
     }
 }
 
-/// The nearest float's bits towards zero.
+/// The bits of the nearest float towards zero.
 fn encode_toward_zero(x: f64, width: Bits) -> u64 {
     match width {
         Bits::B16 => f64_to_half(x, true),
@@ -97,7 +96,7 @@ pub fn signed(x: u64, width: u32) -> i64 {
     (x << (64 - width)) as i64 >> (64 - width)
 }
 
-/// An operation without floats. Where the table allows any value, this is one.
+/// An operation without floats. Where the table allows any value, this returns one.
 pub fn integer(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
     use AluOp as A;
     let width = from.count();
@@ -210,7 +209,7 @@ fn int_to_float(double: f64, single: f32, to: Bits) -> u64 {
     if to == Bits::B32 { u64::from(single.to_bits()) } else { encode(double, to) }
 }
 
-/// An estimate that errs by up to 2^-23 of itself: too small by as much as the bits that it lacks.
+/// An estimate with a relative error up to 2^-23: the low bits are truncated.
 fn seed(x: f64) -> f64 {
     if x.is_finite() { f64::from_bits(x.to_bits() & !((1 << 29) - 1)) } else { x }
 }
@@ -267,7 +266,7 @@ pub fn real(op: AluOp, [x, y, z]: [f64; 3]) -> Option<f64> {
     })
 }
 
-/// A float operation whose result is no float: a boolean, an integer, packed fields.
+/// A float operation whose result is not a float: a boolean, an integer, packed fields.
 pub fn from_floats(op: AluOp, x: f64, y: f64, to: Bits) -> Option<u64> {
     use AluOp as A;
     let ordered = !x.is_nan() && !y.is_nan();
@@ -324,7 +323,7 @@ pub fn float(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
             let [x, y, z] = args.map(|a| f32::from_bits(a as u32));
             return Some(u64::from(x.mul_add(y, z).to_bits()));
         }
-        // On the bits, so that a NaN keeps its payload.
+        // Operates on the bits, so that a NaN keeps its payload.
         AluOp::FNeg => return Some(args[0] ^ 1 << (from.count() - 1)),
         AluOp::FAbs => return Some(args[0] & (from.mask() >> 1)),
         AluOp::FCopySign => {
@@ -338,7 +337,7 @@ pub fn float(op: AluOp, args: [u64; 3], from: Bits, to: Bits) -> Option<u64> {
             return Some(encode(half_to_f64(half), to));
         }
         AluOp::FFract => {
-            // Below one, even if rounding would reach it.
+            // Stays below one, even if rounding would reach it.
             let r = decode(encode(x - x.floor(), to), to);
             let below = 1.0 - ulp(0.5, to);
             return Some(encode(if r >= 1.0 { below } else { r }, to));

@@ -15,7 +15,7 @@ pub enum Op {
     // ---- values, both levels
     /// → scalar with these bits.
     Const(u64),
-    /// → any value of the type, the same at every use.
+    /// → any value of the type, but the same at every use.
     Undef,
     /// Arithmetic on scalars, see the table of [`AluOp`].
     Alu(AluOp, FpFlags),
@@ -74,8 +74,8 @@ pub enum Op {
         /// Access flags.
         access: Access,
     },
-    /// descriptor, offset, value; out-of-range stores are dropped, and at both levels those of helpers, as for every
-    /// write through a descriptor. Lower level: as [`Op::BufferLoad`].
+    /// descriptor, offset, value. Out-of-range stores are dropped; at both levels, so are those of helpers, as for
+    /// every write through a descriptor. Lower level: as [`Op::BufferLoad`].
     BufferStore {
         /// Known alignment of the offset.
         align: Align,
@@ -96,7 +96,7 @@ pub enum Op {
         /// Access flags.
         access: Access,
     },
-    /// address, value. Upper level: helpers do not store, as for every memory write. Lower level: every active lane
+    /// address, value. Upper level: helpers do not store, as for all memory writes. Lower level: every active lane
     /// stores.
     GlobalStore {
         /// Known alignment.

@@ -1,6 +1,6 @@
-//! Parses a shader: reads what `print.rs` writes, line by line; lines that start with `;` are comments.
+//! Parses the text that `print.rs` writes, line by line; lines that start with `;` are comments.
 //!
-//! Only the form is checked here, `verify` checks the meaning. Values keep their numbers, so uses may precede
+//! Only the syntax is checked here; `verify` checks the rest. Values keep their numbers, so uses may precede
 //! definitions; using an undefined number is an error.
 
 use super::name::Name;

@@ -1,4 +1,4 @@
-//! The constants of a shader by type and bits. They stand in the entry block, which dominates all others.
+//! The constants of a shader by type and bits. They are in the entry block, which dominates all others.
 
 use super::ids::Value;
 use super::types::Type;

@@ -1,21 +1,21 @@
-//! Where the blocks that one block dominates are left to, so that whoever follows a way from it may go past them: branches inside
-//! each other then cost no walk each through all that is inside.
+//! Exits of the region that each block dominates. A walk can skip a region by going to its exits, so that nested
+//! branches do not each walk everything inside them.
 
 use super::cfg::Cfg;
 use super::ids::BlockId;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 
-/// Blocks to which a region may be left, and blocks that are looked at to find them. Both are few where they are of use.
+/// Limits of a region's exits, and of the blocks visited to find them. Regions beyond them are of little use.
 const MOST_EXITS: usize = 4;
 const MOST_STEPS: usize = 32;
 
-/// The blocks to which a region is left, by its first block's position in an order that forward edges follow.
+/// The exits of each region, indexed by the position of its first block in an order that forward edges follow.
 pub(super) struct Regions(Vec<Option<SmallVec<[BlockId; MOST_EXITS]>>>);
 
 impl Regions {
-    /// The regions of a graph. A region is none if an edge in it goes back, if it has blocks of different loops, or if it is left to
-    /// many blocks.
+    /// The regions of a graph. A block has no region if an edge in it goes back, if it contains blocks of different
+    /// loops, or if it has too many exits.
     pub(super) fn new(cfg: &Cfg, order: &[BlockId], position: &[u32]) -> Self {
         let mut it = Self(vec![None; order.len()]);
         for n in (0..order.len()).rev() {
@@ -45,7 +45,7 @@ impl Regions {
         None
     }
 
-    /// Where the region of the block at a position is left to.
+    /// Exits of the region of the block at this position.
     pub(super) fn of(&self, position: u32) -> Option<&[BlockId]> {
         self.0.get(position as usize)?.as_deref()
     }

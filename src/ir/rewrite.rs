@@ -1,9 +1,9 @@
-//! Replaces instructions by other code: the frame that most passes share.
+//! Replaces instructions by other code: the framework of most passes.
 //!
-//! A rule sees every instruction once, in block order, with a builder at its position. It may build anything there, new
-//! blocks included; the following instructions continue at the builder's final position. Uses of a replaced value are
-//! renamed in the same walk; a second walk is needed only over blocks that precede one that dominates them. Constants that
-//! stay move to the entry block.
+//! A rule is called once for each instruction, in block order, with a builder at its position. It may build anything
+//! there, including new blocks; the following instructions continue at the builder's final position. Uses of a replaced
+//! value are renamed in the same walk; a second walk is needed only over blocks that precede one that dominates them.
+//! Constants that stay move to the entry block.
 
 use super::alu::FpFlags;
 use super::builder::Builder;
@@ -25,8 +25,8 @@ pub enum Rewrite {
     Remove,
 }
 
-/// Applies a rule to every instruction. The rule sees renamed operands. It owns the instruction for the time of the
-/// call: the shader does not have it meanwhile.
+/// Applies a rule to every instruction. The rule sees renamed operands. It owns the instruction during the call: the
+/// shader does not contain it meanwhile.
 ///
 /// # Errors
 /// Those of the rule; a bug if a replacement has another type.
@@ -46,7 +46,7 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         b.switch_to(id);
         b.fp = FpFlags::NONE;
         let block = b.shader.block_mut(id);
-        // The selection moves with the branch, a loop stays with the block that is jumped back to.
+        // The selection moves with the branch; a loop stays with the block that is the target of its back edge.
         let selection = match block.merge {
             Merge::Selection(_) => std::mem::take(&mut block.merge),
             Merge::None | Merge::Loop { .. } => Merge::None,
@@ -94,14 +94,14 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     Ok(())
 }
 
-/// By block, whether a walk in order comes to it before a block that dominates it, whose values it may use: such uses are passed
-/// before their value is renamed.
+/// For each block, whether a walk in order reaches it before a block that dominates it, whose values it may use: such
+/// uses are visited before their value is renamed.
 fn early(shader: &Shader) -> PerBlock<bool> {
     let cfg = shader.cfg();
     // In unreachable code, a use may precede its definition.
     let idle = |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term == Some(Terminator::Unreachable);
     let mut out: PerBlock<bool> = shader.block_ids().map(|b| !cfg.reachable(b) && !idle(b)).collect();
-    // By block, the last number of its dominators; these come first in the order.
+    // For each block, the last number of its dominators; these come first in the order.
     let mut last: PerBlock<u32> = smallvec![0; shader.blocks.len()];
     for &b in &cfg.order {
         let Some(parent) = cfg.dom.parent(b) else { continue };
@@ -111,11 +111,11 @@ fn early(shader: &Shader) -> PerBlock<bool> {
     out
 }
 
-/// New names by renamed value; shorter than the list of values, or empty, if later ones have none.
+/// New names by renamed value; shorter than the list of values, or empty, if later values have none.
 struct Names(Vec<Option<Value>>);
 
 impl Names {
-    /// Follows renamings to their end.
+    /// Follows a chain of renamings to its end.
     fn of(&self, mut v: Value) -> Value {
         while let Some(Some(new)) = self.0.get(v.index()) {
             v = *new;
@@ -128,7 +128,7 @@ impl Names {
         let (Rewrite::Value(new), Some(old)) = (made, inst.result) else { return Ok(made) };
         let new = self.of(new);
         if new == old {
-            // Unreachable code may be circular; names must not be.
+            // Values in unreachable code may be circular; renamings must not be.
             return Ok(Rewrite::Keep);
         }
         if b.ty(new) != b.ty(old) {

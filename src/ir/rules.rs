@@ -205,7 +205,7 @@ impl Rule<'_> {
         }
     }
 
-    /// Checks operations of both levels for the form that the passes give them, on which code generators rely.
+    /// Checks that operations of both levels have the form that the passes give them and code generators rely on.
     fn lowered(&self, op: &Op) -> Check {
         match *op {
             Op::BufferLoad { kind, align, access } if access.is_scalar(kind) => {
@@ -472,7 +472,7 @@ impl Rule<'_> {
                 first
             }
         };
-        // The packed offset and the comparator always have 32 bits; all else has one width.
+        // The packed offset and the comparator always have 32 bits; all other address components have the same width.
         let address = &self.types[rest..];
         let compare = image.compare.then(|| usize::from(image.offset) + usize::from(image.lod == LodMode::Bias));
         let fixed = |n: usize| (image.offset && n == 0) || compare == Some(n);
@@ -516,7 +516,7 @@ impl Rule<'_> {
         if n == 0 || (n.is_power_of_two() && n <= 64) { Ok(()) } else { Err(format!("clusters of {n}")) }
     }
 
-    /// Checks for a mask with one bit per lane of the wave, as far as the wave size is known yet.
+    /// Checks for a mask with one bit per lane of the wave, if the wave size is known.
     fn mask(&self, ty: Type) -> Check {
         let wave = self.shader.lower.as_ref().map(|lower| lower.wave.lanes());
         let fits = ty == Type::B32 || ty == Type::B64;

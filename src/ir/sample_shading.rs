@@ -1,4 +1,4 @@
-//! Fragment inputs under per-sample shading: the one table of its effect on each.
+//! Effect of per-sample shading on each fragment input, in one table.
 //!
 //! | input | shaded per pixel | shaded per sample | what changes |
 //! |---|---|---|---|
@@ -12,13 +12,13 @@
 //! | `FragCoord` | the centre | the sample | a register (`SPI_BARYC_CNTL.POS_FLOAT_LOCATION`) |
 //! | any other | | the same | nothing |
 //!
-//! Interpolated are locations that are not flat, the point coordinate, clip and cull distances, and barycentric
+//! Interpolated inputs are locations that are not flat, the point coordinate, clip and cull distances, and barycentric
 //! coordinates ([`BuiltIn::is_interpolated`]).
 //!
-//! Vulkan ("Sample Shading") evaluates each value at the location of its sample where the factor is 1, and the factor
-//! is 1 where the state says so and where the shader's interface has `SampleId` or `SamplePosition`. `Sample` needs
-//! per-sample shading too. So it makes no difference what requires it, and a shader that requires it itself is right
-//! under either state. A covered sample is a point inside both pixel and primitive, which is all that `Centroid` needs.
+//! Vulkan ("Sample Shading") evaluates each value at the location of its sample if the factor is 1, and the factor is 1
+//! if the state says so or the shader's interface has `SampleId` or `SamplePosition`. `Sample` needs per-sample shading
+//! too. So it makes no difference what requires it, and a shader that requires it itself is correct under either state.
+//! A covered sample is a point inside both pixel and primitive, which is all that `Centroid` needs.
 
 use super::interface::{BuiltIn, Interp, InterpPlace};
 use super::op::Op;
@@ -76,7 +76,7 @@ impl InterpPlace {
     }
 }
 
-/// Changes a read for per-sample shading: what is interpolated in the pixel moves to the sample.
+/// Changes a read for per-sample shading: inputs interpolated in the pixel are interpolated at the sample.
 pub fn move_to_sample(op: &mut Op) {
     let place = match op {
         Op::LoadInput { interp: Interp::At { place, .. }, .. } => place,

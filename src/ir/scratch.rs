@@ -1,4 +1,4 @@
-//! Memory that one rewrite of a shader leaves to the next.
+//! Buffers that one rewrite of a shader leaves for the next.
 
 use super::ids::{InstId, Value};
 use super::pool::ConstPool;

@@ -98,7 +98,7 @@ pub struct Inst {
 }
 
 impl Inst {
-    /// Placeholder for an instruction that has been taken out for a moment.
+    /// Placeholder for an instruction that is temporarily taken out.
     pub(super) fn none() -> Self {
         Self { op: Op::Undef, args: SmallVec::new(), result: None }
     }
@@ -150,7 +150,7 @@ impl Merge {
         merge.into_iter().chain(continue_to)
     }
 
-    /// The same blocks by other numbers.
+    /// The same blocks, renumbered.
     pub fn renamed(self, new: impl Fn(BlockId) -> BlockId) -> Self {
         match self {
             Self::None => Self::None,
@@ -202,7 +202,7 @@ pub enum Terminator {
 /// A scratch variable, byte-addressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
-    /// Name for people.
+    /// Debug name.
     pub name: Name,
     /// Size in bytes.
     pub bytes: u32,
@@ -222,7 +222,7 @@ pub struct ConstTable {
 /// A resource binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
-    /// Name for people.
+    /// Debug name.
     pub name: Name,
     /// Descriptor set.
     pub set: u32,
@@ -232,7 +232,7 @@ pub struct Resource {
     pub kind: ResourceKind,
     /// Array length; `None` is a run-time array.
     pub count: Option<u32>,
-    /// The shader writes it.
+    /// Whether the shader writes it.
     pub written: bool,
 }
 
@@ -279,7 +279,7 @@ pub struct Modes {
     pub early_fragment_tests: bool,
     /// Promise about depth.
     pub depth: DepthMode,
-    /// The sample mask is that after the early tests.
+    /// The sample mask input contains only samples that pass the early tests.
     pub post_depth_coverage: bool,
     /// Pixel centres at integers.
     pub pixel_center_integer: bool,
@@ -298,10 +298,10 @@ pub struct Modes {
 }
 
 impl Modes {
-    /// Whether denormals are kept: at 32 bits, and at 16 and 64 bits, for which the hardware has one mode.
+    /// Whether denormals are preserved: at 32 bits, and at 16 and 64 bits, for which the hardware has one mode.
     ///
-    /// 32-bit ones are flushed unless the shader keeps them, which Vulkan allows and is fast on the hardware. The
-    /// others are kept unless one width is flushed and the other is unspecified.
+    /// 32-bit denormals are flushed unless the shader preserves them; Vulkan allows this, and it is fast on the
+    /// hardware. The others are preserved unless one width is flushed and the other is unspecified.
     pub fn keeps_denormals(&self) -> [bool; 2] {
         let [d16, d32, d64] = self.denorm;
         let flush = [d16, d64].contains(&DenormMode::Flush) && ![d16, d64].contains(&DenormMode::Preserve);
@@ -346,7 +346,7 @@ pub struct EntryArg {
     pub role: ArgRole,
 }
 
-/// Contents of an entry register; for people and for tests, the position decides.
+/// Contents of an entry register; for debugging and tests, the position decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgRole {
     /// User data, by its meaning (text of `metadata::UserData`).
@@ -365,19 +365,19 @@ pub enum ArgRole {
 /// Data that only a lower-level shader has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LowerInfo {
-    /// Lanes of a wave.
+    /// Lanes per wave.
     pub wave: WaveSize,
     /// One for each parameter of the entry block, in order.
     pub args: Vec<EntryArg>,
     /// One for each value of a `Return`.
     pub returns: Vec<RegClass>,
-    /// A return falls through into an epilog, with or without values.
+    /// Whether a return falls through into an epilog, with or without values.
     pub epilog: bool,
     /// Symbol of the function.
     pub symbol: Name,
-    /// A colour may be exported (affects the early exit).
+    /// Whether a colour may be exported (affects the early exit).
     pub color_export: bool,
-    /// Depth, stencil or sample mask may be exported.
+    /// Whether depth, stencil or sample mask may be exported.
     pub depth_export: bool,
 }
 

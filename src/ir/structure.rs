@@ -1,16 +1,18 @@
-//! The structure that headers declare: the blocks where selections and loops end, and where loops go on.
+//! The structure that headers declare: the merge blocks of selections and loops, and the continue targets of loops.
 //!
-//! It is true if no way leads past a header to these blocks, and every edge back to a loop's header comes by its continue target.
-//! Control flow is right without it; the verifier wants that what is declared is true.
+//! A declaration is true if the header dominates these blocks, and a loop's continue target dominates the source of
+//! every edge back to the loop's header. Control flow is correct without declarations, but the verifier requires them
+//! to be true.
 
 use super::cfg::Cfg;
 use super::{BlockId, Merge, Shader};
 
-/// Whether a header's declaration is true; if not, the reason.
+/// Checks that a header's declaration is true; if not, returns the reason.
 pub(super) fn is_true(cfg: &Cfg, header: BlockId, merge: Merge) -> Result<(), String> {
-    // Of unreachable blocks everything is true.
+    // Any statement holds for unreachable blocks.
     let ends = |from: BlockId, to: BlockId| !cfg.reachable(from) || !cfg.reachable(to) || cfg.dom.dominates(from, to);
-    // A pass may split a header, and a selection then begins at its later half: only a loop may go on at its own header.
+    // A pass may split a header, and a selection then begins at its later half. Only a loop may continue at its own
+    // header.
     let itself = match merge {
         Merge::None => false,
         Merge::Selection(end) | Merge::Loop { merge: end, .. } => end == header && cfg.reachable(header),
@@ -29,7 +31,7 @@ pub(super) fn is_true(cfg: &Cfg, header: BlockId, merge: Merge) -> Result<(), St
     }
 }
 
-/// Drops the declarations that are not true: of an invalid module, or after a pass that changes jumps.
+/// Removes declarations that are not true: those of an invalid module, or after a pass that changes jumps.
 pub fn drop_untrue(shader: &mut Shader) {
     let cfg = shader.cfg();
     for (id, block) in (0..).map(BlockId).zip(&mut shader.blocks) {

@@ -1,4 +1,4 @@
-//! The text form of records and operations, described once for both directions.
+//! The text form of records and operations, defined once for both printing and parsing.
 //!
 //! A [`Codec`] either writes a field or reads it; [`payload`] visits the fields of an operation in order, so that the
 //! printer and the parser cannot disagree. To add an operation: its mnemonic in [`OPS`], its fields in [`payload`].
@@ -446,7 +446,7 @@ pub(super) fn entry_arg<C: Codec>(a: &mut EntryArg, c: &mut C) -> Text {
         ArgRole::System(name) => {
             let mut text = Name::from(*name);
             c.string(&mut text)?;
-            // Only a parsed text has another name; such shaders occur in tests and tools, and names are few.
+            // Only parsed text has another name; such shaders occur in tests and tools, and the names are few.
             if *text != **name {
                 *name = text.to_string().leak();
             }

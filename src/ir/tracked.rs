@@ -1,7 +1,7 @@
-//! A part of a shader that can tell whether it has changed.
+//! A part of a shader that records whether it has changed.
 //!
-//! Whoever borrows it mutably makes its stamp void; the next question for the stamp gives it a new one, which no other
-//! contents ever had. Equal stamps are equal contents, also of a clone or after parts have been exchanged.
+//! A mutable borrow invalidates the stamp; the next request for the stamp creates a new, globally unique one. Equal
+//! stamps mean equal contents, also of a clone or after parts have been exchanged.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Tracked<T> {
     value: T,
-    /// 0: void.
+    /// 0: invalid.
     stamp: AtomicU64,
 }
 

@@ -29,7 +29,7 @@ impl Bits {
         }
     }
 
-    /// Bytes in memory. A boolean has no memory representation; those who store one store 32 bits.
+    /// Bytes in memory. A boolean has no memory representation; it is stored as 32 bits.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::B1 | Self::B32 => 4,
@@ -134,7 +134,7 @@ impl fmt::Display for Type {
     }
 }
 
-/// An alignment in bytes, held as an exponent so that it cannot be anything but a power of two.
+/// An alignment in bytes, stored as an exponent, so that it is always a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Align(u8);
 

@@ -1,10 +1,10 @@
-//! Finds values that are the same in every lane that computes them (lower level).
+//! Finds values that are equal in all lanes that compute them (lower level).
 //!
 //! Sources of divergence are vector registers, lane primitives and memory that may change; `uniform_locals` finds
-//! divergent scratch memory. It spreads through operands and through control. From a divergent branch each successor is
-//! followed: a block reached from two of them has divergent parameters. If some lanes stay in a loop while others leave
-//! it, they leave in different iterations: its values then differ between lanes *outside* it, though not inside, and
-//! its exits count as a divergent branch. In an irreducible graph every parameter is divergent.
+//! divergent scratch memory. Divergence spreads through operands and through control flow. From a divergent branch each
+//! successor is followed: a block reached from two of them has divergent parameters. If some lanes stay in a loop while
+//! others leave it, they leave in different iterations: its values then differ between lanes *outside* of it, but not
+//! inside, and its exits count as a divergent branch. In an irreducible graph every parameter is divergent.
 
 use super::cfg::Cfg;
 use super::graph::PerBlock;
@@ -16,8 +16,8 @@ use super::uniform_ways::{Parted, Reach};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-/// Walks over a shader after which every value counts as divergent. Another walk is needed only where divergence goes
-/// round a loop, or through scratch memory.
+/// Walks over a shader after which every value counts as divergent. Another walk is needed only if divergence spreads
+/// around a loop, or through scratch memory.
 const MAX_ROUNDS: u32 = 64;
 
 /// The result for one shader in its current state.
@@ -35,7 +35,7 @@ pub struct Uniformity {
 }
 
 impl Uniformity {
-    /// The uniformity of a shader; computed anew only if blocks, instructions or entry registers have changed since the
+    /// The uniformity of a shader; recomputed only if blocks, instructions or entry registers have changed since the
     /// last call.
     pub fn of(shader: &Shader) -> Arc<Self> {
         let args = shader.lower.iter().flat_map(|lower| &lower.args);
@@ -73,12 +73,12 @@ impl Uniformity {
         this
     }
 
-    /// Whether lanes that compute this value together get the same one.
+    /// Whether lanes that compute this value together get equal results.
     pub fn is_uniform(&self, v: Value) -> bool {
         !self.divergent[v.index()]
     }
 
-    /// Whether lanes that are in `block` together have the same value.
+    /// Whether lanes that are in `block` together have equal values.
     pub fn is_uniform_in(&self, v: Value, block: BlockId) -> bool {
         self.is_uniform(v) && !self.leaves_apart(v, block)
     }
@@ -117,7 +117,7 @@ impl Uniformity {
                 let Some(term) = &shader.block(id).term else { continue };
                 for call in term.calls() {
                     for (&p, &a) in shader.block(call.block).params.iter().zip(&call.args) {
-                        // A value that leaves a loop on this jump is already used outside.
+                        // A value that leaves a loop along this jump is used outside of the loop.
                         let uniform = self.is_uniform_in(a, id) && self.is_uniform_in(a, call.block);
                         changed |= !uniform && !std::mem::replace(&mut self.divergent[p.index()], true);
                     }
@@ -138,7 +138,7 @@ impl Uniformity {
         }
     }
 
-    /// Lanes diverge to these successors (a block twice: two edges to it) from a block inside these loops.
+    /// Lanes diverge to these successors (a block listed twice: two edges to it) from a block inside these loops.
     fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[u32], reach: &mut Reach) {
         let mut todo: Vec<(SmallVec<[BlockId; 4]>, usize)> = vec![(ways.into(), loops.len())];
         while let Some((ways, depth)) = todo.pop() {
@@ -158,7 +158,7 @@ impl Uniformity {
         }
     }
 
-    /// Whether an operation gives a uniform result, given its operands.
+    /// Whether an operation's result is uniform, given its operands.
     fn rule(&self, op: &Op, args: &[Value], block: BlockId) -> bool {
         let same = || args.iter().all(|&a| self.is_uniform_in(a, block));
         match op {

@@ -1,5 +1,5 @@
-//! Finds locals (scratch variables) with the same contents in every lane that reads them: the part of
-//! [`super::uniform`] for per-lane memory.
+//! Finds locals (scratch variables) with equal contents in all lanes that read them: the part of [`super::uniform`] for
+//! per-lane memory.
 //!
 //! A local differs everywhere if a store has divergent values or offsets. Uniform stores still diverge if only some
 //! lanes execute them: if one successor of a divergent branch can reach a store before lanes reconverge, the local

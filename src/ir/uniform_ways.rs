@@ -1,6 +1,6 @@
-//! Effects of a divergent branch: blocks where its ways join, and loops that lanes leave in different iterations.
+//! Effects of a divergent branch: blocks where its paths join, and loops that lanes leave in different iterations.
 //!
-//! A branch is looked at as far as its ways have not met, so that branches one after another cost the sum of their sizes.
+//! A branch is followed only until its paths meet, so that consecutive branches cost the sum of their sizes.
 
 use super::cfg::Cfg;
 use super::graph::PerBlock;
@@ -11,31 +11,32 @@ use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Blocks from which on a graph is so large that finding its regions pays.
+/// Number of blocks from which on finding regions pays off.
 const LARGE: usize = 256;
 
-/// Loops that ways of forward edges leave, and headers that they come back to.
+/// For forward paths: the loops that they leave, and the headers that they return to.
 pub(super) struct Reach {
-    /// Loops before what follows them, so that the ways into a loop and past it meet soon.
+    /// Blocks in an order where loops precede what follows them, so that the paths into a loop and past it meet soon.
     order: PerBlock<BlockId>,
-    /// By block, its index there.
+    /// By block, its index in `order`.
     position: Vec<u32>,
-    /// By position, for [`Parted::new`]: the way by which a block that is still to come is reached. Between calls there are none.
+    /// By position, for [`Parted::new`]: the path by which a pending block is reached. Empty between calls.
     coming: Vec<Coming>,
     /// Present for a large graph.
     large: Option<Large>,
     /// By loop, the blocks outside of it that its edges lead to, one entry per edge.
     pub(super) exits: Vec<Vec<BlockId>>,
-    /// By block, the depth of the outermost loop around it that a way of forward edges leaves; its number of loops if none.
+    /// By block, the depth of the outermost enclosing loop that a forward path leaves; its number of loops if there is
+    /// none.
     leaves: Vec<u32>,
-    /// By block, a bit for the depth of each loop around it, if a way of forward edges ends at its header.
+    /// By block, one bit per depth of enclosing loop, set if a forward path ends at that loop's header.
     returns: Vec<SmallVec<[u64; 1]>>,
 }
 
-/// What makes following the ways of a large graph fast.
+/// Data that speeds up following paths in a large graph.
 struct Large {
     regions: Regions,
-    /// Positions of blocks that are still to come, the first on top: they may be far apart.
+    /// Positions of pending blocks, the first on top: they may be far apart.
     next: BinaryHeap<Reverse<u32>>,
 }
 
@@ -74,7 +75,7 @@ impl Reach {
                 }
                 leaves = leaves.min(common as u32).min(it.leaves[s.index()]);
                 for (n, (word, of)) in returns.iter_mut().zip(&it.returns[s.index()]).enumerate() {
-                    // Of loops that are around both.
+                    // Of loops that enclose both.
                     let kept = common.saturating_sub(64 * n).min(64) as u32;
                     *word |= of & u64::MAX.checked_shr(64 - kept).unwrap_or(0);
                 }
@@ -85,7 +86,7 @@ impl Reach {
         it
     }
 
-    /// Notes that a block is reached; 1 if it was not before.
+    /// Records that a block is reached; returns 1 if it was not before.
     fn come(&mut self, b: BlockId, label: usize) -> usize {
         let position = self.position[b.index()];
         let place = &mut self.coming[position as usize];
@@ -103,7 +104,7 @@ impl Reach {
         1
     }
 
-    /// The position of the first block at or after another that is still to come. There is one.
+    /// The position of the first pending block at or after this position. There must be one.
     fn first(&mut self, mut from: usize) -> usize {
         if let Some(Reverse(next)) = self.large.as_mut().and_then(|large| large.next.pop()) {
             return next as usize;
@@ -114,12 +115,12 @@ impl Reach {
         from
     }
 
-    /// Where the region of the block at a position is left to, if it can be gone past.
+    /// Exits of the region of the block at a position, if the region can be skipped.
     fn past(&self, position: usize) -> Option<&[BlockId]> {
         self.large.as_ref()?.regions.of(position as u32)
     }
 
-    /// Whether a way of forward edges from a block ends at the header of the loop of this depth around it.
+    /// Whether a forward path from a block ends at the header of its enclosing loop at this depth.
     fn returns(&self, b: BlockId, depth: usize) -> bool {
         self.returns[b.index()].get(depth / 64).is_some_and(|word| word >> (depth % 64) & 1 != 0)
     }
@@ -129,25 +130,25 @@ impl Reach {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Coming {
     None,
-    /// By a way: an index of these, or a new number where they have joined.
+    /// By one path: its index, or a new number where paths have joined.
     One(usize),
-    /// By several.
+    /// By several paths.
     Several,
 }
 
 /// The result of following a branch to several targets.
 pub(super) struct Parted {
-    /// Blocks that are reached by several of them.
+    /// Blocks that are reached from several targets.
     pub(super) joins: Vec<BlockId>,
-    /// By depth of loop, the way by which its header is reached again.
+    /// By loop depth, the path by which its header is reached again.
     pub(super) rounds: Vec<Option<usize>>,
-    /// Depth of the outermost loop that is left.
+    /// Depth of the outermost loop that a path leaves.
     pub(super) outermost: u32,
 }
 
 impl Parted {
-    /// Follows the ways along forward edges until they have all met. Back edges are not followed, so that one walk in order
-    /// suffices: their effect is on headers.
+    /// Follows the paths along forward edges until all have met. Back edges are not followed, so that one walk in order
+    /// suffices: they affect only headers.
     pub(super) fn new(cfg: &Cfg, ways: &[BlockId], around: &[u32], reach: &mut Reach) -> Self {
         let loops = cfg.loops();
         let mut it = Self { joins: Vec::new(), rounds: vec![None; around.len()], outermost: around.len() as u32 };
@@ -172,7 +173,7 @@ impl Parted {
             let inside = common(loops.around(b), around);
             it.outermost = it.outermost.min(inside as u32);
             if left == 0 {
-                // They have met: whatever comes is reached by this way.
+                // The paths have met: everything that follows is reached by this single path.
                 it.outermost = it.outermost.min(reach.leaves[b.index()]);
                 for (depth, l) in around[..inside].iter().enumerate().filter(|(depth, _)| reach.returns(b, *depth)) {
                     it.round(depth, label, loops.header(*l));
@@ -180,7 +181,7 @@ impl Parted {
                 break;
             }
             if let Some(exits) = reach.past(at) {
-                // All that it dominates is reached by this way alone, and changes nothing.
+                // Everything that it dominates is reached only by this path, and changes nothing.
                 let exits = SmallVec::<[BlockId; 4]>::from_slice(exits);
                 left += exits.iter().map(|s| reach.come(*s, label)).sum::<usize>();
                 continue;
@@ -196,7 +197,7 @@ impl Parted {
         it
     }
 
-    /// Whether an edge leads to the header of one of these loops, which is noted.
+    /// Whether an edge leads to the header of one of these loops, which is recorded.
     fn goes_back(&mut self, cfg: &Cfg, to: BlockId, around: &[u32], label: usize) -> bool {
         let depth = cfg.loops().around(to).len().wrapping_sub(1);
         let header = around.get(depth).is_some_and(|l| cfg.loops().header(*l) == to);
@@ -225,7 +226,7 @@ mod tests {
         Cfg::new(graph)
     }
 
-    /// What a branch does, whatever its ways are called.
+    /// The effect of a branch, independent of the numbering of its paths.
     fn done(cfg: &Cfg, b: BlockId, reach: &mut Reach) -> (Vec<BlockId>, Vec<bool>, u32) {
         let mut parted = Parted::new(cfg, cfg.succs(b), cfg.loops().around(b), reach);
         parted.joins.sort_unstable();
@@ -234,7 +235,7 @@ mod tests {
     }
 
     proptest! {
-        /// Mostly forward edges, so that there are regions.
+        /// Mostly forward edges, so that regions exist.
         #[test]
         fn going_past_regions_changes_nothing(
             edges in (1usize..24).prop_flat_map(|n| {

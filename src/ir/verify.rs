@@ -1,8 +1,9 @@
-//! Checks that a shader keeps the rules of its level; every pass may rely on them.
+//! Checks that a shader obeys the rules of its level; every pass may rely on them.
 //!
-//! Here: blocks end and pass the arguments required, definitions dominate uses, header and body agree. Operand and
-//! result types of each operation, and its level, are in `rules.rs`. A broken shader gives a bug error that names the
-//! block and the instruction, never a panic: it guards the code generator against our own mistakes.
+//! This file checks that blocks end and pass the required arguments, definitions dominate uses, and header and body
+//! agree. `rules.rs` has the operand and result types of each operation, and its level. A broken shader gives a bug
+//! error that names the block and the instruction, never a panic: the verifier guards the code generator against our
+//! own mistakes.
 
 use super::cfg::Cfg;
 use super::op::Op;
@@ -30,7 +31,7 @@ pub fn verify_between(shader: &Shader) -> Result<()> {
     Verifier::new(shader).run(true)
 }
 
-/// Checks the types of the instructions from index `before` on: for a front end, whose input decides them.
+/// Checks the types of the instructions from index `before` on, for a front end whose input determines them.
 ///
 /// # Errors
 /// The first instruction that breaks the rule of its operation, and how.
@@ -152,7 +153,7 @@ impl<'a> Verifier<'a> {
             let Some(def) = self.places.get(v.index()).copied().flatten() else {
                 return Err(format!("{v} is made in no block"));
             };
-            // In unreachable code every order is right.
+            // In unreachable code any order is valid.
             let before = !self.cfg.reachable(block)
                 || if def.block == block { def.position < position } else { self.cfg.dom.dominates(def.block, block) };
             if !before {
