@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time for which a writer waits for another. One transaction takes milliseconds, on a slow disk perhaps a second.
+/// Time that a writer waits for another. One transaction takes milliseconds, on a slow disk perhaps a second.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The right to write into the folder of a store. The system releases it when the process ends in any way; the contents
@@ -21,8 +21,8 @@ fn beside(dir: &Path, suffix: &str) -> PathBuf {
 }
 
 impl WriteLock {
-    /// Waits for the lock of a folder, and creates its parents. `None` if another process keeps it for longer than
-    /// `patience`.
+    /// Waits for the lock of a folder, creating the folder and its parents. `None` if another process holds it longer
+    /// than `patience`.
     ///
     /// # Errors
     /// Environment: the folder is not writable.

@@ -1,8 +1,8 @@
 //! Reads and checks all parts of a file that LMDB will read in one transaction, before LMDB does.
 //!
 //! A put reads the meta pages, the path from the root to the leaf of each key, the first page of a replaced value, and
-//! the tree of free pages; nothing else (`docs/cache-format.md` says why). All of it is checked for everything that
-//! LMDB takes for granted, and kept, so that LMDB can be given these bytes and not the file.
+//! the tree of free pages; nothing else (`docs/cache-format.md` explains why). All of it is checked for everything that
+//! LMDB assumes, and kept, so that LMDB is given these bytes instead of the file.
 
 use super::page::{Damage, Held, Level, Meta, Page, Tree, is_overflow, overflow_pages, u64_at};
 use super::reader::Reader;
@@ -162,8 +162,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// No page is both used and free, and the file has its right length: up to its last page, or its last used page,
-    /// since LMDB does not write freed pages again.
+    /// Checks that no page is both used and free, and that the file has the right length: up to its last page, or its
+    /// last used page, because LMDB does not rewrite freed pages.
     fn apart(&self) -> Result<(), Damage> {
         let is_free = |page: &u64| self.free.binary_search(page).is_ok();
         let mut used = self.read.keys().chain(self.trees.keys()).copied().chain(self.values.iter().cloned().flatten());

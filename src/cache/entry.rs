@@ -9,8 +9,8 @@
 
 use super::key::Key;
 
-/// The largest entry, in bytes. LMDB would write pages of a larger transaction to the file before its end, and read them
-/// back; and a damaged size must not make a reader allocate more.
+/// Largest entry, in bytes. LMDB would write pages of a larger transaction to the file early and read them back; and a
+/// damaged size must not make a reader allocate more.
 pub const LARGEST_ENTRY: usize = 64 << 20;
 
 const VERSION: [u8; 4] = *b"DVT\x01";
@@ -54,7 +54,7 @@ pub fn decode<'a>(key: &Key, bytes: &'a [u8]) -> Result<&'a [u8], BadEntry> {
     if length != body as u64 {
         return Err(BadEntry::Length);
     }
-    // Hash equality is in constant time; it costs nothing here.
+    // Hash equality is in constant time, which costs nothing here.
     let right = <[u8; DIGEST]>::try_from(digest).is_ok_and(|d| blake3::keyed_hash(&key.0, signed) == d);
     if right { Ok(&signed[HEAD..]) } else { Err(BadEntry::Digest) }
 }

@@ -1,8 +1,8 @@
 //! Keys: BLAKE3 over tagged, length-framed fields.
 //!
-//! A field is serialized whole, so that a new field of a request is in the key by construction: serde's derive visits
-//! every field, and MessagePack's named maps carry each field's name and length. The domain and the tags keep keys of
-//! different kinds apart.
+//! A field is serialized as a whole, so a new field of a request is automatically in the key: serde's derive visits
+//! every field, and MessagePack's named maps contain each field's name and length. The domain and the tags separate
+//! keys of different kinds.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The cache's backends by name, as the command line gives them, and how each is opened.
+//! The cache's backends by their command-line names, and how each is opened.
 
 use super::lmdb_store::{DEFAULT_MAP_BYTES, LmdbStore};
 use super::memory::MemoryStore;

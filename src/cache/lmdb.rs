@@ -23,7 +23,7 @@ static ENVIRONMENT: Mutex<()> = Mutex::new(());
 pub enum Failure {
     /// The file is not as LMDB wrote it.
     Damage(Damage),
-    /// The file or the disk is full, or the system refuses.
+    /// The file or the disk is full, or a system call failed.
     Other(Error),
 }
 
@@ -74,9 +74,9 @@ pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Resu
     let checked = Checked::new(&reader, entries.keys().map(|key| &key.0[..]))?;
     let length = map_length(&checked, limit, entries).ok_or_else(|| Failure::Other(full()))?;
     let env = environment(&dir, length)?;
-    // SAFETY: the map of the environment that was just opened with this length, which is the only one of this file: the
-    // lock above is held. No transaction has begun, so there are no references into the map; LMDB does not write to it
-    // without MDB_WRITEMAP.
+    // SAFETY: this is the map of the environment that was just opened with this length, the only one of this file
+    // because the lock above is held. No transaction has begun, so there are no references into the map; LMDB does not
+    // write to it without MDB_WRITEMAP.
     unsafe { mmap::replace(&file, length, &checked) }.map_err(|e| system("map", e))?;
     let database = database(&env)?;
     let mut transaction = env.write_txn()?;
@@ -89,9 +89,9 @@ pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Resu
 fn environment(dir: &Path, length: usize) -> Result<Env, heed::Error> {
     let mut options = EnvOpenOptions::new();
     options.map_size(length);
-    // SAFETY: NO_META_SYNC only gives up the last transactions of a machine (not process) crash, never the file's
-    // consistency. NO_LOCK requires one writer, which the caller's lock ensures, and no LMDB reader: the reader here is
-    // none, and needs no protection from writers. The map is replaced before it is read.
+    // SAFETY: NO_META_SYNC only risks the last transactions in a machine (not process) crash, never the file's
+    // consistency. NO_LOCK requires a single writer, which the caller's lock ensures, and no LMDB reader: the reader of
+    // this crate does not use LMDB and needs no protection from writers. The map is replaced before it is read.
     unsafe {
         options.flags(EnvFlags::NO_META_SYNC | EnvFlags::NO_LOCK);
         options.open(dir)
@@ -108,8 +108,8 @@ fn database(env: &Env) -> Result<Database<'_, Bytes, Bytes>, Failure> {
     }
 }
 
-/// Map size for all pages, the new entries, and the pages of trees that change: LMDB copies each on the path to a leaf
-/// and may split it. Not more: the map is address space, which a process may be short of.
+/// Map size for all pages, the new entries, and the tree pages that change: LMDB copies each page on the path to a leaf
+/// and may split it. No more than that, because the map uses address space, which may be limited.
 fn map_length(checked: &Checked, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Option<usize> {
     const TREE_PAGES: u64 = 64;
     let page_size = checked.page_size as u64;

@@ -1,4 +1,4 @@
-//! The default store: an LMDB file in a folder of its own, for several processes at once.
+//! The default store: an LMDB file in its own folder, for several processes at once.
 //!
 //! It is read without a map and without a lock, so also from read-only media. Concurrent puts of several threads go
 //! into one transaction. The next put sets a damaged file aside.
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Default size limit of a store: 64 GiB. The file grows as it is filled.
 pub const DEFAULT_MAP_BYTES: usize = 64 << 30;
-/// Bytes after which a transaction takes no further entries.
+/// Size in bytes after which a transaction takes no further entries.
 const LARGEST_BATCH: usize = 16 << 20;
 
 /// An LMDB file.
@@ -43,7 +43,7 @@ struct Queue {
     done: BTreeMap<u64, Result<()>>,
 }
 
-/// The guarded data is consistent after any panic between two operations, so a poisoned lock is still good.
+/// The data is consistent after a panic at any point, so a poisoned lock can still be used.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -79,13 +79,13 @@ impl LmdbStore {
         };
         match reader.get(&key.0) {
             Ok(Some(value)) => Ok(Some(value)),
-            // Set aside, or deleted; later puts are in another file.
+            // The store was set aside or deleted; later puts are in another file.
             _ if reader.is_replaced(&self.file()) => self.open_reader()?.map_or(Ok(None), |reader| reader.get(&key.0)),
             other => other,
         }
     }
 
-    /// A batch of waiting entries, and their tickets. If a key is put twice, the later value stays.
+    /// A batch of waiting entries, with their tickets. If a key is put twice, the later value wins.
     fn batch(&self) -> (Vec<u64>, BTreeMap<Key, Vec<u8>>) {
         let waiting = &mut lock(&self.queue).waiting;
         let (mut tickets, mut entries, mut bytes) = (Vec::new(), BTreeMap::new(), 0);
@@ -119,7 +119,8 @@ impl LmdbStore {
                 Ok(()) => return Ok(()),
                 Err(Failure::Damage(damage)) => {
                     lock(&self.notices).push(set_aside(&self.dir, &damage)?);
-                    // It would still find intact entries in the old file, which other processes no longer see.
+                    // The old reader would still find intact entries in the old file, which other processes no longer
+                    // see.
                     *self.reader.write().unwrap_or_else(PoisonError::into_inner) = None;
                 }
                 Err(Failure::Other(e)) => return Err(e.at(place())),

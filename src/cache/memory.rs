@@ -12,7 +12,7 @@ pub struct MemoryStore(RwLock<BTreeMap<Key, Vec<u8>>>);
 
 impl Store for MemoryStore {
     fn get(&self, key: &Key) -> Result<Option<Vec<u8>>> {
-        // A map is consistent after any panic between its operations, so a poisoned lock is still good.
+        // A map is consistent after any panic between its operations, so a poisoned lock can still be used.
         Ok(self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned())
     }
 

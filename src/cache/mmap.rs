@@ -5,12 +5,12 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Replaces LMDB's map of its file by private memory: the checked pages, and nothing of the file. Other programs'
-/// changes to the file no longer reach LMDB then. In a debug build the rest cannot be read at all, so that every test
-/// shows that nothing else is read; otherwise it is zeros.
+/// Replaces LMDB's map of its file by private memory that contains the checked pages and nothing else of the file.
+/// After that, changes to the file by other programs do not reach LMDB. In a debug build the rest is inaccessible, so
+/// that every test verifies that nothing else is read; otherwise it is zeros.
 ///
 /// # Errors
-/// The system's; and [`io::ErrorKind::NotFound`] if `/proc/self/maps` does not show exactly one such map.
+/// Those of the system; [`io::ErrorKind::NotFound`] if `/proc/self/maps` does not show exactly one such map.
 ///
 /// # Safety
 /// `length` is the size of the map that LMDB has made of `file`, and only LMDB has references into it, which writes by
@@ -50,18 +50,18 @@ fn system_page() -> io::Result<usize> {
 
 /// The address of the only read-only shared map of a file from offset 0 with this length.
 fn find(file: &Path, length: usize) -> io::Result<usize> {
-    // As bytes: a name need not be UTF-8. The kernel escapes the ends of lines in names, and nothing else.
+    // Names are compared as bytes because they need not be UTF-8. The kernel escapes only line ends in names.
     let path = file.as_os_str().as_bytes().split(|byte| *byte == b'\n').collect::<Vec<_>>().join(&b"\\012"[..]);
     let maps = std::fs::read("/proc/self/maps")?;
     let mut found = maps.split(|byte| *byte == b'\n').filter_map(|line| {
-        // Names come last, after blanks, and nothing before them is outside of ASCII.
+        // The name comes last, after spaces, and everything before it is ASCII.
         let at = line.len().checked_sub(path.len())?;
         let (line, name) = line.split_at_checked(at)?;
         let (range, rest) = std::str::from_utf8(line).ok()?.split_once(' ')?;
         let (start, end) = range.split_once('-')?;
         let (start, end) = (usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?);
         let begins = rest.strip_prefix("r--s 00000000 ")?;
-        // Device and inode come between, and then blanks; layered file systems give others than `stat` does.
+        // Device, inode and spaces come in between; layered file systems give other values here than `stat` does.
         let between = begins.ends_with(' ') && begins.split_whitespace().count() == 2;
         (end - start == length && between && name == path).then_some(start)
     });

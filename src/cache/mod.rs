@@ -1,9 +1,9 @@
 //! A content-addressed store: bytes under keys, checked by digest.
 //!
-//! [`Key`] names a result, [`entry`] wraps its bytes (version first, digest last), a [`Store`] keeps them, and
-//! [`Cache`] is all three: it never returns bytes that fail their digest. A damaged entry is a miss and is counted;
-//! `docs/cache-format.md` lists its effects. To add a backend: a file with a `Store`, a variant of [`StoreKind`], and a test in
-//! `tests/driver/stores.rs` that holds it against the claims there.
+//! [`Key`] names a result, [`entry`] wraps its bytes (version first, digest last), a [`Store`] stores them, and
+//! [`Cache`] combines all three: it never returns bytes that fail their digest. A damaged entry is a miss and is
+//! counted; `docs/cache-format.md` lists the effects of damage. To add a backend: a file with a `Store`, a variant of
+//! [`StoreKind`], and a conformance test in `tests/driver/stores.rs`.
 
 mod aside;
 mod checked;
@@ -41,7 +41,7 @@ pub struct Cache {
     misses: AtomicU64,
     bad: AtomicU64,
     unkept: AtomicU64,
-    /// The first error of reading and of keeping.
+    /// The first read error and the first write error.
     trouble: Mutex<[Option<Error>; 2]>,
 }
 
@@ -65,7 +65,7 @@ impl Cache {
         Self { store, hits, misses, bad, unkept, trouble: Mutex::default() }
     }
 
-    /// Opens the store in a directory. It need not exist or be writable, as long as nothing is put.
+    /// Opens the store in a directory, which need not exist or be writable as long as nothing is put.
     ///
     /// # Errors
     /// Environment: the directory cannot be opened, or another process holds a store that allows only one.
@@ -77,7 +77,7 @@ impl Cache {
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let found = self.store.get(key).unwrap_or_else(|e| {
             self.remember(0, e);
-            // No entry is empty, so this is a bad one.
+            // No entry is empty, so this counts as a bad one.
             Some(Vec::new())
         });
         match found.map(|bytes| entry::into_payload(key, bytes)) {
@@ -94,7 +94,7 @@ impl Cache {
         None
     }
 
-    /// Keeps bytes under a key; an old entry is replaced.
+    /// Stores bytes under a key, replacing an old entry.
     ///
     /// # Errors
     /// Environment: the store is full or fails, or cannot be written.
@@ -102,7 +102,7 @@ impl Cache {
         self.store.put(key, &entry::encode(key, payload))
     }
 
-    /// Keeps a result, if possible. The caller has the result anyway, so a failure is only counted and recorded.
+    /// Stores a result if possible. The caller has the result anyway, so a failure is only counted and recorded.
     pub fn keep(&self, key: &Key, payload: &[u8]) {
         if let Err(e) = self.put(key, payload) {
             self.unkept.fetch_add(1, Ordering::Relaxed);
@@ -110,10 +110,10 @@ impl Cache {
         }
     }
 
-    /// Whether a put could succeed, as far as can be told without one.
+    /// Whether a put can be expected to succeed.
     ///
     /// # Errors
-    /// Environment: the reason why not.
+    /// Environment: the reason why it cannot.
     pub fn check_writable(&self) -> Result<()> {
         self.store.check_writable()
     }
@@ -122,12 +122,12 @@ impl Cache {
         self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[which].get_or_insert(e);
     }
 
-    /// Error of the first result that could not be kept.
+    /// Error of the first result that could not be stored.
     pub fn not_kept(&self) -> Option<Error> {
         self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[1].clone()
     }
 
-    /// Notices on damage found since the last call, one line each.
+    /// Notices about damage found since the last call, one line each.
     pub fn notices(&self) -> Vec<String> {
         let unread = self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[0].take();
         let done = self.store.notices();

@@ -1,7 +1,7 @@
 //! Pages of LMDB's file format, version 1, as shown in `docs/cache-format.md`, in owned memory.
 //!
-//! The bytes come from a file that may be damaged: every number is bounded before use. [`Page::node`] is enough to read
-//! safely; [`Page::check`] checks everything that LMDB itself takes for granted in a page.
+//! The bytes come from a file that may be damaged: every number is range-checked before use. [`Page::node`] suffices
+//! for safe reading; [`Page::check`] checks everything that LMDB itself assumes about a page.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::fmt;
 pub const PAGE_HEADER: usize = 16;
 const NODE_HEADER: usize = 8;
 const LARGEST_PAGE: usize = 1 << 15;
-/// Depth limit of a tree: with two nodes per page it would hold a million entries, and LMDB's pages hold fifty.
+/// Depth limit of a tree: with two nodes per page it would hold a million entries, and LMDB's pages hold fifty nodes.
 const DEEPEST: u16 = 20;
 
 const BRANCH: u16 = 0x01;
@@ -120,7 +120,7 @@ impl Meta {
 /// Level of a page in its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Its nodes lead to other pages.
+    /// Its nodes point to other pages.
     Branch,
     /// Its nodes hold entries.
     Leaf,
@@ -163,7 +163,7 @@ impl<'a> Node<'a> {
         u64::from(self.size) | u64::from(self.flags) << 32
     }
 
-    /// Data of a leaf's node; `None` if the node is not one of a cache.
+    /// Data of a leaf's node; `None` for a kind of node that caches do not have.
     pub fn held(&self) -> Option<Held<'a>> {
         let size = usize::try_from(self.size).ok()?;
         match self.flags {
@@ -178,7 +178,7 @@ impl Page {
     /// Parses the bytes of one page.
     ///
     /// # Errors
-    /// The header is not that of this page on this level.
+    /// The header is not that of this page at this level.
     pub fn parse(bytes: Vec<u8>, number: u64, level: Level) -> Result<Self, Damage> {
         let flags = if level == Level::Branch { BRANCH } else { LEAF };
         let lower = u16_at(&bytes, 12).map_or(0, usize::from);
@@ -245,8 +245,8 @@ impl Page {
         }
     }
 
-    /// Checks everything that LMDB takes for granted in a page whose keys have `key_size` bytes: all nodes have valid
-    /// sizes, fill the end of the page without a gap or an overlap, and are in order.
+    /// Checks everything that LMDB assumes about a page whose keys have `key_size` bytes: all nodes have valid sizes,
+    /// fill the end of the page without gap or overlap, and are in order.
     ///
     /// # Errors
     /// The violated rule.

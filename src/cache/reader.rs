@@ -1,10 +1,10 @@
-//! Reading an LMDB file by `pread` into owned memory: no map, no lock, nothing written.
+//! Reads an LMDB file by `pread` into owned memory, without a map or a lock, and without writing.
 //!
 //! A mapped file that is truncated ends its process, and a damaged one misleads LMDB; a short or wrong result of
-//! `pread` is an ordinary error. Nor does it wait for writers: LMDB writes a transaction to pages that neither the
-//! newest nor the second newest state uses, so a read under one state is right if that state is still the newest
-//! afterwards. If not, the reader starts again. For the same reason pages of trees are kept while their state is the
-//! newest: a hit reads only its value and the meta pages.
+//! `pread` is an ordinary error. The reader does not wait for writers either: LMDB writes a transaction to pages that
+//! neither the newest nor the second-newest state uses, so what was read under one state is correct if that state is
+//! still the newest afterwards. If not, the reader starts again. For the same reason tree pages are cached while their
+//! state is the newest: a hit reads only its value and the meta pages.
 
 use super::entry::LARGEST_ENTRY;
 use super::page::{Damage, Held, Level, Meta, PAGE_HEADER, Page};
@@ -15,14 +15,14 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Limit of restarts because of writers. Each means that a writer has committed within the microseconds of a look-up,
-/// and a commit takes a hundred of them.
+/// Limit of restarts because of writers. Each restart means that a writer has committed within the microseconds of a
+/// lookup, and a commit takes a hundred of them.
 const ATTEMPTS: usize = 64;
 
 /// Number of tree pages kept: those of some hundred thousand entries, in 16 MiB with the usual page size.
 const KEPT_PAGES: usize = 4096;
 
-/// Bytes that are read without checking the file length first.
+/// Size up to which bytes are read without checking the file length first.
 const SMALL: usize = 64 << 10;
 
 /// An open LMDB file.
@@ -40,13 +40,13 @@ struct Metas([[u8; Meta::BYTES]; 2]);
 /// The newest state of the file, and pages of its trees.
 struct State {
     meta: Meta,
-    /// The meta page that the next transaction will overwrite, as it is now.
+    /// The meta page that the next transaction will overwrite, with its current contents.
     next: [u8; Meta::BYTES],
     pages: Mutex<BTreeMap<u64, Arc<Page>>>,
 }
 
 impl Metas {
-    /// As LMDB chooses: of two with the same transaction, page 0.
+    /// Chooses like LMDB: of two with the same transaction number, page 0.
     fn newest(&self) -> Result<Meta, Damage> {
         let metas = self.0.iter().rev().filter_map(|bytes| Meta::parse(bytes));
         metas.max_by_key(|meta| meta.transaction).ok_or_else(|| Damage::new(0, "and page 1 are no meta pages"))
@@ -69,7 +69,7 @@ impl Reader {
     /// The file is not an LMDB file.
     pub fn open(path: &Path) -> Result<Option<Self>, Damage> {
         let unreadable = |e: io::Error| Damage::new(0, format!("cannot be read ({e})"));
-        // Checked before it is opened: opening a FIFO would wait for a writer.
+        // The file type is checked before opening, because opening a FIFO would wait for a writer.
         let metadata = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => metadata,
             Ok(_) => return Err(Damage::new(0, "cannot be read (not a regular file)")),
@@ -77,13 +77,13 @@ impl Reader {
             Err(e) => return Err(unreadable(e)),
         };
         if metadata.len() == 0 {
-            // Just created, or by a process that was killed then.
+            // Just created, possibly by a process that was killed at that moment.
             return Ok(None);
         }
         let file = File::open(path).map_err(unreadable)?;
         let identity = identity(&file.metadata().map_err(unreadable)?);
         let mut reader = Self { file, page_size: 0, state: RwLock::default(), identity };
-        // Page 1 is at the page size; without a valid page 0 that is unknown, but nearly always this.
+        // Page 1 is at offset page size, which is unknown without a valid page 0, but nearly always this.
         reader.page_size = Meta::parse(&reader.read(0, 0, Meta::BYTES)?).map_or(4096, |meta| meta.page_size);
         reader.metas()?.newest()?;
         Ok(Some(reader))
@@ -112,7 +112,7 @@ impl Reader {
     /// # Errors
     /// The file ends before, or the device fails.
     pub fn read(&self, page: u64, at: usize, size: usize) -> Result<Vec<u8>, Damage> {
-        // A damaged size must not become an allocation: anything large has to be in the file.
+        // A damaged size must not become an allocation: a large value must be within the file.
         if size > SMALL
             && self.place(page, at)?.checked_add(size as u64).is_none_or(|end| end > self.size().unwrap_or(0))
         {
@@ -153,8 +153,8 @@ impl Reader {
         Ok(Metas([self.meta_page(0)?, self.meta_page(1)?]))
     }
 
-    /// The newest state. `None` unless both meta pages are as LMDB takes for granted: complete, and each in the page to which
-    /// it writes such a transaction (a new file has transaction 0 in both).
+    /// The newest state. `None` unless both meta pages are as LMDB assumes: complete, and each in the page to which it
+    /// writes such a transaction (a new file has transaction 0 in both).
     pub fn meta_for_writing(&self) -> Option<Meta> {
         let metas = self.metas().ok()?;
         for (number, bytes) in metas.0.iter().enumerate() {
@@ -199,7 +199,7 @@ impl Reader {
             }
             return match node.held() {
                 Some(Held::Here(value)) => Ok(Some(value.to_vec())),
-                // Before memory for it is allocated, in the process of a game: no store has such an entry.
+                // Checked before allocating memory in the process of a game: no store has such an entry.
                 Some(Held::Overflow { page, size }) if size > LARGEST_ENTRY => {
                     Err(Damage::new(page, format!("has an entry of {size} bytes: at most {LARGEST_ENTRY}")))
                 }

@@ -1,7 +1,7 @@
 //! sled: a log-structured tree, one process at a time.
 //!
 //! sled reports damage of its files by errors and by panics. Both are caught here; a database that cannot be opened is
-//! set aside. Failures that cannot be caught, such as memory exhaustion over a damaged length, would end the process:
+//! set aside. Failures that cannot be caught, such as running out of memory over a damaged length, end the process:
 //! `docs/dependencies.md` says what this store is for.
 
 use super::aside::{WriteLock, held, set_aside};
@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time to wait for a database to be closed: threads of sled may hold it a little longer than its handle lives.
+/// Time to wait for a database to be closed: sled's threads may hold it a little longer than its handle lives.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 thread_local! {
-    /// Whether a panic of this thread is sled's and is caught, so that no message should be printed.
+    /// Whether the current panic of this thread is sled's and will be caught, so that no message should be printed.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -34,7 +34,7 @@ pub struct SledStore {
 enum Failure {
     /// Its files are damaged, according to an error or a panic.
     Damage(String),
-    /// The system refuses.
+    /// A system call failed.
     Other(Error),
     /// The database is open in another process.
     Held(Error),
@@ -119,7 +119,7 @@ impl SledStore {
         }
     }
 
-    /// The database failed while it was open: the next operation opens a fresh one.
+    /// Closes a database that failed while open; the next operation opens a new one.
     fn give_up(&self, why: &str) -> Result<()> {
         let mut db = lock(&self.db);
         let broken = db.take();

@@ -1,7 +1,7 @@
 //! The msgpack tree of a metadata note, for everything off the hot path: unlinked ELFs, inspection, verification.
 //!
-//! A document is one map: `amdpal.version` and `amdpal.pipelines`, an array of one map (pal-abi 5). Maps are lists in the
-//! order of the file, so that writing what was read gives the same bytes.
+//! A document is one map: `amdpal.version` and `amdpal.pipelines`, an array of one map (pal-abi 5). Maps are lists in
+//! file order, so that reading and writing gives the same bytes.
 
 use crate::error::{Error, Result};
 use rmpv::Value;
@@ -9,7 +9,7 @@ use rmpv::Value;
 /// A msgpack map, in order.
 pub type Map = Vec<(Value, Value)>;
 
-/// Maps and arrays nest four deep in a real note; an attacker's may not exhaust the stack.
+/// Nesting limit. A real note nests four deep; a hostile one must not exhaust the stack.
 pub(super) const MAX_DEPTH: usize = 32;
 
 pub(super) const VERSION: &str = "amdpal.version";
@@ -28,7 +28,7 @@ impl Document {
     /// Decodes a note's content.
     ///
     /// # Errors
-    /// Malformed: no msgpack, a key given twice, or not exactly one pipeline.
+    /// Malformed: not msgpack, a duplicate key, or not exactly one pipeline.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let mut rest = bytes;
         let root = rmpv::decode::read_value_with_max_depth(&mut rest, MAX_DEPTH)
@@ -85,7 +85,7 @@ pub fn set(map: &mut Map, key: &str, value: Value) {
 /// The map under a key, if there is one.
 ///
 /// # Errors
-/// Malformed: something else than a map is there.
+/// Malformed: the value is not a map.
 pub fn submap<'a>(map: &'a Map, key: &str) -> Result<Option<&'a Map>> {
     match get(map, key) {
         None => Ok(None),
@@ -108,7 +108,7 @@ pub(super) fn version(value: &Value) -> Result<(u32, u32)> {
     pair.ok_or_else(|| Error::malformed(format!("{VERSION} is {value}, not two numbers")))
 }
 
-/// PAL asserts that no key comes twice; two readers could take different ones.
+/// Rejects duplicate keys: PAL asserts that there are none, and two readers could take different values.
 pub(super) fn unique_keys(value: &Value) -> Result<()> {
     match value {
         Value::Array(list) => list.iter().try_for_each(unique_keys),
@@ -129,7 +129,7 @@ pub(super) fn unique_keys(value: &Value) -> Result<()> {
     }
 }
 
-/// The identity of a key: for the common kinds without encoding it.
+/// Identity of a key; for common types without encoding it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Identity<'a> {
     Text(&'a str),

@@ -1,21 +1,21 @@
-//! Numbers by metadata key, each key in a place of its own: links copy, merge and write them without asking for memory.
+//! Numbers by metadata key, each in a fixed slot, so that links copy, merge and write them without allocating.
 
 use super::schema::MetadataKey;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::ops::Index;
 
-/// The numbers of one place in the metadata.
+/// The numbers of one map of the metadata.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct MetadataFields {
-    /// Bit n: the key with number n is there.
+    /// Bit n: the key with number n is present.
     present: u32,
-    /// 0 where the key is not there.
+    /// 0 if the key is absent.
     values: [u32; MetadataKey::COUNT],
 }
 
 impl MetadataFields {
-    /// None.
+    /// An empty set of fields.
     pub fn new() -> Self {
         Self::default()
     }
@@ -25,7 +25,7 @@ impl MetadataFields {
         self.contains(key).then(|| self[&key])
     }
 
-    /// Whether the key is there.
+    /// Whether the key is present.
     pub fn contains(&self, key: MetadataKey) -> bool {
         self.present >> key as u32 & 1 == 1
     }
@@ -36,7 +36,7 @@ impl MetadataFields {
         self.values[key as usize] = value;
     }
 
-    /// All that are there, in the order of the schema.
+    /// All present keys, in the order of the schema.
     pub fn iter(&self) -> impl Iterator<Item = (MetadataKey, u32)> {
         let mut rest = self.present;
         let keys = std::iter::from_fn(move || {
@@ -57,7 +57,7 @@ impl MetadataFields {
         self.present == 0
     }
 
-    /// Adds the numbers of another part, by the schema's rule where both have one.
+    /// Merges the numbers of another part, by the schema's rule if both have one.
     ///
     /// # Errors
     /// Malformed: they contradict each other.
@@ -71,7 +71,7 @@ impl MetadataFields {
     }
 }
 
-/// 0 where the key is not there.
+/// 0 if the key is absent.
 impl Index<&MetadataKey> for MetadataFields {
     type Output = u32;
     fn index(&self, key: &MetadataKey) -> &u32 {

@@ -1,8 +1,9 @@
-//! Makes the notes of the final ELF from those of its parts and the pipeline state: user data, resources, every register
-//! that PAL reads whether the shader needs it or not (pal-abi 2.8, 6).
+//! Builds the notes of the final ELF from those of its parts and the pipeline state: user data, resources, and every
+//! register that PAL reads whether the shader needs it or not (pal-abi 2.8, 6).
 //!
-//! Invariant: RSRC1 agrees with the register counts, which cover bodies, glue and what the hardware loads at entry. What a
-//! part decides by itself is in [`super::part_notes`]; what only graphics pipelines have is in [`super::graphics`].
+//! Invariant: RSRC1 agrees with the register counts, which cover bodies, glue and the registers that the hardware loads
+//! at entry. [`super::part_notes`] has what depends on a part alone; [`super::graphics`] what only graphics pipelines
+//! have.
 
 use super::fields::MetadataFields;
 use super::graphics;
@@ -17,25 +18,25 @@ use crate::state::PipelineState;
 use crate::target::Stage;
 use smallvec::SmallVec;
 
-/// `.spill_threshold` of a pipeline that spills nothing. PAL keeps 16 bits.
+/// `.spill_threshold` of a pipeline without spilled user data. PAL keeps 16 bits.
 pub const NO_SPILL: u32 = 0xFFFF;
-/// Most VGPRs that RSRC1.VGPRS can encode.
+/// Highest VGPR count that RSRC1.VGPRS can encode.
 const MAX_VGPRS: u32 = 256;
 
-/// The link's facts of one stage.
+/// What the link knows about one stage.
 #[derive(Clone, Copy, Debug)]
 pub struct StageFacts<'a, 'p> {
     /// Its interface.
     pub interface: &'a StageInterface,
-    /// The notes that its part decides.
+    /// The notes that depend on its part alone.
     pub part: &'p PartNotes,
-    /// PAL's number for each of its user-data SGPRs; `None` where there is nothing of meaning.
+    /// PAL's number for each of its user-data SGPRs; `None` for unused ones.
     pub user_data: &'a [Option<u32>],
     /// Registers that its glue uses.
     pub glue: Counts,
 }
 
-/// The link's facts of the pipeline.
+/// What the link knows about the pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineFacts<'a, 'p> {
     /// State.
@@ -46,9 +47,9 @@ pub struct PipelineFacts<'a, 'p> {
     pub stages: &'a [StageFacts<'a, 'p>],
     /// `SPI_PS_INPUT_CNTL` from 0 on; at least one.
     pub controls: &'a [u32],
-    /// Attributes of the fragment shader.
+    /// Number of attributes of the fragment shader.
     pub attributes: u32,
-    /// Parameter slots that the vertex shader exports, the highest + 1.
+    /// Highest parameter slot that the vertex shader exports, plus 1.
     pub slots: u32,
     /// Export formats of colours and depth.
     pub formats: ExportedFormats,
@@ -63,19 +64,20 @@ pub struct FinalNotes<'a> {
     pub kind: &'static str,
     /// `.internal_pipeline_hash`.
     pub hash: [u64; 2],
-    /// Numbers of the pipeline.
+    /// Fields at pipeline level.
     pub pipeline: MetadataFields,
     /// Register words.
     pub registers: RegisterWords,
-    /// The stages' own notes, and how many registers each has with its glue.
+    /// The stages' own notes, and each stage's register counts including glue.
     pub parts: SmallVec<[(&'a PartNotes, Counts); 2]>,
 }
 
-/// Fills empty notes with what the parts decide and what they left to the link. The hash, which covers what comes out, is the caller's to set.
+/// Fills empty notes with what the parts and the link determine. The caller sets the hash, because it covers the
+/// result.
 ///
 /// # Errors
-/// Malformed: user data or counts that no hardware has, or parts that contradict each other. Needs a full compile: state
-/// that changes code.
+/// Malformed: impossible user data or counts, or parts that contradict each other. Needs a full compile: state that
+/// changes code.
 pub fn finalize<'p>(facts: &PipelineFacts<'_, 'p>, notes: &mut FinalNotes<'p>) -> Result<()> {
     let first = facts.stages.first().ok_or_else(|| Error::bug("a pipeline without stages"))?;
     let is_compute = first.part.stage == Stage::Compute;
@@ -101,7 +103,7 @@ pub fn finalize<'p>(facts: &PipelineFacts<'_, 'p>, notes: &mut FinalNotes<'p>) -
     user_data_limits(&mut notes.pipeline, facts, mapped_end)
 }
 
-/// The registers that a stage has with its glue.
+/// The register counts of a stage with its glue.
 fn counts(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> Result<Counts> {
     let registers = StageRegisters::of(facts.part.stage);
     let own = &facts.part.own;
@@ -111,7 +113,7 @@ fn counts(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> Result<Count
         return Err(Error::malformed(format!("{vgprs} VGPRs")));
     }
     words.set_field(registers.vgprs, (vgprs - 1) / facts.interface.wave.vgpr_granule())?;
-    // Not fitting here means damaged counts, not our mistake.
+    // A value that does not fit means damaged counts, not an internal error.
     let sgpr_granules = (sgprs - 1) / 8;
     if sgpr_granules > registers.sgprs.max() {
         return Err(Error::malformed(format!("{sgprs} SGPRs")));
@@ -141,7 +143,7 @@ fn user_data_limits(pipeline: &mut MetadataFields, facts: &PipelineFacts<'_, '_>
     let root_dwords = facts.root_dwords;
     let limit = match spill {
         Some(_) => root_dwords.max(mapped_end),
-        // PAL dislikes 0 where there is a root table.
+        // PAL does not accept 0 if there is a root table.
         None => mapped_end.max(u32::from(root_dwords > 0)),
     };
     let spill = spill.unwrap_or(NO_SPILL).min(NO_SPILL);

@@ -1,7 +1,8 @@
-//! The registers of a vertex and a fragment stage that follow from their interfaces, once a part, and from the state, at
-//! each link (pal-abi 6.1, 6.3, 9).
+//! The registers of a vertex and a fragment stage: those that follow from their interfaces, computed once per part, and
+//! those that follow from the state, computed at each link (pal-abi 6.1, 6.3, 9).
 //!
-//! All of them are written, even those that are 0: PAL reads a fixed list of registers without checking that they are present.
+//! All of them are written, even if they are 0, because PAL reads a fixed list of registers without checking that they
+//! are present.
 
 use super::finalize::PipelineFacts;
 use super::interface::{FragmentInterface, PositionExports, StageInterface, VertexInterface};
@@ -13,7 +14,7 @@ use crate::kinds::DepthMode;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
 const FOUR_COMPONENTS: u32 = 4;
-/// `PA_STEREO_CNTL.STEREO_MODE`: nothing stereoscopic comes from the shader. PAL of 2022 programs 0 without it, which is
+/// `PA_STEREO_CNTL.STEREO_MODE`: the shader outputs nothing stereoscopic. Without it, PAL of 2022 programs 0, which is
 /// SHADER_STEREO_X; PAL of 2025 writes the register itself.
 const STATE_STEREO_X: u32 = 1;
 /// Sample coverage in SPI_PS_INPUT_ENA.
@@ -25,7 +26,7 @@ const EARLY_Z_THEN_LATE_Z: u32 = 1;
 /// `PA_SC_AA_CONFIG.COVERAGE_TO_SHADER_SELECT`: inner coverage, only pixels that the primitive covers fully.
 const INNER_COVERAGE: u32 = 1;
 
-/// The registers and counts that a vertex part decides.
+/// Registers and counts that depend on a vertex part alone.
 pub(super) fn vertex_part(part: &mut PartNotes, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
     let words = &mut part.registers;
     let positions = &vertex.positions;
@@ -64,10 +65,10 @@ pub(super) fn vertex_part(part: &mut PartNotes, interface: &StageInterface, vert
     Ok(())
 }
 
-/// Adds the state's and the other stage's share to a vertex part.
+/// Adds to a vertex part what depends on the state and the other stage.
 pub(super) fn vertex(words: &mut RegisterWords, vertex: &VertexInterface, facts: &PipelineFacts<'_, '_>) -> Result<()> {
     if facts.state.view_mask != 0 && !vertex.multiview {
-        // Every view would be drawn to the first layer.
+        // Without this, every view would be drawn to the first layer.
         return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
     }
     let slots = facts.slots.max(vertex.exported_params);
@@ -87,7 +88,7 @@ pub(super) fn vertex(words: &mut RegisterWords, vertex: &VertexInterface, facts:
     words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, coverage)
 }
 
-/// PA_CL_VS_OUT_CNTL: what the vectors after the first carry.
+/// PA_CL_VS_OUT_CNTL: contents of the position vectors after the first.
 fn out_control(words: &mut RegisterWords, positions: &PositionExports) -> Result<()> {
     use pa_cl_vs_out_cntl as f;
     let (clips, culls) = (u32::from(positions.clip_distances), u32::from(positions.cull_distances));
@@ -104,12 +105,12 @@ fn out_control(words: &mut RegisterWords, positions: &PositionExports) -> Result
         (f::USE_VTX_VIEWPORT_INDX, u32::from(positions.viewport_index)),
         (f::USE_VTX_VRS_RATE, u32::from(positions.shading_rate)),
         (f::VS_OUT_MISC_VEC_ENA, u32::from(misc)),
-        // On gfx10.3 distances travel on the side bus too.
+        // On gfx10.3 distances also use the side bus.
         (f::VS_OUT_MISC_SIDE_BUS_ENA, u32::from(misc || distances > 0)),
         (f::VS_OUT_CCDIST0_VEC_ENA, u32::from(distances > 0)),
         (f::VS_OUT_CCDIST1_VEC_ENA, u32::from(distances > 4)),
         (f::CLIP_DIST_ENA, below(clips)),
-        // Cull distances stand after the clip distances; a point is culled by the latter too.
+        // Cull distances come after the clip distances; a point is also culled by the latter.
         (f::CULL_DIST_ENA, below(distances)),
     ] {
         words.set_field(field, value)?;
@@ -125,7 +126,7 @@ fn rasterizer(words: &mut RegisterWords, positions: &PositionExports) -> Result<
     words.set_field(pa_cl_vte_cntl::VTX_W0_FMT, 1)?;
     words.set(PA_SU_VTX_CNTL, 0);
     words.set_field(pa_su_vtx_cntl::PIX_CENTER, 1)?;
-    // To even, in 1/256 of a pixel.
+    // Round to even, in 1/256 of a pixel.
     words.set_field(pa_su_vtx_cntl::ROUND_MODE, 2)?;
     words.set_field(pa_su_vtx_cntl::QUANT_MODE, 5)?;
     for field in [
@@ -144,7 +145,7 @@ fn rasterizer(words: &mut RegisterWords, positions: &PositionExports) -> Result<
     Ok(())
 }
 
-/// The registers and counts that a fragment part decides.
+/// Registers and counts that depend on a fragment part alone.
 pub(super) fn fragment_part(
     part: &mut PartNotes,
     interface: &StageInterface,
@@ -152,7 +153,8 @@ pub(super) fn fragment_part(
 ) -> Result<()> {
     let words = &mut part.registers;
     let (ena, addr) = (words.get(SPI_PS_INPUT_ENA).unwrap_or(0), words.get(SPI_PS_INPUT_ADDR).unwrap_or(0));
-    // No pixel wave starts without a pair of barycentrics; what is enabled has its place, which ADDR gives.
+    // A pixel wave cannot start without a pair of barycentrics; ENA must be a subset of ADDR, which determines the
+    // register layout.
     if ena & 0x7f == 0 || ena & !addr != 0 || spi_ps_input_addr::ENA.of(addr) != addr {
         return Err(Error::malformed(format!("SPI_PS_INPUT_ENA {ena:#x}, SPI_PS_INPUT_ADDR {addr:#x}")));
     }
@@ -162,7 +164,7 @@ pub(super) fn fragment_part(
     depth_control(words, interface, fragment)?;
 
     if fragment.writes_sample_mask || ena & SAMPLE_COVERAGE_ENA != 0 {
-        // The driver shades pixels one by one then, whatever the shading rate.
+        // The driver then shades each pixel, whatever the shading rate.
         part.pipeline.insert(MetadataKey::PsSampleMask, 1);
     }
     for (key, holds) in [
@@ -177,7 +179,7 @@ pub(super) fn fragment_part(
     Ok(())
 }
 
-/// Adds the state's and the other stage's share to a fragment part.
+/// Adds to a fragment part what depends on the state and the other stage.
 pub(super) fn fragment(
     words: &mut RegisterWords,
     fragment: &FragmentInterface,
@@ -195,7 +197,7 @@ pub(super) fn fragment(
     }
     words.set_field(spi_ps_in_control::NUM_INTERP, facts.attributes)?;
     if facts.controls.iter().any(|w| spi_ps_input_cntl::PT_SPRITE_TEX.of(*w) == 1) {
-        // The sprite's coordinates: S, T, 0, 1.
+        // Sprite coordinates: S, T, 0, 1.
         for (field, value) in [
             (spi_interp_control::PNT_SPRITE_ENA, 1),
             (spi_interp_control::OVRD_X, 2),
@@ -220,12 +222,12 @@ pub(super) fn fragment(
     words.set_field(db_shader_control::ALPHA_TO_MASK_DISABLE, u32::from(no_coverage))
 }
 
-/// DB_SHADER_CONTROL: when depth is tested, and what the shader says about it.
+/// DB_SHADER_CONTROL: the time of the depth test, and the shader's declarations about depth.
 fn depth_control(words: &mut RegisterWords, interface: &StageInterface, fragment: &FragmentInterface) -> Result<()> {
     use db_shader_control as f;
     let early = fragment.early_fragment_tests;
     let writes = interface.writes_memory;
-    // Memory writes happen also where the depth test fails, unless the shader declares early tests: so test late.
+    // Memory writes also happen where the depth test fails, unless the shader declares early tests; so test late.
     let late = writes && !early;
     let conservative = match fragment.depth_mode {
         DepthMode::Any | DepthMode::Unchanged => 0,

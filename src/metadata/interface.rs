@@ -1,24 +1,24 @@
-//! The pre-link metadata of one stage: what its joints carry, and what only the linker can finish.
+//! The pre-link metadata of one stage: the values at its joints, and what only the linker can complete.
 //!
-//! Written into the unlinked ELF's note, read by the linker, gone from the final ELF. One struct is the whole contract;
-//! `docs/unlinked-elf.md` describes each key.
+//! It is written into the unlinked ELF's note, read by the linker, and absent from the final ELF. This struct is the
+//! whole contract; `docs/unlinked-elf.md` describes each key.
 
 use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 
-/// VGPRs in which values can pass a joint, into a body or out of it: as many as LLVM's calling conventions have
+/// VGPRs in which values can pass a joint, into or out of a body: as many as LLVM's calling conventions have
 /// (llvm/lib/Target/AMDGPU/AMDGPUCallingConv.td).
 pub const MAX_JOINT_VGPRS: u32 = 136;
 
-/// Everything the linker must know of a compiled stage besides its code, symbols, relocations and PAL registers.
+/// Everything the linker must know about a compiled stage besides its code, symbols, relocations and PAL registers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageInterface {
     /// GPU.
     pub target: GfxIp,
     /// Stage.
     pub stage: Stage,
-    /// Lanes of a wave.
+    /// Lanes per wave.
     pub wave: WaveSize,
     /// SPIR-V entry point name.
     pub entry_point: String,
@@ -28,28 +28,28 @@ pub struct StageInterface {
     pub epilog: bool,
     /// The content of each user-data SGPR, from s0.
     pub user_data: Vec<UserData>,
-    /// SGPRs that the hardware loads at entry in any case: user data, then system values. With RSRC2.SCRATCH_EN it loads
-    /// one more, the scratch wave offset; those above are free for a prolog.
+    /// SGPRs that the hardware always loads at entry: user data, then system values. With RSRC2.SCRATCH_EN it loads one
+    /// more, the scratch wave offset; a prolog may use those above.
     pub entry_sgprs: u32,
     /// Resource bindings used, sorted by set and binding.
     pub resources: Vec<ResourceUse>,
     /// Bytes of push constants the shader may read.
     pub push_constant_bytes: u32,
-    /// Lowest root dword that is read through the spill table at a known place; relocations tell of the unknown ones.
+    /// Lowest root dword read through the spill table at a known offset; unknown offsets have relocations.
     #[serde(default)]
     pub spill_threshold: Option<u32>,
     /// Specialization constants that shaped the code, sorted by id.
     pub specialization: Vec<SpecValue>,
     /// Specialization constants that are relocations in the code, sorted by id.
     pub spec_operands: Vec<SpecOperand>,
-    /// Buffers or images are written, or atomics used.
+    /// Whether buffers or images are written, or atomics used.
     pub writes_memory: bool,
-    /// The fields of this kind of stage only.
+    /// Fields of this kind of stage only.
     pub kind: StageKind,
 }
 
 impl StageInterface {
-    /// A stage that uses nothing yet.
+    /// The interface of a stage that uses nothing yet.
     pub fn new(target: GfxIp, stage: Stage, wave: WaveSize, entry_point: String, kind: StageKind) -> Self {
         Self {
             target,
@@ -70,13 +70,13 @@ impl StageInterface {
         }
     }
 
-    /// The symbol of the stage's body: only one that waits for a prolog has a name of its own.
+    /// The symbol of the stage's body: a body that needs a prolog has a different name.
     pub fn body_symbol(&self) -> &'static str {
         if self.prolog { self.stage.unlinked_symbol() } else { self.stage.entry_symbol() }
     }
 }
 
-/// The fields of one kind of stage only.
+/// Fields of one kind of stage only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
@@ -93,21 +93,21 @@ pub enum StageKind {
 pub struct VertexInterface {
     /// Attributes the prolog fetches into consecutive VGPRs from v4 on, in this order.
     pub inputs: Vec<VertexInput>,
-    /// Parameters the body returns (with a known parameter plan: exports itself), per component.
+    /// Parameters that the body returns (or exports itself, if the parameter plan is known), per component.
     pub params: Vec<VertexParam>,
-    /// Parameters exported by the body itself, highest slot + 1 (0 where an epilog exports).
+    /// Highest parameter slot that the body exports itself, plus 1 (0 if an epilog exports).
     pub exported_params: u32,
     /// The position exports.
     pub positions: PositionExports,
     /// Highest system VGPR read: 0 VertexId, 2 PrimitiveId, 3 InstanceId (VGPR_COMP_CNT).
     pub vgpr_comp_cnt: u32,
-    /// PrimitiveId is used.
+    /// Whether PrimitiveId is used.
     pub uses_primitive_id: bool,
-    /// The body exports its view as the layer.
+    /// Whether the body exports its view as the layer.
     pub multiview: bool,
 }
 
-/// One vertex fetch: the dwords one shader location needs.
+/// One vertex fetch: the dwords that one shader location needs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VertexInput {
     /// Location.
@@ -162,17 +162,17 @@ pub enum Semantic {
 /// One component of a vertex parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VertexParam {
-    /// Its meaning.
+    /// Its semantic.
     pub semantic: Semantic,
     /// Component, 0 to 3.
     pub component: u8,
     /// Type.
     pub ty: ComponentType,
-    /// Where the body leaves the value.
+    /// Location of the value when the body returns.
     pub source: ParamSource,
 }
 
-/// Where a returned value is.
+/// Location of a returned value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParamSource {
@@ -204,7 +204,7 @@ pub struct PositionExports {
 }
 
 impl PositionExports {
-    /// There is a vector of what is no position and no distance.
+    /// Whether there is a vector with values other than position and distances.
     pub const fn has_misc(&self) -> bool {
         self.point_size || self.layer || self.viewport_index || self.shading_rate
     }
@@ -213,7 +213,7 @@ impl PositionExports {
 /// Fragment stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FragmentInterface {
-    /// Inputs, position in the list = attribute number.
+    /// Inputs; the index in the list is the attribute number.
     pub inputs: Vec<FragmentInput>,
     /// Colours the body returns (or exports itself), in order of VGPRs.
     pub colors: Vec<ColorOutput>,
@@ -223,33 +223,33 @@ pub struct FragmentInterface {
     pub stencil: Option<u32>,
     /// VGPR of the sample mask, if returned.
     pub sample_mask: Option<u32>,
-    /// Depth, stencil, sample mask are written (also where the body exports them itself).
+    /// Whether depth, stencil or sample mask are written (even if the body exports them itself).
     pub writes_depth: bool,
     /// See `writes_depth`.
     pub writes_stencil: bool,
     /// See `writes_depth`.
     pub writes_sample_mask: bool,
-    /// May kill or demote.
+    /// Whether it may kill or demote.
     pub kills: bool,
-    /// Depth and stencil tests before the shader.
+    /// Whether depth and stencil tests run before the shader.
     pub early_fragment_tests: bool,
-    /// The sample mask that is read is of what passes these tests.
+    /// The sample mask input contains only samples that pass these tests.
     pub post_depth_coverage: bool,
-    /// Coverage that is read means fully covered.
+    /// The coverage input means fully covered.
     pub fully_covered: bool,
-    /// Promise about depth.
+    /// Declaration about depth.
     pub depth_mode: DepthMode,
     /// Pixel centres at integers.
     pub pixel_center_integer: bool,
-    /// Needs shading per sample: the body reads its inputs at the sample.
+    /// Needs per-sample shading: the body reads its inputs at the sample.
     pub per_sample: bool,
-    /// The body reads inputs in the pixel that it would have to read at the sample where the state shades every sample.
+    /// The body reads inputs per pixel that it would have to read at the sample if the state shades every sample.
     pub per_pixel: bool,
-    /// Where the body exports itself: its SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT.
+    /// If the body exports itself: its SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT.
     pub exported: Option<ExportedFormats>,
 }
 
-/// Registers that follow from exports a body makes itself.
+/// Registers that follow from the exports of a body that exports itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedFormats {
     /// SPI_SHADER_COL_FORMAT.
@@ -260,10 +260,10 @@ pub struct ExportedFormats {
     pub z_format: u32,
 }
 
-/// One fragment input: four channels that arrive as one attribute.
+/// One fragment input: four channels that form one attribute.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FragmentInput {
-    /// Its meaning.
+    /// Its semantic.
     pub semantic: Semantic,
     /// Channels read, bits 0 to 3.
     pub channels: u8,
@@ -271,7 +271,7 @@ pub struct FragmentInput {
     pub flat: bool,
     /// All three vertices' values are read (explicit vertex parameters).
     pub per_vertex: bool,
-    /// Type of one channel; integers and the like must be flat.
+    /// Type of one channel; integers and other types that cannot be interpolated must be flat.
     pub ty: ComponentType,
 }
 
@@ -286,7 +286,7 @@ pub struct ColorOutput {
     pub channels: u8,
     /// Type of one component.
     pub ty: ComponentType,
-    /// VGPR of each component (one VGPR each, 16-bit values in the low half); `None` where not written.
+    /// VGPR of each component (one VGPR each, 16-bit values in the low half); `None` if it is not written.
     pub vgprs: [Option<u32>; 4],
 }
 
@@ -314,7 +314,7 @@ pub struct ResourceUse {
     pub count: Option<u32>,
 }
 
-/// The content of a user-data SGPR (pal-abi 2.3, 4).
+/// Contents of a user-data SGPR (pal-abi 2.3, 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UserData {
@@ -326,7 +326,7 @@ pub enum UserData {
     DescriptorSet(u32),
     /// This dword of the push constants.
     PushConstant(u32),
-    /// This dword of the root table (only where the layout is known).
+    /// This dword of the root table (only with a known layout).
     Root(u32),
     /// Low half of the spill table's address.
     SpillTable,

@@ -1,8 +1,9 @@
 //! Writes a [`StageInterface`] into the pipeline map of an unlinked ELF, and reads it back.
 //!
-//! Each field is a key: `.dovetail.<field>`, and `.dovetail.<stage>.<field>` for what only one stage has; the values are the
-//! fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` say part of it once more in the words of LLPC
-//! (pal-abi 2.1), for its tools; nothing reads them back. A new field needs its name in a table here, and a new [`GENERATION`].
+//! Each field is a key: `.dovetail.<field>`, or `.dovetail.<stage>.<field>` for fields of one stage only; the values
+//! are the fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` repeat part of it in LLPC's terms
+//! (pal-abi 2.1), for its tools; they are not read back. A new field needs its name in a table here, and a new
+//! [`GENERATION`].
 
 use super::document::{Map, encode};
 use super::interface::{
@@ -17,25 +18,26 @@ use crate::target::{GfxIp, Stage, WaveSize};
 use rmpv::Value;
 use serde::de::{self, MapAccess};
 
-/// Raised with every change of the interface's meaning; a part of another generation cannot be linked.
+/// Incremented with every change of the interface's meaning; a part of another generation cannot be linked.
 pub const GENERATION: u32 = 4;
 
-/// Everything under this prefix is ours, and gone from a final ELF.
+/// Prefix of Dovetail's own keys, which a final ELF does not have.
 pub const PREFIX: &str = ".dovetail.";
 
-/// Keys of LLPC's that only unlinked ELFs have.
+/// LLPC's keys that only unlinked ELFs have.
 pub const LLPC_UNLINKED_KEYS: [&str; 2] = [".vertexInputs", ".colorExports"];
 
 const GENERATION_KEY: &str = ".dovetail.generation";
 
-/// Why the code is simpler than asked for, only where it is. No part of the interface: it changes nothing for the link.
+/// Why the code is less optimized than requested; only present if it is. Not part of the interface: it does not affect
+/// the link.
 pub const SIMPLIFIED_KEY: &str = ".dovetail.simplified";
 
-/// The feature that the requested code generator does not support, where another one made the code. No part of the
+/// The feature that the requested code generator does not support, if another one generated the code. Not part of the
 /// interface.
 pub const FALLBACK_KEY: &str = ".dovetail.fallback";
 
-/// Keys under [`PREFIX`] that are no fields of an interface.
+/// Keys under [`PREFIX`] that are not fields of an interface.
 const NOT_INTERFACE: [&str; 3] = [GENERATION_KEY, SIMPLIFIED_KEY, FALLBACK_KEY];
 
 /// The keys of a struct's fields, and the function that writes them. A field that is not listed does not compile.
@@ -65,10 +67,10 @@ macro_rules! fields {
     };
 }
 
-/// A struct on its way from its fields' keys.
+/// A struct while the keys of its fields are being read.
 struct Read<T> {
     fields: T,
-    /// Bit n: the key with number n has been there.
+    /// Bit n: the key with number n has been read.
     seen: u32,
 }
 
@@ -91,20 +93,21 @@ impl<T> Read<T> {
     }
 }
 
-/// A pipeline map on its way to an interface, its entries in any order but the generation's, which stands before the others.
+/// A pipeline map while its interface is being read. Its entries come in any order, except that the generation's comes
+/// first.
 pub(super) struct Reading {
     generation: Option<u64>,
     stage: Read<StageInterface>,
     vertex: Read<VertexInterface>,
     fragment: Read<FragmentInterface>,
     compute: Read<ComputeInterface>,
-    /// The keys that are no part of the interface.
+    /// Keys that are not part of the interface.
     rest: Map,
 }
 
 impl Reading {
     pub(super) fn new() -> Self {
-        // Each field is replaced, or the reading fails.
+        // Placeholder: each field is replaced, or reading fails.
         let kind = StageKind::Compute(ComputeInterface::default());
         let stage = StageInterface::new(GfxIp::Gfx1030, Stage::Vertex, WaveSize::W32, String::new(), kind);
         Self {
@@ -159,7 +162,7 @@ impl Reading {
     /// The interface, and the other entries.
     ///
     /// # Errors
-    /// Malformed: no interface, one that lacks fields, or with those of another stage.
+    /// Malformed: no interface, or one with missing fields or those of another stage.
     pub(super) fn finish(self) -> Result<(StageInterface, Map)> {
         if self.generation.is_none() {
             return Err(Error::malformed("no stage interface: this is not an unlinked ELF of ours"));
@@ -214,7 +217,7 @@ const fn kind_keys(kind: &StageKind) -> &'static [&'static str] {
     }
 }
 
-/// The number of entries of the pipeline map that [`write()`] makes of an interface.
+/// Number of entries of the pipeline map that [`write()`] produces for an interface.
 pub(super) fn entries(interface: &StageInterface) -> usize {
     let llpc = usize::from(!matches!(interface.kind, StageKind::Compute(_)));
     1 + STAGE_KEYS.len() + kind_keys(&interface.kind).len() + llpc
@@ -338,7 +341,7 @@ mod tests {
         ]
     }
 
-    /// The entries, read by another decoder.
+    /// The entries, parsed by another decoder.
     fn map(interface: &StageInterface) -> Map {
         let mut whole = Writer::default();
         whole.map(entries(interface));

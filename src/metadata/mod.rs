@@ -1,11 +1,11 @@
-//! PAL notes: what the pipeline ELF says about its code, before and after the link.
+//! PAL notes: the metadata of the pipeline ELF, before and after the link.
 //!
-//! [`note`] frames bytes, [`document`] is the msgpack tree in them, [`interface_io`] keeps a stage's pre-link interface in
-//! that tree, [`write_unlinked`] writes the whole of an unlinked ELF's and [`read_unlinked`] reads it. For the link, [`notes`] turns a part's document into
-//! numbers and [`part_notes`] adds what the part decides by itself, once a part; [`finalize`] merges the parts and adds what
-//! only the pipeline decides, and [`write_v2`] encodes the result; [`named`] says the same
-//! in the words of version 3.0. [`schema`] and [`registers`] are the tables that all of
-//! them follow.
+//! [`note`] frames bytes, [`document`] is the msgpack tree in them, and [`interface_io`] stores a stage's pre-link
+//! interface in that tree. [`write_unlinked`] writes the whole document of an unlinked ELF, and [`read_unlinked`] reads
+//! it. For the link, [`notes`] decodes a part's document to numbers, and [`part_notes`] adds, once per part, what
+//! depends on the part alone; [`finalize`] merges the parts and adds what depends on the pipeline, and [`write_v2`]
+//! encodes the result; [`named`] expresses the same as version 3.0. [`schema`] and [`registers`] are the tables that
+//! all of them use.
 
 pub mod document;
 mod fields;

@@ -1,16 +1,16 @@
 //! A writer of msgpack for the hot path: the shortest form of each value, straight into a buffer.
 //!
-//! Maps and arrays are announced with their length, then their items follow; a debug build counts nothing, the tests read
-//! everything back with another decoder.
+//! Maps and arrays are written as their length followed by their items. Nothing checks the number of items; the tests
+//! read everything back with another decoder.
 
-/// The tag of a number of 32 bits, most significant byte first.
+/// Tag of a 32-bit number, stored big-endian.
 pub(super) const FIXED_UINT: u8 = 0xce;
-/// The tag of a number of 16 bits.
+/// Tag of a 16-bit number.
 pub(super) const FIXED_UINT_16: u8 = 0xcd;
-/// The tag of a number of 64 bits.
+/// Tag of a 64-bit number.
 pub(super) const FIXED_UINT_64: u8 = 0xcf;
 
-/// Where msgpack is written.
+/// A buffer that msgpack is written to.
 #[derive(Default)]
 pub(super) struct Writer(Vec<u8>);
 
@@ -35,7 +35,7 @@ impl Writer {
         match len {
             0..16 => self.0.push(fix | len as u8),
             16..0x1_0000 => self.tagged(wide, &(len as u16).to_be_bytes()),
-            // Ours have at most a few hundred items, the registers.
+            // Our maps have at most a few hundred items, the registers.
             _ => self.tagged(wide + 1, &(len as u32).to_be_bytes()),
         }
     }
@@ -60,7 +60,7 @@ impl Writer {
         }
     }
 
-    /// A number in the form of 32 bits whatever its value, so that another may take its place. Gives the place.
+    /// Writes a number as 32 bits whatever its value, so that it can be overwritten later. Returns its offset.
     pub(super) fn fixed_uint(&mut self, value: u32) -> usize {
         self.tagged(FIXED_UINT, &value.to_be_bytes());
         self.0.len() - 4
@@ -115,7 +115,7 @@ mod tests {
             assert_eq!(value[1], Value::Array(texts.iter().map(|t| t.as_str().into()).collect()));
             assert_eq!(value[2].as_array().unwrap().len(), long);
             assert_eq!(value[3].as_map().unwrap().len(), long);
-            // The shortest form is what rmpv writes too.
+            // rmpv also writes the shortest form.
             let mut again = Vec::new();
             rmpv::encode::write_value(&mut again, &value).unwrap();
             assert!(again == bytes, "not the bytes that rmpv writes");

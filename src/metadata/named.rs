@@ -1,7 +1,7 @@
-//! Metadata 3.0: every register field by its name, from the same words as 2.6, and back.
+//! Metadata 3.0: every register field by name, converted from the words of 2.6, and back.
 //!
-//! The names and their types are those of PAL's `g_palPipelineAbiMetadata.h` (docs/hardware.md): one bit is a boolean, more are
-//! a number, and two fields are names of an enumeration. What no name says is left to the driver, which 3.x drivers set
+//! Names and types are those of PAL's `g_palPipelineAbiMetadata.h` (docs/hardware.md): one-bit fields are booleans,
+//! wider ones numbers, and two fields are names of enumerators. Fields without a name are set by 3.x drivers
 //! themselves: wave-size bits follow from `.wavefront_size`, register counts from `.vgpr_count` and `.sgpr_count`.
 
 use super::document::{Document, Map, get, set, submap};
@@ -14,10 +14,10 @@ use rmpv::Value;
 /// Version of the metadata of a pipeline ELF.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetadataVersion {
-    /// 2.6: registers by number. Every PAL reads it on this GPU, and a link that is prepared asks for no memory.
+    /// 2.6: registers by number. Every PAL reads it on this GPU, and a prepared link does not allocate.
     #[default]
     Registers,
-    /// 3.0: register fields by name, as drivers of today write it. Made of the other, in memory of its own.
+    /// 3.0: register fields by name, as current drivers write it. Converted from 2.6, in newly allocated memory.
     Named,
 }
 
@@ -27,10 +27,10 @@ pub const VERSION: (u32, u32) = (3, 0);
 /// User-data SGPRs of a stage, in `.user_data_reg_map`.
 const USER_DATA: u32 = 32;
 
-/// A named field: its name, its lowest bit, its width.
+/// A named field: name, lowest bit, width.
 type Field3 = (&'static str, u32, u32);
 
-/// The fields of a map of its own in `.graphics_registers`.
+/// Fields of a nested map in `.graphics_registers`.
 struct Group {
     name: &'static str,
     register: HardwareRegister,
@@ -127,7 +127,7 @@ const GROUPS: &[Group] = &[
     Group {
         name: ".vgt_shader_stages_en",
         register: VGT_SHADER_STAGES_EN,
-        // The local-shader stage is a boolean; its second bit is for nothing that we have.
+        // The local-shader stage is a boolean; its second bit has no use here.
         fields: &[
             (".ls_stage_en", 0, 1),
             (".hs_stage_en", 2, 1),
@@ -218,7 +218,7 @@ const GROUPS: &[Group] = &[
     Group { name: ".spi_ps_input_addr", register: SPI_PS_INPUT_ADDR, fields: INPUTS },
 ];
 
-/// `.spi_interp_control`, whose selectors are names.
+/// `.spi_interp_control`, whose selectors are enumerator names.
 const SPRITE: &str = ".spi_interp_control";
 const SPRITE_ENA: Field3 = (".point_sprite_ena", 1, 1);
 const SPRITE_SELECTORS: [Field3; 4] = [
@@ -243,7 +243,7 @@ const ATTRIBUTE: &[Field3] = &[
     (".attr1_valid", 25, 1),
 ];
 
-/// Fields that stand in `.graphics_registers` by themselves.
+/// Fields directly in `.graphics_registers`.
 const SCALARS: &[(HardwareRegister, Field3)] = &[
     (SPI_SHADER_PGM_RSRC1_VS, (".vs_vgpr_comp_cnt", 24, 2)),
     (SPI_SHADER_PGM_RSRC2_VS, (".vs_streamout_en", 12, 1)),
@@ -264,7 +264,7 @@ const COMPUTE: &[Field3] = &[
     (".tidig_comp_cnt", 11, 2),
 ];
 
-/// The fields of a hardware stage's own registers that its map has.
+/// Fields in the map of a hardware stage, from its own registers.
 fn stage_fields(stage: Stage) -> &'static [(HardwareRegister, Field3)] {
     match stage {
         Stage::Vertex => &[
@@ -328,10 +328,10 @@ fn fields(list: &[Field3], word: u32) -> Map {
     list.iter().map(|field| (field.0.into(), named(*field, word))).collect()
 }
 
-/// A document of version 2.6 in version 3.0.
+/// Converts a document of version 2.6 to version 3.0.
 ///
 /// # Errors
-/// Malformed: no document of ours. Unsupported: what 3.0 has no name for.
+/// Malformed: not a document written by Dovetail. Unsupported: a value without a name in 3.0.
 pub fn from_registers(document: &Document) -> Result<Document> {
     let mut pipeline = document.pipeline.clone();
     let words = words(&pipeline)?;
@@ -398,11 +398,11 @@ fn graphics(words: &RegisterWords, attributes: Vec<Value>) -> Map {
     out
 }
 
-/// The register words of a document of either version; of 3.0 those bits that it names, and those that the driver makes of
-/// other keys.
+/// The register words of a document of either version; for 3.0, the bits that it names, and those that the driver
+/// derives from other keys.
 ///
 /// # Errors
-/// Malformed: fields of another type, or registers that are not in our table.
+/// Malformed: fields of another type, or registers that are not in the table.
 pub fn registers(document: &Document) -> Result<RegisterWords> {
     if document.version.is_none_or(|(major, _)| major < VERSION.0) {
         return words(&document.pipeline);
@@ -541,7 +541,7 @@ fn words(pipeline: &Map) -> Result<RegisterWords> {
     Ok(out)
 }
 
-/// The bits of a register that version 3.0 can say, or that the driver makes of other keys.
+/// The bits of a register that version 3.0 can express, or that the driver derives from other keys.
 pub fn named_bits(register: HardwareRegister) -> u32 {
     let bits = |(_, low, width): Field3| mask(width) << low;
     let all = |list: &[Field3]| list.iter().fold(0, |all, field| all | bits(*field));

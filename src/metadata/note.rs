@@ -1,7 +1,7 @@
 //! ELF notes: reads the records of a `.note` section, and writes them.
 //!
-//! Name and descriptor are each padded to four bytes (pal-abi 3.2). PAL takes the first note of type 32 and does not look
-//! at its name; we look at both.
+//! Name and descriptor are each padded to four bytes (pal-abi 3.2). PAL takes the first note of type 32 and ignores its
+//! name; Dovetail checks both.
 
 use crate::error::{Error, Result};
 use crate::fixed::FixedWriter;
@@ -18,9 +18,9 @@ const ISA_NAME: &str = "AMD";
 /// One record of a note section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note<'a> {
-    /// Owner, without the closing zero byte.
+    /// Owner, without the terminating zero byte.
     pub name: &'a [u8],
-    /// Type, meaningful to the owner only.
+    /// Type, defined by the owner.
     pub kind: u32,
     /// Content.
     pub desc: &'a [u8],
@@ -51,7 +51,7 @@ pub fn isa_name(target: GfxIp) -> String {
 /// Reads all records of a note section.
 ///
 /// # Errors
-/// Malformed: a record that leaves the section.
+/// Malformed: a record extends beyond the section.
 pub fn read_notes(section: &[u8]) -> Result<Vec<Note<'_>>> {
     let mut notes = Vec::new();
     let mut rest = section;
@@ -71,7 +71,7 @@ pub fn read_notes(section: &[u8]) -> Result<Vec<Note<'_>>> {
 /// The metadata document among the notes of a section.
 ///
 /// # Errors
-/// Malformed: a torn section, or one without a metadata note.
+/// Malformed: a truncated section, or one without a metadata note.
 pub fn metadata(section: &[u8]) -> Result<&[u8]> {
     read_notes(section)?
         .iter()
@@ -80,20 +80,20 @@ pub fn metadata(section: &[u8]) -> Result<&[u8]> {
         .ok_or_else(|| Error::malformed("no AMDGPU metadata note (type 32)"))
 }
 
-/// Bytes of the `.note` section of one of our ELFs, with a metadata document of this size.
+/// Size in bytes of the `.note` section of one of our ELFs, given the size of the metadata document.
 pub fn section_size(target: GfxIp, document: usize) -> usize {
     let record = |name: &str, content: usize| RECORD_HEAD + padded(name.len() + 1) + padded(content);
     record(ISA_NAME, ISA_PREFIX.len() + target.name().len()) + record(METADATA_NAME, document)
 }
 
-/// Writes the whole `.note` section of one of our ELFs: instruction set, then metadata. `write` gives the document.
+/// Writes the whole `.note` section of one of our ELFs: instruction set, then metadata. `write` writes the document.
 pub(crate) fn write_section_into(
     out: &mut FixedWriter<'_>,
     target: GfxIp,
     document: usize,
     write: impl FnOnce(&mut FixedWriter<'_>),
 ) {
-    // LLVM leaves the closing zero of the name away here, and so do we.
+    // LLVM omits the terminating zero of the name here, and so do we.
     head(out, ISA_NAME, ISA_PREFIX.len() + target.name().len(), NT_AMD_HSA_ISA_NAME);
     out.put(ISA_PREFIX.as_bytes());
     out.put(target.name().as_bytes());
@@ -103,16 +103,16 @@ pub(crate) fn write_section_into(
     pad(out);
 }
 
-/// The same into memory of its own.
+/// The same, into newly allocated memory.
 pub fn write_section(target: GfxIp, document: &[u8]) -> Vec<u8> {
     let mut section = vec![0; section_size(target, document.len())];
     write_section_into(&mut FixedWriter::new(&mut section), target, document.len(), |out| out.put(document));
     section
 }
 
-/// A record up to its content.
+/// Writes a record up to its content.
 fn head(out: &mut FixedWriter<'_>, name: &str, content: usize, kind: u32) {
-    // Lengths are those of what we made: a name literal and a document far below 4 GiB.
+    // These lengths are small: a string literal, and a document far below 4 GiB.
     out.words([name.len() as u32 + 1, content as u32, kind]);
     out.put(name.as_bytes());
     out.put(&[0]);
@@ -136,7 +136,7 @@ fn take_u32(rest: &mut &[u8]) -> Option<u32> {
 fn take_padded<'a>(rest: &mut &'a [u8], len: u32) -> Option<&'a [u8]> {
     let len = usize::try_from(len).ok()?;
     let (bytes, tail) = rest.split_at_checked(len)?;
-    // The padding of the last record may be cut off.
+    // The padding of the last record may be missing.
     let padding = (len.next_multiple_of(4) - len).min(tail.len());
     *rest = tail.get(padding..)?;
     Some(bytes)

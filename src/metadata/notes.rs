@@ -1,7 +1,7 @@
 //! Decodes the metadata document of an unlinked ELF into [`Notes`]: numbers by key and register, ready to be merged.
 //!
-//! Invariant: only keys and registers of the tables, and none but 0 that belongs to the link. What is decoded here once
-//! is not decoded again while linking.
+//! Invariant: they contain only keys and registers of the tables, and only 0 in those that belong to the link. Linking
+//! does not decode them again.
 
 use super::document::{Document, Map, get, submap};
 pub use super::fields::MetadataFields;
@@ -28,8 +28,8 @@ impl Notes {
     /// Decodes the document of an unlinked ELF of this stage.
     ///
     /// # Errors
-    /// Malformed: an unknown key or register, a value of another type, another stage's metadata, or a value that is the
-    /// link's to give.
+    /// Malformed: an unknown key or register, a value of another type, another stage's metadata, or a value that only
+    /// the link may set.
     pub fn from_unlinked(document: &Document, stage: Stage) -> Result<Self> {
         let pipeline = &document.pipeline;
         let mut out = Self { pipeline: fields(pipeline, KeyScope::Pipeline)?, ..Self::default() };
@@ -45,7 +45,7 @@ impl Notes {
             out.stages.insert(stage, fields(own, KeyScope::Stage).at(|| stage.hardware_name())?);
         }
         if let Some(own) = out.stages.get(&stage) {
-            // Their absence would look like a shader that needs no registers at all.
+            // Without these the shader would seem to need no registers at all.
             for key in [MetadataKey::SgprCount, MetadataKey::VgprCount] {
                 if !own.contains(key) {
                     return Err(Error::malformed(format!("metadata: {} has no {key}", stage.hardware_name())));
@@ -63,7 +63,7 @@ impl Notes {
     }
 }
 
-/// The numbers among the keys of a map.
+/// The numeric values of a map's keys.
 fn fields(map: &Map, place: KeyScope) -> Result<MetadataFields> {
     let mut out = MetadataFields::new();
     for (name, value) in map {
@@ -93,7 +93,7 @@ fn fields(map: &Map, place: KeyScope) -> Result<MetadataFields> {
     Ok(out)
 }
 
-/// A register of the code's own; a 0 in one of the link's says nothing.
+/// A register owned by the code; a 0 in one owned by the link is ignored.
 fn register(number: &Value, word: &Value) -> Result<Option<(HardwareRegister, u32)>> {
     let (Some(n), Some(w)) = (uint(number), uint(word)) else {
         return Err(Error::malformed(format!("metadata: register {number} = {word}")));
@@ -112,7 +112,7 @@ fn uint(value: &Value) -> Option<u32> {
     value.as_u64()?.try_into().ok()
 }
 
-/// Whether a pipeline map still has keys of an unlinked ELF; the first of them.
+/// The first key of a pipeline map that only unlinked ELFs have, if any.
 pub fn unlinked_key(pipeline: &Map) -> Option<String> {
     let ours = pipeline.iter().filter_map(|(k, _)| k.as_str()).find(|k| k.starts_with(interface_io::PREFIX));
     let llpc = MetadataKey::all().filter(|k| k.owner() == Owner::Unlinked).find(|k| get(pipeline, k.name()).is_some());
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::metadata::document::set;
 
-    /// A document as llc-19 writes it for a fragment shader.
+    /// A document like llc-19's for a fragment shader.
     fn document() -> Document {
         let mut own = Map::new();
         set(&mut own, ".entry_point", "_amdgpu_ps_main".into());

@@ -1,5 +1,5 @@
-//! The notes that a part decides by itself: registers, counts and keys that follow from its code and its
-//! interface, and their encoded text. Made once a part; a link adds what the other parts and the state decide
+//! The notes that depend on a part alone: registers, counts and keys that follow from its code and its interface, and
+//! their encoded text. Computed once per part; a link adds what depends on the other parts and the state
 //! ([`super::finalize`]).
 
 use super::fields::MetadataFields;
@@ -14,13 +14,13 @@ use super::stage_text::StageText;
 use crate::error::{Error, Result};
 use crate::target::{Stage, WaveSize};
 
-/// SGPRs and VGPRs a wave may have, as LLPC states them.
+/// SGPR and VGPR limits of a wave, as in LLPC.
 const SGPR_LIMIT: u32 = 104;
 const VGPR_LIMIT: u32 = 256;
-/// Bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
+/// Size in bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
 const LDS_UNIT: u32 = 512;
 
-/// The notes of one part, as far as it decides them.
+/// The notes that depend on one part alone.
 #[derive(Clone, Debug)]
 pub struct PartNotes {
     pub(super) stage: Stage,
@@ -33,10 +33,10 @@ pub struct PartNotes {
 }
 
 impl PartNotes {
-    /// Decides what can be decided. `hash` is that of the part.
+    /// Computes them. `hash` is that of the part.
     ///
     /// # Errors
-    /// Malformed: counts or registers that no hardware has.
+    /// Malformed: impossible counts or registers.
     pub fn new(notes: &Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
         let stage = interface.stage;
         let mut out = Self {
@@ -118,12 +118,12 @@ fn entry_vgprs(interface: &StageInterface) -> u32 {
     match &interface.kind {
         StageKind::Vertex(v) => vgpr_comp_cnt(interface, v.vgpr_comp_cnt).saturating_add(1),
         StageKind::Compute(c) => c.tidig_comp_cnt.saturating_add(1),
-        // Two for one pair of barycentrics, without which no pixel wave starts.
+        // One pair of barycentrics, without which no pixel wave can start.
         StageKind::Fragment(_) => 2,
     }
 }
 
-/// VGPR_COMP_CNT: a prolog may ask for the instance id even where the body does not.
+/// VGPR_COMP_CNT: a prolog may need the instance id even if the body does not.
 pub(super) fn vgpr_comp_cnt(interface: &StageInterface, body: u32) -> u32 {
     if interface.prolog { rsrc1_vs::VGPR_COMP_CNT.max() } else { body.min(rsrc1_vs::VGPR_COMP_CNT.max()) }
 }

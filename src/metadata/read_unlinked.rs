@@ -1,7 +1,7 @@
-//! Reads the metadata document of an unlinked ELF in one pass: the stage's interface into its struct, what else there is into a
-//! tree for [`super::notes`]. A driver does this once a part, while a game waits.
+//! Reads the metadata document of an unlinked ELF in one pass: the stage's interface into its struct, everything else
+//! into a tree for [`super::notes`]. A driver does this once per part, while a game waits.
 //!
-//! The same bytes are a document for [`super::document`], which tools read.
+//! [`super::document`], used by tools, reads the same bytes.
 
 use super::document::{MAX_DEPTH, Map, PIPELINES, VERSION, unique_keys, version};
 use super::interface::StageInterface;
@@ -13,10 +13,10 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, Ma
 use std::fmt;
 use std::io::ErrorKind;
 
-/// The interface of a stage, and the entries of the pipeline map that say nothing of it.
+/// The interface of a stage, and the entries of the pipeline map that are not part of it.
 ///
 /// # Errors
-/// Malformed: no msgpack, a key given twice, not exactly one pipeline; a field is missing, unknown or of another type.
+/// Malformed: not msgpack, a duplicate key, not exactly one pipeline; a field is missing, unknown or of another type.
 /// `NeedsFullCompile`: another generation of the format.
 pub fn read(document: &[u8]) -> Result<(StageInterface, Map)> {
     read_by(document, |deserializer, reading| Root(reading).deserialize(deserializer))
@@ -37,10 +37,10 @@ fn read_by<'de>(
     deserializer.set_max_depth(MAX_DEPTH);
     let mut reading = Reading::new();
     let done = run(&mut deserializer, &mut reading);
-    // A document of another generation may be anything.
+    // A document of another generation may have any contents.
     reading.check_generation()?;
     done.map_err(|e| Error::malformed(format!("metadata: {e}")))?;
-    // Where the document ends is the decoder's secret; where nothing follows it misses the next value's first byte.
+    // The decoder does not tell its position; at the end of the input it fails to read the next value's first byte.
     match IgnoredAny::deserialize(&mut deserializer) {
         Err(decode::Error::InvalidMarkerRead(e)) if e.kind() == ErrorKind::UnexpectedEof => {}
         _ => return Err(Error::malformed("bytes after the metadata document")),
@@ -56,7 +56,7 @@ fn read_by<'de>(
 
 /// The whole document.
 struct Root<'r>(&'r mut Reading);
-/// Its list of one pipeline.
+/// Its list with one pipeline.
 struct Pipelines<'r>(&'r mut Reading);
 /// The pipeline's map.
 struct Pipeline<'r>(&'r mut Reading);

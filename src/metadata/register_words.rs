@@ -1,11 +1,11 @@
-//! Register words, one place for each register of the table: set, merged and copied without a search.
+//! Register words, each register in a fixed slot: set, merged and copied without searching.
 
 use super::registers::{Field, HardwareRegister, TABLE};
 use super::schema::MergeRule;
 use crate::error::{Error, Result};
 use std::fmt;
 
-/// Registers of the table, each of a row by itself.
+/// Number of registers in the table, with ranges expanded.
 const COUNT: usize = {
     let (mut row, mut count) = (0, 0);
     while row < TABLE.len() {
@@ -16,13 +16,13 @@ const COUNT: usize = {
 };
 const MASKS: usize = COUNT.div_ceil(64);
 
-/// Numbers of the registers in order; the place of a register is its place here.
+/// Register numbers in order; the index of a register here is its slot.
 const NUMBERS: [u16; COUNT] = {
     let mut numbers = [0; COUNT];
     let mut row = 0;
     while row < TABLE.len() {
         let info = &TABLE[row];
-        // Those of all rows before this one.
+        // Count the registers of all rows before this one.
         let (mut other, mut place) = (0, 0);
         while other < TABLE.len() {
             if TABLE[other].first.0 < info.first.0 {
@@ -40,7 +40,7 @@ const NUMBERS: [u16; COUNT] = {
     numbers
 };
 
-/// Upper bytes of the numbers that there are.
+/// Number of distinct upper bytes of the register numbers.
 const PAGES: usize = 7;
 const fn page(register: HardwareRegister) -> Option<usize> {
     Some(match register.0 >> 8 {
@@ -55,7 +55,7 @@ const fn page(register: HardwareRegister) -> Option<usize> {
     })
 }
 
-/// By page and lower byte: the place of a register, counted from 1.
+/// By page and lower byte: the slot of a register, counted from 1.
 static PLACES: [[u8; 256]; PAGES] = {
     let mut places = [[0; 256]; PAGES];
     let mut place = 0;
@@ -69,19 +69,19 @@ static PLACES: [[u8; 256]; PAGES] = {
     places
 };
 
-// With a register that is known to the compiler, all of this is a constant.
+// For a register known at compile time, all of this is a constant.
 #[inline(always)]
 fn place(register: HardwareRegister) -> Option<usize> {
     let of_page = &PLACES[page(register)?];
     usize::from(of_page[(register.0 & 0xff) as usize]).checked_sub(1)
 }
 
-/// Register words, in order of their numbers.
+/// Register words, ordered by number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RegisterWords {
-    /// Which registers are present: a bit for each place, 64 places a word.
+    /// Which registers are present: one bit per slot, 64 slots per word.
     present: [u64; MASKS],
-    /// 0 where the register is not there.
+    /// 0 if the register is absent.
     words: [u32; COUNT],
 }
 
@@ -98,7 +98,7 @@ impl RegisterWords {
         (self.present[place / 64] >> (place % 64) & 1 == 1).then(|| self.words[place])
     }
 
-    /// Sets a whole word. A register that is not in the table is ignored: whoever parses foreign input must check
+    /// Sets a whole word. A register that is not in the table is ignored: code that parses foreign input must check
     /// [`HardwareRegister::info`] first.
     #[inline(always)]
     pub fn set(&mut self, register: HardwareRegister, word: u32) {
@@ -108,7 +108,7 @@ impl RegisterWords {
         }
     }
 
-    /// Sets one field, in a word that is 0 if it was not there.
+    /// Sets one field; an absent word counts as 0.
     ///
     /// # Errors
     /// A bug: the value does not fit.
@@ -119,7 +119,7 @@ impl RegisterWords {
         Ok(())
     }
 
-    /// The value of a field; 0 if the register is not there.
+    /// The value of a field; 0 if the register is absent.
     #[inline]
     pub fn field(&self, field: Field) -> u32 {
         field.of(place(field.register()).map_or(0, |place| self.words[place]))
@@ -136,17 +136,17 @@ impl RegisterWords {
         self.present.iter().map(|mask| mask.count_ones() as usize).sum()
     }
 
-    /// Whether there is none.
+    /// Whether there are no words.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes that are equal where the words and the registers that are there are.
+    /// A representation whose bytes are equal exactly if the words and the present registers are.
     pub(crate) fn bytes(&self) -> ([[u8; 8]; MASKS], [[u8; 4]; COUNT]) {
         (self.present.map(u64::to_le_bytes), self.words.map(u32::to_le_bytes))
     }
 
-    /// Adds the words of another part, by the table's rule where both have one.
+    /// Merges the words of another part, by the table's rule if both have one.
     ///
     /// # Errors
     /// Malformed: they contradict each other.
@@ -160,7 +160,7 @@ impl RegisterWords {
                 }
             }
         }
-        // Absent words are 0, and every register's rule is `Same` or `Or`, so that OR is right for both. A register with
+        // Absent words are 0, and every register's rule is `Same` or `Or`, so OR is correct for both. A register with
         // another rule needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails without it.
         self.words.iter_mut().zip(other.words).for_each(|(own, theirs)| *own |= theirs);
         self.present.iter_mut().zip(other.present).for_each(|(own, theirs)| *own |= theirs);
@@ -174,7 +174,7 @@ impl fmt::Debug for RegisterWords {
     }
 }
 
-/// Numbers of the bits that are set.
+/// Iterates over the numbers of the set bits.
 struct Bits(u64);
 
 impl Iterator for Bits {

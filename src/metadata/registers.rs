@@ -1,8 +1,8 @@
-//! The register words that a pipeline ELF carries, and their bit fields: once, for both writers, the checks and the tools
+//! The register words of a pipeline ELF and their bit fields, defined once for both writers, the checks and the tools
 //! (pal-abi 6.1, 6.2; gfx10.3).
 //!
-//! A [`Field`] knows its register, so that no field can be set in the wrong word, and a value that does not fit its
-//! field is an error. A new register is an entry in the table.
+//! A [`Field`] knows its register, so that a field cannot be set in the wrong word; a value that does not fit its field
+//! is an error. A new register is an entry in the table.
 
 pub use super::register_words::RegisterWords;
 use super::schema::{MergeRule, Owner};
@@ -14,7 +14,7 @@ use crate::target::Stage;
 pub struct HardwareRegister(pub u32);
 
 impl HardwareRegister {
-    /// The n-th register after this one, in a row of registers with the same fields.
+    /// The n-th register after this one, in a range of registers with the same fields.
     pub const fn nth(self, n: u32) -> Self {
         Self(self.0.wrapping_add(n))
     }
@@ -24,7 +24,7 @@ impl HardwareRegister {
         TABLE.iter().find(|r| self.0.checked_sub(r.first.0).is_some_and(|n| n < r.count))
     }
 
-    /// Its name, with the number of its place in a row.
+    /// Its name, with its index in a range.
     pub fn name(self) -> String {
         match self.info() {
             Some(info) if info.count > 1 => format!("{}_{}", info.name, self.0.saturating_sub(info.first.0)),
@@ -38,7 +38,7 @@ impl HardwareRegister {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     register: HardwareRegister,
-    /// Name without the register's.
+    /// Name without the register's name.
     pub name: &'static str,
     low: u32,
     width: u32,
@@ -86,12 +86,12 @@ impl Field {
     }
 }
 
-/// A row of the table: a register, or several equal ones.
+/// A row of the table: a register, or a range of equal registers.
 #[derive(Debug)]
 pub struct RegisterInfo {
     /// First of the row.
     pub first: HardwareRegister,
-    /// Registers in the row.
+    /// Number of registers in the range.
     pub count: u32,
     /// Name.
     pub name: &'static str,
@@ -131,7 +131,7 @@ macro_rules! registers {
     };
 }
 
-// Owner `Code`: the code generator writes it, the link adds the fields it knows. `Link`: only the link writes it.
+// Owner `Code`: the code generator writes it, and the link adds fields. `Link`: only the link writes it.
 registers! {
     rsrc1_vs SPI_SHADER_PGM_RSRC1_VS 0x2C4A Code Same { VGPRS 0 6 SGPRS 6 4 FLOAT_MODE 12 8 DX10_CLAMP 21 1 IEEE_MODE 23 1
         VGPR_COMP_CNT 24 2 CU_GROUP_ENABLE 26 1 MEM_ORDERED 27 1 FWD_PROGRESS 28 1 FP16_OVFL 31 1 }
@@ -200,7 +200,7 @@ registers! {
     compute_dispatch_initiator COMPUTE_DISPATCH_INITIATOR 0x2E00 Code Same { CS_W32_EN 15 1 }
 }
 
-/// The registers and fields that every hardware stage has, as those of one stage.
+/// The registers and fields that every hardware stage has, for one stage.
 #[derive(Clone, Copy, Debug)]
 pub struct StageRegisters {
     /// First user-data register.
@@ -213,13 +213,13 @@ pub struct StageRegisters {
     pub float_mode: Field,
     /// RSRC2.USER_SGPR.
     pub user_sgpr: Field,
-    /// RSRC2.USER_SGPR_MSB, where there is one.
+    /// RSRC2.USER_SGPR_MSB, if the stage has it.
     pub user_sgpr_msb: Option<Field>,
     /// RSRC2.SCRATCH_EN.
     pub scratch_en: Field,
     /// The checksum of the shader.
     pub checksum: HardwareRegister,
-    /// The bit that says wave32 to the hardware.
+    /// The wave32 enable bit.
     pub wave32: Field,
 }
 

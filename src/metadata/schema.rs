@@ -1,11 +1,11 @@
-//! The keys of a pipeline's metadata map: one table of name, place, type, merge rule and owner (pal-abi 5).
+//! The keys of a pipeline's metadata map: one table of name, scope, type, merge rule and owner (pal-abi 5).
 //!
-//! The order of the table is the order in which keys are written. A key that is not here is refused on reading: what we
-//! do not know we cannot merge. To add a key: a variant of [`MetadataKey`], and its row of the table at the same index.
+//! Keys are written in the order of the table. An unknown key is an error when reading, because unknown values cannot
+//! be merged. To add a key: a variant of [`MetadataKey`], and its row of the table at the same index.
 
 use std::fmt;
 
-/// Where a key stands.
+/// The map that a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyScope {
     /// In `amdpal.pipelines[0]`.
@@ -21,11 +21,11 @@ pub enum ValueType {
     Uint,
     /// Boolean, read as 0 or 1.
     Bool,
-    /// Text, map or array: not merged but written anew.
+    /// Text, map or array: rewritten instead of merged.
     Other,
 }
 
-/// Rule that merges the values of two parts. A value that only one part gives is kept.
+/// Rule that merges the values of two parts. A value that only one part has is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeRule {
     /// The larger.
@@ -34,12 +34,12 @@ pub enum MergeRule {
     Min,
     /// The bits of both.
     Or,
-    /// Both must say the same.
+    /// Both must be equal.
     Same,
 }
 
 impl MergeRule {
-    /// The value of two parts together; `None` where they contradict each other.
+    /// The merged value of two parts; `None` if they contradict each other.
     pub fn apply(self, a: u32, b: u32) -> Option<u32> {
         match self {
             Self::Max => Some(a.max(b)),
@@ -150,7 +150,7 @@ impl MetadataKey {
     /// Number of keys.
     pub const COUNT: usize = 25;
 
-    /// The key of this name in this place.
+    /// The key with this name in this map.
     pub fn parse(place: KeyScope, name: &str) -> Option<Self> {
         TABLE.iter().find(|r| r.place == place && r.name == name).map(|r| r.key)
     }
@@ -160,13 +160,13 @@ impl MetadataKey {
         TABLE.iter().map(|r| r.key)
     }
 
-    /// The key of this number, which is its place in the table.
+    /// The key with this number, which is its index in the table.
     pub(super) fn from_number(number: u32) -> Option<Self> {
         TABLE.get(number as usize).map(|row| row.key)
     }
 
     fn row(self) -> &'static Row {
-        // The table is in the order of the enum, which a test holds.
+        // The table has the order of the enum, which a test checks.
         &TABLE[self as usize]
     }
 
@@ -175,7 +175,7 @@ impl MetadataKey {
         self.row().name
     }
 
-    /// Where it stands.
+    /// The map that it belongs to.
     pub fn place(self) -> KeyScope {
         self.row().place
     }

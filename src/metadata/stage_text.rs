@@ -1,6 +1,5 @@
-//! One stage's text in the final metadata document, encoded once a part: a link copies it and writes the two counts that
-//! glue
-//! may raise.
+//! One stage's text in the final metadata document, encoded once per part: a link copies it and fills in the two counts
+//! that glue may raise.
 
 use super::fields::MetadataFields;
 use super::msgpack::Writer;
@@ -9,19 +8,19 @@ use super::schema::{KeyScope, MetadataKey, ValueType};
 use crate::fixed::FixedWriter;
 use crate::target::Stage;
 
-/// The text of a stage's part in the document, encoded.
+/// The encoded text of a stage in the document.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StageText {
     /// Key and value in `.shaders`.
     pub(super) shader: Vec<u8>,
     /// Key and value in `.hardware_stages`.
     pub(super) hardware: Vec<u8>,
-    /// Where in `hardware` the counts of registers are, which glue may raise.
+    /// Offsets in `hardware` of the register counts, which glue may raise.
     sgprs: usize,
     vgprs: usize,
 }
 
-/// Registers that a stage has with its glue.
+/// Register counts of a stage with its glue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// `.sgpr_count`.
@@ -54,7 +53,7 @@ impl StageText {
                     own.str(key.name());
                     own.str(stage.entry_symbol());
                 }
-                // PAL of 2025 asserts that a compute stage has it.
+                // PAL of 2025 asserts that compute stages have it.
                 MetadataKey::ThreadgroupDimensions if is_compute => {
                     own.str(key.name());
                     own.array(3);

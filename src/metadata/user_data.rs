@@ -1,12 +1,12 @@
-//! PAL's numbers for what a user-data SGPR holds, and what it asserts of their order (pal-abi 4).
+//! PAL's numbers for the contents of user-data SGPRs, and its assertions about their order (pal-abi 4).
 //!
-//! A number below [`MAX_ROOT_DWORDS`] is a dword of the root table; the others name something that PAL provides.
+//! A number below [`MAX_ROOT_DWORDS`] is a dword of the root table; the others name values that PAL provides.
 
-/// Root dwords that every PAL has which reads metadata 2.6. Those from June 2024 on have 160; the ones before leave the
-/// SGPR of a larger number unmapped without a word, and an ELF does not know which of them loads it.
+/// Root dwords supported by every PAL that reads metadata 2.6. PAL from June 2024 on has 160; earlier versions silently
+/// leave the SGPR of a larger number unmapped, and an ELF cannot know which version loads it.
 pub const MAX_ROOT_DWORDS: u32 = 128;
 
-/// Numbers that PAL gives to what it provides itself.
+/// Numbers of values that PAL provides.
 pub mod pal {
     #![allow(missing_docs, reason = "the names are PAL's own")]
     pub const GLOBAL_TABLE: u32 = 0x1000_0000;
@@ -18,11 +18,11 @@ pub mod pal {
     pub const WORKGROUP: u32 = 0x1000_0006;
     pub const VIEW_ID: u32 = 0x1000_000B;
     pub const VERTEX_BUFFER_TABLE: u32 = 0x1000_000F;
-    /// Also what an absent register counts as.
+    /// Also the meaning of an absent register.
     pub const NOT_MAPPED: u32 = 0xFFFF_FFFF;
 }
 
-/// Why a number cannot stand in the register of user-data SGPR `index`, if it cannot.
+/// The reason why a number is invalid for user-data SGPR `index`, if it is.
 pub fn objection(index: u32, number: u32, before: Option<u32>) -> Option<String> {
     let order = |ok: bool, rule: &str| (!ok).then(|| rule.to_owned());
     match number {

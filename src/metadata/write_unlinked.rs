@@ -10,11 +10,11 @@ use super::registers::RegisterWords;
 use super::schema::MetadataKey;
 use crate::error::Result;
 
-/// Encodes the document. `symbol` is the name of the stage's body; `remarks` are texts under keys
-/// that are no part of the interface.
+/// Encodes the document. `symbol` is the name of the stage's body; `remarks` are texts under keys that are not part of
+/// the interface.
 ///
 /// # Errors
-/// A bug: a field of the interface without a msgpack form.
+/// A bug: a field of the interface has no msgpack form.
 pub fn document(
     symbol: &str,
     counts: &MetadataFields,
@@ -30,7 +30,7 @@ pub fn document(
     out.str(MetadataKey::HardwareStages.name());
     out.map(1);
     out.str(interface.stage.hardware_name());
-    // In the order of their names, as LLVM writes them.
+    // Sorted by name, as LLVM writes them.
     let mut counts: Vec<_> = counts.iter().map(|(key, value)| (key.name(), value)).collect();
     counts.sort_unstable();
     out.map(1 + counts.len());

@@ -1,8 +1,8 @@
 //! Encodes final notes as a metadata document of version 2.6: raw registers (pal-abi 3.3, 5).
 //!
-//! The version comes first, because PAL scans for it. Keys follow in the order of the schema table. What a part says by
-//! itself is encoded once, by [`super::stage_text`]; a link copies it and writes numbers of fixed width between, so that the
-//! size is known before anything is written.
+//! The version comes first, because PAL scans for it. Keys follow in the order of the schema table.
+//! [`super::stage_text`] encodes once what depends on a part alone; a link copies it and writes fixed-width numbers
+//! between, so that the size is known before anything is written.
 
 use super::finalize::FinalNotes;
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16, FIXED_UINT_64};
@@ -10,12 +10,12 @@ use super::registers::RegisterWords;
 use super::schema::ValueType;
 use crate::fixed::FixedWriter;
 
-/// Major and minor version that we write.
+/// Major and minor version that this writes.
 pub const VERSION: (u32, u32) = (2, 6);
 
-/// From the start of the document to the number of keys of the pipeline.
+/// From the start of the document to the number of the pipeline's keys.
 const HEAD: &[u8] = b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91";
-/// Then the keys that are always there, each with what of its value is always the same.
+/// The keys that are always present follow, each with the constant part of its value.
 const TYPE: &[u8] = b"\xa5.type";
 const API_AND_HASH: &[u8] = b"\xa4.api\xa6Vulkan\xb7.internal_pipeline_hash\x92";
 const SHADERS: &[u8] = b"\xa8.shaders";
@@ -23,10 +23,10 @@ const STAGES: &[u8] = b"\xb0.hardware_stages";
 const REGISTERS: &[u8] = b"\xaa.registers\xde";
 /// Number of these keys.
 const STRUCTURED: usize = 6;
-/// Bytes of a register and its word: 16 and 32 bits, each with its tag.
+/// Size in bytes of a register entry: a 16-bit number and a 32-bit word, each with its tag.
 const REGISTER_BYTES: usize = 8;
 
-/// Bytes of the document.
+/// Size of the document in bytes.
 pub fn size(notes: &FinalNotes<'_>) -> usize {
     let fixed = HEAD.len() + TYPE.len() + API_AND_HASH.len() + SHADERS.len() + STAGES.len() + REGISTERS.len();
     // Lengths of maps, and the tag of the text.
@@ -81,7 +81,7 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
 fn registers(registers: &RegisterWords, out: &mut FixedWriter<'_>) {
     let (entries, _) = out.take(REGISTER_BYTES * registers.len()).as_chunks_mut::<REGISTER_BYTES>();
     let mut entries = entries.iter_mut();
-    // Not zipped: iterating inside of the words is twice as fast.
+    // Without zip: internal iteration over the words is twice as fast.
     registers.iter().for_each(|(register, word)| {
         let key = u64::from(FIXED_UINT_16) << 56 | u64::from(register.0) << 40;
         if let Some(entry) = entries.next() {
@@ -90,7 +90,7 @@ fn registers(registers: &RegisterWords, out: &mut FixedWriter<'_>) {
     });
 }
 
-/// A text of less than 32 bytes, as all of ours are.
+/// Writes a text of less than 32 bytes, as all of ours are.
 fn text(out: &mut FixedWriter<'_>, text: &str) {
     out.put(&[0xa0 | text.len() as u8]);
     out.put(text.as_bytes());

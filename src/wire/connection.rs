@@ -1,4 +1,4 @@
-//! A client's end of the socket, with blocking calls: no runtime, so that a driver can have one.
+//! A client's end of the socket, with blocking calls and no async runtime, so that a driver can use it.
 
 use super::message::{Ask, Hello, Tell, Welcome};
 use super::{MAX_FRAME, PROTOCOLS};
@@ -11,52 +11,52 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// A connection on which both have introduced themselves.
+/// An established connection, after both greetings.
 pub struct Connection {
     /// The service's description of itself.
     pub welcome: Welcome,
-    /// The half that asks.
+    /// The sending half.
     pub sender: Sender,
-    /// The half that listens.
+    /// The receiving half.
     pub receiver: Receiver,
 }
 
-/// The half that asks.
+/// The sending half of a connection.
 pub struct Sender(UnixStream);
 
-/// The half that listens.
+/// The receiving half of a connection.
 pub struct Receiver {
     stream: UnixStream,
-    /// Received bytes that are not taken yet: part of a message, or several.
+    /// Received bytes that are not consumed yet: part of a message, or several.
     come: Vec<u8>,
 }
 
-/// Result of looking for messages.
+/// Result of polling for messages.
 #[derive(Debug)]
 pub enum Arrival {
     /// A message.
     Message(Tell),
-    /// No whole message yet.
+    /// No complete message yet.
     Nothing,
     /// The service has closed the connection.
     Closed,
 }
 
-/// Bytes that are asked of the system at once.
+/// Bytes requested from the system at a time.
 const STEP: usize = 64 << 10;
 
 impl Connection {
-    /// Connects to the service at a path; `patience` is for each of its answers until it has said welcome.
+    /// Connects to the service at a path; `patience` is the timeout of each of its answers until the welcome.
     ///
     /// # Errors
-    /// Environment: nobody listens, it does not answer, or it is of another user who is not root. Unsupported: it refuses us,
-    /// or speaks no version that we speak.
+    /// Environment: nobody listens, there is no answer, or the service belongs to another user who is not root.
+    /// Unsupported: it refuses the client, or there is no common protocol version.
     pub fn open(socket: &Path, hello: &Hello, patience: Duration) -> Result<Self> {
         let place = || format!("service {}", socket.display());
         Self::over(connected(socket).at(place)?, hello, patience).at(place)
     }
 
-    /// The same over a stream that is connected already.
+    /// The same over an existing stream.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -82,8 +82,8 @@ impl Connection {
     }
 }
 
-/// A stream to whoever listens at a path. It is refused where so many wait there that this one would have to wait too: for how
-/// long, nobody could say.
+/// Connects a stream to the listener at a path. Fails if the listen queue is so full that connecting would block,
+/// because the wait has no bound.
 fn connected(socket: &Path) -> Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let made = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(std::io::Error::from)?;
@@ -94,7 +94,7 @@ fn connected(socket: &Path) -> Result<UnixStream> {
     Ok(stream)
 }
 
-/// Whoever bound the path first is not trusted for that: it has to be this user or root.
+/// Checks the peer's user, which must be this user or root: a process of another user could have bound the path first.
 fn check_peer(stream: &UnixStream) -> Result<()> {
     let peer = rustix::net::sockopt::socket_peercred(stream).map_err(std::io::Error::from)?.uid;
     if peer == rustix::process::geteuid() || peer.is_root() {
@@ -104,16 +104,16 @@ fn check_peer(stream: &UnixStream) -> Result<()> {
 }
 
 impl Sender {
-    /// Sends a message whole.
+    /// Sends a whole message.
     ///
     /// # Errors
-    /// Environment: the connection is gone, or the service takes nothing for the patience it was given. Unsupported: the
-    /// message is too long for a frame.
+    /// Environment: the connection is gone, or the service has not read for the timeout. Unsupported: the message is
+    /// too long for a frame.
     pub fn send(&mut self, ask: &Ask) -> Result<()> {
         let bytes = frame::frame(ask, MAX_FRAME)?;
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            // Without the flag a closed connection would end the process that we are a guest in.
+            // Without the flag, a closed connection would kill the host process by SIGPIPE.
             match send(&self.0, rest, SendFlags::NOSIGNAL) {
                 Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
                 Err(rustix::io::Errno::INTR) => {}
@@ -125,10 +125,10 @@ impl Sender {
 }
 
 impl Receiver {
-    /// The next message; none once the service has closed the connection.
+    /// The next message; `None` once the service has closed the connection.
     ///
     /// # Errors
-    /// Environment: the connection fails, or its timeout is over. Malformed: what comes is no message.
+    /// Environment: the connection fails or times out. Malformed: the bytes are not a message.
     pub fn receive(&mut self) -> Result<Option<Tell>> {
         loop {
             match self.next(RecvFlags::empty())? {
@@ -139,7 +139,7 @@ impl Receiver {
         }
     }
 
-    /// The messages that have arrived, without waiting for more.
+    /// A message that has arrived, without waiting for more.
     ///
     /// # Errors
     /// As [`Self::receive`].
@@ -147,7 +147,7 @@ impl Receiver {
         self.next(RecvFlags::DONTWAIT)
     }
 
-    /// The message that is there already, or after one more read.
+    /// A message that is already buffered, or available after one more read.
     fn next(&mut self, flags: RecvFlags) -> Result<Arrival> {
         if let Some(tell) = self.take()? {
             return Ok(Arrival::Message(tell));
@@ -166,7 +166,7 @@ impl Receiver {
         }
     }
 
-    /// Takes a message out of what has come, if all of it has.
+    /// Takes a message out of the received bytes, if it is complete.
     fn take(&mut self) -> Result<Option<Tell>> {
         let Some((head, rest)) = self.come.split_first_chunk::<HEAD>() else { return Ok(None) };
         let length = frame::body_length(*head, MAX_FRAME)?;
@@ -176,8 +176,8 @@ impl Receiver {
         Ok(Some(tell))
     }
 
-    /// The socket, to poll it or to give it a timeout. What has come may hold a message already: ask [`Self::arrived`] until
-    /// there is nothing.
+    /// The socket, to poll it or to set a timeout. A message may already be buffered: call [`Self::arrived`] until it
+    /// returns nothing.
     pub fn stream(&self) -> &UnixStream {
         &self.stream
     }

@@ -1,4 +1,4 @@
-//! The messages. Unknown message fields are ignored, except in `state` and tuning options, which refuse them.
+//! The messages. Unknown message fields are ignored, except in `state` and tuning options, where they are errors.
 
 use super::status::ServiceStatus;
 use crate::cache::Key;
@@ -10,23 +10,23 @@ use crate::state::PipelineState;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Priority of a request. A job has the best priority of those who wait for it.
+/// Priority of a request. A job has the highest priority of the requests that wait for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// A thread is blocked until it is there.
+    /// A thread is blocked until it is ready.
     Waits,
-    /// It will be on the screen as soon as it is there.
+    /// It will be on screen as soon as it is ready.
     #[default]
     Soon,
-    /// It is there already and could be better.
+    /// It exists already and could be better.
     Optimize,
-    /// Nobody needs it yet.
+    /// It is not needed yet.
     Populate,
 }
 
 impl Priority {
-    /// All of them, the most urgent first.
+    /// All priorities, the most urgent first.
     pub const ALL: [Self; 4] = [Self::Waits, Self::Soon, Self::Optimize, Self::Populate];
 }
 
@@ -44,23 +44,23 @@ impl fmt::Display for Priority {
 /// A client's message.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Ask {
-    /// First of all.
+    /// The first message.
     Hello(Hello),
     /// A stage's part.
     Stage(StageAsk),
-    /// A pipeline compiled whole.
+    /// A pipeline to be compiled as a whole.
     Pipeline(PipelineAsk),
-    /// SPIR-V that was asked for by [`Tell::NeedModule`].
+    /// SPIR-V that was requested by [`Tell::NeedModule`].
     Module {
         /// The module's bytes; the service computes their digest.
         module: Bytes,
     },
-    /// The client has no such module any more: what needs it fails.
+    /// The client no longer has the module; requests that need it fail.
     NoModule {
         /// The module that was asked for.
         digest: ModuleDigest,
     },
-    /// Draws since this was said last, of pipelines that were asked for by these ids with [`Priority::Optimize`].
+    /// Draws since the last such message, by the ids of pipelines requested with [`Priority::Optimize`].
     Used {
         /// Ids and draws.
         draws: Vec<(u64, u64)>,
@@ -72,14 +72,14 @@ pub enum Ask {
         /// Its new priority.
         class: Priority,
     },
-    /// Cancels a request: nobody waits for it any more.
+    /// Cancels a request.
     Cancel {
         /// Of the request.
         id: u64,
     },
-    /// Asks for the state of the service.
+    /// Requests the state of the service.
     Status,
-    /// Comes back as [`Tell::Pong`].
+    /// Answered by [`Tell::Pong`].
     Ping {
         /// Any number.
         token: u64,
@@ -95,13 +95,13 @@ pub struct Hello {
     pub protocols: (u32, u32),
     /// Its [`super::REQUEST_SCHEMA`].
     pub schema: String,
-    /// A name for people, such as the game's.
+    /// Display name, such as the game's.
     pub app: String,
-    /// The cache that it reads, if it reads one.
+    /// The cache that it reads, if any.
     pub cache: Option<Cached>,
 }
 
-/// A folder, whatever path leads to it: in a container it may be another one.
+/// Identity of a folder, independent of its path, which may differ in a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cached {
     /// Device of the folder.
@@ -115,25 +115,25 @@ pub struct Cached {
 pub struct StageAsk {
     /// Chosen by the client, used once.
     pub id: u64,
-    /// All that decides the code.
+    /// Everything that decides the code.
     pub request: StageRequest,
     /// Its priority.
     pub class: Priority,
-    /// Send the ELF even if the client could read it in the cache.
+    /// Send the ELF even if the client could read it from the cache.
     pub inline: bool,
-    /// Look, and compile nothing.
+    /// Only look in the cache; compile nothing.
     pub cached_only: bool,
 }
 
-/// A request for a pipeline that knows everything. With [`Priority::Optimize`] it is linked already: the service decides by use
-/// when it is compiled, and whether the result is better.
+/// A request for a pipeline with everything known. With [`Priority::Optimize`] it is already linked; the service
+/// decides by its use when to compile it, and whether the result is better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PipelineAsk {
     /// Chosen by the client, used once.
     pub id: u64,
-    /// Its stages' early requests, in the order of [`crate::target::Stage`].
+    /// Its stages' requests without known state, in the order of [`crate::target::Stage`].
     pub stages: Vec<StageRequest>,
-    /// State; the layout is in it.
+    /// State, including the layout.
     pub state: PipelineState,
     /// Placement of the parts.
     pub placement: Placement,
@@ -141,7 +141,7 @@ pub struct PipelineAsk {
     pub class: Priority,
     /// Draws so far.
     pub uses: u64,
-    /// Send the ELFs even if the client could read them in the cache.
+    /// Send the ELFs even if the client could read them from the cache.
     pub inline: bool,
 }
 
@@ -150,9 +150,9 @@ pub struct PipelineAsk {
 pub enum Tell {
     /// The answer to [`Ask::Hello`].
     Welcome(Welcome),
-    /// To somebody who cannot be served, or who does not keep to the protocol; the connection is closed.
+    /// The client cannot be served or violates the protocol; the connection is closed.
     Refused(Error),
-    /// This module has to be sent before a request that names it can be compiled.
+    /// This module must be sent before a request that uses it can be compiled.
     NeedModule {
         /// The digest of its bytes.
         digest: ModuleDigest,
@@ -164,7 +164,7 @@ pub enum Tell {
         /// Jobs before it.
         position: u32,
     },
-    /// The request was not taken: ask again later.
+    /// The request was not accepted; try again later.
     Busy {
         /// Of the request.
         id: u64,
@@ -177,7 +177,7 @@ pub enum Tell {
     Stage {
         /// Of the request.
         id: u64,
-        /// The part; none: it is not in the cache, and it was asked for with `cached_only`.
+        /// The part; `None`: it is not in the cache, and the request was `cached_only`.
         part: Option<PartAnswer>,
     },
     /// The answer to [`Ask::Pipeline`].
@@ -186,10 +186,10 @@ pub enum Tell {
         id: u64,
         /// Whether to take it.
         verdict: Verdict,
-        /// Its parts in the order of [`crate::target::Stage`]; empty where the verdict is to keep what there is.
+        /// Its parts in the order of [`crate::target::Stage`]; empty if the verdict is to keep the linked pipeline.
         parts: Vec<PartAnswer>,
     },
-    /// There will be no part, no pipeline.
+    /// The request failed; there will be no part or pipeline.
     Failed {
         /// Of the request.
         id: u64,
@@ -200,23 +200,23 @@ pub enum Tell {
     Status(Box<ServiceStatus>),
     /// The answer to [`Ask::Ping`].
     Pong {
-        /// As it was sent.
+        /// As sent.
         token: u64,
     },
-    /// The service ends; what is not answered when the connection closes has to be asked for again.
+    /// The service is shutting down; requests that are unanswered when the connection closes must be repeated.
     Draining,
 }
 
 /// The service's greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// The version of the protocol that both speak from now on.
+    /// The protocol version used from now on.
     pub protocol: u32,
-    /// The compiler of the answers' code.
+    /// The compiler that generates the code of the answers.
     pub compiler: CompilerId,
     /// Its [`super::REQUEST_SCHEMA`].
     pub schema: String,
-    /// Why the client cannot read the service's cache, and is sent every ELF; none if it can.
+    /// Why the client cannot read the service's cache and is sent every ELF; `None` if it can.
     pub inline_because: Option<String>,
     /// The limits of one client.
     pub limits: ClientLimits,
@@ -225,26 +225,26 @@ pub struct Welcome {
 /// Limits of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientLimits {
-    /// Requests without an answer.
+    /// Unanswered requests.
     pub requests: u32,
-    /// Bytes of modules that belong to them.
+    /// Bytes of the modules of these requests.
     pub module_bytes: u64,
 }
 
-/// An ELF, or where it is.
+/// An ELF, or its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartAnswer {
     /// Its key in the service's cache.
     pub key: Key,
-    /// The ELF, if it was to be sent, or is not in the cache (yet): results are sent before they are kept.
+    /// The ELF, if it was requested inline or is not in the cache yet: results are sent before they are stored.
     pub elf: Option<Bytes>,
 }
 
-/// Value of a whole compile.
+/// Verdict about a pipeline compiled as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Take it. Why, in words: what is better, or why there was no other way.
+    /// Use it. The text says what is better, or why there was no alternative.
     Take(String),
-    /// The linked pipeline is as good. Why, in words.
+    /// The linked pipeline is as good. The text says why.
     Keep(String),
 }

@@ -1,4 +1,4 @@
-//! The messages between a service that compiles and its clients, over a Unix stream socket in [`crate::frame`]s.
+//! The messages between the compile service and its clients, over a Unix stream socket, in [`crate::frame`]s.
 //!
 //! ```text
 //! client                          service
@@ -10,8 +10,8 @@
 //!       <──── Status, Pong, Draining
 //! ```
 //!
-//! Each request carries an id that the client chooses, and all that is said of it carries the same id. The service computes
-//! every key itself, so no client can store code under another key.
+//! Each request has an id chosen by the client, and all messages about it carry that id. The service computes all keys
+//! itself, so no client can store code under another request's key.
 
 mod connection;
 mod message;
@@ -23,11 +23,11 @@ pub use message::{
 };
 pub use status::{ClassStatus, ServiceStatus, Times};
 
-/// The versions of this protocol that this program speaks, first and last.
+/// Protocol versions that this program supports, first and last.
 pub const PROTOCOLS: (u32, u32) = (1, 1);
 
-/// Digest of the sources that decide how a request looks (`build.rs`). Where client and service differ in it they may name one
-/// request by two keys, so the client reads no cache and is sent what it asks for.
+/// Digest of the sources that decide the form of a request (`build.rs`). If client and service differ in it, they may
+/// compute different keys for a request, so the client does not read the cache and is sent its results.
 pub const REQUEST_SCHEMA: &str = env!("DOVETAIL_REQUEST_SOURCES");
 
 /// Longest frame that either side sends, in bytes.
@@ -37,8 +37,8 @@ pub const MAX_HELLO: u32 = 64 << 10;
 /// Largest SPIR-V module, in bytes.
 pub const MAX_MODULE: usize = 16 << 20;
 
-/// The socket of this user's service where none is named: `dovetail/serve.sock` in the folder for run-time files
-/// (`$XDG_RUNTIME_DIR`); none if the session has no such folder.
+/// The default socket of this user's service: `dovetail/serve.sock` in the runtime directory (`$XDG_RUNTIME_DIR`);
+/// `None` if the session has no such directory.
 pub fn default_socket() -> Option<std::path::PathBuf> {
     let dir = std::env::var_os("XDG_RUNTIME_DIR").filter(|dir| !dir.is_empty())?;
     Some(std::path::Path::new(&dir).join("dovetail/serve.sock"))

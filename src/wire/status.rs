@@ -1,14 +1,14 @@
-//! The state of a service, for people and for the file of metrics.
+//! The state of a service, for display and for the metrics file.
 
 use super::message::Priority;
 use crate::compile::request::CompilerId;
 use serde::{Deserialize, Serialize};
 
-/// A service at one moment. Counters are since its start.
+/// State of a service at one moment. Counters are since its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServiceStatus {
-    /// Its process.
+    /// Process id.
     pub pid: u32,
     /// Seconds since its start.
     pub uptime_s: u64,
@@ -16,11 +16,11 @@ pub struct ServiceStatus {
     pub compiler: Option<CompilerId>,
     /// Folder of its cache.
     pub cache: String,
-    /// Connections now.
+    /// Current connections.
     pub clients: u32,
-    /// Worker processes that may run at once.
+    /// Limit of concurrent worker processes.
     pub workers: u32,
-    /// The number of workers that compile now.
+    /// Number of workers that are compiling.
     pub busy: u32,
     /// Resident memory of all workers, in bytes.
     pub worker_memory: u64,
@@ -28,39 +28,39 @@ pub struct ServiceStatus {
     pub classes: Vec<ClassStatus>,
     /// Processor time of compiles.
     pub compile: Times,
-    /// The rights that workers have given up, and those that this system's kernel could not take from them.
+    /// Rights that workers have dropped, and those that the kernel does not support dropping.
     pub sandbox: String,
-    /// Why jobs that nobody waits for are not begun at the moment; empty: they are.
+    /// Why jobs that no client waits for are held back; empty if they are not.
     pub paused_because: Vec<String>,
     /// Requests of all kinds.
     pub requests: u64,
-    /// Answered from the cache, without those that joined such a request: they are in `coalesced`.
+    /// Requests answered from the cache, without those that joined such a request: they are in `coalesced`.
     pub hits: u64,
-    /// Requests that joined a job which another one had begun.
+    /// Requests that joined a running job.
     pub coalesced: u64,
     /// Stages compiled.
     pub compiled: u64,
     /// Requests that ended with an error.
     pub failed: u64,
-    /// Requests that their client gave up.
+    /// Requests cancelled by their client.
     pub cancelled: u64,
-    /// Requests that were not taken because a limit was reached.
+    /// Requests rejected because of a limit.
     pub refused: u64,
-    /// Workers that ended within a job, and were replaced.
+    /// Workers that died during a job and were replaced.
     pub worker_deaths: u64,
-    /// Requests answered from the list of those that kill workers.
+    /// Requests answered from the poison list.
     pub poison_hits: u64,
-    /// Entries of that list.
+    /// Entries in the poison list.
     pub poisoned: u64,
-    /// Results that the cache could not keep.
+    /// Results that could not be stored in the cache.
     pub unkept: u64,
-    /// Why nothing is put into the cache at the moment; none: it is.
+    /// Why nothing is being written to the cache; `None` if it is.
     pub not_kept_because: Option<String>,
-    /// The service is about to end.
+    /// Whether the service is shutting down.
     pub draining: bool,
-    /// Pipelines that were compiled whole and are better.
+    /// Pipelines compiled as a whole that were better.
     pub optimized: u64,
-    /// Pipelines that were compiled whole and are not.
+    /// Pipelines compiled as a whole that were not better.
     pub kept_linked: u64,
 }
 
@@ -70,15 +70,15 @@ pub struct ServiceStatus {
 pub struct ClassStatus {
     /// The class.
     pub class: Priority,
-    /// Jobs that wait for a worker.
+    /// Jobs waiting for a worker.
     pub queued: u32,
-    /// Jobs that a worker has.
+    /// Jobs being compiled.
     pub running: u32,
-    /// Requests that a compile has answered.
+    /// Requests answered by a compile.
     pub done: u64,
     /// Time from request to answer, whether from the cache, by a compile or by a failure.
     pub answer: Times,
-    /// From when a job could be compiled until a worker had it, in the class in which it got one.
+    /// Time from when a job could be compiled until a worker took it, in the class that it then had.
     pub queue: Times,
 }
 
@@ -88,14 +88,14 @@ pub struct ClassStatus {
 pub struct Times {
     /// Number of measurements.
     pub count: u64,
-    /// In total.
+    /// Sum of the durations.
     pub sum_us: u64,
-    /// Upper bound of half of the durations; within the bounds below.
+    /// Median, at the resolution of the bounds below.
     pub p50_us: u64,
-    /// For 95 %.
+    /// 95th percentile.
     pub p95_us: u64,
-    /// For 99 %.
+    /// 99th percentile.
     pub p99_us: u64,
-    /// Bounds, and how many took so long or less.
+    /// Bounds, with the number of durations up to each.
     pub buckets: Vec<(u64, u64)>,
 }
