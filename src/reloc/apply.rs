@@ -1,14 +1,14 @@
-//! Patching bytes: a relocation's addend is stored in place (REL), and its result replaces it.
+//! Patches bytes: a relocation's addend is stored in place (REL), and its result replaces it.
 //!
-//! The patched bytes are a literal inside an instruction, the dword with a scalar load's offset, a branch's 16-bit distance,
-//! or an `s_cselect_b32`, of which one source is taken.
-//! Invariant: bytes outside the patched ones stay, and a value that does not fit is an error, not a truncation.
+//! The patched bytes are a literal inside an instruction, the dword with a scalar load's offset, a branch's 16-bit
+//! distance, or an `s_cselect_b32` whose condition becomes known. Invariant: other bytes are unchanged, and a value
+//! that does not fit is an error, not a truncation.
 
 use super::kind::{Calculation, Range, RelocKind};
 use crate::error::{Error, Result};
 use crate::isa::words::chosen;
 
-/// Bits of a scalar load's offset, and the first number that is too large: the sign is in them.
+/// Bits of a scalar load's offset, including its sign: also the first value that is too large.
 const OFFSET_BITS: u64 = 0x1f_ffff;
 const OFFSET_END: u64 = 1 << 20;
 
@@ -22,7 +22,7 @@ pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place:
     if kind == RelocKind::Abs32Lo
         && let Some(word) = start.and_then(|start| bytes.get_mut(start..)?.first_chunk_mut::<4>())
     {
-        // What links do for every descriptor: the low half of a sum needs no wider one.
+        // The common case, for every descriptor: the low half of a sum does not need the wide computation.
         *word = u32::from_le_bytes(*word).wrapping_add(symbol as u32).to_le_bytes();
         return Ok(());
     }
@@ -37,7 +37,7 @@ pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place:
     Ok(())
 }
 
-/// Whether a symbol's value fits the field with what is in place, where the place itself does not matter.
+/// Whether a symbol's value plus the addend in place fits the field, for kinds that do not depend on the place.
 pub fn fits(kind: RelocKind, in_place: u64, symbol: u64) -> bool {
     compute(kind, in_place, symbol, 0).is_some()
 }
@@ -57,14 +57,14 @@ fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u6
         Calculation::Choice => return chosen(in_place as u32, symbol != 0).map(u64::from),
         Calculation::Absolute | Calculation::Relative | Calculation::Branch => {}
     }
-    // Wide enough that no sum of 64-bit terms overflows.
+    // Wide enough that a sum of 64-bit terms cannot overflow.
     let (symbol, place) = (i128::from(symbol), i128::from(place));
     let bits = kind.bytes() * 8;
     let signed = sign_extend(in_place, bits);
     let value = match kind.calculation() {
         Calculation::Absolute => symbol + signed,
         Calculation::Relative => symbol + signed - place,
-        // The addend counts instructions like the field itself.
+        // The addend counts instructions, like the field itself.
         Calculation::Branch => {
             let distance = symbol - place - 4;
             (distance % 4 == 0).then_some(distance / 4 + signed)?
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(patched(SmemOffset, 0xfa00_0004, 0xf_fffb, 0), Some(0xfa0f_ffff));
         assert_eq!(patched(SmemOffset, 0xfa00_0004, 0xf_fffc, 0), None);
         assert_eq!(patched(SmemOffset, 0xfa00_0004, u64::MAX, 0), None);
-        // No s_cselect_b32; one with a literal.
+        // Not an s_cselect_b32; one with a literal.
         assert_eq!(patched(Choice, 0xbe87_0303, 1, 0), None);
         assert_eq!(patched(Choice, 0x8507_02ff, 1, 0), None);
         assert_eq!(patched(Rel16, 0, 4 * 0x7fff + 4, 0), Some(0x7fff));

@@ -1,8 +1,8 @@
 //! The relocation kinds of AMDGPU objects: one table of number, name, width and meaning.
 //!
-//! Those that PAL's loader applies too (pal-abi 3.5), and two of our own for early parts, which only our linker reads; an
-//! object with another one is refused. A new kind is a line in the table, and an arm in [`super::apply`] if it computes
-//! something new.
+//! The table has the kinds that PAL's loader applies (pal-abi 3.5), and two of Dovetail's own for unlinked ELFs, which
+//! only its linker reads; other kinds are an error. A new kind is a line in the table, and an arm in [`super::apply`]
+//! if it computes something new.
 
 use crate::error::{Error, Result};
 use std::fmt;
@@ -31,28 +31,28 @@ pub enum Calculation {
     Absolute,
     /// S + A - P
     Relative,
-    /// (S + A - P - 4) / 4: a branch's distance in instructions from the one after it.
+    /// (S + A - P - 4) / 4: a branch's distance in instructions, from the instruction after it.
     Branch,
-    /// S + A in the 20 bits of a scalar load's immediate offset, that is not negative. A is what is there.
+    /// S + A in the 20 bits of a scalar load's non-negative immediate offset. A is the offset in place.
     Offset,
-    /// Of the sources of an `s_cselect_b32` the first, if S is not 0, or the second: an `s_mov_b32` of that.
+    /// The first source of an `s_cselect_b32` if S is not 0, else the second, as an `s_mov_b32`.
     Choice,
 }
 
 /// Part of the result that is stored, and the condition on the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// The low half; another relocation has the rest.
+    /// The low half; another relocation stores the rest.
     Low,
     /// The high half.
     High,
-    /// All of it; it must fit as a signed or an unsigned number.
+    /// All of it; it must fit as a signed or unsigned number.
     Either,
     /// All of it; it must fit as a signed number.
     Signed,
 }
 
-/// The first number of our own; AMDGPU's end at 14.
+/// Lowest number of Dovetail's own kinds; AMDGPU's end at 14.
 const OWN: u32 = 0xe0;
 
 struct Row {
@@ -103,7 +103,7 @@ impl RelocKind {
     /// The kind with this ELF number.
     ///
     /// # Errors
-    /// Unsupported: PAL would not apply it either.
+    /// Unsupported: PAL does not apply it either.
     pub fn from_number(number: u32) -> Result<Self> {
         TABLE
             .iter()

@@ -1,11 +1,11 @@
 //! The grammar of symbols that an unlinked ELF leaves for the linker (pal-abi 1.2).
 //!
-//! A name is in the object file; [`LinkSymbol`] is its meaning. Unknown names belong to the caller
+//! A name is what the object file contains; [`LinkSymbol`] is its meaning. Unknown names belong to the caller
 //! ([`LinkSymbol::Opaque`]). To add one: a variant, its line in `Display` and in `parse`, a value in `link/resolve`.
 
 use std::fmt;
 
-/// Value that the linker has to supply.
+/// A value that the linker must supply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LinkSymbol {
     /// `doff_S_B_T`: byte offset of the binding's descriptor in its set's table (dynamic buffers: in the root table).
@@ -17,7 +17,7 @@ pub enum LinkSymbol {
         /// Type of descriptor.
         part: PartLetter,
     },
-    /// `dstride_S_B`: bytes from one array element's descriptor to the next.
+    /// `dstride_S_B`: stride in bytes between the descriptors of array elements.
     DescriptorStride {
         /// Set.
         set: u32,
@@ -48,7 +48,7 @@ pub enum LinkSymbol {
         /// 0, or 1 for the high half of 64 bits.
         dword: u32,
     },
-    /// `dovetail.next`: the part in which the body continues (a branch target, not a value).
+    /// `dovetail.next`: the part where execution continues after the body (a branch target, not a value).
     Next,
     /// A symbol of the caller.
     Opaque(String),

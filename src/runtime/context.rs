@@ -1,4 +1,4 @@
-//! The context, which all handles share: the tables, the cache on disk, the events, the counters.
+//! The context that all handles share: tables, the cache on disk, events, counters.
 
 use super::events::{Event, Events};
 use super::held::Open;
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Forks that this process and its parents have been through since the library was loaded.
+/// Number of forks of this process and its ancestors since the library was loaded.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// For the child of a fork, where locks may be held by threads that are not there: contexts from before answer by an
-/// environment error from now on. It is safe to be called in a fork handler.
+/// Marks a child after a fork, where locks may be held by threads that do not exist: contexts from before return an
+/// environment error from now on. Safe to call in a fork handler.
 pub fn note_fork() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
@@ -30,64 +30,64 @@ pub fn note_fork() {
 /// Parameters of a context.
 #[derive(Clone, Copy, Debug)]
 pub struct ContextInfo<'a> {
-    /// Folder of a cache, read only; it need not be there yet. None: memory alone.
+    /// Cache directory, only read; it need not exist yet. `None`: no cache on disk.
     pub cache_dir: Option<&'a Path>,
     /// GPU.
     pub target: GfxIp,
-    /// Bytes of part ELFs in memory past which parts that no shader holds are dropped. Where shaders hold more than that, it
-    /// is done each time the total has doubled.
+    /// Limit in bytes of part ELFs in memory; above it, parts that no shader holds are dropped. If shaders hold more
+    /// than that, this is repeated each time the total has doubled.
     pub max_memory: usize,
-    /// Parts can be exported: their ELFs are kept for it, which takes as much memory again as they do.
+    /// Whether parts can be exported: their ELFs are kept for this, which doubles the memory for parts.
     pub exports: bool,
-    /// Socket of a service that compiles what is missing; it need not be there yet. None: nothing is asked of anybody, and there
+    /// Socket of a service that compiles missing parts; it need not exist yet. `None`: no requests are sent, and there
     /// is no thread.
     pub socket: Option<&'a Path>,
-    /// A connection to the service, made by somebody who may: a sandbox's launcher, for a process that cannot see the socket. It is
-    /// duplicated, and used first; when it breaks, the next one is made by `socket`, or there is none.
+    /// An existing connection to the service, for a process that cannot open the socket, for example from a sandbox's
+    /// launcher. It is duplicated and used first; when it breaks, the context connects to `socket`, if there is one.
     pub connection: Option<BorrowedFd<'a>>,
-    /// A name for people, such as the game's; the service shows it.
+    /// Display name, such as the game's, shown by the service.
     pub app: &'a str,
 }
 
 impl ContextInfo<'_> {
-    /// A context in memory alone, which keeps what shaders hold and asks nobody.
+    /// A context without a cache on disk and without a service; it keeps what shaders hold.
     pub const fn new(target: GfxIp) -> Self {
         Self { cache_dir: None, target, max_memory: 0, exports: false, socket: None, connection: None, app: "" }
     }
 }
 
-/// Counters since a context was made.
+/// Counters since the context was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Pipelines linked.
     pub links: u64,
-    /// Pipelines taken whole.
+    /// Pipelines taken from the cache, compiled as a whole.
     pub wholes: u64,
-    /// Times that a link answered that it needs a whole compile which the cache has not.
+    /// Links that needed a whole-pipeline compile that was not in the cache.
     pub needs_whole: u64,
     /// Parts found in memory.
     pub memory_hits: u64,
     /// Parts found on the disk.
     pub disk_hits: u64,
-    /// Parts found nowhere, each time they were looked for.
+    /// Failed lookups of parts.
     pub misses: u64,
-    /// Entries that were there and damaged.
+    /// Damaged entries found.
     pub bad: u64,
     /// Bytes of ELFs whose parts are in memory.
     pub memory_bytes: u64,
-    /// Parts and pipelines that the service was asked for.
+    /// Parts and pipelines requested from the service.
     pub asked: u64,
     /// Requests that the service answered.
     pub answered: u64,
-    /// Requests that the service will not answer.
+    /// Requests that failed for good.
     pub failed: u64,
-    /// Pipelines that were replaced by better ones.
+    /// Pipelines replaced by better code.
     pub optimized: u64,
-    /// Parts taken from imports.
+    /// Parts imported.
     pub imported: u64,
-    /// Parts of imports for which there was no room.
+    /// Parts left out of imports because of the memory limit.
     pub left_out: u64,
-    /// Imports that were refused.
+    /// Rejected imports.
     pub imports_refused: u64,
 }
 
@@ -108,39 +108,40 @@ pub(super) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A context. Clones are the same one; it lives as long as the last clone, shader or pipeline.
+/// A context. Clones share it; it lives as long as the last clone, shader or pipeline.
 #[derive(Clone)]
 pub struct Context(pub(super) Arc<Open>);
 
 pub(super) struct Shared {
     pub(super) target: GfxIp,
     cache: Option<Cache>,
-    /// Its folder.
+    /// Its directory.
     pub(super) cache_dir: Option<PathBuf>,
-    /// Parts may be read from it: not where a service has another one.
+    /// Whether parts may be read from it: not if a service has a different one.
     reads: AtomicBool,
     pub(super) service: Option<Arc<Desk>>,
-    /// As the cache's manifest has it, read as soon as there is one.
+    /// The compiler in the cache's manifest, read as soon as there is one.
     compiler: OnceLock<CompilerId>,
     pub(super) parts: Parts,
     pub(super) plans: Plans,
     pub(super) events: Events,
     pub(super) counters: Counters,
-    /// [`FORKS`] when it was made.
+    /// [`FORKS`] when the context was created.
     forks: u32,
 }
 
 impl Context {
-    /// Opens the cache, if there is one, for reading. Nothing is written, locked or mapped, and the service is not asked yet.
+    /// Opens the cache, if there is one, for reading. Nothing is written, locked or mapped, and the service is not
+    /// contacted yet.
     ///
     /// # Errors
-    /// Environment: the folder cannot be opened. Malformed: its manifest.
+    /// Environment: the directory cannot be opened. Malformed: its manifest.
     pub fn new(info: &ContextInfo<'_>) -> Result<Self> {
         let cache = info.cache_dir.map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
         Self::open(info, cache)
     }
 
-    /// As [`Context::new`], with a cache in a store of the caller's; the folder is not opened.
+    /// As [`Context::new`], with a cache in the caller's store; the directory is not opened.
     ///
     /// # Errors
     /// As [`Context::new`].
@@ -174,7 +175,8 @@ impl Context {
         Ok(Self(Arc::new(Open(Arc::new(shared)))))
     }
 
-    /// Key of everything that decides code besides requests. It changes once, when the cache is first found to be filled.
+    /// Key of everything besides requests that affects code. It changes once, when the cache is first found to be
+    /// filled.
     ///
     /// # Errors
     /// Malformed: the cache's manifest. Environment: after a fork.
@@ -191,10 +193,10 @@ impl Context {
         Ok(self.shared()?.events.next())
     }
 
-    /// A file descriptor that is readable while there are events. It stays the context's.
+    /// A file descriptor that is readable while there are events. It belongs to the context.
     ///
     /// # Errors
-    /// Environment: the system gives none, or after a fork.
+    /// Environment: the system provides none, or after a fork.
     pub fn event_fd(&self) -> Result<BorrowedFd<'_>> {
         self.shared()?.events.signal()
     }
@@ -238,7 +240,7 @@ impl Context {
         })
     }
 
-    /// Whether there is a service, and if not, why.
+    /// State of the service, with the reason if it is unreachable.
     ///
     /// # Errors
     /// Environment: after a fork.
@@ -246,7 +248,7 @@ impl Context {
         Ok(self.shared()?.service.as_ref().map_or(Reach::None, |desk| desk.reach()))
     }
 
-    /// The shared state, unless the context is from before a fork.
+    /// The shared state, unless the context was created before a fork.
     pub(super) fn shared(&self) -> Result<&Arc<Shared>> {
         self.0.0.alive()?;
         Ok(&self.0.0)
@@ -255,7 +257,7 @@ impl Context {
 
 impl Shared {
     /// # Errors
-    /// Environment: this process is a fork of the one that made the context.
+    /// Environment: this process is a fork of the one that created the context.
     pub(super) fn alive(&self) -> Result<()> {
         if FORKS.load(Ordering::Relaxed) == self.forks {
             return Ok(());
@@ -263,8 +265,7 @@ impl Shared {
         Err(Error::environment("this context is of the process before the fork: make another one in the child"))
     }
 
-    /// The compiler of the cache's code; none while nothing says so, or while that is on the disk only and may not be
-    /// looked for.
+    /// The compiler of the cache's code; `None` while it is unknown, or if only the disk has it and may not be read.
     pub(super) fn compiler(&self, disk: bool) -> Result<Option<&CompilerId>> {
         if let Some(known) = self.compiler.get() {
             return Ok(Some(known));
@@ -273,7 +274,7 @@ impl Shared {
         Ok(recorded_compiler(cache).at(|| "cache")?.map(|id| self.compiler.get_or_init(|| id)))
     }
 
-    /// The compiler of the cache's code, or this one from now on where nothing has said so yet.
+    /// The compiler of the cache's code, which becomes this one if it was unknown.
     ///
     /// # Errors
     /// Malformed: the cache's manifest.
@@ -284,15 +285,15 @@ impl Shared {
         })
     }
 
-    /// The ids of a module's specialization constants that are only operands, by the cache's note of it.
+    /// The ids of a module's specialization constants that are only operands, from the cache's record of it.
     ///
     /// # Errors
-    /// Malformed: the note. Bug: the key cannot be made.
+    /// Malformed: the record. Bug: the key cannot be computed.
     pub(super) fn noted_operands(&self, module: ModuleDigest) -> Result<Vec<u32>> {
         self.cache.as_ref().map_or(Ok(Vec::new()), |cache| noted_operands(cache, module)).at(|| "cache")
     }
 
-    /// Whether parts are read from the disk.
+    /// Sets whether parts are read from the disk.
     pub(super) fn read_disk(&self, reads: bool) {
         self.reads.store(reads, Ordering::Relaxed);
     }
@@ -301,10 +302,10 @@ impl Shared {
         self.cache.as_ref().filter(|_| self.reads.load(Ordering::Relaxed))?.get(key)
     }
 
-    /// The part that a service answers with; none if it is neither sent nor to be read in the cache.
+    /// The part in a service's answer; `None` if it is neither attached nor readable from the cache.
     ///
     /// # Errors
-    /// What is wrong with the part.
+    /// Those of the part.
     pub(super) fn answered(&self, part: wire::PartAnswer) -> Result<Option<Arc<Object>>> {
         if let Some(object) = self.parts.get(&part.key) {
             return Ok(Some(object));
@@ -317,7 +318,7 @@ impl Shared {
     /// The part under a key, from memory, or from the disk if that is allowed.
     ///
     /// # Errors
-    /// What is wrong with a part that is on the disk with the right digest: another version's, or a bug.
+    /// Those of a part on the disk with a correct digest: another version's, or a bug.
     pub(super) fn part(&self, key: &Key, disk: bool) -> Result<Option<Arc<Object>>> {
         if let Some(object) = self.parts.get(key) {
             count(&self.counters.memory_hits);

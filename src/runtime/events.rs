@@ -1,7 +1,8 @@
-//! Notification of work that ends after the call that asked for it: a queue, and a file descriptor that becomes readable.
+//! Notification of work that completes after the call that requested it: a queue, and a file descriptor that becomes
+//! readable.
 //!
-//! No callbacks: they would run under our locks or the driver's. Each shader puts at most one event here, each pipeline at most
-//! one for a generation. It stays until it is taken, also after its object is gone.
+//! There are no callbacks, because they would run under our locks or the driver's. Each shader adds at most one event,
+//! each pipeline at most one per generation. An event stays until it is taken, even after its object is gone.
 
 use crate::error::{Context as _, Error, Result};
 use rustix::event::{EventfdFlags, eventfd};
@@ -12,36 +13,36 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 /// Subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// A shader's part is there, or has failed.
+    /// A shader's part was found or failed.
     Shader,
-    /// A pipeline has a new generation, or has failed.
+    /// A pipeline has a new generation or failed.
     Pipeline,
-    /// The service can be reached, or cannot be any more.
+    /// The service became reachable or unreachable.
     Service,
 }
 
-/// Something that has happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Its subject.
     pub kind: EventKind,
-    /// The `user` value that its owner gave.
+    /// The `user` value of the object.
     pub user: u64,
     /// The pipeline's generation; 0 for a shader; 1 for a service that can be reached, else 0.
     pub generation: u32,
-    /// Why it failed or went, if it did.
+    /// The error, if it failed or became unreachable.
     pub failure: Option<Error>,
 }
 
 #[derive(Default)]
 pub(super) struct Events {
     queue: Mutex<VecDeque<Event>>,
-    /// Made when it is asked for: most callers poll generations.
+    /// Created on request, because most callers poll generations.
     signal: OnceLock<OwnedFd>,
 }
 
 impl Events {
-    /// A deque is whole after any panic between its own operations.
+    /// A deque is consistent after any panic between its operations.
     fn queue(&self) -> MutexGuard<'_, VecDeque<Event>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -52,7 +53,7 @@ impl Events {
         self.raise();
     }
 
-    /// A full counter is readable too, so a failed write changes nothing.
+    /// A full counter is readable too, so a failed write makes no difference.
     fn raise(&self) {
         if let Some(signal) = self.signal.get() {
             let _ = rustix::io::write(signal, &1u64.to_ne_bytes());
@@ -66,7 +67,7 @@ impl Events {
             && queue.is_empty()
             && let Some(signal) = self.signal.get()
         {
-            // Under the lock, so that no event comes between; one that was not raised reads as "would block".
+            // Under the lock, so that no event arrives in between; a counter that was not raised returns "would block".
             let _ = rustix::io::read(signal, &mut [0; 8]);
         }
         event

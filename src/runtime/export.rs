@@ -1,6 +1,5 @@
-//! The parts of a context as one piece of bytes that a driver keeps where it likes, and gives to another context: what a
-//! Vulkan
-//! driver needs for `vkGetPipelineCacheData`, `pInitialData` and `vkMergePipelineCaches`.
+//! The parts of a context as one block of bytes that a driver stores and gives to another context, for
+//! `vkGetPipelineCacheData`, `pInitialData` and `vkMergePipelineCaches`.
 //!
 //! ```text
 //! 0   4  "DVX\x01"        format version: another version is refused before anything else is read
@@ -11,8 +10,8 @@
 //! ..  32 BLAKE3           over all bytes before
 //! ```
 //!
-//! The digest tells damage, not intent: who can write the bytes can write code. So they are for the process that they are given
-//! to, in memory, and never reach a cache on disk. All of them are taken, or nothing is.
+//! The digest detects damage, not malice: whoever can write the bytes can write code. So imported parts are only for
+//! the importing process, in memory, and never reach a cache on disk. An import takes all of them or none.
 
 use super::context::{Context, Shared, count};
 use crate::cache::Key;
@@ -29,10 +28,10 @@ use std::sync::atomic::Ordering;
 
 const VERSION: [u8; 4] = *b"DVX\x01";
 const HEAD: usize = 16;
-/// Before each ELF.
+/// Bytes before each ELF.
 const PART: usize = 36;
 const DIGEST: usize = 32;
-/// Bytes of an identity: names of compilers are a line of text.
+/// Longest identity in bytes: compiler names are a line of text.
 const MAX_IDENTITY: u32 = 64 << 10;
 
 /// Properties of a context that must be equal for keys to be comparable.
@@ -40,25 +39,26 @@ const MAX_IDENTITY: u32 = 64 << 10;
 struct Identity {
     target: GfxIp,
     schema: String,
-    /// None: nothing has said so yet.
+    /// `None`: not known yet.
     compiler: Option<CompilerId>,
 }
 
 /// Result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Parts that are in memory now and were not before.
+    /// Parts that were added to memory.
     pub parts: u64,
-    /// Parts for which the context's memory has no room.
+    /// Parts that did not fit the context's memory limit.
     pub left_out: u64,
 }
 
 impl Context {
-    /// Writes the parts in memory, for [`Self::import`]: same parts, same bytes. Memory that is too small stays as it is.
+    /// Writes the parts in memory, for [`Self::import`]: equal parts give equal bytes. Memory that is too small is not
+    /// written to.
     ///
     /// # Errors
-    /// Unsupported: the context was not made for it ([`super::ContextInfo::exports`]). Environment: after a fork. Malformed: the
-    /// cache's manifest.
+    /// Unsupported: the context was created without [`super::ContextInfo::exports`]. Environment: after a fork.
+    /// Malformed: the cache's manifest.
     pub fn export(&self, out: &mut [u8]) -> Result<Size> {
         let shared = self.shared()?;
         let none = || Error::unsupported("export", "the context was made to keep nothing for it");
@@ -68,12 +68,12 @@ impl Context {
         write(&frame::frame(&identity, MAX_IDENTITY)?[frame::HEAD..], &parts, out)
     }
 
-    /// Takes parts that [`Self::export`] has written, by this context or another one, in any process. Parts that are in memory
-    /// already stay. A context without a service that knows no compiler yet goes on with the one of these parts.
+    /// Imports parts written by [`Self::export`] of any context in any process. Parts that are already in memory stay.
+    /// A context without a service and without a known compiler adopts that of the imported parts.
     ///
     /// # Errors
-    /// Malformed: damaged, or nothing of the kind. Unsupported: of another version, GPU or compiler, and of no use here.
-    /// Environment: after a fork. Nothing is taken then.
+    /// Malformed: damaged, or not an export. Unsupported: of another version, GPU or compiler. Environment: after a
+    /// fork. On an error nothing is imported.
     pub fn import(&self, bytes: &[u8]) -> Result<Imported> {
         let shared = self.shared()?;
         let imported = shared.import(bytes).at(|| "import");
@@ -102,7 +102,7 @@ impl Shared {
             return Err(Error::unsupported("parts of another version", "it names requests by other keys"));
         }
         let known = match &compiler {
-            // A service has its own, which comes with its welcome; parts under other keys are then merely not found.
+            // A service has its own compiler, named in its welcome; parts with other keys are then just never found.
             Some(theirs) if self.service.is_none() => Some(self.compiler_or(theirs)?),
             _ => self.compiler(true)?,
         };
@@ -146,7 +146,7 @@ fn write(identity: &[u8], parts: &[(Key, Arc<Vec<u8>>)], out: &mut [u8]) -> Resu
 
 type ExportedPart<'a> = (Key, Object, &'a [u8]);
 
-/// Reads all of it before anything is used. Lengths are looked at after the digest, and trusted no more for it.
+/// Parses and checks everything before use. Lengths are checked even though the digest was correct.
 fn read(bytes: &[u8]) -> Result<(Identity, Vec<ExportedPart<'_>>)> {
     match bytes.first_chunk::<4>() {
         Some(&VERSION) => {}

@@ -1,4 +1,4 @@
-//! A caller's permissions and preferences, as bits: the same numbers in Rust and in C.
+//! A caller's permissions and preferences, as bits, with the same numbers in Rust and in C.
 
 use crate::link::MetadataVersion;
 use std::ops::BitOr;
@@ -8,28 +8,28 @@ use std::ops::BitOr;
 pub struct PipelineFlags(u32);
 
 impl PipelineFlags {
-    /// Never have anything compiled for this pipeline (`VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`). It is linked
-    /// when parts that are on their way for others' sake come.
+    /// Never compile anything for this pipeline (`VK_PIPELINE_CREATE_FAIL_ON_PIPELINE_COMPILE_REQUIRED_BIT`). It is
+    /// linked when parts arrive that were requested for others.
     pub const FAIL_ON_COMPILE: Self = Self(1);
-    /// Look in memory only. A part that is not there is pending: a service's thread looks on the disk, or, without one,
-    /// [`super::Pipeline::wait`] does.
+    /// The call looks in memory only. A part that is not there is pending: the context's thread looks on the disk if
+    /// there is a service, else [`super::Pipeline::wait`] does.
     pub const NO_DISK: Self = Self(2);
-    /// Take a pipeline that was compiled whole where the cache has its parts, before linking.
+    /// Use a pipeline compiled as a whole if the cache has its parts, before linking.
     pub const PREFER_OPTIMIZED: Self = Self(4);
-    /// No background compile of a pipeline that could be linked. Without a service there is none, and this changes nothing.
+    /// No background compile of a pipeline that could be linked. No effect without a service.
     pub const NO_OPTIMIZE: Self = Self(8);
-    /// Nothing but a pipeline that was compiled whole: where the cache has not its parts, a service is asked for it.
+    /// Only accept a pipeline compiled as a whole; if the cache lacks its parts, a service is asked for it.
     pub const LINK_TIME_OPTIMIZATION: Self = Self(16);
 
-    /// Metadata 3.0, with register fields by name, in place of 2.6. Made in memory of its own, where the other needs none.
+    /// Metadata 3.0, with register fields by name, instead of 2.6. This allocates; 2.6 does not.
     pub const NAMED_METADATA: Self = Self(32);
 
-    /// Each ELF is given once: what [`super::Pipeline::read`] has copied is not kept in memory a second time.
+    /// Each ELF is returned once: [`super::Pipeline::read`] drops the library's copy.
     pub const READ_ONCE: Self = Self(64);
 
     const ALL: u32 = 127;
 
-    /// The flags of these bits, if there are no others among them.
+    /// The flags with these bits; `None` if other bits are set.
     pub fn from_bits(bits: u32) -> Option<Self> {
         (bits & !Self::ALL == 0).then_some(Self(bits))
     }
@@ -44,7 +44,7 @@ impl PipelineFlags {
         self.0 & flags.0 == flags.0
     }
 
-    /// The version of the metadata that is written.
+    /// Version of the metadata to write.
     pub(super) fn metadata(self) -> MetadataVersion {
         if self.has(Self::NAMED_METADATA) { MetadataVersion::Named } else { MetadataVersion::Registers }
     }

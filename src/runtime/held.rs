@@ -1,14 +1,15 @@
-//! The content of a handle: its object and its context, which is closed with the last handle, on the thread that drops it.
+//! The content of a handle: its object and its context, which is closed with the last handle, on the thread that drops
+//! it.
 //!
-//! The thread that talks to the service has objects too, for as long as it needs them, and never this: so it never is the one
-//! that closes the context, which waits for that thread.
+//! The thread that talks to the service also holds objects as long as it needs them, but never this. So it never closes
+//! the context, which would make it wait for itself.
 
 use super::context::Shared;
 use std::mem::forget;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A context that is not closed yet.
+/// A context that is still open.
 pub(super) struct Open(pub(super) Arc<Shared>);
 
 impl Drop for Open {
@@ -51,8 +52,8 @@ impl<T> Deref for Held<T> {
 
 impl<T> Drop for Held<T> {
     fn drop(&mut self) {
-        // In the child of a fork there may be the half of a change, by a thread that is not there: nothing of it can be trusted,
-        // not even to be freed.
+        // In the child of a fork, the object may be in the middle of a change by a thread that does not exist here:
+        // nothing in it can be trusted, so it is leaked.
         if self.open.0.alive().is_err() {
             forget((self.object.clone(), self.open.clone()));
         }

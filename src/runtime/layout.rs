@@ -5,11 +5,11 @@ use crate::error::{Context as _, Result};
 use crate::state::ResourceLayout;
 use std::sync::Arc;
 
-/// A pipeline layout. It belongs to no context, and may be dropped while pipelines made with it go on.
+/// A pipeline layout. It belongs to no context, and may be dropped before the pipelines created with it.
 #[derive(Clone, Debug)]
 pub struct Layout(pub(super) Arc<Resolved>);
 
-/// The layout as given, for keys and whole pipelines, and its places, for links.
+/// The layout as given, for keys and whole-pipeline compiles, and with resolved offsets, for links.
 #[derive(Debug)]
 pub(super) struct Resolved {
     pub(super) given: ResourceLayout,
@@ -17,16 +17,16 @@ pub(super) struct Resolved {
 }
 
 impl Layout {
-    /// Fixes every place.
+    /// Resolves all offsets.
     ///
     /// # Errors
-    /// Malformed: a set or binding given twice, places that overlap or leave the root table, misaligned offsets.
+    /// Malformed: a duplicate set or binding, offsets that overlap or exceed the root table, misaligned offsets.
     pub fn new(layout: &ResourceLayout) -> Result<Self> {
         let places = ResolvedLayout::new(layout).at(|| "resource layout")?;
         Ok(Self(Arc::new(Resolved { given: layout.clone(), places })))
     }
 
-    /// Dwords of the root table.
+    /// Size of the root table in dwords.
     pub fn root_dwords(&self) -> u32 {
         self.0.places.root_dwords()
     }

@@ -1,7 +1,8 @@
-//! Parts to a pipeline: linked, or taken whole from the cache where linking cannot do it or is not wanted.
+//! Turns parts into a pipeline: linked, or taken from the cache as a whole-pipeline compile if linking is impossible or
+//! not wanted.
 //!
-//! A whole pipeline in the cache is two parts that know everything: the keys of their requests are the key of the pipeline
-//! that somebody with a compiler has built (`pipeline::build_whole`), and linking them adds empty glue.
+//! A whole-pipeline compile in the cache is two parts compiled with everything known: their keys are those of the
+//! requests that `pipeline::build_whole` makes. Linking them adds empty glue.
 
 use super::context::{Context, Shared, count};
 use super::flags::PipelineFlags;
@@ -18,28 +19,28 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Shaders of the largest pipeline.
+/// Highest number of shaders in a pipeline.
 pub(super) const MAX_STAGES: usize = 8;
 
-/// Shaders in the order in which they were given.
+/// Shaders in the order given.
 pub(super) type Stages<'a> = SmallVec<[&'a ShaderPart; MAX_STAGES]>;
 
 /// Parameters of a pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct PipelineInfo<'a> {
-    /// Vertex, or vertex and fragment, or compute; all of one context.
+    /// A vertex shader, a vertex and a fragment shader, or a compute shader; all of one context.
     pub shaders: &'a [&'a Shader],
-    /// Where descriptors and push constants stand; the state's own layout is not looked at.
+    /// Offsets of descriptors and push constants; the state's own layout is ignored.
     pub layout: &'a Layout,
-    /// State. Its specialization values are not looked at either: the shaders have them.
+    /// State. Its specialization values are ignored too: the shaders have them.
     pub state: &'a PipelineState,
-    /// Layout of the parts' code.
+    /// Placement of the parts' code.
     pub placement: Placement,
     /// Permissions and preferences.
     pub flags: PipelineFlags,
-    /// Priority with which a service compiles what is missing, as of shaders.
+    /// Priority with which a service compiles missing parts, as in shaders.
     pub priority: u32,
-    /// The caller's name for it in events.
+    /// User data, returned in events.
     pub user: u64,
 }
 
@@ -49,23 +50,23 @@ impl std::fmt::Debug for Shader {
     }
 }
 
-/// The way in which a pipeline was made.
+/// How a pipeline was built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PipelineRoute {
     /// Linked from parts that were compiled without state.
     Linked,
-    /// Compiled whole by whoever filled the cache, or by a service; the reason, if linking it was tried.
+    /// Compiled as a whole, by the program that filled the cache or by a service; the reason, if linking was tried.
     Whole(Option<FullCompile>),
-    /// Linked at first, and then replaced by what a service has compiled whole; why it is better.
+    /// Linked first, then replaced by a whole-pipeline compile of the service; the text says why that is better.
     Optimized(String),
 }
 
-/// Result of a request for something that may not be at hand.
+/// Result of a request for something that may not be available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer<T> {
-    /// Here it is.
+    /// Available.
     Ready(T),
-    /// The part of this stage is not in memory, and the disk was not asked; or it is on its way from a service.
+    /// The part of this stage is not in memory and the disk was not checked, or it was requested from a service.
     Pending(Stage),
     /// The part of this stage is not in the cache.
     NotCached(Stage),
@@ -75,15 +76,16 @@ impl Context {
     /// Links into the caller's memory, without a handle.
     ///
     /// # Errors
-    /// Malformed: no pipeline, or the state lacks what the shaders use. Needs a full compile: these parts cannot do what the
-    /// state asks for, and the cache has not the pipeline whole. Environment: after a fork.
+    /// Malformed: not a valid pipeline, or the state lacks what the shaders use. Needs a full compile: the parts cannot
+    /// be linked with this state, and the cache does not have the pipeline compiled as a whole. Environment: after a
+    /// fork.
     pub fn link_into(&self, info: &PipelineInfo<'_>, out: &mut [u8]) -> Result<Answer<(Size, PipelineRoute)>> {
         let stages = self.stages(info.shaders)?;
         let shared = self.shared()?;
         link(shared, &stages, &info.layout.0, info.state, info.placement, info.flags, |job| job.link_into(out))
     }
 
-    /// The parts of shaders, which have to be this context's.
+    /// The parts of shaders, which must belong to this context.
     pub(super) fn stages<'a>(&self, shaders: &[&'a Shader]) -> Result<Stages<'a>> {
         let shared = self.shared()?;
         if shaders.len() > MAX_STAGES {
@@ -96,7 +98,7 @@ impl Context {
     }
 }
 
-/// A link of no parts yet, with the context's plans.
+/// A link job without parts yet, with the context's plans.
 fn job<'a>(
     shared: &'a Shared,
     layout: &'a Resolved,
@@ -115,7 +117,7 @@ fn job<'a>(
     }
 }
 
-/// Links, by the rules of the flags; `finish` says where the ELF goes.
+/// Links according to the flags; `finish` writes the ELF.
 ///
 /// # Errors
 /// As [`Context::link_into`].
@@ -164,7 +166,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
         }
         Err(e) => {
             let Some(reason) = e.full_compile() else { return Err(e) };
-            // If the whole pipeline is not cached either, report the link's reason, not that.
+            // If the whole-pipeline compile is not cached either, report the link's reason.
             if let Ok(Answer::Ready(found)) = whole(Some(reason), &mut finish) {
                 return Ok(Answer::Ready(found));
             }
@@ -174,8 +176,8 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     }
 }
 
-/// The state with the shaders' specialization values, which the link holds against what the parts were made for. Copied only
-/// where they are not what it has.
+/// The state with the shaders' specialization values, which the link compares with those that the parts were compiled
+/// for. Copied only if they differ.
 pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&ShaderPart]) -> Cow<'s, PipelineState> {
     let values = || stages.iter().flat_map(|part| part.specialization());
     if values().eq(state.specialization.iter().cloned()) {
@@ -186,8 +188,8 @@ pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&ShaderPart]) 
 
 type WholeParts = SmallVec<[Arc<Object>; MAX_STAGES]>;
 
-/// The parts of the pipeline compiled whole, if the cache has them: the fragment stage first, since the vertex stage knows what it
-/// reads.
+/// The parts of the whole-pipeline compile, if the cache has them: the fragment stage first, because the vertex stage
+/// depends on what it reads.
 fn whole(
     shared: &Shared,
     stages: &[&ShaderPart],
@@ -217,10 +219,10 @@ fn whole(
     Ok(Answer::Ready(parts))
 }
 
-/// Links parts that know everything: what is added is empty glue.
+/// Links parts compiled with everything known, which adds only empty glue.
 ///
 /// # Errors
-/// What is wrong with the parts or the state; never that it needs a whole compile.
+/// Those of the parts or the state; never that a whole-pipeline compile is needed.
 pub(super) fn link_whole(
     shared: &Shared,
     parts: &[Arc<Object>],

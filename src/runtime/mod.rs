@@ -1,5 +1,5 @@
-//! The interface for drivers while a game runs: shaders and pipelines by handle, linked from parts that are in memory or in
-//! a cache.
+//! The interface for drivers while a game runs: shaders and pipelines as handles, linked from parts in memory or in a
+//! cache.
 //!
 //! ```text
 //! Context            tables of parts and of plans of glue, the cache on disk (read only), events; shared by all threads
@@ -10,12 +10,12 @@
 //!   export, import   the parts in memory, for a driver to keep and to give to another context
 //! ```
 //!
-//! There is no compiler here and no process. Without a service there is no thread and no socket either: everything is done on
-//! the thread that calls, and nothing is waited for. With one ([`ContextInfo::socket`]), what is missing is found by a thread of the
-//! context's own, which alone touches the socket; callers wait only where a call's name says so.
+//! There is no compiler here and no process. Without a service there is no thread and no socket either: everything runs
+//! on the calling thread, and nothing waits. With a service ([`ContextInfo::socket`]), the context's own thread obtains
+//! missing parts, and only this thread uses the socket; callers wait only in calls whose name says so.
 //!
-//! What is read from the disk is checked by its digest before it is parsed. A table is locked for a look-up or an
-//! insertion, never while something is read, parsed or linked. `docs/capi.md` has the whole contract, `capi` is its C form.
+//! Data from the disk is checked by its digest before it is parsed. A table is locked for a lookup or an insertion,
+//! never while something is read, parsed or linked. `docs/capi.md` is the whole contract; `capi` is the C form.
 
 mod context;
 mod events;

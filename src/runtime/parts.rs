@@ -1,5 +1,5 @@
-//! The table of parts that were read before. It is sixteen tables, so that threads which make shaders at the same time rarely
-//! wait for each other. Where they are to be exported it keeps their ELFs too, which takes as much memory again.
+//! The table of parsed parts. It is split into sixteen shards, so that threads that create shaders concurrently rarely
+//! wait for each other. If parts are to be exported, it also keeps their ELFs, which doubles the memory.
 
 use crate::cache::Key;
 use crate::link::Object;
@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const SHARDS: usize = 16;
 
-/// A map is whole after any panic between its own operations, so a poisoned lock is still good.
+/// A map is consistent after any panic between its operations, so a poisoned lock can still be used.
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -20,7 +20,7 @@ fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
 /// Parts by the keys of their requests.
 pub(super) struct Parts {
     shards: [RwLock<Shard>; SHARDS],
-    /// Bytes of ELFs in a shard past which those that no shader holds are dropped.
+    /// Limit of ELF bytes in a shard; above it, parts that no shader holds are dropped.
     budget: usize,
     keeps_elfs: bool,
 }
@@ -29,7 +29,7 @@ pub(super) struct Parts {
 struct Shard {
     parts: BTreeMap<Key, Kept>,
     bytes: usize,
-    /// Size at which it is next asked which parts nobody holds.
+    /// Size at which unused parts are next searched for.
     sweep_at: usize,
 }
 
@@ -47,7 +47,7 @@ struct Kept {
 }
 
 impl Parts {
-    /// Past `budget` bytes of ELFs, parts that no shader holds are dropped.
+    /// Creates a table. Above `budget` bytes of ELFs, parts that no shader holds are dropped.
     pub(super) fn new(budget: usize, keeps_elfs: bool) -> Self {
         Self { shards: Default::default(), budget: budget / SHARDS, keeps_elfs }
     }
@@ -61,7 +61,7 @@ impl Parts {
         read(self.shard(key)).parts.get(key).map(|kept| kept.object.clone())
     }
 
-    /// Keeps a part; gives the one that is there already, so that all shaders share one.
+    /// Adds a part; returns the existing one if there is one, so that all shaders share it.
     pub(super) fn insert(&self, key: Key, object: Object, elf: Vec<u8>) -> Arc<Object> {
         let mut shard = write(self.shard(&key));
         if let Some(kept) = shard.parts.get(&key) {
@@ -73,14 +73,14 @@ impl Parts {
         if shard.bytes > self.budget.max(shard.sweep_at) {
             shard.parts.retain(|_, kept| Arc::strong_count(&kept.object) > 1);
             shard.bytes = shard.parts.values().map(|kept| kept.bytes).sum();
-            // Where shaders hold more than the budget, sweeping at each insertion would find nothing.
+            // If shaders hold more than the budget, a sweep at each insertion would find nothing.
             shard.sweep_at = shard.bytes.saturating_mul(2);
         }
         object
     }
 
-    /// Keeps a part that nobody has asked for yet, if the budget has room for it: whether it was not there already; none where
-    /// there is no room.
+    /// Adds a part that nobody has requested yet, if the budget allows it. Returns whether it is new; `None` if it does
+    /// not fit.
     pub(super) fn admit(&self, key: Key, object: Object, elf: &[u8]) -> Option<bool> {
         let mut shard = write(self.shard(&key));
         if shard.parts.contains_key(&key) {
@@ -98,7 +98,7 @@ impl Parts {
         Kept { object: Arc::new(object), bytes, elf: self.keeps_elfs.then(|| Arc::new(elf.into())) }
     }
 
-    /// The ELFs of all parts that are in memory, by key; none if they are not kept.
+    /// The ELFs of all parts in memory, by key; `None` if they are not kept.
     pub(super) fn elfs(&self) -> Option<Vec<(Key, Arc<Vec<u8>>)>> {
         if !self.keeps_elfs {
             return None;
@@ -111,7 +111,7 @@ impl Parts {
         Some(all)
     }
 
-    /// Bytes of the ELFs whose parts are in memory.
+    /// Total size of the ELFs whose parts are in memory.
     pub(super) fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| read(shard).bytes).sum()
     }

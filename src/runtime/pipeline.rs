@@ -1,4 +1,4 @@
-//! A pipeline with a handle: its generation, polled for the price of a load, and its ELF.
+//! A pipeline handle: its generation, polled by a single load, and its ELF.
 //!
 //! ```text
 //! Pending(part) ── found ──> Done: generation 1, linked or whole ── better when compiled whole ──> generation 2
@@ -6,8 +6,8 @@
 //!    └─ malformed, unsupported ──> Failed
 //! ```
 //!
-//! The generation is stored after the ELF, so whoever sees one can read an ELF of it or of a later one. It only grows.
-//! `recompile` has the steps that the service's thread takes.
+//! The generation is stored after the ELF, so a thread that sees a generation can read its ELF or a later one. It only
+//! grows. `recompile` has the steps of the context's thread.
 
 use super::context::{Context, Shared};
 use super::events::{Event, EventKind};
@@ -28,22 +28,22 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-/// The generation of what was linked first, or was compiled whole because linking could not do it.
+/// Generation of the first ELF, linked or compiled as a whole because it could not be linked.
 pub(super) const FIRST: u32 = 1;
-/// The generation of what replaced a linked pipeline.
+/// Generation of the ELF that replaced a linked one.
 pub(super) const BETTER: u32 = 2;
 
-/// A pipeline. Its shaders, its layout and its context stay as long as it does.
+/// A pipeline. It keeps its shaders, layout and context alive.
 pub struct Pipeline(Held<Inner>);
 
-/// The part of a pipeline that the service's thread shares.
+/// The state shared with the context's thread.
 pub(super) struct Inner {
     generation: AtomicU32,
     used: AtomicU64,
     /// Its id in messages to a service; 0 without one.
     pub(super) id: u64,
     pub(super) urgency: Urgency,
-    /// The service's thread is at it: parts that it waits for, or a whole compile.
+    /// Whether the context's thread is working on it: on missing parts, or on a whole-pipeline compile.
     pub(super) asked: AtomicBool,
     pub(super) shared: Arc<Shared>,
     pub(super) parts: Vec<Arc<ShaderPart>>,
@@ -64,37 +64,37 @@ pub(super) struct Made {
 /// Status of the request for better code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Optimization {
-    /// Nobody was asked: there is no service, it is not wanted, or the pipeline is whole already.
+    /// No request: there is no service, the flags forbid it, or the pipeline was already compiled as a whole.
     None,
-    /// A service decides by its use when it is compiled whole.
+    /// The service schedules the compile by how much the pipeline is used.
     Offered,
-    /// It was better, and is generation 2.
+    /// The code was better, and is generation 2.
     Taken,
-    /// The linked pipeline is as good; why, in words.
+    /// The linked pipeline is as good; the text says why.
     Kept(String),
-    /// It could not be compiled whole. The linked pipeline stays.
+    /// The compile failed. The linked pipeline stays.
     Failed(Error),
 }
 
-/// Where a pipeline stands.
+/// Phase of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The part of this stage is not in memory, and the disk was not asked; or it is on its way from a service.
+    /// The part of this stage is not in memory and the disk was not checked, or it was requested from a service.
     Pending(Stage),
-    /// The part of this stage is not in the cache, and there is no service, or it cannot be reached.
+    /// The part of this stage is not in the cache, and there is no service or it cannot be reached.
     NotCached(Stage),
-    /// The parts cannot be linked with this state, and a service compiles it whole.
+    /// The parts cannot be linked with this state, and a service is compiling the whole pipeline.
     CompilingWhole(Error),
-    /// The parts cannot be linked with this state, and the cache has not the pipeline whole.
+    /// The parts cannot be linked with this state, and the cache does not have the pipeline compiled as a whole.
     NeedsWhole(Error),
     /// There is an ELF.
     Done(PipelineRoute),
-    /// There will be none.
+    /// It failed for good.
     Failed(Error),
 }
 
 impl Phase {
-    /// Whether nothing can change any more.
+    /// Whether the phase can no longer change.
     pub(super) fn is_final(&self) -> bool {
         matches!(self, Self::Done(_) | Self::Failed(_))
     }
@@ -103,24 +103,24 @@ impl Phase {
 /// Status of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipelineStatus {
-    /// Where it stands.
+    /// Its phase.
     pub phase: Phase,
-    /// 0: no ELF yet; 1: linked, or whole; 2: replaced by better code.
+    /// 0: no ELF yet; 1: linked, or compiled as a whole; 2: replaced by better code.
     pub generation: u32,
     /// Status of the request for better code.
     pub optimization: Optimization,
-    /// Bytes of the ELF; 0 if there is none, or it was to be read once and has been.
+    /// Size of the ELF in bytes; 0 if there is none, or it could be read once and has been.
     pub bytes: usize,
-    /// Draws that were told of.
+    /// Draws reported.
     pub used: u64,
 }
 
 impl Pipeline {
-    /// Links the pipeline if its parts are at hand. That they are not, or that it cannot be linked, is no error:
-    /// [`Self::status`] says so.
+    /// Creates a pipeline, and links it if its parts are available. If they are not, or cannot be linked, that is not
+    /// an error: [`Self::status`] reports it.
     ///
     /// # Errors
-    /// Malformed: no pipeline, or shaders of another context. Environment: after a fork.
+    /// Malformed: not a valid pipeline, or shaders of another context. Environment: after a fork.
     pub fn new(context: &Context, info: &PipelineInfo<'_>) -> Result<Self> {
         let stages = context.stages(info.shaders)?;
         let shared = context.shared()?;
@@ -147,17 +147,17 @@ impl Pipeline {
         Ok(Self(Held::new(inner, &context.0)))
     }
 
-    /// One relaxed load: 0 none, 1 linked or whole, 2 better.
+    /// One relaxed load. 0: no ELF; 1: linked, or compiled as a whole; 2: replaced by better code.
     pub fn generation(&self) -> u32 {
         self.0.generation()
     }
 
-    /// Where the generation is kept, for callers whose own load is cheaper than a call.
+    /// The address of the generation, for callers for whom a load is cheaper than a call.
     pub fn generation_place(&self) -> &AtomicU32 {
         &self.0.generation
     }
 
-    /// Where it stands.
+    /// Status of the pipeline.
     ///
     /// # Errors
     /// Environment: after a fork.
@@ -168,7 +168,7 @@ impl Pipeline {
         let made = inner.made();
         let phase = match &made.phase {
             Phase::Pending(stage) | Phase::NotCached(stage) if coming => Phase::Pending(*stage),
-            // The service's thread has looked on the disk.
+            // The context's thread has checked the disk.
             Phase::Pending(stage) if inner.shared.service.is_some() => Phase::NotCached(*stage),
             Phase::NeedsWhole(why) if coming => Phase::CompilingWhole(why.clone()),
             phase => phase.clone(),
@@ -182,7 +182,7 @@ impl Pipeline {
         })
     }
 
-    /// Copies the ELF, and gives its generation; none if there is no ELF, or it was to be read once and has been.
+    /// Copies the ELF and returns its generation; `None` if there is no ELF, or it could be read once and has been.
     ///
     /// # Errors
     /// Environment: after a fork.
@@ -199,7 +199,7 @@ impl Pipeline {
         Ok(self.copy(&self.0.made(), out))
     }
 
-    /// Under the lock, so that it is the generation of these bytes.
+    /// Called under the lock, so that the generation belongs to these bytes.
     fn copy(&self, made: &Made, out: &mut [u8]) -> Option<(Size, u32)> {
         let size = made.elf.len();
         if size == 0 {
@@ -209,9 +209,9 @@ impl Pipeline {
         Some((room.map_or(Size::Incomplete(size), |()| Size::Written(size)), self.generation()))
     }
 
-    /// Waits until the pipeline is of this generation, it is certain that it will not be, or the service cannot be reached; at
-    /// most so long. Where there is nothing to wait for, it tries once more, on this thread and with the disk whatever the flags
-    /// say, and returns at once. What has come of it is in the status, and in an event if it is new.
+    /// Waits until the pipeline has reached this generation, can no longer reach it, or the service is unreachable, up
+    /// to the timeout. If there is nothing to wait for, it tries again on this thread, checking the disk whatever the
+    /// flags say, and returns at once. The result is in the status, and in an event if it is new.
     ///
     /// # Errors
     /// Environment: after a fork.
@@ -229,22 +229,22 @@ impl Pipeline {
         self.status()
     }
 
-    /// 256 bits over all that decides the ELF.
+    /// A 256-bit key of everything that decides the ELF.
     ///
     /// # Errors
-    /// Environment: after a fork, or while nothing says whose code the cache holds.
+    /// Environment: after a fork, or while the compiler of the cache's code is unknown.
     pub fn key(&self) -> Result<Key> {
         self.0.shared.alive()?;
         let stages = self.0.parts.iter().map(|part| part.key()).collect::<Result<Vec<Key>>>()?;
         keys::pipeline(&stages, &self.0.given_state(), self.0.placement)
     }
 
-    /// Tells of draws. A relaxed addition.
+    /// Reports draws. A relaxed addition.
     pub fn used(&self, draws: u32) {
         self.0.used.fetch_add(draws.into(), Ordering::Relaxed);
     }
 
-    /// Another priority, for it and for parts that it waits for, unless theirs is higher.
+    /// Changes the priority of the pipeline and of the parts that it waits for, unless theirs is higher.
     pub fn set_priority(&self, priority: u32) {
         self.0.urgency.set(priority);
         self.0.raise_parts();
@@ -257,17 +257,17 @@ impl Inner {
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// Draws so far.
+    /// Draws reported so far.
     pub(super) fn uses(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The state with the layout as it was given.
+    /// The state, with the layout as it was given.
     pub(super) fn given_state(&self) -> PipelineState {
         PipelineState { layout: self.layout.given.clone(), ..self.state.clone() }
     }
 
-    /// Locks, a poisoned lock too: the guarded value is replaced whole, so that it is always consistent.
+    /// Locks, even a poisoned lock: the guarded value is only replaced as a whole, so it is always consistent.
     pub(super) fn made(&self) -> RwLockReadGuard<'_, Made> {
         self.made.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -276,12 +276,12 @@ impl Inner {
         self.made.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// After the ELF, and under its lock.
+    /// Sets the generation after the ELF, under its lock.
     pub(super) fn set_generation(&self, _made: &mut Made, generation: u32) {
         self.generation.store(generation, Ordering::Release);
     }
 
-    /// An event of what has come of it.
+    /// Adds an event with the result.
     pub(super) fn tell(&self) {
         let failure = match &self.made().phase {
             Phase::Failed(e) => Some(e.clone()),
@@ -291,7 +291,7 @@ impl Inner {
         self.shared.events.push(Event { kind: EventKind::Pipeline, user: self.user, generation, failure });
     }
 
-    /// Tries to come to an ELF; true if this very call has come to the end of it.
+    /// Tries to produce an ELF; true if this call reached a final phase.
     pub(super) fn advance(&self, flags: PipelineFlags) -> bool {
         if self.made().phase.is_final() {
             return false;
@@ -309,7 +309,7 @@ impl Inner {
         self.finish(phase, elf)
     }
 
-    /// Comes to a phase, unless it has come to its end already; true if this is the end.
+    /// Enters a phase, unless a final one was reached before; true if this one is final.
     pub(super) fn finish(&self, phase: Phase, elf: Vec<u8>) -> bool {
         let mut made = self.made_mut();
         if made.phase.is_final() {

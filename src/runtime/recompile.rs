@@ -1,6 +1,5 @@
-//! The service's work for a pipeline that has a handle: parts that it waits for, a whole compile where the link refuses,
-//! and
-//! better code for one that is linked.
+//! The service's work for a pipeline handle: missing parts, a whole-pipeline compile if linking is impossible, and
+//! better code for a linked pipeline.
 
 use super::context::count;
 use super::flags::PipelineFlags;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Inner {
-    /// Whether something may be compiled for this pipeline.
+    /// Whether the flags allow compiling for this pipeline.
     fn may_be_compiled(&self) -> bool {
         self.shared.service.is_some() && !self.flags.has(PipelineFlags::FAIL_ON_COMPILE)
     }
@@ -28,7 +27,7 @@ impl Inner {
         self.may_be_compiled() && !self.flags.has(PipelineFlags::NO_OPTIMIZE)
     }
 
-    /// Leaves word for the service's thread, if there is anything that it can do.
+    /// Posts an order to the context's thread, if there is anything that it can do.
     pub(super) fn order(self: &Arc<Self>) {
         if self.shared.service.is_none() {
             return;
@@ -49,7 +48,7 @@ impl Inner {
         }
     }
 
-    /// Takes it as far as it comes with the parts that there are.
+    /// Advances it as far as the available parts allow.
     fn proceed(&self) -> JobStep {
         loop {
             if self.advance(self.flags.without_no_disk()) {
@@ -65,20 +64,20 @@ impl Inner {
             if whole {
                 return if self.may_be_compiled() { JobStep::Ask } else { JobStep::Nothing };
             }
-            // None is missing any more where a caller's thread has just found it.
+            // None is missing any more if a caller's thread has just found it.
             if let Some(part) = self.parts.iter().find(|part| part.is_missing()) {
                 return JobStep::After(part.id);
             }
         }
     }
 
-    /// Whether the service's thread is at what it lacks, and the service can be reached or was not tried yet.
+    /// Whether the context's thread is obtaining what is missing, and the service is reachable or was not tried yet.
     pub(super) fn is_coming(&self) -> bool {
         let here = || self.shared.service.as_ref().is_some_and(|service| !service.is_away());
         self.asked.load(Ordering::Relaxed) && here() && !self.made().phase.is_final()
     }
 
-    /// Whether it may come to be of this generation.
+    /// Whether it can still reach this generation.
     pub(super) fn is_coming_to(&self, generation: u32) -> bool {
         let made = self.made();
         match &made.phase {
@@ -91,14 +90,14 @@ impl Inner {
         }
     }
 
-    /// A thread begins, or ceases, to wait for it.
+    /// A thread starts or stops waiting for it.
     pub(super) fn waits(&self, begins: bool) {
         self.urgency.waits(begins);
         self.parts.iter().filter(|part| part.is_missing()).for_each(|part| part.waits(begins));
         self.post_if_open(Order::Urgency(self.id));
     }
 
-    /// Parts that are missing are as urgent as what waits for them.
+    /// Raises missing parts to the urgency of the pipeline that waits for them.
     pub(super) fn raise_parts(&self) {
         for part in self.parts.iter().filter(|part| part.is_missing()) {
             part.urgency.raise(self.urgency.priority());
@@ -106,7 +105,7 @@ impl Inner {
         }
     }
 
-    /// Leaves word of a request that has no answer.
+    /// Posts an order for a request without an answer.
     pub(super) fn post_if_open(&self, order: Order) {
         if let Some(service) = &self.shared.service
             && (self.asked.load(Ordering::Relaxed) || self.is_offered())
@@ -116,7 +115,7 @@ impl Inner {
     }
 
     fn link_whole(&self, parts: &[Arc<Object>]) -> Result<Vec<u8>> {
-        // Any parts that fit each other would link.
+        // Check the stages: any parts with matching interfaces would link.
         let mut given: SmallVec<[Stage; MAX_STAGES]> = parts.iter().map(|part| part.interface().stage).collect();
         let mut wanted: SmallVec<[Stage; MAX_STAGES]> = self.parts.iter().map(|part| part.request.stage).collect();
         given.sort_unstable();
@@ -127,7 +126,7 @@ impl Inner {
         link_whole(&self.shared, parts, &self.layout, &self.state, self.placement, self.flags)
     }
 
-    /// Takes the whole compile of a pipeline that could not be linked, or was not to be.
+    /// Takes the whole-pipeline compile of a pipeline that could not or should not be linked.
     fn take_whole(&self, parts: Result<Vec<Arc<Object>>>) {
         let reason = match &self.made().phase {
             Phase::NeedsWhole(why) => why.full_compile().cloned(),
@@ -145,7 +144,7 @@ impl Inner {
         }
     }
 
-    /// Takes the better code of a linked pipeline: generation 2.
+    /// Takes the better code of a linked pipeline as generation 2.
     fn take_better(&self, why: String, parts: &[Arc<Object>]) {
         let linked = self.link_whole(parts);
         let mut made = self.made_mut();
@@ -175,7 +174,7 @@ impl ServiceJob for Inner {
     fn step(&self) -> JobStep {
         let step = self.proceed();
         let coming = match step {
-            // A shader that nobody may compile is not on its way.
+            // A shader that may not be compiled will not arrive.
             JobStep::After(id) => self.parts.iter().any(|part| part.id == id && part.is_asked()),
             JobStep::Ask => !self.is_offered(),
             JobStep::Nothing => false,
@@ -217,7 +216,7 @@ impl ServiceJob for Inner {
     }
 }
 
-/// Nobody wants it any more.
+/// Cancels requests: nobody needs the pipeline any more.
 impl Drop for Inner {
     fn drop(&mut self) {
         if self.shared.alive().is_ok() {

@@ -1,8 +1,9 @@
-//! Facts of a SPIR-V module that a request needs, by one walk over the heads of its instructions: the constants that can be
-//! specialized, and whether it looks at its subgroup. Nothing is parsed: that is the compiler's business, which is not here.
+//! Properties of a SPIR-V module that a request needs, from one pass over the instruction headers: the constants that
+//! can be specialized, and whether it depends on the subgroup. It parses nothing else, because the compiler is not part
+//! of the runtime.
 //!
-//! The answers have to be those of `compile::spirv::reflect`, which made the keys of what is in the cache; a test
-//! compares the capabilities. Unlike reflection, a `SpecId` counts whatever it decorates: valid modules give the same.
+//! The results must equal those of `compile::spirv::reflect`, which produced the keys of the cache; a test compares the
+//! capabilities. Unlike reflection, a `SpecId` counts whatever it decorates; for valid modules the results are equal.
 
 use crate::error::{Error, Result};
 
@@ -16,16 +17,16 @@ const DECORATION_SPEC_ID: u32 = 1;
 /// Result of a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
-    /// `SpecId`s, sorted, each once.
+    /// `SpecId`s, sorted, without duplicates.
     pub spec_ids: Vec<u32>,
-    /// It looks at its subgroup, so that the wave size has to be the one that is announced.
+    /// Whether it depends on the subgroup, so that the wave size must be the advertised one.
     pub uses_subgroups: bool,
 }
 
-/// Walks over a module up to its first function.
+/// Scans a module up to its first function.
 ///
 /// # Errors
-/// Malformed: no SPIR-V, or instructions that do not fit the file.
+/// Malformed: not SPIR-V, or instructions that exceed the file.
 pub fn scan(bytes: &[u8]) -> Result<Scan> {
     let (words, rest) = bytes.as_chunks::<4>();
     let swapped = match words.first().map(|word| u32::from_le_bytes(*word)) {
@@ -60,7 +61,7 @@ pub fn scan(bytes: &[u8]) -> Result<Scan> {
     Ok(found)
 }
 
-/// Capabilities of SPIR-V whose names begin with `GroupNonUniform` or `Subgroup`, and `Groups`.
+/// SPIR-V capabilities whose names begin with `GroupNonUniform` or `Subgroup`, and `Groups`.
 fn of_subgroups(capability: u32) -> bool {
     matches!(
         capability,
@@ -97,7 +98,7 @@ mod tests {
         words.extend([4 << 16 | OP_DECORATE, 5, 30, 77]);
         words.extend([4 << 16 | OP_DECORATE, 6, DECORATION_SPEC_ID, 2]);
         words.extend([5 << 16 | OP_FUNCTION, 1, 2, 0, 3]);
-        // Whatever comes later is not looked at.
+        // Everything after the first function is ignored.
         words.extend([4 << 16 | OP_DECORATE, 6, DECORATION_SPEC_ID, 3, 0]);
         let expect = Scan { spec_ids: vec![2, 9], uses_subgroups: true };
         assert_eq!(scan(&bytes(&words)).unwrap(), expect);

@@ -23,14 +23,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// A module: its words, or what stands for them where a driver keeps none.
+/// A module: its words, or their digest if a driver no longer has them.
 #[derive(Clone, Copy, Debug)]
 pub enum ModuleRef<'a> {
-    /// SPIR-V, in either byte order. It is hashed and looked through, and kept only for a service that may ask for it.
+    /// SPIR-V, in either byte order. It is hashed and scanned, and kept only for a service that may request it.
     Code(&'a [u8]),
-    /// BLAKE3 of the SPIR-V's bytes. Then specialization values have to be of constants that the module has, and the wave
-    /// size has to be given if it looks at its subgroup. Which of the constants are only operands is then read in the cache,
-    /// where whoever compiled the module has noted it; without a disk all count as shaping code.
+    /// BLAKE3 of the SPIR-V bytes. Then specialization values must be for constants that the module has, and the wave
+    /// size must be given if the module depends on the subgroup. The cache's record, written by the program that
+    /// compiled the module, tells which of the constants are only operands; without a cache on disk all count as
+    /// shaping code.
     Digest(ModuleDigest),
 }
 
@@ -43,62 +44,62 @@ pub struct ShaderInfo<'a> {
     pub entry_point: &'a str,
     /// Stage.
     pub stage: Stage,
-    /// Lanes of a wave; none: as `populate` chooses.
+    /// Lanes per wave; `None`: the choice of `populate`.
     pub wave: Option<WaveSize>,
-    /// Specialization values by `SpecId`. Of an id that is given twice the last value counts; ids that the module has not are
-    /// left out.
+    /// Specialization values by `SpecId`. The last value of a repeated id counts; ids that the module does not have are
+    /// ignored.
     pub specialization: &'a [(u32, u64)],
-    /// Look in memory only. Without a service [`Shader::wait`] looks on the disk; with one, its thread does.
+    /// Look in memory only. Without a service [`Shader::wait`] checks the disk; with one, the context's thread does.
     pub no_disk: bool,
-    /// Never have it compiled: what is not there is not cached.
+    /// Never compile it: a missing part is not cached.
     pub fail_on_compile: bool,
-    /// Priority with which a service compiles it: 0, before it is needed; more, as if a thread waited for it.
+    /// Compile priority at a service: 0: in advance; above 0: as urgent as if a thread were waiting.
     pub priority: u32,
-    /// The caller's name for it in events.
+    /// User data, returned in events.
     pub user: u64,
 }
 
-/// A shader's part: where it stands.
+/// Status of a shader's part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShaderStatus {
     /// In memory, ready to be linked.
     Ready,
-    /// Not looked for on the disk yet, or on its way from the service.
+    /// Not looked up on the disk yet, or requested from the service.
     Pending,
-    /// Not in the cache, and there is no service, or it cannot be reached.
+    /// Not in the cache, and there is no service or it cannot be reached.
     NotCached,
-    /// There is one that is of no use, or the service cannot make one; asking again is of no use either.
+    /// Failed for good: its part is unusable, or the service cannot compile it.
     Failed(Error),
 }
 
-/// A shader. Clones are the same one; pipelines hold their shaders.
+/// A shader. Clones share it; pipelines keep their shaders alive.
 #[derive(Clone)]
 pub struct Shader(pub(super) Held<ShaderPart>);
 
 pub(super) struct ShaderPart {
     pub(super) shared: Arc<Shared>,
     pub(super) request: StageRequest,
-    /// Specialization values of the constants that are only operands, sorted by id.
+    /// Specialization values of constants that are only operands, sorted by id.
     pub(super) operands: Vec<(u32, u64)>,
     /// Its id in messages to a service; 0 without one.
     pub(super) id: u64,
     pub(super) urgency: Urgency,
     key: OnceLock<Key>,
-    /// It was looked for on the disk.
+    /// Whether it was looked up on the disk.
     looked: AtomicBool,
-    /// The service's thread was told to find it.
+    /// Whether the context's thread was told to find it.
     asked: AtomicBool,
     found: OnceLock<Result<Arc<Object>>>,
-    /// The variant that a state has asked for; a stage has one kind of them.
+    /// The variant that a state has required; a stage has one kind of variant.
     variant: OnceLock<Arc<Object>>,
-    /// Kept for a service that asks for it.
+    /// Kept for a service that may request it.
     module: Option<Arc<[u8]>>,
     user: u64,
 }
 
 impl Shader {
-    /// Looks for the part in memory, and on the disk unless that is not wanted. A part that is not there is no error:
-    /// [`Self::status`] says so, and every later use looks again.
+    /// Creates a shader and looks up its part in memory and, unless forbidden, on the disk. A missing part is not an
+    /// error: [`Self::status`] reports it, and every later use looks again.
     ///
     /// # Errors
     /// Malformed: the module. Environment: after a fork.
@@ -114,7 +115,7 @@ impl Shader {
             ModuleRef::Code(code) => {
                 let found = scan(code).at(|| format!("{} shader", info.stage))?;
                 let there: Vec<_> = given.filter(|(id, _)| found.spec_ids.binary_search(id).is_ok()).collect();
-                // Looking through the functions is of use only where there are values to sort.
+                // Scanning the functions is only needed if there are values to classify.
                 let operands = if there.is_empty() { Vec::new() } else { operand_ids(code) };
                 let values = SpecValues::new(there, &operands);
                 (ModuleDigest(*blake3::hash(code).as_bytes()), values, found.uses_subgroups)
@@ -157,7 +158,7 @@ impl Shader {
         Ok(Self(Held::new(part, &context.0)))
     }
 
-    /// Where its part stands, without looking for it.
+    /// The status of its part, without a lookup.
     ///
     /// # Errors
     /// Environment: after a fork.
@@ -172,8 +173,8 @@ impl Shader {
         })
     }
 
-    /// Waits until its part is there, has failed, or the service cannot be reached; at most so long. A part that is still
-    /// pending then is late. Where there is nothing to wait for, it looks on the disk instead, and returns at once.
+    /// Waits until its part is available, has failed, or the service is unreachable, up to the timeout. A part that is
+    /// still pending then has timed out. If there is nothing to wait for, it checks the disk and returns at once.
     ///
     /// # Errors
     /// Environment: after a fork, or the cache's manifest cannot be read.
@@ -191,12 +192,12 @@ impl Shader {
         self.status()
     }
 
-    /// Its specialization values, as a state has them.
+    /// Its specialization values, as in a state.
     pub fn specialization(&self) -> impl Iterator<Item = SpecializationEntry> + '_ {
         self.0.specialization()
     }
 
-    /// Another priority.
+    /// Changes the priority.
     pub fn set_priority(&self, priority: u32) {
         self.0.urgency.set(priority);
         self.0.post_if_missing(Order::Urgency(self.0.id));
@@ -210,7 +211,7 @@ impl ShaderPart {
         all.map(move |(id, value)| SpecializationEntry { stage, id: *id, value: *value })
     }
 
-    /// Looks in memory and, if allowed, on the disk. True if this very call has found it, or that it is of no use.
+    /// Looks in memory and, if allowed, on the disk. True if this call found the part or that it is unusable.
     fn look(&self, disk: bool) -> Result<bool> {
         let key = self.known_key(disk)?;
         if disk {
@@ -226,7 +227,7 @@ impl ShaderPart {
         Ok(found.is_some_and(|found| self.found.set(found).is_ok()))
     }
 
-    /// The same for a shader that was not found when it was made: an event tells of it, and pipelines that wait go on.
+    /// The same for a shader that was not found at creation: adds an event, and waiting pipelines continue.
     fn look_again(&self, disk: bool) -> Result<()> {
         if self.look(disk)? {
             self.tell();
@@ -242,7 +243,7 @@ impl ShaderPart {
         self.shared.events.push(Event { kind: EventKind::Shader, user: self.user, generation: 0, failure });
     }
 
-    /// Has the service's thread find it, if there is one and it is missing.
+    /// Orders the context's thread to find it, if there is a service and it is missing.
     fn order(self: &Arc<Self>) {
         if self.shared.service.is_some() && self.is_missing() {
             self.asked.store(true, Ordering::Relaxed);
@@ -262,18 +263,18 @@ impl ShaderPart {
         self.found.get().is_none()
     }
 
-    /// The service's thread was told to find it.
+    /// Whether the context's thread was told to find it.
     pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// It is missing, and a service that can be reached, or that was not tried yet, is to find it.
+    /// Whether it is missing, and a service that is reachable, or was not tried yet, will provide it.
     pub(super) fn is_coming(&self) -> bool {
         let away = || self.shared.service.as_ref().is_none_or(|service| service.is_away());
         self.is_missing() && self.is_asked() && !away()
     }
 
-    /// A thread begins, or ceases, to wait for it.
+    /// A thread starts or stops waiting for it.
     pub(super) fn waits(&self, begins: bool) {
         self.urgency.waits(begins);
         self.post_if_missing(Order::Urgency(self.id));
@@ -288,9 +289,9 @@ impl ShaderPart {
     /// The part for a link.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Those of the part.
     pub(super) fn object(&self, disk: bool) -> Result<Answer<&Object>> {
-        // What the service's thread is at need not be looked for by anybody else.
+        // Callers need not look for a part that the context's thread is obtaining.
         let coming = self.is_coming();
         if self.is_missing() && !coming {
             self.look_again(disk)?;
@@ -303,12 +304,11 @@ impl ShaderPart {
         }
     }
 
-    /// The object that a link with this state takes for the part: it, or its variant if the state asks for one and the
-    /// cache has it. Without
-    /// one the link says why it needs the whole pipeline.
+    /// The object that a link with this state uses: the part, or its variant if the state requires one and the cache
+    /// has it. Without the variant, the link reports why it needs a whole-pipeline compile.
     ///
     /// # Errors
-    /// What is wrong with the variant.
+    /// Those of the variant.
     pub(super) fn serving<'s>(&'s self, part: &'s Object, state: &PipelineState, disk: bool) -> Result<&'s Object> {
         let Some(known) = variant(state, part.interface()) else { return Ok(part) };
         if let Some(found) = self.variant.get() {
@@ -323,7 +323,7 @@ impl ShaderPart {
         })
     }
 
-    /// The key of its request; none while nothing says whose code the cache holds.
+    /// The key of its request; `None` while the compiler of the cache's code is unknown.
     fn known_key(&self, disk: bool) -> Result<Option<Key>> {
         if let Some(key) = self.key.get() {
             return Ok(Some(*key));
@@ -336,7 +336,7 @@ impl ShaderPart {
     /// The key of its request.
     ///
     /// # Errors
-    /// Environment: nothing says whose code the cache holds.
+    /// Environment: the compiler of the cache's code is unknown.
     pub(super) fn key(&self) -> Result<Key> {
         self.known_key(true)?.ok_or_else(|| Error::environment("there is no cache, or it has no manifest yet"))
     }
@@ -347,7 +347,7 @@ impl ServiceJob for ShaderPart {
         self.id
     }
 
-    /// On the disk, unless the caller's thread has looked there.
+    /// Checks the disk, unless the caller's thread already has.
     fn step(&self) -> JobStep {
         if self.is_missing() && !self.looked.load(Ordering::Relaxed) {
             match self.look(true) {
@@ -394,7 +394,7 @@ impl ServiceJob for ShaderPart {
     }
 }
 
-/// Nobody wants it any more.
+/// Cancels requests: nobody needs the shader any more.
 impl Drop for ShaderPart {
     fn drop(&mut self) {
         if self.shared.alive().is_ok() {

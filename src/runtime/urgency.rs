@@ -1,11 +1,11 @@
-//! Urgency of a request: by its priority, and by who waits for it.
+//! Urgency of a request: by its priority and by the threads that wait for it.
 
 use crate::wire::Priority;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(super) struct Urgency {
     priority: AtomicU32,
-    /// Threads that are blocked until it is there.
+    /// Number of threads blocked on it.
     waiting: AtomicU32,
 }
 
@@ -22,12 +22,12 @@ impl Urgency {
         self.priority.load(Ordering::Relaxed)
     }
 
-    /// The same, unless it is higher already.
+    /// Raises the priority to this one, unless it is higher already.
     pub(super) fn raise(&self, priority: u32) {
         self.priority.fetch_max(priority, Ordering::Relaxed);
     }
 
-    /// Counts one waiting thread more, or less.
+    /// Adds or removes a waiting thread.
     pub(super) fn waits(&self, begins: bool) {
         match begins {
             true => self.waiting.fetch_add(1, Ordering::Relaxed),
@@ -35,7 +35,7 @@ impl Urgency {
         };
     }
 
-    /// The priority that a service is told. A priority above 0 is as good as a thread that waits.
+    /// The priority sent to the service. A priority above 0 counts like a waiting thread.
     pub(super) fn class(&self) -> Priority {
         match self.priority.load(Ordering::Relaxed).max(self.waiting.load(Ordering::Relaxed)) {
             0 => Priority::Soon,

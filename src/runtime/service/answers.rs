@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 impl Io {
-    /// Takes all that has come.
+    /// Handles all messages that have arrived.
     pub(super) fn hear(&mut self) {
         while let Some(session) = &mut self.session {
             let taken = match session.receive() {
@@ -25,10 +25,10 @@ impl Io {
         }
     }
 
-    /// Takes one message.
+    /// Handles one message.
     ///
     /// # Errors
-    /// Malformed: it makes no sense. Whoever says such things is not listened to any more.
+    /// Malformed: the message is invalid in this state. The connection is then closed.
     fn take(&mut self, tell: Tell) -> Result<()> {
         match tell {
             Tell::Stage { id, part } => {
@@ -55,21 +55,22 @@ impl Io {
             }
             Tell::Refused(why) => return Err(why),
             Tell::Welcome(_) => return Err(Error::malformed("a second welcome")),
-            // The end of the connection follows, and then everything is asked again.
+            // The connection will close, and then all requests are repeated.
             Tell::Draining => {}
             Tell::Queued { .. } | Tell::Pong { .. } | Tell::Status(_) => {}
         }
         Ok(())
     }
 
-    /// An answer of parts. Where what the service has kept cannot be read here, whatever the reason, it has to send it.
+    /// Handles an answer with parts. If the service's cache entry cannot be read here, for any reason, the ELF is
+    /// requested inline.
     fn answer(
         &mut self,
         id: u64,
         parts: Vec<PartAnswer>,
         outcome: impl FnOnce(Vec<Arc<Object>>) -> JobOutcome,
     ) -> Result<()> {
-        // What is said of a request that was given up is of no interest.
+        // Messages about cancelled requests are ignored.
         if self.requests.job(id).is_none() {
             return Ok(());
         }
@@ -85,7 +86,7 @@ impl Io {
         }
     }
 
-    /// A request has come to its end.
+    /// Completes a request.
     fn end(&mut self, id: u64, outcome: JobOutcome) -> Result<()> {
         let Some(job) = self.requests.job(id) else { return Ok(()) };
         let failed = matches!(outcome, JobOutcome::Failed(_));

@@ -1,4 +1,4 @@
-//! Where callers' threads leave word of what they want, and go on; and where they wait, if they have to.
+//! The callers' side of the service: threads post orders here and return, or wait if they must.
 
 use super::super::events::{Event, EventKind, Events};
 use super::super::signals::without_signals;
@@ -15,35 +15,35 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Bytes of the thread's stack.
+/// Stack size of the thread in bytes.
 const STACK: usize = 512 << 10;
 
-/// A request of a caller's thread.
+/// An order from a caller's thread.
 pub(crate) enum Order {
-    /// Start this job, and take it as far as it comes.
+    /// Start this job, and advance it as far as possible.
     Start(Weak<dyn ServiceJob>),
-    /// Somebody began or ceased to wait for the request with this id, or its priority is another one.
+    /// A thread started or stopped waiting for the request with this id, or its priority changed.
     Urgency(u64),
-    /// The request with this id has come to its end by itself: found otherwise, or given up.
+    /// The request with this id is no longer needed: found by other means, or cancelled.
     Settled(u64),
 }
 
-/// Whether the service can be reached.
+/// State of the connection to the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// The context has no service.
     None,
     /// No connection was needed yet.
     Idle,
-    /// Not yet, or not any more; what was asked waits for it.
+    /// Connecting or reconnecting; requests are queued.
     Connecting,
-    /// Yes. Why answers are sent whole, if the client cannot read the service's cache.
+    /// Connected. The reason why answers carry their ELFs, if the client cannot read the service's cache.
     Connected(Option<String>),
-    /// No, for this reason; it is tried again from time to time. What is missing is not cached for now.
+    /// Unreachable, for this reason; retried periodically. Missing parts count as not cached meanwhile.
     Away(Error),
 }
 
-/// Counters since the context was made.
+/// Counters since the context was created.
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) asked: AtomicU64,
@@ -55,31 +55,31 @@ pub(crate) struct Counters {
 /// The callers' side of a service.
 pub(crate) struct Desk {
     socket: Option<PathBuf>,
-    /// A connection that somebody else has made, until it is used.
+    /// An existing connection given by the caller, until it is used.
     given: Mutex<Option<UnixStream>>,
     app: String,
     pub(crate) modules: Modules,
     pub(crate) counters: Counters,
     next_id: AtomicU64,
     orders: Mutex<Vec<Order>>,
-    /// Wakes the thread. There before the thread is.
+    /// Wakes the thread. Created before the thread.
     wake: OnceLock<OwnedFd>,
     thread: Mutex<Option<JoinHandle<()>>>,
     closing: AtomicBool,
     reach: Mutex<Reach>,
-    /// `reach` says that the service is away.
+    /// Whether `reach` is `Away`.
     away: AtomicBool,
-    /// Signalled when a job has come to its end, or `reach` has changed.
+    /// Signalled when a job completes or `reach` changes.
     changed: Condvar,
 }
 
-/// Locks, a poisoned mutex too: the guarded data is changed by single operations, and consistent after any panic.
+/// Locks, even a poisoned mutex: the data is changed by single operations, and consistent after any panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Desk {
-    /// A service that listens at `socket`, or has been connected with already, or both.
+    /// A service that listens at `socket`, or is already connected, or both.
     pub(crate) fn new(socket: Option<PathBuf>, given: Option<UnixStream>, app: String) -> Self {
         Self {
             socket,
@@ -98,12 +98,13 @@ impl Desk {
         }
     }
 
-    /// A name for a request, used once.
+    /// A unique id for a request.
     pub(crate) fn id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Leaves word for the thread, which is started if there is none: to do `thread`. Where it cannot be, the service is away.
+    /// Posts an order. Starts the thread, which runs `thread`, if there is none; if that fails, the service counts as
+    /// away.
     pub(crate) fn post(&self, order: Order, events: &Events, thread: impl FnOnce() + Send + 'static) {
         if let Err(e) = self.start(thread) {
             self.set_reach(events, Reach::Away(e));
@@ -111,7 +112,7 @@ impl Desk {
         self.push(order);
     }
 
-    /// Leaves word of what is of no interest to a thread that was never started.
+    /// Posts an order that only matters if the thread was started.
     pub(crate) fn post_if_started(&self, order: Order) {
         if lock(&self.thread).is_some() {
             self.push(order);
@@ -140,17 +141,17 @@ impl Desk {
         Ok(())
     }
 
-    /// Wakes the thread. A full counter wakes too, so a failed write changes nothing.
+    /// Wakes the thread. A full counter wakes it too, so a failed write makes no difference.
     fn raise(&self) {
         if let Some(wake) = self.wake.get() {
             let _ = rustix::io::write(wake, &1u64.to_ne_bytes());
         }
     }
 
-    /// Ends the thread and waits for it; `alive` says whether it is a thread of this process.
+    /// Stops the thread and joins it; `alive` says whether the thread belongs to this process.
     pub(crate) fn close(&self, alive: bool) {
         if !alive {
-            // Its handle is of no thread that is here: not even to be detached from.
+            // The handle belongs to a thread that does not exist here, so it must not even be detached.
             if let Ok(mut thread) = self.thread.try_lock() {
                 std::mem::forget(thread.take());
             }
@@ -158,10 +159,10 @@ impl Desk {
         }
         self.closing.store(true, Ordering::Release);
         self.raise();
-        // Not joined under the lock: the thread may be about to leave word, as of an object that only it has left.
+        // Not joined under the lock: the thread may be about to post an order, for an object that only it still holds.
         let thread = lock(&self.thread).take();
         if let Some(thread) = thread {
-            // A panic in it was caught there.
+            // A panic in the thread was caught there.
             let _ = thread.join();
         }
     }
@@ -170,7 +171,7 @@ impl Desk {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// The orders since the last call. The descriptor is read first: whatever is left later raises it again.
+    /// The orders since the last call. The descriptor is read first, so that later orders raise it again.
     pub(super) fn orders(&self) -> Vec<Order> {
         if let Some(wake) = self.wake.get() {
             let _ = rustix::io::read(wake, &mut [0; 8]);
@@ -178,17 +179,17 @@ impl Desk {
         std::mem::take(&mut *lock(&self.orders))
     }
 
-    /// Whether the service can be reached.
+    /// State of the connection.
     pub(crate) fn reach(&self) -> Reach {
         lock(&self.reach).clone()
     }
 
-    /// Whether it cannot be, for now.
+    /// Whether the service is away.
     pub(crate) fn is_away(&self) -> bool {
         self.away.load(Ordering::Acquire)
     }
 
-    /// Sets it; an event tells of a service that has come or gone.
+    /// Sets the state; adds an event if the service became reachable or unreachable.
     pub(super) fn set_reach(&self, events: &Events, reach: Reach) {
         let mut was = lock(&self.reach);
         let event = |failure: Option<Error>| {
@@ -206,16 +207,17 @@ impl Desk {
         self.changed.notify_all();
     }
 
-    /// Signals that a job has come to its end.
+    /// Signals that a job has completed.
     pub(crate) fn notify(&self) {
-        // Under the lock, so that nobody has looked and does not sleep yet.
+        // Under the lock, so that no waiter misses it between its check and its sleep.
         let _reach = lock(&self.reach);
         self.changed.notify_all();
     }
 
-    /// Waits until something is done, the service is away, or the time is over. `done` must not ask for [`Self::reach`].
+    /// Waits until `done` returns true, the service is away, or the timeout expires. `done` must not call
+    /// [`Self::reach`].
     pub(crate) fn wait(&self, timeout: Duration, done: impl Fn() -> bool) {
-        // No point in time: for ever.
+        // No end time means no timeout.
         let until = Instant::now().checked_add(timeout);
         let mut reach = lock(&self.reach);
         while !done() && !self.is_away() {
@@ -237,19 +239,19 @@ impl Desk {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The name that the service is told.
+    /// The application's name for the service.
     pub(super) fn app(&self) -> &str {
         &self.app
     }
 
-    /// Connects: over what was given, the first time.
+    /// Connects; the first time over the given connection, if there is one.
     ///
     /// # Errors
-    /// As [`Connection::open`]; Environment: there is no other way than what was given, and that is used up.
+    /// As [`Connection::open`]; Environment: the given connection has been used, and there is no socket.
     pub(super) fn connect(&self, hello: &Hello, patience: Duration) -> Result<Connection> {
         if let Some(stream) = lock(&self.given).take() {
             let place = || "the connection that was given";
-            // Whoever has made it may have had another use of it in mind.
+            // The caller may have set it to non-blocking.
             stream.set_nonblocking(false).at(place)?;
             return Connection::over(stream, hello, patience).at(place);
         }
@@ -261,7 +263,7 @@ impl Desk {
         }
     }
 
-    /// Whether it is of any use to connect.
+    /// Whether connecting is possible.
     pub(super) fn can_connect(&self) -> bool {
         self.socket.is_some() || lock(&self.given).is_some()
     }

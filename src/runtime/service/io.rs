@@ -1,5 +1,4 @@
-//! The thread `dvt-io`: carries out orders, keeps the connection, and waits for whatever comes first of an order, an answer and a
-//! point in time.
+//! The thread `dvt-io`: carries out orders, maintains the connection, and waits for the next order, answer or deadline.
 
 use super::super::context::Shared;
 use super::desk::{Desk, Order, Reach};
@@ -14,12 +13,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// The pause from a lost connection to the next try, and the longest one after several.
+/// Delay from a lost connection to the next attempt, and the longest delay after several failures.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
-/// Between two messages of draws.
+/// Interval between messages about draws.
 const DRAWS: Duration = Duration::from_secs(1);
 
-/// Leaves word for the thread of a context that has a service.
+/// Posts an order to the thread of a context that has a service.
 pub(crate) fn post(shared: &Arc<Shared>, order: Order) {
     if let Some(desk) = &shared.service {
         let (of_thread, at) = (shared.clone(), desk.clone());
@@ -55,10 +54,10 @@ pub(super) struct Io {
     pub(super) shared: Arc<Shared>,
     pub(super) desk: Arc<Desk>,
     pub(super) requests: Requests,
-    /// Jobs that are taken up again when another one, by its id, has come to its end.
+    /// Jobs to resume when another job, given by its id, completes.
     waiting: BTreeMap<u64, Vec<Weak<dyn ServiceJob>>>,
     pub(super) session: Option<Session>,
-    /// Time of the next attempt to connect; none where it would be of no use.
+    /// Time of the next connection attempt; `None` if connecting is not possible.
     try_at: Option<Instant>,
     backoff: Duration,
     /// Time of the next message about draws.
@@ -96,7 +95,7 @@ impl Io {
         }
     }
 
-    /// Takes a job as far as it comes.
+    /// Advances a job as far as possible.
     fn start(&mut self, job: &Weak<dyn ServiceJob>) {
         let Some(job) = job.upgrade() else { return };
         match job.step() {
@@ -108,11 +107,11 @@ impl Io {
                 self.ask(job.id());
             }
         }
-        // It may be one that nobody makes, or another one than was waited for.
+        // Waiters must check again: the pipeline may never reach the awaited generation, or reach another one.
         self.desk.notify();
     }
 
-    /// Goes on with what waited for this job.
+    /// Resumes the jobs that waited for this one.
     pub(super) fn ended(&mut self, id: u64) {
         for job in self.waiting.remove(&id).into_iter().flatten() {
             self.start(&job);
@@ -120,7 +119,7 @@ impl Io {
         self.desk.notify();
     }
 
-    /// Asks, if there is a connection; else it will be asked when there is.
+    /// Sends a request, or queues it until there is a connection.
     pub(super) fn ask(&mut self, id: u64) {
         let Some(session) = &self.session else { return };
         let inline = session.inline_because().is_some() || self.shared.cache_dir.is_none();
@@ -130,7 +129,7 @@ impl Io {
         }
     }
 
-    /// Sends, if there is a connection.
+    /// Sends a message if there is a connection.
     pub(super) fn send(&mut self, ask: &Ask) {
         let Some(session) = &mut self.session else { return };
         if let Err(e) = session.send(ask) {
@@ -138,7 +137,7 @@ impl Io {
         }
     }
 
-    /// Connects if it is time and there is anything to ask.
+    /// Connects if the delay has passed and there is anything to request.
     fn connect(&mut self, now: Instant) {
         if self.session.is_some() || self.requests.is_empty() || self.try_at.is_none_or(|at| now < at) {
             return;
@@ -160,7 +159,7 @@ impl Io {
         }
     }
 
-    /// The connection is gone, or could not be made. One that was of use is expected to come back at once.
+    /// Handles a lost or failed connection. One that answered requests is retried at once.
     pub(super) fn lost(&mut self, why: Error) {
         let served = self.session.take().is_some_and(|session| session.served);
         if served {
@@ -173,7 +172,7 @@ impl Io {
         self.desk.set_reach(&self.shared.events, reach);
     }
 
-    /// At most once a second.
+    /// Sends draws, at most once a second.
     fn tell_draws(&mut self, now: Instant) {
         if self.session.is_some() && now >= self.draws_at {
             self.draws_at = now + DRAWS;
@@ -184,7 +183,7 @@ impl Io {
         }
     }
 
-    /// Sleeps until something is to be done, and hears what the service says.
+    /// Sleeps until there is work, and handles the service's messages.
     fn sleep(&mut self, check_at: Option<Instant>) {
         let times = match &self.session {
             Some(_) => [check_at, self.requests.next_due(), self.requests.counts_draws().then_some(self.draws_at)],
@@ -200,7 +199,7 @@ impl Io {
         match woken {
             Ok(_) if heard => self.hear(),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            // Without a poll there is nothing to do but to try it again, and not too often.
+            // If polling fails, all that is left is to retry, with a delay.
             Err(_) => std::thread::sleep(BACKOFF.0),
         }
     }

@@ -1,4 +1,4 @@
-//! Jobs for a service: find a part, compile a pipeline whole, make one better.
+//! Jobs for a service: find a part, compile a whole pipeline, compile better code.
 
 use crate::cache::Key;
 use crate::error::{Error, Result};
@@ -10,42 +10,42 @@ use std::sync::Arc;
 pub(crate) enum JobStep {
     /// Ask the service for it.
     Ask,
-    /// Take it up again when the job with this id has come to its end.
+    /// Resume when the job with this id completes.
     After(u64),
-    /// Nothing: it has come to its end, or nothing may be compiled for it.
+    /// Nothing: it is complete, or may not be compiled.
     Nothing,
 }
 
 /// Result of a job.
 pub(crate) enum JobOutcome {
-    /// A part, and its key if client and service name requests alike.
+    /// A part, with its key if client and service compute the same keys.
     Part(Option<Key>, Arc<Object>),
-    /// A pipeline, and its parts if it is to be taken.
+    /// A verdict, with the parts of the pipeline if it is to be used.
     Pipeline(Verdict, Vec<Arc<Object>>),
-    /// There will be none.
+    /// It failed.
     Failed(Error),
 }
 
-/// An object as the service's thread sees it.
+/// An object as seen by the context's thread.
 pub(crate) trait ServiceJob: Send + Sync {
-    /// Its id, on the socket too.
+    /// Its id, also in messages.
     fn id(&self) -> u64;
 
-    /// Takes it as far as it comes without the service. On the service's thread, which may look on the disk.
+    /// Advances it as far as possible without the service. Runs on the context's thread, which may read the disk.
     fn step(&self) -> JobStep;
 
     /// Its priority.
     fn class(&self) -> Priority;
 
-    /// The words for the service; `inline` has ELFs sent with the answer.
+    /// The request message; `inline` requests ELFs in the answer.
     fn ask(&self, inline: bool) -> Ask;
 
-    /// Draws so far, of what the service judges by its use; also after its answer, as it may judge again.
+    /// Draws so far, for jobs that the service schedules by use; also after the answer, because it may decide again.
     fn draws(&self) -> Option<u64>;
 
-    /// Takes what came of it.
+    /// Takes the result.
     ///
     /// # Errors
-    /// Malformed: this is the answer to something else.
+    /// Malformed: the result is of another kind.
     fn take(&self, outcome: JobOutcome) -> Result<()>;
 }

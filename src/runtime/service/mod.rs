@@ -1,4 +1,4 @@
-//! The connection to a service that compiles, on a thread of the context's own.
+//! The connection to the compile service, on the context's own thread.
 //!
 //! ```text
 //! callers' threads ── Order ──> desk ──> io: the thread `dvt-io` ── session ──> the service
@@ -6,9 +6,9 @@
 //!        └── tables, events, generations, the desk's `changed` <── answers ────────┘
 //! ```
 //!
-//! A caller's thread never touches the socket. The thread is started by the first order, and ends with the context. Requests are
-//! named by what they are, so after a lost connection all that have no answer are asked again. The thread does not know what
-//! a shader or a pipeline is: each is a [`job::ServiceJob`].
+//! Callers' threads never touch the socket. The first order starts the thread, and it ends with the context. Request
+//! ids are unique, so after a lost connection all unanswered requests are sent again. The thread does not distinguish
+//! shaders and pipelines: each is a [`job::ServiceJob`].
 
 mod answers;
 pub(super) mod desk;

@@ -1,10 +1,10 @@
-//! Modules by their digests, for a service that asks for one: kept as long as a shader holds it, once for all shaders.
+//! Modules by digest, for a service that requests one: kept as long as a shader needs it, once for all shaders.
 
 use crate::compile::request::ModuleDigest;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Entries below which it is not asked whether their shaders are gone.
+/// Number of entries below which unused ones are not searched for.
 const SWEEP_FROM: usize = 64;
 
 #[derive(Default)]
@@ -13,12 +13,12 @@ pub(crate) struct Modules(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     modules: BTreeMap<ModuleDigest, Weak<[u8]>>,
-    /// Entries at which those whose shaders are gone are dropped.
+    /// Number of entries at which unused ones are dropped next.
     sweep_at: usize,
 }
 
 impl Modules {
-    /// The module, copied unless a shader has it already.
+    /// The module, copied unless another shader already holds it.
     pub(crate) fn keep(&self, digest: ModuleDigest, code: &[u8]) -> Arc<[u8]> {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = table.modules.get(&digest).and_then(Weak::upgrade) {
@@ -33,7 +33,7 @@ impl Modules {
         kept
     }
 
-    /// The module, if a shader has it.
+    /// The module, if a shader holds it.
     pub(super) fn get(&self, digest: &ModuleDigest) -> Option<Arc<[u8]>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).modules.get(digest).and_then(Weak::upgrade)
     }

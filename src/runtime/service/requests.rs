@@ -1,4 +1,4 @@
-//! Jobs that the service was asked for, or will be as soon as it can be reached, and that have no answer.
+//! Jobs without an answer that were requested from the service, or will be when it is reachable.
 
 use super::job::ServiceJob;
 use crate::wire::{Ask, Priority};
@@ -7,25 +7,25 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 struct Request {
-    /// Given up once nobody holds it any more.
+    /// Cancelled when nobody holds it any more.
     job: Weak<dyn ServiceJob>,
-    /// The answer has to have its ELFs with it.
+    /// Whether the answer must carry its ELFs.
     inline: bool,
-    /// Its priority, as it was sent last.
+    /// Its priority as last sent.
     class: Priority,
 }
 
-/// A pipeline that this connection's service judges by its use, before its answer and after.
+/// A pipeline that this connection's service schedules by use, before and after its answer.
 struct Drawn {
     job: Weak<dyn ServiceJob>,
-    /// Draws that the service was told of.
+    /// Draws reported to the service.
     told: u64,
 }
 
 #[derive(Default)]
 pub(super) struct Requests {
     by_id: BTreeMap<u64, Request>,
-    /// The requests that a busy service wants to be asked later.
+    /// Requests to be repeated later because the service was busy.
     later: BTreeSet<(Instant, u64)>,
     drawn: BTreeMap<u64, Drawn>,
 }
@@ -44,22 +44,22 @@ impl Requests {
         self.by_id.keys().copied().collect()
     }
 
-    /// The job of a request, if it is one and somebody still wants it.
+    /// The job of a request, if it exists and is still needed.
     pub(super) fn job(&self, id: u64) -> Option<Arc<dyn ServiceJob>> {
         self.by_id.get(&id)?.job.upgrade()
     }
 
-    /// True if it was there.
+    /// Removes a request; true if it existed.
     pub(super) fn remove(&mut self, id: u64) -> bool {
         self.by_id.remove(&id).is_some()
     }
 
-    /// Has the ELFs sent with the answer from now on; false if that is so already.
+    /// Requests ELFs in the answer from now on; false if that was already so.
     pub(super) fn want_inline(&mut self, id: u64) -> bool {
         self.by_id.get_mut(&id).is_some_and(|request| !std::mem::replace(&mut request.inline, true))
     }
 
-    /// The words for the service; none if nobody wants it any more.
+    /// The request message; `None` if the job is no longer needed.
     pub(super) fn ask(&mut self, id: u64, inline: bool) -> Option<Ask> {
         let request = self.by_id.get_mut(&id)?;
         let job = request.job.upgrade()?;
@@ -70,21 +70,21 @@ impl Requests {
         Some(job.ask(inline || request.inline))
     }
 
-    /// The words for another class, if it is another one.
+    /// A message with the new priority, if it has changed.
     pub(super) fn class(&mut self, id: u64) -> Option<Ask> {
         let request = self.by_id.get_mut(&id)?;
         let class = request.job.upgrade()?.class();
         (std::mem::replace(&mut request.class, class) != class).then_some(Ask::Class { id, class })
     }
 
-    /// Asks again at a time.
+    /// Postpones a request.
     pub(super) fn postpone(&mut self, id: u64, until: Instant) {
         if self.by_id.contains_key(&id) {
             self.later.insert((until, id));
         }
     }
 
-    /// A postponed request whose time has come.
+    /// A postponed request that is due.
     pub(super) fn due(&mut self, now: Instant) -> Option<u64> {
         let first = self.later.first().filter(|(until, _)| *until <= now).copied()?;
         self.later.remove(&first);
@@ -96,13 +96,13 @@ impl Requests {
         self.later.first().map(|(until, _)| *until)
     }
 
-    /// The connection is gone: all are asked again with the next one, whose service knows of no draws.
+    /// Handles a lost connection: all requests are repeated on the next one, whose service knows no draws.
     pub(super) fn disconnected(&mut self) {
         self.later.clear();
         self.drawn.clear();
     }
 
-    /// Draws since they were asked for last, by request.
+    /// Draws since the last call, by request.
     pub(super) fn draws(&mut self) -> Vec<(u64, u64)> {
         let mut new = Vec::new();
         self.drawn.retain(|id, drawn| {
@@ -114,7 +114,7 @@ impl Requests {
         new
     }
 
-    /// Whether there may be draws to tell of.
+    /// Whether there may be draws to report.
     pub(super) fn counts_draws(&self) -> bool {
         !self.drawn.is_empty()
     }

@@ -8,27 +8,27 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Limit for the service's welcome, and for taking some of what it is sent.
+/// Timeout for the service's welcome, and for sending to it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Silence after which a service that owes answers is asked whether it is there.
+/// Silence after which a service with outstanding answers is pinged.
 const QUIET: Duration = Duration::from_secs(2);
-/// Silence after that, when it is taken for dead.
+/// Silence after the ping until the service counts as dead.
 const DEAD: Duration = Duration::from_secs(5);
 
 pub(super) struct Session {
     connection: Connection,
     heard: Instant,
     pinged: Option<Instant>,
-    /// It has said something besides its welcome.
+    /// Whether it has sent anything besides its welcome.
     pub(super) served: bool,
 }
 
 impl Session {
-    /// Connects, and holds what the service says of itself against what the context knows.
+    /// Connects, and compares the service's properties with the context's.
     ///
     /// # Errors
-    /// Environment: nobody is there, or the code is another compiler's than that of the context's cache. Unsupported: it refuses
-    /// us.
+    /// Environment: nobody listens, or its compiler is not the one of the context's cache. Unsupported: it refuses the
+    /// client.
     pub(super) fn open(shared: &Shared, desk: &Desk) -> Result<Self> {
         let cache = shared.cache_dir.as_ref().and_then(|dir| std::fs::metadata(dir).ok());
         let hello = Hello {
@@ -45,19 +45,19 @@ impl Session {
                  {}): make another context",
                 theirs.backend, theirs.sources, ours.backend, ours.sources
             );
-            // It is on its way out either way.
+            // The connection is closed in any case.
             let _ = connection.sender.send(&Ask::Bye);
             return Err(Error::environment(why));
         }
         Ok(Self { connection, heard: Instant::now(), pinged: None, served: false })
     }
 
-    /// Why every answer has to have its ELF with it, if that is so.
+    /// Why answers must carry their ELFs, if they must.
     pub(super) fn inline_because(&self) -> Option<&str> {
         self.connection.welcome.inline_because.as_deref()
     }
 
-    /// Whether the service names requests by the same keys.
+    /// Whether the service computes the same keys.
     pub(super) fn same_keys(&self) -> bool {
         self.connection.welcome.schema == REQUEST_SCHEMA
     }
@@ -66,7 +66,7 @@ impl Session {
         self.connection.sender.send(ask)
     }
 
-    /// The next message, if a whole one has arrived.
+    /// The next message, if a complete one has arrived.
     pub(super) fn receive(&mut self) -> Result<Option<Tell>> {
         match self.connection.receiver.arrived()? {
             Arrival::Message(tell) => {
@@ -78,7 +78,7 @@ impl Session {
         }
     }
 
-    /// Asks a silent service whether it is there, and says when to do this again; none while it owes nothing.
+    /// Pings a silent service, and returns when to check again; `None` if no answer is outstanding.
     ///
     /// # Errors
     /// Environment: it does not answer.
@@ -102,9 +102,9 @@ impl Session {
         Ok(Some(now + DEAD))
     }
 
-    /// The last word.
+    /// Says goodbye and closes.
     pub(super) fn end(mut self) {
-        // Where it cannot be said, the closed socket says it.
+        // If this fails, the closed socket has the same effect.
         let _ = self.send(&Ask::Bye);
     }
 
