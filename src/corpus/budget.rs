@@ -1,8 +1,9 @@
 //! Limits for one input file: memory, bytes, members and steps, over all the containers in it together.
 //!
-//! Invariant: memory that [`Budget::hold`] allocates comes off `memory` until it is released, so the sum over every
-//! level of nesting is bounded, not each level. Bytes that decoders read count as much as bytes that they write: a
-//! stream can take in a whole file and give nothing. Omissions are recorded and reported with the file, never silent.
+//! Invariant: memory that [`Budget::hold`] allocates is subtracted from `memory` until it is released, so the sum over
+//! every level of nesting is bounded, not each level. Bytes that decoders read count as well as bytes that they write,
+//! because a stream can consume a whole file and yield nothing. Omissions are recorded and reported with the file,
+//! never silent.
 
 use std::cell::Cell;
 use std::fmt;
@@ -183,8 +184,8 @@ impl Budget {
         }
     }
 
-    /// Calls `decode` with memory set aside for a decoder's window or dictionary, which is given back afterwards: half
-    /// of the rest, and at most [`MAX_WINDOW`].
+    /// Calls `decode` with memory set aside for a decoder's window or dictionary: half of the rest, and at most
+    /// [`MAX_WINDOW`]. The memory is given back afterwards.
     pub fn with_window<T>(&mut self, decode: impl FnOnce(&mut Self, u64) -> T) -> T {
         let window = (self.memory / 2).min(MAX_WINDOW);
         self.memory = self.memory.saturating_sub(window);

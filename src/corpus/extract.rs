@@ -1,8 +1,8 @@
 //! Extracts the distinct SPIR-V modules from files, with names and origins.
 //!
 //! A file is opened from the outside in: archive members, Qt resources, then in the rest plain modules and compressed
-//! streams, each of which is opened again. Memory, depth and unpacked size are bounded per file ([`Budget`]); omissions
-//! are reported, never silent. Each module is passed on when it is found, and not kept.
+//! streams, each of which is opened in turn. Memory, depth and unpacked size are bounded per file ([`Budget`]);
+//! omissions are reported, never silent. Each module is passed on when it is found, and not kept.
 //!
 //! Invariant: two modules of an [`Extraction`] differ in their bytes and in their names, and the same files in the same
 //! order give the same extraction. A module that occurs again under another name keeps both: shaders are paired by

@@ -2,8 +2,8 @@
 //!
 //! Invariant: the order is that of the paths given, and by name inside a directory, on any file system; links to
 //! directories are not followed, so a walk ends. Files that do not begin like a module are skipped, unless they are to
-//! be searched as well. An unreadable file affects only itself: it is passed on as an error with its name. A file's
-//! size is checked before it is read, and only one file is held.
+//! be searched too. An unreadable file affects only itself: it is passed on as an error with its name. A file's size is
+//! checked before it is read, and only one file is in memory at a time.
 
 use super::budget;
 use super::extract::{CorpusModule, Extractor};
@@ -98,7 +98,7 @@ fn walk(directory: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
         match kind.at(|| path.display().to_string()) {
             Ok(kind) if kind.is_dir() => levels.push(listed(&path, visit)),
             Ok(kind) if kind.is_file() || kind.is_symlink() && path.is_file() => visit(Ok(path)),
-            // Sockets, pipes and links to nowhere or to folders are common in directories, and are no shaders.
+            // Sockets, pipes, dangling links and links to directories are common in directories, and are not shaders.
             Ok(_) => {}
             Err(e) => visit(Err(e)),
         }

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Each array can be checked: the tree by counting its own nodes, the names by their hashes, the data by lengths that
-//! lead from file to file. So the search is for a root, then nearby for names that fit all its nodes, then for data
-//! that fits all its files. The rest is left to the search for streams, which finds the same modules without names.
+//! lead from file to file. So the search finds a root, then nearby names that fit all its nodes, then data that fits
+//! all its files. Everything else is left to the search for streams, which finds the same modules without names.
 
 use super::budget::Budget;
 use super::names::clip;
@@ -28,7 +28,7 @@ const FLAG_ZSTD: u16 = 4;
 const REACH: usize = 8 << 20;
 /// Largest array alignment by compilers, bytes.
 const ALIGN: usize = 64;
-/// Bytes that are compared in order in the time that it takes to try a position.
+/// Bytes that can be compared sequentially in the time of trying one position.
 const SCANNED: usize = 64;
 /// Longest path of a directory in the tree, in bytes; longer ones are abbreviated.
 const MAX_PATH: usize = 1024;

@@ -1,4 +1,4 @@
-//! `dovetail bisect`: the first shader that the native generator breaks, and the phase that does it.
+//! `dovetail bisect`: finds the first shader that the native generator breaks, and the phase that breaks it.
 
 use crate::common::{WorkerArgs, print_json, read_module};
 use crate::progress::Progress;
@@ -16,33 +16,33 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Exit code where a shader is broken.
+/// Exit code if a shader is broken.
 const BROKEN: u8 = 6;
-/// The subgroup size of an absent driver.
+/// Subgroup size assumed without a driver.
 const LANES: u32 = 64;
 
 /// Find the phase of the native generator that breaks a shader.
 ///
-/// Each input is compiled, linked by every route, and run on the emulator: a bundle against what its judge left, the compute
-/// shaders of a module against the interpreter, on inputs made from what it declares. The first that fails is compiled
-/// with ever fewer phases, until one phase makes the difference. Exit code 6: one fails.
+/// Each input is compiled, linked by every route, and run on the emulator: a bundle is compared with its reference
+/// results, the compute shaders of a module with the interpreter, on inputs made from their declarations. The first
+/// that fails is compiled with fewer and fewer phases, until one phase makes the difference. Exit code 6: one fails.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  dovetail bisect target/bundles\n  dovetail bisect corpus/ggml --all --json")]
 pub struct Args {
     /// Bundles, SPIR-V modules (`.spv`), and folders of them.
     #[arg(value_name = "PATH", required = true)]
     inputs: Vec<PathBuf>,
-    /// Go on after the first that fails.
+    /// Continue after the first that fails.
     #[arg(long)]
     all: bool,
-    /// Print what came of each as JSON.
+    /// Print the results as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     worker: WorkerArgs,
 }
 
-/// The thing that is bisected.
+/// An input under test.
 enum Subject {
     Bundle(Box<Bundle>),
     Kernel { module: Module, entry: String },
@@ -53,7 +53,7 @@ enum Subject {
 enum Verdict {
     Agrees,
     Broken,
-    /// Whatever phases are left out.
+    /// Also without any optional phase.
     BrokenWithoutPhases,
     NotJudged,
 }
@@ -161,7 +161,7 @@ fn judged(name: String, subject: &Subject, compiler: &dyn Compiler) -> Row {
     }
 }
 
-/// The failure of the code that is made without some phases, if it fails.
+/// The failure of the code compiled without some phases, if it fails.
 fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Result<Option<String>> {
     let native = NativeOptions { without, ..NativeOptions::default() };
     let options = TuningOptions { generator: GeneratorKind::Native, native, ..TuningOptions::default() };
@@ -208,7 +208,7 @@ fn print(row: &Row) {
     }
 }
 
-/// The dump that shows what a phase did.
+/// The dump that shows the effect of a phase.
 fn dump(phase: Phase) -> &'static str {
     if phase.is_middle() { "optimise" } else { phase.name() }
 }

@@ -26,7 +26,7 @@ pub struct BuildArgs {
 /// Number of parallel jobs.
 #[derive(clap::Args)]
 pub struct JobArgs {
-    /// Shaders or pipelines at once, 1 to 1024; the default is the number of processors.
+    /// Number of parallel jobs, 1 to 1024; by default the number of processors.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
@@ -45,8 +45,8 @@ impl JobArgs {
 /// Limits for reading inputs.
 #[derive(clap::Args)]
 pub struct InputArgs {
-    /// Memory for input files, in MiB, 1 to 1048576: a file and all that is unpacked from it, at every level of nesting, may
-    /// hold so much at once. What needs more is left out and named.
+    /// Memory limit for an input file in MiB, 1 to 1048576, including everything unpacked from it at every level of
+    /// nesting. What exceeds it is skipped and named.
     #[arg(long, default_value_t = 512, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     input_memory: u64,
 }
@@ -57,13 +57,13 @@ impl InputArgs {
     }
 }
 
-/// Where results are kept.
+/// Where results are stored.
 #[derive(clap::Args)]
 pub struct CacheArgs {
-    /// Cache directory; made if absent.
+    /// Cache directory; created if missing.
     #[arg(long, value_name = "DIR", default_value = "dovetail-cache")]
     pub cache: PathBuf,
-    /// Store in it: lmdb (several processes at once, at most 64 GiB), sled (one process), memory (forgotten at the end).
+    /// Kind of store: lmdb (several processes at once, at most 64 GiB), sled (one process), memory (lost at exit).
     #[arg(long, default_value = "lmdb")]
     pub store: StoreKind,
 }
@@ -73,7 +73,7 @@ impl CacheArgs {
         Cache::open(&self.cache, self.store)
     }
 
-    /// Says what a cache has met that people should know of.
+    /// Prints a cache's notices.
     pub fn tell(cache: &Cache) {
         cache.notices().iter().for_each(|notice| eprintln!("dovetail: {notice}"));
         if let Some(why) = cache.not_kept() {
@@ -85,12 +85,12 @@ impl CacheArgs {
 /// Limits of compiler processes.
 #[derive(clap::Args)]
 pub struct WorkerArgs {
-    /// Longest processor time for one shader, in seconds, 1 to 86400; then its worker is killed, and after a second try the
-    /// shader is quarantined. What other processes use is not counted; a worker that
-    /// waits instead of computing may do so ten times as long.
+    /// Processor time limit for one shader, in seconds, 1 to 86400. Beyond it the worker is killed, and after a second
+    /// try the shader is quarantined. Other processes do not count; a worker that waits instead of computing may take
+    /// ten times as long.
     #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub deadline: u64,
-    /// Address space that a worker process may take beyond its program and libraries, in MiB, 64 to 1048576.
+    /// Address space that a worker process may use beyond its program and libraries, in MiB, 64 to 1048576.
     #[arg(long, default_value_t = 4096, value_name = "MIB", value_parser = clap::value_parser!(u64).range(64..=1 << 20))]
     pub worker_memory: u64,
     /// Worker fault for tests, see `dovetail worker --help`.
@@ -107,7 +107,8 @@ impl WorkerArgs {
         WorkerPool::start(WorkerConfig { program, args, memory_mib, deadline }, workers)
     }
 
-    /// Workers where this program has a compiler; none is no error, misses are then reported as not cached.
+    /// Starts workers if this program has a compiler. Without one this is not an error; misses are then reported as not
+    /// cached.
     pub fn start_if_built(&self, workers: usize) -> Result<Option<Box<dyn Compiler>>> {
         if cfg!(any(feature = "llvm", feature = "native")) {
             Ok(Some(Box::new(self.start(workers)?)))
@@ -120,7 +121,7 @@ impl WorkerArgs {
 /// Tuning options; all are part of every key.
 #[derive(clap::Args)]
 pub struct TuningArgs {
-    /// Code generator: native, or llvm in builds that have it; there LLVM does what the native one does not support.
+    /// Code generator: native, or llvm in builds that have it; those builds use LLVM for what native does not support.
     #[arg(long, value_name = "NAME", default_value_t)]
     backend: GeneratorKind,
     /// Do not unroll loops.
@@ -129,7 +130,7 @@ pub struct TuningArgs {
     /// Do not hoist loop invariants.
     #[arg(long)]
     no_licm: bool,
-    /// Upper bound for vector registers, at least 24; 0 for none.
+    /// Upper limit of vector registers, at least 24; 0 for none.
     #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true, value_parser = vgpr_limit)]
     vgpr_limit: u32,
     /// LLVM's scheduling strategy, e.g. max-ilp.
@@ -138,7 +139,7 @@ pub struct TuningArgs {
     /// LLVM code generation level, 0 to 3.
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=3))]
     opt_level: u8,
-    /// Phase of the native generator to leave out, or `optimise` for all that come before selection; may be repeated.
+    /// Phase of the native generator to disable, or `optimise` for all before selection; may be repeated.
     #[arg(long, value_name = "PHASE", value_delimiter = ',')]
     disable: Vec<Phases>,
     /// Keep a workgroup on a single compute unit.
@@ -146,7 +147,7 @@ pub struct TuningArgs {
     cu_mode: bool,
 }
 
-/// A limit that code can be made within.
+/// Parses a limit with which code can be generated.
 fn vgpr_limit(text: &str) -> std::result::Result<u32, String> {
     let limit = text.parse().map_err(|_| "not a number of registers".to_owned())?;
     let options = TuningOptions { vgpr_limit: limit, ..TuningOptions::default() };
@@ -154,7 +155,7 @@ fn vgpr_limit(text: &str) -> std::result::Result<u32, String> {
 }
 
 impl TuningArgs {
-    /// Whether LLVM may make code for another generator.
+    /// Whether LLVM may compile what another generator does not support.
     pub fn falls_back(&self) -> bool {
         self.backend == GeneratorKind::Native
     }
@@ -175,7 +176,7 @@ impl TuningArgs {
     }
 }
 
-/// The largest module that fits a worker's frame, and the largest ELF, in bytes.
+/// Largest module that fits a worker's frame, and largest ELF, in bytes.
 const MAX_MODULE: u64 = 256 << 20;
 const MAX_ELF: u64 = 1 << 30;
 
@@ -183,12 +184,12 @@ pub fn read_module(path: &Path) -> Result<Module> {
     Module::new(files::read(path, MAX_MODULE)?).at(|| path.display().to_string())
 }
 
-/// An ELF file.
+/// Reads an ELF file.
 pub fn read_elf(path: &Path) -> Result<Vec<u8>> {
     files::read(path, MAX_ELF)
 }
 
-/// A text file that somebody wrote.
+/// Reads a handwritten text file.
 pub fn read_text(path: &Path) -> Result<String> {
     files::read_text(path, MAX_TEXT)
 }
@@ -199,7 +200,7 @@ pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
 }
 
-/// Does one of many things: none of them may stop the run, so our own bugs are caught here too.
+/// Runs one of many items. None may stop the run, so internal errors and panics are caught too.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::bug("panic")))
 }
@@ -207,7 +208,7 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Prints one JSON document.
 pub fn print_json<T: serde::Serialize>(value: &T) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|e| Error::bug(format!("JSON: {e}")))?;
-    // JSON need not escape the control characters after ASCII, and terminals obey them.
+    // JSON need not escape control characters beyond ASCII, but terminals interpret them.
     let escaped = |c: char| if c.is_control() && c != '\n' { format!("\\u{:04x}", u32::from(c)) } else { c.into() };
     println!("{}", text.chars().map(escaped).collect::<String>());
     Ok(())

@@ -1,4 +1,4 @@
-//! `dovetail compile`: one module in this process, with every phase open to view.
+//! `dovetail compile`: compiles one module in this process and shows any phase.
 
 mod watched;
 
@@ -13,9 +13,9 @@ use dovetail::template;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Compile one shader early to an unlinked ELF, or show any phase of it.
+/// Compile one shader to an unlinked ELF, without pipeline state, or show any phase of the compile.
 ///
-/// Runs in this process, without cache or workers: what crashes here is what a worker would survive.
+/// Runs in this process, without cache or workers, so a crash here ends the command.
 #[derive(clap::Args)]
 #[command(
     after_help = "Phases: upper (as the front end made it), each pass by name, lower (as the code generator takes it), \
@@ -26,7 +26,7 @@ pub struct Args {
     /// SPIR-V file.
     #[arg(value_name = "SPIRV")]
     file: PathBuf,
-    /// Entry point; needed if there are several.
+    /// Entry point; required if there are several.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// GPU to compile for.
@@ -38,22 +38,22 @@ pub struct Args {
     /// Specialization value, `id=bits`; may be repeated.
     #[arg(long, value_name = "ID=BITS", value_parser = spec)]
     spec: Vec<(u32, u64)>,
-    /// Compile with the layout of `state template` and all specialization values known, not early.
+    /// Compile with the layout of `state template` and all specialization values known.
     #[arg(long)]
     laid_out: bool,
-    /// Where the unlinked ELF goes.
+    /// Output file for the unlinked ELF.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the shader after this phase; may be repeated. The variable DOVETAIL_DUMP does the same.
     #[arg(long, value_name = "PHASE")]
     dump: Vec<String>,
-    /// Draw the blocks of the code, the edges between them and which registers are live where, as SVG.
+    /// Draw the blocks of the code, the edges between them and the live registers of each line, as SVG.
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
     /// Verify the IR after every pass, as debug builds always do.
     #[arg(long)]
     verify_ir: bool,
-    /// Print what each phase took.
+    /// Print the time of each phase.
     #[arg(long)]
     timings: bool,
     /// Print the timings as JSON.

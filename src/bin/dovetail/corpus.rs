@@ -1,8 +1,8 @@
-//! `dovetail corpus`: files of any kind into a directory of SPIR-V modules.
+//! `dovetail corpus`: extracts SPIR-V modules from files of any kind into a directory.
 //!
-//! Writes `<name>.spv` for each distinct module, `index.json` (what each is and where it comes from), `pairs.tsv` (vertex and
-//! fragment modules that belong together) and `spec.toml` (workgroup sizes for modules that leave them open). All of it
-//! depends on the contents and the order of the files only.
+//! Writes `<name>.spv` for each distinct module, `index.json` (description and origin of each), `pairs.tsv` (matching
+//! vertex and fragment modules) and `spec.toml` (workgroup sizes for modules that leave them to specialization). The
+//! output depends only on the contents and the order of the files.
 
 use crate::common::InputArgs;
 use clap::Subcommand;
@@ -17,7 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Corpora of shaders that others wrote: find them, and run them through everything.
+/// Extract and check corpora of real shaders.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -28,12 +28,12 @@ pub struct Args {
 enum Command {
     /// Search files for SPIR-V: plain, in zip, tar, gzip, zlib, zstd and xz, and in Qt resources.
     ///
-    /// What cannot be read, or not to its end, costs itself only: it is named, and the exit code is 1.
+    /// A file that cannot be read completely is skipped or cut, and named; the exit code is then 1.
     Extract {
-        /// Files, and directories to search through.
+        /// Files, and directories to search.
         #[arg(required = true)]
         paths: Vec<PathBuf>,
-        /// Directory to write to; made if missing.
+        /// Output directory; created if missing.
         #[arg(short, long)]
         out: PathBuf,
         #[command(flatten)]

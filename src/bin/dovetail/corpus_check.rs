@@ -1,9 +1,9 @@
-//! `dovetail corpus check`: every pipeline of extracted corpora through every route, with the results counted.
+//! `dovetail corpus check`: builds every pipeline of extracted corpora by every route, and counts the results.
 //!
-//! A pipeline is a line of `pairs.tsv`, or a compute module with the values of `spec.toml`. Its state is the template that
-//! its shaders give. It is linked adjacent and chained from early parts, compiled whole, and each result is verified, its
-//! code too: errors in it are failures, remarks are counted. With `--tools`, LLVM's readers must take every ELF without a
-//! complaint too, and list the code as we do.
+//! A pipeline is a line of `pairs.tsv`, or a compute module with the values of `spec.toml`. Its state is the template
+//! derived from its shaders. It is linked adjacent and chained, and compiled as a whole; each result is verified,
+//! including its code: errors in the code are failures, remarks are counted. With `--tools`, LLVM's tools must read
+//! every ELF without complaint, and list the code as we do.
 
 use crate::common::{BuildArgs, CacheArgs, JobArgs, guarded, print_json, read_module, read_text, write_file};
 use crate::objdump::{self, Listing};
@@ -29,10 +29,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-/// Link every pair and compute shader of extracted corpora, in both layouts and whole, and verify the results.
+/// Link every pair and compute shader of extracted corpora in both layouts, compile it as a whole, and verify the
+/// results.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Folders that `corpus extract` wrote.
+    /// Folders written by `corpus extract`.
     #[arg(required = true, value_name = "DIR")]
     dirs: Vec<PathBuf>,
     /// GPU.
@@ -40,13 +41,14 @@ pub struct Args {
     target: GfxIp,
     #[command(flatten)]
     jobs: JobArgs,
-    /// At most so many pipelines of each folder, evenly spread.
+    /// Check at most this many pipelines of each folder, evenly spread.
     #[arg(long, value_name = "N")]
     sample: Option<NonZeroUsize>,
     /// Have llvm-readelf-19 and llvm-objdump-19 read every ELF, and compare our disassembly with theirs.
     #[arg(long)]
     tools: bool,
-    /// Write the BLAKE3 digest of every ELF, early parts too, to FILE: two compilers that make the same code write the same file.
+    /// Write the BLAKE3 digest of every ELF, including parts, to FILE: two compilers that generate the same code write
+    /// the same file.
     #[arg(long, value_name = "FILE")]
     digests: Option<PathBuf>,
     /// Print JSON.
@@ -62,24 +64,24 @@ struct Pipeline {
     values: Vec<(u32, u64)>,
 }
 
-/// The result for one pipeline: for each route nothing, or the reason of its failure.
+/// The result for one pipeline: for each route, nothing or the error.
 #[derive(Serialize)]
 struct Checked {
     name: String,
     kind: &'static str,
-    /// Invocations of a workgroup, compute only.
+    /// Invocations per workgroup, compute only.
     invocations: Option<u64>,
     failures: BTreeMap<&'static str, String>,
-    /// BLAKE3 of each ELF: of the early parts by their stages, of the pipelines by their routes.
+    /// BLAKE3 of each ELF: of the parts by stage, of the pipelines by route.
     #[serde(skip)]
     digests: BTreeMap<&'static str, blake3::Hash>,
-    /// The feature that the native generator does not support, of each stage that LLVM compiled for it early.
+    /// For each stage that LLVM compiled instead of the native generator, the unsupported feature.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     fallbacks: BTreeMap<&'static str, String>,
-    /// Numbers of the checker's remarks by rule, all routes together.
+    /// Number of the checker's remarks by rule, over all routes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     remarks: BTreeMap<CodeRule, usize>,
-    /// Our listing against LLVM's, of all routes together.
+    /// Comparison of our listing with LLVM's, over all routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     listing: Option<Listing>,
 }
@@ -98,7 +100,7 @@ impl Checked {
         }
     }
 
-    /// The same reason for each route.
+    /// The same error for each route.
     fn failed(p: &Pipeline, why: &Error) -> Self {
         Self { failures: ROUTES.map(|route| (route, why.to_string())).into(), ..Self::new(p) }
     }
@@ -140,12 +142,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print(&checked);
     }
     let bad = |c: &Checked| !c.failures.is_empty() || c.listing.as_ref().is_some_and(|l| l.same != l.lines);
-    // On standard error, beside the table or the JSON.
+    // On standard error, next to the table or the JSON.
     unread.iter().for_each(|why| eprintln!("{why}"));
     Ok(ExitCode::from(u8::from(checked.iter().any(bad) || !unread.is_empty())))
 }
 
-/// Pairs, then compute modules, of one extracted folder. What cannot be read costs itself only.
+/// Pairs, then compute modules, of one extracted folder. An unreadable file only skips itself.
 fn collect(dir: &Path, unread: &mut Vec<Error>) -> Vec<Pipeline> {
     let mut keep = |found: Result<()>| unread.extend(found.err());
     let mut out = Vec::new();
@@ -168,7 +170,7 @@ fn pair(dir: &Path, line: &str) -> Option<Pipeline> {
     Some(Pipeline { name: base.to_owned(), files: vec![dir.join(vert), dir.join(frag)], values: Vec::new() })
 }
 
-/// The pipeline of a compute module; none if the file is none that is supported.
+/// The pipeline of a compute module; `None` if the file is not a supported one.
 fn compute(file: PathBuf, spec: &SpecFile) -> Option<Pipeline> {
     if file.extension().is_none_or(|e| e != "spv") {
         return None;
@@ -213,7 +215,7 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Result<Checked> {
     Ok(checked)
 }
 
-/// Whether a result is what the route promised, and loads; and with the tools, how it is listed.
+/// Checks that a result came by the expected route, and loads; with `--tools`, also its listing.
 fn judge(args: &Args, route: &'static str, outcome: PipelineOutcome, checked: &mut Checked) -> Result<Option<Listing>> {
     let Built { elf, route: went, .. } = match outcome {
         PipelineOutcome::Built(built) => built,
@@ -242,7 +244,7 @@ fn judge(args: &Args, route: &'static str, outcome: PipelineOutcome, checked: &m
     objdump::compare(&elf).map(Some)
 }
 
-/// Digests of the early parts, who made them, and with the tools, whether LLVM's readers take them.
+/// Digests of the parts, their generators, and with `--tools`, whether LLVM's tools accept them.
 fn unlinked(args: &Args, tools: &Toolchain<'_>, request: &PipelineRequest<'_>, checked: &mut Checked) -> Result<()> {
     if !args.tools && args.digests.is_none() && !args.build.tuning.falls_back() {
         return Ok(());
@@ -260,7 +262,7 @@ fn unlinked(args: &Args, tools: &Toolchain<'_>, request: &PipelineRequest<'_>, c
     Ok(())
 }
 
-/// LLVM's readers, which warn of what they do not like and go on.
+/// Runs LLVM's tools, which print warnings and continue.
 fn outside(elf: &[u8]) -> Result<()> {
     let file = objdump::scratch(elf)?;
     for (tool, options) in [("llvm-readelf-19", &["-a"][..]), ("llvm-objdump-19", &["-d", "-r"])] {
@@ -315,7 +317,7 @@ impl Loaded {
     }
 }
 
-/// A line for each ELF, in the order of the pipelines: digest, route or stage, name.
+/// One line for each ELF, in the order of the pipelines: digest, route or stage, name.
 fn digests(checked: &[Checked]) -> String {
     let mut out = String::new();
     for c in checked {

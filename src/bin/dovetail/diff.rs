@@ -1,5 +1,5 @@
-//! `dovetail diff`: two codes of one shader side by side, with their instructions counted; or of a folder of shaders, in
-//! ratios.
+//! `dovetail diff`: two versions of a shader's code side by side, with instruction counts; or ratios over a folder of
+//! shaders.
 
 mod many;
 
@@ -19,10 +19,10 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Show two codes of a shader side by side, with their instructions counted by class.
+/// Show two versions of a shader's code side by side, with instruction counts by class.
 ///
-/// One SPIR-V file is compiled early by both code generators. Two ELF files are compared as they are. Of a folder all
-/// SPIR-V files are compiled, and sums and geometric means printed. Cycles are an estimate for one wave alone.
+/// A SPIR-V file is compiled by both code generators. Two ELF files are compared as they are. For a folder, all SPIR-V
+/// files are compiled, and sums and geometric means printed. Cycles are an estimate for a single wave.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  dovetail diff a.frag.spv --counts\n  dovetail diff before.elf after.elf\n  dovetail diff corpus/ggml --sample 50 --disable schedule"
@@ -34,22 +34,22 @@ pub struct Args {
     /// ELF to compare it with.
     #[arg(value_name = "ELF")]
     other: Option<PathBuf>,
-    /// Entry point; needed if there are several.
+    /// Entry point; required if there are several.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Wave size, 32 or 64; of ELF files, for the listing.
+    /// Wave size, 32 or 64; for ELF files, that of the listing.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,
-    /// Compile with the layout of `state template` and all specialization values known, not early.
+    /// Compile with the layout of `state template` and all specialization values known.
     #[arg(long)]
     laid_out: bool,
-    /// Only the counts.
+    /// Print only the counts.
     #[arg(long)]
     counts: bool,
-    /// Of a folder at most so many files, evenly spread.
+    /// Compile at most this many files of a folder, evenly spread.
     #[arg(long, value_name = "N")]
     sample: Option<NonZeroUsize>,
-    /// Of a folder also each shader's figures.
+    /// For a folder, also print each shader's figures.
     #[arg(long)]
     each: bool,
     /// Print the counts as JSON.
@@ -59,17 +59,17 @@ pub struct Args {
     tuning: TuningArgs,
 }
 
-/// One code.
+/// One version of the code.
 #[derive(Serialize)]
 struct Side {
     name: String,
     bytes: usize,
     total: usize,
-    /// Vector registers up to the last one that is named.
+    /// VGPRs up to the highest one used.
     vgprs: u32,
-    /// Waves that so many registers allow on a SIMD.
+    /// Waves per SIMD that this number of registers allows.
     waves: u32,
-    /// Estimate.
+    /// Estimated cycles.
     cycles: u64,
     counts: BTreeMap<&'static str, usize>,
     #[serde(skip)]
@@ -143,7 +143,7 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
     Ok([make(GeneratorKind::Native)?, make(GeneratorKind::Llvm)?])
 }
 
-/// Lists and counts the code of an ELF; what fills it up does not count.
+/// Lists and counts the code of an ELF, without padding.
 fn side(name: &str, elf: &[u8], wave: WaveSize) -> Result<Side> {
     let words = estimate::text(elf).at(|| name)?;
     let name = Path::new(name).file_name().map_or_else(|| name.into(), |n| n.to_string_lossy().into_owned());

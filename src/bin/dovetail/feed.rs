@@ -1,4 +1,5 @@
-//! The queue between the thread that reads inputs and those that work on them, bounded in what waits and what is worked on.
+//! A queue between the thread that reads inputs and those that process them, with a limit on queued and processed
+//! bytes.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -10,7 +11,7 @@ struct Gate {
     freed: Condvar,
 }
 
-/// An item in flight. Its bytes are free again when this is dropped.
+/// An item in flight. Its bytes are released when this is dropped.
 pub struct Fed<T> {
     pub item: T,
     /// Its number, from 0, in the order in which inputs were read.
@@ -27,14 +28,14 @@ impl<T> Drop for Fed<T> {
     }
 }
 
-/// The reader's end.
+/// The sending end.
 pub struct Feeder<T> {
     gate: Arc<Gate>,
     queue: Sender<Fed<T>>,
     number: usize,
 }
 
-/// A queue in which at most so many bytes are on their way; a single item that has more goes alone.
+/// Creates a queue with at most this many bytes in flight; a single larger item goes alone.
 pub fn feed<T>(bytes: u64) -> (Feeder<T>, Receiver<Fed<T>>) {
     let gate = Gate { all: bytes, left: Mutex::new(bytes), freed: Condvar::new() };
     let (queue, receiver) = mpsc::channel();
@@ -42,7 +43,7 @@ pub fn feed<T>(bytes: u64) -> (Feeder<T>, Receiver<Fed<T>>) {
 }
 
 impl<T> Feeder<T> {
-    /// Hands on an item of this size, as soon as there is room for it.
+    /// Queues an item of this size, as soon as there is room for it.
     pub fn put(&mut self, item: T, bytes: u64) {
         let bytes = bytes.min(self.gate.all);
         let left = self.gate.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +51,7 @@ impl<T> Feeder<T> {
         *waited.unwrap_or_else(PoisonError::into_inner) -= bytes;
         let fed = Fed { item, number: self.number, bytes, gate: self.gate.clone() };
         self.number += 1;
-        // Where nobody takes it any more, it is dropped, and its bytes with it.
+        // If the receivers are gone, the item is dropped, which releases its bytes.
         let _ = self.queue.send(fed);
     }
 }
@@ -69,7 +70,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for n in 0..200u64 {
-                    // Every tenth is larger than all that may be held, and goes alone.
+                    // Every tenth is larger than the limit and goes alone.
                     let bytes = if n % 10 == 0 { 1000 } else { 30 };
                     feeder.put(bytes, bytes);
                 }

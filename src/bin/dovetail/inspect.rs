@@ -1,4 +1,4 @@
-//! `dovetail inspect`: everything an ELF of ours says, decoded.
+//! `dovetail inspect`: decodes everything in one of our ELFs.
 
 use crate::common::{print_json, read_elf};
 use dovetail::error::{Context, Error, Result};
@@ -16,14 +16,14 @@ use std::process::{Command, ExitCode};
 
 /// Show an unlinked or linked ELF: sections, symbols, relocations, metadata, registers, code.
 ///
-/// Unlinked ELFs show what they leave to the linker; linked ones each register field by field, and the borders between
-/// prolog, body and epilog in the disassembly (which needs llvm-objdump-19).
+/// For an unlinked ELF, shows what the linker must supply; for a linked one, each register field by field, and the
+/// boundaries of prolog, body and epilog in the disassembly (which needs llvm-objdump-19).
 #[derive(clap::Args)]
 pub struct Args {
     /// The ELF.
     #[arg(value_name = "ELF")]
     file: PathBuf,
-    /// Leave the disassembly out.
+    /// Omit the disassembly.
     #[arg(long)]
     no_code: bool,
     /// Print JSON.
@@ -208,7 +208,7 @@ fn registers_of(pipeline: &Map) -> Vec<Register> {
     out
 }
 
-/// MessagePack as JSON; keys that are no strings become text.
+/// Converts MessagePack to JSON; keys that are not strings become text.
 fn json(value: &rmpv::Value) -> serde_json::Value {
     use serde_json::Value as J;
     match value {
@@ -224,7 +224,7 @@ fn json(value: &rmpv::Value) -> serde_json::Value {
     }
 }
 
-/// The code as llvm-objdump-19 prints it, with the borders of parts.
+/// The code as printed by llvm-objdump-19, with the boundaries of parts.
 fn disassemble(path: &Path, symbols: &[Symbol]) -> Result<Vec<String>> {
     let tool = "llvm-objdump-19";
     let output = Command::new(tool).args(["-d", "-r", "--no-show-raw-insn"]).arg(path).output();
@@ -294,7 +294,7 @@ fn print(report: &Report) {
     }
 }
 
-/// Registers have a table of their own.
+/// Registers have their own table.
 fn without_registers(metadata: &serde_json::Value) -> serde_json::Value {
     let mut out = metadata.clone();
     if let Some(map) = out.as_object_mut() {

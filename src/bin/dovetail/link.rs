@@ -1,4 +1,4 @@
-//! `dovetail link`: shaders and a state to a pipeline ELF.
+//! `dovetail link`: links shaders and a state into a pipeline ELF.
 
 use crate::common::{BuildArgs, CacheArgs, print_json, read_module, read_toml, write_file};
 use crate::populate::wave;
@@ -15,8 +15,8 @@ use std::process::ExitCode;
 
 /// Link shaders and a pipeline state into a pipeline ELF.
 ///
-/// Parts come from the cache where it has them and are compiled where it has not. What cannot be linked is compiled whole;
-/// the output says so, and why.
+/// Parts come from the cache, or are compiled if the cache lacks them. A pipeline that cannot be linked is compiled as
+/// a whole; the output says so, with the reason.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  dovetail link --vs a.vert.spv --fs a.frag.spv --state a.toml --cache cache -o a.elf\n  \
@@ -26,19 +26,19 @@ pub struct Args {
     /// Vertex shader.
     #[arg(long, value_name = "SPIRV", required_unless_present = "cs", conflicts_with = "cs")]
     vs: Option<PathBuf>,
-    /// Fragment shader; without one nothing is shaded.
+    /// Fragment shader; without one, nothing is shaded.
     #[arg(long, value_name = "SPIRV", requires = "vs")]
     fs: Option<PathBuf>,
     /// Compute shader.
     #[arg(long, value_name = "SPIRV")]
     cs: Option<PathBuf>,
-    /// Entry point of every shader; needed where a module has several of a stage.
+    /// Entry point of every shader; required if a module has several of a stage.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Pipeline state (see docs/state.md; `dovetail state template` writes one).
     #[arg(long, value_name = "TOML")]
     state: PathBuf,
-    /// Where the pipeline ELF goes.
+    /// Output file for the pipeline ELF.
     #[arg(long, short, value_name = "ELF")]
     out: PathBuf,
     /// GPU.
@@ -47,19 +47,19 @@ pub struct Args {
     /// Wave size of every stage, 32 or 64.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,
-    /// adjacent: parts fall through into each other; chained: parts stand apart and branch.
+    /// adjacent: parts fall through into each other; chained: branches connect the parts.
     #[arg(long, default_value = "adjacent", value_parser = layout)]
     layout: Placement,
-    /// Version of the metadata: 2 has registers by number (2.6), 3 by name (3.0), as drivers of today write it.
+    /// Metadata version: 2 lists registers by number (2.6), 3 by name (3.0), as current drivers write it.
     #[arg(long, default_value = "2", value_parser = metadata)]
     metadata: MetadataVersion,
-    /// Compile the whole pipeline even where it could be linked.
+    /// Compile the whole pipeline even if it could be linked.
     #[arg(long)]
     whole: bool,
-    /// Only take what is in the cache, as a driver without a compiler does; exit code 4 if something is not.
+    /// Use only the cache, like a driver without a compiler; exit code 4 if something is missing.
     #[arg(long)]
     no_compile: bool,
-    /// Print what was done as JSON.
+    /// Print the actions as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             return Ok(ExitCode::from(4));
         }
     };
-    // Whoever reads the file later trusts it; a violation here is our bug and must not leave the house.
+    // Users of the file trust it; a violation here is an internal bug and must not be written.
     let report = verify(&built.elf)?;
     if let Some(violation) = report.violations.first() {
         return Err(Error::bug(format!("the linked ELF breaks a rule of the loader: {violation}")));

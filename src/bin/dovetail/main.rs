@@ -1,6 +1,6 @@
-//! The `dovetail` program: each subcommand is a file, and does nothing that the library cannot.
+//! The `dovetail` program: one file per subcommand; everything it does is available in the library.
 
-// First: the macros it defines are the program's own `println!` and the like.
+// First, because its macros replace `println!` and others in the whole program.
 #[macro_use]
 mod out;
 
@@ -31,12 +31,12 @@ use std::process::ExitCode;
 
 /// Shader cache creator and pipeline linker for AMD GPUs.
 ///
-/// Compiles SPIR-V shaders early and one at a time into unlinked ELFs, keeps them in a cache, and links them into
+/// Compiles SPIR-V shaders separately, in advance, to unlinked ELFs, keeps them in a cache, and links them into
 /// pipeline ELFs once the pipeline state is known.
 ///
-/// Exit codes: 0 done; 1 done, but some inputs failed; 2 malformed input; 3 unsupported; 4 needs a whole-pipeline compile;
-/// 5 file, store or process trouble; 6 a replayed bundle still differs, or `bisect` found a broken shader; 70 a bug of ours;
-/// 71 the compiler died on the input.
+/// Exit codes: 0 success; 1 success, but some inputs failed; 2 malformed input; 3 unsupported; 4 needs a whole-pipeline
+/// compile; 5 file, store or process failure; 6 a replayed bundle still differs, or `bisect` found a broken shader; 70
+/// internal bug; 71 the compiler process died on the input.
 #[derive(Parser)]
 #[command(
     name = "dovetail",

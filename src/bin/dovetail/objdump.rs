@@ -1,7 +1,8 @@
 //! Compares our listing of a linked ELF with llvm-objdump-19's, line by line: length, mnemonic and operands of every instruction.
 //!
-//! The disassembler takes one wave size for a whole file, so a pipeline of two is listed twice, and each stage compared in its
-//! own. Blanks count alike: it writes two after the name of an image instruction with scattered addresses.
+//! The disassembler takes one wave size for a whole file, so a pipeline with two is listed twice, and each stage is
+//! compared in its own. Runs of spaces count as one: the tool writes two after the name of an image instruction with
+//! scattered addresses.
 
 use dovetail::emu::{LoadedPipeline, Machine};
 use dovetail::error::{Context, Error, Result};
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::Command;
 
-/// A file for another program to read, gone when it is dropped.
+/// A temporary file for another program to read, deleted on drop.
 pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
     let mut file = tempfile::NamedTempFile::new()?;
     file.write_all(bytes)?;
@@ -27,16 +28,16 @@ pub fn scratch(bytes: &[u8]) -> Result<tempfile::NamedTempFile> {
 pub struct Listing {
     /// Instructions compared.
     pub lines: u64,
-    /// Number of lines that are listed alike.
+    /// Number of equal lines.
     pub same: u64,
-    /// The first that is not.
+    /// The first line that differs.
     pub first: Option<Difference>,
 }
 
-/// An instruction that is listed differently.
+/// An instruction whose lines differ.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Difference {
-    /// Byte of the code.
+    /// Offset in the code.
     pub offset: u64,
     /// Our line.
     pub ours: String,
@@ -45,7 +46,7 @@ pub struct Difference {
 }
 
 impl Listing {
-    /// Adds what another file gave.
+    /// Adds the result of another file.
     pub fn add(&mut self, other: Self) {
         self.lines += other.lines;
         self.same += other.same;
@@ -62,7 +63,7 @@ impl std::fmt::Display for Difference {
 /// Compares every instruction of a pipeline ELF.
 ///
 /// # Errors
-/// Environment: the tool is missing. Malformed: no pipeline.
+/// Environment: the tool is missing. Malformed: not a pipeline.
 pub fn compare(elf: &[u8]) -> Result<Listing> {
     let pipeline = LoadedPipeline::load(&mut Machine::new(GfxIp::Gfx1030), elf)?;
     let file = ElfFile64::<LittleEndian>::parse(elf).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
@@ -97,8 +98,8 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
     Ok(out)
 }
 
-/// Where each part begins, and the waves of its stage: from a stage's first part on, a part goes where its last instruction
-/// goes.
+/// Start offset and wave size of each part: from a stage's first part on, execution continues at the target of its last
+/// instruction.
 fn waves(pipeline: &LoadedPipeline, words: &[u32]) -> BTreeMap<u64, WaveSize> {
     let starts: Vec<u64> = pipeline.parts.iter().map(|part| part.offset).collect();
     let mut out = BTreeMap::new();
@@ -113,7 +114,7 @@ fn waves(pipeline: &LoadedPipeline, words: &[u32]) -> BTreeMap<u64, WaveSize> {
     out
 }
 
-/// Where the code of a part goes on, if it does.
+/// Where execution continues after a part, if it does.
 fn successor(words: &[u32], start: u64, end: u64) -> Option<u64> {
     let (mut at, mut after) = (start, Some(end));
     while at < end {

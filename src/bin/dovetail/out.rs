@@ -1,9 +1,9 @@
 //! Output of the program, on standard output and standard error.
 //!
-//! The macros of the standard library panic where the other end is closed or the disk is full; those of this file, which stand
-//! in their place in the whole program, do not. The first failure of standard output is remembered and becomes the exit code;
-//! standard error is the last resort, and its failures have nowhere to go. Names in what is said come from files that others
-//! made, so control characters are escaped here, for the whole program.
+//! The standard library's macros panic if the other end is closed or the disk is full; those of this file, which
+//! replace them in the whole program, do not. The first failure of standard output is remembered and becomes the exit
+//! code; failures of standard error cannot be reported. Printed names come from foreign files, so control characters
+//! are escaped here, for the whole program.
 
 use dovetail::error::{Error, Result, printable_lines};
 use std::fmt;
@@ -30,7 +30,7 @@ fn failed(e: &io::Error) -> Error {
     Error::environment(format!("standard output: {e}"))
 }
 
-/// Prints, unless that has failed before.
+/// Prints, unless printing has failed before.
 pub fn say(text: fmt::Arguments<'_>, end: &str) {
     let mut first = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
     if first.is_none() {
@@ -41,7 +41,7 @@ pub fn say(text: fmt::Arguments<'_>, end: &str) {
     }
 }
 
-/// Prints, for who has to stop when nobody reads on.
+/// Prints, for callers that must stop when nobody reads.
 ///
 /// # Errors
 /// Environment: standard output is closed or full.
@@ -50,12 +50,12 @@ pub fn try_say(text: &str) -> Result<()> {
     FAILED.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
 }
 
-/// A line on standard error.
+/// Prints a line on standard error.
 pub fn complain(text: fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(&text.to_string()));
 }
 
-/// The exit code of the program: that of the command, or that of its output if only that has failed.
+/// Exit code of the program: that of the command, or that of its output if only that failed.
 pub fn finish(result: Result<ExitCode>) -> ExitCode {
     let flushed = io::stdout().flush().map_err(|e| failed(&e));
     let said = FAILED.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(flushed, Err);

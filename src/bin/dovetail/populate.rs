@@ -1,4 +1,4 @@
-//! `dovetail populate`: SPIR-V files and archives of pipelines into a cache of unlinked ELFs, many at once.
+//! `dovetail populate`: compiles SPIR-V files and archives of pipelines into a cache of unlinked ELFs, in parallel.
 
 mod archive;
 mod modules;
@@ -24,19 +24,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Compile SPIR-V shaders early into the cache.
+/// Compile SPIR-V shaders into the cache, without pipeline state.
 ///
-/// Each vertex, fragment and compute entry point becomes one unlinked ELF under a key of everything that decides its code.
-/// An archive of Fossilize's (GAME.foz, as the Vulkan layer or Steam records them) gives specialization and pipelines too: each
-/// pipeline is linked once, or compiled whole into the cache where it cannot be linked (see docs/layer.md).
-/// What is in the cache already is not compiled again. An interrupted run loses nothing that was finished. A file or folder
-/// that cannot be read costs itself only: the summary names it, and the exit code is 1.
+/// Each vertex, fragment and compute entry point becomes one unlinked ELF under a key of everything that decides its
+/// code. A Fossilize archive (GAME.foz, as recorded by the Vulkan layer or Steam) also gives specialization and
+/// pipelines: each pipeline is linked once, or compiled as a whole into the cache if it cannot be linked (see
+/// docs/layer.md). Shaders that are in the cache are not compiled again, and an interrupted run loses nothing that was
+/// finished. A file or folder that cannot be read is skipped: the summary names it, and the exit code is 1.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  dovetail populate shaders/ --cache cache --spec spec.toml --jobs 4\n  dovetail populate GAME.foz --cache cache\n  dovetail populate shaders/ --service"
 )]
 pub struct Args {
-    /// SPIR-V files, directories that are searched for them, and archives of pipelines (.foz).
+    /// SPIR-V files, directories to search for them, and archives of pipelines (.foz).
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// GPU to compile for.
@@ -47,13 +47,13 @@ pub struct Args {
     /// Specialization values by module (see docs/corpus.md).
     #[arg(long, value_name = "FILE")]
     spec: Option<PathBuf>,
-    /// Wave size for every shader, 32 or 64; the default depends on the stage and on subgroup operations.
+    /// Wave size for every shader, 32 or 64; by default it depends on the stage and on subgroup operations.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,
-    /// Also compile the variants of stages for states that shade every sample (fragment) or have a view mask (vertex).
+    /// Also compile variants of stages: for sample shading (fragment) and for view masks (vertex).
     #[arg(long)]
     variants: bool,
-    /// Also search files that are not SPIR-V for modules inside.
+    /// Also search files that are not SPIR-V for modules in them.
     #[arg(long)]
     search: bool,
     #[command(flatten)]
@@ -61,8 +61,8 @@ pub struct Args {
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
-    /// Have a running service compile, into its own cache; without a path the one at the usual socket. It compiles with its own
-    /// workers, after all that somebody waits for, and says when it holds this back.
+    /// Have a running service compile, into its own cache; without a path, the one at the default socket. It compiles
+    /// with its own workers, after everything that clients wait for, and reports when it holds this back.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true,
         conflicts_with_all = ["cache", "store", "deadline", "worker_memory", "fault", "jobs"])]
     service: Option<Option<PathBuf>>,
@@ -70,9 +70,9 @@ pub struct Args {
     build: BuildArgs,
 }
 
-/// The compiler that is used.
+/// The compiler in use.
 enum Maker<'a> {
-    /// Workers of this program, into a cache of its own.
+    /// Workers of this program, into its own cache.
     Own(Toolchain<'a>),
     /// A service.
     Service(Remote),
@@ -93,11 +93,11 @@ pub fn wave(text: &str) -> Result<WaveSize> {
         .and_then(WaveSize::try_from)
 }
 
-/// One entry point of one module, or a module that has none to compile.
+/// One entry point of a module, or a module without one that can be compiled.
 struct Item {
     name: String,
     work: Result<Work>,
-    /// Counted apart: nobody's GPU of this generation has the hardware.
+    /// Whether it needs cooperative-matrix hardware, which no GPU of this generation has; counted separately.
     cooperative_matrix: bool,
 }
 
@@ -111,12 +111,12 @@ struct Work {
 struct Made {
     bytes: usize,
     simplified: Option<String>,
-    /// The feature that the native generator does not support, so that LLVM made the code.
+    /// The feature for which LLVM compiled it instead of the native generator.
     fallback: Option<String>,
 }
 
 impl Made {
-    /// Reads an ELF. An error here is no failure: whoever links the ELF reads it again, and refuses it then.
+    /// Reads an ELF. An error here is not a failure: the link reads the ELF again and reports it then.
     fn of(elf: &StageElf) -> Self {
         Self {
             bytes: elf.0.len(),
@@ -193,14 +193,14 @@ struct Done {
     cooperative_matrix: bool,
 }
 
-/// A file, folder or archive that could not be read, or not all of it.
+/// A file, folder or archive that could not be read completely.
 #[derive(Serialize)]
 struct InputError {
     path: String,
     why: String,
 }
 
-/// Result of an input.
+/// Result for an input.
 enum Event {
     Shader(Done),
     Input(InputError),
@@ -235,7 +235,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         return report(args, &summarize(events, pipelines, started.elapsed(), 0));
     }
     let cache = args.build.cache.open()?;
-    // Before anything is compiled that could not be kept.
+    // Checked before compiling anything that could not be stored.
     cache.check_writable()?;
     let compiler = args.build.worker.start_if_built(args.jobs.count())?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
@@ -244,21 +244,21 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let (events, pipelines) = events(args, &spec, &Maker::Own(tools), &pool);
     let code = report(args, &summarize(events, pipelines, started.elapsed(), cache.stats().bad))?;
     CacheArgs::tell(&cache);
-    // Keeping them was what this was for.
+    // Storing them was the purpose.
     Ok(cache.not_kept().map_or(code, |why| ExitCode::from(why.exit_code())))
 }
 
-/// The results of the shaders, and of the pipelines if there are archives.
+/// Results of the shaders, and of the pipelines if there are archives.
 type Events = (Vec<(usize, Event)>, Option<Pipelines>);
 
-/// Compiles all inputs; gives what came of them in the order of their names.
+/// Compiles all inputs; returns the results in the order of their names.
 fn events(args: &Args, spec: &SpecFile, maker: &Maker<'_>, pool: &rayon::ThreadPool) -> Events {
     let (archives, paths) = archive::split(&args.paths);
     let progress = Progress::new(0, "compiling");
     let others = if args.search { Others::Search } else { Others::Skip };
     let reading = Reading { others, memory: args.input.bytes() };
     let (mut feeder, queue) = feed::<Result<Input>>(reading.memory);
-    // Modules are compiled while others are still looked for, so that no more of them are held than have room.
+    // Modules are compiled while the search continues, so that no more of them are in memory than allowed.
     let mut events: Vec<(usize, Event)> = std::thread::scope(|scope| {
         let progress = &progress;
         scope.spawn(move || {
@@ -283,7 +283,7 @@ fn events(args: &Args, spec: &SpecFile, maker: &Maker<'_>, pool: &rayon::ThreadP
     (events, (!archives.is_empty()).then_some(pipelines))
 }
 
-/// Prints what came of it, and gives the exit code.
+/// Prints the results, and returns the exit code.
 fn report(args: &Args, summary: &Summary) -> Result<ExitCode> {
     if args.json {
         print_json(summary)?;
@@ -347,7 +347,7 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
         Err(e) => return vec![Item { name, work: Err(e), cooperative_matrix: false }],
     };
     let module = Arc::new(module);
-    // Specialization files name modules, not the folders they are found in.
+    // Specialization files name modules, not their folders.
     let module_name = name.rsplit('/').next().unwrap_or(&name);
     let values: Vec<(u32, u64)> =
         spec.values(module_name).into_iter().map(|(id, value)| (id, u64::from(value))).collect();

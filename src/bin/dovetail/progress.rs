@@ -1,4 +1,4 @@
-//! Progress of a long command: a bar where there is a terminal, a line every few seconds elsewhere.
+//! Progress of a long command: a bar on a terminal, otherwise a line every few seconds.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Counts finished items; says nothing in the first two seconds.
+/// Counts finished items; prints nothing in the first two seconds.
 pub struct Progress {
     bar: Option<ProgressBar>,
     total: AtomicU64,
@@ -30,7 +30,7 @@ impl Progress {
         Self { bar, total: AtomicU64::new(total as u64), started: now, plain: Mutex::new((0, now)) }
     }
 
-    /// More to do has been found.
+    /// Adds items to the total.
     pub fn found(&self, more: usize) {
         let total = self.total.fetch_add(more as u64, Ordering::Relaxed).saturating_add(more as u64);
         if let Some(bar) = &self.bar {

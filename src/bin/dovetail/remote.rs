@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-/// Interval at which the service is asked whether it holds work back.
+/// Interval at which the service is polled for held-back work.
 const ROUND: Duration = Duration::from_secs(2);
-/// Threads that ask: more than it has workers, so that these never wait for us.
+/// Threads that send requests: more than the service has workers, so that these are never idle.
 pub const ASKERS: usize = 32;
 
 /// A connection to a service.
@@ -28,21 +28,21 @@ struct Shared {
 #[derive(Default)]
 struct State {
     last: u64,
-    /// The receivers of answers, by the id of the request.
+    /// Receivers of answers, by request id.
     waiting: BTreeMap<u64, mpsc::Sender<Tell>>,
-    /// Modules that the service may ask for, and by how many requests.
+    /// Modules that the service may request, with the number of requests that use each.
     modules: BTreeMap<ModuleDigest, (Arc<Module>, usize)>,
     /// Why there will be no more answers.
     over: Option<Error>,
 }
 
-/// Locks, a poisoned mutex too: the guarded data is consistent after any panic between two of its operations.
+/// Locks, even a poisoned mutex: the data is consistent after any panic between two operations on it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Remote {
-    /// Connects to the service that listens at this path, or at the usual one.
+    /// Connects to the service at this path, or at the default one.
     pub fn connect(socket: Option<&PathBuf>) -> Result<Self> {
         let Connection { sender, mut receiver, .. } = connect(socket, "dovetail populate", None)?;
         let shared = Arc::new(Shared { sender: Mutex::new(sender), state: Mutex::default() });
@@ -60,7 +60,7 @@ impl Remote {
                 }
             };
             let mut state = lock(&reader.state);
-            // Those who wait find their sender gone, and the reason here.
+            // Waiting threads find their sender gone, and the reason here.
             state.waiting.clear();
             state.over = Some(over);
         });
@@ -131,7 +131,7 @@ impl Shared {
             }
             Tell::Stage { id, .. } | Tell::Failed { id, .. } | Tell::Busy { id, .. } => {
                 let waiting = lock(&self.state).waiting.remove(&id);
-                // It may have given up.
+                // The receiver may have given up.
                 waiting.map_or(Ok(()), |answer| answer.send(tell).or(Ok(())))
             }
             Tell::Status(status) => {

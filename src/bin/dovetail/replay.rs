@@ -1,4 +1,4 @@
-//! `dovetail replay`: a bundle that a failing test saved, run again.
+//! `dovetail replay`: runs a bundle saved by a failing test again.
 
 use crate::common::{WorkerArgs, print_json, write_file};
 use dovetail::error::{Context, Error, Result};
@@ -6,44 +6,45 @@ use dovetail::proof::{Bundle, ComparedOutput, Finding, Replay, ResultPlace, Runn
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Exit code where a bundle still fails.
+/// Exit code if a bundle still fails.
 const STILL_DIFFERS: u8 = 6;
 
-/// Run a bundle again: the case that a failing test of the proof saved.
+/// Run a bundle again: a case saved by a failing test of the proof.
 ///
-/// Its shaders are compiled and linked by this build, run on the emulator by each route, and held against what the judge
-/// left. The interpreter runs too, so that the answer names the half in which the fault is. Exit code 6: it still differs.
+/// This build compiles and links its shaders, runs them on the emulator by each route, and compares with the reference
+/// results. The interpreter runs too, so that the output tells in which half the fault is. Exit code 6: it still
+/// differs.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  dovetail replay target/bundles/loops-1 --keep elfs")]
 pub struct Args {
     /// The bundle, a folder.
     #[arg(value_name = "BUNDLE")]
     bundle: PathBuf,
-    /// Only this route.
+    /// Run only this route.
     #[arg(long)]
     route: Option<Route>,
-    /// Folder for the pipeline ELFs; made if absent.
+    /// Folder for the pipeline ELFs; created if missing.
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Print what came of it as JSON.
+    /// Print the results as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     worker: WorkerArgs,
 }
 
-/// The way in which a pipeline is built.
+/// How a pipeline is built.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Route {
-    /// From early parts that fall through into each other.
+    /// Linked, adjacent.
     Linked,
-    /// From early parts that stand apart.
+    /// Linked, chained.
     Chained,
     /// Compiled with everything known.
     Whole,
 }
 
-/// The route by which the library names a pipeline.
+/// The route for the library's name of it.
 fn route(name: &str) -> (Route, &'static str) {
     match name {
         "linked" => (Route::Linked, "linked.elf"),

@@ -1,4 +1,4 @@
-//! `dovetail run`: a pipeline ELF on the emulator.
+//! `dovetail run`: runs a pipeline ELF on the emulator.
 
 use crate::common::{print_json, read_elf, read_toml, write_file};
 use crate::trace;
@@ -13,34 +13,34 @@ use std::process::ExitCode;
 
 /// Run a pipeline ELF on the emulator: dispatch a compute pipeline, or draw with a graphics pipeline.
 ///
-/// The ELF is loaded as the driver would: by its notes, registers and user-data mapping alone. What it leaves behind goes
-/// to a folder: the bytes of every buffer and image, and every attachment raw and as PNG.
+/// The ELF is loaded as a driver would, by its notes, registers and user-data mapping alone. The results go to a
+/// folder: the bytes of every buffer and image, and every attachment, raw and as PNG.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  dovetail run mesh.elf --state mesh.toml --bindings inputs.toml --stats -o out")]
 pub struct Args {
-    /// Pipeline ELF, of `dovetail link`.
+    /// Pipeline ELF, from `dovetail link`.
     #[arg(value_name = "ELF")]
     pipeline: PathBuf,
-    /// The state that it was linked with; its resource layout says where descriptors stand.
+    /// The state that it was linked with; its resource layout gives the locations of descriptors.
     #[arg(long, value_name = "TOML")]
     state: Option<PathBuf>,
     /// TOML file with the bindings, and the grid or the draw (see docs/run.md).
     #[arg(long, value_name = "TOML")]
     bindings: PathBuf,
-    /// Folder for the results; made if absent.
+    /// Folder for the results; created if missing.
     #[arg(long, short, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Stop after so many instructions.
+    /// Stop after this many instructions.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Print what was executed, by class.
+    /// Print counts of executed instructions by class.
     #[arg(long)]
     stats: bool,
-    /// Print what one invocation executes and changes: global:X,Y,Z or local:GX,GY,GZ:X,Y,Z of a dispatch, pixel:X,Y or
-    /// pixel:X,Y:PRIMITIVE or vertex:INDEX or vertex:INDEX:INSTANCE of a draw.
+    /// Print the instructions of one invocation and their effects: global:X,Y,Z or local:GX,GY,GZ:X,Y,Z in a dispatch;
+    /// pixel:X,Y or pixel:X,Y:PRIMITIVE or vertex:INDEX or vertex:INDEX:INSTANCE in a draw.
     #[arg(long, value_name = "INVOCATION")]
     trace: Option<Follow>,
-    /// Print it as JSON: of a trace, a line for each instruction.
+    /// Print JSON; for a trace, one line per instruction.
     #[arg(long)]
     json: bool,
 }

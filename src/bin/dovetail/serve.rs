@@ -1,4 +1,4 @@
-//! `dovetail serve`: the service, until it is asked to end.
+//! `dovetail serve`: runs the service until it is asked to stop.
 
 use dovetail::compile::worker::WorkerConfig;
 use dovetail::error::{Error, Result};
@@ -10,45 +10,48 @@ use std::time::Duration;
 
 /// Compile for many programs, in the background, into one cache.
 ///
-/// Programs that use the library (see docs/capi.md) ask it, over a Unix socket, for what their cache lacks. What several ask for
-/// is compiled once; a thread that waits comes before what will be on the screen soon, that before what could be better, and
-/// that before what nobody needs yet. Compiles run in sandboxed worker processes: what kills one costs one shader.
+/// Programs that use the library (see docs/capi.md) request what their cache lacks over a Unix socket. What several
+/// request is compiled once. Requests that a thread waits for come first, then those needed on screen soon, then
+/// possible improvements, then those not needed yet. Compiles run in sandboxed worker processes, so a crash costs one
+/// shader.
 ///
-/// Unless told that the machine is there for this (--dedicated), it holds background work back while the machine is busy or on
-/// battery; `dovetail service status` says why. SIGTERM ends it in order: clients are told, running jobs are finished.
+/// Unless the machine is dedicated to this (--dedicated), background work is held back while the machine is busy or on
+/// battery; `dovetail service status` says why. SIGTERM stops the service cleanly: clients are notified, running jobs
+/// are finished.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  dovetail serve\n  dovetail serve --socket /tmp/d.sock --cache cache --workers 4 --dedicated\n  \
     systemctl --user enable --now dovetail.socket   (with the units of dist/)\n  dovetail service status --watch"
 )]
 pub struct Args {
-    /// Where to listen; by default dovetail/serve.sock in $XDG_RUNTIME_DIR. A socket that systemd passes comes first.
+    /// Socket to listen on; by default dovetail/serve.sock in $XDG_RUNTIME_DIR. A socket passed by systemd takes
+    /// precedence.
     #[arg(long, value_name = "PATH")]
     socket: Option<PathBuf>,
-    /// Folder of the cache; by default dovetail in $XDG_CACHE_HOME or ~/.cache. Made if absent.
+    /// Cache directory; by default dovetail in $XDG_CACHE_HOME or ~/.cache. Created if missing.
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// Worker processes at once, 1 to 1024; by default one less than there are processors. Fewer if their memory would be more
-    /// than half of what is available.
+    /// Number of worker processes, 1 to 1024; by default one less than the processors. Fewer if their memory would
+    /// exceed half of what is available.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
-    /// The machine is there for this: background work is not held back for a busy processor or disk, nor on battery.
+    /// The machine is dedicated to this: background work is not held back for a busy processor or disk, nor on battery.
     #[arg(long)]
     dedicated: bool,
-    /// Write metrics there every 15 seconds, in the text format of Prometheus.
+    /// Write metrics to this file every 15 seconds, in Prometheus' text format.
     #[arg(long, value_name = "FILE")]
     metrics_file: Option<PathBuf>,
-    /// Address space that a worker may take beyond its program, in MiB, 64 to 1048576. A shader that needs more is tried once
-    /// with four times as much.
+    /// Address space that a worker may use beyond its program, in MiB, 64 to 1048576. A shader that needs more is
+    /// retried once with four times as much.
     #[arg(long, default_value_t = 512, value_name = "MIB", value_parser = clap::value_parser!(u64).range(64..=1 << 20))]
     worker_memory: u64,
-    /// Longest processor time for a shader that nobody waits for, in seconds, 1 to 86400; at most 10 for others.
+    /// Processor time limit for a shader that no client waits for, in seconds, 1 to 86400; at most 10 for others.
     #[arg(long, default_value_t = 60, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     deadline: u64,
-    /// End after so many seconds without a client and without a job.
+    /// Exit after this many seconds without a client and without a job.
     #[arg(long, value_name = "SECONDS")]
     idle_exit: Option<u64>,
-    /// Time that running jobs have left when the service is asked to end, in seconds.
+    /// Time that running jobs get when the service is asked to stop, in seconds.
     #[arg(long, default_value_t = 10, value_name = "SECONDS")]
     grace: u64,
     /// Worker fault for tests, see `dovetail worker --help`.
@@ -79,7 +82,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The folder of a user's cache, unless another one is named.
+/// The given cache directory, or the user's default.
 pub fn cache_dir(named: Option<&PathBuf>) -> Result<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = || Some(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?.join("dovetail"));

@@ -1,4 +1,4 @@
-//! `dovetail service`: what a service is doing, and what it remembers.
+//! `dovetail service`: shows the state and the records of a service.
 
 use crate::common::print_json;
 use crate::serve::cache_dir;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Look at a running service, and at what services have learned.
+/// Inspect a running service, and the records of services.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  dovetail service status --watch\n  dovetail service why 3f21\n  dovetail service poison list\n  dovetail service poison clear --all"
@@ -27,33 +27,33 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// The service's state, and why it holds work back if it does.
+    /// Show the state of the service, and why it holds work back if it does.
     Status {
-        /// Where it listens; by default as `dovetail serve`.
+        /// Its socket; by default that of `dovetail serve`.
         #[arg(long, value_name = "PATH")]
         socket: Option<PathBuf>,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
-        /// Again every second, until it ends.
+        /// Repeat every second, until the service ends.
         #[arg(long)]
         watch: bool,
     },
-    /// Statistics of linked pipelines: how much they are used, and whether compiling them whole is better, and why.
+    /// Show statistics of linked pipelines: use counts, and whether compiling them as a whole is better, and why.
     Why {
-        /// The beginning of a pipeline's key (`dvt_pipeline_key`, or as this command prints it); without it, all of them.
+        /// Prefix of a pipeline's key (`dvt_pipeline_key`, or as printed by this command); by default all pipelines.
         #[arg(value_name = "PIPELINE")]
         pipeline: Option<String>,
-        /// Folder of the service's cache; by default as `dovetail serve`.
+        /// Cache directory of the service; by default that of `dovetail serve`.
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Shaders that kill workers, and are not tried again by the same compiler.
+    /// Shaders that kill workers, which the same compiler does not try again.
     Poison {
-        /// Folder of the service's cache; by default as `dovetail serve`.
+        /// Cache directory of the service; by default that of `dovetail serve`.
         #[arg(long, value_name = "DIR", global = true)]
         cache: Option<PathBuf>,
         #[command(subcommand)]
@@ -63,24 +63,24 @@ enum Command {
 
 #[derive(clap::Subcommand)]
 enum PoisonCommand {
-    /// Lists them, with the way each killed its worker, and the worker's last message.
+    /// List them, with how each killed its worker, and the worker's last message.
     List {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
-    /// Try again.
+    /// Remove shaders from the list, so that they are tried again.
     Clear {
-        /// Keys, as `list` gives them.
+        /// Keys, as printed by `list`.
         #[arg(required_unless_present = "all", value_name = "KEY")]
         keys: Vec<String>,
-        /// All of them.
+        /// Remove all of them.
         #[arg(long)]
         all: bool,
     },
 }
 
-/// Limit for an answer of the service.
+/// Timeout for an answer of the service.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub fn run(args: &Args) -> Result<ExitCode> {
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// A connection to the service that listens at this path, or at the usual one.
+/// Connects to the service at this path, or at the default one.
 pub fn connect(socket: Option<&PathBuf>, app: &str, cache: Option<dovetail::wire::Cached>) -> Result<Connection> {
     let path = socket.cloned().or_else(default_socket);
     let path = path.ok_or_else(|| Error::environment("no $XDG_RUNTIME_DIR: name the socket with --socket"))?;
@@ -170,12 +170,12 @@ fn text(status: &ServiceStatus) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Half of them, 95 % and 99 %, in milliseconds.
+/// Median, 95th and 99th percentile, in milliseconds.
 fn percentiles(times: &Times) -> String {
     [times.p50_us, times.p95_us, times.p99_us].map(|us| format!(" {:>8.1}", us as f64 / 1e3)).concat()
 }
 
-/// A pipeline as `why` prints it.
+/// A pipeline in the output of `why`.
 #[derive(serde::Serialize)]
 struct Why {
     key: String,

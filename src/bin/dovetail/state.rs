@@ -1,4 +1,4 @@
-//! `dovetail state template`: a state file to start from, made from what the shaders declare.
+//! `dovetail state template`: generates a state file from the declarations of shaders.
 
 use crate::common::{read_module, write_file};
 use dovetail::compile::spirv::{self, ModuleInfo};
@@ -16,16 +16,16 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Write a state file that fits these shaders: descriptor sets, push constants, vertex attributes, colour attachments.
+    /// Write a state file for these shaders: descriptor sets, push constants, vertex attributes, colour attachments.
     ///
-    /// Formats are guesses by the shaders' types (four components of 32 bits, R8G8B8A8_UNORM colours): edit what the
-    /// application does otherwise.
+    /// Formats are guessed from the shaders' types (four 32-bit components, R8G8B8A8_UNORM colours): edit them to match
+    /// the application.
     #[command(after_help = "Example:\n  dovetail state template a.vert.spv a.frag.spv -o state.toml")]
     Template {
         /// SPIR-V files of one pipeline: vertex and fragment, or compute.
         #[arg(required = true, value_name = "SPIRV")]
         shaders: Vec<PathBuf>,
-        /// Where to write it; standard output if absent.
+        /// Output file; by default standard output.
         #[arg(long, short, value_name = "FILE")]
         out: Option<PathBuf>,
     },

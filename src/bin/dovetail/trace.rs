@@ -1,11 +1,11 @@
-//! The output of `dovetail run --trace`: the invocation, then each instruction and below it its changes; or a line of JSON
-//! each.
+//! The output of `dovetail run --trace`: the invocation, then each instruction followed by its effects; or one JSON
+//! line for each.
 
 use dovetail::emu::{Change, Executed, TraceEvent};
 use dovetail::error::{Error, Result};
 use std::fmt::Write as _;
 
-/// Prints what it is told.
+/// Prints trace events.
 pub fn printer(json: bool) -> impl FnMut(TraceEvent) -> Result<()> + 'static {
     move |event| {
         let text = match (json, &event) {
@@ -30,7 +30,7 @@ fn lines(executed: &Executed) -> String {
     out
 }
 
-/// The float that these bits are, in as few digits as it takes.
+/// The float with these bits, in as few digits as needed.
 fn float(bits: u64) -> String {
     let x = f32::from_bits(u32::try_from(bits).unwrap_or_default());
     if x == 0.0 || (1e-4..1e7).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }

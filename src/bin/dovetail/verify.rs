@@ -1,4 +1,4 @@
-//! `dovetail verify`: would PAL load this, and does its code keep the rules of the hardware?
+//! `dovetail verify`: checks that PAL would load an ELF, and that its code obeys the hardware's rules.
 
 use crate::common::{print_json, read_elf};
 use dovetail::check::{self, CodeReport};
@@ -8,16 +8,16 @@ use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Check linked pipeline ELFs by the rules of the PAL loader, and their code by those of the hardware.
+/// Check linked pipeline ELFs by the PAL loader's rules, and their code by the hardware's.
 ///
-/// Exit code 1 if a rule of the loader is broken, or the code has an error; each violation and each finding names its rule.
-/// Remarks on the code, which tell of waste, leave the exit code at 0.
+/// Exit code 1 if a loader rule is violated or the code has an error; each violation and finding names its rule.
+/// Remarks on the code, which report waste, do not change the exit code.
 #[derive(clap::Args)]
 pub struct Args {
     /// Linked ELFs.
     #[arg(required = true, value_name = "ELF")]
     files: Vec<PathBuf>,
-    /// Follow every path of the machine code too: waits, registers, branches, exports, limits.
+    /// Also follow every path of the machine code: waits, registers, branches, exports, limits.
     #[arg(long)]
     code: bool,
     /// Print JSON.

@@ -1,4 +1,4 @@
-//! `dovetail worker`: what `populate` and `link` start to compile in. Not meant for people.
+//! `dovetail worker`: the process in which `populate` and `link` compile. Not for direct use.
 
 use dovetail::compile::worker::Fault;
 use dovetail::error::{Error, Result};
@@ -8,11 +8,11 @@ use std::process::ExitCode;
 /// Compile requests from standard input (started by other subcommands).
 #[derive(clap::Args)]
 pub struct Args {
-    /// Address space that it may take beyond what it has when it starts, in MiB.
+    /// Address space that it may use beyond what it has at its start, in MiB.
     #[arg(long)]
     memory_mib: Option<u64>,
-    /// Misbehave on one entry point: abort, hang, sleep, hoard, hoard-in-llvm, babble or escape, a colon, its name. For tests of the
-    /// parent.
+    /// Misbehave on one entry point: abort, hang, sleep, hoard, hoard-in-llvm, babble or escape, a colon, and its name.
+    /// For testing the parent.
     #[arg(long)]
     fault: Option<Fault>,
 }
@@ -24,17 +24,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
         setrlimit(Resource::As, limit).map_err(|e| Error::environment(format!("address-space limit: {e}")))?;
     }
-    // Nobody waits for the answer once the parent was killed.
+    // Once the parent was killed, nobody waits for the answer.
     let no_orphan = set_parent_process_death_signal(Some(Signal::KILL));
     no_orphan.map_err(|e| Error::environment(format!("signal at the parent's death: {e}")))?;
-    // A core file for each crash would fill the disk of a build farm.
+    // Core files of crashes would fill the disk of a build farm.
     let no_core = Rlimit { current: Some(0), maximum: Some(0) };
     setrlimit(Resource::Core, no_core).map_err(|e| Error::environment(format!("core limit: {e}")))?;
     serve(args.fault.as_ref())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Bytes of address space that this process has mapped: the program and its libraries, whose size is not the shader's doing
+/// Address space mapped by this process, in bytes: the program and its libraries, which the shader does not influence
 /// (proc(5): `statm`).
 fn address_space() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
@@ -46,7 +46,7 @@ fn serve(fault: Option<&Fault>) -> Result<()> {
     #[cfg(feature = "llvm")]
     dovetail::compile::llvm::abort_out_of_memory();
     let compiler = dovetail::compile::generators::BuiltInCompiler::new();
-    // After LLVM and its libraries were loaded, before the first byte that somebody else wrote.
+    // After loading LLVM and its libraries, before reading the first foreign byte.
     let sandbox = dovetail::compile::worker::sandbox::enter();
     dovetail::compile::worker::serve(&compiler, &sandbox, fault)
 }

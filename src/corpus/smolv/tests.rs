@@ -130,7 +130,7 @@ fn every_shape_comes_back_from_between_other_bytes() {
     }
 }
 
-/// The file is a seed of the fuzzer's too, which has no encoder.
+/// The file is also a seed of the fuzzer, which has no encoder.
 #[test]
 fn a_kept_file_is_what_it_was_made_of() {
     let testdata = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Compiles with one code generator, and shows what was asked for.
+/// Compiles with one code generator, and shows what was requested.
 pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result<ExitCode> {
     let place = || args.file.display().to_string();
     let module = read_module(&args.file)?;
@@ -59,10 +59,10 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the phases that were asked for, and verifies the IR between passes.
+/// Prints the requested phases, and verifies the IR between passes.
 struct Show<'a> {
     wanted: &'a [String],
-    /// Where the code generator's picture goes.
+    /// Output file for the code generator's drawing.
     graph: Option<&'a Path>,
     verify: bool,
 }

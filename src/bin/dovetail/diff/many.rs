@@ -1,4 +1,4 @@
-//! Two codes of each shader of a folder, in ratios.
+//! Ratios between two versions of the code of each shader in a folder.
 
 use super::{Side, compiled};
 use crate::common::{print_json, read_module};
@@ -16,10 +16,10 @@ struct Row {
     sides: [Side; 2],
 }
 
-/// A figure of a code.
+/// A figure of a version.
 type Measure = fn(&Side) -> u64;
 
-/// The measures by which two codes are compared.
+/// The measures by which two versions are compared.
 const MEASURES: [(&str, Measure); 5] = [
     ("instructions", |side| side.total as u64),
     ("bytes", |side| side.bytes as u64),
@@ -28,7 +28,7 @@ const MEASURES: [(&str, Measure); 5] = [
     ("cycles", |side| side.cycles),
 ];
 
-/// Compares all modules of a folder, or some of them evenly spread.
+/// Compares all modules of a folder, or an evenly spread sample.
 pub fn run(args: &super::Args, folder: &Path) -> Result<()> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.retain(|file| file.extension().is_some_and(|e| e == "spv"));

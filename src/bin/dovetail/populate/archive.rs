@@ -1,5 +1,6 @@
-//! Archives of what an application gave to Vulkan: the stages that its pipelines are made of, with their real specialization, and
-//! then each pipeline, linked, or compiled whole where linking cannot do it, so that a driver finds it in the cache either way.
+//! Archives of recorded Vulkan calls: compiles the stages of their pipelines with the actual specialization, and then
+//! links each pipeline, or compiles it as a whole if linking is impossible, so that a driver finds it in the cache
+//! either way.
 
 use super::modules::{Described, Modules};
 use super::{Args, Done, Event, InputError, Item, Maker, Outcome, Work, compile};
@@ -26,15 +27,15 @@ use std::time::Instant;
 #[derive(Default, Serialize)]
 pub struct Pipelines {
     pub linked: usize,
-    /// By the reason why they could not be linked.
+    /// Compiled as a whole, by the reason.
     pub whole: BTreeMap<String, usize>,
-    /// By the feature.
+    /// Unsupported, by the feature.
     pub unsupported: BTreeMap<String, usize>,
-    /// Not tried: a service compiles, and links nothing for others.
+    /// Only translated: a service compiles, and does not link for others.
     pub translated: usize,
-    /// Other than that, by name.
+    /// Failed otherwise, by name.
     pub failed: Vec<(String, String)>,
-    /// Numbers of the skipped ones, by reason.
+    /// Number of skipped ones, by reason.
     pub skipped: BTreeMap<&'static str, usize>,
 }
 
@@ -44,7 +45,7 @@ impl Pipelines {
         self.linked + self.translated + self.failed.len() + all
     }
 
-    /// Whether every pipeline came to an ELF.
+    /// Whether every pipeline yielded an ELF.
     pub fn is_good(&self) -> bool {
         self.unsupported.is_empty() && self.failed.is_empty()
     }
@@ -81,16 +82,16 @@ enum Came {
     Translated,
 }
 
-/// The archives among these paths, and the other paths.
+/// Separates the archives among these paths from the other paths.
 pub fn split(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     paths.iter().cloned().partition(|path| {
         let mut begin = [0; MAGIC.len()];
-        // A pipe is not opened: that would wait for its writer.
+        // A pipe is not opened, because that would wait for its writer.
         path.is_file() && File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == MAGIC
     })
 }
 
-/// Compiles the stages of an archive, and links its pipelines; gives what came of the stages.
+/// Compiles the stages of an archive, and links its pipelines; returns the results of the stages.
 pub fn populate(
     args: &Args,
     path: &Path,
@@ -140,26 +141,26 @@ pub fn populate(
 
 type Uses = BTreeMap<Hash, BTreeSet<Use>>;
 
-/// A stage of an entry point, which may be of a stage that is not supported.
+/// An entry point with its stage, which may be an unsupported one.
 type Entry = (Option<Stage>, String, Vec<(u32, u64)>, Option<WaveSize>);
 
-/// A stage as sets order it.
+/// A stage, in a form that sets can order.
 type Use = (Stage, String, Vec<(u32, u64)>, Option<WaveSize>);
 
-/// Stages that had no room in the list, in the report.
+/// Report text for stages that did not fit in the list.
 const LEFT_OUT: &str = "stages beyond --input-memory: compiled with their pipelines only";
-/// Memory for a use and its place in a set, in bytes, besides its name and constants.
+/// Memory for a use in a set, in bytes, besides its name and constants.
 const USE: u64 = 128;
 
-/// The stages of all pipelines by their modules, with modules that no pipeline uses, and how many did not fit into
-/// `room` bytes. Stages of pipelines that are not supported are among them: a driver may know the state that is missing here.
+/// The stages of all pipelines by module, including modules that no pipeline uses, and how many did not fit into `room`
+/// bytes. They include stages of unsupported pipelines, because a driver may know the state that is missing here.
 fn stages(recording: &Recording, names: &[(EntryKind, Hash)], room: u64) -> (Vec<(Hash, BTreeSet<Use>)>, usize) {
     let given = |(kind, name): &(EntryKind, Hash)| -> Vec<ShaderStage> {
         let stages = guarded(|| match kind {
             EntryKind::GraphicsPipeline => recording.graphics(*name).map(|pipeline| pipeline.stages),
             _ => recording.compute(*name).map(|pipeline| vec![pipeline.stage]),
         });
-        // What is wrong with it is said of the pipeline.
+        // Errors are reported for the pipeline.
         stages.unwrap_or_default()
     };
     let uses: Uses =
@@ -233,7 +234,7 @@ fn finish(maker: &Maker<'_>, item: Item) -> Event {
     Event::Shader(Done { name: item.name, outcome, milliseconds, cooperative_matrix: item.cooperative_matrix })
 }
 
-/// Links a pipeline; none for a library, which is a part of others.
+/// Links a pipeline; `None` for a library, which is part of other pipelines.
 fn build(
     args: &Args,
     maker: &Maker<'_>,

@@ -1,5 +1,4 @@
-//! The modules of an archive: each is read and described once, as long as there is room for it, however many pipelines
-//! name it.
+//! The modules of an archive: each is read and described once, as long as memory allows, however many pipelines use it.
 
 use dovetail::capture::{Hash, Recording};
 use dovetail::compile::request::Module;
@@ -8,10 +7,10 @@ use dovetail::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of modules that are unpacked for one archive. The largest games have some gigabytes; only an archive whose
-/// pipelines name large modules in turns, again and again, has more.
+/// Limit of bytes unpacked for one archive. The largest games have some gigabytes; only an archive whose pipelines
+/// alternate between large modules exceeds this.
 const MAX_UNPACKED: u64 = 64 << 30;
-/// Memory for a description and its place in the table, in bytes.
+/// Memory for a description and its table entry, in bytes.
 const DESCRIPTION: u64 = 1024;
 
 /// A module and its description.
@@ -22,7 +21,7 @@ pub struct Described {
 
 pub struct Modules<'a> {
     recording: &'a Recording,
-    /// Memory for those that are kept, in bytes.
+    /// Memory left for keeping modules, in bytes.
     room: u64,
     kept: Mutex<Kept>,
 }
