@@ -70,7 +70,7 @@ impl fmt::Display for Death {
             Self::Crashed => "crashed",
             Self::TimedOut => "timed out",
             Self::OutOfMemory => "ran out of memory",
-            Self::Garbled => "gave a garbled answer",
+            Self::Garbled => "wrote invalid output",
         })
     }
 }
@@ -121,7 +121,7 @@ impl fmt::Display for FullCompile {
                 write!(f, "{count} dwords of {what} do not fit the joint's registers")
             }
             Self::ResourceLayout { set, binding, why } => write!(f, "descriptor set {set} binding {binding}: {why}"),
-            Self::State { item } => write!(f, "state `{item}` has no linkable form"),
+            Self::State { item } => write!(f, "linking does not support state `{item}`"),
             Self::Mismatch { what } => write!(f, "the parts differ in {what}"),
         }
     }
@@ -206,11 +206,11 @@ impl Error {
                     }
                     FullCompile::TooManyValues { what, count } => ErrorKind::Unsupported {
                         feature: format!("this many {what}"),
-                        detail: format!("{count}, compiled whole too"),
+                        detail: format!("{count}, even in a whole-pipeline compile"),
                     },
                     FullCompile::State { item } => ErrorKind::Unsupported {
                         feature: format!("state `{item}`"),
-                        detail: "compiled whole too".into(),
+                        detail: "even in a whole-pipeline compile".into(),
                     },
                     FullCompile::Mismatch { .. } => ErrorKind::Bug(format!("parts of one request: {detail}")),
                 }

@@ -127,7 +127,7 @@ impl ColorExportPlan {
         }
         check(fragment, state)?;
         if state.alpha_to_one && state.alpha_to_coverage {
-            let why = "gfx10.3 takes coverage from the alpha that is exported";
+            let why = "gfx10.3 takes coverage from the exported alpha";
             return Err(Error::unsupported("alpha_to_one with alpha_to_coverage", why));
         }
         let mut plan = Self {
@@ -243,7 +243,7 @@ fn export_format(
     };
     let format = Format::of(attachment.format)?;
     if !format.is_color() {
-        return Err(Error::malformed(format!("`{}` is no colour format", attachment.format)));
+        return Err(Error::malformed(format!("`{}` is not a colour format", attachment.format)));
     }
     // The render back end of gfx10.3 takes narrow single channels in 16 bits (RB+).
     let GfxIp::Gfx1030 = gfx;

@@ -198,7 +198,7 @@ impl Source<'_> {
         // Halves of 64-bit channels are loaded unconverted.
         let number = if self.ty.bits == 64 { Number::Uint } else { self.format.number };
         let format = buffer_number(self.gfx, widths, number)
-            .ok_or_else(|| Error::malformed(format!("`{}` is no vertex format", self.attribute.format)))?;
+            .ok_or_else(|| Error::malformed(format!("`{}` is not a vertex format", self.attribute.format)))?;
         let index = match self.binding.rate {
             VertexRate::Vertex => VertexIndex::Vertex,
             VertexRate::Instance => VertexIndex::Instance { divisor: self.binding.divisor },

@@ -130,7 +130,7 @@ impl Format {
             let number = *numbers.get(usize::try_from(format.0 - first).ok()?)?;
             Some(Self { channels, number, packed: *packed })
         })
-        .ok_or_else(|| Error::malformed(format!("`{format}` is no vertex or colour format")))
+        .ok_or_else(|| Error::malformed(format!("`{format}` is not a vertex or colour format")))
     }
 
     /// The format of a Vulkan name, with or without `VK_FORMAT_`: for files.

@@ -118,7 +118,7 @@ impl ResolvedLayout {
         let mut sets: Vec<&SetLayout> = layout.sets.iter().collect();
         sets.sort_by_key(|s| s.set);
         if let Some(w) = sets.windows(2).find(|w| w[0].set == w[1].set) {
-            return Err(Error::malformed(format!("descriptor set {} is laid out twice", w[0].set)));
+            return Err(Error::malformed(format!("descriptor set {} is listed twice", w[0].set)));
         }
         // Given offsets first, so that packed ones flow around them.
         for set in sets.iter().filter(|s| s.root.is_some()).chain(sets.iter().filter(|s| s.root.is_none())) {
@@ -168,7 +168,7 @@ impl ResolvedLayout {
                 samplers: b.samplers.clone(),
             };
             if self.bindings.insert((set.set, b.binding), place).is_some() {
-                return Err(Error::malformed(format!("{} is laid out twice", name(b))));
+                return Err(Error::malformed(format!("{} is listed twice", name(b))));
             }
         }
         Ok(())
@@ -269,7 +269,7 @@ impl RootAllocator {
         let at = at.unwrap_or_else(|| self.end());
         let end = at.checked_add(dwords).filter(|&e| e <= MAX_ROOT_DWORDS).ok_or_else(|| {
             Error::malformed(format!(
-                "{}: root dwords {at} to {at}+{dwords} leave the root table of {MAX_ROOT_DWORDS}",
+                "{}: root dwords {at} to {at}+{dwords} exceed the root table of {MAX_ROOT_DWORDS}",
                 what()
             ))
         })?;

@@ -66,10 +66,10 @@ fn is_at(file: &File, path: &Path) -> bool {
 pub fn set_aside(dir: &Path, why: &dyn std::fmt::Display) -> Result<String> {
     let place = || dir.display().to_string();
     let free = (1u32..).map(|n| beside(dir, &format!(".bad-{n}"))).find(|path| fs::symlink_metadata(path).is_err());
-    let to = free.ok_or_else(|| Error::environment("too many damaged stores beside it: delete some").at(place()))?;
+    let to = free.ok_or_else(|| Error::environment("too many damaged stores next to it: delete some").at(place()))?;
     fs::rename(dir, &to).at(|| format!("{}: damaged ({why}), and cannot be set aside", place()))?;
     Ok(format!(
-        "{}: damaged ({why}); set aside as {}, which may be deleted, and begun anew",
+        "{}: damaged ({why}); set aside as {}, which may be deleted, and replaced by a new one",
         place(),
         to.file_name().unwrap_or_default().display()
     ))

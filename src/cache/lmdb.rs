@@ -48,7 +48,7 @@ impl From<heed::Error> for Failure {
 
 fn full() -> Error {
     Error::environment(
-        "LMDB store is full: it is as large as it may get; use another cache directory, or delete this one",
+        "LMDB store is full: it has reached its size limit; use another cache directory, or delete this one",
     )
 }
 
@@ -68,7 +68,7 @@ pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Resu
         None => {
             // LMDB creates a file of two meta pages.
             drop(environment(&dir, 1 << 20)?);
-            Reader::open(&file)?.ok_or_else(|| Damage::new(0, "is not there, although LMDB has just made it"))?
+            Reader::open(&file)?.ok_or_else(|| Damage::new(0, "does not exist, although LMDB has just created it"))?
         }
     };
     let checked = Checked::new(&reader, entries.keys().map(|key| &key.0[..]))?;

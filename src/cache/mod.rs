@@ -132,7 +132,7 @@ impl Cache {
         let unread = self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[0].take();
         let done = self.store.notices();
         // A store that was set aside needs only one notice.
-        if done.is_empty() { unread.iter().map(|e| format!("{e}: taken for missing")).collect() } else { done }
+        if done.is_empty() { unread.iter().map(|e| format!("{e}: treated as missing")).collect() } else { done }
     }
 
     /// Counters since the cache was opened.

@@ -51,7 +51,7 @@ impl Failure {
     fn text(&self) -> String {
         match self {
             Self::Argument(what) => format!("argument: {what}"),
-            Self::Memory(items) => format!("no memory for {items} items"),
+            Self::Memory(items) => format!("out of memory for {items} items"),
             Self::Of(e) => e.to_string(),
         }
     }

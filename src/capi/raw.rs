@@ -67,7 +67,7 @@ fn struct_size<T: Sized32>(what: &str, size: u32) -> Answer<usize> {
     match size as usize {
         // A size between two versions would cut a field in two.
         size if T::EARLIER.contains(&size) || (size_of::<T>()..=MAX_STRUCT).contains(&size) => Ok(size),
-        size => argument(format!("`{what}->size` is {size}, and not {}", size_of::<T>())),
+        size => argument(format!("`{what}->size` is {size}, not {}", size_of::<T>())),
     }
 }
 
@@ -96,7 +96,7 @@ unsafe fn input<T: Sized32>(what: &str, from: *const T) -> Answer<T> {
         std::slice::from_raw_parts(from.cast::<u8>().add(known), size - known)
     };
     if rest.iter().any(|byte| *byte != 0) {
-        return argument(format!("`{what}` asks for something of a later version"));
+        return argument(format!("`{what}` has nonzero fields of a later version"));
     }
     // SAFETY: any bytes are a value, by the trait's promise.
     Ok(unsafe { to.assume_init() })

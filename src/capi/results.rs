@@ -52,19 +52,19 @@ pub(super) fn waited(status: &runtime::PipelineStatus, generation: u32, result: 
 /// Status of a pipeline as text.
 pub(super) fn text(status: &runtime::PipelineStatus) -> String {
     let phase = match &status.phase {
-        Phase::Pending(stage) => format!("the {stage} shader is not here yet"),
+        Phase::Pending(stage) => format!("the {stage} shader is pending"),
         Phase::NotCached(stage) => format!("the {stage} shader is not in the cache"),
-        Phase::CompilingWhole(e) => format!("being compiled whole: {e}"),
+        Phase::CompilingWhole(e) => format!("being compiled as a whole: {e}"),
         Phase::Done(PipelineRoute::Linked) => "linked".into(),
-        Phase::Done(PipelineRoute::Whole(None)) => "compiled whole, as was asked".into(),
-        Phase::Done(PipelineRoute::Whole(Some(why))) => format!("compiled whole: {why}"),
-        Phase::Done(PipelineRoute::Optimized(why)) => format!("linked, then compiled whole: {why}"),
+        Phase::Done(PipelineRoute::Whole(None)) => "compiled as a whole, as requested".into(),
+        Phase::Done(PipelineRoute::Whole(Some(why))) => format!("compiled as a whole: {why}"),
+        Phase::Done(PipelineRoute::Optimized(why)) => format!("linked, then compiled as a whole: {why}"),
         Phase::NeedsWhole(e) | Phase::Failed(e) => e.to_string(),
     };
     match &status.optimization {
         Optimization::None | Optimization::Offered | Optimization::Taken => phase,
-        Optimization::Kept(why) => format!("{phase}; compiled whole it is no better: {why}"),
-        Optimization::Failed(e) => format!("{phase}; it could not be compiled whole: {e}"),
+        Optimization::Kept(why) => format!("{phase}; compiling it as a whole is no better: {why}"),
+        Optimization::Failed(e) => format!("{phase}; it could not be compiled as a whole: {e}"),
     }
 }
 
@@ -72,10 +72,10 @@ pub(super) fn text(status: &runtime::PipelineStatus) -> String {
 pub(super) fn service(reach: &Reach) -> (u32, String) {
     match reach {
         Reach::None => (DVT_SERVICE_NONE, "none".into()),
-        Reach::Idle => (DVT_SERVICE_IDLE, "nothing was asked yet".into()),
+        Reach::Idle => (DVT_SERVICE_IDLE, "nothing was requested yet".into()),
         Reach::Connecting => (DVT_SERVICE_CONNECTING, "connecting".into()),
         Reach::Connected(None) => (DVT_SERVICE_CONNECTED, "connected".into()),
-        Reach::Connected(Some(why)) => (DVT_SERVICE_CONNECTED, format!("connected; everything is sent, since {why}")),
+        Reach::Connected(Some(why)) => (DVT_SERVICE_CONNECTED, format!("connected; all results are sent over the socket, because {why}")),
         Reach::Away(why) => (DVT_SERVICE_AWAY, why.to_string()),
     }
 }

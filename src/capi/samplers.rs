@@ -16,11 +16,11 @@ pub(super) fn add_samplers(layout: &mut ResourceLayout, given: &[Sampler]) -> An
         let Sampler { set, binding, element, .. } = *sampler;
         let bindings = layout.sets.iter_mut().filter(|s| s.set == set).flat_map(|s| &mut s.bindings);
         let Some(to) = bindings.into_iter().find(|b| b.binding == binding) else {
-            return argument(format!("a sampler of set {set} binding {binding}, which is not there"));
+            return argument(format!("a sampler for set {set} binding {binding}, which does not exist"));
         };
         if usize::try_from(element) != Ok(to.samplers.len()) {
             let wanted = to.samplers.len();
-            return argument(format!("a sampler of set {set} binding {binding} element {element}, not {wanted}"));
+            return argument(format!("a sampler for set {set} binding {binding} element {element} instead of {wanted}"));
         }
         to.samplers.push(immutable(sampler)?);
     }
@@ -49,7 +49,7 @@ fn immutable(given: &Sampler) -> Answer<ImmutableSampler> {
         let rest = [model, range, r, g, b, a, x_chroma_offset, y_chroma_offset, chroma_filter, explicit_reconstruction];
         return match rest {
             [0, ..] if rest == [0; 10] => Ok(ImmutableSampler { words, conversion: None }),
-            _ => argument("a sampler that converts, without `format`"),
+            _ => argument("a sampler with a conversion but without `format`"),
         };
     }
     use YcbcrModel::{RgbIdentity, Ycbcr601, Ycbcr709, Ycbcr2020, YcbcrIdentity};

@@ -69,7 +69,7 @@ impl fmt::Display for Limit {
             Self::Depth(depth) => write!(f, "more than {depth} containers inside each other"),
             Self::Steps => write!(
                 f,
-                "beginnings of modules that lead through each other: more than {} instructions to try for each byte, or {} in all",
+                "overlapping candidate modules: more than {} instructions to scan per byte, or {} in total",
                 Budget::STEPS_PER_BYTE,
                 Budget::STEPS
             ),

@@ -207,10 +207,10 @@ impl fmt::Display for Cause {
                 "the interpreter has what was expected: the fault is in lowering, code generation or the emulator"
             }
             Self::BelowFrontEnd => {
-                "the interpreter has what was expected: run the whole route too, to see where the fault is"
+                "the interpreter has the expected result: run the whole route too, to see where the fault is"
             }
             Self::Linking => {
-                "the whole pipeline has what was expected: the fault is in an early compile, the glue or the linker"
+                "the whole pipeline has the expected result: the fault is in the compile in advance, the glue or the linker"
             }
             Self::FrontEndOrJudge => {
                 "the interpreter has what the pipelines have: the fault is in the front end, or with the judge"

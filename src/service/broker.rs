@@ -324,7 +324,7 @@ impl Broker {
     }
 
     fn ask_pipeline(&mut self, waiter: Waiter, ask: &PipelineAsk) {
-        let why = "compiled whole, since its parts cannot be linked";
+        let why = "compiled as a whole, because its parts cannot be linked";
         let run = match Run::whole(&ask.stages, &ask.state, Verdict::Take(why.into())) {
             Ok(run) => run,
             Err(error) => return self.tell(waiter.client, Tell::Failed { id: ask.id, error }),

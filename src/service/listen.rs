@@ -63,7 +63,7 @@ impl Socket {
         match std::fs::symlink_metadata(path) {
             // Nobody holds the lock, so nobody listens.
             Ok(there) if there.file_type().is_socket() => std::fs::remove_file(path)?,
-            Ok(_) => return Err(Error::environment("something that is no socket is there")),
+            Ok(_) => return Err(Error::environment("it exists and is not a socket")),
             Err(_) => {}
         }
         let listener = UnixListener::bind(path)?;

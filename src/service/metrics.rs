@@ -25,8 +25,8 @@ pub fn text(status: &ServiceStatus) -> String {
         ("worker_deaths_total", "Workers that ended within a job.", status.worker_deaths),
         ("poison_hits_total", "Requests refused because they kill workers.", status.poison_hits),
         ("unkept_total", "Results that the cache could not keep.", status.unkept),
-        ("optimized_total", "Pipelines compiled whole that are better.", status.optimized),
-        ("kept_linked_total", "Pipelines compiled whole that are not better.", status.kept_linked),
+        ("optimized_total", "Pipelines compiled as a whole that were better.", status.optimized),
+        ("kept_linked_total", "Pipelines compiled as a whole that were not better.", status.kept_linked),
     ] {
         metric("counter", name, help, &one(value));
     }

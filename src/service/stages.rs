@@ -117,7 +117,7 @@ impl Broker {
         let digest = module.digest();
         let Some(sender) = self.clients.get_mut(&client) else { return };
         if !sender.asked.remove(&digest) {
-            return self.close(client, "a module that it was not asked for");
+            return self.close(client, "a module that was not requested");
         }
         let alive: usize = sender.sent.iter().filter_map(std::sync::Weak::upgrade).map(|m| m.bytes().len()).sum();
         if (alive + module.bytes().len()) as u64 > LIMITS.module_bytes {
@@ -142,10 +142,10 @@ impl Broker {
     pub(super) fn module_refused(&mut self, client: ClientId, digest: ModuleDigest) {
         let asked = self.clients.get_mut(&client).is_some_and(|client| client.asked.remove(&digest));
         if !asked {
-            return self.close(client, "no module that it was not asked for");
+            return self.close(client, "an answer about a module that was not requested");
         }
         self.without_module(client, digest, |broker, waiter| {
-            broker.fail(waiter, Error::environment("the client has no such module any more"));
+            broker.fail(waiter, Error::environment("the client no longer has the module"));
         });
     }
 

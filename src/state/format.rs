@@ -23,7 +23,7 @@ impl VkFormat {
         let plain = ["_KHR", "_EXT"].iter().find_map(|suffix| plain.strip_suffix(suffix)).unwrap_or(plain);
         Self::all()
             .find_map(|(format, its)| (its == plain).then_some(format))
-            .ok_or_else(|| Error::malformed(format!("`{name}` is no vertex or colour format")))
+            .ok_or_else(|| Error::malformed(format!("`{name}` is not a vertex or colour format")))
     }
 
     /// Its name; `None` for formats not listed here.
@@ -71,7 +71,7 @@ impl Serialize for VkFormat {
 impl<'de> Deserialize<'de> for VkFormat {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let name = std::borrow::Cow::<'de, str>::deserialize(from)?;
-        let unknown = || format!("a Vulkan format's name; `{name}` is no vertex or colour format");
+        let unknown = || format!("a Vulkan format's name; `{name}` is not a vertex or colour format");
         Self::named(&name).map_err(|_| serde::de::Error::custom(unknown()))
     }
 }
@@ -191,6 +191,6 @@ mod tests {
         let unknown = [VkFormat(185), VkFormat(u32::MAX)].map(|format| rmp_serde::to_vec_named(&format).unwrap());
         assert_ne!(unknown[0], unknown[1]);
         let refused = rmp_serde::from_slice::<VkFormat>(&unknown[0]).unwrap_err().to_string();
-        assert!(refused.contains("`VkFormat 185` is no vertex or colour format"), "{refused}");
+        assert!(refused.contains("`VkFormat 185` is not a vertex or colour format"), "{refused}");
     }
 }

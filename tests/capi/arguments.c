@@ -126,7 +126,7 @@ static void samplers(dvt_layout_info *info)
     CHECK(refused(dvt_layout_create(info, &layout), "`range` 2 of a sampler"));
     sampler.range = 0;
     sampler.binding = 9;
-    CHECK(refused(dvt_layout_create(info, &layout), "a sampler of set 0 binding 9, which is not there"));
+    CHECK(refused(dvt_layout_create(info, &layout), "a sampler for set 0 binding 9, which does not exist"));
     sampler.binding = 0;
     sampler.format = 1;
     CHECK(dvt_layout_create(info, &layout) == DVT_E_UNSUPPORTED);

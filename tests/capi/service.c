@@ -111,7 +111,7 @@ int main(int argc, char **argv)
     info.app = (const uint8_t *)"service.c";
     info.app_bytes = 9;
     CHECK(dvt_context_create(&info, &context) == DVT_OK);
-    CHECK(dvt_context_service(context, text, sizeof text) > 0 && strcmp(text, "nothing was asked yet") == 0);
+    CHECK(dvt_context_service(context, text, sizeof text) > 0 && strcmp(text, "nothing was requested yet") == 0);
     pipeline_info(&p, ask(context, dir, "vertex.spv", 1), ask(context, dir, "fragment.spv", 16));
     result = dvt_pipeline_create(context, &p.info, &pipeline);
     CHECK((result == DVT_PENDING || result == DVT_OK) && pipeline != NULL);

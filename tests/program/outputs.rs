@@ -163,7 +163,7 @@ fn a_cache_on_media_that_cannot_be_written_is_read() {
     let compute =
         ["link", "--cs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "--cache", "c", "--no-unroll", "-o", "k.elf"];
     let out = read_only(test, dir, &compute).expect("it mounted before");
-    assert!(out.status.success() && said(&out).contains("not kept: "), "{}", said(&out));
+    assert!(out.status.success() && said(&out).contains("not stored: "), "{}", said(&out));
     assert!(said(&out).contains("Read-only file system"), "{}", said(&out));
     good(dir, &["verify", "k.elf"]);
     // Filling it fails before anything is compiled.

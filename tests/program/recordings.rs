@@ -55,7 +55,7 @@ fn an_archive_that_was_cut_off_gives_what_is_whole_and_says_so() {
     let (run, summary) = populate(dir.path(), &bytes);
     assert_eq!(run.status.code(), Some(1), "{summary}");
     assert_eq!(summary["pipelines"]["linked"], 19, "{summary}");
-    assert!(summary.to_string().contains("cut off after byte"), "{summary}");
+    assert!(summary.to_string().contains("truncated after byte"), "{summary}");
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn one_bad_input_costs_itself_only() {
     let text = [out.stdout, out.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
     assert_eq!(out.status.code(), Some(1), "{text}");
     assert!(
-        text.contains("inputs that were not read, or not to their end: 7")
+        text.contains("inputs that could not be read completely: 7")
             && text.contains("fifo: not an ordinary file"),
         "{text}"
     );
@@ -198,7 +198,7 @@ fn numbers_out_of_range_are_refused_with_the_range() {
 
 #[test]
 fn babble_costs_one_shader() {
-    one_shader_is_lost("babble", &[], "failed: the compiler gave a garbled answer");
+    one_shader_is_lost("babble", &[], "failed: the compiler wrote invalid output");
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn modules_are_asked_for_once_and_of_those_who_have_them() {
     second.until("both wait", |status| status.coalesced == 1);
     first.send(&Ask::NoModule { digest });
     let refused = first.stage().expect_err("there is no module");
-    assert!(refused.to_string().contains("no such module"), "{refused}");
+    assert!(refused.to_string().contains("no longer has the module"), "{refused}");
     second.stage().expect("a part");
     // A client that requests the same module with other options is not asked for it, even by another service.
     for again in [false, true] {

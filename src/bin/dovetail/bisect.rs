@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut paths = Vec::new();
     args.inputs.iter().try_for_each(|path| gather(path, &mut paths))?;
     if paths.is_empty() {
-        return Err(Error::malformed("no bundle and no `.spv` file there"));
+        return Err(Error::malformed("no bundle and no `.spv` file found"));
     }
     let progress = Progress::new(paths.len(), "shaders");
     let mut rows = Vec::new();
@@ -199,7 +199,7 @@ fn print(row: &Row) {
         (Some(phase), mended) => {
             println!("{}: broken by the phase `{phase}`: {}", row.name, row.why);
             if mended == Some(false) {
-                println!("  leaving out only that does not mend it");
+                println!("  disabling only this phase does not fix it");
             }
             println!("  next: dovetail compile SHADER --dump {}, with and without --disable {phase}", dump(phase));
         }

@@ -77,7 +77,7 @@ impl CacheArgs {
     pub fn tell(cache: &Cache) {
         cache.notices().iter().for_each(|notice| eprintln!("dovetail: {notice}"));
         if let Some(why) = cache.not_kept() {
-            eprintln!("dovetail: {} results were not kept: {why}", cache.stats().unkept);
+            eprintln!("dovetail: {} results were not stored: {why}", cache.stats().unkept);
         }
     }
 }

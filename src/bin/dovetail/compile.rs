@@ -84,7 +84,7 @@ pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>) -> Result<(
         [] => Err(Error::malformed("no such entry point")),
         several => {
             let names: Vec<_> = several.iter().map(|e| e.name.as_str()).collect();
-            Err(Error::malformed(format!("several entry points ({}): choose by --entry", names.join(", "))))
+            Err(Error::malformed(format!("several entry points ({}): select one with --entry", names.join(", "))))
         }
     }
 }

@@ -113,7 +113,7 @@ fn extract(paths: &[PathBuf], out: &Path, memory: u64) -> Result<ExitCode> {
     let extraction = extractor.finish();
     saved?;
     let incomplete = extraction.incomplete.iter();
-    bad.extend(incomplete.map(|(file, why)| format!("{}: not searched to its end: {why}", printable(file))));
+    bad.extend(incomplete.map(|(file, why)| format!("{}: not searched completely: {why}", printable(file))));
     for why in &bad {
         eprintln!("{why}");
     }
@@ -151,7 +151,7 @@ fn write(extraction: &Extraction, out: &Path) -> Result<()> {
         pairs.found.len()
     );
     if pairs.left_out > 0 {
-        println!("{} combinations of modules of one place and name were not looked at", pairs.left_out);
+        println!("{} combinations of modules with the same folder and name were skipped", pairs.left_out);
     }
     Ok(())
 }

@@ -177,9 +177,9 @@ fn meaning(symbol: &LinkSymbol) -> String {
             format!("byte offset of the {part:?} descriptor of set {set} binding {binding}").to_lowercase()
         }
         LinkSymbol::DescriptorStride { set, binding } => {
-            format!("bytes between descriptors of set {set} binding {binding}")
+            format!("descriptor stride in bytes of set {set} binding {binding}")
         }
-        LinkSymbol::UsesSpill { set, binding } => format!("1 if set {set} binding {binding} stands in the root table"),
+        LinkSymbol::UsesSpill { set, binding } => format!("1 if set {set} binding {binding} is in the root table"),
         LinkSymbol::SetPointer(set) => format!("byte offset in the root table of the pointer to set {set}"),
         LinkSymbol::PushConstants => "byte offset in the root table of the push constants".into(),
         LinkSymbol::NumSamples => "sample count".into(),

@@ -118,7 +118,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     // Users of the file trust it; a violation here is an internal bug and must not be written.
     let report = verify(&built.elf)?;
     if let Some(violation) = report.violations.first() {
-        return Err(Error::bug(format!("the linked ELF breaks a rule of the loader: {violation}")));
+        return Err(Error::bug(format!("the linked ELF violates a loader rule: {violation}")));
     }
     write_file(&args.out, &built.elf)?;
     if args.json {
@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     println!("  pipeline            {:>7} bytes", built.elf.len());
     if built.placement != args.layout {
-        println!("  laid out adjacent: a branch of the chained layout would not reach from part to part");
+        println!("  placed adjacent: a branch of the chained placement would exceed its range");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -151,7 +151,7 @@ fn entry(args: &Args, info: &ModuleInfo, stage: Stage) -> Result<String> {
     match (fitting.next(), fitting.next()) {
         (Some(one), None) => Ok(one.name.clone()),
         (None, _) => Err(Error::malformed(format!("no such {stage} entry point"))),
-        _ => Err(Error::malformed(format!("several {stage} entry points: choose by --entry"))),
+        _ => Err(Error::malformed(format!("several {stage} entry points: select one with --entry"))),
     }
 }
 

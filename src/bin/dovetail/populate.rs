@@ -471,14 +471,14 @@ fn print(summary: &Summary) {
             Outcome::NeedsWholeCompile { reason } => println!("{}: {reason}", done.name),
             other => {
                 if let Some(why) = other.made().and_then(|made| made.simplified.as_deref()) {
-                    println!("{}: simple code, not optimized as asked for: {why}", done.name);
+                    println!("{}: unoptimized code instead of the requested level: {why}", done.name);
                 }
             }
         }
     }
     summary.pipelines.iter().for_each(Pipelines::print);
     if !summary.input_errors.is_empty() {
-        println!("inputs that were not read, or not to their end: {}", summary.input_errors.len());
+        println!("inputs that could not be read completely: {}", summary.input_errors.len());
         for error in &summary.input_errors {
             println!("  {}", error.why);
         }

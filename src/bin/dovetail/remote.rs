@@ -104,7 +104,7 @@ impl Remote {
                 Ok(Tell::Stage { part, .. }) => break Ok(part.and_then(|PartAnswer { elf, .. }| elf)),
                 Ok(Tell::Failed { error, .. }) => break Err(error),
                 Ok(Tell::Busy { retry_ms, .. }) => std::thread::sleep(Duration::from_millis(retry_ms.into())),
-                Ok(_) => break Err(Error::malformed("the service gave another answer than was asked for")),
+                Ok(_) => break Err(Error::malformed("the service sent an answer of the wrong kind")),
                 Err(_) => {
                     break Err(lock(state).over.clone().unwrap_or_else(|| Error::environment("the service has ended")));
                 }
@@ -135,7 +135,7 @@ impl Shared {
                 waiting.map_or(Ok(()), |answer| answer.send(tell).or(Ok(())))
             }
             Tell::Status(status) => {
-                status.paused_because.iter().for_each(|why| eprintln!("dovetail: the service holds this back: {why}"));
+                status.paused_because.iter().for_each(|why| eprintln!("dovetail: the service holds this work back: {why}"));
                 Ok(())
             }
             Tell::Refused(why) => Err(why),

@@ -138,7 +138,7 @@ fn text(status: &ServiceStatus) -> String {
             "{} clients; {} requests: {} from the cache, {} joined another's job, {} stages compiled",
             status.clients, status.requests, status.hits, status.coalesced, status.compiled
         ),
-        format!("{} failed, {} given up, {} refused at a limit", status.failed, status.cancelled, status.refused),
+        format!("{} failed, {} cancelled, {} rejected at a limit", status.failed, status.cancelled, status.refused),
         format!(
             "workers: {} of {} busy, {} MiB; {}; {} died; {} shaders are poison ({} requests refused for it)",
             status.busy,
@@ -164,9 +164,9 @@ fn text(status: &ServiceStatus) -> String {
         status
             .not_kept_because
             .iter()
-            .map(|why| format!("nothing is kept ({} results were not): {why}", status.unkept)),
+            .map(|why| format!("nothing is stored ({} results were not): {why}", status.unkept)),
     );
-    lines.extend(status.draining.then(|| "it is about to end".to_owned()));
+    lines.extend(status.draining.then(|| "it is shutting down".to_owned()));
     lines.join("\n") + "\n"
 }
 
@@ -201,7 +201,7 @@ fn why(pipeline: Option<&str>, cache: &Path, json: bool) -> Result<ExitCode> {
         let verdict = match row.decided.as_ref().map(|decided| &decided.verdict) {
             None => "not compiled whole yet".to_owned(),
             Some(Ok(Verdict::Take(why))) => format!("compiled whole, which is better: {why}"),
-            Some(Ok(Verdict::Keep(why))) => format!("linked is as good: {why}"),
+            Some(Ok(Verdict::Keep(why))) => format!("the linked pipeline is as good: {why}"),
             Some(Err(error)) => format!("cannot be compiled whole: {error}"),
         };
         let verdict =
@@ -242,7 +242,7 @@ fn clear_poison(dir: &Path, keys: &[String], all: bool) -> Result<ExitCode> {
     let mut listed = poison::records(dir);
     let named: Result<Vec<_>> = keys
         .iter()
-        .map(|text| records::parse_key(text).ok_or_else(|| Error::malformed(format!("`{text}` is no key"))))
+        .map(|text| records::parse_key(text).ok_or_else(|| Error::malformed(format!("`{text}` is not a key"))))
         .collect();
     let named = if all { poison::list(&listed).map(|(key, _)| key).collect() } else { named? };
     let cleared = named.iter().filter(|key| listed.remove(key)).count();

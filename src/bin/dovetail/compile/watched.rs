@@ -41,7 +41,7 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
     }
     if let Some(unknown) = wanted.iter().find(|w| !phases.iter().any(|(phase, _)| w == phase)) {
         let names: Vec<_> = phases.iter().map(|(phase, _)| *phase).collect();
-        return Err(Error::malformed(format!("no phase `{unknown}`; there are {}", names.join(", "))));
+        return Err(Error::malformed(format!("no phase `{unknown}`; the phases are {}", names.join(", "))));
     }
     if args.graph.is_some() && !phases.iter().any(|(phase, _)| *phase == "graph") {
         return Err(Error::unsupported("a graph of code that LLVM made", place()));

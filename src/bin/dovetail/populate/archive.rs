@@ -122,7 +122,7 @@ pub fn populate(
     });
     let mut events: Vec<Event> = events.collect();
     if let Some(end) = recording.torn_at() {
-        let why = format!("damaged or cut off after byte {end}: what comes after is not read");
+        let why = format!("damaged or truncated after byte {end}; the rest is not read");
         events.push(Event::Input(InputError { path: path.display().to_string(), why }));
     }
     let came: Vec<(Hash, Option<Result<Came>>)> = names
@@ -286,7 +286,7 @@ fn link(args: &Args, tools: &Toolchain<'_>, modules: &Modules<'_>, translated: &
     };
     let Built { elf, route, .. } = built;
     if let Some(violation) = verify(&elf)?.violations.first() {
-        return Err(Error::bug(format!("the linked ELF breaks a rule of the loader: {violation}")));
+        return Err(Error::bug(format!("the linked ELF violates a loader rule: {violation}")));
     }
     Ok(match route {
         Route::Linked => Came::Linked,
