@@ -1,12 +1,13 @@
-//! Data moved by a memory instruction between registers and bytes, by its row: shared by buffers, addresses and LDS.
+//! Moves the data of a memory instruction between registers and bytes, as its opcode row says: shared by buffers,
+//! addresses and LDS.
 
 use super::wave::Wave;
 use crate::isa::{OpcodeRow, Traits, Vgpr};
 
-/// One element of an access: registers on one side, bytes on the other.
+/// One element of an access: registers on one side, bytes in memory on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Bytes in memory; above 4 in whole dwords.
+    /// Bytes in memory: 1, 2, 4, or a multiple of 4.
     pub bytes: usize,
     /// Loads extend the sign.
     pub signed: bool,
@@ -28,7 +29,7 @@ pub fn element(entry: &OpcodeRow) -> Element {
     let bytes = match () {
         () if entry.is(Traits::BYTE) => 1,
         () if entry.is(Traits::HALF) => 2,
-        // A load's result, or the data of a store: in LDS stores it comes after the address.
+        // The operand is a load's result, or a store's data; in an LDS store the data follow the address.
         () => 4 * usize::from(entry.dst.first().or(entry.src.last()).map_or(0, |kind| kind.registers())),
     };
     let half = match () {
@@ -40,7 +41,7 @@ pub fn element(entry: &OpcodeRow) -> Element {
 }
 
 impl Element {
-    /// Registers.
+    /// The number of registers.
     pub fn registers(self) -> usize {
         self.bytes.div_ceil(4)
     }
@@ -77,7 +78,7 @@ impl Element {
     }
 }
 
-/// A number of 4 or 8 bytes.
+/// Reads 4 or 8 bytes as a number.
 pub fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

@@ -2,7 +2,7 @@
 
 use crate::isa::{MachineAtomic, OpcodeRow, Traits};
 
-/// A cell and the operands, in the low bits.
+/// Operands of an atomic operation, in the low bits.
 #[derive(Clone, Copy)]
 pub struct Cell {
     /// Old value.
@@ -65,11 +65,11 @@ pub struct MemoryAtomic {
     pub apply: Atomic,
     /// Width of the cell in bits.
     pub bits: u32,
-    /// It has a second operand after the first, and so another data register.
+    /// There is a second operand after the first, so one more data register.
     pub compares: bool,
 }
 
-/// The atomic of a row that has one. Images have cells of 32 bits.
+/// The atomic of an opcode row; `None` if the row has none. Image cells have 32 bits.
 pub fn of_memory(entry: &OpcodeRow) -> Option<MemoryAtomic> {
     let compares = entry.is(Traits::COMPARES);
     let dwords = entry.data_registers().max(1) / if compares { 2 } else { 1 };

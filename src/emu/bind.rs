@@ -1,7 +1,8 @@
-//! Writes [`Inputs`] to the machine's memory: buffers, images, descriptor tables and root dwords, as a driver lays them
-//! out for a [`ResourceLayout`]; and reads their bytes back after the run.
+//! Writes [`Inputs`] to the machine's memory as a driver lays them out for a [`ResourceLayout`]: buffers, images,
+//! descriptor tables and root dwords. After the run it reads their bytes back.
 //!
-//! An input whose binding the layout lacks is in memory, but has no descriptor. Descriptors without an input are null.
+//! An input whose binding is not in the layout is written to memory, but gets no descriptor. A descriptor without an
+//! input is null.
 
 use super::inputs::{BindingElement, Bound, Inputs, Texels};
 use super::machine::Machine;
@@ -15,9 +16,9 @@ use crate::reloc::symbol::PartLetter;
 use crate::state::ResourceLayout;
 use std::collections::BTreeSet;
 
-/// Dword 3 of a raw buffer: 32_UINT, all components, bytes checked against the size.
+/// Dword 3 of a raw buffer: 32_UINT, all components, range checked in bytes.
 const RAW: u32 = 0x3101_4fac;
-/// Dword 3 of a typed buffer, besides format and selects: resource level 1, elements checked against their number.
+/// Dword 3 of a typed buffer, without format and selects: resource level 1, range checked in elements.
 const TYPED: u32 = 1 << 24 | 1 << 28;
 
 /// Inputs in the machine's memory.
@@ -30,10 +31,10 @@ pub struct Bindings {
 }
 
 impl Bindings {
-    /// Puts inputs into memory.
+    /// Writes the inputs to memory.
     ///
     /// # Errors
-    /// Malformed: the layout, or an input that does not fit its binding there. Unsupported: a format.
+    /// Malformed: the layout, or an input that does not fit its binding. Unsupported: a format.
     pub fn new(machine: &mut Machine, layout: &ResourceLayout, inputs: &Inputs) -> Result<Self> {
         let places = ResolvedLayout::new(layout)?;
         let mut root = vec![0; places.root_dwords() as usize];

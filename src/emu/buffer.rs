@@ -1,7 +1,7 @@
 //! Buffer access through a V# (isa-gfx10 4.1, 4.2): addresses, range rules, formats.
 //!
-//! Every dword is checked on its own, so a wide access may be half in range (K). Out of range by the descriptor's rule,
-//! reads give 0 and stores do nothing; in range, the address must be in an allocation.
+//! Every dword is checked on its own, so a wide access may be half in range (K). If the descriptor's rule says that an
+//! access is out of range, a read gives 0 and a store does nothing; an access in range must be inside an allocation.
 
 use super::access::{self, Element};
 use super::atomic::{self, Cell, MemoryAtomic};
@@ -29,12 +29,12 @@ pub struct Descriptor {
 const ELEMENT: u64 = 4;
 
 impl Descriptor {
-    /// The descriptor in four scalar registers.
+    /// Reads the descriptor from four scalar registers.
     pub fn read(wave: &Wave, first: Scalar) -> Self {
         Self::new([0, 1, 2, 3].map(|n| wave.sgpr(first, n)))
     }
 
-    /// The descriptor in four dwords.
+    /// Decodes four dwords.
     pub fn new([d0, d1, d2, d3]: [u32; 4]) -> Self {
         Self {
             base: u64::from(d0) | u64::from(d1 & 0xffff) << 32,
@@ -45,7 +45,7 @@ impl Descriptor {
         }
     }
 
-    /// Bytes that scalar loads may read.
+    /// Number of bytes that scalar loads may read.
     pub fn scalar_limit(&self) -> u64 {
         if self.stride == 0 { self.records } else { self.records * self.stride }
     }
@@ -63,7 +63,7 @@ impl Descriptor {
         self.field(23, 23) == 1
     }
 
-    /// The address of a byte of a record; `None` if out of range.
+    /// Address of a byte of a record; `None` if out of range.
     fn address(&self, index: u64, offset: u64, soffset: u64) -> Option<u64> {
         let place = if self.swizzle {
             let lanes = 8 << self.field(22, 21);
@@ -76,7 +76,7 @@ impl Descriptor {
             0 => index >= self.records || offset >= self.stride,
             1 => index >= self.records,
             2 => self.records == 0,
-            // Raw buffers count the scalar offset too (K).
+            // The range check of a raw buffer includes the scalar offset (K).
             _ if self.swizzle => place >= self.records,
             _ => place + soffset >= self.records,
         };
@@ -87,7 +87,7 @@ impl Descriptor {
 /// Operation of a buffer instruction per lane.
 #[derive(Clone, Copy)]
 pub enum Buffer {
-    /// Nothing: cache control.
+    /// Cache control: no effect.
     Nothing,
     /// Load of bytes into registers.
     Load(Element),
@@ -126,7 +126,7 @@ pub fn resolve(entry: &OpcodeRow) -> Option<Buffer> {
     })
 }
 
-/// Component count of a formatted access, and whether they are f16.
+/// Component count of a formatted access, and whether the components are f16.
 fn typed(op: Op) -> Option<Typed> {
     use Op::*;
     let (components, d16) = match op {
@@ -178,7 +178,7 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
         let address = |n: usize| u64::from(wave.vgpr(f.vaddr, n, lane));
         let index = if f.idxen { address(0) } else { 0 };
         let thread = if descriptor.adds_thread() { lane as u64 } else { 0 };
-        // The sum is 32 bits wide: compilers fold any constant into the instruction.
+        // The sum wraps at 32 bits: compilers fold any constant into the instruction's offset.
         let offset = if f.offen { wave.vgpr(f.vaddr, usize::from(f.idxen), lane) } else { 0 };
         let offset = u64::from(offset.wrapping_add(u32::from(f.offset)));
         let place = BufferAddress { descriptor, index: index + thread, offset, soffset };
@@ -249,7 +249,7 @@ fn format(f: &BufferFields, descriptor: &Descriptor) -> Result<DataFormat> {
     known.ok_or_else(|| Error::malformed(format!("no buffer format {number}")))
 }
 
-/// Components after the descriptor's selection; out of range all are 0 (K).
+/// Components after the descriptor's selection; all are 0 if out of range (K).
 fn read_texel(place: &BufferAddress, format: &DataFormat, memory: &Memory) -> Result<[u32; 4]> {
     let mut bytes = Vec::with_capacity(16);
     let mut inside = true;

@@ -8,7 +8,7 @@ use crate::isa::Op;
 use crate::isa::instruction::ScalarFields;
 use crate::isa::{OperandKind, Scalar, Waitcnt};
 
-/// A resolved control instruction.
+/// Operation of a control instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// The wave ends.
@@ -33,11 +33,11 @@ pub enum Control {
     SetReg,
     /// Waits for outstanding operations.
     Wait(Wait),
-    /// A hint to the hardware without effect here.
+    /// A hint to the hardware: no effect here.
     Nothing,
 }
 
-/// Counters of a wait.
+/// Counters that a wait instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Three counters, each by a field of the constant.
@@ -55,9 +55,9 @@ pub enum Condition {
     Always,
     /// SCC has this value.
     Scc(bool),
-    /// VCC is zero, or not.
+    /// VCC is zero (true) or not.
     Vccz(bool),
-    /// EXEC is zero, or not.
+    /// EXEC is zero (true) or not.
     Execz(bool),
 }
 
@@ -104,7 +104,7 @@ pub fn resolve(op: Op) -> Option<Control> {
     })
 }
 
-/// Executes one instruction; `wave.pc` is already that of the next one.
+/// Executes one instruction; `wave.pc` already points to the next one.
 pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()> {
     let dst = fields.dst.unwrap_or(Scalar::Null);
     let source = |wave: &Wave, kind| fields.srcs[0].map_or(Ok(0), |src| wave.uniform(src, kind));

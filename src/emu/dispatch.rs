@@ -1,4 +1,5 @@
-//! A compute dispatch: registers and tables as the driver sets them for each wave (pal-abi 2.5, 4), by workgroup.
+//! A compute dispatch, workgroup by workgroup: sets registers and tables for each wave as the driver does (pal-abi 2.5,
+//! 4).
 
 use super::load::{LoadedPipeline, StageCode};
 use super::machine::{Machine, RunLimits, RunStats};
@@ -23,7 +24,7 @@ pub struct Tables {
     pub root: Vec<u32>,
     /// Low half of the address of the spill table.
     pub spill: u32,
-    /// Global table (low).
+    /// Low half of the address of the global table.
     pub global: u32,
     /// Address of the workgroup counts of the grid.
     pub workgroups: u64,
@@ -32,7 +33,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables that any pipeline may need, with the root dwords from the threshold on in the spill table.
+    /// Allocates the tables that any pipeline may need; root dwords from the spill threshold on go to the spill table.
     ///
     /// # Errors
     /// Malformed: too many root dwords.
@@ -59,7 +60,7 @@ impl Tables {
                     high = Some((self.workgroups >> 32) as u32);
                     self.workgroups as u32
                 }
-                // The high half of a pointer has no entry of its own.
+                // The high half of a pointer has no user-data entry.
                 pal::NOT_MAPPED | pal::PER_SHADER_TABLE => high.take().unwrap_or(POISON),
                 number if number < MAX_ROOT_DWORDS => self.root.get(number as usize).copied().unwrap_or(POISON),
                 number => match self.others.iter().find(|(known, _)| *known == number) {
@@ -72,7 +73,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Writes the scratch descriptor into an entry of the global table: swizzled by 64 lanes, never out of range.
+    /// Writes the scratch descriptor to an entry of the global table: swizzled for 64 lanes, never out of range.
     pub fn set_scratch(&self, machine: &mut Machine, entry: u64, address: u64) -> Result<()> {
         let table = u64::from(Memory::HIGH) << 32 | u64::from(self.global);
         // 32_FLOAT, XYZW; index stride 64, thread id, resource level, rule 2.
@@ -95,10 +96,10 @@ const COMPUTE_SCRATCH: u64 = 0x10;
 
 impl Machine {
     /// Runs a compute pipeline over a grid of workgroups. `root` is the root table: pointers to descriptor sets, push
-    /// constants, and descriptors of dynamic buffers, as the resource layout says.
+    /// constants, and descriptors of dynamic buffers, at the offsets of the resource layout.
     ///
     /// # Errors
-    /// An error of the code, with the instruction; or a pipeline that cannot be started.
+    /// An error of the code, with the instruction; or a pipeline that the emulator cannot start.
     pub fn dispatch(
         &mut self,
         pipeline: &LoadedPipeline,
@@ -153,7 +154,7 @@ impl Machine {
     }
 }
 
-/// Settings of every workgroup, from the registers.
+/// Settings that all workgroups share, from the registers.
 struct Group<'a> {
     stage: &'a StageCode,
     threads: [u32; 3],

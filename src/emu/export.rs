@@ -1,4 +1,4 @@
-//! Executes exports: their values are collected for the fixed functions of the draw.
+//! Executes exports: collects their values for the fixed functions of the draw.
 
 use super::fixed_function::Export;
 use super::wave::{LANES, Wave};
@@ -9,7 +9,7 @@ use crate::isa::instruction::ExportFields;
 pub fn execute(fields: &ExportFields, wave: &mut Wave) -> Result<()> {
     let mut values = Box::new([[0; LANES]; 4]);
     for (i, (to, from)) in values.iter_mut().zip(fields.data).enumerate() {
-        // In a compressed export two bits enable each register.
+        // A compressed export has two enable bits per register.
         let bits = if fields.compr { fields.enabled >> (2 * i) & 3 } else { fields.enabled >> i & 1 };
         if i < if fields.compr { 2 } else { 4 } && bits != 0 {
             *to = *wave.row(from, 0)?;

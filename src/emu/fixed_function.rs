@@ -1,4 +1,4 @@
-//! Data exchanged between a wave and fixed-function hardware: parameters to interpolate, exports.
+//! Data between a wave and fixed-function hardware: parameters to interpolate, exports.
 
 use super::wave::LANES;
 
@@ -23,9 +23,9 @@ pub struct Export {
     pub compr: bool,
     /// Last of its kind.
     pub done: bool,
-    /// `exec` gives the live pixels.
+    /// `exec` is the mask of live pixels.
     pub vm: bool,
-    /// Lanes that sent.
+    /// Lanes that export.
     pub exec: u64,
     /// The registers, per lane; a compressed export uses the first two.
     pub values: Box<[[u32; LANES]; 4]>,

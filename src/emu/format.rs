@@ -1,7 +1,7 @@
 //! Texels and buffer elements: bytes to components and back (isa-gfx10 4.3).
 //!
-//! Components of a floating, normalised or scaled format are f32 bits; of an integer format, the integer. Stores clamp
-//! and round to nearest even (K).
+//! A component of a float, normalised or scaled format is an f32 as bits; a component of an integer format is the
+//! integer. Stores clamp and round to nearest even (K).
 
 use super::mode::{Round, from_f16, power, to_f16};
 use crate::abi::formats::Number;
@@ -23,7 +23,7 @@ impl DataFormat {
         Self::parse(layout, number)
     }
 
-    /// The format of an image format number: those of buffers, and image-only ones.
+    /// The format of an image format number: a buffer format, or an image-only one.
     pub fn of_image(number: u16) -> Option<Self> {
         match number {
             0..128 => Self::of_buffer(BufferFormat::new(u8::try_from(number).ok()?)?),
@@ -45,7 +45,7 @@ impl DataFormat {
     }
 
     fn parse(layout: &str, number: &str) -> Option<Self> {
-        // The name begins with the most significant.
+        // The name starts with the most significant component.
         let widths = layout.split('_').rev().map(|width| width.parse().ok()).collect::<Option<Vec<u8>>>()?;
         let number = match number {
             "UNORM" => Number::Unorm,
@@ -114,7 +114,7 @@ impl DataFormat {
     /// The bytes of components.
     ///
     /// # Errors
-    /// Unsupported: a float width that has no encoder here.
+    /// Unsupported: a float width without an encoder here.
     pub fn encode(&self, components: [u32; 4]) -> Result<Vec<u8>> {
         let (mut raw, mut at) = (0u128, 0);
         for (n, (component, &width)) in components.into_iter().zip(&self.widths).enumerate() {
@@ -130,7 +130,7 @@ impl DataFormat {
         let most = f64::from(all);
         let half = (most / 2.0).floor();
         let x = f64::from(f32::from_bits(component));
-        // Casts take NaN to 0.
+        // A cast turns NaN into 0.
         let signed = |x: f64| (x.round_ties_even() as i32).cast_unsigned() & all;
         Ok(match self.number {
             Number::Uint => component.min(all),
@@ -155,7 +155,7 @@ impl DataFormat {
         })
     }
 
-    /// A component by a descriptor's selector.
+    /// Picks a component by a descriptor's selector.
     pub fn select(&self, components: [u32; 4], select: u8) -> u32 {
         match select {
             1 => self.one(),
@@ -226,7 +226,7 @@ mod tests {
                     continue;
                 }
                 let again = format.encode(components).expect("encodes");
-                // The least signed value means the same as its successor.
+                // The lowest signed normalised value decodes to the same number as the next one.
                 proptest::prop_assert_eq!(format.decode(&again), components, "format {}", number);
                 if format.number != Number::Snorm {
                     proptest::prop_assert_eq!(&again[..], bytes, "format {}", number);

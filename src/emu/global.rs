@@ -41,7 +41,7 @@ enum LaneAddress {
 }
 
 impl LaneAddress {
-    /// The address some bytes further.
+    /// The address `bytes` further on.
     fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Memory(at) => Self::Memory(at.wrapping_add(bytes)),
@@ -50,7 +50,7 @@ impl LaneAddress {
         }
     }
 
-    /// The memory address; `None` in LDS. Scratch interleaves the lanes of a wave by dword.
+    /// The memory address; `None` for an LDS address. Scratch interleaves the lanes of a wave by dword.
     fn address(self, wave: &Wave, lane: usize) -> Option<u64> {
         match self {
             Self::Memory(at) => Some(at),

@@ -1,7 +1,7 @@
 //! Inputs of a run besides the pipeline: bound resources, push constants, and the grid or the draw.
 //!
-//! The same description feeds the emulator, the IR interpreter and lavapipe, and `dovetail run --bindings` as a file.
-//! To add a kind of resource: a variant of [`Bound`].
+//! The emulator, the IR interpreter, lavapipe and `dovetail run --bindings` (from a file) take the same description. To
+//! add a kind of resource, add a variant to [`Bound`].
 
 mod draw;
 mod fixed;
@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Inputs {
-    /// Bound resources; two for the same slot are malformed.
+    /// Bound resources; two resources in one slot are malformed.
     pub bindings: Vec<BindingElement>,
     /// Push constants, from offset 0.
     pub push_constants: InputBytes,
-    /// Addresses of buffers that are stored in push constants or in buffers.
+    /// Buffer addresses stored in push constants or in buffers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pointers: Vec<StoredPointer>,
     /// Image levels without memory.
@@ -47,7 +47,7 @@ pub struct BindingElement {
     /// Array element.
     #[serde(default)]
     pub element: u32,
-    /// The bound resource; in a mutable binding also the kind of this element.
+    /// The bound resource; it also selects the type of a mutable binding's element.
     pub bound: Bound,
 }
 
@@ -71,15 +71,15 @@ pub struct Slot {
     pub element: u32,
 }
 
-/// A buffer address that is stored in the inputs before the run. If it is still there afterwards it counts as
-/// unchanged: addresses differ between implementations.
+/// A buffer address that is stored in the inputs before the run. An address that is still there after the run counts as
+/// unchanged, since addresses differ between implementations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredPointer {
-    /// The buffer that contains it; `None`: the push constants.
+    /// The buffer that holds the address; `None`: the push constants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Slot>,
-    /// Offset of its eight bytes there.
+    /// Byte offset of the eight-byte address in it.
     #[serde(default)]
     pub byte: u32,
     /// The storage buffer that it points into, with or without a descriptor.
@@ -89,7 +89,8 @@ pub struct StoredPointer {
     pub offset: u32,
 }
 
-/// A level of a sparse image without memory: it reads as zeros, whatever the image's data, and residency codes show it.
+/// A level of a sparse image without memory. It reads as zeros, whatever the image's data, and its residency code
+/// reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AbsentLevel {
@@ -101,7 +102,7 @@ pub struct AbsentLevel {
 
 impl AbsentLevel {
     /// # Errors
-    /// Malformed: the inputs have no image there, or it has no such level.
+    /// Malformed: the inputs have no image there, or the image has no such level.
     pub fn check(&self, inputs: &Inputs) -> Result<()> {
         let image = inputs.bindings.iter().find(|b| b.slot() == self.image).and_then(|b| match &b.bound {
             Bound::SampledImage(image)
@@ -125,7 +126,7 @@ pub enum Bound {
     UniformBuffer(InputBytes),
     /// Contents of the whole bound range before the run.
     StorageBuffer(InputBytes),
-    /// A storage buffer without a descriptor, accessed by address; set and binding only name it.
+    /// A storage buffer without a descriptor, accessed by address; set and binding only identify it.
     PhysicalStorageBuffer(InputBytes),
     /// Formatted contents.
     UniformTexelBuffer(Texels),
@@ -133,7 +134,7 @@ pub enum Bound {
     StorageTexelBuffer(Texels),
     /// An image without a sampler.
     SampledImage(Image),
-    /// An image of which each pixel reads its own texel.
+    /// An input attachment: each pixel reads its own texel.
     InputAttachment(Image),
     /// An image read and written per texel.
     StorageImage(Image),
@@ -144,7 +145,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The kind of its descriptor; `None` without one.
+    /// The kind of its descriptor; `None` if it has none.
     pub fn kind(&self) -> Option<ResourceKind> {
         Some(match self {
             Self::UniformBuffer(_) => ResourceKind::UniformBuffer,
@@ -160,7 +161,7 @@ impl Bound {
         })
     }
 
-    /// Contents of a buffer without a format.
+    /// Contents of an unformatted buffer.
     pub fn buffer(&self) -> Option<&InputBytes> {
         match self {
             Self::UniformBuffer(data) | Self::StorageBuffer(data) | Self::PhysicalStorageBuffer(data) => Some(data),
@@ -168,12 +169,12 @@ impl Bound {
         }
     }
 
-    /// Contents of a buffer without a format that shaders may write.
+    /// Contents of an unformatted buffer that shaders may write.
     pub fn storage_buffer(&self) -> Option<&InputBytes> {
         self.buffer().filter(|_| !matches!(self, Self::UniformBuffer(_)))
     }
 
-    /// Contents before the run of a resource that shaders may write: such a buffer, texels, or an image.
+    /// Contents before the run of a resource that shaders may write: buffer, texels, or image.
     pub fn writable(&self) -> Option<&InputBytes> {
         match self {
             Self::StorageTexelBuffer(texels) => Some(&texels.data),
@@ -193,7 +194,7 @@ pub struct Texels {
     pub data: InputBytes,
 }
 
-/// An image with one view of the whole.
+/// An image, bound with one view of all of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Image {
@@ -213,11 +214,11 @@ pub struct Image {
     /// Levels.
     #[serde(default = "one")]
     pub levels: u32,
-    /// Samples per texel; more than one allow one level only.
+    /// Samples per texel; a multisampled image has one level.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub samples: u32,
-    /// Texels, tightly packed: by level, then layer or slice, then sample, then row. Of a format with several planes: plane by
-    /// plane, each so.
+    /// Texels, tightly packed: by level, then layer or slice, then sample, then row. In a multi-planar format the
+    /// planes follow each other, each packed like this.
     pub data: InputBytes,
 }
 
@@ -237,11 +238,11 @@ pub enum ViewShape {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sampler {
-    /// Linear rather than nearest where magnified.
+    /// Linear filter for magnification; otherwise nearest.
     pub mag_linear: bool,
-    /// Linear rather than nearest where minified.
+    /// Linear filter for minification; otherwise nearest.
     pub min_linear: bool,
-    /// Linear rather than nearest between levels.
+    /// Linear filter between levels; otherwise nearest.
     pub mip_linear: bool,
     /// Addressing beyond the edges, in u, v and w.
     pub address: [Address; 3],
@@ -250,15 +251,15 @@ pub struct Sampler {
     pub compare: Option<Compare>,
     /// Lowest level.
     pub min_lod: f32,
-    /// Highest level; 0 is level 0 only.
+    /// Highest level; 0 allows only level 0.
     pub max_lod: f32,
     /// Added to the level.
     pub lod_bias: f32,
-    /// The border is opaque white rather than transparent black.
+    /// The border is opaque white; otherwise transparent black.
     pub border_white: bool,
-    /// Coordinates in texels.
+    /// Coordinates are in texels.
     pub unnormalized: bool,
-    /// Conversion from Y'CBCR, which the layout says too; only in combined descriptors.
+    /// Y'CBCR conversion; only in combined descriptors. The resource layout must state the same conversion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversion: Option<YcbcrConversion>,
 }
@@ -275,7 +276,7 @@ pub enum Address {
     ClampToBorder,
 }
 
-/// A comparison: of a reference with a texel, or of a fragment's depth with the attachment's.
+/// Comparison of a reference with a texel, or of a fragment's depth with the attachment's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
@@ -298,7 +299,7 @@ fn is_one(n: &u32) -> bool {
     *n == 1
 }
 
-/// Bytes; in a file hexadecimal text, numbers (`{ f32 = [0.5, 1] }`), or a number of zeros.
+/// Bytes. In a file: hexadecimal text, numbers (`{ f32 = [0.5, 1] }`), or a count of zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "BytesText", into = "BytesText")]
 pub struct InputBytes(pub Vec<u8>);

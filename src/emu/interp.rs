@@ -1,6 +1,6 @@
-//! Parameter interpolation (isa-gfx10 3.9): one product and sum per step, each rounded once (K).
+//! Parameter interpolation (isa-gfx10 3.9): one multiply-add per step, rounded once (K).
 //!
-//! Parameters are a table, since their LDS layout is not visible; M0 gives the primitive of each quad.
+//! Parameters are kept in a table, since code cannot see their LDS layout; M0 gives the primitive of each quad.
 
 use super::mode::from_f16;
 use super::wave::{Wave, ones};
@@ -23,7 +23,7 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
         if fields.mods.neg >> source & 1 == 1 { -value } else { value }
     };
     for lane in ones(wave.exec()) {
-        // Bit 16 + n starts a new primitive at quad n + 1.
+        // Bit 16 + n: quad n + 1 starts a new primitive.
         let started = m0 >> 16 & ((1 << (lane / 4)) - 1) & 0x7fff;
         let primitive = parameters.primitives.get(started.count_ones() as usize);
         let plane = primitive.and_then(|attributes| attributes.get(usize::from(fields.attribute)));
@@ -51,7 +51,7 @@ pub fn execute(inst: &Instruction, fields: &InterpFields, wave: &mut Wave) -> Re
                 _ => u64::from(p0),
             },
             Op::VInterpP1llF16 => mode.fma32(half(p10) as f32, coordinate, half(p0) as f32),
-            // P0 comes from a register here, as `v_interp_mov` wrote it.
+            // Here P0 comes from a register, where `v_interp_mov` wrote it.
             Op::VInterpP1lvF16 => mode.fma32(half(p10) as f32, coordinate, sign(1, half(addend) as f32)),
             Op::VInterpP2F16 => {
                 let product = half(p20) * f64::from(coordinate);

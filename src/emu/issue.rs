@@ -1,4 +1,5 @@
-//! Registers that an instruction still reads or writes after the next one has begun, and the counter for completion.
+//! Finds the registers that an instruction still reads or writes after the next one has begun, and the counter that
+//! tracks it.
 
 use super::program::Run;
 use super::waits::{Issue, OperationKind, TrackedRegisters};
@@ -39,7 +40,7 @@ pub fn issued(inst: &Instruction, run: &Run) -> Option<Issue> {
     Some(Issue { kind, results, sources })
 }
 
-/// Registers that an atomic returns: for a compare and swap, half as many as its data.
+/// Registers that an atomic returns: a compare and swap returns half as many as its data have.
 fn returned(bits: u32) -> u8 {
     if bits == 64 { 2 } else { 1 }
 }

@@ -1,6 +1,6 @@
 //! The local data share (isa-gfx10 6, 3.8): loads, stores, atomics, and the lane permutations through it.
 //!
-//! Outside the workgroup's allocation reads give 0 and writes are dropped.
+//! Outside the workgroup's allocation, reads give 0 and writes are dropped.
 
 use super::access::{self, Element, number};
 use super::atomic::{self, Atomic, Cell};
@@ -14,12 +14,12 @@ use crate::isa::{MachineAtomic, Op, OpcodeRow, OperandKind, Scalar, Traits};
 #[derive(Clone, Debug, Default)]
 pub struct Lds {
     bytes: Vec<u8>,
-    /// Check of data that the waves of a workgroup exchange.
+    /// Checks the data that the waves of a workgroup exchange.
     pub watch: StoreWatch,
 }
 
 impl Lds {
-    /// An allocation of that many bytes, with poisoned contents.
+    /// An allocation of `bytes` bytes with poisoned contents.
     pub fn new(bytes: usize) -> Self {
         let poison = super::wave::POISON.to_le_bytes();
         Self { bytes: (0..bytes).map(|at| poison[at % 4]).collect(), watch: StoreWatch::default() }
@@ -35,7 +35,7 @@ impl Lds {
         Ok((0..bytes as u64).map(byte).collect())
     }
 
-    /// Writes the bytes that are inside the allocation.
+    /// Writes the bytes that lie inside the allocation.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
         self.watch.store(at, bytes.len());
         for (n, byte) in bytes.iter().enumerate() {
@@ -49,7 +49,7 @@ impl Lds {
 /// Operation of an instruction per lane.
 #[derive(Clone, Copy)]
 pub enum Ds {
-    /// Nothing.
+    /// No effect.
     Nothing,
     /// Load of bytes into registers.
     Load(Element),
@@ -57,22 +57,22 @@ pub enum Ds {
     Store(Element),
     /// Two loads: bytes per element, and the unit of the offsets in bytes.
     Load2(usize, usize),
-    /// Two stores, as `Load2`.
+    /// Two stores; fields as in `Load2`.
     Store2(usize, usize),
     /// An atomic operation, its width in bits, and whether it returns the old value.
     Atomic(Atomic, u32, bool),
-    /// Two exchanges, as `Load2`.
+    /// Two exchanges; fields as in `Load2`.
     Exchange2(usize, usize),
-    /// Values of other lanes.
+    /// Moves values between lanes.
     Permute(Permute),
-    /// Loads and stores at the lane's own dword after M0.
+    /// Loads or stores the lane's own dword after M0.
     Own {
-        /// Stores.
+        /// It stores.
         store: bool,
     },
-    /// Adds or subtracts the number of active lanes.
+    /// Adds or subtracts the number of active lanes to a counter.
     Count {
-        /// Adds.
+        /// It adds.
         append: bool,
     },
 }
@@ -137,7 +137,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
         return Ok(());
     }
     for lane in wave.active() {
-        // Compilers rely on 32-bit wrapping: a negative base plus its offset.
+        // The sum wraps at 32 bits: compilers rely on it for a negative base plus an offset.
         let base = wave.vgpr(f.addr, 0, lane);
         let place = |offset: u32| u64::from(base.wrapping_add(offset));
         match op {
@@ -165,10 +165,11 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
                 let width = bits as usize / 8;
                 let take = |n: usize| number(&dwords(width).take(wave, f.data[n], lane));
                 let first = take(0);
-                // A compare and swap has the expected value first (pal-abi 11 has the opposite order).
+                // A DS compare and swap has the expected value first; gfx11, and buffer and image instructions, have it
+                // second (isa-gfx10 6).
                 let kind = inst.entry.atomic();
                 let swaps = matches!(kind, Some(MachineAtomic::CompareSwap | MachineAtomic::FloatCompareSwap));
-                // The field of an operand that there is not names a register all the same: it is not read.
+                // An absent second operand still has a field with some register number: do not read it.
                 let both = swaps || matches!(kind, Some(MachineAtomic::MaskedOr | MachineAtomic::Wrap));
                 let second = if both { take(1) } else { 0 };
                 let (data, compare) = if swaps { (second, first) } else { (first, second) };
@@ -192,7 +193,7 @@ pub fn execute(op: Ds, inst: &Instruction, f: &DsFields, wave: &mut Wave, lds: &
     Ok(())
 }
 
-/// Each half of a wave64 permutes on its own (K).
+/// Each half of a wave64 permutes by itself (K).
 fn travel(permute: Permute, f: &DsFields, wave: &mut Wave) -> Result<()> {
     let offset = u16::from_le_bytes(f.offsets);
     let exec = wave.exec();
@@ -211,7 +212,7 @@ fn travel(permute: Permute, f: &DsFields, wave: &mut Wave) -> Result<()> {
             }
         }
         Permute::Push => {
-            // The highest lane wins.
+            // If several lanes push to one, the highest wins.
             for lane in ones(exec) {
                 result[target(lane)] = wave.vgpr(f.data[0], 0, lane);
             }

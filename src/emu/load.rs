@@ -1,7 +1,7 @@
-//! A final pipeline ELF into the machine, as PAL's loader does it (pal-abi 3.4, 3.5, 4).
+//! Loads a final pipeline ELF into the machine as PAL's loader does (pal-abi 3.4, 3.5, 4).
 //!
-//! Only what the loader reads counts: sections to upload, relocations, notes, registers. A setting that no register or
-//! key gives is not known here either, so a wrong one shows in the run.
+//! It uses only what PAL's loader reads: sections to upload, relocations, notes, registers. A setting missing from
+//! registers and metadata keys is missing here too, so the run exposes a wrong one.
 
 use super::machine::Machine;
 use super::mode::Mode;
@@ -26,11 +26,11 @@ pub struct LoadedPipeline {
     pub registers: RegisterWords,
     /// First root dword that the code reads from the spill table.
     pub spill_threshold: u32,
-    /// Its parts, by address.
+    /// Its code parts (prolog, body, epilog), by address.
     pub parts: Vec<CodePart>,
 }
 
-/// A part of a stage's code, by its symbol; it extends to the next one.
+/// A part of a stage's code, identified by its symbol; it extends to the next part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodePart {
     /// Address of its first byte.
@@ -43,8 +43,8 @@ pub struct CodePart {
     pub role: &'static str,
 }
 
-/// The parts by symbol. A stage's own symbol names its first part, which is a prolog if the body has its own symbol
-/// too.
+/// Finds the parts by symbol. A stage's own symbol names its first part, which is a prolog if the body has a symbol of
+/// its own.
 fn parts(file: &ElfFile64<'_, LittleEndian>, places: &Places) -> Vec<CodePart> {
     let text: Vec<_> = file.symbols().filter(|s| s.kind() == object::SymbolKind::Text).collect();
     let has = |name: &str| text.iter().any(|symbol| symbol.name() == Ok(name));
@@ -72,7 +72,7 @@ pub struct StageCode {
     pub entry: u64,
     /// Wave size.
     pub wave: WaveSize,
-    /// The user-data entry of each user-data SGPR, in PAL's numbers; the count is that of RSRC2.
+    /// The user-data entry of each user-data SGPR, in PAL's numbers; RSRC2 gives the count.
     pub user_data: Vec<u32>,
     /// Vector registers per wave.
     pub vgprs: usize,
@@ -83,10 +83,10 @@ pub struct StageCode {
 }
 
 impl LoadedPipeline {
-    /// Puts an ELF into the memory of a machine.
+    /// Loads an ELF into the memory of a machine.
     ///
     /// # Errors
-    /// Malformed: an ELF that the loader refuses.
+    /// Malformed: an ELF that the loader rejects.
     pub fn load(machine: &mut Machine, bytes: &[u8]) -> Result<Self> {
         let file = ElfFile64::<LittleEndian>::parse(bytes).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
         let places = upload(machine, &file)?;
@@ -185,7 +185,7 @@ fn upload(machine: &mut Machine, file: &ElfFile64<'_, LittleEndian>) -> Result<P
         offsets.insert(section.index().0, image.len());
         image.extend_from_slice(section.data().map_err(|e| Error::malformed(format!("a section: {e}")))?);
     }
-    // Room for a whole quadword at the last dword.
+    // Reading a quadword at the last dword must stay inside.
     image.extend([0; 4]);
     let base = machine.alloc(image.len())?;
     let places: Places = offsets.iter().map(|(index, offset)| (*index, base + *offset as u64)).collect();

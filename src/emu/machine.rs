@@ -1,7 +1,7 @@
-//! The machine: memory, programs, and waves that take turns.
+//! The machine: memory, programs, and waves that run in turn.
 //!
-//! A workgroup's waves run one after the other, each until it ends or reaches a barrier; shared memory changes in that
-//! order, so the same input gives the same bytes. An error names the instruction and its address.
+//! The waves of a workgroup run one after the other, each until it ends or reaches a barrier. Shared memory changes in
+//! that order, so equal input gives equal bytes. An error names the instruction and its address.
 
 use super::control;
 use super::lds::{self, Lds};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Instructions of all waves together.
+    /// Instructions of all waves in total.
     pub instructions: u64,
 }
 
@@ -47,7 +47,7 @@ impl RunStats {
     }
 }
 
-/// The feature under which a run that was cut short is reported.
+/// The feature that the error names when a run reaches the limit.
 pub const INSTRUCTION_LIMIT: &str = "instruction limit";
 
 /// An emulated GPU.
@@ -63,46 +63,46 @@ impl Machine {
         Self { gfx, memory: Memory::default(), programs: Vec::new() }
     }
 
-    /// Allocates that many zeroed bytes; returns their address, a multiple of 256.
+    /// Allocates `bytes` zeroed bytes; returns their address, a multiple of 256.
     pub fn alloc(&mut self, bytes: usize) -> Result<u64> {
         self.memory.alloc(bytes)
     }
 
-    /// Bytes of memory.
+    /// Reads memory.
     pub fn read(&self, address: u64, bytes: usize) -> Result<&[u8]> {
         self.memory.read(address, bytes)
     }
 
-    /// Writes bytes of memory.
+    /// Writes memory.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.memory.write(address, bytes)
     }
 
-    /// Removes the memory of a range of zeros; see [`Memory::set_absent`].
+    /// Takes the memory away from a range that holds zeros; see [`Memory::set_absent`].
     pub fn set_absent(&mut self, address: u64, bytes: usize) {
         self.memory.set_absent(address, bytes);
     }
 
-    /// Allocates memory with these bytes.
+    /// Allocates memory that holds these bytes.
     pub fn alloc_with(&mut self, bytes: &[u8]) -> Result<u64> {
         let address = self.alloc(bytes.len())?;
         self.write(address, bytes)?;
         Ok(address)
     }
 
-    /// Allocates memory with this code, for waves to run.
+    /// Allocates memory that holds this code, for waves to run.
     pub fn load_code(&mut self, code: &[u8]) -> Result<u64> {
         let address = self.alloc_with(code)?;
         self.mark_code(address, code);
         Ok(address)
     }
 
-    /// Lets waves run the code at an address.
+    /// Marks the bytes at an address as code that waves may run.
     pub(super) fn mark_code(&mut self, address: u64, code: &[u8]) {
         self.programs.push(Program::new(self.gfx, address, code));
     }
 
-    /// Runs the waves of one workgroup to their end.
+    /// Runs the waves of one workgroup until all have ended.
     pub fn run_group(
         &mut self,
         waves: &mut [Wave],
@@ -146,7 +146,7 @@ impl Machine {
             if several {
                 self.meet(waves, &mut lds);
             }
-            // A wave that has ended counts as arrived.
+            // A wave that has ended counts as arrived at the barrier.
             waves
                 .iter_mut()
                 .filter(|wave| wave.state == WaveState::Barrier)
@@ -159,7 +159,7 @@ impl Machine {
         result
     }
 
-    /// Records stores that the waves at a barrier have not waited for.
+    /// Records the stores that the waves at a barrier have not waited for.
     fn meet(&mut self, waves: &[Wave], lds: &mut Lds) {
         self.memory.watch.settle();
         lds.watch.settle();

@@ -1,26 +1,26 @@
-//! The memory of the emulated GPU: allocations in one window of 4 GiB, so that all addresses have the high half of the
-//! code's, as the drivers arrange it.
+//! The memory of the emulated GPU. All allocations are in one window of 4 GiB, so that every address has the same high
+//! half as the code's, as drivers arrange it.
 //!
-//! Between two allocations there is always a gap; an access not inside one allocation is an error.
+//! There is always a gap between two allocations; an access that is not inside one allocation is an error.
 
 use super::watch::StoreWatch;
 use crate::error::{Error, Result};
 use std::cell::Cell;
 
-/// The window. Below 2^47: descriptors hold 48 bits of an address.
+/// Start of the window. It is below 2^47, since descriptors hold 48 bits of an address.
 const WINDOW: u64 = 0x7f12_0000_0000;
 const GAP: u64 = 0x1000;
-/// Alignment, in bytes, that any descriptor needs.
+/// Alignment in bytes; enough for any descriptor.
 const ALIGN: u64 = 256;
 
 /// Allocations by address.
 #[derive(Debug, Default)]
 pub struct Memory {
     blocks: Vec<Block>,
-    /// First and last address of each range without memory.
+    /// First and last address of each absent range.
     absent: Vec<(u64, u64)>,
     missed: Cell<bool>,
-    /// Check of data that the waves of a workgroup exchange.
+    /// Checks the data that the waves of a workgroup exchange.
     pub watch: StoreWatch,
 }
 
@@ -40,7 +40,7 @@ impl Memory {
     /// High half of every address.
     pub const HIGH: u32 = (WINDOW >> 32) as u32;
 
-    /// Allocates that many zeroed bytes.
+    /// Allocates `bytes` zeroed bytes.
     ///
     /// # Errors
     /// Environment: the window is full.
@@ -54,12 +54,12 @@ impl Memory {
         Ok(address)
     }
 
-    /// From now on a range, which holds zeros, has no memory: an unbound page of a sparse image.
+    /// Marks a range that holds zeros as absent: an unbound page of a sparse image.
     pub fn set_absent(&mut self, address: u64, bytes: usize) {
         self.absent.push((address, address + (bytes as u64).saturating_sub(1)));
     }
 
-    /// The bytes of a texel; zeros if it has no memory.
+    /// Reads the bytes of a texel; zeros if it is absent.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -70,15 +70,15 @@ impl Memory {
         self.read(address, bytes)
     }
 
-    /// Whether a texel without memory was read since the last call.
+    /// Whether an absent texel was read since the last call.
     pub fn take_missed(&self) -> bool {
         self.missed.take()
     }
 
-    /// The bytes of a range.
+    /// Reads a range.
     ///
     /// # Errors
-    /// Malformed: not inside one allocation, or another wave's store may not have completed.
+    /// Malformed: the range is not inside one allocation, or another wave's store to it may not have completed.
     pub fn read(&self, address: u64, bytes: usize) -> Result<&[u8]> {
         self.watch.load(address, bytes)?;
         let found = self.block(address).and_then(|index| self.blocks.get(index));
@@ -89,10 +89,10 @@ impl Memory {
         range.ok_or_else(|| Error::malformed(format!("{bytes} bytes at {address:#x} are in no allocation")))
     }
 
-    /// The bytes of a range, to be changed.
+    /// Mutable bytes of a range.
     ///
     /// # Errors
-    /// Malformed: not inside one allocation.
+    /// Malformed: the range is not inside one allocation.
     pub fn slice_mut(&mut self, address: u64, bytes: usize) -> Result<&mut [u8]> {
         self.watch.store(address, bytes);
         let found = self.block(address).and_then(|index| self.blocks.get_mut(index));
@@ -106,19 +106,19 @@ impl Memory {
     /// Writes bytes.
     ///
     /// # Errors
-    /// Malformed: not inside one allocation.
+    /// Malformed: the range is not inside one allocation.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<()> {
         self.slice_mut(address, bytes.len()).map(|to| to.copy_from_slice(bytes))
     }
 
-    /// A dword.
+    /// Reads a dword.
     pub fn dword(&self, address: u64) -> Result<u32> {
         let mut word = [0; 4];
         word.copy_from_slice(self.read(address, 4)?);
         Ok(u32::from_le_bytes(word))
     }
 
-    /// The one block that can hold an address.
+    /// The only block that can hold an address.
     fn block(&self, address: u64) -> Option<usize> {
         self.blocks.partition_point(|block| block.address <= address).checked_sub(1)
     }

@@ -1,8 +1,9 @@
 //! An emulator of the GPU: runs machine code as the hardware would, from registers and memory alone.
 //!
-//! It tests the output of compiler and linker without a GPU. Nothing is guessed: an unimplemented instruction, an
-//! access outside the given memory, or a meaningless register setting is an error with the instruction's name and
-//! address. Entry point: [`Machine`]. Each class of instructions is a file, an instruction of it mostly a line.
+//! It tests compiler and linker output without a GPU. An unimplemented instruction, an access outside the given memory,
+//! or a meaningless register setting is an error that names the instruction and its address. `(K)` marks hardware
+//! behaviour that no source states (`docs/hardware.md`). Entry point: [`Machine`]. Each class of instructions is a
+//! file, and most instructions are one line in it.
 
 mod access;
 mod atomic;

@@ -1,7 +1,7 @@
-//! The MODE register, and arithmetic under it: rounding direction and denormals (isa-gfx10 1.4).
+//! The MODE register, and arithmetic with its rounding direction and denormals (isa-gfx10 1.4).
 //!
-//! Sums and products are made in f64, rounded to odd where inexact: rounding that once more, in any direction, gives
-//! the same as rounding the exact value.
+//! Sums and products are computed in f64 and rounded to odd if inexact. Rounding that value again, in any direction,
+//! gives the same result as rounding the exact value.
 
 /// Rounding direction and denormals, as the register holds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Mode {
         self.bit(8)
     }
 
-    /// Output modifiers are ignored if the format keeps denormals (K).
+    /// Whether f32 operations apply output modifiers: not if they keep denormals (K).
     pub fn omod32(self) -> bool {
         !self.bit(5) && !self.bit(9)
     }
@@ -71,7 +71,7 @@ impl Mode {
         u64::from(x.to_bits())
     }
 
-    /// An f32 result of an f64 value that was rounded to odd if inexact.
+    /// An f32 result from an f64 that was rounded to odd if inexact.
     pub fn narrow32(self, x: f64) -> u64 {
         self.out32(to_f32(x, self.round32()))
     }
@@ -94,7 +94,7 @@ impl Mode {
         if x != 0.0 && x.abs() < MIN_F16 && !self.bit(6) { 0f64.copysign(x) } else { x }
     }
 
-    /// An f16 result of an f64 value that was rounded to odd if inexact.
+    /// An f16 result from an f64 that was rounded to odd if inexact.
     pub fn out16(self, x: f64) -> u64 {
         let bits = to_f16(x, self.round16_64());
         let subnormal = bits & 0x7c00 == 0 && bits & 0x3ff != 0;
@@ -113,7 +113,7 @@ impl Mode {
     pub fn mul32(self, a: f32, b: f32) -> u64 {
         match self.round32() {
             Round::Nearest => self.out32(a * b),
-            // 24 × 24 bits are exact.
+            // A product of two 24-bit mantissas is exact in f64.
             _ => self.narrow32(f64::from(a) * f64::from(b)),
         }
     }
@@ -153,7 +153,7 @@ pub fn odd_add(a: f64, b: f64) -> f64 {
     }
 }
 
-/// Rounded to f32.
+/// Rounds to f32.
 pub fn to_f32(x: f64, round: Round) -> f32 {
     let nearest = x as f32;
     let back = f64::from(nearest);
@@ -170,7 +170,7 @@ pub fn to_f32(x: f64, round: Round) -> f32 {
     }
 }
 
-/// Rounded to f16, as bits.
+/// Rounds to f16 bits.
 pub fn to_f16(x: f64, round: Round) -> u16 {
     let sign = u16::from(x.is_sign_negative()) << 15;
     if x.is_nan() {
@@ -180,7 +180,7 @@ pub fn to_f16(x: f64, round: Round) -> u16 {
     if size.is_infinite() {
         return sign | 0x7c00;
     }
-    // Ten bits below the leading one; for denormals it stays at 2^-14.
+    // Ten bits below the leading one; for denormals the exponent stays at -14.
     let exponent = ((size.to_bits() >> 52) as i32 - 1023).clamp(-14, 15);
     let scaled = size * power(10 - exponent);
     let up = match round {
@@ -212,7 +212,7 @@ pub fn from_f16(bits: u16) -> f64 {
     if bits >> 15 == 1 { -size } else { size }
 }
 
-/// 2^n for an n in the range of normal f64.
+/// 2^n, for an n in the range of normal f64 numbers.
 pub fn power(n: i32) -> f64 {
     f64::from_bits(((n + 1023) as u64) << 52)
 }
@@ -259,13 +259,13 @@ mod tests {
     #[test]
     fn fma_is_rounded_once() {
         let keep = Mode(0xf0);
-        // To nearest, the code for the other directions gives the same.
+        // To nearest, the code of the other directions must give the same result.
         let check = |a: f32, b: f32, c: f32| {
             let exact = odd_add(f64::from(a) * f64::from(b), f64::from(c));
             let (ours, theirs) = (keep.fma32(a, b, c) as u32, to_f32(exact, Round::Nearest));
             assert!(ours == theirs.to_bits() || theirs.is_nan(), "{a:e} {b:e} {c:e}");
         };
-        // A tie that the product's last bit breaks.
+        // A tie that the last bit of the product breaks.
         check(1.0 + f32::EPSILON, 1.0 + f32::EPSILON, f32::EPSILON / 2.0);
         proptest::proptest!(|(a: u32, b: u32, c: u32)| {
             check(f32::from_bits(a), f32::from_bits(b), f32::from_bits(c));

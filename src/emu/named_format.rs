@@ -1,4 +1,4 @@
-//! Maps Vulkan's format names to the hardware's formats: the number in a descriptor, and the component of each channel.
+//! Maps Vulkan's format names to hardware formats: descriptor number, and the component of each channel.
 
 use super::format::DataFormat;
 use crate::abi::formats::{self, Channel, Number};
@@ -21,10 +21,10 @@ impl NamedFormat {
     /// The format of a Vulkan name, with or without prefix.
     ///
     /// # Errors
-    /// Malformed: no such format. Unsupported: one that descriptors or the emulator lack.
+    /// Malformed: no such format. Unsupported: a format that descriptors or the emulator lack.
     pub fn new(name: &str) -> Result<Self> {
         let bare = name.strip_prefix("VK_FORMAT_").unwrap_or(name);
-        // Depth is read as red; texels of 64 bits are pairs of dwords.
+        // Depth is read as red; a 64-bit texel is read as two dwords.
         let as_color = match bare {
             "D16_UNORM" => "R16_UNORM",
             "D32_SFLOAT" => "R32_SFLOAT",
@@ -75,7 +75,7 @@ impl NamedFormat {
         matches!(self.numbers, formats::Number::Unorm | formats::Number::Snorm | formats::Number::Srgb)
     }
 
-    /// Distance of neighbouring values of a channel near `x`; 0 for integers, and where nothing is rounded.
+    /// Distance between neighbouring values of a channel near `x`; 0 for integers and for formats that do not round.
     pub fn step(&self, channel: usize, x: f32) -> f64 {
         let component = self.selects.get(channel).map_or(0, |select| usize::from(select.saturating_sub(4)));
         let width = i32::from(self.widths.get(component).copied().unwrap_or(0));
@@ -104,7 +104,7 @@ impl NamedFormat {
         }
     }
 
-    /// A texel with the channels of `mask` from `new`, and the others bit by bit from `old`.
+    /// A texel with the channels in `mask` from `new`, and the other bits from `old`.
     pub fn keep(&self, mask: u8, new: &[u8], old: &[u8]) -> Vec<u8> {
         let mut taken = 0u128;
         let mut low = 0;

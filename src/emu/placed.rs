@@ -1,4 +1,4 @@
-//! Images and samplers in the machine's memory, with their descriptors, as a driver writes them.
+//! Images and samplers in the machine's memory, with descriptors as a driver writes them.
 
 use super::image::{
     Clamp, CompareFunction as CompareBits, DescriptorShape as HwShape, ImageDescriptor, SamplerDescriptor,
@@ -19,7 +19,7 @@ pub(super) enum Home {
 }
 
 impl Home {
-    /// Address of a buffer; 0 of anything else.
+    /// Address of a buffer; 0 for other resources.
     pub(super) fn address(&self) -> u64 {
         match self {
             Self::Bytes(address, _) => *address,
@@ -28,7 +28,7 @@ impl Home {
     }
 }
 
-/// Puts an image into memory, but for levels that have none.
+/// Writes an image to memory, except the levels that are absent.
 pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Result<(Home, Vec<u32>)> {
     let format = NamedFormat::new(&image.format)?;
     let [width, height, depth] = image.extent;
@@ -49,7 +49,7 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Re
         (ViewShape::Cube, _) => HwShape::Cube,
     };
     let slices = if shape == HwShape::D3 { depth } else { image.layers };
-    // Multisampled images have log2 of the sample count in the field of the last level.
+    // A multisampled image has log2 of its sample count in the last-level field.
     let last_level = if several { image.samples.ilog2() } else { image.levels.saturating_sub(1) };
     let mut descriptor = ImageDescriptor {
         base: 0,

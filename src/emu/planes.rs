@@ -1,5 +1,5 @@
-//! Images in the formats of Y'CBCR conversions: each plane an image of its own, and a descriptor for each of
-//! [`Planes::views`], as a driver writes them.
+//! Images in the formats of Y'CBCR conversions: each plane is an image of its own, and each of [`Planes::views`] gets a
+//! descriptor, as a driver writes them.
 
 use super::image::ImageDescriptor;
 use super::inputs::{Image, InputBytes, Sampler};
@@ -10,13 +10,13 @@ use crate::error::{Context, Error, Result};
 use crate::state::{ImmutableSampler, PlaneView, Planes, SamplerWords, VkFormat};
 
 impl Sampler {
-    /// The sampler as a layout has it.
+    /// The sampler as the resource layout states it.
     pub fn immutable(&self) -> ImmutableSampler {
         ImmutableSampler { words: SamplerWords(sampler_words(self)), conversion: self.conversion }
     }
 }
 
-/// The planes of an image, where its format is not one that a descriptor has.
+/// The planes of an image, if no single descriptor can hold its format.
 pub(super) fn of(image: &Image) -> Option<Planes> {
     let planes = Planes::of(VkFormat::named(&image.format).ok()?)?;
     (planes.views.len() > 1 || planes.padding > 0).then_some(planes)
@@ -35,7 +35,7 @@ fn format(planes: &Planes, view: PlaneView) -> Result<&'static str> {
     })
 }
 
-/// Puts the planes into memory. Their descriptors stand one after the other.
+/// Writes the planes to memory; returns their descriptors, one after the other.
 pub(super) fn texels(machine: &mut Machine, image: &Image, planes: &Planes) -> Result<(Home, Vec<u32>)> {
     let [width, height, _] = image.extent;
     if image.levels != 1
@@ -72,7 +72,7 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, planes: &Planes) -> R
     Ok((Home::Rows(rows), words))
 }
 
-/// The memory of the image before, in another format.
+/// A descriptor of the last plane's memory in another format.
 fn again(words: &[u32], format: &str, [width, height, _]: [u32; 3]) -> Result<[u32; 8]> {
     let before = words.last_chunk().copied().map(ImageDescriptor::new).transpose()?.flatten();
     let before = before.ok_or_else(|| Error::bug("a plane that is seen again before it is there"))?;

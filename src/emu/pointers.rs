@@ -1,9 +1,9 @@
-//! The [`StoredPointer`]s of inputs in one run: the bytes that become addresses, and a run's output without them.
+//! The [`StoredPointer`]s of one run's inputs: writes addresses before the run, and removes them from the output.
 
 use super::inputs::{Bound, Inputs, Slot, StoredPointer};
 use crate::error::{Context, Error, Result};
 
-/// Addresses, and where they are stored.
+/// Addresses, and where each is stored.
 #[derive(Clone, Debug, Default)]
 pub struct StoredAddresses(Vec<Standing>);
 
@@ -16,10 +16,11 @@ struct Standing {
 }
 
 impl StoredAddresses {
-    /// All addresses; `of` gives the address of a binding's first byte by its index.
+    /// Resolves all addresses; `of` gives the address of a binding's first byte by its index.
     ///
     /// # Errors
-    /// Malformed: pointers to no storage buffer, or not inside a buffer or the push constants.
+    /// Malformed: a pointer to something that is not a storage buffer, or that is stored outside the buffer or the push
+    /// constants.
     pub fn new(inputs: &Inputs, of: impl Fn(usize) -> u64) -> Result<Self> {
         let stand = |pointer: &StoredPointer| {
             let (to, bound) = find(inputs, pointer.to)?;
@@ -41,7 +42,7 @@ impl StoredAddresses {
         inputs.pointers.iter().map(stand).collect::<Result<_>>().map(Self).at(|| "pointers")
     }
 
-    /// Writes the addresses into the contents of a binding, or of the push constants.
+    /// Writes the addresses to the contents of a binding, or to the push constants.
     pub fn write(&self, within: Option<usize>, contents: &mut [u8]) {
         for standing in self.0.iter().filter(|s| s.within == within) {
             if let Some(to) = standing.place(contents) {
@@ -50,7 +51,7 @@ impl StoredAddresses {
         }
     }
 
-    /// Replaces each address that a run left unchanged by the input's bytes at that offset.
+    /// Replaces each address that the run left unchanged with the input's bytes at that offset.
     pub fn restore(&self, inputs: &Inputs, binding: usize, left: &mut [u8]) {
         let before = inputs.bindings.get(binding).and_then(|b| b.bound.buffer());
         for standing in self.0.iter().filter(|s| s.within == Some(binding)) {

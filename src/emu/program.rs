@@ -1,6 +1,6 @@
-//! Decodes machine code into steps: each instruction once, with its operation resolved by name.
+//! Decodes machine code into steps: each instruction once, with its operation already resolved.
 //!
-//! An instruction that no class knows is a step too, and an error only if a wave executes it.
+//! An instruction that no class knows is a step too; executing it is an error.
 
 use super::issue::issued;
 use super::waits::Issue;
@@ -117,13 +117,13 @@ impl Step {
         Self { inst, dwords: inst.dwords(), run, class, issue }
     }
 
-    /// Whether the emulator implements it.
+    /// Whether the emulator implements the instruction.
     pub fn is_done(&self) -> bool {
         !matches!(self.run, Run::Unknown)
     }
 }
 
-/// Code in memory, and its steps decoded so far.
+/// Code in memory, and the steps decoded so far.
 pub struct Program {
     gfx: GfxIp,
     base: u64,

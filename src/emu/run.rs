@@ -26,7 +26,7 @@ pub struct RunOutcome {
 /// Loads a pipeline, binds its inputs, and dispatches or draws.
 ///
 /// # Errors
-/// Malformed: the ELF, the inputs, or an access of the code. Unsupported: a feature that the emulator lacks.
+/// Malformed: the ELF, the inputs, or a memory access of the code. Unsupported: a feature that the emulator lacks.
 pub fn run(elf: &[u8], layout: &ResourceLayout, inputs: &Inputs, limits: RunLimits) -> Result<RunOutcome> {
     run_traced(elf, layout, inputs, limits, None)
 }

@@ -1,7 +1,7 @@
 //! Scalar arithmetic: SOP1, SOP2, SOPC, SOPK (isa-gfx10 3.1).
 //!
-//! An operation is a function from its operands and SCC to its result and SCC; operations on EXEC are separate, because
-//! they write two registers. To add one: a line in [`resolve`].
+//! An operation is a function from operands and SCC to result and SCC; operations on EXEC are separate, because they
+//! write two registers. To add an operation, add a line to [`resolve`].
 
 use super::wave::Wave;
 use crate::error::Result;
@@ -36,11 +36,11 @@ impl Args {
 /// A resolved scalar operation.
 #[derive(Clone, Copy)]
 pub enum Salu {
-    /// Result and SCC.
+    /// Computes a result and SCC.
     Value(fn(Args) -> (u64, bool)),
-    /// SCC alone.
+    /// Computes SCC only.
     Test(fn(Args) -> bool),
-    /// EXEC becomes a function of the source and itself; the destination gets the old EXEC, or the new.
+    /// EXEC becomes a function of the source and the old EXEC; the destination gets the old EXEC, or the new one.
     Exec {
         /// New EXEC from source and old EXEC.
         combine: fn(u64, u64) -> u64,
@@ -49,7 +49,7 @@ pub enum Salu {
     },
     /// Reads or writes a register selected by M0.
     MoveRelative {
-        /// Whether the source, the destination is indexed.
+        /// Whether the source and the destination are indexed.
         indexed: [bool; 2],
     },
 }
@@ -112,7 +112,7 @@ fn test(op: Op) -> Option<fn(Args) -> bool> {
     })
 }
 
-/// Result with SCC = "not zero", the rule of bit operations; the result is 32 bits wide.
+/// Result with SCC = "not zero", the rule of bit operations; the result has 32 bits.
 fn nonzero32(value: u64) -> (u64, bool) {
     let value = value & 0xffff_ffff;
     (value, value != 0)
@@ -128,7 +128,7 @@ fn signed_overflow((value, overflow): (i32, bool)) -> (u64, bool) {
 }
 
 fn add_shifted(x: Args, shift: u32) -> (u64, bool) {
-    // The carry is that of the whole sum, shifted-out bits included.
+    // The carry is that of the whole sum, including bits shifted out.
     let sum = (x.a << shift) + x.b;
     (sum & 0xffff_ffff, sum >> 32 != 0)
 }
@@ -138,7 +138,7 @@ fn sub_borrow(x: Args, borrow: bool) -> (u64, bool) {
     (x.a.wrapping_sub(take) & 0xffff_ffff, take > x.a)
 }
 
-/// Bit field of the scalar operations; the width is clamped to the bits available.
+/// Bit field of the scalar operations; the width is clamped to the available bits.
 fn extract(x: Args, bits: u32, signed: bool) -> u64 {
     let offset = x.b32() & (bits - 1);
     let width = (x.b32() >> 16 & 0x7f).min(bits - offset);
@@ -283,7 +283,7 @@ pub fn execute(op: Salu, entry: &OpcodeRow, fields: &ScalarFields, wave: &mut Wa
         // Only unsigned comparisons zero-extend the constant.
         let signed = u64::from(i32::from(fields.imm.cast_signed()).cast_unsigned());
         let constant = if compares_unsigned(entry.op) { u64::from(fields.imm) } else { signed };
-        // A comparison has the register first.
+        // A comparison has the register as its first operand.
         if entry.dst.is_empty() { b = constant } else { a = constant }
     }
     match op {

@@ -14,7 +14,7 @@ pub fn execute(inst: &Instruction, fields: &SmemFields, wave: &mut Wave, memory:
     let registers = usize::from(inst.entry.data_registers());
     let entry = inst.entry;
     let words = match () {
-        // The clock is constant: results that depend on time could not be compared.
+        // The clock is constant, because results that depend on time could not be compared.
         () if entry.is(Traits::TIMER) => vec![0; registers],
         () if entry.is(Traits::INVALIDATES) => return Ok(()),
         () if entry.is(Traits::LOADS) && !entry.is(Traits::DESCRIPTOR) => {
@@ -25,7 +25,7 @@ pub fn execute(inst: &Instruction, fields: &SmemFields, wave: &mut Wave, memory:
         () if entry.is(Traits::LOADS) => {
             let descriptor = Descriptor::read(wave, fields.base);
             let first = offset & !3;
-            // Dwords beyond the end are 0, each on its own (K).
+            // Dwords beyond the end read 0, each by itself (K).
             let read = |n: usize| {
                 let offset = first.wrapping_add(4 * n as u64);
                 if offset.saturating_add(4) > descriptor.scalar_limit() {

@@ -1,7 +1,7 @@
-//! Trace of one invocation: each executed instruction, its part of the pipeline, and the registers that it changes.
+//! Traces one invocation: each executed instruction, its part of the pipeline, and the registers that it changes.
 //!
-//! [`Follow`] selects the invocation; the code that starts waves tells [`Trace`] its wave and lane. Registers are
-//! compared before and after, without counting as reads of the instruction.
+//! [`Follow`] selects the invocation; the code that starts waves tells [`Trace`] the wave and lane. Comparing registers
+//! before and after does not count as a read by the instruction.
 
 use super::load::CodePart;
 use super::program::Step;
@@ -15,25 +15,25 @@ use std::str::FromStr;
 /// The invocation to trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Follow {
-    /// Of a dispatch: global invocation id.
+    /// In a dispatch: global invocation id.
     Global([u32; 3]),
-    /// Of a dispatch: workgroup and local id.
+    /// In a dispatch: workgroup and local id.
     Local {
         /// Workgroup.
         group: [u32; 3],
         /// Local id.
         id: [u32; 3],
     },
-    /// A covered pixel; of every primitive, or of one by draw order. The first of each wave.
+    /// A covered pixel, of every primitive or of one primitive in draw order. Each wave follows its first such pixel.
     Pixel {
         /// Column and row.
         at: [u32; 2],
         /// Index of the primitive.
         primitive: Option<u32>,
     },
-    /// A vertex, of every instance or of one.
+    /// A vertex, in every instance or in one.
     Vertex {
-        /// Its number, or its index.
+        /// Vertex number, or index.
         index: u32,
         /// Instance.
         instance: Option<u32>,
@@ -71,7 +71,7 @@ impl FromStr for Follow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceEvent {
-    /// It begins.
+    /// The invocation begins.
     Invocation {
         /// Name of the invocation, with stage and position.
         name: String,
@@ -80,7 +80,7 @@ pub enum TraceEvent {
         /// Wave size.
         lanes: usize,
     },
-    /// An instruction was executed by its wave.
+    /// The wave executed an instruction.
     Instruction(Executed),
 }
 
@@ -104,7 +104,7 @@ pub struct Executed {
 /// A changed register.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Its name; `exec` and `vcc` as masks, a vector register in the traced lane.
+    /// Register name; `exec` and `vcc` are masks, a vector register is that of the traced lane.
     pub register: String,
     /// Old value.
     pub old: u64,
@@ -134,7 +134,7 @@ impl Snapshot {
         let vector = pairs.map(|(n, (old, new))| (format!("v{n}"), u64::from(*old), u64::from(*new)));
         let masks = [("vcc", Scalar::VccLo), ("exec", Scalar::ExecLo)];
         let masks = masks.map(|(name, low)| (name.to_owned(), self.mask(low, size), new.mask(low, size)));
-        // In wave32 the high halves are ordinary registers, not part of a mask.
+        // In wave32 the high halves are ordinary registers, not part of the mask.
         let in_mask = |s: Scalar| match s {
             Scalar::VccLo | Scalar::ExecLo => true,
             Scalar::VccHi | Scalar::ExecHi => size == WaveSize::W64,
@@ -173,7 +173,7 @@ impl Trace {
         self.follow
     }
 
-    /// Number of times that it ran.
+    /// How many times it ran.
     pub fn followed(&self) -> usize {
         self.followed
     }
@@ -183,7 +183,7 @@ impl Trace {
         self.parts = parts.to_vec();
     }
 
-    /// Begins waves; the invocation is in this one, on this lane.
+    /// Begins waves; `target` is the wave and lane of the invocation, if it is in these waves.
     ///
     /// # Errors
     /// Errors of the sink.

@@ -1,11 +1,11 @@
-//! Operations that a wave has issued and not waited for (isa-gfx10 7.1): memory is accessed at once here, so a missing
-//! wait would not change any result.
+//! Tracks the operations that a wave has issued and not waited for (isa-gfx10 7.1). The emulator accesses memory at
+//! once, so a missing wait would not change any result.
 //!
-//! Each counter has a queue. A wait removes from its front what has surely completed: results of one kind complete in
-//! order, those of several kinds, or of scalar loads, in none, so that only a wait for 0 helps. A register with an
-//! outstanding result must be neither read nor written; one that an export still reads must not be written, EXEC
-//! included. The registers of an instruction are not known beforehand: [`Wave`](super::wave::Wave) asks here at each
-//! access. Not checked: the order of accesses to memory by one wave.
+//! Each counter has a queue. A wait removes the operations at its front that must have completed: results of one kind
+//! complete in order; results of several kinds, and scalar loads, complete in any order, so only a wait for 0 removes
+//! them. A register with an outstanding result must be neither read nor written; a register that an export still reads
+//! must not be written, and neither must EXEC. An instruction's registers are not known in advance, so
+//! [`Wave`](super::wave::Wave) asks here at each access. Not checked: the order of one wave's memory accesses.
 
 use super::watch::Stored;
 use crate::isa::{Scalar, Vgpr};
@@ -37,7 +37,7 @@ impl Counter {
         }
     }
 
-    /// Largest count: at that, nothing more is issued.
+    /// Largest count: the hardware issues nothing more until it drops.
     const fn most(self) -> usize {
         match self {
             Self::Export => 7,
@@ -46,22 +46,22 @@ impl Counter {
     }
 }
 
-/// Kinds of operations; those of one kind complete in order.
+/// Kinds of operations; operations of one kind complete in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationKind {
-    /// Scalar loads: in no order.
+    /// Scalar loads: they complete in any order.
     Smem,
     /// Local data share.
     Lds,
     /// Messages.
     Message,
-    /// Access by flat address, so LDS or memory.
+    /// Access by flat address: LDS or memory.
     Flat,
     /// `Flat` without result.
     FlatStore,
     /// Vector memory without a sampler.
     Load,
-    /// An image access with a sampler: counted in order with `Load`, but registers may be written earlier.
+    /// An image access with a sampler: counts in order with `Load`, but may write its registers earlier.
     Sample,
     /// Vector memory without result.
     Store,
@@ -85,7 +85,7 @@ impl OperationKind {
         }
     }
 
-    /// Whether the counter is decremented in the order of these two.
+    /// Whether the counter counts operations of these two kinds in order.
     fn in_order(self, other: Self) -> bool {
         match self {
             Self::Smem | Self::Flat | Self::FlatStore => false,
@@ -103,7 +103,7 @@ pub struct TrackedRegisters {
 }
 
 impl TrackedRegisters {
-    /// Groups of vector registers.
+    /// Groups of consecutive vector registers.
     pub fn vector(groups: impl IntoIterator<Item = (Vgpr, u8)>) -> Self {
         let mut set = Self::default();
         for (first, count) in groups {
@@ -116,18 +116,18 @@ impl TrackedRegisters {
         set
     }
 
-    /// A group of scalar registers.
+    /// A group of consecutive scalar registers.
     pub fn scalar(first: Scalar, count: u8) -> Self {
         let all = if first == Scalar::Null { 0 } else { (1 << count.min(127)) - 1 };
         Self { scalars: all << (first.code() & 127), ..Self::default() }
     }
 
-    /// Whether a vector register is in it.
+    /// Whether it contains a vector register.
     pub fn has_vector(&self, n: usize) -> bool {
         self.vgprs.get(n / 64).is_some_and(|word| word >> (n % 64) & 1 == 1)
     }
 
-    /// Whether a scalar register is in it.
+    /// Whether it contains a scalar register.
     pub fn has_scalar(&self, code: usize) -> bool {
         code < 128 && self.scalars >> code & 1 == 1
     }
@@ -170,7 +170,7 @@ impl std::fmt::Display for TrackedRegister {
 /// Outstanding work of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issue {
-    /// Kind that completes in order.
+    /// The kind, which decides the order of completion.
     pub kind: OperationKind,
     /// Registers that it will write.
     pub results: TrackedRegisters,
@@ -211,8 +211,8 @@ impl Waits {
         &self.unwritable
     }
 
-    /// Before an instruction executes: vector memory writes registers in the order of its kind, so a second load may
-    /// have the destination of the first.
+    /// Called before an instruction executes. Vector memory of one kind writes registers in order, so a second load may
+    /// have the same destination as the first.
     pub fn begin(&mut self, issue: &Issue) {
         if matches!(issue.kind, OperationKind::Load | OperationKind::Sample)
             && !self.queues[Counter::Vector as usize].is_empty()
@@ -221,7 +221,7 @@ impl Waits {
         }
     }
 
-    /// After it has executed.
+    /// Called after the instruction has executed.
     pub fn issue(&mut self, issue: &Issue, mnemonic: &'static str, at: u64, stored: [Vec<Stored>; 2]) {
         for &counter in issue.kind.counters() {
             let queue = &mut self.queues[counter as usize];
@@ -247,7 +247,7 @@ impl Waits {
         }
     }
 
-    /// Recomputes the registers of all queues; results of one kind may be left out of `unwritable`.
+    /// Recomputes the register sets from all queues; `but` leaves the results of one kind out of `unwritable`.
     fn collect(&mut self, but: Option<OperationKind>) {
         self.unreadable = TrackedRegisters::default();
         self.unwritable = TrackedRegisters::default();
@@ -261,7 +261,7 @@ impl Waits {
         }
     }
 
-    /// Reason why a register must not be accessed.
+    /// Why a register must not be accessed.
     pub fn reason(&self, register: TrackedRegister, written: bool) -> String {
         let done = if written { "overwritten" } else { "read" };
         for (counter, queue) in Counter::ALL.into_iter().zip(&self.queues) {
@@ -276,7 +276,7 @@ impl Waits {
         format!("{register} is {done} too early")
     }
 
-    /// All outstanding operations, with their counter.
+    /// All outstanding operations, each with its counter.
     pub fn outstanding(&self) -> impl Iterator<Item = (Counter, &Outstanding)> {
         let all = Counter::ALL.into_iter().zip(&self.queues);
         all.flat_map(|(counter, queue)| queue.iter().map(move |o| (counter, o)))

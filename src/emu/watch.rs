@@ -1,7 +1,7 @@
-//! Cross-wave data through memory or LDS: what a wave stored and had not waited for when it reached a barrier must not
-//! be read by another wave until the next.
+//! Checks data that waves exchange through memory or LDS: a store that a wave had not waited for when it reached a
+//! barrier must not be read by another wave until the next barrier.
 //!
-//! Only if a workgroup has several waves; memory and LDS each have one of these.
+//! Active only if a workgroup has several waves; memory and LDS have one watch each.
 
 use super::waits::{Counter, Outstanding};
 use crate::error::{Error, Result};
@@ -17,14 +17,14 @@ pub struct StoreWatch {
     on: bool,
     /// Stores of the current instruction.
     log: Vec<Stored>,
-    /// First byte to end, wave, and error message.
+    /// First byte to end, storing wave, and error message.
     unsettled: BTreeMap<u64, (u64, usize, String)>,
     /// The running wave.
     wave: usize,
 }
 
 impl StoreWatch {
-    /// Enables or disables it, and clears it.
+    /// Enables or disables the check, and clears it.
     pub fn set(&mut self, on: bool) {
         *self = Self { on, ..Self::default() };
     }
@@ -49,7 +49,7 @@ impl StoreWatch {
     /// Checks a load.
     ///
     /// # Errors
-    /// Malformed: another wave stored there and had not waited for it.
+    /// Malformed: another wave stored there and had not waited for the store.
     pub fn load(&self, address: u64, bytes: usize) -> Result<()> {
         if self.unsettled.is_empty() {
             return Ok(());
@@ -65,7 +65,7 @@ impl StoreWatch {
         }
     }
 
-    /// At a barrier: stores unsettled before are settled.
+    /// At a barrier: settles the stores that were unsettled before.
     pub fn settle(&mut self) {
         self.unsettled.clear();
     }

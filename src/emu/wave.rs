@@ -1,7 +1,7 @@
-//! The state of one wave, and access to operands in it.
+//! The state of one wave, and access to its operands.
 //!
-//! Unwritten registers hold [`POISON`], so that a dependence on them shows. EXEC, VCC and M0 are in the scalar file
-//! under their operand codes.
+//! Unwritten registers hold [`POISON`], so that code which depends on them fails. EXEC, VCC and M0 are in the scalar
+//! file under their operand codes.
 
 use super::fixed_function::{Export, Parameters};
 use super::mode::{Mode, Round, to_f16};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub const LANES: usize = 64;
 /// One value per lane.
 pub type Lanes = [u64; LANES];
-/// Value of unwritten registers: a signalling NaN in f32, and in f16 in its high half.
+/// Value of unwritten registers: a signalling NaN as f32, and as f16 in the high half.
 pub const POISON: u32 = 0x7dad_beef;
 
 /// High halves of the LDS and scratch aperture addresses in a flat access.
@@ -42,7 +42,7 @@ pub struct Wave {
     pub size: WaveSize,
     /// Address of the next instruction.
     pub pc: u64,
-    /// Scalar condition.
+    /// SCC.
     pub scc: bool,
     /// Rounding and denormals.
     pub mode: Mode,
@@ -62,12 +62,12 @@ pub struct Wave {
     fault: Cell<Option<Fault>>,
 }
 
-/// Error in a register access.
+/// A register access error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     /// The vector register does not exist.
     Beyond(usize),
-    /// An outstanding operation still needs it.
+    /// An outstanding operation still needs the register.
     Early { register: TrackedRegister, written: bool },
 }
 
@@ -92,7 +92,7 @@ impl Wave {
         wave
     }
 
-    /// Removes the vector registers from `count` on.
+    /// Removes the vector registers from `count` up.
     pub fn limit_vgprs(&mut self, count: usize) {
         let mut rows = std::mem::take(&mut self.vgprs).into_vec();
         rows.truncate(count);
@@ -206,7 +206,7 @@ impl Wave {
         })
     }
 
-    /// A vector register of all lanes.
+    /// A vector register in all lanes.
     pub fn row(&self, v: Vgpr, n: usize) -> Result<&[u32; LANES]> {
         let register = usize::from(v.0) + n;
         if self.waits.unreadable().has_vector(register) {
@@ -215,7 +215,7 @@ impl Wave {
         self.vgprs.get(register).ok_or_else(|| no_register(register))
     }
 
-    /// A vector register of all lanes, mutable.
+    /// A vector register in all lanes, mutable.
     pub fn row_mut(&mut self, v: Vgpr, n: usize) -> Result<&mut [u32; LANES]> {
         let register = usize::from(v.0) + n;
         if self.waits.unwritable().has_vector(register) {
@@ -260,10 +260,10 @@ impl Wave {
         self.fault.set(None);
     }
 
-    /// Checks whether a missing or outstanding register was accessed since the instruction began.
+    /// Checks whether the instruction accessed a register that is missing or outstanding.
     ///
     /// # Errors
-    /// Malformed: one was.
+    /// Malformed: it did.
     pub fn check_registers(&self) -> Result<()> {
         match self.fault.take() {
             None => Ok(()),
@@ -290,7 +290,7 @@ impl Wave {
                 (Special::Scc, _) => u64::from(self.scc),
                 (Special::SharedBase, OperandKind::B64) => u64::from(SHARED_APERTURE) << 32,
                 (Special::PrivateBase, OperandKind::B64) => u64::from(PRIVATE_APERTURE) << 32,
-                // The high half as a 32-bit operand (K).
+                // As a 32-bit operand it gives the high half (K).
                 (Special::SharedBase, _) => u64::from(SHARED_APERTURE),
                 (Special::PrivateBase, _) => u64::from(PRIVATE_APERTURE),
                 _ => return Err(Error::unsupported("scalar operand", src.to_string())),
@@ -299,14 +299,14 @@ impl Wave {
                 let value = i64::from(i).cast_unsigned();
                 match kind {
                     OperandKind::B64 | OperandKind::F64 | OperandKind::Mask => value,
-                    // For f16 the high half is the sign, which packed operations read.
+                    // For f16 the high half holds the sign extension, which packed operations read.
                     _ => value & 0xffff_ffff,
                 }
             }
             Src::Float(x) => {
                 let single = f32::from_bits(x.bits());
                 match kind {
-                    // 1/(2π) has more digits in f64.
+                    // f64 has more digits of 1/(2π).
                     OperandKind::F64 | OperandKind::B64 if x == crate::isa::InlineFloat::InverseTwoPi => {
                         0x3fc4_5f30_6dc9_c882
                     }
@@ -378,7 +378,7 @@ fn no_register(number: usize) -> Error {
     Error::malformed(format!("v{number} is beyond the registers that the wave has"))
 }
 
-/// The numbers of the bits set.
+/// The positions of the bits set.
 pub fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let lane = (mask != 0).then(|| mask.trailing_zeros() as usize)?;

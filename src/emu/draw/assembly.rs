@@ -1,4 +1,4 @@
-//! Primitive assembly: the vertices of each primitive, the provoking one first.
+//! Primitive assembly: lists the vertices of each primitive, provoking vertex first.
 
 use crate::emu::inputs::Topology;
 
@@ -24,9 +24,10 @@ impl PrimitiveType {
     }
 }
 
-/// The primitives of so many vertices; for points and lines the last vertex is repeated.
+/// The primitives of a number of vertices; points and lines repeat their last vertex.
 ///
-/// The first vertex provokes. Every second triangle of a strip swaps the other two, so that all have the same winding.
+/// The provoking vertex is the first. Every second triangle of a strip swaps the other two, so that all have the same
+/// winding.
 pub fn primitives(topology: Topology, vertices: usize) -> Vec<[usize; 3]> {
     let strip = |corners: usize| 0..(vertices + 1).saturating_sub(corners);
     let list = |corners: usize| (0..vertices / corners).map(move |n| n * corners);
@@ -36,7 +37,7 @@ pub fn primitives(topology: Topology, vertices: usize) -> Vec<[usize; 3]> {
         Topology::LineStrip => strip(2).map(|n| [n, n + 1, n + 1]).collect(),
         Topology::TriangleList => list(3).map(|n| [n, n + 1, n + 2]).collect(),
         Topology::TriangleStrip => strip(3).map(|n| [n, n + 1 + n % 2, n + 2 - n % 2]).collect(),
-        // The vertex that all share comes last, so that the one that provokes is the first.
+        // The shared vertex comes last, so that the provoking vertex is the first.
         Topology::TriangleFan => strip(3).map(|n| [n + 1, n + 2, 0]).collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! Clips a primitive to the part inside all planes.
 //!
-//! A vertex of that part is three weights of the primitive's vertices, and a plane is its distance from each of them:
-//! everything about a vertex is linear in its weights.
+//! A vertex of that part is given by three weights of the primitive's vertices, and a plane by its distance from each
+//! vertex: every attribute is linear in the weights.
 
 /// Weights of the three vertices.
 pub type Weights = [f64; 3];
@@ -14,7 +14,8 @@ pub fn at(weights: &Weights, values: &[f64; 3]) -> f64 {
     weights.iter().zip(values).map(|(w, v)| if *w == 0.0 { 0.0 } else { w * v }).sum()
 }
 
-/// The outline within the planes; `closed` joins its last vertex with the first. Empty if all is outside.
+/// Returns the part of the outline inside the planes; `closed` joins its last vertex with the first. Empty if all is
+/// outside.
 pub fn clip(mut outline: Vec<Weights>, closed: bool, planes: &[[f64; 3]]) -> Vec<Weights> {
     for plane in planes {
         let mut kept = Vec::with_capacity(outline.len() + 1);
@@ -40,7 +41,8 @@ pub fn clip(mut outline: Vec<Weights>, closed: bool, planes: &[[f64; 3]]) -> Vec
     outline
 }
 
-/// Intersection with a plane, always from the inner side: two primitives that share the edge get the same vertex.
+/// Intersection with a plane, always computed from the inner side: two primitives that share the edge get the same
+/// vertex.
 fn between(inner: &Weights, outer: &Weights, inside: f64, outside: f64) -> Weights {
     let t = inside / (inside - outside);
     std::array::from_fn(|n| inner[n] + (outer[n] - inner[n]) * t)

@@ -1,8 +1,8 @@
-//! Drawing: vertices to primitives to pixels, as the fixed functions between and after the shaders do it.
+//! Drawing: turns vertices into primitives and pixels, as the fixed functions between and after the shaders do.
 //!
 //! The shaders are a trait: [`waves::Gpu`] runs machine code, tests pass closures. Each sample has its own plane of an
-//! attachment, per layer. What a draw's [`inputs::FixedFunction`] does not set is plain: one size of viewport and
-//! attachments, depth from 0 to 1, nothing culled, the front counter-clockwise.
+//! attachment, per layer. Defaults of what a draw's [`inputs::FixedFunction`] leaves unset: the viewport is as large as
+//! the attachments, depth goes from 0 to 1, nothing is culled, counter-clockwise triangles face front.
 
 mod assembly;
 mod blend;
@@ -35,7 +35,7 @@ pub struct VertexId {
     pub vertex: u32,
     /// Instance, without the base.
     pub instance: u32,
-    /// Its primitive in the instance; 0 if vertices are shared.
+    /// Primitive in the instance; 0 if primitives share vertices.
     pub primitive: u32,
 }
 
@@ -48,13 +48,13 @@ pub struct Vertex {
     pub point_size: Option<f32>,
     /// Target layer.
     pub layer: u32,
-    /// Fragment size as in the hardware's register: logarithms of width and height in bits 2 to 5.
+    /// Fragment size as in the hardware's register: log2 of width and height in bits 2 to 5.
     pub rate: u32,
     /// Clip distances.
     pub clip: Vec<f32>,
     /// Cull distances.
     pub cull: Vec<f32>,
-    /// Parameters, as bits; only exported ones.
+    /// Exported parameters, as bits.
     pub parameters: BTreeMap<u8, [u32; 4]>,
 }
 
@@ -145,11 +145,11 @@ pub trait Shaders {
     fn vertices(&mut self, ids: &[VertexId]) -> Result<Vec<Vertex>>;
     /// Runs the fragment shader, for every quad.
     fn fragments(&mut self, vertices: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>>;
-    /// Depth is tested before the fragment shader in any case.
+    /// Depth is always tested before the fragment shader.
     fn early_depth(&self) -> bool {
         false
     }
-    /// Vertices get their primitive id, so none is shared.
+    /// The vertex shader reads the primitive id, so primitives share no vertices.
     fn numbers_primitives(&self) -> bool {
         false
     }
@@ -174,7 +174,7 @@ pub struct Targets {
     pub depth: Option<DepthTarget>,
     /// Stencil.
     pub stencil: Option<StencilTarget>,
-    /// Stencil tests of front and back.
+    /// Stencil tests of front and back faces.
     stencil_faces: Option<[inputs::StencilFace; 2]>,
 }
 
@@ -214,7 +214,7 @@ impl Targets {
     }
 }
 
-/// Puts contents in place of a clear value; empty: there are none.
+/// Replaces the clear value by the contents `before`; if empty, the clear value stays.
 fn put<T: Copy>(to: &mut [T], before: &[T]) -> Result<()> {
     match before.len() {
         0 => {}
@@ -235,7 +235,7 @@ const BATCH: usize = 1024;
 /// Guard band of triangles and lines, in screen sizes.
 const GUARD: f64 = 16.0;
 
-/// Draws.
+/// Executes a draw.
 ///
 /// # Errors
 /// Errors of the shaders.
@@ -259,7 +259,7 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
 fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
     let mut number = 0;
     for instance in 0..command.instances {
-        // A repeated index is one vertex.
+        // Equal indices share one vertex.
         let wanted: Vec<u32> = match command.indices.is_empty() {
             true => (0..command.vertices).collect(),
             false => command.indices.iter().take(command.vertices as usize).copied().collect(),
@@ -377,7 +377,7 @@ impl Batch<'_> {
                 }
             })
             .collect();
-        // A negative or NaN size covers nothing.
+        // A point of negative or NaN size covers nothing.
         let size = corners[0].point_size.unwrap_or(1.0);
         let size = if size > 0.0 { size.min(LARGEST_POINT) } else { 0.0 };
         self.cover((number, vertices), &outline, f64::from(size));
@@ -435,14 +435,14 @@ impl Batch<'_> {
         });
     }
 
-    /// The pixels that a primitive may cover. Triangles end where the viewport does, other primitives may reach beyond.
+    /// The pixels that a primitive may cover. Triangles end at the viewport, points and lines may reach beyond it.
     fn part(&self) -> inputs::Scissor {
         let scissor = self.command.scissor();
         let Some(view) = self.command.fixed.viewport.filter(|_| self.kind == PrimitiveType::Triangle) else {
             return scissor;
         };
         let ends = |at: f32, size: f32| {
-            // The first pixels whose centres are not before these.
+            // Rounds up to the first pixel whose centre is at or after the coordinate.
             let pixel = |x: f32| (x - 0.5).ceil().max(0.0) as u32;
             let [from, to] = [at.min(at + size), at.max(at + size)].map(pixel);
             (from, to - from)

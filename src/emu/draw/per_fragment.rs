@@ -1,13 +1,14 @@
-//! Stencil and depth tests of a fragment, and what they leave in the attachments.
+//! Stencil and depth tests of a fragment, and their writes to the attachments.
 
 use super::Targets;
 use super::target::passes;
 use crate::emu::inputs::{StencilFace, StencilOp};
 
-/// Tests a fragment at a texel; `reference` is the stencil reference that its shader exported. Whether its colour is written.
+/// Tests a fragment at a texel. Returns whether its colour is written. `reference` is the stencil reference that the
+/// shader exported.
 ///
-/// The stencil test comes first. A stencil attachment without tests is replaced by [`replace`], since only fragments that live
-/// do that.
+/// The stencil test comes first. An attachment without a stencil test is written by [`replace`] instead, because only a
+/// fragment that passes all tests writes it.
 pub fn test(targets: &mut Targets, at: [u32; 2], front: bool, depth: f32, reference: Option<u8>) -> bool {
     let face = targets.stencil_faces.map(|[of_front, of_back]| if front { of_front } else { of_back });
     let Some((face, stencil)) = face.zip(targets.stencil.as_mut()) else {
@@ -29,7 +30,7 @@ pub fn test(targets: &mut Targets, at: [u32; 2], front: bool, depth: f32, refere
     seen
 }
 
-/// Replaces the stencil value of a fragment that lives, where there is no test.
+/// Writes the stencil value of a fragment that passed, if there is no stencil test.
 pub fn replace(targets: &mut Targets, at: [u32; 2], reference: Option<u8>) {
     if let Some(stencil) = targets.stencil.as_mut().filter(|_| targets.stencil_faces.is_none()) {
         stencil.replace(at, reference);

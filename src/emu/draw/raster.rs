@@ -1,8 +1,8 @@
 //! Rasterizes triangles on the screen to quads of pixels.
 //!
-//! Vertices are rounded to 1/256 of a pixel; from there on all is exact: a sample is covered if it is inside, or on a
-//! top or left edge. So an edge that two triangles share covers each sample exactly once. A single sample is the
-//! pixel's centre.
+//! Vertices are rounded to 1/256 of a pixel; everything after that is exact. A sample is covered if it is inside, or on
+//! a top or left edge, so two triangles that share an edge cover each sample exactly once. With one sample per pixel,
+//! the sample is the pixel's centre.
 
 use crate::emu::inputs::Scissor;
 
@@ -18,7 +18,7 @@ pub struct Coverage {
     pub covered: [u32; 4],
     /// Fully covered pixels, one bit per pixel.
     pub fully: u8,
-    /// Weights of the vertices at each pixel's centre, screen-linear; beyond the triangle too.
+    /// Screen-linear weights of the vertices at each pixel's centre, also outside the triangle.
     pub weights: [[f64; 3]; 4],
     /// `weights` at each sample.
     pub at_samples: Vec<[[f64; 3]; 4]>,
@@ -42,7 +42,7 @@ impl Edge {
         dx * (y - self.from[1]) - dy * (x - self.from[0])
     }
 
-    /// Whether it is a top or left edge.
+    /// Whether this is a top or left edge.
     fn top_or_left(&self) -> bool {
         let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
         dy < 0 || dy == 0 && dx > 0
@@ -56,11 +56,12 @@ pub fn area(corners: &[Point; 3]) -> f64 {
 }
 
 fn fixed(point: Point) -> [i64; 2] {
-    // Far beyond any screen, and products stay exact.
+    // The limit is far beyond any screen, and keeps the products exact.
     point.map(|x| (x * ONE as f64).round_ties_even().clamp(-1e9, 1e9) as i64)
 }
 
-/// The quads that a triangle covers in a part of the screen, row by row, with samples at these positions in a pixel.
+/// Calls `each` with the quads that a triangle covers in a part of the screen, row by row; `samples` are the sample
+/// positions in a pixel.
 pub fn triangle(corners: &[Point; 3], part: Scissor, samples: &[Point], mut each: impl FnMut(Coverage)) {
     let mut points = corners.map(fixed);
     let turned = Edge { from: points[0], to: points[1] }.side(points[2]) < 0;
@@ -115,7 +116,7 @@ pub fn triangle(corners: &[Point; 3], part: Scissor, samples: &[Point], mut each
     }
 }
 
-/// The vertices of the rectangle, one pixel wide, of a line: two at its first end, two at its second.
+/// The rectangle of a line, one pixel wide: two vertices at its first end, two at its second.
 pub fn line([from, to]: [Point; 2]) -> [Point; 4] {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let length = dx.hypot(dy);
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn centres_on_edges_belong_to_top_and_left() {
-        // Its four edges run through centres: columns 1 and 2, rows 1 and 2 are in.
+        // The four edges run through pixel centres: columns 1 and 2, rows 1 and 2 are inside.
         let [a, b, c, d] = [[1.5, 1.5], [3.5, 1.5], [1.5, 3.5], [3.5, 3.5]];
         let hits = count(&[[a, b, c], [b, d, c]]);
         let inside: Vec<usize> = (0..hits.len()).filter(|n| hits[*n] != 0).collect();
@@ -203,7 +204,7 @@ mod tests {
             x in 2.0..10.0f64, y in 2.0..10.0f64, snap: bool,
             mut around in proptest::collection::vec(0.0..1.0f64, 0..9),
         ) {
-            // If edges run through centres nothing may change.
+            // The result must not change if edges run through pixel centres.
             let at = |p: f64| if snap { p.floor() + 0.5 } else { p };
             let centre = [at(x), at(y)];
             around.extend([0.0, 0.25, 0.5, 0.75]);
@@ -224,7 +225,7 @@ mod tests {
             prop_assert_eq!(hits, count(&turned));
         }
 
-        /// Cutting a triangle in two only changes the triangle of a pixel.
+        /// Cutting a triangle in two changes only which triangle covers a pixel.
         #[test]
         fn a_cut_loses_nothing(corners in proptest::array::uniform3(proptest::array::uniform2(0i32..12 * 4))) {
             // Multiples of 1/2 pixel, so that the middle of an edge is exact.

@@ -1,4 +1,4 @@
-//! Sample positions: Vulkan's standard patterns, and the table in which a driver gives them to shaders.
+//! Sample positions: Vulkan's standard patterns, and the table with which a driver passes them to shaders.
 
 use crate::error::{Error, Result};
 
@@ -36,7 +36,7 @@ const PATTERNS: [&[[u8; 2]]; 5] = [
 /// Sample positions in pixels from the pixel's top left corner.
 ///
 /// # Errors
-/// Malformed: no pattern has that many samples.
+/// Malformed: no pattern has this many samples.
 pub fn places(samples: u32) -> Result<Vec<[f64; 2]>> {
     let pattern = PATTERNS.iter().find(|p| p.len() == samples as usize);
     let pattern = pattern.ok_or_else(|| Error::malformed(format!("{samples} samples a pixel")))?;

@@ -1,4 +1,4 @@
-//! Attachments: conversion of exports, tests, blending and writes.
+//! Attachments: convert exports, test, blend and write.
 
 use super::blend::{Color, blend};
 use crate::abi::exports::ExportFormat;
@@ -26,7 +26,7 @@ impl ColorTarget {
     /// An attachment, cleared.
     ///
     /// # Errors
-    /// Malformed: no colour format. Unsupported: one that the emulator does not have.
+    /// Malformed: not a colour format. Unsupported: a colour format that the emulator lacks.
     pub fn new(state: &inputs::TargetAttachment, extent: [u32; 2]) -> Result<Self> {
         let format = NamedFormat::new(&state.format)?;
         let clear = match format.format.is_integer() {
@@ -46,8 +46,8 @@ impl ColorTarget {
         self.data.get_mut(at..at + bytes)
     }
 
-    /// Writes a colour with components in the attachment's number type; `channels` are those that were exported.
-    /// `second` is the other colour of a dual-source output.
+    /// Writes a colour whose components have the attachment's number type; `channels` are the exported channels.
+    /// `second` is the second colour of a dual-source output.
     pub fn write(&mut self, at: [u32; 2], [color, second]: [[u32; 4]; 2], channels: u8) -> Result<()> {
         let format = self.format.clone();
         let state_blend = self.state.blend;
@@ -69,7 +69,7 @@ impl ColorTarget {
         Ok(())
     }
 
-    /// Resolves multisampling: the average of the samples; for integers, sample 0.
+    /// Resolves multisampling: averages the samples; integers keep sample 0.
     ///
     /// # Errors
     /// A bug: texels that the format cannot encode.
@@ -97,7 +97,7 @@ impl ColorTarget {
         Ok(())
     }
 
-    /// The picture, four bytes per pixel, sRGB-encoded if the format is; `None` for integers.
+    /// The image as four bytes per pixel, sRGB-encoded if the format is; `None` for integers.
     pub fn picture(&self) -> Option<Vec<u8>> {
         let curve = self.state.format.contains("SRGB");
         let shown = NamedFormat::new(if curve { "R8G8B8A8_SRGB" } else { "R8G8B8A8_UNORM" }).ok()?;
@@ -125,7 +125,7 @@ pub struct DepthTarget {
     pub state: inputs::Depth,
     /// The range that depths are clamped to.
     pub range: [f32; 2],
-    /// Bits of its integers; `None`: floats.
+    /// Bits of the integers that it stores; `None`: it stores floats.
     pub bits: Option<u8>,
 }
 
@@ -141,7 +141,7 @@ impl DepthTarget {
         self.data = first_samples(&self.data, self.width as usize * height as usize, samples);
     }
 
-    /// A depth as the attachment holds it.
+    /// Rounds a depth to the attachment's format.
     fn held(&self, depth: f32) -> f32 {
         let depth = if depth.is_nan() { depth } else { depth.max(self.range[0]).min(self.range[1]) };
         let Some(bits) = self.bits else { return depth };
@@ -149,7 +149,7 @@ impl DepthTarget {
         ((f64::from(depth) * most).round_ties_even() / most) as f32
     }
 
-    /// Depth test; a fragment that passes writes its depth.
+    /// Depth test; writes the depth of a fragment that passes.
     pub fn test(&mut self, [x, y]: [u32; 2], depth: f32) -> bool {
         let at = y as usize * self.width as usize + x as usize;
         let depth = self.held(depth);
@@ -189,7 +189,7 @@ impl StencilTarget {
         self.data.get_mut(y as usize * self.width as usize + x as usize)
     }
 
-    /// Replaces the value by the shader's reference, or by the draw's.
+    /// Writes the shader's reference, or without one the draw's.
     pub fn replace(&mut self, at: [u32; 2], reference: Option<u8>) {
         let reference = reference.unwrap_or(self.state.reference);
         if let Some(there) = self.texel(at) {
@@ -227,7 +227,7 @@ pub fn export_format(number: u32) -> Option<ExportFormat> {
 /// Exported registers as 32-bit components.
 ///
 /// # Errors
-/// Malformed: 16-bit values where the format has dwords, or the reverse.
+/// Malformed: 16-bit values where the format has dwords, or vice versa.
 pub fn converted(format: ExportFormat, compressed: bool, registers: [u32; 4]) -> Result<[u32; 4]> {
     let narrow = matches!(
         format,
@@ -271,7 +271,7 @@ mod tests {
         ColorTarget::new(&state, [2, 2]).expect("a target")
     }
 
-    /// A colour without a second one.
+    /// A colour without a second source.
     fn alone(color: [u32; 4]) -> [[u32; 4]; 2] {
         [color, [0; 4]]
     }
@@ -307,7 +307,7 @@ mod tests {
         let mut t = target("R8G8B8A8_SRGB", 15);
         t.write([0, 0], alone([0.5, 0.0, 1.0, 0.5].map(f32::to_bits)), 15).unwrap();
         assert_eq!(t.data[..4], [188, 0, 255, 128]);
-        // Outside nothing happens.
+        // A pixel outside the attachment is not written.
         t.write([0, 2], alone([0; 4]), 15).unwrap();
         assert_eq!(t.read([0, 2]), None);
     }
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!([0.6, 0.5, 0.4, 0.4, 0.3].map(|z| depth.test([1, 0], z)), [false, false, true, false, true]);
         assert_eq!(depth.data, [0.5, 0.3]);
         assert!(!depth.test([0, 1], 0.0));
-        // Of 8 bits, steps of 1/255.
+        // With 8 bits, depths are multiples of 1/255.
         (depth.bits, depth.state.compare) = (Some(8), Compare::Equal);
         depth.data[0] = 51.0 / 255.0;
         assert_eq!([0.2, 0.2019, 0.202].map(|z| depth.test([0, 0], z)), [true, true, false]);
@@ -331,7 +331,7 @@ mod tests {
         stencil.replace([0, 1], Some(200));
         stencil.replace([0, 2], Some(1));
         assert_eq!(stencil.data, [7, 9, 200, 7]);
-        // Of two samples per pixel the first stays.
+        // Resolving two samples per pixel keeps the first.
         stencil.resolve(2, 1);
         assert_eq!(stencil.data, [7, 9]);
     }

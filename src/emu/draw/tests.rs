@@ -3,7 +3,7 @@
 use super::*;
 use crate::emu::inputs::{Compare, Depth, Draw, TargetAttachment, Topology};
 
-/// Given vertices; the first parameter is interpolated by hand and becomes the colour.
+/// Vertices given by the test; the fragment colour is the first parameter, interpolated by the test.
 struct Given {
     vertices: Vec<Vertex>,
     linear: bool,
@@ -64,7 +64,7 @@ fn a_strip_fills_the_screen_with_a_slope() {
         let [r, g, ..] = at(&targets, x, y);
         assert!((r - (x as f32 + 0.5)).abs() < 1e-4 && (g - (y as f32 + 0.5)).abs() < 1e-4, "{x} {y}: {r} {g}");
     }
-    // The same rectangle with indices, with kills.
+    // The same rectangle with indices and killed pixels.
     strip.topology = Topology::TriangleList;
     strip.indices = vec![0, 1, 2, 2, 1, 3];
     strip.vertices = 6;
@@ -77,7 +77,7 @@ fn a_strip_fills_the_screen_with_a_slope() {
 
 #[test]
 fn perspective_and_what_is_behind() {
-    // A floor from in front of the eye to behind it: clipped, and u goes with 1/w.
+    // A floor from in front of the eye to behind it: it is clipped, and u varies with 1/w.
     let corner = |x: f32, w: f32| vertex([x * w.abs(), w.abs().min(1.0), w * 0.5, w], [w, 0.0, 0.0, 1.0]);
     let floor = vec![corner(-4.0, 1.0), corner(4.0, 1.0), vertex([0.0, 0.0, 2.0, 4.0], [4.0, 0.0, 0.0, 1.0])];
     let list = command(Topology::TriangleList, 3, false);
@@ -93,7 +93,7 @@ fn perspective_and_what_is_behind() {
         seen += 1;
     }
     assert_eq!(seen, 4);
-    // A vertex behind the eye: the rest is cut at the near plane, and has values in range.
+    // One vertex is behind the eye: the triangle is cut at the near plane, and values stay in range.
     let behind = vec![corner(-1.0, 1.0), corner(1.0, 1.0), vertex([0.0, -4.0, -1.0, -2.0], [-2.0, 0.0, 0.0, 1.0])];
     let cut = picture(&list, behind, false, NEVER);
     let found: Vec<f32> = (0..64).map(|n| at(&cut, n % 8, n / 8)[0]).filter(|r| *r != -1.0).collect();
@@ -109,7 +109,7 @@ fn depth_orders_and_planes_clip() {
     let targets = picture(&command(Topology::TriangleList, 9, true), vertices.clone(), false, NEVER);
     assert!((0..64).all(|n| at(&targets, n % 8, n / 8)[0] == 2.0));
     assert!(targets.depth.unwrap().data.iter().all(|z| *z == 0.25));
-    // Nothing beyond depth 1, and only the left half of the nearer one.
+    // Depths above 1 are clipped, so only the left half of the nearer rectangle is drawn.
     vertices.iter_mut().take(3).for_each(|v| v.position[2] = 1.5);
     vertices[3..6].iter_mut().for_each(|v| v.clip = vec![-v.position[0]]);
     vertices[6..9].iter_mut().for_each(|v| v.cull = vec![-1.0]);

@@ -1,4 +1,4 @@
-//! Targets of a draw's user data besides descriptor sets: the vertex buffer table, the sample positions, and the draw's
+//! User data of a draw besides descriptor sets: the vertex buffer table, the sample positions, and the draw's
 //! parameters.
 
 use super::samples;
@@ -9,9 +9,9 @@ use crate::emu::memory::Memory;
 use crate::error::{Error, Result};
 use crate::metadata::user_data::pal;
 
-/// Dword 3 of a vertex buffer: 32_UINT, all components, resource level 1; without the range rule.
+/// Dword 3 of a vertex buffer without the range rule: 32_UINT, all components, resource level 1.
 const WORD3: u32 = 0xfac | 20 << 12 | 1 << 24;
-/// Range rule by records, or by bytes.
+/// Range checked in records (or, below, in bytes).
 const BY_RECORDS: u32 = 1 << 28;
 const BY_BYTES: u32 = 3 << 28;
 
@@ -29,7 +29,7 @@ pub fn add_tables(machine: &mut Machine, draw: &Draw, tables: &mut Tables) -> Re
         if b.stride > 0x3fff {
             return Err(Error::malformed(format!("vertex buffer {}: a stride of {} bytes", b.binding, b.stride)));
         }
-        // The last element may be shorter than the stride; the bytes that attributes read of it must be there.
+        // The last element may be shorter than the stride: pad it, since attributes may read its missing bytes.
         let records = b.data.0.len().div_ceil(b.stride.max(1) as usize);
         let mut data = b.data.0.clone();
         data.resize(data.len().max(records * b.stride.max(1) as usize), 0);

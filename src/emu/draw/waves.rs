@@ -1,5 +1,5 @@
-//! The shaders as machine code: waves of vertices and of quads, set up by the pipeline's registers alone (pal-abi 2.3,
-//! 2.4, 6, 9), and their exports decoded by them.
+//! The shaders as machine code: sets up waves of vertices and of quads from the pipeline's registers alone (pal-abi
+//! 2.3, 2.4, 6, 9), and decodes their exports by the same registers.
 
 use super::target::{converted, export_format};
 use super::{Pixel, Primitive, Quad, Shaders, Vertex, VertexId};
@@ -44,10 +44,10 @@ mod exports {
 }
 
 impl<'a> Gpu<'a> {
-    /// A graphics pipeline, with the tables that its user data point to, and an invocation to trace.
+    /// Prepares a graphics pipeline with the tables that its user data point to; `trace` follows one invocation.
     ///
     /// # Errors
-    /// Malformed: it has no vertex stage.
+    /// Malformed: the pipeline has no vertex stage.
     pub fn new(
         machine: &'a mut Machine,
         pipeline: &'a LoadedPipeline,
@@ -63,7 +63,8 @@ impl<'a> Gpu<'a> {
         }
         let scratch = pipeline.stages.values().map(|s| s.scratch as usize * s.wave.lanes() as usize).max().unwrap_or(0);
         if scratch != 0 {
-            // All waves use the same scratch in turn. Its offset is not 0, so that a wave that ignores it shows.
+            // All waves use the same scratch in turn. Its offset is not 0, so that the run exposes a wave that ignores
+            // the offset.
             let address = machine.alloc(2 * scratch)?;
             tables.set_scratch(machine, GRAPHICS_SCRATCH, address)?;
         }
@@ -172,7 +173,7 @@ impl<'a> Gpu<'a> {
             _ => Err(Error::malformed(format!("lane {n} of the second position vector is used and not exported"))),
         };
         vertex.rate = word(out::USE_VTX_VRS_RATE, 1)?;
-        // The viewport is in the high half.
+        // The viewport index is in the high half.
         vertex.layer = word(out::USE_VTX_RENDER_TARGET_INDX, 2)? & 0xffff;
         let rows = [take(self.field(out::VS_OUT_CCDIST0_VEC_ENA)), take(self.field(out::VS_OUT_CCDIST1_VEC_ENA))];
         let distances = |mask: u32| -> Result<Vec<f32>> {
@@ -187,7 +188,7 @@ impl<'a> Gpu<'a> {
         Ok(())
     }
 
-    /// The planes of every attribute of a primitive, as `SPI_PS_INPUT_CNTL` says.
+    /// Interpolation planes of every attribute of a primitive, from `SPI_PS_INPUT_CNTL`.
     fn planes(&self, vertices: &[Vertex], primitive: &Primitive) -> Vec<[InterpolationPlane; 4]> {
         let count = self.field(spi_ps_in_control::NUM_INTERP);
         let attribute = |n: u32| {
@@ -210,7 +211,7 @@ impl<'a> Gpu<'a> {
                     let slot = parameters.and_then(|all| all.get(&(offset as u8 & 0x1f)));
                     slot.map_or(POISON, |slot| slot[channel])
                 });
-                // Without interpolation the others are raw values (K).
+                // A flat attribute has raw values of the second and third vertex (K).
                 if flat { [p0, p1, p2] } else { [p0, minus(p1, p0, halves), minus(p2, p0, halves)] }
             })
         };
@@ -251,7 +252,7 @@ impl<'a> Gpu<'a> {
         self.pixels(&exported, quads)
     }
 
-    /// Loads the VGPRs that `SPI_PS_INPUT_ADDR` allocates with the inputs that `SPI_PS_INPUT_ENA` enables.
+    /// Loads the VGPRs that `SPI_PS_INPUT_ADDR` allocates; those that `SPI_PS_INPUT_ENA` enables get their inputs.
     fn set_pixel_inputs(&self, wave: &mut Wave, primitives: &[Primitive], quads: &[Quad]) {
         let [places, enabled] = [spi_ps_input_addr::ENA, spi_ps_input_ena::ENA].map(|field| self.field(field));
         let all_bits = self.field(spi_baryc_cntl::FRONT_FACE_ALL_BITS) == 1;
@@ -273,7 +274,7 @@ impl<'a> Gpu<'a> {
                     (false, true) => lane.live,
                     (false, false) => lane.covered,
                 };
-                // In per-sample shading fragments are pixels.
+                // Per-sample shading sets the fragment size to one pixel.
                 let rate = if quad.sample.is_some() { 0 } else { primitive.map_or(0, |p| p.rate & 0x3c) };
                 let f = |x: f32| x.to_bits();
                 let pair = |[i, j]: [f32; 2]| vec![f(i), f(j)];
@@ -318,7 +319,7 @@ impl<'a> Gpu<'a> {
     fn pixels(&self, exported: &[Export], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
         let formats = self.field(spi_shader_col_format::ALL);
         let mask = self.field(cb_shader_mask::ALL);
-        // Target n is the n-th location of the mask.
+        // Export target n is the n-th location of the mask.
         let locations: Vec<u32> = (0..8).filter(|n| mask >> (4 * n) & 15 != 0).collect();
         let mut out = vec![<[Pixel; 4]>::default(); quads.len()];
         let lanes = |exec: u64| crate::emu::wave::ones(exec).filter(|lane| lane / 4 < quads.len());

@@ -14,7 +14,7 @@ pub fn direction(face: u32, [s, t]: [f64; 2]) -> [f64; 3] {
     }
 }
 
-/// The face that a direction hits, and the coordinates on it.
+/// The face that a direction hits, and the coordinates on that face.
 pub fn project([x, y, z]: [f64; 3]) -> (u32, [f64; 2]) {
     let [ax, ay, az] = [x.abs(), y.abs(), z.abs()];
     let (face, s, t, major) = if az >= ax && az >= ay {
@@ -29,7 +29,7 @@ pub fn project([x, y, z]: [f64; 3]) -> (u32, [f64; 2]) {
     (face, [s / major, t / major])
 }
 
-/// The texel that replaces one on or beside a face of `n` by `n`; `None` beyond a corner.
+/// Maps a texel on or beside a face of `n` by `n` to the face that has it; `None` beyond a corner.
 pub fn texel(face: u32, [x, y]: [i32; 2], n: u32) -> Option<(u32, [u32; 2])> {
     let inside = |i: i32| u32::try_from(i).ok().filter(|i| *i < n);
     if let (Some(x), Some(y)) = (inside(x), inside(y)) {
@@ -38,7 +38,7 @@ pub fn texel(face: u32, [x, y]: [i32; 2], n: u32) -> Option<(u32, [u32; 2])> {
     if inside(x).is_none() && inside(y).is_none() {
         return None;
     }
-    // Seen from the middle, the texel's centre in the plane of the face falls into its neighbour.
+    // Projecting the texel's centre from the cube's centre, in the plane of this face, hits the neighbour face.
     let place = |i: i32| (2.0 * f64::from(i.clamp(-1, n.cast_signed())) + 1.0) / f64::from(n) - 1.0;
     let (face, at) = project(direction(face, [place(x), place(y)]));
     let texel = at.map(|at| (((at + 1.0) / 2.0 * f64::from(n)) as u32).min(n.saturating_sub(1)));

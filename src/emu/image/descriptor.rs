@@ -1,7 +1,7 @@
 //! T# and S#, the descriptors of images and samplers: dwords to fields and back (isa-gfx10 4.4, 4.5).
 //!
-//! A field value that this emulator lacks (tiling, anisotropy, palettes) is an error when it is read. A multisampled
-//! image has no linear layout in hardware; here each sample is a slice of its own, sample fastest.
+//! Decoding a field value that this emulator lacks (tiling, anisotropy, palettes) is an error. The hardware has no
+//! linear layout for multisampled images; here each sample is a slice of its own, and samples vary fastest.
 
 use crate::error::{Error, Result};
 
@@ -28,7 +28,7 @@ impl DescriptorShape {
         self >= Self::D2Msaa
     }
 
-    /// The depth field is the last slice.
+    /// The depth field holds the last slice.
     pub fn layered(self) -> bool {
         matches!(self, Self::Cube | Self::D1Array | Self::D2Array | Self::D2MsaaArray)
     }
@@ -49,7 +49,7 @@ pub struct ImageDescriptor {
     pub depth: u32,
     /// First slice.
     pub base_array: u32,
-    /// The depth of a 3D image is a range of slices.
+    /// A 3D image is viewed as a range of slices; the depth field gives the last.
     pub slices_of_3d: bool,
     /// First level of the view.
     pub base_level: u32,
@@ -68,10 +68,10 @@ const fn field(word: u32, high: u32, low: u32) -> u32 {
 }
 
 impl ImageDescriptor {
-    /// Components in their own order.
+    /// The identity swizzle.
     pub const IDENTITY: [u8; 4] = [4, 5, 6, 7];
 
-    /// The descriptor in eight dwords; `None` is the null descriptor.
+    /// Decodes eight dwords; `None` is the null descriptor.
     ///
     /// # Errors
     /// Unsupported: tiling, compression.
@@ -164,7 +164,7 @@ impl Clamp {
         (7, Self::MirrorOnceBorder),
     ];
 
-    /// The texel that replaces texel `i` of a row of `n`; `None`: the border.
+    /// The texel that the sampler reads for texel `i` of a row of `n`; `None`: the border.
     pub fn texel(self, i: i32, n: u32) -> Option<u32> {
         let (i, last) = (i64::from(i), i64::from(n) - 1);
         let once = if i < 0 { -1 - i } else { i };
@@ -183,18 +183,18 @@ impl Clamp {
     }
 }
 
-/// Comparison of a sampler, reference first; the bits are less, equal, greater.
+/// Comparison function of a sampler: compares the reference with the texel. Bits: less, equal, greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompareFunction(pub u32);
 
 impl CompareFunction {
-    /// Whether the reference passes against a value.
+    /// Whether the comparison of the reference with a value holds.
     pub fn passes(self, reference: f32, value: f32) -> bool {
         let bit = match reference.partial_cmp(&value) {
             Some(std::cmp::Ordering::Less) => 1,
             Some(std::cmp::Ordering::Equal) => 2,
             Some(std::cmp::Ordering::Greater) => 4,
-            // Unordered values are only "not equal" or "always".
+            // A NaN satisfies only "not equal" and "always".
             None => return matches!(self.0, 5 | 7),
         };
         self.0 & bit != 0
@@ -210,24 +210,24 @@ pub struct SamplerDescriptor {
     pub compare: CompareFunction,
     /// Coordinates are in texels.
     pub unnormalized: bool,
-    /// Faces of a cube end at their edges.
+    /// Filtering at a cube's edges does not read the neighbour face.
     pub no_cube_wrap: bool,
     /// Lowest and highest level of detail.
     pub lod: [f32; 2],
     /// Added to the level of detail.
     pub bias: f32,
-    /// Linear where magnified.
+    /// Linear filter for magnification.
     pub mag_linear: bool,
-    /// Linear where minified.
+    /// Linear filter for minification.
     pub min_linear: bool,
-    /// Between levels: 0 level 0 only, 1 nearest, 2 linear.
+    /// Filter between levels: 0 level 0 only, 1 nearest, 2 linear.
     pub mip: u32,
     /// 0 transparent black, 1 opaque black, 2 opaque white.
     pub border: u32,
 }
 
 impl SamplerDescriptor {
-    /// The descriptor in four dwords.
+    /// Decodes four dwords.
     ///
     /// # Errors
     /// Unsupported: anisotropy, reduction, half borders, border palettes.

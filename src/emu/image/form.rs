@@ -1,6 +1,6 @@
 //! Maps the row of an image instruction to its operation and its address operands (isa-gfx10 4.6).
 //!
-//! Operands come as `[offset] [bias] [reference] [gradients] coordinates [LOD or LOD clamp]`.
+//! Operands are in this order: `[offset] [bias] [reference] [gradients] coordinates [LOD or LOD clamp]`.
 
 use super::ImageOperation;
 use crate::emu::atomic;
@@ -32,7 +32,7 @@ pub enum LevelFrom {
     Gradients,
     /// An operand.
     Operand,
-    /// It is 0.
+    /// Level 0.
     Zero,
 }
 
@@ -62,7 +62,7 @@ pub fn resolve(entry: &OpcodeRow) -> Option<ImageOperation> {
         Op::ImageStoreMip => return Some(ImageOperation::Store { mip: true }),
         Op::ImageGetResinfo => return Some(ImageOperation::Info),
         Op::ImageMsaaLoad => return Some(ImageOperation::Samples),
-        // Four components of one texel of four in a row: not implemented.
+        // Gathers four components of each of four texels in a row: not implemented.
         Op::ImageGather4h => return None,
         _ => {}
     }
@@ -102,13 +102,13 @@ fn counts(fields: &ImageFields, sampled: bool) -> (usize, usize) {
         2 => (3, 3),
         3 => (3, 2),
         4 => (2, 1),
-        // Arrays of 2D images, and multisampled images.
+        // 2D arrays, and multisampled images.
         5 | 6 => (3, 2),
         _ => (if sampled { 3 } else { 4 }, 2),
     }
 }
 
-/// Address operands, one after the other.
+/// Reads address operands one after the other.
 struct Operands<'a> {
     wave: &'a Wave,
     fields: &'a ImageFields,

@@ -1,7 +1,7 @@
 //! Image access through a T# and an S# (isa-gfx10 4.4 to 4.6).
 //!
-//! [`form`] decodes the instruction, [`descriptor`] the descriptors, [`texture`] addresses texels, [`mod@sample`] filters
-//! them. Outside an image reads give 0 and stores do nothing (K).
+//! [`form`] decodes the instruction, [`descriptor`] the descriptors; [`texture`] addresses texels, [`mod@sample`]
+//! filters them. Outside an image, reads give 0 and stores do nothing (K).
 
 mod cube;
 mod descriptor;
@@ -74,7 +74,7 @@ pub fn execute(
     };
     let mut results = Vec::new();
     for lane in wave.active() {
-        // The null descriptor reads 0 and stores nothing.
+        // A null descriptor reads 0 and drops stores.
         let Some(texture) = &texture else {
             results.push((lane, [0; 4], false));
             continue;
@@ -112,7 +112,7 @@ pub fn execute(
     Ok(())
 }
 
-/// Writes the components of the mask to the data registers of a lane, then whether a texel had no memory.
+/// Writes the components that the mask selects to the data registers of a lane, then the residency code if asked for.
 fn put(
     wave: &mut Wave,
     fields: &ImageFields,
@@ -123,7 +123,7 @@ fn put(
 ) {
     let chosen: Vec<u32> = (0..4).filter(|n| dmask >> n & 1 == 1).map(|n| components[n]).collect();
     let words: Vec<u32> = match narrow {
-        // Two 16-bit values per register; an odd last one has its own.
+        // Two 16-bit values per register; an odd last value has a register of its own.
         _ if !fields.d16 => chosen,
         Some(narrow) => chosen.chunks(2).map(|c| narrow(c[0]) | c.get(1).map_or(0, |c| narrow(*c) << 16)).collect(),
         None => vec![0; chosen.len().div_ceil(2)],
@@ -202,7 +202,7 @@ fn atomic(
 ) -> Result<[u32; 4]> {
     let place = place(fields, form::texel_operands(wave, fields, lane, false)?);
     let bytes = texture.format.bytes();
-    // The mask counts the data registers, including those of the comparison value.
+    // The mask counts the data registers, including the register of the comparison value.
     let registers = fields.dmask.count_ones() as usize / if compares { 2 } else { 1 };
     if !matches!(bytes, 4 | 8) || 4 * registers != bytes {
         return Err(Error::unsupported("image atomic", format!("{registers} registers for texels of {bytes} bytes")));
@@ -233,7 +233,7 @@ fn info(texture: &TextureView, fields: &ImageFields, wave: &Wave, lane: usize) -
 }
 
 /// The slice of a cube face. `joined` is 8 * cube + face; the view has six slices per cube. The cube index is clamped
-/// to the view, the face is kept (PAL and Mesa rely on it from gfx9 on).
+/// to the view, the face is not (PAL and Mesa rely on it from gfx9 on).
 fn cube_layer(joined: f32, layers: u32) -> f32 {
     let joined = joined.round_ties_even();
     let cube = (joined / 8.0).floor();

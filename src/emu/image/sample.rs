@@ -1,7 +1,7 @@
-//! Sampling: coordinates and a level of detail to filtered components (isa-gfx10 4.5, 4.6).
+//! Sampling: filters texels at coordinates and a level of detail (isa-gfx10 4.5, 4.6).
 //!
-//! Weights are exact where the hardware has 8 bits (K): errors that rounding would hide show. Integer texels are never
-//! filtered. Each texel is wrapped on its own, so an edge may mix borders and texels.
+//! Weights are exact, where the hardware has 8 bits (K), so that errors which rounding would hide show up. Integer
+//! texels are never filtered. Each texel is wrapped on its own, so a sample at an edge may mix border and texels.
 
 use super::cube;
 use super::descriptor::{DescriptorShape, SamplerDescriptor};
@@ -12,9 +12,9 @@ use crate::error::Result;
 /// Coordinates of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Coordinates {
-    /// s, t, r; for a cube those of the face, from 0.
+    /// s, t, r; for a cube, the coordinates on the face, from 0.
     pub at: [f32; 3],
-    /// Layer; for a cube, cube and face, six per cube.
+    /// Layer; for a cube, 6 * cube + face.
     pub layer: f32,
     /// Texel offset.
     pub offset: [i32; 3],
@@ -37,7 +37,7 @@ pub struct Sampled<'a> {
     pub reference: Option<f32>,
 }
 
-/// Two neighbours in one direction, and the weight of the second.
+/// Two neighbouring texels in one direction, and the weight of the second.
 #[derive(Clone, Copy)]
 struct Neighbours {
     first: i32,
@@ -84,14 +84,14 @@ impl Sampled<'_> {
         }
     }
 
-    /// A level of detail clamped to the sampler's range, and to a shader's own minimum.
+    /// Clamps a level of detail to the sampler's range and to the shader's own minimum.
     pub fn clamped(&self, lod: f32, least: f32) -> f32 {
         let [min, max] = self.sampler.lod;
         let lod = if lod.is_nan() { 0.0 } else { lod + self.sampler.bias };
         lod.min(max).max(min).max(least).max(self.texture.image.min_lod)
     }
 
-    /// Levels of the view that a level of detail reads, and the weight of the second.
+    /// The two levels of the view that a level of detail selects, and the weight of the second.
     pub fn levels(&self, lod: f32) -> (u32, u32, f64) {
         let last = self.texture.image.levels() - 1;
         let lod = f64::from(lod).clamp(0.0, f64::from(last));
@@ -142,7 +142,7 @@ impl Sampled<'_> {
                 }
             }
         }
-        // At the corner of a cube only three texels exist.
+        // At the corner of a cube there are only three texels, so divide by their total weight.
         Ok(sum.map(|sum| ((sum / total) as f32).to_bits()))
     }
 
@@ -158,7 +158,7 @@ impl Sampled<'_> {
         })
     }
 
-    /// One component of the four texels that bilinear filtering would mix, in the order of `gather4`.
+    /// One component of the four texels that bilinear filtering would mix, in `gather4` order.
     pub fn gather(&self, at: &Coordinates, lod: f32, component: usize) -> Result<[u32; 4]> {
         let (level, ..) = self.levels(lod);
         let [x, y, _] = self.neighbours(at, level, true).map(|side| side.first);
@@ -167,7 +167,7 @@ impl Sampled<'_> {
             let place = [x.saturating_add(dx), y.saturating_add(dy), 0];
             let texel = match self.texel(at, level, place)? {
                 Some(texel) => texel,
-                // The missing corner of a cube: any texel next to it.
+                // A cube's corner lacks this texel: take one next to it.
                 None => self.texel(at, level, [x + 1 - dx, y + dy, 0])?.unwrap_or_default(),
             };
             *out = self.texture.selected(texel).get(component).copied().unwrap_or(0);
@@ -175,7 +175,7 @@ impl Sampled<'_> {
         Ok(out)
     }
 
-    /// A texel, with the sampler's addressing beyond edges; `None` where three faces of a cube join.
+    /// A texel, with the sampler's addressing applied beyond edges; `None` where three faces of a cube meet.
     fn texel(&self, at: &Coordinates, level: u32, [x, y, z]: [i32; 3]) -> Result<Option<[u32; 4]>> {
         let extent = self.texture.extent(level);
         let mut layer = (at.layer.round_ties_even() as u32).min(extent[2].saturating_sub(1));
@@ -198,7 +198,7 @@ impl Sampled<'_> {
         let texel = texel.unwrap_or_else(|| self.border());
         Ok(Some(match self.reference {
             Some(reference) => {
-                // Normalised depth is between 0 and 1, and so is its reference.
+                // Normalised depth is in 0 to 1, and the reference is clamped to that range.
                 let fixed = self.texture.image.format == D16;
                 let reference = if fixed { reference.clamp(0.0, 1.0) } else { reference };
                 let passes = self.sampler.compare.passes(reference, f32::from_bits(texel[0]));

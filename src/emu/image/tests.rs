@@ -1,4 +1,4 @@
-//! Sampling against simple formulas.
+//! Sampling compared with simple formulas.
 
 use super::*;
 use crate::emu::mode::Mode;
@@ -43,7 +43,7 @@ fn sampler() -> SamplerDescriptor {
     }
 }
 
-/// R32_SFLOAT: a format that holds any value.
+/// R32_SFLOAT: it can hold any value.
 const FLOAT: u16 = 22;
 
 /// Memory with an image whose texels are a function of their position.
@@ -73,7 +73,7 @@ fn red(sampled: &Sampled<'_>, at: &Coordinates, lod: f32) -> f32 {
 
 #[test]
 fn linear_filtering_of_a_slope_is_the_slope() {
-    // The value of a texel is that of the plane at its centre.
+    // Each texel holds the value of a plane at its centre.
     let plane = |x: f32, y: f32, z: f32| 3.0 * x + 7.0 * y - 2.0 * z;
     let image = ImageDescriptor { extent: [8, 4], depth: 3, ..view(FLOAT, DescriptorShape::D3) };
     let (memory, texture) = filled(image, |p| {
@@ -86,7 +86,7 @@ fn linear_filtering_of_a_slope_is_the_slope() {
         let found = red(&sampled, &at([x / 8.0, y / 4.0, z / 4.0]), 0.0);
         assert!((found - plane(x, y, z)).abs() < 1e-5, "{x} {y} {z}: {found}");
     }
-    // Beyond the last centre the last texel is repeated.
+    // Beyond the centre of the last texel, that texel is repeated.
     assert_eq!(red(&sampled, &at([2.0, 0.125, 0.125]), 0.0), plane(7.5, 0.5, 0.5));
     let moved = Coordinates { offset: [1, -1, 0], ..at([2.5 / 8.0, 2.5 / 4.0, 0.125]) };
     assert_eq!(red(&sampled, &moved, 0.0), plane(3.5, 1.5, 0.5));
@@ -107,7 +107,7 @@ fn levels_are_chosen_and_mixed() {
     let narrow = SamplerDescriptor { lod: [1.0, 2.0], bias: 0.5, ..sampler() };
     let sampled = Sampled { memory: &memory, texture: &texture, sampler: &narrow, reference: None };
     assert_eq!([-3.0, 1.0, 7.0].map(|lod| sampled.clamped(lod, 0.0)), [1.0, 1.5, 2.0]);
-    // Four texels of 16 per pixel are two levels down.
+    // A step of 4 texels of a 16-texel image selects level 2.
     assert_eq!(sampled.level_of([0.25, 0.0, 0.0], [0.0, 0.125, 0.0], false), 2.0);
     assert_eq!(sampled.level_of([3.0, 4.0, 0.0], [0.0, 0.0, 0.0], true), 5f32.log2());
 }
@@ -152,7 +152,7 @@ fn a_cube_beyond_the_last_keeps_its_face() {
 
 #[test]
 fn a_cube_has_no_seams() {
-    // Each texel holds its direction's x: filtered at an edge, both sides agree.
+    // Each texel holds the x of its direction, so both sides of an edge give the same filtered value.
     let image = ImageDescriptor { depth: 5, ..view(FLOAT, DescriptorShape::Cube) };
     let (memory, texture) = filled(image, |p| {
         let place = [p.at[0], p.at[1]].map(|i| (2.0 * f64::from(i) + 1.0) / 4.0 - 1.0);
@@ -164,7 +164,7 @@ fn a_cube_has_no_seams() {
     // The right edge of +Z is the left edge of +X.
     let [right, left] = [red(&sampled, &face(4.0, 1.0, 0.4), 0.0), red(&sampled, &face(0.0, 0.0, 0.4), 0.0)];
     assert!((right - left).abs() < 1e-6 && right > 0.8, "{right} {left}");
-    // A corner is the mean of three.
+    // A corner gives the mean of three texels.
     let corners = [face(4.0, 1.0, 0.0), face(0.0, 0.0, 0.0), face(2.0, 1.0, 1.0)].map(|at| red(&sampled, &at, 0.0));
     assert!(corners.iter().all(|c| (c - (1.0 + 0.75 + 0.75) / 3.0).abs() < 1e-6), "{corners:?}");
 }
@@ -259,7 +259,7 @@ fn queries() {
     let info = run([op(RESINFO, 3, 15), 0], &t, &mut memory, 0b11, &[(0, [1, 7, 0, 0])]);
     assert_eq!([0, 1, 2, 3].map(|n| info(n)[0]), [8, 4, 12, 3]);
     assert_eq!([0, 1, 2, 3].map(|n| info(n)[1]), [0, 0, 0, 3]);
-    // A step of 4 texels per pixel; lanes 1 to 3 are inactive, but their coordinates count.
+    // A step of 4 texels per pixel; lanes 1 to 3 are inactive, but their coordinates enter the derivatives.
     let (mut memory, t) = filled(ImageDescriptor { shape: DescriptorShape::D2, depth: 0, ..image }, |_| 0.0);
     let st = [(0, [0.0, 0.25, 0.0, 0.25].map(f32::to_bits)), (1, [0.0, 0.0, 0.125, 0.125].map(f32::to_bits))];
     let lod = run([op(GET_LOD, 1, 3), 0], &t, &mut memory, 1, &st);

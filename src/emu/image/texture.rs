@@ -1,7 +1,7 @@
 //! Addresses and values of the texels of a linear image (isa-gfx10 4.4).
 //!
-//! Rows are padded to 256 bytes; a slice holds its levels one after the other, the smallest first. Coordinates outside
-//! the view have no address.
+//! Rows are padded to 256 bytes. A slice holds its levels one after the other, smallest first. A texel outside the view
+//! has no address.
 
 use super::descriptor::{DescriptorShape, ImageDescriptor};
 use crate::emu::format::DataFormat;
@@ -29,7 +29,7 @@ pub struct TextureView {
 }
 
 impl TextureView {
-    /// The view of a descriptor.
+    /// The view that a descriptor describes.
     ///
     /// # Errors
     /// Unsupported: the format.
@@ -57,7 +57,7 @@ impl TextureView {
             return u64::from(image.depth) + 1;
         }
         let width = (image.extent[0] >> level.min(31)).max(1);
-        // The fewest elements that fill a multiple of 256 bytes.
+        // The smallest pitch whose bytes are a multiple of 256.
         let bytes = self.format.bytes().max(1) as u64;
         let unit = (1..=256).find(|n| (n * bytes).is_multiple_of(256)).unwrap_or(256);
         u64::from(width).next_multiple_of(unit)
@@ -100,12 +100,12 @@ impl TextureView {
         memory.texel(address, self.format.bytes()).map(|bytes| Some(self.format.decode(bytes)))
     }
 
-    /// Components, swizzled by the view.
+    /// Swizzles components as the view says.
     pub fn selected(&self, components: [u32; 4]) -> [u32; 4] {
         self.image.selects.map(|select| self.format.select(components, select))
     }
 
-    /// Writes a texel from swizzled components; nothing outside the view.
+    /// Writes a texel from swizzled components; a texel outside the view is dropped.
     pub fn store(&self, memory: &mut Memory, place: TexelPosition, components: [u32; 4]) -> Result<()> {
         let Some(address) = self.address(place) else { return Ok(()) };
         let stored = [4, 5, 6, 7].map(|wanted| {

@@ -11,18 +11,18 @@ pub struct Draw {
     /// Primitive topology.
     #[serde(default)]
     pub topology: Topology,
-    /// Vertices (of an indexed draw: indices).
+    /// Number of vertices; in an indexed draw, of indices.
     pub vertices: u32,
     /// Instances.
     #[serde(default = "one")]
     pub instances: u32,
-    /// First vertex (of an indexed draw: added to every index).
+    /// First vertex; in an indexed draw, the value added to every index.
     #[serde(default)]
     pub first_vertex: u32,
     /// First instance.
     #[serde(default)]
     pub first_instance: u32,
-    /// Indices; empty: not indexed.
+    /// Indices; empty: the draw is not indexed.
     #[serde(default)]
     pub indices: Vec<u32>,
     /// Vertex buffers.
@@ -30,17 +30,17 @@ pub struct Draw {
     pub vertex_buffers: Vec<VertexBuffer>,
     /// Width and height of every attachment.
     pub extent: [u32; 2],
-    /// Samples of every attachment, at Vulkan's standard positions; reading an attachment gives their average, for
-    /// integers, depth and stencil the first.
+    /// Samples of every attachment, at Vulkan's standard positions. Reading an attachment back gives their average; for
+    /// integers, depth and stencil, sample 0.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub samples: u32,
-    /// The pipeline's state has per-sample shading.
+    /// The pipeline enables per-sample shading.
     #[serde(default, skip_serializing_if = "is_false")]
     pub sample_shading: bool,
-    /// The pipeline's state replaces alpha by 1.
+    /// The pipeline enables alpha-to-one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub alpha_to_one: bool,
-    /// Views, bit n for view n: each is drawn to the layer of its number. 0: no views, and one layer.
+    /// View mask: bit n draws view n to layer n. 0: multiview is off, and there is one layer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub view_mask: u32,
     /// Colour attachments; layers are stored one after the other.
@@ -52,13 +52,13 @@ pub struct Draw {
     /// Stencil attachment, `S8_UINT`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stencil: Option<Stencil>,
-    /// Viewport, tests and contents that are not the usual ones.
+    /// Viewport, tests and initial contents that differ from the defaults.
     #[serde(default, skip_serializing_if = "FixedFunction::is_plain")]
     pub fixed: FixedFunction,
 }
 
 impl Draw {
-    /// One instance of `vertices` vertices, with nothing bound.
+    /// One instance of `vertices` vertices, without any resource.
     pub fn new(topology: Topology, vertices: u32, extent: [u32; 2]) -> Self {
         Self {
             topology,
@@ -86,7 +86,7 @@ impl Draw {
         self.fixed.viewport.unwrap_or(Viewport { x: 0.0, y: 0.0, width, height, depth: [0.0, 1.0] })
     }
 
-    /// The pixels that can be drawn to.
+    /// The pixels that the draw can write.
     pub fn scissor(&self) -> Scissor {
         let all = Scissor { from: [0; 2], extent: self.extent };
         self.fixed.scissor.map_or(all, |given| given.and(all))
@@ -141,16 +141,16 @@ pub struct TargetAttachment {
     /// Every texel before the draw, in the format's number type.
     #[serde(default)]
     pub clear: [f32; 4],
-    /// Channels written, bits r=1 g=2 b=4 a=8.
+    /// Channels written: bits r=1 g=2 b=4 a=8.
     #[serde(default = "all_channels")]
     pub write_mask: u8,
-    /// Blending; `None`: colours replace.
+    /// Blending; `None`: the colour replaces the texel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blend: Option<Blend>,
 }
 
 impl TargetAttachment {
-    /// A target cleared to zeros that replaces every channel.
+    /// A target that is cleared to zeros and writes every channel without blending.
     pub fn new(location: u32, format: impl Into<String>) -> Self {
         Self { location, format: format.into(), clear: [0.0; 4], write_mask: all_channels(), blend: None }
     }
@@ -167,7 +167,7 @@ pub struct Blend {
 }
 
 impl Blend {
-    /// The product of both colours of a dual-source output; the old colour does not count.
+    /// Multiplies the two colours of a dual-source output; the destination colour is ignored.
     pub const PRODUCT: Self = Self {
         color: BlendEquation { source: BlendFactor::Src1Color, destination: BlendFactor::Zero, op: BlendOp::Add },
         alpha: BlendEquation { source: BlendFactor::Src1Alpha, destination: BlendFactor::Zero, op: BlendOp::Add },
@@ -213,7 +213,7 @@ pub enum BlendFactor {
     SrcAlphaSaturate,
 }
 
-/// Blend operations; minimum and maximum take no factors.
+/// Blend operations; minimum and maximum ignore the factors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
@@ -226,7 +226,7 @@ pub enum BlendOp {
     Max,
 }
 
-/// The depth attachment and its test. Nothing is written without the test, which [`Compare::Always`] passes.
+/// The depth attachment and its test. Depth is written only with a test; [`Compare::Always`] passes every fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Depth {
@@ -239,15 +239,15 @@ pub struct Depth {
     pub write: bool,
 }
 
-/// The stencil attachment. Unless [`FixedFunction::stencil`] says more, fragments are not compared with it, and those that
-/// pass the depth test replace its value.
+/// The stencil attachment. Without [`FixedFunction::stencil`] there is no stencil test, and a fragment that passes the
+/// depth test replaces the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stencil {
     /// Every texel before the draw.
     #[serde(default)]
     pub clear: u8,
-    /// Value that fragments write, unless their shader exports one.
+    /// Value that fragments write, unless the shader exports one.
     #[serde(default)]
     pub reference: u8,
 }

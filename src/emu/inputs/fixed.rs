@@ -1,49 +1,49 @@
-//! Fixed functions of a draw, as far as a real application sets them; the default is what a draw of a test has.
+//! Fixed-function state of a draw, as far as real applications set it; the defaults are those of a test's draw.
 
 use super::{Compare, InputBytes};
 use serde::{Deserialize, Serialize};
 
-/// Fixed functions of a draw.
+/// Fixed-function state of a draw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FixedFunction {
-    /// The viewport; `None`: the whole of the attachments, depth from 0 to 1.
+    /// The viewport; `None`: the whole attachment, depth from 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub viewport: Option<Viewport>,
-    /// Pixels outside of it stay; `None`: all are drawn.
+    /// Pixels outside are not written; `None`: no scissor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scissor: Option<Scissor>,
-    /// Triangles that are not drawn.
+    /// Which triangles are culled.
     #[serde(skip_serializing_if = "is_default")]
     pub cull: Cull,
-    /// Triangles whose vertices go clockwise are front-facing, rather than the others.
+    /// Triangles with clockwise vertices are front-facing; otherwise counter-clockwise ones.
     #[serde(skip_serializing_if = "is_default")]
     pub clockwise: bool,
-    /// Depths beyond the viewport's range are clamped, not clipped.
+    /// Depths outside the viewport's range are clamped instead of clipped.
     #[serde(skip_serializing_if = "is_default")]
     pub depth_clamp: bool,
-    /// The depth attachment holds integers of so many bits; `None`: floats.
+    /// The depth attachment holds integers of this many bits; `None`: floats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth_bits: Option<u8>,
-    /// Tests and operations of the stencil attachment for front and back; `None`: what [`super::Stencil`] says.
+    /// Stencil state of front and back faces; `None`: as [`super::Stencil`] says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stencil: Option<[StencilFace; 2]>,
-    /// The constant colour of blending.
+    /// Blend constants.
     #[serde(skip_serializing_if = "is_default")]
     pub blend_constants: [f32; 4],
-    /// Contents of attachments before the draw, in place of their clear values.
+    /// Contents of attachments before the draw, instead of their clear values.
     #[serde(skip_serializing_if = "is_default")]
     pub before: Before,
 }
 
 impl FixedFunction {
-    /// Whether it is the default.
+    /// Whether all fields have their defaults.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// A viewport; a negative height turns the picture over.
+/// A viewport; a negative height flips the image.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Viewport {
@@ -55,7 +55,7 @@ pub struct Viewport {
     pub width: f32,
     /// Height in pixels.
     pub height: f32,
-    /// Depths of the near and of the far plane.
+    /// Depths of the near and the far plane.
     pub depth: [f32; 2],
 }
 
@@ -70,7 +70,7 @@ pub struct Scissor {
 }
 
 impl Scissor {
-    /// The pixels of both.
+    /// The intersection of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let from: [u32; 2] = std::array::from_fn(|n| self.from[n].max(other.from[n]));
@@ -98,7 +98,7 @@ pub enum Cull {
 }
 
 impl Cull {
-    /// Whether it takes a triangle away.
+    /// Whether it culls a triangle.
     pub fn takes(self, front: bool) -> bool {
         match self {
             Self::None => false,
@@ -109,7 +109,7 @@ impl Cull {
     }
 }
 
-/// The stencil test of one side.
+/// Stencil state of one face.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StencilFace {
@@ -121,15 +121,15 @@ pub struct StencilFace {
     pub write_mask: u8,
     /// The reference.
     pub reference: u8,
-    /// Where the stencil test fails.
+    /// Operation if the stencil test fails.
     pub fail: StencilOp,
-    /// Where it passes, and the depth test fails.
+    /// Operation if the stencil test passes and the depth test fails.
     pub depth_fail: StencilOp,
-    /// Where both pass.
+    /// Operation if both tests pass.
     pub pass: StencilOp,
 }
 
-/// The new value of a stencil.
+/// Stencil operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
@@ -144,17 +144,17 @@ pub enum StencilOp {
     DecrementAndWrap,
 }
 
-/// Texels of attachments before the draw, row by row; empty: cleared.
+/// Texels of attachments before the draw, row by row; empty: the attachment is cleared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Before {
-    /// In the order of the draw's targets.
+    /// Colour attachments, in the order of the draw's targets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<InputBytes>,
-    /// As 32-bit floats.
+    /// The depth attachment, as 32-bit floats.
     #[serde(skip_serializing_if = "is_default")]
     pub depth: InputBytes,
-    /// As bytes.
+    /// The stencil attachment, as bytes.
     #[serde(skip_serializing_if = "is_default")]
     pub stencil: InputBytes,
 }

@@ -1,18 +1,18 @@
-//! Instructions that the emulator does not execute: all that the disassembler knows must run, except these.
+//! Instructions that the emulator does not execute: every instruction of the disassembler must run, except these.
 
 use super::super::program::Step;
 use super::*;
 use std::collections::BTreeSet;
 
-/// LLVM selects it only for an intrinsic of its own, which no lowering here makes.
+/// LLVM selects it only for an intrinsic that no lowering here emits.
 const INTRINSIC: &str = "no operation of the IR becomes it";
-/// State shared by all workgroups, and their start order in hardware.
+/// It accesses state shared by all workgroups; the hardware's start order decides the result.
 const GLOBAL: &str = "its result depends on other workgroups of the whole GPU";
 /// SPIR-V's ray queries are refused.
 const RAYS: &str = "there are no ray queries";
-/// For trap handlers.
+/// It is for trap handlers.
 const DEBUGGER: &str = "without a trap handler it stops the wave";
-/// Marks in the code.
+/// It marks a place in the code.
 const PADDING: &str = "it marks a place where no wave comes";
 
 const NOT_DONE: &[(&str, &str)] = &[
@@ -65,7 +65,7 @@ fn what_is_not_done_is_listed() {
     let usable = examples.filter(|text| !text.contains("Invalid register")).collect::<Vec<_>>().join("\n");
     let test = "what_is_not_done_is_listed";
     let Some(tool) = crate::isa::oracle::support::tool(test, "llvm-mc-19") else { return };
-    // A few examples mean something else to the assembler, which says so and continues.
+    // The assembler gives another meaning to a few examples; it says so and continues.
     let output = tool.output(&["-arch=amdgcn", "-mcpu=gfx1030", "-show-encoding"], usable.as_bytes());
     let code = encoded(&String::from_utf8(output.stdout).expect("text"));
     let words: Vec<u32> = code.chunks_exact(4).map(|word| access::number(word) as u32).collect();
@@ -86,7 +86,7 @@ fn what_is_not_done_is_listed() {
     assert_eq!(unknown.into_iter().collect::<Vec<_>>(), NOT_DONE.iter().map(|(name, _)| *name).collect::<Vec<_>>());
 }
 
-/// The feature for which a run of one instruction is refused.
+/// The feature that the error names when one instruction is run.
 fn stop(words: &[u32]) -> Option<String> {
     let code: Vec<u8> = words.iter().chain(&[0xbf81_0000]).flat_map(|word| word.to_le_bytes()).collect();
     let error = Test::of(&code, WaveSize::W32).try_run().err()?;

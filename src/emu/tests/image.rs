@@ -1,4 +1,4 @@
-//! Images: a texture of known texels, loaded, stored and sampled.
+//! Images: loads, stores and samples a texture of known texels.
 
 use super::*;
 
@@ -109,7 +109,7 @@ fn samples_are_filtered_and_wrapped() {
 
 #[test]
 fn derivatives_of_the_quad_choose_the_level() {
-    // Level 0 is 8 × 8, then 4, 2, 1; each level holds its number. The smallest comes first in memory.
+    // Level 0 is 8 × 8, then 4, 2, 1; each level holds its number. The smallest level comes first in memory.
     let Some(mut test) = Test::new(
         "derivatives_choose_the_level",
         WaveSize::W32,

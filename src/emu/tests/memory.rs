@@ -32,7 +32,7 @@ fn scalar_loads() {
     buffer(&mut test, at, 0, 0x20, RAW);
     test.run();
     assert_eq!([8, 9, 10].map(|n| test.sgpr(n)), [2, 3, 5]);
-    // Two dwords are beyond the end.
+    // The last two dwords are beyond the end.
     assert_eq!([12, 13, 14, 15].map(|n| test.sgpr(n)), [6, 7, 0, 0]);
 }
 
@@ -280,7 +280,7 @@ fn halves_are_interpolated() {
         v_interp_p1lv_f16 v4, v0, attr0.y, v3 high
         v_interp_p2_f16 v4, v1, attr0.y, v4 high";
     let Some(mut test) = Test::new("halves", WaveSize::W32, text) else { return };
-    // High halves: 1, 2 and 4; low ones are not to be read.
+    // The high halves are 1, 2 and 4; the low halves must not be read.
     let plane = [0x3c00_7e00, 0x4000_7e00, 0x4400_7e00];
     let primitives = vec![vec![[[0; 3], plane, [0; 3], [0; 3]]]];
     test.wave.parameters = Some(std::sync::Arc::new(Parameters { primitives }));

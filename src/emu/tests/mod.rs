@@ -1,4 +1,5 @@
-//! The emulator against known results and plain Rust: small programs of `llvm-mc`, registers set before and read after.
+//! Tests the emulator against known results and plain Rust: small programs assembled by `llvm-mc`, with registers set
+//! before and read after.
 
 mod coverage;
 mod image;
@@ -73,7 +74,7 @@ impl Test {
         self.try_run().expect("runs");
     }
 
-    /// Runs as far as it goes.
+    /// Runs until the end or an error.
     pub fn try_run(&mut self) -> crate::error::Result<()> {
         let waves = std::slice::from_mut(&mut self.wave);
         self.machine.run_group(waves, 1024, RunLimits { instructions: 100_000 }, &mut self.stats)
@@ -99,7 +100,7 @@ fn sgpr(n: u8) -> Scalar {
     Sgpr::new(n).map_or(Scalar::Null, Scalar::Sgpr)
 }
 
-/// Pseudo-random numbers, and the edges of every format.
+/// Pseudo-random numbers, and the edge values of every format.
 pub fn numbers(seed: u32) -> impl Iterator<Item = u32> {
     const EDGES: [u32; 20] = [
         0,

@@ -153,7 +153,7 @@ fn output_modifiers_need_flushed_denormals() {
 
 #[test]
 fn division() {
-    // The compiler's f32 division; each step under its own denormal mode.
+    // The compiler's f32 division; each step has its own denormal mode.
     let text = "v_div_scale_f32 v4, s[0:1], v1, v1, v0
         v_rcp_f32 v5, v4
         v_div_scale_f32 v6, vcc, v0, v1, v0
@@ -174,7 +174,7 @@ fn division() {
             let flush = |x: f32| if x.is_subnormal() && !keeps { 0f32.copysign(x) } else { x };
             flush(flush(f(a)) / flush(f(b))).to_bits()
         };
-        // With denormals flushed, a quotient near them may lose its last bit.
+        // If denormals are flushed, a quotient near them may lose its last bit.
         let close =
             |a: u32, b: u32| both_nan(a, b) || !keeps && a.abs_diff(b) <= 1 || (a | b) & 0x7fff_ffff <= 0x0080_0000;
         compare(&text, mode, quotient, close);

@@ -1,9 +1,9 @@
-//! Present and missing waits: per counter, in and out of order.
+//! Present and missing waits: per counter, for results in order and out of order.
 
 use super::*;
 
-/// The reason for which a program's run is refused, after `s[0:1]` and `s[4:7]` were made to point to memory and a
-/// sampled image at `s[8:15]` with the sampler `s[16:19]`.
+/// Returns the error of a program's run; `s[0:1]` and `s[4:7]` point to memory, `s[8:15]` is a sampled image,
+/// `s[16:19]` its sampler.
 fn refused(text: &str) -> Option<Option<String>> {
     let mut test = Test::new("waits", WaveSize::W32, text)?;
     let at = test.machine.alloc(1024).unwrap();
@@ -57,7 +57,7 @@ fn vector_loads_arrive_in_order() {
         "v_mov_b32 v9, v3",
         "v3 is read before global_load",
     );
-    // More than the counter can count: the first has completed.
+    // More loads than the counter can count, so the first has completed.
     let many = "buffer_load_dword v2, v0, s[4:7], 0 offen\n".to_owned()
         + &"buffer_load_dword v3, v0, s[4:7], 0 offen\n".repeat(62);
     check(&many, "s_waitcnt vmcnt(62)", "v_mov_b32 v9, v2", "v2 is read before");
@@ -73,7 +73,7 @@ fn loads_of_one_kind_may_share_a_destination() {
     assert_eq!(refused(&format!("{sample}\n{sample}")).unwrap_or(None), None);
     check(load, "s_waitcnt vmcnt(0)", sample, "v2 is overwritten before buffer_load_dword");
     check(sample, "s_waitcnt vmcnt(0)", load, "v2 is overwritten before image_sample_lz");
-    // Its address is still read.
+    // The load's address register is still read.
     check(load, "s_waitcnt vmcnt(0)", "buffer_load_dword v2, v2, s[4:7], 0 offen", "v2 is read before");
 }
 
@@ -103,7 +103,7 @@ fn lds_answers_in_order_but_not_with_others() {
     check(mixed, "s_waitcnt lgkmcnt(0)", "v_mov_b32 v9, v2", "v2 is read before ds_read_b32");
     let message = "ds_read_b32 v2, v0\ns_sendmsg sendmsg(MSG_INTERRUPT)\ns_waitcnt lgkmcnt(1)";
     check(message, "s_waitcnt lgkmcnt(0)", "v_mov_b32 v9, v2", "v2 is read before ds_read_b32");
-    // The constant is added to a register.
+    // The constant is added to the register's value.
     check(two, "s_waitcnt_lgkmcnt null, 0x1", "v_mov_b32 v9, v2", "v2 is read");
     check("s_mov_b32 s20, 1\nds_read_b32 v2, v0", "s_waitcnt_lgkmcnt null, 0x0", "v_mov_b32 v9, v2", "v2 is read");
 }
@@ -124,7 +124,7 @@ fn exports_read_their_registers_late() {
     check(export, "s_waitcnt expcnt(0)", "s_mov_b32 exec_lo, 1", "exec_lo is overwritten before exp at");
     check(export, "s_waitcnt expcnt(0)", "v_cmpx_eq_u32 v0, v0", "exec_lo is overwritten");
     check("exp mrt0 v2, v2, v4, v4 compr", "s_waitcnt expcnt(0)", "v_mov_b32 v4, 0", "v4 is overwritten before exp at");
-    // Registers that are not sent may change, and all may be read.
+    // Registers that are not exported may change, and all may be read.
     assert_eq!(refused(&format!("{export}\nv_mov_b32 v3, v4\nv_mov_b32 v5, v2")).unwrap_or(None), None);
     let two = "exp param0 v2, off, off, off\nexp param1 v3, off, off, off";
     check(two, "s_waitcnt expcnt(1)", "v_mov_b32 v2, 0", "v2 is overwritten");
@@ -167,7 +167,7 @@ fn what_waves_tell_each_other_is_waited_for() {
         let bad = bad.unwrap_or_else(|| panic!("{stores}: nothing was noticed"));
         assert!(bad.contains(reason) && bad.contains("came to the barrier before"), "{bad}");
         assert_eq!(exchange(stores, wait, loads), Some(None));
-        // A wave may load its own bytes, and after the next barrier with a wait those of others.
+        // A wave may load its own bytes, and after the next barrier with a wait also those of other waves.
         assert_eq!(exchange(stores, "", &loads.replace("v2", "v1")), Some(None));
         assert_eq!(exchange(stores, "", &format!("{wait}\ns_barrier\n{loads}")), Some(None));
     }

@@ -7,7 +7,7 @@ use std::cmp::Ordering::{Equal, Greater, Less};
 /// A comparison of one lane.
 pub type Test = fn(Mode, u64, u64) -> bool;
 
-/// Comparisons of one type: the operation that sets a mask and the one that sets EXEC, and the test of each pair.
+/// Comparisons of one type: the operations that set a mask and that set EXEC, and the test of each pair.
 struct Group {
     ops: &'static [[Op; 2]],
     tests: &'static [Test],
@@ -58,7 +58,7 @@ macro_rules! floats {
     };
 }
 
-/// Every comparison. 16-bit integers have no constant ones, which are last therefore.
+/// Every comparison. 16-bit integers lack the constant comparisons, so these come last.
 const GROUPS: [Group; 9] = [
     floats! {
         class32, |m, a, b| m.in32(a).partial_cmp(&m.in32(b));
@@ -138,7 +138,7 @@ fn class64(_: Mode, a: u64, mask: u64) -> bool {
     member(x, x.is_subnormal(), a >> 51 & 1 == 1, mask)
 }
 
-/// Tests the class of x: signalling NaN, quiet NaN, then −∞, −normal, −denormal, −0, and mirrored to +∞.
+/// Tests the class of x. Bits: signalling NaN, quiet NaN, −∞, −normal, −denormal, −0, then +0 to +∞.
 fn member(x: f64, denormal: bool, quiet: bool, mask: u64) -> bool {
     let bit = if x.is_nan() {
         u32::from(quiet)

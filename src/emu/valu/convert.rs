@@ -1,4 +1,4 @@
-//! Conversions between formats (isa-gfx10 3.6): floats saturate into integers, NaN gives 0.
+//! Conversions between formats (isa-gfx10 3.6): conversion to integer saturates, and turns NaN into 0.
 
 use super::float::f32s;
 use super::lane::LaneFn;
@@ -10,7 +10,7 @@ pub fn resolve(op: Op) -> Option<LaneFn> {
     let lane: LaneFn = match op {
         Op::VCvtF32I32 => |m, [a, _, _]| m.narrow32(f64::from(a as i32)),
         Op::VCvtF32U32 => |m, [a, _, _]| m.narrow32(f64::from(a as u32)),
-        // Rust's casts truncate, saturate, and take NaN to 0.
+        // Rust's casts truncate, saturate, and turn NaN into 0.
         Op::VCvtU32F32 => f32s!(|m, a| u64::from(a as u32)),
         Op::VCvtI32F32 => f32s!(|m, a| u64::from((a as i32).cast_unsigned())),
         Op::VCvtRpiI32F32 => f32s!(|m, a| u64::from(((f64::from(a) + 0.5).floor() as i32).cast_unsigned())),
@@ -47,7 +47,7 @@ pub fn resolve(op: Op) -> Option<LaneFn> {
             c & !(0xff << shift) | u64::from(m.in32(a) as u8) << shift
         },
         Op::VPackB32F16 => |m, [a, b, _]| {
-            // Only denormals change (K).
+            // Only denormals change the value (K).
             let half = |bits: u64| {
                 let x = from_f16(bits as u16);
                 if x != 0.0 && m.in16(bits) == 0.0 { bits & 0x8000 } else { bits & 0xffff }
@@ -56,7 +56,7 @@ pub fn resolve(op: Op) -> Option<LaneFn> {
         },
         Op::VDot2F32F16 | Op::VDot2cF32F16 => |m, [a, b, c]| {
             let product = |shift: u32| from_f16((a >> shift) as u16) * from_f16((b >> shift) as u16);
-            // Both products are exact; how the machine rounds the sums is not published (K).
+            // Both products are exact; no source says how the hardware rounds the sums (K).
             m.narrow32(odd_add(odd_add(product(0), product(16)), f64::from(m.in32(c))))
         },
         _ => return None,
@@ -64,7 +64,7 @@ pub fn resolve(op: Op) -> Option<LaneFn> {
     Some(lane)
 }
 
-/// Clamped to ±1, times 32767, to nearest even (K); NaN gives 0 (K).
+/// Clamps to ±1, multiplies by 32767, rounds to nearest even (K); NaN gives 0 (K).
 fn snorm(x: f64) -> u64 {
     u64::from(((x.clamp(-1.0, 1.0) * 32767.0).round_ties_even() as i16).cast_unsigned())
 }

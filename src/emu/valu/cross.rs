@@ -1,4 +1,5 @@
-//! Values from other lanes and parts of registers: DPP, SDWA, and operations on lanes by number (isa-gfx10 3.3, 3.4).
+//! Values from other lanes and from parts of registers: DPP, SDWA, and operations that name a lane (isa-gfx10 3.3,
+//! 3.4).
 
 use crate::emu::wave::{Lanes, Wave, ones};
 use crate::error::{Error, Result};
@@ -6,7 +7,7 @@ use crate::isa::Op;
 use crate::isa::OperandKind;
 use crate::isa::instruction::{Dpp16, Sdwa};
 
-/// Replaces every lane's value by that of its source lane; returns the lanes that may be written.
+/// Replaces every lane's value by its source lane's; returns the lanes that may be written.
 pub fn dpp16(wave: &Wave, dpp: &Dpp16, values: &mut Lanes) -> Result<u64> {
     let before = *values;
     let exec = wave.exec();
@@ -18,7 +19,7 @@ pub fn dpp16(wave: &Wave, dpp: &Dpp16, values: &mut Lanes) -> Result<u64> {
         let enabled = dpp.row_mask >> (lane / 16) & 1 == 1 && dpp.bank_mask >> (lane / 4 % 4) & 1 == 1;
         match from {
             Some(from) => *value = before[from],
-            // No source: the operand is 0, or the lane keeps its old result (K).
+            // Without a source the operand is 0, or the lane keeps its old result (K).
             None => *value = 0,
         }
         if enabled && (from.is_some() || dpp.bound_ctrl) {
@@ -28,7 +29,7 @@ pub fn dpp16(wave: &Wave, dpp: &Dpp16, values: &mut Lanes) -> Result<u64> {
     Ok(write)
 }
 
-/// The source lane, in its row of 16, of lane `at`; `None` outside the row.
+/// The source lane of lane `at`, within its row of 16; `None` outside the row.
 fn row_source(ctrl: u16, at: usize) -> Result<Option<usize>> {
     let n = usize::from(ctrl & 15);
     let inside = |lane: usize| Some(lane).filter(|lane| *lane < 16);
@@ -45,7 +46,7 @@ fn row_source(ctrl: u16, at: usize) -> Result<Option<usize>> {
     })
 }
 
-/// [`dpp16`] in groups of eight lanes: every lane is written, with 0 if it has no source (K).
+/// [`dpp16`] in groups of eight lanes: every lane is written; a lane without a source gets 0 (K).
 pub fn dpp8(wave: &Wave, selectors: u32, fi: bool, values: &mut Lanes) {
     let before = *values;
     let exec = wave.exec();
@@ -55,7 +56,7 @@ pub fn dpp8(wave: &Wave, selectors: u32, fi: bool, values: &mut Lanes) {
     }
 }
 
-/// The part of a register that SDWA selects, sign-extended if wanted.
+/// Extracts the part of a register that SDWA selects; `sext` sign-extends it.
 pub fn select(sel: u8, sext: bool, values: &mut Lanes) {
     let (shift, bits) = part(sel);
     for value in values {
@@ -64,14 +65,14 @@ pub fn select(sel: u8, sext: bool, values: &mut Lanes) {
     }
 }
 
-/// The register after a result is written into the part that SDWA selects.
+/// The register's value after a result is written to the part that SDWA selects.
 pub fn deposit(sdwa: &Sdwa, result: u64, old: u64) -> u64 {
     let (shift, bits) = part(sdwa.dst_sel);
     let mask = ((1u64 << bits) - 1) << shift;
     let placed = result << shift & mask;
     let rest = match sdwa.dst_unused {
         2 => old & !mask,
-        // The part is sign-extended; below it is 0.
+        // Sign-extends the part; the bits below it are 0.
         1 if placed >> (shift + bits - 1) & 1 == 1 => !0u64 << (shift + bits) & 0xffff_ffff,
         _ => 0,
     };
@@ -87,7 +88,7 @@ fn part(sel: u8) -> (u32, u32) {
     }
 }
 
-/// Operations on lanes by number.
+/// Operations that name a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cross {
     /// Reads the first active lane into a scalar.
@@ -101,7 +102,7 @@ pub enum Cross {
         /// From the other row.
         other: bool,
     },
-    /// Counts mask bits below the own lane.
+    /// Counts the mask bits below the own lane.
     CountBelow {
         /// Lanes 32 and up.
         high: bool,
@@ -122,7 +123,7 @@ pub fn resolve(op: Op) -> Option<Cross> {
     })
 }
 
-/// Replaces each lane's value as `v_permlane16` does; returns the lanes that are written.
+/// Replaces each lane's value as `v_permlane16` does; returns the lanes that it writes.
 pub fn permute(wave: &Wave, other: bool, nibbles: u64, [fi, bound]: [bool; 2], values: &mut Lanes) -> u64 {
     let before = *values;
     let exec = wave.exec();
@@ -132,7 +133,7 @@ pub fn permute(wave: &Wave, other: bool, nibbles: u64, [fi, bound]: [bool; 2], v
         let from = row | (nibbles >> (4 * (lane & 15)) & 15) as usize;
         let valid = fi || exec >> from & 1 == 1;
         *value = if valid { before[from] } else { 0 };
-        // No source: 0 or the old result (K).
+        // Without a source: 0, or the old result (K).
         if valid || bound {
             write |= 1 << lane;
         }
@@ -145,7 +146,7 @@ pub fn first_lane(wave: &Wave) -> usize {
     ones(wave.exec()).next().unwrap_or(0)
 }
 
-/// Number of bits of `mask` below the own lane, for lanes 0 to 31 or those above.
+/// Number of bits of `mask` below the own lane, of the low or the high 32 lanes.
 pub fn count_below(lane: usize, mask: u64, high: bool) -> u64 {
     let mask = mask & 0xffff_ffff;
     let own = if high { lane.saturating_sub(32) } else { lane.min(32) };

@@ -1,6 +1,6 @@
 //! The helpers of division: scale, multiply and scale back, fix up (isa-gfx10 3.7).
 //!
-//! Used together they make num/den correctly rounded; each follows its own rules, so that code between them sees the
+//! In sequence they make num/den correctly rounded. Each follows its own rules, so that code between them sees the
 //! hardware's values.
 
 use super::lane::LaneFn;
@@ -90,7 +90,7 @@ fn exponent(x: f64) -> i32 {
 }
 
 fn scale_by(s0: f64, den: f64, num: f64, width: &Width) -> (f64, bool) {
-    // The values alone tell which of the two it is.
+    // Only the values tell whether the operand is the denominator or the numerator.
     let (is_den, is_num) = (s0.to_bits() == den.to_bits(), s0.to_bits() == num.to_bits());
     let up = power(width.scale);
     let denormal = |x: f64| x != 0.0 && exponent(x) < width.least || x.is_subnormal();
@@ -106,7 +106,8 @@ fn scale_by(s0: f64, den: f64, num: f64, width: &Width) -> (f64, bool) {
     } else if denormal(den) {
         (s0 * up, false)
     } else if denormal(reciprocal) && denormal(quotient) {
-        // The published rule scales the denominator up, out of range; only down makes the sequence correct (K).
+        // The published rule scales the denominator up, which leaves the range; only scaling down makes the sequence
+        // correct (K).
         (if is_den { s0 * power(-width.scale) } else { s0 }, true)
     } else if denormal(reciprocal) {
         (s0 * power(-width.scale), false)
@@ -123,7 +124,7 @@ fn sign(x: f64) -> f64 {
     1f64.copysign(x)
 }
 
-/// Results without a quotient.
+/// Results that need no quotient.
 fn special(den: f64, num: f64) -> Option<f64> {
     let sign = sign(den) * sign(num);
     if num.is_nan() {

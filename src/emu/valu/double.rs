@@ -48,8 +48,8 @@ pub fn resolve(op: Op) -> Option<LaneFn> {
     })
 }
 
-/// As few digits as the hardware promises, 2^29 ulp, which is 2^-23 (AMD's "RDNA 2" document, `V_RCP_F64`), so that
-/// code which relies on more is seen.
+/// Keeps as few digits as the hardware promises (an error of 2^29 ulp, which is 2^-23; AMD's "RDNA 2" document,
+/// `V_RCP_F64`), so that code which relies on more fails.
 fn seed(x: f64) -> f64 {
     if x.is_finite() { f64::from_bits(x.to_bits() & !((1 << 29) - 1)) } else { x }
 }

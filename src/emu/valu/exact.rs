@@ -1,16 +1,16 @@
-//! Doubles rounded in any direction: the result of rounding to nearest, moved to its neighbour if the exact value is on
-//! the other side.
+//! Doubles rounded in any direction: takes the result rounded to nearest, and moves it to its neighbour if the exact
+//! value is on the other side.
 //!
-//! Big integers with every bit from the smallest product to the largest decide the side: slow, but rarely used.
+//! Big integers that hold every bit from the smallest to the largest product decide the side: slow, but rarely used.
 
 use crate::emu::mode::{Mode, Round};
 use std::cmp::Ordering;
 
-/// Bits below one: enough for the smallest subnormal times a power of two.
+/// Bits below one: enough for the smallest subnormal times the smallest power of two.
 const BELOW: i32 = 3400;
-/// Words from there to the largest number times that power of two.
+/// Words from there up to the largest number times the largest power of two.
 const WORDS: usize = 110;
-/// Larger powers of two change nothing more.
+/// Larger powers of two do not change the result any more.
 const LARGEST_POWER: i32 = 2200;
 
 /// A sum of mantissas, without sign.
@@ -42,7 +42,7 @@ fn parts(x: f64) -> (u64, i32) {
     if biased == 0 { (fraction, -1074) } else { (fraction | 1 << 52, biased - 1075) }
 }
 
-/// a × b × 2^n + c against r; all but r are finite.
+/// Compares a × b × 2^n + c with r; all except r are finite.
 fn compare(a: f64, b: f64, n: i32, c: f64, r: f64) -> Ordering {
     if r.is_infinite() {
         return if r > 0.0 { Ordering::Less } else { Ordering::Greater };
@@ -52,7 +52,7 @@ fn compare(a: f64, b: f64, n: i32, c: f64, r: f64) -> Ordering {
     let product = u128::from(a_mantissa) * u128::from(b_mantissa);
     let negative = a.is_sign_negative() != b.is_sign_negative();
     sums[usize::from(negative)].add(product, a_exponent + b_exponent + n);
-    // The result goes to the other side of the comparison.
+    // The result moves to the other side of the comparison, so its sign is inverted.
     for (x, negative) in [(c, c.is_sign_negative()), (r, !r.is_sign_negative())] {
         let (mantissa, exponent) = parts(x);
         sums[usize::from(negative)].add(u128::from(mantissa), exponent);
@@ -61,7 +61,7 @@ fn compare(a: f64, b: f64, n: i32, c: f64, r: f64) -> Ordering {
     positive.0.iter().rev().cmp(negative.0.iter().rev())
 }
 
-/// The nearest result, moved as the direction needs; `exact` compares the exact value with it.
+/// Moves the nearest result as the rounding direction requires; `exact` compares the exact value with it.
 fn moved(nearest: f64, exact: Ordering, round: Round) -> f64 {
     match (exact, round) {
         (Ordering::Greater, Round::Up) => nearest.next_up(),
@@ -81,7 +81,7 @@ impl Mode {
             return nearest;
         }
         let exact = compare(a, b, 0, c, nearest);
-        // The sum of opposites is −0 when rounding down.
+        // The sum of a number and its negation is −0 when rounding down.
         let opposite = (a.is_sign_negative() != b.is_sign_negative()) != c.is_sign_negative();
         if round == Round::Down && nearest == 0.0 && exact == Ordering::Equal && opposite {
             return -0.0;
@@ -103,7 +103,7 @@ impl Mode {
         moved(nearest, compare(a, b, 0, 0.0, nearest), self.round16_64())
     }
 
-    /// x × 2^n; `nearest` is the result to nearest.
+    /// x × 2^n; `nearest` is the result rounded to nearest.
     pub fn ldexp64(self, x: f64, n: i32, nearest: f64) -> f64 {
         if self.round16_64() == Round::Nearest || !x.is_finite() || x == 0.0 {
             return nearest;

@@ -1,6 +1,7 @@
 //! Single-precision arithmetic (isa-gfx10 3.6).
 //!
-//! Operands come with their modifiers applied; MODE controls denormals and rounding. To add an operation: a line.
+//! Operands arrive with modifiers applied; MODE controls denormals and rounding. To add an operation, add a line to
+//! [`resolve`].
 
 use super::lane::LaneFn;
 use crate::emu::mode::Mode;
@@ -61,7 +62,7 @@ pub fn resolve(op: Op) -> Option<LaneFn> {
     })
 }
 
-/// The smaller operand; the other one if one is NaN; −0 is below +0.
+/// The smaller operand; if one is NaN, the other; −0 is below +0.
 fn min(a: f32, b: f32) -> f32 {
     if a.is_nan() {
         quiet(b)
@@ -83,7 +84,7 @@ fn max(a: f32, b: f32) -> f32 {
     }
 }
 
-/// `v_max x, x` is the compiler's way to make a NaN quiet.
+/// The compiler uses `v_max x, x` to make a NaN quiet.
 fn quiet(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(x.to_bits() | 0x0040_0000) } else { x }
 }
@@ -95,7 +96,7 @@ fn median(a: f32, b: f32, c: f32) -> f32 {
     max(min(a, b), min(max(a, b), c))
 }
 
-/// x − floor(x), below 1 with any rounding.
+/// x − floor(x), kept below 1 in any rounding mode.
 fn fract(x: f32) -> f32 {
     const BELOW_ONE: f32 = f32::from_bits(0x3f7f_ffff);
     let rest = x - x.floor();
@@ -121,12 +122,12 @@ fn exponent(m: Mode, bits: u64) -> u64 {
     u64::from(exponent.cast_unsigned())
 }
 
-/// x × 2^n, rounded to odd if f64 cannot hold it; f32 and f16 are far inside its range.
+/// x × 2^n, rounded to odd if f64 cannot hold it; the results of f32 and f16 are far inside its range.
 pub(super) fn scaled(x: f64, n: i32) -> f64 {
     x * crate::emu::mode::power(n.clamp(-600, 600))
 }
 
-/// Cube face, and the coordinates on it: id, s, t, twice the major axis.
+/// Cube face and the coordinates on it: id, s, t, twice the major axis.
 fn cube(x: f32, y: f32, z: f32) -> [f32; 4] {
     if z.abs() >= x.abs() && z.abs() >= y.abs() {
         if z < 0.0 { [5.0, -x, -y, 2.0 * z] } else { [4.0, x, -y, 2.0 * z] }

@@ -1,4 +1,5 @@
-//! Half-precision arithmetic (isa-gfx10 3.5): f64 holds every sum and product of f16, so each result is rounded once.
+//! Half-precision arithmetic (isa-gfx10 3.5): f64 holds every sum and product of two f16 numbers, so each result is
+//! rounded once.
 
 use super::float::scaled;
 use super::lane::LaneFn;
@@ -50,7 +51,7 @@ pub fn resolve(op: Op) -> Option<LaneFn> {
         Op::VTruncF16 => f16s!(|m, a| a.trunc()),
         Op::VRndneF16 => f16s!(|m, a| a.round_ties_even()),
         Op::VFractF16 => f16s!(|m, a| {
-            // The greatest f16 below 1.
+            // The largest f16 below 1.
             (a - a.floor()).min(1.0 - crate::emu::mode::power(-11))
         }),
         Op::VRcpF16 => f16s!(|m, a| 1.0 / a),

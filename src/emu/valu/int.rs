@@ -1,6 +1,7 @@
 //! Integer and bit operations per lane (isa-gfx10 3.5, 3.8).
 //!
-//! To add one: a line in the list of its width. 16-bit values are in the low 16 bits, from either half of a register.
+//! To add an operation, add a line to the list of its width. 16-bit values arrive in the low 16 bits, from either half
+//! of a register.
 
 use super::lane::LaneFn;
 use crate::isa::Op;
@@ -132,7 +133,7 @@ fn words(op: Op) -> Option<LaneFn> {
     })
 }
 
-/// Bit field by offset and width of 5 bits each; a width of 0, and so of 32, gives 0.
+/// Bit field with an offset and a width of 5 bits each; a width of 0 (so also of 32) gives 0.
 fn extract(a: u32, offset: u32, width: u32) -> u32 {
     a >> (offset & 31) & ((1 << (width & 31)) - 1)
 }
@@ -204,7 +205,7 @@ fn permute(a: u32, b: u32, selectors: u32) -> u32 {
     u32::from_le_bytes(selectors.to_le_bytes().map(|selector| match selector {
         0..=7 => source[usize::from(selector)],
         8..=11 => {
-            // The sign of the bytes 1, 3, 5, 7.
+            // Selectors 8 to 11 give the sign of byte 1, 3, 5 or 7.
             let sign = source[usize::from(selector - 8) * 2 + 1] >> 7;
             sign * 0xff
         }
@@ -253,7 +254,7 @@ fn halves(op: Op) -> Option<LaneFn> {
         Op::VAddNcU16 | Op::VAddNcI16 | Op::VPkAddU16 | Op::VPkAddI16 => u16s!(|a, b| a.wrapping_add(b)),
         Op::VSubNcU16 | Op::VSubNcI16 | Op::VPkSubU16 | Op::VPkSubI16 => u16s!(|a, b| a.wrapping_sub(b)),
         Op::VMulLoU16 | Op::VPkMulLoU16 => u16s!(|a, b| a.wrapping_mul(b)),
-        // Four bits of the amount count (K).
+        // The shift amount has four bits (K).
         Op::VLshrrevB16 | Op::VPkLshrrevB16 => u16s!(|a, b| b >> (a & 15)),
         Op::VAshrrevI16 | Op::VPkAshrrevI16 => i16s!(|a, b| b >> (a & 15)),
         Op::VLshlrevB16 | Op::VPkLshlrevB16 => u16s!(|a, b| b << (a & 15)),
@@ -272,7 +273,7 @@ fn halves(op: Op) -> Option<LaneFn> {
     })
 }
 
-/// The clamped form of an integer operation: it saturates.
+/// The saturating form of an integer operation with clamp.
 pub fn saturating(op: Op) -> Option<LaneFn> {
     Some(match op {
         Op::VAddNcU32 => u32s!(|a, b| a.saturating_add(b)),

@@ -1,6 +1,6 @@
-//! The signature of operations on one lane: the mode, and up to three sources' bits.
+//! Signature of operations on one lane: MODE and the bits of up to three sources.
 
 use crate::emu::mode::Mode;
 
-/// Result of one lane from its operands' bits.
+/// Computes one lane's result from the bits of its operands.
 pub type LaneFn = fn(Mode, [u64; 3]) -> u64;

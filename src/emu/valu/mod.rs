@@ -1,7 +1,7 @@
-//! Vector arithmetic: operands gathered for all lanes, modifiers applied, one operation per lane, results written as
-//! EXEC allows.
+//! Vector arithmetic: gathers the operands of all lanes, applies modifiers, runs one operation per lane, and writes the
+//! results that EXEC allows.
 //!
-//! Functions of one lane's bits are in the files by class; the common parts are here. To add an operation: a line in
+//! The files hold functions on one lane's bits, by class; the common parts are here. To add an operation, add a line to
 //! its class.
 
 mod compare;
@@ -29,9 +29,9 @@ use lane::LaneFn;
 /// A resolved vector operation.
 #[derive(Clone, Copy)]
 pub enum Valu {
-    /// Changes nothing.
+    /// No effect.
     Nop,
-    /// A function of the sources; `fused`: the old result is the third.
+    /// A function of the sources; with `fused`, the old result is the third source.
     Value {
         /// Function of a lane.
         lane: LaneFn,
@@ -54,7 +54,7 @@ pub enum Valu {
         /// The mask is EXEC.
         exec: bool,
     },
-    /// Sum or difference, with carry in and out.
+    /// Sum or difference with carry in and carry out.
     Carry(fn(u64, u64, u64) -> u64),
     /// A result and a mask.
     Masked(divide::Masked),
@@ -91,7 +91,7 @@ pub fn resolve(inst: &Instruction, fields: &VectorFields) -> Option<Valu> {
         Op::VMovreldB32 => Valu::MoveRelative([false, true]),
         Op::VMovrelsdB32 | Op::VMovrelsd2B32 => Valu::MoveRelative([true, true]),
         Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16 => Valu::Mix,
-        // The carry comes as a source, or 0; bit 32 of the result is the new one.
+        // The carry in is a source, or 0; bit 32 of the result is the carry out.
         Op::VAddCoU32 | Op::VAddCoCiU32 => Valu::Carry(|a, b, carry| a + b + carry),
         Op::VSubCoU32 | Op::VSubCoCiU32 => Valu::Carry(|a, b, carry| a.wrapping_sub(b + carry)),
         Op::VSubrevCoU32 | Op::VSubrevCoCiU32 => Valu::Carry(|a, b, carry| b.wrapping_sub(a + carry)),
@@ -134,7 +134,7 @@ struct Operands {
 }
 
 impl Operands {
-    /// Empty operands. Arrays of lanes are large: they are made once per instruction, and filled in place.
+    /// Empty operands. Arrays of lanes are large, so each instruction makes them once and fills them in place.
     fn none() -> Self {
         Self { values: [[0; LANES]; 3], write: u64::MAX }
     }
@@ -308,7 +308,7 @@ pub fn execute(op: Valu, inst: &Instruction, fields: &VectorFields, wave: &mut W
     }
 }
 
-/// DPP and SDWA lack the packed encoding's modifiers.
+/// Modifiers of a packed operation; DPP and SDWA lack those of the packed encoding.
 fn packed_modifiers(fields: &VectorFields) -> Modifiers {
     match fields.form {
         VectorForm::Long => fields.mods,
@@ -382,7 +382,7 @@ fn across(op: Cross, inst: &Instruction, fields: &VectorFields, wave: &mut Wave)
     Ok(())
 }
 
-/// Applies output modifier and clamp, and writes the part of the register.
+/// Applies output modifier and clamp, and writes the selected part of the register.
 fn write_back(
     fields: &VectorFields,
     kind: OperandKind,

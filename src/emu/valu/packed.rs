@@ -28,7 +28,7 @@ fn clamped(mode: Mode, bits: u64) -> u64 {
     mode.out16(x.clamp(0.0, 1.0))
 }
 
-/// `v_fma_mix`: each source is an f32, or the f16 that `op_sel` selects; the field of `neg_hi` is the absolute value.
+/// `v_fma_mix`: each source is an f32, or the f16 that `op_sel` selects; the `neg_hi` field means absolute value.
 pub fn mix(mode: Mode, mods: &Modifiers, kind: OperandKind, values: [u64; 3]) -> u64 {
     let mut operands = [0.0; 3];
     for (i, (operand, value)) in operands.iter_mut().zip(values).enumerate() {

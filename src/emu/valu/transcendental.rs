@@ -1,7 +1,7 @@
 //! Reciprocals, roots, exponentials, logarithms, sines (isa-gfx10 3.6).
 //!
-//! The hardware approximates; the correctly rounded value here is within any bound it may promise. In f32 these
-//! operations flush denormals whatever MODE says (K).
+//! The hardware approximates; the emulator rounds correctly, which is within any error bound. In f32 these operations
+//! flush denormals whatever MODE says (K).
 
 use super::lane::LaneFn;
 use crate::isa::Op;
@@ -41,7 +41,7 @@ pub(super) fn rsq(x: f64) -> f64 {
 /// The sine of an angle in turns.
 pub(super) fn sin(turns: f64) -> f64 {
     let part = turns - turns.floor();
-    // Quarters are exact.
+    // Multiples of a quarter turn are exact.
     if part == 0.0 || part == 0.5 { 0.0 } else { (part * TAU).sin() }
 }
 
