@@ -1,9 +1,9 @@
 //! Plans the exports of a fragment shader: value and format of each target, and the registers that describe it (pal-abi
 //! 7).
 //!
-//! Targets are compacted: the n-th exported location is target n, `SPI_SHADER_COL_FORMAT` counts targets and
-//! `CB_SHADER_MASK` locations. Depth, stencil and sample mask go first. Invariant: exports are listed in the order
-//! of the code, so that the last is the one with `done`.
+//! Targets are compacted: the n-th exported location is target n. `SPI_SHADER_COL_FORMAT` is indexed by target,
+//! `CB_SHADER_MASK` by location. Depth, stencil and sample mask are exported first. Invariant: exports are listed in
+//! code order, so the last one has `done` set.
 
 use super::formats::{Format, Number};
 use crate::error::{Context, Error, Result};
@@ -28,15 +28,15 @@ pub enum ExportFormat {
     Ar32 = 3,
     /// Four f16.
     Fp16 = 4,
-    /// Four of 16 bits, to 0..1.
+    /// Four unsigned 16-bit values for 0..1.
     Unorm16 = 5,
-    /// Four of 16 bits, to -1..1.
+    /// Four signed 16-bit values for -1..1.
     Snorm16 = 6,
-    /// Four of 16 bits, unsigned.
+    /// Four unsigned 16-bit integers.
     Uint16 = 7,
-    /// Four of 16 bits, signed.
+    /// Four signed 16-bit integers.
     Sint16 = 8,
-    /// Four of 32 bits.
+    /// Four 32-bit values.
     Abgr32 = 9,
 }
 
@@ -51,7 +51,7 @@ impl ExportFormat {
         }
     }
 
-    /// Conversion of a component of this type before the export.
+    /// How a component of this type is converted before the export.
     pub fn packing(self, ty: ComponentType) -> Packing {
         match self {
             Self::R32 | Self::Gr32 | Self::Ar32 | Self::Abgr32 => Packing::Wide,
@@ -69,8 +69,8 @@ impl ExportFormat {
     }
 }
 
-/// Conversion of components to the registers of an export. A value of another kind than the attachment's is an
-/// application error; its bits are used unchanged.
+/// Conversion of components to the registers of an export. If the value's type does not match the attachment's, that is
+/// an application error, and the bits are exported unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// One component per register, widened to 32 bits.
@@ -79,24 +79,24 @@ pub enum Packing {
     Halves,
     /// Two f32, rounded towards zero to f16.
     RoundedHalves,
-    /// Two floats to 16 bits for 0..1.
+    /// Two floats, converted to 16 bits for 0..1.
     Unorm16,
-    /// Two floats to 16 bits for -1..1.
+    /// Two floats, converted to 16 bits for -1..1.
     Snorm16,
-    /// Two integers, clamped to 16 bits, unsigned.
+    /// Two integers, clamped to unsigned 16 bits.
     Uint16,
-    /// Two integers, clamped to 16 bits, signed.
+    /// Two integers, clamped to signed 16 bits.
     Sint16,
 }
 
 /// Exports of a fragment shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColorExportPlan {
-    /// Depth, stencil or sample mask are exported.
+    /// Depth, stencil or sample mask is exported.
     pub mrtz: bool,
     /// Colour exports in order.
     pub colors: Vec<ColorExport>,
-    /// An empty export of a shader that kills and exports nothing else: it has to give the live pixels.
+    /// A shader that kills pixels and exports nothing else has an empty export, which reports the live pixels.
     pub dummy: bool,
     /// Resulting register words.
     pub formats: ExportedFormats,
@@ -120,7 +120,7 @@ impl ColorExportPlan {
     ///
     /// # Errors
     /// Malformed: a location beyond 7 or given twice, a format that colours cannot have, an output of 64 bits.
-    /// Unsupported: alpha is to decide coverage and to be 1.
+    /// Unsupported: alpha-to-coverage together with alpha-to-one.
     pub fn new(gfx: GfxIp, fragment: &FragmentInterface, state: &ColorState) -> Result<Self> {
         if let Some(formats) = fragment.exported {
             return Ok(Self { formats, ..Self::default() });
@@ -135,7 +135,7 @@ impl ColorExportPlan {
             ..Self::default()
         };
         plan.formats.z_format = z_format(fragment);
-        // With a second source there is one attachment.
+        // Dual-source blending has one attachment.
         for location in 0..if state.dual_source { 1 } else { MAX_TARGETS } {
             let attachment = state.attachments.iter().find(|a| a.location == location);
             if let Some((output, color)) = output(fragment, location, 0) {
@@ -170,7 +170,8 @@ impl ColorExportPlan {
         }
         self.push(output_index, format, alpha_is_one, (color.location, mask));
         if state.dual_source && color.location == 0 {
-            // Blending waits for the second colour; if the shader has none, its value is undefined, not absent.
+            // Dual-source blending waits for the second colour. If the shader has none, its value is undefined, but it
+            // must be exported.
             let (second, color) = output(fragment, 0, 1).unwrap_or((output_index, color));
             let format = choose(color)?.map_or(format, |(format, _)| format);
             self.push(second, format, alpha_is_one, (1, mask));
@@ -225,7 +226,7 @@ fn z_format(fragment: &FragmentInterface) -> u32 {
 /// Bit of alpha in a channel mask.
 const ALPHA: u8 = 8;
 
-/// Whether alpha can be 1 in this format: integers are unchanged.
+/// Whether alpha can be replaced by 1 in this format: integers are left unchanged.
 fn has_a_one(format: Format) -> bool {
     !matches!(format.number, Number::Uint | Number::Sint)
 }
@@ -238,14 +239,14 @@ fn export_format(
     coverage: bool,
 ) -> Result<Option<(ExportFormat, u32)>> {
     let Some(attachment) = attachment else {
-        // Only alpha is used, and its format has red beside it.
+        // Only alpha is used; its export format also sends red.
         return Ok(coverage.then_some((ExportFormat::Ar32, 0x9)));
     };
     let format = Format::of(attachment.format)?;
     if !format.is_color() {
         return Err(Error::malformed(format!("`{}` is not a colour format", attachment.format)));
     }
-    // The render back end of gfx10.3 takes narrow single channels in 16 bits (RB+).
+    // The render back end of gfx10.3 takes narrow single-channel formats in 16 bits (RB+).
     let GfxIp::Gfx1030 = gfx;
     let narrow_in_16 = true;
     let bits = format.max_bits();
@@ -306,7 +307,8 @@ mod tests {
 
     #[test]
     fn every_format_travels_in_the_cheapest_way_that_is_exact() {
-        // Format, then the number for: all channels; blending; blending with source alpha; coverage; no alpha written.
+        // Format, then its export format number for: all channels; blending; blending with source alpha; coverage;
+        // alpha not written.
         let rows: [(&str, [u32; 5]); 26] = [
             ("R8_UNORM", [4, 4, 4, 4, 4]),
             ("R8G8B8A8_UNORM", [4, 4, 4, 4, 4]),
@@ -368,7 +370,8 @@ mod tests {
             let state = ColorState { attachments, alpha_to_one: true, alpha_to_coverage, ..Default::default() };
             plan(vec![color(0, channels)], &state)
         };
-        // Alpha is sent although the shader writes none; formats without alpha, and integers, are exported as before.
+        // Alpha is sent although the shader does not write it; formats without alpha, and integers, are exported as
+        // before.
         for (format, channels, sent, is_one) in [
             ("R8G8B8A8_UNORM", 7, ExportFormat::Fp16, true),
             ("R32G32B32A32_SFLOAT", 1, ExportFormat::Abgr32, true),

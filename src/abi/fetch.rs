@@ -1,9 +1,10 @@
-//! Plans vertex fetches: the loads, and the source of each input register.
+//! Plans vertex fetches: the typed loads, and the source of each input register.
 //!
-//! Rules (pal-abi 8.1, 8.2): a typed load may touch several channels only if the hardware's alignment, four bytes for
-//! anything that large, is Vulkan's too; that is so for packed words and channels of 32 and 64 bits. Channels of 8 and
-//! 16 bits are only aligned to themselves and are loaded one by one. Components that the format or all attributes lack
-//! read (0, 0, 0, 1). Invariant: one [`FetchedDword`] per register, in the order of the inputs.
+//! Rules (pal-abi 8.1, 8.2): one typed load may read several channels only if Vulkan guarantees the alignment that the
+//! hardware needs, which is four bytes for loads of that size. This holds for packed words and for channels of 32 and
+//! 64 bits. Channels of 8 and 16 bits are aligned only to their own size, so each is loaded by itself. Components
+//! missing from the format, or from all attributes, read (0, 0, 0, 1). Invariant: one [`FetchedDword`] per register, in
+//! the order of the inputs.
 
 use super::formats::{Format, Number, buffer_number};
 use crate::error::{Context, Error, FullCompile, Result};
@@ -33,13 +34,13 @@ pub struct FetchLoad {
     pub binding: u32,
     /// Element index.
     pub index: VertexIndex,
-    /// Added to the index, because the attribute is that many strides after its element.
+    /// Added to the index: the attribute begins this many strides after its element.
     pub skip: u32,
     /// Byte offset in the element.
     pub offset: u32,
     /// Unified buffer format number.
     pub format: u8,
-    /// Channels loaded, from the format's first.
+    /// Number of channels loaded, from the format's first.
     pub components: u8,
     /// Channels arrive as 16 bits, two per register.
     pub half: bool,
@@ -62,9 +63,9 @@ pub enum VertexIndex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FetchedDword {
-    /// A constant, as bits.
+    /// A constant's bits.
     Constant(u32),
-    /// A loaded channel, zero-extended from so many bits.
+    /// A loaded channel, zero-extended from `bits` bits.
     Loaded {
         /// Index in [`FetchPlan::loads`].
         load: u32,
@@ -80,7 +81,7 @@ impl FetchPlan {
     ///
     /// # Errors
     /// Malformed: a location or binding given twice, an attribute without binding, a format that vertices cannot have
-    /// or of another width class (64 bits) than the input. Needs a full compile: more values than parts can pass.
+    /// or whose width class (64 bits) differs from the input's. Needs a full compile: more values than parts can pass.
     pub fn new(gfx: GfxIp, inputs: &[VertexInput], state: &VertexInputState) -> Result<Self> {
         check_unique("vertex attribute location", state.attributes.iter().map(|a| a.location))?;
         check_unique("vertex binding", state.bindings.iter().map(|b| b.binding))?;
@@ -116,7 +117,7 @@ impl FetchPlan {
         if format.packed { self.packed(&source, components) } else { self.array(&source, components) }
     }
 
-    /// One load of the whole word, and each component from its channel.
+    /// Loads the whole word once; each component comes from its channel.
     fn packed(&mut self, source: &Source<'_>, components: std::ops::Range<u8>) -> Result<()> {
         let positions: SmallVec<[Option<u8>; 4]> = components.clone().map(|c| source.format.position(c)).collect();
         let Some(last) = positions.iter().flatten().max() else {
@@ -133,7 +134,7 @@ impl FetchPlan {
         Ok(())
     }
 
-    /// Adjacent 32-bit channels together, all others one by one.
+    /// Loads adjacent 32-bit channels together, all other channels one by one.
     fn array(&mut self, source: &Source<'_>, components: std::ops::Range<u8>) -> Result<()> {
         // A channel of 64 bits is two of 32.
         let halves = source.ty.dwords();
@@ -175,7 +176,7 @@ impl FetchPlan {
     }
 }
 
-/// Source of one dword of an input.
+/// A dword of an input that needs a source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Channel(u32),
@@ -195,7 +196,7 @@ impl Source<'_> {
     /// A load of channels that begin `at` bytes into the attribute.
     fn load(&self, at: u32, widths: &[u8], components: u8) -> Result<FetchLoad> {
         let (skip, offset) = self.place(at);
-        // Halves of 64-bit channels are loaded unconverted.
+        // A half of a 64-bit channel is loaded without conversion.
         let number = if self.ty.bits == 64 { Number::Uint } else { self.format.number };
         let format = buffer_number(self.gfx, widths, number)
             .ok_or_else(|| Error::malformed(format!("`{}` is not a vertex format", self.attribute.format)))?;
@@ -207,7 +208,8 @@ impl Source<'_> {
         Ok(FetchLoad { binding: self.binding.binding, index, skip, offset, format, components, half })
     }
 
-    /// An offset of a stride or more counts as out of bounds in structured access: whole strides go to the index.
+    /// Structured access treats an offset of a stride or more as out of bounds, so whole strides are added to the
+    /// index.
     fn place(&self, at: u32) -> (u32, u32) {
         let offset = self.attribute.offset.saturating_add(at);
         match self.binding.stride {
@@ -216,14 +218,14 @@ impl Source<'_> {
         }
     }
 
-    /// Whether a load stays within its element: beyond it, the bounds check of the last element would cut it.
+    /// Whether a load stays within its element. If not, the bounds check would cut it off at the last element.
     fn within_stride(&self, at: u32, count: u8, bytes: u32) -> bool {
         let (_, offset) = self.place(at);
         self.binding.stride == 0 || offset.saturating_add(u32::from(count) * bytes) <= self.binding.stride
     }
 
     fn loaded(&self, load: u32, component: u8) -> FetchedDword {
-        // The bits above an unsigned channel no wider than the input are zero.
+        // If an unsigned channel is at most as wide as the input, the bits above it are zero.
         let narrow = self.format.number == Number::Uint && self.format.max_bits() <= self.ty.bits;
         let bits = if self.ty.bits >= 32 || (narrow && self.ty.kind != NumericKind::Float) { 32 } else { self.ty.bits };
         FetchedDword::Loaded { load, component, bits }

@@ -1,7 +1,7 @@
-//! Decodes formats of vertices and colours: channels from the lowest bit up, number format, and the hardware's numbers.
+//! Decodes vertex and colour formats: channels from the lowest bit up, number format, and the hardware's numbers.
 //!
-//! [`Format::of`] is a look-up by Vulkan's number. To add a format: a line in [`ROWS`], which the tests check against
-//! the grammar of Vulkan's names; to make it fetchable: its first number in [`buffer_number`].
+//! [`Format::of`] looks a format up by Vulkan's number. To add a format, add a line to [`ROWS`], which the tests check
+//! against the grammar of Vulkan's names. To make it fetchable, add its first number to [`buffer_number`].
 
 use crate::error::{Error, Result};
 use crate::state::VkFormat;
@@ -39,13 +39,13 @@ impl Channel {
 /// Number format of a channel. In the order of the hardware's numbers within a layout, except sRGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Number {
-    /// Unsigned, to 0..1.
+    /// Unsigned normalised: 0..1.
     Unorm,
-    /// Signed, to -1..1.
+    /// Signed normalised: -1..1.
     Snorm,
-    /// Unsigned integer as a float.
+    /// Unsigned integer, converted to float.
     Uscaled,
-    /// Signed integer as a float.
+    /// Signed integer, converted to float.
     Sscaled,
     /// Unsigned integer.
     Uint,
@@ -53,7 +53,7 @@ pub enum Number {
     Sint,
     /// Float, signed or unsigned as the layout says.
     Float,
-    /// Unsigned, to 0..1 on the sRGB curve; alpha is linear.
+    /// Unsigned normalised, 0..1 on the sRGB curve; alpha is linear.
     Srgb,
 }
 
@@ -64,11 +64,11 @@ pub struct Format {
     pub channels: &'static [(Channel, u8)],
     /// Number format of the channels.
     pub number: Number,
-    /// Channels share a word that is loaded and aligned as a whole.
+    /// The channels share a word, which is loaded and aligned as a whole.
     pub packed: bool,
 }
 
-/// Formats with consecutive numbers: the first of these, channels, number formats, packed.
+/// Formats with consecutive numbers: first number, channels, number formats, packed.
 type Row = (u32, &'static [(Channel, u8)], &'static [Number], bool);
 
 /// Every vertex and colour format, in the order of Vulkan's numbers.
@@ -123,7 +123,7 @@ impl Format {
     /// The format of a `VkFormat` number.
     ///
     /// # Errors
-    /// Malformed: one that is neither a vertex attribute nor a colour (undefined, depth, compressed, video).
+    /// Malformed: the format is for neither vertex attributes nor colours (undefined, depth, compressed, video).
     pub fn of(format: VkFormat) -> Result<Self> {
         let row = ROWS.partition_point(|(first, ..)| *first <= format.0).checked_sub(1).and_then(|row| ROWS.get(row));
         row.and_then(|(first, channels, numbers, packed)| {
@@ -133,10 +133,10 @@ impl Format {
         .ok_or_else(|| Error::malformed(format!("`{format}` is not a vertex or colour format")))
     }
 
-    /// The format of a Vulkan name, with or without `VK_FORMAT_`: for files.
+    /// The format of a Vulkan name, with or without `VK_FORMAT_`. Files give formats by name.
     ///
     /// # Errors
-    /// Malformed: no such format, or one that is neither a vertex attribute nor a colour.
+    /// Malformed: no such format, or one for neither vertex attributes nor colours.
     pub fn parse(name: &str) -> Result<Self> {
         Self::of(VkFormat::named(name)?)
     }
@@ -162,13 +162,13 @@ impl Format {
         self.position(3).is_some()
     }
 
-    /// Whether colours of an attachment may have this format: 64 bits and scaled integers are for vertices only.
+    /// Whether colour attachments may have this format: 64-bit and scaled formats are for vertices only.
     pub fn is_color(&self) -> bool {
         self.max_bits() <= 32 && !matches!(self.number, Number::Uscaled | Number::Sscaled)
     }
 }
 
-/// The layout's number in typed buffer loads (pal-abi 8.3), or `None` if there is none; widths lowest first.
+/// The layout's number in typed buffer loads (pal-abi 8.3), or `None`; widths lowest first.
 pub fn buffer_number(gfx: GfxIp, widths: &[u8], number: Number) -> Option<u8> {
     const ALL: (u8, u8) = (0, 6);
     const NO_FLOAT: (u8, u8) = (0, 5);
@@ -200,10 +200,11 @@ pub fn buffer_number(gfx: GfxIp, widths: &[u8], number: Number) -> Option<u8> {
 mod tests {
     use super::*;
 
-    // The grammar of Vulkan's names: channel letter and width, repeated; number format; `PACKn` where the first channel
-    // named is the most significant. It checks the table, which is written from the numbers.
+    // The grammar of Vulkan's names: channel letter and width, repeated; number format; with `PACKn` the first channel
+    // named is the most significant. The tests derive formats from names and compare them with the table, which is
+    // written by numbers.
 
-    /// A format as its name gives it.
+    /// A format as parsed from its name.
     struct Spelled {
         channels: SmallVec<[(Channel, u8); 4]>,
         number: Number,
@@ -249,7 +250,7 @@ mod tests {
                 "SSCALED" => Number::Sscaled,
                 "UINT" => Number::Uint,
                 "SINT" => Number::Sint,
-                // Unsigned floats are in packed words, signed ones are not.
+                // In these names, unsigned floats are in packed words, signed floats are not.
                 "SFLOAT" if !name.contains("_PACK") => Number::Float,
                 "UFLOAT" if name.contains("_PACK") => Number::Float,
                 "SRGB" => Number::Srgb,
@@ -296,7 +297,7 @@ mod tests {
             self.channels.iter().map(|(_, bits)| *bits).collect()
         }
 
-        /// Parses a name; `None` if there can be no such format.
+        /// Parses a name; `None` if no such format can exist.
         fn parse(name: &str) -> Option<Self> {
             Self::read(name).filter(Self::exists)
         }
@@ -351,7 +352,7 @@ mod tests {
                 }
             }
         }
-        // VkFormat 1 to 123 are these; A8, A1B5G5R5 and two orders of 4 bits came later.
+        // `VkFormat` 1 to 123 are these; A8, A1B5G5R5 and two orders of 4-bit channels came later.
         assert_eq!(count, 123 + 4);
     }
 

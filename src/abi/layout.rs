@@ -1,14 +1,14 @@
-//! A [`ResourceLayout`] with the offset of every descriptor, nothing left implicit.
+//! Resolves a [`ResourceLayout`]: gives every descriptor its offset.
 //!
-//! The root table is the source of the driver's user data: one dword per set pointer, four per dynamic buffer, then
-//! push constants. Sizes: pal-abi 1.2.
+//! The root table is the source of the driver's user data: one dword per set pointer, four dwords per dynamic buffer,
+//! then push constants. Sizes: pal-abi 1.2.
 //!
-//! In a set's table, bindings with a given offset are there, and no two may overlap. The others are packed in the order
-//! of binding numbers: each at the first offset that is not before the end of the previous binding, given or packed,
-//! and where it overlaps no other.
+//! In a set's table, bindings with a given offset are at that offset, and no two may overlap. The other bindings are
+//! packed in the order of their numbers: each goes to the first offset at or after the end of the previous binding
+//! (given or packed) where it overlaps no other.
 //!
-//! A binding whose immutable samplers convert from Y'CBCR has all image descriptors of the conversion one after the other,
-//! then the sampler ([`super::samplers`]).
+//! A binding whose immutable samplers convert from Y'CBCR holds all image descriptors of the conversion one after the
+//! other, then the sampler ([`super::samplers`]).
 
 use super::samplers::{COMBINED_SAMPLER_OFFSET, IMAGE_BYTES, check_samplers, images};
 use crate::error::{Context, Error, Result};
@@ -48,7 +48,7 @@ fn has_part(kind: ResourceKind, part: PartLetter) -> bool {
 /// Location of a binding's first descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescriptorPlace {
-    /// Kind the layout declares.
+    /// The kind that the layout declares.
     pub kind: BindingKind,
     /// Array length.
     pub count: u32,
@@ -56,19 +56,19 @@ pub struct DescriptorPlace {
     pub in_root: bool,
     /// Byte offset in that table.
     pub offset: u32,
-    /// Bytes from one array element to the next: those of the largest kind.
+    /// Bytes from one array element to the next: the size of the largest kind.
     pub stride: u32,
-    /// Image descriptors of an element that has any: more than one only if its sampler converts from Y'CBCR.
+    /// Image descriptors per element: more than one only if the sampler converts from Y'CBCR.
     pub images: u32,
-    /// Immutable samplers, one for each element, or none.
+    /// Immutable samplers: one for each element, or none.
     pub samplers: Vec<ImmutableSampler>,
 }
 
 impl DescriptorPlace {
-    /// Byte offset of this part of the first descriptor; `None` if no kind here has such a part.
+    /// Byte offset of this part of the first descriptor; `None` if no kind here has this part.
     ///
-    /// Code uses this one offset for any kind of element. So if elements may be combined descriptors, samplers alone
-    /// are at the offset of combined ones.
+    /// Code uses one offset for all kinds of element. So if elements may be combined descriptors, a lone sampler is at
+    /// the offset that it has in a combined one.
     pub fn part_offset(&self, part: PartLetter) -> Option<u32> {
         let combined = self.kind.kinds().any(|kind| kind == ResourceKind::CombinedImageSampler);
         let second = part == PartLetter::Sampler && combined;
@@ -83,13 +83,13 @@ impl DescriptorPlace {
         Some(first.saturating_add(IMAGE_BYTES.saturating_mul(image)))
     }
 
-    /// Whether a sampler here converts from Y'CBCR: only code that knows the conversion can read the images.
+    /// Whether a sampler here converts from Y'CBCR: only code compiled with the conversion can read the images.
     pub fn converts(&self) -> bool {
         self.samplers.iter().any(|sampler| sampler.conversion.is_some())
     }
 }
 
-/// A layout with every offset fixed.
+/// A layout in which every offset is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedLayout {
     set_pointers: BTreeMap<u32, u32>,
@@ -98,7 +98,7 @@ pub struct ResolvedLayout {
     root_dwords: u32,
 }
 
-/// Location of push constants in the root table.
+/// Place of push constants in the root table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushPlace {
     /// First root dword.
@@ -108,7 +108,7 @@ pub struct PushPlace {
 }
 
 impl ResolvedLayout {
-    /// Fixes every offset.
+    /// Resolves every offset.
     ///
     /// # Errors
     /// Malformed: a set or binding given twice, ranges that overlap or leave the root table, misaligned offsets.
@@ -120,7 +120,7 @@ impl ResolvedLayout {
         if let Some(w) = sets.windows(2).find(|w| w[0].set == w[1].set) {
             return Err(Error::malformed(format!("descriptor set {} is listed twice", w[0].set)));
         }
-        // Given offsets first, so that packed ones flow around them.
+        // Given offsets first, so that packed ones avoid them.
         for set in sets.iter().filter(|s| s.root.is_some()).chain(sets.iter().filter(|s| s.root.is_none())) {
             let dword = root.place(set.root, 1, || format!("pointer of set {}", set.set))?;
             out.set_pointers.insert(set.set, dword);
@@ -174,7 +174,7 @@ impl ResolvedLayout {
         Ok(())
     }
 
-    /// Location of a binding's descriptors.
+    /// Place of a binding's descriptors.
     pub fn binding(&self, set: u32, binding: u32) -> Option<&DescriptorPlace> {
         self.bindings.get(&(set, binding))
     }
@@ -184,18 +184,18 @@ impl ResolvedLayout {
         self.set_pointers.get(&set).copied()
     }
 
-    /// Location of push constants.
+    /// Place of push constants.
     pub fn push_constants(&self) -> Option<PushPlace> {
         self.push_constants
     }
 
-    /// Root dwords in use: the highest + 1.
+    /// Number of root dwords in use: the highest + 1.
     pub fn root_dwords(&self) -> u32 {
         self.root_dwords
     }
 }
 
-/// Bytes per descriptor of a binding, and of all.
+/// Bytes per descriptor of a binding, and of all its descriptors.
 struct Size {
     stride: u32,
     bytes: u32,
@@ -213,7 +213,7 @@ fn size(b: &BindingLayout) -> Result<Size> {
 /// Allocates bytes of a set's table: first all given offsets, then the rest in the order of binding numbers.
 #[derive(Default)]
 struct TableAllocator {
-    /// Reserved ranges: from, to.
+    /// Reserved ranges: from start to end.
     taken: BTreeMap<u32, u32>,
     /// End of the previous binding.
     next: u32,
@@ -258,7 +258,7 @@ fn end(at: u32, bytes: u32) -> Result<u32> {
     at.checked_add(bytes).ok_or_else(|| Error::malformed(format!("offset {at} is too large")))
 }
 
-/// Allocates root dwords, given ones and then packed ones, and rejects overlaps.
+/// Allocates root dwords, first given ones and then packed ones, and rejects overlaps.
 #[derive(Default)]
 struct RootAllocator {
     taken: Vec<(u32, u32)>,
@@ -298,7 +298,7 @@ mod tests {
         ResolvedLayout::new(&ResourceLayout { sets, ..Default::default() })
     }
 
-    /// Offsets of samplers of 16 bytes each, from their given offsets.
+    /// Places samplers of 16 bytes each, as their given offsets say.
     fn samplers(offsets: &[Option<u32>]) -> Result<Vec<u32>> {
         let one = |(n, offset): (u32, &Option<u32>)| BindingLayout {
             offset: *offset,

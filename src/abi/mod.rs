@@ -1,4 +1,4 @@
-//! The rules of the stage interfaces, in one place: plans that `glue` turns into machine code and `compile` into IR.
+//! The rules of the stage interfaces, in one place: plans from which `glue` makes machine code and `compile` makes IR.
 
 pub mod exports;
 pub mod fetch;

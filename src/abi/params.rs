@@ -1,17 +1,17 @@
 //! Plans parameter exports: the slot of each exported vector, and the `SPI_PS_INPUT_CNTL` word of each attribute
 //! (pal-abi 9).
 //!
-//! The fragment shader numbers its inputs densely and decides; the vertex shader exports exactly those that are read.
-//! An attribute without a producer, or whose channels read are all constants that the rasterizer has built in, needs no
-//! export. Slots are numbered without gaps, both by an epilog and by a body with its own exports: a slot that is
-//! counted but not exported would be waited for, or read an earlier wave's value.
+//! The fragment shader numbers its inputs without gaps, and the vertex shader exports exactly the vectors that it
+//! reads. An attribute needs no export if it has no producer, or if all channels read are constants that the rasterizer
+//! has built in. Slots are numbered without gaps, both by an epilog and by a body with its own exports: the hardware
+//! would wait for a slot that is counted but not exported, or read an earlier wave's value from it.
 
 use crate::error::{Error, FullCompile, Result};
 use crate::metadata::interface::{FragmentInput, ParamSource, Semantic, VertexParam};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// Attributes of the rasterizer.
+/// Number of attributes that the rasterizer has.
 pub const MAX_ATTRIBUTES: usize = 32;
 
 /// Parameters from the vertex shader to the fragment shader.
@@ -30,12 +30,13 @@ pub struct ParamPlan {
 pub struct ParamExport {
     /// Number of its `param` target.
     pub slot: u8,
-    /// Source of each channel; `None` if it is not written or not read. The body exports a whole vector or none of it.
+    /// Source of each channel; `None` if it is not written or not read. The body exports either a whole vector or none
+    /// of its channels.
     pub channels: [Option<ParamSource>; 4],
 }
 
 impl ParamExport {
-    /// Whether the body exports this one itself.
+    /// Whether the body itself exports this vector.
     pub fn by_body(&self) -> bool {
         self.channels.contains(&Some(ParamSource::Exported))
     }
@@ -46,13 +47,13 @@ impl ParamExport {
 pub enum Supply {
     /// An exported slot.
     Slot(u8),
-    /// One of the rasterizer's own vectors.
+    /// One of the rasterizer's constant vectors.
     Default(DefaultVector),
     /// The point sprite coordinate.
     PointCoord,
 }
 
-/// A constant vector that needs no export, with its number.
+/// A constant vector that needs no export; the value is its hardware number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultVector {
     /// (0, 0, 0, 0)
@@ -76,7 +77,7 @@ impl DefaultVector {
         ]
     };
 
-    /// The first vector that has these bits in the channels that matter.
+    /// The first vector with these bits in the channels that are read.
     fn matching(wanted: &[Option<u32>; 4]) -> Option<Self> {
         let agrees = |vector: &[u32; 4]| wanted.iter().zip(vector).all(|(want, have)| want.is_none_or(|w| w == *have));
         Self::ALL.iter().find(|(_, vector)| agrees(vector)).map(|(name, _)| *name)
@@ -88,11 +89,11 @@ impl DefaultVector {
 pub struct Attribute {
     /// Source of its values.
     pub supply: Supply,
-    /// Not interpolated.
+    /// It is not interpolated.
     pub flat: bool,
-    /// The values of all three vertices are read.
+    /// The shader reads the values of all three vertices.
     pub per_vertex: bool,
-    /// Interpolated as 16-bit floats.
+    /// It is interpolated as 16-bit floats.
     pub half: bool,
 }
 
@@ -124,7 +125,7 @@ impl Attribute {
 /// `SPI_PS_INPUT_CNTL` words from 0 on.
 pub type Controls = SmallVec<[u32; MAX_ATTRIBUTES]>;
 
-/// The parameters that a vertex shader has to export, a vector for each semantic: sorted once, and matched with many
+/// The parameters that a vertex shader can export, one vector per semantic: sorted once, then matched with many
 /// fragment shaders.
 #[derive(Clone, Debug, Default)]
 pub struct ParamVectors(Vec<(Semantic, [Option<ParamSource>; 4])>);
@@ -133,7 +134,7 @@ impl ParamVectors {
     /// Sorts the components of a vertex shader's parameters.
     ///
     /// # Errors
-    /// Malformed: a parameter given twice or in a channel that does not exist.
+    /// Malformed: a parameter given twice, or in a channel that does not exist.
     pub fn new(params: &[VertexParam]) -> Result<Self> {
         let mut vectors: Vec<(Semantic, [Option<ParamSource>; 4])> = Vec::new();
         for param in params {
@@ -147,7 +148,7 @@ impl ParamVectors {
                 let place = vectors.get_mut(at).and_then(|(_, channels)| channels.get_mut(channel));
                 let place = place.ok_or_else(|| Error::malformed(format!("{semantic:?} has no channel {channel}")))?;
                 let source = match param.source {
-                    // The second dword of 64 bits is in the next register.
+                    // The second dword of a 64-bit value is in the next register.
                     ParamSource::Vgpr(first) => ParamSource::Vgpr(first.saturating_add(half)),
                     ParamSource::Constant(_) if half == 1 => ParamSource::Constant(0),
                     other => other,
@@ -160,7 +161,7 @@ impl ParamVectors {
         Ok(Self(vectors))
     }
 
-    /// Where the channels of a vector are, of those that are read.
+    /// Sources of the channels of a vector that are read.
     fn channels(&self, semantic: Semantic, read: u8) -> [Option<ParamSource>; 4] {
         let found = self.0.iter().find(|(other, _)| *other == semantic);
         let mut channels = found.map_or([None; 4], |(_, channels)| *channels);
@@ -174,17 +175,18 @@ impl ParamVectors {
 }
 
 impl ParamPlan {
-    /// Plans the exports of `params`, the vertex shader's outputs, for `inputs`, the fragment shader's.
+    /// Plans the exports of `params`, the vertex shader's outputs, for `inputs`, the fragment shader's inputs.
     ///
     /// # Errors
-    /// Needs a full compile: more attributes than the rasterizer has, or one that no early vertex body gives.
+    /// Needs a full compile: more attributes than the rasterizer has, or one that a vertex body compiled on its own
+    /// cannot export.
     pub fn new(inputs: &[FragmentInput], params: &ParamVectors) -> Result<Self> {
         let mut plan = Self::default();
         plan.fill(inputs, params)?;
         Ok(plan)
     }
 
-    /// The same in an empty plan, which is large to be copied.
+    /// [`Self::new`] into an empty plan, because a plan is expensive to copy.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -232,8 +234,8 @@ impl ParamPlan {
     }
 }
 
-/// Without a geometry shader the vertex shader must export the primitive id; an early body does not, and no constant
-/// can replace it. Other unwritten inputs are zero or undefined.
+/// Without a geometry shader the vertex shader must export the primitive id. A body compiled on its own does not, and
+/// no constant can replace it. Other unwritten inputs are zero or undefined.
 fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result<()> {
     if semantic == Semantic::PrimitiveId && channels.iter().all(Option::is_none) {
         let item = "primitive id in the fragment shader".to_owned();
@@ -242,7 +244,7 @@ fn check_made(semantic: Semantic, channels: &[Option<ParamSource>; 4]) -> Result
     Ok(())
 }
 
-/// The default vector for `input`, if one fits: the channels that it reads are unwritten or constant.
+/// The default vector for `input`, if all channels that it reads are unwritten or match the vector's constants.
 fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Option<DefaultVector> {
     let mut wanted = [None; 4];
     for (channel, want) in channels.iter().zip(&mut wanted) {
@@ -252,7 +254,7 @@ fn default_for(channels: &[Option<ParamSource>; 4], input: &FragmentInput) -> Op
             Some(ParamSource::Vgpr(_) | ParamSource::Exported) => return None,
         };
     }
-    // Explicit per-vertex values bypass the stage that inserts defaults.
+    // Explicit per-vertex reads bypass the stage that inserts defaults.
     let written = wanted.iter().any(Option::is_some);
     if input.per_vertex && written { None } else { DefaultVector::matching(&wanted) }
 }
@@ -317,7 +319,7 @@ mod tests {
     fn a_body_that_exports_leaves_no_slot_out() {
         let exported = |n| VertexParam { source: ParamSource::Exported, ..constants(n, &[0])[0].clone() };
         let flat = FragmentInput { flat: true, ..input(4, 1) };
-        // The first has no producer, and the third is a default vector.
+        // The first input has no producer, and the third is a default vector.
         let inputs = [input(9, 1), input(4, 1), input(2, 1), flat, input(7, 1)];
         let params = [vec![exported(4), exported(7)], constants(2, &[ONE])].concat();
         let plan = plan(&inputs, &params).expect("plan");

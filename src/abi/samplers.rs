@@ -1,28 +1,28 @@
-//! Immutable samplers in a layout: what is allowed, and the room of descriptors that convert from Y'CBCR.
+//! Immutable samplers in a layout: checks them, and computes the size of descriptors that convert from Y'CBCR.
 //!
 //! An immutable sampler keeps its 16 bytes in the table, and the driver writes its words there: code that was compiled
-//! before the layout was known reads them as it reads any sampler's. A combined descriptor whose sampler converts has an
-//! image descriptor for each view of [`Planes`] one after the other, 32 bytes each, then the sampler; all elements of an
-//! array have the room of the one with most.
+//! without the layout reads them like any sampler. If a combined descriptor's sampler converts, the descriptor has an
+//! image descriptor for each view of [`Planes`] one after the other, 32 bytes each, then the sampler. All elements of
+//! an array have the size of the largest.
 
 use crate::error::{Error, Result};
 use crate::kinds::ResourceKind;
 use crate::state::{BindingKind, BindingLayout, Planes, YcbcrConversion};
 
-/// Bytes of an image descriptor.
+/// Size of an image descriptor in bytes.
 pub const IMAGE_BYTES: u32 = 32;
 
-/// Byte offset of the sampler in a combined image and sampler, after its image; further images come between.
+/// Byte offset of the sampler in a combined image and sampler with one image; further images come between them.
 pub const COMBINED_SAMPLER_OFFSET: u32 = IMAGE_BYTES;
 
-/// Image descriptors of one element.
+/// Number of image descriptors of one element.
 pub(super) fn images(b: &BindingLayout) -> u32 {
     let conversions = b.samplers.iter().filter_map(|sampler| sampler.conversion);
     let views = conversions.filter_map(|c| Planes::of(c.format)).filter_map(|p| u32::try_from(p.views.len()).ok());
     views.max().unwrap_or(1).max(1)
 }
 
-/// The image descriptors of a conversion.
+/// The planes of a conversion's format.
 ///
 /// # Errors
 /// Unsupported: its format.
@@ -34,7 +34,8 @@ pub fn planes(conversion: &YcbcrConversion) -> Result<Planes> {
 /// Checks the immutable samplers of a binding.
 ///
 /// # Errors
-/// Malformed: not one for each element, or in a binding without samplers or of mutable kind; a conversion without an image.
+/// Malformed: a number of samplers that differs from the number of elements, samplers in a binding without samplers or
+/// of mutable kind, or a conversion without an image.
 /// Unsupported: a conversion's format.
 pub(super) fn check_samplers(b: &BindingLayout) -> Result<()> {
     if b.samplers.is_empty() {

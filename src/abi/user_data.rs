@@ -9,8 +9,8 @@
 //! | then | view, vertex buffers, base vertex, base instance, draw | vertex (view: fragment too), if used |
 //! | last | spill table | if anything is read through it |
 //!
-//! Nothing can fail: in the worst case all but the fixed registers goes through the spill table. To add a kind of user
-//! data: a variant of [`UserData`], a field of [`UserDataNeeds`], a line in [`plan`].
+//! Planning cannot fail: in the worst case everything but the fixed registers goes through the spill table. To add a
+//! kind of user data, add a variant of [`UserData`], a field of [`UserDataNeeds`], and a line in [`plan`].
 
 use crate::metadata::interface::UserData;
 use crate::target::Stage;
@@ -19,21 +19,21 @@ use std::collections::BTreeSet;
 /// User data that a stage reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserDataNeeds {
-    /// Descriptor sets.
+    /// Descriptor sets that the stage reads.
     pub sets: BTreeSet<u32>,
     /// Push-constant loads at constant offsets: first dword, number of dwords.
     pub push_constants: BTreeSet<(u32, u32)>,
-    /// The spill table is read in any case.
+    /// The stage always reads the spill table.
     pub spill: bool,
-    /// Address of the grid size.
+    /// The stage reads the address of the grid size.
     pub workgroup_count: bool,
-    /// View index.
+    /// The stage reads the view index.
     pub view: bool,
-    /// Vertex-buffer table.
+    /// The stage reads the vertex buffer table.
     pub vertex_buffers: bool,
-    /// Base vertex and base instance: always both, because PAL wants them side by side.
+    /// The stage reads base vertex or base instance: always both are passed, because PAL wants them side by side.
     pub base: bool,
-    /// Draw index.
+    /// The stage reads the draw index.
     pub draw: bool,
 }
 
@@ -47,7 +47,7 @@ pub fn plan(stage: Stage, needs: &UserDataNeeds) -> Vec<UserData> {
     let fixed = head.len() + specials.len();
     let free = (stage.max_user_sgprs() as usize).saturating_sub(fixed);
 
-    // Try without a spill table first: it needs a register, so it is added only if required.
+    // Try without a spill table first, because it needs a register itself.
     let (middle, spill) = match middle(needs, free) {
         (middle, true) if !needs.spill => (middle, false),
         _ => (self::middle(needs, free.saturating_sub(1)).0, true),
@@ -75,13 +75,13 @@ fn specials(needs: &UserDataNeeds) -> Vec<UserData> {
     out
 }
 
-/// Sets and push constants in `free` registers, and whether all of them fit.
+/// Assigns sets and push constants to `free` registers; returns whether all of them fit.
 fn middle(needs: &UserDataNeeds, free: usize) -> (Vec<UserData>, bool) {
     let mut out: Vec<UserData> = needs.sets.iter().take(free).map(|&s| UserData::DescriptorSet(s)).collect();
     let mut fits = out.len() == needs.sets.len();
     let mut dwords = BTreeSet::new();
     for &(first, count) in &needs.push_constants {
-        // A load is taken as a whole or not at all: half of it in registers would still need the load.
+        // A load is in registers as a whole or not at all: with half of it in registers the load would still be needed.
         let mut with = dwords.clone();
         with.extend(first..first.saturating_add(count));
         if out.len() + with.len() <= free {
@@ -148,7 +148,7 @@ mod tests {
         let full = plan(Stage::Compute, &needs(2, &[(0, 12)]));
         assert_eq!(full.len(), 16);
         assert!(!full.contains(&U::SpillTable));
-        // One dword more: the whole load goes, and the spill table comes.
+        // One dword more: the whole load moves to the spill table.
         let over = plan(Stage::Compute, &needs(2, &[(0, 13)]));
         assert_eq!(over, [U::GlobalTable, U::PerShaderTable, U::DescriptorSet(0), U::DescriptorSet(1), U::SpillTable]);
         // A smaller load after it still fits, and overlapping loads share registers.

@@ -1,8 +1,8 @@
-//! The colour epilog: the fragment body's outputs, converted to the attachments' formats and exported.
+//! The colour epilog: converts the fragment body's outputs to the attachments' formats and exports them.
 //!
-//! On entry EXEC holds the live pixels, and the values are complete. Depth goes first; every export has `vm` set, the
-//! last one `done`. An exported register is read some time later, so none is written again: a conversion replaces its
-//! source only if the source has no other use.
+//! On entry EXEC holds the live pixels, and all values are complete. Depth is exported first; every export has `vm`
+//! set, the last has `done`. The hardware reads an exported register some time later, so no exported register is
+//! written again. A conversion overwrites its source only if nothing else uses it.
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
@@ -13,18 +13,18 @@ use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// Inputs of a colour epilog, all of them.
+/// All inputs of a colour epilog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ColorExportKey {
     /// Depth, stencil and sample mask.
     pub depth: DepthValues,
     /// Colours in export order.
     pub colors: Vec<ColorValue>,
-    /// A null export, for a shader that kills.
+    /// There is one null export, because the shader kills pixels and exports nothing else.
     pub dummy: bool,
 }
 
-/// Registers of the depth target's values.
+/// Registers of the values for the depth target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DepthValues {
     /// Depth.
@@ -44,9 +44,9 @@ pub struct ColorValue {
     pub format: ExportFormat,
     /// Type of a component.
     pub ty: ComponentType,
-    /// Registers of the components that are sent, in the order of the export's sources.
+    /// Registers of the components sent, in the order of the export's sources.
     pub vgprs: [Option<u32>; 4],
-    /// Alpha is 1, and has no register.
+    /// Alpha is 1 instead of a register.
     pub alpha_is_one: bool,
 }
 
@@ -54,10 +54,10 @@ pub struct ColorValue {
 const ALPHA: u8 = 3;
 
 impl ColorExportKey {
-    /// The key of a plan for the values that this fragment body returns.
+    /// The key of a plan, with the registers in which this fragment body returns its values.
     ///
     /// # Errors
-    /// Malformed: the body says that it writes depth, stencil or sample mask but does not return it.
+    /// Malformed: the interface says that the body writes depth, stencil or sample mask, but it does not return them.
     pub fn new(fragment: &FragmentInterface, plan: &ColorExportPlan) -> Result<Self> {
         let returned = |written: bool, register: Option<u32>, what: &str| match (written, register) {
             (true, None) => Err(Error::malformed(format!("{what} is written but not returned"))),
@@ -123,7 +123,7 @@ struct Epilog<'a> {
 /// 1.0 as a float of the operation's width.
 const ONE: Src = Src::Float(InlineFloat::One);
 
-/// A value in a register, and whether the register may be written.
+/// A value in a register, and whether the register may be overwritten.
 #[derive(Clone, Copy)]
 struct Value {
     register: Vgpr,
@@ -201,7 +201,7 @@ impl<'a> Epilog<'a> {
         Ok(register)
     }
 
-    /// Widens 8 and 16 bits to 32.
+    /// Widens values of 8 and 16 bits to 32 bits.
     fn widen(&mut self, values: [Option<Value>; 4], ty: ComponentType) -> Result<[Option<Value>; 4]> {
         if ty.bits == 32 {
             return Ok(values);
@@ -221,7 +221,7 @@ impl<'a> Epilog<'a> {
         Ok(wide)
     }
 
-    /// Packs pairs of channels into 16 bits each. A missing half of a pair is 0; alpha may be 1 instead.
+    /// Packs pairs of channels to 16 bits each. A missing half of a pair is 0; alpha may be 1 instead.
     fn pack(&mut self, op: Op, [r, g, b, a]: [Option<Value>; 4], alpha_is_one: bool) -> Result<ExpSources> {
         let mut pairs = [None; 2];
         for (pair, (low, high, one)) in pairs.iter_mut().zip([(r, g, false), (b, a, alpha_is_one)]) {

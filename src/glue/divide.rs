@@ -1,8 +1,8 @@
 //! Unsigned division by a constant, as a multiplication (Granlund and Montgomery's method).
 //!
-//! For a divisor d that is no power of two and s = ceil(log2 d), m = floor(2^32 (2^s - d) / d) + 1 gives, for any
-//! 32-bit n, the quotient (((n - h) >> 1) + h) >> (s - 1) with h the high half of m n. If d has a 32-bit multiplier
-//! that is exact for all n, that one saves three instructions.
+//! If the divisor d is not a power of two, let s = ceil(log2 d) and m = floor(2^32 (2^s - d) / d) + 1. For any 32-bit n
+//! the quotient is (((n - h) >> 1) + h) >> (s - 1), where h is the high half of m n. If d has a 32-bit multiplier that
+//! is exact for all n, using that one saves three instructions.
 
 /// Method of a division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(super) fn division(divisor: u32) -> Option<Division> {
     let d = u64::from(divisor);
     // ceil(log2 d), 2 to 32.
     let s = u32::BITS - (divisor - 1).leading_zeros();
-    // The least k for which 2^(32+k), rounded up to a multiple of d, is off by at most 2^k: ceil(2^(32+k) / d) is
-    // exact.
+    // The least k for which rounding 2^(32+k) up to a multiple of d adds at most 2^k: then ceil(2^(32+k) / d) is an
+    // exact multiplier.
     for k in 0..s {
         let power = 1u64 << (32 + k);
         let multiplier = power.div_ceil(d);

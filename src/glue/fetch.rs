@@ -1,10 +1,11 @@
-//! The fetch prolog: loads a vertex body's attributes into v4 and up and falls through into the body.
+//! The fetch prolog: loads a vertex body's attributes into v4 and up, and falls through into the body.
 //!
-//! Contract (pal-abi 2.3): entry SGPRs and v0 to v3 are unchanged, all loads have arrived at the end, and registers
-//! above the entry SGPRs and the fetched VGPRs are free for the prolog. The SGPR after the user data is an entry SGPR
-//! too: the hardware puts the scratch wave offset there if RSRC2.SCRATCH_EN is set. It is unchanged in any case: that
-//! costs one register of 104, and bodies with and without scratch share a prolog. Descriptor batches are as large as
-//! the free SGPRs allow: a load reads its descriptor when it is issued, so the next batch may overwrite it.
+//! Contract (pal-abi 2.3): entry SGPRs and v0 to v3 are unchanged, all loads have completed at the end, and the prolog
+//! may use all registers above the entry SGPRs and the fetched VGPRs. The SGPR after the user data counts as an entry
+//! SGPR too, because the hardware writes the scratch wave offset there if RSRC2.SCRATCH_EN is set. The prolog keeps it
+//! in any case: this costs one register of 104, and lets bodies with and without scratch share a prolog. A batch has as
+//! many descriptors as the free SGPRs hold. A load reads its descriptor when it is issued, so the next batch may
+//! overwrite it.
 
 use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
@@ -16,7 +17,7 @@ use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
 use crate::target::{GfxIp, Stage};
 use serde::{Deserialize, Serialize};
 
-/// Inputs of a fetch prolog, all of them. Registers that the plan does not use are not in it.
+/// All inputs of a fetch prolog. Registers that the plan does not use are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FetchKey {
     /// The fetches.
@@ -27,7 +28,7 @@ pub struct FetchKey {
     pub base_vertex: Option<u32>,
     /// SGPR of the first instance.
     pub base_instance: Option<u32>,
-    /// SGPRs that the body expects unchanged: those that the hardware loads, with the scratch wave offset.
+    /// SGPRs that the prolog must keep: those that the hardware loads, including the scratch wave offset.
     pub entry_sgprs: u32,
 }
 
@@ -42,10 +43,10 @@ const DESCRIPTOR_SGPRS: u32 = 4;
 const MAX_OFFSET: u32 = 0xfff;
 
 impl FetchKey {
-    /// The key for a body with these user data and this many entry SGPRs, the scratch wave offset not counted.
+    /// The key for a body with these user data; `entry_sgprs` does not count the scratch wave offset.
     ///
     /// # Errors
-    /// Malformed: the body lacks user data that a prolog needs.
+    /// Malformed: the body lacks user data that the prolog needs.
     pub fn new(plan: FetchPlan, user_data: &[UserData], entry_sgprs: u32) -> Result<Self> {
         let register = |what: UserData, wanted: bool| {
             let found = (0u32..).zip(user_data).find(|(_, data)| **data == what).map(|(register, _)| register);
@@ -103,7 +104,7 @@ impl<'a> Prolog<'a> {
                 bindings.push(load.binding);
             }
         }
-        // Above the entry registers: the table's address, a large offset, descriptors.
+        // Temporary SGPRs start above the entry registers: table address, large offset, descriptors.
         let limit = self.out.gfx.registers().usable_sgprs;
         let pair = self.key.entry_sgprs.min(limit).next_multiple_of(2);
         let descriptors = (pair + 3).next_multiple_of(DESCRIPTOR_SGPRS);
@@ -124,7 +125,7 @@ impl<'a> Prolog<'a> {
                 self.load_descriptor(data, table, *binding)?;
                 places.push((*binding, data));
             }
-            // Index arithmetic overlaps the first batch.
+            // Index arithmetic runs while the first batch of descriptors loads.
             for load in &plan.loads {
                 self.index(load.index, load.skip)?;
             }
@@ -144,7 +145,7 @@ impl<'a> Prolog<'a> {
     }
 
     fn load_descriptor(&mut self, data: Sgpr, base: Sgpr, binding: u32) -> Result<()> {
-        // 20 bits hold 65536 of them.
+        // A 20-bit offset reaches 65536 descriptors.
         let offset = binding.checked_mul(DESCRIPTOR_BYTES).filter(|offset| *offset < 1 << 20);
         let offset = offset.and_then(|offset| i32::try_from(offset).ok());
         let offset = offset.ok_or_else(|| Error::malformed(format!("vertex binding {binding} is out of reach")))?;
@@ -152,7 +153,7 @@ impl<'a> Prolog<'a> {
         Ok(())
     }
 
-    /// The register with an index, computed at its first use.
+    /// The register that holds an index, computed at its first use.
     fn index(&mut self, index: VertexIndex, skip: u32) -> Result<Vgpr> {
         if let Some((_, register)) = self.indices.iter().find(|(known, _)| *known == (index, skip)) {
             return Ok(*register);
@@ -219,7 +220,8 @@ impl<'a> Prolog<'a> {
         Ok(())
     }
 
-    /// Assigns registers to each load: the fetched ones themselves if the channels are there in order, else others.
+    /// Assigns registers to each load: the fetched registers themselves if the channels arrive in their order,
+    /// otherwise temporaries.
     fn place_loads(&mut self) -> Result<()> {
         for (number, load) in (0u32..).zip(&self.key.plan.loads) {
             let dwords = (SYSTEM_VGPRS..).zip(&self.key.plan.dwords);
@@ -283,8 +285,8 @@ impl<'a> Prolog<'a> {
         Ok(())
     }
 
-    /// Moves values into the fetched registers. From the last to the first: 16-bit channels loaded in place are two per
-    /// register, and spread upwards.
+    /// Moves values into the fetched registers, from the last to the first: 16-bit channels loaded in place have two
+    /// values per register, and spread upwards.
     fn settle(&mut self) -> Result<()> {
         let plan = &self.key.plan;
         for (number, dword) in plan.dwords.iter().enumerate().rev() {

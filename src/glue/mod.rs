@@ -1,10 +1,11 @@
-//! Prologs and epilogs: a key in, machine code out, no compiler.
+//! Prologs and epilogs: makes machine code from a key, without a compiler.
 //!
-//! [`fetch_key`], [`param_export_key`] and [`color_export_key`] look at a stage and the state and name a piece; [`emit`] writes it from its key
-//! and nothing else.
-//! Invariant: equal keys give equal bytes, and a key holds nothing that the bytes do not show. No piece contains the joint
-//! to its body: the linker lets code fall through, or branches. To add a kind of piece: a file with its key and `emit`, and
-//! a variant of [`GlueKey`].
+//! [`fetch_key`], [`param_export_key`] and [`color_export_key`] compute the key of a piece from a stage and the state;
+//! [`emit`] writes the piece from its key alone.
+//!
+//! Invariant: equal keys give equal bytes, and a key holds only what the bytes depend on. A piece does not contain the
+//! jump to or from its body: the linker places it so that execution falls through, or adds a branch. To add a kind of
+//! piece, add a file with its key and `emit`, and a variant of [`GlueKey`].
 
 mod color_export;
 mod divide;
@@ -33,10 +34,10 @@ use crate::state::{ColorState, VertexInputState};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// Inputs that decide the bytes of one piece.
+/// The inputs that determine the bytes of one piece.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GlueKey {
-    /// GPU.
+    /// The GPU.
     pub target: GfxIp,
     /// The piece.
     pub piece: PieceKey,
@@ -46,20 +47,20 @@ pub struct GlueKey {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PieceKey {
-    /// Before a vertex body: fetches its attributes.
+    /// Runs before a vertex body: fetches its attributes.
     Fetch(FetchKey),
-    /// After a vertex body: exports its parameters.
+    /// Runs after a vertex body: exports its parameters.
     ParamExport(ParamExportKey),
-    /// After a fragment body: exports its colours and depth.
+    /// Runs after a fragment body: exports its colours and depth.
     ColorExport(ColorExportKey),
-    /// Alone: the fragment shader of a pipeline without one.
+    /// The whole fragment shader of a pipeline without one.
     NullFragment,
 }
 
-/// Writes a piece.
+/// Writes the piece of a key.
 ///
 /// # Errors
-/// Malformed: a key with registers that do not exist, as a damaged store may hold.
+/// Malformed: a key with registers that do not exist, as in a damaged store.
 pub fn emit(key: &GlueKey) -> Result<GluePiece> {
     let GlueKey { target, piece } = key;
     match piece {
@@ -70,10 +71,11 @@ pub fn emit(key: &GlueKey) -> Result<GluePiece> {
     }
 }
 
-/// Names the prolog that fetches the attributes of a vertex stage.
+/// Key of the prolog that fetches the attributes of a vertex stage.
 ///
 /// # Errors
-/// Malformed: a state that contradicts itself, or another stage. Needs a full compile: what no joint can carry.
+/// Malformed: a state that contradicts itself, or another stage. Needs a full compile: attributes that no prolog can
+/// pass to the body.
 pub fn fetch_key(vertex: &StageInterface, state: &VertexInputState) -> Result<GlueKey> {
     let target = vertex.target;
     let StageKind::Vertex(vs) = &vertex.kind else { return Err(Error::bug("a prolog for no vertex stage")) };
@@ -82,13 +84,13 @@ pub fn fetch_key(vertex: &StageInterface, state: &VertexInputState) -> Result<Gl
     Ok(GlueKey { target, piece: PieceKey::Fetch(key) })
 }
 
-/// Names the epilog that exports what a plan leaves to it.
+/// Key of the epilog that makes the exports which a plan leaves to it.
 pub fn param_export_key(target: GfxIp, plan: &ParamPlan) -> GlueKey {
     GlueKey { target, piece: PieceKey::ParamExport(ParamExportKey::new(plan)) }
 }
 
-/// The export formats of a fragment stage's colours and depth, for the registers, and the key of the epilog if there is
-/// one.
+/// Register words for the export formats of a fragment stage's colours and depth, and the key of the epilog if one is
+/// needed.
 ///
 /// # Errors
 /// Malformed: a state that contradicts itself, or another stage.

@@ -1,4 +1,4 @@
-//! The fragment shader of a pipeline without one: it ends at once.
+//! The fragment shader of a pipeline without one: it ends immediately.
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! The parameter epilog: the vertex body's outputs, exported to the slots that the fragment shader reads.
+//! The parameter epilog: exports the vertex body's outputs to the slots that the fragment shader reads.
 
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
@@ -8,7 +8,7 @@ use crate::metadata::interface::ParamSource;
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
-/// Inputs of a parameter epilog, all of them.
+/// All inputs of a parameter epilog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ParamExportKey {
     /// Vectors in export order.
@@ -21,7 +21,7 @@ impl ParamExportKey {
         Self { exports: plan.epilog_exports().cloned().collect() }
     }
 
-    /// The first register without a returned value to be exported.
+    /// The first register above all returned values that are exported.
     fn first_free(&self) -> u32 {
         let sources = self.exports.iter().flat_map(|export| export.channels);
         let registers = sources.filter_map(|source| match source {
@@ -54,7 +54,7 @@ pub(super) fn emit(gfx: GfxIp, key: &ParamExportKey) -> Result<GluePiece> {
     out.finish("dovetail_param_export", Attach::After)
 }
 
-/// A register for each constant: exports read registers only.
+/// Loads each constant into a register, since exports read registers only.
 fn constants(key: &ParamExportKey, out: &mut Recorder) -> Result<Vec<(u32, Vgpr)>> {
     let mut constants: Vec<(u32, Vgpr)> = Vec::new();
     for source in key.exports.iter().flat_map(|export| export.channels).flatten() {

@@ -1,4 +1,4 @@
-//! A piece of machine code, and the recorder that writes it and records its registers.
+//! A piece of machine code, and the recorder that emits its instructions and tracks its registers.
 
 use crate::error::{Error, Result};
 use crate::isa::{self, Instruction, Op, Scalar, Sgpr, Src, Vgpr};
@@ -10,9 +10,9 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attach {
-    /// Before its body, and falls through into it.
+    /// It precedes its body and falls through into it.
     Before,
-    /// After its body, and ends the program.
+    /// It follows its body and ends the program.
     After,
     /// It is the whole stage.
     Alone,
@@ -33,7 +33,7 @@ pub struct GluePiece {
     pub vgprs: u32,
 }
 
-/// Recorder of a piece's instructions.
+/// Records the instructions of a piece.
 pub(super) struct Recorder {
     pub(super) gfx: GfxIp,
     insts: Vec<Instruction>,
@@ -50,14 +50,14 @@ impl Recorder {
         self.insts.push(inst);
     }
 
-    /// The register of this number, recorded as used.
+    /// The register with this number; records its use.
     pub(super) fn vgpr(&mut self, number: u32) -> Result<Vgpr> {
         let register = u8::try_from(number).map_err(|_| Error::malformed(format!("no VGPR {number}")))?;
         self.vgprs = self.vgprs.max(number + 1);
         Ok(Vgpr(register))
     }
 
-    /// The first of `count` registers, recorded as used.
+    /// The first of `count` registers; records their use.
     pub(super) fn sgprs(&mut self, first: u32, count: u32) -> Result<Sgpr> {
         let register = u8::try_from(first).ok().and_then(Sgpr::new);
         let register = register.ok_or_else(|| Error::malformed(format!("no SGPR {first}")))?;
@@ -77,7 +77,7 @@ impl Recorder {
         self.push(Instruction::vector(self.gfx, op, dst, srcs));
     }
 
-    /// A vector operation with two sources.
+    /// Emits a vector operation with two sources.
     pub(super) fn vector2(&mut self, op: Op, dst: Vgpr, a: impl Into<Src>, b: impl Into<Src>) {
         self.vector(op, dst, &[a.into(), b.into()]);
     }
@@ -87,7 +87,7 @@ impl Recorder {
     }
 
     pub(super) fn finish(self, symbol: &'static str, attach: Attach) -> Result<GluePiece> {
-        // Glue has no lane masks, the only operands that depend on the wave size.
+        // Glue uses no lane masks, the only operands that depend on the wave size.
         let code = isa::encode_all(self.gfx, WaveSize::W64, &self.insts)?;
         Ok(GluePiece { code, symbol: Cow::Borrowed(symbol), attach, sgprs: self.sgprs, vgprs: self.vgprs })
     }

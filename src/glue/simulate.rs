@@ -1,9 +1,9 @@
-//! One lane of a fetch prolog, simulated: its registers at the end are compared with the buffers read directly, for
-//! every vertex format, input type, component, rate and stride.
+//! Simulates one lane of a fetch prolog and compares its final registers with values read directly from the buffers,
+//! for every vertex format, input type, component, rate and stride.
 //!
-//! It is as strict as the hardware: a typed load must be aligned to its size up to four bytes, a register with an
-//! outstanding load must not be read before the wait, a structured load is limited by the record and stride bounds.
-//! Conversions to float are not the prolog's task: [`convert`] marks them instead of computing them.
+//! It is as strict as the hardware: a typed load must be aligned to its size, up to four bytes; a register with an
+//! outstanding load must not be read before the wait; a structured load is limited by the record and stride bounds.
+//! Conversion to float is the load's task, not the prolog's: [`convert`] only marks it.
 
 use super::tests::{component_type, instructions};
 use super::*;
@@ -35,7 +35,7 @@ fn convert(raw: u32, width: u8, number: Number) -> u32 {
     }
 }
 
-/// Marks a value that is narrowed to 16 bits.
+/// Marks a value as narrowed to 16 bits.
 fn narrow(value: u32) -> u32 {
     (value ^ value >> 16) & 0xffff
 }
@@ -50,7 +50,7 @@ fn raw(at: usize, bit: u32, width: u32) -> u32 {
     (bits & ((1u128 << width) - 1)) as u32
 }
 
-/// Layout and number of each buffer format number.
+/// Channel widths and number format of each buffer format number.
 fn buffer_formats() -> BTreeMap<u8, (Vec<u8>, Number)> {
     let layouts: [&[u8]; 14] = [
         &[8],
@@ -212,7 +212,7 @@ impl Lane {
         for (i, value) in (0u32..).zip(values) {
             let (register, value) = if halves {
                 let register = data + i / 2;
-                // The half that is not written is unchanged, and undefined.
+                // The load leaves the other half unchanged, so it is undefined.
                 let old = self.vector_pending.get(&register).copied().unwrap_or(0xabcd_abcd);
                 let shift = 16 * (i % 2);
                 (register, old & !(0xffff << shift) | narrow(value) << shift)
@@ -224,7 +224,7 @@ impl Lane {
     }
 }
 
-/// The expected value of an input, straight from the buffer.
+/// The expected value of an input, read directly from the buffer.
 fn expected(format: &Format, input: &VertexInput, binding: &VertexBinding, offset: u32) -> Vec<u32> {
     let index = match (binding.rate, binding.divisor) {
         (VertexRate::Vertex, _) => VERTEX_ID + BASE_VERTEX,
@@ -335,7 +335,7 @@ fn every_vertex_format_is_fetched_as_it_lies() {
             for component in 0..4 {
                 for count in 1..=4 - component {
                     let input = VertexInput { location: 0, component, count, ty };
-                    // Tight, roomy, shorter than the attribute.
+                    // Tight stride, large stride, stride shorter than the attribute.
                     for (stride, offset) in [(size.next_multiple_of(align), 0), (60, 8), (60, 128), (align, 0)] {
                         let binding = VertexBinding { binding: 1, stride, rate: VertexRate::Vertex, divisor: 1 };
                         check(&name, &input, &binding, offset);

@@ -1,7 +1,7 @@
-//! Epilogs simulated symbolically: however values share registers, each export must send the values of its key.
+//! Simulates epilogs symbolically: however values share registers, each export must send the values of its key.
 //!
-//! A register holds the expression that made it, so a conversion that overwrites a value still needed shows in the
-//! exported expressions.
+//! A register holds the expression that produced it, so the exported expressions show a conversion that overwrites a
+//! value still needed.
 
 use super::tests::{component_type, instructions};
 use super::*;

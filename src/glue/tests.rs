@@ -1,5 +1,5 @@
-//! Every case of `testdata/glue`: state and interfaces (`.toml`), and the pieces that they give (`.txt`), written with
-//! `DOVETAIL_BLESS=1`. The text is this crate's disassembly, and LLVM's disassembler must agree.
+//! Runs every case of `testdata/glue`: state and interfaces (`.toml`), and the pieces that they give (`.txt`, written
+//! with `DOVETAIL_BLESS=1`). The text is this crate's disassembly, and LLVM's disassembler must agree with it.
 
 use super::*;
 use crate::abi::params::ParamVectors;
@@ -14,7 +14,7 @@ use crate::target::{Stage, WaveSize};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A case: the parts of interfaces and state that glue reads.
+/// A case: the parts of interfaces and state that glue uses.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Case {
@@ -70,7 +70,7 @@ struct CaseColor {
     #[serde(default)]
     index: u8,
     ty: String,
-    /// Registers of the components from red on; -1 for one not written.
+    /// Registers of the components, red first; -1: not written.
     vgprs: Vec<i64>,
 }
 
@@ -108,9 +108,9 @@ fn stage(stage: Stage, kind: StageKind) -> StageInterface {
     }
 }
 
-/// The glue that a pipeline needs between and around its stages.
+/// The glue before, between and after a pipeline's stages.
 struct Planned {
-    /// In the order of the code.
+    /// In code order.
     keys: Vec<GlueKey>,
     params: ParamPlan,
     formats: ExportedFormats,
@@ -216,7 +216,7 @@ fn show(plan: &Planned) -> String {
     text
 }
 
-/// A prolog falls through, other pieces end the program, and only at their end.
+/// A prolog falls through; other pieces end the program, and only with their last instruction.
 fn check_end(piece: &GluePiece, lines: &[String]) {
     let ends: Vec<usize> = lines.iter().enumerate().filter(|(_, l)| *l == "s_endpgm").map(|(i, _)| i).collect();
     match piece.attach {
@@ -336,7 +336,7 @@ fn damaged_keys_are_refused() {
     }
 }
 
-/// Numbers as in a damaged store: near the edges, or anything.
+/// Numbers as a damaged store may hold them: near the limits, or random.
 fn number() -> impl proptest::strategy::Strategy<Value = u32> {
     use proptest::prelude::*;
     prop_oneof![0u32..8, 96u32..110, 250u32..260, 4090u32..4100, any::<u32>(), Just(u32::MAX)]
