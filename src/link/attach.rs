@@ -1,7 +1,7 @@
-//! Collects objects and glue into a [`Unit`]: for each stage its parts in the order in which they run.
+//! Collects objects and glue into a [`Unit`]: for each stage, its parts in the order in which they run.
 //!
-//! After this the parts and their order are fixed; nothing is added. The pieces come from a [`GlueSource`](super::GlueSource), or from
-//! links before that have asked it ([`super::plans`]).
+//! After this step the parts and their order are final. Pieces of glue come from a [`GlueSource`](super::GlueSource),
+//! or from the plans of earlier links ([`super::plans`]).
 
 use super::input::{DWORD, DataSection, LoadReloc, Object, Patch};
 use super::plans::{Held, Joints};
@@ -20,9 +20,9 @@ pub(super) struct Unit<'a> {
     pub controls: Controls,
     /// Attributes of the fragment shader.
     pub attributes: u32,
-    /// Parameter slots that are exported to.
+    /// Number of parameter slots exported.
     pub slots: u32,
-    /// Export formats of colours, for the registers.
+    /// Export formats of colours, for the register words.
     pub formats: ExportedFormats,
 }
 
@@ -32,13 +32,13 @@ impl<'a> Unit<'a> {
         self.stages.iter().flatten()
     }
 
-    /// A stage by its place in that order.
+    /// A stage by its index in that order.
     pub(super) fn stage(&self, index: usize) -> Option<&UnitStage<'a>> {
         self.stages.get(index)?.as_ref()
     }
 }
 
-/// The results that a vertex half has computed already.
+/// The results that a [`super::VertexHalf`] has already computed.
 pub(super) struct Begun<'a> {
     pub prolog: Option<Held<'a, GluePiece>>,
     pub resolved: Resolved,
@@ -51,12 +51,12 @@ pub(super) struct UnitStage<'a> {
     pub epilog: Option<Held<'a, GluePiece>>,
 }
 
-/// A run of code with one entrance, its first instruction.
+/// A part's code, entered only at its first instruction.
 #[derive(Clone, Copy)]
 pub(super) struct CodeRun<'u> {
     pub symbol: &'u str,
     pub code: &'u [u8],
-    /// Bytes.
+    /// Alignment in bytes.
     pub align: u32,
     pub patches: &'u [Patch],
 }
@@ -108,10 +108,10 @@ fn glue_part(piece: &GluePiece) -> CodeRun<'_> {
     CodeRun { symbol: &piece.symbol, code: &piece.code, align: DWORD, patches: &[] }
 }
 
-/// Puts the parts of a pipeline together.
+/// Collects the parts of a pipeline.
 ///
 /// # Errors
-/// Malformed: stages that make no pipeline. Needs a full compile: what no glue can carry.
+/// Malformed: stages that do not form a pipeline. Needs a full compile: state that no glue can implement.
 pub(super) fn attach<'a>(
     objects: &[&'a Object],
     state: &PipelineState,

@@ -1,19 +1,19 @@
-//! The source of glue: the linker asks it for pieces by key, and does not know whether they are made or cached.
+//! The source of glue: the linker asks it for pieces by key, whether they are made or cached.
 
 use crate::error::Result;
 use crate::glue::{self, GlueKey, GluePiece};
 use std::sync::Arc;
 
-/// Where pieces of glue come from: a cache, or [`EmitGlue`].
+/// Makes or finds pieces of glue: a cache, or [`EmitGlue`].
 pub trait GlueSource {
     /// The piece of this key.
     ///
     /// # Errors
-    /// Whatever keeps it from being written or fetched.
+    /// Any error that prevents making or fetching it.
     fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>>;
 }
 
-/// Writes every piece anew.
+/// Makes every piece anew.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmitGlue;
 

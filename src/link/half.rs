@@ -1,7 +1,9 @@
-//! A vertex half: what a vertex part and the state of its stage decide, worked out once and finished with any fragment half.
+//! The vertex half of a pipeline: everything that the vertex part and the state of its stage decide, computed once and
+//! then linked with any number of fragment parts.
 //!
-//! Kept are the fetch prolog and the value of every relocation of the vertex part. What the halves decide together (parameters,
-//! registers, places) is left for [`VertexHalf::finish`], whose ELF is that of the [`Job`] with both: byte for byte.
+//! It holds the fetch prolog and the value of every relocation of the vertex part. What depends on both stages
+//! (parameters, registers, offsets) is left to [`VertexHalf::finish`], whose ELF is byte for byte that of a [`Job`]
+//! with both parts.
 
 use super::attach::Begun;
 use super::input::{Object, Patch};
@@ -13,19 +15,19 @@ use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
 use crate::target::Stage;
 
-/// A vertex part that waits for a fragment half. Its layout and placement are those of the job that began it.
+/// A vertex part, ready to be linked with fragment parts. Layout and placement are those of the job that made it.
 pub struct VertexHalf<'a> {
     vertex: &'a Object,
-    /// Without objects.
+    /// The job, without its objects.
     job: Job<'a>,
     begun: Begun<'a>,
 }
 
 impl<'a> Job<'a> {
-    /// Begins a pipeline of the one object given, a vertex part.
+    /// Computes the vertex half of a pipeline. The job's only object must be a vertex part.
     ///
     /// # Errors
-    /// Malformed: other objects; else as [`Job::link`], for what is wrong with the vertex part alone.
+    /// Malformed: other objects. Otherwise the errors of [`Job::link`] that the vertex part alone causes.
     pub fn half(&self) -> Result<VertexHalf<'a>> {
         let [vertex] = *self.objects else {
             return Err(Error::malformed(format!("{} parts begin a pipeline, not one", self.objects.len())));
@@ -42,16 +44,16 @@ impl<'a> Job<'a> {
 }
 
 impl VertexHalf<'_> {
-    /// Links with this fragment half, or none, into memory of the ELF's own. The state may differ from that of the vertex half
-    /// in what only the fragment stage and the attachments use.
+    /// Links with a fragment part, or without one, into newly allocated memory. The state may differ from the vertex
+    /// half's in everything that only the fragment stage and the attachments use.
     ///
     /// # Errors
-    /// Malformed: a state whose vertex stage is another. Else as [`Job::link`].
+    /// Malformed: the vertex stage's state differs. Otherwise as [`Job::link`].
     pub fn finish(&self, fragment: Option<&Object>, state: &PipelineState) -> Result<Linked> {
         self.with(fragment, state, |job| job.link_begun(Some(&self.begun)))
     }
 
-    /// As [`Self::finish`], into the caller's memory as [`Job::link_into`].
+    /// [`Self::finish`] into the caller's memory, as [`Job::link_into`].
     ///
     /// # Errors
     /// As [`Self::finish`].
@@ -71,7 +73,7 @@ impl VertexHalf<'_> {
         link(&Job { objects, state, ..self.job })
     }
 
-    /// Whether everything that was worked out is so in this state too.
+    /// Checks that everything computed so far holds for this state too.
     fn check(&self, state: &PipelineState) -> Result<()> {
         let begun = self.job.state;
         let interface = self.vertex.interface();

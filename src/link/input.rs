@@ -1,7 +1,7 @@
-//! Reads an unlinked ELF into an [`Object`]: the body's code, what it leaves open, its constant data, its notes.
+//! Reads an unlinked ELF into an [`Object`]: the body's code, its open values, constant data, and notes.
 //!
-//! Nothing in the bytes is trusted. What holds afterwards: the code is whole dwords, every relocation lies inside its
-//! section and points at a link-time symbol or at constant data, the joint's branch is cut off, and the notes are
+//! The bytes are untrusted. An [`Object`] guarantees: the code is whole dwords; every relocation lies inside its
+//! section and refers to a link-time symbol or to constant data; the branch to the next part is cut off; the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
 use super::user_data;
@@ -18,33 +18,33 @@ use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::Stage;
 
-/// Bytes of an instruction word.
+/// Size of an instruction word in bytes.
 pub(super) const DWORD: u32 = 4;
 /// Largest code or data section of one part, in bytes (16 MiB).
 const MAX_SECTION: usize = 1 << 24;
 
-/// A compiled stage, ready to be linked.
+/// A compiled stage, ready for linking.
 #[derive(Clone, Debug)]
 pub struct Object {
     pub(super) interface: StageInterface,
     pub(super) notes: Box<PartNotes>,
     /// The parameters that a vertex body returns.
     pub(super) params: ParamVectors,
-    /// Hash of all that was read.
+    /// Hash of the ELF's bytes.
     pub(super) digest: [u8; 32],
-    /// The code from the body's first instruction to its end, without joint and padding.
+    /// The code from the body's first instruction to its last, without the branch to the next part and without padding.
     pub(super) code: Vec<u8>,
-    /// Bytes, at most those of a cache line: the code may stand at any multiple.
+    /// Alignment of the code in bytes, at most a cache line.
     pub(super) code_align: u32,
-    /// Where the code leaves something open.
+    /// Places in the code that need a value.
     pub(super) patches: Vec<Patch>,
-    /// Constant data, in the order of the file.
+    /// Constant data, in file order.
     pub(super) data: Vec<DataSection>,
     /// Relocations that PAL applies at load.
     pub(super) loads: Vec<LoadReloc>,
 }
 
-/// A place in the code that waits for a value.
+/// A place in the code that needs a value.
 #[derive(Clone, Debug)]
 pub(super) struct Patch {
     pub offset: u32,
@@ -61,7 +61,7 @@ pub(super) struct DataSection {
     pub bytes: Vec<u8>,
 }
 
-/// The section a relocation patches.
+/// The section that a relocation patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Patched {
     Code,
@@ -69,7 +69,7 @@ pub(super) enum Patched {
     Data(usize),
 }
 
-/// A relocation against constant data, whose address only the loader knows.
+/// A relocation against constant data: only the loader knows the address.
 #[derive(Clone, Debug)]
 pub(super) struct LoadReloc {
     pub patched: Patched,
@@ -77,7 +77,7 @@ pub(super) struct LoadReloc {
     pub kind: RelocKind,
     /// Index in [`Object::data`].
     pub target: usize,
-    /// Offset in that section, besides the addend in place.
+    /// Offset in that section; the addend in place is added to it.
     pub value: u32,
 }
 
@@ -85,8 +85,8 @@ impl Object {
     /// Reads an unlinked ELF.
     ///
     /// # Errors
-    /// Malformed: anything that breaks the unlinked format (docs/unlinked-elf.md). Unsupported: sections or relocations
-    /// that PAL could not load. Needs a full compile: another generation of the format, another GPU.
+    /// Malformed: anything that violates the unlinked format (docs/unlinked-elf.md). Unsupported: sections or
+    /// relocations that PAL could not load. Needs a full compile: another version of the format, or another GPU.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
         let (interface, pipeline) = read_unlinked::read(notes_of(&elf)?)?;
@@ -108,7 +108,7 @@ impl Object {
         Ok(Self { interface, notes, params, digest, code, code_align, patches, data, loads })
     }
 
-    /// The first bits of its digest, which tell it from nearly all others.
+    /// The first 64 bits of the digest, which distinguish nearly all objects.
     pub(super) fn short_digest(&self) -> u64 {
         halves(&self.digest)[0]
     }
@@ -123,7 +123,7 @@ impl Object {
         self.interface.stage
     }
 
-    /// Names of all symbols that the link has to supply, each once, in order.
+    /// Names of all symbols that need a value, sorted, without duplicates.
     pub fn open_symbols(&self) -> Vec<String> {
         let mut names: Vec<String> = self.patches.iter().map(|p| p.symbol.to_string()).collect();
         names.sort();
@@ -132,7 +132,7 @@ impl Object {
     }
 }
 
-/// Apart from [`Object::parse`], so that its words are not on the stack while the interface is read.
+/// Separate from [`Object::parse`], so that its locals do not use stack while the interface is read.
 fn part_notes(pipeline: Map, interface: &StageInterface, digest: &[u8; 32]) -> Result<Box<PartNotes>> {
     let notes = Notes::from_unlinked(&Document { version: None, pipeline }, interface.stage)?;
     PartNotes::new(&notes, interface, halves(digest)).map(Box::new)
@@ -160,7 +160,7 @@ fn identify(elf: &Elf<'_>, interface: &StageInterface) -> Result<()> {
     Ok(())
 }
 
-/// Where a symbol's section went.
+/// Where the section of a symbol was put.
 #[derive(Clone, Copy)]
 enum Kept {
     Dropped,
@@ -179,7 +179,7 @@ struct Reader<'e, 'a> {
 }
 
 impl Reader<'_, '_> {
-    /// The body, and whether a joint's branch follows it.
+    /// Reads the body, and whether a branch to the next part follows it.
     fn code(&mut self, interface: &StageInterface) -> Result<(Vec<u8>, bool)> {
         let (index, text) = self.elf.section(".text").ok_or_else(|| Error::malformed("no .text section"))?;
         self.text = index;
@@ -203,10 +203,10 @@ impl Reader<'_, '_> {
         if !align.is_power_of_two() {
             return Err(Error::malformed(format!(".text is aligned to {align}")));
         }
-        // Beyond a line alignment is worth nothing.
+        // An alignment above a cache line has no use.
         self.code_align = u32::try_from(align).unwrap_or(LINE).clamp(DWORD, LINE);
         if interface.epilog {
-            // The joint's branch stands directly after the body and is not counted in it.
+            // The branch to the next part directly follows the body and is not counted in its size.
             let branch = text.data.get(code.len()..).and_then(|rest| rest.first_chunk::<4>());
             if branch.is_none_or(|b| u32::from_le_bytes(*b) & 0xffff_0000 != S_BRANCH) {
                 return Err(Error::malformed("the body goes on into an epilog, and no s_branch follows it"));
@@ -215,7 +215,7 @@ impl Reader<'_, '_> {
         Ok((code.to_vec(), interface.epilog))
     }
 
-    /// The constant data, and what becomes of each section.
+    /// Reads the constant data, and records where each section was put.
     fn data(&mut self) -> Result<Vec<DataSection>> {
         let mut data = Vec::new();
         for (index, section) in (0u32..).zip(&self.elf.sections) {
@@ -289,7 +289,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// The constant data a symbol is in; `None` for one that the link supplies.
+    /// The constant data that a symbol is in; `None`: the link supplies its value.
     fn target(&self, symbol: &Symbol<'_>) -> Result<Option<(usize, u32)>> {
         match symbol.home {
             Home::Undefined => Ok(None),
@@ -314,7 +314,7 @@ impl Reader<'_, '_> {
         if symbol.name.is_empty() {
             return Err(Error::malformed("an undefined symbol without a name"));
         }
-        // Only numbers: an address in the pipeline is the business of joints and of the loader.
+        // Only relocations with numbers: addresses are for joints and for the loader.
         let numbers = [RelocKind::Abs32, RelocKind::Abs32Lo, RelocKind::SmemOffset, RelocKind::Choice];
         if !numbers.contains(&kind) {
             return Err(Error::malformed(format!("{kind} for a link-time value; it takes {}", RelocKind::Abs32Lo)));
@@ -336,6 +336,6 @@ fn constant_data(section: &Section<'_>) -> Result<DataSection> {
     if section.data.len() > MAX_SECTION {
         return Err(Error::malformed(format!("{} bytes of constant data", section.data.len())));
     }
-    // Merging equal constants is over once code refers to places in the section.
+    // Code refers to offsets in the section, so equal constants can no longer be merged.
     Ok(DataSection { name: section.name.to_owned(), align, flags: shf::ALLOC, bytes: section.data.to_vec() })
 }

@@ -1,19 +1,20 @@
-//! Lays a unit out: the offset of every part and of every byte of constant data.
+//! Places the parts of a unit: computes the offset of every part and of all constant data.
 //!
 //! | | adjacent | chained |
 //! |---|---|---|
-//! | a stage's first part | at 256 | at 256 |
-//! | its other parts | in the order in which they run | the last to run comes first |
-//! | a joint | none: control falls through | an `s_branch` after the part |
+//! | a stage's first part | at a multiple of 256 | at a multiple of 256 |
+//! | its other parts | in the order in which they run | in reverse order |
+//! | a joint | none: execution falls through | an `s_branch` after the part |
 //!
-//! A part stands at a multiple of what its code was made for (LLVM's: a cache line of 64 bytes), glue and the native
-//! generator's code at any instruction: padding is executed.
+//! A part is aligned as its code needs: LLVM's to a cache line of 64 bytes, glue and native code to an instruction.
+//! Padding is executed.
 //!
-//! The parts of a stage stand together in both, so that the stage's symbol covers all its code: that is what
-//! `GetShaderCode` gives to tools. An `s_branch` reaches 128 KiB; where a joint is longer, the parts are placed adjacent.
+//! In both placements the parts of a stage are contiguous, so that the stage's symbol covers all its code:
+//! `GetShaderCode` gives that range to tools. An `s_branch` reaches 128 KiB; if a joint is longer, the parts are placed
+//! adjacent.
 //!
-//! After this no offset changes; the writer consumes exactly this. To add a layout: a variant of [`Placement`] and
-//! its order of parts.
+//! After this step no offset changes; the writer uses exactly these. To add a layout, add a variant of [`Placement`]
+//! and its order of parts.
 
 use super::attach::{CodeRun, Unit};
 use super::input::DWORD;
@@ -22,20 +23,20 @@ use crate::isa::words::LINE;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
-/// Placement of parts.
+/// Placement of a stage's parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// Parts that run one after the other stand one after the other.
+    /// Parts follow one another in the order in which they run.
     #[default]
     Adjacent,
-    /// Parts are joined by branches, wherever in the stage they stand.
+    /// Each part ends with a branch to the next, wherever that is.
     Chained,
 }
 
-/// Alignment of a stage's entry, bytes.
+/// Alignment of a stage's entry in bytes.
 pub(super) const ENTRY_ALIGN: u32 = 256;
-/// Lines of `s_code_end` after the last instruction, for the prefetcher.
+/// Lines of `s_code_end` after the last instruction, which the prefetcher reads.
 const TAIL_LINES: u32 = 3;
 
 /// A part of a stage.
@@ -45,27 +46,28 @@ pub(super) struct PartId {
     pub part: usize,
 }
 
-/// A part in its place.
+/// A part with its offset.
 pub(super) struct PlacedPart<'u> {
     pub id: PartId,
     pub part: CodeRun<'u>,
     pub offset: u32,
-    /// Bytes of code, and of the branch if there is one.
+    /// Bytes of code, including the branch if there is one.
     pub size: u32,
-    /// Where the branch after it goes.
+    /// Target of the branch after it.
     pub joint: Option<u32>,
 }
 
 impl PlacedPart<'_> {
-    /// Whether its branch reaches the next part: a signed 16-bit count of dwords from the next instruction.
+    /// Whether its branch reaches the next part: the distance is a signed 16-bit count of dwords from the following
+    /// instruction.
     fn branch_reaches(&self) -> bool {
         let end = i64::from(self.offset) + i64::from(self.size);
         self.joint.is_none_or(|next| i16::try_from((i64::from(next) - end) / i64::from(DWORD)).is_ok())
     }
 
-    /// Where it ends, its branch included.
+    /// End of the part, including its branch.
     pub(super) fn end(&self) -> u32 {
-        // `place` has computed this sum before.
+        // `place` has already computed this sum without overflow.
         self.offset.saturating_add(self.size)
     }
 }
@@ -76,20 +78,20 @@ pub(super) struct PlacedData<'u> {
     pub align: u32,
     pub flags: u64,
     pub size: u32,
-    /// Contributions: stage, index of its section, offset here.
+    /// Contributions: stage, index of the stage's section, offset in this one.
     pub pieces: SmallVec<[(usize, usize, u32); 2]>,
 }
 
-/// Where everything stands.
+/// Offsets of all parts and data.
 #[derive(Default)]
 pub(super) struct Layout<'u> {
-    /// Placement of the parts: as asked, or adjacent where a branch would not reach.
+    /// Placement of the parts: the one asked for, or adjacent if a branch would not reach.
     pub placement: Placement,
     /// In order of their offsets.
     pub parts: Parts<'u>,
     /// End of the last part.
     pub code_end: u32,
-    /// Size of `.text`, with the tail.
+    /// Size of `.text`, including the tail.
     pub text_size: u32,
     pub data: Data<'u>,
 }
@@ -99,7 +101,7 @@ type Parts<'u> = SmallVec<[PlacedPart<'u>; 5]>;
 type Data<'u> = SmallVec<[PlacedData<'u>; 2]>;
 
 impl<'u> Layout<'u> {
-    /// Fixes all places.
+    /// Computes all offsets.
     ///
     /// # Errors
     /// Malformed: parts too large for 32-bit offsets.
@@ -113,7 +115,7 @@ impl<'u> Layout<'u> {
         Ok(layout)
     }
 
-    /// Fixes the places of the parts by the placement.
+    /// Computes the offsets of the parts.
     fn place(&mut self, unit: &'u Unit<'_>) -> Result<()> {
         let (placement, parts) = (self.placement, &mut self.parts);
         parts.clear();
@@ -129,7 +131,7 @@ impl<'u> Layout<'u> {
                 placed.size = placed.size.checked_add(DWORD).ok_or_else(too_large)?;
                 placed.joint = Some(0);
             }
-            // A stage begins with its first part; the others follow from the last to the first.
+            // A stage begins with its first part; the others follow in reverse order.
             parts.sort_by_key(|p| (p.id.stage, if p.id.part == 0 { 0 } else { usize::MAX - p.id.part }));
         }
         let code_end = place(parts)?;
@@ -146,7 +148,7 @@ impl<'u> Layout<'u> {
         self.parts.iter().find(|p| p.id == id)
     }
 
-    /// Where a stage's section of constant data went: output section, offset in it.
+    /// Place of a stage's section of constant data: output section, offset in it.
     pub(super) fn data_place(&self, stage: usize, index: usize) -> Option<(usize, u32)> {
         self.data.iter().enumerate().find_map(|(output, section)| {
             let piece = section.pieces.iter().find(|(s, i, _)| (*s, *i) == (stage, index))?;
@@ -175,7 +177,7 @@ fn resolve_joints(parts: &mut [PlacedPart<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Sections of one name become one, in the order in which names are first seen.
+/// Merges sections of equal names, in the order in which the names first occur.
 fn place_data<'u>(unit: &'u Unit<'_>) -> Result<Data<'u>> {
     let mut out = Data::new();
     for (stage, of_stage) in unit.stages().enumerate() {

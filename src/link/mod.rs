@@ -1,21 +1,22 @@
 //! Links unlinked ELFs and a pipeline state into the final pipeline ELF, in a microsecond and without a compiler.
 //!
 //! ```text
-//! bytes ── input ──> Object      code, open symbols, constant data, notes: checked and decided as far as a part can, once
-//! objects + state + glue, or plans of links before
-//!   ── attach ──> Unit           fixed: the parts and their order
-//!   ── layout ──> Layout         fixed: all offsets
-//!   ── resolve ─> values         fixed: a value per open symbol
+//! bytes ── input ──> Object      code, open symbols, constant data, notes: read and checked once per part
+//! objects + state + glue (or plans of earlier links)
+//!   ── attach ──> Unit           the parts and their order
+//!   ── layout ──> Layout         all offsets
+//!   ── resolve ─> values         a value per open symbol
 //!   ── metadata::finalize ──> FinalNotes
-//!   ── write ───> bytes          the size first, then every byte into its place: in memory of its own, or the caller's
+//!   ── write ───> bytes          first the size, then every byte in its place: in new memory, or in the caller's
 //! ```
 //!
-//! A link either gives the right ELF, or a typed error: [`crate::error::ErrorKind::NeedsFullCompile`] where a compile of
-//! the whole pipeline can do what these parts cannot. Same input, same bytes. [`verify()`] reads a final ELF again by the
-//! rules of PAL's loader, and shares nothing with the writer but the reading of ELF.
+//! Each step is final: later steps do not change its result. A link gives either the right ELF or a typed error:
+//! [`crate::error::ErrorKind::NeedsFullCompile`] if a compile of the whole pipeline can do what these parts cannot.
+//! Equal input gives equal bytes. [`verify()`] reads a final ELF by the rules of PAL's loader; it shares only the ELF
+//! reader with the writer.
 //!
-//! Every link is a [`Job`]; [`VertexHalf`] keeps the vertex part of one, to be completed with several fragment parts. With its
-//! objects, its layout and its [`Plans`] at hand, a link allocates only the memory of the ELF.
+//! Every link is a [`Job`]; [`VertexHalf`] keeps the vertex half of one, to be completed with several fragment parts.
+//! If objects, layout and [`Plans`] are at hand, a link allocates only the memory of the ELF.
 
 mod attach;
 mod glue_source;
@@ -61,10 +62,10 @@ pub fn link(parts: &[&[u8]], state: &PipelineState, placement: Placement, glue: 
     link_objects(&objects.iter().collect::<Vec<_>>(), state, placement, glue).map(|linked| linked.elf)
 }
 
-/// Links parts that have been read before, in any order.
+/// Links parts that have already been parsed, in any order.
 ///
 /// # Errors
-/// Malformed: the state's layout. Else as [`Job::link`].
+/// Malformed: the state's layout. Otherwise as [`Job::link`].
 pub fn link_objects(
     objects: &[&Object],
     state: &PipelineState,
@@ -75,12 +76,12 @@ pub fn link_objects(
     Job { objects, state, layout, placement, glue, metadata: MetadataVersion::default(), plans: None }.link()
 }
 
-/// A final ELF and how its parts came to stand.
+/// A final ELF, and the placement of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linked {
     /// The ELF.
     pub elf: Vec<u8>,
-    /// As asked; or adjacent, where a branch from part to part would not have reached.
+    /// The placement asked for, or adjacent if a branch between parts would not have reached.
     pub placement: Placement,
 }
 
@@ -98,26 +99,26 @@ pub enum Size {
 pub struct Job<'a> {
     /// Parts in any order.
     pub objects: &'a [&'a Object],
-    /// State. Its layout is not looked at.
+    /// The state; its layout is ignored.
     pub state: &'a PipelineState,
-    /// Where descriptors and push constants stand.
+    /// Offsets of descriptors and push constants.
     pub layout: &'a ResolvedLayout,
     /// Placement of the parts' code.
     pub placement: Placement,
-    /// Where glue comes from that is in no plan.
+    /// Makes the pieces of glue that no plan holds.
     pub glue: &'a dyn GlueSource,
-    /// Version of the metadata that is written.
+    /// Version of the metadata to write.
     pub metadata: MetadataVersion,
-    /// Plans of earlier links, to which this one adds its own. The pieces in it come from the same source.
+    /// Plans of earlier links, to which this link adds its own. All their pieces must come from the same source.
     pub plans: Option<&'a Plans>,
 }
 
 impl Job<'_> {
-    /// Links into memory of the ELF's own.
+    /// Links into newly allocated memory.
     ///
     /// # Errors
-    /// Malformed: the parts make no pipeline, or the state lacks what they use. Needs a full compile: these parts cannot do
-    /// what the state asks for.
+    /// Malformed: the parts do not form a pipeline, or the state lacks something that they use. Needs a full compile:
+    /// these parts cannot do what the state asks for.
     pub fn link(&self) -> Result<Linked> {
         self.link_begun(None)
     }
@@ -130,8 +131,8 @@ impl Job<'_> {
         })
     }
 
-    /// Links into the caller's memory, if it is large enough. What is beyond the ELF's size stays as it is; after an error
-    /// the rest may be anything.
+    /// Links into the caller's memory if that is large enough. Bytes after the ELF are unchanged; after an error the
+    /// contents of `out` are undefined.
     ///
     /// # Errors
     /// As [`Self::link`].
@@ -146,7 +147,7 @@ impl Job<'_> {
         })
     }
 
-    /// Comes to the file, whose bytes have places and are not written yet.
+    /// Links up to the file with all places assigned, and passes it to `done`, which writes it.
     fn output<T>(
         &self,
         begun: Option<&Begun<'_>>,

@@ -1,4 +1,4 @@
-//! The fragment stage of a pipeline that shades nothing: a piece of glue as an [`Object`].
+//! The fragment stage of a pipeline without a fragment shader: a piece of glue as an [`Object`].
 
 use super::input::{DWORD, Object, halves};
 use crate::abi::params::ParamVectors;
@@ -11,7 +11,7 @@ use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER
 use crate::metadata::schema::MetadataKey;
 use crate::target::{GfxIp, Stage, WaveSize};
 
-/// The object of a fragment shader that only ends.
+/// The object of a fragment shader that ends immediately.
 pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
     let mut notes = Notes::default();
     let counts = MetadataFields::from([(MetadataKey::SgprCount, piece.sgprs), (MetadataKey::VgprCount, piece.vgprs)]);
@@ -20,7 +20,7 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
     words.set_field(rsrc1_ps::DX10_CLAMP, 1)?;
     words.set_field(rsrc1_ps::MEM_ORDERED, 1)?;
     words.set(SPI_SHADER_PGM_RSRC2_PS, 0);
-    // One pair of barycentrics, without which no pixel wave starts.
+    // One pair of barycentrics: without one the hardware starts no pixel wave.
     words.set(SPI_PS_INPUT_ENA, 1);
     words.set(SPI_PS_INPUT_ADDR, 1);
     let interface = StageInterface {
@@ -31,7 +31,7 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
         prolog: false,
         epilog: false,
         user_data: vec![UserData::GlobalTable],
-        // The user data and the primitive mask.
+        // The user data, and the primitive mask.
         entry_sgprs: 2,
         resources: Vec::new(),
         push_constant_bytes: 0,

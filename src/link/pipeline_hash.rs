@@ -1,20 +1,20 @@
-//! The pipeline hash of the metadata: names by which people and tools find a pipeline again.
+//! The pipeline hash of the metadata: identifies a pipeline to people and tools.
 //!
-//! PAL and the driver write it into traces, dumps and profiles; a tool that replaces shaders looks for the stable half. No
-//! cache is addressed by it, ours goes by 256 bits of BLAKE3 (`keys`). So it has to differ where pipelines differ by
-//! accident, not where somebody tries to make two alike: who does that mixes up the names of his own pipelines. XXH3 over
-//! the parts' BLAKE3 digests and all that a link adds to them is enough for that: among a million pipelines two have the
-//! same 64 bits once in some forty million times.
+//! PAL and the driver write it to traces, dumps and profiles; tools that replace shaders look for the stable half. No
+//! cache uses it as a key: our cache keys are 256 bits of BLAKE3 (`keys`). So the hash has to avoid accidental
+//! collisions, not deliberate ones, which would only mix up their author's own pipelines. XXH3 over the parts' BLAKE3
+//! digests and everything that the link adds is enough: among a million pipelines, the probability that two have the
+//! same 64 bits is about 1 in 40 million.
 
 use super::attach::Unit;
 use super::resolve::Resolved;
 use crate::metadata::finalize::FinalNotes;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-/// The stable hash, of the shaders alone, and the unique one, of all the code with its values and of the registers, which
-/// follow from all the state there is.
+/// Returns the stable hash, of the shaders alone, and the unique hash, of all code with its values and of the
+/// registers, which depend on the whole state.
 pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &FinalNotes<'_>) -> [u64; 2] {
-    // In an order that a seed carries on: each hash is of something, and of all before it.
+    // Each hash is the seed of the next, so each depends on all before it.
     let (mut stable, mut unique) = (0, 0);
     for (stage, values) in unit.stages().zip(resolved) {
         stable = xxh3_64_with_seed(&stage.object.digest, stable);

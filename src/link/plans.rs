@@ -1,14 +1,14 @@
-//! Plans that links share: plans of glue and its pieces, by what decides them.
+//! Plans that links share: planned glue and its pieces, found by the inputs that determine them.
 //!
-//! | kept | decided by |
+//! | kept | determined by |
 //! |---|---|
-//! | fetch prolog | the vertex part and the vertex input state |
-//! | colour epilog, and the registers of its formats | the fragment part and the colour state |
-//! | parameter epilog | the exports that are left to it |
-//! | the stage in place of a missing fragment shader | GPU and wave size |
+//! | fetch prolog | vertex part, vertex input state |
+//! | colour epilog and the register words of its formats | fragment part, colour state |
+//! | parameter epilog | the exports that it makes |
+//! | stage that replaces a missing fragment shader | GPU, wave size |
 //!
-//! With plans a link asks its [`GlueSource`] only for what no link before it needed. Each table has room for some ten
-//! thousand entries; what comes after those is planned anew in each link.
+//! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
+//! thousand entries; when it is full, each link makes its own.
 
 use super::glue_source::GlueSource;
 use super::input::Object;
@@ -23,7 +23,7 @@ use crate::target::{GfxIp, WaveSize};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Plans and pieces, kept from link to link. One for all threads; it only grows.
+/// Plans and pieces, kept between links. All threads share one; it only grows.
 #[derive(Default)]
 pub struct Plans {
     prologs: SharedTable<OfPart<VertexInputState>, Arc<GluePiece>>,
@@ -32,28 +32,28 @@ pub struct Plans {
     null_fragments: SharedTable<(GfxIp, WaveSize), Arc<Object>>,
 }
 
-/// A part, by its digest, and a state.
+/// Key: a part's digest, and a state.
 #[derive(PartialEq, Eq)]
 struct OfPart<S> {
     part: [u8; 32],
     state: S,
 }
 
-/// The export of a fragment part's results.
+/// Exports of a fragment part's results.
 pub(super) struct ColorEpilog {
     pub formats: ExportedFormats,
-    /// None where the body exports by itself.
+    /// `None`: the body has its own exports.
     pub piece: Option<Arc<GluePiece>>,
 }
 
-/// A kept value, or one that was made for this link.
+/// A value kept in a table, or made for this link only.
 pub(super) enum Held<'a, T> {
     Kept(&'a T),
     Made(Arc<T>),
 }
 
 impl<T> Held<'_, T> {
-    /// The same for as long as this is held.
+    /// Another reference to the value, valid as long as this one.
     pub(super) fn again(&self) -> Held<'_, T> {
         match self {
             Self::Kept(kept) => Held::Kept(kept),
@@ -72,7 +72,7 @@ impl<T> Deref for Held<'_, T> {
     }
 }
 
-/// Where a link has its glue from.
+/// Source of a link's glue.
 #[derive(Clone, Copy)]
 pub(super) struct Joints<'a> {
     pub source: &'a dyn GlueSource,
@@ -80,7 +80,7 @@ pub(super) struct Joints<'a> {
 }
 
 impl<'a> Joints<'a> {
-    /// The prolog that fetches the attributes of a vertex part, if it needs one.
+    /// The prolog that fetches a vertex part's attributes, if it needs one.
     pub(super) fn prolog(self, vertex: &Object, state: &VertexInputState) -> Result<Option<Held<'a, GluePiece>>> {
         if !vertex.interface.prolog {
             return Ok(None);
@@ -95,7 +95,7 @@ impl<'a> Joints<'a> {
         held.map(Some)
     }
 
-    /// The piece that exports the parameters of a vertex part, if it needs one.
+    /// The piece that exports a vertex part's parameters, if it needs one.
     pub(super) fn params(self, vertex: &Object, plan: &ParamPlan) -> Result<Option<Held<'a, GluePiece>>> {
         if !vertex.interface.epilog {
             return Ok(None);
@@ -111,7 +111,7 @@ impl<'a> Joints<'a> {
         held.map(Some)
     }
 
-    /// The export of a fragment part's colours.
+    /// The piece that exports a fragment part's colours, with the formats.
     pub(super) fn colors(self, fragment: &Object, state: &ColorState) -> Result<Held<'a, ColorEpilog>> {
         held(
             self.plans.map(|plans| &plans.colors),
@@ -126,7 +126,7 @@ impl<'a> Joints<'a> {
         )
     }
 
-    /// The fragment part of a pipeline that has no fragment shader.
+    /// The fragment part of a pipeline without a fragment shader.
     pub(super) fn null_fragment(self, target: GfxIp, wave: WaveSize) -> Result<Held<'a, Object>> {
         held(
             self.plans.map(|plans| &plans.null_fragments),
@@ -140,7 +140,7 @@ impl<'a> Joints<'a> {
         )
     }
 
-    /// A piece of glue. It may come from a store, where anything can have happened to it.
+    /// Gets a piece of glue and checks it, since a store may be damaged.
     fn piece(self, key: &GlueKey) -> Result<Arc<GluePiece>> {
         let piece = self.source.piece(key)?;
         let whole = piece.code.len().is_multiple_of(4) && piece.code.len() < 1 << 20;
@@ -150,7 +150,7 @@ impl<'a> Joints<'a> {
     }
 }
 
-/// Finds something in a table, or makes it and keeps it there.
+/// Finds an entry in a table, or makes it and adds it.
 fn held<'a, K: PartialEq, V>(
     table: Option<&'a SharedTable<K, Arc<V>>>,
     hash: u64,

@@ -1,7 +1,7 @@
-//! Gives each link-time symbol its value, from the resource layout and the state (pal-abi 1.2).
+//! Computes the value of each link-time symbol from the resource layout and the state (pal-abi 1.2).
 //!
-//! Besides the value there is one side effect: a symbol that makes the shader read the root table through memory lowers
-//! the spill threshold, the first root dword that PAL has to write there. To add a symbol: an arm in [`Values::of`].
+//! There is one side effect: a symbol that makes the shader read root dwords from memory lowers the spill threshold,
+//! the first root dword that PAL has to write to the spill table. To add a symbol, add an arm to [`Values::of`].
 
 use super::input::{Object, Patch};
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
@@ -13,10 +13,10 @@ use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
 use smallvec::SmallVec;
 
-/// Sample positions that a pattern has room for.
+/// Entries per sample pattern in PAL's table.
 const POSITIONS_PER_PATTERN: u32 = 16;
 
-/// Where values come from.
+/// The inputs of the values.
 pub(super) struct Values<'a> {
     pub state: &'a PipelineState,
     pub layout: &'a ResolvedLayout,
@@ -26,7 +26,7 @@ pub(super) struct Values<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub bits: u32,
-    /// Root dword that is read through the spill table because of it.
+    /// Root dword that the code reads through the spill table because of this value.
     pub spilled: Option<u32>,
 }
 
@@ -39,17 +39,17 @@ impl Value {
 /// The resolved patches of one object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resolved {
-    /// In the order of the object's patches, little-endian.
+    /// In the order of the object's patches, as little-endian bytes.
     pub values: SmallVec<[[u8; 4]; 32]>,
-    /// Lowest root dword that is read through the spill table.
+    /// Lowest root dword that the code reads through the spill table.
     pub spilled: Option<u32>,
 }
 
 impl Values<'_> {
-    /// Checks that an object fits the state, and gives each of its patches a value.
+    /// Checks that an object fits the state, and computes the value of each of its patches.
     ///
     /// # Errors
-    /// Malformed: the layout lacks something. Needs a full compile: the object was made for something else.
+    /// Malformed: the layout lacks something. Needs a full compile: the object was compiled for another state.
     pub(super) fn resolve(&self, object: &Object) -> Result<Resolved> {
         self.specialization(object)?;
         self.resources(object)?;
@@ -95,7 +95,7 @@ impl Values<'_> {
                 self.in_root(place.ok_or_else(|| Error::malformed("the layout has no push constants"))?.root)
             }
             LinkSymbol::NumSamples => Value::plain(self.samples()?),
-            // PAL's table of positions has a pattern for 1, 2, 4, 8, 16 samples; shaders count positions, not patterns.
+            // PAL's table has a pattern for 1, 2, 4, 8 and 16 samples each; shaders index positions, not patterns.
             LinkSymbol::SamplePattern => Value::plain(self.samples()?.ilog2() * POSITIONS_PER_PATTERN),
             LinkSymbol::DeviceIndex => Value::plain(self.state.device_index),
             LinkSymbol::SpecConstant { id, dword } => Value::plain(self.spec_operand(object, *id, *dword)?),
@@ -124,7 +124,8 @@ impl Values<'_> {
         found.ok_or_else(|| Error::malformed(format!("the layout has no binding {binding} in set {set}")))
     }
 
-    /// Reading the spill table needs its address in user data; a root buffer also needs its `dusespill` symbol.
+    /// Checks that the code can read the spill table: user data must hold its address, and a root buffer must have its
+    /// `dusespill` symbol.
     fn reachable(&self, object: &Object, symbol: &LinkSymbol, value: Value) -> Result<()> {
         if value.spilled.is_none() {
             return Ok(());
@@ -145,7 +146,7 @@ impl Values<'_> {
         Ok(())
     }
 
-    /// A dword of a constant's value, which has to fit the constant as one that shapes code does.
+    /// One dword of a constant's value. The value must fit the constant's type, as for a constant that shapes code.
     fn spec_operand(&self, object: &Object, id: u32, dword: u32) -> Result<u32> {
         let operands = &object.interface.spec_operands;
         let found = operands.binary_search_by_key(&id, |operand| operand.id).ok().and_then(|n| operands.get(n));
@@ -160,7 +161,7 @@ impl Values<'_> {
         Ok((value >> (32 * dword.min(1))) as u32)
     }
 
-    /// The code of a specialized shader is right for its values only.
+    /// Code specialized for other values cannot be used.
     fn specialization(&self, object: &Object) -> Result<()> {
         let other = object.interface.specialization.iter().find(|made_for| {
             let wanted = self.state.specialized(object.stage(), made_for.id).unwrap_or(made_for.default);
@@ -202,7 +203,7 @@ impl Values<'_> {
     }
 }
 
-/// Whether the offset of a scalar load reaches a value, together with what the part adds to it.
+/// Whether the value fits the offset of a scalar load, with the part's own offset added.
 fn is_near(object: &Object, patch: &Patch, value: u32) -> bool {
     let word = object.code.get(patch.offset as usize..).and_then(|rest| rest.first_chunk());
     word.is_some_and(|word| fits(patch.kind, u32::from_le_bytes(*word).into(), value.into()))

@@ -1,6 +1,6 @@
-//! The contents of a stage's user-data SGPRs, in PAL's numbers: root dwords from the layout, the rest by name.
+//! The contents of a stage's user-data SGPRs in PAL's numbers: root dwords from the layout, other contents by number.
 //!
-//! Invariant: what PAL asserts of the order holds, and nothing of an unlinked ELF gets through.
+//! Invariant: the order satisfies PAL's assertions, and no value is left that only unlinked ELFs use.
 
 use crate::abi::layout::{MAX_ROOT_DWORDS, ResolvedLayout};
 use crate::error::{Error, Result};
@@ -8,10 +8,10 @@ use crate::metadata::interface::{StageInterface, UserData};
 use crate::metadata::user_data::pal;
 use smallvec::SmallVec;
 
-/// Checks what a part asks for, once a part.
+/// Checks the user data of a part; done once per part.
 ///
 /// # Errors
-/// Malformed: more SGPRs than the stage has, or an order that PAL refuses.
+/// Malformed: more SGPRs than the stage has, or an order that PAL rejects.
 pub(super) fn check(interface: &StageInterface) -> Result<()> {
     let data = &interface.user_data;
     let max = interface.stage.max_user_sgprs() as usize;
@@ -38,13 +38,13 @@ pub(super) fn check(interface: &StageInterface) -> Result<()> {
     Ok(())
 }
 
-/// The numbers of all stages' user-data SGPRs, one stage after the other; `None` where PAL loads nothing of meaning.
+/// The numbers of all stages' user-data SGPRs, stage after stage; `None`: PAL writes nothing useful to this SGPR.
 pub(super) type Numbers = SmallVec<[Option<u32>; 64]>;
 
-/// Adds the number for each user-data SGPR of a stage.
+/// Appends the number of each user-data SGPR of a stage.
 ///
 /// # Errors
-/// Malformed: something the layout does not have.
+/// Malformed: the layout lacks something that the stage uses.
 pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout, to: &mut Numbers) -> Result<()> {
     for what in &interface.user_data {
         to.push(number(*what, layout)?);
@@ -55,7 +55,7 @@ pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout, to: &mut 
 fn number(what: UserData, layout: &ResolvedLayout) -> Result<Option<u32>> {
     Ok(Some(match what {
         UserData::GlobalTable => pal::GLOBAL_TABLE,
-        // PAL keeps the slot and gives it no content; the high half of a pointer comes with its low one.
+        // PAL leaves this slot empty; the high half of a pointer comes with its low half.
         UserData::PerShaderTable | UserData::WorkgroupCountHigh => return Ok(None),
         UserData::DescriptorSet(set) => layout
             .set_pointer(set)

@@ -1,7 +1,8 @@
-//! A final ELF, read again by the rules of PAL's loader (pal-abi 3 to 6): what it would refuse, assert or misread.
+//! Checks a final ELF by the rules of PAL's loader (pal-abi 3 to 6): reports what PAL would reject, assert or misread.
 //!
-//! Every violation is reported, not only the first. The check knows nothing of how the ELF came about; it takes the bytes
-//! and the loader's rules. To add a rule: a variant of [`ElfRule`], a check, and a mutation in the tests that breaks it.
+//! It reports every violation, not only the first. It uses only the bytes and the loader's rules, and knows nothing
+//! about how the ELF was made. To add a rule, add a variant of [`ElfRule`], a check, and a mutation in the tests that
+//! violates it.
 
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::Result;
@@ -25,27 +26,27 @@ use std::fmt;
 pub enum ElfRule {
     /// ELF identification and flags.
     Identification,
-    /// The sections that the loader looks for, and none that it cannot load.
+    /// The file has the sections that the loader looks for, and none that it cannot load.
     Sections,
-    /// Nothing is left for a linker: no undefined symbol, no key or value of unlinked ELFs.
+    /// No linking is left to do: no undefined symbols, no keys or values of unlinked ELFs.
     Linked,
     /// The instruction-set note and the metadata note.
     Notes,
-    /// A version that PAL reads.
+    /// A metadata version that PAL reads.
     Version,
-    /// Enumerations, hashes and limits of the metadata.
+    /// Enumerations, hashes and limits in the metadata.
     Metadata,
-    /// Registers that PAL reads without looking whether they are there.
+    /// The registers that PAL reads without checking that they are present.
     MandatoryRegisters,
     /// Register words agree with counts and with each other.
     Registers,
-    /// User data: known numbers in a legal order.
+    /// User data have known numbers in a legal order.
     UserData,
-    /// Entry symbols where the hardware can start.
+    /// Entry symbols are where the hardware can start.
     Entry,
-    /// Relocations that the loader applies.
+    /// Only relocations that the loader applies.
     Relocations,
-    /// Padding at the code's ends.
+    /// Padding at the ends of the code.
     Padding,
 }
 
@@ -74,7 +75,7 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether PAL would load it.
+    /// Whether PAL would load the ELF.
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()
     }
@@ -90,12 +91,12 @@ impl VerifyReport {
     }
 }
 
-/// Sample coverage in SPI_PS_INPUT_ENA.
+/// The sample coverage bit of SPI_PS_INPUT_ENA.
 const SAMPLE_COVERAGE: u32 = 1 << 14;
-/// Bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
+/// Unit of COMPUTE_PGM_RSRC2.LDS_SIZE in bytes.
 const LDS_UNIT: u32 = 512;
 
-/// Registers of 6.1 that PAL reads unconditionally from a graphics ELF.
+/// Registers of pal-abi 6.1 that PAL reads unconditionally from a graphics ELF.
 const MANDATORY: [HardwareRegister; 13] = [
     PA_CL_CLIP_CNTL,
     PA_CL_VTE_CNTL,
@@ -115,7 +116,7 @@ const MANDATORY: [HardwareRegister; 13] = [
 /// Checks a final ELF.
 ///
 /// # Errors
-/// Malformed: it cannot be read as an ELF at all.
+/// Malformed: the bytes cannot be read as an ELF.
 pub fn verify(bytes: &[u8]) -> Result<VerifyReport> {
     let elf = Elf::parse(bytes)?;
     let mut report = VerifyReport::default();
@@ -237,7 +238,7 @@ fn notes(elf: &Elf<'_>, report: &mut VerifyReport) -> Option<Document> {
     let isa = notes.iter().find(|n| n.is_isa_name()).map(|n| n.desc);
     report
         .require(isa == Some(isa_name(GfxIp::Gfx1030).as_bytes()), ElfRule::Notes, || "no instruction-set note".into());
-    // PAL takes the first note of this type, whatever its name.
+    // PAL takes the first note of this type, whatever its owner name.
     let Some(metadata) = notes.iter().find(|n| n.kind == note::NT_AMDGPU_METADATA) else {
         report.add(ElfRule::Notes, "no metadata note");
         return None;
@@ -366,7 +367,7 @@ impl Metadata<'_> {
         report.require(right, ElfRule::Entry, || format!("no entry `{name}` at a multiple of 256 with a size"));
     }
 
-    /// Tools are given the bytes of a stage's symbol, so that must cover every part.
+    /// Tools get the bytes of a stage's symbol, so it must cover every part.
     fn parts(&self, report: &mut VerifyReport) {
         let code = |s: &&Symbol<'_>| {
             s.kind == stt::FUNC && self.elf.section(".text").is_some_and(|(i, _)| s.home == Home::Section(i))
@@ -381,7 +382,7 @@ impl Metadata<'_> {
         }
     }
 
-    /// The prefetcher reads beyond the last instruction: three lines of `s_code_end` keep it from what follows.
+    /// The prefetcher reads beyond the last instruction: three lines of `s_code_end` must follow.
     fn tail(&self, report: &mut VerifyReport) {
         let Some((_, text)) = self.elf.section(".text") else { return };
         let (words, _) = text.data.as_chunks::<4>();
@@ -461,7 +462,7 @@ fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut Veri
     }
 }
 
-/// Checks the keys of a compute stage that the loader reads besides registers.
+/// Checks the keys of a compute stage that the loader reads in addition to registers.
 fn compute_keys(own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
     let sizes: Vec<u64> = (0..3)
         .filter_map(|n| words.get(COMPUTE_NUM_THREAD.nth(n)))
@@ -469,7 +470,7 @@ fn compute_keys(own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
         .collect();
     let said = get(own, ".threadgroup_dimensions").and_then(Value::as_array);
     let said: Option<Vec<u64>> = said.map(|sizes| sizes.iter().filter_map(Value::as_u64).collect());
-    // A register that is missing is another rule's.
+    // Another rule reports missing registers.
     report.require(sizes.len() < 3 || said.as_ref() == Some(&sizes), ElfRule::Metadata, || {
         format!(".threadgroup_dimensions {said:?} with COMPUTE_NUM_THREAD {sizes:?}")
     });
@@ -481,7 +482,7 @@ fn compute_keys(own: &Map, words: &RegisterWords, report: &mut VerifyReport) {
 }
 
 fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut VerifyReport) {
-    // Version 3.0 has no name for the stereo mode: its drivers write the register themselves.
+    // Metadata 3.0 has no name for the stereo mode: drivers that read 3.0 write this register themselves.
     let stereo = (!by_name).then_some(PA_STEREO_CNTL);
     for register in MANDATORY.into_iter().chain([VGT_SHADER_STAGES_EN, SPI_PS_INPUT_CNTL]).chain(stereo) {
         report
@@ -501,7 +502,7 @@ fn graphics_words(words: &RegisterWords, by_name: bool, report: &mut VerifyRepor
         let word = words.get(SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);
         let offset = spi_ps_input_cntl::OFFSET.of(word);
         let flat = spi_ps_input_cntl::FLAT_SHADE.of(word) == 1;
-        // Bit 5: a default value, or with flat shading the values of all vertices.
+        // Bit 5 selects a default value, or with flat shading the values of all vertices.
         let slot = if offset < 0x20 { Some(offset) } else { flat.then_some(offset & 0x1f) };
         let made = interp == 0 || slot.is_none_or(|s| s < slots);
         report.require(made, rule, || format!("attribute {n} reads slot {offset:#x} of {slots}"));

@@ -1,8 +1,8 @@
-//! Writes the final ELF from a layout, its values and the notes (pal-abi 2.6, 3).
+//! Writes the final ELF from layout, values and notes (pal-abi 2.6, 3).
 //!
-//! Sections: null, `.strtab`, `.symtab`, `.text`, `.note`, `.rel.text` if there is anything to relocate at load, then
-//! constant data. All places are computed first, so that the memory written to may be the caller's; a section that comes out
-//! otherwise is a bug, not a shifted file.
+//! Sections: null, `.strtab`, `.symtab`, `.text`, `.note`, `.rel.text` if the loader has relocations to apply to it,
+//! then constant data. All offsets are computed before the first byte is written, so the caller may supply the memory;
+//! a section whose size then differs is a bug that is reported, not a shifted file.
 
 use super::attach::Unit;
 use super::input::{DWORD, LoadReloc, Patched};
@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 
 /// Section index of `.text` in every final ELF.
 const TEXT: u16 = 3;
-/// Section index of the first section after those that are always there.
+/// Index of the first section after those that every file has.
 const FIRST_OPTIONAL: u16 = 5;
 
 /// The content to write.
@@ -32,28 +32,28 @@ pub(super) struct Contents<'a, 'u> {
     pub target: GfxIp,
     pub unit: &'u Unit<'u>,
     pub layout: &'a Layout<'u>,
-    /// By stage.
+    /// In the order of the stages.
     pub resolved: &'a [Resolved],
     pub notes: &'a FinalNotes<'u>,
     pub metadata: MetadataVersion,
 }
 
-/// A file whose every byte has its place.
+/// A file in which every byte has its place.
 pub(super) struct Output<'a, 'u> {
     contents: Contents<'a, 'u>,
     names: Names<'a>,
     symbols: SmallVec<[OutSymbol<'a>; 8]>,
     targets: Targets,
     sections: SmallVec<[OutSection; 12]>,
-    /// Bytes of the metadata document.
+    /// Size of the metadata document in bytes.
     document: usize,
-    /// The document, if it is not written into its place.
+    /// The document, if it was made beforehand instead of written in place.
     named: Option<Vec<u8>>,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     size: usize,
 }
 
-/// A section on its way into the file.
+/// A section, with its place in the file.
 struct OutSection {
     name: u32,
     kind: u32,
@@ -67,7 +67,7 @@ struct OutSection {
     content: Content,
 }
 
-/// Where a section's bytes come from.
+/// The content of a section.
 #[derive(Clone, Copy)]
 enum Content {
     Nothing,
@@ -81,10 +81,10 @@ enum Content {
     Data(usize),
 }
 
-/// A symbol on its way into the table.
+/// A symbol of the table.
 struct OutSymbol<'a> {
     name: &'a str,
-    /// Constant data is told apart by its stage.
+    /// The symbol name of constant data is extended by its stage.
     of: Option<Stage>,
     value: u32,
     size: u32,
@@ -93,10 +93,10 @@ struct OutSymbol<'a> {
     section: u16,
 }
 
-/// For the loader's relocations the symbol of each target.
+/// For the loader's relocations: the symbol of each target.
 type Targets = SmallVec<[Target; 4]>;
 
-/// The symbol that stands for a place in a stage's constant data.
+/// The symbol of an offset in a stage's constant data.
 struct Target {
     stage: usize,
     section: usize,
@@ -111,13 +111,13 @@ impl Target {
 }
 
 impl<'a, 'u> Output<'a, 'u> {
-    /// Nothing has a place yet.
+    /// A file without any places yet.
     pub(super) fn new(contents: Contents<'a, 'u>) -> Self {
         let (names, symbols, sections) = (Names::default(), SmallVec::new(), SmallVec::new());
         Self { contents, names, symbols, targets: Targets::new(), sections, document: 0, named: None, size: 0 }
     }
 
-    /// The metadata by name, from what is said by number.
+    /// Converts the metadata from register numbers to register names.
     fn document_by_name(&self) -> Result<Vec<u8>> {
         let mut bytes = vec![0; self.document];
         let mut out = FixedWriter::new(&mut bytes);
@@ -129,7 +129,7 @@ impl<'a, 'u> Output<'a, 'u> {
     /// Gives every byte its place.
     ///
     /// # Errors
-    /// Malformed: parts too large together.
+    /// Malformed: the parts together are too large.
     pub(super) fn arrange(&mut self) -> Result<()> {
         let text_rels = self.loads().filter(|(_, load)| load.patched == Patched::Code).count();
         let first_data = FIRST_OPTIONAL + u16::from(text_rels > 0);
@@ -168,12 +168,12 @@ impl<'a, 'u> Output<'a, 'u> {
         self.place()
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(super) fn size(&self) -> usize {
         self.size
     }
 
-    /// Every relocation of the loader, with its stage.
+    /// Every relocation for the loader, with its stage.
     fn loads(&self) -> impl Iterator<Item = (usize, &'u LoadReloc)> + use<'u> {
         let stages = self.contents.unit.stages().enumerate();
         stages.flat_map(|(index, stage)| stage.loads().iter().map(move |load| (index, load)))
@@ -194,7 +194,7 @@ impl<'a, 'u> Output<'a, 'u> {
         self.sections.last_mut().ok_or_else(|| Error::bug("a section that was just added"))
     }
 
-    /// The relocations of a section, if there are any.
+    /// Adds the relocation section of a section that has relocations.
     fn relocations(&mut self, of: &'a str, index: u16, data: Option<usize>, count: usize) -> Result<()> {
         if count == 0 {
             return Ok(());
@@ -206,7 +206,7 @@ impl<'a, 'u> Output<'a, 'u> {
         Ok(())
     }
 
-    /// All names are known, so all sizes are.
+    /// Assigns the places: all names are known, and so are all sizes.
     fn place(&mut self) -> Result<()> {
         let of_symbols: u32 = self.symbols.iter().map(OutSymbol::name_bytes).sum();
         let strings = self.names.size.checked_add(of_symbols).ok_or_else(too_large)?;
@@ -223,18 +223,18 @@ impl<'a, 'u> Output<'a, 'u> {
         Ok(())
     }
 
-    /// Writes the file into memory of its size.
+    /// Writes the file to memory of exactly its size.
     ///
     /// # Errors
-    /// Malformed: a value that does not fit its place.
+    /// Malformed: a value that does not fit its field.
     pub(super) fn write(&self, to: &mut [u8]) -> Result<()> {
         let mut out = FixedWriter::new(to);
         let count = u16::try_from(self.sections.len()).map_err(|_| too_large())?;
         out.put(&[0x7f, b'E', b'L', b'F', 2, 1, 1, OSABI_PAL, 0, 0, 0, 0, 0, 0, 0, 0]);
-        // Version; no entry point, no program headers; the section headers' place.
+        // Version; no entry point, no program headers; offset of the section headers.
         let kind = u32::from(RELOCATABLE) | u32::from(MACHINE) << 16;
         out.words([kind, 1, 0, 0, 0, 0, size::HEADER as u32, 0, self.contents.target.elf_flags()]);
-        // Sizes of this header and of section headers, how many there are, and which has the names.
+        // Size of this header and of a section header, number of sections, index of the section with the names.
         out.words([size::HEADER as u32, (size::SECTION as u32) << 16, u32::from(count) | 1 << 16]);
         self.sections.iter().for_each(|section| section.header(&mut out));
         for section in self.sections.iter().skip(1) {
@@ -310,7 +310,7 @@ impl<'a, 'u> Output<'a, 'u> {
         Ok(())
     }
 
-    /// All symbols, locals first; and for the loader's relocations which symbol each target has.
+    /// Collects all symbols, locals first, and the symbol of each relocation target.
     fn collect_symbols(&mut self, first_data: u16) -> Result<()> {
         let Contents { unit, layout, .. } = self.contents;
         for (index, load) in self.loads() {
@@ -339,14 +339,14 @@ impl<'a, 'u> Output<'a, 'u> {
         }
         let code =
             |name, value, size, local| OutSymbol { name, of: None, value, size, kind: stt::FUNC, local, section: TEXT };
-        // The first part's symbol is the stage's own, below.
+        // A stage's first part has the stage's own symbol, added below.
         for placed in layout.parts.iter().filter(|p| p.id.part > 0) {
             self.symbols.push(code(placed.part.symbol, placed.offset, placed.size, true));
         }
         for (index, stage) in unit.stages().enumerate() {
             let first = layout.part(PartId { stage: index, part: 0 });
             let first = first.ok_or_else(|| Error::bug("a stage without parts"))?;
-            // The parts of a stage stand together, the first one first.
+            // The parts of a stage are contiguous and begin with the first.
             let ends = layout.parts.iter().filter(|p| p.id.stage == index).map(PlacedPart::end);
             let size = ends.max().unwrap_or(0).saturating_sub(first.offset);
             self.symbols.push(code(stage.stage().entry_symbol(), first.offset, size, false));
@@ -354,7 +354,7 @@ impl<'a, 'u> Output<'a, 'u> {
         Ok(())
     }
 
-    /// The one string table: names of sections, then of symbols.
+    /// The only string table: names of sections, then of symbols.
     fn strings(&self, out: &mut FixedWriter<'_>) {
         out.put(FIXED_STRINGS);
         for [before, name] in &self.names.rest {
@@ -383,8 +383,8 @@ impl<'a, 'u> Output<'a, 'u> {
         }
     }
 
-    /// Where in a section what a relocation patches starts: in the code, or in an output section of constant data; none if
-    /// it is not in it at all.
+    /// Offset in an output section (`None`: the code; else constant data) at which the section that a relocation
+    /// patches begins; `None` if it is not there.
     fn base(&self, stage: usize, load: &LoadReloc, data: Option<usize>) -> Option<u32> {
         let Contents { unit, layout, .. } = self.contents;
         match (load.patched, data) {
@@ -411,7 +411,7 @@ impl<'a, 'u> Output<'a, 'u> {
     }
 }
 
-/// Dwords of a gap that is branched over: as many no-ops take longer.
+/// Smallest gap in dwords that is branched over, because that many no-ops would take longer.
 const BRANCHED_GAP: u32 = 6;
 
 impl OutSection {
@@ -428,15 +428,15 @@ impl OutSymbol<'_> {
     }
 }
 
-/// The empty name, and those of the sections that are always there.
+/// The empty name, and the names of the sections that every file has.
 const FIXED_STRINGS: &[u8] = b"\0.strtab\0.symtab\0.text\0.note\0";
-/// Where in it the sections' names are, in the order of the sections.
+/// Offsets of these sections' names in it, in the order of the sections.
 const FIXED_NAMES: [u32; 5] = [0, 1, 9, 17, 23];
 
-/// Names of the other sections, each of two pieces.
+/// Names of the other sections, each made of two strings.
 struct Names<'a> {
     rest: SmallVec<[[&'a str; 2]; 6]>,
-    /// Bytes so far.
+    /// Bytes of names so far.
     size: u32,
 }
 
