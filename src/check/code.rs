@@ -1,4 +1,4 @@
-//! Reads the checked parts of a final ELF: the words of `.text`, its parts, and the metadata's declarations per stage.
+//! Reads what is checked from a final ELF: the words of `.text`, its parts, and the metadata's declarations per stage.
 
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Context, Error, Result};
@@ -22,15 +22,15 @@ pub(super) struct Code<'a> {
     pub registers: RegisterWords,
 }
 
-/// A run of code that a symbol names; offsets are in dwords.
+/// A range of code that a symbol names; offsets are in dwords.
 pub(super) struct CodeSpan<'a> {
     pub symbol: &'a str,
     pub start: u32,
-    /// Byte after the last instruction.
+    /// The end: one past the last instruction.
     pub end: u32,
 }
 
-/// A stage as the metadata declares it.
+/// A stage as the metadata declare it.
 pub(super) struct StageCode {
     pub stage: Stage,
     pub wave: WaveSize,
@@ -52,7 +52,7 @@ impl<'a> Code<'a> {
     /// Reads an ELF.
     ///
     /// # Errors
-    /// Malformed: there is no code, no metadata, or no symbol for the start of a stage.
+    /// Malformed: there is no code, no metadata, or no symbol for the entry of a stage.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
         let target = GfxIp::Gfx1030;
@@ -79,7 +79,7 @@ impl<'a> Code<'a> {
             parts.push(CodeSpan { symbol: symbol.name, start, end });
         }
         parts.sort_by_key(|p| p.start);
-        // A stage's symbol covers all its parts where they are adjacent.
+        // If a stage's parts are adjacent, its symbol covers all of them.
         let starts: Vec<u32> = parts.iter().map(|p| p.start).collect();
         for part in &mut parts {
             let next = starts.iter().find(|s| **s > part.start);
@@ -124,7 +124,7 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The part of a dword; a dword of padding belongs to the part before it.
+    /// The part that a dword is in; padding belongs to the part before it.
     pub(super) fn part(&self, at: u32) -> Option<&CodeSpan<'a>> {
         self.parts.iter().rfind(|p| p.start <= at)
     }

@@ -1,5 +1,5 @@
-//! Finds the registers that the hardware sets before a stage's first instruction, by the register words alone (pal-abi
-//! 2.3 to 2.5).
+//! Finds the registers that the hardware sets before a stage's first instruction, from the register words alone
+//! (pal-abi 2.3 to 2.5).
 
 use super::code::StageCode;
 use crate::isa::{Register, RegisterSet, Vgpr};
@@ -19,7 +19,7 @@ pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet
     let mut before = None;
     let mut next = 0u8;
     for &what in &stage.user_data {
-        // The high half of a pointer has no user-data entry of its own.
+        // The high half of a pointer has no user-data entry.
         let high = before == Some(pal::WORKGROUP);
         if what != pal::NOT_MAPPED || high {
             set.insert(Register::sgpr(next));

@@ -1,9 +1,9 @@
-//! A rough model of the time that code takes: one wave alone, in the order of the code.
+//! A rough model of execution time: one wave alone, executing the code in order.
 //!
-//! An instruction waits until its operands are there, then takes its issue cycles. Results of arithmetic are there after
-//! the latency of their class, those of memory when a wait has been passed. What stands in a loop counts eightfold, for
-//! each loop. Branches are not taken. Occupancy is not part of it, nor what other waves do: two codes of one shader
-//! can be compared by it, shaders cannot.
+//! An instruction waits until its operands are available, then takes its issue cycles. A result of arithmetic is
+//! available after the latency of its class, a result of memory after a wait for it. Code counts eightfold for each
+//! loop around it. Branches are not taken. The model ignores occupancy and other waves, so it can compare two
+//! compilations of one shader, but not different shaders.
 
 use crate::error::{Error, Result};
 use crate::isa::instruction::Fields;
@@ -17,18 +17,18 @@ use object::{LittleEndian, Object, ObjectSection};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
-/// An instruction of a code.
+/// An instruction with its position.
 pub struct Placed {
-    /// Where it stands, in dwords.
+    /// Position in dwords.
     pub at: usize,
     /// The instruction.
     pub inst: Instruction,
 }
 
-/// The words of an ELF's code.
+/// The words of an ELF's `.text`.
 ///
 /// # Errors
-/// Malformed: no ELF with code.
+/// Malformed: not an ELF with code.
 pub fn text(elf: &[u8]) -> Result<Vec<u32>> {
     let file = ElfFile64::<LittleEndian>::parse(elf).map_err(|e| Error::malformed(format!("no ELF: {e}")))?;
     let text = file.section_by_name(".text").ok_or_else(|| Error::malformed("no .text"))?;
@@ -36,10 +36,10 @@ pub fn text(elf: &[u8]) -> Result<Vec<u32>> {
     Ok(text.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
-/// The instructions of a code, without what only fills it up.
+/// The instructions of code, without padding.
 ///
 /// # Errors
-/// Malformed: words that are no instruction.
+/// Malformed: words that are not an instruction.
 pub fn instructions(words: &[u32], gfx: GfxIp) -> Result<Vec<Placed>> {
     let mut code = Vec::new();
     let mut at = 0;
@@ -54,7 +54,7 @@ pub fn instructions(words: &[u32], gfx: GfxIp) -> Result<Vec<Placed>> {
     Ok(code)
 }
 
-/// Vector registers up to the last one that is named.
+/// Number of vector registers: the highest used + 1.
 pub fn vgprs(code: &[Placed], wave: WaveSize) -> u32 {
     let named = code.iter().map(|placed| placed.inst.effects(wave)).map(|effects| effects.reads.union(&effects.writes));
     let last = named.filter_map(|named| named.iter().filter_map(|register| register.as_vgpr()).max()).max();
@@ -74,7 +74,7 @@ pub fn cycles(code: &[Placed], wave: WaveSize) -> u64 {
     sum
 }
 
-/// The loops of code: from the target of a branch back to the last branch to it, as indices.
+/// The loops of code as index ranges: from a branch target to the last branch back to it.
 pub fn loops(code: &[Placed]) -> Vec<Range<usize>> {
     let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
     for (n, placed) in code.iter().enumerate().filter(|(_, placed)| placed.inst.entry.is(Traits::BRANCH)) {
@@ -102,7 +102,7 @@ fn depths(code: &[Placed]) -> Vec<u32> {
     sums.take(code.len()).collect()
 }
 
-/// Where a branch goes.
+/// Target of a branch, in dwords.
 fn target(placed: &Placed) -> Option<i64> {
     let Fields::Scalar(fields) = &placed.inst.fields else { return None };
     Some(placed.at as i64 + 1 + i64::from(fields.imm.cast_signed()))
@@ -110,9 +110,9 @@ fn target(placed: &Placed) -> Option<i64> {
 
 struct State {
     now: u64,
-    /// By register code, when its value is there.
+    /// By register code: the cycle at which the value is available.
     ready: Vec<u64>,
-    /// Cycles at which outstanding operations are done, oldest first.
+    /// Cycles at which outstanding operations complete, oldest first.
     vm: VecDeque<u64>,
     lgkm: VecDeque<u64>,
 }
@@ -158,7 +158,7 @@ impl State {
     }
 }
 
-/// Cycles until the result of an instruction that is no load is there.
+/// Cycles until the result is available; 1 for loads, whose results need a wait.
 fn result(latency: Latency) -> u32 {
     match latency {
         Latency::VectorMemory | Latency::Sample | Latency::Lds | Latency::Smem => 1,
@@ -166,7 +166,7 @@ fn result(latency: Latency) -> u32 {
     }
 }
 
-/// The wait that an instruction is.
+/// The counts that an instruction waits for, if it is a wait.
 fn wait(inst: &Instruction) -> Option<Waitcnt> {
     let Fields::Scalar(fields) = &inst.fields else { return None };
     (inst.entry.op == Op::SWaitcnt).then(|| Waitcnt::from_imm(fields.imm))

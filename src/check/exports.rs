@@ -1,13 +1,13 @@
-//! Exports of a shader: each one declared by the registers, and a last one with `done` on every path.
+//! Checks the exports of a shader: the registers declare each one, and every path has a last export with `done`.
 //!
 //! | stage | every path to `s_endpgm` | and |
 //! |---|---|---|
 //! | vertex | a position with `done`; all declared positions and parameters | after it only parameters |
-//! | fragment, if it is waited for | an export with `done` | nothing after it |
+//! | fragment, if the hardware waits for its exports | an export with `done` | nothing after it |
 //!
-//! A fragment shader is waited for if it declares a colour or depth format, or may kill pixels: the exports then bring
-//! the values and the mask of live pixels. Any other ends without one: before gfx10 the hardware wanted a null
-//! export there, from gfx10 on it does not (pal-abi 7; LLVM and Mesa leave it out).
+//! The hardware waits for a fragment shader's exports if it declares a colour or depth format, or may kill pixels: the
+//! exports then carry the values and the mask of live pixels. Any other fragment shader may end without an export:
+//! before gfx10 the hardware needed a null export there, from gfx10 on it does not (pal-abi 7; LLVM and Mesa omit it).
 
 use super::code::{Code, StageCode};
 use super::flow::{Graph, Step};
@@ -30,13 +30,13 @@ const PACKED: std::ops::RangeInclusive<u32> = 4..=8;
 
 #[derive(Clone)]
 struct Exported {
-    /// Targets exported to on every path.
+    /// Targets that every path has exported to.
     surely: u64,
     /// Export with `done` on every path, and on some path.
     done: bool,
     maybe_done: bool,
     stage: Stage,
-    /// The hardware waits for the export with `done`.
+    /// The hardware waits for an export with `done`.
     waited: bool,
 }
 
@@ -54,7 +54,7 @@ fn is_waited_for(stage: Stage, words: &RegisterWords) -> bool {
 }
 
 impl Exported {
-    /// Whether this is the export with `done` that ends those of its stage.
+    /// Whether this is an export with `done` that ends the stage's exports.
     fn ends(&self, f: &ExportFields) -> bool {
         f.done && (self.stage == Stage::Fragment || (POSITION..=POSITION + 4).contains(&f.target))
     }
@@ -139,10 +139,10 @@ fn objection(stage: Stage, f: &ExportFields, words: &RegisterWords) -> Option<St
     }
 }
 
-/// The export that is missing where a path ends.
+/// The export that is missing at the end of a path.
 fn unfinished(before: &Exported, words: &RegisterWords) -> Option<String> {
     let graphics = before.stage != Stage::Compute;
-    // A path with any export needs a last one, waited for or not.
+    // A path with any export needs a last one, whether the hardware waits for it or not.
     if !before.done && (before.waited || graphics && before.surely != 0) {
         return Some("not every path here has an export that is done".to_owned());
     }

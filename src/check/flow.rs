@@ -1,7 +1,7 @@
-//! The code that a stage can reach, as basic blocks: decoded from its entry along every branch, across parts.
+//! The code that a stage can reach, as basic blocks: decoded from its entry along every branch, across all parts.
 //!
-//! A branch that cannot be followed is a finding, and ends its path. Padding between parts belongs to the path through
-//! it.
+//! A branch whose target is unknown is a finding, and ends its path. Padding between parts belongs to the path that
+//! runs through it.
 
 use super::code::{Code, StageCode};
 use super::report::{CodeRule, Reporter};
@@ -82,7 +82,7 @@ impl Graph {
         for (index, step) in steps.iter().enumerate() {
             let before = index.checked_sub(1).and_then(|i| steps.get(i));
             let joined = before.is_some_and(|b| b.end() == step.at && exit(code, b).falls_only());
-            // A part boundary ends a block, even where control falls through it.
+            // The start of a part begins a block, even if execution falls into it.
             let enters = code.parts.iter().any(|p| p.start == step.at);
             if leaders.contains(&step.at) || enters || !joined {
                 starts.insert(step.at, blocks.len());
@@ -146,7 +146,7 @@ fn relative(step: &Step) -> Option<u32> {
     u32::try_from(i64::from(step.end()) + i64::from(step.imm().cast_signed())).ok()
 }
 
-/// Successors of an instruction, as far as its words tell.
+/// Successors of an instruction, as far as its encoding determines them.
 fn exit(code: &Code<'_>, step: &Step) -> Exit {
     let target = relative(step);
     match step.op() {
@@ -186,7 +186,7 @@ fn upper(s: Scalar) -> Option<Scalar> {
     Scalar::from_code(s.code().checked_add(1)?)
 }
 
-/// The constant that an addition to a register adds.
+/// The constant that an instruction adds to a register.
 fn constant(inst: &Instruction, register: Scalar) -> Option<u32> {
     let Fields::Scalar(f) = &inst.fields else { return None };
     match f.srcs {
@@ -234,13 +234,13 @@ impl Walk<'_, '_> {
             }
         }
         self.overlaps();
-        // After a branch that could not be followed, no code is known to be unreachable.
+        // After a branch with an unknown target, no code can be called unreachable.
         if self.reporter.is_clean() {
             self.unreached();
         }
     }
 
-    /// The instruction here; `None` if there can be none.
+    /// Decodes the instruction at an offset; `None` if there is none.
     fn decode(&mut self, at: u32) -> Option<Step> {
         let rest = self.code.words.get(at as usize..).filter(|rest| !rest.is_empty());
         let (Some(rest), Some(part)) = (rest, self.code.part(at)) else {
@@ -265,7 +265,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Successors, with a finding if the target is invalid or unknown.
+    /// Successors; adds a finding if a target is invalid or unknown.
     fn followed(&mut self, step: &Step) -> Exit {
         let mut exit = exit(self.code, step);
         match step.op() {
@@ -275,7 +275,7 @@ impl Walk<'_, '_> {
             _ if is_branch(step) => {
                 let inside = exit.jumps.filter(|at| {
                     let part = self.code.part(*at);
-                    // LLVM's label for "return to the epilog" is the end of the part, where padding begins.
+                    // LLVM's label for "return to the epilog" is the end of the part, where padding may begin.
                     part.is_some_and(|p| (p.start..=p.end).contains(at) && self.is_own(p.symbol))
                 });
                 if inside.is_none() {
@@ -288,13 +288,14 @@ impl Walk<'_, '_> {
         exit
     }
 
-    /// Whether a part can belong to this stage: it does not have the symbol of another.
+    /// Whether a part can belong to this stage: its symbol is not that of another stage.
     fn is_own(&self, symbol: &str) -> bool {
         let mut others = self.code.stages.iter().filter(|s| s.stage != self.stage.stage);
         !others.any(|s| symbol == s.stage.entry_symbol() || symbol == s.stage.unlinked_symbol())
     }
 
-    /// A part is reachable as a whole or not at all, except for its padding.
+    /// Reports parts that are reached only partly; padding does not count. A part is reachable as a whole or not at
+    /// all.
     fn unreached(&mut self) {
         for part in &self.code.parts {
             let mut at = part.start;
@@ -318,7 +319,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// No instruction begins inside another.
+    /// Reports an instruction that begins inside another.
     fn overlaps(&mut self) {
         let mut before: Option<(u32, u32)> = None;
         for step in self.steps.values() {

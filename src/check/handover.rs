@@ -1,8 +1,8 @@
-//! Registers that the hardware sets before the first instruction belong to the body: a prolog runs before it, and may
-//! replace only those that the body does not read.
+//! Registers that the hardware sets before the first instruction belong to the body. A prolog runs before it, and may
+//! overwrite only registers that the body does not read.
 //!
-//! The register words alone define these registers ([`entry`]): user data, workgroup ids, the scratch wave offset after
-//! them, vertex and instance ids. A register that the body reads before it writes it holds its entry value.
+//! These registers follow from the register words alone ([`entry`]): user data, workgroup ids, the scratch wave offset
+//! after them, vertex and instance ids. If the body reads a register before it writes it, it expects the entry value.
 
 use super::code::{Code, StageCode};
 use super::entry;
@@ -13,7 +13,7 @@ use crate::isa::{Register, RegisterSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Registers set at entry that the prolog replaced, each with the dword of the instruction.
+/// Entry registers that the prolog has overwritten, each with the dword of the instruction.
 #[derive(Clone)]
 struct Replaced<'c> {
     at_entry: &'c RegisterSet,
@@ -43,7 +43,7 @@ impl Flow for Replaced<'_> {
     }
 }
 
-/// Reports entry values that a body reads and a prolog has replaced.
+/// Reports entry values that a body reads after a prolog has overwritten them.
 pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let dwords = |role: &str| {
         let part = code.part(stage.entry).filter(|part| code.role(stage, part) == role);

@@ -1,6 +1,6 @@
-//! Hazards that gfx10.3 leaves to the code besides the counters (isa-gfx10 7.2): one hazard, and the rules of clauses.
+//! Hazards of gfx10.3 that code must avoid, besides the counters (isa-gfx10 7.2): one hazard, and the rules of clauses.
 //!
-//! The other hazards of LLVM's and Mesa's lists belong to gfx10.1 or gfx11; data dependencies are interlocked.
+//! The other hazards in LLVM's and Mesa's lists concern gfx10.1 or gfx11; the hardware interlocks data dependencies.
 
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
@@ -39,7 +39,7 @@ impl Flow for Since {
     }
 }
 
-/// Reports broken clauses, and a float atomic too close to a change of the denormal mode.
+/// Reports invalid clauses, and a float atomic too close to a change of the denormal mode.
 pub(super) fn check(graph: &Graph, reporter: &mut Reporter<'_>) {
     forwards(graph, Since { states: ATOMIC_TO_DENORM, at: 0 }, |before, step| {
         if step.op() == Op::SDenormMode && before.states < ATOMIC_TO_DENORM {

@@ -1,6 +1,6 @@
-//! With EXEC = 0 there is no vector work to do: a branch taken only then must lead to code that restores lanes, or to
-//! the end. Any other target is wrong, or the branch means "never". Vector work there has no effect, so this is a
-//! remark.
+//! With EXEC = 0 there is no vector work to do. A branch that is taken only then must lead to code that restores lanes,
+//! or to the end; with any other target it is wrong, or it means "never". Vector work at the target has no effect, so
+//! this is only a remark.
 
 use super::code::Code;
 use super::flow::{Graph, Step};
@@ -14,8 +14,8 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
         let Some(branch) = steps.last() else { continue };
         let target = graph.target(branch);
         let nobody = match branch.op() {
-            // Without a write the branch means "never": LLVM writes it, and the opposite one for "always", where it found
-            // a uniform condition to be constant.
+            // If nothing writes EXEC, the branch means "never": LLVM emits it, and its opposite for "always", if it
+            // found a uniform condition to be constant.
             _ if !steps.iter().any(|step| step.effects.writes.contains(Register::EXEC)) => None,
             Op::SCbranchExecz => target,
             Op::SCbranchExecnz => block.next.iter().copied().find(|next| Some(*next) != target),

@@ -1,4 +1,5 @@
-//! Registers and memory used beyond those declared, and operands that no hardware takes (isa-gfx10 1.1, 1.2).
+//! Uses of registers and memory beyond those declared, and operands that the hardware does not accept (isa-gfx10 1.1,
+//! 1.2).
 
 use super::code::StageCode;
 use super::flow::{Graph, Step};
@@ -59,7 +60,7 @@ fn memory(stage: &StageCode, step: &Step, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// Exclusive end, in bytes, of an access at address 0.
+/// Exclusive end, in bytes, of an access with address 0.
 fn last_byte(step: &Step, offsets: [u8; 2]) -> u32 {
     let entry = step.inst.entry;
     let width = entry.dst.first().or(entry.src.get(1)).map_or(0, |kind| 4 * u32::from(kind.registers()));
@@ -102,7 +103,7 @@ fn operands(wave: WaveSize, step: &Step) -> Option<String> {
     }
 }
 
-/// Groups of scalar registers begin at multiples of two, or of four.
+/// A group of scalar registers must begin at a multiple of two, or of four.
 fn misaligned((first, count): (Scalar, u8)) -> Option<String> {
     let Scalar::Sgpr(s) = first else { return None };
     let align = count.min(4);
@@ -123,7 +124,7 @@ fn vector_groups(wave: WaveSize, step: &Step, f: &VectorFields) -> Option<String
     srcs.chain(mask).find_map(misaligned)
 }
 
-/// A vector instruction reads at most two scalar values, and 64-bit shifts one.
+/// A vector instruction reads at most two scalar values, a 64-bit shift at most one.
 fn constant_bus(wave: WaveSize, step: &Step, f: &VectorFields) -> Option<String> {
     let entry = step.inst.entry;
     let (values, most) = (entry.scalar_values(f, wave), entry.scalar_limit());

@@ -6,16 +6,16 @@ use crate::isa::Op;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MaskOp {
     Mov,
-    /// Whole quads.
+    /// Whole quad mode.
     Wqm,
     And,
     Or,
     Xor,
-    /// The first operand inverted.
+    /// Inverts the first operand.
     Andn1,
-    /// The second operand inverted.
+    /// Inverts the second operand.
     Andn2,
-    /// The first or the second operand.
+    /// Selects the first or the second operand.
     Select,
 }
 

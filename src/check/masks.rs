@@ -1,7 +1,7 @@
 //! Named sets of active lanes, and the effect of an instruction on them.
 //!
 //! An instruction that deactivates lanes gives the remaining set a new name, and records its superset. A saved mask
-//! keeps its name, so that `s_or` with it restores the whole set. A mask that is not understood has no name.
+//! keeps its name, so `s_or` with it restores the whole set. A mask that this analysis does not understand has no name.
 
 use super::flow::Step;
 use super::mask_op::{MaskForm, MaskOp, mask_op};
@@ -11,7 +11,7 @@ use crate::isa::{Register, RegisterSet, Scalar, Src, Traits};
 use crate::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Limit of names per join; above it, the set is unknown.
+/// Limit of names per join; above it the set is unknown.
 const MOST: usize = 8;
 
 /// Possible names of the active lanes; empty: unknown.
@@ -21,7 +21,7 @@ pub(super) type Exec = BTreeSet<Name>;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mask {
     Lanes(Name),
-    /// All lanes of `whole` but those of `part`.
+    /// All lanes of `whole` except those of `part`.
     Rest {
         whole: Name,
         part: Name,
@@ -38,7 +38,7 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// All lanes active, and no mask saved.
+    /// All lanes are active, and no mask is saved.
     pub(super) fn entry(wave: WaveSize) -> Self {
         Self { wave, exec: [Names::ENTRY].into(), saved: BTreeMap::new() }
     }
@@ -55,7 +55,7 @@ impl Lanes {
         self.saved.retain(|register, mask| other.saved.get(register) == Some(mask));
     }
 
-    /// Drops masks of which any register is written.
+    /// Drops the masks with a register that is written.
     pub(super) fn forget(&mut self, writes: &RegisterSet) {
         let written = |code: u8| writes.contains(Register::sgpr(code));
         let wide = self.wave == WaveSize::W64;
@@ -77,7 +77,7 @@ impl Lanes {
         let brings_back = matches!(mask_op(step.op()), Some((_, MaskOp::Or))) || step.is(Traits::EXEC_IN);
         let looks = step.effects.reads.contains(Register::EXEC) && !brings_back;
         let mixed = looks && self.is_mixed(names);
-        // Report a divergence only once.
+        // Report each divergence only once.
         self.exec = if mixed { Exec::new() } else { exec };
         self.forget(&step.effects.writes);
         if let Some((register, mask)) = saved {
@@ -86,14 +86,14 @@ impl Lanes {
         mixed
     }
 
-    /// Whether the lanes active on one path are a subset of those on another. Disjoint sets may continue together: LLVM
-    /// lets two paths share code.
+    /// Whether the active lanes of one path are a subset of another's. Disjoint sets may continue together: LLVM lets
+    /// two paths share code.
     fn is_mixed(&self, names: &Names) -> bool {
         let part = |name: &Name| self.exec.iter().any(|other| other != name && names.is_part(*name, *other));
         self.exec.iter().any(part)
     }
 
-    /// A subset of the active lanes.
+    /// Names the remaining lanes after an instruction that deactivates some.
     fn fewer(&self, step: &Step, kind: Kind, names: &mut Names) -> Exec {
         self.name().map(|name| names.part(step.at, name, kind)).into_iter().collect()
     }
@@ -106,7 +106,7 @@ impl Lanes {
         }
     }
 
-    /// The active lanes afterwards, and the saved mask.
+    /// The active lanes after the instruction, and the mask that it saves.
     fn scalar(&self, step: &Step, f: &ScalarFields, names: &mut Names) -> (Exec, Option<(Scalar, Mask)>) {
         let (form, how) = mask_op(step.op())
             .map_or((MaskForm::Plain, None), |(form, op)| (form, Some(op).filter(|_| form != MaskForm::Write)));
@@ -130,7 +130,7 @@ impl Lanes {
         let other = if is_exec(f.srcs[0]) { f.srcs[1] } else { f.srcs[0] };
         let mask = other.and_then(|src| self.mask(src));
         let with_exec = f.srcs.into_iter().any(is_exec);
-        // The larger of the two sets and the subset.
+        // If one set contains the other: the larger set, and the subset.
         let nested = current.zip(mask).and_then(|(current, mask)| match mask {
             Mask::Lanes(other) if names.is_part(current, other) => Some((other, current)),
             Mask::Lanes(other) if names.is_part(other, current) => Some((current, other)),
@@ -160,7 +160,8 @@ impl Lanes {
                 self.fewer(step, kind, names)
             }
             (Some(MaskOp::And), _) if with_exec => self.fewer(step, Kind::Part, names),
-            // By a condition of the whole wave: the lanes stay, or none is left, and then nothing depends on them.
+            // Selected by a condition of the whole wave: either the lanes stay, or none is left and nothing depends on
+            // them.
             (Some(MaskOp::Select), _) if with_exec && other == Some(Src::Int(0)) => self.exec.clone(),
             _ => Exec::new(),
         };

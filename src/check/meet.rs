@@ -1,4 +1,4 @@
-//! Lanes that diverge at a branch must reconverge where its paths join: where nested sets of lanes join, EXEC must be
+//! Lanes that diverge at a branch must reconverge where its paths join. If nested sets of lanes join, EXEC must be
 //! restored before any instruction depends on it.
 
 use super::code::StageCode;
@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Reports uses of EXEC before its lanes have reconverged.
 pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_>) {
     let mut paths = Paths::new(graph, stage.wave);
-    // The masks at a loop's header are assumed, then compared with those on its back edges; the assumption is corrected
-    // at most twice.
+    // The masks at a loop's header are assumed first, then compared with those on its back edges; an assumption is
+    // corrected at most twice.
     let mut mixed = paths.round();
     while paths.correct() {
         mixed = paths.round();
@@ -27,14 +27,14 @@ pub(super) fn check(graph: &Graph, stage: &StageCode, reporter: &mut Reporter<'_
 /// Lanes on the back edges of a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Back {
-    /// All lanes that entered.
+    /// All lanes that entered the loop.
     All,
     /// A subset of them.
     Fewer,
     Unknown,
 }
 
-/// Blocks in an order in which each comes after its predecessors, except along back edges.
+/// Blocks in an order in which each follows its predecessors, except along back edges.
 struct Paths<'g> {
     blocks: Vec<Ordered<'g>>,
     wave: WaveSize,
@@ -47,10 +47,10 @@ struct Ordered<'g> {
     steps: &'g [Step],
     /// Predecessors before this block.
     forward: Vec<usize>,
-    /// Predecessors after it: this is the header of a loop.
+    /// Predecessors after this block, which is then the header of a loop.
     backward: Vec<usize>,
     back: Back,
-    /// Registers written by the loop.
+    /// Registers that the loop writes.
     writes: RegisterSet,
 }
 
@@ -97,7 +97,7 @@ impl<'g> Paths<'g> {
         found
     }
 
-    /// Compares the assumption on each loop with its back edges; true if any was wrong.
+    /// Compares the assumption for each loop with its back edges; returns true if any was wrong.
     fn correct(&mut self) -> bool {
         let mut wrong = false;
         for place in 0..self.blocks.len() {
@@ -145,7 +145,7 @@ impl<'g> Paths<'g> {
     }
 }
 
-/// Registers written by the blocks of a header's loop.
+/// Registers that the blocks of a header's loop write.
 fn written_in_loop(blocks: &[Ordered<'_>], header: usize) -> RegisterSet {
     let mut writes = RegisterSet::EMPTY;
     let mut seen = BTreeSet::new();

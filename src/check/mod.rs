@@ -1,24 +1,28 @@
-//! A static checker of the machine code in a final ELF: every path through prolog, body and epilog, without running it.
+//! A static checker for the machine code of a final ELF: it checks every path through prolog, body and epilog without
+//! running it.
 //!
 //! ```text
-//! bytes ── code ──> Code        words, parts, and what the metadata declares of each stage
+//! bytes ── code ──> Code        words, parts, and what the metadata declare of each stage
 //!   per stage ── flow ──> Graph     reachable instructions, their effects, basic blocks
 //!     ├ waits      results used before they have arrived, exports overwritten, barriers with work outstanding
 //!     ├ values     registers read that were not written, or not for the active lanes (written)
-//!     ├ handover   registers set at entry and replaced before the body that reads them
+//!     ├ handover   entry registers that a prolog overwrites and the body reads
 //!     ├ results    arithmetic with unused results
 //!     ├ lanes      vector work with EXEC = 0
 //!     ├ meet       lanes that do not reconverge where paths join
 //!     ├ exports    undeclared or missing exports, and a last one with `done`
 //!     ├ hazards    clauses, and hazards that gfx10.3 does not interlock
-//!     └ limits     registers, LDS and scratch against what is declared; operands that no hardware takes
+//!     └ limits     registers, LDS and scratch beyond the declarations; operands that the hardware does not accept
 //! ```
 //!
-//! Invariant: what LLVM and the native generator write has no errors; each exception that this required is named in
-//! `docs/proof.md`.
-//! A broken rule is an error, or a remark if its only cost is work ([`CodeRule::severity`]).
-//! The checker shares the decoder and the ELF reader with the rest, but no rule: it knows nothing of how code is made.
-//! To add a rule: a variant of [`CodeRule`], a pass or a line in one, and a good and a bad case in `tests/code/rules.rs`.
+//! Invariant: code from LLVM and from the native generator has no errors; `docs/proof.md` names each exception that
+//! this required.
+//!
+//! A broken rule is an error, or a remark if it only costs work ([`CodeRule::severity`]).
+//!
+//! The checker shares the decoder and the ELF reader with the rest, but no rules: it knows nothing about how code is
+//! made. To add a rule, add a variant of [`CodeRule`], a pass or a line in one, and a good and a bad case in
+//! `tests/code/rules.rs`.
 
 mod code;
 mod entry;
@@ -50,7 +54,7 @@ use report::Reporter;
 /// Checks all code of a final ELF.
 ///
 /// # Errors
-/// Malformed: no ELF with code and metadata that could be checked.
+/// Malformed: not an ELF with code and metadata that can be checked.
 pub fn check(bytes: &[u8]) -> Result<CodeReport> {
     let code = Code::read(bytes)?;
     let mut report = CodeReport::default();

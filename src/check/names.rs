@@ -1,23 +1,23 @@
-//! Names of sets of lanes, as a tree: each but that of all lanes at the entry is a subset of its parent.
+//! Names of sets of lanes, as a tree: each set is a subset of its parent; the root is all lanes at entry.
 
 use std::collections::BTreeMap;
 
-/// Depth limit of nested subsets: code that never restores EXEC must not take forever.
+/// Depth limit of nested subsets, so that code which never restores EXEC does not take forever.
 const DEEPEST: usize = 100;
 
 /// A set of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Name(usize);
 
-/// The derivation of a set from its parent.
+/// How a set is derived from its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Part,
-    /// All but this part.
+    /// All lanes except those of this set.
     Rest(Name),
-    /// All but the mask in a register, by its code: lanes that left a loop.
+    /// All lanes except those in a register's mask, by its code: lanes that left a loop.
     Left(u8),
-    /// The lanes still active in some iteration of a loop.
+    /// The lanes still active in an iteration of a loop.
     Loop,
 }
 
@@ -30,7 +30,7 @@ struct Origin {
 
 #[derive(Default)]
 pub(super) struct Names {
-    /// Index is the name's number less 1; 0 is the entry.
+    /// Indexed by the name's number − 1; number 0 is the entry.
     origins: Vec<Origin>,
     known: BTreeMap<Origin, Name>,
 }
@@ -39,7 +39,7 @@ impl Names {
     /// All lanes of the wave at entry.
     pub(super) const ENTRY: Name = Name(0);
 
-    /// The subset of `whole` that an instruction, or the header of a loop, leaves active.
+    /// Names the subset of `whole` that an instruction, or the header of a loop, leaves active.
     pub(super) fn part(&mut self, at: u32, whole: Name, kind: Kind) -> Name {
         let origin = Origin { at, whole, kind };
         *self.known.entry(origin).or_insert_with(|| {
@@ -52,18 +52,18 @@ impl Names {
         self.origins.get(name.0.checked_sub(1)?).copied()
     }
 
-    /// A name with its origin, then its parent with its own, and so on.
+    /// A name with its origin, then its parent with its origin, and so on.
     fn upwards(&self, name: Name) -> impl Iterator<Item = (Name, Option<Origin>)> {
         let named = |name| (name, self.origin(name));
         std::iter::successors(Some(named(name)), move |(_, origin)| origin.map(|o| named(o.whole))).take(DEEPEST)
     }
 
-    /// Whether lanes are a subset of these, or the same.
+    /// Whether `name` is `whole` or a subset of it.
     pub(super) fn is_part(&self, name: Name, whole: Name) -> bool {
         self.upwards(name).any(|(name, _)| name == whole)
     }
 
-    /// Union of two sets.
+    /// Union of two sets; `None` if it has no name.
     pub(super) fn together(&self, name: Name, other: Name) -> Option<Name> {
         if self.is_part(name, other) {
             return Some(other);
@@ -72,7 +72,7 @@ impl Names {
         rest.map(|origin| origin.whole).or_else(|| self.is_part(other, name).then_some(name))
     }
 
-    /// Lanes that are still in a loop, and all that left it into this register.
+    /// Union of the lanes still in a loop and all that left it into this register.
     pub(super) fn with_left(&self, name: Name, register: u8) -> Option<Name> {
         let left = self.upwards(name).skip_while(|(_, origin)| origin.is_none_or(|o| o.kind != Kind::Left(register)));
         left.filter_map(|(_, origin)| origin).find(|o| o.kind == Kind::Loop).map(|o| o.whole)

@@ -1,4 +1,4 @@
-//! Reports of the checker: one finding for each rule that an instruction breaks, with its part, offset and text.
+//! Reports of the checker: one finding for each rule that an instruction breaks, with part, offset and text.
 
 use super::code::{Code, StageCode};
 use super::flow::Step;
@@ -12,45 +12,46 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodeRule {
-    /// Reachable words are instructions.
+    /// Reachable words must be instructions.
     Decode,
-    /// Branches target instructions of this stage.
+    /// Branches must target instructions of this stage.
     Branch,
-    /// Every branch can be followed; otherwise nothing is proved.
+    /// Every branch target must be known; otherwise nothing is proved.
     Unfollowed,
-    /// Each path ends with `s_endpgm`, and leaves its part only for the next.
+    /// Each path must end with `s_endpgm`, and leave its part only for the next.
     End,
-    /// Code that no path reaches.
+    /// There is code that no path reaches.
     Unreachable,
-    /// No use of a register before the operation outstanding on it was waited for; nothing outstanding at a barrier.
+    /// A register must not be used before a wait for the operation outstanding on it; nothing may be outstanding at a
+    /// barrier.
     Wait,
-    /// EXEC is unchanged while an export may still read it.
+    /// EXEC must not change while an export may still read it.
     ExecWhileExport,
-    /// No read of a register that was never written.
+    /// A register must be written before it is read.
     Uninitialised,
-    /// Values that a body stores or exports are defined.
+    /// Values that a body stores or exports must be defined.
     Undefined,
-    /// No arithmetic with an unused result.
+    /// The result of arithmetic must be used.
     DeadResult,
-    /// No vector work before lanes have reconverged.
+    /// There must be no vector work before lanes have reconverged.
     Lanes,
-    /// No vector work with EXEC = 0.
+    /// There must be no vector work with EXEC = 0.
     Idle,
-    /// Waits that this generation needs between dependent instructions.
+    /// Dependent instructions must have the waits that this GPU generation needs.
     Hazard,
-    /// A clause holds instructions of one kind.
+    /// A clause must hold instructions of one kind.
     Clause,
-    /// Operands that the hardware takes.
+    /// Operands must be such as the hardware accepts.
     Operands,
-    /// Registers within what the metadata declares.
+    /// Registers must be within the metadata's declarations.
     Registers,
-    /// LDS and scratch only where they are declared.
+    /// LDS and scratch must be declared if they are used.
     Memory,
-    /// LDS within its size by the constant offset.
+    /// A constant LDS offset must be within the LDS size.
     Beyond,
-    /// Exports and attributes as the registers declare them, the last one with `done`.
+    /// Exports and attributes must be as the registers declare them, and the last export must have `done`.
     Export,
-    /// A register set by the hardware before the first instruction still holds that value when a body reads it.
+    /// A register that the hardware sets at entry must still hold that value when a body reads it.
     Entry,
 }
 
@@ -58,20 +59,21 @@ pub enum CodeRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// A wave may hang, lose lanes, read a value with another meaning, or break the ABI; or that cannot be excluded.
+    /// A wave may hang, lose lanes, read a wrong value, or break the ABI; or this cannot be excluded.
     Error,
-    /// Waste: the code is right but does useless work, or works on a value that the shader leaves undefined.
+    /// The code is correct, but does useless work, or works on a value that the shader leaves undefined.
     Remark,
 }
 
 impl CodeRule {
-    /// Severity of a break of this rule.
+    /// Severity of a violation of this rule.
     pub const fn severity(self) -> Severity {
         match self {
-            // Compilers learn only after instruction selection which dwords of a wide result are read. Vector work with
-            // EXEC = 0 has no effect: LLVM uses such a branch as "never", after any mask. A shader may store an
-            // undefined value: only the stored data is undefined then. Addresses in LDS wrap, so a large offset is right with
-            // a negative register; and beyond its size LDS reads 0 and writes nothing.
+            // Beyond: addresses in LDS wrap, so a large offset is correct with a negative register, and beyond its size
+            // LDS reads 0 and ignores writes. DeadResult: compilers learn only after instruction selection which dwords
+            // of a wide result are read. Idle: vector work with EXEC = 0 has no effect; LLVM uses such a branch as
+            // "never", after any mask. Undefined: a shader may store an undefined value, which makes only the stored
+            // data undefined.
             Self::Beyond | Self::DeadResult | Self::Idle | Self::Undefined | Self::Unreachable => Severity::Remark,
             _ => Severity::Error,
         }
@@ -96,7 +98,7 @@ impl fmt::Display for CodeRule {
 /// An instruction and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InstructionPlace {
-    /// Part: prolog, body or epilog.
+    /// The part: prolog, body or epilog.
     pub part: &'static str,
     /// Byte offset in the part.
     pub offset: u32,
@@ -121,11 +123,11 @@ pub struct CodeViolation {
     pub severity: Severity,
     /// Stage.
     pub stage: Stage,
-    /// Instruction that breaks the rule.
+    /// The instruction that breaks the rule.
     pub place: InstructionPlace,
-    /// Register concerned.
+    /// The register concerned.
     pub register: Option<String>,
-    /// Instruction that is still outstanding, or was needed before.
+    /// The instruction whose operation is outstanding, or that should have come first.
     pub issued: Option<InstructionPlace>,
     /// Explanation, with the values.
     pub what: String,
@@ -142,7 +144,7 @@ impl fmt::Display for CodeViolation {
     }
 }
 
-/// Size of the code followed for one stage.
+/// Size of the code checked for one stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StageReport {
     /// Stage.

@@ -1,7 +1,7 @@
-//! Arithmetic with an unused result: LLVM deletes it, so if it is there another register was meant.
+//! Arithmetic with an unused result: LLVM deletes it, so if it is present, another register was meant.
 //!
-//! A vector write replaces only the lanes in EXEC. So there are two live sets: registers live in any lane, which no
-//! vector write kills, and registers live in the lanes active *here*, which a full write under the same EXEC kills.
+//! A vector write replaces only the lanes in EXEC, so there are two live sets: registers live in any lane, which no
+//! vector write kills; and registers live in the currently active lanes, which a full write under the same EXEC kills.
 
 use super::code::Code;
 use super::flow::{Graph, Step};
@@ -44,7 +44,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
     let parts: Vec<_> = (0..graph.blocks.len()).map(part).collect();
     let mut results = RegisterSet::EMPTY;
     results.vgprs(Vgpr(0), u8::MAX);
-    // A part's outputs are complete, whether or not the next part reads them.
+    // A part's outputs count as used, whether or not the next part reads them.
     let after = |live: &[Live], index: usize, next: &[usize]| {
         let joint = next.iter().any(|n| parts.get(*n) != parts.get(index));
         let first = if joint { Live { any: results, here: results } } else { Live::NOTHING };
@@ -76,7 +76,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, reporter: &mut Reporter<'_>)
     }
 }
 
-/// Results that LLVM may leave unused: a saved mask that is not restored before the end, and copies.
+/// Results that LLVM may leave unused: copies, and a saved mask that is not restored before the end.
 fn is_left_behind(step: &Step) -> bool {
     match &step.inst.fields {
         Fields::Scalar(_) => {
@@ -87,7 +87,7 @@ fn is_left_behind(step: &Step) -> bool {
     }
 }
 
-/// Whether it fully replaces the vector registers that it writes, in the lanes of EXEC.
+/// Whether it replaces the vector registers that it writes completely, in the lanes of EXEC.
 fn is_whole(step: &Step) -> bool {
     match &step.inst.fields {
         Fields::Vector(f) => {

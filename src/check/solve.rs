@@ -1,4 +1,4 @@
-//! The fixed point of facts that flow along a [`Graph`], forwards.
+//! Computes the fixed point of facts that flow forwards along a [`Graph`].
 
 use super::flow::{Graph, Step};
 use std::collections::BTreeSet;
@@ -9,13 +9,13 @@ pub(super) trait Flow: Clone {
     fn step(&mut self, step: &Step);
     /// Whether [`Flow::branch`] adds facts.
     const BRANCHES: bool = false;
-    /// Adds the facts that a conditional branch, taken or not, proves.
+    /// Adds the facts that hold if a conditional branch is taken, or not taken.
     fn branch(&mut self, _branch: &Step, _taken: bool) {}
-    /// Merges the facts at a join; true if that changed this one. Facts only get weaker, so this terminates.
+    /// Merges the facts at a join; returns true if that changed this one. Facts only get weaker, so this terminates.
     fn join(&mut self, other: &Self) -> bool;
 }
 
-/// The facts before each block, then `visit` for each instruction with the facts before it.
+/// Computes the facts before each block, then calls `visit` for each instruction with the facts before it.
 pub(super) fn forwards<F: Flow>(graph: &Graph, entry: F, mut visit: impl FnMut(&F, &Step)) {
     let mut before: Vec<Option<F>> = vec![None; graph.blocks.len()];
     if let Some(first) = before.get_mut(graph.entry) {

@@ -1,8 +1,9 @@
 //! Registers that are read before they are written.
 //!
-//! Addresses, descriptors and masks have to be written on every path to their reader, or, where a vector instruction is
-//! the reader, on every path on which a lane is active there ([`super::written`]). Other registers need one path: a
-//! reader may not use the lanes that took others; LLVM knows that, the code does not show it. A write counts under any
+//! Addresses, descriptors and masks must be written on every path to their reader; if the reader is a vector
+//! instruction, on every path on which one of its lanes is active ([`super::written`]). For other registers one path is
+//! enough: the reader may not use the lanes that took other paths, which LLVM knows but the code does not show. A write
+//! counts under any EXEC and in any part.
 //! EXEC and in any part.
 
 use super::code::{Code, StageCode};
@@ -15,7 +16,8 @@ use crate::isa::instruction::Fields;
 use crate::isa::{Op, Register, RegisterSet, Scalar, Src, Traits};
 use crate::target::WaveSize;
 
-/// The upper half of a wide addend: LLVM adds 32 bits by the wide operation too, and reads the lower half of the sum.
+/// The upper half of a wide addend: LLVM also uses the wide operation for 32-bit sums, of which it reads only the lower
+/// half.
 fn any_upper_half(step: &Step) -> RegisterSet {
     let mut set = RegisterSet::EMPTY;
     if let (Fields::Vector(f), Op::VMadU64U32 | Op::VMadI64I32) = (&step.inst.fields, step.op()) {
@@ -28,11 +30,12 @@ fn any_upper_half(step: &Step) -> RegisterSet {
     set
 }
 
-/// Registers read that must be written on every path: LLVM lets others be undefined where the shader does.
+/// Registers that must be written on every path before this read: LLVM leaves other registers undefined where the
+/// shader does.
 fn strict(step: &Step) -> RegisterSet {
     let reads = &step.effects.reads;
     let memory = matches!(step.inst.fields, Fields::Smem(_) | Fields::Buffer(_) | Fields::Image(_) | Fields::Flat(_));
-    // EXEC is restored from a mask that must be saved on every path.
+    // EXEC is restored from a mask, which must be saved on every path.
     let restores = matches!(step.op(), Op::SOrB32 | Op::SOrB64) && step.effects.writes.contains(Register::EXEC);
     if memory || restores {
         return scalars(reads);
@@ -63,7 +66,7 @@ fn leaving(step: &Step) -> RegisterSet {
     set
 }
 
-/// Scalar loads and arithmetic run with any EXEC, and so does `v_readfirstlane`.
+/// Whether an instruction has no effect if EXEC = 0: not so for scalar loads, scalar arithmetic and `v_readfirstlane`.
 fn does_nothing_without_lanes(step: &Step) -> bool {
     let vector = !matches!(step.inst.fields, Fields::Scalar(_) | Fields::Smem(_));
     vector && step.effects.reads.contains(Register::EXEC) && step.op() != Op::VReadfirstlaneB32
@@ -78,7 +81,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
     let set = entry::registers(stage, &code.registers);
     forwards(graph, Written::entry(stage.wave, set), |before, step| {
         let reads = &step.effects.reads;
-        // A copy of an undefined value is checked where it is used.
+        // A copy of an undefined value is checked where the copy is used.
         let missing = match copied(step) {
             Some(_) => RegisterSet::EMPTY,
             None => reads.without(before.maybe()).without(&any_upper_half(step)),

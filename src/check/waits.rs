@@ -1,8 +1,10 @@
-//! Operations outstanding at each instruction, counter by counter, and uses that come too early (isa-gfx10 7.1).
+//! Tracks the operations outstanding at each instruction, counter by counter, and reports uses that come too early
+//! (isa-gfx10 7.1).
 //!
-//! For each register that a load will still write, or an export still reads, the facts hold its *age*: how many
-//! operations on the same counter came after it. A wait for `n` settles all of age `n` and more, if the counter is in
-//! order then, and otherwise only a wait for 0 settles anything. At a join the youngest age wins: the worst case.
+//! For each register that a load will still write, or an export will still read, the facts hold its *age*: how many
+//! later operations use the same counter. If the counter is in order at that point, a wait for `n` settles everything
+//! of age `n` and more; otherwise only a wait for 0 settles anything. At a join the youngest age wins, which is the
+//! worst case.
 
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
@@ -37,7 +39,7 @@ struct Counter {
     kinds: u8,
     /// The last operation, for the report.
     last: u32,
-    /// Largest age: a wait for the greatest count is no wait, so older operations cannot be told apart.
+    /// Largest age: waiting for the maximum count is no wait, so older operations need no distinction.
     oldest: u8,
 }
 
@@ -74,7 +76,7 @@ impl Counter {
         }
     }
 
-    /// Registers used are settled, or their use is a finding: one is enough.
+    /// Settles the registers used, whose early use has been reported: one finding is enough.
     fn settle(&mut self, registers: &RegisterSet) {
         if self.kinds != 0 {
             registers.iter().for_each(|r| self.age[usize::from(r.code())] = SETTLED);
@@ -113,7 +115,7 @@ pub(super) struct Outstanding {
     vm: Counter,
     lgkm: Counter,
     exp: Counter,
-    /// Memory paths of the loads outstanding per VGPR: results of one path come in order.
+    /// Memory paths of the loads outstanding per VGPR: results of one path arrive in order.
     ways: Box<[u8; 256]>,
 }
 
@@ -139,7 +141,7 @@ impl Outstanding {
 
     fn waits(&mut self, step: &Step) {
         let imm = step.imm();
-        // A count in a register is at least the constant of the instruction, and not known to be less.
+        // A count in a register is at least the instruction's constant, and not known to be less.
         let null = matches!(&step.inst.fields, Fields::Scalar(f) if f.srcs[0] == Some(Src::Scalar(Scalar::Null)));
         match step.op() {
             Op::SWaitcnt => {
@@ -181,7 +183,7 @@ impl Flow for Outstanding {
         self.vm.settle(&used);
         let none = RegisterSet::EMPTY;
         match effects.access {
-            // A store takes its data with it when it is issued: no register waits for vscnt.
+            // A store reads its data when it is issued: no register waits for vscnt.
             CountedAccess::None | CountedAccess::VectorStore => {}
             CountedAccess::ScalarMemory => self.lgkm.issue(step.at, kind::SCALAR, &effects.writes),
             CountedAccess::VectorLoad(path) => self.loads(step, way_of(path)),
@@ -238,7 +240,7 @@ fn uses(before: &Outstanding, step: &Step, reporter: &mut Reporter<'_>) {
     };
     for register in effects.writes.iter() {
         let of_vm = before.vm.pending(register).filter(|_| {
-            // Results of one path come in order: the later load wins.
+            // Results of one path arrive in order, so the later load wins.
             let ways = register.as_vgpr().map_or(0, |v| before.ways[usize::from(v)]);
             way == 0 || ways & !way != 0
         });

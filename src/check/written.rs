@@ -1,10 +1,11 @@
-//! Scalar registers that were written: on every path, or at least on every path on which certain lanes are active.
+//! Scalar registers that were written on every path, or at least on every path on which certain lanes are active.
 //!
 //! Compilers load a descriptor while the lanes that need it are active, and use it later under a subset of that mask.
-//! On paths around the load no such lane is active, and a vector instruction with EXEC = 0 does nothing: it may be
-//! given anything. So each mask (EXEC too) has a set of registers that it *vouches* for: if any of its bits is set,
-//! they were written. `s_and` vouches for the union of both masks' sets, `s_or` for the intersection, and a zero mask
-//! for all. A branch on EXEC or VCC proves the mask zero on one edge and nonzero on the other.
+//! On paths around the load no such lane is active, and a vector instruction with EXEC = 0 does nothing, so its
+//! operands do not matter. So each mask, EXEC too, has a set of registers that it *vouches* for: if any of its bits is
+//! set, these registers were written. `s_and` vouches for the union of both masks' sets, `s_or` for the intersection,
+//! and a zero mask for all registers. A branch on EXEC or VCC proves the mask zero on one edge and nonzero on the
+//! other.
 
 use super::flow::Step;
 use super::mask_op::MaskForm::{Plain, Save, Write};
@@ -85,7 +86,7 @@ impl Written {
     fn masks(&self, step: &Step) -> Vec<(u8, Scalars)> {
         match &step.inst.fields {
             Fields::Scalar(f) => self.scalar(step, f),
-            // A comparison gives no bit to an inactive lane.
+            // A comparison clears the bits of inactive lanes.
             Fields::Vector(_) if step.inst.entry.format == Format::Vopc => {
                 let masks = step.effects.writes.scalar_bits();
                 let written = (0..COUNT).filter(|code| masks >> code & 1 == 1);
@@ -119,7 +120,7 @@ impl Written {
         out
     }
 
-    /// A copy is as surely written as its source; masks that vouch for the source vouch for the copy.
+    /// A copy is written on the paths on which its source is; masks that vouch for the source also vouch for the copy.
     fn copy(&mut self, step: &Step) {
         let Fields::Scalar(f) = &step.inst.fields else { return };
         let (Some(dst), Some(Src::Scalar(src))) = (f.dst, f.srcs[0]) else { return };
@@ -141,7 +142,7 @@ impl Written {
     }
 
     /// `maybe` after copies from the second register of each pair to the first: a copy of an unwritten register is
-    /// unwritten. `whole`: the copy replaces the old value completely; otherwise inactive lanes may keep it.
+    /// unwritten. `whole`: the copy replaces the whole old value; otherwise inactive lanes may keep it.
     fn maybe_after_copy(&self, pairs: &[(Register, Register)], whole: bool) -> RegisterSet {
         let mut after = self.maybe;
         for (to, from) in pairs {
@@ -156,7 +157,7 @@ impl Written {
         after
     }
 
-    /// Records that a mask is zero, or is not.
+    /// Records that a mask is zero, or that it is not.
     fn told(&mut self, first: u8, zero: bool) {
         if zero {
             let halves = if self.wave == WaveSize::W64 { 2 } else { 1 };
@@ -222,8 +223,8 @@ impl Flow for Written {
     }
 }
 
-/// Unmodified copies of an instruction: pairs of target and source. LLVM copies a whole group, then replaces its
-/// undefined registers.
+/// Unmodified copies that an instruction makes, as pairs of target and source. LLVM copies a whole group, then
+/// overwrites its undefined registers.
 pub(super) fn copied(step: &Step) -> Option<Vec<(Register, Register)>> {
     match &step.inst.fields {
         Fields::Scalar(f) if is_copy(step) => {
@@ -244,7 +245,7 @@ pub(super) fn copied(step: &Step) -> Option<Vec<(Register, Register)>> {
     }
 }
 
-/// Where paths join, LLVM copies a value that is undefined on one of them.
+/// Whether it is a copy: LLVM copies a value at a join even if it is undefined on one of the paths.
 pub(super) fn is_copy(step: &Step) -> bool {
     matches!(step.op(), Op::SMovB32 | Op::SMovB64)
         && matches!(&step.inst.fields, Fields::Scalar(f) if matches!(f.srcs[0], Some(Src::Scalar(_))))
