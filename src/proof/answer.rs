@@ -1,4 +1,5 @@
-//! Verdict on a replay: the implementations with the expected output, the differences of the others, and the cause.
+//! The verdict of a replay: which implementations give the expected output, how the others differ, and the likely
+//! cause.
 
 use crate::ir::interp::WriterInvocation;
 use serde::Serialize;
@@ -37,22 +38,22 @@ pub enum ResultPlace {
     Stencil,
 }
 
-/// Location and size of a difference.
+/// A difference: its location and size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// The first result that differs.
     pub place: ResultPlace,
-    /// Number of values in it that differ.
+    /// Number of values that differ in this result.
     pub count: usize,
-    /// The first of them: byte offset, or x and y in attachments.
+    /// Position of the first: byte offset, or x and y in an attachment.
     pub at: Vec<usize>,
     /// Our values.
     pub ours: Vec<f64>,
     /// Expected values.
     pub expected: Vec<f64>,
-    /// Allowed difference; `None` if the interpreter does not know it.
+    /// Allowed difference; `None`: the interpreter does not know it.
     pub limit: Option<f64>,
-    /// The invocation that wrote it; `None` if the interpreter does not know it.
+    /// The invocation that wrote the value; `None`: the interpreter does not know it.
     pub writer: Option<WriterInvocation>,
 }
 
@@ -60,19 +61,19 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// No failure any more.
+    /// Nothing fails any more.
     None,
-    /// The interpreter is right, the whole pipeline is wrong: lowering, code generation, or the emulator.
+    /// The interpreter is right, the pipeline compiled as a whole is wrong: lowering, code generation, or the emulator.
     CodeGeneration,
-    /// The interpreter is right, a linked pipeline is wrong, and the whole one was not run.
+    /// The interpreter is right, a linked pipeline is wrong, and there is no result of the whole-pipeline compile.
     BelowFrontEnd,
-    /// The whole pipeline is right, a linked one is wrong: glue, linker, or a separate compile.
+    /// The pipeline compiled as a whole is right, a linked one is wrong: glue, linker, or a separate compile.
     Linking,
-    /// Interpreter and wrong routes agree, but not with the reference: the front end, or the reference.
+    /// Interpreter and wrong routes agree with each other, but not with the reference: the front end, or the reference.
     FrontEndOrJudge,
     /// The interpreter is wrong, and a wrong route differs from it.
     Several,
-    /// The interpreter has no answer, and the whole pipeline is wrong or was not run.
+    /// The interpreter gives no result, and the pipeline compiled as a whole is wrong or has no result.
     Unknown,
 }
 
@@ -81,23 +82,23 @@ pub enum Cause {
 pub struct Replay {
     /// Each pipeline on the emulator.
     pub routes: Vec<(&'static str, ComparedOutput)>,
-    /// The interpreter, against the same expectation.
+    /// The interpreter, compared with the same expected output.
     pub interpreter: ComparedOutput,
     /// Likely location of the bug.
     pub cause: Cause,
-    /// Counts of what could be compared, of a draw of one sample and one layer.
+    /// Pixel counts of a draw with one sample and one layer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixels: Option<Pixels>,
 }
 
-/// Pixels of a draw, counted by what is expected.
+/// Pixels of a draw, counted in the expected output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Pixels {
-    /// The draw changed them, in some attachment.
+    /// Pixels that the draw changed, in any attachment.
     pub changed: usize,
-    /// Of these, how many are so near to an edge of a primitive that they may be covered or not: they are not judged.
+    /// Of these, pixels so near to an edge of a primitive that they may be covered or not: they are not compared.
     pub edges: usize,
-    /// Number of differing pixels at edges, changed or not, by the route that has most of them.
+    /// Differing pixels at edges, changed by the draw or not: the number of the route with most of them.
     pub apart: usize,
 }
 
@@ -126,12 +127,12 @@ impl Replay {
         self.cause == Cause::None
     }
 
-    /// Whether no pixel that the draw changed could be judged.
+    /// Whether no changed pixel could be compared.
     pub fn proves_nothing(&self) -> bool {
         self.pixels.is_some_and(|pixels| pixels.changed == pixels.edges)
     }
 
-    /// Whether two failures have the same cause, routes and differing result, whatever the values.
+    /// Whether two failures have the same cause, the same routes and the same differing result; the values may differ.
     pub fn same_failure(&self, other: &Self) -> bool {
         let differs = |answer: &ComparedOutput| match answer {
             ComparedOutput::Agrees => None,
@@ -159,7 +160,7 @@ impl fmt::Display for Finding {
         let Self { place, count, at, ours, expected, limit, writer } = self;
         let number = |x: &[f64]| match x {
             [one] => one.to_string(),
-            // Texels have no more digits than an f32.
+            // Texels have no more digits than an f32 holds.
             several => format!("{:?}", several.iter().map(|x| *x as f32).collect::<Vec<_>>()),
         };
         let plural = if *count == 1 { "value" } else { "values" };

@@ -3,26 +3,27 @@
 use crate::compile::phases::{Phase, Phases};
 use crate::error::Result;
 
-/// The cause of a broken shader.
+/// What breaks a shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// Nothing: it agrees.
+    /// Nothing breaks it: the outputs agree.
     Nothing,
-    /// With the phases before this one it agrees, with this one it does not.
+    /// The outputs agree with the phases before this one, and differ once it is added.
     Phase {
         /// The phase.
         phase: Phase,
-        /// Whether it agrees if only this phase is left out. If not, another phase breaks it too, or needs this one.
+        /// Whether leaving out only this phase makes the outputs agree. If not, another phase breaks the shader too, or
+        /// depends on this one.
         mended_alone: bool,
-        /// The difference with it.
+        /// The difference that appears with this phase.
         why: String,
     },
-    /// No phase that can be left out: it fails without any of them too, by what is here.
+    /// No optional phase: the outputs differ even without any of them, as described.
     NoPhase(String),
 }
 
-/// Finds it by leaving out every phase from some one on, so that each question halves the phases that are left. `fails`
-/// compiles without the phases that it gets, runs, and says what is wrong, if anything is.
+/// Finds the phase by bisection: each step leaves out all phases from some point on. `fails` compiles without the given
+/// phases, runs, and describes the difference, if there is one.
 ///
 /// # Errors
 /// Errors of `fails`.
@@ -32,7 +33,7 @@ pub fn blame(fails: &mut dyn FnMut(Phases) -> Result<Option<String>>) -> Result<
     if let Some(why) = fails(from(0))? {
         return Ok(Blame::NoPhase(why));
     }
-    // It agrees with the first `good` phases, and not with the first `bad`.
+    // Invariant: the outputs agree with the first `good` phases and differ with the first `bad`.
     let (mut good, mut bad) = (0, Phase::ALL.len());
     while bad - good > 1 {
         let middle = usize::midpoint(good, bad);
@@ -50,7 +51,7 @@ pub fn blame(fails: &mut dyn FnMut(Phases) -> Result<Option<String>>) -> Result<
 mod tests {
     use super::*;
 
-    /// Blames where a shader fails if `broken` run.
+    /// Bisects a shader that differs whenever all phases of an element of `broken` run.
     fn blamed(broken: &[&[Phase]]) -> (Blame, usize) {
         let mut asked = 0;
         let blame = blame(&mut |without| {

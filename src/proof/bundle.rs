@@ -1,16 +1,16 @@
-//! A complete case on disk that can be run again anywhere: a folder that `dovetail replay` takes.
+//! A complete test case in a folder that `dovetail replay` can run anywhere.
 //!
 //! ```text
 //! bundle.toml                     reference, difference, seed, bounds, stages, tuning, versions         ([`Manifest`])
 //! compute.spv, vertex.spv, …      SPIR-V of each stage
 //! state.toml                      the pipeline's state, with specialization
-//! inputs.toml, inputs/N.bin       bound resources, and the grid or the draw; long contents in files of their own
+//! inputs.toml, inputs/N.bin bound resources, and the grid or the draw; long contents are in separate files
 //! expected/setS-bindingB-E.bin    the reference's bytes of each binding that can be written
-//! expected/targetN.bin, depth.bin its bytes of each attachment
+//! expected/targetN.bin, depth.bin the reference's bytes of each attachment
 //! ```
 //!
-//! A folder is complete or absent. To add a fact: a field of [`Manifest`] with a default; a new meaning of an old one
-//! needs a new [`FORMAT`].
+//! A folder is either complete or absent. To add a field to [`Manifest`], give it a default; to change the meaning of a
+//! field, increase [`FORMAT`].
 
 use super::driver::Outputs;
 use super::inputs_file::{self, MAX_FILE};
@@ -38,15 +38,15 @@ pub struct Manifest {
     pub name: String,
     /// Seed of its inputs.
     pub seed: u64,
-    /// Reference that gave the expected output: `lavapipe`, `interpreter`, or the driver of a recorded application.
+    /// Reference that gave the expected output: `lavapipe`, `interpreter`, or the driver that recorded the application.
     pub judge: String,
-    /// Ulps by which any float may be off besides its bound.
+    /// Ulps by which any float may differ in addition to its bound.
     #[serde(default)]
     pub floor: f64,
-    /// Draws: pixels that may differ, since both round vertices to a fraction of a pixel.
+    /// In draws: how many pixels may differ, since both implementations round vertices to a fraction of a pixel.
     #[serde(default)]
     pub edges: usize,
-    /// Routes whose output differed when it was saved.
+    /// Routes whose output differed when the bundle was saved.
     #[serde(default)]
     pub failed: Vec<String>,
     /// Description of that difference.
@@ -54,7 +54,7 @@ pub struct Manifest {
     pub disagreement: String,
     /// Version of Dovetail that saved it.
     pub dovetail: String,
-    /// Compiler of the failing code.
+    /// Compiler that made the failing code.
     pub compiler: CompilerId,
     /// GPU.
     pub target: GfxIp,
@@ -82,7 +82,7 @@ pub struct StageEntry {
 pub struct Bundle {
     /// Its description.
     pub manifest: Manifest,
-    /// SPIR-V of each of its stages, in their order.
+    /// SPIR-V of each stage, in the manifest's order.
     pub modules: Vec<Module>,
     /// State of its pipeline.
     pub state: PipelineState,
@@ -93,7 +93,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// A case with its reference; state, inputs and expected outputs are empty.
+    /// A case and its reference, still without state, inputs and expected outputs.
     pub fn new(name: &str, seed: u64, judge: &str, stages: Vec<(StageEntry, Module)>) -> Self {
         let (stages, modules) = stages.into_iter().unzip();
         let manifest = Manifest {
@@ -115,10 +115,10 @@ impl Bundle {
         Self { manifest, modules, state, inputs, expected: Outputs::default() }
     }
 
-    /// Writes the folder `NAME-SEED` in `parent`, replacing that of a former run; returns its path.
+    /// Writes the folder `NAME-SEED` in `parent`, replacing an older one; returns its path.
     ///
     /// # Errors
-    /// Environment: files. Malformed: a number that TOML cannot hold.
+    /// Environment: a file cannot be written. Malformed: a number that TOML cannot hold.
     pub fn save(&self, parent: &Path) -> Result<PathBuf> {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._".contains(c) { c } else { '-' };
         let name: String = self.manifest.name.chars().map(plain).collect();
@@ -128,7 +128,7 @@ impl Bundle {
         let partial = parent.join(format!(".{name}.{}", std::process::id()));
         remove(&partial).at(place)?;
         if let Err(e) = self.write(&partial) {
-            // Half a bundle is useless, and a full disk has no room for it.
+            // An incomplete bundle is useless, and a full disk has no room for it.
             let _ = remove(&partial);
             return Err(e.at(place()));
         }
@@ -168,7 +168,7 @@ impl Bundle {
     /// Reads a folder.
     ///
     /// # Errors
-    /// Malformed, with the file's name: invalid contents. Unsupported: a later format. Environment: a missing file.
+    /// Malformed, with the file's name: invalid contents. Unsupported: a newer format. Environment: a missing file.
     pub fn load(folder: &Path) -> Result<Self> {
         let manifest: Manifest = read_toml(&folder.join("bundle.toml"))?;
         if manifest.format != FORMAT {

@@ -1,9 +1,9 @@
-//! Inputs at which comparisons come out the other way.
+//! Changes inputs so that a shader's comparisons give the other result.
 //!
-//! Random numbers are hardly ever equal to what a shader computes, and often all beyond a threshold: tests that compare
-//! a result with an expected one, planes that cut everything off, early ends. So a run is watched, and a number in the
-//! inputs that is compared becomes what it was compared with. Behind the comparison there may be another; so this is done
-//! some times over.
+//! Random inputs are hardly ever equal to what a shader computes, and are often all on one side of a threshold: results
+//! compared with an expected value, planes that clip everything, early exits. So the interpreter records what each
+//! comparison compared. If one operand is a number loaded from the inputs, that number is replaced by a value of the
+//! other operand. Another comparison may then be reached, so this is repeated.
 
 use super::references::loaded_from;
 use crate::emu::inputs::{Bound, Inputs};
@@ -11,22 +11,22 @@ use crate::ir::interp::Compared;
 use crate::ir::{AluOp, Op, Shader};
 use std::collections::BTreeSet;
 
-/// Runs that are watched for one scene.
+/// Maximum number of recorded runs per scene.
 pub(super) const ROUNDS: usize = 12;
-/// Instructions of one: what runs for long hangs on more than a comparison.
+/// Maximum number of instructions of a recorded run: a longer run depends on more than one comparison.
 pub(super) const WATCHED: u64 = 300_000;
 
-/// Operations that count as a comparison.
+/// The operations that count as comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compare {
-    /// Equality and order. A threshold goes to the middle of what was compared with it.
+    /// Equality and order. A threshold is set to the median of the values compared with it.
     All,
-    /// Equality, and differences: of what may be a little apart.
+    /// Equality and subtraction: values that may differ a little.
     Equality,
 }
 
-/// Changes the inputs of a shader after a run with what it compared; says whether anything changed. `round`: the number
-/// of the run: thresholds are moved once, since what is counted up to them moves with them.
+/// Changes the inputs after a run with the operands that the shader compared; returns whether anything changed. `round`
+/// is the number of the run: thresholds change only in the first, since counters that run up to them change with them.
 pub(super) fn meet(ir: &Shader, seen: &Compared, inputs: &mut Inputs, what: Compare, round: usize) -> bool {
     let (mut changed, mut met) = (false, BTreeSet::new());
     for inst in ir.live_insts() {
@@ -74,7 +74,7 @@ fn order(a: u64, b: u64, bytes: u32, float: bool) -> std::cmp::Ordering {
     }
 }
 
-/// Writes a number to a byte of the push constants, or of the buffers of a set and binding.
+/// Writes a number at a byte offset of the push constants, or of the buffers of a set and binding.
 fn write(inputs: &mut Inputs, (place, byte): (Option<(u32, u32)>, usize), value: &[u8]) -> bool {
     let put = |data: &mut Vec<u8>| {
         let to = data.get_mut(byte..).and_then(|rest| rest.get_mut(..value.len())).filter(|to| *to != value);
@@ -95,7 +95,7 @@ mod tests {
     use crate::ir::interp::{Options, ShadowedMemory, World, dispatch};
     use crate::ir::parse::parse;
 
-    /// Two numbers of the push constants are compared: one with an id, the other with a constant after it.
+    /// The shader compares two push constants: one with an invocation id, the other with a constant after that.
     const TWO: &str = "shader upper compute \"t\"\nmodes 4 1 1 any any any any rte rte rte\nblock0:\n\
         v0: b32 = const 0x0\n v1: b32 = push_constant[align4] v0\n v2: b32 = load_builtin[local_invocation_id component0]\n\
         v3: b1 = ult v2, v1\n branch v3, block1, block2\n\

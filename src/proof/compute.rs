@@ -1,10 +1,11 @@
-//! One compute shader of a corpus: compiled by every route, run on inputs made from its declarations, and compared.
+//! Checks one compute shader of a corpus: compiles it by every route, runs it on inputs made from its declarations, and
+//! compares.
 //!
-//! Candidates of inputs are tried in turn until one proves something, then once more with comparisons that come out the
-//! other way for the first seed. The emulator tries first, since it is quick and
-//! has to finish in any case; the interpreter then gives the bounds of the results. If a driver differs from the
-//! emulator, the interpreter runs at the driver's subgroup size: if that explains it, the result depends on the order
-//! or the number of invocations that run together, and the interpreter is the reference.
+//! Candidates of inputs are tried until one proves something; then once more with inputs of the first seed changed so
+//! that comparisons give the other result ([`super::comparisons`]). The emulator runs first, because it is fast and has
+//! to finish in any case; the interpreter then gives the bounds of the results. If a driver differs from the emulator,
+//! the interpreter runs again at the driver's subgroup size. If that explains the difference, the result depends on the
+//! order or number of invocations that run together, and the interpreter is the reference.
 
 use super::comparisons::{self, Compare};
 use super::constant::{changes_memory, constant};
@@ -32,11 +33,11 @@ use std::time::{Duration, Instant};
 
 /// Seeds of the inputs.
 pub const SEEDS: [u64; 2] = [1, 2];
-/// Ulps by which any float may be off besides its bound.
+/// Ulps by which any float may differ in addition to its bound.
 pub const FLOOR: f64 = 4.0;
-/// Time after which no further candidate is begun.
+/// Time after which no further candidate is started.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Largest constant, in elements, that Mesa compiles in reasonable time.
+/// Longest constant table, in elements, that Mesa compiles in reasonable time.
 const LONGEST_TABLE: usize = 512;
 
 /// A shader and its inputs.
@@ -45,18 +46,18 @@ pub struct Case<'a> {
     pub module: &'a Module,
     /// Entry point.
     pub entry: &'a str,
-    /// Specialization; ids that the module lacks are ignored.
+    /// Specialization; ids that the module does not have are ignored.
     pub spec: &'a [(u32, u64)],
-    /// Candidates of inputs, the best first.
+    /// Candidates of inputs, the most promising first.
     pub choices: &'a [Choice],
 }
 
 /// Limits of runs.
 #[derive(Clone, Copy, Debug)]
 pub struct RunBudget {
-    /// Instructions of the interpreter, each counted once per wave.
+    /// Instructions that the interpreter may execute, each counted once per wave.
     pub interpreted: u64,
-    /// Instructions of the emulator, each counted once per wave.
+    /// Instructions that the emulator may execute, each counted once per wave.
     pub emulated: u64,
 }
 
@@ -66,11 +67,11 @@ impl Default for RunBudget {
     }
 }
 
-/// Tools for a run.
+/// The implementations and settings of a run.
 pub struct Tools<'a> {
     /// Compiler.
     pub compiler: &'a dyn Compiler,
-    /// Tuning, the code generator among it.
+    /// Tuning, including the code generator.
     pub options: &'a TuningOptions,
     /// Reference that runs SPIR-V.
     pub judge: &'a dyn Judge,
@@ -80,7 +81,7 @@ pub struct Tools<'a> {
     pub on_difference: &'a dyn Fn(&Divergence<'_>),
 }
 
-/// A disagreement, for the caller to keep.
+/// A disagreement, passed to the caller.
 #[derive(Debug)]
 pub struct Divergence<'a> {
     /// Inputs.
@@ -91,11 +92,11 @@ pub struct Divergence<'a> {
     pub wave: WaveSize,
     /// The seed.
     pub seed: u64,
-    /// Name of the pipeline's route.
+    /// Route of the pipeline.
     pub route: &'a str,
     /// Expected output.
     pub expected: &'a [Vec<u8>],
-    /// Description.
+    /// Description of the difference.
     pub what: &'a str,
 }
 
@@ -112,7 +113,7 @@ pub fn compute(case: &Case<'_>, tools: &Tools<'_>) -> Report {
     report
 }
 
-/// Runs it and adds the time to that of its kind.
+/// Runs a step and adds its time to that of its kind.
 fn timed<T>(report: &mut Report, kind: usize, run: impl FnOnce() -> T) -> T {
     let began = Instant::now();
     let out = run();
@@ -129,7 +130,7 @@ struct Subject<'a> {
     spec: Vec<(u32, u64, usize)>,
     wave: WaveSize,
     pipelines: Pipelines,
-    /// Reason why the driver could not run it; it is not asked again.
+    /// Why the driver could not run the shader; it is not asked again.
     refused: RefCell<Option<String>>,
 }
 
@@ -189,10 +190,10 @@ impl<'a> Subject<'a> {
             }
             match self.try_choice(choice, met, &mut report) {
                 Ok(()) => return report,
-                // Its comparisons have nothing to do with the inputs.
+                // The comparisons do not depend on the inputs.
                 Err((Fate::ProvesNothing, why)) if why.is_empty() => {}
                 Err((fate, why)) => {
-                    // A shader that was cut with one choice but ran with another has run.
+                    // A shader that reached the limit with one candidate but ran with another counts as run.
                     if fate == Fate::Differs || fate == Fate::NotRun {
                         (report.fate, report.reason) = (fate, why);
                         return report;
@@ -208,7 +209,7 @@ impl<'a> Subject<'a> {
         report
     }
 
-    /// The inputs of the first seed with comparisons that come out the other way, if there are any.
+    /// The inputs of the first seed, changed so that comparisons give the other result, if possible.
     fn met(&self, mut inputs: Inputs, what: Compare) -> Result<Option<Inputs>> {
         let mut any = false;
         for round in 0..comparisons::ROUNDS {
@@ -219,7 +220,7 @@ impl<'a> Subject<'a> {
                 break;
             }
             any = true;
-            // A number may choose a descriptor too.
+            // A changed number may also be a descriptor index.
             self.declared.limit_indices(&self.ir, &mut inputs);
         }
         Ok(any.then_some(inputs))
@@ -233,7 +234,7 @@ impl<'a> Subject<'a> {
         for seed in SEEDS {
             let mut inputs = self.declared.inputs(&self.ir, seed, choice).map_err(nothing)?;
             if let Some(what) = met.filter(|_| seed == SEEDS[0]) {
-                // What the interpreter cannot run has been said without this.
+                // Errors of the interpreter have already been reported without changed inputs.
                 let Ok(Some(met)) = self.met(inputs, what) else { return Err((Fate::ProvesNothing, String::new())) };
                 inputs = met;
             }
@@ -250,7 +251,7 @@ impl<'a> Subject<'a> {
         if same && constant.is_none() {
             return Err((Fate::ProvesNothing, "two seeds give the same".into()));
         }
-        // The interpreter needs about as many instructions, each a hundred times as slow.
+        // The interpreter needs about as many instructions, and each takes a hundred times as long.
         let most = runs.iter().map(|r| r.instructions).max().unwrap_or(0);
         if most > self.tools.budget.interpreted {
             return Err((Fate::ProvesNothing, format!("too long for the interpreter: {most} instructions")));
@@ -331,7 +332,7 @@ impl<'a> Subject<'a> {
             let options = Options { shadow: true, ..self.options(self.tools.judge.subgroup_size()) };
             let other = self.again(options, inputs, report)?;
             let left = bytes_of(&other).map_err(nothing)?;
-            // At the driver's size it may read uninitialized memory.
+            // At the driver's subgroup size the shader may read uninitialized memory.
             let doubts = |known: &[_], left: &[_]| judge(FLOOR, inputs, known, left, left).map_or(0, |v| v.uncertain);
             if judge(FLOOR, inputs, &known, &left, &own).is_err() || doubts(&other, &left) > doubts(&known, &own) {
                 why = Some("depends on which invocations run together".into());
@@ -367,7 +368,7 @@ impl<'a> Subject<'a> {
         Ok((verdict, why))
     }
 
-    /// Runs the interpreter once more.
+    /// Runs the interpreter at another subgroup size.
     fn again(
         &self,
         options: Options,
@@ -377,7 +378,7 @@ impl<'a> Subject<'a> {
         timed(report, 2, || self.interpret(inputs, options)).map_err(|e| (Fate::ProvesNothing, e.to_string()))
     }
 
-    /// Output of the driver, or the reason why it was not asked.
+    /// Output of the driver, or why it was not asked.
     fn driver(&self, inputs: &Inputs) -> Result<Vec<Vec<u8>>, String> {
         if let Some(why) = self.refused.borrow().as_ref() {
             return Err(why.clone());
@@ -392,7 +393,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The changes of a run, in units of so many bytes. A part of the sum that an atomic leaves may be the same by chance.
+/// The bytes that a run changed, in units of `unit` bytes. Part of the sum that an atomic leaves may be equal by
+/// chance.
 fn changes(inputs: &Inputs, results: &[Vec<u8>], unit: usize) -> Vec<Vec<u8>> {
     let changed = |before: &[u8], after: &[u8]| -> Vec<u8> {
         let both = after.chunks(unit).zip(before.chunks(unit));
@@ -404,7 +406,7 @@ fn changes(inputs: &Inputs, results: &[Vec<u8>], unit: usize) -> Vec<Vec<u8>> {
     inputs.bindings.iter().zip(results).map(of).collect()
 }
 
-/// Reason to skip the driver for a module: a constant that is too long.
+/// Why the driver is skipped for a module: a constant table that is too long.
 fn long_table(module: &[u8]) -> Option<String> {
     let declared = instructions(module).take_while(|words| opcode(words) != Op::Function as u32);
     let constants = declared.filter(|words| opcode(words) == Op::ConstantComposite as u32);

@@ -1,27 +1,27 @@
-//! Whether inputs can change what a shader leaves behind, by its IR.
+//! Decides from the IR whether inputs can change what a shader writes.
 //!
-//! Where they cannot, two seeds give the same however the inputs are chosen: that each route gives this result is all
-//! there is to prove. The answer errs on the side of "they can": a value that is loaded counts whether it matters or not,
-//! and so does every branch.
+//! If they cannot, two seeds give equal results whatever the inputs, so all that can be proved is that every route
+//! gives this result. The analysis is conservative: every loaded value counts as an input, whether it matters or not,
+//! and so does every branch condition.
 
 use super::reads::{decisions, sources};
 use crate::ir::{BuiltIn, ImageOp, Inst, Op, OutputSlot, Shader};
 
-/// The reason why inputs cannot change a shader's results.
+/// Why inputs cannot change a shader's results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Constant {
-    /// Why, in words.
+    /// The reason in words.
     pub why: &'static str,
-    /// Of a draw: whether the positions do not change either.
+    /// In a draw: whether the positions do not change either.
     pub still: bool,
 }
 
-/// Why inputs cannot change what a compute shader leaves, if that is so.
+/// Why inputs cannot change what a compute shader writes; `None`: they may.
 pub(super) fn constant(ir: &Shader) -> Option<&'static str> {
     because(ir, &|_| false, false)
 }
 
-/// The same for what a fragment shader leaves in the pixels that are covered, after a vertex shader.
+/// Why inputs cannot change what a fragment shader writes to covered pixels, given its vertex shader.
 pub(super) fn constant_fragments(vertex: &Shader, fragment: &Shader) -> Option<Constant> {
     let position = |op: &Op| matches!(op, Op::StoreOutput { slot: OutputSlot::Position(_), .. });
     let still = made_of_nothing(vertex, &position);
@@ -35,19 +35,19 @@ pub(super) fn constant_fragments(vertex: &Shader, fragment: &Shader) -> Option<C
     because(fragment, &varying, still).map(|why| Constant { why, still })
 }
 
-/// Whether no input reaches the operands of some instructions of a vertex shader.
+/// Whether no input reaches the operands of some stores of a vertex shader.
 fn made_of_nothing(vertex: &Shader, root: &dyn Fn(&Op) -> bool) -> bool {
     let stores = vertex.live_insts().filter(|inst| root(&inst.op)).flat_map(|inst| inst.args.iter().copied());
     sources(vertex, stores.collect()).into_iter().all(|inst| is_free(inst, false))
 }
 
-/// `also`: further instructions that no input reaches; `still`: nor the positions of a draw.
+/// `also` accepts further instructions that no input reaches; `still`: no input reaches the positions of the draw.
 fn because(ir: &Shader, also: &dyn Fn(&Inst) -> bool, still: bool) -> Option<&'static str> {
     let leaves: Vec<&Inst> = ir.live_insts().filter(|inst| leaves_something(&inst.op)).collect();
     if leaves.is_empty() {
         return Some("the shader leaves nothing");
     }
-    // What an atomic leaves depends on what was there.
+    // The result of an atomic depends on the memory's previous contents.
     if leaves.iter().any(|inst| changes_memory(&inst.op)) {
         return None;
     }
@@ -56,7 +56,7 @@ fn because(ir: &Shader, also: &dyn Fn(&Inst) -> bool, still: bool) -> Option<&'s
     all.into_iter().all(|inst| also(inst) || is_free(inst, still)).then_some("no input reaches what the shader leaves")
 }
 
-/// Whether results outside of the invocation, or of the workgroup, come from it.
+/// Whether it has results outside the invocation and the workgroup.
 fn leaves_something(op: &Op) -> bool {
     let inside = matches!(
         op,
@@ -70,7 +70,7 @@ fn leaves_something(op: &Op) -> bool {
     op.has_side_effects() && !inside
 }
 
-/// Whether it is an atomic on memory outside of the workgroup.
+/// Whether it is an atomic on memory outside the workgroup.
 pub(super) fn changes_memory(op: &Op) -> bool {
     match op {
         Op::BufferAtomic { .. } | Op::GlobalAtomic { .. } => true,
@@ -79,8 +79,8 @@ pub(super) fn changes_memory(op: &Op) -> bool {
     }
 }
 
-/// Whether an instruction's result follows from its operands and from which invocation it is; `still`: also from the
-/// positions of a draw.
+/// Whether the result depends only on the operands and on the invocation; with `still`, also on the positions of the
+/// draw.
 fn is_free(inst: &Inst, still: bool) -> bool {
     use BuiltIn as B;
     match inst.op {

@@ -1,5 +1,5 @@
-//! Contents for resources and push constants of a shader without given inputs, by its declared types: floats of modest
-//! size, small integers, any bytes; sizes in push constants as in a [`Choice`].
+//! Generates contents for resources and push constants by their declared types, for a shader without given inputs:
+//! floats of moderate size, small integers, or any bytes; sizes in push constants come from a [`Choice`].
 
 use super::declared::Declared;
 use super::images;
@@ -18,7 +18,7 @@ const UNIFORM: usize = 1 << 14;
 /// Elements of an array of descriptors without a length.
 const RUNTIME_ARRAY: u32 = 4;
 
-/// Facts on a shader's inputs beyond its types: one of several candidates.
+/// A candidate: facts about a shader's inputs that its types do not tell.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Choice {
@@ -55,7 +55,7 @@ impl Default for Choice {
     }
 }
 
-/// A dword as a number with or without decimal point.
+/// A dword, given as a number with or without a decimal point.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Dword {
@@ -78,21 +78,21 @@ impl Dword {
 #[derive(Clone, Copy)]
 struct Filling<'a> {
     choice: &'a Choice,
-    /// Push constants hold sizes.
+    /// Integers of push constants are sizes.
     push: bool,
-    /// Integers are part of a packed block: any bits.
+    /// Integers are packed data: any bits.
     packed: bool,
 }
 
 impl Declared {
-    /// Inputs for a shader of this module, from a seed.
+    /// Generates inputs for a shader of this module from a seed.
     ///
     /// # Errors
-    /// Unsupported: a kind of resource without contents.
+    /// Unsupported: a kind of resource for which no contents can be generated.
     pub fn inputs(&self, ir: &Shader, seed: u64, choice: &Choice) -> Result<Inputs> {
         let mut random = Random::new(seed);
         let mut inputs = Inputs { grid: choice.grid, ..Default::default() };
-        // Integers are never filtered, and one sampler may serve all images.
+        // Integer texels are never filtered, and one sampler may serve all images, so no filter is linear then.
         let linear = !ir.resources.iter().any(|r| self.bound_at(r).iter().any(|ty| self.is_integer_image(*ty)));
         for descriptors in Descriptors::all(&[ir]) {
             for element in 0..descriptors.count(RUNTIME_ARRAY) {
@@ -139,7 +139,8 @@ impl Declared {
             self.fill(&mut data, block, &mut random, Filling { choice, push: true, packed: false });
             let floats = self.float_offsets(block, 0);
             for (n, (to, dword)) in data.as_chunks_mut::<4>().0.iter_mut().zip(&choice.push).enumerate() {
-                // A list for a family of shaders may name sizes where one of them has a scale, which stays random.
+                // A candidate for a family of shaders may give a size where one shader has a float scale, which stays
+                // random.
                 if matches!(dword, Dword::Float(_)) || !floats.contains(&(n * 4)) {
                     *to = dword.bits().to_le_bytes();
                 }
@@ -161,7 +162,7 @@ impl Declared {
         Ok(InputBytes(data))
     }
 
-    /// Rank of a type among several on the same bytes: by floats in it, then by bytes.
+    /// Rank of a type among several that declare the same bytes: by number of floats, then by size.
     fn floats(&self, ty: u32) -> u32 {
         match self.opcode(ty) {
             Op::TypeFloat => 4,
@@ -193,7 +194,7 @@ impl Declared {
         self.image(ty).is_some_and(|image| self.is_integer(image.sampled))
     }
 
-    /// Fills a value as far as there is room; returns its bytes.
+    /// Fills a value as far as there is room; returns its size in bytes.
     fn fill(&self, to: &mut [u8], ty: u32, random: &mut Random, place: Filling<'_>) -> usize {
         let mut put = |value: u64, bytes: usize| {
             to.iter_mut().zip(value.to_le_bytes()).take(bytes).for_each(|(to, from)| *to = from);
@@ -202,7 +203,7 @@ impl Declared {
         let choice = place.choice;
         match self.opcode(ty) {
             Op::TypeFloat => {
-                // Push constants are scales and limits.
+                // Floats in push constants are scales and limits.
                 let low = if place.push { 0.25 } else { -1.0 };
                 let bits = match self.operand(ty, 0) {
                     16 => Bits::B16,
@@ -226,7 +227,7 @@ impl Declared {
                 };
                 put(value, bytes)
             }
-            // An address; the pointers of the inputs give its value.
+            // An address; the pointers of the inputs supply it.
             Op::TypePointer => put(0, 8),
             Op::TypeVector | Op::TypeMatrix => {
                 let mut at = 0;
@@ -248,7 +249,7 @@ impl Declared {
             }
             Op::TypeStruct => {
                 let count = self.operands(ty);
-                // Integers beside a float scale are packed numbers.
+                // Integers next to a float scale are packed data.
                 let members = (0..count).map(|n| self.operand(ty, n));
                 let packed = place.packed || (count > 1 && members.clone().any(|m| self.floats(m) != 0));
                 let mut end = 0;

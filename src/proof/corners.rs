@@ -1,11 +1,11 @@
-//! Screen-space vertices, and how far apart correct drivers may put them.
+//! Screen-space vertices, and how far apart correct drivers may place them.
 
 use crate::emu::inputs::Viewport;
 
-/// Rounding unit of vertices in pixels; drivers may round to it or not.
+/// Rounding unit of vertices in pixels; drivers may round vertices to it, or not.
 const ROUNDED: f64 = 1.0 / 256.0;
 
-/// Largest shift of a number by rounding, if it is itself off by up to `off`.
+/// Largest change of a number by rounding if the number itself has an error of up to `off`.
 fn moved(n: f64, off: f64) -> f64 {
     let away = (n - (n / ROUNDED).round() * ROUNDED).abs();
     if away + off < ROUNDED / 2.0 { away + off } else { ROUNDED / 2.0 + off }
@@ -24,16 +24,16 @@ pub(super) struct Corner {
     pub w: f64,
     /// Relative error bound of w.
     pub w_off: f64,
-    /// It is inside the view volume.
+    /// The vertex is inside the view volume.
     pub inside: bool,
-    /// Edge length in pixels, if it is a point.
+    /// Edge length of a point in pixels; `None`: not a point.
     pub size: f64,
-    /// Error bound of that.
+    /// Error bound of the size.
     pub size_off: f64,
 }
 
 impl Corner {
-    /// Vertex of a clip-space position; each number comes with its error bound.
+    /// Makes a vertex from a clip-space position; each number comes with its error bound.
     pub fn new([x, y, z, w]: [(f64, f64); 4], size: (f64, f64), view: &Viewport) -> Self {
         let w_off = w.1 / w.0.abs();
         let project = |(v, off): (f64, f64)| (v / w.0, off / w.0.abs() + (v / w.0).abs() * (w_off + 2f64.powi(-22)));
@@ -60,7 +60,8 @@ impl Corner {
         [[-half, -half], [half, -half], [half, half], [-half, half]].map(|[x, y]| [self.at[0] + x, self.at[1] + y])
     }
 
-    /// Error bound of an edge of that square in pixels: it is rounded, or made of a rounded centre and size.
+    /// Error bound of an edge of that square in pixels: the edge is rounded, or computed from a rounded centre and
+    /// size.
     pub fn square_off(&self) -> f64 {
         self.off.max(ROUNDED / 2.0) + ROUNDED / 4.0 + self.size_off / 2.0
     }
@@ -75,7 +76,7 @@ impl Corner {
     }
 }
 
-/// Whether a point is within `slack` of the line between two vertices, or of the infinite line.
+/// Whether a point is within `slack` of the line segment between two vertices, or of the infinite line.
 pub(super) fn near(place: [f64; 2], [from, to]: [[f64; 2]; 2], slack: f64, endless: bool) -> bool {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let [px, py] = [place[0] - from[0], place[1] - from[1]];
@@ -83,7 +84,7 @@ pub(super) fn near(place: [f64; 2], [from, to]: [[f64; 2]; 2], slack: f64, endle
     let along = if length == 0.0 { 0.0 } else { (px * dx + py * dy) / (length * length) };
     let along = if endless { along } else { along.clamp(0.0, 1.0) };
     let distance = (px - along * dx).hypot(py - along * dy);
-    // A vertex with NaN is near to everything.
+    // A vertex with NaN is near everything.
     distance <= slack || distance.is_nan()
 }
 

@@ -1,5 +1,5 @@
-//! Values in the fixed functions of a draw, as the interpreter knows them: from vertex buffers, between stages, and to
-//! attachments.
+//! Values that the fixed functions of a draw read or pass on, as the interpreter knows them: from vertex buffers,
+//! between stages, and to attachments.
 
 use crate::emu::NamedFormat;
 use crate::error::Result;
@@ -56,7 +56,7 @@ pub(super) fn widen_outputs(shader: &Shader, invocations: &mut [Invocation]) {
     }
 }
 
-/// Narrows 16-bit inputs, which come as 32 bits: a float is rounded once more, in any direction.
+/// Narrows 16-bit inputs, which arrive as 32 bits: a float is rounded once more, in either direction.
 pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
     let mut narrow: BTreeSet<(u32, u8)> = BTreeSet::new();
     for inst in shader.live_insts() {
@@ -84,7 +84,8 @@ pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
     }
 }
 
-/// Result of [`Blend::PRODUCT`](crate::emu::inputs::Blend::PRODUCT), in any precision from the attachment's own up.
+/// Result of [`Blend::PRODUCT`](crate::emu::inputs::Blend::PRODUCT), computed at any precision that is at least the
+/// attachment's.
 pub(super) fn product(format: &NamedFormat, [first, second]: [ShadowedTexel; 2]) -> ShadowedTexel {
     let mut out = ([0; 4], [Shadow::UNCERTAIN; 4]);
     for channel in 0..4 {

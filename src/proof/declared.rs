@@ -1,4 +1,4 @@
-//! Interface declarations of a module: types, variables and their bindings, whatever its functions contain.
+//! The interface declarations of a module: types, variables and their bindings; functions are ignored.
 
 use crate::error::{Error, Result};
 use crate::ir::Resource;
@@ -19,7 +19,7 @@ pub struct Declared {
     rows: BTreeSet<(u32, u32)>,
     /// Variables declared `Restrict`.
     restrict: BTreeSet<u32>,
-    /// Pointer types that functions make from integers.
+    /// Pointer types to which functions convert integers.
     converted: BTreeSet<u32>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct ImageType {
 }
 
 impl ImageType {
-    /// Samples per texel of an image of this type.
+    /// Samples per texel that an image of this type gets.
     pub fn samples(self) -> u32 {
         if self.multisampled { 4 } else { 1 }
     }
@@ -56,7 +56,7 @@ impl Declared {
     /// # Errors
     /// Malformed: unreadable declarations.
     pub fn new(module: &[u8]) -> Result<Self> {
-        // Of casts, only those to pointers count.
+        // Of the casts, only those to pointers matter.
         let makes_pointers = [Op::ConvertUToPtr, Op::Bitcast].map(|op| op as u32);
         let converted = instructions(module).filter(|words| makes_pointers.contains(&opcode(words)));
         let converted = converted.filter_map(|words| words.get(1).copied()).collect();
@@ -121,7 +121,7 @@ impl Declared {
         Ok(Self { types, variables, decorations, members, names, strides, rows, restrict, converted })
     }
 
-    /// Pointee of each variable at a resource's binding (for an array of descriptors, the element).
+    /// Pointees of the variables at a resource's binding; for an array of descriptors, its element.
     pub(super) fn bound_at(&self, resource: &Resource) -> Vec<u32> {
         let here = |v: &&Variable| {
             let decoration = |d| self.decorations.get(&(v.id, d)).copied();
@@ -131,7 +131,7 @@ impl Declared {
         self.variables.iter().filter(here).map(|v| self.pointee(v.pointer)).collect()
     }
 
-    /// Sets and bindings with several variables, one of them declared `Restrict`.
+    /// Sets and bindings that have several variables, one of them declared `Restrict`.
     pub(super) fn restricted(&self) -> BTreeSet<(u32, u32)> {
         let place = |v: &Variable| {
             let decoration = |d| self.decorations.get(&(v.id, d)).copied();
@@ -148,12 +148,12 @@ impl Declared {
         Some(self.pointee(block.pointer))
     }
 
-    /// Pointees of the pointers that functions make from integers.
+    /// Pointees of pointers to which functions convert integers.
     pub(super) fn converted(&self) -> impl Iterator<Item = u32> {
         self.converted.iter().filter(|ty| self.opcode(**ty) == Op::TypePointer).map(|ty| self.operand(*ty, 1))
     }
 
-    /// An operand of a type's declaration that is an id or a number; 0 if missing.
+    /// An operand of a type's declaration, an id or a number; 0 if missing.
     pub(super) fn operand(&self, ty: u32, n: usize) -> u32 {
         match self.types.get(&ty).and_then(|inst| inst.operands.get(n)) {
             Some(Operand::IdRef(x) | Operand::LiteralBit32(x)) => *x,
@@ -246,10 +246,10 @@ pub(super) fn opcode(words: &[u32]) -> u32 {
     words.first().map_or(0, |word| word & 0xffff)
 }
 
-/// A module without capabilities and functions: a reader may not know those of newer versions.
+/// The module without capabilities and functions, since the reader may not know those of newer versions.
 fn declarations(module: &[u8]) -> Vec<u8> {
     let kept = instructions(module).take_while(|words| opcode(words) != Op::Function as u32).filter(|words| {
-        // The reader knows `ExecutionModeId` only inside functions.
+        // The reader accepts `ExecutionModeId` only inside functions.
         opcode(words) != Op::Capability as u32 && opcode(words) != Op::ExecutionModeId as u32
     });
     let head = module.get(..20).unwrap_or_default().to_vec();

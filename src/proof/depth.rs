@@ -1,4 +1,5 @@
-//! The depth test as the interpreter knows it: it passes or fails, unless two depths are so near to each other that correct
+//! The depth test with error bounds: it passes or fails, or is uncertain if two depths are so near that correct drivers
+//! may differ.
 //! drivers may differ.
 
 use crate::emu::inputs::{Compare, Draw};
@@ -13,11 +14,11 @@ pub(super) enum Tested {
     Uncertain,
 }
 
-/// The depth attachment while a draw is interpreted: numbers with their error bounds.
+/// The depth attachment of an interpreted draw: numbers with error bounds.
 pub(super) struct DepthTest {
     compare: Compare,
     write: bool,
-    /// Largest error of a depth that the attachment rounds.
+    /// Largest error of rounding to the attachment's format.
     rounded: f64,
     clear: f32,
     width: u32,
@@ -26,7 +27,7 @@ pub(super) struct DepthTest {
 }
 
 impl DepthTest {
-    /// The one of a draw, if it has one.
+    /// The depth attachment of a draw; `None` if it has none.
     pub(super) fn of(draw: &Draw) -> Option<Self> {
         let depth = draw.depth?;
         let (words, _) = draw.fixed.before.depth.0.as_chunks::<4>();
@@ -41,7 +42,7 @@ impl DepthTest {
         })
     }
 
-    /// Tests a fragment; one that passes may be what the next is compared with.
+    /// Tests a fragment; a fragment that passes may write the depth that the next is compared with.
     pub(super) fn test(&mut self, at: [u32; 2], (depth, off): (f64, f64)) -> Tested {
         let texel = at[1] as usize * self.width as usize + at[0] as usize;
         let before = || (f64::from(self.before.get(texel).copied().unwrap_or(self.clear)), 0.0);
@@ -54,7 +55,7 @@ impl DepthTest {
     }
 }
 
-/// By the difference of two depths, which may be off by so much.
+/// Decides by the difference of two depths with error bound `off`.
 fn tested(compare: Compare, difference: f64, off: f64) -> Tested {
     let (less, greater) = (difference < -off, difference > off);
     let holds = |yes: bool, no: bool| match (yes, no) {
@@ -62,7 +63,7 @@ fn tested(compare: Compare, difference: f64, off: f64) -> Tested {
         (_, true) => Tested::Fails,
         _ => Tested::Uncertain,
     };
-    // Depths that are exactly alike, as of the same vertices, compare alike everywhere.
+    // Exactly equal depths, as from the same vertices, compare alike in every driver.
     let same = difference == 0.0 && off == 0.0;
     match compare {
         Compare::Never => Tested::Fails,
@@ -76,12 +77,12 @@ fn tested(compare: Compare, difference: f64, off: f64) -> Tested {
     }
 }
 
-/// Largest error by which a draw's attachment rounds depths.
+/// Largest error of rounding depths to a draw's attachment.
 fn rounding(draw: &Draw) -> f64 {
     draw.fixed.depth_bits.map_or(0.0, |bits| 0.5 / f64::from(u32::MAX >> (32 - u32::from(bits.clamp(1, 32)))))
 }
 
-/// The possible values of a depth in a draw's attachment: two drivers may round it to neighbours.
+/// A depth as the attachment may hold it: two drivers may round it to neighbouring values.
 pub(super) fn held(draw: &Draw, (bits, shadow): (u64, Shadow)) -> (u64, Shadow) {
     let rounded = 2.0 * rounding(draw);
     match shadow {
@@ -103,7 +104,7 @@ mod tests {
         let mut depth = DepthTest::of(&draw).expect("a test");
         let tests = [(0.5, 1e-6), (0.5, 1e-6), (0.6, 1e-6), (0.4, 1e-6)].map(|one| depth.test([1, 0], one));
         assert_eq!(tests, [Tested::Passes, Tested::Uncertain, Tested::Fails, Tested::Passes]);
-        // Contents, and steps of 1/255.
+        // The contents are multiples of 1/255.
         draw.fixed.before.depth = InputBytes([0.25f32, 0.5].iter().flat_map(|z| z.to_le_bytes()).collect());
         draw.fixed.depth_bits = Some(8);
         let mut depth = DepthTest::of(&draw).expect("a test");

@@ -1,13 +1,15 @@
-//! Checks a pair of shaders: translated, compiled by every route, drawn by emulator and reference, and compared.
+//! Checks a pair of vertex and fragment shader: compiles it by every route, draws scenes by emulator and reference, and
+//! compares.
 //!
 //! ```text
 //! vertex, fragment ─> state, pipelines ─┐
 //! scenes, by rank ──────────────────────┴─> drawn by the interpreter (bounds), reference, each pipeline ─> Report
 //! ```
 //!
-//! Two seeds are drawn onto floats, and the second once more onto bytes. If a scene proves nothing, or interpreter and
-//! reference disagree, the next is tried. If they agree on no scene with stable edges, that is reported. Where random
-//! numbers show nothing, scenes are drawn whose comparisons come out the other way for the first seed.
+//! A scene is drawn with two seeds on float attachments, and with the second seed again on 8-bit attachments. If a
+//! scene proves nothing, or interpreter and reference disagree on it, the next scene is tried. If they agree on no
+//! scene with stable edges, that is reported. If random numbers prove nothing, scenes are drawn whose inputs are
+//! changed so that comparisons give the other result ([`super::comparisons`]).
 
 use super::comparisons::{self, Compare};
 use super::compute::{Divergence, FLOOR, SEEDS, Tools};
@@ -34,14 +36,14 @@ use std::time::{Duration, Instant};
 
 /// Number of scenes tried until one proves something.
 const TRIES: usize = 6;
-/// Share of values that must be alike where the interpreter's bounds are too wide.
+/// Share of values that must agree if the interpreter's bounds are too wide.
 const ALIKE: f64 = 0.97;
-/// Share of doubtful values below which a scene is accepted at once.
+/// Share of uncertain values below which a scene is accepted at once.
 const CERTAIN: f64 = 0.05;
-/// Time after which no scene with other comparisons is drawn, and none with several samples.
+/// Time after which no scene with changed comparisons is drawn, and none with several samples.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_WITH_SAMPLES: Duration = Duration::from_secs(8);
-/// Minimum of pixels drawn.
+/// Minimum number of pixels drawn.
 const PIXELS: usize = 50;
 
 /// Checks a vertex shader and a fragment shader that belong together.
@@ -60,24 +62,24 @@ pub(super) struct Pair<'a> {
     constant: Option<Constant>,
 }
 
-/// Result of one scene.
+/// Result of drawing one scene.
 pub(super) struct Shown {
     pub verdict: MemoryVerdict,
-    /// Output of the whole pipeline, to tell seeds apart.
+    /// Output of the pipeline compiled as a whole, to tell seeds apart.
     left: Vec<Vec<u8>>,
     /// Pixels drawn.
     pixels: usize,
-    /// Values that are alike whatever their bound, and their total.
+    /// Values that agree by a plain bound, whatever the interpreter's bounds; and all values.
     pub alike: (usize, usize),
-    /// Reason if the driver was not used.
+    /// Why the driver was not used.
     pub without_driver: Option<String>,
 }
 
-/// A scene that shows nothing.
+/// A scene that proves nothing.
 pub(super) struct Failed {
     pub fate: Fate,
     pub why: String,
-    /// Interpreter and reference disagree.
+    /// The disagreement of interpreter and reference, if that is the reason.
     pub dispute: Option<Box<Dispute>>,
 }
 
@@ -87,7 +89,7 @@ impl From<(Fate, String)> for Failed {
     }
 }
 
-/// A differing output of a scene, and the expected one.
+/// The differing output of a scene, and the expected output.
 pub(super) struct Dispute {
     pub inputs: Inputs,
     precise: bool,
@@ -150,7 +152,7 @@ impl<'a> Pair<'a> {
                 let met = [Compare::All, Compare::Equality].into_iter();
                 met.filter_map(move |what| Some((self.met(first, what)?, second)))
             });
-            // Of changed scenes the plain ones are enough, and they are made when they are wanted.
+            // Changed scenes are made only of the plain ones, and only when needed.
             let met = met.take_while(|_| manner == Manner::Plain && began.elapsed() < PATIENCE);
             let plain = pairs().map(|(first, second)| (first.clone(), second));
             for (first, second) in plain.chain(met) {
@@ -168,7 +170,7 @@ impl<'a> Pair<'a> {
                         (fate, why)
                     }
                 };
-                // A pair that was cut in one scene but ran in another has run.
+                // A pair that reached the limit in one scene but ran in another counts as run.
                 if !report.ran || fate != Fate::Cut {
                     (report.fate, report.reason) = (fate, why);
                 }
@@ -209,8 +211,8 @@ impl<'a> Pair<'a> {
         });
     }
 
-    /// Scenes in the order in which they are tried. Where the colours are constant, what tells one seed from another are
-    /// the pixels that are covered: the second seed leaves some free.
+    /// Scenes in the order in which they are tried. If the colours are constant, seeds differ only in the pixels
+    /// covered, so the second seed starts with scenes that cover less.
     fn arranged(&self, mut all: Vec<Candidate>, seed: u64) -> Vec<Candidate> {
         if self.constant.is_some() && seed != SEEDS[0] {
             all.sort_by(|a, b| b.steady.cmp(&a.steady).then(a.covered.total_cmp(&b.covered)));
@@ -218,7 +220,7 @@ impl<'a> Pair<'a> {
         all
     }
 
-    /// The scene with comparisons that come out the other way, if it has any.
+    /// The scene with inputs changed so that comparisons give the other result, if possible.
     fn met(&self, scene: &Candidate, what: Compare) -> Option<Candidate> {
         let mut inputs = scene.inputs.clone();
         let shaders = [&self.parts[0].ir, &self.parts[1].ir];
@@ -234,13 +236,13 @@ impl<'a> Pair<'a> {
                 break;
             }
             any = true;
-            // A number may choose a descriptor too.
+            // A changed number may also be a descriptor index.
             self.parts.iter().for_each(|part| part.declared.limit_indices(&part.ir, &mut inputs));
         }
         any.then_some(Candidate { inputs, ..*scene })
     }
 
-    /// The scenes with the most certain values; those with stable edges first.
+    /// The scenes with the most certain values, those with stable edges first.
     fn promising(&self, all: Vec<Candidate>, tools: &Tools<'_>) -> Vec<Candidate> {
         let (mut good, mut others) = (Vec::new(), Vec::new());
         for candidate in all {
@@ -268,7 +270,7 @@ impl<'a> Pair<'a> {
         self.interpret_in(false, inputs, tools)
     }
 
-    /// The interpreter's result, with the invocations of a wave in order or in the opposite order.
+    /// The interpreter's result, with the invocations of a wave in order or in reverse order.
     fn interpret_in(&self, backwards: bool, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
         let limit = tools.budget.interpreted;
         let options = Options { subgroup_size: 32, shadow: true, limit, backwards };
@@ -276,7 +278,7 @@ impl<'a> Pair<'a> {
         interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }
 
-    /// The state with the precise attachments or the others.
+    /// The pipeline state with the precise (float) attachments or the others.
     pub(super) fn state_of(&self, precise: bool) -> Result<PipelineState> {
         let mut state = self.state.clone();
         let plain = VkFormat::named(target_format(precise))?;
@@ -300,7 +302,7 @@ impl<'a> Pair<'a> {
         Pipelines::tuned(shaders.collect(), state, tools.options.clone(), tools.compiler)
     }
 
-    /// Draws scenes by every route.
+    /// Draws the scenes by every route.
     fn draw_all(
         &self,
         scenes: &[(&Pipelines, &Inputs, u64)],
@@ -322,7 +324,7 @@ impl<'a> Pair<'a> {
         left.truncate(SEEDS.len());
         let too_few = (pixels < PIXELS).then(|| format!("draws {pixels} pixels"));
         let nothing = match proves_nothing(&sum, &left).or(too_few.clone()) {
-            // Where those bounds are too wide, the driver's values may agree by a plain bound.
+            // If those bounds are too wide, the driver's values may still agree by a plain bound.
             Some(why) if without_driver.is_none() && too_few.or(proves_nothing(&certain(&sum), &left)).is_none() => {
                 match plainly((alike, all), &why) {
                     Some(why) => return Ok((Fate::Agreed, why)),
@@ -424,18 +426,18 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// As if the interpreter's bounds were narrow enough.
+/// The verdict as it would be with narrow enough bounds.
 pub(super) fn certain(verdict: &MemoryVerdict) -> MemoryVerdict {
     MemoryVerdict { loose: 0, uncertain: 0, ..verdict.clone() }
 }
 
-/// The reason to give where values agree by a plain bound, if enough of them do.
+/// The reason to report if enough values agree by a plain bound.
 pub(super) fn plainly((alike, all): (usize, usize), why: &str) -> Option<String> {
     (alike as f64 > ALIKE * all as f64)
         .then(|| format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"))
 }
 
-/// The same scene on attachments that round.
+/// The same scene with attachments that round.
 fn rounded(inputs: &Inputs) -> Inputs {
     let mut inputs = inputs.clone();
     for target in inputs.draw.iter_mut().flat_map(|draw| &mut draw.targets).filter(|t| !t.format.ends_with("INT")) {
@@ -444,7 +446,7 @@ fn rounded(inputs: &Inputs) -> Inputs {
     inputs
 }
 
-/// Whether floats are drawn onto attachments that do not round them.
+/// Whether floats are drawn to attachments that do not round them.
 fn is_precise(inputs: &Inputs) -> bool {
     let targets = inputs.draw.iter().flat_map(|draw| &draw.targets);
     targets.filter(|t| !t.format.ends_with("INT")).all(|t| t.format == target_format(true))
@@ -492,7 +494,7 @@ fn compare(drawn: &Drawn, inputs: &Inputs, ours: &Outputs, theirs: &Outputs) -> 
                 first.limit
             ));
         }
-        // Depth follows from the vertices alone: it counts only if there is nothing else.
+        // Depth depends only on the vertices, so it counts only if there is no other output.
         if name != "depth" || drawn.targets.is_empty() {
             sum.add(&verdict);
         }

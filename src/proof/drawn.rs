@@ -1,10 +1,11 @@
-//! A draw by the interpreter: expected contents of each pixel of the attachments, and error bounds of correct drivers.
+//! Draws by the interpreter: the expected contents of each pixel, and the error bounds of correct drivers.
 //!
-//! Vertices and quads are the interpreter's; the stages between them are [`draw`]'s, the same as the emulator's.
-//! Vertices may be rounded to a fraction of a pixel or not, so an interpolated value is uncertain by its change over
-//! that fraction, and a pixel whose centre is that near to an edge is an *edge*: it may be covered or not, and is not
-//! compared; nor is one where a depth test is uncertain. Only draws whose fragments replace what was there or leave it: no
-//! stencil test, and no blending but [`Blend::PRODUCT`]. Of all other draws the edges are known ([`edges`]).
+//! The interpreter runs vertices and quads; the fixed functions between them are those of [`draw`], which the emulator
+//! uses too. Drivers may or may not round vertices to a fraction of a pixel, so an interpolated value is uncertain by
+//! its change over that fraction. A pixel whose centre is that near to an edge may be covered or not: it is an *edge*
+//! and is not compared, nor is a pixel with an uncertain depth test. Supported are only draws whose fragments replace
+//! the previous contents or leave them: no stencil test, and no blending except [`Blend::PRODUCT`]. For all other draws
+//! only the edges are known ([`edges`]).
 
 use super::corners::{Corner, near};
 use super::crossing::{narrow_inputs, number, product, texel, widen_outputs};
@@ -31,7 +32,7 @@ pub struct Drawn {
     pub depth: Option<KnownContents>,
     /// The stencil attachment.
     pub stencil: Option<KnownContents>,
-    /// Bindings that can be written.
+    /// Bindings that shaders may write.
     pub bindings: Vec<Option<KnownContents>>,
     /// Pixels that a primitive covers.
     pub pixels: usize,
@@ -39,7 +40,7 @@ pub struct Drawn {
     pub edges: usize,
     /// Vertices of primitives outside the screen.
     pub outside: usize,
-    /// Undefined outputs of vertices.
+    /// Undefined vertex outputs.
     pub vague: usize,
 }
 
@@ -61,7 +62,7 @@ pub fn interpreted_draw(
     run.drawn(inputs)
 }
 
-/// The comparisons of a draw's vertex shader and fragment shader.
+/// What a draw's vertex shader and fragment shader compared.
 ///
 /// # Errors
 /// As [`interpreted_draw`].
@@ -79,10 +80,10 @@ pub(super) fn compared_in_draw(
     Ok([run.compared, run.world.compared.unwrap_or_default()])
 }
 
-/// The pixels of any draw that are so near to an edge of a primitive that drivers may cover them or not.
+/// The pixels, in any draw, so near to an edge of a primitive that drivers may cover them or not.
 ///
 /// # Errors
-/// As [`interpreted_draw`], of the vertex shader.
+/// As [`interpreted_draw`], for the vertex shader.
 pub(super) fn edges(
     vertex: &Shader,
     attributes: &VertexInputState,
@@ -96,10 +97,10 @@ pub(super) fn edges(
 }
 
 /// # Errors
-/// Unsupported: what becomes of a fragment depends on what was there before.
+/// Unsupported: the result of a fragment depends on the previous contents.
 fn replaces(command: &Draw, fragment: Option<&Shader>) -> Result<()> {
     let fixed = &command.fixed;
-    // Tests before the shader also count for what it discards.
+    // Early tests apply also to fragments that the shader discards.
     let early = fragment.is_some_and(|fragment| fragment.modes.early_fragment_tests);
     let depth = command.depth.is_some_and(|d| d.compare != Compare::Always);
     let several = command.samples > 1;
@@ -145,7 +146,7 @@ pub(super) fn interpreted_corners(
 pub(super) struct Corners {
     /// All vertices.
     pub all: Vec<Corner>,
-    /// Number of clip or cull distances that cut something off.
+    /// Number of clip or cull distances that cut off something.
     pub cut: usize,
     /// Number of undefined outputs.
     pub vague: usize,
@@ -154,7 +155,7 @@ pub(super) struct Corners {
 /// Known contents of a sample.
 #[derive(Clone, Debug, Default)]
 struct Shaded {
-    /// A fragment came through: it was not killed, and its sample mask has this sample.
+    /// A fragment passed: it was not killed, and its sample mask includes this sample.
     passed: bool,
     colors: BTreeMap<u32, ShadowedTexel>,
     /// The second colours of dual-source outputs.
@@ -166,9 +167,9 @@ struct Shaded {
 pub(super) struct Run<'a> {
     vertex: &'a Shader,
     fragment: Option<Cow<'a, Shader>>,
-    /// Every sample is shaded by itself.
+    /// Every sample is shaded on its own.
     pub(super) per_sample: bool,
-    /// Places of the samples in a pixel.
+    /// Sample positions in a pixel.
     places: Vec<[f64; 2]>,
     attributes: &'a VertexInputState,
     command: &'a Draw,
@@ -181,11 +182,11 @@ pub(super) struct Run<'a> {
     depth: Option<DepthTest>,
     outside: usize,
     vague: usize,
-    /// The comparisons of the vertex shader.
+    /// What the vertex shader compared.
     compared: Compared,
 }
 
-/// Whether every sample is shaded by itself: the draw or the shader asks for it.
+/// Whether every sample is shaded on its own, as the draw or the shader requests.
 pub(super) fn shades_samples(fragment: &Shader, draw: &Draw) -> bool {
     let asks = |inst: &Inst| FragmentRead::of(&inst.op).is_some_and(|read| read.effect() == SampleEffect::Asks);
     draw.samples > 1 && (draw.sample_shading || fragment.live_insts().any(asks))
@@ -266,7 +267,7 @@ impl<'a> Run<'a> {
             let (Some(binding), Some(buffer)) = (find, buffer) else {
                 return Err(Error::malformed(format!("location {} is not bound", attribute.location)));
             };
-            // A stride that is dynamic is not in the state.
+            // The state does not hold a dynamic stride.
             let stride = if binding.stride == 0 { buffer.stride } else { binding.stride };
             let n = match binding.rate {
                 VertexRate::Vertex => index,
@@ -284,7 +285,7 @@ impl<'a> Run<'a> {
         Ok(out)
     }
 
-    /// A vertex on the screen.
+    /// The screen-space form of a vertex.
     pub(super) fn corner(&self, n: usize) -> Corner {
         let Some(vertex) = self.vertices.get(n) else { return Corner::default() };
         let of = |n| number(output(vertex, OutputSlot::Position(n)));
@@ -292,7 +293,7 @@ impl<'a> Run<'a> {
         Corner::new([of(0), of(1), of(2), of(3)], size, &self.command.viewport())
     }
 
-    /// Marks the pixels at a primitive's edges.
+    /// Marks the pixels at a primitive's edges as uncertain.
     fn outline(&mut self, primitive: &Primitive) {
         let corners = primitive.vertices.map(|n| self.corner(n));
         self.outside += corners.iter().filter(|c| !c.inside && !primitive.point).count();
@@ -300,11 +301,11 @@ impl<'a> Run<'a> {
             true => corners[0].square().to_vec(),
             false => corners.iter().map(|c| c.at).collect(),
         };
-        // The edges of a clipped primitive are drawn between new vertices.
+        // Clipping a primitive adds vertices, between which its edges are drawn.
         let least = if !primitive.point && corners.iter().any(|c| !c.inside) { 1.0 / 16.0 } else { 1.0 / 128.0 };
         let enlarged = if primitive.point { corners[0].size_off } else { 0.0 };
         let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max) + enlarged;
-        // If its ends are on both sides of the eye, an edge continues beyond them.
+        // An edge whose ends are on both sides of the eye continues beyond them.
         let behind = !primitive.point && corners.iter().any(|c| c.w <= 0.0);
         let part = self.command.scissor();
         let known = places.iter().flatten().all(|at| at.is_finite()) && slack.is_finite() && !behind;
@@ -329,8 +330,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Marks pixels of points that Vulkan lets drivers draw or not: those with the centre outside, and those smaller
-    /// than a pixel, which some drivers enlarge to one (`pointSizeRange`).
+    /// Marks the pixels of points that Vulkan lets drivers draw or not: points whose centre is outside the view volume,
+    /// and points smaller than a pixel, which some drivers enlarge to one (`pointSizeRange`).
     fn outer_points(&mut self) {
         let open = |c: &Corner| !c.inside || c.size < 1.0;
         let corners: Vec<Corner> = (0..self.vertices.len()).map(|n| self.corner(n)).filter(open).collect();
@@ -345,7 +346,7 @@ impl<'a> Run<'a> {
     fn drawn(self, inputs: &Inputs) -> Result<Drawn> {
         let [width, height] = self.command.extent;
         let places: Vec<[u32; 2]> = (0..height).flat_map(|y| (0..width).map(move |x| [x, y])).collect();
-        // Of several samples the average is kept, or the first (see `emu::draw::target`).
+        // Resolving several samples keeps the average, or the first (see `emu::draw::target`).
         let resolved = |one: &dyn Fn(&Shaded) -> Option<ShadowedTexel>,
                         averaged: Option<[u32; 4]>|
          -> Vec<Option<ShadowedTexel>> {
@@ -453,7 +454,7 @@ impl Shaders for Run<'_> {
                 let primitive = primitives.get(quad.primitive).ok_or_else(|| Error::bug("a quad of no primitive"))?;
                 let (mut four, tested) = quads::quad(self, fragment, primitive, quad);
                 for (n, pixel) in four.iter_mut().enumerate() {
-                    // Its writes to memory may happen or not.
+                    // Its memory writes may happen or not.
                     pixel.doubtful = writes && !pixel.helper && self.edges.contains(&place(quad, n));
                 }
                 pixels.extend(four);
@@ -469,7 +470,7 @@ impl Shaders for Run<'_> {
             let of = |sample| (place(quad, n), sample);
             let live = (0..self.command.samples).filter(|sample| quad.lanes[n].live >> sample & 1 == 1);
             let Some(pixel) = pixels.get(number) else {
-                // Without a fragment shader all come through.
+                // Without a fragment shader every sample passes.
                 live.for_each(|sample| self.pixels.entry(of(sample)).or_default().passed = true);
                 continue;
             };
@@ -503,7 +504,7 @@ impl Shaders for Run<'_> {
     }
 }
 
-/// The resolved value of several samples of a float attachment.
+/// Resolves several samples of a float attachment.
 fn average(samples: Vec<ShadowedTexel>) -> ShadowedTexel {
     let count = samples.len().max(1) as f64;
     let mut out = ([0; 4], [Shadow::NONE; 4]);
@@ -512,7 +513,7 @@ fn average(samples: Vec<ShadowedTexel>) -> ShadowedTexel {
         let own: f64 = samples.iter().map(|(bits, _)| f64::from(f32::from_bits(bits[channel]))).sum();
         let (sum, off) = each().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
         let largest = each().map(|(value, _)| value.abs()).fold(0.0, f64::max);
-        // In any order, each sum rounded.
+        // The samples may be summed in any order, with rounding at each step.
         let bound = off / count + largest * 2f64.powi(-22);
         out.0[channel] = ((own / count) as f32).to_bits();
         out.1[channel] = if bound.is_finite() { Shadow { value: sum / count, bound } } else { Shadow::UNCERTAIN };
@@ -524,7 +525,7 @@ fn place(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
 }
 
-/// The depth of a fragment: what its shader says, or what the primitive has there.
+/// The depth of a fragment: from its shader, or else interpolated from the primitive.
 fn depth(pixel: &Invocation, primitive: Option<(u64, Shadow)>) -> Option<(u64, Shadow)> {
     pixel.outputs.get(&OutputSlot::FragDepth).copied().or(primitive)
 }
@@ -537,7 +538,7 @@ fn shade(shaded: &mut Shaded, pixel: &Invocation, depth: Option<(u64, Shadow)>) 
     for (slot, (bits, shadow)) in &pixel.outputs {
         match *slot {
             OutputSlot::Location { location, component, index } => {
-                // Channels that are not written are undefined.
+                // Unwritten channels are undefined.
                 let colors = if index == 0 { &mut fresh } else { &mut seconds };
                 let texel = colors.entry(location).or_insert(([0; 4], [Shadow::UNCERTAIN; 4]));
                 if let (Some(to), Some(behind)) =

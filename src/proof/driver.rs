@@ -1,16 +1,17 @@
-//! A Vulkan driver as the reference: SPIR-V on [`Inputs`] to all output bytes. The tests implement it with lavapipe.
+//! A Vulkan driver as the reference: runs SPIR-V on [`Inputs`] and returns the bytes of all outputs. The tests
+//! implement it with lavapipe.
 
 use crate::emu::inputs::Inputs;
 use crate::state::VertexInputState;
 
-/// One shader of a run, as passed to Vulkan.
+/// A shader of a run, as passed to Vulkan.
 #[derive(Clone, Copy, Debug)]
 pub struct Spirv<'a> {
     /// SPIR-V.
     pub module: &'a [u8],
     /// Entry point.
     pub entry: &'a str,
-    /// Specialization: id, value, and bytes of its type.
+    /// Specialization: id, value, and size of its type in bytes.
     pub spec: &'a [(u32, u64, usize)],
 }
 
@@ -27,12 +28,12 @@ pub struct Outputs {
     pub stencil: Vec<u8>,
 }
 
-/// An implementation of Vulkan that does not share this compiler's reading of SPIR-V.
+/// A Vulkan implementation whose SPIR-V front end is not this compiler's.
 pub trait Judge {
     /// Dispatches a compute shader.
     ///
     /// # Errors
-    /// A capability that it lacks, or a call that it refuses.
+    /// A capability that it lacks, or a call that it rejects.
     fn compute(&self, shader: &Spirv<'_>, inputs: &Inputs) -> Result<Outputs, String>;
 
     /// Draws offscreen.
@@ -50,17 +51,17 @@ pub trait Judge {
     /// Subgroup size.
     fn subgroup_size(&self) -> u32;
 
-    /// A feature that a module needs, and that this implementation does not report but runs anyway. Its result may be
-    /// right, but proves no error.
+    /// A feature that a module needs and that this implementation runs without reporting it. A result may be correct,
+    /// but a difference is no proof of an error.
     fn lacks(&self, _: &Spirv<'_>) -> Option<String> {
         None
     }
 }
 
-/// No driver: refuses every run, so that only the interpreter is the oracle.
+/// No driver: it rejects every run, so that only the interpreter is the reference.
 #[derive(Clone, Debug)]
 pub struct Absent {
-    /// Reason why there is no driver.
+    /// Why there is no driver.
     pub why: String,
     /// Subgroup size to assume.
     pub lanes: u32,

@@ -1,4 +1,4 @@
-//! Handling of a failed case in a test: shrinks it, saves it as a bundle, and says how to run it again.
+//! Handles a failed test case: shrinks it, saves it as a bundle, and tells how to run it again.
 
 use super::answer::{ComparedOutput, Replay};
 use super::bundle::Bundle;
@@ -10,7 +10,7 @@ use crate::emu::inputs::Inputs;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Runs the reference again: its outputs for inputs, or the reason why it cannot run them.
+/// Runs the reference again: returns its outputs for inputs, or why it cannot run them.
 pub type RunReference<'a> = &'a mut dyn FnMut(&Inputs) -> std::result::Result<Outputs, String>;
 
 /// A saved failure.
@@ -20,17 +20,17 @@ pub struct Saved {
     pub path: PathBuf,
     /// Differences on the saved inputs.
     pub replay: Replay,
-    /// Runs used by shrinking.
+    /// Number of runs that shrinking took.
     pub runs: u32,
-    /// Shrinking finished.
+    /// Shrinking finished within its budget.
     pub smallest: bool,
 }
 
 impl Bundle {
-    /// Shrinks the inputs while the same failure remains, and saves the bundle in `parent`.
+    /// Shrinks the inputs as long as the same failure remains, and saves the bundle in `parent`.
     ///
     /// # Errors
-    /// Those of the compiler, the reference or files; a case that does not fail when it is run here.
+    /// Errors of the compiler, the reference or files; a case that does not fail here.
     pub fn save_failure(
         mut self,
         parent: &Path,
@@ -43,7 +43,7 @@ impl Bundle {
         if first.agrees() {
             return Err(Error::environment("every route agrees when the case is run again"));
         }
-        // A driver crashes on an invalid address, which smaller inputs may contain.
+        // A driver may crash on an invalid address, which smaller inputs may contain.
         let safe = |inputs: &Inputs| inputs.pointers.is_empty() || runner.known(inputs).is_ok();
         let mut fails = |inputs: &Inputs| {
             if !safe(inputs) {
@@ -65,8 +65,8 @@ impl Bundle {
         Ok(Saved { path, replay, runs: shrunk.runs, smallest: shrunk.smallest })
     }
 
-    /// [`Self::save_failure`] with a small budget; returns a test's message: the command to run, or why nothing was
-    /// saved.
+    /// [`Self::save_failure`] with a small budget; returns a message for a test: the command that runs the bundle, or
+    /// why nothing was saved.
     pub fn report_failure(self, parent: &Path, compiler: &dyn Compiler, ask: RunReference<'_>) -> String {
         let saved = Runner::new(&self, compiler).and_then(|r| self.save_failure(parent, &r, Effort::default(), ask));
         match saved {

@@ -1,9 +1,11 @@
-//! Finds contents that bring a picture into view: the position is evaluated, and its sources are changed until every
-//! vertex is in front, away from w = 0, exact enough for stable edges, and enough of the screen is covered.
+//! Searches for contents that bring a picture into view: evaluates the position, and changes its sources until every
+//! vertex is in front of the eye, away from w = 0, exact enough for stable edges, and the primitives cover enough of
+//! the screen.
 //!
-//! The meaning of a position's source bytes is unknown: matrices in columns or rows, alone or as the members of other
-//! structures, quaternions, angles, vertices in buffers. So steps that help many of them are tried, each anywhere, and
-//! kept if the picture is no worse ([`Framing::frame`]). Steps that led to one picture are tried first for the next.
+//! Nothing tells the meaning of a position's source bytes: matrices by columns or rows, alone or as members of other
+//! structures, quaternions, angles, vertices in buffers. So steps that help many of them are tried, each at any place,
+//! and kept if the picture is no worse ([`Framing::frame`]). Steps that led to one picture are tried first for the
+//! next.
 
 use super::corners::Corner;
 use super::drawn::{Corners, interpreted_corners};
@@ -13,22 +15,22 @@ use crate::ir::Shader;
 use crate::ir::interp::Options;
 use crate::state::VertexInputState;
 
-/// Largest number of steps for one scene, and for all scenes of a pair and a seed.
+/// Largest number of steps for one scene; and, below, for all scenes of a pair and a seed.
 const STEPS: usize = 120;
 const ALL_STEPS: usize = 1600;
-/// Probe points per screen axis that test coverage, and how many of the grid must be covered.
+/// Probe points per screen axis that test coverage; and, below, how many points of the grid must be covered.
 const PLACES: u32 = 8;
 const COVERED: f64 = 14.0;
 /// Number of good points that is enough.
 const POINTS: f64 = 8.0;
 /// Largest error of a vertex in pixels.
 const STEADY: f64 = 1.0 / 48.0;
-/// Least w.
+/// Smallest w.
 const NEAREST: f64 = 0.1;
 /// Largest distance of a vertex from the centre, in half screens.
 const FARTHEST: f64 = 6.0;
 
-/// Location of numbers in the inputs.
+/// Where numbers are in the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum InputPlace {
     /// In the push constants.
@@ -39,10 +41,10 @@ pub(super) enum InputPlace {
     Vertices(usize),
 }
 
-/// The floats of a block that a position depends on, in order of declaration.
+/// The floats of a block that a position depends on, in declaration order.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// Its location.
+    /// The block's place.
     pub place: InputPlace,
     /// Offsets of the floats.
     pub floats: Vec<usize>,
@@ -57,14 +59,14 @@ pub(super) struct Attribute {
     pub wide: usize,
 }
 
-/// Tunable inputs.
+/// The inputs that can be changed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knobs {
     pub blocks: Vec<Block>,
     pub attributes: Vec<Attribute>,
 }
 
-/// A number to write into the inputs.
+/// A number to write to the inputs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Write {
     to: InputPlace,
@@ -81,26 +83,26 @@ pub(super) struct Framed {
     pub covered: f64,
     /// Number of undefined outputs.
     pub vague: usize,
-    /// Changes to make.
+    /// The changes that led to it.
     pub writes: Vec<Write>,
 }
 
-/// A change that may make a picture of a scene. Offsets in a block count its floats.
+/// A change that may bring a scene's picture into view. Offsets in a block count its floats.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Rows or columns of an identity, once or until the block ends.
+    /// Rows or columns of an identity matrix, once or repeated to the end of the block.
     Identity { block: usize, from: usize, wide: usize, high: usize, repeat: bool },
-    /// Numbers that are nearly equal.
+    /// Nearly equal numbers.
     Numbers { block: usize, from: usize, count: usize, value: f64 },
     /// Vertices in a block, `apart` floats from one to the next.
     Corners { block: usize, from: usize, apart: usize },
     /// An attribute gets the corners of a square.
     Square { attribute: usize, reach: f64 },
-    /// An attribute is constant: one of its components 1, or all 0.
+    /// An attribute is constant: one component is 1, or all are 0.
     Constant { attribute: usize, one: usize },
 }
 
-/// Search for pictures of one shader.
+/// Searches for pictures of one shader.
 pub(super) struct Framing<'a> {
     pub vertex: &'a Shader,
     pub attributes: &'a VertexInputState,
@@ -207,7 +209,7 @@ impl Step {
         }
         let block = one_of(knobs.blocks.len());
         let length = knobs.blocks.get(block)?.floats.len();
-        // Matrices usually start at a multiple of their width.
+        // Matrices usually begin at a multiple of their width.
         let wide = [4, 4, 4, 3][one_of(4)];
         let aligned = one_of(length.div_ceil(wide)) * wide;
         Some(match one_of(16) {
@@ -290,7 +292,7 @@ fn attribute_writes(
     let buffers = inputs.draw.as_ref().and_then(|draw| draw.vertex_buffers.get(buffer));
     let count = buffers.map_or(0, |b| b.data.0.len() / 4);
     let each = (0..count).map(|n| {
-        // Positions that rounding does not change unless a matrix does.
+        // Positions that rounding does not change, unless a matrix does.
         let value = (value(n / wide.max(1), n % wide.max(1)) * 64.0).round() / 64.0;
         Write { to: InputPlace::Vertices(buffer), byte: n * 4, value: value as f32 }
     });
@@ -315,7 +317,7 @@ fn corner_flaw(c: &Corner) -> f64 {
     near + far + unsteady
 }
 
-/// A triangle strip's distance from a usable picture, and its share of the screen.
+/// Distance of a triangle strip from a usable picture, and its share of the screen.
 fn strip_flaw(Corners { all, cut, .. }: &Corners, extent: [u32; 2]) -> (f64, f64) {
     let [width, height] = extent.map(f64::from);
     let away = |c: &Corner| [c.at[0] / width, c.at[1] / height].map(|n| (n - 0.5).abs() * 2.0);
@@ -333,7 +335,7 @@ fn strip_flaw(Corners { all, cut, .. }: &Corners, extent: [u32; 2]) -> (f64, f64
     (flaw, covered / f64::from(PLACES * PLACES))
 }
 
-/// Distance of points from a usable picture, and the share of good ones.
+/// Distance of points from a usable picture, and the share of good points.
 fn points_flaw(Corners { all, cut, .. }: &Corners) -> (f64, f64) {
     let flaws: Vec<f64> = all
         .iter()

@@ -1,4 +1,4 @@
-//! Images, texel buffers and samplers for a shader's declarations: small, of random texels, in the declared format.
+//! Images, texel buffers and samplers for a shader's declarations: small, with random texels, in the declared format.
 
 use super::declared::{Declared, ImageType};
 use super::random::Random;
@@ -12,7 +12,7 @@ const EDGE: u32 = 16;
 /// Size of a texel buffer in texels.
 const TEXELS: usize = 4096;
 
-/// A sampler with visible effects: a different repeat mode per direction.
+/// A sampler with visible effects: each direction has a different repeat mode.
 pub(super) fn sampler(linear: bool, depth: Option<bool>) -> Sampler {
     Sampler {
         mag_linear: linear,
@@ -26,7 +26,7 @@ pub(super) fn sampler(linear: bool, depth: Option<bool>) -> Sampler {
 /// An image of a type.
 ///
 /// # Errors
-/// Unsupported: a format without texels here.
+/// Unsupported: a format for which no texels can be generated.
 pub(super) fn image(declared: &Declared, ty: ImageType, range: [f64; 2], random: &mut Random) -> Result<Image> {
     let (shape, extent, faces) = match ty.dim {
         Dim::Dim1D => (ViewShape::D1, [EDGE, 1, 1], 1),
@@ -46,13 +46,13 @@ pub(super) fn image(declared: &Declared, ty: ImageType, range: [f64; 2], random:
 /// A texel buffer of a type.
 ///
 /// # Errors
-/// Unsupported: a format without texels here.
+/// Unsupported: a format for which no texels can be generated.
 pub(super) fn texels(declared: &Declared, ty: ImageType, range: [f64; 2], random: &mut Random) -> Result<Texels> {
     let format = format(declared, ty)?;
     Ok(Texels { data: contents(&format, TEXELS, range, random)?, format })
 }
 
-/// The format that the type names, or a plain one for its components.
+/// The format that the type names, or a simple one for its components.
 pub(super) fn format(declared: &Declared, ty: ImageType) -> Result<String> {
     if ty.depth {
         return Ok("D32_SFLOAT".into());
@@ -100,10 +100,10 @@ fn named(format: ImageFormat) -> Option<String> {
     Some(format!("{channels}_{kind}"))
 }
 
-/// Range of the floats of images as a rule.
+/// The usual range of floats in images.
 pub(super) const UNIT: [f64; 2] = [0.0, 1.0];
 
-/// Texels: floats of a range, but none below 0 where the format has none; integers of any bits.
+/// Texels: floats in a range, but not below 0 if the format has none; integers of any bits.
 fn contents(format: &str, count: usize, [low, high]: [f64; 2], random: &mut Random) -> Result<InputBytes> {
     let named = NamedFormat::new(format)?;
     let bytes = named.format.bytes();

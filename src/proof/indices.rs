@@ -1,4 +1,4 @@
-//! Indices into arrays of descriptors, limited to bound elements: others must not be read.
+//! Limits indices into descriptor arrays to bound elements, since no others may be read.
 
 use super::declared::Declared;
 use super::reads::{Extent, Reads};
@@ -6,7 +6,7 @@ use crate::emu::inputs::{Bound, Inputs};
 use crate::ir::{Bits, Resource, Shader};
 
 impl Declared {
-    /// Limits the integers of push constants and buffers that select a shader's descriptors.
+    /// Limits the integers of push constants and buffers that index a shader's descriptors.
     pub(super) fn limit_indices(&self, ir: &Shader, inputs: &mut Inputs) {
         let arrays = ir.resources.iter().filter(|r| r.count != Some(1));
         let elements = |r: &Resource| {

@@ -1,6 +1,6 @@
-//! [`Inputs`] as a TOML file, with long contents in separate files: `{ file = "inputs/0.bin" }` wherever bytes are.
+//! [`Inputs`] as a TOML file; long contents are in separate files: `{ file = "inputs/0.bin" }` can replace any bytes.
 //!
-//! File names are relative to the TOML file and stay below its folder.
+//! File names are relative to the TOML file and stay inside its folder.
 
 use crate::emu::inputs::Inputs;
 use crate::error::{Context, Error, Result};
@@ -21,7 +21,7 @@ const SHORT: usize = 512;
 pub fn read(path: &Path) -> Result<Inputs> {
     let place = || path.display().to_string();
     let text = files::read_text(path, MAX_TEXT)?;
-    // Without files the text is parsed as is, so that an error can point into it.
+    // Without file references the text is parsed as it is, so that an error can point into it.
     if !text.contains("file") {
         return toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place);
     }
@@ -48,10 +48,10 @@ pub fn read(path: &Path) -> Result<Inputs> {
     value.try_into().map_err(|e: toml::de::Error| Error::malformed(e.to_string())).at(place)
 }
 
-/// Writes inputs; long contents go to a folder of the same name without extension.
+/// Writes inputs; long contents go to a folder with the file's name without extension.
 ///
 /// # Errors
-/// Environment: files. Malformed: a number that TOML cannot hold.
+/// Environment: a file cannot be written. Malformed: a number that TOML cannot hold.
 pub fn write(path: &Path, inputs: &Inputs) -> Result<()> {
     let place = || path.display().to_string();
     let malformed = |e: toml::ser::Error| Error::malformed(e.to_string());

@@ -1,4 +1,4 @@
-//! Comparison of two outputs of a run, by the interpreter's knowledge of each value.
+//! Compares two outputs of a run, by what the interpreter knows about each value.
 
 use super::world::{KnownContents, known, world};
 use crate::emu::inputs::Inputs;
@@ -8,7 +8,7 @@ use crate::ir::interp::{Difference, MemoryVerdict, Options, World, dispatch};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The interpreter's result for each binding that a compute shader can write; `None` for the others.
+/// The interpreter's result for each binding that a compute shader may write; `None` for the others.
 ///
 /// # Errors
 /// A feature that the interpreter lacks, its instruction limit, or invalid inputs.
@@ -16,7 +16,7 @@ pub fn interpreted(ir: &Shader, inputs: &Inputs, options: Options) -> Result<Vec
     interpreted_where(ir, inputs, &BTreeSet::new(), options)
 }
 
-/// [`interpreted`] with the sets and bindings of several variables, one of them declared `Restrict`.
+/// [`interpreted`], given the sets and bindings that have several variables, one of them declared `Restrict`.
 ///
 /// # Errors
 /// As [`interpreted`].
@@ -94,7 +94,7 @@ pub fn judge(
     Ok(sum)
 }
 
-/// Reason why a comparison could not have failed, if any. `results` are those of the seeds.
+/// Why a comparison could not have failed, if so. `results` are the outputs per seed.
 pub fn proves_nothing<T: PartialEq>(verdict: &MemoryVerdict, results: &[T]) -> Option<String> {
     if verdict.written == 0 {
         return Some("writes nothing".into());
@@ -105,7 +105,7 @@ pub fn proves_nothing<T: PartialEq>(verdict: &MemoryVerdict, results: &[T]) -> O
     too_vague(verdict)
 }
 
-/// Reason why too few of the values that were compared are known well enough, if so.
+/// Why too few of the compared values are known exactly enough, if so.
 pub(super) fn too_vague(verdict: &MemoryVerdict) -> Option<String> {
     let MemoryVerdict { floats, loose, uncertain, not_finite, written, .. } = *verdict;
     let judged = (floats + uncertain + not_finite).max(written);

@@ -1,7 +1,7 @@
-//! Bindings shared by several shaders, and the kind of each element where several kinds share a binding.
+//! Bindings that several shaders share, and the kind of each element if several kinds share a binding.
 //!
-//! A state template and this agree by [`BindingKind::of_uses`]. In a mutable binding, an element with a constant index
-//! gets the kind that is read there; the others take the kinds in turn.
+//! A state template and these inputs agree because both use [`BindingKind::of_uses`]. In a mutable binding, an element
+//! with a constant index gets the kind that the shader reads there; the other elements take the kinds in turn.
 
 use super::declared::Declared;
 use crate::ir::{Op, Resource, ResourceKind, Shader};
@@ -10,14 +10,14 @@ use crate::template::RUNTIME_ARRAY;
 use rspirv::spirv::Dim;
 use std::collections::BTreeMap;
 
-/// The descriptors of one binding in some shaders.
+/// The descriptors of one binding that some shaders declare.
 pub(super) struct Descriptors {
     /// The first variable of the binding.
     first: Resource,
-    /// The longest array; `None`: there is a run-time array.
+    /// The longest array; `None`: one is a run-time array.
     count: Option<u32>,
     kind: BindingKind,
-    /// Elements read by a constant index, with their kind.
+    /// Elements read with a constant index, and their kinds.
     named: BTreeMap<u32, ResourceKind>,
 }
 
@@ -29,7 +29,7 @@ impl Descriptors {
             match out.iter_mut().find(|there| (there.first.set, there.first.binding) == (r.set, r.binding)) {
                 Some(there) => {
                     there.kind = BindingKind::of_uses(there.kind.kinds().chain([r.kind]));
-                    // A run-time array has no length to compare.
+                    // A run-time array has no length.
                     there.count = there.count.zip(r.count).map(|(a, b)| a.max(b));
                 }
                 None => {
@@ -51,14 +51,14 @@ impl Descriptors {
         out
     }
 
-    /// Elements to make, `open` or more for a run-time array.
+    /// Number of elements to make; `open` or more for a run-time array.
     pub fn count(&self, open: u32) -> u32 {
         let several = matches!(self.kind, BindingKind::Mutable(_));
         let named = self.named.keys().next_back().filter(|_| several).map_or(0, |last| last.saturating_add(1));
         self.count.unwrap_or_else(|| open.max(named).min(RUNTIME_ARRAY))
     }
 
-    /// The variable whose kind an element gets.
+    /// The variable that gives an element its kind.
     pub fn element(&self, n: u32) -> Resource {
         let named = self.named.get(&n).and_then(|used| self.kind.kinds().find(|kind| kind.serves(*used)));
         let count = self.kind.kinds().count().max(1);
@@ -68,7 +68,7 @@ impl Descriptors {
 }
 
 impl Declared {
-    /// [`Declared::bound_at`] for the variables that a resource's kind can serve.
+    /// [`Declared::bound_at`], limited to variables that a resource's kind can serve.
     pub(super) fn made_as(&self, resource: &Resource) -> Vec<u32> {
         use ResourceKind as K;
         let mut types = self.bound_at(resource);
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::ir::parse::parse;
 
-    /// A shader that reads element 2 of a heap as an image; elements of the heap are buffers too.
+    /// The shader reads element 2 of a heap as an image; other elements of the heap are buffers.
     const HEAP: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\n\
         res0 \"images\" set0 binding1 sampled_image unbounded\nres1 \"buffers\" set0 binding1 storage_buffer unbounded\n\
         res2 \"image\" set0 binding0 sampled_image count3\nres3 \"its_sampler\" set0 binding0 sampler count2\n\

@@ -13,13 +13,13 @@ pub(super) struct Leaf {
     pub bits: Bits,
     /// It is a float.
     pub float: bool,
-    /// Column and row, if it is in a matrix.
+    /// Column and row, if it is part of a matrix.
     pub element: Option<[u32; 2]>,
-    /// Pointee, if it is an address.
+    /// Pointee type, if it is an address.
     pub pointee: Option<u32>,
 }
 
-/// Layout context of a type: matrices get their stride from the struct around them.
+/// Layout context of a type: a matrix gets its stride from the structure around it.
 #[derive(Clone, Copy, Default)]
 struct TypeOffset {
     at: usize,
@@ -28,14 +28,14 @@ struct TypeOffset {
 }
 
 impl Declared {
-    /// The scalars of a type within so many bytes, in order of declaration.
+    /// The scalars of a type within the first `bytes` bytes, in declaration order.
     pub(super) fn leaves(&self, ty: u32, bytes: usize) -> Vec<Leaf> {
         let mut out = Vec::new();
         self.walk(ty, TypeOffset::default(), bytes, &mut out);
         out
     }
 
-    /// Bytes of a type, at most `limit`, which arrays without a length reach.
+    /// Size of a type in bytes, at most `limit`; an array without a length extends to the limit.
     pub(super) fn bytes(&self, ty: u32, limit: usize) -> usize {
         self.end(ty, TypeOffset::default()).min(limit)
     }

@@ -1,4 +1,4 @@
-//! The proof: one shader run by several implementations on the same inputs, and a comparison of their outputs.
+//! The proof: runs one shader on several implementations with the same inputs, and compares their outputs.
 //!
 //! ```text
 //! SPIR-V ─ contents ─> Inputs ─┬─ pipelines ─> linked (two layouts), whole ─> emulator ─┐
@@ -8,7 +8,7 @@
 //!
 //! The comparison never guesses: the allowed difference of two results follows from the interpreter's [`Shadow`]s, and
 //! a comparison that could not have failed ([`proves_nothing`]) does not count. A failing case is shrunk, saved as a
-//! bundle, and run again by `replay`. To add a kind of resource: an arm in `world`, and one in `contents`.
+//! bundle, and run again by `replay`. To add a kind of resource, add an arm in `world` and one in `contents`.
 //!
 //! [`Shadow`]: crate::ir::interp::Shadow
 

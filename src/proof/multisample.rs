@@ -1,5 +1,5 @@
-//! A pair with four samples a pixel: the picture that proved something with one is drawn again, shaded once for each pixel,
-//! and once for each sample. What is compared is what the samples are resolved to.
+//! Draws a pair with four samples per pixel: a scene that proved something with one sample is drawn again, shaded once
+//! per pixel, and once per sample. The resolved samples are compared.
 
 use super::compute::{Divergence, Tools};
 use super::draw::{Failed, Pair, certain, plainly};
@@ -15,14 +15,14 @@ use crate::target::Stage;
 
 /// Samples of a pixel.
 const SAMPLES: u32 = 4;
-/// Lavapipe 22.3 leaves what is not decorated at the pixel's centre.
+/// Lavapipe 22.3 evaluates inputs without a decoration at the pixel's centre.
 const AT_THE_CENTRE: &str = "the driver does not interpolate at samples";
 
 impl Pair<'_> {
-    /// Draws a scene with several samples, if that proves nothing the next, and reports what became of it. A difference is one
-    /// of the pair.
+    /// Draws the first scene with several samples, and if that proves nothing the second, and reports the result. A
+    /// difference counts as the pair's.
     pub(super) fn multisample(&self, scenes: [(&Inputs, u64); 2], tools: &Tools<'_>, report: &mut Report) {
-        // What routes cost is counted with one sample.
+        // The instruction counts of routes are those with one sample.
         let executed = report.executed.clone();
         for (name, shading) in [("pixel", false), ("sample", true)] {
             let mut became = (Fate::ProvesNothing, String::new());
@@ -63,7 +63,7 @@ impl Pair<'_> {
             moved = shades_samples(fragment, draw)
                 && fragment.live_insts().filter_map(|inst| FragmentRead::of(&inst.op)).any(code);
         }
-        // What it lacks it may run with one sample and break off with several.
+        // A driver may run an unreported feature with one sample, and abort with several.
         let lacks = self.sources.iter().find_map(|source| tools.judge.lacks(source));
         let silent = lacks.or_else(|| moved.then(|| AT_THE_CENTRE.to_owned()));
         let absent = silent.map(|why| Absent { why, lanes: tools.judge.subgroup_size() });

@@ -1,4 +1,4 @@
-//! Makes a pipeline by every route: linked from separately compiled parts in both layouts, and compiled whole.
+//! Makes a pipeline by every route: linked from separately compiled parts in both layouts, and compiled as a whole.
 
 use crate::cache::{Cache, MemoryStore};
 use crate::compile::Compiler;
@@ -17,14 +17,14 @@ use crate::toolchain::Toolchain;
 pub struct Pipelines {
     /// Their state.
     pub state: PipelineState,
-    /// Route and ELF of each; the whole one is the last.
+    /// Route and ELF of each; the pipeline compiled as a whole is last.
     pub elfs: Vec<(&'static str, Vec<u8>)>,
-    /// Reason why they cannot be linked, and are compiled whole only.
+    /// Why the parts cannot be linked, so that there is only the whole-pipeline compile.
     pub not_linked: Option<String>,
 }
 
 impl Pipelines {
-    /// Compiles separately and links in both layouts, and compiles whole.
+    /// Compiles parts and links them in both layouts, and compiles the pipeline as a whole.
     ///
     /// # Errors
     /// Errors of the compiler or the linker.

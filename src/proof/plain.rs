@@ -1,4 +1,4 @@
-//! Comparison where the interpreter gives no bounds: a plain bound by format.
+//! Compares outputs for which the interpreter gives no bounds: the bound depends on the format only.
 
 use crate::emu::NamedFormat;
 use crate::error::Result;
@@ -8,13 +8,13 @@ use crate::error::Result;
 pub struct Apart {
     /// Its index.
     pub at: usize,
-    /// Our red, green, blue, alpha, or the word; integers unscaled.
+    /// Our red, green, blue and alpha, or our word; integers unscaled.
     pub ours: [f64; 4],
-    /// The other implementation's.
+    /// The other implementation's values.
     pub theirs: [f64; 4],
 }
 
-/// Allowed difference of colours up to 1 by format: vertices are rounded to a fraction of a pixel before or after
+/// Allowed difference of colours up to 1, by format: drivers round vertices to a fraction of a pixel before or after
 /// interpolation.
 fn step(format: &str) -> f32 {
     match format {
@@ -32,8 +32,9 @@ fn close(ours: u32, theirs: u32, step: f32) -> bool {
     ours == theirs || (x - y).abs() <= step * y.abs().max(1.0)
 }
 
-/// Texels of an attachment or an image that differ by more than `bound` up to 1, or else by the format's bound. Those in sRGB are
-/// compared as they are stored: a step of it is not the same number everywhere.
+/// Texels of an attachment or image that differ by more than `bound` for values up to 1, or without `bound` by more
+/// than the format's. sRGB texels are compared as encoded, since one step of the encoding is not the same difference
+/// everywhere.
 ///
 /// # Errors
 /// An unknown format.

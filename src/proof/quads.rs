@@ -1,7 +1,7 @@
-//! Inputs of a quad's pixels from fixed functions, by the interpreter: interpolated inputs with their bounds, and
+//! The inputs that fixed functions give a quad's pixels, in the interpreter: interpolated inputs with their bounds, and
 //! built-in inputs.
 //!
-//! With several samples a pixel is shaded once, at its centre, or once for each sample, at the sample; then all that is
+//! With several samples, a pixel is shaded once, at its centre, or once per sample, at the sample; then everything
 //! interpolated in the pixel is read as `Sample` (`ir/sample_shading.rs`).
 
 use super::crossing::{narrow_inputs, number};
@@ -10,12 +10,12 @@ use crate::emu::draw::{Primitive, Quad, Spot};
 use crate::ir::interp::{Invocation, Plane, Shadow, encode};
 use crate::ir::{Bits, BuiltIn, Interp, InterpPlace, Op, OutputSlot, Shader};
 
-/// The vertices that a quad's pixels are interpolated from.
+/// The vertices between which a quad's pixels are interpolated.
 struct Source<'a> {
     run: &'a Run<'a>,
     quad: &'a Quad,
     corners: [super::corners::Corner; 3],
-    /// Distance in pixels by which vertices may be elsewhere.
+    /// Distance in pixels by which vertices may be displaced.
     slack: f64,
     /// Relative error of w.
     w_off: f64,
@@ -24,7 +24,7 @@ struct Source<'a> {
 impl<'a> Source<'a> {
     fn new(run: &'a Run<'a>, primitive: &Primitive, quad: &'a Quad) -> Self {
         let corners = primitive.vertices.map(|n| run.corner(n));
-        // Beyond the screen a primitive may be clipped, which makes new vertices.
+        // Outside the screen a primitive may be clipped, which makes new vertices.
         let cut = !primitive.point && corners.iter().any(|c| !c.inside);
         let slack = match primitive.point {
             true => corners[0].square_off(),
@@ -49,9 +49,9 @@ impl<'a> Source<'a> {
         [1.0 - i - j, i, j]
     }
 
-    /// A value at four pixels, from those at the vertices.
+    /// Interpolates a value to the four pixels.
     fn spread(&self, values: [(f64, f64); 3], perspective: bool, place: InterpPlace) -> [(u64, Shadow); 4] {
-        // Of a pixel that is covered in part, any covered place may be taken.
+        // In a partly covered pixel, any covered position may be taken.
         let free = |lane: usize| {
             let whole = self.quad.lanes[lane].covered.count_ones() == self.run.samples();
             if place == InterpPlace::Centroid && self.run.samples() > 1 && !whole { 1.0 } else { 0.0 }
@@ -59,7 +59,7 @@ impl<'a> Source<'a> {
         self.spread_within(values, perspective, place, free)
     }
 
-    /// [`Self::spread`] where each value may be that of a place so many pixels away.
+    /// [`Self::spread`], if each value may be that of a position some pixels away.
     fn spread_within(
         &self,
         values: [(f64, f64); 3],
@@ -72,7 +72,7 @@ impl<'a> Source<'a> {
         });
         let slope = [(1, 0), (3, 2), (2, 0), (3, 1)].map(|(a, b)| (at[a] - at[b]).abs());
         let slope = slope[0].max(slope[1]) + slope[2].max(slope[3]);
-        // In a sliver that goes behind the eye, a value changes more here than from pixel to pixel.
+        // In a sliver that reaches behind the eye, a value changes faster here than from pixel to pixel.
         let steepness = |lane: usize| {
             let along = |to: usize| {
                 let [here, there, zero] = [lane, to, 0].map(|lane| self.weights(lane, false, place));
@@ -97,7 +97,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The same anywhere near the four pixels' centres.
+    /// The value as a plane around each of the four pixels' centres.
     fn planes(&self, values: [(f64, f64); 3], perspective: bool) -> [Plane; 4] {
         let own = self.spread(values, perspective, InterpPlace::Center);
         let [first, right, below] = [0, 1, 2].map(|lane| self.weights(lane, false, InterpPlace::Center));
@@ -119,7 +119,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The inputs of a quad's pixels, and the depth that is tested.
+/// The inputs of a quad's pixels, and the depths to test.
 pub(super) fn quad(
     run: &Run<'_>,
     fragment: &Shader,
@@ -146,7 +146,7 @@ pub(super) fn quad(
             }
             Interp::At { perspective, place } => (perspective, place),
         };
-        // Equal at each pixel of a point, but some drivers divide by w and multiply by it again.
+        // All pixels of a point have the same value, but some drivers divide it by w and multiply it again.
         let (values, perspective) =
             if primitive.point { ([number(values[0]); 3], false) } else { (values.map(number), perspective) };
         match place {
@@ -166,7 +166,7 @@ pub(super) fn quad(
     let plain = |value: f64| (encode(value, Bits::B32), Shadow::NONE);
     let unit = |n: usize| [0, 1, 2].map(|k| (f64::from(u8::from(k == n)), 0.0));
     let place = if run.per_sample { InterpPlace::Sample } else { InterpPlace::Center };
-    // Vulkan ("Points") lets them be those of the centre or of any sample.
+    // Vulkan ("Points") allows the point coordinate of the centre or of any sample.
     let away = if run.samples() > 1 && !run.per_sample { 0.5 } else { 0.0 };
     let sprite = [1, 2].map(|n| source.spread_within(unit(n), false, place, |_| away));
     let distances = |slot| vertices.map(|v| number(v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot))));
@@ -183,14 +183,14 @@ pub(super) fn quad(
         interpolated.push((builtin, component, source.spread(values, perspective, place)));
     }
     let inverse = corners.map(|c| (1.0 / c.w, c.w_off / c.w));
-    // The depth that is tested is that of a sample: the shaded one, or the first.
+    // The depth test uses the depth of a sample: the shaded one, or the first.
     let at_points = |values: [(f64, f64); 3], place| match primitive.point {
         true => source.spread([values[0]; 3], false, place),
         false => source.spread(values, false, place),
     };
     let fourth = at_points(inverse, place);
     let [depth, tested] = [place, InterpPlace::Sample].map(|place| at_points(corners.map(|c| c.depth), place));
-    // From the provoking vertex; fragments are at most two pixels wide or high.
+    // The provoking vertex gives the shading rate; fragments are at most two pixels wide or high.
     let asked = vertices[0].and_then(|v| v.outputs.get(&OutputSlot::ShadingRate)).map_or(0, |(bits, _)| *bits);
     let rate = u64::from(asked & 12 != 0) << 2 | u64::from(asked & 3 != 0);
     for (n, pixel) in out.iter_mut().enumerate() {

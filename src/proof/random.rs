@@ -1,6 +1,6 @@
-//! Random numbers from a seed, for inputs: a failing case is named by its seed.
+//! Seeded random numbers for inputs; the seed identifies a failing case.
 
-/// Random number generator, the same on every machine.
+/// A random number generator with equal results on every machine.
 pub struct Random(u64);
 
 impl Random {

@@ -1,9 +1,9 @@
-//! Sources of a shader's values: attributes, and bytes of blocks, found backwards from the uses.
+//! Finds the sources of a shader's values, attributes and bytes of blocks, by following values back from their uses.
 
 use crate::ir::{Inst, Op, OutputSlot, Shader, Terminator, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sources of some values.
+/// The inputs that some values depend on.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     /// Locations of attributes.
@@ -14,16 +14,16 @@ pub(super) struct Reads {
     pub buffers: BTreeMap<(u32, u32), Extent>,
     /// Images, by set and binding.
     pub images: BTreeSet<(u32, u32)>,
-    /// Some memory is read by address.
+    /// They depend on memory read by address.
     pub addresses: bool,
 }
 
-/// Bytes that are read.
+/// Bytes of a block that are read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     /// Constant offsets.
     bytes: BTreeSet<u64>,
-    /// Other offsets too, which may be any.
+    /// There are reads at other offsets, which may be any.
     any: bool,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn bound(ir: &Shader, inst: &Inst) -> Option<(u32, u32)> {
     ir.resources.get(resource.index()).map(|r| (r.set, r.binding))
 }
 
-/// The instructions that some values are made of, through variables and blocks' parameters, whatever the order.
+/// The instructions that some values depend on, through variables and block parameters, in no particular order.
 pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
     let (mut waiting, mut out, mut seen, mut branches) = (roots, Vec::new(), BTreeSet::new(), false);
     let stored = |here: &dyn Fn(&Op) -> bool| -> Vec<Value> {
@@ -118,7 +118,7 @@ pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
                 let terms = || ir.blocks.iter().filter_map(|b| b.term.as_ref());
                 let calls = terms().flat_map(|term| term.calls()).filter(|call| call.block == block);
                 waiting.extend(calls.filter_map(|call| call.args.get(n as usize).copied()));
-                // Branches select one of several values.
+                // Branches decide which of several values is taken.
                 if !std::mem::replace(&mut branches, true) {
                     waiting.extend(decisions(ir));
                 }
@@ -129,7 +129,7 @@ pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
     out
 }
 
-/// The values that branches hang on.
+/// The values that branches depend on.
 pub(super) fn decisions(ir: &Shader) -> impl Iterator<Item = Value> {
     ir.blocks.iter().filter_map(|b| b.term.as_ref()).filter_map(decided_by)
 }

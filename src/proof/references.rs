@@ -1,15 +1,15 @@
-//! Buffers for the addresses that a module declares in its inputs: their offsets follow from types, or from the
+//! Makes buffers for the addresses that a module declares in its inputs. Types give the offsets of addresses, or the
 //! integers that the shader converts to addresses.
 //!
-//! Each address in the push constants gets a buffer of its own; all of one type within one buffer share theirs, and so
-//! do all of one type within such buffers: lists end, since they point to themselves.
+//! Each address in the push constants gets a buffer of its own. All addresses of one type inside one buffer share a
+//! buffer, and so do all of one type inside those buffers: so linked lists end, because they point to themselves.
 
 use super::declared::Declared;
 use crate::emu::inputs::{BindingElement, Bound, InputBytes, Inputs, Slot, StoredPointer};
 use crate::ir::{AluOp, Op, Shader, Type, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of a buffer that contains addresses.
+/// Size in bytes of a buffer that contains addresses.
 const LINKED: usize = 1 << 10;
 
 /// An address in the inputs: its offset, and its pointee type.
@@ -20,7 +20,7 @@ struct Reference {
 }
 
 impl Declared {
-    /// Adds buffers, of so many bytes as a rule, and the pointers to them.
+    /// Adds the buffers, usually of `bytes` bytes, and the pointers to them.
     pub(super) fn add_references(
         &self,
         ir: &Shader,
@@ -38,9 +38,9 @@ impl Declared {
             let held = binding.bound.buffer().map_or(0, |data| data.0.len());
             waiting.extend(types.into_iter().flat_map(|ty| self.references(ty, Some(binding.slot()), held)));
         }
-        // Another shader of the pipeline may have added it.
+        // Another shader of the pipeline may already have added the pointer.
         waiting.retain(|r| !inputs.pointers.iter().any(|p| (p.within, p.byte as usize) == (r.within, r.byte)));
-        // No descriptor has this set.
+        // A set that no descriptor uses.
         let set = inputs.bindings.iter().map(|b| b.set + 1).max().unwrap_or(0);
         let mut made: BTreeMap<(Option<Slot>, Option<usize>, u32), Slot> = BTreeMap::new();
         while let Some(Reference { within, byte, pointee }) = waiting.pop() {
@@ -51,7 +51,7 @@ impl Declared {
                 let slot = Slot { set, binding: count, element: 0 };
                 let linked = !self.references(pointee, Some(slot), LINKED).is_empty();
                 let mut data = vec![0; if linked { LINKED } else { bytes }];
-                // Shaders index references up and down like arrays.
+                // Shaders index pointees in both directions, like arrays.
                 let align = if linked { 8 } else { 1 };
                 let step = self.bytes(pointee, data.len()).max(1).next_multiple_of(align);
                 for (n, one) in data.chunks_mut(step).enumerate() {
@@ -67,7 +67,7 @@ impl Declared {
         }
     }
 
-    /// Addresses in push constants: pointers by their type; there and in buffers also integers that become addresses.
+    /// Addresses in push constants: pointers by type; and integers in push constants and buffers that become addresses.
     fn of_numbers(&self, ir: &Shader, inputs: &Inputs) -> Vec<Reference> {
         let held = inputs.push_constants.0.len();
         let mut out = self.push_constants().map_or(Vec::new(), |block| self.references(block, None, held));
@@ -89,15 +89,15 @@ impl Declared {
         out
     }
 
-    /// Pointers in a block of so many bytes.
+    /// The pointers in a block of `bytes` bytes.
     fn references(&self, ty: u32, within: Option<Slot>, bytes: usize) -> Vec<Reference> {
         let leaves = self.leaves(ty, bytes).into_iter();
         leaves.filter_map(|leaf| Some(Reference { within, byte: leaf.at, pointee: leaf.pointee? })).collect()
     }
 }
 
-/// Offsets in push constants, or in the buffer of a set and binding, of integers that become addresses: unchanged,
-/// combined from halves, or with an offset added.
+/// Offsets of integers that become addresses, in push constants or in the buffer of a set and binding: used unchanged,
+/// combined from two halves, or with an offset added.
 fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
     let accesses = |op: &Op| matches!(op, Op::GlobalLoad { .. } | Op::GlobalStore { .. } | Op::GlobalAtomic { .. });
     let mut waiting: Vec<Value> =
@@ -139,7 +139,7 @@ fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
     out
 }
 
-/// Source of a loaded value, or of the vector that it is a component of.
+/// Where a value was loaded from, or the vector that it is a component of.
 pub(super) fn loaded_from(ir: &Shader, v: Value) -> Option<(Option<(u32, u32)>, usize)> {
     let inst = ir.def(v)?;
     match inst.op {
@@ -176,8 +176,8 @@ mod tests {
     use rspirv::dr::{Builder, Operand};
     use rspirv::spirv::{Decoration, FunctionControl, StorageClass};
 
-    /// Push constants of two nodes and two integers; a function converts one of these to the address of a float. A node
-    /// is a pointer to a node, and a float.
+    /// Push constants with two nodes and two integers; a function converts one integer to the address of a float. A
+    /// node is a pointer to a node, and a float.
     fn module() -> Vec<u8> {
         let mut b = Builder::new();
         let (void, float, number) = (b.type_void(), b.type_float(32, None), b.type_int(64, 0));
@@ -204,7 +204,7 @@ mod tests {
         b.module().assemble().iter().flat_map(|w| w.to_le_bytes()).collect()
     }
 
-    /// The number at byte 24 is incremented in a loop, and stored to.
+    /// The address at byte 24 is advanced in a loop and stored to.
     const LOOP: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\nblock0:\n\
         v0: b32 = const 0x18\n v1: b64 = push_constant[align8] v0\n v2: b32 = const 0x10\n\
         v3: b64 = push_constant[align8] v2\n v4: b64 = imul v3, v3\n v5: b64 = iadd v1, v4\n jump block1(v5)\n\
@@ -212,8 +212,7 @@ mod tests {
         block2:\n global_store[align4] v6, v2\n v8: b64 = iadd v6, v4\n jump block1(v8)\n\
         block3:\n return\n";
 
-    /// Addresses from a quarter of push constants and of a uniform buffer, combined from halves; an index is no
-    /// address.
+    /// Addresses from push constants and from a uniform buffer, combined from halves; an index is not an address.
     const HALVES: &str = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\n\
         res0 \"block\" set1 binding2 uniform_buffer count1\nblock0:\n\
         v0: b32 = const 0x10\n v1: b32x4 = push_constant[align4] v0\n v2: b32 = extract[2] v1\n\

@@ -1,8 +1,8 @@
-//! Runs a bundle again: every pipeline on the emulator, and the interpreter, against the expected output; their
-//! agreement tells the likely location of the bug.
+//! Runs a bundle again: every pipeline on the emulator, and the interpreter, each compared with the expected output.
+//! Which of them agree tells where the bug probably is.
 //!
-//! The interpreter's bounds decide the allowed difference. Where it has no answer, as in draws that blend, a plain
-//! bound does, for pixels that are not at edges.
+//! The interpreter's bounds give the allowed difference. If the interpreter has no result, as in draws that blend, a
+//! plain bound applies to pixels that are not at edges.
 
 use super::answer::{Cause, ComparedOutput, Finding, Pixels, Replay, ResultPlace};
 use super::bundle::{Bundle, Manifest, written_bytes};
@@ -114,7 +114,7 @@ impl Runner {
         Ok(Replay { routes, interpreter, cause, pixels })
     }
 
-    /// Pixels at edges of a draw's primitives. Where the interpreter cannot say, none is at one.
+    /// The pixels at edges of a draw's primitives; none if the interpreter cannot tell.
     fn edges(&self, inputs: &Inputs) -> BTreeSet<[u32; 2]> {
         let drawn = self.shader(Stage::Vertex).filter(|_| inputs.draw.is_some());
         let edges = drawn.map(|vertex| drawn::edges(vertex, &self.pipelines.state.vertex, inputs, self.options()));
@@ -142,7 +142,7 @@ impl Runner {
         Options { subgroup_size: lanes, limit: INTERPRETED, ..Options::default() }
     }
 
-    /// Difference of two outputs in one result, by the interpreter's bounds or a plain bound.
+    /// How two outputs differ in one result, by the interpreter's bounds or a plain bound.
     fn compare(
         &self,
         inputs: &Inputs,
@@ -190,7 +190,7 @@ impl Runner {
         }))
     }
 
-    /// An answer with the invocation that wrote the difference, if the interpreter knows it.
+    /// Adds the invocation that wrote the difference, if the interpreter knows it.
     fn traced(&self, inputs: &Inputs, answer: ComparedOutput) -> ComparedOutput {
         let ComparedOutput::Differs(found) = answer else { return answer };
         let writer = match (found.place, found.at[..].first()) {
@@ -214,7 +214,7 @@ fn is_attachment(place: ResultPlace) -> bool {
     matches!(place, ResultPlace::Target(_) | ResultPlace::Depth | ResultPlace::Stencil)
 }
 
-/// The pixel of a texel of an attachment, whose layers stand one below the other.
+/// The pixel of an attachment's texel; layers are stacked vertically.
 fn pixel(inputs: &Inputs, texel: usize) -> [u32; 2] {
     let [width, height] = inputs.draw.as_ref().map_or([1; 2], |draw| draw.extent).map(|n| (n as usize).max(1));
     [texel % width, texel / width % height].map(|n| n as u32)
@@ -266,7 +266,7 @@ fn apart_at_edges(
     Ok(apart.len())
 }
 
-/// All results that can be written, and their format; `None` for buffers without one.
+/// All results that a run can write, with their format; `None` for buffers without one.
 fn places(inputs: &Inputs) -> Vec<(ResultPlace, Option<String>)> {
     let binding = |b: &BindingElement| {
         let format = match &b.bound {

@@ -1,4 +1,4 @@
-//! Result of the proof for a shader, or a pair, of the corpus.
+//! Result of the proof for one shader, or one pair, of the corpus.
 
 use crate::emu::INSTRUCTION_LIMIT;
 use crate::error::{Error, ErrorKind, Result};
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Fate of a shader; the best that can be said.
+/// Outcome for a shader, best first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// The emulator agrees with the reference, and could have differed.
+    /// The emulator agrees with the reference, and a difference was possible.
     Agreed,
-    /// The emulator agrees with the interpreter: the reference cannot tell.
+    /// The emulator agrees with the interpreter; the reference has no usable result.
     AgreedWithInterpreter,
-    /// Every route leaves what the reference leaves, and by the shader's IR no input can change it.
+    /// Every route gives the reference's result, and by the shader's IR no input can change it.
     Constant,
     /// The emulator differs.
     Differs,
     /// It ran, but the comparison could not have failed.
     #[default]
     ProvesNothing,
-    /// It would run too long: the instruction limit.
+    /// It reached the instruction limit.
     Cut,
     /// The emulator cannot run it.
     NotRun,
@@ -31,7 +31,7 @@ pub enum Fate {
     JudgeFailed,
 }
 
-/// The report on a shader that the emulator did not run to its end by one route.
+/// The report on a shader that the emulator did not run to its end on some route.
 pub(super) fn unfinished<T>(
     route: impl fmt::Display,
     why: &Error,
@@ -39,7 +39,7 @@ pub(super) fn unfinished<T>(
 ) -> (Fate, String) {
     match why.kind() {
         ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => (Fate::Cut, why.to_string()),
-        // What the shader's own rules forbid says nothing of the emulator.
+        // If the shader itself is invalid on these inputs, this says nothing about the emulator.
         _ => match interpret() {
             Err(undefined) => (Fate::ProvesNothing, undefined.to_string()),
             Ok(_) => (Fate::NotRun, format!("{route}: {why}")),
@@ -69,19 +69,20 @@ impl fmt::Display for Fate {
 pub struct Report {
     /// Its fate.
     pub fate: Fate,
-    /// Reason, in words; if it agreed, the parts left out.
+    /// Reason in words; if it agreed, the parts left out.
     pub reason: String,
-    /// Whether every pipeline of it ran to the end on the emulator, with any result.
+    /// Whether every pipeline ran to its end on the emulator, with any result.
     pub ran: bool,
-    /// Whether linked and whole pipelines agree within the bounds; `None` if it could not be linked or run.
+    /// Whether linked pipelines and the whole-pipeline compile agree within the bounds; `None`: it was not linked or
+    /// not run.
     pub same_as_whole: Option<bool>,
-    /// Whether their outputs have the same bytes.
+    /// Whether their outputs are equal byte for byte.
     pub same_bytes: Option<bool>,
     /// Instructions of the longest run of one pipeline on the emulator.
     pub instructions: u64,
-    /// By route: instructions that its waves executed in the runs that were judged, the same inputs for all routes.
+    /// By route: instructions that its waves executed in the compared runs; all routes have the same inputs.
     pub executed: BTreeMap<String, u64>,
-    /// Results of a pair with several samples, shaded by pixel and by sample, and their reasons.
+    /// Outcomes of a pair with several samples, shaded by pixel and by sample, and the reasons.
     pub samples: BTreeMap<String, (Fate, String)>,
     /// Words compared in the last seed.
     pub exact: usize,
@@ -89,12 +90,12 @@ pub struct Report {
     pub floats: usize,
     /// Total time in milliseconds.
     pub milliseconds: u64,
-    /// Part of that in compiler and linker, emulator, interpreter, and driver.
+    /// The parts of it spent in compiler and linker, emulator, interpreter, and driver.
     pub spent: [u64; 4],
 }
 
 impl Report {
-    /// A report with only a fate.
+    /// A report with only an outcome and a reason.
     pub fn new(fate: Fate, reason: impl Into<String>) -> Self {
         Self { fate, reason: reason.into(), ..Self::default() }
     }

@@ -1,7 +1,7 @@
-//! Inputs for a draw without given ones: blocks, textures, vertices and attachments by the declarations of a pair of
+//! Inputs for a draw without given ones: blocks, textures, vertices and attachments from the declarations of a pair of
 //! shaders.
 //!
-//! Shaders do not tell what makes a picture: which attribute is the position, which matrix projects it. So scenes are
+//! Shaders do not say what makes a picture: which attribute is the position, which matrix projects it. So scenes are
 //! guessed ([`Style`]), the interpreter runs their few vertices, and the sources of the position are changed until the
 //! picture is usable ([`framing`](super::framing)). Scenes that cover most of the screen come first.
 
@@ -25,16 +25,16 @@ const EDGE: u32 = 32;
 /// Vertices of a strip of two triangles, and of a list of points.
 const CORNERS: u32 = 4;
 const POINTS: u32 = 32;
-/// Bytes of a buffer without a length.
+/// Size in bytes of a buffer without a length.
 const OPEN: usize = 4096;
 /// Largest block in bytes.
 const LARGEST: usize = 1 << 16;
-/// Largest number of scenes guessed, and kept.
+/// Largest number of scenes guessed (`GUESSES`) and kept (`KEPT`).
 const GUESSES: u64 = 240;
 const KEPT: usize = 24;
 /// Share of the screen that is enough for a picture.
 const ENOUGH: f64 = 0.4;
-/// Elements of an array of descriptors that a position may depend on.
+/// Number of elements of a descriptor array that a position may depend on.
 const ELEMENTS: u32 = 4;
 
 /// One shader of a pair.
@@ -45,12 +45,12 @@ pub(super) struct SceneShader {
     pub declared: Declared,
 }
 
-/// Style of guesses: the first, and the fallback if that proves nothing.
+/// Style of guesses: the first, and the fallback if the first proves nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// Textures of high contrast, attributes of any values.
+    /// High-contrast textures, attributes of any values.
     Plain,
-    /// Textures so grey that powers of their texels are known, and usually barycentric coordinates.
+    /// Textures so close to grey that powers of their texels have narrow bounds, and usually barycentric coordinates.
     Calm,
 }
 
@@ -70,15 +70,15 @@ struct Style {
     noise: f64,
     /// Some attributes are nearly constant over all vertices.
     shared: bool,
-    /// Floats of a block ascend.
+    /// The floats of a block are in ascending order.
     ascending: bool,
-    /// Vectors of four are rows of a matrix, in turn, and so are texels that the position depends on.
+    /// Vectors of four are the rows of a matrix, in turn, and so are texels that the position depends on.
     basis: bool,
     /// Vectors of three are barycentric coordinates.
     barycentric: bool,
     /// Contrast of textures.
     contrast: f64,
-    /// Vertices of a strip: shaders that make a picture of one triangle have tables of three.
+    /// Vertices of a strip; shaders that make a picture of one triangle have tables of three.
     vertices: u32,
 }
 
@@ -86,7 +86,7 @@ impl Style {
     /// A guess; `attributes` are the sources of the position.
     fn guess(random: &mut Random, attributes: &[usize], manner: Manner) -> Self {
         let mut one_of = |n: usize| (random.bits() % n as u64) as usize;
-        // Usually it is the first.
+        // The position is usually the first attribute.
         let position = if one_of(2) == 0 { 0 } else { one_of(attributes.len().max(1)) };
         Self {
             position: attributes.get(position).copied().unwrap_or(0),
@@ -138,7 +138,7 @@ impl Scene<'_> {
             let knobs = self.knobs(&inputs, &reads);
             match framing.frame(&inputs, &knobs, style.noise, seed) {
                 Ok(framed) => {
-                    // Fragment values from unwritten outputs prove nothing.
+                    // Fragment values that come from unwritten outputs prove nothing.
                     let known = if framed.vague > 0 { framed.covered / 16.0 } else { framed.covered };
                     ranked.push((if framed.flaw == 0.0 { known } else { -framed.flaw }, seed, framed));
                 }
@@ -214,7 +214,7 @@ impl Scene<'_> {
         format.split('_').next().unwrap_or_default().matches("32").count()
     }
 
-    /// Inputs from a seed, with the buffers of both shaders and the images of the shaders `of`.
+    /// Inputs from a seed, with the buffers of both shaders and the images of the shaders in `of`.
     fn inputs(&self, seed: u64, manner: Manner, reads: &Reads, of: &[&SceneShader]) -> Result<(Inputs, Style)> {
         let mut random = Random::new(seed);
         let style = Style::guess(&mut random, &self.position_attributes(reads), manner);
@@ -229,7 +229,7 @@ impl Scene<'_> {
                     continue;
                 }
                 let Some(descriptors) = all.iter().find(|some| here(&some.element(0))) else { continue };
-                // This binding gets the same contents whatever else is bound.
+                // The binding gets the same contents whatever else is bound.
                 let mut random = Random::new(seed ^ u64::from(set.set) << 40 ^ u64::from(binding.binding) << 20);
                 for element in 0..binding.count {
                     let basis = style.basis && reads.images.contains(&(set.set, binding.binding));
@@ -240,7 +240,7 @@ impl Scene<'_> {
             }
         }
         let mut bytes = vec![0; self.state.layout.push_constant_bytes as usize];
-        // The vertex shader's declaration overrides the fragment shader's.
+        // The vertex shader's declaration has priority over the fragment shader's.
         for part in [self.fragment, self.vertex] {
             if let Some(block) = part.declared.push_constants() {
                 fill(&part.declared, block, style, &mut random, &mut bytes);
@@ -265,7 +265,7 @@ impl Scene<'_> {
             let same = |r: &Resource| (r.set, r.binding) == (resource.set, resource.binding);
             part.ir.resources.iter().any(same).then(|| (part, part.declared.made_as(resource)))
         });
-        // Of blocks that both declare, the longer; of a sampler and its image, the image.
+        // If both declare a block, the longer one; of a sampler and an image, the image.
         let found = declared.max_by_key(|(part, types)| {
             let image = types.iter().any(|ty| part.declared.image(*ty).is_some());
             (image, types.iter().map(|ty| part.declared.bytes(*ty, LARGEST)).max().unwrap_or(0))
@@ -365,7 +365,7 @@ fn element(style: Style, attribute: usize, vertex: u32, component: usize, wide: 
         _ => random.between(-1.0, 1.0),
     };
     (match component {
-        // Positions that rounding does not change unless a matrix does.
+        // Positions that rounding does not change, unless a matrix does.
         n @ 0..2 if attribute == style.position => {
             ((style.middle + style.reach * (side(n, random) + near)) * 64.0).round() / 64.0
         }
@@ -388,7 +388,7 @@ fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mu
         let value = match (leaf.float, leaf.element) {
             (true, Some([column, row])) => {
                 let one = if column == row { 1.0 } else { 0.0 };
-                // The picture is in front of the near plane.
+                // Moves the picture in front of the near plane.
                 let ahead = if [column, row] == [3, 2] { 2.0 * style.noise } else { 0.0 };
                 encode(one + ahead + random.between(-style.noise, style.noise), leaf.bits)
             }
@@ -402,12 +402,12 @@ fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mu
     }
 }
 
-/// The name of a format, empty if it has none.
+/// The name of a format; empty if it has none.
 fn name(format: VkFormat) -> &'static str {
     format.name().unwrap_or_default()
 }
 
-/// Whether a shader samples a binding with a comparison.
+/// Whether a shader samples a binding with a depth comparison.
 fn compares(shader: &Shader, of: &Resource) -> bool {
     let here = |v: crate::ir::Value| {
         let crate::ir::ValueDef::Inst(id) = shader.values.get(v.index()).map(|v| v.def)? else { return None };

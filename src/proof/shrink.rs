@@ -1,10 +1,10 @@
-//! Shrinks failing inputs to smaller ones that still fail.
+//! Shrinks failing inputs to smaller inputs that still fail.
 //!
-//! The failure is a closure, so this knows nothing of shaders. An attempt changes a copy of the best inputs so far and
-//! keeps it if it still fails. First whole items go (workgroups, vertices, pointers, the tails of buffers), then
-//! contents become zero, by halves, and dwords that cannot be zero become simpler; again until nothing changes. The
-//! order is fixed, so the same failure gives the same inputs, unless the time runs out. Only inputs shrink: the SPIR-V
-//! stays. To shrink something new: a variant of [`Number`] or of [`Contents`].
+//! The failure is a closure, so shrinking needs no knowledge of shaders. An attempt changes a copy of the best inputs
+//! so far, and keeps the change if the copy still fails. First whole items are removed (workgroups, vertices, pointers,
+//! the ends of buffers). Then contents become zero, by halves, and dwords that cannot be zero become simpler. This
+//! repeats until nothing changes. The order is fixed, so the same failure gives the same inputs, unless the time runs
+//! out. Only inputs shrink, not the SPIR-V. To shrink something new, add a variant of [`Number`] or of [`Contents`].
 
 use crate::emu::NamedFormat;
 use crate::emu::inputs::{Bound, Image, Inputs};
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 /// Budget for shrinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// Attempts.
+    /// Number of attempts.
     pub runs: u32,
-    /// Time after which no attempt begins.
+    /// Time after which no attempt starts.
     pub time: Duration,
 }
 
 impl Default for Effort {
-    /// Budget for shrinking the inputs of an already failed test.
+    /// Budget for shrinking the inputs of a failed test.
     fn default() -> Self {
         Self { runs: 60, time: Duration::from_secs(20) }
     }
@@ -77,7 +77,7 @@ impl Number {
     }
 }
 
-/// Every number, and its least value.
+/// Every number, with its smallest value.
 const NUMBERS: [(Number, u32); 9] = [
     (Number::Groups(2), 1),
     (Number::Groups(1), 1),
@@ -122,7 +122,7 @@ struct Search<'a> {
     runs: u32,
     budget: u32,
     end: Option<Instant>,
-    /// The budget ran out with something left to try.
+    /// The budget ran out before all attempts were made.
     out: bool,
     fails: &'a mut dyn FnMut(&Inputs) -> bool,
 }
@@ -150,7 +150,7 @@ impl Search<'_> {
         }
     }
 
-    /// Keeps a change if the result still fails.
+    /// Makes a change, and keeps it if the result still fails.
     fn attempt(&mut self, change: impl FnOnce(&mut Inputs) -> Option<()>) -> bool {
         let mut smaller = self.best.clone();
         if change(&mut smaller).is_none() || smaller == self.best {
@@ -168,7 +168,7 @@ impl Search<'_> {
         fails
     }
 
-    /// Bisects for the least number that fails, if all numbers from there to `now` do.
+    /// Bisects for the smallest number that fails, if all numbers from there to `now` do.
     fn least(&mut self, now: u32, least: u32, set: impl Fn(&mut Inputs, u32) -> Option<()>) {
         let (mut low, mut high) = (least, now);
         let mut middle = low;
@@ -184,7 +184,7 @@ impl Search<'_> {
         }
     }
 
-    /// Cuts the end off a buffer, by elements.
+    /// Shortens a buffer, by elements.
     fn truncate(&mut self, binding: usize) {
         let element = match self.best.bindings.get(binding).map(|b| &b.bound) {
             Some(bound) if bound.buffer().is_some() => 4,
@@ -201,7 +201,7 @@ impl Search<'_> {
         });
     }
 
-    /// Makes an image one colour, and then smaller.
+    /// Makes an image one colour, then smaller.
     fn image(&mut self, binding: usize) {
         fn image(inputs: &mut Inputs, binding: usize) -> Option<&mut Image> {
             match &mut inputs.bindings.get_mut(binding)?.bound {
@@ -237,7 +237,7 @@ impl Search<'_> {
         }
     }
 
-    /// Makes contents zero by halves, the widest first. Returns the dwords that cannot be.
+    /// Makes contents zero by halves, the largest first. Returns the dwords that cannot be zero.
     fn zero(&mut self, contents: &[Contents]) -> Vec<(Contents, usize)> {
         let mut ranges: VecDeque<(Contents, Range<usize>)> = VecDeque::new();
         for place in contents {
@@ -274,7 +274,7 @@ impl Search<'_> {
         left
     }
 
-    /// Makes a dword simpler: 1, negated, 16 bits, 1.0, no sign or fraction; then the least integer that fails.
+    /// Makes a dword simpler: 1, negated, 16 bits, 1.0, no sign or fraction; then the smallest integer that fails.
     fn plainer(&mut self, place: Contents, word: usize) {
         let mut now = || Some(u32::from_le_bytes(*place.of(&mut self.best)?.get(word * 4..)?.first_chunk()?));
         let Some(first) = now() else { return };
@@ -381,7 +381,7 @@ mod tests {
         let mut fails =
             |i: &Inputs| word(i, 0, 1) >= 4321 && word(i, 0, 2) % 5 == 3 && f32::from_bits(word(i, 0, 3)).abs() > 2.0;
         let shrunk = shrink(&inputs, ENOUGH, &mut fails);
-        // 3.14 keeps neither sign nor fraction.
+        // 3.14 loses its sign and its fraction.
         let least = words(&[0, 4321, 3, 3f32.to_bits()]);
         assert_eq!(shrunk.inputs.bindings[0].bound, Bound::StorageBuffer(least));
     }

@@ -1,4 +1,4 @@
-//! Textures for a draw: smooth, for small bounds on samples, with levels that differ.
+//! Textures for a draw: smooth, so that the bounds of samples are narrow, with different levels.
 
 use super::declared::{Declared, ImageType};
 use super::images;
@@ -14,24 +14,24 @@ const EDGE: u32 = 32;
 /// Levels.
 const LEVELS: u32 = 4;
 
-/// Largest difference of a texel from a row of an identity.
+/// Largest difference of a texel from a row of the identity.
 const ROWS: f64 = 0.03;
 
-/// Contents of textures and images.
+/// Properties of the contents of textures and images.
 #[derive(Clone, Copy)]
 pub(super) struct Fill {
     /// Exclusive bound of integers in storage images.
     pub below: u64,
     /// Contrast of texels around grey, up to about 1.
     pub contrast: f64,
-    /// Texels beside each other are the rows of identities, nearly: shaders fetch matrices.
+    /// Neighbouring texels are nearly the rows of identity matrices: shaders fetch matrices from textures.
     pub rows: bool,
 }
 
-/// Resource for a descriptor that is no buffer.
+/// The resource for a descriptor that is not a buffer.
 ///
 /// # Errors
-/// Unsupported: a kind or a format without contents.
+/// Unsupported: a kind or a format for which no contents can be generated.
 pub(super) fn bound(
     declared: &Declared,
     kind: ResourceKind,

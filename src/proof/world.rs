@@ -1,4 +1,4 @@
-//! Converts [`Inputs`] for the interpreter, and its memory back to known values after a run.
+//! Converts [`Inputs`] to the interpreter's memory, and that memory back to known values after a run.
 
 use crate::emu::NamedFormat;
 use crate::emu::inputs::{Address, BindingElement, Bound, Image, InputBytes, Inputs, Sampler};
@@ -10,7 +10,7 @@ use crate::ir::interp::{
     Texture, World,
 };
 
-/// The interpreter's world of the same inputs.
+/// The interpreter's memory and bindings for the same inputs.
 ///
 /// # Errors
 /// An unknown format, or one without texels; invalid pointers.
@@ -61,7 +61,8 @@ pub fn world(inputs: &Inputs) -> Result<World> {
     Ok(world)
 }
 
-/// The interpreter's address of a binding, by its index: too far from all others for address arithmetic to reach.
+/// The interpreter's address of a binding, by its index: so far from the others that address arithmetic cannot reach
+/// them.
 fn address(binding: usize) -> u64 {
     (binding as u64 + 1) << 40
 }
@@ -70,7 +71,7 @@ fn addresses(inputs: &Inputs) -> Result<StoredAddresses> {
     StoredAddresses::new(inputs, address)
 }
 
-/// The world's contents of every binding that can be written; `None` for the others.
+/// The contents of every binding that shaders may write; `None` for the others.
 ///
 /// # Errors
 /// A format without texels.
@@ -89,7 +90,7 @@ pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<KnownContents>
             Bound::StorageTexelBuffer(texels) => (&texels.format, &texels.data.0),
             _ => return Ok(None),
         };
-        // Which texels were written is unknown: unchanged ones may not have been.
+        // It is unknown which texels were written, so unchanged texels are not compared.
         let before = if world.doubtful { texels(&NamedFormat::new(format)?, data) } else { Vec::new() };
         world.textures.get(&place).map(|texture| KnownContents::texels(format, texture, &before)).transpose()
     };
@@ -115,10 +116,10 @@ fn texels(format: &NamedFormat, data: &[u8]) -> Vec<ShadowedTexel> {
     data.chunks_exact(format.format.bytes()).map(|texel| (format.decode(texel), [Shadow::NONE; 4])).collect()
 }
 
-/// The interpreter's knowledge of a binding after a run: values, and error bounds of others.
+/// What the interpreter knows of a binding after a run: exact values, and error bounds of others.
 #[derive(Clone, Debug)]
 pub struct KnownContents {
-    /// For texels, each channel of the format as 32 bits.
+    /// For texels: each channel of the format as 32 bits.
     memory: ShadowedMemory,
     format: Option<NamedFormat>,
 }
@@ -129,7 +130,7 @@ impl KnownContents {
         Self { memory, format: None }
     }
 
-    /// An image or a texel buffer, as its format can hold it. Values equal to `before` are not compared.
+    /// An image or a texel buffer, rounded to its format. Values equal to `before` are not compared.
     ///
     /// # Errors
     /// An unknown format, or one without texels.
@@ -203,7 +204,7 @@ impl KnownContents {
         self.memory.judge_between(&ours, &theirs, floor_ulps)
     }
 
-    /// Written values that two outputs have alike by a plain bound, and all written values.
+    /// Number of written values that agree in two outputs by a plain bound, and of all written values.
     pub(super) fn alike(&self, ours: &[u8], theirs: &[u8]) -> (usize, usize) {
         let Some(format) = &self.format else { return (0, 0) };
         let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
@@ -226,7 +227,7 @@ fn words(format: &NamedFormat, bytes: &[u8]) -> Vec<u8> {
     words.flat_map(u32::to_le_bytes).collect()
 }
 
-/// Knowledge of a channel after its format has rounded it, in either direction.
+/// The error bound of a channel after its format has rounded it, in either direction.
 fn rounded(format: &NamedFormat, channel: usize, value: u32, shadow: Shadow) -> Shadow {
     let number = f32::from_bits(value);
     let step = if format.format.is_integer() { 0.0 } else { format.step(channel, number) };

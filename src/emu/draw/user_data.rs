@@ -11,7 +11,7 @@ use crate::metadata::user_data::pal;
 
 /// Dword 3 of a vertex buffer without the range rule: 32_UINT, all components, resource level 1.
 const WORD3: u32 = 0xfac | 20 << 12 | 1 << 24;
-/// Range checked in records (or, below, in bytes).
+/// Range checks in records, and in bytes.
 const BY_RECORDS: u32 = 1 << 28;
 const BY_BYTES: u32 = 3 << 28;
 
