@@ -368,7 +368,7 @@ impl<'a> Subject<'a> {
         Ok((verdict, why))
     }
 
-    /// Runs the interpreter at another subgroup size.
+    /// Runs the interpreter once more, with other options.
     fn again(
         &self,
         options: Options,

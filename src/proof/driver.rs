@@ -51,8 +51,8 @@ pub trait Judge {
     /// Subgroup size.
     fn subgroup_size(&self) -> u32;
 
-    /// A feature that a module needs and that this implementation runs without reporting it. A result may be correct,
-    /// but a difference is no proof of an error.
+    /// A feature that a module needs and that this implementation does not report, but runs anyway. A result may be
+    /// correct, but a difference is no proof of an error.
     fn lacks(&self, _: &Spirv<'_>) -> Option<String> {
         None
     }

@@ -15,10 +15,10 @@ use crate::ir::Shader;
 use crate::ir::interp::Options;
 use crate::state::VertexInputState;
 
-/// Largest number of steps for one scene; and, below, for all scenes of a pair and a seed.
+/// Largest number of steps for one scene, and for all scenes of a pair and a seed.
 const STEPS: usize = 120;
 const ALL_STEPS: usize = 1600;
-/// Probe points per screen axis that test coverage; and, below, how many points of the grid must be covered.
+/// Probe points per screen axis that test coverage, and how many points of the grid must be covered.
 const PLACES: u32 = 8;
 const COVERED: f64 = 14.0;
 /// Number of good points that is enough.
@@ -83,7 +83,7 @@ pub(super) struct Framed {
     pub covered: f64,
     /// Number of undefined outputs.
     pub vague: usize,
-    /// The changes that led to it.
+    /// Its changes of the inputs.
     pub writes: Vec<Write>,
 }
 
