@@ -1,8 +1,8 @@
-//! An archive as a place to look up definitions.
+//! An archive opened for looking up definitions.
 //!
-//! Invariant: what stays in memory is layouts, samplers and render passes, whose JSON may be a [`RESIDENT`]th of the limit together,
-//! since as structs it may be that much larger; pipelines and modules are read each time they are asked for. No JSON is longer
-//! than [`payload::MAX_TEXT`] but that of modules in the older form, whose words it holds.
+//! Invariant: only layouts, samplers and render passes stay in memory. Their JSON may have a [`RESIDENT`]th of the
+//! limit in total, because as structs they may take that much more. Pipelines and modules are read each time. No JSON
+//! is longer than [`payload::MAX_TEXT`], except that of modules in the older form, which contains their words.
 
 use super::foz::payload;
 use super::foz::{Archive, EntryKind};
@@ -16,9 +16,9 @@ use std::io::{Read, Seek};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The largest ratio of a definition in memory to its JSON.
+/// Largest ratio between the size of a definition in memory and that of its JSON.
 const RESIDENT: u64 = 64;
-/// Entries of an archive that were passed over.
+/// Entries of an archive that were skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// Their number.
@@ -35,7 +35,7 @@ struct Tables {
     set_layouts: Kept<SetLayout>,
     pipeline_layouts: Kept<PipelineLayout>,
     render_passes: Kept<RenderPass>,
-    /// Bytes of JSON that they were made from.
+    /// Size in bytes of the JSON that they were made from.
     bytes: u64,
 }
 
@@ -47,12 +47,12 @@ pub struct Recording<R = File> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Both are whole after any panic between two of their operations.
+    // The data are consistent after a panic between any two operations.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Recording<File> {
-    /// Opens an archive. `limit` is the memory for an entry, in bytes, and for all definitions together.
+    /// Opens an archive. `limit` is the memory in bytes for an entry, and for all stored definitions together.
     ///
     /// # Errors
     /// As [`Archive::open`].
@@ -62,7 +62,7 @@ impl Recording<File> {
 }
 
 impl<R: Read + Seek> Recording<R> {
-    /// As [`Recording::open`], from anything that can be read at any place.
+    /// [`Recording::open`] for any reader that can seek.
     ///
     /// # Errors
     /// As [`Archive::open`].
@@ -70,7 +70,7 @@ impl<R: Read + Seek> Recording<R> {
         Ok(Self { archive: Mutex::new(Archive::open(from)?), tables: Mutex::default(), limit })
     }
 
-    /// The hashes of all entries of a kind, in their order.
+    /// The hashes of all entries of a kind, in file order.
     pub fn hashes(&self, kind: EntryKind) -> Vec<Hash> {
         lock(&self.archive).hashes(kind).collect()
     }
@@ -85,7 +85,7 @@ impl<R: Read + Seek> Recording<R> {
         all.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| Skipped { count, what }).collect()
     }
 
-    /// Where the last whole entry ends, in bytes, if the file goes on with what is none.
+    /// End of the last complete entry in bytes, if the file continues with something that is not an entry.
     pub fn torn_at(&self) -> Option<u64> {
         let archive = lock(&self.archive);
         archive.is_torn().then(|| archive.end())
@@ -94,9 +94,9 @@ impl<R: Read + Seek> Recording<R> {
     /// The SPIR-V of a module.
     ///
     /// # Errors
-    /// Malformed: there is none, or it is damaged. Unsupported: it needs more memory than the limit.
+    /// Malformed: it does not exist or is damaged. Unsupported: it needs more memory than the limit.
     pub fn module(&self, name: Hash) -> Result<Vec<u8>> {
-        // As the payload, and as the words that it is unpacked to: at most four times as many bytes.
+        // The payload, and the words that it unpacks to: at most four times as many bytes.
         let bytes = self.payload(EntryKind::ShaderModule, name, self.limit / 5)?;
         payload::read_module(&bytes, name)
     }
@@ -123,7 +123,7 @@ impl<R: Read + Seek> Recording<R> {
     }
 
     fn definition<T: DeserializeOwned>(&self, kind: EntryKind, keys: &[Key], name: Hash) -> Result<(Key, T, u64)> {
-        // Stored and unpacked.
+        // The payload is in memory twice: stored and unpacked.
         let bytes = self.payload(kind, name, payload::MAX_TEXT * 2)?;
         let (key, found) = payload::read(&bytes, keys, name).at(|| name.to_string())?;
         Ok((key, found, bytes.len() as u64))
@@ -144,7 +144,7 @@ impl<R: Read + Seek> Recording<R> {
         finish(key, &mut found);
         let found = Arc::new(found);
         let mut tables = lock(&self.tables);
-        // What has no room is read again the next time.
+        // A definition for which there is no room is read again next time.
         if tables.bytes + bytes <= self.limit / RESIDENT {
             tables.bytes += bytes;
             table(&mut tables).insert(name, found.clone());

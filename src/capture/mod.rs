@@ -1,4 +1,4 @@
-//! Recordings of what applications give to Vulkan: archives in Fossilize's format, and their translation to pipeline
+//! Recordings of what applications pass to Vulkan: archives in Fossilize's format, and their translation to pipeline
 //! states.
 //!
 //! ```text
@@ -7,11 +7,12 @@
 //! GAME.foz ── load::Recording ──┘  (plain numbers)   └── translate ──> PipelineState, stages, or what is not supported
 //! ```
 //!
-//! The model is the JSON of an archive as Rust structs, so that there are two readers and one translation. Handles are [`struct@Hash`]es
-//! of what they were made from. Files are untrusted: sizes are checked, unpacking is bounded, no recursion follows the input.
+//! The model is the JSON of an archive as Rust structs, so both readers share one translation. Handles are
+//! [`struct@Hash`]es of what they were made from. Files are untrusted: sizes are checked, unpacking is bounded, and
+//! recursion depth does not depend on the input.
 //!
-//! A structure that extends another one (`pNext`) gets its members in `model::Next` and a row in `translate::tables`; a field of the
-//! state that follows from it is filled in `translate`.
+//! To support a structure that extends another (`pNext`), add its members to `model::Next` and a row to
+//! `translate::tables`, and fill in the state that follows from it in `translate`.
 
 pub mod foz;
 mod load;

@@ -1,13 +1,13 @@
-//! Where a translation finds what a pipeline names.
+//! Where the translation looks up what a pipeline refers to.
 
 use super::model::{GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout};
 use crate::error::Result;
 use std::sync::Arc;
 
-/// Definitions by their names: an archive, or the layer's tables.
+/// Definitions by name: an archive, or the layer's tables.
 ///
 /// # Errors
-/// Of each: malformed, there is no such definition or it is damaged.
+/// Of each function: malformed if the definition does not exist or is damaged.
 #[allow(missing_docs, reason = "the names say it")]
 pub trait DefinitionSource {
     fn sampler(&self, name: Hash) -> Result<Arc<Sampler>>;

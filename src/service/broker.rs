@@ -1,14 +1,14 @@
-//! From requests to answers: the state of the service, without I/O and without a clock of its own.
+//! Turns requests into answers: the state of the service, without I/O and without a clock of its own.
 //!
 //! ```text
 //! Ask ──> request ──> stage job: look in the cache ──> find the module ──> wait for a worker ──> compile ──> keep
 //!            │                       └── hit ──────────────────────────────────────────────────────┴──> answer to all
-//!            └─ of a pipeline: a stage job after another (`pipelines`), then an answer
+//!            └─ of a pipeline: one stage job after another (`pipelines`), then an answer
 //! ```
 //!
-//! [`Broker::handle`] takes a [`BrokerEvent`] and gives the [`Effect`]s that whoever runs it has to bring about. So every order of
-//! events can be tested, and fuzzed, in one thread. Invariant: each request that was admitted is answered once, or its client
-//! has cancelled it or is gone.
+//! [`Broker::handle`] takes a [`BrokerEvent`] and returns the [`Effect`]s for its caller to carry out, so every order
+//! of events can be tested and fuzzed in one thread. Background jobs are those of the classes *optimize* and
+//! *populate*. Invariant: each admitted request is answered once, unless its client cancels it or disconnects.
 
 use super::jobs::{ClientId, JobState, Jobs, Time, Waiter};
 use super::journal::Journal;
@@ -29,50 +29,50 @@ use std::time::Duration;
 
 /// The limits of one client.
 pub const LIMITS: ClientLimits = ClientLimits { requests: 4096, module_bytes: 256 << 20 };
-/// Jobs of all clients. Those that nobody waits for are refused a tenth earlier.
+/// Largest number of jobs of all clients. Background jobs are refused at nine tenths of it.
 const MAX_JOBS: usize = 100_000;
-/// Pipelines that one client may offer.
+/// Largest number of pipelines that one client may offer.
 const MAX_OFFERS: usize = 16_384;
-/// Time after which a client that was refused should ask again, in milliseconds.
+/// Time in milliseconds after which a refused client should ask again.
 const RETRY_MS: u32 = 500;
-/// With one worker: largest age of a compile that nobody waits for to be ended for one that somebody waits for.
+/// A single worker abandons a *populate* compile younger than this for a job that a thread waits for.
 const YOUNG: Duration = Duration::from_millis(50);
-/// For so long after a worker ran out of memory nothing is begun that nobody waits for.
+/// Time after a worker ran out of memory in which no background job is started.
 const HUNGER_PAUSE: Duration = Duration::from_secs(60);
 
 /// An event for the broker.
 pub enum BrokerEvent {
-    /// A client was welcomed; whether every answer has to carry its ELF.
+    /// A client has joined; the flag: every answer to it must contain the ELF.
     Joined(ClientId, bool),
-    /// It said something. Modules, which were hashed on the way, come as [`BrokerEvent::Module`].
+    /// A client sent a message. Modules arrive as [`BrokerEvent::Module`], already hashed.
     Asked(ClientId, Box<Ask>),
-    /// It sent a module, or something that can be none.
+    /// A client sent a module, or something that is not a module.
     Module(ClientId, Result<Module>),
-    /// A client is gone.
+    /// A client has disconnected.
     Left(ClientId),
-    /// The cache's entry under a key.
+    /// The cache's entry for a key.
     Looked(Key, Option<StageElf>),
-    /// Whether a module was sent before, and is still there.
+    /// A module that was sent earlier, if it is still stored.
     Loaded(ModuleDigest, Option<Module>),
-    /// Result of a compile.
+    /// The result of a compile.
     Compiled(Key, Compiled),
-    /// A result is in the cache, or could not be kept.
+    /// Whether a result was stored in the cache.
     Kept(Key, bool),
-    /// Whether a pipeline compiled whole is better than linked.
+    /// The verdict on a pipeline that was compiled as a whole.
     Compared(Key, Result<Verdict>),
-    /// Time has passed; what there is to know of the machine.
+    /// Time has passed; the state of the machine.
     Tick(HostMachine),
-    /// No new jobs are begun from now on.
+    /// Start no new jobs from now on.
     Drain,
 }
 
 /// Result of a compile.
 pub struct Compiled {
-    /// A checked ELF, or why there is none.
+    /// A checked ELF, or the error.
     pub result: Result<StageElf>,
     /// Processor time.
     pub cost: Duration,
-    /// Workers that it has killed.
+    /// Number of workers that the compile killed.
     pub deaths: u32,
 }
 
@@ -81,23 +81,23 @@ pub struct Compiled {
 pub struct HostMachine {
     /// Resident memory of all workers, in bytes.
     pub worker_memory: u64,
-    /// Why background jobs should wait.
+    /// Why background jobs should not be started.
     pub pressure: Vec<String>,
-    /// Why nothing is put into the cache.
+    /// Why no results are stored in the cache.
     pub not_kept_because: Option<String>,
 }
 
-/// An action that the broker asks for.
+/// An action that the broker's caller must carry out.
 pub enum Effect {
-    /// Say this to a client.
+    /// Send a message to a client.
     Tell(ClientId, Tell),
-    /// Close a client's connection, which has broken the protocol in this way.
+    /// Close the connection of a client that violated the protocol, with this error.
     Close(ClientId, Error),
     /// Look in the cache.
     Look(Key),
-    /// Look for a module that was sent before.
+    /// Load a module that was sent earlier.
     Load(ModuleDigest),
-    /// Put a module where it can be looked for.
+    /// Store a module, so that it can be loaded later.
     Save(Arc<Module>),
     /// Compile.
     Compile {
@@ -107,28 +107,28 @@ pub enum Effect {
         request: Box<StageRequest>,
         /// Its module.
         module: Arc<Module>,
-        /// Its class.
+        /// The job's class.
         class: Priority,
     },
-    /// End a compile; the job comes again later.
+    /// Abandon a compile; the job runs again later.
     Stop(Key),
-    /// Put a result into the cache.
+    /// Store a result in the cache.
     Keep(Key, Arc<StageElf>),
     /// Compare two versions of a pipeline.
     Compare(Box<Comparison>),
     /// Write rows of the journal.
     Remember(Batch),
-    /// Tell people.
+    /// Log a line for people.
     Log(String),
 }
 
 /// Configuration of a broker.
 pub struct BrokerConfig {
-    /// The compiler whose code it serves.
+    /// The compiler whose code the service serves.
     pub compiler: CompilerId,
-    /// Compiles at once.
+    /// Number of compiles that run at once.
     pub workers: usize,
-    /// The first part of every status.
+    /// The fixed part of every status.
     pub status: ServiceStatus,
 }
 
@@ -141,7 +141,7 @@ pub struct Broker {
     pub(super) modules: BTreeMap<ModuleDigest, Weak<Module>>,
     pub(super) clients: BTreeMap<ClientId, Client>,
     pub(super) requests: BTreeMap<Waiter, Request>,
-    /// Results on their way into the cache.
+    /// Results that are being stored in the cache.
     pub(super) keeping: BTreeMap<Key, Arc<StageElf>>,
     pub(super) poison: Poison,
     pub(super) journal: Journal,
@@ -151,7 +151,7 @@ pub struct Broker {
     machine: HostMachine,
     hungry_until: Time,
     latency: Latencies,
-    /// The waiters who are to be told that they wait.
+    /// Waiters to be told their place in the queue.
     pub(super) queued: Vec<Waiter>,
 }
 
@@ -160,20 +160,21 @@ pub struct Broker {
 pub(super) struct Client {
     inline: bool,
     requests: u32,
-    /// Pipelines that it has offered, by request; kept after the answer, since it tells of draws for as long as it is there.
+    /// Pipelines that it has offered, by request. Kept after the answer, since the client reports draws as long as it
+    /// is connected.
     pub(super) offered: BTreeMap<u64, Key>,
-    /// Modules that it was asked for and has not sent.
+    /// Modules that the service has requested from it and not received.
     pub(super) asked: BTreeSet<ModuleDigest>,
-    /// Modules that it has sent, as far as a request needs them.
+    /// Modules that it has sent and that a request still needs.
     pub(super) sent: Vec<Weak<Module>>,
 }
 
-/// A request without an answer.
+/// An unanswered request.
 pub(super) struct Request {
     pub(super) class: Priority,
     pub(super) inline: bool,
     pub(super) since: Time,
-    /// It counts among the requests that a client may have. Offers, which may wait for hours, do not.
+    /// It counts towards the client's limit. Offers do not, since they may wait for hours.
     pub(super) counted: bool,
     pub(super) what: What,
 }
@@ -183,14 +184,14 @@ pub(super) enum What {
         cached_only: bool,
     },
     Pipeline(Box<Run>),
-    /// It was linked: told of when its verdict is known.
+    /// An offer of a linked pipeline: answered when the verdict is known.
     Offer(Key),
-    /// The service's own.
+    /// The service's own request, to optimize a pipeline.
     Optimize(Box<Both>),
 }
 
 impl Broker {
-    /// A broker that nobody knows yet.
+    /// A broker without clients.
     pub fn new(facts: BrokerConfig, poison: Poison, journal: Journal) -> Self {
         Self {
             facts,
@@ -212,7 +213,7 @@ impl Broker {
         }
     }
 
-    /// Handles an event at this time, and returns the actions that follow from it, in order.
+    /// Handles an event, and returns the resulting actions in order.
     pub fn handle(&mut self, event: BrokerEvent, now: Time) -> Vec<Effect> {
         self.now = now;
         match event {
@@ -246,12 +247,12 @@ impl Broker {
         std::mem::take(&mut self.effects)
     }
 
-    /// Whether nothing is under way that a service that ends would have to wait for.
+    /// Whether nothing is under way that a service must finish before it exits.
     pub fn is_drained(&self) -> bool {
         self.keeping.is_empty() && self.jobs.running().next().is_none()
     }
 
-    /// Whether there is no client and no job.
+    /// Whether there are no clients and no jobs.
     pub fn is_idle(&self) -> bool {
         self.is_drained() && self.clients.is_empty() && self.jobs.is_empty()
     }
@@ -275,7 +276,7 @@ impl Broker {
         }
     }
 
-    /// Why jobs that nobody waits for are not begun.
+    /// Why no background jobs are started.
     fn paused_because(&self) -> Vec<String> {
         let mut reasons = self.machine.pressure.clone();
         if self.now < self.hungry_until {
@@ -285,7 +286,7 @@ impl Broker {
         reasons
     }
 
-    /// Whether jobs that nobody waits for are begun.
+    /// Whether background jobs may be started.
     pub(super) fn is_calm(&self) -> bool {
         self.machine.pressure.is_empty() && self.now >= self.hungry_until
     }
@@ -294,7 +295,7 @@ impl Broker {
         let waiter = |id| Waiter { client, id };
         match ask {
             Ask::Hello(_) => self.close(client, "a second hello"),
-            // Taken care of before they come here.
+            // The session handles these.
             Ask::Module { .. } | Ask::Ping { .. } | Ask::Bye => {}
             Ask::Stage(StageAsk { id, request, class, inline, cached_only }) => {
                 if self.admit(waiter(id), class, inline, What::Stage { cached_only }) {
@@ -345,7 +346,7 @@ impl Broker {
         }
     }
 
-    /// Takes a request in, or says why not.
+    /// Admits a request, or refuses it with the reason.
     fn admit(&mut self, waiter: Waiter, class: Priority, inline: bool, what: What) -> bool {
         self.facts.status.requests += 1;
         if self.requests.contains_key(&waiter) {
@@ -374,13 +375,13 @@ impl Broker {
         false
     }
 
-    /// A request that is refused for now.
+    /// Refuses a request for now.
     pub(super) fn busy(&mut self, waiter: Waiter, limit: String) {
         self.facts.status.refused += 1;
         self.tell(waiter.client, Tell::Busy { id: waiter.id, retry_ms: RETRY_MS, limit });
     }
 
-    /// Ends a request: nothing more is said of it after what the caller says now. Gives what it was.
+    /// Removes a request and returns it; the caller sends the last message about it.
     pub(super) fn end(&mut self, waiter: Waiter) -> Option<Request> {
         let request = self.requests.remove(&waiter)?;
         if let Some(client) = self.clients.get_mut(&waiter.client) {
@@ -389,7 +390,8 @@ impl Broker {
         Some(request)
     }
 
-    /// Ends a request by an answer. How long offers, which wait for hours, and the service's own requests take says nothing.
+    /// Removes a request that is being answered. Times of offers, which may wait for hours, and of the service's own
+    /// requests are not recorded.
     pub(super) fn answered(&mut self, waiter: Waiter) -> Option<Request> {
         let request = self.end(waiter)?;
         if request.counted && waiter.client != ClientId::SERVICE {
@@ -398,7 +400,7 @@ impl Broker {
         Some(request)
     }
 
-    /// Ends a request that is not answered.
+    /// Removes a request without an answer.
     pub(super) fn give_up(&mut self, waiter: Waiter) {
         if let Some(Request { what: What::Offer(name), .. }) = self.end(waiter) {
             self.offer_ended(waiter, &name);
@@ -406,7 +408,7 @@ impl Broker {
         self.leave(waiter);
     }
 
-    /// There will be no answer but this.
+    /// Answers a request with an error.
     pub(super) fn fail(&mut self, waiter: Waiter, error: Error) {
         if self.answered(waiter).is_some() {
             if waiter.client == ClientId::SERVICE {
@@ -417,7 +419,7 @@ impl Broker {
         }
     }
 
-    /// A stage that a request waits for is there; `fresh`: it is not in the cache yet.
+    /// Gives a request the stage that it waits for; `fresh`: the stage is not in the cache yet.
     pub(super) fn deliver(&mut self, waiter: Waiter, key: Key, elf: &Arc<StageElf>, fresh: bool) {
         let Some(request) = self.requests.get_mut(&waiter) else { return };
         match &mut request.what {
@@ -445,7 +447,7 @@ impl Broker {
         }
     }
 
-    /// Asks for the next stage of a pipeline, or answers.
+    /// Requests the next stage of a pipeline, or answers if all stages are there.
     pub(super) fn advance(&mut self, waiter: Waiter) {
         let Some(request) = self.requests.get_mut(&waiter) else { return };
         let class = request.class;
@@ -519,10 +521,10 @@ impl Broker {
         clients.into_iter().for_each(|client| self.tell(client, Tell::Draining));
     }
 
-    /// Gives jobs to workers as long as there are both.
+    /// Gives jobs to workers while there are both.
     fn dispatch(&mut self) {
         let calm = self.is_calm();
-        // Of several workers one is left for what somebody waits for.
+        // If there are several workers, one is reserved for jobs that are not background jobs.
         let background_slots = self.facts.workers.saturating_sub(1).max(1);
         while !self.facts.status.draining {
             let running: Vec<_> = self.jobs.running().collect();
@@ -545,7 +547,8 @@ impl Broker {
         }
     }
 
-    /// The only worker compiles what nobody waits for, and somebody waits: if little is lost by it, the compile is ended.
+    /// If the only worker runs a young *populate* job and a thread waits for another job, abandons the first and starts
+    /// the second.
     fn make_room(&mut self, running: &[(Key, Priority, Time)]) {
         let &[(key, Priority::Populate, since)] = running else { return };
         if self.facts.workers == 1 && self.jobs.queued(Priority::Waits) > 0 && self.now.saturating_sub(since) < YOUNG {
@@ -569,7 +572,7 @@ impl Broker {
             self.effects.push(Effect::Compile { key, request: Box::new(request), module, class });
             return;
         }
-        // Jobs are only said to be ready with a module.
+        // A job becomes ready only when it has its module.
         let error = Error::bug("a job without a module");
         let served = self.jobs.finish(&key, Duration::ZERO);
         served.iter().for_each(|one| self.fail(one.waiter, error.clone()));
@@ -581,14 +584,14 @@ impl Broker {
         }
     }
 
-    /// Ends the connection of a client that does not keep to the protocol.
+    /// Closes the connection of a client that violated the protocol.
     pub(super) fn close(&mut self, client: ClientId, what: &str) {
         self.client_left(client);
         self.effects.push(Effect::Close(client, Error::malformed(format!("protocol: {what}"))));
     }
 }
 
-/// A part as it is sent.
+/// A part as it is sent to a client.
 pub(super) fn part(key: Key, elf: &StageElf, sent: bool) -> PartAnswer {
     PartAnswer { key, elf: sent.then(|| crate::frame::Bytes(elf.0.clone())) }
 }

@@ -1,33 +1,33 @@
-//! Limits for the service's use of the machine: processor time of what nobody waits for, and memory of workers.
+//! The service's limits on the machine's resources: processor time of background jobs, and memory of workers.
 
 use super::jobs::Time;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The time over which processor time is counted.
+/// The period over which processor time is counted.
 const WINDOW: Duration = Duration::from_secs(60);
-/// Share of all processors, in percent, that goes to what nobody waits for.
+/// Share of all processors, in percent, that background jobs may use.
 const SHARE: u32 = 25;
 
-/// Processor time of background jobs over the last minute.
+/// Processor time of background jobs in the last minute.
 pub struct BackgroundBudget {
     allowed: Duration,
     spent: VecDeque<(Time, Duration)>,
 }
 
 impl BackgroundBudget {
-    /// The budget of a machine with so many processors.
+    /// The budget on a machine with this number of processors.
     pub fn new(processors: usize) -> Self {
         let processors = u32::try_from(processors).unwrap_or(u32::MAX);
         Self { allowed: (WINDOW * SHARE / 100).saturating_mul(processors), spent: VecDeque::new() }
     }
 
-    /// A background job has taken so much.
+    /// Adds the processor time of a background job.
     pub fn spend(&mut self, cost: Duration, now: Time) {
         self.spent.push_back((now, cost));
     }
 
-    /// Why no background job should be begun; none if there is something left.
+    /// Why no background job should be started; `None` if the budget allows it.
     pub fn reason(&mut self, now: Time) -> Option<String> {
         while self.spent.front().is_some_and(|(when, _)| now.saturating_sub(*when) > WINDOW) {
             self.spent.pop_front();
@@ -38,8 +38,8 @@ impl BackgroundBudget {
     }
 }
 
-/// The number of workers that may have `each_mib` at once: as many as were asked for, but for half of the memory that is
-/// available.
+/// The number of workers that may use `each_mib` at once: the number asked for, but at most as many as half of the
+/// available memory allows.
 pub fn workers_that_fit(asked: usize, each_mib: u64) -> usize {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     that_fit(asked, each_mib, available_mib(&meminfo))
@@ -50,7 +50,7 @@ fn that_fit(asked: usize, each_mib: u64, available_mib: Option<u64>) -> usize {
     asked.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
 }
 
-/// Available memory, from proc(5): `meminfo`.
+/// Available memory, from proc(5) `meminfo`.
 fn available_mib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? / 1024)

@@ -1,10 +1,9 @@
-//! Histograms of durations, with bounds that are the same for all, so that those of several services add
-//! up.
+//! Histograms of durations. All have the same bounds, so that those of several services can be added.
 
 use crate::wire::Times;
 use std::time::Duration;
 
-/// Upper bounds, in microseconds: three to a decade, from less than a round trip to more than any deadline.
+/// Upper bounds in microseconds: three per decade, from less than a round trip to more than any deadline.
 const BOUNDS: [u64; 20] = [
     50,
     100,
@@ -28,10 +27,10 @@ const BOUNDS: [u64; 20] = [
     100_000_000,
 ];
 
-/// Times so far.
+/// A histogram.
 #[derive(Clone, Copy, Default)]
 pub struct Histogram {
-    /// By bound; the last one is of those beyond all bounds.
+    /// Counts by bound; the last is of times beyond all bounds.
     counts: [u64; BOUNDS.len() + 1],
     sum: Duration,
     longest: Duration,
@@ -48,7 +47,7 @@ impl Histogram {
         self.longest = self.longest.max(time);
     }
 
-    /// Their summary.
+    /// Its summary.
     pub fn times(&self) -> Times {
         let mut sum = 0;
         let buckets: Vec<(u64, u64)> = BOUNDS
@@ -70,15 +69,16 @@ impl Histogram {
         }
     }
 
-    /// The time that so many percent do not exceed, as if times were spread evenly between two bounds.
+    /// The time that this percentage of the durations does not exceed, if durations are evenly spread between two
+    /// bounds.
     fn percentile(&self, percent: u64) -> u64 {
         let all: u64 = self.counts.iter().sum();
-        // The rank, rounded up; the first is 1.
+        // The rank, rounded up; ranks begin with 1.
         let mut rank = (u128::from(all) * u128::from(percent)).div_ceil(100) as u64;
         let longest = micros(self.longest);
         let mut below = 0;
         for (bound, count) in BOUNDS.iter().chain([&u64::MAX]).zip(&self.counts) {
-            // No time is beyond the longest.
+            // No duration exceeds the longest.
             let bound = longest.min(*bound);
             if rank > 0 && rank <= *count {
                 let wide = u128::from(bound.saturating_sub(below));
@@ -109,7 +109,7 @@ mod tests {
         let even = of(1..=10_000);
         assert_eq!((even.count, even.sum_us), (10_000, 50_005_000));
         assert_eq!((even.p50_us, even.p95_us, even.p99_us), (5_000, 9_500, 9_900));
-        // One in fifty is slow: the middle does not know it, the last percents do.
+        // One in fifty is slow: it shows in the highest percentiles, not in the median.
         let slow = of((0..1000).map(|n| if n % 50 == 0 { 700_000 } else { 150 }));
         assert!((100..=200).contains(&slow.p50_us) && (100..=200).contains(&slow.p95_us), "{slow:?}");
         assert!((500_000..=700_000).contains(&slow.p99_us), "{slow:?}");
@@ -123,7 +123,7 @@ mod tests {
         let extremes = of([0, u64::MAX]);
         assert_eq!((extremes.count, extremes.buckets[0], extremes.buckets[19]), (2, (50, 1), (100_000_000, 1)));
         assert_eq!(extremes.p99_us, u64::MAX);
-        // A time at a bound is not beyond it.
+        // A time equal to a bound counts below it.
         assert_eq!(of([50, 51]).buckets[..2], [(50, 1), (100, 2)]);
         let buckets = of(1..5000).buckets;
         assert!(buckets.is_sorted_by(|a, b| a.0 < b.0 && a.1 <= b.1), "{buckets:?}");

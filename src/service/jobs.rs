@@ -1,43 +1,43 @@
-//! The order of jobs: one job for all who ask for the same, four classes, fair shares between clients.
+//! The order of jobs: equal requests share one job; there are four classes, and fair shares between clients.
 //!
-//! A job is in the queue of each client that waits for it, in the most urgent class in which that client asked. So a job has
-//! the best class of its waiters without anybody computing it: it is found there first. Within a class the next client is the
-//! one for which workers have computed least (start-time fair queueing: a client that comes back after a pause begins where the
-//! others are, so idleness is not saved up); of one client's jobs, the oldest comes first.
+//! A job is in the queue of each client that waits for it, in that client's most urgent class. So a job runs in the
+//! best class of its waiters without anyone computing it, because it is found there first. Within a class the next
+//! client is the one that has used the least processor time (start-time fair queueing: a client that returns after a
+//! pause continues at the others' level, so idle time is not saved up). Of one client's jobs, the oldest comes first.
 //!
-//! Invariants: a waiter waits for at most one job; a job that is ready is in the queue of every client among its waiters, and of
-//! no other; a job that nobody waits for and no worker has is gone; `running` names the jobs in that state. There is no I/O and
-//! no clock here.
+//! Invariants: a waiter waits for at most one job; a ready job is in the queues of exactly the clients among its
+//! waiters; a job without waiters that no worker has is removed; `running` holds the keys of the running jobs. There is
+//! no I/O and no clock here.
 
 use crate::cache::Key;
 use crate::wire::Priority;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Time since the service's start.
+/// Time since the service started.
 pub type Time = Duration;
 
-/// A client, by the number of its connection.
+/// A client, identified by the number of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientId(pub u64);
 
 impl ClientId {
-    /// The service itself, which asks for stages of pipelines that it optimizes.
+    /// The service itself, which requests stages of pipelines to optimize.
     pub const SERVICE: Self = Self(0);
 }
 
 /// A request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waiter {
-    /// The client that waits.
+    /// The waiting client.
     pub client: ClientId,
     /// The id of its request.
     pub id: u64,
 }
 
-/// Cost that a job is charged with until its own is known: that of a usual shader.
+/// Cost charged for a job until its actual cost is known: that of a typical shader.
 const ESTIMATE: Duration = Duration::from_millis(15);
-/// A job of the last class that has waited so long moves up by one.
+/// A *populate* job that has waited this long moves up a class.
 pub const AGEING: Duration = Duration::from_secs(60);
 
 /// All jobs.
@@ -45,13 +45,13 @@ pub const AGEING: Duration = Duration::from_secs(60);
 pub struct Jobs {
     jobs: BTreeMap<Key, Job>,
     waiting: BTreeMap<Waiter, (Key, Priority)>,
-    /// The jobs that workers have: few of many.
+    /// The running jobs: few of many.
     running: BTreeSet<Key>,
-    /// By class: the clients, and of each its ready jobs, the oldest first.
+    /// By class: the clients, and each client's ready jobs, oldest first.
     queues: [BTreeMap<ClientId, BTreeSet<(u64, Key)>>; 4],
     /// Processor time spent for each connected client.
     spent: BTreeMap<ClientId, Duration>,
-    /// The time spent for the client that was served last, at that moment.
+    /// The time spent for the client that was served last, when it was served.
     virtual_time: Duration,
     serial: u64,
 }
@@ -63,14 +63,14 @@ struct Job {
     waiters: BTreeMap<Waiter, (Priority, Time)>,
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobState {
-    /// Something is missing, such as its module.
+    /// It lacks something, such as its module.
     Held,
     /// It waits for a worker.
     Ready,
-    /// A worker has it since then, on behalf of this client, as a job of this class.
+    /// It runs since this time, on behalf of this client, in this class.
     Running(Priority, ClientId, Time),
 }
 
@@ -79,14 +79,14 @@ pub enum JobState {
 pub struct Served {
     /// The client that asked.
     pub waiter: Waiter,
-    /// In which class.
+    /// The class of its request.
     pub class: Priority,
-    /// The time since which it has waited.
+    /// The time at which it began to wait.
     pub since: Time,
 }
 
 impl Jobs {
-    /// Somebody waits for a job. True if the job is new; it is then held until [`Self::ready`] is said.
+    /// Adds a waiter to a job. Returns true if the job is new; it is then held until [`Self::ready`].
     pub fn join(&mut self, key: Key, waiter: Waiter, class: Priority, now: Time) -> bool {
         self.leave(waiter);
         let serial = self.serial;
@@ -104,7 +104,7 @@ impl Jobs {
         new
     }
 
-    /// The job has all that it needs.
+    /// The job has everything that it needs.
     pub fn ready(&mut self, key: Key, now: Time) {
         if let Some(job) = self.jobs.get_mut(&key).filter(|job| job.state == JobState::Held) {
             (job.state, job.since) = (JobState::Ready, now);
@@ -112,7 +112,7 @@ impl Jobs {
         }
     }
 
-    /// A waiter waits no longer. True if the job is gone with it: nobody else waited, and no worker has it.
+    /// Removes a waiter. Returns true if this removed the job, because nobody else waited and no worker has it.
     pub fn leave(&mut self, waiter: Waiter) -> bool {
         let Some((key, _)) = self.waiting.remove(&waiter) else { return false };
         let Some(job) = self.jobs.get_mut(&key) else { return false };
@@ -127,12 +127,12 @@ impl Jobs {
         gone
     }
 
-    /// A client is gone, with all it waited for. Its share is forgotten.
+    /// Removes a client's share; its waiters have already left.
     pub fn forget(&mut self, client: ClientId) {
         self.spent.remove(&client);
     }
 
-    /// Another class for a waiter.
+    /// Changes the class of a waiter.
     pub fn reclass(&mut self, waiter: Waiter, class: Priority, now: Time) {
         let Some((key, old)) = self.waiting.get_mut(&waiter) else { return };
         *old = class;
@@ -143,7 +143,7 @@ impl Jobs {
         self.place(key, waiter.client, now);
     }
 
-    /// The next job for a worker, and the class that it has now. Without `background` only what somebody waits for.
+    /// Takes the next job for a worker, with its current class. Without `background` it skips background jobs.
     pub fn next(&mut self, background: bool, now: Time) -> Option<(Key, Priority)> {
         self.age(now);
         let (class, client) = Priority::ALL.iter().zip(&self.queues).find_map(|(&class, queue)| {
@@ -162,7 +162,8 @@ impl Jobs {
         Some((key, class))
     }
 
-    /// A worker is done with a job, or it needs none; `cost` is the processor time that it took. Gives all who waited.
+    /// Removes a job that is finished, or needs no worker; `cost` is the processor time that it took. Returns all its
+    /// waiters.
     pub fn finish(&mut self, key: &Key, cost: Duration) -> Vec<Served> {
         let Some(job) = self.jobs.remove(key) else { return Vec::new() };
         self.settle(key, job.state, cost);
@@ -173,7 +174,7 @@ impl Jobs {
         served.inspect(|served| _ = waiting.remove(&served.waiter)).collect()
     }
 
-    /// A worker had to leave a job: it waits for the next one, in its old place. False if nobody waits for it any more.
+    /// Puts an abandoned job back in its old place. Returns false if nobody waits for it any more, which removes it.
     pub fn again(&mut self, key: Key, now: Time) -> bool {
         let Some(job) = self.jobs.get_mut(&key) else { return false };
         let state = std::mem::replace(&mut job.state, JobState::Ready);
@@ -187,17 +188,17 @@ impl Jobs {
         wanted
     }
 
-    /// Where a job stands, if there is one.
+    /// The state of a job; `None` if there is no such job.
     pub fn state(&self, key: &Key) -> Option<JobState> {
         self.jobs.get(key).map(|job| job.state)
     }
 
-    /// The time since which a job could be given to a worker.
+    /// The time at which a job became ready.
     pub fn since(&self, key: &Key) -> Option<Time> {
         self.jobs.get(key).map(|job| job.since)
     }
 
-    /// The job that somebody waits for.
+    /// The job that a waiter waits for.
     pub fn waits_for(&self, waiter: Waiter) -> Option<Key> {
         self.waiting.get(&waiter).map(|(key, _)| *key)
     }
@@ -207,7 +208,7 @@ impl Jobs {
         self.jobs.get(key).into_iter().flat_map(|job| job.waiters.keys().copied())
     }
 
-    /// Jobs that workers have.
+    /// The running jobs.
     pub fn running(&self) -> impl Iterator<Item = (Key, Priority, Time)> {
         self.running.iter().filter_map(|key| match self.state(key)? {
             JobState::Running(class, _, since) => Some((*key, class, since)),
@@ -215,22 +216,22 @@ impl Jobs {
         })
     }
 
-    /// Jobs of a class that wait for a worker; one that several clients wait for counts once for each.
+    /// Number of ready jobs in a class; a job for which several clients wait counts once for each.
     pub fn queued(&self, class: Priority) -> usize {
         self.queues.get(class as usize).map_or(0, |queue| queue.values().map(BTreeSet::len).sum())
     }
 
-    /// All jobs.
+    /// Number of all jobs.
     pub fn len(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no jobs.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// A job in this state is not running any more, if it was.
+    /// Ends the run of a job that was in this state, if it was running.
     fn settle(&mut self, key: &Key, state: JobState, cost: Duration) {
         self.running.remove(key);
         if let JobState::Running(_, client, _) = state
@@ -245,7 +246,7 @@ impl Jobs {
         clients.into_iter().for_each(|client| self.place(key, client, now));
     }
 
-    /// Puts a job where it belongs among this client's.
+    /// Puts a job into the right queue of a client, or removes it from all.
     fn place(&mut self, key: Key, client: ClientId, now: Time) {
         let Some(job) = self.jobs.get(&key) else { return };
         let (serial, since) = (job.serial, job.since);
@@ -257,7 +258,7 @@ impl Jobs {
         if class == Priority::Populate && now.saturating_sub(since) >= AGEING {
             class = Priority::Optimize;
         }
-        // Idleness is not saved up: whoever has nothing queued begins where the others are.
+        // Idle time is not saved up: a client with nothing queued continues at the others' level.
         if !self.queues.iter().any(|queue| queue.contains_key(&client)) {
             let spent = self.spent.entry(client).or_default();
             *spent = (*spent).max(self.virtual_time);
@@ -278,7 +279,7 @@ impl Jobs {
         }
     }
 
-    /// Moves up what has waited for long.
+    /// Moves up jobs that have waited for long.
     fn age(&mut self, now: Time) {
         let last = self.queues.last().into_iter().flatten();
         let oldest = last.filter_map(|(client, jobs)| jobs.first().map(|(_, key)| (*client, *key)));

@@ -1,9 +1,9 @@
-//! A journal of pipelines that were linked: what they are made of, how much they are used, whether compiling them whole
-//! is worth it. It outlives the service.
+//! The journal of linked pipelines: their parts, how much they are used, and whether compiling them as a whole is worth
+//! it. It outlives the service.
 //!
-//! A row is named by what the pipeline is, without a compiler, so that a verdict of an older compiler is found, and made again by
-//! use. Rows are written when a verdict falls, and every few seconds for uses: a kill loses counts, and at worst the verdict that
-//! was just reached, which is then reached again.
+//! A row's name depends on the pipeline, not on the compiler, so verdicts of an older compiler are found and recomputed
+//! in order of use. Rows are written when a verdict is reached, and every few seconds for use counts. A kill loses
+//! counts, and at worst the last verdict, which is then recomputed.
 
 use super::records::Records;
 use crate::cache::{Key, KeyBuilder};
@@ -19,14 +19,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes of all rows.
+/// Largest size of all rows in bytes.
 const CAP: u64 = 64 << 20;
-/// Rows in memory; beyond, those that were used longest ago are forgotten, though not their files.
+/// Largest number of rows in memory; beyond it the least recently used are dropped from memory, but their files remain.
 const MAX_ROWS: usize = 16_384;
-/// Bytes of a pipeline's description; a real one has some thousand.
+/// Largest size of a pipeline's description in bytes; real ones have a few thousand.
 const MAX_ROW: usize = 64 << 10;
 
-/// The rows' records in a folder, for the service; others have [`Records::read`].
+/// Opens the rows' records for the service; other processes use [`Records::read`].
 pub fn records(dir: &Path) -> Records {
     Records::open(dir, CAP)
 }
@@ -34,26 +34,26 @@ pub fn records(dir: &Path) -> Records {
 /// A pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Early requests of its stages.
+    /// Requests for its stages, without knowledge of the pipeline.
     pub stages: Vec<StageRequest>,
     /// State.
     pub state: PipelineState,
     /// Placement of parts.
     pub placement: Placement,
-    /// Draws that clients told of.
+    /// Draws that clients reported.
     pub uses: u64,
     /// Time of the last offer or use, in seconds since 1970.
     pub last_use: u64,
-    /// The result of compiling it whole, and the compiler.
+    /// The verdict on compiling it as a whole, and its compiler.
     pub decided: Option<Decided>,
 }
 
-/// Result of compiling a pipeline whole.
+/// The verdict on compiling a pipeline as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
-    /// By which compiler.
+    /// The compiler.
     pub compiler: CompilerId,
-    /// Whether it is better, or why there is none.
+    /// The verdict, or why there is none.
     pub verdict: std::result::Result<Verdict, Error>,
 }
 
@@ -61,22 +61,22 @@ impl Row {
     /// The name of a pipeline's row.
     ///
     /// # Errors
-    /// Bug: it cannot be serialized.
+    /// Bug: the pipeline cannot be serialized.
     pub fn name(ask: &PipelineAsk) -> Result<Key> {
         let builder = KeyBuilder::new("dovetail journal 1").field("stages", &ask.stages)?;
         Ok(builder.field("state", &ask.state)?.field("placement", &ask.placement)?.finish())
     }
 
-    /// The key by which a program knows the pipeline (`dvt_pipeline_key`) with this compiler.
+    /// The key by which a program knows the pipeline under this compiler (`dvt_pipeline_key`).
     ///
     /// # Errors
-    /// Bug: it cannot be serialized.
+    /// Bug: the pipeline cannot be serialized.
     pub fn pipeline_key(&self, compiler: &CompilerId) -> Result<Key> {
         let stages = self.stages.iter().map(|stage| keys::stage(stage, compiler)).collect::<Result<Vec<Key>>>()?;
         keys::pipeline(&stages, &self.state, self.placement)
     }
 
-    /// The verdict, if it was by this compiler.
+    /// The verdict, if this compiler made it.
     pub fn verdict(&self, compiler: &CompilerId) -> Option<&std::result::Result<Verdict, Error>> {
         self.decided.as_ref().filter(|decided| decided.compiler == *compiler).map(|decided| &decided.verdict)
     }
@@ -100,7 +100,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal of these records.
+    /// Loads the journal from records.
     pub fn new(records: impl Iterator<Item = (Key, Vec<u8>)>) -> Self {
         let rows = records.filter_map(|(name, bytes)| Some((name, Row::parse(&bytes)?))).collect();
         let mut journal = Self { rows, changed: BTreeSet::new() };
@@ -108,10 +108,10 @@ impl Journal {
         journal
     }
 
-    /// A pipeline was offered.
+    /// Adds an offered pipeline.
     ///
     /// # Errors
-    /// Bug: it cannot be named. Unsupported: its description is too long.
+    /// Bug: the pipeline cannot be named. Unsupported: its description is too long.
     pub fn offer(&mut self, ask: &PipelineAsk) -> Result<Key> {
         let name = Row::name(ask)?;
         let PipelineAsk { stages, state, placement, .. } = ask;
@@ -128,7 +128,7 @@ impl Journal {
         Ok(name)
     }
 
-    /// Counts draws with a pipeline.
+    /// Adds draws with a pipeline.
     pub fn used(&mut self, name: &Key, draws: u64) {
         if let Some(row) = self.rows.get_mut(name) {
             row.uses = row.uses.saturating_add(draws);
@@ -137,7 +137,7 @@ impl Journal {
         }
     }
 
-    /// Takes the verdict on a pipeline: it was compiled whole, or that failed for good.
+    /// Records the verdict on a pipeline, or a permanent failure to compile it.
     pub fn decide(&mut self, name: &Key, decided: Decided) {
         if let Some(row) = self.rows.get_mut(name) {
             row.decided = Some(decided);
@@ -155,7 +155,7 @@ impl Journal {
         self.rows.iter()
     }
 
-    /// The rows to write, changed since the last call.
+    /// The rows that have changed since the last call, for writing.
     pub fn take_changed(&mut self) -> Vec<(Key, Vec<u8>)> {
         let changed = std::mem::take(&mut self.changed);
         let bytes = |name: Key| Some((name, self.rows.get(&name)?.bytes().ok()?));

@@ -1,8 +1,8 @@
-//! Puts results into the cache, beside the way of whoever waits for them.
+//! Stores results in the cache without delaying the clients that wait for them.
 //!
-//! A put waits for the disk, and several at once become one transaction (`cache::LmdbStore`), so each has a thread of its own for
-//! as long as it takes; the runtime bounds how many. A put that fails stops all of them for half a minute: a full disk does not
-//! get emptier by being asked for each shader, and results are sent inline either way.
+//! A put waits for the disk, and simultaneous puts become one transaction (`cache::LmdbStore`), so each put runs on a
+//! thread of its own; the runtime limits their number. After a failed put there are no puts for half a minute: retrying
+//! for each shader would not empty a full disk, and results are sent inline in any case.
 
 use super::wake::Message;
 use crate::cache::{Cache, Key};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// Pause of puts after one has failed.
+/// Pause after a failed put.
 const PAUSE: Duration = Duration::from_secs(30);
-/// Bytes that may wait to be put.
+/// Largest number of bytes that may wait to be stored.
 const MAX_WAITING: usize = 64 << 20;
 
-/// Puts results.
+/// Stores results.
 pub struct Keeper {
     cache: Arc<Cache>,
     to: mpsc::Sender<Message>,
@@ -26,12 +26,12 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Into this cache; what became of each put comes as [`Message::Kept`].
+    /// Stores results in this cache; the outcome of each put arrives as [`Message::Kept`].
     pub fn new(cache: Arc<Cache>, to: mpsc::Sender<Message>) -> Self {
         Self { cache, to, failed: None, waiting: 0 }
     }
 
-    /// Begins to put a result. False if it is not even tried.
+    /// Starts to store a result. Returns false if it does not.
     pub fn keep(&mut self, key: Key, elf: Arc<StageElf>) -> bool {
         if self.pause().is_some() || self.waiting + elf.0.len() > MAX_WAITING {
             return false;
@@ -40,13 +40,13 @@ impl Keeper {
         let (cache, to) = (self.cache.clone(), self.to.clone());
         tokio::task::spawn_blocking(move || {
             let kept = cache.put(&key, &elf.0);
-            // The service itself has ended if nobody takes it.
+            // Sending fails only if the service has ended.
             let _ = to.blocking_send(Message::Kept(key, elf.0.len(), kept));
         });
         true
     }
 
-    /// Takes the result of a put. Gives what people should know of it.
+    /// Takes the outcome of a put. Returns a line for the log, if there is news.
     pub fn done(&mut self, bytes: usize, result: crate::error::Result<()>) -> Option<String> {
         self.waiting = self.waiting.saturating_sub(bytes);
         let error = result.err()?;
@@ -55,7 +55,7 @@ impl Keeper {
         Some(said)
     }
 
-    /// Why nothing is put at the moment.
+    /// Why nothing is stored at present.
     pub fn pause(&self) -> Option<String> {
         let (since, error) = self.failed.as_ref()?;
         let left = PAUSE.checked_sub(since.elapsed())?;

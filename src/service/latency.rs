@@ -19,7 +19,7 @@ struct OfClass {
     done: u64,
     /// Time from request to answer.
     answer: Histogram,
-    /// Time from when a job could be compiled until a worker had it.
+    /// Time from when a job was ready to when a worker took it.
     queue: Histogram,
 }
 
@@ -34,17 +34,17 @@ impl Latencies {
         }
     }
 
-    /// A request of this time has its answer.
+    /// A request that came at `since` is answered.
     pub fn answered(&mut self, class: Priority, since: Time, now: Time) {
         self.of(class).answer.add(now.saturating_sub(since));
     }
 
-    /// A worker has a job that could be compiled since then.
+    /// A worker took a job that was ready at `since`.
     pub fn begun(&mut self, class: Priority, since: Time, now: Time) {
         self.of(class).queue.add(now.saturating_sub(since));
     }
 
-    /// A compile has ended, and is the answer to requests of these classes.
+    /// A compile has ended and answered requests of these classes.
     pub fn compiled(&mut self, cost: Duration, classes: impl Iterator<Item = Priority>) {
         self.compile.add(cost);
         classes.for_each(|class| self.of(class).done += 1);

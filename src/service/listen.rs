@@ -1,7 +1,8 @@
-//! The socket: where it is, whose it is, and that there is one service behind it.
+//! The listening socket: its path, its owner, and the guarantee that only one service listens on it.
 //!
-//! A folder that is made for it belongs to this user alone (0700), as does the socket (0600); who connects has to be this user
-//! all the same. A lock file beside it, held as long as the service lives, tells a service that runs from a socket that was left
+//! A directory created for the socket has mode 0700, the socket 0600; connections of other users are refused all the
+//! same. A lock file next to it, held as long as the service lives, distinguishes a running service from a stale
+//! socket, which is replaced. A socket that the parent process passed, such as systemd's, is used as it is.
 //! behind, which is replaced. A socket that was passed by whoever started the service, such as systemd, is taken as it is.
 
 use crate::error::{Context as _, Error, Result};
@@ -14,23 +15,23 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Time that the lock may still be held after a service was killed: a worker that it was about to start has all of its
-/// files until it runs the worker's program.
+/// Time for which the lock may still be held after a service was killed: a worker that it was starting holds all its
+/// file descriptors until it executes the worker's program.
 const LEFT_BEHIND: Duration = Duration::from_secs(1);
 
-/// A socket that is listened on.
+/// A listening socket.
 pub struct Socket {
-    /// The listener, not blocking.
+    /// The listener, non-blocking.
     pub listener: UnixListener,
-    /// Its path, and the lock; none if it was passed.
+    /// Path and lock; `None` if the socket was passed.
     own: Option<(PathBuf, File)>,
 }
 
 impl Socket {
-    /// Takes the socket that is passed as systemd does it (`$LISTEN_FDS`), or makes one at `path`.
+    /// Uses the socket passed in systemd's way (`$LISTEN_FDS`), or creates one at `path`.
     ///
     /// # Errors
-    /// Environment: another service listens there, what was passed does not listen, or the system refuses.
+    /// Environment: another service listens there, the passed descriptor does not listen, or the system refuses.
     pub fn open(path: Option<&Path>) -> Result<Self> {
         let inherited = listenfd::ListenFd::from_env().take_unix_listener(0).map_err(Error::from);
         if let Some(listener) = inherited.at(|| "socket passed by $LISTEN_FDS")? {
@@ -61,7 +62,7 @@ impl Socket {
             sleep(LEFT_BEHIND / 50);
         }
         match std::fs::symlink_metadata(path) {
-            // Nobody holds the lock, so nobody listens.
+            // We hold the lock, so nobody listens.
             Ok(there) if there.file_type().is_socket() => std::fs::remove_file(path)?,
             Ok(_) => return Err(Error::environment("it exists and is not a socket")),
             Err(_) => {}
@@ -72,7 +73,7 @@ impl Socket {
         Ok(Self { listener, own: Some((path.to_owned(), lock)) })
     }
 
-    /// Where it is, for people.
+    /// The socket's place, for people.
     pub fn place(&self) -> String {
         self.own.as_ref().map_or_else(|| "a socket that was passed".into(), |(path, _)| path.display().to_string())
     }
@@ -80,14 +81,14 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Under the lock still, so it is ours; and a path that is left behind does no harm.
+        // We still hold the lock, so the path is ours; if removal fails, a stale path does no harm.
         if let Some((path, _)) = &self.own {
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Whether this user may ask for anything: it is the service's own.
+/// Whether this user may connect: only the service's own user.
 pub fn is_welcome(user: u32) -> bool {
     user == rustix::process::geteuid().as_raw()
 }

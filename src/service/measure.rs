@@ -1,4 +1,5 @@
-//! The cost of a pipeline by its ELF: waves that fit a SIMD, registers, scratch, instructions; and which of two is better.
+//! The cost of a pipeline, measured on its ELF: waves per SIMD, registers, scratch, instructions; and which of two is
+//! better.
 
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Error, Result};
@@ -10,38 +11,38 @@ use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Fewer instructions than this share of the linked pipeline's, in percent, are no gain: it is within what a schedule changes.
+/// A saving of fewer instructions than this percentage of the linked pipeline's is scheduling noise.
 const GAIN: u64 = 2;
-/// Waves that a SIMD holds at most, whatever their size (gfx10.3).
+/// Largest number of waves per SIMD, at any wave size (gfx10.3).
 const MOST_WAVES: u32 = 16;
 
-/// Cost of one stage.
+/// The cost of one stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageCost {
     /// Stage.
     pub stage: Stage,
     /// Vector registers of a wave.
     pub vgprs: u32,
-    /// Waves that fit a SIMD by that.
+    /// Waves per SIMD that these registers allow.
     pub waves: u32,
-    /// Bytes of scratch memory of a lane.
+    /// Scratch bytes per lane.
     pub scratch: u32,
 }
 
-/// Cost of a pipeline.
+/// The cost of a pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Its stages.
     pub stages: Vec<StageCost>,
-    /// Instructions of all code, prologs and epilogs included. Loops count once: nobody knows how often they run.
+    /// Instructions of all code, including prologs and epilogs. Loop bodies count once, since trip counts are unknown.
     pub instructions: u64,
 }
 
 impl Cost {
-    /// The cost of a final ELF.
+    /// Measures a final ELF.
     ///
     /// # Errors
-    /// Malformed: no ELF with code and metadata.
+    /// Malformed: not an ELF with code and metadata.
     pub fn of(bytes: &[u8], target: GfxIp) -> Result<Self> {
         let elf = Elf::parse(bytes)?;
         let (index, text) = elf.section(".text").ok_or_else(|| Error::malformed("no .text"))?;
@@ -55,7 +56,7 @@ impl Cost {
         spans.sort_unstable();
         let (mut instructions, mut at) = (0, 0);
         for (start, end) in spans {
-            // A stage's symbol covers all its parts where they are adjacent.
+            // If parts are adjacent, a stage's symbol covers all of them.
             at = at.max(start);
             while let Some(rest) = words.get(at..end).filter(|rest| !rest.is_empty()) {
                 at += disassemble(target, rest).map_or(1, |instruction| usize::from(instruction.dwords()).max(1));
@@ -78,10 +79,10 @@ impl Cost {
         Ok(Self { stages, instructions })
     }
 
-    /// Why this is better than what was linked, or why it is not.
+    /// Why this pipeline is better than the linked one.
     ///
     /// # Errors
-    /// Why not, in words.
+    /// Why it is not, in words.
     pub fn better_than(&self, linked: &Self) -> std::result::Result<String, String> {
         let pairs = || self.stages.iter().zip(&linked.stages);
         if let Some((now, was)) = pairs().find(|(now, was)| now.waves < was.waves || now.scratch > was.scratch) {
@@ -103,7 +104,7 @@ impl fmt::Display for StageCost {
     }
 }
 
-/// Waves that fit a SIMD's registers.
+/// Waves whose registers fit on a SIMD.
 fn waves(target: GfxIp, wave: WaveSize, vgprs: u32) -> u32 {
     let files = target.registers();
     let pick = |[w32, w64]: [u32; 2]| if wave == WaveSize::W32 { w32 } else { w64 };

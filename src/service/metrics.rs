@@ -1,4 +1,4 @@
-//! A status in the text format of Prometheus, for a collector that reads files.
+//! The status in Prometheus's text format, for the textfile collector.
 
 use crate::wire::{ClassStatus, ServiceStatus, Times};
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ pub fn text(status: &ServiceStatus) -> String {
     out
 }
 
-/// Times by label, as counts of those up to each bound.
+/// A histogram per label, as cumulative counts.
 fn histogram(out: &mut String, name: &str, help: &str, values: &[(String, &Times)]) {
     let _ = writeln!(out, "# HELP dovetail_{name} {help}\n# TYPE dovetail_{name} histogram");
     for (label, times) in values {

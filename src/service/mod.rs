@@ -1,4 +1,4 @@
-//! The service: compiles for many clients, in watched worker processes, into one cache that the clients read.
+//! The service: compiles for many clients in supervised worker processes, into one cache that the clients read.
 //!
 //! ```text
 //! socket ── listen ──> connections ── session ──> messages ─┐                            ┌─> session: answers
@@ -6,9 +6,9 @@
 //!                       budget, pressure: every half second ┘   one loop, one thread     └─> keep: put, look, save
 //! ```
 //!
-//! [`broker::Broker`] decides and does nothing; [`serve`] does what it says and decides nothing. So what is hard to get right
-//! (who shares a job, who comes first, who is told what) is tested without a socket, and what touches the world is short.
-//! `docs/service.md` is the manual: protocol, limits, budgets, what happens when something dies.
+//! [`broker::Broker`] decides and has no effects; [`serve`] carries out its decisions. So the difficult parts (who
+//! shares a job, who comes first, who is told what) are tested without a socket, and the code with side effects is
+//! short. `docs/service.md` is the manual: protocol, limits, budgets, failures.
 
 pub mod broker;
 mod budget;
@@ -60,43 +60,43 @@ use workers::Workers;
 /// Configuration of a service.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it listens, unless systemd passes a socket.
+    /// Path of the socket, unless systemd passes one.
     pub socket: Option<PathBuf>,
-    /// The folder of its cache.
+    /// Directory of its cache.
     pub cache: PathBuf,
-    /// Configuration of its workers; the deadline is that of jobs that nobody waits for.
+    /// Configuration of its workers; the deadline applies to background jobs.
     pub worker: WorkerConfig,
-    /// Worker processes at once.
+    /// Number of worker processes.
     pub workers: usize,
-    /// The machine is there for this: nothing is held back for its user.
+    /// The machine serves only this purpose: background jobs are not held back.
     pub dedicated: bool,
-    /// Where metrics are written.
+    /// File that metrics are written to.
     pub metrics_file: Option<PathBuf>,
-    /// End after so long without a client and a job.
+    /// Exit after this time without clients and jobs.
     pub idle_exit: Option<Duration>,
-    /// Time that running jobs have left when the service is asked to end.
+    /// Time that running jobs may take once the service is told to exit.
     pub grace: Duration,
 }
 
-/// Connections at once.
+/// Largest number of connections.
 const MAX_CLIENTS: usize = 256;
 /// Interval at which the machine's state is read.
 const TICK: Duration = Duration::from_millis(500);
 /// Interval at which metrics are written.
 const METRICS: Duration = Duration::from_secs(15);
-/// Threads for what waits for a disk.
+/// Threads for work that waits for a disk.
 const DISK_THREADS: usize = 4;
-/// Messages that wait for the loop.
+/// Capacity of the loop's message queue.
 const MESSAGES: usize = 256;
-/// Bytes of modules that are kept for requests to come.
+/// Bytes of modules kept for later requests.
 const MODULES: u64 = 256 << 20;
 
-/// Where a service keeps its list of poison, below the folder of its cache.
+/// The directory of a service's poison list, inside its cache directory.
 pub fn poison_dir(cache: &Path) -> PathBuf {
     cache.join("service/poison")
 }
 
-/// Where it keeps what it knows of pipelines.
+/// The directory of its journal.
 pub fn journal_dir(cache: &Path) -> PathBuf {
     cache.join("service/pipelines")
 }
@@ -105,7 +105,8 @@ fn modules_dir(cache: &Path) -> PathBuf {
     cache.join("service/modules")
 }
 
-/// Runs a service until it is asked to end (SIGTERM, SIGINT), or has been idle for as long as it may. `log` tells people.
+/// Runs a service until it is told to exit (SIGTERM, SIGINT) or has been idle for the configured time. `log` takes
+/// lines for people.
 ///
 /// # Errors
 /// Environment: the socket or the cache cannot be used, or no worker starts.
@@ -113,7 +114,7 @@ pub fn serve(config: Config, log: &dyn Fn(&str)) -> Result<()> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(DISK_THREADS).build()?;
     let ended = runtime.block_on(async {
-        // First the socket: whoever connects early waits, and two services never both start workers.
+        // The socket comes first: early clients wait, and two services never both start workers.
         let socket = Socket::open(config.socket.as_deref())?;
         let (to, messages) = mpsc::channel(MESSAGES);
         let mut service = Service::start(config, &socket, to, log).await?;
@@ -121,7 +122,7 @@ pub fn serve(config: Config, log: &dyn Fn(&str)) -> Result<()> {
         service.workers.dismiss().await;
         Ok(())
     });
-    // What a disk holds up is not waited for.
+    // Work that still waits for a disk is not awaited.
     runtime.shutdown_background();
     ended
 }
@@ -140,7 +141,7 @@ struct Service<'a> {
     sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
     budget: BackgroundBudget,
     pressure: Pressure,
-    /// Keys of background jobs, to measure their cost.
+    /// Keys of running background jobs, whose cost is charged to the budget.
     background: BTreeSet<Key>,
     metrics_written: Option<Instant>,
     busy_at: Instant,
@@ -153,7 +154,7 @@ impl<'a> Service<'a> {
         let cache = Arc::new(Cache::open(&config.cache, Default::default())?);
         let first = Worker::start(&config.worker).await?;
         let compiler = first.compiler().clone();
-        // Clients compute keys with it.
+        // Clients compute keys with the recorded compiler.
         record_compiler(&cache, &compiler).at(|| "the cache cannot be written")?;
         let workers = budget::workers_that_fit(config.workers, config.worker.memory_mib);
         if workers < config.workers {
@@ -175,7 +176,7 @@ impl<'a> Service<'a> {
         listen(socket, Arc::new(greeting), to.clone(), Arc::clone(&sessions))?;
         signals(&to)?;
         tick(to.clone());
-        // Outside of systemd nobody is told.
+        // Without systemd nobody listens to this.
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Self {
@@ -213,7 +214,7 @@ impl<'a> Service<'a> {
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
     }
 
-    /// The broker's event of a message, if it is one for the broker.
+    /// Converts a message to a broker event, unless it is not for the broker.
     fn event(&mut self, message: Message) -> Option<BrokerEvent> {
         match message {
             Message::Event(event) => Some(event),
@@ -259,7 +260,7 @@ impl<'a> Service<'a> {
         }
     }
 
-    /// Brings an effect about. What it leads to at once is an event.
+    /// Carries out an effect. An immediate result is returned as an event.
     fn perform(&mut self, effect: Effect) -> Option<BrokerEvent> {
         match effect {
             Effect::Tell(client, tell) => {
@@ -269,7 +270,7 @@ impl<'a> Service<'a> {
             }
             Effect::Close(client, why) => {
                 if let Some(outbox) = self.outboxes.get(&client) {
-                    // It may be gone.
+                    // The client may be gone.
                     let _ = outbox.tell(&crate::wire::Tell::Refused(why.clone()));
                 }
                 return self.cut_off(client, &why);
@@ -285,7 +286,7 @@ impl<'a> Service<'a> {
             Effect::Save(module) => {
                 let modules = self.modules.clone();
                 tokio::task::spawn_blocking(move || {
-                    // A module that is not kept is sent again.
+                    // If the module is not stored, it is sent again next time.
                     let _ = lock(&modules).put(Key(module.digest().0), module.bytes());
                 });
             }
@@ -295,7 +296,8 @@ impl<'a> Service<'a> {
                 }
                 let (cache, noted) = (self.cache.clone(), module.clone());
                 tokio::task::spawn_blocking(move || {
-                    // Clients that have the module's digest alone then miss parts with values, and have them compiled.
+                    // If this fails, clients that have only the module's digest miss parts with values, and have them
+                    // compiled.
                     let _ = note_operands(&cache, &noted);
                 });
                 self.workers.begin(key, *request, module, class);
@@ -316,11 +318,11 @@ impl<'a> Service<'a> {
         None
     }
 
-    /// Does something that may wait for a disk, on another thread.
+    /// Runs work that may wait for a disk on another thread.
     fn on_disk(&self, work: impl FnOnce() -> BrokerEvent + Send + 'static) {
         let to = self.to.clone();
         tokio::task::spawn_blocking(move || {
-            // The service itself has ended if nobody takes it.
+            // Sending fails only if the service has ended.
             let _ = to.blocking_send(Message::Event(work()));
         });
     }
@@ -370,7 +372,7 @@ impl<'a> Service<'a> {
     }
 }
 
-/// Locks, a poisoned mutex too: the guarded data is consistent after any panic between two of its operations.
+/// Locks a mutex, even a poisoned one: the data are consistent after a panic between any two operations.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -382,7 +384,7 @@ fn load(modules: &Mutex<Records>, digest: ModuleDigest) -> Option<Module> {
     Module::new(bytes).ok()
 }
 
-/// A session for each connection.
+/// Accepts connections, and starts a session for each.
 fn listen(
     socket: &Socket,
     greeting: Arc<Greeting>,
@@ -394,7 +396,7 @@ fn listen(
         let mut last = ClientId::SERVICE;
         loop {
             let Ok((stream, _)) = listener.accept().await else {
-                // Out of descriptors, most likely: connections that end give some back.
+                // Probably out of file descriptors: connections that close free some.
                 tokio::time::sleep(TICK).await;
                 continue;
             };
@@ -403,7 +405,7 @@ fn listen(
                 continue;
             }
             last = ClientId(last.0 + 1);
-            // Under the lock, so that a session that ends at once is there to be removed.
+            // Under the lock, so that a session that ends at once finds its entry and removes it.
             let mut open = lock(&sessions);
             let session = tokio::spawn(session::run(stream, last, greeting.clone(), to.clone()));
             open.insert(last, session.abort_handle());

@@ -1,12 +1,13 @@
-//! Pipelines that were linked, compiled whole when there is time for it, and told of if that is better.
+//! Optimizes linked pipelines: compiles each as a whole when there is time, and tells the clients if the result is
+//! better.
 //!
 //! ```text
 //! offer ──> journal ──> verdict known: answered at once
-//!              └──> used or idle ──> whole, then its parts (`pipelines::Run`) ──> Compare ──> verdict ──> journal, all offerers
+//! offer ──> journal ──> verdict known: answered immediately
 //! ```
 //!
-//! One pipeline at a time, the most used first; nothing while background work is held back. After an update of the compiler all
-//! verdicts are old, and are made again in the same order, so never all at once.
+//! Pipelines are optimized one at a time, the most used first, and none while background work is held back. After a
+//! compiler update all verdicts are outdated, and are recomputed in the same order, so never all at once.
 
 use super::broker::{Broker, BrokerEvent, Effect, Request, What, part};
 use super::jobs::{ClientId, Time, Waiter};
@@ -22,44 +23,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A pipeline that was drawn with so often is worth a compile at any time.
+/// Number of draws after which a pipeline is compiled at any time.
 const USED: u64 = 200;
-/// Without a new pipeline for so long, loading is over.
+/// Loading counts as finished if no pipeline was offered for this time.
 const IDLE: Duration = Duration::from_secs(2);
-/// Interval at which uses are written to the journal.
+/// Interval at which use counts are written to the journal.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Pipelines that could be better.
+/// The optimization of linked pipelines.
 #[derive(Default)]
 pub(super) struct Optimizer {
     /// The waiters for a verdict, by pipeline.
     offers: BTreeMap<Key, BTreeSet<Waiter>>,
-    /// On its way.
+    /// The pipeline being optimized.
     current: Option<Current>,
-    /// Something has changed that may make it time for the next: not every event is worth a look at all rows.
+    /// Something has changed, so the next pipeline may be due. This avoids a search of all rows at every event.
     pub(super) due: bool,
-    /// Not tried again before somebody offers it anew, as its modules are nowhere.
+    /// Pipelines whose modules cannot be had: not tried again until a client offers them again.
     without_modules: BTreeSet<Key>,
     last_offer: Time,
     flushed: Time,
     runs: u64,
 }
 
-/// A pipeline on its way.
+/// A pipeline being optimized.
 struct Current {
     name: Key,
     waiter: Waiter,
-    /// Its parts, once both versions are there; those that were not in the cache have to be sent.
+    /// The parts compiled as a whole, once both versions are complete; the flag: the part was not in the cache, so it
+    /// must be sent.
     whole: Vec<(Key, Arc<StageElf>, bool)>,
 }
 
-/// Two versions of a pipeline.
+/// The two versions of a pipeline, in progress.
 pub(super) struct Both {
     whole: Run,
     linked: Run,
 }
 
-/// Two versions of a pipeline, to be compared on another thread.
+/// Two versions of a pipeline, compared on another thread.
 pub struct Comparison {
     name: Key,
     row: Row,
@@ -68,7 +70,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Links both and compares what they cost.
+    /// Links both versions and compares their costs.
     pub fn run(&self) -> BrokerEvent {
         BrokerEvent::Compared(self.name, self.verdict().map_err(Error::of_whole_compile))
     }
@@ -96,7 +98,7 @@ impl Comparison {
 }
 
 impl Both {
-    /// The run that is not done yet; none if both are.
+    /// The first unfinished run; `None` if both are finished.
     pub(super) fn open(&mut self) -> Option<&mut Run> {
         let whole = (!self.whole.is_done()).then_some(&mut self.whole);
         whole.or_else(|| (!self.linked.is_done()).then_some(&mut self.linked))
@@ -104,10 +106,10 @@ impl Both {
 }
 
 impl Broker {
-    /// A client has linked a pipeline. Gives its name in the journal.
+    /// Records that a client has linked a pipeline. Returns the pipeline's name in the journal.
     ///
     /// # Errors
-    /// Why it cannot be remembered.
+    /// Why it cannot be recorded.
     pub(super) fn offered(&mut self, ask: &PipelineAsk) -> Result<Key> {
         self.optimizer.last_offer = self.now;
         let name = self.journal.offer(ask)?;
@@ -116,7 +118,7 @@ impl Broker {
         Ok(name)
     }
 
-    /// Answers an offer if its verdict is known, and remembers it otherwise.
+    /// Answers an offer if its verdict is known, and stores it otherwise.
     pub(super) fn consider(&mut self, waiter: Waiter, name: Key) {
         let Some(row) = self.journal.get(&name) else { return };
         match row.verdict(&self.facts.compiler).cloned() {
@@ -126,7 +128,7 @@ impl Broker {
                 self.tell(waiter.client, Tell::Pipeline { id: waiter.id, verdict: keep, parts: Vec::new() });
             }
             Some(Err(error)) => self.fail(waiter, error),
-            // Its parts are in the cache; if they were deleted, they are made again.
+            // The parts are in the cache; if they were deleted, they are recompiled.
             Some(Ok(take)) => match Run::whole(&row.stages, &row.state, take) {
                 Ok(run) => {
                     if let Some(request) = self.requests.get_mut(&waiter) {
@@ -139,7 +141,7 @@ impl Broker {
         }
     }
 
-    /// A client tells of draws.
+    /// Takes a client's report of draws.
     pub(super) fn used(&mut self, client: ClientId, draws: &[(u64, u64)]) {
         self.optimizer.due = true;
         for (id, draws) in draws {
@@ -149,7 +151,7 @@ impl Broker {
         }
     }
 
-    /// Removes an offer's waiter.
+    /// Removes the waiter of an offer.
     pub(super) fn offer_ended(&mut self, waiter: Waiter, name: &Key) {
         if let Some(offers) = self.optimizer.offers.get_mut(name) {
             offers.remove(&waiter);
@@ -159,13 +161,13 @@ impl Broker {
         }
     }
 
-    /// Clients that can be asked for modules of what the service compiles for itself.
+    /// Clients that may have the modules of the pipeline being optimized.
     pub(super) fn offerers(&self) -> impl Iterator<Item = ClientId> {
         let current = self.optimizer.current.as_ref().and_then(|current| self.optimizer.offers.get(&current.name));
         current.into_iter().flatten().map(|waiter| waiter.client)
     }
 
-    /// Begins with the next pipeline, if it is time for one.
+    /// Starts with the next pipeline, if one is due.
     pub(super) fn optimize(&mut self) {
         if self.now >= self.optimizer.flushed + FLUSH {
             self.flush_journal();
@@ -202,7 +204,7 @@ impl Broker {
         }
     }
 
-    /// Both versions are there.
+    /// Both versions are complete: has them compared.
     pub(super) fn both_there(&mut self, waiter: Waiter, both: &Both) {
         let Some(current) = self.optimizer.current.as_mut().filter(|current| current.waiter == waiter) else { return };
         let Some(row) = self.journal.get(&current.name).cloned() else {
@@ -216,19 +218,19 @@ impl Broker {
         self.effects.push(Effect::Compare(Box::new(Comparison { name: current.name, row, whole, linked })));
     }
 
-    /// A stage of what is compiled for the service itself cannot be had.
+    /// A stage of the pipeline being optimized could not be compiled.
     pub(super) fn optimization_failed(&mut self, waiter: Waiter, error: Error) {
         let Some(current) = self.optimizer.current.take_if(|current| current.waiter == waiter) else { return };
         self.optimizer.due = true;
         if matches!(error.kind(), ErrorKind::Environment(_)) {
-            // Nobody has its modules now, or workers do not start: another time.
+            // No connected client has its modules, or workers do not start: try again later.
             self.optimizer.without_modules.insert(current.name);
         } else {
             self.decide(current.name, Err(error));
         }
     }
 
-    /// Both were compared.
+    /// Takes the verdict of a comparison.
     pub(super) fn compared(&mut self, name: Key, verdict: Result<Verdict>) {
         self.decide(name, verdict);
         self.optimizer.current.take_if(|current| current.name == name);
@@ -261,7 +263,7 @@ impl Broker {
         }
     }
 
-    /// Writes what has changed.
+    /// Writes the changed rows.
     pub(super) fn flush_journal(&mut self) {
         self.optimizer.flushed = self.now;
         let changed = self.journal.take_changed();

@@ -1,9 +1,9 @@
-//! The parts of a pipeline, a stage job after another: compiled whole, the fragment stage first, since the vertex stage knows what
-//! it reads; or as they were compiled early, to compare.
+//! The parts of a pipeline, one stage job after another. Either the pipeline is compiled as a whole, fragment stage
+//! first, because the vertex stage then knows what that reads; or its parts are compiled separately, for comparison.
 //!
-//! Each stage of a whole pipeline is a request that knows everything (`pipeline::everything_known`), found and kept under its own
-//! key: pipelines that differ in what a stage cannot see share its part, and a pipeline that was compiled before is found
-//! without a job.
+//! Each stage of a whole-pipeline compile is a request that contains all state (`pipeline::everything_known`), cached
+//! under its own key. So pipelines that differ only in state that a stage does not depend on share its part, and a
+//! pipeline that was compiled before needs no job.
 
 use crate::cache::Key;
 use crate::compile::StageElf;
@@ -15,21 +15,21 @@ use crate::state::PipelineState;
 use crate::wire::Verdict;
 use std::sync::Arc;
 
-/// Stages of the largest pipeline.
+/// Number of stages of the largest pipeline.
 const MAX_STAGES: usize = 8;
 
-/// Parts of a pipeline on their way.
+/// The parts of a pipeline, in progress.
 pub(super) struct Run {
-    /// Early requests, in the order in which they are compiled.
+    /// Requests without known state, in the order in which they are compiled.
     stages: Vec<StageRequest>,
     kind: Kind,
     done: Vec<Done>,
 }
 
 enum Kind {
-    /// Compiled with everything known; the verdict goes with the answer.
+    /// Compiled as a whole; the verdict is part of the answer.
     Whole(Box<PipelineState>, Verdict),
-    /// Compiled with nothing known.
+    /// Compiled separately, without known state.
     Early,
 }
 
@@ -37,23 +37,23 @@ struct Done {
     key: Key,
     elf: Arc<StageElf>,
     object: Object,
-    /// Whether the ELF has to be sent.
+    /// The answer must contain the ELF.
     sent: bool,
 }
 
 impl Run {
-    /// A pipeline with everything known; `verdict` goes with the answer.
+    /// The parts of a whole-pipeline compile; `verdict` is part of the answer.
     ///
     /// # Errors
-    /// Malformed: no pipeline.
+    /// Malformed: the stages do not form a pipeline.
     pub(super) fn whole(stages: &[StageRequest], state: &PipelineState, verdict: Verdict) -> Result<Self> {
         Self::new(stages, Kind::Whole(Box::new(state.clone()), verdict))
     }
 
-    /// The parts that a pipeline is linked of.
+    /// The parts from which a pipeline is linked.
     ///
     /// # Errors
-    /// Malformed: no pipeline.
+    /// Malformed: the stages do not form a pipeline.
     pub(super) fn early(stages: &[StageRequest]) -> Result<Self> {
         Self::new(stages, Kind::Early)
     }
@@ -68,7 +68,7 @@ impl Run {
         Ok(Self { stages, kind, done: Vec::new() })
     }
 
-    /// The verdict that goes with it; early parts have none.
+    /// The verdict for the answer; `None` for separately compiled parts.
     pub(super) fn verdict(&self) -> Option<&Verdict> {
         match &self.kind {
             Kind::Whole(_, verdict) => Some(verdict),
@@ -80,7 +80,7 @@ impl Run {
         self.done.len() == self.stages.len()
     }
 
-    /// The request of the next stage; none if all are there.
+    /// The request for the next stage; `None` if all are complete.
     pub(super) fn next(&self) -> Option<StageRequest> {
         let early = self.stages.get(self.done.len())?;
         let known = match &self.kind {
@@ -93,10 +93,10 @@ impl Run {
         Some(StageRequest { known, ..early.clone() })
     }
 
-    /// The next stage is there.
+    /// Adds the next stage.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The stage is invalid.
     pub(super) fn add(&mut self, key: Key, elf: Arc<StageElf>, sent: bool) -> Result<()> {
         let place =
             || self.stages.get(self.done.len()).map_or(String::new(), |stage| format!("{} shader", stage.stage));
@@ -105,15 +105,15 @@ impl Run {
         Ok(())
     }
 
-    /// Keys and ELFs in the order of stages, and whether they have to be sent.
+    /// Keys and ELFs in stage order, and whether they must be sent.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Key, &Arc<StageElf>, bool)> {
-        // Compiled last stage first, each once.
+        // The last stage was compiled first.
         self.done.iter().rev().map(|done| (done.key, &done.elf, done.sent))
     }
 }
 
-/// Specialization values of a stage's constants that are only operands: a client's state has values of constants that its shaders
-/// have, and those that shape code are in the request.
+/// Values of a stage's specialization constants that are only operands. A client's state has values for all constants
+/// of its shaders; those that shape code are in the request.
 fn operands(state: &PipelineState, early: &StageRequest) -> Vec<(u32, u64)> {
     let shapes = |id| early.specialization.binary_search_by_key(&id, |(id, _)| *id).is_ok();
     let of_stage = state.specialization.iter().filter(|entry| entry.stage == Some(early.stage) && !shapes(entry.id));

@@ -1,8 +1,8 @@
-//! Requests that kill workers: each is tried twice, then never again by this compiler, and everybody is told why.
+//! Requests that kill workers: each is tried twice, then refused with the reason, as long as the compiler is the same.
 //!
-//! A record says how the worker died, how often, under which compiler, and what it said last. It ends with another compiler, or
-//! with `dovetail service poison clear`, which deletes its file: the list in memory is held against the files whenever it is
-//! about to refuse something.
+//! A record tells how the worker died, how often, under which compiler, and its last output. It becomes invalid with
+//! another compiler, or when `dovetail service poison clear` deletes its file: before a request is refused, the list in
+//! memory is checked against the files.
 
 use super::records::Records;
 use crate::cache::Key;
@@ -13,25 +13,25 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Bytes of all records: some ten thousand.
+/// Largest size of all records in bytes: about ten thousand records.
 const CAP: u64 = 16 << 20;
 
 /// A request that kills workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sentence {
-    /// The shader, for people: stage, entry point, module.
+    /// The shader: stage, entry point, module; for people.
     pub shader: String,
-    /// The last worker's cause of death.
+    /// How the last worker died.
     pub death: Death,
     /// Its last output.
     pub last_words: String,
     /// The compiler.
     pub compiler: CompilerId,
-    /// Workers that were lost.
+    /// Number of workers that it killed.
     pub tries: u32,
-    /// Time at which it came on the list, in seconds since 1970.
+    /// Time of its first record, in seconds since 1970.
     pub first: u64,
-    /// Time at which it killed last.
+    /// Time of the last death, in seconds since 1970.
     pub last: u64,
 }
 
@@ -39,23 +39,23 @@ pub struct Sentence {
 pub struct Poison {
     records: Records,
     compiler: CompilerId,
-    /// The requests that have killed workers with this compiler.
+    /// The requests that killed workers under this compiler.
     known: BTreeMap<Key, Sentence>,
 }
 
 impl Poison {
-    /// The list in a folder, as far as it is about this compiler.
+    /// Opens the list in a directory, limited to records of this compiler.
     pub fn open(dir: &Path, compiler: CompilerId) -> Self {
         let records = Records::open(dir, CAP);
         let known = list(&records).filter(|(_, sentence)| sentence.compiler == compiler).collect();
         Self { records, compiler, known }
     }
 
-    /// Why this request is not tried; none if it may be.
+    /// Why this request is refused; `None` if it may be tried.
     pub fn refuses(&mut self, key: &Key) -> Option<Error> {
         self.known.get(key)?;
         if self.records.get(key).is_none() {
-            // Somebody has cleared it.
+            // Someone has deleted the record.
             self.known.remove(key);
             return None;
         }
@@ -65,10 +65,10 @@ impl Poison {
         Some(Error::quarantined(*death, detail))
     }
 
-    /// A request has killed workers, `tries` of them.
+    /// Records that a request has killed `tries` workers.
     ///
     /// # Errors
-    /// Environment: it cannot be written, and will be tried again.
+    /// Environment: the record cannot be written; the request will be tried again.
     pub fn add(&mut self, key: Key, request: &StageRequest, death: Death, last_words: &str, tries: u32) -> Result<()> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let old = self.known.get(&key);
@@ -91,23 +91,23 @@ impl Poison {
         self.known.len()
     }
 
-    /// Whether none is.
+    /// Whether no request is refused.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 }
 
-/// All sentences of a folder, whatever compiler they are about.
+/// All records of a directory, of any compiler.
 pub fn list(records: &Records) -> impl Iterator<Item = (Key, Sentence)> {
     records.all().filter_map(|(key, bytes)| Some((key, rmp_serde::from_slice(&bytes).ok()?)))
 }
 
-/// The records in a folder, for those who list and clear them while the service may be running.
+/// The records of a directory, for listing and deleting them while the service may be running.
 pub fn records(dir: &Path) -> Records {
     Records::read(dir)
 }
 
-/// A request in words.
+/// Describes a request in words.
 pub fn describe(request: &StageRequest) -> String {
     let StageRequest { stage, module, entry_point, .. } = request;
     let module: String = module.0.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -142,7 +142,7 @@ mod tests {
         let why = poison.refuses(&key).unwrap().to_string();
         assert!(why.contains("crashed") && why.contains("signal 6") && why.contains("after 2 tries"), "{why}");
         assert!(Poison::open(dir.path(), compiler("2")).refuses(&key).is_none());
-        // Cleared by somebody else, under this very process.
+        // Another process deleted the record meanwhile.
         assert!(records(dir.path()).remove(&key));
         assert!(poison.refuses(&key).is_none() && poison.is_empty());
     }

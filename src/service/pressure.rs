@@ -1,13 +1,13 @@
-//! The machine's load, which says whether background work is welcome: the kernel's pressure figures, and batteries.
+//! The machine's load, which decides whether background work may start: the kernel's pressure figures, and batteries.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Share of the last ten seconds, in percent, in which something waited for a resource: over it the machine is busy with what
-/// its user does.
+/// Limits on the share of the last ten seconds, in percent, in which some task waited for a resource: above them the
+/// machine is busy with its user's work.
 const LIMITS: [(&str, f64); 3] = [("cpu", 20.0), ("io", 10.0), ("memory", 5.0)];
 
-/// Where to look.
+/// The files to read.
 pub struct Pressure {
     proc: PathBuf,
     supplies: PathBuf,
@@ -20,7 +20,7 @@ impl Default for Pressure {
 }
 
 impl Pressure {
-    /// Why nothing should be begun that nobody waits for. A system that does not tell gives no reason.
+    /// Why no background work should start. A system without these files gives no reason.
     pub fn reasons(&self) -> Vec<String> {
         let busy = LIMITS.iter().filter_map(|(resource, limit)| {
             let now = some_avg10(&fs::read_to_string(self.proc.join(resource)).ok()?)?;
@@ -33,7 +33,7 @@ impl Pressure {
         let supplies = fs::read_dir(&self.supplies).into_iter().flatten().flatten();
         supplies.map(|supply| supply.path()).any(|supply| {
             let says = |file: &str, word: &str| read(&supply.join(file)).is_some_and(|text| text == word);
-            // That of a mouse or a headset says nothing about the machine.
+            // The battery of a mouse or a headset says nothing about the machine.
             says("type", "Battery") && says("status", "Discharging") && !says("scope", "Device")
         })
     }
@@ -43,7 +43,7 @@ fn read(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-/// The figure `avg10` of the line `some avg10=0.12 avg60=…` of the kernel's accounting/psi.
+/// The figure `avg10` in the line `some avg10=0.12 avg60=…` of a file of the kernel's accounting/psi.
 fn some_avg10(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     line.split_whitespace().find_map(|field| field.strip_prefix("avg10="))?.parse().ok()

@@ -1,10 +1,11 @@
-//! Records in files: a folder with a file for each, named by its key, checked by digest, replaced whole.
+//! Records in files: a directory with one file per record, named by its key, checked by digest, and replaced as a
+//! whole.
 //!
-//! What the service remembers besides results (poison, modules, pipelines) has to be listed, changed and deleted, one record at
-//! a time, which the cache's stores do not do and need not. Files do, and need no repair: a record appears by a rename, so a
-//! kill leaves the old one or the new one; one that a crash of the machine or a bad disk has damaged fails its digest and is
-//! deleted. Others may read the folder while the service writes. Nothing is synced: what is lost with the machine's power is
-//! made again.
+//! What the service stores besides results (poison, modules, pipelines) must be listed, changed and deleted one record
+//! at a time, which the cache's stores do not support. Files support it, and need no repair. A rename publishes a
+//! record, so a kill leaves either the old record or the new one. A record damaged by a crash of the machine or by a
+//! bad disk fails its digest and is deleted. Other processes may read the directory while the service writes. Nothing
+//! is synced: records lost in a power failure are made again.
 
 use crate::cache::{Key, entry};
 use crate::error::{Context as _, Error, Result};
@@ -15,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::SystemTime;
 
-/// A folder of records.
+/// A directory of records.
 pub struct Records {
     dir: PathBuf,
     cap: u64,
     known: BTreeMap<Key, Known>,
     bytes: u64,
-    /// Whether the folder is ours to clean up.
+    /// Whether this process may clean up the directory.
     owned: bool,
 }
 
@@ -31,12 +32,12 @@ struct Known {
 }
 
 impl Records {
-    /// The records of a folder, which need not be there. With more than `cap` bytes in it the ones used least recently go.
+    /// The records of a directory, which need not exist. Above `cap` bytes the least recently used are deleted.
     pub fn open(dir: &Path, cap: u64) -> Self {
         Self::list(dir, cap, true)
     }
 
-    /// The records of a folder that another process may be writing: nothing in it is changed.
+    /// The records of a directory that another process may be writing; nothing in it is changed.
     pub fn read(dir: &Path) -> Self {
         Self::list(dir, u64::MAX, false)
     }
@@ -50,7 +51,7 @@ impl Records {
             }
             match entry.file_name().to_str().and_then(parse_key) {
                 Some(key) => records.note(key, data.len(), data.modified().unwrap_or(SystemTime::UNIX_EPOCH)),
-                // What a kill has left of a write.
+                // A write that was interrupted by a kill left this.
                 None if owned && entry.file_name().as_encoded_bytes().starts_with(b".") => {
                     drop(fs::remove_file(entry.path()));
                 }
@@ -60,31 +61,31 @@ impl Records {
         records
     }
 
-    /// Bytes of the largest record that is read, whoever wrote it.
+    /// Size in bytes of the largest record that is read, whoever wrote it.
     fn largest(&self) -> u64 {
         self.cap.min(entry::LARGEST_ENTRY as u64)
     }
 
-    /// A record; none if there is none, or it is damaged.
+    /// A record; `None` if it does not exist or is damaged.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let payload = entry::into_payload(key, files::read(&path, self.largest()).ok()?);
         if payload.is_err() && self.owned {
-            // It has no other use than to be in the way.
+            // A damaged record has no use.
             let _ = fs::remove_file(&path);
         }
         payload.ok()
     }
 
-    /// All of them that are whole.
+    /// All undamaged records.
     pub fn all(&self) -> impl Iterator<Item = (Key, Vec<u8>)> {
         self.known.keys().filter_map(|key| Some((*key, self.get(key)?)))
     }
 
-    /// Writes a record, and deletes others if there are too many bytes.
+    /// Writes a record, and deletes old ones if there are too many bytes.
     ///
     /// # Errors
-    /// Environment: it cannot be written.
+    /// Environment: the record cannot be written.
     pub fn put(&mut self, key: Key, payload: &[u8]) -> Result<()> {
         let encoded = entry::encode(&key, payload);
         if encoded.len() as u64 > self.largest() {
@@ -94,7 +95,7 @@ impl Records {
         fs::create_dir_all(&self.dir).map_err(Error::from).at(|| self.dir.display().to_string())?;
         let path = self.path(&key);
         if fs::symlink_metadata(&path).is_ok_and(|there| !there.is_file()) {
-            // Bytes for a pipe would wait for its reader. What cannot be removed, the write will name.
+            // Opening a pipe would block until it has a reader. If removing fails, the write reports it.
             let _ = fs::remove_file(&path);
         }
         files::write_unsynced(&path, &encoded)?;
@@ -108,17 +109,17 @@ impl Records {
         Ok(())
     }
 
-    /// A record was of use.
+    /// Marks a record as recently used.
     pub fn touch(&mut self, key: &Key) {
         let now = SystemTime::now();
         if let Some(known) = self.known.get_mut(key) {
             known.used = now;
         }
-        // The order is a hint: that it cannot be kept costs a record that might have stayed.
+        // The order is only a hint: without it, a record may be deleted too early.
         let _ = fs::File::open(self.path(key)).and_then(|file| file.set_modified(now));
     }
 
-    /// Deletes a record. True if it was there.
+    /// Deletes a record. Returns whether it existed.
     pub fn remove(&mut self, key: &Key) -> bool {
         if let Some(known) = self.known.remove(key) {
             self.bytes -= known.bytes;
@@ -141,33 +142,33 @@ impl Records {
 /// Records to write: keys and payloads.
 pub type Batch = Vec<(Key, Vec<u8>)>;
 
-/// Writes records on a thread of its own, in the order in which they come; it has written all of them when it is dropped.
+/// Writes records on a thread of its own, in order; dropping it waits until all are written.
 pub struct Writer {
     to: Option<mpsc::Sender<Batch>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Writer {
-    /// Into these records.
+    /// Starts writing to these records.
     ///
     /// # Errors
-    /// Environment: no thread can be had.
+    /// Environment: no thread can be created.
     pub fn start(mut records: Records) -> Result<Self> {
         let (to, from) = mpsc::channel::<Batch>();
         let thread = std::thread::Builder::new().name("dovetail-records".into());
         let write = move || {
             for (key, payload) in from.into_iter().flatten() {
-                // What is not kept is forgotten with this process, and made again by the next one.
+                // A record that is not written is lost when this process exits, and the next one makes it again.
                 let _ = records.put(key, &payload);
             }
         };
         Ok(Self { to: Some(to), thread: Some(thread.spawn(write)?) })
     }
 
-    /// Writes these.
+    /// Queues records for writing.
     pub fn write(&self, records: Batch) {
         if let Some(to) = &self.to {
-            // Its thread ends with it, and not before.
+            // The thread ends only when this sender is dropped.
             let _ = to.send(records);
         }
     }
@@ -177,13 +178,13 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.to.take());
         if let Some(thread) = self.thread.take() {
-            // If it panicked, what it had not written is lost either way.
+            // If the thread panicked, its unwritten records are lost in any case.
             let _ = thread.join();
         }
     }
 }
 
-/// A key as it is printed.
+/// Parses a key in its printed form.
 pub fn parse_key(text: &str) -> Option<Key> {
     let digits = text.as_bytes();
     let mut key = [0; 32];
@@ -215,7 +216,7 @@ mod tests {
         let mut bytes = fs::read(&path).unwrap();
         bytes[50] ^= 1;
         fs::write(&path, bytes).unwrap();
-        // Who only reads leaves everything: the service may be about to rename what it has begun.
+        // A reader deletes nothing: the service may be about to rename a file that it has begun.
         assert_eq!(Records::read(dir.path()).all().count(), 1);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
         let records = Records::open(dir.path(), 1 << 20);
@@ -230,7 +231,7 @@ mod tests {
         (1..=2).for_each(|n| records.put(key(n), &[n; 100]).unwrap());
         let path = |n| dir.path().join(key(n).to_string());
         (1..=2).for_each(|n| fs::remove_file(path(n)).unwrap());
-        // Whoever opens a pipe waits for its other end.
+        // Opening a pipe waits for its other end.
         assert!(std::process::Command::new("mkfifo").arg(path(1)).status().unwrap().success());
         fs::create_dir(path(2)).unwrap();
         assert_eq!((records.get(&key(1)), records.get(&key(2))), (None, None));

@@ -1,8 +1,8 @@
-//! A client's connection: its frames in, messages to it out.
+//! A client's connection: reads its frames, and sends it messages.
 //!
-//! A client has two seconds for its hello and 64 KiB until then; a frame that is too long, a message that is none, or answers
-//! that it does not take end its connection and nothing else. What is read waits for the broker, so a client that asks faster
-//! than it is served is slowed by its own socket; pings are answered here.
+//! A client must send its hello within two seconds, in at most 64 KiB. A frame that is too long, an invalid message, or
+//! unread answers above the limit close its connection and affect nobody else. Reading waits for the broker, so a
+//! client that asks faster than it is served is slowed down by its own socket. Pings are answered here.
 
 use super::broker::{BrokerEvent, LIMITS};
 use super::jobs::ClientId;
@@ -20,18 +20,18 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::{Notify, mpsc};
 
-/// Time that a client has to introduce itself.
+/// Time in which a client must send its hello.
 const HELLO_PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes of answers that a client has not taken; one with more is too slow.
+/// Largest number of answer bytes that a client has not read; a client with more is disconnected.
 const MAX_UNSENT: usize = 8 << 20;
-/// Bytes that there is room for when more are read.
+/// Free bytes in the buffer for each read.
 const CHUNK: usize = 64 << 10;
-/// A module of more bytes is hashed on another thread.
+/// Modules with more bytes are hashed on another thread.
 const LARGE_MODULE: usize = 256 << 10;
 
-/// The service's description of itself for every client.
+/// What the service tells each client about itself.
 pub struct Greeting {
-    /// The compiler whose code it serves.
+    /// The compiler whose code the service serves.
     pub compiler: CompilerId,
     /// Its cache.
     pub cache: PathBuf,
@@ -41,7 +41,7 @@ impl Greeting {
     /// The answer to a hello.
     ///
     /// # Errors
-    /// Unsupported: no version of the protocol that both speak.
+    /// Unsupported: there is no common version of the protocol.
     pub fn welcome(&self, hello: &Hello) -> Result<Welcome> {
         let (first, last) = hello.protocols;
         let protocol = last.min(PROTOCOLS.1);
@@ -72,16 +72,16 @@ impl Greeting {
     }
 }
 
-/// Frames out of bytes that come in pieces.
+/// Splits a stream of bytes into frames.
 #[derive(Default)]
 pub struct Frames {
     bytes: Vec<u8>,
-    /// Where the first frame begins that was not taken.
+    /// Start of the first frame that was not taken.
     start: usize,
 }
 
 impl Frames {
-    /// Where more bytes go: after those that are there, with room for some.
+    /// The buffer to read into: new bytes go after the present ones.
     pub fn room(&mut self) -> &mut Vec<u8> {
         if self.start > 0 && (self.start == self.bytes.len() || self.start >= CHUNK) {
             self.bytes.drain(..self.start);
@@ -91,7 +91,7 @@ impl Frames {
         &mut self.bytes
     }
 
-    /// The body of the next frame, if all of it is there.
+    /// The body of the next frame, if it is complete.
     ///
     /// # Errors
     /// Malformed: longer than `limit`.
@@ -108,7 +108,7 @@ impl Frames {
     }
 }
 
-/// Messages to a client: sent at once where the socket takes them, else kept until it does.
+/// Messages to a client: sent immediately if the socket accepts them, otherwise stored until it does.
 pub struct Outbox {
     stream: Arc<UnixStream>,
     unsent: Mutex<VecDeque<u8>>,
@@ -120,10 +120,11 @@ impl Outbox {
         Arc::new(Self { stream, unsent: Mutex::default(), more: Notify::new() })
     }
 
-    /// Says something.
+    /// Sends a message.
     ///
     /// # Errors
-    /// Environment: the client is gone, or takes too little. Unsupported: longer than a frame.
+    /// Environment: the client has disconnected, or does not read its answers. Unsupported: the message is longer than
+    /// a frame.
     pub fn tell(&self, tell: &Tell) -> Result<()> {
         let bytes = frame::frame(tell, MAX_FRAME)?;
         let mut unsent = self.unsent();
@@ -138,7 +139,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Sends what was kept, for ever.
+    /// Sends the stored messages, until the connection fails.
     async fn run(&self) -> Result<()> {
         loop {
             self.more.notified().await;
@@ -152,7 +153,7 @@ impl Outbox {
     }
 
     fn unsent(&self) -> MutexGuard<'_, VecDeque<u8>> {
-        // The bytes are whole after a panic of another holder.
+        // The bytes are consistent even if another holder panicked.
         self.unsent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -164,20 +165,20 @@ fn taken(sent: io::Result<usize>) -> Result<usize> {
     }
 }
 
-/// Serves a client until it leaves or breaks the rules, which it is told.
+/// Serves a client until it leaves or violates the protocol, of which it is told.
 pub async fn run(stream: UnixStream, client: ClientId, greeting: Arc<Greeting>, to: mpsc::Sender<Message>) {
     let stream = Arc::new(stream);
     let outbox = Outbox::new(stream.clone());
     let writer = outbox.clone();
-    // A set ends its tasks when it is dropped, which is how a session ends that is cut off.
+    // Dropping the set ends its task, also when the session is cut off.
     let mut writing = tokio::task::JoinSet::new();
     writing.spawn(async move { writer.run().await });
     let ended = talk(&stream, client, &greeting, &outbox, &to).await;
     if let Err(why) = &ended {
-        // It may be gone.
+        // The client may be gone.
         let _ = outbox.tell(&Tell::Refused(why.clone()));
     }
-    // The service itself has ended if nobody takes it.
+    // Sending fails only if the service has ended.
     let _ = to.send(Message::Gone(client, ended.err())).await;
 }
 
@@ -223,7 +224,7 @@ async fn talk(
     Ok(())
 }
 
-/// The next message; none once the client has closed the connection.
+/// The next message; `None` after the client has closed the connection.
 async fn receive(stream: &UnixStream, frames: &mut Frames, limit: u32) -> Result<Option<Ask>> {
     loop {
         if let Some(body) = frames.next(limit)? {

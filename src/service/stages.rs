@@ -1,7 +1,8 @@
-//! A stage job on its way to a worker: looked for in the cache, then its module found, here or at a client.
+//! A stage job until a worker gets it: a cache lookup, then its module, stored here or requested from a client.
 //!
-//! Of all clients that wait for a job one is asked for the module. Another is asked if that one has none, goes away, or does not
-//! answer in time; who sends something else than it was asked for is cut off.
+//! The service requests the module from one of the clients that wait for the job. It asks another if that client does
+//! not have the module, disconnects, or does not answer in time. A client that sends a module that was not requested is
+//! disconnected.
 
 use super::broker::{Broker, Effect, LIMITS, What};
 use super::jobs::{ClientId, Time, Waiter};
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time that a client has to send a module before another one is asked too.
+/// Time in which a client must send a module before another is asked too.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// State of a job.
@@ -23,24 +24,24 @@ pub(super) struct Stage {
     pub(super) request: StageRequest,
     pub(super) module: Option<Arc<Module>>,
     phase: Phase,
-    /// Clients that were asked for the module, or have said that they have none.
+    /// Clients that were asked for the module, or have said that they do not have it.
     asked: BTreeSet<ClientId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// In the cache.
+    /// Its key is being looked up in the cache.
     Looking,
-    /// For the module, among those that were sent before.
+    /// Its module is being loaded, if it was sent earlier.
     Loading,
-    /// A client was asked for it then.
+    /// A client was asked for the module at this time.
     Asking(Time),
-    /// It has all that it needs.
+    /// It has everything that it needs.
     Ready,
 }
 
 impl Broker {
-    /// A request waits for a stage from now on.
+    /// Makes a request wait for a stage.
     pub(super) fn want(&mut self, waiter: Waiter, request: StageRequest, class: Priority) {
         let key = match keys::stage(&request, &self.facts.compiler) {
             Ok(key) => key,
@@ -68,13 +69,13 @@ impl Broker {
         self.queued.push(waiter);
     }
 
-    /// Takes the cache's entry for a job.
+    /// Takes the result of a job's cache lookup.
     pub(super) fn looked(&mut self, key: Key, found: Option<StageElf>) {
         let Some(stage) = self.stages.get_mut(&key).filter(|stage| stage.phase == Phase::Looking) else { return };
         if let Some(elf) = found {
             self.stages.remove(&key);
             let elf = Arc::new(elf);
-            // Those who joined the one that had it looked for are counted as that.
+            // Requests that joined the lookup count as `coalesced`, not as hits.
             self.facts.status.hits += 1;
             for one in self.jobs.finish(&key, Duration::ZERO) {
                 self.deliver(one.waiter, key, &elf, false);
@@ -96,7 +97,7 @@ impl Broker {
         }
     }
 
-    /// Takes a module that may have been sent before, if it is still there.
+    /// Takes the result of loading a module that may have been sent earlier.
     pub(super) fn module_loaded(&mut self, digest: ModuleDigest, module: Option<Module>) {
         let module = module.filter(|module| module.digest() == digest).map(|module| self.share(module));
         for key in self.stages.of_module(digest, |stage| stage.phase == Phase::Loading) {
@@ -107,7 +108,7 @@ impl Broker {
         }
     }
 
-    /// A client has sent a module.
+    /// Takes a module from a client.
     pub(super) fn module_sent(&mut self, client: ClientId, module: Result<Module>) {
         let module = match module {
             Ok(module) if module.bytes().len() <= crate::wire::MAX_MODULE => module,
@@ -138,7 +139,7 @@ impl Broker {
         }
     }
 
-    /// A client has no such module.
+    /// A client does not have a module.
     pub(super) fn module_refused(&mut self, client: ClientId, digest: ModuleDigest) {
         let asked = self.clients.get_mut(&client).is_some_and(|client| client.asked.remove(&digest));
         if !asked {
@@ -149,7 +150,8 @@ impl Broker {
         });
     }
 
-    /// Ends, by `end`, the requests of a client that need a module which does not come from there, and asks others for it.
+    /// Ends, with `end`, those requests of a client that need a module which it does not supply, and asks other clients
+    /// for the module.
     fn without_module(&mut self, client: ClientId, digest: ModuleDigest, end: impl Fn(&mut Self, Waiter)) {
         for key in self.stages.of_module(digest, Stage::needs_module) {
             let own: Vec<Waiter> = self.jobs.waiters(&key).filter(|waiter| waiter.client == client).collect();
@@ -161,21 +163,22 @@ impl Broker {
         }
     }
 
-    /// A client that may have been asked for modules is gone.
+    /// A client has disconnected that may have been asked for modules.
     pub(super) fn source_left(&mut self, client: ClientId) {
         for key in self.stages.all(|stage| stage.needs_module() && stage.asked.contains(&client)) {
             self.ask_for_module(key);
         }
     }
 
-    /// Asks others where a client takes too long.
+    /// Asks another client for each module that is overdue.
     pub(super) fn ask_for_overdue_modules(&mut self) {
         let now = self.now;
         let overdue = |stage: &Stage| matches!(stage.phase, Phase::Asking(since) if now >= since + PATIENCE);
         self.stages.all(overdue).into_iter().for_each(|key| self.ask_for_module(key));
     }
 
-    /// Asks a client that waits for this job and has not been asked; without one, who waits has waited in vain.
+    /// Asks a client that waits for this job and has not been asked; if there is none and no answer is pending, the job
+    /// fails.
     fn ask_for_module(&mut self, key: Key) {
         let waiters: Vec<ClientId> = self.jobs.waiters(&key).map(|waiter| waiter.client).collect();
         let offerers: Vec<ClientId> = self.offerers().collect();
@@ -187,7 +190,7 @@ impl Broker {
         for client in waiters.into_iter().chain(own.into_iter().flatten()) {
             let Some(known) = self.clients.get(&client) else { continue };
             if known.asked.contains(&digest) {
-                // Perhaps for another job.
+                // It was asked for the module, perhaps for another job.
                 stage.asked.insert(client);
                 pending = true;
             } else if next.is_none() && !stage.asked.contains(&client) {
@@ -208,7 +211,7 @@ impl Broker {
         }
     }
 
-    /// A job has its module.
+    /// Gives a job its module.
     fn supply(&mut self, key: Key, module: Arc<Module>) {
         let Some(stage) = self.stages.get_mut(&key) else { return };
         (stage.module, stage.phase) = (Some(module), Phase::Ready);
@@ -217,7 +220,7 @@ impl Broker {
         self.queued.extend(waiters);
     }
 
-    /// A waiter waits no longer for its job, if it has one.
+    /// Removes a waiter from its job, if it has one.
     pub(super) fn leave(&mut self, waiter: Waiter) {
         let key = self.jobs.waits_for(waiter);
         if self.jobs.leave(waiter)
@@ -252,8 +255,8 @@ impl Stage {
     }
 }
 
-/// The state of each job. A populate has a hundred thousand, and a module is asked for by a few of them: these are found
-/// without a look at the others.
+/// The state of each job. There may be a hundred thousand populate jobs, and a module belongs to a few jobs: the index
+/// finds these without a search.
 #[derive(Default)]
 pub(super) struct Stages {
     stages: BTreeMap<Key, Stage>,
@@ -280,13 +283,13 @@ impl Stages {
         self.stages.get_mut(key)
     }
 
-    /// The keys of a module's jobs for which this is true.
+    /// The keys of a module's jobs that satisfy a condition.
     fn of_module(&self, digest: ModuleDigest, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
         let own = self.of_module.range((digest, Key([0; 32]))..=(digest, Key([u8::MAX; 32]))).map(|(_, key)| *key);
         own.filter(|key| self.get(key).is_some_and(&is)).collect()
     }
 
-    /// The keys of the jobs for which this is true.
+    /// The keys of all jobs that satisfy a condition.
     fn all(&self, is: impl Fn(&Stage) -> bool) -> Vec<Key> {
         self.stages.iter().filter(|(_, stage)| is(stage)).map(|(key, _)| *key).collect()
     }

@@ -1,4 +1,4 @@
-//! Messages that wake the service: from its tasks to its one loop.
+//! Messages from the service's tasks to its loop.
 
 use super::broker::{BrokerEvent, Compiled};
 use super::jobs::ClientId;
@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 /// A message to the loop.
 pub enum Message {
-    /// For the broker as it is.
+    /// An event for the broker.
     Event(BrokerEvent),
-    /// A client was welcomed; whether every answer has to carry its ELF, and where it is told things.
+    /// A client has joined: whether every answer must contain the ELF, and its outbox.
     Joined(ClientId, bool, Arc<Outbox>),
-    /// A client's session has ended, for this reason if it was not its own wish.
+    /// A client's session has ended; with an error if the client did not end it itself.
     Gone(ClientId, Option<Error>),
-    /// A compile is done, and left a worker.
+    /// A compile has finished, and may have left an idle worker.
     Compiled(Key, Compiled, Option<Box<Idle>>),
-    /// A result of so many bytes is in the cache, or is not.
+    /// The outcome of storing a result of this many bytes in the cache.
     Kept(Key, usize, Result<()>),
     /// Time has passed.
     Tick,
-    /// The process was asked to end.
+    /// The process was told to exit.
     Stop,
 }
 
@@ -30,6 +30,6 @@ pub enum Message {
 pub struct Idle {
     /// The worker.
     pub worker: Worker,
-    /// It runs with the lowest priority, which it cannot leave again.
+    /// It runs at the lowest priority, which it cannot raise again.
     pub background: bool,
 }

@@ -1,8 +1,8 @@
-//! Worker processes at the service's jobs.
+//! The worker processes of the service.
 //!
-//! A job is a task: it takes an idle worker or starts one, has it compile, tries once more on a fresh worker if the first one
-//! died, checks that what came is a part, and sends all of that back to the loop. A worker for jobs that nobody waits for runs
-//! with the lowest priority, which a process cannot leave again, so there are two kinds of idle workers.
+//! A job is a task: it takes an idle worker or starts one, lets it compile, retries once on a fresh worker if the first
+//! dies, checks that the answer is an unlinked ELF, and sends the outcome to the loop. Workers for background jobs run
+//! at the lowest priority, which a process cannot raise again, so there are two kinds of idle workers.
 
 use super::broker::Compiled;
 use super::wake::{Idle, Message};
@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
-/// Factor for the memory of a shader's second try if it ran out of it on the first. One at a time gets that.
+/// Factor on the memory limit for the retry of a shader that ran out of memory. Only one such retry runs at a time.
 const MORE_MEMORY: u64 = 4;
-/// Longest processor time of jobs that somebody waits for.
+/// Largest processor time of jobs that are not background jobs.
 const WAITED_FOR: Duration = Duration::from_secs(10);
-/// The priority of workers at what nobody waits for: the lowest (nice(2)).
+/// Priority of workers for background jobs: the lowest (nice(2)).
 const LOWEST: i32 = 19;
 
 /// The workers of a service.
@@ -40,14 +40,14 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// At most `count` at once; `first` runs already.
+    /// At most `count` workers at once; `first` is already running.
     pub fn new(config: WorkerConfig, count: usize, first: Worker, to: mpsc::Sender<Message>) -> Self {
         let idle = vec![Idle { worker: first, background: false }];
         let hungry = Arc::new(Semaphore::new(1));
         Self { config: Arc::new(config), count, idle, running: BTreeMap::new(), hungry, to }
     }
 
-    /// Begins a job; what becomes of it comes as [`Message::Compiled`].
+    /// Starts a job; the outcome arrives as [`Message::Compiled`].
     pub fn begin(&mut self, key: Key, request: StageRequest, module: Arc<Module>, class: Priority) {
         let background = class >= Priority::Optimize;
         let found = self.idle.iter().rposition(|idle| idle.background == background);
@@ -58,20 +58,20 @@ impl Workers {
         let to = self.to.clone();
         let running = tokio::spawn(async move {
             let (compiled, idle) = task.run(worker, request, module).await;
-            // The service itself has ended if nobody takes it.
+            // Sending fails only if the service has ended.
             let _ = to.send(Message::Compiled(key, compiled, idle)).await;
         });
         self.running.insert(key, running);
     }
 
-    /// Ends a job with its worker. Nothing comes of it.
+    /// Abandons a job with its worker; there is no outcome.
     pub fn stop(&mut self, key: &Key) {
         if let Some(task) = self.running.remove(key) {
             task.abort();
         }
     }
 
-    /// A job is done. False if it was stopped: then what came of it does not count.
+    /// Takes the worker of a finished job. Returns false if the job was abandoned: then its outcome is ignored.
     pub fn done(&mut self, key: &Key, idle: Option<Box<Idle>>) -> bool {
         if let Some(idle) = idle.filter(|idle| self.is_fit(&idle.worker)) {
             self.idle.push(*idle);
@@ -83,19 +83,20 @@ impl Workers {
         self.running.remove(key).is_some()
     }
 
-    /// A worker that holds on to half of what it may have is replaced, before a shader is lost for it.
+    /// Whether a worker may be used again: one that holds half of its memory limit is replaced before it runs out of
+    /// memory at a shader.
     fn is_fit(&self, worker: &Worker) -> bool {
         worker.pid().is_some_and(|pid| resident(pid) < (self.config.memory_mib << 20) / 2)
     }
 
-    /// Resident memory of all of them, in bytes.
+    /// Resident memory of all workers, in bytes.
     pub fn memory() -> u64 {
         let own = std::process::id();
         let children = std::fs::read_to_string(format!("/proc/self/task/{own}/children")).unwrap_or_default();
         children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(resident).sum()
     }
 
-    /// Lets all of them go.
+    /// Ends all workers.
     pub async fn dismiss(self) {
         for (_, task) in self.running {
             task.abort();
@@ -106,7 +107,7 @@ impl Workers {
     }
 }
 
-/// Resident memory of a process, in bytes (proc(5): `statm`).
+/// Resident memory of a process in bytes, from proc(5) `statm`.
 fn resident(pid: u32) -> u64 {
     let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
     let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or_default();
@@ -143,11 +144,11 @@ impl Task {
         let bytes = frame(&RequestRef { id, module, request: &request }, MAX_FRAME)?;
         let answer = match self.attempt(slot, &bytes, id).await {
             Err(Attempt::Died(Death::OutOfMemory, _)) => {
-                // Closed is what it never is.
+                // Acquiring fails only if the semaphore is closed, and it never is.
                 let _one = self.hungry.clone().acquire_owned().await.ok();
                 self.config.memory_mib = self.config.memory_mib.saturating_mul(MORE_MEMORY);
                 let answer = self.attempt(slot, &bytes, id).await;
-                // It is larger than a worker may be.
+                // The worker's memory limit is above the normal one, so it is not used again.
                 slot.take();
                 answer
             }
@@ -155,7 +156,7 @@ impl Task {
             answer => answer,
         };
         let Bytes(elf) = answer.map_err(Attempt::into_error)??;
-        // A worker may have been taken over by what it compiled: nothing but a part is kept or sent.
+        // The compiled code may have taken over the worker: only a valid unlinked ELF is stored or sent.
         match Object::parse(&elf) {
             Ok(_) => Ok(StageElf(elf)),
             Err(e) => Err(Error::quarantined(Death::Garbled, format!("what it made is no part: {e}"))),
@@ -175,7 +176,7 @@ impl Task {
         let spent = |pid: Option<u32>| pid.and_then(processor_time);
         let (begun, before) = (Instant::now(), spent(pid));
         let answer = attempt(&self.config, slot, request, id).await;
-        // Of a worker that died nobody knows.
+        // The time of a dead worker is unknown.
         let cost = spent(pid).zip(before).map(|(after, before)| after.saturating_sub(before));
         self.cost += cost.unwrap_or_else(|| begun.elapsed());
         self.deaths += u32::from(matches!(answer, Err(Attempt::Died(..))));
@@ -186,7 +187,7 @@ impl Task {
         let worker = Worker::start(&self.config).await?;
         if let Some(pid) = worker.pid().filter(|_| self.background) {
             let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-            // A system that refuses to lower a priority costs politeness only.
+            // If the system refuses to lower the priority, the worker still works.
             let _ = rustix::process::setpriority_process(pid, LOWEST);
         }
         Ok(worker)

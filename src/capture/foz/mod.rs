@@ -1,16 +1,16 @@
-//! Fossilize's stream archive, version 6: a header, and entries back to back to the end of the file.
+//! Fossilize's stream archive, version 6: a header, then entries without gaps to the end of the file.
 //!
 //! | bytes of an entry | |
 //! | --- | --- |
-//! | 0..40 | name: 24 hexadecimal digits of the kind, of which the first 8 are not looked at, 16 of the hash |
-//! | 40..44 | bytes of the payload in the file, little-endian like all numbers |
-//! | 44..48 | 1: as it is, 2: a zlib stream |
-//! | 48..52 | CRC-32 of the payload in the file; 0: not to be checked |
-//! | 52..56 | bytes of the payload unpacked |
+//! | 0..40 | name: 24 hexadecimal digits of the kind, of which the first 8 are ignored, then 16 of the hash |
+//! | 40..44 | size in bytes of the stored payload; all numbers are little-endian |
+//! | 44..48 | 1: stored as it is, 2: as a zlib stream |
+//! | 48..52 | CRC-32 of the stored payload; 0: not checked |
+//! | 52..56 | size in bytes of the unpacked payload |
 //! | 56.. | payload |
 //!
-//! An entry that the file ends in was torn by a crash and is not there. Of two entries with one name the first counts.
-//! Kinds that are not known are passed over. Source: `fossilize_db.cpp` of ValveSoftware/Fossilize.
+//! An entry that is cut off at the end of the file was torn by a crash and is ignored. Of two entries with the same
+//! name the first is used. Unknown kinds are skipped. Source: `fossilize_db.cpp` of ValveSoftware/Fossilize.
 
 pub mod payload;
 mod read;
@@ -21,7 +21,7 @@ pub use write::ArchiveWriter;
 
 use super::model::Hash;
 
-/// The file's first bytes, without the version.
+/// The first bytes of the file, without the version.
 pub const MAGIC: [u8; 15] = *b"\x81FOSSILIZEDB\0\0\0";
 const VERSION: u8 = 6;
 const OLDEST_VERSION: u8 = 5;
@@ -31,7 +31,7 @@ const HEAD_BYTES: usize = 56;
 const RAW: u32 = 1;
 const ZLIB: u32 = 2;
 
-/// The kind of an entry. The numbers are the format's.
+/// The kind of an entry, with the format's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
 pub enum EntryKind {
@@ -66,10 +66,10 @@ impl EntryKind {
     }
 }
 
-/// The head of an entry.
+/// The header of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Head {
-    /// None: a kind that is not known.
+    /// `None`: an unknown kind.
     kind: Option<EntryKind>,
     hash: Hash,
     stored: u32,
@@ -79,11 +79,11 @@ struct Head {
 }
 
 impl Head {
-    /// None: no name, so that nothing after it can be told apart either.
+    /// `None`: not a valid name, so no later entry can be found either.
     fn parse(bytes: &[u8; HEAD_BYTES]) -> Option<Self> {
         let digits = |range: std::ops::Range<usize>| {
             let text = std::str::from_utf8(bytes.get(range)?).ok()?;
-            // A sign is accepted by `from_str_radix`, and is no digit.
+            // `from_str_radix` also accepts a sign, which is not a digit.
             text.bytes().all(|b| b.is_ascii_hexdigit()).then(|| u64::from_str_radix(text, 16).ok())?
         };
         let word = |at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));

@@ -1,4 +1,5 @@
-//! Payloads: JSON of one object under its hash, and for a shader module its words as variable-length numbers after a NUL.
+//! Payloads: the JSON of one object under its hash; a shader module also has its words, as variable-length numbers
+//! after a NUL.
 
 use crate::capture::model::{Definition, Hash, Key};
 use crate::error::{Error, Result};
@@ -9,25 +10,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// JSON of the largest definition, in bytes: real ones have some kilobytes.
+/// Largest JSON of a definition, in bytes; real ones have some kilobytes.
 pub const MAX_TEXT: u64 = 1 << 20;
 
-/// The version that payloads name.
+/// The version in payloads.
 const VERSION: u32 = 6;
 
-/// The payload of a definition.
+/// Makes the payload of a definition.
 ///
 /// # Errors
-/// A bug of ours: it has no JSON.
+/// Bug: the definition cannot be represented in JSON.
 pub fn definition(key: Key, hash: Hash, definition: &impl Serialize) -> Result<Vec<u8>> {
     let value = serde_json::to_value(definition).map_err(|e| Error::bug(format!("JSON of a definition: {e}")))?;
     json(key.name(), BTreeMap::from([(hash.to_string(), value)]).into_iter().collect())
 }
 
-/// The payload that names the application.
+/// Makes the payload that names the application.
 ///
 /// # Errors
-/// A bug of ours, as above.
+/// Bug: it cannot be represented in JSON.
 pub fn application(name: &str, engine: &str, versions: [u32; 3]) -> Result<Vec<u8>> {
     let [application, engine_version, api] = versions;
     json(
@@ -46,10 +47,10 @@ fn json(key: &str, value: Value) -> Result<Vec<u8>> {
     serde_json::to_vec(&root).map_err(|e| Error::bug(format!("JSON of a definition: {e}")))
 }
 
-/// The payload of a shader module. `code` is its SPIR-V, in whole words.
+/// Makes the payload of a shader module. `code` is its SPIR-V.
 ///
 /// # Errors
-/// Malformed: no whole words.
+/// Malformed: the size is not a multiple of four.
 pub fn module(hash: Hash, code: &[u8]) -> Result<Vec<u8>> {
     let (words, []) = code.as_chunks::<4>() else {
         return Err(Error::malformed(format!("{} bytes are not a whole number of SPIR-V words", code.len())));
@@ -72,10 +73,10 @@ pub fn module(hash: Hash, code: &[u8]) -> Result<Vec<u8>> {
     Ok(payload)
 }
 
-/// The definition in a payload: of the object under this hash, or of the only one there is.
+/// Reads the definition in a payload: the object under this hash, or the only object.
 ///
 /// # Errors
-/// Malformed: no JSON, or not of such a definition.
+/// Malformed: not JSON, or not of this kind of definition.
 pub fn read<T: DeserializeOwned>(payload: &[u8], keys: &[Key], hash: Hash) -> Result<(Key, T)> {
     let (text, _) = split(payload);
     let mut json = serde_json::Deserializer::from_slice(text);
@@ -87,8 +88,8 @@ pub fn read<T: DeserializeOwned>(payload: &[u8], keys: &[Key], hash: Hash) -> Re
     Ok((key, found.ok_or_else(|| Error::malformed(format!("`{}` is empty", key.name())))?))
 }
 
-/// Reads the root of a payload, and skips everything but one object: a tree of all of it would be many times as large
-/// as the text.
+/// Reads the root of a payload and skips everything except one object: a tree of all JSON would take many times the
+/// size of the text.
 struct Root<'a, T> {
     keys: &'a [Key],
     hash: Hash,
@@ -124,7 +125,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Root<'_, T> {
     }
 }
 
-/// Reads the object under a hash, or the first if there is none.
+/// Reads the object under a hash, or the first object if there is none.
 struct Objects<T> {
     hash: Hash,
     of: PhantomData<T>,
@@ -160,7 +161,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Objects<T> {
     }
 }
 
-/// The SPIR-V in a payload.
+/// Reads the SPIR-V in a payload.
 ///
 /// # Errors
 /// Malformed: the JSON, or the numbers after it.
@@ -196,7 +197,7 @@ fn usize_range(range: std::ops::Range<u64>) -> Option<std::ops::Range<usize>> {
     Some(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
 }
 
-/// The JSON, and what follows the NUL after it.
+/// Splits a payload into its JSON and what follows the NUL.
 fn split(payload: &[u8]) -> (&[u8], &[u8]) {
     match payload.iter().position(|byte| *byte == 0) {
         Some(at) => (&payload[..at], &payload[at + 1..]),
@@ -204,7 +205,7 @@ fn split(payload: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Words of 7 bits a byte, least significant first; the high bit says that the word goes on.
+/// Words in bytes of 7 bits each, least significant first; the high bit means that the word continues.
 fn unpack(packed: &[u8]) -> Result<Vec<u8>> {
     let mut code = Vec::new();
     let (mut word, mut shift) = (0u32, 0u32);
@@ -227,7 +228,7 @@ fn unpack(packed: &[u8]) -> Result<Vec<u8>> {
     Ok(code)
 }
 
-/// The payload of any definition.
+/// Makes the payload of any definition.
 ///
 /// # Errors
 /// As [`definition`] and [`module`].
@@ -267,7 +268,7 @@ mod tests {
         let many = "[],".repeat(1000);
         let text = format!(r#"{{"other":[{many}0],"shaderModules":{objects},"version":5}}"#);
         assert_eq!(read_module(text.as_bytes(), Hash(0xab)).unwrap(), 0x0723_0203u32.to_le_bytes());
-        // The first stands for one that is not there.
+        // If the hash is missing, the first object is taken.
         let why = read_module(text.as_bytes(), Hash(0xef)).unwrap_err().to_string();
         assert!(why.contains("says that it has 3"), "{why}");
         for (text, said) in [(&b"{}"[..], "no object"), (br#"{"shaderModules":{}}"#, "is empty"), (b"[]", "JSON")] {

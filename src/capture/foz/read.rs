@@ -1,7 +1,7 @@
-//! Reads an archive: an index of its entries first, then payloads one by one.
+//! Reads an archive: first an index of its entries, then payloads one by one.
 //!
-//! Invariant: besides the index, of at most [`MAX_ENTRIES`], no more is in memory than the caller's limit for a payload, stored and
-//! unpacked together, whatever the file says of its sizes.
+//! Invariant: in addition to the index, of at most [`MAX_ENTRIES`], memory holds at most the caller's limit for a
+//! payload, stored and unpacked form together, whatever sizes the file claims.
 
 use super::{EntryKind, HEAD_BYTES, HEADER_BYTES, Head, MAGIC, OLDEST_VERSION, RAW, VERSION, ZLIB, crc};
 use crate::capture::model::Hash;
@@ -9,14 +9,14 @@ use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek, SeekFrom};
 
-/// Entries of the largest archive that is read, some 200 MB of index.
+/// Entries of the largest archive that is read; their index takes about 200 MB.
 const MAX_ENTRIES: usize = 1 << 22;
-/// The largest expansion of a zlib stream, per byte, and an allowance for short ones (RFC 1951: a match of 258 bytes
+/// Largest expansion of a zlib stream, per byte, and an allowance for short streams (RFC 1951: a match of 258 bytes
 /// takes at least two bits).
 const MOST_INFLATED: u64 = 1032;
 const INFLATED_SLACK: u64 = 64;
 
-/// Where a payload is, and how it is stored.
+/// The place of a payload, and how it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FozEntry {
     at: u64,
@@ -26,22 +26,23 @@ pub struct FozEntry {
     raw: u32,
 }
 
-/// An archive that is being read.
+/// An archive open for reading.
 #[derive(Debug)]
 pub struct Archive<R> {
     from: R,
     entries: BTreeMap<(EntryKind, Hash), FozEntry>,
     unknown: usize,
-    /// Where the last whole entry ends.
+    /// End of the last complete entry.
     end: u64,
     torn: bool,
 }
 
 impl<R: Read + Seek> Archive<R> {
-    /// Reads the heads of all entries. An empty file is an empty archive.
+    /// Reads the headers of all entries. An empty file is an empty archive.
     ///
     /// # Errors
-    /// Malformed: no archive, or of another version. Unsupported: more entries than are read. Environment: it cannot be read.
+    /// Malformed: not an archive, or of another version. Unsupported: too many entries. Environment: the file cannot be
+    /// read.
     pub fn open(mut from: R) -> Result<Self> {
         let length = from.seek(SeekFrom::End(0))?;
         from.seek(SeekFrom::Start(0))?;
@@ -76,7 +77,7 @@ impl<R: Read + Seek> Archive<R> {
             }
             self.from.seek(SeekFrom::Start(self.end))?;
             self.from.read_exact(&mut head)?;
-            // A head that is none has no size, so that what follows is lost too.
+            // An invalid header has no size, so everything after it is lost too.
             let Some(head) = Head::parse(&head) else {
                 self.torn = true;
                 break;
@@ -101,7 +102,7 @@ impl<R: Read + Seek> Archive<R> {
         Ok(())
     }
 
-    /// The hashes of all entries of a kind, in their order.
+    /// The hashes of all entries of a kind, in file order.
     pub fn hashes(&self, kind: EntryKind) -> impl Iterator<Item = Hash> + '_ {
         let range = (kind, Hash(0))..=(kind, Hash(u64::MAX));
         self.entries.range(range).map(|((_, hash), _)| *hash)
@@ -112,22 +113,24 @@ impl<R: Read + Seek> Archive<R> {
         self.entries.keys().copied().collect()
     }
 
-    /// Entries of kinds that are not known.
+    /// Number of entries of unknown kinds.
     pub fn unknown(&self) -> usize {
         self.unknown
     }
 
-    /// Whether the file ends in the middle of an entry, or in what is none. Everything before was read.
+    /// Whether the file ends within an entry, or with something that is not an entry. All entries before that were
+    /// read.
     pub fn is_torn(&self) -> bool {
         self.torn
     }
 
-    /// Where the last whole entry ends, and the next one may begin: 0 in an empty file.
+    /// End of the last complete entry, where the next may begin; 0 in an empty file.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// The payload of an entry, unpacked; none if there is no such entry. `limit` bounds what it takes in memory, in bytes.
+    /// The unpacked payload of an entry; `None` if there is no such entry. `limit` bounds the memory that it takes, in
+    /// bytes.
     ///
     /// # Errors
     /// Malformed: it is damaged. Unsupported: it takes more than the limit. Environment: it cannot be read.
@@ -138,7 +141,7 @@ impl<R: Read + Seek> Archive<R> {
             return Err(Error::unsupported("entry of this size", format!("{stored} bytes, {raw} unpacked")));
         }
         self.from.seek(SeekFrom::Start(entry.at))?;
-        // Grows with what is there, which the index has seen.
+        // Grows with the bytes read; the index has checked that they exist.
         let mut bytes = Vec::new();
         if self.from.by_ref().take(stored).read_to_end(&mut bytes)? as u64 != stored {
             return Err(Error::environment("the file became shorter while it was read"));
@@ -197,7 +200,7 @@ mod tests {
         assert_eq!(payload(EntryKind::ShaderModule, u64::MAX).unwrap(), [7; 3000]);
         assert_eq!(payload(EntryKind::ShaderModule, 1), None);
         assert!(!archive.is_torn());
-        // 3,000 equal bytes are stored packed.
+        // 3,000 equal bytes are stored compressed.
         assert!(bytes.len() < 400, "{}", bytes.len());
         assert_eq!(bytes[..16], *b"\x81FOSSILIZEDB\0\0\0\x06");
         assert_eq!(bytes[16..56], *b"0000000000000000000000010000000000001234");
@@ -240,7 +243,7 @@ mod tests {
         assert_eq!(first(&change(head + 48, 1)).unwrap_err().exit_code(), 2, "CRC");
         assert_eq!(first(&change(head + 44, 3)).unwrap_err().exit_code(), 2, "form");
         assert!(first(&change(head + 48, 0)).is_ok(), "a CRC of 0 is not checked");
-        // The stored size leads past the end: the entry and all after it are not there.
+        // The stored size exceeds the file: the entry and all after it are ignored.
         assert!(open(&change(head + 40, u32::MAX)).unwrap().is_torn());
         let bomb = {
             let mut out = ArchiveWriter::new(Cursor::new(Vec::new())).unwrap();

@@ -1,6 +1,7 @@
-//! Appends to an archive, so that a crash at any time costs the entry that is being written and no other.
+//! Appends to an archive so that a crash at any time loses only the entry that is being written.
 //!
-//! What an earlier crash has left at the end is cut off first: an entry appended after a torn one would be taken for its payload.
+//! A torn entry at the end, from an earlier crash, is cut off first: otherwise the next entry would be read as its
+//! payload.
 
 use super::{Archive, EntryKind, HEADER_BYTES, Head, MAGIC, RAW, VERSION, ZLIB, crc};
 use crate::capture::model::Hash;
@@ -12,10 +13,10 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Payloads below this are stored as they are: packing would not pay.
+/// Payloads smaller than this are not compressed.
 const SMALL: usize = 128;
 
-/// An archive that is being written.
+/// An archive open for writing.
 #[derive(Debug)]
 pub struct ArchiveWriter<W> {
     to: W,
@@ -23,10 +24,10 @@ pub struct ArchiveWriter<W> {
 }
 
 impl ArchiveWriter<File> {
-    /// Opens an archive to append to, or makes one.
+    /// Opens an archive for appending, or creates one.
     ///
     /// # Errors
-    /// Malformed: the file is something else. Environment: it cannot be opened or written.
+    /// Malformed: the file is not an archive. Environment: it cannot be opened or written.
     pub fn append(path: &Path) -> Result<Self> {
         let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         let end = Archive::open(&mut file)?.end();
@@ -36,10 +37,10 @@ impl ArchiveWriter<File> {
 }
 
 impl<W: Read + Write + Seek> ArchiveWriter<W> {
-    /// Appends to what there is, which must be nothing or whole entries.
+    /// Appends to `to`, which must be empty or end with a complete entry.
     ///
     /// # Errors
-    /// Malformed: something else than an archive. Environment: it cannot be read or written.
+    /// Malformed: not an archive. Environment: it cannot be read or written.
     pub fn new(mut to: W) -> Result<Self> {
         let archive = Archive::open(&mut to)?;
         let (end, there) = (archive.end(), archive.names());
@@ -53,7 +54,8 @@ impl<W: Read + Write + Seek> ArchiveWriter<W> {
         Ok(Self { to, there })
     }
 
-    /// Adds an entry, unless there is one of this name. One write: what other processes read is whole entries, or torn.
+    /// Adds an entry, unless one of this name exists. It is one write, so other processes see a complete entry or a
+    /// torn one.
     ///
     /// # Errors
     /// Unsupported: 4 GiB or more. Environment: the file cannot be written.
@@ -100,7 +102,7 @@ mod tests {
         out.put(EntryKind::Sampler, Hash(2), b"second").unwrap();
         drop(out);
         let whole = std::fs::read(&path).unwrap();
-        // Cut in the payload, just after the head, and in the head of the second entry.
+        // Cuts in the payload, directly after the header, and in the header of the second entry.
         for cut in [3, 6, 40] {
             std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
             let mut out = ArchiveWriter::append(&path).unwrap();

@@ -1,4 +1,5 @@
-//! Tests of the broker, event by event: what would take many clients, a busy machine or much time to see from outside.
+//! Tests of the broker, event by event: situations that from outside would need many clients, a busy machine or much
+//! time.
 
 use super::*;
 use crate::compile::request::{KnownState, TuningOptions};
@@ -8,7 +9,7 @@ use std::path::Path;
 const ONE: ClientId = ClientId(1);
 const TWO: ClientId = ClientId(2);
 
-/// A broker whose cache is empty, and whose clients send each module that they are asked for.
+/// A broker with an empty cache, whose clients send each module that it requests.
 struct World {
     broker: Broker,
     now: Time,
@@ -35,7 +36,7 @@ impl World {
         world
     }
 
-    /// The module of a number, of as many words as modules have.
+    /// The module with a number; its size in words is that of a real module.
     fn module(&self, n: u32) -> Module {
         let mut words = vec![0x0723_0203u32, n];
         words.resize(self.module_words, 0);
@@ -57,7 +58,7 @@ impl World {
         let (id, inline, cached_only) = (n.into(), false, false);
         let ask = StageAsk { id, request, class, inline, cached_only };
         self.happens(BrokerEvent::Asked(client, Box::new(Ask::Stage(ask))));
-        // Those asked for are among the first numbers.
+        // The modules requested are among the first numbers.
         let wanted = |told: &(ClientId, Tell)| matches!(told.1, Tell::NeedModule { .. });
         while let Some(at) = self.told.iter().position(wanted) {
             let (client, _) = self.told.remove(at);
@@ -116,13 +117,13 @@ fn the_only_worker_leaves_a_young_compile_that_nobody_waits_for() {
     world.now = Duration::from_millis(40);
     let waits = world.ask(TWO, 2, Priority::Waits);
     assert_eq!((&world.stopped[..], &world.compiling[..]), (&[idle][..], &[(waits, Priority::Waits)][..]));
-    // It comes again afterwards; once it is older, it is let be.
+    // The abandoned job runs again; once it is old enough, it is not abandoned.
     world.done(waits, Ok(StageElf(Vec::new())));
     assert_eq!(world.compiling, [(idle, Priority::Populate)]);
     world.now += Duration::from_millis(60);
     world.ask(TWO, 3, Priority::Waits);
     assert_eq!(world.compiling, [(idle, Priority::Populate)]);
-    // And what somebody will see soon is never left.
+    // A *soon* job is never abandoned.
     let mut world = World::new(1);
     let soon = world.ask(ONE, 1, Priority::Soon);
     world.ask(TWO, 2, Priority::Waits);
@@ -152,7 +153,7 @@ fn a_worker_that_ran_out_of_memory_holds_it_back_for_a_minute() {
     assert!(world.broker.status().paused_because[0].contains("ran out of memory: for 6"));
     world.now += HUNGER_PAUSE;
     world.tick(&[]);
-    // It has waited for a minute, and moved up.
+    // It has waited for a minute, and moved up a class.
     assert_eq!(world.compiling, [(idle, Priority::Optimize)]);
 }
 
@@ -160,7 +161,7 @@ fn a_worker_that_ran_out_of_memory_holds_it_back_for_a_minute() {
 fn modules_of_one_client_have_a_limit_and_those_of_answered_requests_do_not_count() {
     let mut world = World::new(1);
     world.module_words = 4 << 20;
-    // 16 MiB each: sixteen are allowed.
+    // Each module has 16 MiB: sixteen are allowed.
     let keys: Vec<Key> = (0..17).map(|n| world.ask(ONE, n, Priority::Soon)).collect();
     let busy = |world: &World| {
         let told = world.told.iter().filter_map(|(_, tell)| match tell {
@@ -170,7 +171,7 @@ fn modules_of_one_client_have_a_limit_and_those_of_answered_requests_do_not_coun
         told.collect::<Vec<_>>()
     };
     assert_eq!(busy(&world), [(16, true)]);
-    // Another client has its own limit, and room comes back.
+    // Another client has its own limit, and an answered request frees memory.
     world.ask(TWO, 16, Priority::Soon);
     world.done(keys[0], Err(Error::malformed("whatever")));
     world.ask(ONE, 17, Priority::Soon);
@@ -185,7 +186,7 @@ fn an_answer_goes_to_all_and_once() {
     world.done(key, Ok(StageElf(vec![7])));
     let answered = |world: &World| world.told.iter().filter(|(_, tell)| matches!(tell, Tell::Stage { .. })).count();
     assert_eq!(answered(&world), 2);
-    // Until it is in the cache, those who come are answered from memory.
+    // Until the result is in the cache, later requests are answered from memory.
     world.ask(TWO, 1, Priority::Waits);
     assert_eq!((answered(&world), world.compiling.len()), (3, 0));
     world.happens(BrokerEvent::Kept(key, true));

@@ -26,7 +26,7 @@ impl Jobs {
         }
     }
 
-    /// The numbers of the next jobs, each of which costs so many milliseconds.
+    /// The order in which the remaining jobs run, if each costs this many milliseconds.
     fn order(&mut self, cost: impl Fn(u8) -> u64) -> Vec<u8> {
         let mut order = Vec::new();
         while let Some((next, _)) = self.next(true, NOW) {
@@ -46,7 +46,7 @@ fn all_who_ask_for_the_same_get_one_job() {
     }
     assert_eq!(jobs.next(true, NOW), Some((key(1), Priority::Soon)));
     assert_eq!(jobs.next(true, NOW), None);
-    // One who comes while it runs joins too.
+    // A waiter that comes while the job runs joins it too.
     assert!(!jobs.add(1, waiter(65, 1), Priority::Waits));
     assert_eq!(jobs.finish(&key(1), ESTIMATE).len(), 65);
     assert!(jobs.is_empty());
@@ -72,7 +72,7 @@ fn a_job_has_the_best_class_of_those_who_wait_for_it() {
     jobs.add(2, waiter(2, 1), Priority::Waits);
     assert_eq!(jobs.next(true, NOW), Some((key(2), Priority::Waits)));
     jobs.finish(&key(2), ESTIMATE);
-    // And loses it when that waiter leaves, or changes its mind.
+    // The job loses the class when that waiter leaves, or changes its class.
     jobs.add(3, waiter(1, 3), Priority::Populate);
     jobs.add(3, waiter(2, 2), Priority::Waits);
     jobs.leave(waiter(2, 2));
@@ -83,14 +83,14 @@ fn a_job_has_the_best_class_of_those_who_wait_for_it() {
 
 #[test]
 fn clients_get_shares_by_what_was_computed_for_them() {
-    // One asks for a hundred jobs, the other, later, for three: it does not wait for the hundred.
+    // One client asks for a hundred jobs, another later for three: the second does not wait for the hundred.
     let mut jobs = Jobs::default();
     jobs.add_many(1..=100, 1);
     jobs.add_many(101..=103, 2);
     let order = jobs.order(|_| 15);
     assert_eq!(order[..6], [1, 101, 2, 102, 3, 103]);
 
-    // One whose jobs cost ten times as much gets a tenth of the jobs.
+    // A client whose jobs cost ten times as much gets a tenth as many.
     jobs.add_many(1..=60, 3);
     jobs.add_many(101..=106, 4);
     let order = jobs.order(|n| if n > 100 { 100 } else { 10 });
@@ -103,7 +103,7 @@ fn idleness_is_not_saved_up() {
     let mut jobs = Jobs::default();
     jobs.add_many(1..=50, 1);
     jobs.order(|_| 15);
-    // Client 2 comes when client 1 has had most of a second: they share from here on.
+    // Client 2 comes after client 1 has used nearly a second: from here on they share.
     jobs.add_many(1..=6, 1);
     jobs.add_many(11..=16, 2);
     let first: Vec<u8> = jobs.order(|_| 15).into_iter().take(6).collect();
@@ -133,10 +133,10 @@ fn a_job_that_nobody_wants_is_dropped_unless_a_worker_has_it() {
     assert!(jobs.leave(waiter(1, 2)) && jobs.len() == 1);
     let (running, _) = jobs.next(true, NOW).unwrap();
     assert!(!jobs.leave(waiter(1, 1)) && jobs.len() == 1);
-    // Somebody else may still join it.
+    // Another client may still join it.
     assert!(!jobs.add(1, waiter(2, 1), Priority::Soon));
     assert_eq!(jobs.finish(&running, ESTIMATE).len(), 1);
-    // A worker that has to leave what nobody wants drops it.
+    // An abandoned job without waiters is dropped.
     jobs.add(3, waiter(1, 3), Priority::Populate);
     jobs.next(true, NOW);
     jobs.leave(waiter(1, 3));
@@ -155,7 +155,8 @@ fn a_job_that_had_to_be_left_comes_again_in_its_old_place() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
-    /// Whatever happens in whatever order: everybody who joined and did not leave is served once, and nothing is left over.
+    /// Under any sequence of events, every waiter that joined and did not leave is served once, and nothing is left
+    /// over.
     #[test]
     fn everybody_is_served_once(steps in proptest::collection::vec((0u8..6, 0u8..8, 1u64..5, 0u64..6), 0..120)) {
         let mut jobs = Jobs::default();
