@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! offer ──> journal ──> verdict known: answered at once
-//! offer ──> journal ──> verdict known: answered immediately
+//!              └──> used or idle ──> whole, then its parts (`pipelines::Run`) ──> Compare ──> verdict ──> journal, all offerers
 //! ```
 //!
 //! Pipelines are optimized one at a time, the most used first, and none while background work is held back. After a
