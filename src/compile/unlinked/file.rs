@@ -1,5 +1,5 @@
-//! Writes machine code as a relocatable ELF: sections, symbols, relocations; in a fixed order, so that equal content
-//! gives equal bytes.
+//! Writes machine code as a relocatable ELF with sections, symbols and relocations, in a fixed order, so that equal
+//! content gives equal bytes.
 
 use crate::compile::backend::{ConstantData, MachineCode, PatchTarget};
 use crate::elf::OSABI_PAL;
@@ -10,9 +10,9 @@ use object::Endianness;
 use object::elf;
 use object::write::elf as out;
 
-/// Name of the section of notes.
+/// Name of the note section.
 pub(super) const NOTE: &str = ".note";
-/// Least alignment of code, in bytes: that of an instruction.
+/// Smallest alignment of code in bytes: that of an instruction.
 const CODE_ALIGN: u64 = 4;
 
 /// A section's header, with the object library's constants.
@@ -39,7 +39,7 @@ struct Symbol {
 /// The file: `.text`, read-only data, `.note`, `.strtab`, `.symtab`, `.rel.text`, `.shstrtab`.
 ///
 /// # Errors
-/// A bug: a patch whose target the code does not have.
+/// Bug: the target of a patch is not in the code.
 pub(super) fn write(code: &MachineCode, target: GfxIp, note: &[u8]) -> Result<Vec<u8>> {
     let wrong = |e: object::write::Error| Error::bug(format!("writing the unlinked ELF: {e}"));
     let sections = sections(code, note);
@@ -160,8 +160,8 @@ fn constant_section(data: &ConstantData) -> Section<'_> {
     }
 }
 
-/// All symbols except the null symbol: tables, functions, and those that the link supplies, in order of first use. And
-/// the symbol of each patch, by its number in the file.
+/// All symbols except the null symbol: tables, functions, and symbols that the link supplies, in order of first use;
+/// and the symbol of each patch, by its number in the file.
 fn symbols(code: &MachineCode) -> Result<(Vec<Symbol>, Vec<u32>)> {
     let mut symbols = Vec::new();
     for table in &code.tables {

@@ -1,8 +1,9 @@
-//! Writes machine code and the stage's interface as an unlinked ELF: what the cache holds and the linker takes.
+//! Writes machine code and the stage's interface as an unlinked ELF, which the cache stores and the linker reads.
 //!
-//! A body that continues in an epilog gets a branch to `dovetail.next` after its last instruction, outside its symbol:
-//! the linker omits the branch if the epilog follows directly. The metadata note has the generator's register words and
-//! counts, and the interface without the results that the code does not write. `docs/unlinked-elf.md` has the layout.
+//! A body that continues in an epilog gets a branch to `dovetail.next` after its last instruction, outside its symbol;
+//! the linker omits the branch if the epilog follows directly. The metadata note contains the generator's register
+//! words and counts, and the interface without the results that the code does not write. `docs/unlinked-elf.md`
+//! describes the layout.
 
 mod file;
 mod unwritten;
@@ -22,7 +23,7 @@ use std::borrow::Cow;
 /// Writes the unlinked ELF of a stage.
 ///
 /// # Errors
-/// A bug: the code has no function at its start, its parts contradict each other, or it exceeds 4 GiB.
+/// Bug: the code has no function at its start, its parts contradict each other, or it exceeds 4 GiB.
 pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageElf> {
     let mut run = || -> Result<Vec<u8>> {
         let mut interface = Cow::Borrowed(interface);
@@ -45,7 +46,7 @@ pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageE
     run().map(StageElf).at(|| format!("unlinked ELF of `{}`", interface.entry_point))
 }
 
-/// The reason why the code of an unlinked ELF is simpler than asked for; `None` if it is not.
+/// Why the code of an unlinked ELF is simpler than requested; `None`: it is not.
 ///
 /// # Errors
 /// Malformed: not an unlinked ELF.
@@ -53,7 +54,8 @@ pub fn simplified(elf: &StageElf) -> Result<Option<String>> {
     remark(elf, interface_io::SIMPLIFIED_KEY)
 }
 
-/// The feature for which another code generator than the requested one made an unlinked ELF; `None` if that one did.
+/// The feature because of which another code generator than the requested one made an unlinked ELF; `None`: the
+/// requested one made it.
 ///
 /// # Errors
 /// Malformed: not an unlinked ELF.
@@ -68,7 +70,7 @@ fn remark(elf: &StageElf, key: &str) -> Result<Option<String>> {
     Ok(get(&document.pipeline, key).and_then(|why| why.as_str().map(str::to_owned)))
 }
 
-/// Adds a no-op to a body without instructions: its results are where they were passed, and no part may be empty.
+/// Adds a no-op to a body without instructions: its results are where they were passed, but a part must not be empty.
 fn end_body(code: &mut MachineCode) -> Result<()> {
     let starts = code.functions.first().is_some_and(|body| body.start == 0);
     if !starts || !code.code.len().is_multiple_of(4) {
@@ -86,11 +88,11 @@ fn end_body(code: &mut MachineCode) -> Result<()> {
     Ok(())
 }
 
-/// Adds a branch after the body to the part that the link puts there.
+/// Adds a branch after the body to the part that the link will put there.
 fn add_joint(code: &mut MachineCode) -> Result<()> {
     let offset = u32::try_from(code.code.len()).map_err(|_| Error::bug("more than 4 GiB of code"))?;
     match code.functions.first() {
-        // The body falls through to whatever follows it in the file.
+        // The body falls through to the code that follows it in the file.
         Some(body) if body.size == offset => {}
         _ => return Err(Error::bug("a body with an epilog is not the last function of its code")),
     }

@@ -1,8 +1,8 @@
-//! The interface without the results that the code never writes.
+//! Removes from the interface the results that the code never writes.
 //!
-//! A code generator finds more undefined values than the passes: an index out of bounds, a branch that cannot be taken.
-//! It then leaves the value's register as it was, and an epilog would export its old contents. Such a component is not
-//! written, and the interface says so.
+//! A code generator finds more undefined values than the passes do: an index out of bounds, a branch that cannot be
+//! taken. It then leaves the value's register as it was, and an epilog would export the old contents. So the interface
+//! must not name such a component.
 
 use crate::isa::{Register, RegisterSet};
 use crate::metadata::interface::{FragmentInterface, ParamSource, StageInterface, StageKind};

@@ -1,24 +1,24 @@
-//! Limits of a worker's time: its own processor time counts, so that a busy machine costs no shader.
+//! Limits a worker's time: its own processor time counts, so that a busy machine makes no shader fail.
 
 use std::future::Future;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-/// A worker that waits may take so many times its deadline in real time; a compiler has nothing to wait for.
+/// A worker that waits may take this many times its deadline in real time, since a compiler has nothing to wait for.
 const WAIT_FACTOR: u32 = 10;
 /// Interval at which a worker's time is read.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The limit on waiting that goes with a deadline.
+/// The limit on waiting for a given deadline.
 pub fn wait_limit(deadline: Duration) -> Duration {
     deadline.saturating_mul(WAIT_FACTOR)
 }
 
-/// Waits for the answer of process `pid` until it has spent `deadline` of processor time on it, or has waited for
-/// [`wait_limit`]. A process that would run and is not let, on a busy machine, does not wait.
+/// Waits for the answer of process `pid` until it has used `deadline` of processor time, or has waited for
+/// [`wait_limit`]. A runnable process that gets no processor does not count as waiting.
 ///
 /// # Errors
-/// Which of the two was reached, in words.
+/// Which of the two limits was reached, in words.
 pub async fn watch<T>(pid: Option<u32>, deadline: Duration, answer: impl Future<Output = T>) -> Result<T, String> {
     let mut answer = pin!(answer);
     let before = pid.and_then(Spent::of).map_or(Duration::ZERO, |spent| spent.processor);
@@ -28,7 +28,7 @@ pub async fn watch<T>(pid: Option<u32>, deadline: Duration, answer: impl Future<
         if let Ok(answer) = tokio::time::timeout(LOOK, &mut answer).await {
             return Ok(answer);
         }
-        // A system that does not tell leaves the clock on the wall.
+        // If the system does not tell, the wall clock remains.
         let now = pid.and_then(Spent::of).unwrap_or(Spent { processor: before, runs: false });
         let used = now.processor.saturating_sub(before);
         if used >= deadline {
@@ -48,15 +48,15 @@ pub async fn watch<T>(pid: Option<u32>, deadline: Duration, answer: impl Future<
 struct Spent {
     /// Time of it and its threads so far, in user and kernel mode.
     processor: Duration,
-    /// Whether it runs, or would if there was a processor for it.
+    /// Whether it runs, or is runnable.
     runs: bool,
 }
 
 impl Spent {
-    /// From proc(5): `stat`, fields 3, 14 and 15.
+    /// Reads proc(5) `stat`, fields 3, 14 and 15.
     fn of(pid: u32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The second field is the program's name in parentheses, which may hold anything.
+        // The second field is the program's name in parentheses, which may contain any bytes.
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let runs = fields.next()? == "R";
         let mut times = fields.skip(10).map(|field| field.parse::<u64>().ok());
@@ -66,7 +66,7 @@ impl Spent {
     }
 }
 
-/// Processor time of a process of one thread, to the microsecond where the kernel keeps it so (proc(5): `schedstat`).
+/// Processor time of a process with one thread, in microseconds where the kernel keeps them (proc(5) `schedstat`).
 pub fn processor_time(pid: u32) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn time_that_others_use_is_not_counted() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        // A process that sleeps is ended ten times later than its deadline would.
+        // A sleeping process is ended at ten times its deadline.
         let mut sleeper = std::process::Command::new("sleep").arg("100").spawn().unwrap();
         let begun = Instant::now();
         let never = std::future::pending::<()>();
@@ -88,7 +88,7 @@ mod tests {
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
 
-        // One that computes is ended by what it computed.
+        // A computing process is ended by its processor time.
         let mut busy = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let never = std::future::pending::<()>();
         let why = runtime.block_on(watch(Some(busy.id()), Duration::from_millis(200), never)).unwrap_err();

@@ -1,9 +1,9 @@
-//! Compilation in other processes, so that an abort, a crash, a hang or a hunger of LLVM costs one shader.
+//! Compiles in other processes, so that an abort, crash, hang or memory exhaustion in LLVM costs one shader.
 //!
-//! [`protocol`] is what the two sides say, [`serve()`] the worker's side, [`attempt`] the parent's of one process. [`WorkerPool`]
-//! has several and is a [`super::Compiler`] like any other. A worker announces itself with a hello; each request carries an id and has a
-//! deadline; a worker that fails is replaced and the request tried once more on a fresh one; then it is quarantined.
-//! A pool that is dropped has waited for every process that it started.
+//! [`protocol`] defines the messages, [`serve()`] is the worker's side, [`attempt`] the parent's side of one process.
+//! [`WorkerPool`] has several processes and is a [`super::Compiler`] like any other. A worker first sends a hello. Each
+//! request has an id and a deadline. A worker that fails is replaced, and the request is retried once on a fresh one;
+//! if that fails too, the request is quarantined. Dropping a pool waits for every process that it started.
 
 mod clock;
 mod pool;

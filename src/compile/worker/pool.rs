@@ -1,7 +1,7 @@
-//! The parent's side: a fixed number of workers, each watched by a task that restarts it.
+//! The parent's side: a fixed number of workers, each with a task that restarts it.
 //!
-//! The tasks live on one thread of their own; callers on any thread hand over a job and wait for its answer. Deadlines
-//! and dead processes are the tasks' business, so that a caller sees an answer or a typed error and nothing else.
+//! The tasks run on one thread of their own; callers on any thread submit a job and wait for its answer. The tasks
+//! handle deadlines and dead processes, so a caller gets an answer or a typed error.
 
 use super::process::{Attempt, Worker, WorkerConfig, attempt};
 use super::protocol::{MAX_FRAME, RequestRef};
@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, mpsc};
 
 /// Compiles in worker processes.
 pub struct WorkerPool {
-    /// There until the pool is dropped, as is the thread.
+    /// Present until the pool is dropped, as is the thread.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<std::thread::JoinHandle<()>>,
     id: CompilerId,
@@ -27,10 +27,11 @@ struct Job {
 }
 
 impl WorkerPool {
-    /// For so many processes at once. Starts the first and waits for its hello; the others start with their first job.
+    /// Starts a pool of `workers` processes. It starts the first and waits for its hello; the others start with their
+    /// first job.
     ///
     /// # Errors
-    /// Environment: the program cannot be run, or does not say hello. Unsupported: another protocol version.
+    /// Environment: the program cannot be run, or sends no hello. Unsupported: another protocol version.
     pub fn start(config: WorkerConfig, workers: usize) -> Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>(workers.max(1));
         let (ready, started) = std_mpsc::sync_channel(1);
@@ -43,10 +44,10 @@ impl WorkerPool {
 
 impl Drop for WorkerPool {
     fn drop(&mut self) {
-        // Without jobs to come, each task dismisses its worker and ends.
+        // Without a sender of jobs, each task dismisses its worker and ends.
         drop(self.jobs.take());
         if let Some(thread) = self.thread.take() {
-            // If it panicked, its workers ended with it.
+            // If the thread panicked, its workers ended with it.
             let _ = thread.join();
         }
     }
@@ -69,7 +70,7 @@ impl Compiler for WorkerPool {
     }
 }
 
-/// The thread of the tasks: until every sender of jobs is gone.
+/// The tasks' thread: runs until every sender of jobs is dropped.
 fn run(
     config: WorkerConfig,
     workers: usize,
@@ -79,7 +80,7 @@ fn run(
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => {
-            // The receiver waits for exactly this message; if it is gone, nobody is left to tell.
+            // The receiver waits for exactly this message; if it is gone, there is nobody to tell.
             let _ = ready.send(Err(e.into()));
             return;
         }
@@ -99,7 +100,7 @@ fn run(
         let tasks: Vec<_> =
             (0..workers.max(1)).map(|_| tokio::spawn(supervise(config.clone(), queue.clone(), first.take()))).collect();
         for task in tasks {
-            // A task that panicked has dropped its job's sender: that caller got its error already.
+            // A task that panicked has dropped its job's sender, so the caller already has an error.
             let _ = task.await;
         }
     });

@@ -1,7 +1,7 @@
-//! The parent's side of one worker process: started, asked, ended, and what it died of if it did.
+//! The parent's side of one worker process: starts it, sends it requests, ends it, and finds its cause of death.
 //!
-//! [`attempt`] is all that the pool and the service know of it: a request goes in, and out comes the worker's answer or the
-//! way in which there was none. A worker that answered is left for the next request; any other is gone.
+//! The pool and the service use only [`attempt`]: it takes a request and returns the worker's answer, or why there is
+//! none. A worker that has answered stays for the next request; any other is gone.
 
 use super::clock;
 use super::protocol::{MAX_FRAME, PROTOCOL, Response, WorkerHello};
@@ -18,28 +18,28 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 /// Settings of a worker process.
 #[derive(Clone, Debug)]
 pub struct WorkerConfig {
-    /// The program; [`super::serve()`] is what it must do.
+    /// The program; it must call [`super::serve()`].
     pub program: PathBuf,
-    /// Its arguments. `--memory-mib=N` is added.
+    /// Its arguments, to which `--memory-mib=N` is added.
     pub args: Vec<String>,
-    /// Address space that it gets beyond its program and libraries, in MiB.
+    /// Address space in addition to its program and libraries, in MiB.
     pub memory_mib: u64,
-    /// Longest processor time for one answer. A process that waits instead of computing may do so ten times as long.
+    /// Largest processor time for one answer. A process that waits instead of computing may take ten times as long.
     pub deadline: Duration,
 }
 
-/// Time that an idle worker has to end once its input has ended.
+/// Time in which an idle worker must exit after its input has ended.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// Time that a worker has to start, at least: a busy machine must not look like a broken program.
+/// Minimum time for a worker to start: a busy machine must not look like a broken program.
 const HELLO: Duration = Duration::from_secs(60);
 
-/// The signal that nobody can refuse.
+/// The signal that a process cannot ignore.
 const KILL: i32 = 9;
 
-/// Why an attempt has no answer.
+/// Why an attempt gave no answer.
 #[derive(Debug)]
 pub enum Attempt {
-    /// The worker ended on the request, in this way; what is known of it.
+    /// The worker died of the request: how, and what is known about it.
     Died(Death, String),
     /// No worker could be started.
     NoWorker(Error),
@@ -55,7 +55,7 @@ impl Attempt {
     }
 }
 
-/// Has the worker in the slot, or a new one, answer the framed request of this id.
+/// Sends the framed request with this id to the worker in the slot, or to a new one.
 ///
 /// # Errors
 /// Why there is no answer; the inner result is the worker's own.
@@ -87,7 +87,7 @@ pub async fn attempt(
     }
 }
 
-/// A worker process. One that is dropped is killed.
+/// A worker process; dropping it kills it.
 pub struct Worker {
     child: Child,
     input: ChildStdin,
@@ -97,11 +97,11 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts one and waits for its hello. One that somebody kills before that, as the system does where memory is short, says
-    /// nothing of the next one: it is tried once more.
+    /// Starts a worker and waits for its hello. If the worker is killed before that, as the system does when memory is
+    /// short, this tries once more.
     ///
     /// # Errors
-    /// Environment: the program cannot be run, or does not say hello. Unsupported: another protocol version.
+    /// Environment: the program cannot be run, or sends no hello. Unsupported: another protocol version.
     pub async fn start(config: &WorkerConfig) -> Result<Self> {
         match Self::begin(config).await {
             Err((_, true)) => Self::begin(config).await,
@@ -110,7 +110,7 @@ impl Worker {
         .map_err(|(why, _)| why)
     }
 
-    /// The same once; with an error comes whether the worker was killed.
+    /// Starts a worker once; an error comes with whether the worker was killed.
     async fn begin(config: &WorkerConfig) -> std::result::Result<Self, (Error, bool)> {
         let failed = |why| (why, false);
         let mut child = Command::new(&config.program)
@@ -148,12 +148,12 @@ impl Worker {
         &self.hello.compiler
     }
 
-    /// The rights that it has given up, and those that the system did not let it give up: a line for people.
+    /// The rights that it has given up, and those that the system did not let it give up, in a line for people.
     pub fn sandbox(&self) -> &str {
         &self.hello.sandbox
     }
 
-    /// Its process; none once it was seen to have ended.
+    /// Its process id; `None` after it was seen to have ended.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()
     }
@@ -166,11 +166,11 @@ impl Worker {
 
     /// Kills the process and waits for it.
     async fn end(&mut self) {
-        // It fails where the process has ended and been waited for.
+        // This fails if the process has ended and been waited for.
         let _ = self.child.kill().await;
     }
 
-    /// Lets an idle worker go, which ends when its input does.
+    /// Ends an idle worker by closing its input.
     pub async fn dismiss(self) {
         let Self { mut child, input, .. } = self;
         drop(input);
@@ -179,7 +179,7 @@ impl Worker {
         }
     }
 
-    /// Finds the cause of death of a worker that broke its pipe or the protocol.
+    /// Finds why a worker died that broke its pipe or violated the protocol.
     async fn autopsy(mut self, broken: Error, config: &WorkerConfig) -> Attempt {
         let status = tokio::time::timeout(FAREWELL, self.child.wait()).await;
         self.end().await;
@@ -203,7 +203,7 @@ impl Worker {
     }
 }
 
-/// Reads the greeting of a worker that has just started: the identity of its compiler.
+/// Reads the hello of a worker that has just started: the identity of its compiler.
 async fn hello(output: &mut BufReader<ChildStdout>, limit: Duration) -> Result<WorkerHello> {
     let hello = tokio::time::timeout(limit, read::<WorkerHello>(output)).await;
     let hello = hello.map_err(|_| Error::environment(format!("worker did not say hello in {limit:?}")))??;
@@ -222,7 +222,7 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// The last line or so of a worker's standard error: LLVM says there why it aborts.
+/// The last line or so of a worker's standard error, where LLVM says why it aborts.
 async fn last_words(mut errors: impl tokio::io::AsyncRead + Unpin) -> String {
     const KEPT: usize = 4096;
     let mut tail = Vec::new();
@@ -242,7 +242,7 @@ async fn read<T: serde::de::DeserializeOwned>(from: &mut BufReader<ChildStdout>)
     let mut head = [0; frame::HEAD];
     from.read_exact(&mut head).await?;
     let length = frame::body_length(head, MAX_FRAME)?;
-    // Grows with what arrives, not with what is announced.
+    // Grows with the bytes that arrive, not with the announced size.
     let mut body = Vec::new();
     let got = from.take(length as u64).read_to_end(&mut body).await?;
     if got != length {
@@ -255,7 +255,8 @@ async fn read<T: serde::de::DeserializeOwned>(from: &mut BufReader<ChildStdout>)
 mod tests {
     use super::*;
 
-    /// The error of a worker that is this script, whose first argument is a file of its own; and the number of its starts.
+    /// Starts a worker that is this script, with a file as its first argument; returns the error, and how often it was
+    /// started.
     fn start(script: &str) -> (String, usize) {
         let file = tempfile::NamedTempFile::new().unwrap();
         let script = format!("echo >> $0; {script}");

@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::frame::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Version of this protocol; the two sides must agree.
+/// Version of this protocol; both sides must have the same.
 pub const PROTOCOL: u32 = 3;
 
-/// Longest frame either side accepts, in bytes.
+/// Longest frame that either side accepts, in bytes.
 pub const MAX_FRAME: u32 = 256 << 20;
 
-/// A worker's greeting.
+/// A worker's first message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerHello {
     /// Must be [`PROTOCOL`].
@@ -27,15 +27,15 @@ pub struct WorkerHello {
 /// One stage to compile.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// Comes back in the response.
+    /// Repeated in the response.
     pub id: u64,
     /// SPIR-V bytes.
     pub module: Bytes,
-    /// All that decides the code.
+    /// Everything that decides the code.
     pub request: StageRequest,
 }
 
-/// A [`Request`] as it is sent: the module is not copied before it is in the frame.
+/// A [`Request`] for sending: the module is copied only once, into the frame.
 #[derive(Debug, Serialize)]
 pub struct RequestRef<'a> {
     /// As in [`Request`].
@@ -49,8 +49,8 @@ pub struct RequestRef<'a> {
 /// The answer to one request.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Response {
-    /// Of the request.
+    /// Id of the request.
     pub id: u64,
-    /// Stage ELF, or why there is none.
+    /// The stage's ELF, or the error.
     pub result: Result<Bytes>,
 }

@@ -1,12 +1,13 @@
 //! The rights that a worker gives up before it reads the first byte of a shader: files, sockets, other programs, other
 //! processes.
 //!
-//! SPIR-V may come from a web page, and goes through LLVM, which was not written for hostile input. Whoever takes a worker over
-//! is left with its pipes and processor time. Two nets: Landlock, which the kernel holds at the level of files, and a filter
-//! of system calls (seccomp), which also knows processes and sockets. A kernel that lacks one is no failure; [`enter`] says so.
+//! SPIR-V may come from a web page, and goes through LLVM, which was not written for hostile input. Code that takes
+//! over a worker has only its pipes and processor time. There are two barriers: Landlock, with which the kernel
+//! controls access to files, and a filter of system calls (seccomp), which also covers processes and sockets. A kernel
+//! without one of them is no failure; [`enter`] reports it.
 //!
-//! The filter refuses by name and lets the rest pass. Which calls an allocator or LLVM makes differs between versions of the
-//! C library, and a list of what is allowed would end workers after an update of the system.
+//! The filter refuses calls by name and allows the rest. Which calls an allocator or LLVM makes differs between
+//! versions of the C library, so a list of allowed calls would kill workers after a system update.
 
 use landlock::{ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetStatus};
 use seccompiler::{
@@ -14,10 +15,10 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Calls that are refused with EPERM whatever their arguments are.
+/// Calls refused with EPERM, whatever their arguments.
 #[rustfmt::skip]
 const REFUSED: &[libc::c_long] = &[
-    // Files: those that are open stay so.
+    // Files: those already open stay usable.
     libc::SYS_openat, libc::SYS_openat2, libc::SYS_open_by_handle_at, libc::SYS_name_to_handle_at, libc::SYS_unlinkat,
     libc::SYS_renameat2, libc::SYS_linkat, libc::SYS_symlinkat, libc::SYS_mkdirat, libc::SYS_mknodat, libc::SYS_fchmodat,
     libc::SYS_fchownat, libc::SYS_truncate, libc::SYS_memfd_create,
@@ -35,7 +36,7 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_reboot, libc::SYS_setuid, libc::SYS_setgid, libc::SYS_capset,
 ];
 
-/// Calls of older architectures, which newer ones have only in the forms above.
+/// Calls of older architectures; newer ones have only the forms above.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const REFUSED_HERE: &[libc::c_long] = &[
@@ -46,7 +47,8 @@ const REFUSED_HERE: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[libc::c_long] = &[];
 
-/// Gives up, for this thread and those that it starts later, all that compiling does not need. Says in a line what holds now.
+/// Gives up all rights that compiling does not need, for this thread and threads that it starts later. Returns a line
+/// that says what is in force.
 pub fn enter() -> String {
     let files = match landlock() {
         Ok(RulesetStatus::FullyEnforced) => "landlock".to_owned(),
@@ -61,7 +63,7 @@ pub fn enter() -> String {
     format!("{files}, {calls}")
 }
 
-/// No file and no port, whatever they are.
+/// Denies access to all files and ports.
 fn landlock() -> Result<RulesetStatus, landlock::RulesetError> {
     let rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
     let rules = rules.handle_access(AccessFs::from_all(ABI::V5))?.handle_access(AccessNet::from_all(ABI::V5))?;
@@ -71,7 +73,7 @@ fn landlock() -> Result<RulesetStatus, landlock::RulesetError> {
 fn seccomp() -> Result<(), Box<dyn std::error::Error>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().chain(REFUSED_HERE).map(|&call| (call, Vec::new())).collect();
-    // Signals to itself stay, as `abort` is one, and so do its own limits, which the C library asks for.
+    // Signals to itself stay allowed, since `abort` sends one, and so do its own limits, which the C library reads.
     let own = u64::from(std::process::id());
     for (call, itself) in [(libc::SYS_kill, own), (libc::SYS_tgkill, own), (libc::SYS_prlimit64, 0)] {
         let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, itself)?;

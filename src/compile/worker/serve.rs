@@ -1,4 +1,4 @@
-//! The worker's side: requests on standard input, answers on standard output, one at a time.
+//! The worker's side: reads requests from standard input and writes answers to standard output, one at a time.
 
 use super::protocol::{MAX_FRAME, PROTOCOL, Request, Response, WorkerHello};
 use crate::compile::request::Module;
@@ -8,7 +8,7 @@ use crate::frame::{self, Bytes, frame};
 use std::io::{Read, Write};
 use std::str::FromStr;
 
-/// A misbehaviour on demand, so that the parent's care can be tested: `KIND:ENTRY_POINT`.
+/// A failure on demand, to test the parent's handling: `KIND:ENTRY_POINT`.
 #[derive(Clone, Debug)]
 pub struct Fault {
     kind: FaultKind,
@@ -49,10 +49,10 @@ impl FromStr for Fault {
     }
 }
 
-/// Serves requests until standard input ends. `sandbox` is what the process has given up, for people.
+/// Serves requests until standard input ends. `sandbox` tells people which rights the process has given up.
 ///
 /// # Errors
-/// Environment: the pipes break. Malformed: the parent does not keep to the protocol.
+/// Environment: the pipes break. Malformed: the parent violates the protocol.
 pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> Result<()> {
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
@@ -87,7 +87,7 @@ pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> R
     }
 }
 
-/// Tries what code that took this process over would try, says how far it came, and ends.
+/// Tries what code that has taken over this process would try, reports how far it got, and exits.
 fn escape() -> ! {
     let tried = [
         ("read a file", std::fs::File::open("/proc/self/status").is_ok()),
@@ -103,14 +103,14 @@ fn escape() -> ! {
     std::process::exit(1)
 }
 
-/// Computes without an end, as a compiler does that hangs.
+/// Computes forever, as a hanging compiler does.
 fn hang() {
     loop {
         std::hint::spin_loop();
     }
 }
 
-/// Has LLVM allocate until the address-space limit stops it: in C++, which throws where Rust aborts.
+/// Makes LLVM allocate until the address-space limit stops it: in C++, which throws where Rust aborts.
 #[cfg(feature = "llvm")]
 fn hoard_in_llvm() {
     crate::compile::llvm::hoard();
