@@ -43,7 +43,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
 }
 
 impl Cx<'_> {
-    /// Whether a type is a logical pointer: one that is no value, unlike pointers to physical memory.
+    /// Whether a type is a logical pointer, which is not a value; a pointer to physical memory is one.
     pub fn is_logical_pointer(&self, ty: TypeId) -> bool {
         matches!(self.types.get(ty), Ty::Pointer { .. }) && self.types.scalar(ty).is_none()
     }
@@ -130,7 +130,7 @@ fn chain(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, mut p: Pointer, first: usize) ->
             _ => return Err(inst.malformed("an index into what is not composite")),
         }
     }
-    // A pointee other than the type's would let later accesses read out of bounds.
+    // If the pointee differed from the type's, later accesses could read out of bounds.
     let Ty::Pointer { pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
         return Err(inst.malformed("the result is no pointer"));
     };

@@ -1,6 +1,6 @@
 //! Integer, float and logical arithmetic, component by component.
 //!
-//! To add an operation: a line in [`simple`], if it maps to one IR operation on equal types; else an arm of
+//! To add an operation, add a line to [`simple`] if it maps to one IR operation on equal types; otherwise add an arm to
 //! [`translate`].
 
 use super::cx::{Cx, LeafValues, SpirvInst};

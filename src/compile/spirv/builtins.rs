@@ -1,6 +1,6 @@
-//! Maps SPIR-V's built-ins to ours: which exist as inputs, which as outputs, per stage.
+//! Maps SPIR-V's built-ins to the IR's, as inputs and as outputs, per stage.
 //!
-//! To add one: a line in [`input`] or [`output`].
+//! To add a built-in, add a line to [`input`] or [`output`].
 
 use crate::error::{Error, Result};
 use crate::ir::sample_shading::FragmentRead;
@@ -22,7 +22,7 @@ pub enum InputSource {
         /// Interpolation.
         interp: Interp,
     },
-    /// A built-in's component, and its location in the pixel if it is interpolated.
+    /// A component of a built-in, and where in the pixel it is interpolated, if it is.
     BuiltIn(BuiltIn, u8, InterpPlace),
     /// Workgroup number times size plus local number.
     GlobalInvocationId(u8),
@@ -30,7 +30,7 @@ pub enum InputSource {
     WorkgroupSize(u8),
     /// A constant integer.
     Constant(u32),
-    /// Refused when it is read.
+    /// Reading it is an error.
     Unsupported(Spv),
 }
 
@@ -106,11 +106,11 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> InputSource {
         (Stage::Compute, Spv::WorkgroupSize) if c < 3 => return InputSource::WorkgroupSize(c),
         _ => return InputSource::Unsupported(builtin),
     };
-    // Lane masks have four words of which two can be nonzero; sample masks have one.
+    // Of the four words of a lane mask, two can be nonzero; a sample mask has one.
     if c < components { InputSource::BuiltIn(ours, c, InterpPlace::Center) } else { InputSource::Constant(0) }
 }
 
-/// The slot of a component of a built-in output; `None` if it is not observable.
+/// The slot of a component of a built-in output; `None` if nothing can observe it.
 ///
 /// # Errors
 /// Unsupported built-ins.

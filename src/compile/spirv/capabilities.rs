@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::{AddressingModel, Capability as C, MemoryModel};
 
-/// Checks that everything that a capability enables is translated.
+/// Checks that all instructions that a capability enables are translated.
 ///
 /// # Errors
 /// Unsupported, by name.

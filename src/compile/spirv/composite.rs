@@ -1,4 +1,4 @@
-//! Composites: only rearranges leaves, computes nothing.
+//! Composites: rearranges leaves; no code results.
 
 use super::cx::{Cx, LeafValues, SpirvInst, TypeId};
 use super::join::{at_offset, check, joinable};
@@ -74,7 +74,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// The component at a dynamic index; out of range: any value.
+/// The component at a dynamic index; any value if it is out of range.
 fn extract_dynamic(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, all: &[Value], index: u32) -> Result<LeafValues> {
     if let Some(bits) = cx.const_bits(index)? {
         let found = all.get(bits as usize).or(all.last()).copied();

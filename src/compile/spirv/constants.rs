@@ -1,9 +1,10 @@
-//! Constants and specialization constants: bits of every leaf, and the specialization values that they depend on.
+//! Constants and specialization constants: the bits of every leaf, and the specialization values that they depend on.
 //!
-//! A constant is folded when it is declared, with the specialization values of the request; it becomes IR where it is
-//! used. Where a value is not known, in an early compile, the constant is late: a relocation, or computed of some at every use.
-//! Only values of specialization constants that are used are recorded in `Modes::spec`, since only those shape
-//! code. A constant knows its direct operands, not all that they depend on: a chain of sums would copy every list.
+//! A constant is folded when it is declared, with the specialization values of the request, and becomes IR where it is
+//! used. If a value is not known, because the stage is compiled without the pipeline's state, the constant is late: it
+//! becomes a relocation, or is computed from such constants at every use. `Modes::spec` records only specialization
+//! constants that are used, because only those shape code. A constant lists only its direct operands: with all
+//! dependencies, a chain of sums would copy every list.
 
 use super::cx::{Cx, LeafValues};
 use super::instruction::SpirvInst;
@@ -37,9 +38,9 @@ pub(super) struct Constant {
     pub leaves: ConstantLeaves,
     /// Its own `SpecId`.
     pub spec: Option<u32>,
-    /// Constants among its operands that depend on some `SpecId`.
+    /// Operands that depend on some `SpecId`.
     pub parts: Vec<u32>,
-    /// The computation of its value, if that is not known yet; the leaves are those of the defaults.
+    /// How to compute its value, if that is not known yet; the leaves then have the default values.
     pub late: Option<Late>,
 }
 
@@ -48,7 +49,7 @@ pub(super) struct Constant {
 pub(super) enum Late {
     /// The linker fills it in.
     Relocated(SpecOperand),
-    /// Computed from others, by this one of the module's global instructions.
+    /// This global instruction of the module computes it from other constants.
     Computed(usize),
 }
 
@@ -57,7 +58,7 @@ pub(super) enum Late {
 pub struct Specialization<'s> {
     /// Values, sorted by id.
     pub values: &'s [(u32, u64)],
-    /// `SpecId`s of the constants that become relocations if they have no value, sorted. They are only operands
+    /// `SpecId`s of the constants that become relocations if they have no value, sorted. They are used only as operands
     /// ([`crate::compile::operand_ids`]).
     pub late: &'s [u32],
 }
@@ -83,9 +84,9 @@ pub struct Constants {
     /// Each specialization constant, by id.
     values: BTreeMap<u32, SpecValue>,
     used: BTreeSet<u32>,
-    /// By constant, whether everything it depends on is in `used`.
+    /// For each constant: whether `used` holds everything that it depends on.
     marked: Vec<bool>,
-    /// Tables made so far, by constant and by the digest of their bytes.
+    /// Tables made so far, by constant and by digest of the bytes.
     tables: BTreeMap<u32, ConstTableId>,
     contents: BTreeMap<[u8; 32], ConstTableId>,
 }
@@ -96,7 +97,7 @@ impl Constants {
         Self { list: Vec::with_capacity(count), marked: Vec::with_capacity(count), ..Self::default() }
     }
 
-    /// Takes what is known, before the first constant is declared.
+    /// Sets the known values, before the first constant is declared.
     pub(super) fn specialize(&mut self, spec: Specialization<'_>) {
         (self.overrides, self.late) = (spec.values.to_vec(), spec.late.to_vec());
     }
@@ -109,7 +110,7 @@ impl Constants {
     /// Adds a constant.
     ///
     /// # Errors
-    /// Malformed: too many leaves in all.
+    /// Malformed: too many leaves in total.
     pub(super) fn add(&mut self, constant: Constant) -> Result<u32> {
         if let ConstantLeaves::Bits(bits) = &constant.leaves {
             self.total += bits.len();
@@ -218,7 +219,7 @@ impl Cx<'_> {
         Ok(table)
     }
 
-    /// Declares the constant of an instruction, the module's global one of this number.
+    /// Declares the constant of an instruction; `at` is its index among the module's global instructions.
     ///
     /// # Errors
     /// Malformed or unsupported operands.
@@ -289,7 +290,7 @@ impl Cx<'_> {
         Ok(Constant { spec: Some(id), ..Constant::known(ty, ConstantLeaves::Bits(smallvec![value]), Vec::new()) })
     }
 
-    /// The constant that is an operand; added to `parts` if it depends on a specialization value.
+    /// The constant that an operand names; it is added to `parts` if it depends on a specialization value.
     pub(super) fn constant_operand(
         &self,
         inst: &SpirvInst<'_>,
@@ -321,7 +322,7 @@ impl Cx<'_> {
         }
         for n in 0..inst.len() {
             bits.extend_from_slice(self.constant_operand(inst, n, &mut parts)?.1);
-            // Before a list of large parts takes more memory than any type needs.
+            // Checked here, before a list of large parts takes more memory than any type needs.
             if bits.len() > MAX_LEAVES as usize {
                 return Err(inst.malformed("the constant does not fit its type"));
             }

@@ -55,7 +55,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Rounding of a float conversion: only its own decoration counts here, the shader's modes are applied later.
+/// Rounding of a float conversion: only its own decoration counts here; the shader's modes are applied later.
 fn rounding(cx: &Cx<'_>, inst: &SpirvInst<'_>, _to: Type) -> Result<AluOp> {
     match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
         Some(mode) if mode == spirv::FPRoundingMode::RTZ as u32 => Ok(AluOp::FConvRtz),

@@ -180,8 +180,8 @@ pub struct Cx<'a> {
     pub(super) interface: Interface,
     /// The only block that returns.
     pub(super) exit: BlockId,
-    /// Values read, defined and passed by jumps so far, and calls: work that the number of instructions may not
-    /// reflect.
+    /// Values read, defined and passed by jumps so far, and calls: a measure of work that the number of instructions
+    /// does not bound.
     work: usize,
     /// Index in `defs` plus one, by id.
     slots: Vec<u32>,
@@ -219,10 +219,10 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Counts work, and values to be made, before memory is allocated for them.
+    /// Counts work and values to be made, before memory is allocated for them.
     ///
     /// # Errors
-    /// Unsupported: too much in all.
+    /// Unsupported: too much in total.
     pub(super) fn spend(&mut self, work: usize) -> Result<()> {
         self.work = self.work.saturating_add(work);
         if self.work <= MAX_WORK {
@@ -234,7 +234,7 @@ impl<'a> Cx<'a> {
     /// The definition of an id.
     ///
     /// # Errors
-    /// Malformed: it has none (yet).
+    /// Malformed: it has none, or none yet.
     pub fn def(&self, id: u32) -> Result<&Def> {
         self.known(id).ok_or_else(|| Error::malformed(format!("%{id} is not defined here")))
     }
@@ -300,7 +300,7 @@ impl<'a> Cx<'a> {
     /// The leaves of a value.
     ///
     /// # Errors
-    /// Malformed: not a value; unsupported: a pointer that cannot be one.
+    /// Malformed: not a value. Unsupported: a pointer that cannot be a value.
     pub fn values(&mut self, id: u32) -> Result<LeafValues> {
         if let Def::Values(v) = self.def(id)? {
             let count = v.len();
@@ -372,7 +372,7 @@ impl<'a> Cx<'a> {
                     return Err(Error::malformed(format!("%{id} is not a pointer")));
                 };
                 let address = self.value(id)?;
-                // Only an access's own `Aligned` operand tells how an address is aligned.
+                // Only the `Aligned` operand of an access tells the alignment of an address.
                 let mut p = Pointer::new(Storage::Global(address), pointee, MemoryLayout::EXPLICIT);
                 p.dynamic_align = Align::A1;
                 Ok(p)

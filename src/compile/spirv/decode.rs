@@ -1,9 +1,10 @@
-//! SPIR-V words to instructions: one list of instructions, and one of all operands.
+//! Decodes SPIR-V words to instructions: one list of instructions, and one of all operands.
 //!
-//! Debug instructions are left out, and every instruction keeps its word offset. Common forms are decoded here, by the
-//! grammar tables of `rspirv` and without an allocation per instruction. Any other form, rare or wrong, is passed to
-//! the parser of `rspirv` one instruction at a time, which also words the errors.
-//! To add an operand: its kind in [`Decoder::operand`]; `rspirv` decodes kinds that are missing there.
+//! Debug instructions are left out, and every instruction keeps its word offset. Common forms are decoded here, from
+//! the grammar tables of `rspirv` and without an allocation per instruction. All other forms, rare or invalid, go one
+//! instruction at a time to the parser of `rspirv`, which also provides the error messages.
+//!
+//! To add an operand, add its kind to [`Decoder::operand`]; kinds missing there are decoded by `rspirv`.
 
 use super::instruction::{NOT_TRANSLATED, SpirvInst};
 use super::words::{self, HEADER};
@@ -109,7 +110,7 @@ const NO_LITERALS: u8 = u8::MAX;
 struct Decoder<'w> {
     /// The module's header.
     header: &'w [u32],
-    /// By id: bit width of the numeric type, or of the type of the value; 0 if it is not known to be numeric.
+    /// By id: bit width of the numeric type, or of the value's type; 0 if it is not known to be numeric.
     widths: Vec<u8>,
     out: Decoded,
 }
@@ -126,8 +127,8 @@ impl Decoder<'_> {
             let place = |e: Error| e.at(format!("word {at}"));
             match inst {
                 [_, id, ..] if opcode == Op::Name as u32 => self.out.names.push((*id, at as u32)),
-                // The operation in a specialization constant becomes an instruction of its own: the grammar has no form
-                // for those with lists of literals.
+                // The operation in a specialization constant becomes an instruction of its own, because the grammar has
+                // no form for operations with lists of literals.
                 [_, ty, id, op, rest @ ..] if opcode == Op::SpecConstantOp as u32 => {
                     if !Op::from_u32(*op).is_some_and(fold_scalar::folds) {
                         let name = Op::from_u32(*op).map_or_else(|| op.to_string(), |op| format!("{op:?}"));
@@ -179,7 +180,7 @@ impl Decoder<'_> {
         self.widths.get(id as usize).copied().unwrap_or(0)
     }
 
-    /// Adds the operands of an instruction of a common form; `None` if it has another.
+    /// Adds the operands of an instruction of a common form; `None` for other forms.
     fn common(&mut self, grammar: Grammar, words: &[u32]) -> Result<Option<Results>> {
         let (mut ty, mut id) = (None, None);
         let first = self.out.operands.len();
@@ -242,7 +243,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// One operand with its parameters; `None` if it is not of a common form.
+    /// One operand with its parameters; `None` if its form is not common.
     fn operand(&mut self, kind: OperandKind, rest: &mut Rest<'_>) -> Option<()> {
         use OperandKind as K;
         let word = if kind == K::LiteralString { 0 } else { rest.next()? };

@@ -1,8 +1,9 @@
-//! Dot products: `OpSDot`, `OpUDot`, `OpSUDot` and their saturating accumulating forms, and f16 ones with a wider sum.
+//! Dot products: `OpSDot`, `OpUDot`, `OpSUDot`, their saturating accumulating forms, and f16 dot products with a wider
+//! sum.
 //!
-//! Operands are vectors, or four bytes packed in 32 bits. Four bytes of one signedness are one operation; everything
-//! else is split, extended to the result's width and summed. Only the last sum, with the accumulator, saturates: SPIR-V
-//! leaves an overflow before that undefined. Dot products of f16 are decoded as a stand-in, see `beyond`.
+//! Operands are vectors, or four bytes packed into 32 bits. Four bytes of one signedness are one operation; all other
+//! forms are split, extended to the result's width and summed. Only the last sum, with the accumulator, saturates:
+//! SPIR-V leaves an earlier overflow undefined. Dot products of f16 are decoded as a stand-in, see `beyond`.
 
 use super::cx::{Cx, LeafValues, SpirvInst};
 use super::float::FloatOps;

@@ -1,7 +1,7 @@
-//! Evaluates straight-line IR on numbers, for tests of library code: one block, scalars and small vectors, no memory.
+//! Evaluates straight-line IR on numbers, to test library code: one block, scalars and small vectors, no memory.
 //!
-//! Arithmetic is the interpreter's, which is exact to the last digit: a test sees the error of a formula and its steps,
-//! not that of an instruction.
+//! The arithmetic is the interpreter's, which is exact to the last digit, so a test sees the error of a formula and its
+//! steps, not that of an instruction.
 
 use crate::ir::number::{float, integer};
 use crate::ir::{AluOp, Bits, Builder, Op, Shader, Type, Value};
@@ -11,7 +11,7 @@ use crate::target::Stage;
 pub fn run<V: AsRef<[Value]>>(args: &[(Type, u64)], f: impl FnOnce(&mut Builder<'_>, &[Value]) -> V) -> Vec<u64> {
     let mut shader = Shader::new("test", Stage::Compute);
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
-    // Parameters, not constants, which could be folded.
+    // Parameters, because constants could be folded.
     let params: Vec<Value> = args.iter().map(|&(ty, _)| b.shader.add_param(Shader::ENTRY, ty)).collect();
     let results = f(&mut b, &params);
     let mut bits: Vec<Vec<u64>> = vec![Vec::new(); shader.values.len()];

@@ -1,6 +1,6 @@
 //! Folds `OpSpecConstantOp`: integer, logical and composite operations on the bits of constants.
 //!
-//! To add an operation: a line in [`scalar`]; if it only moves leaves, an arm of [`Cx::fold`].
+//! To add an operation, add a line to [`scalar`]; if it only moves leaves, add an arm to [`Cx::fold`].
 
 use super::constants::{Constant, ConstantLeaves};
 use super::cx::Cx;
@@ -41,7 +41,7 @@ impl Cx<'_> {
                     .map(|n| Ok(both.get(inst.literal(n)? as usize).copied().unwrap_or(0)))
                     .collect::<Result<_>>()?
             }
-            // Checked before operands are read, so that an operation is refused by name whatever they are.
+            // Checked before operands are read, so that the error names the operation whatever its operands.
             op if !folds(op) => return Err(inst.not_translated()),
             _ => {
                 let operands =

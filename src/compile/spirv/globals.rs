@@ -1,7 +1,7 @@
 //! Declares everything outside functions: types, constants, and the variables that the entry point uses.
 //!
-//! One walk in file order, since array lengths are constants and constants have types. A variable becomes a pointer: to
-//! a binding, an input or output, workgroup memory, push constants, or a local.
+//! It walks the globals once in file order, because array lengths are constants and constants have types. A variable
+//! becomes a pointer: to a binding, an input or output, workgroup memory, push constants, or a local.
 
 use super::constants::ConstantLeaves;
 use super::cx::{Cx, Def, Index, Pointer, Storage};
@@ -66,12 +66,12 @@ fn note_access(cx: &mut Cx<'_>, id: u32) {
 
 /// Clears `read_only` of storage buffers if the shader may write the same memory through another variable.
 ///
-/// `NonWritable` says that nothing is written through this variable. Whether a load may move across a store through
-/// another is a matter of aliasing: by SPIR-V 2.18.2, under the memory models of Vulkan, two variables may be assumed
-/// not to alias unless both are `Aliased`, and `Restrict` adds nothing. But compilers mark buffers of GLSL's `readonly`
-/// alike, whether another binding aliases them or not, and programs that work in place rely on it. And two variables of
-/// one binding are the same descriptors, whatever their decorations. So this counts as never written
-/// (`Access::read_only`, which allows the scalar cache and moving loads across stores):
+/// `NonWritable` means that nothing is written through this variable. Whether a load may move across a store through
+/// another variable depends on aliasing. By SPIR-V 2.18.2, under Vulkan's memory models, two variables may be assumed
+/// not to alias unless both are `Aliased`, and `Restrict` adds nothing. But compilers decorate buffers of GLSL's
+/// `readonly` in the same way whether another binding aliases them or not, and programs that work in place rely on it.
+/// And two variables of one binding are the same descriptors, whatever their decorations. So these variables count as
+/// never written (`Access::read_only`, which allows the scalar cache and moving loads across stores):
 ///
 /// | variable | never written |
 /// | --- | --- |
@@ -173,7 +173,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
         Op::TypeSampledImage => {
             let image = cx.named_type(inst.id(0)?)?;
             match cx.types.get(image) {
-                // A texel buffer is never sampled, and has no sampler.
+                // A texel buffer is never sampled, so it needs no sampler.
                 buffer @ Ty::Image { dim: spirv::Dim::DimBuffer, .. } => buffer.clone(),
                 Ty::Image { .. } => Ty::SampledImage { image },
                 _ => return Err(inst.malformed("a sampled image of what is not an image")),
@@ -350,7 +350,7 @@ fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Res
     let aliased = cx.module.is_decorated(id, Decoration::Aliased);
     let uniform = class == StorageClass::Uniform && !buffer_block;
     let kind = if uniform { ResourceKind::UniformBuffer } else { ResourceKind::StorageBuffer };
-    // The rules of uniform buffers are for memory that nothing writes.
+    // The rules of uniform buffers hold only for memory that nothing writes.
     let buffer = if uniform && !aliased { BufferKind::Uniform } else { BufferKind::Storage };
     let resource = resource(cx, id, kind, count, read_only)?;
     let place = Storage::Buffer { resource, index: Index::Const(0), kind: buffer };

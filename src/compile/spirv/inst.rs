@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ir::FpFlags;
 use spirv::{Decoration, FPFastMathMode, Op};
 
-/// Translates one instruction that is neither a terminator, a call, a variable nor a phi.
+/// Translates one instruction; not terminators, calls, variables or phis.
 ///
 /// # Errors
 /// Malformed operands; unsupported opcodes, by name.

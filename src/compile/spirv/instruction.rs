@@ -1,10 +1,10 @@
-//! One decoded instruction of a module, with its location for messages.
+//! One decoded instruction of a module, with its position for messages.
 
 use crate::error::{Error, Result};
 use rspirv::dr::Operand;
 use spirv::Op;
 
-/// The detail of the error that refuses an instruction whatever its operands.
+/// The detail of the error for an opcode that is not translated at all.
 pub const NOT_TRANSLATED: &str = "not translated";
 
 /// A decoded instruction and its location in the file.
@@ -107,7 +107,7 @@ impl<'m> SpirvInst<'m> {
         Error::unsupported(format!("Op{:?}", self.op()), detail).at(self.place())
     }
 
-    /// The error for an instruction that is not translated, whatever its operands.
+    /// The error for an opcode that is not translated, whatever its operands.
     pub fn not_translated(&self) -> Error {
         self.unsupported(NOT_TRANSLATED)
     }

@@ -1,7 +1,7 @@
 //! Stage inputs and outputs: every leaf of a variable is one component of a location or of a built-in.
 //!
-//! Inputs are read where they are loaded; a dynamically indexed one is first copied to a local, in the entry block.
-//! Outputs live in locals; the exit block copies the components that some store may reach to their slots.
+//! Inputs are read where they are loaded; a dynamically indexed input is first copied to a local, in the entry block.
+//! Outputs are kept in locals; the exit block copies the components that a store may reach to their slots.
 
 use super::builtins::{self, InputSource};
 use super::cx::{Cx, LeafValues, Pointer, Storage, Ty, TypeId};
@@ -30,12 +30,12 @@ pub struct Interface {
 struct Input {
     ty: TypeId,
     leaves: Vec<(Leaf, InputSource)>,
-    /// Copy for dynamic indexing.
+    /// The copy for dynamic indexing.
     local: Option<LocalId>,
 }
 
 impl Interface {
-    /// An attribute has one format, so inputs of one location either all have 64 bits or none has. OpenGL counts one
+    /// An attribute has one format, so either all inputs of one location have 64 bits or none has. OpenGL counts one
     /// location for a `dvec4`, Vulkan two.
     fn check_widths(&mut self, added: &[(Leaf, InputSource)]) -> Result<()> {
         for (leaf, source) in added {
@@ -143,8 +143,8 @@ fn struct_id(cx: &Cx<'_>, variable: u32) -> Option<u32> {
     None
 }
 
-/// Counting of 64-bit components: by channels of the attribute at their location, as vertices are fetched, or by the
-/// dwords that they occupy in consecutive locations, as parameters are exported.
+/// How 64-bit components are counted: by channels of the attribute at their location, as vertices are fetched, or by
+/// the dwords that they occupy in consecutive locations, as parameters are exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wide {
     Channels,
@@ -155,7 +155,7 @@ enum Wide {
 fn components(cx: &Cx<'_>, id: u32, ty: TypeId, wide: Wide) -> Result<Components> {
     let decor = Decor::of(cx, id, None, None);
     let block = struct_id(cx, id);
-    // No Vulkan interface reaches a compute shader, so there they mean nothing, and need not be given.
+    // No Vulkan interface reaches a compute shader, so locations mean nothing there, and may be missing.
     let counted = decor.builtin.is_some() || cx.b.shader.stage == Stage::Compute;
     let location = decor.location.or(counted.then_some(0));
     let mut walk = Walk { cx, wide, vertex: 0, location, out: Components::with_capacity(cx.types.leaf_count(ty)?) };
@@ -176,7 +176,8 @@ struct Walk<'a, 'b> {
     cx: &'a Cx<'b>,
     wide: Wide,
     vertex: u8,
-    /// Next location, or the next component of a built-in. `None` if neither the variable nor a member before has one.
+    /// Next location, or the next component of a built-in. `None` if neither the variable nor an earlier member has
+    /// one.
     location: Option<u32>,
     out: Components,
 }
@@ -386,7 +387,7 @@ impl Cx<'_> {
         self.read_at(source, &[], ty)
     }
 
-    /// Reads a source whose location in the pixel needs these operands.
+    /// Reads a source; `operands` are those that its location in the pixel needs.
     fn read_at(&mut self, source: &InputSource, operands: &[Value], ty: Type) -> Result<Value> {
         Ok(match *source {
             InputSource::Location { location, component, kind, interp } => {
@@ -449,7 +450,7 @@ impl Cx<'_> {
     /// Interpolates an input at another location than its decoration says; `operands` as for [`InterpPlace`].
     ///
     /// # Errors
-    /// Malformed: not an input. Unsupported: a built-in that changes within a pixel.
+    /// Malformed: not an input. Unsupported: a built-in that varies within a pixel.
     pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<LeafValues> {
         let p = self.pointer(pointer)?;
         let Storage::Input(input) = p.place else {
@@ -458,7 +459,7 @@ impl Cx<'_> {
         if p.dynamic.is_none() {
             return self.interpolated(input, &p, place, operands);
         }
-        // The element is only known at run time: all are interpolated, and one is taken from the copy.
+        // The element is known only at run time: all elements are interpolated, and the copy is indexed.
         let Some(ty) = self.interface.inputs.get(input).map(|i| i.ty) else {
             return Err(Error::bug("input out of range"));
         };
@@ -469,7 +470,7 @@ impl Cx<'_> {
         self.load(&Pointer { place: copy, ..p }, Default::default())
     }
 
-    /// The leaves of a part of an input, interpolated at this location if they are interpolated.
+    /// The leaves of a part of an input; those that are interpolated are interpolated at this location.
     fn interpolated(
         &mut self,
         input: usize,
@@ -487,7 +488,7 @@ impl Cx<'_> {
     }
 }
 
-/// The 32-bit slots that an output takes.
+/// The 32-bit slots that an output occupies.
 fn places(slot: OutputSlot, ty: Type) -> impl Iterator<Item = OutputSlot> {
     let high = match slot {
         OutputSlot::Location { location, component, index } if ty == Type::B64 => {
@@ -503,7 +504,7 @@ fn component(n: u32) -> Result<u8> {
 }
 
 fn interpolation(cx: &Cx<'_>, stage: Stage, c: &Component) -> Interp {
-    // Vulkan requires `Flat` for integers and 64-bit types: there is no other interpolation.
+    // Vulkan requires `Flat` for integers and 64-bit types, since they cannot be interpolated.
     let float = matches!(cx.types.get(c.ty), Ty::Float { bits } if *bits != Bits::B64);
     if c.decor.per_vertex {
         return Interp::Vertex(c.vertex);

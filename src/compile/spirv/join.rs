@@ -10,12 +10,12 @@ pub(super) fn check(cx: &Cx<'_>, values: &[Value], types: &[Type]) -> Result<()>
     if same { Ok(()) } else { Err(Error::malformed("a value of another type than the place it goes to")) }
 }
 
-/// Whether a join of pointers, `OpPhi` or `OpSelect`, can be one pointer: the same storage, another offset.
+/// Whether `OpPhi` or `OpSelect` of two pointers can be one pointer: same storage, different offset.
 pub(super) fn joinable(a: &Pointer, b: &Pointer) -> bool {
     a.place == b.place && a.ty == b.ty && a.layout == b.layout
 }
 
-/// The pointer at a dynamic offset into the storage of another.
+/// The pointer at a dynamic offset in the storage of another.
 pub(super) fn at_offset(cx: &Cx<'_>, like: &Pointer, offset: Value) -> Pointer {
     let natural = crate::ir::Align::from_bytes(cx.types.packed_align(like.ty).min(8));
     Pointer {

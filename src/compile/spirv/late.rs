@@ -1,4 +1,4 @@
-//! Specialization constants whose values an early compile does not know: relocations, and expressions of them as code.
+//! Specialization constants whose values are not known at compile time: relocations, and code for expressions of them.
 
 use super::constants::Late;
 use super::cx::{Cx, Def, LeafValues};
@@ -21,8 +21,8 @@ impl Cx<'_> {
         matches!(self.known(id), Some(Def::Constant(c)) if self.constants.is_late(*c))
     }
 
-    /// The error for a late constant whose bits are needed. `compile::operands` leaves none such, so this is a use that it
-    /// does not know; the whole compile has the value.
+    /// The error for a late constant whose bits are needed. `compile::operands` leaves no such constant late, so this
+    /// is a use that it does not know; the whole-pipeline compile has the value.
     pub(super) fn needs_known(&self, index: u32) -> Error {
         let id = match self.constants.get(index).and_then(|c| c.late) {
             Some(Late::Relocated(operand)) => operand.id,
@@ -46,7 +46,7 @@ impl Cx<'_> {
             }
             return Ok(all);
         }
-        // The instruction is translated as one of a function would be, in the middle of one that uses its result.
+        // The instruction is translated like one of a function, at the place where its result is used.
         let (id, constant, fp) = (inst.result()?, self.def(inst.result()?)?.clone(), self.b.fp);
         inst::translate(self, inst)?;
         let values = self.values(id);

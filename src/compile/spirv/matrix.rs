@@ -54,7 +54,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             out
         }
         Op::Transpose => Matrix::of(cx, inst, 0)?.transposed(),
-        // Matrices have no other operations of their own; they compare and add as vectors do.
+        // Matrices have no other operations; they are compared and added as vectors are.
         _ => return Ok(false),
     };
     let types = cx.types.leaf_types(cx.result_type(inst)?)?;
@@ -99,7 +99,7 @@ impl Matrix {
         Ok(Self { rows, leaves: cx.values(id)? })
     }
 
-    /// The sum of the columns, each times a component.
+    /// The sum of the columns, each multiplied by a component.
     fn times(&self, cx: &mut Cx<'_>, inst: &SpirvInst<'_>, v: &[Value]) -> Result<LeafValues> {
         if self.leaves.len() != self.rows * v.len() {
             return Err(inst.malformed("operands of different sizes"));

@@ -1,10 +1,11 @@
-//! Translates SPIR-V into upper-level IR: parse, check, translate one entry point with every call inlined.
+//! Translates SPIR-V to upper-level IR: parses, checks, and translates one entry point with every call inlined.
 //!
 //! `words` frames and `decode` decodes instructions, [`parse`] sorts them into sections, `usage` finds what the entry
 //! point reaches, `globals` declares types, constants and variables, `function` walks blocks and inlines calls, and
 //! per-opcode modules translate single instructions over [`cx::Cx`]. Errors for bad input name the word and the
 //! instruction.
-//! To add an instruction: an arm in the module of its family; a new family is one line in `inst`.
+//!
+//! To add an instruction, add an arm to the module of its family; a new family is one line in `inst`.
 
 mod access;
 mod arith;
@@ -57,7 +58,8 @@ use crate::error::{Error, Result};
 use crate::ir::{Shader, Terminator, structure};
 use crate::target::Stage;
 
-/// Translates one entry point to upper-level IR, with specialization values (sorted by id); other constants have their defaults.
+/// Translates one entry point to upper-level IR with specialization values (sorted by id); constants without a value
+/// have their defaults.
 ///
 /// # Errors
 /// Malformed or unsupported SPIR-V; no such entry point.
@@ -65,7 +67,7 @@ pub fn translate(module: &Module, entry: &str, stage: Stage, values: &[(u32, u64
     translate_with(module, entry, stage, Specialization { values, late: &[] })
 }
 
-/// As [`translate`], with constants that stay relocations.
+/// [`translate`] with constants that stay relocations.
 ///
 /// # Errors
 /// As [`translate`].

@@ -59,7 +59,7 @@ fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> R
         M::RoundingModeRTZ => cx.b.shader.modes.round[width()?] = RoundMode::TowardZero,
         M::RoundingModeRTE => cx.b.shader.modes.round[width()?] = RoundMode::NearestEven,
         // Nothing is assumed about NaN, Inf or the sign of zero beyond the operations' own flags; subgroups are always
-        // full and of the size that the pipeline requires; quads and uniform control flow hold by construction.
+        // full and have the size that the pipeline requires; quads and uniform control flow hold by construction.
         M::SignedZeroInfNanPreserve
         | M::DepthReplacing
         | M::StencilRefReplacingEXT

@@ -31,7 +31,7 @@ pub fn from_words(b: &mut Builder<'_>, words: &[Value]) -> Value {
 /// Sets the result of an instruction.
 ///
 /// # Errors
-/// Malformed: the values do not match the result type, which only wrong operands cause.
+/// Malformed: the values do not match the result type, which happens only with wrong operands.
 pub fn set_result(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, values: impl Into<LeafValues>) -> Result<()> {
     let values = values.into();
     let ty = cx.result_type(inst)?;

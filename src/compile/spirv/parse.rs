@@ -1,4 +1,4 @@
-//! Parses SPIR-V words into a module in sections: entry points, decorations, globals, functions as blocks of
+//! Parses SPIR-V words to a module in sections: entry points, decorations, globals, and functions as blocks of
 //! instructions.
 //!
 //! Sections and blocks are ranges of one list of decoded instructions. Nothing is translated yet.
@@ -92,7 +92,8 @@ pub struct Parsed<'m> {
     pub result_types: Vec<u32>,
     /// Index in `globals` plus one, by result id.
     globals_by_id: Vec<u32>,
-    /// By the last six bits of their numbers, the decorations that occur: most kinds do not, and are asked for at every use.
+    /// The decorations that occur, as bits by the last six bits of their numbers. Most kinds do not occur, and are
+    /// looked up at every use.
     kinds: u64,
 }
 
@@ -185,7 +186,7 @@ pub fn parse<'m>(module: &'m Decoded, insts: &'m [SpirvInst<'m>]) -> Result<Pars
     let mut out = loader.out;
     out.decorations.sort_by_key(Decorated::key);
     expand_groups(&mut out, &loader.groups)?;
-    // A decoration counts once; repetitions would cost time wherever their target is used.
+    // Each decoration is kept once, since repetitions would cost time wherever their target is used.
     out.decorations.dedup_by_key(|d| d.key());
     out.kinds = out.decorations.iter().fold(0, |all, d| all | kind_bit(d.decoration));
     out.globals_by_id = vec![0; bound];

@@ -1,7 +1,7 @@
 //! Subgroup instructions: `OpGroupNonUniform*`, `OpSubgroup*KHR`, and `OpGroup*` over a subgroup.
 //!
-//! Vectors are processed by component. A ballot is four 32-bit words in SPIR-V and a 64-bit lane mask here; a wave has
-//! at most 64 lanes, so the upper two words are zero. To add an instruction: a line in [`translate`].
+//! Vectors are processed by component. A ballot is four 32-bit words in SPIR-V and a 64-bit lane mask in the IR; a wave
+//! has at most 64 lanes, so the upper two words are zero. To add an instruction, add a line to [`translate`].
 
 use super::cx::{Cx, LeafValues, SpirvInst};
 use super::operands::{condition, from_words, result_component, set_result, words};
@@ -32,7 +32,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             | Op::GroupNonUniformQuadAllKHR
             | Op::GroupNonUniformQuadAnyKHR
     );
-    // First operand after the scope, which the older extensions lack.
+    // First operand after the scope; the older extensions have no scope.
     let at = usize::from(!khr);
     use SubgroupOp as S;
     let results = match inst.op() {
@@ -186,7 +186,7 @@ fn find(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize, op: AluOp) -> Result<V
     Ok(cx.b.zext_or_trunc(index, ty))
 }
 
-/// Set bits of a ballot: all, or those of lower lanes, with or without the current lane.
+/// Number of set bits of a ballot: all, or those of lower lanes, with or without the current lane.
 fn bit_count(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Value> {
     let below = match group_operation(inst)? {
         GroupOperation::Reduce => None,

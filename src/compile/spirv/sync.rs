@@ -48,7 +48,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Checks that the stage has helper invocations, for what makes or asks for them.
+/// Checks that the stage has helper invocations, for instructions that make or query them.
 ///
 /// # Errors
 /// Malformed: it has none.
@@ -59,7 +59,7 @@ pub fn helpers(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     }
 }
 
-/// Orders memory accesses, if an order is required.
+/// Orders memory accesses, if the semantics require an order.
 pub fn fence(cx: &mut Cx<'_>, scope: Scope, order: FenceOrder, classes: MemoryClasses) {
     let fence = IrOp::Fence { scope, order, classes };
     if fence.orders_memory() {
@@ -83,7 +83,7 @@ pub fn scope(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<Scope> 
     })
 }
 
-/// Operand `at` as memory semantics: the order, and its kinds of memory.
+/// Operand `at` as memory semantics: the order, and the memory classes.
 ///
 /// # Errors
 /// Malformed: not a constant.

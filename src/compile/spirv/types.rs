@@ -1,11 +1,12 @@
 //! SPIR-V types as an arena, their numbers of leaf values, and the leaves' memory layout.
 //!
 //! A value of any type is a flat list of *leaves*: scalars in the order of struct members, array elements, matrix
-//! columns and vector components. There are two memory layouts: the one of the decorations `Offset`, `ArrayStride` and
-//! `MatrixStride` ([`MemoryLayout::explicit`]), and, for memory that only the shader sees, a tightly packed one with booleans
-//! as 32 bits. Sizes of nested types are summed when a type is declared: a struct of structs twice each has 2^depth
-//! parts, and only a walk that is bounded by [`Types::leaf_count`] may visit them.
-//! To add a type: a variant of [`Ty`], its leaves in [`Types::add`], its layout in [`Types::walk`].
+//! columns and vector components. There are two memory layouts: that of the decorations `Offset`, `ArrayStride` and
+//! `MatrixStride` ([`MemoryLayout::explicit`]), and a tightly packed one with booleans as 32 bits, for memory that only
+//! the shader sees. Sizes of nested types are summed when a type is declared: structs nested so that each contains two
+//! of the next have 2^depth parts, so only walks bounded by [`Types::leaf_count`] may visit all parts.
+//!
+//! To add a type, add a variant of [`Ty`], its leaves in [`Types::add`], and its layout in [`Types::walk`].
 
 use crate::error::{Error, Result};
 use crate::ir::{Bits, Type};
@@ -86,9 +87,9 @@ pub enum Ty {
 pub struct StructMember {
     /// Its type.
     pub ty: TypeId,
-    /// `Offset`, 0 where not decorated.
+    /// `Offset`; 0 if not decorated.
     pub offset: u32,
-    /// `MatrixStride`, 0 where not decorated.
+    /// `MatrixStride`; 0 if not decorated.
     pub matrix_stride: u32,
     /// `RowMajor`.
     pub row_major: bool,
@@ -112,7 +113,7 @@ struct TyData {
     depth: u32,
     /// Offsets of a struct's members.
     parts: Box<[MemberOffset]>,
-    /// The members of a struct that have leaves: walks over others would cost time for each value of the type.
+    /// The members of a struct that have leaves: visiting others would cost time for each value of the type.
     filled: Box<[u32]>,
     /// Explicit size of a struct in bytes, saturating. Enclosing types do not change it.
     explicit: u32,
@@ -261,7 +262,7 @@ impl Types {
         self.list.get(id.0 as usize).unwrap_or(&VOID)
     }
 
-    /// The IR type of a scalar (of a pointer to physical memory: its address).
+    /// The IR type of a scalar; for a pointer to physical memory, of its address.
     pub fn scalar(&self, id: TypeId) -> Option<Type> {
         Some(match self.get(id) {
             Ty::Bool => Type::B1,
@@ -308,7 +309,7 @@ impl Types {
     /// Number of leaves.
     ///
     /// # Errors
-    /// Unsupported: too many for values.
+    /// Unsupported: too many to be split into values.
     pub fn leaf_count(&self, id: TypeId) -> Result<usize> {
         match self.data(id).leaves {
             n if n > MAX_LEAVES => {
@@ -428,7 +429,7 @@ impl Types {
         Ok(out)
     }
 
-    /// The type of the single access that moves a value, if it is plain to see: of a scalar or vector without booleans.
+    /// The type of the one access that moves a whole value, if this is simple: a scalar or vector without booleans.
     pub fn one_access(&self, id: TypeId, layout: MemoryLayout) -> Option<Type> {
         let (scalar, count) = match self.get(id) {
             Ty::Vector { elem, count } => {

@@ -1,7 +1,7 @@
 //! Finds what the entry point reaches: functions, global variables, and variables that only ever hold one constant.
 //!
-//! One pass over the reachable functions before translation. A variable whose only write is a constant, and which is
-//! dynamically indexed, becomes a constant table: a load before the write would be undefined anyway.
+//! It is one pass over the reachable functions before translation. A variable whose only write is a constant, and which
+//! is dynamically indexed, becomes a constant table: a load before the write would be undefined anyway.
 
 use super::constants::{ConstantLeaves, Constants};
 use super::cx::{Cx, Def};
@@ -19,7 +19,7 @@ const MAX_CALL_DEPTH: usize = 96;
 struct Variable {
     /// The id of the only value stored to the whole variable, 0 if none.
     stored: u32,
-    /// Written otherwise, or used by an instruction not handled here.
+    /// It is written in another way, or used by an instruction that is not handled here.
     escapes: bool,
     /// Indexed by a value that is not constant.
     dynamic: bool,
@@ -40,10 +40,10 @@ impl Usage {
         self.used.get(id as usize).copied().unwrap_or(false)
     }
 
-    /// Analyses what a function reaches.
+    /// Analyses everything that a function reaches.
     ///
     /// # Errors
-    /// Malformed: recursion, calls of something that is not a function.
+    /// Malformed: recursion, or a call of something that is not a function.
     pub fn of(module: &Parsed<'_>, entry: u32, interface: &[u32]) -> Result<Self> {
         let bound = module.bound as usize;
         let mut usage =
@@ -72,7 +72,7 @@ impl Usage {
         Ok(usage)
     }
 
-    /// Depth-first over the call graph with an explicit stack of (function, its calls not yet followed).
+    /// Walks the call graph depth-first with an explicit stack of functions and their calls not yet followed.
     fn walk(&mut self, module: &Parsed<'_>, entry: usize, find: &dyn Fn(u32) -> Result<usize>) -> Result<()> {
         #[derive(Clone, Copy, PartialEq)]
         enum Seen {

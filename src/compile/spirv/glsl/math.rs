@@ -1,9 +1,9 @@
 //! Scalar functions of GLSL.std.450 as straight-line IR.
 //!
-//! Each function takes and returns scalars of one float width. Transcendental ones have only 16 and 32 bits (as SPIR-V
-//! says) and compute 16 bits in 32. Errors stay within Vulkan's "Precision of GLSL.std.450 Instructions"; where that
-//! says "inherited from", the formula is the one it names or a more exact one. To add a function: its formula here, a
-//! line in the tables of `glsl`, a row in the tests.
+//! Each function takes and returns scalars of one float width. Transcendental functions exist only for 16 and 32 bits
+//! (as in SPIR-V), and compute 16 bits in 32. Errors stay within Vulkan's "Precision of GLSL.std.450 Instructions";
+//! where that says "inherited from", the formula is the one that it names or a more exact one. To add a function, add
+//! its formula here, a line in the tables of `glsl`, and a row in the tests.
 
 use super::super::float::FloatOps;
 use crate::ir::{AluOp, Builder, FpFlags, Op, Value};
@@ -36,7 +36,7 @@ pub fn log(b: &mut Builder<'_>, x: Value) -> Value {
     })
 }
 
-/// An operation that is one instruction in 32 bits.
+/// An operation that is one instruction at 32 bits.
 pub fn native(b: &mut Builder<'_>, op: AluOp, x: Value) -> Value {
     b.wide(x, |b, x| b.f1(op, x))
 }
@@ -92,14 +92,14 @@ fn atan_steep(b: &mut Builder<'_>, t: Value, steep: Value) -> Value {
     b.select(steep, other, r)
 }
 
-/// An angle with the sign of x, marked as the result of a function to which Vulkan allows more error than its steps
-/// have.
+/// An angle with the sign of x, marked as the result of a function for which Vulkan allows a larger error than its
+/// steps have.
 fn coarse(b: &mut Builder<'_>, angle: Value, x: Value) -> Value {
     let flags = b.fp.with(FpFlags::COARSE);
     b.value(Op::Alu(AluOp::FCopySign, flags), &[angle, x], b.ty(x))
 }
 
-/// Angle of the point (x, y); for the origin 0 or π as in IEEE, for an infinite diagonal its slope.
+/// Angle of the point (x, y). The origin gives 0 or π as in IEEE, an infinite diagonal its slope.
 pub fn atan2(b: &mut Builder<'_>, y: Value, x: Value) -> Value {
     wide2(b, y, x, |b, y, x| {
         let zero = b.fk(x, 0.0);
@@ -124,7 +124,7 @@ pub fn atan2(b: &mut Builder<'_>, y: Value, x: Value) -> Value {
     })
 }
 
-/// sqrt(1 - x²); zero outside [-1, 1], so that a rounding error of the argument does no harm.
+/// sqrt(1 - x²); zero outside [-1, 1], so that a rounding error of the argument does not give NaN.
 fn other_leg(b: &mut Builder<'_>, x: Value) -> Value {
     let one = b.fk(x, 1.0);
     let zero = b.fk(x, 0.0);

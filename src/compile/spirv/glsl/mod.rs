@@ -1,6 +1,6 @@
 //! `OpExtInst`: the instruction set GLSL.std.450, and those without an effect on code.
 //!
-//! Most functions work by component and are lines of the tables [`unary`], [`binary`] and [`ternary`]; the formulas are
+//! Most functions work by component and are lines in the tables [`unary`], [`binary`] and [`ternary`]; the formulas are
 //! in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another result shape are arms of
 //! [`special`].
 
@@ -36,7 +36,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     if set != "GLSL.std.450" {
         return Err(Error::unsupported(format!("instruction set {set}"), inst.place()));
     }
-    // Fast-math flags of the instruction are about its result, not about the intermediate values of its expansion.
+    // The instruction's fast-math flags concern its result, not the intermediate values of its expansion.
     cx.b.fp = FpFlags(cx.b.fp.0 & FpFlags::NO_CONTRACT.0);
     let number = inst.literal(1)?;
     let op = G::from_u32(number).ok_or_else(|| Error::unsupported(format!("GLSL.std.450 {number}"), inst.place()))?;
@@ -58,7 +58,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     Ok(true)
 }
 
-/// Operands with the same number of components, each of one type and of the kind that the function takes.
+/// Operands with equal numbers of components; each has one type, of the kind that the function takes.
 fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G) -> Result<[LeafValues; N]> {
     let mut out: [LeafValues; N] = std::array::from_fn(|_| LeafValues::new());
     for (i, slot) in out.iter_mut().enumerate() {
@@ -305,7 +305,7 @@ fn parts(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G) -> Result<(LeafValues, Le
     Ok(x.iter().map(|&x| math::modf(&mut cx.b, x)).unzip())
 }
 
-/// Mantissas, and exponents of this type.
+/// Mantissas, and exponents of type `ty`.
 fn frexp(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G, ty: Type) -> Result<(LeafValues, LeafValues)> {
     let [x] = operands(cx, inst, op)?;
     Ok(x.iter()

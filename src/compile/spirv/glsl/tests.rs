@@ -1,4 +1,4 @@
-//! Library code against the standard library, within the errors Vulkan allows.
+//! Compares library code with the standard library, within the errors that Vulkan allows.
 
 use super::super::evaluate::{run, run_f32};
 use super::super::float::FloatOps;

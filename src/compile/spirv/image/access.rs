@@ -22,7 +22,7 @@ fn address(
         if stage != Stage::Fragment {
             return Err(inst.malformed(format!("an input attachment in a {stage} shader, which has no pixel")));
         }
-        // Relative to the pixel; the rest is as for an ordinary image.
+        // The coordinates are relative to the pixel; otherwise it is an ordinary image.
         shape.dim = Dim::D2;
         for (component, c) in (0u8..2).zip(coords.iter_mut()) {
             let position = cx.b.value(IrOp::load_builtin(BuiltIn::FragCoord, component), &[], Type::B32);
@@ -59,7 +59,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, fetch: bool, sparse: bool) ->
     let descriptor = cx.value(id)?;
     let coords = integers(cx, inst.id(1)?)?;
     let extra = operands::read(cx, inst, 2, false)?;
-    // The shader that reads an input attachment never writes it.
+    // A shader that reads an input attachment never writes it.
     let op = if fetch || shape.dim == Dim::SubpassData { ImageOp::Fetch } else { ImageOp::Load };
     let mut source = address(cx, inst, &mut shape, coords, &extra)?;
     source.image = Some(descriptor);
@@ -137,7 +137,7 @@ pub fn texel_atomic(
         ..Sources::default()
     };
     let image = base(shape, ImageOp::Atomic(op), access);
-    // A load has the operands that all atomics share.
+    // A load has the address operands that all atomics share.
     let place = source.args(cx, inst, &base(shape, ImageOp::Atomic(AtomicOp::Load), access))?;
     Ok((IrOp::Image(image), place))
 }

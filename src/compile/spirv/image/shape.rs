@@ -1,4 +1,5 @@
-//! Common to image instructions: the shape of an image, operands by name, and conversion between texels and results.
+//! Common parts of image instructions: the shape of an image, operands by name, and conversion between texels and
+//! results.
 
 use super::super::cx::{Cx, LeafValues, SpirvInst, Ty, TypeId};
 use crate::error::{Error, Result};
@@ -73,7 +74,7 @@ impl Sources {
     /// The operands in the order of the IR.
     ///
     /// # Errors
-    /// Malformed: one is missing, the descriptor does not match, or no image of this type is read so.
+    /// Malformed: one is missing, the descriptor does not match, or images of this type do not allow the operation.
     pub fn args(&self, cx: &Cx<'_>, inst: &SpirvInst<'_>, image: &ImageInst) -> Result<LeafValues> {
         let buffer = image.dim == Dim::Buffer;
         let filtered = matches!(image.op, ImageOp::Sample | ImageOp::Gather(_) | ImageOp::QueryLod);
@@ -165,14 +166,14 @@ pub fn base(shape: Shape, op: ImageOp, access: Access) -> ImageInst {
     }
 }
 
-/// Whether a descriptor may differ between lanes: by the id's decoration, or by the index it was loaded with.
+/// Whether a descriptor may differ between lanes, by the id's decoration or by the index with which it was loaded.
 pub fn non_uniform(cx: &Cx<'_>, id: u32, leaves: &[Value]) -> bool {
     let indexed =
         |&v: &Value| matches!(cx.b.shader.def(v).map(|i| &i.op), Some(IrOp::Descriptor { non_uniform: true, .. }));
     cx.non_uniform(id) || leaves.iter().any(indexed)
 }
 
-/// Type of `lanes` components as the operation returns them: 64 bits, or 32.
+/// Type of `lanes` components as the operation returns them: 64 bits each, or 32.
 pub fn texels(shape: Shape, lanes: u32) -> Type {
     let bits = if shape.texel == Type::B64 { Type::B64.bits() } else { Type::B32.bits() };
     Type::vector(bits, lanes).unwrap_or(Type::scalar(bits))
