@@ -75,7 +75,9 @@ pub(super) fn service(reach: &Reach) -> (u32, String) {
         Reach::Idle => (DVT_SERVICE_IDLE, "nothing was requested yet".into()),
         Reach::Connecting => (DVT_SERVICE_CONNECTING, "connecting".into()),
         Reach::Connected(None) => (DVT_SERVICE_CONNECTED, "connected".into()),
-        Reach::Connected(Some(why)) => (DVT_SERVICE_CONNECTED, format!("connected; all results are sent over the socket, because {why}")),
+        Reach::Connected(Some(why)) => {
+            (DVT_SERVICE_CONNECTED, format!("connected; all results are sent over the socket, because {why}"))
+        }
         Reach::Away(why) => (DVT_SERVICE_AWAY, why.to_string()),
     }
 }

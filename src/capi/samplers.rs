@@ -20,7 +20,9 @@ pub(super) fn add_samplers(layout: &mut ResourceLayout, given: &[Sampler]) -> An
         };
         if usize::try_from(element) != Ok(to.samplers.len()) {
             let wanted = to.samplers.len();
-            return argument(format!("a sampler for set {set} binding {binding} element {element} instead of {wanted}"));
+            return argument(format!(
+                "a sampler for set {set} binding {binding} element {element} instead of {wanted}"
+            ));
         }
         to.samplers.push(immutable(sampler)?);
     }

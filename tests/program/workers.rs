@@ -143,8 +143,7 @@ fn one_bad_input_costs_itself_only() {
     let text = [out.stdout, out.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
     assert_eq!(out.status.code(), Some(1), "{text}");
     assert!(
-        text.contains("inputs that could not be read completely: 7")
-            && text.contains("fifo: not an ordinary file"),
+        text.contains("inputs that could not be read completely: 7") && text.contains("fifo: not an ordinary file"),
         "{text}"
     );
     assert!(!text.contains('\u{1b}'), "{text:?}");

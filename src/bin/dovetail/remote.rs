@@ -135,7 +135,10 @@ impl Shared {
                 waiting.map_or(Ok(()), |answer| answer.send(tell).or(Ok(())))
             }
             Tell::Status(status) => {
-                status.paused_because.iter().for_each(|why| eprintln!("dovetail: the service holds this work back: {why}"));
+                status
+                    .paused_because
+                    .iter()
+                    .for_each(|why| eprintln!("dovetail: the service holds this work back: {why}"));
                 Ok(())
             }
             Tell::Refused(why) => Err(why),
