@@ -153,7 +153,11 @@ impl Section<'_> {
     pub(crate) fn rels(&self) -> Result<Vec<Rel>> {
         let (records, rest) = self.data.as_chunks::<16>();
         if !rest.is_empty() {
-            return Err(Error::malformed(format!("{}: {} bytes are no whole records", self.name, self.data.len())));
+            return Err(Error::malformed(format!(
+                "{}: {} bytes are not a whole number of records",
+                self.name,
+                self.data.len()
+            )));
         }
         Ok(records.iter().map(Rel::read).collect())
     }
@@ -212,5 +216,5 @@ fn read_symbols<'a>(table: &SectionTable<'a, Header>, bytes: &'a [u8]) -> Result
 }
 
 fn text(name: &[u8]) -> Result<&str> {
-    std::str::from_utf8(name).map_err(|_| Error::malformed(format!("ELF: name {name:?} is no UTF-8")))
+    std::str::from_utf8(name).map_err(|_| Error::malformed(format!("ELF: name {name:?} is not UTF-8")))
 }

@@ -77,7 +77,7 @@ impl<'a> Toolchain<'a> {
             Some(compiler) => compiler.id().clone(),
             None => recorded_compiler(cache)?.ok_or_else(|| {
                 Error::environment(
-                    "no compiler here, and the cache does not say which one filled it: populate it first",
+                    "this library has no compiler, and the cache does not record which compiler filled it: populate it first",
                 )
             })?,
         };

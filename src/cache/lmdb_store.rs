@@ -112,7 +112,9 @@ impl LmdbStore {
         for _ in 0..2 {
             let written = match std::fs::create_dir(&self.dir) {
                 Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(Error::from(e).at(place())),
-                Err(_) if !self.dir.is_dir() => Err(Failure::Damage(Damage::new(0, "cannot be in what is no folder"))),
+                Err(_) if !self.dir.is_dir() => {
+                    Err(Failure::Damage(Damage::new(0, "cannot be in a path that is not a folder")))
+                }
                 _ => lmdb::write(&self.dir, self.limit, entries),
             };
             match written {

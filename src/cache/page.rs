@@ -183,7 +183,7 @@ impl Page {
         let flags = if level == Level::Branch { BRANCH } else { LEAF };
         let lower = u16_at(&bytes, 12).map_or(0, usize::from);
         if u64_at(&bytes, 0) != Some(number) || u16_at(&bytes, 10) != Some(flags) {
-            return Err(Damage::new(number, format!("is no {level:?} page").to_lowercase()));
+            return Err(Damage::new(number, format!("is not a {level:?} page").to_lowercase()));
         }
         if lower < PAGE_HEADER || lower > bytes.len() || !lower.is_multiple_of(2) {
             return Err(Damage::new(number, "has a number of nodes that does not fit"));
@@ -279,11 +279,11 @@ impl Page {
                 (false, _) => 0,
                 (true, Some(Held::Here(value))) => value.len(),
                 (true, Some(Held::Overflow { .. })) => 8,
-                (true, None) => return wrong("has an entry that is none of a cache"),
+                (true, None) => return wrong("has an invalid cache entry"),
             };
             let size = (NODE_HEADER + node.key.len() + held).next_multiple_of(2);
             if size > largest {
-                return wrong("has an entry that is too large for it");
+                return wrong("has an entry that exceeds the page");
             }
             extents.push((node.offset, size));
         }

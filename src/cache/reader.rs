@@ -49,7 +49,7 @@ impl Metas {
     /// Chooses like LMDB: of two with the same transaction number, page 0.
     fn newest(&self) -> Result<Meta, Damage> {
         let metas = self.0.iter().rev().filter_map(|bytes| Meta::parse(bytes));
-        metas.max_by_key(|meta| meta.transaction).ok_or_else(|| Damage::new(0, "and page 1 are no meta pages"))
+        metas.max_by_key(|meta| meta.transaction).ok_or_else(|| Damage::new(0, "and page 1 are not meta pages"))
     }
 }
 
@@ -204,7 +204,7 @@ impl Reader {
                     Err(Damage::new(page, format!("has an entry of {size} bytes: at most {LARGEST_ENTRY}")))
                 }
                 Some(Held::Overflow { page, size }) => self.read(page, PAGE_HEADER, size).map(Some),
-                None => Err(Damage::new(number, "has an entry that is none of a cache")),
+                None => Err(Damage::new(number, "has an invalid cache entry")),
             };
         }
         Ok(None)

@@ -63,7 +63,7 @@ impl<'a> Code<'a> {
         let (words, rest) = text.data.as_chunks::<4>();
         let words: Vec<u32> = words.iter().map(|w| u32::from_le_bytes(*w)).collect();
         if !rest.is_empty() {
-            return Err(Error::malformed(".text is no sequence of dwords"));
+            return Err(Error::malformed(".text is not a sequence of dwords"));
         }
         let notes = elf.sections.iter().find(|s| s.name == ".note").ok_or_else(|| Error::malformed("no .note"))?;
         let pipeline = Document::parse(note::metadata(notes.data)?)?.pipeline;

@@ -90,7 +90,7 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
             if let Some(why) = objection(stage.stage, f, words) {
                 reporter.add(CodeRule::Export, step.at, why);
             } else if before.maybe_done && (stage.stage == Stage::Fragment || f.target < PARAMETER) {
-                reporter.add(CodeRule::Export, step.at, "comes after the export that is done");
+                reporter.add(CodeRule::Export, step.at, "comes after the export with `done`");
             }
         }
         Fields::Interp(f) if usize::from(f.attribute) >= attributes => {
@@ -144,7 +144,7 @@ fn unfinished(before: &Exported, words: &RegisterWords) -> Option<String> {
     let graphics = before.stage != Stage::Compute;
     // A path with any export needs a last one, whether the hardware waits for it or not.
     if !before.done && (before.waited || graphics && before.surely != 0) {
-        return Some("not every path here has an export that is done".to_owned());
+        return Some("not every path here has an export with `done`".to_owned());
     }
     if before.stage != Stage::Vertex {
         return None;

@@ -85,7 +85,7 @@ impl SpecFile {
 }
 
 fn pair(id: &str, value: &toml::Value) -> Result<(u32, u32)> {
-    let id = id.parse().map_err(|_| Error::malformed(format!("`{id}` is no SpecId")))?;
+    let id = id.parse().map_err(|_| Error::malformed(format!("`{id}` is not a SpecId")))?;
     let out_of_range = || Error::malformed(format!("constant {id}: {value} does not fit 32 bits"));
     let bits = match value {
         toml::Value::Integer(n) => {
@@ -95,10 +95,10 @@ fn pair(id: &str, value: &toml::Value) -> Result<(u32, u32)> {
         toml::Value::Boolean(b) => u32::from(*b),
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "the constant has 32 bits; rounding to them is what is meant"
+            reason = "the constant has 32 bits, and the value is rounded to them"
         )]
         toml::Value::Float(f) => (*f as f32).to_bits(),
-        _ => return Err(Error::malformed(format!("constant {id}: {value} is no integer, boolean or float"))),
+        _ => return Err(Error::malformed(format!("constant {id}: {value} is not an integer, boolean or float"))),
     };
     Ok((id, bits))
 }

@@ -170,7 +170,7 @@ pub fn execute(op: Buffer, inst: &Instruction, f: &BufferFields, wave: &mut Wave
     }
     let descriptor = Descriptor::read(wave, f.resource);
     if descriptor.word3 >> 30 != 0 {
-        return Err(Error::malformed(format!("{:?} is no buffer descriptor", f.resource)));
+        return Err(Error::malformed(format!("{:?} is not a buffer descriptor", f.resource)));
     }
     let soffset = wave.uniform(f.soffset, OperandKind::B32)?;
     let status = usize::from(inst.entry.data_registers());

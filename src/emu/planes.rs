@@ -75,7 +75,7 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, planes: &Planes) -> R
 /// A descriptor of the last plane's memory in another format.
 fn again(words: &[u32], format: &str, [width, height, _]: [u32; 3]) -> Result<[u32; 8]> {
     let before = words.last_chunk().copied().map(ImageDescriptor::new).transpose()?.flatten();
-    let before = before.ok_or_else(|| Error::bug("a plane that is seen again before it is there"))?;
+    let before = before.ok_or_else(|| Error::bug("a view of a plane that is not in memory"))?;
     let named = NamedFormat::new(format)?;
     let seen = ImageDescriptor { format: named.number, selects: named.selects, extent: [width, height], ..before };
     Ok(seen.dwords())

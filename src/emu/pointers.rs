@@ -25,14 +25,18 @@ impl StoredAddresses {
         let stand = |pointer: &StoredPointer| {
             let (to, bound) = find(inputs, pointer.to)?;
             if bound.storage_buffer().is_none() {
-                return Err(Error::malformed("a pointer to what is no storage buffer").at(name(pointer.to)));
+                return Err(
+                    Error::malformed("a pointer to something that is not a storage buffer").at(name(pointer.to))
+                );
             }
             let place = || pointer.within.map_or_else(|| "push constants".to_owned(), name);
             let (within, contents) = match pointer.within {
                 None => (None, Some(&inputs.push_constants)),
                 Some(slot) => find(inputs, slot).map(|(n, bound)| (Some(n), bound.buffer()))?,
             };
-            let contents = contents.ok_or_else(|| Error::malformed("a pointer within what is no buffer")).at(place)?;
+            let contents = contents
+                .ok_or_else(|| Error::malformed("a pointer inside something that is not a buffer"))
+                .at(place)?;
             let (byte, bytes) = (pointer.byte as usize, contents.0.len());
             if byte + 8 > bytes {
                 return Err(Error::malformed(format!("a pointer at byte {byte} of {bytes}")).at(place()));

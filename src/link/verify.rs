@@ -138,7 +138,7 @@ fn identification(elf: &Elf<'_>, report: &mut VerifyReport) {
     report.require(elf.machine == MACHINE, rule, || format!("machine {}", elf.machine));
     report.require(elf.file_type == RELOCATABLE, rule, || format!("file type {}", elf.file_type));
     let known = elf.flags == GfxIp::Gfx1030.elf_flags();
-    report.require(known, rule, || format!("flags {:#x} are no GPU of ours", elf.flags));
+    report.require(known, rule, || format!("flags {:#x} are not those of a supported GPU", elf.flags));
 }
 
 fn sections(elf: &Elf<'_>, report: &mut VerifyReport) {
@@ -198,7 +198,7 @@ fn relocations(elf: &Elf<'_>, report: &mut VerifyReport) {
             continue;
         }
         let target = elf.at(section.info).filter(|t| t.is_uploaded());
-        report.require(target.is_some(), rule, || format!("{} relocates what is not uploaded", section.name));
+        report.require(target.is_some(), rule, || format!("{} relocates a section that is not uploaded", section.name));
         let Ok(rels) = section.rels() else {
             report.add(rule, format!("{} has no whole records", section.name));
             continue;
@@ -313,7 +313,7 @@ impl Metadata<'_> {
         let rule = ElfRule::Metadata;
         report.require(text(pipeline, ".api").is_some_and(|api| api.len() <= 15), rule, || "no .api".into());
         let hash = get(pipeline, ".internal_pipeline_hash");
-        report.require(is_hash(hash), rule, || ".internal_pipeline_hash is no pair of numbers".into());
+        report.require(is_hash(hash), rule, || ".internal_pipeline_hash is not a pair of numbers".into());
         let limit = number(pipeline, ".user_data_limit");
         report.require(limit.is_some_and(|n| n <= user_data::MAX_ROOT_DWORDS), rule, || {
             format!(".user_data_limit {limit:?}: metadata 2.x has {} dwords", user_data::MAX_ROOT_DWORDS)
@@ -418,7 +418,7 @@ fn stage_words(stage: Stage, own: &Map, words: &RegisterWords, report: &mut Veri
     report.require(wave.is_some(), ElfRule::Metadata, || format!("{name}: no .wavefront_size"));
     let wave = wave.unwrap_or(WaveSize::W64);
     report.require(words.field(fields.wave32) == u32::from(wave == WaveSize::W32), rule, || {
-        format!("{name}: {} says another wave size", fields.wave32.name)
+        format!("{name}: {} has another wave size", fields.wave32.name)
     });
     let counts = (number(own, ".vgpr_count"), number(own, ".sgpr_count"));
     let (Some(vgprs @ 1..=256), Some(sgprs @ 1..=128)) = counts else {

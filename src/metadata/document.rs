@@ -32,12 +32,12 @@ impl Document {
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let mut rest = bytes;
         let root = rmpv::decode::read_value_with_max_depth(&mut rest, MAX_DEPTH)
-            .map_err(|e| Error::malformed(format!("metadata is no msgpack: {e}")))?;
+            .map_err(|e| Error::malformed(format!("metadata is not msgpack: {e}")))?;
         if !rest.is_empty() {
             return Err(Error::malformed(format!("{} bytes after the metadata document", rest.len())));
         }
         unique_keys(&root)?;
-        let Value::Map(root) = root else { return Err(Error::malformed("metadata is no map")) };
+        let Value::Map(root) = root else { return Err(Error::malformed("metadata is not a map")) };
         let mut out = Self::default();
         let mut pipelines = None;
         for (key, value) in root {
@@ -50,9 +50,9 @@ impl Document {
         match pipelines {
             Some(Value::Array(mut list)) if list.len() == 1 => match list.pop() {
                 Some(Value::Map(pipeline)) => out.pipeline = pipeline,
-                _ => return Err(Error::malformed(format!("{PIPELINES}[0] is no map"))),
+                _ => return Err(Error::malformed(format!("{PIPELINES}[0] is not a map"))),
             },
-            _ => return Err(Error::malformed(format!("{PIPELINES} is no array of one"))),
+            _ => return Err(Error::malformed(format!("{PIPELINES} is not an array of one"))),
         }
         Ok(out)
     }
@@ -90,7 +90,7 @@ pub fn submap<'a>(map: &'a Map, key: &str) -> Result<Option<&'a Map>> {
     match get(map, key) {
         None => Ok(None),
         Some(Value::Map(m)) => Ok(Some(m)),
-        Some(_) => Err(Error::malformed(format!("metadata: {key} is no map"))),
+        Some(_) => Err(Error::malformed(format!("metadata: {key} is not a map"))),
     }
 }
 

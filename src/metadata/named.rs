@@ -477,7 +477,7 @@ fn read_graphics(out: &mut RegisterWords, graphics: &Map) -> Result<()> {
     }
     let mut name = |register, names: &[&str], map: &Map, (key, low, _): Field3| -> Result<()> {
         let found = get(map, key).and_then(Value::as_str).and_then(|name| names.iter().position(|n| *n == name));
-        let number = found.ok_or_else(|| Error::malformed(format!("metadata: {key} is no name that PAL has")))?;
+        let number = found.ok_or_else(|| Error::malformed(format!("metadata: PAL has no name {key}")))?;
         out.set(register, out.get(register).unwrap_or(0) | (number as u32) << low);
         Ok(())
     };

@@ -37,7 +37,7 @@ impl Notes {
             .ok_or_else(|| Error::malformed("metadata has no .hardware_stages"))?;
         for (name, value) in stages {
             let Value::Map(own) = value else {
-                return Err(Error::malformed(format!("metadata: hardware stage {name} is no map")));
+                return Err(Error::malformed(format!("metadata: hardware stage {name} is not a map")));
             };
             if name.as_str() != Some(stage.hardware_name()) {
                 return Err(Error::malformed(format!("metadata: hardware stage {name} in a {stage} ELF")));

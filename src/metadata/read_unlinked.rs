@@ -50,7 +50,7 @@ fn read_by<'de>(
     unique_keys(&rest)?;
     match rest {
         Value::Map(rest) => Ok((interface, rest)),
-        _ => Err(Error::bug("a map is no map")),
+        _ => Err(Error::bug("the rest of a map is not a map")),
     }
 }
 
@@ -115,7 +115,7 @@ impl<'de> Visitor<'de> for Pipelines<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
         let one = list.next_element_seed(Pipeline(self.0))?;
         if one.is_none() || list.next_element::<Value>()?.is_some() {
-            return Err(de::Error::custom(format!("{PIPELINES} is no array of one")));
+            return Err(de::Error::custom(format!("{PIPELINES} is not an array of one")));
         }
         Ok(())
     }

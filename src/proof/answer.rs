@@ -205,7 +205,7 @@ impl fmt::Display for Cause {
         f.write_str(match self {
             Self::None => "nothing differs",
             Self::CodeGeneration => {
-                "the interpreter has what was expected: the fault is in lowering, code generation or the emulator"
+                "the interpreter gives the expected output: the fault is in lowering, code generation or the emulator"
             }
             Self::BelowFrontEnd => {
                 "the interpreter has the expected result: run the whole route too, to see where the fault is"

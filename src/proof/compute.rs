@@ -356,7 +356,7 @@ impl<'a> Subject<'a> {
                     what: &what,
                 });
                 let interpreter = match judge(FLOOR, inputs, &known, &own, expected) {
-                    Ok(_) => "the interpreter agrees with what was expected".to_owned(),
+                    Ok(_) => "the interpreter gives the expected output".to_owned(),
                     Err(e) => match judge(FLOOR, inputs, &known, ours, &own) {
                         Ok(_) => "the interpreter agrees with the emulator".to_owned(),
                         Err(_) => format!("the interpreter agrees with neither: {e}"),

@@ -398,7 +398,7 @@ impl<'a> Pair<'a> {
                 let what = format!("seed {seed}, {route}: {why}");
                 let judges = compare(&drawn, inputs, &own, &theirs);
                 let (fate, who) = match (&judges, compare(&drawn, inputs, ours, &own)) {
-                    (Ok(_), _) => (Fate::Differs, "the interpreter agrees with what was expected".to_owned()),
+                    (Ok(_), _) => (Fate::Differs, "the interpreter gives the expected output".to_owned()),
                     (_, Ok(_)) => (Fate::ProvesNothing, "the interpreter agrees with the emulator".to_owned()),
                     (Err(why), _) => (Fate::ProvesNothing, format!("the interpreter agrees with neither: {why}")),
                 };

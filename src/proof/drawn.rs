@@ -108,7 +108,7 @@ fn replaces(command: &Draw, fragment: Option<&Shader>) -> Result<()> {
     let blended = command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT));
     let kept = several && !fixed.before.targets.is_empty();
     if tested || blended || kept || fixed.depth_clamp {
-        return Err(Error::unsupported("interpreting a draw", "fragments that do not replace what was there"));
+        return Err(Error::unsupported("interpreting a draw", "fragments that do not replace the previous contents"));
     }
     for target in &command.targets {
         let whole = NamedFormat::new(&target.format)?.channels().all(|channel| target.write_mask >> channel & 1 == 1);

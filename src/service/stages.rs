@@ -113,7 +113,7 @@ impl Broker {
         let module = match module {
             Ok(module) if module.bytes().len() <= crate::wire::MAX_MODULE => module,
             Ok(module) => return self.close(client, &format!("a module of {} bytes", module.bytes().len())),
-            Err(e) => return self.close(client, &format!("what is no module: {e}")),
+            Err(e) => return self.close(client, &format!("an invalid module: {e}")),
         };
         let digest = module.digest();
         let Some(sender) = self.clients.get_mut(&client) else { return };

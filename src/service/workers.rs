@@ -159,7 +159,7 @@ impl Task {
         // The compiled code may have taken over the worker: only a valid unlinked ELF is stored or sent.
         match Object::parse(&elf) {
             Ok(_) => Ok(StageElf(elf)),
-            Err(e) => Err(Error::quarantined(Death::Garbled, format!("what it made is no part: {e}"))),
+            Err(e) => Err(Error::quarantined(Death::Garbled, format!("its output is not an unlinked ELF: {e}"))),
         }
     }
 

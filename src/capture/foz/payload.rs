@@ -179,7 +179,7 @@ pub fn read_module(payload: &[u8], hash: Hash) -> Result<Vec<u8>> {
         _ => return Err(Error::malformed("a module without words")),
     };
     if code.len() as u64 != code_size {
-        return Err(Error::malformed(format!("a module of {} bytes says that it has {code_size}", code.len())));
+        return Err(Error::malformed(format!("a module of {} bytes with a stated size of {code_size}", code.len())));
     }
     Ok(code)
 }

@@ -147,7 +147,7 @@ impl<R: Read + Seek> Archive<R> {
             return Err(Error::environment("the file became shorter while it was read"));
         }
         if entry.crc != 0 && crc(&bytes) != entry.crc {
-            return Err(Error::malformed("the payload is not what its CRC-32 says"));
+            return Err(Error::malformed("the payload does not match its CRC-32"));
         }
         match entry.form {
             RAW if raw == stored => Ok(Some(bytes)),

@@ -127,12 +127,12 @@ fn chain(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, mut p: Pointer, first: usize) ->
                 p.layout = layout;
                 p.ty = m.ty;
             }
-            _ => return Err(inst.malformed("an index into what is not composite")),
+            _ => return Err(inst.malformed("an index into a type that is not composite")),
         }
     }
     // If the pointee differed from the type's, later accesses could read out of bounds.
     let Ty::Pointer { pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
-        return Err(inst.malformed("the result is no pointer"));
+        return Err(inst.malformed("the result is not a pointer"));
     };
     if cx.types.component(pointee) != cx.types.component(p.ty) {
         return Err(inst.malformed("the result type does not fit the indices"));

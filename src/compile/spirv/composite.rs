@@ -119,7 +119,7 @@ fn insert_dynamic(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<LeafValues> {
 fn select(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Option<LeafValues>> {
     let cond = cx.values(inst.id(0)?)?;
     if cond.iter().any(|c| cx.b.ty(*c) != Type::B1) {
-        return Err(inst.malformed("the condition is no truth value"));
+        return Err(inst.malformed("the condition is not a boolean"));
     }
     let ty: TypeId = cx.result_type(inst)?;
     if cx.is_logical_pointer(ty) {

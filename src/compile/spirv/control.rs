@@ -32,7 +32,7 @@ pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &SpirvInst<'
         Op::BranchConditional => {
             let cond = cx.value(at.id(0)?)?;
             if cx.b.ty(cond) != Type::B1 {
-                return Err(at.malformed("the condition is no truth value"));
+                return Err(at.malformed("the condition is not a boolean"));
             }
             let (then, els) = (edge(cx, frame, at.id(1)?)?, edge(cx, frame, at.id(2)?)?);
             cx.b.terminate(Terminator::Branch { cond, then, els });
@@ -41,7 +41,7 @@ pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &SpirvInst<'
             let value = cx.value(at.id(0)?)?;
             let ty = cx.b.ty(value);
             if !ty.is_scalar() || ty == Type::B1 {
-                return Err(at.malformed("the selector is no integer"));
+                return Err(at.malformed("the selector is not an integer"));
             }
             let default = edge(cx, frame, at.id(1)?)?;
             let mut cases: Vec<(u64, BlockCall)> = Vec::with_capacity(at.len() / 2);

@@ -41,7 +41,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     if cx.types.is_float(cx.type_id(inst.id(0)?)?) {
         let start = cx.value(inst.id(2)?)?;
         if !cx.b.ty(start).can_be_float() {
-            return Err(inst.malformed("the accumulator is no float"));
+            return Err(inst.malformed("the accumulator is not a float"));
         }
         let sum = mixed(&mut cx.b, &x, &y, start);
         set_result(cx, inst, vec![sum])?;

@@ -132,14 +132,14 @@ fn declare_type(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
         Op::TypeVector => {
             let (elem, count) = (cx.named_type(inst.id(0)?)?, inst.literal(1)?);
             if cx.types.scalar(elem).is_none() || !(2..=16).contains(&count) {
-                return Err(inst.malformed("a vector of what is not scalar, or of a wrong number"));
+                return Err(inst.malformed("a vector of a non-scalar type, or of a wrong size"));
             }
             Ty::Vector { elem, count }
         }
         Op::TypeMatrix => {
             let (column, count) = (cx.named_type(inst.id(0)?)?, inst.literal(1)?);
             if !matches!(cx.types.get(column), Ty::Vector { .. }) || !(2..=4).contains(&count) {
-                return Err(inst.malformed("a matrix of what is not a vector, or of a wrong number"));
+                return Err(inst.malformed("a matrix of a non-vector type, or of a wrong size"));
             }
             Ty::Matrix { column, count }
         }
@@ -176,7 +176,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
                 // A texel buffer is never sampled, so it needs no sampler.
                 buffer @ Ty::Image { dim: spirv::Dim::DimBuffer, .. } => buffer.clone(),
                 Ty::Image { .. } => Ty::SampledImage { image },
-                _ => return Err(inst.malformed("a sampled image of what is not an image")),
+                _ => return Err(inst.malformed("a sampled image of a type that is not an image")),
             }
         }
         Op::TypeFunction => Ty::Function,
@@ -236,7 +236,7 @@ fn members(cx: &Cx<'_>, inst: &SpirvInst<'_>, id: u32) -> Result<Vec<StructMembe
 fn variable(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, usage: &Usage) -> Result<Pointer> {
     let id = inst.result()?;
     let Ty::Pointer { class, pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
-        return Err(inst.malformed("the type of a variable is no pointer"));
+        return Err(inst.malformed("the type of a variable is not a pointer"));
     };
     match class {
         StorageClass::Input => {
@@ -343,7 +343,7 @@ fn resource(cx: &mut Cx<'_>, id: u32, kind: ResourceKind, count: Option<u32>, re
 fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Result<Pointer> {
     let (count, block) = descriptors(cx, pointee);
     let Ty::Struct { members, buffer_block, .. } = cx.types.get(block) else {
-        return Err(Error::malformed("a buffer of what is no struct"));
+        return Err(Error::malformed("a buffer of a type that is not a struct"));
     };
     let read_only = !members.is_empty() && members.iter().all(|m| m.non_writable);
     let read_only = read_only || cx.module.is_decorated(id, Decoration::NonWritable);

@@ -454,7 +454,7 @@ impl Cx<'_> {
     pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<LeafValues> {
         let p = self.pointer(pointer)?;
         let Storage::Input(input) = p.place else {
-            return Err(Error::malformed("an interpolation function of what is not an input"));
+            return Err(Error::malformed("an interpolation function of something that is not an input"));
         };
         if p.dynamic.is_none() {
             return self.interpolated(input, &p, place, operands);

@@ -219,7 +219,7 @@ fn put<T: Copy>(to: &mut [T], before: &[T]) -> Result<()> {
     match before.len() {
         0 => {}
         all if all == to.len() => to.copy_from_slice(before),
-        all => return Err(Error::malformed(format!("{all} values of what was there before, where {} are", to.len()))),
+        all => return Err(Error::malformed(format!("{all} values of previous contents instead of {}", to.len()))),
     }
     Ok(())
 }

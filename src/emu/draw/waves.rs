@@ -357,7 +357,7 @@ impl<'a> Gpu<'a> {
         }
         let may_kill = [db_shader_control::KILL_ENABLE, db_shader_control::MASK_EXPORT_ENABLE].map(|f| self.field(f));
         if alive != covered && may_kill == [0, 0] {
-            return Err(Error::malformed("pixels are killed where DB_SHADER_CONTROL says that none is"));
+            return Err(Error::malformed("pixels are killed, but DB_SHADER_CONTROL says that none are"));
         }
         for lane in lanes(alive) {
             out[lane / 4][lane % 4].alive = true;

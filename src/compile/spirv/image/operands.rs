@@ -116,7 +116,7 @@ pub fn floats(cx: &mut Cx<'_>, id: u32) -> Result<LeafValues> {
 
 fn to_f32(cx: &mut Cx<'_>, id: u32, v: Value) -> Result<Value> {
     if !cx.b.ty(v).can_be_float() {
-        return Err(Error::malformed(format!("%{id} is no float")));
+        return Err(Error::malformed(format!("%{id} is not a float")));
     }
     Ok(cx.b.convert(AluOp::FConv, v, Type::B32))
 }
