@@ -1,4 +1,4 @@
-//! The structures by which Vulkan's loader and its layers find each other, version 2 of that interface.
+//! The structures that connect Vulkan's loader and its layers, version 2 of that interface.
 //!
 //! Source: `vk_layer.h` of Khronos' Vulkan-Headers, and "Loader and Layer Interface" of Vulkan-Loader.
 
@@ -16,7 +16,7 @@ pub struct Negotiate {
     pub get_physical_device_proc: *const c_void,
 }
 
-/// The newest version of the interface that this layer speaks.
+/// The newest interface version that this layer supports.
 pub const INTERFACE: u32 = 2;
 
 /// `VkLayerInstanceLink`.
@@ -35,7 +35,7 @@ pub struct DeviceLink {
     pub get_device_proc: Option<vk::PFN_vkGetDeviceProcAddr>,
 }
 
-/// The links of a layer to what is below it.
+/// A layer's link to the next layer or driver.
 trait Link {
     fn next(&self) -> *mut Self;
 }
@@ -52,7 +52,7 @@ impl Link for DeviceLink {
     }
 }
 
-/// `VkLayerInstanceCreateInfo` and `VkLayerDeviceCreateInfo`, whose unions begin alike.
+/// `VkLayerInstanceCreateInfo` and `VkLayerDeviceCreateInfo`: their unions begin in the same way.
 #[repr(C)]
 struct CreateInfo<L> {
     s_type: vk::StructureType,
@@ -63,23 +63,24 @@ struct CreateInfo<L> {
 
 /// `VK_LAYER_LINK_INFO`.
 const LINK_INFO: u32 = 0;
-/// Structures of a chain after which it is no chain.
+/// Longest `pNext` chain that is followed.
 pub const MAX_CHAIN: usize = 256;
 
-/// Takes this layer's link out of the chain, so that what is below finds its own.
+/// Removes this layer's link from the chain, so that the next layer finds its own.
 ///
 /// # Safety
-/// `chain` leads to structures that Vulkan allows there, which nobody else touches.
+/// `chain` leads to structures that Vulkan allows there, and nothing else accesses them.
 unsafe fn take<'a, L: Link>(mut chain: *const c_void, s_type: vk::StructureType) -> Option<&'a L> {
     for _ in 0..MAX_CHAIN {
         // SAFETY: null, or a structure, which begins with its type and its next one.
         let base = unsafe { chain.cast::<vk::BaseInStructure<'_>>().as_ref() }?;
         if base.s_type == s_type {
             let info = chain.cast_mut().cast::<CreateInfo<L>>();
-            // SAFETY: a structure of this type, of the loader's, has at least these members; the loader gives it to be changed.
+            // SAFETY: a structure of this type comes from the loader and has at least these members; the layer may
+            // change it.
             let info = unsafe { &mut *info };
             if info.function == LINK_INFO {
-                // SAFETY: the loader's link, which lives as long as the call.
+                // SAFETY: the loader's link lives as long as the call.
                 let link = unsafe { info.link.as_ref() }?;
                 info.link = link.next();
                 return Some(link);
@@ -90,19 +91,19 @@ unsafe fn take<'a, L: Link>(mut chain: *const c_void, s_type: vk::StructureType)
     None
 }
 
-/// The link of an instance to what is below.
+/// An instance's link to the next layer or driver.
 ///
 /// # Safety
-/// The info is the loader's.
+/// The info comes from the loader.
 pub unsafe fn instance_link<'a>(info: &vk::InstanceCreateInfo<'_>) -> Option<&'a InstanceLink> {
     // SAFETY: as the caller says.
     unsafe { take(info.p_next, vk::StructureType::LOADER_INSTANCE_CREATE_INFO) }
 }
 
-/// The link of a device to what is below.
+/// A device's link to the next layer or driver.
 ///
 /// # Safety
-/// The info is the loader's.
+/// The info comes from the loader.
 pub unsafe fn device_link<'a>(info: &vk::DeviceCreateInfo<'_>) -> Option<&'a DeviceLink> {
     // SAFETY: as the caller says.
     unsafe { take(info.p_next, vk::StructureType::LOADER_DEVICE_CREATE_INFO) }

@@ -3,8 +3,8 @@
 use dovetail::error::printable;
 use std::io::Write;
 
-/// Says something on standard error, if there is one.
+/// Writes a line to standard error, if it is open.
 pub fn complain(what: &str) {
-    // There is nowhere else to say that it failed.
+    // A failure cannot be reported anywhere else.
     let _ = writeln!(std::io::stderr(), "VK_LAYER_DOVETAIL_capture: {}", printable(what));
 }

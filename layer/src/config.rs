@@ -7,19 +7,20 @@ use std::time::Duration;
 /// The settings, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// `DOVETAIL_LAYER_DIR`: record into this folder.
+    /// `DOVETAIL_LAYER_DIR`: folder to record into.
     pub dir: Option<PathBuf>,
-    /// `DOVETAIL_LAYER_TIMES`: make pipelines beside the driver's, and write the table here; `-` is standard error.
+    /// `DOVETAIL_LAYER_TIMES`: file for the table of times (`-`: standard error); also makes each pipeline with
+    /// Dovetail.
     pub times: Option<PathBuf>,
-    /// `DOVETAIL_LAYER_JSON`: the same as JSON.
+    /// `DOVETAIL_LAYER_JSON`: file for the same data as JSON.
     pub json: Option<PathBuf>,
     /// `DOVETAIL_LAYER_CACHE`: the cache to link from.
     pub cache: Option<PathBuf>,
-    /// `DOVETAIL_LAYER_SOCKET`: a service to ask for what is missing.
+    /// `DOVETAIL_LAYER_SOCKET`: socket of a service that compiles what is missing.
     pub socket: Option<PathBuf>,
     /// `DOVETAIL_LAYER_TARGET`: the GPU to link for.
     pub target: Option<String>,
-    /// `DOVETAIL_LAYER_WAIT`: seconds that the report waits for what the service still has.
+    /// `DOVETAIL_LAYER_WAIT`: seconds that the report waits for unanswered requests to the service.
     pub wait: Duration,
     pub shadow: Option<ShadowConfig>,
 }
@@ -27,15 +28,15 @@ pub struct Config {
 /// Settings of the shadow.
 #[derive(Clone, Debug)]
 pub struct ShadowConfig {
-    /// `DOVETAIL_LAYER_SHADOW`: write bundles into this folder.
+    /// `DOVETAIL_LAYER_SHADOW`: folder for bundles.
     pub folder: PathBuf,
-    /// `DOVETAIL_LAYER_SHADOW_EACH`: at most so many dispatches or draws of a pipeline.
+    /// `DOVETAIL_LAYER_SHADOW_EACH`: largest number of dispatches or draws of one pipeline.
     pub per_pipeline: u64,
-    /// `DOVETAIL_LAYER_SHADOW_MOST`: at most so many dispatches and draws.
+    /// `DOVETAIL_LAYER_SHADOW_MOST`: largest number of dispatches and draws in total.
     pub most: u64,
-    /// `DOVETAIL_LAYER_SHADOW_MIB`: at most so many bytes of copies.
+    /// `DOVETAIL_LAYER_SHADOW_MIB`: largest total size of copies; here in bytes.
     pub bytes: u64,
-    /// At most so many of one dispatch or draw.
+    /// Largest size in bytes of the copies for one dispatch or draw.
     pub single_bytes: u64,
 }
 
@@ -43,12 +44,12 @@ impl ShadowConfig {
     const PER_PIPELINE: u64 = 4;
     const MOST: u64 = 256;
     const MIB: u64 = 512;
-    /// The part of all bytes that one dispatch or draw may have.
+    /// One dispatch or draw may use one `SHARE`th of all bytes.
     const SHARE: u64 = 8;
 }
 
 impl Config {
-    /// From the environment. What is empty is not set.
+    /// Reads the environment. An empty variable counts as unset.
     pub fn from_environment() -> Self {
         let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
@@ -61,7 +62,7 @@ impl Config {
             cache: path("DOVETAIL_LAYER_CACHE"),
             socket: path("DOVETAIL_LAYER_SOCKET"),
             target: text("DOVETAIL_LAYER_TARGET"),
-            // A day is as long as for ever, and can be added to a time.
+            // A day is as good as forever, and can be added to a time.
             wait: Duration::from_secs(wait.min(86_400)),
             shadow: path("DOVETAIL_LAYER_SHADOW").map(|folder| {
                 let bytes = number("DOVETAIL_LAYER_SHADOW_MIB").unwrap_or(ShadowConfig::MIB).saturating_mul(1 << 20);
@@ -76,7 +77,7 @@ impl Config {
         }
     }
 
-    /// Whether pipelines are made beside the driver's.
+    /// Whether pipelines are also made with Dovetail.
     pub fn makes(&self) -> bool {
         self.times.is_some() || self.json.is_some()
     }

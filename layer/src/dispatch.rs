@@ -1,7 +1,8 @@
-//! The next layer or driver: the functions of each instance and device, by the key that their handles begin with.
+//! The functions of the next layer or driver, for each instance and device, found by the key at the start of their
+//! handles.
 //!
-//! Instances and their physical devices share a key, devices and their queues and command buffers too: it is the loader's own
-//! table, to which the first word of each such handle points.
+//! An instance and its physical devices share a key, and so do a device and its queues and command buffers: the first
+//! word of each such handle points to the loader's dispatch table.
 
 use crate::functions::Functions;
 use crate::guard::lock;
@@ -22,18 +23,18 @@ pub struct Instance {
 pub struct Device {
     pub get_proc: vk::PFN_vkGetDeviceProcAddr,
     pub functions: Functions,
-    /// Where its dispatches are shadowed.
+    /// Follows its dispatches and draws, if the shadow is on.
     pub shadow: Option<Tracker>,
     handles: Mutex<Handles>,
 }
 
 impl Device {
-    /// A device with no objects yet.
+    /// A device without objects.
     pub fn new(get_proc: vk::PFN_vkGetDeviceProcAddr, functions: Functions, shadow: Option<Tracker>) -> Self {
         Self { get_proc, functions, shadow, handles: Mutex::default() }
     }
 
-    /// Works with its handles.
+    /// Calls `work` with the device's handles.
     pub fn with<T>(&self, work: impl FnOnce(&mut Handles) -> T) -> T {
         work(&mut lock(&self.handles))
     }
@@ -78,12 +79,12 @@ pub fn add_device(key: Key, device: Device) {
     DEVICES.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::new(device));
 }
 
-/// Takes an instance out.
+/// Removes an instance.
 pub fn remove_instance(key: Key) -> Option<Arc<Instance>> {
     INSTANCES.write().unwrap_or_else(PoisonError::into_inner).remove(&key)
 }
 
-/// Takes a device out.
+/// Removes a device.
 pub fn remove_device(key: Key) -> Option<Arc<Device>> {
     DEVICES.write().unwrap_or_else(PoisonError::into_inner).remove(&key)
 }

@@ -4,7 +4,7 @@ use crate::guard::aside;
 use crate::session;
 use std::sync::Once;
 
-/// Sees to it that the session is finished at the process's end: many applications never destroy their device.
+/// Registers the session to be finished when the process exits: many applications never destroy their device.
 pub fn at_exit() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -1,22 +1,22 @@
-//! `VK_LAYER_DOVETAIL_capture`: between an application and its Vulkan driver, whichever that is.
+//! `VK_LAYER_DOVETAIL_capture`: a layer between an application and any Vulkan driver.
 //!
 //! ```text
 //! loader ── entry ──> dispatch: the next layer's or driver's functions, of each instance and device
 //!             │
 //!             └ after the driver's own answer, which is never changed:
 //!                 read ──> model ──> session ──> recorder ──> NAME.foz, modules/*.spv, pipelines/*.toml   (a thread of its own)
-//!                                       ├──────> times ─────> the same pipeline by the run time, and a report at the end
-//!                                       └──────> shadow ────> sampled dispatches with what the driver made of them
+//!                                       ├──────> times ─────> the same pipeline by Dovetail's run time, and a report at exit
+//!                                       └──────> shadow ────> sampled dispatches and draws with the driver's results
 //! ```
 //!
-//! Invariants: a call is passed on with what the application gave (`shadow` says what it adds), before anything else is done, and
-//! its result is what the application gets; nothing here unwinds into it; nothing is kept of the application's memory after a
-//! call; where something fails here, the application does not notice, and the report does. After a fork the child's calls are
-//! passed on only.
+//! Invariants: a call is first passed on with the application's arguments (`shadow` documents its additions), and the
+//! application gets its result. The layer never unwinds into the application, and keeps nothing of the application's
+//! memory after a call. A failure in the layer shows in the report, not in the application. After a fork the child's
+//! calls are only passed on.
 //!
-//! All unsafe code is in `entry`, `chain`, `exit`, `functions`, `read`, and `shadow::{hooks, copies, descriptors, tracker}`. A function that is
-//! looked at gets a row in `functions`, and a hook of that name in `entry` or `shadow::hooks`, which their `HOOKS` list.
-//! `docs/layer.md` is the manual.
+//! All unsafe code is in `entry`, `chain`, `exit`, `functions`, `read`, and `shadow::{hooks, copies, descriptors,
+//! tracker}`. To hook a function, add a row to `functions`, and a hook of that name to `entry` or `shadow::hooks` and
+//! its `HOOKS` list. `docs/layer.md` is the manual.
 
 mod chain;
 mod complain;

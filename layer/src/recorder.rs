@@ -1,13 +1,13 @@
-//! Writes what was seen, on a thread of its own: an archive, and a folder that `dovetail populate` and `link` take as it is.
+//! Records on a thread of its own: an archive, and a folder that `dovetail populate` and `link` accept.
 //!
 //! | in the folder | |
 //! | --- | --- |
-//! | `NAME.foz`, `NAME.1.foz`, … | the archive of one process each, named after its program |
+//! | `NAME.foz`, `NAME.1.foz`, … | one archive per process, named after its program |
 //! | `modules/HASH.spv` | SPIR-V, once |
-//! | `pipelines/HASH.toml` | the state of a pipeline, with its shaders in comments; none where it is not supported |
+//! | `pipelines/HASH.toml` | the state of a pipeline, with its shaders in comments; missing if it is not supported |
 //!
-//! Each entry is written as it comes, so that a process that is killed leaves all but the last ones. Callers wait only where the
-//! disk is thousands of entries late.
+//! Each entry is written as it arrives, so a process that is killed loses only the last ones. Callers wait only if the
+//! disk is thousands of entries behind.
 
 use crate::guard::{aside, lock};
 use dovetail::capture::foz::{ArchiveWriter, EntryKind, payload};
@@ -24,9 +24,9 @@ use std::time::Duration;
 
 /// Entries that may wait for the disk.
 const QUEUE: usize = 4096;
-/// Limit for the time that the end of the process waits for the disk.
+/// How long the end of the process waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Archives of one program in one folder.
+/// Largest number of archives of one program in one folder.
 const MOST_ARCHIVES: usize = 4096;
 
 /// Something to write.
@@ -37,32 +37,32 @@ pub enum Item {
     PipelineLayout(Hash, Arc<PipelineLayout>),
     RenderPass(Hash, Arc<RenderPass>),
     Module(Hash, Arc<[u8]>),
-    /// The pipeline, and its translation if there is one.
+    /// The pipeline, and its translation if it has one.
     Graphics(Hash, Arc<GraphicsPipeline>, Option<Arc<Translated>>),
     Compute(Hash, Arc<ComputePipeline>, Option<Arc<Translated>>),
-    /// The application's payload.
+    /// The payload that names the application.
     Application(Hash, Vec<u8>),
-    /// Tells that everything before is written.
+    /// Reports that everything before it is written.
     Flush(SyncSender<()>),
 }
 
-/// The caller's end.
+/// The sender to the recorder's thread.
 pub struct Recorder {
     queue: SyncSender<Item>,
-    /// The first failure; what comes after it is dropped.
+    /// The first failure; later items are dropped.
     failed: Arc<Mutex<Option<Error>>>,
     path: PathBuf,
 }
 
 impl Recorder {
-    /// Makes the folder and an archive in it, and starts the thread.
+    /// Creates the folder and an archive in it, and starts the thread.
     ///
     /// # Errors
-    /// Environment: they cannot be made.
+    /// Environment: they cannot be created.
     pub fn start(dir: &Path) -> Result<Self> {
         let place = || dir.display().to_string();
         ["modules", "pipelines"].iter().try_for_each(|name| fs::create_dir_all(dir.join(name)).at(place))?;
-        // Threads of applications may stand in any folder by the time that a file is written.
+        // The application may change its working directory before a file is written.
         let dir = dir.canonicalize().at(place)?;
         let (path, archive) = archive(&dir)?;
         let failed = Arc::new(Mutex::new(None));
@@ -73,13 +73,13 @@ impl Recorder {
         Ok(Self { queue, failed, path })
     }
 
-    /// Hands something on.
+    /// Queues an item.
     pub fn put(&self, item: Item) {
-        // Where the thread is gone, the failure says why.
+        // If the thread has ended, the failure says why.
         let _ = self.queue.send(item);
     }
 
-    /// Waits until everything so far is written.
+    /// Waits until everything queued so far is written.
     pub fn flush(&self) {
         let (done, written) = mpsc::sync_channel(1);
         if self.queue.send(Item::Flush(done)).is_ok() {
@@ -87,7 +87,7 @@ impl Recorder {
         }
     }
 
-    /// Where it writes to.
+    /// The archive's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -163,12 +163,12 @@ fn write_state(dir: &Path, name: Hash, translated: Option<&Translated>) -> Resul
         format!("# {}: ../modules/{}.spv, entry point {entry}\n", stage.stage, stage.module)
     };
     let shaders: String = stages.iter().map(shader).collect();
-    // A specialization value of more than 63 bits has no form in TOML; the archive has it.
+    // TOML cannot hold a specialization value of more than 63 bits; the archive has it.
     let Ok(text) = toml::to_string(state) else { return Ok(()) };
     appear(&dir.join(format!("pipelines/{name}.toml")), format!("{shaders}\n{text}").as_bytes())
 }
 
-/// Writes a file unless it is there, so that others see it whole or not at all.
+/// Writes a file unless it exists; other processes see it complete or not at all.
 fn appear(path: &Path, bytes: &[u8]) -> Result<()> {
     if path.exists() { Ok(()) } else { write_unsynced(path, bytes) }
 }

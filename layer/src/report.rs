@@ -1,4 +1,4 @@
-//! The report at the end: a table for people, and JSON.
+//! The report at exit: a table for people, and JSON.
 
 use crate::complain::complain;
 use crate::guard::aside;
@@ -38,7 +38,7 @@ impl Came {
     }
 }
 
-/// Writes the JSON every second from now on, where it is new: many applications are killed in the end.
+/// From now on, writes the JSON every second if it has changed, because many applications are killed in the end.
 pub fn keep_json(session: &'static Session) {
     if session.config.json.is_none() {
         return;
@@ -60,11 +60,11 @@ pub fn keep_json(session: &'static Session) {
     }
 }
 
-/// Writes the JSON, if it is wanted.
+/// Writes the JSON, if configured.
 pub fn write_json(session: &Session) {
     let Some(path) = &session.config.json else { return };
     let text = format!("{:#}\n", document(session));
-    // Whoever looks while the application runs sees a whole one.
+    // A reader sees a complete file even while the application runs.
     if let Err(e) = write_unsynced(path, text.as_bytes()) {
         complain(&e.to_string());
     }
@@ -93,7 +93,7 @@ fn document(session: &Session) -> Value {
     })
 }
 
-/// Prints the table, if it is wanted, and what went wrong.
+/// Prints the table, if configured, and the failures.
 pub fn print(session: &Session) {
     if let Some(e) = session.recorder.as_ref().and_then(|recorder| recorder.failure()) {
         complain(&format!("the recording is not complete: {e}"));

@@ -1,4 +1,5 @@
-//! The definitions that this process has given to Vulkan, by name, and the parts of the layer that are told of each.
+//! The definitions that this process has passed to Vulkan, by name; each is passed on to the parts of the layer that
+//! need it.
 
 use crate::complain::complain;
 use crate::config::Config;
@@ -26,12 +27,12 @@ struct Tables {
     set_layouts: Table<SetLayout>,
     pipeline_layouts: Table<PipelineLayout>,
     render_passes: Table<RenderPass>,
-    /// Libraries only: nothing else is named by others.
+    /// Only pipeline libraries: no other pipeline is referred to by name.
     libraries: Table<GraphicsPipeline>,
     pipelines: BTreeSet<Hash>,
-    /// Modules, and their code where pipelines are made of it here.
+    /// Modules, with their code if pipelines are made here.
     modules: BTreeMap<Hash, Option<Arc<[u8]>>>,
-    /// Features that pipelines cannot be translated for, each with the number of pipelines.
+    /// Features because of which pipelines could not be translated, each with the number of pipelines.
     untranslated: BTreeMap<String, usize>,
 }
 
@@ -47,7 +48,7 @@ pub struct Session {
 
 static SESSION: OnceLock<Session> = OnceLock::new();
 
-/// The session of this process; none in the child of a fork, where its thread is not.
+/// The session of this process; `None` in the child of a fork, which does not have the session's thread.
 pub fn get() -> Option<&'static Session> {
     let mut new = false;
     let session = SESSION.get_or_init(|| {
@@ -69,7 +70,7 @@ pub fn flush() {
     }
 }
 
-/// Finishes at the process's end.
+/// Finishes the session when the process exits.
 pub fn finish() {
     if let Some(session) = SESSION.get().filter(|session| session.process == std::process::id()) {
         session.times.iter().for_each(|times| times.wait(session.config.wait));
@@ -78,7 +79,7 @@ pub fn finish() {
     }
 }
 
-/// The name of a definition: the hash of its members, serialized the same way each time.
+/// The name of a definition: the hash of its members, which are always serialized in the same way.
 fn name_of(definition: &impl Serialize) -> Hash {
     serde_json::to_vec(definition).map_or_else(|_| Hash::default(), |text| Hash::of(&text))
 }
@@ -101,7 +102,7 @@ impl Session {
         Self { config, recorder, times, shadow, tables: Mutex::default(), process: std::process::id() }
     }
 
-    /// Adds a definition to its table, and tells the recorder if it is new.
+    /// Adds a definition to its table, and passes it to the recorder if it is new.
     fn define<T: Serialize>(
         &self,
         definition: T,
@@ -139,7 +140,7 @@ impl Session {
         self.define(pass, |tables| &mut tables.render_passes, Item::RenderPass)
     }
 
-    /// Names a module of SPIR-V, and records it.
+    /// Names a SPIR-V module, and records it.
     pub fn module(&self, code: &[u8]) -> Hash {
         let name = Hash::of(code);
         let mut tables = lock(&self.tables);
@@ -152,7 +153,7 @@ impl Session {
         name
     }
 
-    /// A graphics pipeline that the driver has made in this time.
+    /// Records a graphics pipeline that the driver created in `driver` time.
     pub fn graphics(&self, pipeline: GraphicsPipeline, driver: Duration) -> Hash {
         if pipeline.is_library() {
             return self.define(
@@ -175,7 +176,7 @@ impl Session {
         name
     }
 
-    /// A compute pipeline that the driver has made in this time.
+    /// Records a compute pipeline that the driver created in `driver` time.
     pub fn compute(&self, pipeline: ComputePipeline, driver: Duration) -> Hash {
         let name = name_of(&pipeline);
         let translated = compute(&pipeline, self);
@@ -190,7 +191,7 @@ impl Session {
         name
     }
 
-    /// A module's code, where it is kept.
+    /// A module's code, if it is kept.
     fn code(&self, module: Hash) -> Option<Arc<[u8]>> {
         lock(&self.tables).modules.get(&module).and_then(Clone::clone)
     }
@@ -209,7 +210,7 @@ impl Session {
         times.make(name, kind, driver, translated, &|module| self.code(module));
     }
 
-    /// Modules and pipelines so far, and what pipelines lack that have no state of ours.
+    /// Numbers of modules and pipelines so far, and the features that could not be translated.
     pub fn counts(&self) -> (usize, usize, BTreeMap<String, usize>) {
         let tables = lock(&self.tables);
         (tables.modules.len(), tables.pipelines.len(), tables.untranslated.clone())

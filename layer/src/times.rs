@@ -1,7 +1,7 @@
-//! The same pipelines by Dovetail's run time, beside the driver's own, and how long each took.
+//! Makes the application's pipelines with Dovetail's run time too, and measures both.
 //!
-//! What a driver would do when it creates a shader (hash the module, find its part) is counted apart from what it would do when it
-//! creates a pipeline (link). All of it is done on the application's thread, as a driver would.
+//! Work that a driver would do when it creates a shader (hash the module, find its part) is measured separately from
+//! its work when it creates a pipeline (link). All of it runs on the application's thread, as it would in a driver.
 
 use crate::config::Config;
 use crate::guard::{aside, lock};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Bytes of parts that stay in memory while no pipeline of ours holds them.
+/// Bytes of parts that stay in memory without a pipeline that uses them.
 const MAX_MEMORY: usize = 256 << 20;
 
 /// Times of all pipelines.
@@ -26,7 +26,7 @@ pub struct Times {
     made: Mutex<Made>,
 }
 
-/// Module, stage, entry point, specialization, and lanes of a wave, 0 if any will do.
+/// Module, stage, entry point, specialization, and wave size; 0: any.
 type ShaderKey = (Hash, Stage, String, Vec<(u32, u64)>, u32);
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ struct Made {
     layouts: BTreeMap<Hash, Layout>,
 }
 
-/// One pipeline, however often it was created.
+/// One pipeline, however often it is created.
 struct Row {
     kind: &'static str,
     stages: usize,
@@ -44,7 +44,7 @@ struct Row {
     driver: Duration,
     shaders: Duration,
     link: Duration,
-    /// Parts that were at hand when it was created first.
+    /// Number of parts that were available when it was first created.
     hits: usize,
     ours: Result<Pipeline>,
 }
@@ -55,24 +55,24 @@ pub struct Summary {
     pub kind: &'static str,
     pub stages: usize,
     pub created: u32,
-    /// The driver's time, of each creation on average.
+    /// The driver's time, averaged over all creations.
     pub driver: Duration,
-    /// Ours for its shaders, the first time.
+    /// Our time for its shaders, at the first creation.
     pub shaders: Duration,
-    /// Ours for the pipeline, of each creation on average.
+    /// Our time for the pipeline, averaged over all creations.
     pub link: Duration,
     pub hits: usize,
     pub bytes: usize,
     pub came: Came,
 }
 
-/// Our result for a pipeline: how it was made, or why it could not be.
+/// Our result for a pipeline: how it was made, or why it was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Came {
     Linked,
-    /// The reason, if linking was tried.
+    /// Compiled as a whole; the reason, if linking was tried.
     Whole(String),
-    /// By name of the feature, and the case.
+    /// Unsupported: the feature's name, and the case.
     Unsupported(String, String),
     NotCached(String),
     NeedsWhole(String),
@@ -99,7 +99,7 @@ impl Times {
         Ok(Self { context, made: Mutex::default() })
     }
 
-    /// Makes a pipeline that the driver has made in this time.
+    /// Makes a pipeline that the driver created in `driver` time.
     pub fn make(
         &self,
         name: Hash,
@@ -143,20 +143,20 @@ impl Times {
         }
     }
 
-    /// Waits for what the service has not answered yet, at most so long.
+    /// Waits at most `patience` for answers that the service still owes.
     pub fn wait(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let made = lock(&self.made);
         for pipeline in made.rows.values().filter_map(|row| row.ours.as_ref().ok()) {
             let left = until.saturating_duration_since(Instant::now());
             if !left.is_zero() {
-                // What is wrong is in its status.
+                // Its status tells what is wrong.
                 aside(|| pipeline.wait(1, left).map(drop));
             }
         }
     }
 
-    /// Pipelines that were created so far.
+    /// Number of pipelines created so far.
     pub fn created(&self) -> u64 {
         lock(&self.made).rows.values().map(|row| u64::from(row.created)).sum()
     }

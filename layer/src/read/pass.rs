@@ -5,7 +5,7 @@ use super::reader::{Reader, list, number};
 use ash::vk;
 use dovetail::capture::{Attachment, Dependency, Reference, RenderPass, Subpass};
 
-/// The first form.
+/// Reads the first form.
 ///
 /// # Safety
 /// The info is valid.
@@ -64,7 +64,7 @@ pub unsafe fn render_pass(reader: &Reader<'_>, given: &vk::RenderPassCreateInfo<
     }
 }
 
-/// A reference without what extends it.
+/// A reference, without the structures that extend it.
 pub(super) fn plain_reference2(given: &vk::AttachmentReference2<'_>) -> Reference {
     Reference {
         attachment: given.attachment,
@@ -74,7 +74,7 @@ pub(super) fn plain_reference2(given: &vk::AttachmentReference2<'_>) -> Referenc
     }
 }
 
-/// The second form.
+/// Reads the second form.
 ///
 /// # Safety
 /// The info is valid.

@@ -1,4 +1,4 @@
-//! Pipelines. Which of its states a pipeline has, and which pointers Vulkan ignores, is decided here (the specification of
+//! Reads pipelines. Decides which states a pipeline has, and which pointers Vulkan ignores (by the specification of
 //! `VkGraphicsPipelineCreateInfo`).
 
 use super::next::{chain, find};
@@ -24,7 +24,7 @@ pub unsafe fn compute(reader: &Reader<'_>, given: &vk::ComputePipelineCreateInfo
 }
 
 fn base(reader: &Reader<'_>, flags: vk::PipelineCreateFlags, handle: vk::Pipeline) -> Hash {
-    // For others Vulkan ignores it.
+    // Vulkan ignores it for other pipelines.
     match flags.contains(vk::PipelineCreateFlags::DERIVATIVE) {
         true => reader.handles.pipelines.of(handle),
         false => Hash::default(),
@@ -39,7 +39,7 @@ struct Has<'a> {
     fragment: bool,
     output: bool,
     tessellation: bool,
-    /// Something is rasterized, as far as this pipeline says.
+    /// Something is rasterized, as far as this pipeline specifies.
     rasterizes: bool,
     depth_stencil: bool,
     colors: bool,
@@ -58,7 +58,7 @@ unsafe fn has<'a>(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateInfo<'a
     use vk::GraphicsPipelineLibraryFlagsEXT as Part;
     use vk::ShaderStageFlags as Stage;
     use vk::StructureType as T;
-    // SAFETY: a valid info has valid lists and chains, and dynamic states if it has any.
+    // SAFETY: a valid info has valid lists and chains, and valid dynamic states if it has any.
     unsafe {
         let parts = find::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>(
             given.p_next,
@@ -70,7 +70,7 @@ unsafe fn has<'a>(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateInfo<'a
             None if libraries.is_some_and(|libraries| libraries.library_count > 0) => Part::empty(),
             None => Part::from_raw(15),
         };
-        // Where there is no part with shaders, the list is ignored.
+        // Without a part that has shaders, Vulkan ignores the list.
         let shaders = parts.intersects(Part::PRE_RASTERIZATION_SHADERS | Part::FRAGMENT_SHADER);
         let given_stages = if shaders { list(given.p_stages, given.stage_count) } else { &[] };
         let stages = given_stages.iter().fold(Stage::empty(), |all, one| all | one.stage);
@@ -97,7 +97,7 @@ unsafe fn has<'a>(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateInfo<'a
     }
 }
 
-/// Whether there are depth and stencil, and colour attachments.
+/// Whether there is a depth or stencil attachment, and whether there are colour attachments.
 ///
 /// # Safety
 /// The info is valid.
@@ -113,7 +113,7 @@ unsafe fn attachments(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateInf
         let depth = rendering.depth_attachment_format != undefined || rendering.stencil_attachment_format != undefined;
         return (depth, rendering.color_attachment_count > 0);
     }
-    // What is not known may ignore all pointers.
+    // An unknown render pass may make Vulkan ignore all pointers.
     let pass = (reader.render_pass)(reader.handles.render_passes.of(given.render_pass));
     let Some(subpass) = pass.as_ref().and_then(|pass| pass.subpasses.get(given.subpass as usize)) else {
         return (false, false);
@@ -125,14 +125,14 @@ unsafe fn attachments(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateInf
 /// # Safety
 /// The info is valid.
 pub unsafe fn graphics(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateInfo<'_>) -> GraphicsPipeline {
-    // SAFETY: a valid info has valid lists and chains, and valid states where Vulkan does not ignore them.
+    // SAFETY: a valid info has valid lists and chains, and valid states unless Vulkan ignores them.
     unsafe {
         let has = has(reader, given);
         let uses_vertex_input = has.vertex_input && !has.is_dynamic(vk::DynamicState::VERTEX_INPUT_EXT);
         let multisamples = (has.fragment || has.output) && has.rasterizes;
         let tests = has.fragment && has.rasterizes && has.depth_stencil;
         let blends = has.output && has.rasterizes && has.colors;
-        /// Reads a state where there is one, and Vulkan looks at it.
+        /// Reads a state if it exists and Vulkan does not ignore it.
         macro_rules! state {
             ($there:expr, $from:ident, $read:expr) => {
                 if $there { given.$from.as_ref().map($read) } else { None }
@@ -181,7 +181,7 @@ pub unsafe fn graphics(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateIn
 /// The state is valid.
 unsafe fn multisample(reader: &Reader<'_>, given: &vk::PipelineMultisampleStateCreateInfo<'_>) -> MultisampleState {
     let samples = given.rasterization_samples.as_raw();
-    // SAFETY: a valid state has null, or a bit for each sample.
+    // SAFETY: a valid state has null, or one bit per sample.
     unsafe {
         MultisampleState {
             flags: given.flags.as_raw(),
@@ -295,7 +295,8 @@ unsafe fn viewport(
         width: given.extent.width,
         height: given.extent.height,
     };
-    // SAFETY: a valid state has as many viewports and scissors as it says, unless they are dynamic; and a valid chain.
+    // SAFETY: a valid state has as many viewports and scissors as it states, unless they are dynamic, and a valid
+    // chain.
     unsafe {
         let viewports = (!dynamic([D::VIEWPORT, D::VIEWPORT_WITH_COUNT]))
             .then(|| list(given.p_viewports, given.viewport_count).iter().map(viewport).collect());

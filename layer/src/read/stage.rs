@@ -9,7 +9,7 @@ use dovetail::capture::{MapEntry, ShaderStage, Specialization, base64_text};
 /// # Safety
 /// The info is valid.
 pub(super) unsafe fn stage(reader: &Reader<'_>, given: &vk::PipelineShaderStageCreateInfo<'_>) -> ShaderStage {
-    // SAFETY: a valid info has valid members and chains; where it has no module, one may be in the chain.
+    // SAFETY: a valid info has valid members and chains; without a module handle, the chain may have one.
     unsafe {
         let inline =
             || find::<vk::ShaderModuleCreateInfo<'_>>(given.p_next, vk::StructureType::SHADER_MODULE_CREATE_INFO);
@@ -37,7 +37,7 @@ pub unsafe fn words<'a>(given: &vk::ShaderModuleCreateInfo<'a>) -> &'a [u8] {
     if given.p_code.is_null() {
         return &[];
     }
-    // SAFETY: a valid info has so many bytes of code.
+    // SAFETY: a valid info has that many bytes of code.
     unsafe { std::slice::from_raw_parts(given.p_code.cast(), given.code_size) }
 }
 
@@ -46,7 +46,7 @@ pub unsafe fn words<'a>(given: &vk::ShaderModuleCreateInfo<'a>) -> &'a [u8] {
 unsafe fn specialization(given: &vk::SpecializationInfo<'_>) -> Specialization {
     let data = match given.data_size {
         0 => &[],
-        // SAFETY: a valid info has so many bytes of data.
+        // SAFETY: a valid info has that many bytes of data.
         size => unsafe { std::slice::from_raw_parts(given.p_data.cast::<u8>(), size) },
     };
     let entry = |given: &vk::SpecializationMapEntry| MapEntry {
@@ -57,7 +57,7 @@ unsafe fn specialization(given: &vk::SpecializationInfo<'_>) -> Specialization {
     Specialization {
         data_size: given.data_size as u64,
         data: base64_text(data),
-        // SAFETY: a valid info has so many entries.
+        // SAFETY: a valid info has that many entries.
         map_entries: unsafe { list(given.p_map_entries, given.map_entry_count) }.iter().map(entry).collect(),
     }
 }

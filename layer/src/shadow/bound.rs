@@ -6,7 +6,7 @@ use ash::vk;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Push constants that are kept: no driver has more.
+/// Bytes of push constants that are kept; no driver has more.
 const PUSH_CONSTANTS: usize = 4096;
 
 /// The bound state of dispatches, or of draws.
@@ -24,7 +24,7 @@ pub struct Vertices {
     pub indices: Option<IndexBuffer>,
 }
 
-/// A vertex buffer; size and stride where they were given.
+/// A vertex buffer, with size and stride if they were given.
 #[derive(Clone, Copy)]
 pub struct VertexBuffer {
     pub buffer: vk::Buffer,
@@ -42,15 +42,15 @@ pub struct IndexBuffer {
     pub kind: vk::IndexType,
 }
 
-/// A set as it is bound.
+/// A set that is bound.
 pub enum BoundSet {
-    /// The set, and its dynamic offsets.
+    /// The set and its dynamic offsets.
     Set(vk::DescriptorSet, Vec<u32>),
     Pushed(Set),
 }
 
 impl BindPoint {
-    /// Binds sets, one after the other.
+    /// Binds consecutive sets.
     pub fn bind(&mut self, objects: &Objects, first: u32, sets: &[vk::DescriptorSet], mut offsets: &[u32]) {
         for (number, handle) in (first..).zip(sets) {
             let set = objects.sets.get(handle);
@@ -62,7 +62,7 @@ impl BindPoint {
         }
     }
 
-    /// The set that is bound, or what was pushed in place of it.
+    /// The bound set, or the pushed descriptors that replace it.
     pub fn set<'a>(&'a self, objects: &'a Objects, number: u32) -> Option<&'a Set> {
         match self.sets.get(&number)? {
             BoundSet::Set(handle, _) => objects.sets.get(handle),

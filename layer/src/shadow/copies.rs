@@ -1,11 +1,11 @@
-//! Memory for the copies of a dispatch or a draw, the commands that fill it, and what is read from it.
+//! Memory for the copies of a dispatch or draw: the commands that fill it, and reading from it.
 
 use super::reason::Reason;
 use super::region::{Region, Source};
 use crate::functions::Functions;
 use ash::vk;
 
-/// A device as copies need it.
+/// The functions and properties of a device that copies need.
 #[derive(Clone)]
 pub struct Gpu {
     pub functions: Functions,
@@ -13,7 +13,7 @@ pub struct Gpu {
     pub memory: vk::PhysicalDeviceMemoryProperties,
 }
 
-/// A buffer that the host can read, with memory of its own.
+/// A buffer that the host can read, with its own memory.
 pub struct Staging {
     buffer: vk::Buffer,
     memory: vk::DeviceMemory,
@@ -21,7 +21,7 @@ pub struct Staging {
 }
 
 impl Gpu {
-    /// Makes a buffer of this size.
+    /// Creates a buffer of this size.
     ///
     /// # Errors
     /// There is no memory for it.
@@ -38,7 +38,7 @@ impl Gpu {
         let mut staging = Staging { buffer: vk::Buffer::null(), memory: vk::DeviceMemory::null(), size };
         let info = vk::BufferCreateInfo::default().size(size.max(1)).usage(vk::BufferUsageFlags::TRANSFER_DST);
         let done = |result: vk::Result| if result == vk::Result::SUCCESS { Ok(()) } else { Err(Reason::Memory) };
-        // SAFETY: infos outlive their calls, the buffer is this function's own, and memory is at least what it needs.
+        // SAFETY: infos outlive their calls, the buffer was created here, and the memory is as large as it needs.
         let made = unsafe {
             done(create(self.device, &info, std::ptr::null(), &mut staging.buffer)).and_then(|()| {
                 let mut requirements = vk::MemoryRequirements::default();
@@ -60,7 +60,7 @@ impl Gpu {
         }
     }
 
-    /// A type of memory that needs no invalidation; best one that reads fast.
+    /// A memory type that needs no invalidation, if possible one that is fast to read.
     fn readable(&self, allowed: u32) -> Option<u32> {
         use vk::MemoryPropertyFlags as P;
         let plain = P::HOST_VISIBLE | P::HOST_COHERENT;
@@ -73,9 +73,9 @@ impl Gpu {
     }
 
     /// # Safety
-    /// No submission that uses it is unfinished, and none comes.
+    /// No unfinished submission uses it, and none will.
     pub unsafe fn free(&self, staging: Staging) {
-        // SAFETY: as the caller says; Vulkan takes null handles.
+        // SAFETY: as the caller says; Vulkan accepts null handles.
         unsafe {
             if let Some(destroy) = self.functions.destroy_buffer {
                 destroy(self.device, staging.buffer, std::ptr::null());
@@ -98,7 +98,8 @@ impl Gpu {
             return Err(Reason::Memory);
         };
         let (mut mapped, all) = (std::ptr::null_mut(), vk::WHOLE_SIZE);
-        // SAFETY: memory of ours, which is mapped nowhere else, can be read from the host without invalidation, and has so many bytes.
+        // SAFETY: the memory is ours, mapped nowhere else, readable by the host without invalidation, and has this
+        // size.
         unsafe {
             if map(self.device, staging.memory, 0, all, vk::MemoryMapFlags::empty(), &mut mapped) != vk::Result::SUCCESS
             {
@@ -110,14 +111,14 @@ impl Gpu {
         }
     }
 
-    /// A fence that signals after everything that was submitted to a queue so far.
+    /// A fence that signals when everything submitted to a queue so far has finished.
     ///
     /// # Safety
     /// The caller may submit to the queue.
     pub unsafe fn fence_after(&self, queue: vk::Queue) -> Option<vk::Fence> {
         let (create, submit) = self.functions.create_fence.zip(self.functions.queue_submit)?;
         let (info, mut fence) = (vk::FenceCreateInfo::default(), vk::Fence::null());
-        // SAFETY: the info outlives the call; nothing is submitted but the fence.
+        // SAFETY: the info outlives the call; only the fence is submitted.
         unsafe {
             if create(self.device, &info, std::ptr::null(), &mut fence) != vk::Result::SUCCESS {
                 return None;
@@ -131,10 +132,10 @@ impl Gpu {
     }
 
     /// # Errors
-    /// What the driver says instead: the device is lost.
+    /// Any other result of the driver: the device is lost.
     ///
     /// # Safety
-    /// The fence is one of [`Self::fence_after`].
+    /// The fence comes from [`Self::fence_after`].
     pub unsafe fn is_signalled(&self, fence: vk::Fence) -> Result<bool, vk::Result> {
         let status = self.functions.get_fence_status.ok_or(vk::Result::ERROR_UNKNOWN)?;
         // SAFETY: as the caller says.
@@ -145,20 +146,20 @@ impl Gpu {
         }
     }
 
-    /// Waits for a fence, though not for ever.
+    /// Waits for a fence, but not forever.
     ///
     /// # Safety
-    /// The fence is one of [`Self::fence_after`].
+    /// The fence comes from [`Self::fence_after`].
     pub unsafe fn wait(&self, fence: vk::Fence) {
         const NANOSECONDS: u64 = 10_000_000_000;
         if let Some(wait) = self.functions.wait_for_fences {
-            // SAFETY: as the caller says. Whether it has signalled is asked afterwards.
+            // SAFETY: as the caller says. The fence's status is queried afterwards.
             let _ = unsafe { wait(self.device, 1, &fence, vk::TRUE, NANOSECONDS) };
         }
     }
 
     /// # Safety
-    /// It is a fence of [`Self::fence_after`] that has signalled, or never will.
+    /// The fence comes from [`Self::fence_after`], and has signalled or never will.
     pub unsafe fn destroy_fence(&self, fence: vk::Fence) {
         if let Some(destroy) = self.functions.destroy_fence {
             // SAFETY: as the caller says.
@@ -166,16 +167,16 @@ impl Gpu {
         }
     }
 
-    /// Whether the commands that copies need are there.
+    /// Whether the commands that copies need are available.
     pub fn can_copy(&self) -> bool {
         let f = &self.functions;
         f.cmd_pipeline_barrier.is_some() && f.cmd_copy_buffer.is_some() && f.cmd_copy_image_to_buffer.is_some()
     }
 
-    /// Records the copies before the dispatch or the draw, or those after it.
+    /// Records the copies before or after the dispatch or draw.
     ///
     /// # Safety
-    /// The command buffer is recorded outside of a render pass, and the regions' resources can be copied.
+    /// The command buffer is being recorded, outside a render pass, and the regions' resources can be copied.
     pub unsafe fn copy(&self, commands: vk::CommandBuffer, regions: &[Region], staging: &Staging, after: bool) {
         let f = &self.functions;
         let (Some(barrier), Some(copy), Some(copy_image)) =
@@ -185,8 +186,8 @@ impl Gpu {
         };
         use vk::AccessFlags as A;
         use vk::PipelineStageFlags as S;
-        // SAFETY: as the caller says; arrays outlive their calls. Nothing of the application's runs beside the copies, so that the order
-        // of its own commands stays what it was.
+        // SAFETY: as the caller says; arrays outlive their calls. No command of the application overlaps the copies, so
+        // the order of its own commands stays the same.
         unsafe {
             let memory = |from: (S, A), to: (S, A), images: &[vk::ImageMemoryBarrier<'_>]| {
                 let all = [vk::MemoryBarrier::default().src_access_mask(from.1).dst_access_mask(to.1)];
@@ -229,7 +230,7 @@ impl Gpu {
     }
 }
 
-/// The barrier that moves a region's part of its image from one layout to another.
+/// The barrier that changes the layout of a region's part of its image.
 fn transition<'a>(region: &Region, from: vk::ImageLayout, to: vk::ImageLayout) -> vk::ImageMemoryBarrier<'a> {
     let Source::Image { image, layers, whole, .. } = region.source else { return vk::ImageMemoryBarrier::default() };
     let range = vk::ImageSubresourceRange {

@@ -13,10 +13,10 @@ use ash::vk;
 use dovetail::emu::inputs::{Draw, InputBytes, Scissor, Stencil, TargetAttachment, VertexBuffer};
 
 impl Plan {
-    /// For a draw of this pipeline in this pass.
+    /// Plans a draw of this pipeline in this pass.
     ///
     /// # Errors
-    /// The reason why it cannot be followed.
+    /// Why it cannot be followed.
     pub fn draw(
         (known, program): (&Known, &Program),
         call: Call,
@@ -34,7 +34,7 @@ impl Plan {
             stencil: None,
         };
         let mut drawing = Box::new(drawing);
-        // Until it is complete the plan has another work in its place.
+        // A placeholder until the plan is complete.
         let mut plan = Self::new(Work::Dispatch(super::plan::Grid::Given([0; 3])));
         if let Call::Indirect { indexed, buffer, offset } = call {
             let range = if indexed { 20 } else { 16 };
@@ -128,7 +128,7 @@ impl Plan {
         Ok(Indices { region, kind: bound.kind, restart })
     }
 
-    /// Adds an attachment, all of which have one size.
+    /// Adds an attachment; all attachments must have one size.
     fn attach(&mut self, draw: &mut Draw, found: &Attached) -> Result<(), Reason> {
         if draw.extent != [0; 2] && draw.extent != found.extent {
             return Err(Reason::Sizes);

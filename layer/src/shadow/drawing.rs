@@ -1,17 +1,17 @@
-//! A draw as it is planned: its call, and which regions of the plan have its vertices, indices and attachments.
+//! A planned draw: its call, and which regions of the plan hold its vertices, indices and attachments.
 
 use ash::vk;
 use dovetail::emu::inputs::Draw;
 
-/// A draw, and which regions of its plan have its contents.
+/// A draw, and the regions of its plan that hold its contents.
 pub struct Drawing {
     pub call: Call,
-    /// Without contents; without counts, if they are in memory.
+    /// The draw without contents; also without counts, if they are in memory.
     pub draw: Draw,
     pub indices: Option<Indices>,
-    /// The regions of the draw's vertex buffers, in their order.
+    /// The regions of the draw's vertex buffers, in order.
     pub vertices: Vec<usize>,
-    /// The regions of the draw's targets, in their order.
+    /// The regions of the draw's targets, in order.
     pub targets: Vec<usize>,
     pub depth: Option<(usize, vk::Format)>,
     pub stencil: Option<usize>,
@@ -21,7 +21,7 @@ pub struct Drawing {
 #[derive(Clone, Copy)]
 pub enum Call {
     Given(Counts),
-    /// Counts are in the first region.
+    /// The first region holds the counts.
     Indirect {
         indexed: bool,
         buffer: vk::Buffer,
@@ -32,17 +32,17 @@ pub enum Call {
 /// Parameters of a draw command.
 #[derive(Clone, Copy)]
 pub struct Counts {
-    /// The first index; none: it is not indexed.
+    /// The first index; `None`: the draw is not indexed.
     pub index: Option<u32>,
-    /// Vertices or indices.
+    /// Number of vertices or indices.
     pub count: u32,
     pub instances: u32,
-    /// The first vertex, or what is added to each index.
+    /// The first vertex, or the value added to each index.
     pub vertex: u32,
     pub instance: u32,
 }
 
-/// Where indices are.
+/// The place of the indices.
 pub struct Indices {
     pub region: usize,
     pub kind: vk::IndexType,
@@ -59,7 +59,7 @@ impl Call {
     }
 }
 
-/// Bytes of an index.
+/// Size of an index in bytes.
 pub fn index_bytes(kind: vk::IndexType) -> Option<u64> {
     match kind {
         vk::IndexType::UINT8_EXT => Some(1),

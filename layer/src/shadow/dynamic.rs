@@ -1,15 +1,15 @@
-//! Dynamic state, as far as a command buffer has set it.
+//! Dynamic state that a command buffer has set.
 
 use ash::vk;
 use dovetail::capture::{Rect, StencilOps, Viewport};
 
-/// Dynamic state as it was set last; numbers are Vulkan's.
+/// Dynamic state with its last values, in Vulkan's numbers.
 #[derive(Clone, Default)]
 pub struct Dynamic {
     /// The first viewport and the first scissor.
     pub viewport: Option<Viewport>,
     pub scissor: Option<Rect>,
-    /// The numbers of viewports and scissors, where they were set with their count.
+    /// The numbers of viewports and scissors, if they were set with a count.
     pub counts: [Option<u32>; 2],
     pub line_width: Option<f32>,
     pub blend_constants: Option<[f32; 4]>,
@@ -23,11 +23,11 @@ pub struct Dynamic {
     pub depth_compare: Option<u32>,
     pub depth_bounds_test: Option<u32>,
     pub stencil_test: Option<u32>,
-    /// Of front and back.
+    /// Of front and back faces.
     pub stencil: [Stencil; 2],
 }
 
-/// The stencil state of one side.
+/// The stencil state of one face.
 #[derive(Clone, Copy, Default)]
 pub struct Stencil {
     pub compare_mask: Option<u32>,
@@ -46,7 +46,7 @@ pub struct Ops {
 }
 
 impl Dynamic {
-    /// Sets viewports from this one on.
+    /// Sets viewports from index `first` on.
     pub fn set_viewports(&mut self, first: u32, given: &[vk::Viewport]) {
         if let (0, Some(one)) = (first, given.first()) {
             let vk::Viewport { x, y, width, height, min_depth, max_depth } = *one;
@@ -54,14 +54,14 @@ impl Dynamic {
         }
     }
 
-    /// Sets scissors from this one on.
+    /// Sets scissors from index `first` on.
     pub fn set_scissors(&mut self, first: u32, given: &[vk::Rect2D]) {
         if let (0, Some(vk::Rect2D { offset, extent })) = (first, given.first()) {
             self.scissor = Some(Rect { x: offset.x, y: offset.y, width: extent.width, height: extent.height });
         }
     }
 
-    /// Sets something of the faces.
+    /// Changes the state of some faces.
     pub fn set_stencil(&mut self, faces: vk::StencilFaceFlags, set: impl Fn(&mut Stencil)) {
         let bits = [vk::StencilFaceFlags::FRONT, vk::StencilFaceFlags::BACK];
         self.stencil.iter_mut().zip(bits).filter(|(_, bit)| faces.contains(*bit)).for_each(|(face, _)| set(face));
@@ -69,8 +69,8 @@ impl Dynamic {
 }
 
 impl Stencil {
-    /// The effective operations of one side, from dynamic and static state. `dynamic`: masks, references and operations.
-    /// None: something was not set.
+    /// The effective state of one face, from dynamic and static state. The flags tell which are dynamic: masks,
+    /// reference, operations. `None`: a dynamic value was not set.
     pub fn over(&self, own: &StencilOps, [compare_mask, write_mask, reference, ops]: [bool; 4]) -> Option<StencilOps> {
         let number = |dynamic, set: Option<u32>, own| if dynamic { set } else { Some(own) };
         let Ops { fail, pass, depth_fail, compare } = match (ops, self.ops) {

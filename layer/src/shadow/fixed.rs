@@ -1,6 +1,6 @@
-//! The fixed functions of a draw, from the pipeline and what is dynamic of it, in the words of a bundle.
+//! The fixed-function state of a draw, from the pipeline's static and dynamic state, in the form of a bundle.
 //!
-//! What a bundle has no words for is refused by its name. To follow more: a field of `emu::inputs::FixedFunction`.
+//! State that a bundle cannot express is refused by name. To support more, add a field to `emu::inputs::FixedFunction`.
 
 use super::dynamic::Dynamic;
 use super::reason::Reason;
@@ -10,7 +10,7 @@ use dovetail::emu::inputs::{
     StencilOp, Topology, Viewport,
 };
 
-/// `VkDynamicState`: those that [`Dynamic`] has, or that do nothing to what is drawn here.
+/// `VkDynamicState` numbers that [`Dynamic`] holds, or that do not affect the draws followed here.
 mod state {
     pub const VIEWPORT: u32 = 0;
     pub const SCISSOR: u32 = 1;
@@ -62,11 +62,11 @@ mod state {
     ];
 }
 
-/// The fixed functions of a draw.
+/// The fixed-function state of a draw.
 pub struct Fixed {
-    /// Without attachments, vertices and extent.
+    /// The draw without attachments, vertices and extent.
     pub draw: Draw,
-    /// Indices may end a primitive.
+    /// An index may end a primitive.
     pub restart: bool,
     /// The depth test, if there is one.
     pub depth: Option<Depth>,
@@ -76,7 +76,7 @@ pub struct Fixed {
 }
 
 /// # Errors
-/// The reason why a bundle cannot say it.
+/// Why a bundle cannot express it.
 pub fn fixed(given: &FixedState, dynamic: &Dynamic) -> Result<Fixed, Reason> {
     if given.dynamic.iter().any(|number| !state::ALL.contains(number)) {
         return Err(Reason::Dynamic);
@@ -133,7 +133,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic) -> Result<Fixed, Reason> {
     Ok(Fixed { draw, restart, depth: depth(given, dynamic)?, stencil: stencil(given, dynamic)?, colors })
 }
 
-/// The effective value: the dynamic one where the pipeline says that it is dynamic.
+/// The effective value: the dynamic one if the pipeline makes it dynamic.
 fn pick<T>(is_dynamic: bool, dynamic: Option<T>, own: T) -> Result<T, Reason> {
     if is_dynamic { dynamic.ok_or(Reason::Dynamic) } else { Ok(own) }
 }
@@ -150,9 +150,9 @@ fn topology(number: u32) -> Result<Topology, Reason> {
     ALL.get(number as usize).copied().ok_or(Reason::Topology)
 }
 
-/// Whether depths are clamped and not clipped. `whole`: they have the whole range.
+/// Whether depths are clamped instead of clipped. `whole`: the viewport has the full depth range.
 fn clamps(clamp: bool, chain: &[Next], whole: bool) -> Result<bool, Reason> {
-    // A stream that is not 0 is refused with the shader.
+    // A stream other than 0 is refused with the shader.
     let known = [s_type::DEPTH_CLIP, s_type::RASTERIZATION_STREAM];
     if chain.iter().any(|next| !known.contains(&next.s_type)) {
         return Err(Reason::Rasterization);
@@ -160,7 +160,7 @@ fn clamps(clamp: bool, chain: &[Next], whole: bool) -> Result<bool, Reason> {
     let clip = Next::find(chain, s_type::DEPTH_CLIP).and_then(|next| next.depth_clip_enable);
     match (clip.map_or(!clamp, |clip| clip != 0), clamp) {
         (true, false) => Ok(false),
-        // What is clipped is in the range already, but for what shaders write.
+        // Clipped depths are already in the range, except those that shaders write.
         (true, true) if whole => Ok(false),
         (false, true) => Ok(true),
         _ => Err(Reason::Rasterization),

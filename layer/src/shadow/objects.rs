@@ -1,4 +1,4 @@
-//! The application's buffers, images, views and descriptor sets, by their handles.
+//! The application's buffers, images, views and descriptor sets, by handle.
 
 use super::passes::Variants;
 use super::reason::Reason;
@@ -13,7 +13,7 @@ pub struct Objects {
     pub buffers: BTreeMap<vk::Buffer, Buffer>,
     pub buffer_views: BTreeMap<vk::BufferView, BufferView>,
     pub images: BTreeMap<vk::Image, Image>,
-    /// The images of a swapchain, and their common description.
+    /// The images of each swapchain, with their common description.
     pub swapchains: BTreeMap<vk::SwapchainKHR, (Image, Vec<vk::Image>)>,
     pub image_views: BTreeMap<vk::ImageView, ImageView>,
     pub sets: BTreeMap<vk::DescriptorSet, Set>,
@@ -26,7 +26,7 @@ pub struct Objects {
 /// A buffer.
 pub struct Buffer {
     pub size: u64,
-    /// Whether it can be copied.
+    /// Whether it can be copied, or why not.
     pub usable: Result<(), Reason>,
     /// Memory and offset, once it is bound.
     pub memory: Option<(vk::DeviceMemory, u64)>,
@@ -60,11 +60,11 @@ pub struct ImageView {
     pub kind: vk::ImageViewType,
     pub format: vk::Format,
     pub range: vk::ImageSubresourceRange,
-    /// Without a swizzle, and nothing extends it.
+    /// It has no swizzle, and no structure extends it.
     pub plain: bool,
 }
 
-/// A descriptor set, or what was pushed in place of one.
+/// A descriptor set, or the pushed descriptors that replace one.
 #[derive(Clone)]
 pub struct Set {
     pub layout: Arc<SetLayout>,
@@ -72,7 +72,7 @@ pub struct Set {
     descriptors: BTreeMap<(u32, u32), Descriptor>,
 }
 
-/// A descriptor as it was written.
+/// A descriptor that was written.
 #[derive(Clone, Copy)]
 pub struct Descriptor {
     pub kind: vk::DescriptorType,
@@ -85,18 +85,18 @@ pub enum Resource {
     Buffer(vk::DescriptorBufferInfo),
     Texels(vk::BufferView),
     Image(vk::DescriptorImageInfo),
-    /// Of a type that is not followed.
+    /// The resource of a type that is not followed.
     Other,
 }
 
-/// An update template; the bind point is of one that pushes.
+/// An update template; the bind point is that of a template for push descriptors.
 #[derive(Clone)]
 pub struct Template {
     pub point: vk::PipelineBindPoint,
     pub entries: Arc<[TemplateEntry]>,
 }
 
-/// A part of an update template: so many descriptors from a place in the application's data.
+/// An entry of an update template: a number of descriptors at an offset of the application's data.
 #[derive(Clone, Copy)]
 pub struct TemplateEntry {
     pub binding: u32,
@@ -108,7 +108,7 @@ pub struct TemplateEntry {
 }
 
 impl Set {
-    /// A set that nothing was written to.
+    /// A set without written descriptors.
     pub fn new(layout: Arc<SetLayout>, pool: vk::DescriptorPool) -> Self {
         Self { layout, pool, descriptors: BTreeMap::new() }
     }
@@ -118,14 +118,14 @@ impl Set {
         self.descriptors.get(&(binding, element)).copied()
     }
 
-    /// Writes consecutive descriptors; those after the last one of a binding are in the next one.
+    /// Writes consecutive descriptors; after the last one of a binding comes the next binding.
     pub fn write(&mut self, mut binding: u32, mut element: u32, written: impl IntoIterator<Item = Descriptor>) {
         for descriptor in written {
             (binding, element) = self.put(binding, element, Some(descriptor));
         }
     }
 
-    /// Writes one descriptor, or forgets it; where the one after it is.
+    /// Writes or removes one descriptor; returns the position after it.
     pub fn put(&mut self, binding: u32, element: u32, descriptor: Option<Descriptor>) -> (u32, u32) {
         let place = self.place(binding, element);
         match descriptor {
@@ -135,7 +135,7 @@ impl Set {
         (place.0, place.1.saturating_add(1))
     }
 
-    /// Descriptors of another set, as [`Self::write`] takes them.
+    /// Descriptors of this set, for [`Self::write`] to another.
     pub fn read(&self, mut binding: u32, mut element: u32, count: u32) -> Vec<Option<Descriptor>> {
         let one = |_| {
             (binding, element) = self.place(binding, element);
@@ -159,7 +159,7 @@ impl Set {
         later.map(|one| one.binding).min().map_or((binding, element), |next| (next, 0))
     }
 
-    /// Bindings with dynamic offsets and their numbers of descriptors, in the order of the offsets.
+    /// Bindings with dynamic offsets and their descriptor counts, in the order of the offsets.
     pub fn dynamic(&self) -> Vec<(u32, u32)> {
         let dynamic = |kind: u32| {
             let kind = vk::DescriptorType::from_raw(kind as i32);

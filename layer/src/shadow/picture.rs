@@ -14,10 +14,10 @@ const LARGEST_ATTRIBUTE: u64 = 32;
 /// More vertices or indices than any bundle has.
 const MOST: u32 = 1 << 24;
 
-/// The draw with its contents, and what came of its attachments.
+/// The draw with its contents, and the results in its attachments.
 ///
 /// # Errors
-/// The reason why a bundle cannot say it.
+/// Why a bundle cannot express it.
 pub fn picture(
     drawing: &Drawing,
     contents: &Contents<'_>,
@@ -85,7 +85,7 @@ fn indirect(indexed: bool, bytes: &[u8]) -> Counts {
 }
 
 /// # Errors
-/// Some are not in the buffer, or end a primitive.
+/// Some indices are not in the buffer, or end a primitive.
 fn indices(there: &Indices, bytes: &[u8], first: u32, count: u32) -> Result<Vec<u32>, Reason> {
     let size = index_bytes(there.kind).ok_or(Reason::Format)? as usize;
     let all = bytes.chunks_exact(size).skip(first as usize).take(count as usize);
@@ -99,12 +99,12 @@ fn indices(there: &Indices, bytes: &[u8], first: u32, count: u32) -> Result<Vec<
     }
 }
 
-/// Depths as a bundle has them: 32-bit floats.
+/// Depths in a bundle's form: 32-bit floats.
 fn depths(format: vk::Format, bytes: &[u8]) -> Vec<u8> {
     let number = |texel: &[u8]| texel.iter().rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte));
     let depth = |(size, bits): (u64, Option<u8>)| {
         let one = move |texel: &[u8]| match bits {
-            // Of 24 bits the highest byte is free.
+            // A depth of 24 bits leaves the highest byte unused.
             Some(bits) => {
                 let most = u32::MAX >> (32 - u32::from(bits));
                 (f64::from(number(texel) & most) / f64::from(most)) as f32

@@ -1,6 +1,6 @@
-//! The copies for one dispatch or draw: the whole of every resource that its shaders use.
+//! Plans the copies for one dispatch or draw: all contents of every resource that its shaders use.
 //!
-//! `draw_plan` adds what a draw has besides.
+//! `draw_plan` adds the other contents of a draw.
 
 use super::bound::BindPoint;
 use super::drawing::Drawing;
@@ -19,22 +19,22 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Descriptors of one binding that are followed.
+/// Largest number of descriptors of one binding that are followed.
 const MOST_DESCRIPTORS: u32 = 64;
-/// Regions begin at multiples of this, which is one of every texel's size up to 16 bytes.
+/// Regions begin at multiples of this, which is a multiple of every texel size up to 16 bytes.
 const ALIGN: u64 = 48;
 
-/// The copies of a dispatch or a draw, and what becomes of them.
+/// The copies for a dispatch or draw, and their use.
 pub struct Plan {
     pub bindings: Vec<Planned>,
     pub regions: Vec<Region>,
-    /// Bytes of all copies.
+    /// Size of all copies in bytes.
     pub bytes: u64,
     pub push_constants: Vec<u8>,
     pub work: Work,
 }
 
-/// Dispatches and draws are counted apart.
+/// Dispatches and draws are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Dispatch,
@@ -48,7 +48,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// The kind that it is counted under.
+    /// The kind under which it is counted.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Dispatch(_) => Kind::Dispatch,
@@ -61,27 +61,27 @@ impl Work {
 #[derive(Clone, Copy)]
 pub enum Grid {
     Given([u32; 3]),
-    /// In the first region.
+    /// The first region holds the number.
     Indirect(vk::Buffer, u64),
 }
 
 /// One descriptor.
 pub struct Planned {
     pub slot: Slot,
-    /// Without its contents.
+    /// The resource without contents.
     pub bound: Bound,
-    /// The regions with its contents.
+    /// The regions that hold its contents.
     pub regions: Range<usize>,
 }
 
-/// Where a plan finds what it needs.
+/// The state in which a plan finds its resources.
 pub struct Sight<'a> {
     pub objects: &'a Objects,
     pub bound: &'a BindPoint,
     pub samplers: &'a Samplers<'a>,
 }
 
-/// Where samplers are found.
+/// Finds samplers.
 pub struct Samplers<'a> {
     /// The name of a sampler's definition.
     pub name: &'a dyn Fn(vk::Sampler) -> Hash,
@@ -89,10 +89,10 @@ pub struct Samplers<'a> {
 }
 
 impl Plan {
-    /// For a dispatch of this shader.
+    /// Plans a dispatch of this shader.
     ///
     /// # Errors
-    /// The reason why it cannot be followed.
+    /// Why it cannot be followed.
     pub fn dispatch(program: &Program, grid: Grid, sight: &Sight<'_>) -> Result<Self, Reason> {
         let mut plan = Self::new(Work::Dispatch(grid));
         if let Grid::Indirect(buffer, offset) = grid {
@@ -107,10 +107,10 @@ impl Plan {
         Self { bindings: Vec::new(), regions: Vec::new(), bytes: 0, push_constants: Vec::new(), work }
     }
 
-    /// Adds what is bound, after all else.
+    /// Adds the bound resources, after everything else.
     ///
     /// # Errors
-    /// The reason why it cannot be followed.
+    /// Why it cannot be followed.
     pub fn add_bound(&mut self, program: &Program, sight: &Sight<'_>) -> Result<(), Reason> {
         let bytes = program.state.layout.push_constant_bytes as usize;
         self.push_constants.clone_from(&sight.bound.push_constants);
@@ -133,13 +133,13 @@ impl Plan {
                     Some(found) => {
                         self.descriptor(slot, found, dynamic_offset(set, offsets, slot), used.written, sight)?
                     }
-                    // An array may have descriptors that nobody reads.
+                    // An array may have unwritten descriptors that no shader reads.
                     None if count > 1 => {}
                     None => return Err(Reason::Descriptor),
                 }
             }
         }
-        // A view may have levels that are in the layout of the other one, and that nobody reads by it.
+        // A view may include levels in the other layout that no shader reads through it.
         if self.has_two_layouts() {
             return Err(Reason::Layouts);
         }
@@ -203,7 +203,7 @@ impl Plan {
     /// Adds a range of a buffer.
     ///
     /// # Errors
-    /// The reason why it cannot be followed.
+    /// Why it cannot be followed.
     pub fn buffer(&mut self, objects: &Objects, info: vk::DescriptorBufferInfo, written: bool) -> Result<(), Reason> {
         if info.buffer.is_null() {
             return Err(Reason::Null);
@@ -244,7 +244,7 @@ impl Plan {
         Ok(image)
     }
 
-    /// A place for so many bytes.
+    /// Reserves a place for `bytes` bytes.
     fn reserve(&mut self, bytes: u64) -> Result<u64, Reason> {
         let at = self.bytes;
         let end = bytes.checked_next_multiple_of(ALIGN).and_then(|bytes| at.checked_add(bytes));
@@ -252,10 +252,10 @@ impl Plan {
         Ok(at)
     }
 
-    /// Adds something to be copied.
+    /// Adds a region to copy.
     ///
     /// # Errors
-    /// It is too much.
+    /// The copies are too large.
     pub fn region(&mut self, source: Source, bytes: u64, written: bool) -> Result<(), Reason> {
         let at = self.reserve(bytes)?;
         let after = if written { Some(self.reserve(bytes)?) } else { None };
@@ -264,7 +264,7 @@ impl Plan {
     }
 }
 
-/// The descriptor of a slot; where the layout has samplers of its own, nothing need be written.
+/// The descriptor of a slot; it need not have been written if the layout has immutable samplers.
 fn descriptor(set: &Set, slot: Slot) -> Option<Descriptor> {
     let fixed = || {
         let declared = set.declared(slot.binding)?;
@@ -287,7 +287,7 @@ fn dynamic_offset(set: &Set, offsets: &[u32], slot: Slot) -> u64 {
     0
 }
 
-/// A range with a dynamic offset.
+/// A range with its dynamic offset applied.
 fn shifted(info: vk::DescriptorBufferInfo, offset: u64) -> vk::DescriptorBufferInfo {
     vk::DescriptorBufferInfo { offset: info.offset.saturating_add(offset), ..info }
 }

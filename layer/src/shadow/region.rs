@@ -1,24 +1,24 @@
-//! Memory that is copied: which part of a buffer or an image, and where its copies are.
+//! Memory to copy: a part of a buffer or image, and the place of its copies.
 
 use ash::vk;
 
 /// Bytes that are copied together.
 pub struct Region {
     pub source: Source,
-    /// Where the copy before is.
+    /// Offset of the copy made before.
     pub at: u64,
-    /// Where the copy after is, of what the dispatch or draw may write.
+    /// Offset of the copy made after, if the dispatch or draw may write the bytes.
     pub after: Option<u64>,
     pub bytes: u64,
 }
 
-/// Where they come from.
+/// The source of the bytes.
 #[derive(Clone, Copy)]
 pub enum Source {
     Buffer {
         buffer: vk::Buffer,
         offset: u64,
-        /// The buffer's memory and offset, if it was seen being bound.
+        /// The buffer's memory and offset, if the layer saw it being bound.
         memory: Option<(vk::DeviceMemory, u64)>,
     },
     Image {

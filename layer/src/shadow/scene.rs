@@ -1,4 +1,4 @@
-//! The copies of a dispatch or a draw as a bundle.
+//! Makes a bundle from the copies of a dispatch or draw.
 
 use super::commands::Sample;
 use super::picture::picture;
@@ -10,10 +10,10 @@ use ash::vk::Handle;
 use dovetail::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
 use dovetail::proof::{Bundle, FLOOR, Outputs};
 
-/// The bundle of a dispatch or a draw. `copies` are those of its plan; `judge` is the driver.
+/// The bundle of a dispatch or draw. `copies` are those of its plan; `judge` is the driver.
 ///
 /// # Errors
-/// The reason why there is none.
+/// Why it cannot be made.
 pub fn bundle(sample: &Sample, program: &str, judge: &str, lanes: u32, copies: &[u8]) -> Result<Bundle, Reason> {
     let plan = &sample.plan;
     let contents = Contents { plan, copies };
@@ -82,7 +82,7 @@ impl<'a> Contents<'a> {
         self.part(region.at, region.bytes)
     }
 
-    /// The bytes after the command; a region that is not written is as before.
+    /// The bytes after the command; a region that the command does not write has its bytes from before.
     pub fn after(&self, region: &Region) -> &'a [u8] {
         self.part(region.after.unwrap_or(region.at), region.bytes)
     }
@@ -92,7 +92,7 @@ impl<'a> Contents<'a> {
         self.copies.get(at as usize..end as usize).unwrap_or_default()
     }
 
-    /// Whether some region changed that another one has too.
+    /// Whether a changed region overlaps another.
     fn is_aliased(&self) -> bool {
         let regions = &self.plan.regions;
         let changed = |region: &Region| self.before(region) != self.after(region);
@@ -102,7 +102,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// Whether two regions share memory. Of images only the same one is known.
+/// Whether two regions share memory. For images, this only knows whether they are the same image.
 fn overlap(one: &Region, other: &Region) -> bool {
     let place = |region: &Region| match region.source {
         Source::Buffer { memory: Some((memory, base)), offset, .. } => (memory.as_raw(), base.saturating_add(offset)),

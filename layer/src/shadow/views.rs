@@ -1,4 +1,4 @@
-//! Images, attachments and samplers as a bundle has them.
+//! Converts images, attachments and samplers to a bundle's form.
 
 use super::bound::BindPoint;
 use super::objects::{Image as Whole, ImageView, Objects};
@@ -11,10 +11,10 @@ use dovetail::emu::NamedFormat;
 use dovetail::emu::inputs::{Address, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
 use dovetail::state::VkFormat;
 
-/// The image of a descriptor without its texels, and a source with its bytes for each level.
+/// The image of a descriptor without its texels, and for each level its source and size in bytes.
 ///
 /// # Errors
-/// The reason why it cannot be followed.
+/// Why it cannot be followed.
 pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image, Vec<(Source, u64)>), Reason> {
     if info.image_view.is_null() {
         return Err(Reason::Null);
@@ -71,7 +71,7 @@ fn level_extent(whole: &Whole, level: u32) -> vk::Extent3D {
     vk::Extent3D { width: part(width), height: part(height), depth: part(depth) }
 }
 
-/// All aspects of a format: a layout is changed for all of them at once.
+/// All aspects of a format, since a layout transition covers all of them.
 fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
     use vk::Format as F;
     match format {
@@ -92,10 +92,10 @@ pub struct Attached {
     pub bytes: u64,
 }
 
-/// The level that an attachment's view shows, whole.
+/// The whole level that an attachment's view shows.
 ///
 /// # Errors
-/// The reason why it cannot be followed.
+/// Why it cannot be followed.
 pub fn attachment(
     objects: &Objects,
     view: vk::ImageView,
@@ -134,7 +134,7 @@ pub fn attachment(
     Ok(Attached { format: view.format, extent: [extent.width, extent.height], source, bytes })
 }
 
-/// Bytes of a depth where it is copied, and the bits of its integer, if it is one.
+/// Bytes of a copied depth value, and the bits of its integer if it is one.
 pub fn depth_form(format: vk::Format) -> Option<(u64, Option<u8>)> {
     use vk::Format as F;
     match format {
@@ -164,13 +164,13 @@ fn shape(view: &ImageView, image: vk::ImageType) -> Result<(ViewShape, bool), Re
     }
 }
 
-/// The sampler that the layout of a set has for a descriptor.
+/// The immutable sampler that a set's layout has for a descriptor.
 pub fn immutable(bound: &BindPoint, objects: &Objects, slot: Slot) -> Option<Hash> {
     let declared = bound.set(objects, slot.set)?.declared(slot.binding)?;
     declared.immutable_samplers.get(slot.element as usize).copied()
 }
 
-/// By `VkCompareOp`.
+/// Indexed by `VkCompareOp`.
 pub const COMPARE: [Compare; 8] = [
     Compare::Never,
     Compare::Less,
@@ -182,10 +182,10 @@ pub const COMPARE: [Compare; 8] = [
     Compare::Always,
 ];
 
-/// A sampler.
+/// Converts a sampler.
 ///
 /// # Errors
-/// It does what a bundle cannot say.
+/// A bundle cannot express it.
 pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
     const LINEAR: u32 = 1;
     let address = |number: u32| match number {
@@ -199,7 +199,7 @@ pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
     let compare = COMPARE.get(given.compare_op as usize).copied().filter(|_| given.compare_enable != 0);
     let anisotropic = given.anisotropy_enable != 0 && given.max_anisotropy > 1.0;
     let filters = given.min_filter.max(given.mag_filter).max(given.mipmap_mode);
-    // Transparent black, and opaque white.
+    // Transparent black and opaque white.
     let border = matches!(given.border_color, 0 | 1 | 4 | 5) || !address.contains(&Address::ClampToBorder);
     let extended = given.flags != 0 || !given.p_next.is_empty();
     if anisotropic || filters > LINEAR || !border || extended {
@@ -216,7 +216,7 @@ pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
         lod_bias: given.mip_lod_bias,
         border_white: matches!(given.border_color, 4 | 5),
         unnormalized: given.unnormalized_coordinates != 0,
-        // Samplers that convert are refused with their chains.
+        // Samplers with a conversion are refused because of their chains.
         conversion: None,
     })
 }

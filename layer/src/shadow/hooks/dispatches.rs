@@ -1,4 +1,4 @@
-//! Dispatches, and what is done round draws too: the copies before and after.
+//! Hooks of dispatches, and the copies before and after dispatches and draws.
 
 use super::watch;
 use crate::dispatch::{self, Device};
@@ -11,23 +11,23 @@ use crate::shadow::tracker::Asked;
 use ash::vk;
 use dovetail::capture::DefinitionSource;
 
-/// Passes a dispatch or a draw on, between its copies if it is in the sample.
+/// Passes on a dispatch or draw, between its copies if it is sampled.
 ///
 /// # Safety
-/// The application records it into this command buffer, which `call` does.
+/// The application records it to this command buffer, and `call` does so.
 pub(super) unsafe fn around(
     commands: vk::CommandBuffer,
     kind: Kind,
     asked: Result<Asked, Reason>,
     call: impl FnOnce(&Functions),
 ) {
-    // SAFETY: a command buffer of the caller's.
+    // SAFETY: the caller's command buffer.
     let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
     // SAFETY: as the caller says.
     let copied = unsafe { begin(&device, commands, kind, asked) };
     call(&device.functions);
     if copied {
-        // SAFETY: the first copies and what is between were recorded just now.
+        // SAFETY: the first copies and the command itself have just been recorded.
         watch(&device, |watch| unsafe { watch.tracker.end(watch.state, commands) });
     }
 }
@@ -55,7 +55,7 @@ unsafe fn begin(device: &Device, commands: vk::CommandBuffer, kind: Kind, asked:
 }
 
 pub(super) unsafe extern "system" fn cmd_dispatch(commands: vk::CommandBuffer, x: u32, y: u32, z: u32) {
-    // SAFETY: the same arguments go below.
+    // SAFETY: the call passes on the same arguments.
     unsafe {
         around(commands, Kind::Dispatch, Ok(Asked::Dispatch(Grid::Given([x, y, z]))), |below| {
             below.cmd_dispatch.iter().for_each(|below| below(commands, x, y, z));
@@ -74,7 +74,7 @@ pub(super) unsafe extern "system" fn cmd_dispatch_base(
 ) {
     let whole = [base_x, base_y, base_z] == [0; 3];
     let asked = if whole { Ok(Asked::Dispatch(Grid::Given([x, y, z]))) } else { Err(Reason::Base) };
-    // SAFETY: the same arguments go below.
+    // SAFETY: the call passes on the same arguments.
     unsafe {
         around(commands, Kind::Dispatch, asked, |below| {
             below.cmd_dispatch_base.iter().for_each(|below| below(commands, base_x, base_y, base_z, x, y, z));
@@ -87,7 +87,7 @@ pub(super) unsafe extern "system" fn cmd_dispatch_indirect(
     buffer: vk::Buffer,
     offset: vk::DeviceSize,
 ) {
-    // SAFETY: the same arguments go below.
+    // SAFETY: the call passes on the same arguments.
     unsafe {
         around(commands, Kind::Dispatch, Ok(Asked::Dispatch(Grid::Indirect(buffer, offset))), |below| {
             below.cmd_dispatch_indirect.iter().for_each(|below| below(commands, buffer, offset));

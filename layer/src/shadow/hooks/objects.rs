@@ -12,7 +12,7 @@ use std::sync::Arc;
 const OK: vk::Result = vk::Result::SUCCESS;
 const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
-/// A buffer's info, with transfer usage if a dispatch or a draw may use it; or why it cannot be copied.
+/// A buffer's info, with transfer usage if a dispatch or draw may use the buffer; or why it cannot be copied.
 fn buffer_info<'a>(given: &vk::BufferCreateInfo<'a>) -> (vk::BufferCreateInfo<'a>, Result<(), Reason>) {
     use vk::BufferCreateFlags as F;
     use vk::BufferUsageFlags as U;
@@ -24,13 +24,13 @@ fn buffer_info<'a>(given: &vk::BufferCreateInfo<'a>) -> (vk::BufferCreateInfo<'a
         () if given.flags.intersects(F::PROTECTED) => (*given, Err(Reason::Protected)),
         () if given.flags.intersects(sparse) => (*given, Err(Reason::Sparse)),
         () if given.usage.contains(U::TRANSFER_SRC) => (*given, Ok(())),
-        // What extends it may say what its usage is, or that others share it, who must give the same usage.
+        // A structure in the chain may state the usage, or share the buffer with users that must state the same usage.
         () if !given.usage.intersects(bound) || !given.p_next.is_null() => (*given, Err(Reason::Usage)),
         () => (vk::BufferCreateInfo { usage: given.usage | U::TRANSFER_SRC, ..*given }, Ok(())),
     }
 }
 
-/// The same of an image.
+/// An image's info, with transfer usage as for buffers.
 fn image_info<'a>(device: &Device, given: &vk::ImageCreateInfo<'a>) -> (vk::ImageCreateInfo<'a>, Result<(), Reason>) {
     use vk::ImageCreateFlags as F;
     use vk::ImageUsageFlags as U;
@@ -40,7 +40,7 @@ fn image_info<'a>(device: &Device, given: &vk::ImageCreateInfo<'a>) -> (vk::Imag
         let tracker = device.shadow.as_ref()?;
         let mut limits = vk::ImageFormatProperties::default();
         let (flags, most) = (given.flags, &mut limits);
-        // SAFETY: the device's own physical device, and numbers that the application gave for it.
+        // SAFETY: the device's own physical device, and the application's numbers.
         let answer = unsafe {
             (tracker.image_formats?)(tracker.physical, given.format, given.image_type, given.tiling, usage, flags, most)
         };
@@ -67,7 +67,7 @@ fn image_info<'a>(device: &Device, given: &vk::ImageCreateInfo<'a>) -> (vk::Imag
     }
 }
 
-/// A hook of a function that makes what copies are made of.
+/// A hook of a function that creates an object which may be copied.
 macro_rules! creates {
     ($hook:ident, $info:ident, $handle:ident, $ours:expr, $look:expr) => {
         pub(super) unsafe extern "system" fn $hook(
@@ -76,7 +76,8 @@ macro_rules! creates {
             allocator: *const vk::AllocationCallbacks<'_>,
             made: *mut vk::$handle,
         ) -> vk::Result {
-            // SAFETY: a device of the caller's; the arguments go below, where the info is the application's or a copy of it.
+            // SAFETY: the caller's device; the call passes on the arguments, with the application's info or a copy of
+            // it.
             unsafe {
                 let Some((below, create)) = dispatch::below(key(device), |functions| functions.$hook) else {
                     return FAILED;
@@ -124,7 +125,7 @@ creates!(
     }
 );
 
-/// A hook of a function that says how much memory something needs, which is to be true of what is made here.
+/// A hook of a function that returns memory requirements, which must hold for the objects created here.
 macro_rules! requires {
     ($hook:ident, $info:ident, $create_info:ident, $ours:expr) => {
         pub(super) unsafe extern "system" fn $hook(
@@ -132,7 +133,7 @@ macro_rules! requires {
             info: *const vk::$info<'_>,
             requirements: *mut vk::MemoryRequirements2<'_>,
         ) {
-            // SAFETY: a device of the caller's; the arguments go below, where the info is a copy of the application's.
+            // SAFETY: the caller's device; the call passes on the arguments, with a copy of the application's info.
             unsafe {
                 let below = dispatch::below(key(device), |functions| functions.$hook);
                 let Some((below, requires)) = below else { return };
@@ -213,7 +214,7 @@ unsafe fn view(given: &vk::ImageViewCreateInfo<'_>) -> ImageView {
     let parts = [(parts.r, C::R), (parts.g, C::G), (parts.b, C::B), (parts.a, C::A)];
     let same = parts.iter().all(|(part, own)| part == own || *part == C::IDENTITY);
     let usage = vk::StructureType::IMAGE_VIEW_USAGE_CREATE_INFO;
-    // SAFETY: null, or a structure, which begins with its type and its next one.
+    // SAFETY: null, or a structure, which begins with its type and next pointer.
     let next = unsafe { given.p_next.cast::<vk::BaseInStructure<'_>>().as_ref() };
     let extended = next.is_some_and(|next| next.s_type != usage || !next.p_next.is_null());
     ImageView {

@@ -1,4 +1,4 @@
-//! Hooks of submissions and waits: a fence after a submission says when its copies can be read.
+//! Hooks of submissions and waits: a fence after a submission tells when its copies can be read.
 
 use super::{Watch, answers, watch};
 use crate::dispatch::{self, Device};
@@ -6,17 +6,17 @@ use crate::entry::key;
 use crate::read::list;
 use ash::vk;
 
-/// Passes a submission on, and lets a fence follow what is copied in it.
+/// Passes on a submission, followed by a fence if it contains copies.
 ///
 /// # Safety
-/// The caller may submit to the queue, which `call` does with these command buffers.
+/// The caller may submit to the queue, and `call` does so with these command buffers.
 unsafe fn submit(
     device: &Device,
     queue: vk::Queue,
     commands: &[vk::CommandBuffer],
     call: impl FnOnce() -> vk::Result,
 ) -> vk::Result {
-    // SAFETY: the device of a queue of the caller's.
+    // SAFETY: the device of the caller's queue.
     watch(device, |watch| unsafe { watch.tracker.before_submission(watch.shadow, watch.state, commands) });
     let result = call();
     if result == vk::Result::SUCCESS {
@@ -32,7 +32,7 @@ pub(super) unsafe extern "system" fn queue_submit(
     infos: *const vk::SubmitInfo<'_>,
     fence: vk::Fence,
 ) -> vk::Result {
-    // SAFETY: a queue of the caller's; the same arguments go below, and are valid.
+    // SAFETY: the caller's queue; the call passes on the same valid arguments.
     unsafe {
         let below = dispatch::below(key(queue), |functions| functions.queue_submit);
         let Some((device, below)) = below else { return vk::Result::ERROR_DEVICE_LOST };
@@ -47,7 +47,7 @@ pub(super) unsafe extern "system" fn queue_submit2(
     infos: *const vk::SubmitInfo2<'_>,
     fence: vk::Fence,
 ) -> vk::Result {
-    // SAFETY: a queue of the caller's; the same arguments go below, and are valid.
+    // SAFETY: the caller's queue; the call passes on the same valid arguments.
     unsafe {
         let below = dispatch::below(key(queue), |functions| functions.queue_submit2);
         let Some((device, below)) = below else { return vk::Result::ERROR_DEVICE_LOST };
@@ -59,7 +59,7 @@ pub(super) unsafe extern "system" fn queue_submit2(
 }
 
 fn poll(watch: &mut Watch<'_>) {
-    // SAFETY: the application has just called something of the device.
+    // SAFETY: the application has just called a function of the device.
     unsafe { watch.tracker.poll(watch.shadow, watch.state) }
 }
 

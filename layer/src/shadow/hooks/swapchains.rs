@@ -1,4 +1,4 @@
-//! Swapchains: their images get transfer usage, and are known by their handles.
+//! Hooks of swapchains: their images get transfer usage, and are tracked by handle.
 
 use super::{answers, passes, watch};
 use crate::dispatch;
@@ -16,7 +16,7 @@ pub(super) unsafe extern "system" fn create_swapchain(
     allocator: *const vk::AllocationCallbacks<'_>,
     made: *mut vk::SwapchainKHR,
 ) -> vk::Result {
-    // SAFETY: a device of the caller's; the arguments go below, where the info is a copy of the application's.
+    // SAFETY: the caller's device; the call passes on the arguments, with a copy of the application's info.
     unsafe {
         let Some((below, create)) = dispatch::below(key(device), |functions| functions.create_swapchain) else {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
