@@ -1,22 +1,22 @@
-//! The hashes by which definitions name each other, in 16 hexadecimal digits.
+//! The hashes by which definitions refer to each other, written as 16 hexadecimal digits.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// The name of an object: 64 bits of its maker's choice, and 0 for none. What is recorded here has the first half of the first half
-/// of the BLAKE3 of what it was made from.
+/// The name of an object: 64 bits that the recorder chooses; 0 is no object. Recordings made here use the first 64 bits
+/// of the BLAKE3 hash of the object's definition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hash(pub u64);
 
 impl Hash {
-    /// The name of what was made from these bytes; never none.
+    /// The name of an object made from these bytes; never 0.
     pub fn of(bytes: &[u8]) -> Self {
         let digest = blake3::hash(bytes);
         let first = digest.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         Self(first.max(1))
     }
 
-    /// Whether it names nothing.
+    /// Whether it is 0, the name of no object.
     pub fn is_none(self) -> bool {
         self.0 == 0
     }

@@ -1,6 +1,5 @@
-//! Vulkan's structs as an application gives them, with Vulkan's own numbers. As JSON these structs are what an archive
-//! holds, so names of
-//! fields are the format's.
+//! Vulkan's structs as an application passes them, with Vulkan's own numbers. Their JSON form is the content of an
+//! archive, so the names of fields are those of Fossilize's format.
 
 mod hash;
 mod layout;
@@ -22,7 +21,7 @@ use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The objects of a payload, by the key that they stand under.
+/// The kinds of objects in a payload, by JSON key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the format's own")]
 pub enum Key {
@@ -37,7 +36,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// As it is written.
+    /// The key as it is written.
     pub fn name(self) -> &'static str {
         match self {
             Self::Samplers => "samplers",
@@ -66,20 +65,21 @@ pub enum Definition<'a> {
     Module(&'a [u8]),
 }
 
-/// Bytes as the format writes them.
+/// Encodes bytes as the format does.
 pub fn base64_text(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The bytes of such a text.
+/// Decodes bytes from the format's text.
 ///
 /// # Errors
-/// Malformed: it is none.
+/// Malformed: the text is invalid.
 pub fn base64_bytes(text: &str) -> Result<Vec<u8>> {
     STANDARD.decode(text).map_err(|e| Error::malformed(format!("base64: {e}")))
 }
 
-/// A number that JSON has: infinities become the largest numbers, and what is no number becomes 0. No such field decides code.
+/// A number that JSON can hold: infinities become the largest numbers, and NaN becomes 0. No field of this kind affects
+/// code.
 pub fn finite(number: f32) -> f32 {
     if number.is_nan() { 0.0 } else { number.clamp(f32::MIN, f32::MAX) }
 }

@@ -1,4 +1,4 @@
-//! Render passes, of the first and the second form.
+//! Render passes, in their first and second form.
 
 use super::next::{Next, Reference};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct RenderPass {
     pub correlated_view_masks: Vec<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub p_next: Vec<Next>,
-    /// It is of the second form. The JSON says so by the key that it stands under.
+    /// It has the second form, which the JSON tells by its key.
     #[serde(skip)]
     pub second: bool,
 }

@@ -54,7 +54,7 @@ pub struct MapEntry {
     pub constant_id: u32,
 }
 
-/// `VkGraphicsPipelineCreateInfo`. A state that is absent is not used, or was not given.
+/// `VkGraphicsPipelineCreateInfo`. A missing state is either unused or was not passed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]

@@ -32,12 +32,12 @@ pub(super) fn translate(merged: &Merged, discard: bool, source: &dyn DefinitionS
         };
         let blends = (given.blend_enable != 0 || merged.is_dynamic(dynamic::BLEND_ENABLE)).then_some(given);
         blends.map_or(Ok(()), operations).at(place)?;
-        // Where writes are switched dynamically, the driver does that.
+        // If writes are enabled dynamically, the driver handles it.
         let written = enables.get(index) != Some(&0);
         let mask = if merged.is_dynamic(dynamic::WRITE_MASK) { 15 } else { given.color_write_mask & 15 };
         let dual = blends.is_some_and(|given| factors(given).iter().any(|factor| DUAL.contains(factor)));
         if dual && merged.is_dynamic(dynamic::BLEND_ENABLE) {
-            // A second colour is exported or not, which the draw would decide.
+            // The number of exported sources would depend on the draw.
             return Err(Error::unsupported("VK_DYNAMIC_STATE_COLOR_BLEND_ENABLE_EXT", "with two sources").at(place()));
         }
         color.dual_source |= dual;
@@ -64,15 +64,15 @@ fn factors(given: &BlendAttachment) -> [u32; 4] {
     ]
 }
 
-/// Whether a factor of the colour is made of the source's alpha.
+/// Whether a factor of the colour depends on a source alpha.
 fn reads_source_alpha(given: &BlendAttachment) -> bool {
-    // SRC_ALPHA, ONE_MINUS_SRC_ALPHA, SRC_ALPHA_SATURATE, and of the second source its alpha.
+    // SRC_ALPHA, ONE_MINUS_SRC_ALPHA, SRC_ALPHA_SATURATE, and the two alpha factors of the second source.
     const ALPHA: [u32; 5] = [6, 7, 14, 17, 18];
     ALPHA.contains(&given.src_color_blend_factor) || ALPHA.contains(&given.dst_color_blend_factor)
 }
 
 fn operations(given: &BlendAttachment) -> Result<()> {
-    /// `VK_BLEND_OP_MAX`, the last one of Vulkan 1.0.
+    /// `VK_BLEND_OP_MAX`, the last operation of Vulkan 1.0.
     const LAST: u32 = 4;
     match [given.color_blend_op, given.alpha_blend_op].into_iter().find(|operation| *operation > LAST) {
         Some(advanced) => Err(Error::unsupported("advanced blend operation", format!("VkBlendOp {advanced}"))),
@@ -83,7 +83,7 @@ fn operations(given: &BlendAttachment) -> Result<()> {
 fn samples(merged: &Merged) -> Result<ColorState> {
     let Some(given) = &merged.multisample else { return Ok(ColorState::default()) };
     tables::chain(&given.p_next)?;
-    // A fraction of the samples is rounded up, and more than one means all of them.
+    // A fraction of the samples is rounded up; more than one means all samples.
     let asked = given.min_sample_shading.clamp(0.0, 1.0) * given.rasterization_samples as f32;
     Ok(ColorState {
         alpha_to_coverage: given.alpha_to_coverage_enable != 0,
@@ -94,7 +94,7 @@ fn samples(merged: &Merged) -> Result<ColorState> {
     })
 }
 
-/// Attachments stand at the locations of their numbers, or it is refused.
+/// Attachments must be at the locations of their numbers.
 fn check_locations(merged: &Merged) -> Result<()> {
     let locations = merged.locations.as_ref().map_or(&[][..], |next| &next.color_attachment_locations);
     match (0u32..).zip(locations).all(|(index, location)| index == *location) {
@@ -103,7 +103,7 @@ fn check_locations(merged: &Merged) -> Result<()> {
     }
 }
 
-/// The format of each location; none where nothing is written.
+/// The format of each location; `None`: nothing is written there.
 fn formats(merged: &Merged, source: &dyn DefinitionSource) -> Result<Vec<Option<u32>>> {
     let some = |format: u32| Some(format).filter(|format| *format != UNDEFINED);
     if merged.render_pass.is_none() {

@@ -1,4 +1,4 @@
-//! The fixed functions of a pipeline: no code depends on them, but the picture does.
+//! The fixed-function state of a pipeline: no code depends on it, but the image does.
 
 use super::merge::merge;
 use crate::capture::model::{
@@ -9,7 +9,7 @@ use crate::capture::source::DefinitionSource;
 use crate::error::Result;
 use std::collections::BTreeSet;
 
-/// Vulkan's structures of a pipeline, from its libraries if it has any.
+/// Vulkan's structures of a pipeline, including those of its libraries.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
 pub struct FixedState {
@@ -19,11 +19,11 @@ pub struct FixedState {
     pub multisample: Option<MultisampleState>,
     pub depth_stencil: Option<DepthStencilState>,
     pub blend: Option<ColorBlendState>,
-    /// `VkDynamicState`.
+    /// `VkDynamicState` numbers.
     pub dynamic: BTreeSet<u32>,
 }
 
-/// The fixed functions of a graphics pipeline.
+/// The fixed-function state of a graphics pipeline.
 ///
 /// # Errors
 /// As [`super::graphics`].

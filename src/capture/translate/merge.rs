@@ -1,6 +1,6 @@
-//! Merges a pipeline from its libraries: each gives the parts of the state that it says it has.
+//! Merges a pipeline with its libraries: each provides the parts of the state that it says it has.
 //!
-//! Invariant: at most [`MAX_LIBRARIES`] are looked at for one pipeline, however they name each other.
+//! Invariant: at most [`MAX_LIBRARIES`] libraries are read for one pipeline, however they refer to each other.
 
 use super::layout::{Sets, of_pipeline};
 use super::tables;
@@ -12,7 +12,7 @@ use crate::capture::source::DefinitionSource;
 use crate::error::{Context, Error, Result};
 use std::collections::BTreeSet;
 
-/// A pipeline has four parts; libraries of libraries add some.
+/// A pipeline has four parts; libraries made of libraries need some more.
 const MAX_LIBRARIES: usize = 32;
 
 /// Bits of `VkGraphicsPipelineLibraryFlagBitsEXT`.
@@ -40,9 +40,9 @@ pub(super) struct Merged {
     pub(super) blend: Option<ColorBlendState>,
     pub(super) render_pass: Hash,
     pub(super) subpass: u32,
-    /// `VkPipelineRenderingCreateInfo`, where there is no render pass.
+    /// `VkPipelineRenderingCreateInfo`, if there is no render pass.
     pub(super) rendering: Option<Next>,
-    /// The locations of the part with the outputs.
+    /// The attachment locations, from the part with the fragment outputs.
     pub(super) locations: Option<Next>,
     pub(super) dynamic: BTreeSet<u32>,
 }
@@ -75,7 +75,7 @@ fn first<T: Clone>(merged: &mut Option<T>, from: &Option<T>, has: bool) {
     }
 }
 
-/// Adds the parts that a pipeline or library has by itself. What was given first counts.
+/// Adds the parts that a pipeline or library itself has. The first one given wins.
 fn add(
     merged: &mut Merged,
     from: &GraphicsPipeline,
@@ -108,7 +108,7 @@ fn add(
     if merged.render_pass.is_none() && has(BEFORE_RASTERIZATION | FRAGMENT | OUTPUT) {
         (merged.render_pass, merged.subpass) = (from.render_pass, from.subpass);
     }
-    // The formats are in the part with the outputs; others have the view mask only.
+    // The part with the outputs has the formats; other parts have only the view mask.
     let rendering = Next::find(&from.p_next, s_type::RENDERING);
     if rendering.is_some() && (has(OUTPUT) || merged.rendering.is_none() && has(BEFORE_RASTERIZATION | FRAGMENT)) {
         merged.rendering = rendering.cloned();

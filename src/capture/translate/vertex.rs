@@ -19,7 +19,7 @@ pub(super) fn translate(given: Option<&model::VertexInputState>, dynamic_stride:
         let divisor = divisors.iter().find(|divisor| divisor.binding == given.binding);
         Ok(VertexBinding {
             binding: given.binding,
-            // No dynamic stride cuts an attribute, and 0 is fetched likewise.
+            // A dynamic stride is never smaller than an attribute's extent, and stride 0 is fetched in the same way.
             stride: if dynamic_stride { 0 } else { given.stride },
             rate,
             divisor: divisor.filter(|_| rate == VertexRate::Instance).map_or(1, |divisor| divisor.divisor),
