@@ -1,11 +1,11 @@
-//! Atomics: reads the old value, writes the new one. Lanes take turns in ascending order.
+//! Atomics: read the old value and write the new one. Lanes take turns in ascending order.
 
 use super::super::{AluOp, AtomicOp, Bits};
 use super::memory::ShadowedMemory;
 use super::shadow::{Shadow, of_float};
 use crate::ir::number::{float, integer};
 
-/// The value to write; `None` if nothing is. `data` is the operand and, for compare-exchange, the comparator.
+/// The value to write; `None`: nothing is written. `data` is the operand and, for compare-exchange, the comparator.
 pub(super) fn value(op: AtomicOp, bits: Bits, old: u64, [data, comparator]: [u64; 2]) -> Option<u64> {
     let int = |alu| integer(alu, [old, data, 0], bits, bits);
     let real = |alu| float(alu, [old, data, 0], bits, bits);

@@ -1,7 +1,7 @@
 //! Error bounds of integer operations on a float's bits, as in approximate reciprocals and roots: `0x7ef07ebb - bits`.
 //!
-//! Bits of positive floats are ordered like the floats, and integer add, subtract and shift are monotonic: the image of
-//! an interval lies between the images of its ends.
+//! The bits of positive floats have the same order as the floats, and integer add, subtract and shift are monotonic, so
+//! the image of an interval lies between the images of its ends.
 
 use super::super::{AluOp, Bits};
 use super::shadow::Shadow;
@@ -18,7 +18,7 @@ pub fn of_float_bits(op: AluOp, args: [u64; 3], shadows: [Shadow; 3], width: Bit
     };
     let infinite = encode(f64::INFINITY, width);
     let positive = |bits: &u64| (1..infinite).contains(bits);
-    // Rounded outwards.
+    // Rounds outwards.
     let low = encode(shadow.value - shadow.bound, width).checked_sub(1)?;
     let high = encode(shadow.value + shadow.bound, width) + 1;
     if width < Bits::B16 || ![low, high].iter().all(positive) {
@@ -49,7 +49,7 @@ mod tests {
     fn an_approximate_reciprocal_is_as_certain_as_its_operand() {
         let s = reciprocal(1.5, 1e-5).unwrap();
         assert!((s.value - 1.0 / 1.5).abs() < 0.1, "{s:?}");
-        // Its slope is -1/2 here, and the ends are one step wider.
+        // The slope is -1/2 here, and the ends are one step further out.
         assert!(s.bound >= 0.5e-5 && s.bound < 0.6e-5, "{s:?}");
     }
 

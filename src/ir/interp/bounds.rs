@@ -1,5 +1,5 @@
-//! Bounds of an access. Outside its array or variable a read is undefined and a write may hit anything. A read through
-//! a never-written variable is also undefined where another variable writes the same memory.
+//! Bounds of memory accesses. Outside its array or variable, a read is undefined and a write may hit anything. A read
+//! through a never-written variable is also undefined if another variable writes the same memory.
 
 use super::super::{AluOp, Inst, Op, Shader};
 use super::memory::ShadowedMemory;
@@ -7,7 +7,7 @@ use super::shadow::Shadow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Certainty of an access to memory of its own: uncertain if it may be out of bounds.
+/// Certainty of an access to memory that belongs to one variable: uncertain if it may be out of bounds.
 pub(super) fn within(address: Shadow, memory: &ShadowedMemory, at: u64, bytes: u32) -> Shadow {
     if inside(&(0..memory.bytes().len() as u32), at, bytes) { address } else { Shadow::UNCERTAIN }
 }
@@ -30,7 +30,8 @@ impl Reach {
         Self { variables: shader.shared_variables.clone(), written }
     }
 
-    /// The variable of an access, by the constant part of its offset; all of memory without variables.
+    /// The range of the variable that an access belongs to, by the constant part of its offset; without variables, all
+    /// of memory.
     pub fn of(&self, shader: &Shader, inst: &Inst, all: u32) -> Option<Range<u32>> {
         let offset = *inst.args.first()?;
         let constant = shader.as_const(offset).or_else(|| {
@@ -42,7 +43,7 @@ impl Reach {
         if self.variables.is_empty() {
             return Some(0..all);
         }
-        // Explicitly laid out blocks share their memory: the longest counts.
+        // Explicitly laid out blocks share memory: the longest counts.
         let here = self.variables.iter().filter(|variable| variable.contains(&constant));
         here.max_by_key(|variable| variable.end).cloned()
     }
@@ -53,8 +54,8 @@ mod tests {
     use super::super::super::parse::parse;
     use super::super::{Options, ShadowedMemory, World, dispatch};
 
-    /// Runs a workgroup of 8 in which `v1` is the invocation's number and `v20` is stored: for each, whether it is
-    /// known.
+    /// Runs a workgroup of 8 invocations that store `v20`; `v1` is the invocation's index. Returns for each whether the
+    /// stored value is certain.
     fn known(header: &str, body: &str, variables: &[std::ops::Range<u32>]) -> Vec<bool> {
         let text = format!(
             "shader upper compute \"t\"\nmodes 8 1 1 any any any any rte rte rte\n{header}\
@@ -89,7 +90,7 @@ mod tests {
         let read = "v10: b32 = imul v3, v11\n v20: b32 = local_load[local0 align4] v10";
         let found = known(header, &format!("v11: b32 = const 0x1\n{stores}{read}"), &[]);
         assert_eq!(found, [true, true, true, true, false, false, false, false]);
-        // A write beyond it may hit it.
+        // A write out of bounds may hit it.
         let beyond = format!("{stores}v12: b32 = const 0x10\n local_store[local0 align4] v12, v1\n");
         let read = "v13: b32 = const 0x0\n v20: b32 = local_load[local0 align4] v13";
         assert_eq!(known(header, &format!("{beyond}{read}"), &[]), [false; 8]);
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn beyond_a_variable_of_the_workgroup_is_nothing_known() {
-        // Two arrays of four; an access to the first reads into the second.
+        // Two arrays of four; an access to the first array reads from the second.
         let header = "shared 32\n";
         let fill = "shared_store[align4] v3, v1\n barrier[exec workgroup]\n";
         let fill = fill.replace("barrier[exec workgroup]\n", "");

@@ -1,13 +1,13 @@
-//! Cubes: the face that a direction hits, coordinates on it, and the texels beyond its edges.
+//! Cubes: the face that a direction hits, the coordinates on it, and texels beyond its edges.
 //!
-//! The emulator has separate code for the same facts: the interpreter checks it, and shares none of its mistakes.
+//! The emulator has separate code for the same facts, so the two check each other and share no mistakes.
 
 /// A change of coordinates, each with its error bound.
 pub(super) type Step = [(f64, f64); 3];
 
-/// The length of a difference of coordinates in texels, with its bounds, by Vulkan's formula. Vulkan allows
-/// approximations from the greatest component up to 1.4 times the sum, which would prove nothing about the level; no
-/// implementation compared here makes use of that.
+/// The length in texels of a difference of coordinates, with bounds, by Vulkan's formula. Vulkan also allows
+/// approximations from the largest component up to 1.4 times the sum; such wide bounds would prove nothing about the
+/// level, and no implementation compared here uses them.
 pub(super) fn length(apart: Step, size: [i64; 3]) -> [f64; 3] {
     let texels = [0, 1, 2].map(|n| (apart[n].0 * size[n] as f64, apart[n].1 * size[n] as f64));
     let off: f64 = texels.iter().map(|t| t.1).sum();
@@ -56,7 +56,8 @@ fn direction(face: i64, s: f64, t: f64) -> [f64; 3] {
     }
 }
 
-/// The length of a step in direction space, in texels of the face that it hits; `None` if it leads to another face.
+/// The length of a step in direction space, in texels of the face that it hits; `None` if the step reaches another
+/// face.
 pub(super) fn on_face(at: [f64; 3], step: Step, size: i64) -> Option<[f64; 3]> {
     let to: [f64; 3] = std::array::from_fn(|n| at[n] + step[n].0 * 1e-6);
     let ((from_face, s, t), (to_face, u, v)) = (face(at), face(to));
@@ -85,7 +86,7 @@ mod tests {
             let found = found.expect("one face");
             assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
         };
-        // A tenth of half a face is 1.6 texels, with a bound of 0.016 in either direction.
+        // A tenth of half a face is 1.6 texels, with a bound of 0.016 in each direction.
         near(on_face([0.2, 0.1, 1.0], step, 32), [1.6 - 0.032, 1.6, 1.6 + 0.032]);
         near(on_face([0.4, 0.2, -2.0], step, 32), [0.8 - 0.016, 0.8, 0.8 + 0.016]);
         assert_eq!(on_face([1.0 - 1e-9, 0.0, 1.0], step, 32), None);

@@ -78,7 +78,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Reads a value that decides a lane's path.
+    /// Reads a value that decides which path a lane takes.
     fn decide(&mut self, wave: &mut Wave, v: Value, lane: usize) -> u64 {
         let (bits, shadow) = self.arg(wave, v, lane);
         if !shadow.is_exact() {
@@ -87,7 +87,7 @@ impl Machine<'_> {
         bits
     }
 
-    /// Marks a lane whose path is uncertain from here on: it may have written elsewhere.
+    /// Marks a lane whose path is uncertain from here on: another implementation may have written elsewhere.
     fn doubt(&mut self, wave: &mut Wave, lane: usize) {
         wave.tainted |= 1 << lane;
         self.world.doubtful = true;
@@ -111,7 +111,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs an instruction that concerns one lane only.
+    /// Runs an instruction that affects only one lane.
     fn lane(&mut self, wave: &mut Wave, inst: &Inst, lane: usize) -> Result<()> {
         let arg = |wave: &Wave, n: usize| inst.args.get(n).map_or((0, Shadow::NONE), |&v| self.arg(wave, v, lane));
         match &inst.op {
@@ -317,7 +317,7 @@ impl Machine<'_> {
             of_float(op, args, shadows, from, to, result, self.shader.modes.denorm)
         } else {
             match (of_float_bits(op, args, shadows, from, result).unwrap_or(Shadow::of_bits(&shadows)), op) {
-                // A rounded conversion has a shadow from here on.
+                // A conversion that rounds gives its result a shadow.
                 (Shadow::NONE, AluOp::S2F | AluOp::U2F) => {
                     let exact = if op == AluOp::S2F {
                         crate::ir::number::signed(args[0], from.count()) as f64
@@ -358,7 +358,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A load (without a value to store) or a store of a local.
+    /// Loads a local, or stores to it if the instruction has a value.
     fn local(&self, wave: &mut Wave, inst: &Inst, lane: usize, local: LocalId) {
         let Some(&offset) = inst.args.first() else { return };
         let (offset, shadow) = self.arg(wave, offset, lane);
@@ -367,7 +367,7 @@ impl Machine<'_> {
         let start = self.locals.get(local.index()).copied().unwrap_or(0);
         let inside = offset.checked_add(u64::from(ty.bytes())).is_some_and(|end| end <= size);
         let base = u64::from(self.scratch_bytes) * lane as u64 + u64::from(start);
-        // Beyond a local's end a read is undefined, and a write may hit anything.
+        // Outside a local a read is undefined, and a write may hit anything.
         let (at, shadow) = if inside { (base + offset, shadow) } else { (u64::MAX / 2, Shadow::UNCERTAIN) };
         if inst.result.is_some() {
             let scratch = std::mem::take(&mut wave.scratch);
@@ -433,8 +433,8 @@ impl Machine<'_> {
         Ok((bits, Shadow::NONE))
     }
 
-    /// Certainty of a buffer load. A never-written variable whose binding is written may or may not see any write of
-    /// the run.
+    /// Certainty of a buffer load. If a variable is never written but its binding is, the load may or may not see any
+    /// write of the run.
     fn seen_unwritten(
         &mut self,
         inst: &Inst,

@@ -1,4 +1,4 @@
-//! Memory by address: buffers are far apart, and an access that is not inside one is an error, whatever it would hit.
+//! Memory by address: buffers are far apart, and an access that is not inside one buffer is an error.
 
 use super::super::{AtomicOp, Inst, Op};
 use super::atomic;
@@ -50,7 +50,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The buffer that contains this many bytes at an address, and the offset in it.
+    /// The buffer that contains the bytes at an address, and the offset in it.
     fn behind(&self, address: u64, bytes: u32) -> Result<(Bound, u64)> {
         let found = self.world.addresses.range(..=address).next_back().and_then(|(base, place)| {
             let offset = address - base;

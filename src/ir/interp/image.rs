@@ -33,7 +33,7 @@ impl Operands<'_> {
         Some((decode(bits, Bits::B32), shadow.bound.max(0.0)))
     }
 
-    /// Coordinates to sample at: layers are clamped to the existing ones.
+    /// Coordinates to sample at; the layer is clamped to the existing ones.
     fn coords(&self, layers: u32) -> Coords {
         let count = self.image.dim.coords();
         let mut at = [0.0; 3];

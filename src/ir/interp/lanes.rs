@@ -22,7 +22,7 @@ pub(super) fn subgroup(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, op: Subgro
     let certain = Shadow::of_bits(&active().map(|l| values[l].1).collect::<Vec<_>>());
     let truths = active().fold(0, |bits, l| bits | (values[l].0 & 1) << l);
     let first = mask.trailing_zeros() as usize;
-    // A value from a missing or inactive lane is undefined.
+    // The value of a missing or inactive lane is undefined.
     let from = |at: Option<usize>| {
         let there = at.filter(|at| *at < size && mask >> at & 1 != 0);
         there.and_then(|at| values.get(at)).copied().unwrap_or((0, Shadow::UNCERTAIN))
@@ -70,7 +70,7 @@ pub(super) fn subgroup(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, op: Subgro
             (lane, result)
         })
         .collect();
-    // A lane that is only perhaps active makes all that it contributes to uncertain.
+    // If it is uncertain whether a lane is active, every result that it contributes to is uncertain.
     let doubtful = wave.tainted & mask != 0 && !matches!(op, S::Broadcast | S::Shuffle | S::QuadBroadcast);
     for (lane, (bits, shadow)) in results {
         m.set(wave, inst, lane, bits, if doubtful { Shadow::UNCERTAIN } else { shadow });
@@ -122,7 +122,7 @@ pub(super) fn derivative(m: &Machine<'_>, wave: &mut Wave, inst: &Inst, kind: De
         let fine = difference(lane & !step);
         let (bits, shadow) = match kind.fine {
             true => fine,
-            // Derivatives not declared fine may be either.
+            // Without a declaration as fine, both ways are allowed.
             false => {
                 let (bits, shadow) = difference(lane / 4 * 4);
                 let apart = (decode(bits, ty) - decode(fine.0, ty)).abs();

@@ -1,4 +1,4 @@
-//! The level of detail that an image is sampled at, and how far it may differ between implementations.
+//! The level of detail of an image sample, and how far it may differ between implementations.
 
 use super::super::{Bits, Dim, ImageOp, ImageOperand, Inst, LodMode};
 use super::cube::{Step, face, length, on_face};
@@ -7,13 +7,13 @@ use super::machine::Machine;
 use super::wave::Wave;
 use crate::ir::number::decode;
 
-/// Precision of a level of detail and of the weight between levels: `mipmapPrecisionBits` is at least 4, and 4 in
+/// Precision of a level of detail and of the weight between levels: `mipmapPrecisionBits` is at least 4, and is 4 in
 /// lavapipe.
 const LEVEL_STEP: f64 = 1.0 / 16.0;
 
 impl Machine<'_> {
-    /// The level of detail before the sampler's bias and clamp, between the least and the greatest possible; `None` if
-    /// it may be any.
+    /// The level of detail before the sampler's bias and clamp, between its smallest and largest possible values;
+    /// `None`: it may be any.
     pub(super) fn level_of_detail(
         &mut self,
         wave: &Wave,
@@ -55,8 +55,8 @@ impl Machine<'_> {
                 if cube && places.iter().any(|at| face(*at).0 != face(places[0]).0) {
                     return None;
                 }
-                // Differences may be those of either row, or column, and for a cube those seen from any of the four
-                // lanes.
+                // The differences may be those of either row or column; on a cube, they may be seen from any of the
+                // four lanes.
                 [[(0, 1), (2, 3)], [(0, 2), (1, 3)]].map(|pairs| {
                     let each = pairs.iter().flat_map(|(from, to)| {
                         let [from, to] = [coords[*from], coords[*to]];

@@ -28,7 +28,7 @@ pub(super) struct Machine<'a> {
     /// Scratch offset of each local.
     pub locals: Vec<u32>,
     pub tables: Vec<ShadowedMemory>,
-    /// Blocks in the order in which lanes wait for each other, and each block's index in it.
+    /// Blocks in the order in which lanes wait for each other, and the index of each block in it.
     pub order: Vec<BlockId>,
     positions: Vec<u32>,
     /// Memory of the current workgroup.
@@ -39,7 +39,7 @@ pub(super) struct Machine<'a> {
     pub grid: [u32; 3],
 }
 
-/// A descriptor as a value: the resource's number plus one (0 is `None`), then its array element.
+/// A descriptor as a value: the resource's index plus one (0: no descriptor), and the array element.
 pub(super) type Bound = (u32, u32, u32);
 
 impl<'a> Machine<'a> {
@@ -166,7 +166,7 @@ impl<'a> Machine<'a> {
         self.world.textures.get_mut(&place)
     }
 
-    /// The levels that are not resident in the image that an operand points to.
+    /// The levels that are not resident in an image operand's image.
     pub fn absent_levels(&self, wave: &Wave, v: Value, lane: usize) -> u32 {
         self.place_of(wave, v, lane).and_then(|place| self.world.absent.get(&place)).copied().unwrap_or(0)
     }

@@ -11,7 +11,7 @@ use crate::ir::number::{decode, ulp};
 #[derive(Clone, Debug, Default)]
 pub struct ShadowedMemory {
     bytes: Vec<u8>,
-    /// One per two bytes, stored at the start of the value; empty until something is shadowed.
+    /// One per two bytes, stored at a value's first bytes; empty until there is a shadow.
     shadows: Vec<(Shadow, u8)>,
     /// By byte, whether it was written.
     written: Vec<bool>,
@@ -26,7 +26,7 @@ impl ShadowedMemory {
         Self { bytes, shadows: Vec::new(), written, open: false }
     }
 
-    /// Uninitialized memory: zeros here, on which implementations need not agree.
+    /// Uninitialized memory: zeros here; implementations need not agree on it.
     pub fn unwritten(bytes: usize, shadow: bool) -> Self {
         let shadows = if shadow { vec![(Shadow::UNCERTAIN, 0); bytes.div_ceil(2)] } else { Vec::new() };
         Self { shadows, ..Self::new(vec![0; bytes]) }
@@ -47,7 +47,7 @@ impl ShadowedMemory {
         &self.bytes
     }
 
-    /// The contents, to change from outside: shadows stay.
+    /// The contents, for changes from outside; shadows stay.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
@@ -71,7 +71,7 @@ impl ShadowedMemory {
         let shadow = match self.shadows.get(start / 2) {
             None => Shadow::NONE,
             Some((s, width)) if u32::from(*width) == bits.bytes() && start % 2 == 0 => *s,
-            // Reads across values: only exact bytes stay exact.
+            // If a read spans several values, only exact bytes stay exact.
             Some(_) => {
                 let cells = self.shadows.get(start / 2..range.end.div_ceil(2)).unwrap_or_default();
                 let certain = cells.iter().all(|c| c.0.is_exact());
@@ -92,7 +92,7 @@ impl ShadowedMemory {
             }
             self.shadows = vec![(Shadow::NONE, 0); self.bytes.len().div_ceil(2)];
         }
-        // The rest of a value only records whether it is exact.
+        // The rest of a value records only whether it is exact.
         let rest = if shadow.is_exact() { Shadow::NONE } else { Shadow::UNCERTAIN };
         let cells = &mut self.shadows[range.start / 2..range.end.div_ceil(2)];
         cells.fill((rest, 0));
@@ -117,8 +117,8 @@ impl ShadowedMemory {
         self.judge_between(&self.bytes, other, floor_ulps)
     }
 
-    /// Compares two other implementations' memory, by what this one knows of each value: which bytes are floats, and
-    /// how far they may be from each other, or each of them from the known value.
+    /// Compares the memories of two other implementations, by what this one knows about each value: which bytes are
+    /// floats, and how far they may be apart, or each of them from the known value.
     pub fn judge_between(&self, first: &[u8], other: &[u8], floor_ulps: f64) -> MemoryVerdict {
         let mut verdict = MemoryVerdict::default();
         if let Some(bytes) = [first, other].iter().find(|bytes| bytes.len() != self.bytes.len()) {
@@ -146,7 +146,7 @@ impl ShadowedMemory {
     }
 
     fn judge_byte(&self, at: usize, [first, other]: [&[u8]; 2], verdict: &mut MemoryVerdict) -> usize {
-        // A word at a time if nothing is shadowed, to count values rather than bytes.
+        // Compares whole words if nothing has a shadow, so that it counts values rather than bytes.
         let word = at.is_multiple_of(4) && at + 4 <= other.len();
         let free = (at / 2..at / 2 + 2).all(|n| self.shadows.get(n).is_none_or(|c| c.0 == Shadow::NONE));
         let size = if word && free { 4 } else { 1 };
@@ -192,7 +192,7 @@ impl ShadowedMemory {
         let limit = 8.0 * (own - shadow.value).abs() + shadow.bound + floor_ulps * ulp(own, bits);
         verdict.floats += 1;
         verdict.loose += usize::from(limit > 0.05 * own.abs().max(0.2));
-        // Both may be right but on either side of the known value, and so twice the limit apart.
+        // Both may be right but on opposite sides of the known value, so up to twice the limit apart.
         let near = |a: f64, b: f64| (a - b).abs() <= limit;
         if !(near(ours, theirs) || near(ours, own) && near(theirs, own)) {
             verdict.wrong.push(Difference { at, ours, theirs, limit });
@@ -223,11 +223,11 @@ pub struct MemoryVerdict {
     pub exact: usize,
     /// Floats compared within their limit.
     pub floats: usize,
-    /// Those of them whose limit is so wide that it says little.
+    /// Those of them with such a wide limit that the comparison proves little.
     pub loose: usize,
     /// Values that may differ freely.
     pub uncertain: usize,
-    /// Values that are NaN or infinite, which Vulkan does not define.
+    /// Values that are NaN or infinite, for which Vulkan defines no result.
     pub not_finite: usize,
     /// Values that the shader wrote.
     pub written: usize,

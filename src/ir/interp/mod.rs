@@ -1,11 +1,11 @@
-//! Runs an upper-level [`Shader`](super::Shader): the reference between the front end and the code generator.
+//! Executes an upper-level [`Shader`](super::Shader): the reference between the front end and the code generator.
 //!
 //! A *wave* is a subgroup (a power of two from 4 to 64 lanes) in lockstep; a workgroup's waves run one after the other,
-//! each until a barrier or its end. Which lanes run together follows from `order`. Every value is held as bits in a
-//! `u64` per component and lane, with a [`Shadow`] beside it if requested.
-//! Nothing is guessed: an operation that is not implemented is an error that names it.
-//! To add an operation: an arm of `exec`; arithmetic in `ir::number`, with its error in `shadow`, and in `bits` if it
-//! is done on a float's bits.
+//! each until a barrier or its end. `order` decides which lanes run together. Each component of a value is held as bits
+//! in one `u64` per lane, with a [`Shadow`] if requested.
+//!
+//! An operation that is not implemented is an error that names it. To add an operation, add an arm to `exec`; for
+//! arithmetic, add it to `ir::number`, its error to `shadow`, and also to `bits` if shaders apply it to a float's bits.
 
 mod atomic;
 mod bits;

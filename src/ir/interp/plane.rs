@@ -1,22 +1,22 @@
-//! Inputs at a place of the pixel that the shader computes.
+//! Inputs evaluated at a position in the pixel that the shader computes.
 
 use super::super::Bits;
 use super::shadow::Shadow;
 use crate::ir::number::encode;
 
-/// A value over the screen, near the centre of a pixel: a quotient of two sums that are linear in the distance from it.
+/// A value as a function of screen position near a pixel's centre: a quotient of two linear functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Plane {
-    /// The dividend at the centre, and what a pixel to the right and below adds.
+    /// The dividend at the centre, and its change per pixel to the right and down.
     pub above: [f64; 3],
-    /// The divisor, likewise.
+    /// The divisor, in the same form.
     pub under: [f64; 3],
     /// Error bound of the value.
     pub bound: f64,
 }
 
 impl Plane {
-    /// The value so many pixels from the centre; `off`: how far the place itself may be off.
+    /// The value at an offset from the centre in pixels; `off` is the uncertainty of the offset.
     pub(super) fn at(&self, [x, y]: [f64; 2], off: f64, bits: Bits) -> (u64, Shadow) {
         let sum = |[base, right, below]: [f64; 3], x: f64, y: f64| base + x * right + y * below;
         let at = |x, y| sum(self.above, x, y) / sum(self.under, x, y);

@@ -1,10 +1,10 @@
-//! Levels of an image that a read touches, and the residency code that it returns.
+//! The levels of an image that a read touches, and the residency code that it returns.
 
 use super::super::{ImageInst, ImageOp};
 use super::shadow::Shadow;
 use super::texture::{Filter, InterpretedSampler};
 
-/// Levels as bit masks: those certainly read, and those possibly read.
+/// Levels as bit masks: those that are certainly read, and those that may be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Touched {
     certain: u32,
@@ -17,7 +17,7 @@ impl Touched {
         Self { certain: levels, possible: levels }
     }
 
-    /// Levels that a sample or gather of an image with `levels` touches, with a level of detail in the range `lod`.
+    /// Levels that a sample or gather from an image with `levels` touches, for a level of detail in the range `lod`.
     pub fn sampled(image: &ImageInst, sampler: &InterpretedSampler, lod: Option<[f64; 3]>, levels: usize) -> Self {
         let last = levels.saturating_sub(1) as f64;
         if matches!(image.op, ImageOp::Gather(_)) {
@@ -40,7 +40,7 @@ impl Touched {
         Self { certain: if low == high { possible } else { 0 }, possible }
     }
 
-    /// The residency code of a read, if these levels are absent: 0 if none of them is touched.
+    /// The residency code of a read, given the absent levels: 0 if it touches none of them.
     pub fn code(self, absent: u32) -> (u64, Shadow) {
         match (self.certain & absent, self.possible & absent) {
             (0, 0) => (0, Shadow::NONE),

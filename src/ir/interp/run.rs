@@ -1,4 +1,4 @@
-//! Runs: grids of workgroups, and quads of single invocations.
+//! Runs shaders: grids of workgroups, and quads of single invocations.
 
 use super::super::Shader;
 use super::machine::Machine;
@@ -7,10 +7,10 @@ use super::world::{InterpreterStats, Invocation, Options, World};
 use crate::error::{Error, Result};
 use crate::target::Stage;
 
-/// Runs a grid of workgroups of a compute shader, in sequence.
+/// Runs a grid of workgroups of a compute shader, one after the other.
 ///
 /// # Errors
-/// Unsupported: an operation that is not implemented, named. Malformed: the limit is reached, or the stage is another.
+/// Unsupported: an operation that is not implemented, by name. Malformed: the limit is reached, or it is another stage.
 pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Options) -> Result<InterpreterStats> {
     if shader.stage != Stage::Compute {
         return Err(Error::malformed("only compute shaders are dispatched"));
@@ -41,10 +41,10 @@ pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Opt
     Ok(machine.stats)
 }
 
-/// Runs vertices, or fragments in quads (left, right, left below, right below), and fills in their outputs.
+/// Runs vertices, or fragments in quads (top left, top right, bottom left, bottom right), and fills in their outputs.
 ///
 /// # Errors
-/// As [`dispatch`]; fragments that are not whole quads.
+/// As [`dispatch`]; also fragments that do not form whole quads.
 pub fn invoke(
     shader: &Shader,
     world: &mut World,

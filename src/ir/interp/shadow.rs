@@ -1,9 +1,9 @@
 //! A float's value without rounding, and how far another correct implementation may be from it.
 //!
-//! Every value may carry a [`Shadow`]: the number in double precision that the same operations give, and a first-order
-//! bound that grows by the error that Vulkan's "Precision and Operation of SPIR-V Instructions" allows each operation.
-//! Where such an error could change a decision (a comparison, a rounding to an integer) the result is *uncertain*, and
-//! so is all that follows from it: two correct implementations may differ there, and nothing is compared.
+//! Every value may have a [`Shadow`]: the result of the same operations in double precision, and a first-order error
+//! bound, to which each operation adds the error that Vulkan's "Precision and Operation of SPIR-V Instructions" allows.
+//! If such an error could change a decision (a comparison, a rounding to an integer), the result is *uncertain*, and so
+//! is everything that depends on it: two correct implementations may differ there, and nothing is compared.
 
 use super::super::{AluOp, Bits, DenormMode};
 use crate::ir::number::{decode, encode, exponent, float, power_of_two, real, ulp};
@@ -39,12 +39,12 @@ impl Shadow {
         self.bound <= 0.0
     }
 
-    /// The value and bound; the value of the bits if nothing is shadowed.
+    /// The value and bound; without a shadow, the value of the bits.
     pub(super) fn number(self, bits: u64, width: Bits) -> (f64, f64) {
         if self.bound < 0.0 { (decode(bits, width), 0.0) } else { (self.value, self.bound) }
     }
 
-    /// The shadow of the result of an operation that is not on floats: as certain as its operands.
+    /// The shadow of the result of a non-float operation: as certain as its operands.
     pub fn of_bits(operands: &[Self]) -> Self {
         if operands.iter().all(|s| s.is_exact()) { Self::NONE } else { Self::UNCERTAIN }
     }
@@ -64,7 +64,7 @@ impl Shadow {
         Self { value: x, bound: (x - y).abs() + bx.max(by) }
     }
 
-    /// The shadow of a function whose last step gives these bits, if Vulkan lets it err by 4096 ulp.
+    /// The shadow of a function whose last step gives these bits, if Vulkan allows it an error of 4096 ulp.
     pub fn coarse(self, bits: u64, width: Bits) -> Self {
         let (value, bound) = self.number(bits, width);
         Self { value, bound: bound + 4096.0 * ulp(value, width) }
@@ -76,8 +76,8 @@ impl Shadow {
     }
 }
 
-/// Whether an integer operation may give any value, by the table of operations: division by zero, shifts by the width
-/// or more, bit fields that exceed the value.
+/// Whether an integer operation may give any value, by the table of operations: division by zero, a shift by the width
+/// or more, a bit field that exceeds the value.
 pub fn is_free(op: AluOp, [x, y, z]: [u64; 3], width: Bits) -> bool {
     use AluOp as A;
     let count = u64::from(width.count());
@@ -90,7 +90,7 @@ pub fn is_free(op: AluOp, [x, y, z]: [u64; 3], width: Bits) -> bool {
     }
 }
 
-/// The shadow of a float operation's result, with this treatment of denormals.
+/// The shadow of a float operation's result, given the treatment of denormals.
 pub fn of_float(
     op: AluOp,
     args: [u64; 3],
@@ -132,7 +132,7 @@ pub fn of_float(
     let Some(value) = real(op, x) else { return Shadow::UNCERTAIN };
     let exact =
         b.iter().all(|b| *b == 0.0) && decode(result, to) == value && (to < Bits::B64 || is_exact_double(op, x));
-    // Fusing is optional: the result is exact only if it is exact both ways.
+    // Fusing is optional, so the result is exact only if it is exact with and without it.
     let exact = exact && (op != AluOp::FFma || decode(encode(x[0] * x[1], to), to) == x[0] * x[1]);
     if exact && is_rounded_right(op) && !may_be_zero(value, to, denormals) {
         return Shadow { value, bound: 0.0 };
@@ -140,7 +140,7 @@ pub fn of_float(
     Shadow { value, bound: spread(op, x, b, value) + allowed(op, x, value, to, denormals) }
 }
 
-/// The least normal number of a width.
+/// The smallest normal number of a width.
 fn least(width: Bits) -> f64 {
     match width {
         Bits::B16 => power_of_two(-14),
@@ -149,8 +149,8 @@ fn least(width: Bits) -> f64 {
     }
 }
 
-/// Whether an implementation may take it for zero: a denormal that the shader does not preserve. Doubles are never
-/// flushed by any implementation that is compared.
+/// Whether an implementation may treat it as zero: a denormal that the shader does not preserve. No implementation
+/// compared here flushes doubles.
 fn may_be_zero(x: f64, width: Bits, denormals: [DenormMode; 3]) -> bool {
     let kept = match width {
         Bits::B16 => denormals[0] == DenormMode::Preserve,
@@ -184,7 +184,7 @@ fn of_decision(op: AluOp, x: [f64; 3], b: [f64; 3], to: Bits) -> Shadow {
     if stable { Shadow::NONE } else { Shadow::UNCERTAIN }
 }
 
-/// Whether a double held the result without rounding: the rounding error of a sum or product is a double too.
+/// Whether the double holds the result without rounding: the rounding error of a sum or product is itself a double.
 fn is_exact_double(op: AluOp, [x, y, _]: [f64; 3]) -> bool {
     let sum = |y: f64| (x + y) - x == y && (x + y) - y == x;
     match op {
@@ -195,7 +195,7 @@ fn is_exact_double(op: AluOp, [x, y, _]: [f64; 3]) -> bool {
     }
 }
 
-/// Operations that must be exact where an exact result exists.
+/// Operations that must be exact if an exact result exists.
 fn is_rounded_right(op: AluOp) -> bool {
     use AluOp as A;
     !matches!(
@@ -204,10 +204,10 @@ fn is_rounded_right(op: AluOp) -> bool {
     )
 }
 
-/// Error of the result that comes from the operands' errors.
+/// The result's error that the operands' errors cause.
 fn spread(op: AluOp, [x, y, _]: [f64; 3], [bx, by, bz]: [f64; 3], r: f64) -> f64 {
     use AluOp as A;
-    // Step functions: their values at the ends of the operand's interval, which may be many steps apart.
+    // Step functions: compares the values at the ends of the operand's interval, which may be many steps apart.
     let steps = |f: fn(f64) -> f64| (f(x - bx) - f(x)).abs().max((f(x + bx) - f(x)).abs());
     match op {
         A::FAdd | A::FSub => bx + by,
@@ -254,12 +254,12 @@ fn step_of_quotient(x: f64, y: f64, bx: f64, by: f64, f: fn(f64) -> f64) -> f64 
     if f(q - b) == f(q + b) { 0.0 } else { y.abs() }
 }
 
-/// Whether Vulkan leaves a division by this number unbounded: its reciprocal is not a normal number.
+/// Whether Vulkan gives no bound for a division by this number: its reciprocal is not a normal number.
 fn has_no_reciprocal(divisor: f64, width: Bits) -> bool {
     divisor.is_finite() && divisor.abs() > 1.0 / least(width)
 }
 
-/// Error that Vulkan allows an operation itself.
+/// The error that Vulkan allows the operation itself.
 fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits, denormals: [DenormMode; 3]) -> f64 {
     use AluOp as A;
     let half = width == Bits::B16;
@@ -288,8 +288,8 @@ fn allowed(op: AluOp, [x, y, _]: [f64; 3], r: f64, width: Bits, denormals: [Deno
             let power = y.abs() * log_error + ulp(y * log, width);
             r * (power.exp2() - 1.0) + (3.0 + 2.0 * (y * log).abs()) * u
         }
-        // Vulkan lets them err by 2^-11, which would prove nothing about results computed from them; every
-        // implementation compared here is better than that by more than this.
+        // Vulkan allows an error of 2^-11, which would prove nothing about results computed from it; every
+        // implementation compared here stays well within the bound used.
         A::FSin | A::FCos => 2f64.powi(if half { -7 } else { -16 }) * (1.0 + x.abs() / std::f64::consts::PI),
         _ => 2.0 * u,
     };

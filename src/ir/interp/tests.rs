@@ -1,12 +1,12 @@
-//! Tests for which lavapipe cannot be used: large subgroups, rotation, limits, and refusals.
+//! Tests for which lavapipe cannot be used: large subgroups, rotation, limits, and unsupported operations.
 
 use super::super::ResourceKind;
 use super::super::parse::parse;
 use super::{Options, ShadowedMemory, World, dispatch};
 use crate::error::Result;
 
-/// Runs one workgroup of 64 in which each invocation stores its `v9`, and returns the words. `v0` is the lane, `v1` the
-/// local index.
+/// Runs one workgroup of 64 invocations that store their `v9`, and returns the words. `v0` is the lane, `v1` the local
+/// index.
 fn run(body: &str, lanes: u32) -> Result<Vec<u32>> {
     let words = ran(body, Options { subgroup_size: lanes, limit: 10_000, ..Options::default() })?;
     Ok(words.bytes().as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
@@ -74,7 +74,7 @@ fn lanes_that_part_meet_again() {
 
 #[test]
 fn what_an_uncertain_branch_leaves_unwritten_may_be_written() {
-    // The least denormal is at most 0 if it is flushed, and the store comes after that comparison.
+    // The smallest denormal is at most 0 if it is flushed; the store is after that comparison.
     let left = |denormals: &str| {
         let text = format!(
             "shader upper compute \"t\"\nmodes 1 1 1 any any {denormals} any rte rte rte\nres0 \"out\" set0 binding0 storage_buffer count1 written\n\
@@ -109,7 +109,7 @@ fn what_is_not_there_is_named() {
 
 #[test]
 fn addresses_lead_into_buffers_and_nowhere_else() {
-    // Doubles the value at an address in the push constants, increments it, and stores it after that.
+    // Doubles the value at an address in the push constants, then increments and stores it.
     let text = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\nblock0:\n\
         v0: b32 = const 0x0\n v1: b64 = push_constant[align8] v0\n v2: b32 = global_load[align4] v1\n\
         v3: b32 = iadd v2, v2\n v4: b64 = const 0x8\n v5: b64 = iadd v1, v4\n global_store[align4] v5, v3\n\

@@ -1,7 +1,7 @@
 //! Images: texels as 32-bit components, nearest and linear sampling, loads, stores and queries.
 //!
-//! The binder decodes the format. A sampled value's bound covers 8 bits of weight between texels, as many as lavapipe
-//! and the hardware report; where nearest sampling or a face's edge is too close to call, the result is uncertain.
+//! The caller decodes the format. The bound of a sampled value allows 8 bits for the weight between texels, as lavapipe
+//! and the hardware report. If nearest sampling or a face's edge is too close to decide, the result is uncertain.
 
 use super::cube::over_edge;
 use super::shadow::Shadow;
@@ -20,7 +20,7 @@ pub struct Texture {
     pub samples: u32,
     /// Components are integers: decides missing and border components.
     pub integer: bool,
-    /// Distance of neighbouring values of a normalised format, in which filters may compute; 0 for floats.
+    /// Distance between neighbouring values of a normalised format, in which filters may compute; 0 for floats.
     pub step: f64,
     /// Texels of each level: layer (or slice) by layer, row by row.
     pub levels: Vec<Vec<ShadowedTexel>>,
@@ -95,7 +95,7 @@ impl Texture {
         texel.copied().unwrap_or(([0; 4], [Shadow::NONE; 4]))
     }
 
-    /// Taps of one axis with their weights; whether it is too close to call.
+    /// The taps of one axis with their weights, and whether the choice is too close to decide.
     fn taps(n: f64, error: f64, size: i64, filter: Filter, mode: AddressMode) -> (Vec<(Option<i64>, f64)>, bool) {
         let wrap = |i: i64| match mode {
             AddressMode::Repeat => Some(i.rem_euclid(size)),
@@ -119,14 +119,14 @@ impl Texture {
         }
     }
 
-    /// The taps of an axis, which may lie beyond the edge.
+    /// The taps of an axis before addressing: they may be beyond the edge.
     fn taps_beyond(n: f64) -> (Vec<(Option<i64>, f64)>, bool) {
         let base = (n - 0.5).floor();
         let weight = n - 0.5 - base;
         (vec![(Some(base as i64), 1.0 - weight), (Some((base as i64).saturating_add(1)), weight)], false)
     }
 
-    /// A filtered sample of one level. `error` is that of the coordinates, in texels.
+    /// A filtered sample of one level. `error` is the coordinates' error in texels.
     pub(super) fn level(
         &self,
         sampler: &InterpretedSampler,
@@ -163,7 +163,7 @@ impl Texture {
                     let (texel, shadows) = match inside {
                         Some(((x, y), _)) if at.cube => {
                             let over = over_edge(at.layer, [x, y], size[0]);
-                            // At a corner three faces meet, and the filtering is implementation-defined.
+                            // Three faces meet at a corner, where filtering is implementation-defined.
                             close |= over.is_none() && weight != 0.0;
                             let (layer, [x, y]) = over.unwrap_or((at.layer, [x, y]));
                             self.texel(level, [x, y, 0], layer)
@@ -192,7 +192,7 @@ impl Texture {
             }
         }
         let error: f64 = at.error.iter().zip(size).map(|(e, size)| e * size as f64).sum();
-        // Each axis may round its result, and the weights are rounded.
+        // Each axis may round its result, and the weights are rounded too.
         let rounded = self.step * (1.0 + at.count as f64) / 2.0;
         std::array::from_fn(|n| {
             let spread = high[n] - low[n];
@@ -212,11 +212,11 @@ impl Texture {
     ) -> Sampled {
         let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
         let mut result = self.sample(sampler, at, lod, reference);
-        // Between whole levels the result is linear.
+        // Between whole levels the result is linear in the level.
         for end in
             [low, low.ceil().min(high), high.floor().max(low), high].into_iter().filter(|end| limit(*end) != limit(lod))
         {
-            // Magnification is independent of its degree.
+            // For magnification the level does not matter.
             let other =
                 if limit(end).max(limit(lod)) <= 0.0 { result } else { self.sample(sampler, at, end, reference) };
             for (result, other) in result.iter_mut().zip(other) {
@@ -259,7 +259,7 @@ impl Texture {
 pub(super) struct Coords {
     pub at: [f64; 3],
     pub error: [f64; 3],
-    /// Texels of whichever level is read.
+    /// Offset in texels of the level that is read.
     pub offset: [f64; 3],
     pub count: usize,
     pub layer: i64,

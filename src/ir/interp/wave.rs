@@ -1,4 +1,4 @@
-//! One subgroup: its registers, and the position of each of its lanes.
+//! One subgroup: its registers, and the position of each lane.
 
 use super::super::{BlockCall, BlockId, Value};
 use super::machine::Machine;
@@ -21,13 +21,13 @@ pub(super) const ENDED: u32 = u32::MAX;
 /// One subgroup.
 #[derive(Clone, Debug)]
 pub(super) struct Wave {
-    /// Number in its workgroup.
+    /// Its number in the workgroup.
     pub number: u32,
     /// Local index of lane 0.
     pub first: u32,
     /// Position of each lane's block (see `order`), [`ENDED`] if none.
     pub at: Vec<u32>,
-    /// Block, instruction and mask with which the active lanes continue after a barrier.
+    /// Block, instruction and mask at which the active lanes continue after a barrier.
     pub resume: Option<(BlockId, usize, u64)>,
     /// Lanes that are helpers.
     pub helpers: u64,
@@ -79,7 +79,7 @@ impl Wave {
             *slot = bits;
         }
         if let Some(slot) = self.shadows.get_mut(at) {
-            // Another implementation may not execute what a tainted lane computes.
+            // Another implementation may not execute a tainted lane's operations.
             *slot = if self.tainted >> lane & 1 != 0 { Shadow::UNCERTAIN } else { shadow };
         }
     }
@@ -102,7 +102,7 @@ impl Wave {
         }
     }
 
-    /// The lanes that run next, those at the earliest position in the order, and that position.
+    /// The lanes that run next, which are those at the earliest position in the order, and that position.
     pub fn next(&self) -> Option<(u32, u64)> {
         let first = *self.at.iter().min()?;
         if first == ENDED {

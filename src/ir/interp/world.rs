@@ -42,42 +42,42 @@ pub struct InterpreterStats {
 pub struct World {
     /// Buffers.
     pub buffers: BTreeMap<(u32, u32, u32), ShadowedMemory>,
-    /// Buffers that can be accessed by address, by that of their first byte.
+    /// Buffers that can be accessed by address, keyed by the address of their first byte.
     pub addresses: BTreeMap<u64, (u32, u32, u32)>,
     /// Images and texel buffers.
     pub textures: BTreeMap<(u32, u32, u32), Texture>,
-    /// Levels of images that are not resident, one bit each; their texels are zeros.
+    /// Levels of images that are not resident, one bit each; their texels read as zeros.
     pub absent: BTreeMap<(u32, u32, u32), u32>,
     /// Samplers.
     pub samplers: BTreeMap<(u32, u32, u32), InterpretedSampler>,
-    /// Kind of the bound descriptor, where known: a shader that uses it as another kind is refused.
+    /// Kind of the bound descriptor, if known: using it as another kind is an error.
     pub kinds: BTreeMap<(u32, u32, u32), ResourceKind>,
     /// Push constants.
     pub push_constants: ShadowedMemory,
-    /// Sets and bindings that several variables share, one of them declared the only one (`Restrict`).
+    /// Sets and bindings that have several variables, one of them declared `Restrict`, that is, as the only one.
     pub restricted: BTreeSet<(u32, u32)>,
-    /// Words of buffers that such variables, or never-written ones, read in the last run.
+    /// Words that the last run read through such variables or through never-written ones.
     pub seen: BTreeSet<((u32, u32, u32), u64)>,
-    /// Those of them that are also written: their order is uncertain.
+    /// Those of these words that the run also wrote: the order of read and write is uncertain.
     pub conflicts: BTreeSet<((u32, u32, u32), u64)>,
-    /// After a run: some invocation may have taken another path, and have written bytes that are unwritten here.
+    /// After a run: some invocation may have taken another path and written bytes that are unwritten here.
     pub doubtful: bool,
-    /// A byte whose writer is wanted.
+    /// A byte whose writer is to be found.
     pub watch: Option<WatchedByte>,
-    /// Places of a pixel's samples, from its top left corner; none: one in the middle.
+    /// Sample positions in a pixel, from its top left corner; empty: one sample at the centre.
     pub sample_places: Vec<[f64; 2]>,
-    /// The operands of comparisons, if they are wanted.
+    /// The operands of comparisons, if requested.
     pub compared: Option<Compared>,
 }
 
-/// Operands of comparisons and differences, by the index of the value that they give, in the order of execution.
+/// Operands of comparisons and subtractions in execution order, by the index of the result value.
 pub type Compared = BTreeMap<usize, Vec<[u64; 2]>>;
 
-/// Operands that are kept of one comparison.
+/// Largest number of operand pairs kept per comparison.
 const COMPARED: usize = 4096;
 
 impl World {
-    /// Keeps the operands of a comparison, if they are wanted.
+    /// Records the operands of a comparison, if requested.
     pub(super) fn compare(&mut self, result: Value, operands: [u64; 2]) {
         let Some(compared) = &mut self.compared else { return };
         let kept = compared.entry(result.index()).or_default();
@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    /// Words read through a never-written or `Restrict` variable that the run also wrote.
+    /// Words that the run both read through a never-written or `Restrict` variable and wrote.
     pub fn contradicted(&self) -> BTreeSet<((u32, u32, u32), u64)> {
         let written = |(place, word): &&((u32, u32, u32), u64)| {
             let memory = self.buffers.get(place);
@@ -95,10 +95,10 @@ impl World {
         self.seen.iter().filter(written).copied().collect()
     }
 
-    /// A binding may be mutable; what a shader reads from a descriptor of another kind is undefined.
+    /// Checks the kind of a bound descriptor: in a mutable binding, reading a descriptor as another kind is undefined.
     ///
     /// # Errors
-    /// Malformed: such a descriptor is bound there.
+    /// Malformed: a descriptor of another kind is bound there.
     pub(super) fn check_kind(&self, used: &Resource, element: u32) -> Result<()> {
         match self.kinds.get(&(used.set, used.binding, element)) {
             Some(bound) if !bound.serves(used.kind) => {
@@ -135,17 +135,17 @@ pub struct WriterInvocation {
 pub struct Invocation {
     /// Inputs by location and component: bits, and their shadows.
     pub inputs: BTreeMap<(u32, u8), (u64, Shadow)>,
-    /// Inputs that are interpolated in the pixel, by their place in it; others are in `inputs`.
+    /// Inputs interpolated in the pixel, by their place in it; others are in `inputs`.
     pub placed: BTreeMap<(InterpPlace, (u32, u8)), (u64, Shadow)>,
-    /// Inputs that are interpolated at any place.
+    /// Inputs that are interpolated at computed positions.
     pub planes: BTreeMap<(u32, u8), Plane>,
-    /// Uninterpolated inputs at each vertex of the primitive (`PerVertexKHR`), likewise.
+    /// Uninterpolated inputs at each vertex of the primitive (`PerVertexKHR`): bits and shadows.
     pub vertices: BTreeMap<(u32, u8), [(u64, Shadow); 3]>,
-    /// Built-in inputs by component, likewise.
+    /// Built-in inputs by component: bits and shadows.
     pub builtins: BTreeMap<(BuiltIn, u8), (u64, Shadow)>,
-    /// Present only for its quad; after the run: or discarded.
+    /// It exists only for its quad; after the run: or it was discarded.
     pub helper: bool,
-    /// Uncertain whether it exists at all; after the run: or which path it took.
+    /// It is uncertain whether it exists; after the run: or which path it took.
     pub doubtful: bool,
     /// After the run: outputs, and their shadows.
     pub outputs: BTreeMap<OutputSlot, (u64, Shadow)>,
