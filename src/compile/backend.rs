@@ -1,9 +1,9 @@
-//! The interface to code generators: what they take and return.
+//! The interface of code generators.
 //!
-//! A [`Generator`] takes [`Lowered`], which only [`super::passes::lower`] makes and only of a shader that the verifier
-//! accepts at the lower level, and returns [`MachineCode`]. It never sees SPIR-V, metadata keys or ELF files: the front
-//! end, the passes and [`super::unlinked`] are shared by all generators. To add a generator: a folder beside `llvm`,
-//! this trait, and its name, which is part of every cache key.
+//! A [`Generator`] takes [`Lowered`], which only [`super::passes::lower`] makes, and only from a shader that the
+//! verifier accepts at the lower level; it returns [`MachineCode`]. It never sees SPIR-V, metadata keys or ELF files:
+//! all generators share the front end, the passes and [`super::unlinked`]. To add a generator, add a folder beside
+//! `llvm` that implements this trait; its name is part of every cache key.
 
 use super::passes::Lowered;
 use super::request::TuningOptions;
@@ -32,7 +32,7 @@ pub trait Generator: Send + Sync {
 pub struct MachineCode {
     /// Instructions of all functions, without padding after the last one.
     pub code: Vec<u8>,
-    /// Alignment in bytes that the code was made for; 0: that of an instruction.
+    /// Alignment in bytes that the code assumes; 0: that of an instruction.
     pub align: u32,
     /// Functions in the order of their offsets. The first is at offset 0: the stage's body.
     pub functions: Vec<FunctionSymbol>,
@@ -46,12 +46,13 @@ pub struct MachineCode {
     pub counts: MetadataFields,
     /// The register words that code generation decides (`Owner::Code` of the register table).
     pub registers: RegisterWords,
-    /// VGPRs that the code may have written, with those that the hardware or the prolog fills; `None`: any. A result
-    /// returned in another VGPR is one that the generator found undefined.
+    /// VGPRs that the code may have written, including those that the hardware or the prolog fills; `None`: any. A
+    /// result returned in another VGPR is undefined, as the generator has found.
     pub written: Option<RegisterSet>,
-    /// Reason why the code is simpler than the options ask for; `None` if it is not.
+    /// Why the code is simpler than the options request; `None`: it is not.
     pub simplified: Option<String>,
-    /// Feature that the requested generator does not support, for which another one made the code; `None` if it made it.
+    /// The feature that the requested generator does not support, so that another one made the code; `None`: the
+    /// requested one made it.
     pub fallback: Option<String>,
 }
 
@@ -95,9 +96,9 @@ pub struct DataAddress {
 pub struct Patch {
     /// Offset in the code, in bytes.
     pub offset: u32,
-    /// Computation and storage of the value.
+    /// How the value is computed and stored.
     pub kind: RelocKind,
-    /// Target whose value or address it is.
+    /// What the value or address is of.
     pub target: PatchTarget,
 }
 

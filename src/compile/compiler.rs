@@ -1,4 +1,4 @@
-//! Compiles a stage: translate, lower, generate code, write the unlinked ELF. Every caller goes through here.
+//! Compiles a stage: translates, lowers, generates code, and writes the unlinked ELF. All callers use this.
 
 use super::backend::Generator;
 use super::request::{CompilerId, Module, StageRequest};
@@ -24,7 +24,7 @@ impl<G: Generator> StageCompiler<G> {
         Self { id: CompilerId { sources, backend: generator.name() }, generator }
     }
 
-    /// As [`Compiler::compile`], with an observer.
+    /// [`Compiler::compile`] with an observer.
     ///
     /// # Errors
     /// As [`Compiler::compile`], and the observer's own.
@@ -44,7 +44,8 @@ impl<G: Generator> StageCompiler<G> {
     }
 }
 
-/// Translates. Constants that are operands become constants if the request has their values, and relocations otherwise.
+/// Translates. A specialization constant that is only an operand becomes a constant if the request has its value,
+/// otherwise a relocation.
 fn translate(module: &Module, request: &StageRequest) -> Result<Shader> {
     let (mut values, late) = (Cow::Borrowed(&request.specialization), module.operand_ids());
     let late = match &request.known.operands {

@@ -1,7 +1,7 @@
-//! The code generators that are built in, as one: the request names the one to use.
+//! All built-in code generators as one: the request names the one to use.
 //!
-//! What the native one does not support, LLVM compiles where it is built in, and the code says so. Errors of other kinds
-//! are no reason for that: malformed input stays malformed, and a bug shall be seen.
+//! If the native generator does not support a shader, LLVM compiles it, where it is built in, and the code records
+//! this. Other errors have no such fallback: malformed input stays malformed, and bugs must not be hidden.
 
 use super::backend::{Generator, MachineCode};
 use super::compiler::StageCompiler;
@@ -16,7 +16,7 @@ use super::watch::Watch;
 use crate::error::ErrorKind;
 use crate::error::{Error, Result};
 
-/// All that are built in.
+/// All built-in generators.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BuiltInGenerators;
 
@@ -24,7 +24,7 @@ pub struct BuiltInGenerators;
 pub type BuiltInCompiler = StageCompiler<BuiltInGenerators>;
 
 impl BuiltInCompiler {
-    /// A compiler with all generators that are built in.
+    /// A compiler with all built-in generators.
     pub fn new() -> Self {
         Self::with(BuiltInGenerators)
     }
@@ -108,7 +108,7 @@ mod tests {
                     options: TuningOptions { generator, vgpr_limit, ..TuningOptions::default() },
                     known: KnownState::default(),
                 };
-                // The module is cut short, so that all are refused, for one reason or the other.
+                // The module is truncated, so every request fails, for one reason or another.
                 let why = BuiltInCompiler::new().compile(&module, &request).unwrap_err().to_string();
                 assert_eq!(why.contains(&format!("a limit of {vgpr_limit} VGPRs")), refused, "{generator}: {why}");
             }

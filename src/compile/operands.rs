@@ -1,25 +1,25 @@
-//! Finds the specialization constants of a module that are only operands, so that an early compile makes them relocations
-//! and one part
-//! serves every value of them. The others shape code: their values stay in the key.
+//! Finds the specialization constants of a module that are only operands. A compile without the pipeline's state makes
+//! them relocations, so that one part serves all their values. The others shape code, so their values are part of the
+//! key.
 //!
 //! | a use of a constant, or of an `OpSpecConstantOp` on it | the constant |
 //! |---|---|
 //! | arithmetic, conversions, vectors, selects, float comparisons; stored, passed, returned; an operand of GLSL.std.450 | is an operand |
-//! | `OpSpecConstantOp` of these on at most [`MAX_TREE`] constants | is an operand: code computes it from the relocation |
-//! | array length, workgroup size, initializer, composite that is no vector | shapes: a type or memory depends on it |
-//! | branch, switch, integer comparison (a loop's bound) | shapes: known values remove code and unroll loops |
-//! | integer divisor, index | shapes: a known divisor is a multiplication, a known index a register |
-//! | anything else (scopes, image operands, atomics, …) | shapes: instructions have it as an immediate |
+//! | `OpSpecConstantOp` of these on at most [`MAX_TREE`] constants | is an operand: code computes the result from the relocation |
+//! | array length, workgroup size, initializer, composite that is not a vector | shapes code: a type or memory depends on it |
+//! | branch, switch, integer comparison (as a loop bound) | shapes code: known values remove code and unroll loops |
+//! | integer divisor, index | shapes code: a known divisor becomes a multiplication, a known index a register |
+//! | anything else (scopes, image operands, atomics, …) | shapes code: instructions have it as an immediate |
 //!
-//! Whoever computes a key needs the answer, with a compiler or without: so it is read from the words alone, in one walk. A module
-//! that is not valid gives some answer; translating it gives the error.
+//! Everyone who computes a key needs this answer, with or without a compiler, so it is read from the words alone, in
+//! one walk. An invalid module gives some answer; translating it gives the error.
 
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words before the first instruction.
 const HEADER: usize = 5;
-/// Constants, with repetitions, that one expression may be computed of: it is computed anew at every use.
+/// Largest number of constants, with repetitions, in one expression, which is computed again at every use.
 const MAX_TREE: u32 = 16;
 
 mod op {
@@ -101,9 +101,9 @@ impl<'a> Words<'a> {
 struct Node {
     /// Its own `SpecId`.
     spec: Option<u32>,
-    /// Indices of such constants among its operands.
+    /// Indices of the operands that depend on specialization too.
     parts: SmallVec<[usize; 4]>,
-    /// Constants that it is computed of, with repetitions.
+    /// Number of constants that it is computed from, with repetitions.
     size: u32,
     shapes: bool,
 }
@@ -112,12 +112,12 @@ struct Node {
 struct Uses {
     /// `SpecId` by the constant's id.
     spec_ids: BTreeMap<u32, u32>,
-    /// Constants whose `BuiltIn` decoration gives them a meaning.
+    /// Constants that have a meaning by their `BuiltIn` decoration.
     built_in: BTreeSet<u32>,
-    /// The last constant of each `SpecId`.
+    /// The last constant declared for each `SpecId`.
     declared: BTreeMap<u32, u32>,
     vectors: BTreeSet<u32>,
-    /// Imports of GLSL.std.450, and of sets that change no code.
+    /// Imports of GLSL.std.450, and of instruction sets without effect on code.
     glsl: BTreeSet<u32>,
     silent: BTreeSet<u32>,
     by_id: BTreeMap<u32, usize>,
@@ -140,7 +140,7 @@ impl Uses {
             (op::TYPE_VECTOR, [_, id, ..]) => _ = self.vectors.insert(*id),
             (op::SPEC_CONSTANT | op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE, [_, _, id, ..]) => {
                 if let Some(&spec) = self.spec_ids.get(id) {
-                    // Two constants of one id may differ in type, and so in what a value means.
+                    // Two constants of one id may have different types, so that a value means different things.
                     let twice = self.declared.insert(spec, *id);
                     self.add(*id, Node { spec: Some(spec), size: 1, shapes: twice.is_some(), ..Node::default() });
                     twice.into_iter().for_each(|other| self.shape(other));
@@ -156,7 +156,7 @@ impl Uses {
                 self.computed(*id, ids, count.is_some());
             }
             (op::EXT_INST, [_, _, _, set, ..]) if self.silent.contains(set) => {}
-            // The result, the element, the length.
+            // Result, element, length.
             (op::TYPE_ARRAY, [_, _, _, length]) => self.shape(*length),
             (op::VARIABLE, [_, _, _, _, initializer, ..]) => self.shape(*initializer),
             (op::CONSTANT_COMPOSITE, [_, _, _, rest @ ..]) => rest.iter().for_each(|id| self.shape(*id)),
@@ -170,7 +170,7 @@ impl Uses {
         self.nodes.push(node);
     }
 
-    /// A constant made of others; `in_code`: code can compute it.
+    /// A constant computed from others; `in_code`: code can compute it.
     fn computed(&mut self, id: u32, operands: &[u32], in_code: bool) {
         let parts: SmallVec<[usize; 4]> = operands.iter().filter_map(|id| self.by_id.get(id).copied()).collect();
         if parts.is_empty() {
@@ -184,12 +184,12 @@ impl Uses {
         }
     }
 
-    /// A use that needs the value; whatever is no such constant is passed over.
+    /// A use that needs the value; ids of other kinds are ignored.
     fn shape(&mut self, id: u32) {
         let Some(&first) = self.by_id.get(&id) else { return };
         let mut todo: SmallVec<[usize; 16]> = SmallVec::from_slice(&[first]);
         while let Some(n) = todo.pop() {
-            // A leaf that shapes already has no parts, and all that a marked one is made of is marked.
+            // A constant already marked as a shape needs no visit: all its operands are marked.
             if let Some(node) = self.nodes.get_mut(n).filter(|node| !node.shapes) {
                 node.shapes = true;
                 todo.extend(node.parts.iter().copied());
@@ -201,11 +201,11 @@ impl Uses {
         words.iter().for_each(|word| self.shape(*word));
     }
 
-    /// An instruction of a function: its words with the first.
+    /// An instruction of a function, with its first word.
     fn body(&mut self, opcode: u32, inst: &[u32]) {
         match (opcode, inst) {
             (op::EXT_INST, [_, _, _, set, _, ..]) if self.silent.contains(set) => {}
-            // Interpolation: the number of a sample is an operand of another kind.
+            // Interpolation functions: the sample number is an operand of another kind.
             (op::EXT_INST, [_, _, _, set, number, ..]) if self.glsl.contains(set) && !(76..=78).contains(number) => {}
             (op::VARIABLE, [_, _, _, _, rest @ ..]) => self.shape_all(rest),
             // Pointer, and for a store the object; then the access: a mask and, by bits 3 and 4, scopes.
@@ -214,7 +214,7 @@ impl Uses {
                     self.shape_all(access);
                 }
             }
-            // The condition or selector; literals and labels follow.
+            // Condition or selector; then literals and labels.
             (250 | 251, [_, condition, ..]) => self.shape(*condition),
             // Vector, index; vector, component, index.
             (77, [_, _, _, _, index]) | (78, [_, _, _, _, _, index]) => self.shape(*index),
@@ -233,12 +233,12 @@ impl Uses {
     }
 }
 
-/// The number of words of an `OpSpecConstantOp` that are ids of constants that code can compute it of; none if it must be
-/// known.
-/// A division by a run-time value costs some thirty instructions, so its operands stay constants.
+/// How many words of an `OpSpecConstantOp` are ids of constants from which code can compute it; `None` if its value
+/// must be known. A division by a run-time value costs some thirty instructions, so the operands of divisions stay
+/// constants.
 fn constant_operands(operation: u32, words: usize) -> Option<usize> {
     match operation {
-        // Shuffle and insert: two constants; extract: one; literals follow.
+        // Shuffle and insert: two constants; extract: one; then literals.
         79 | 82 => Some(2),
         81 => Some(1),
         134 | 135 | 137..=139 => None,
@@ -247,12 +247,12 @@ fn constant_operands(operation: u32, words: usize) -> Option<usize> {
     }
 }
 
-/// Declarations without an operand that could be a specialization constant: strings, names, types, modes, plain constants.
+/// Declarations without operands that could be specialization constants: strings, names, types, modes, plain constants.
 fn is_plain_declaration(opcode: u32) -> bool {
     matches!(opcode, 1..=10 | 14..=17 | 19..=27 | 29..=39 | 41..=43 | 45 | 46 | 71..=75 | 317 | 330 | 5632 | 5633)
 }
 
-/// Instructions of functions that take a constant as they take any value, or that have labels and literals only.
+/// Instructions in functions that use a constant like any other value, or that have only labels and literals.
 fn is_plain_use(opcode: u32) -> bool {
     matches!(opcode,
         // Lines, functions, parameters, calls.

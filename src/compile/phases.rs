@@ -1,5 +1,5 @@
-//! The phases of the native generator that only make code better: each can be left out, to see what it is worth, or which
-//! one breaks a shader.
+//! The optional phases of the native generator, which only improve code: each can be left out, to measure its effect or
+//! to find which one breaks a shader.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,12 @@ use std::str::FromStr;
 
 macro_rules! phases {
     ($($name:ident $text:literal $what:literal;)*) => {
-        /// A phase that can be left out.
+        /// An optional phase.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Phase { $(#[doc = $what] $name,)* }
 
         impl Phase {
-            /// All, in the order in which each runs for the first time.
+            /// All phases, in the order of their first runs.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// Its name.
@@ -25,24 +25,24 @@ macro_rules! phases {
 }
 
 phases! {
-    Constants "constants" "What is known while compiling.";
-    Promote "promote" "Local variables become values.";
-    Number "number" "Equal values are one, and algebra.";
-    Jumps "jumps" "Jumps to jumps, and branches that are known.";
-    Ifs "ifs" "Small branches become selections.";
-    Unroll "unroll" "Loops of few rounds are written out.";
-    Licm "licm" "What is the same in each round leaves the loop.";
-    Vectors "vectors" "Neighbouring accesses to memory are one.";
-    Contract "contract" "Multiplications and additions are one where that is allowed.";
-    Dce "dce" "What nobody uses is removed.";
-    Blocks "blocks" "Blocks that only follow each other are one.";
-    Combine "combine" "Machine instructions are one, in short forms, with direct ways.";
-    Schedule "schedule" "The order of instructions within blocks.";
-    Clauses "clauses" "Clauses of loads.";
+    Constants "constants" "Evaluates what is known at compile time.";
+    Promote "promote" "Promotes local variables to values.";
+    Number "number" "Value numbering and algebraic simplification.";
+    Jumps "jumps" "Removes jumps to jumps and known branches.";
+    Ifs "ifs" "Turns small branches into selects.";
+    Unroll "unroll" "Unrolls loops with few iterations.";
+    Licm "licm" "Moves loop-invariant code out of loops.";
+    Vectors "vectors" "Merges adjacent memory accesses.";
+    Contract "contract" "Fuses multiplications and additions where allowed.";
+    Dce "dce" "Removes unused code.";
+    Blocks "blocks" "Merges consecutive blocks.";
+    Combine "combine" "Combines machine instructions, uses short encodings, and shortens control flow.";
+    Schedule "schedule" "Schedules the instructions of each block.";
+    Clauses "clauses" "Forms clauses of loads.";
 }
 
 impl Phase {
-    /// Whether it is one of the middle end: on the IR, before selection.
+    /// Whether it belongs to the middle end, which works on IR before instruction selection.
     pub fn is_middle(self) -> bool {
         self < Self::Combine
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// As its name.
+/// Serialized as its name.
 impl Serialize for Phase {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         to.collect_str(self)
@@ -78,12 +78,12 @@ impl FromStr for Phase {
 pub struct Phases(u32);
 
 impl Phases {
-    /// Whether a phase is in it.
+    /// Whether the set contains a phase.
     pub const fn has(self, phase: Phase) -> bool {
         self.0 >> phase as u32 & 1 == 1
     }
 
-    /// The set with one phase more.
+    /// The set with a phase added.
     #[must_use]
     pub const fn with(self, phase: Phase) -> Self {
         Self(self.0 | 1 << phase as u32)
@@ -95,7 +95,7 @@ impl Phases {
     }
 }
 
-/// One word: a phase, or `optimise` for the middle end.
+/// Parses one word: a phase, or `optimise` for the middle end.
 impl FromStr for Phases {
     type Err = Error;
 
@@ -113,7 +113,7 @@ impl FromIterator<Phase> for Phases {
     }
 }
 
-/// As names, which stay what they are when phases are added.
+/// Serialized as names, which keep their meaning when phases are added.
 impl Serialize for Phases {
     fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         to.collect_seq(self.iter().map(Phase::name))

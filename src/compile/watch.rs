@@ -1,18 +1,18 @@
-//! Observing a compile: the result of each phase, for dumps, for checks between passes, and for timers.
+//! Observes a compile: gets the result of each phase, for dumps, for checks between passes, and for timers.
 
 use crate::error::Result;
 use crate::ir::Shader;
 use std::time::{Duration, Instant};
 
-/// Result of a phase.
+/// The result of a phase.
 pub enum Made<'a> {
     /// A shader.
     Shader(&'a Shader),
-    /// A code generator's own text, for people. Made only on demand.
+    /// A code generator's own text form, for people; made only on demand.
     Text(&'a dyn Fn() -> Result<String>),
-    /// A code generator's check of its own work, for observers who want certainty. Debug builds have run it already.
+    /// A code generator's check of its own work, for observers that ask for it. Debug builds have already run it.
     Check(&'a dyn Fn() -> Result<()>),
-    /// A picture of a code generator's work, as SVG. Made only on demand.
+    /// A diagram of a code generator's work, as SVG; made only on demand.
     Picture(&'a dyn Fn() -> String),
     /// Bytes of a file, or nothing to show.
     Bytes,
@@ -20,7 +20,7 @@ pub enum Made<'a> {
 
 /// Observer of a compile.
 pub trait Watch {
-    /// A phase ended. The time of the call itself belongs to no phase.
+    /// Called when a phase has ended. The time of this call belongs to no phase.
     ///
     /// # Errors
     /// Errors of the observer's own checks; they end the compile.

@@ -1,7 +1,7 @@
 //! Arithmetic: the common part, conversions and comparisons. `alu_int` and `alu_float` have the rest.
 //!
-//! LLVM's poison (shifts past the width, conversions out of range) is stronger than "any value" and could change what the
-//! rest of the shader does; so amounts are masked, and conversions frozen.
+//! LLVM's poison (shifts past the width, conversions out of range) is stronger than "any value", and could change the
+//! rest of the shader. So shift amounts are masked, and conversions are frozen.
 
 use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ impl<'c> Cx<'_, 'c> {
         }
     }
 
-    /// Both sides in one kind: as floats if either is kept as a float.
+    /// Both sides as the same kind: floats if either is held as a float.
     fn select(&self, args: &[Value]) -> Result<Llvm<'c>> {
         let cond = self.i(args[0])?;
         let (a, b) = if self.is_float(args[1])? || self.is_float(args[2])? {
@@ -85,9 +85,10 @@ impl<'c> Cx<'_, 'c> {
         })
     }
 
-    /// Puts fast-math flags on an instruction; a folded constant cannot have any.
+    /// Sets fast-math flags on an instruction; a folded constant cannot have any.
     ///
-    /// `NOT_NAN` and `NOT_INF` stay unused: to LLVM a NaN under them is poison, to SPIR-V only an undefined value.
+    /// `NOT_NAN` and `NOT_INF` are not passed on: with them LLVM treats a NaN as poison, while SPIR-V only makes the
+    /// value undefined.
     pub fn with_flags(&self, v: FloatValue<'c>, flags: FpFlags) -> Result<FloatValue<'c>> {
         let mut set = FastMathFlags::empty();
         for (flag, llvm) in [

@@ -1,7 +1,7 @@
 //! Float arithmetic.
 //!
-//! Reciprocals and roots are the hardware's own: the passes have put the rest around them. Without `NoContraction`
-//! products and sums are marked `contract`; both must be, or nothing fuses.
+//! Reciprocals and roots are the hardware's instructions, which the passes have already surrounded with the rest.
+//! Without `NoContraction`, products and sums are marked `contract`; nothing fuses unless both are.
 
 use super::values::{Cx, Llvm, as_vector};
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ impl<'c> Cx<'_, 'c> {
             let n = self.i(Self::arg(args, 1)?)?;
             return self.call("llvm.ldexp", &[ty.into(), self.i32_type().into()], &[x.into(), n.into()]);
         }
-        // As for integers: a unary operation does not use it.
+        // A unary operation does not use it.
         let y = match args.get(1) {
             Some(&y) => self.f(y)?,
             None => ty.const_zero(),

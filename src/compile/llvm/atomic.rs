@@ -1,8 +1,8 @@
 //! Read-modify-write operations, by what the hardware has for the memory: instructions of its own, or LLVM's
 //! `atomicrmw`.
 //!
-//! Operations that neither supports are loops already, see `lower_atomics`. All are monotonic; order comes from the
-//! fences around them.
+//! `lower_atomics` has already turned operations that neither supports into loops. All operations are monotonic; the
+//! fences around them give the order.
 
 use super::buffer::{load_policy, store_policy};
 use super::ffi::{self, RmwOp};

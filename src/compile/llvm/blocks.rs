@@ -1,9 +1,9 @@
 //! Control flow: blocks in reverse postorder, block parameters as phis.
 //!
 //! Reverse postorder visits definitions before uses, so one walk fills all values. Unreachable blocks are left out. If
-//! one terminator has a target with parameters twice, the second edge gets a block of its own, as a phi takes one value
-//! per predecessor. `Unreachable` returns unspecified values: a body without any return would otherwise run on into
-//! whatever follows it.
+//! both edges of a terminator lead to one target with parameters, the second edge gets a block of its own, because a
+//! phi takes one value per predecessor. `Unreachable` returns unspecified values: a body without any return would run
+//! on into the code after it.
 
 use super::values::{Cx, Llvm, as_int, poison};
 use crate::error::{Error, Result};
@@ -22,8 +22,8 @@ fn terminator(shader: &Shader, block: BlockId) -> Result<&Terminator> {
         .ok_or_else(|| Error::bug(format!("{block} has no end")))
 }
 
-/// By value, whether it is a block parameter better kept as a float: one that more operations use or define as a float
-/// than as an integer. This only saves casts that LLVM would have to see through.
+/// For each value, whether it is a block parameter that is better held as a float, because more operations use or
+/// define it as a float than as an integer. This only saves casts that LLVM would have to remove.
 fn float_params(shader: &Shader, order: &[BlockId]) -> Vec<bool> {
     let mut votes = vec![0i32; shader.values.len()];
     let mut vote = |v: Value, float: bool| {
@@ -66,7 +66,7 @@ pub(super) struct Blocks<'c> {
 }
 
 impl<'c> Blocks<'c> {
-    /// Makes the blocks and their phis. The caller makes the entry block's parameters.
+    /// Makes the blocks and their phis. The caller has already made the entry block's parameters.
     pub fn new(cx: &mut Cx<'_, 'c>, order: Vec<BlockId>, returns: Vec<Type>) -> Result<Self> {
         let shader = cx.shader;
         let mut llvm = vec![None; shader.blocks.len()];
@@ -180,7 +180,8 @@ impl<'c> Blocks<'c> {
         };
         let mut result = ty.get_poison();
         if values.is_empty() {
-            // LLVM ends a program that returns nothing: returning the first SGPR unchanged costs no instruction.
+            // LLVM ends the program if a function returns nothing; returning the first SGPR unchanged costs no
+            // instruction.
             let first = cx.info.args.iter().position(|arg| arg.class == RegClass::Sgpr);
             let first = first.and_then(|n| shader.block(Shader::ENTRY).params.get(n).copied());
             if let Some(first) = first {
@@ -191,7 +192,7 @@ impl<'c> Blocks<'c> {
         }
         let mut n = 0;
         for (&v, class) in values.iter().zip(&cx.info.returns) {
-            // An undefined value needs no register of its own.
+            // An undefined value needs no register.
             let undefined = matches!(shader.def(v).map(|i| &i.op), Some(Op::Undef));
             let parts = return_types(cx.ctx, *class, shader.ty(v));
             if !undefined {
@@ -220,7 +221,7 @@ pub(super) fn return_types(ctx: &Context, class: RegClass, ty: Type) -> Vec<Basi
 fn return_values<'c>(cx: &Cx<'_, 'c>, class: RegClass, v: Value) -> Result<Vec<Llvm<'c>>> {
     let ty = cx.shader.ty(v);
     match class {
-        // LLVM aborts on a divergent value returned in an SGPR; for a uniform one the readfirstlane folds away.
+        // LLVM aborts if a divergent value is returned in an SGPR; for a uniform value the readfirstlane folds away.
         RegClass::Sgpr => {
             let words = cx.lanes(cx.to_dwords(v)?)?;
             words.into_iter().map(|w| cx.call_same("llvm.amdgcn.readfirstlane", &[w])).collect()

@@ -1,10 +1,10 @@
-//! Breaks long chains of integer operations.
+//! Breaks up long chains of integer operations.
 //!
-//! For values that are the same in all lanes LLVM selects scalar instructions. Where such a chain begins with a value in a
-//! vector register, its pass `SI Fix SGPR copies` weighs the whole chain against vector instructions, in time that grows
-//! with the cube of its length: 500 sums and products take 0.7 s, 800 2.6 s, at every level of optimization. After as many
-//! operations as the limit the value is passed through a vector register by an assembly statement without instructions.
-//! LLVM must take it for one that differs between lanes, and selects vector instructions from there on.
+//! LLVM selects scalar instructions for values that are equal in all lanes. If such a chain begins with a value in a
+//! vector register, the pass `SI Fix SGPR copies` weighs the whole chain against vector instructions, in time that
+//! grows with the cube of its length: 500 sums and products take 0.7 s, 800 take 2.6 s, at every optimization level. So
+//! after [`LIMIT`] operations the value is passed through a vector register by an empty assembly statement. LLVM must
+//! then assume that it differs between lanes, and selects vector instructions from there on.
 
 use crate::error::{Error, Result};
 use inkwell::builder::Builder;
@@ -13,13 +13,13 @@ use inkwell::types::IntType;
 use inkwell::values::{AnyValue, BasicValue, InstructionOpcode, InstructionValue, Operand};
 use rustc_hash::FxHashMap;
 
-/// Operations of a chain. As many take LLVM a tenth of a second.
+/// Largest length of a chain, in operations. A chain of this length takes LLVM a tenth of a second.
 const LIMIT: u32 = 400;
 
-/// Breaks chains after [`LIMIT`] operations. Says so in words for people, if there is one.
+/// Breaks chains after [`LIMIT`] operations. If there is one, returns a message for people.
 ///
 /// # Errors
-/// None but bugs.
+/// Only bugs.
 pub(super) fn break_long(module: &Module<'_>) -> Result<Option<String>> {
     let context = module.get_context();
     let builder = context.create_builder();
@@ -58,7 +58,7 @@ fn step(op: InstructionOpcode) -> Option<u32> {
     }
 }
 
-/// Has every use of a value take it out of a vector register.
+/// Makes every use of a value read it from a vector register.
 fn through_vector<'c>(
     builder: &Builder<'c>,
     inst: InstructionValue<'c>,
@@ -70,7 +70,7 @@ fn through_vector<'c>(
     builder.position_before(&after);
     let shape = ty.fn_type(&[ty.into()], false);
     let asm = ty.get_context().create_inline_asm(shape, String::new(), "=v,0".into(), false, false, None, false);
-    // Made with a constant, so that this is no use of the value until all the others are replaced.
+    // Made with a constant at first, so that this is no use of the value until all other uses are replaced.
     let call = builder.build_indirect_call(shape, asm, &[ty.const_zero().into()], "")?;
     let call =
         call.try_as_basic_value().basic().and_then(|v| v.as_instruction_value()).ok_or_else(|| bug("no result"))?;

@@ -1,26 +1,26 @@
-//! Optimization effort: as requested, or the least possible where LLVM's cost would be quadratic.
+//! Optimization effort: as requested, or the least possible if LLVM's cost would be quadratic.
 //!
-//! Some of LLVM's passes are quadratic in a function's blocks or a block's phis, and its scheduler in a block's memory
-//! accesses. Shaders above the limits here get simple code, whose time grows with the size, rather than none. Accesses
-//! are counted after the pass pipeline, which promotes local variables: the rest is what the scheduler sees. The choice
-//! depends on the shader alone, never on measured time: the same request gives the same bytes on every machine, and the
-//! limits are part of the sources, whose digest is in every key. The ELF records the choice.
+//! Some LLVM passes are quadratic in the blocks of a function or in the phis of a block, and its scheduler in the
+//! memory accesses of a block. A shader above these limits gets simple code, compiled in time that grows with its size.
+//! Accesses are counted after the pass pipeline, which promotes local variables, so the count is what the scheduler
+//! sees. The choice depends only on the shader, never on measured time: equal requests give equal bytes on every
+//! machine, and the limits are part of the sources, whose digest is in every key. The ELF records the choice.
 
 use crate::ir::Shader;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
 use inkwell::values::{CallSiteValue, InstructionOpcode, InstructionValue};
 
-/// Limit of memory accesses in one block: the scheduler compares pairs of them.
+/// Limit on memory accesses in one block: the scheduler compares pairs of them.
 const MAX_ACCESSES: usize = 1_000;
-/// Limit of instructions in one block.
+/// Limit on instructions in one block.
 const MAX_BLOCK: usize = 1 << 14;
-/// Limit of blocks of a shader: the structurizer visits all blocks of a region for each of them.
+/// Limit on blocks of a shader: for each block the structurizer visits all blocks of its region.
 const MAX_BLOCKS: usize = 1 << 11;
-/// Limit of parameters of one block: coalescing compares pairs of them.
+/// Limit on parameters of one block: coalescing compares pairs of them.
 const MAX_PARAMS: usize = 1 << 10;
 
-/// The limit that a shader exceeds before any of LLVM's passes, in words for people.
+/// The limit that a shader exceeds before LLVM's passes, as a message for people.
 pub(super) fn too_large(shader: &Shader) -> Option<String> {
     if shader.blocks.len() > MAX_BLOCKS {
         return Some(format!("{} blocks, over {MAX_BLOCKS}", shader.blocks.len()));
@@ -36,13 +36,13 @@ pub(super) fn too_large(shader: &Shader) -> Option<String> {
     None
 }
 
-/// Passes for simple code. Values that cross blocks pass through scratch memory: coalescing those that join in a block
-/// is quadratic in their number.
+/// Passes for simple code: values that cross blocks go through scratch memory, because coalescing those that meet in a
+/// block is quadratic in their number.
 pub(super) const SIMPLE: &str = "function(reg2mem)";
 
-/// Has the code generator leave out every pass that only improves code. (Its level 0 would do so too, but with a
-/// register allocator that copies undefined values out of registers that nothing has written, which no reader of the
-/// code can tell from a mistake.)
+/// Makes the code generator skip every pass that only improves code. (Its level 0 would do so too, but its register
+/// allocator copies undefined values out of registers that nothing has written, which looks like a mistake to a reader
+/// of the code.)
 pub(super) fn do_not_optimize(module: &Module<'_>) {
     let context = module.get_context();
     for name in ["optnone", "noinline"] {
@@ -55,7 +55,7 @@ pub(super) fn do_not_optimize(module: &Module<'_>) {
     }
 }
 
-/// The limit that a module exceeds after the pass pipeline, in words for people.
+/// The limit that a module exceeds after the pass pipeline, as a message for people.
 pub(super) fn too_many_accesses(module: &Module<'_>) -> Option<String> {
     let memory = Attribute::get_named_enum_kind_id("memory");
     let blocks = module.get_functions().flat_map(|function| function.get_basic_blocks());
@@ -64,7 +64,7 @@ pub(super) fn too_many_accesses(module: &Module<'_>) -> Option<String> {
     Some(format!("{most} memory accesses in one block, over {MAX_ACCESSES}"))
 }
 
-/// Whether the scheduler keeps the instruction in order. `memory` is the number of the attribute of that name.
+/// Whether the scheduler keeps an instruction in order. `memory` is the number of the attribute of that name.
 fn is_access(inst: InstructionValue<'_>, memory: u32) -> bool {
     match inst.get_opcode() {
         InstructionOpcode::Load

@@ -1,8 +1,8 @@
-//! Turns a shader into an object: translation, our pass pipeline, LLVM's code generator.
+//! Makes an object from a shader: translation, our pass pipeline, LLVM's code generator.
 //!
-//! LLVM reports failure in three ways: an error return, a diagnostic while emission "succeeds", or the end of the
-//! process. The module verifier and the translation's checks prevent the last; any diagnostic of severity Error fails
-//! the compile, whatever emission returns.
+//! LLVM reports a failure in one of three ways: it returns an error, it emits a diagnostic while emission "succeeds",
+//! or it ends the process. The module verifier and the translation's checks prevent the last. Any diagnostic of
+//! severity Error fails the compile, whatever emission returns.
 
 use super::ffi::Diagnosed;
 use super::function;
@@ -26,14 +26,15 @@ use std::sync::Once;
 pub(super) struct Object {
     /// The ELF.
     pub bytes: Vec<u8>,
-    /// Reason why the code is simpler than requested; `None` if it is not.
+    /// Why the code is simpler than requested; `None`: it is not.
     pub simplified: Option<String>,
 }
 
-/// Lower-level IR to a relocatable AMDGPU object. Its phases are `llvm`, `llvm-opt`; `asm` ends with the call.
+/// Compiles lower-level IR to a relocatable AMDGPU object. Its phases are `llvm` and `llvm-opt`; `asm` ends with the
+/// call.
 ///
 /// # Errors
-/// `NeedsFullCompile` for more values than registers can hold; unsupported features; LLVM's errors are our bugs.
+/// `NeedsFullCompile`: more values than registers can hold. Unsupported features. LLVM's errors are bugs of ours.
 pub(super) fn emit_object(
     shader: &Shader,
     target: GfxIp,
@@ -100,8 +101,8 @@ fn run(module: &Module<'_>, machine: &TargetMachine, passes: &str) -> Result<()>
         .map_err(|e| Error::bug(format!("LLVM passes `{passes}`: {e}")))
 }
 
-/// Short on purpose: `default<O2>` takes three times as long for the same code, as the code generator repeats most of
-/// it. Loop passes only where there are loops.
+/// The pipeline is short on purpose: `default<O2>` takes three times as long for the same code, because the code
+/// generator repeats most of it. Loop passes run only if there are loops.
 fn pipeline(shader: &Shader, options: &TuningOptions) -> String {
     let clean = "early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg";
     let loops = !shader.cfg().loops().is_empty();

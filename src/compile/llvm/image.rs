@@ -1,8 +1,8 @@
 //! Image instructions: `llvm.amdgcn.image.*`.
 //!
-//! A name is op, modifiers and shape; operands are in LLVM's order, which is ours with the descriptors moved after the
-//! address. LLVM ends the process when a result has fewer lanes than the channel mask, and reads stray registers when
-//! stored data has fewer, so both are checked.
+//! An intrinsic's name consists of operation, modifiers and shape. Its operands are in the IR's order, except that the
+//! descriptors follow the address. LLVM ends the process if a result has fewer lanes than the channel mask, and reads
+//! unrelated registers if stored data have fewer, so both are checked.
 
 use super::atomic::AtomicPlace;
 use super::buffer::{load_policy, store_policy};
@@ -67,7 +67,7 @@ impl<'c> Cx<'_, 'c> {
                 name += suffix;
             }
         }
-        // A level query of an array takes no layer, and uses the shape of one layer.
+        // A level query of an array takes no layer, and uses the shape without layers.
         let dim = match (inst.op, inst.dim) {
             (MimgOp::GetLod, MimgDim::D1Array) => MimgDim::D1,
             (MimgOp::GetLod, MimgDim::D2Array) => MimgDim::D2,
@@ -189,7 +189,7 @@ impl<'c> Cx<'_, 'c> {
         match ty {
             Some(ty) if ty.bits() == Bits::B64 => self.cast(v, self.int_type(ty)?),
             _ => match v {
-                // The texel and its status as one vector.
+                // Texel and status as one vector.
                 Llvm::StructValue(both) => {
                     let mut lanes = self.lanes(self.b.build_extract_value(both, 0, "")?)?;
                     lanes.push(self.cast(self.b.build_extract_value(both, 1, "")?, self.f32_type().into())?);

@@ -18,7 +18,7 @@ impl<'c> Cx<'_, 'c> {
         ffi::gep(self.b, self.ctx.i8_type().into(), pointer, offset)
     }
 
-    /// A byte offset as a number of dwords, if all its terms are multiples of 4; LLVM keeps an array in registers only
+    /// A byte offset as a number of dwords, if all its terms are multiples of 4: LLVM keeps an array in registers only
     /// if it is indexed by elements.
     fn dword_index(&self, offset: Value) -> Result<Option<IntValue<'c>>> {
         if let Some(k) = self.shader.as_const(offset) {
@@ -76,8 +76,8 @@ impl<'c> Cx<'_, 'c> {
         self.qualify(inst, align, access, self.shader.ty(value))
     }
 
-    /// Sets alignment, coherence and so on. A coherent access becomes atomic if its size has an atomic form; a larger
-    /// one becomes volatile, which bypasses the same caches.
+    /// Sets alignment, coherence and so on. A coherent access becomes atomic if an atomic access of its size exists;
+    /// otherwise it becomes volatile, which bypasses the same caches.
     fn qualify(&self, inst: InstructionValue<'c>, align: Align, access: Access, memory: Type) -> Result<()> {
         let bytes = memory.bytes();
         let fail = |e| Error::bug(format!("memory access: {e}"));
@@ -140,7 +140,7 @@ impl<'c> Cx<'_, 'c> {
         self.pointer(Self::arg(args, 0)?, GLOBAL)
     }
 
-    /// A load that may move anywhere, from memory that nothing writes; scalar if the address is uniform.
+    /// A load that may be moved anywhere, from memory that nothing writes; scalar if the address is uniform.
     pub fn table_load(&self, align: Align, args: &[Value], ty: Type) -> Result<Llvm<'c>> {
         let pointer = self.pointer(Self::arg(args, 0)?, CONSTANT)?;
         let pointer = self.offset_pointer(pointer, Self::arg(args, 1)?, true)?;
@@ -148,7 +148,7 @@ impl<'c> Cx<'_, 'c> {
     }
 }
 
-/// Workgroup memory has no caches: only `volatile` has an effect.
+/// Workgroup memory has no caches, so only `volatile` has an effect.
 fn in_workgroup(access: Access) -> Access {
     Access { volatile: access.volatile, ..Access::default() }
 }

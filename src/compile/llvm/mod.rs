@@ -1,10 +1,10 @@
-//! Turns lower-level IR into an AMDGPU object with LLVM 19.
+//! Compiles lower-level IR to an AMDGPU object with LLVM 19.
 //!
 //! `generator` is the interface, `emit` runs LLVM, `object` reads its output; `function` and `blocks` make the module,
 //! `ops` dispatches each operation to its class (`alu*`, `buffer`, `memory`, `atomic`, `image`, `lanes`, `sync`),
 //! `values` holds what they share, `ffi` what inkwell lacks, `out_of_memory` handles failed allocations.
-//! No LLVM type leaves this folder. To add an operation: its arm in `ops`, its translation in its class, a case in
-//! `tests`.
+//! No LLVM type leaves this folder. To add an operation, add its arm in `ops`, its translation in its class, and a case
+//! in `tests`.
 
 mod alu;
 mod alu_float;

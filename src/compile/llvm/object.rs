@@ -1,7 +1,7 @@
 //! Reads LLVM's object file into [`MachineCode`].
 //!
-//! LLVM writes a relocatable ELF with its own metadata note. Read from it: the code without the padding after it,
-//! read-only data, relocations, the counts and register words of the note. Anything else is a bug.
+//! LLVM writes a relocatable ELF with its own metadata note. This reads the code without the padding after it, the
+//! read-only data, relocations, and the note's counts and register words. Anything else is a bug.
 
 use super::written;
 use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget};
@@ -26,7 +26,7 @@ const MERGEABLE: &str = ".rodata.cst";
 /// Reads an object of one stage's body.
 ///
 /// # Errors
-/// A bug: the object is not what our use of LLVM makes (another machine, no body at the start of `.text`, code or data
+/// Bug: the object is not what our use of LLVM produces (another machine, no body at the start of `.text`, code or data
 /// in other sections), or its metadata cannot be read.
 pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineCode> {
     // Errors in the object are never the fault of the user's input.

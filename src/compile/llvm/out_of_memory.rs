@@ -1,4 +1,4 @@
-//! Makes a process that runs out of memory report it before it dies.
+//! Makes a process that runs out of memory report it before it aborts.
 //!
 //! C++ throws when an allocation fails. LLVM is built without exceptions, so the exception unwinds through it into
 //! Rust, which aborts with a message about foreign exceptions. A handler for failed allocations prevents that.
@@ -8,7 +8,7 @@ use inkwell::context::Context;
 use std::fs::File;
 use std::io::{Read, Write};
 
-/// Makes a failed C++ allocation end the process with a message, as Rust's own already does.
+/// Makes a failed C++ allocation end the process with a message, as a failed Rust allocation does.
 pub fn abort_out_of_memory() {
     ffi::on_failed_allocation(abort);
 }
@@ -28,7 +28,7 @@ extern "C" fn abort() {
     std::process::abort()
 }
 
-/// Has LLVM allocate without end: for tests of those who watch this process.
+/// Makes LLVM allocate without end, to test the process that supervises this one.
 pub fn hoard() {
     let context = Context::create();
     let int = context.i32_type();

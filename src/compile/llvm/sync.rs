@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::ir::{ExportTarget, FenceOrder, MemoryClasses, Op, Scope, SymbolId, Type, Value};
 
 impl<'c> Cx<'_, 'c> {
-    /// Waits without ordering memory, which fences do.
+    /// An execution barrier. It does not order memory; fences do.
     pub fn barrier(&self, exec: Scope) -> Result<()> {
         match exec {
             Scope::Workgroup => self.call_void("llvm.amdgcn.s.barrier", &[], &[]),
@@ -15,7 +15,7 @@ impl<'c> Cx<'_, 'c> {
         }
     }
 
-    /// A fence. One for workgroup memory alone is marked so, which spares the caches.
+    /// A fence. A fence for workgroup memory only is marked as such, so it does not flush caches.
     pub fn fence(&self, scope: Scope, order: FenceOrder, classes: MemoryClasses) -> Result<()> {
         let scope = match scope {
             Scope::Invocation => return Ok(()),
@@ -78,7 +78,7 @@ impl<'c> Cx<'_, 'c> {
         self.call("llvm.amdgcn.interp.mov", &[], &args)
     }
 
-    /// Channels that are disabled or undefined take no register.
+    /// Exports a value; disabled or undefined channels take no register.
     pub fn export(
         &self,
         target: ExportTarget,

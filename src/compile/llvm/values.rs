@@ -1,7 +1,8 @@
-//! LLVM values of IR values: the translation context, and access to operands in the kind a use needs.
+//! LLVM values of IR values: the translation context, and access to operands in the kind that a use needs.
 //!
-//! Our values are bits; LLVM's are integers or floats. A value keeps the kind in which its operation made it and is
-//! cast at the use, so that there is no cast between two float operations. Booleans are `i1`, vectors are LLVM vectors.
+//! IR values are bits; LLVM's are integers or floats. A value keeps the kind in which its operation made it, and is
+//! cast where it is used, so there is no cast between two float operations. Booleans are `i1`, vectors are LLVM
+//! vectors.
 
 use super::ffi;
 use crate::error::{Error, Result};
@@ -94,7 +95,7 @@ impl<'c> Cx<'_, 'c> {
 
     // ---- operands
 
-    /// The value in its own kind.
+    /// The value in the kind in which it is held.
     pub fn value(&self, v: Value) -> Result<Llvm<'c>> {
         self.values
             .get(v.index())
@@ -123,7 +124,7 @@ impl<'c> Cx<'_, 'c> {
         as_float(self.float(v)?)
     }
 
-    /// Whether the value is kept as a float.
+    /// Whether the value is held as a float.
     pub fn is_float(&self, v: Value) -> Result<bool> {
         Ok(is_float(self.value(v)?.get_type()))
     }

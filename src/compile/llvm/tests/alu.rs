@@ -122,7 +122,7 @@ fn approximations_are_the_hardware_s_own() {
 
 #[test]
 fn what_could_trap_does_not() {
-    // What follows from an undefined quotient must not take the rest of the shader with it.
+    // An undefined quotient must not remove the rest of the shader.
     let shader = compute(WaveSize::W32, &[Type::B32], |b, _, v| {
         let zero = b.c32(0);
         vec![b.alu(AluOp::UDiv, &[v[0], zero]), v[0]]

@@ -98,7 +98,7 @@ fn what_is_no_object_of_ours_is_our_bug() {
     refused(&object, Stage::Vertex, "another stage's body");
 }
 
-/// Locals that LLVM promotes to registers are no accesses for its scheduler.
+/// LLVM promotes these locals to registers, so its scheduler sees no accesses.
 #[test]
 fn locals_are_no_memory_accesses() {
     let chain = |stored: bool| {
