@@ -1,6 +1,6 @@
-//! Tables in memory with pointers in user data: addresses, and loads from them.
+//! Addresses of tables that user data point to, and loads from them.
 //!
-//! Every driver table is in the same 4 GiB as the code, so a pointer is one SGPR, and the high half is that of the
+//! All driver tables are in the same 4 GiB as the code, so a pointer is one SGPR, and its high half is that of the
 //! program counter. The 64-bit address is built once, in the prelude.
 
 use super::entry_values::Entry;
@@ -33,7 +33,7 @@ pub(super) fn join(p: &mut Prelude, shader: &mut Shader, low: Value, high: Value
     p.value(shader, Op::Bitcast, &[pair], Type::B64)
 }
 
-/// An address from a low half made in the current block.
+/// An address whose low half was computed in the current block.
 pub(super) fn widen(p: &mut Prelude, b: &mut Builder<'_>, low: Value) -> Value {
     let high = high(p, b.shader);
     let pair = b.compose(&[low, high]);

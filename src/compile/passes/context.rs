@@ -10,14 +10,14 @@ use crate::metadata::interface::{
 };
 use crate::target::Stage;
 
-/// State that the passes hand on to each other.
+/// State that the passes share.
 pub struct PassContext<'r> {
     pub(super) request: &'r StageRequest,
     /// The resource layout, if known.
     pub(super) layout: Option<ResolvedLayout>,
-    /// The entry registers, from the entry pass on.
+    /// The entry registers; set by the entry pass.
     pub(super) entry: Entry,
-    /// Interface, to which every pass may add.
+    /// The interface, to which every pass may add.
     pub(super) interface: StageInterface,
 }
 
@@ -51,7 +51,7 @@ impl<'r> PassContext<'r> {
         &self.interface
     }
 
-    /// User data as the linker has to map them: with a known layout by their offset in the root table.
+    /// User data as the linker has to map them; with a known layout, by offset in the root table.
     pub(super) fn placed(&self, which: UserData) -> Result<UserData> {
         let Some(layout) = &self.layout else { return Ok(which) };
         Ok(match which {
@@ -70,8 +70,8 @@ impl<'r> PassContext<'r> {
         })
     }
 
-    /// Records that the root table is read through the spill table from this dword on. Only with a known layout:
-    /// otherwise the relocations tell the linker.
+    /// Records that the code reads the root table through the spill table from this dword on. Used only with a known
+    /// layout; otherwise the relocations tell the linker.
     pub(super) fn spilled_from(&mut self, root_dword: u32) {
         let at = &mut self.interface.spill_threshold;
         *at = Some(at.map_or(root_dword, |t| t.min(root_dword)));
@@ -87,13 +87,13 @@ pub(super) fn set_pointer(layout: &ResolvedLayout, set: u32) -> Result<u32> {
     layout.set_pointer(set).ok_or_else(|| Error::malformed(format!("the known layout has no set {set}")))
 }
 
-/// Location of the push constants in a known layout.
+/// Place of the push constants in a known layout.
 pub(super) fn push_place(layout: &ResolvedLayout) -> Result<PushPlace> {
     let place = layout.push_constants();
     place.ok_or_else(|| Error::malformed("the known layout has no push constants, the shader reads some"))
 }
 
-/// Location of a binding in a known layout, which must have such a descriptor there.
+/// Place of a binding in a known layout, which must have this kind of descriptor there.
 pub(super) fn place_of<'l>(layout: &'l ResolvedLayout, r: &Resource) -> Result<&'l DescriptorPlace> {
     let at = || format!("set {} binding {}", r.set, r.binding);
     let place = layout.binding(r.set, r.binding).ok_or_else(|| Error::malformed("not in the known layout").at(at()))?;
@@ -104,14 +104,14 @@ pub(super) fn place_of<'l>(layout: &'l ResolvedLayout, r: &Resource) -> Result<&
     }
 }
 
-/// The 32-bit channels of an interface component, as location and channel: 64 bits take two, and may continue in the
-/// next location.
+/// The 32-bit channels of an interface component, as location and channel: a 64-bit component takes two, and may
+/// continue in the next location.
 pub(super) fn dword_places(location: u32, component: u8, wide: bool) -> impl Iterator<Item = (u32, u8)> {
     let count = if wide { 2 } else { 1 };
     (component..component.saturating_add(count)).map(move |c| (location.saturating_add(u32::from(c / 4)), c % 4))
 }
 
-/// The dwords read by a load at a constant, naturally aligned offset: first and count.
+/// The dwords that a load at a constant, naturally aligned offset reads: first and count.
 pub(super) fn push_dwords(shader: &Shader, inst: &Inst) -> Option<(u32, u32)> {
     let offset = u32::try_from(shader.as_const(*inst.args.first()?)?).ok()?;
     let ty = shader.ty(inst.result?);

@@ -1,7 +1,7 @@
-//! Finds the cube face that a direction hits and the coordinates on it, and projects gradients likewise.
+//! Finds the cube face that a direction hits and the coordinates on it, and projects gradients onto that face.
 //!
-//! The face's `s` and `t` run from 1 to 2, as the instruction requires. Faces 0 to 5 are +X -X +Y -Y +Z -Z; the
-//! axes of each are in [`Face::gradient`].
+//! The face's `s` and `t` run from 1 to 2, as the instruction requires. Faces 0 to 5 are +X -X +Y -Y +Z -Z;
+//! [`Face::gradient`] lists the axes of each.
 
 use crate::ir::{AluOp, AmdOp, Builder, Op, Type, Value};
 
@@ -11,7 +11,7 @@ pub struct Face {
     /// Coordinates on the face, not yet divided.
     s: Value,
     t: Value,
-    /// The reciprocal of twice the major axis' magnitude.
+    /// The reciprocal of twice the magnitude of the major axis.
     scale: Value,
 }
 
@@ -40,17 +40,17 @@ impl Face {
         [s, t, face]
     }
 
-    /// The change of `s` and `t` when the direction changes by `d`.
+    /// The change of `s` and `t` if the direction changes by `d`.
     ///
-    /// With `s = sc / 2m` the quotient rule gives `(dsc·m − sc·dm) / 2m²`; as `scale = 1/2m` that is
-    /// `scale · (dsc − sc · 2·scale·dm)`. Axes by face: sc −Z +Z +X +X +X −X, tc −Y −Y +Z −Z −Y −Y, m the major one.
+    /// With `s = sc / 2m` the quotient rule gives `(dsc·m − sc·dm) / 2m²`; with `scale = 1/2m` that is `scale · (dsc −
+    /// sc · 2·scale·dm)`. Axes by face: sc −Z +Z +X +X +X −X, tc −Y −Y +Z −Z −Y −Y, m the major axis.
     pub fn gradient(&self, b: &mut Builder<'_>, d: [Value; 3]) -> [Value; 2] {
         let [dx, dy, dz] = d;
         let face = b.convert(AluOp::F2U, self.id, Type::B32);
         let (two, four, last_bit) = (b.c32(2), b.c32(4), b.c32(31));
         let on_x = b.alu(AluOp::ULt, &[face, two]);
         let on_z = b.alu(AluOp::UGe, &[face, four]);
-        // The sign bit is set on the negative faces, which have odd numbers.
+        // The sign bit is set for negative faces, which have odd numbers.
         let sign = b.alu(AluOp::Shl, &[face, last_bit]);
         let signed = |b: &mut Builder<'_>, v: Value| b.alu(AluOp::IXor, &[v, sign]);
         let pick = |b: &mut Builder<'_>, x: Value, y: Value, z: Value| {

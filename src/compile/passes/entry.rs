@@ -1,4 +1,4 @@
-//! Entry: the parameters of the entry block become the registers that the hardware (and a fetch prolog) fill.
+//! Makes the entry block's parameters the registers that the hardware (and a fetch prolog) set.
 //!
 //! | stage | SGPRs after user data | VGPRs |
 //! |---|---|---|
@@ -6,8 +6,8 @@
 //! | fragment | primitive mask | the sixteen inputs of pal-abi 2.4, each a parameter of its own |
 //! | compute | workgroup id x y z, group size | local id x y z |
 //!
-//! The code generator drops fragment inputs that nothing uses; every SGPR is declared, used or not, because the
-//! scratch offset follows the last.
+//! The code generator drops fragment inputs that nothing uses. Every SGPR is declared, used or not, because the scratch
+//! offset follows the last.
 
 use super::context::{PassContext, place_of, push_dwords, resource};
 use super::entry_values::{Entry, systems_of, vertex_inputs};
@@ -95,7 +95,7 @@ fn needs(shader: &Shader, cx: &PassContext<'_>) -> Result<UserDataNeeds> {
             Op::Descriptor { resource: id, part, .. } => {
                 let r = resource(shader, id)?;
                 match &cx.layout {
-                    // A buffer may turn out to be in the root table, and is then read through the spill table.
+                    // The buffer may be in the root table; the code then reads it through the spill table.
                     None => {
                         n.sets.insert(r.set);
                         n.spill |= part == DescriptorPart::Buffer;

@@ -1,4 +1,4 @@
-//! Vertex fetch in the body itself, for a known vertex state: what the prolog does otherwise, by the same plan.
+//! Fetches vertices in the body itself, for a known vertex state: the prolog's work, by the same plan.
 
 use super::address;
 use super::context::PassContext;

@@ -1,8 +1,8 @@
-//! Folds equal constants, arithmetic on constants, trivial identities, vectors split as they were composed, and
-//! branches with a known condition.
+//! Folds equal constants, arithmetic on constants, trivial identities, vectors that are split as they were composed,
+//! and branches with a known condition.
 //!
-//! One walk in block order. Floats are folded only if every operand and the result is zero or a normal number, so that
-//! the shader's rules for denormals and NaN cannot matter, and only when it rounds to nearest.
+//! It walks the blocks once, in order. A float operation is folded only if its operands and its result are zero or
+//! normal numbers, so that the shader's rules for denormals and NaN cannot matter, and only if it rounds to nearest.
 
 use crate::error::Result;
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 /// Folds what is known.
 ///
 /// # Errors
-/// None but bugs.
+/// Only bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let floats = shader.modes.round.iter().all(|r| *r == RoundMode::NearestEven);
     rewrite(shader, |b, inst| {
@@ -44,7 +44,7 @@ fn fold_branch(shader: &mut Shader, id: crate::ir::BlockId) {
     };
     let block = shader.block_mut(id);
     block.term = Some(Terminator::Jump(call));
-    // Without a branch there is no selection; a loop remains a loop.
+    // Without a branch there is no selection; a loop stays a loop.
     if let crate::ir::Merge::Selection(_) = block.merge {
         block.merge = crate::ir::Merge::None;
     }
@@ -95,7 +95,7 @@ fn fold(b: &mut Builder<'_>, inst: &Inst, floats: bool) -> Option<Value> {
     }
 }
 
-/// Results that follow from one known operand, or from two equal ones.
+/// Results that follow from one known operand, or from two equal operands.
 fn identity(b: &mut Builder<'_>, op: AluOp, args: &[Value], consts: &[Option<u64>], ty: Type) -> Option<Value> {
     let mask = ty.bits().mask();
     let known = |i: usize| consts.get(i).copied().flatten();
@@ -126,7 +126,7 @@ fn identity(b: &mut Builder<'_>, op: AluOp, args: &[Value], consts: &[Option<u64
 }
 
 /// The result of an operation on constants; `floats`: float operations round to nearest. `None` if the shader's modes
-/// could change it, or if it is not known.
+/// could change it, or if it is not known here.
 pub fn constant(op: AluOp, args: &[u64], from: Bits, to: Bits, floats: bool) -> Option<u64> {
     let bits = integer(op, args, from, to).or_else(|| if floats { float(op, args, from, to) } else { None });
     bits.map(|bits| bits & to.mask())
@@ -137,7 +137,7 @@ fn signed(x: u64, bits: Bits) -> i64 {
     ((x << unused) as i64) >> unused
 }
 
-/// The value of an integer operation; making the constant drops bits above the result's width.
+/// The value of an integer operation; the caller drops bits above the result's width.
 fn integer(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     let a = *args.first()?;
     let b = args.get(1).copied().unwrap_or(0);
@@ -202,7 +202,7 @@ fn integer(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
         AluOp::SGe => truth(sa >= sb),
         AluOp::ZExt | AluOp::Trunc => Some(a),
         AluOp::SExt => Some(sa as u64),
-        // Flipping the sign bit is no arithmetic: right for denormals and NaN too.
+        // Flipping the sign bit is not arithmetic: it is correct for denormals and NaN too.
         AluOp::FNeg => Some(a ^ (1 << (width - 1))),
         AluOp::FAbs => Some(a & !(1 << (width - 1))),
         AluOp::S2F => exact(sa as f64, to).filter(|_| sa.unsigned_abs() < 1 << 24),
@@ -240,7 +240,7 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     let args: SmallVec<[f64; 4]> = args.iter().map(read).collect::<Option<_>>()?;
     let a = *args.first()?;
     let [b, c] = [1, 2].map(|n| args.get(n).copied().unwrap_or(0.0));
-    // Sums, differences and products of two f32, rounded to f64 and then to f32, are rounded correctly.
+    // Sums, differences and products of two f32 numbers, rounded to f64 and then to f32, are rounded correctly.
     let truth = |t: bool| Some(u64::from(t));
     match op {
         AluOp::FAdd => exact(a + b, to),
@@ -249,11 +249,11 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
         AluOp::FFma if from == Bits::B32 => exact(f64::from((a as f32).mul_add(b as f32, c as f32)), to),
         AluOp::FFma => exact(a.mul_add(b, c), to),
         AluOp::FFract if to == Bits::B32 => exact((a - a.floor()).min(f64::from(1f32.next_down())), to),
-        // Rounded once more than the exact result, far within what is allowed.
+        // This rounds once more than the exact result, which is far within the allowed error.
         AluOp::FRcp if a != 0.0 => exact(1.0 / a, to),
         AluOp::FSqrt if a >= 0.0 => exact(a.sqrt(), to),
         AluOp::FRsq if a > 0.0 => exact(1.0 / a.sqrt(), to),
-        // Only what is exact: other results depend on the library of the machine.
+        // Only exact results: others depend on the host's math library.
         AluOp::FExp2 if a.fract() == 0.0 && a.abs() < 1000.0 => exact(2f64.powi(a as i32), to),
         AluOp::FLog2 if a > 0.0 && a.to_bits() << 12 == 0 => exact(f64::from((a.to_bits() >> 52) as i32 - 1023), to),
         AluOp::FSinTurn => quarter_turn(a, [0.0, 1.0, 0.0, -1.0]).and_then(|x| exact(x, to)),
@@ -279,7 +279,7 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     }
 }
 
-/// Of values at 0, 1, 2 and 3 quarters of a turn the one at `turns`, if that is some quarter.
+/// Of the values at 0, 1, 2 and 3 quarters of a turn, the one at `turns`, if that is a multiple of a quarter.
 fn quarter_turn(turns: f64, values: [f64; 4]) -> Option<f64> {
     let quarters = 4.0 * turns;
     (quarters.fract() == 0.0 && quarters.abs() < 1024.0).then(|| values[(quarters as i64).rem_euclid(4) as usize])

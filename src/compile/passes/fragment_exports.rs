@@ -1,14 +1,13 @@
-//! Colour and depth exports of a fragment shader with known attachments: what the epilog does otherwise, by the same
-//! plan.
+//! Exports colours and depth of a fragment shader with known attachments: the epilog's work, by the same plan.
 //!
 //! | format | a component becomes |
 //! |---|---|
-//! | 32 bits | itself, widened |
-//! | f16 | rounded towards zero, f16 stays |
+//! | 32 bits | unchanged, widened |
+//! | f16 | rounded towards zero; f16 values are unchanged |
 //! | normalised | packed by the hardware's conversion |
 //! | 16-bit integers | clamped to their range |
 //!
-//! Depth goes first; the last export is the `done` one. A missing half of a packed pair is exported as 0.
+//! Depth is exported first; the last export has `done` set. A missing half of a packed pair is exported as 0.
 
 use super::outputs::{Outputs, stored};
 use crate::abi::exports::{ColorExport, ColorExportPlan, Packing};
@@ -22,7 +21,7 @@ use std::collections::BTreeMap;
 /// Component number of alpha.
 const ALPHA: u8 = 3;
 
-/// One export: target, enabled channels, whether values are pairs of 16 bits, values.
+/// One export: target, enabled channels, whether its values are pairs of 16 bits, and the values.
 struct Export {
     target: ExportTarget,
     enable: u8,
@@ -131,7 +130,7 @@ impl End<'_, '_> {
         Ok(())
     }
 
-    /// Widens 8 and 16 bits to 32.
+    /// Widens 8 and 16 bits to 32 bits.
     fn widen(&mut self, v: Value, color: &ColorOutput) -> Value {
         let op = match color.ty.kind {
             NumericKind::Float => AluOp::FConv,

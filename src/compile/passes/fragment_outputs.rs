@@ -5,8 +5,8 @@
 //! | unknown | returned, one VGPR per component: colours by location and index, then depth, stencil, mask |
 //! | known | exported as planned; see `fragment_exports` |
 //!
-//! With an unknown colour state the body always falls through: only the epilog knows whether an export is needed
-//! despite missing outputs. Small values are zero-extended in their register; the epilog knows their type.
+//! With an unknown colour state the body always falls through, because only the epilog knows whether an export is
+//! needed despite missing outputs. Small values are zero-extended in their registers; the epilog knows their types.
 
 use super::context::PassContext;
 use super::entry_values::component_type;
@@ -32,7 +32,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     }
     cx.interface.epilog = true;
     if let Some(info) = &mut shader.lower {
-        // An early exit must export whatever the epilog might.
+        // An early exit must export whatever the epilog may export.
         info.color_export = true;
         info.depth_export = true;
     }

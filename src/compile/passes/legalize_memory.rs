@@ -1,19 +1,20 @@
-//! Splits buffer accesses into widths that one instruction moves; runs last, at the lower level.
+//! Splits buffer accesses into widths that one instruction moves; it runs last, at the lower level.
 //!
-//! Buffer instructions have no alignment and no code generator splits them, so each is cut here by known alignment:
+//! Buffer instructions have no alignment and no code generator splits them, so each is split here by its known
+//! alignment:
 //!
 //! | operands and memory | alignment | becomes |
 //! | --- | --- | --- |
 //! | uniform, never written (scalar cache) | 4 or more | 1, 2, 4, 8 or 16 dwords, rounded up to whole ones |
-//! | likewise | 1, 2 | the dword around each piece, shifted |
+//! | the same | 1, 2 | the dword around each piece, shifted |
 //! | divergent, never written | 4 or more | 1 to 4 dwords, rounded up to whole ones |
 //! | any other load, stores | 4 or more, whole dwords | 1 to 4 dwords |
-//! | likewise | else | single bytes or pairs of bytes |
+//! | the same | otherwise | single bytes or pairs of bytes |
 //!
-//! [`Uniformity`] finds uniform operands; a load that would use the scalar cache and must not is marked `divergent`.
+//! [`Uniformity`] finds uniform operands; a load that would use the scalar cache but must not is marked `divergent`.
 //!
-//! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Memory accessed through pointers stays:
-//! the code generator gets the alignment of its accesses.
+//! Afterwards a buffer access has type `b32`, a vector of it, `b16` or `b8`. Accesses through pointers are left alone:
+//! the code generator gets their alignment.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -21,14 +22,14 @@ use crate::ir::uniform::Uniformity;
 use crate::ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
 use crate::target::WaveSize;
 
-/// Limit of blocks for finding uniform values, which takes up to the square of their number. In larger shaders every
-/// operand counts as divergent.
+/// Limit on blocks for finding uniform values, whose time is up to quadratic in them. In larger shaders every operand
+/// counts as divergent.
 const MAX_BLOCKS: usize = 1 << 9;
 
-/// Cuts every buffer access to legal widths.
+/// Splits every buffer access into legal widths.
 ///
 /// # Errors
-/// None but bugs.
+/// Only bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     mark_divergent(shader);
     rewrite(shader, |b, inst| match inst.op {
@@ -60,7 +61,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-/// Keeps loads with a divergent descriptor or offset from the scalar cache.
+/// Keeps loads with a divergent descriptor or offset away from the scalar cache.
 fn mark_divergent(shader: &mut Shader) {
     let scalar = |op: &Op| matches!(op, Op::BufferLoad { kind, access, .. } if access.is_scalar(*kind));
     if !shader.has(scalar) {
@@ -128,7 +129,7 @@ impl Load {
         parts
     }
 
-    /// Extracts a byte or a pair from its dword: the scalar cache gives nothing smaller.
+    /// Extracts a byte or a pair of bytes from its dword: the scalar cache reads nothing smaller.
     fn shifted(&self, b: &mut Builder<'_>, unit: Bits, add: u32) -> Value {
         let offset = at(b, self.offset, add);
         let (start, shift) = match b.shader.as_const(offset) {
@@ -150,7 +151,7 @@ fn at(b: &mut Builder<'_>, offset: Value, add: u32) -> Value {
     b.iadd(offset, add)
 }
 
-/// The alignment that is left `add` bytes further on.
+/// The alignment `add` bytes after an aligned address.
 fn piece_align(align: Align, add: u32) -> Align {
     if add == 0 { align } else { align.min(Align::of_offset(add)) }
 }
@@ -171,7 +172,7 @@ const fn vector_lengths(unit: Bits) -> &'static [u32] {
     }
 }
 
-/// Start and length of each run; longest lengths first.
+/// Start and length of each run; the longest lengths first.
 fn runs(count: u32, lengths: &[u32]) -> Vec<(u32, u32)> {
     let (mut out, mut start) = (Vec::new(), 0);
     while start < count {
@@ -212,7 +213,7 @@ fn put_together(b: &mut Builder<'_>, parts: &[Value], unit: Bits, ty: Type) -> R
     }
 }
 
-/// Splits a value into units in memory order. Its size is a multiple of theirs.
+/// Splits a value into units in memory order. Its size is a multiple of the unit's.
 fn taken_apart(b: &mut Builder<'_>, value: Value, unit: Bits) -> Vec<Value> {
     let elements = b.split(value);
     let element = b.ty(value).element();

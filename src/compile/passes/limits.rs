@@ -1,11 +1,11 @@
-//! Refuses shaders that exceed limits of the hardware, or of values passed between separately compiled parts, so that
-//! every code generator takes the same shaders.
+//! Rejects shaders that exceed limits of the hardware, or of values passed between separately compiled parts, so that
+//! all code generators accept the same shaders.
 //!
 //! | limited | maximum | above |
 //! | --- | --- | --- |
 //! | invocations of a workgroup | 1024 (and at least one) | refused |
 //! | workgroup memory | 65,536 bytes, in compute shaders | refused |
-//! | SGPRs, VGPRs that the entry takes or a return gives | 44, 136 | needs a whole-pipeline compile |
+//! | SGPRs, VGPRs that the entry takes or a return passes | 44, 136 | needs a whole-pipeline compile |
 
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{RegClass, Shader, Terminator, Type};
@@ -22,8 +22,8 @@ const MAX_SHARED: u32 = 1 << 16;
 /// Checks the limits.
 ///
 /// # Errors
-/// Unsupported: a workgroup or its memory is too large; malformed: such memory in another stage; `NeedsFullCompile` for
-/// more values than registers can pass.
+/// Unsupported: a workgroup or its memory is too large. Malformed: workgroup memory in another stage.
+/// `NeedsFullCompile`: more values than registers can pass.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let size = shader.modes.local_size;
     let invocations = size.iter().fold(1u32, |n, d| n.saturating_mul(*d));

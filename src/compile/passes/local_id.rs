@@ -1,8 +1,8 @@
-//! The local id of an invocation, and its number in the order in which waves are filled.
+//! The local id of an invocation, and its index in the order in which waves are filled.
 //!
-//! The hardware numbers invocations along x, then y, then z, and lanes are in that order. If quads of the grid are
-//! quads of lanes (`DerivativeGroupQuads`), four consecutive numbers belong to two by two invocations; the quads follow
-//! along x, then y, then z. Linear groups already are quads of lanes.
+//! The hardware numbers invocations along x, then y, then z, and assigns lanes in that order. If quads of the grid are
+//! quads of lanes (`DerivativeGroupQuads`), four consecutive numbers belong to two by two invocations, and the quads
+//! follow along x, then y, then z. In linear groups, four consecutive invocations are already a quad of lanes.
 
 use super::entry_values::{Entry, System};
 use crate::error::Result;
@@ -66,7 +66,7 @@ impl<'a> LocalId<'a> {
         }
     }
 
-    /// The invocation's number in lane order.
+    /// The invocation's index in lane order.
     fn number(&self, b: &mut Builder<'_>) -> Result<Value> {
         let (x, y, z) = (self.register(b, 0)?, self.register(b, 1)?, self.register(b, 2)?);
         Ok(self.linear(b, [x, y, z]))
@@ -89,7 +89,7 @@ impl<'a> LocalId<'a> {
     }
 }
 
-/// The invocation's number in lane order, from upper-level built-ins.
+/// The invocation's index in lane order, computed from upper-level built-ins.
 pub(super) fn lane_order(b: &mut Builder<'_>) -> Value {
     let load = |b: &mut Builder<'_>, builtin, component| b.value(Op::load_builtin(builtin, component), &[], Type::B32);
     let modes = &b.shader.modes;

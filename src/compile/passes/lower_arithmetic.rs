@@ -1,28 +1,29 @@
-//! Expands arithmetic for which the hardware needs several instructions.
+//! Expands arithmetic that takes several hardware instructions.
 //!
 //! | operation | bits | becomes |
 //! | --- | --- | --- |
-//! | all of integers that depend on more than as many low bits | 8 | those of 32 bits |
-//! | divisions, bits found or counted, carries | 16 | those of 32 bits |
+//! | integer operations whose low result bits depend on higher operand bits | 8 | the 32-bit operation |
+//! | divisions, finding or counting bits, carries | 16 | the 32-bit operation |
 //! | `udiv`, `sdiv`, `umod`, `srem`, `smod` | 32, 64 | products with a reciprocal: `integer_division` |
 //! | `smod` | any | the remainder, plus the divisor if the signs differ |
-//! | `umul_high`, `smul_high` | 8, 16 | the upper half of a product of 32 bits |
-//! | all but sums, products, shifts, comparisons | 64 | operations on halves, comparisons: `wide` |
-//! | `ubit_extract`, `sbit_extract` | 32 | the instruction, which supports all counts but 32 |
-//! | likewise | 64 | shifts and masks |
+//! | `umul_high`, `smul_high` | 8, 16 | the upper half of a 32-bit product |
+//! | all except sums, products, shifts, comparisons | 64 | operations on halves, comparisons: `wide` |
+//! | `ubit_extract`, `sbit_extract` | 32 | the instruction, which supports all counts except 32 |
+//! | the same | 64 | shifts and masks |
 //! | `find_smsb` | any | `find_umsb` of the bits that differ from the sign |
 //! | conversions | 8, 64; halves and doubles | through 32 bits: `conversion` |
 //! | `fdiv`; `frcp` of 64 bits | any | products with a reciprocal: `float_division` |
-//! | `fsqrt`, `frsq` | 64, and 32 with denormals | an estimate and a step: `roots` |
+//! | `fsqrt`, `frsq` | 64, and 32 with denormals | an estimate and a refinement: `roots` |
 //! | `frem`, `fmod` | any | `x - y * whole(x / y)`, fused |
 //! | `fsign`, `fis_nan`, `fis_inf` | any | comparisons |
 //! | `fpow` | 16, 32 | `exp2(y * log2(x))` in 32 bits, with 0 * anything = 0: `pow(0, 0)` and `pow(inf, 0)` are 1 |
-//! | `fsin`, `fcos` | 16, 32 | those of revolutions, which the instruction needs near zero |
+//! | `fsin`, `fcos` | 16, 32 | sine and cosine of revolutions, which the instruction needs near zero |
 //! | `fquantize16` | 16, 32 | to f16 and back, denormals to zero |
-//! | these, `fexp2`, `flog2` | 64 | refused: Vulkan does not require them, and the hardware lacks them |
+//! | these, `fexp2`, `flog2` | 64 | an error: Vulkan does not require them, and the hardware lacks them |
 //!
-//! Sums, shifts and comparisons of 64 bits stay, as a code generator has them in one or two instructions; so do products,
-//! since the multiply-add of halves (`v_mad_u64_u32`) can only be chosen by who sees the whole product.
+//! Sums, shifts and comparisons of 64 bits stay, because a code generator has one or two instructions for them; so do
+//! products, because only a generator that sees the whole product can choose the multiply-add of halves
+//! (`v_mad_u64_u32`).
 
 mod by_constant;
 mod conversion;
@@ -58,7 +59,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-/// The expansion of an operation; `None` if it stays. The builder has its flags.
+/// The expansion of an operation; `None` if it stays. The builder already has the operation's flags.
 fn steps(b: &mut Builder<'_>, op: AluOp, args: &[Value], result: Value) -> Result<Option<Value>> {
     let (x, to) = (args[0], b.ty(result));
     let from = b.ty(x);
@@ -72,7 +73,7 @@ fn steps(b: &mut Builder<'_>, op: AluOp, args: &[Value], result: Value) -> Resul
     Ok(expand(b, op, args, to))
 }
 
-/// Whether the hardware has it for floats of up to 32 bits only.
+/// Whether the hardware has it only for floats of up to 32 bits.
 fn is_function(op: AluOp) -> bool {
     use AluOp as A;
     matches!(op, A::FExp2 | A::FLog2 | A::FPow | A::FSin | A::FCos | A::FSinTurn | A::FCosTurn | A::FQuantize16)
@@ -118,7 +119,7 @@ fn expand(b: &mut Builder<'_>, op: AluOp, args: &[Value], to: Type) -> Option<Va
     })
 }
 
-/// An operation on integers of 8 or 16 bits, in 32 bits.
+/// An operation on integers of 8 or 16 bits, computed in 32 bits.
 fn widened(b: &mut Builder<'_>, op: AluOp, args: &[Value], to: Type) -> Value {
     use AluOp as A;
     let (x, wide) = (args[0], Type::B32);
@@ -153,7 +154,7 @@ fn widened(b: &mut Builder<'_>, op: AluOp, args: &[Value], to: Type) -> Value {
             let (reverse, unused) = (b.alu(op, &args), b.iconst(wide, 32 - width));
             b.alu(A::LShr, &[reverse, unused])
         }
-        // Fields of so few bits are less than 32 long.
+        // A field of so few bits is shorter than 32 bits.
         A::UBitExtract | A::SBitExtract => b.alu(op, &args),
         _ => {
             let ty = if to == Type::B1 { Type::B1 } else { wide };
@@ -199,7 +200,7 @@ fn field(b: &mut Builder<'_>, op: AluOp, [x, offset, count]: [Value; 3]) -> Opti
     let mask = b.alu(AluOp::ISub, &[above, one]);
     let mut part = b.alu(AluOp::IAnd, &[low, mask]);
     if op == AluOp::SBitExtract {
-        // Flipping the field's top bit and subtracting it again extends the sign. An empty field has no top bit.
+        // Flipping the field's top bit and subtracting that bit extends the sign. An empty field has no top bit.
         let rest = b.alu(AluOp::LShr, &[mask, one]);
         let top = b.alu(AluOp::IXor, &[mask, rest]);
         let flipped = b.alu(AluOp::IXor, &[part, top]);
@@ -232,7 +233,8 @@ fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     b.convert(AluOp::FConv, power, ty)
 }
 
-/// Sine or cosine. Vulkan only bounds results near zero; at 32 bits the fraction keeps those of larger numbers right.
+/// Sine or cosine. Vulkan bounds results only near zero; at 32 bits, taking the fraction keeps those of larger numbers
+/// correct.
 fn turn(b: &mut Builder<'_>, of_revolutions: AluOp, x: Value) -> Value {
     let ty = b.ty(x);
     b.fp = FpFlags::NO_CONTRACT;

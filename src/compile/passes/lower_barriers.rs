@@ -1,13 +1,13 @@
-//! Splits barriers: earlier writes become visible, the wave waits, others' writes are seen.
+//! Splits barriers into three steps: earlier writes become visible, the wave waits, others' writes are seen.
 //!
 //! | a barrier's | is | becomes |
 //! | --- | --- | --- |
 //! | order | release, or both | a release fence of its scope and memory, before |
-//! | order | acquire, or both | an acquire fence likewise, after |
+//! | order | acquire, or both | an acquire fence of its scope and memory, after |
 //! | execution scope | workgroup, compute | a plain workgroup barrier: `s_barrier` |
 //! | execution scope | subgroup, or workgroup of another stage | a plain subgroup barrier: waves run in lockstep |
 //! | execution scope | invocation | nothing |
-//! | execution scope | device, system | refused |
+//! | execution scope | device, system | an error |
 //!
 //! Afterwards a barrier orders no memory, and every fence orders some.
 

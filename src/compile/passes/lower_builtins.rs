@@ -1,8 +1,8 @@
 //! Built-in inputs: entry registers, and arithmetic on them.
 //!
-//! Built-ins that the rasterizer interpolates as attributes (point coordinate, layer, viewport, primitive id, clip and
-//! cull distances) and barycentric coordinates are left to `lower_inputs`; those of subgroups were lowered by
-//! `lower_subgroup`. Unknown at compile time and hence relocations: device index, number of samples, sample pattern.
+//! `lower_inputs` lowers built-ins that the rasterizer interpolates as attributes (point coordinate, layer, viewport,
+//! primitive id, clip and cull distances) and barycentric coordinates; `lower_subgroup` has already lowered those of
+//! subgroups. Values unknown at compile time become relocations: device index, number of samples, sample pattern.
 
 use super::address;
 use super::context::PassContext;
@@ -45,7 +45,7 @@ fn reads(shader: &Shader, which: BuiltIn) -> bool {
     shader.has(|op| matches!(*op, Op::LoadBuiltIn { builtin, component: 0, .. } if builtin == which))
 }
 
-/// Interface counters that a built-in raises.
+/// Sets the interface's fields for the use of a built-in.
 fn note(cx: &mut PassContext<'_>, builtin: BuiltIn, component: u8, modes: &Modes) {
     match (&mut cx.interface.kind, builtin) {
         (StageKind::Vertex(v), BuiltIn::InstanceIndex) => v.vgpr_comp_cnt = v.vgpr_comp_cnt.max(3),
@@ -121,7 +121,7 @@ impl BuiltInReader<'_, '_> {
                 self.b.alu(AluOp::INe, &[coverage, zero])
             }
             B::HelperInvocation => {
-                // Taken at entry, so that later demotes do not count.
+                // Read at entry, so that later demotes do not count.
                 let live = self.p.value(self.b.shader, Op::Amd(AmdOp::LiveMask), &[], Type::B1);
                 self.b.alu(AluOp::INot, &[live])
             }
@@ -173,7 +173,7 @@ impl BuiltInReader<'_, '_> {
         Ok(self.b.iadd(id, base))
     }
 
-    /// Logarithms of the fragment's width and height, as in Vulkan's flags: width in bits 2 and 3, height in 0 and 1.
+    /// log2 of the fragment's width and height, as in Vulkan's flags: width in bits 2 and 3, height in 0 and 1.
     fn shading_rate(&mut self) -> Result<Value> {
         let ancillary = self.entry.system(System::Ancillary)?;
         let (two, four) = (self.b.c32(2), self.b.c32(4));
@@ -192,7 +192,7 @@ fn sample_id(b: &mut Builder<'_>, entry: &Entry) -> Result<Value> {
 
 /// Offset of a sample from the centre of its pixel, x and y.
 ///
-/// The driver's buffer has 16 bytes per sample, one pattern after the other; a number out of range reads entry 0.
+/// The driver's buffer has 16 bytes per sample, pattern after pattern; an index out of range reads entry 0.
 pub(super) fn sample_offset(b: &mut Builder<'_>, p: &mut Prelude, entry: &Entry, sample: Value) -> Result<[Value; 2]> {
     let table = address::table(p, b.shader, entry, UserData::GlobalTable)?;
     let at = p.value(b.shader, Op::Const(SAMPLE_POSITIONS), &[], Type::B32);

@@ -1,7 +1,7 @@
 //! Turns derivatives into differences within a quad: two DPP moves and a subtraction, in whole quad mode.
 //!
-//! The whole quad mode marker (`Wqm`) is around the difference: without it the operand is not computed in helper lanes,
-//! which only fragment shaders have. 16-bit values are moved in 32-bit registers and subtracted as 16 bits.
+//! The whole quad mode marker (`Wqm`) encloses the difference; without it, helper lanes, which only fragment shaders
+//! have, would not compute the operand. 16-bit values are moved in 32-bit registers and subtracted as 16 bits.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -11,7 +11,7 @@ use crate::target::{Stage, WaveSize};
 /// Lowers every derivative.
 ///
 /// # Errors
-/// 64-bit operands, which the hardware cannot move between lanes at once.
+/// 64-bit operands: the hardware cannot move them between lanes in one operation.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     if !shader.has(|op| matches!(op, Op::Derivative(_))) {
         return Ok(());
@@ -27,7 +27,7 @@ pub(super) const fn quad_perm(lanes: [u16; 4]) -> u16 {
     lanes[0] | lanes[1] << 2 | lanes[2] << 4 | lanes[3] << 6
 }
 
-/// Lanes of the quad (0 1 above 2 3) of the minuend and of the subtrahend.
+/// The lanes of the quad (0 1 above 2 3) from which minuend and subtrahend come.
 const fn lanes(kind: DerivativeKind) -> ([u16; 4], [u16; 4]) {
     match (kind.vertical, kind.fine) {
         (false, false) => ([1, 1, 1, 1], [0, 0, 0, 0]),

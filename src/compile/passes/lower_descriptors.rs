@@ -6,10 +6,10 @@
 //! | unknown, otherwise | the set's | `doff_S_B_T` + index × `dstride_S_B` |
 //! | known, in the root table | spill table | constant + index × constant |
 //! | known, otherwise | the set's | constant + index × constant |
-//! | known, an immutable sampler | none: its words are constants, unless the index decides which |
+//! | known, an immutable sampler | none: its words are constants, unless the index selects between different samplers |
 //!
-//! The pointer of a set without its own SGPR is read from the spill table, at `descset_S` or the known root dword. An
-//! index that the shader does not declare non-uniform is made a scalar, so that the descriptor is one too.
+//! If a set has no SGPR, its pointer is read from the spill table, at `descset_S` or the known root dword. An index
+//! that the shader does not declare non-uniform is made scalar, so that the descriptor is scalar too.
 
 use super::address;
 use super::context::{PassContext, place_of, resource, set_pointer};
@@ -28,7 +28,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     rewrite(shader, |b, inst| match (&inst.op, inst.args.as_slice()) {
         (Op::Descriptor { resource: id, part, non_uniform }, &[index]) => {
             let Resource { set, binding, kind, count, written, .. } = *resource(b.shader, *id)?;
-            // The name is not needed here, and copying a long one allocates.
+            // The name is not needed, and copying a long one would allocate.
             let r = Resource { name: Name::default(), set, binding, kind, count, written };
             let ty = inst.result.map_or(Type::DESC4, |v| b.ty(v));
             let mut load = Load { b, prelude: &mut prelude, r: &r, part: *part };
@@ -77,7 +77,8 @@ impl Load<'_, '_> {
         Ok(address::load(self.b, table, offset, ty, Align::A4))
     }
 
-    /// The words of a sampler that the known layout fixes. A constant index names it; else all elements have to be alike.
+    /// The words of a sampler that the known layout fixes. A constant index selects it; otherwise all elements must be
+    /// equal.
     fn immutable(&mut self, cx: &PassContext<'_>, index: Value) -> Result<Option<Value>> {
         let (DescriptorPart::Sampler, Some(layout)) = (self.part, &cx.layout) else { return Ok(None) };
         let samplers = &place_of(layout, self.r)?.samplers;

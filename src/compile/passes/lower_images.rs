@@ -1,8 +1,8 @@
 //! Turns SPIR-V's image operations into instructions on explicit descriptors.
 //!
-//! Decided here: the instruction's shape, the order of address components, the source of the level of detail, and the
+//! This decides the instruction's shape, the order of address components, the source of the level of detail, and the
 //! descriptor fields that a query reads. Texel buffers become typed buffer accesses. Texels stay bits: the descriptor
-//! decides whether a format is integer or float. To add an operation: an arm of `ImageLowering::run`.
+//! decides whether a format is integer or float. To add an operation, add an arm to `ImageLowering::run`.
 
 use super::cube;
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use smallvec::{SmallVec, smallvec};
 /// Lowers every image operation.
 ///
 /// # Errors
-/// Forms that the hardware lacks.
+/// Forms that the hardware does not have.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     if !shader.has(|op| matches!(op, Op::Image(_))) {
         return Ok(());
@@ -130,7 +130,7 @@ impl ImageLowering<'_, '_> {
         };
         let mut coords = self.each(ImageOperand::Coord);
         let layer = self.operand(ImageOperand::Layer);
-        // A fractional layer is rounded to the nearest, which the instruction does not do.
+        // A fractional layer is rounded to nearest, which the instruction does not do.
         let layer = layer.map(|l| self.b.alu(AluOp::FRoundEven, &[l]));
         let face = match coords[..] {
             [x, y, z] if image.dim == Dim::Cube => Some(cube::project(self.b, [x, y, z])),
@@ -229,8 +229,8 @@ impl ImageLowering<'_, '_> {
 
     // ---- texels by integer coordinates
 
-    /// Coordinates, layer, sample. Texel offsets are added to the coordinates, because loads and stores have no operand for them.
-    /// The order is that of `MimgInst::operands` in `ir/image.rs`.
+    /// Coordinates, layer, sample, in the order of `MimgInst::operands` in `ir/image.rs`. Texel offsets are added to
+    /// the coordinates, because loads and stores have no operand for them.
     fn texel_address(&mut self) -> Values {
         let mut address = self.each(ImageOperand::Coord);
         for (c, o) in address.iter_mut().zip(self.each(ImageOperand::Offset)) {
@@ -276,7 +276,7 @@ impl ImageLowering<'_, '_> {
     }
 
     fn atomic(&mut self, op: AtomicOp) -> Result<Option<Value>> {
-        // A plain read or write of one texel is atomic, if no cache holds an older value.
+        // A plain read or write of one texel is atomic if no cache holds an older value.
         let mut coherent = self.image;
         coherent.access.coherent = true;
         match op {
@@ -370,7 +370,7 @@ impl ImageLowering<'_, '_> {
                 let rest = self.b.undef(Type::B32);
                 Ok(self.b.compose(&[w, h, cubes, rest]))
             }
-            // resinfo returns layers third for every dim; a 1D array's query wants them second.
+            // resinfo returns layers third for every shape; the query of a 1D array needs them second.
             (Dim::D1, true) => {
                 let (w, layers) = (self.b.extract(info, 0), self.b.extract(info, 2));
                 let rest = self.b.undef(Type::B32);
@@ -380,7 +380,8 @@ impl ImageLowering<'_, '_> {
         }
     }
 
-    /// Levels and samples share a field of dword 3; the type in its top bits tells which. A null descriptor has none.
+    /// Levels and samples share a field of dword 3; the type in its top bits tells which it is. A null descriptor has
+    /// neither.
     fn descriptor_query(&mut self) -> Result<Value> {
         let image = self.need(ImageOperand::Image)?;
         let b = &mut *self.b;
@@ -418,7 +419,7 @@ fn pair() -> Type {
     Type::vector(Bits::B32, 2).unwrap_or(Type::B64)
 }
 
-/// Channel mask and type of the load whose result has type `ty`.
+/// Channel mask and type of the load for a result of type `ty`.
 fn loaded_as(ty: Type) -> (u8, Type) {
     if ty.bits() == Bits::B64 { (3, pair()) } else { ((1u8 << ty.lanes().min(4)) - 1, ty) }
 }

@@ -2,10 +2,10 @@
 //!
 //! | vertex state | vertex input |
 //! |---|---|
-//! | unknown | entry VGPRs from v4 on, one per dword; 8 and 16 bits are in their low bits |
+//! | unknown | entry VGPRs from v4 on, one per dword; 8 and 16 bits are in the low bits |
 //! | known | typed loads at the top of the shader, or the default (0, 0, 0, 1); see `fetch` |
 //!
-//! Fragment inputs are numbered densely, locations first and built-ins after them; see `interpolate`.
+//! Fragment inputs are numbered without gaps, locations first and then built-ins; see `interpolate`.
 
 use super::context::PassContext;
 use super::entry_values::{Entry, component_type};

@@ -1,8 +1,8 @@
 //! Stage outputs: those that the body exports itself, and those that it returns to an epilog.
 //!
-//! Stores are in the returning blocks. Every such block returns the same list of slots; a slot that a block does not
-//! store is undefined there, and one that is undefined in every block is dropped: front ends store whole built-in
-//! blocks of which the shader wrote one member.
+//! Stores are in the returning blocks. All such blocks return the same list of slots. A slot that a block does not
+//! store is undefined there, and a slot that is undefined in all of them is dropped, because front ends store whole
+//! built-in blocks of which the shader wrote one member.
 
 use super::context::PassContext;
 use super::output_values::Origins;

@@ -1,4 +1,5 @@
-//! Push constants: SGPRs if the offset is constant and the plan has one for it, otherwise loads from the spill table.
+//! Push constants: SGPRs if the offset is constant and the plan has an SGPR for it, otherwise loads from the spill
+//! table.
 //!
 //! | layout | in SGPRs | else |
 //! |---|---|---|
@@ -27,7 +28,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         }
         let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
         let (table, at) = match &cx.layout {
-            // The unknown start is added to the address, so that offsets stay constant and adjacent loads are merged.
+            // The unknown start is added to the address, so that offsets stay constant and adjacent loads can be
+            // merged.
             None => (start(&mut prelude, b.shader, &cx.entry)?, offset),
             Some(layout) => {
                 let root = push_place(layout)?.root;
@@ -43,7 +45,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Address of the push constants, wherever they are.
+/// Address of the push constants, with a known or unknown layout.
 fn start(p: &mut Prelude, shader: &mut Shader, entry: &Entry) -> Result<Value> {
     let low = entry.user(UserData::SpillTable)?;
     let symbol = shader.symbol(&LinkSymbol::PushConstants);

@@ -1,7 +1,8 @@
 //! Turns subgroup operations and built-ins into lane primitives, for waves of 32 and 64 lanes.
 //!
-//! Lanes exchange 32 bits at a time: 64 bits are split in two, smaller values widened (`Pieces`). Reductions and scans
-//! are in `subgroup_scan.rs`. Runs before built-ins are lowered: the subgroup's number uses the invocation's.
+//! Lanes exchange 32 bits at a time: 64 bits are split in two, smaller values are widened (`Pieces`).
+//! `subgroup_scan.rs` has reductions and scans. This runs before built-ins are lowered, because the subgroup's index
+//! depends on the invocation's.
 
 use super::local_id;
 use super::lower_derivatives::quad_perm;
@@ -74,7 +75,7 @@ const fn mask_type(wave: WaveSize) -> Type {
     }
 }
 
-/// The number of the current lane.
+/// The index of the current lane.
 fn lane_id(b: &mut Builder<'_>, wave: WaveSize) -> Value {
     let all = b.iconst(mask_type(wave), u64::MAX);
     amd(b, AmdOp::MaskBitCount, &[all])
@@ -182,7 +183,7 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
     })
 }
 
-/// In a fragment shader, has the operand computed in the quads' helpers too.
+/// In a fragment shader, makes helper lanes of the quads compute the operand too.
 fn in_whole_quads(b: &mut Builder<'_>, v: Value, stage: Stage) -> Value {
     if stage == Stage::Fragment { moved(b, v, |b, p| amd(b, AmdOp::Wqm, &[p])) } else { v }
 }
@@ -235,9 +236,9 @@ fn shuffle(b: &mut Builder<'_>, v: Value, lane: Value, wave: WaveSize) -> Value 
     }
 }
 
-/// In wave64 ds_bpermute reaches only the same half, so this is a loop over source lanes: each round reads the source of the
-/// first lane that is left, for all lanes with the same one. Served lanes stay in the loop: what is read of a lane has to
-/// be in its registers, and code in a loop moves values for the lanes that are in it only.
+/// In wave64 ds_bpermute reaches only the same half, so this is a loop over source lanes: each iteration reads the
+/// source of the first lane that is left, for all lanes with the same source. Served lanes stay in the loop, because
+/// the value read from a lane must be in its registers, and code in a loop moves values only for the lanes in it.
 fn shuffle_loop(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
     let ty = b.ty(v);
     let parts = pieces(b, v);
@@ -297,7 +298,7 @@ fn builtin_value(
     })
 }
 
-/// A dword of the mask of lanes equal to, below or above the current one.
+/// A dword of the mask of lanes whose index is equal to, below or above the current lane's.
 fn lane_mask(b: &mut Builder<'_>, which: BuiltIn, component: u8, wave: WaveSize) -> Value {
     let ty = mask_type(wave);
     if u32::from(component) >= ty.bytes() / 4 {
@@ -313,7 +314,7 @@ fn lane_mask(b: &mut Builder<'_>, which: BuiltIn, component: u8, wave: WaveSize)
         BuiltIn::SubgroupEqMask => shifted(b, 1),
         BuiltIn::SubgroupGeMask => shifted(b, u64::MAX),
         BuiltIn::SubgroupGtMask => shifted(b, u64::MAX - 1),
-        // 2^k - 1; for Le in the last lane the bit shifts out, which gives all ones.
+        // 2^k - 1; for Le in the last lane the bit is shifted out, which gives all ones.
         _ => {
             let above = shifted(b, if which == BuiltIn::SubgroupLeMask { 2 } else { 1 });
             let one = b.iconst(ty, 1);

@@ -1,21 +1,22 @@
-//! Samples through a sampler that converts from Y'CBCR (Vulkan, "Sampler Y'CBCR Conversion"): a sample of each image
-//! descriptor of the format ([`Planes`]), then one weighted sum a channel ([`Matrix`]).
+//! Samples through a sampler that converts from Y'CBCR (Vulkan, "Sampler Y'CBCR Conversion"): one sample of each image
+//! descriptor of the format ([`Planes`]), then one weighted sum per channel ([`Matrix`]).
 //!
 //! | layout | a sample |
 //! |---|---|
-//! | unknown | stays; the link refuses a layout that converts there |
+//! | unknown | stays; linking rejects a layout that converts there |
 //! | known, the element's sampler converts | is converted |
 //! | known, otherwise | stays |
 //!
 //! | chroma of half the size | coordinates of chroma |
 //! |---|---|
 //! | implicit, midpoint | those of luma |
-//! | implicit, cosited | half a texel of luma further on |
-//! | explicit | the centres of the texels of luma that the sampler's filter reads; chroma is filtered there, and the filter's weights are applied to what comes out |
+//! | implicit, cosited | half a luma texel further |
+//! | explicit | the centres of the luma texels that the sampler's filter reads; chroma is filtered there, then the filter's weights are applied |
 //!
-//! In all of them chroma has its own filter. Range and model are linear, so they may come after all filtering.
-//! An image that is converted has one level, layers or none; Vulkan clamps its coordinates to the edge. Other operations
-//! than samples and queries, offsets, comparisons, and an index that is no constant are forbidden by Vulkan, and refused.
+//! In all cases chroma has its own filter. Range and model are linear, so they may follow all filtering. A converted
+//! image has one level, with or without layers, and Vulkan clamps its coordinates to the edge. Vulkan forbids
+//! operations other than samples and queries, offsets, comparisons, and indices that are not constant; these are
+//! errors.
 
 use super::context::{PassContext, resource};
 use super::ycbcr_matrix::{Matrix, unpadded};
@@ -31,18 +32,18 @@ use crate::state::{ChromaFilter, ChromaLocation, ImmutableSampler, Planes, Swizz
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
-/// Where a descriptor comes from.
+/// The descriptor's origin.
 #[derive(Clone, Copy)]
 struct Source {
     resource: ResourceId,
     set: u32,
     binding: u32,
-    /// Element, if it is known.
+    /// The element; `None` if it is not known.
     element: Option<u64>,
     index: Value,
 }
 
-/// Converts what the known layout says.
+/// Converts the samples that the known layout says convert.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let Some(layout) = &cx.layout else { return Ok(()) };
     let converts = |set, binding| layout.binding(set, binding).is_some_and(|place| place.converts());
@@ -115,7 +116,7 @@ fn sampler(layout: &ResolvedLayout, source: Source) -> Result<Option<ImmutableSa
     Ok(Some(found.ok_or_else(beyond)?).filter(|sampler| sampler.conversion.is_some()))
 }
 
-/// Refuses uses of a converting sampler that Vulkan forbids.
+/// Rejects uses of a converting sampler that Vulkan forbids.
 fn check(image: &ImageInst) -> Result<()> {
     let refusals = [
         (image.op != ImageOp::Sample, "another operation than a sample or a query"),
@@ -173,7 +174,7 @@ impl Conversion<'_, '_> {
         found.ok_or_else(|| Error::bug(format!("a sample without {wanted:?}")))
     }
 
-    /// Red, green, blue, alpha as the planes have them.
+    /// Red, green, blue, alpha as read from the planes.
     fn read(&mut self) -> Result<[Value; 4]> {
         let luma = [self.operand(ImageOperand::Coord(0))?, self.operand(ImageOperand::Coord(1))?];
         let own = self.operand(ImageOperand::Sampler)?;
@@ -235,13 +236,13 @@ impl Conversion<'_, '_> {
     fn descriptor(&mut self, image: usize) -> Result<Value> {
         let part = DescriptorPart::IMAGES.get(image).copied();
         let part = part.filter(|part| *part != DescriptorPart::Image);
-        // The image itself is there already.
+        // This is the image itself, whose descriptor exists already.
         let Some(part) = part else { return self.operand(ImageOperand::Image) };
         let op = Op::Descriptor { resource: self.source.resource, part, non_uniform: false };
         Ok(self.b.value(op, &[self.source.index], Type::DESC8))
     }
 
-    /// The sampler with the filter for chroma.
+    /// The sampler with the chroma filter.
     fn chroma_sampler(&mut self) -> Result<Value> {
         let filter = self.conversion.chroma_filter;
         if self.sampler.words.filters() == [Some(filter); 2] {
@@ -255,7 +256,7 @@ impl Conversion<'_, '_> {
         [self.conversion.x_chroma_offset, self.conversion.y_chroma_offset].map(|at| at == ChromaLocation::CositedEven)
     }
 
-    /// Width and height of luma.
+    /// Width and height of the luma image.
     fn extent(&mut self) -> Result<[Value; 2]> {
         let how = ImageInst { op: ImageOp::QuerySize, lod: LodMode::Zero, offset: false, min_lod: false, ..self.image };
         let image = self.operand(ImageOperand::Image)?;
@@ -266,8 +267,8 @@ impl Conversion<'_, '_> {
         }))
     }
 
-    /// The image's own filter applies where chroma has samples: at coordinates moved by half a texel of luma, if the two
-    /// have their first samples at one place.
+    /// Samples chroma with the image's own filter; if the first samples of chroma and luma are at the same position,
+    /// the coordinates are moved by half a luma texel.
     fn implicit(&mut self, image: usize, luma: [Value; 2], half: [bool; 2]) -> Result<Value> {
         let cosited = self.cosited();
         let moved = [0, 1].map(|n| half[n] && cosited[n]);
@@ -284,14 +285,14 @@ impl Conversion<'_, '_> {
         self.sample(image, sampler, at, self.image)
     }
 
-    /// Chroma at each texel of luma that the sampler would filter, with the weights it would give.
+    /// Samples chroma at each luma texel that the sampler would filter, with the filter's weights.
     fn explicit(&mut self, image: usize, luma: [Value; 2]) -> Result<Value> {
         let filter = match self.sampler.words.filters() {
             [Some(mag), Some(min)] if mag == min => mag,
             _ => return Err(refused("explicit reconstruction with two filters, or an anisotropic one")),
         };
         let (extent, cosited) = (self.extent()?, self.cosited());
-        // The nearest sample of chroma is the one with half the number, wherever it is.
+        // The nearest chroma sample is the one with half the index, wherever it lies.
         let linear = self.conversion.chroma_filter == ChromaFilter::Linear;
         let view = self.planes.views.get(image).map_or([false; 2], |view| view.half);
         let [across, down] = [0, 1].map(|n| {
@@ -319,7 +320,8 @@ impl Conversion<'_, '_> {
         Ok(self.b.compose(&sum))
     }
 
-    /// Coordinates of chroma for each texel of luma in one direction. `centre` is where in a texel of luma its chroma is.
+    /// Chroma coordinates of each luma texel in one direction. `centre` is the position of the chroma sample in the
+    /// luma texel.
     fn positions(&mut self, at: Value, extent: Value, filter: ChromaFilter, centre: f64) -> SmallVec<[Weighted; 2]> {
         let texels = self.b.alu(AluOp::FMul, &[at, extent]);
         if filter == ChromaFilter::Nearest {
@@ -336,7 +338,7 @@ impl Conversion<'_, '_> {
         smallvec![(first, Some(of_first)), (second, Some(of_second))]
     }
 
-    /// The place in a texel as a coordinate; texels beyond the edge are the last.
+    /// The coordinate of a position in a texel; texels beyond the edge are clamped to the last.
     fn coordinate(&mut self, texel: Value, extent: Value, centre: f64) -> Value {
         let (zero, minus_one, centre) = (self.f32(0.0), self.f32(-1.0), self.f32(centre));
         let last = self.b.alu(AluOp::FAdd, &[extent, minus_one]);

@@ -1,11 +1,12 @@
-//! Multiview: the layer that a vertex shader draws to is its view.
+//! Multiview: a vertex shader draws to the layer with the view's index.
 //!
 //! | views | a vertex shader |
 //! |---|---|
 //! | unknown, or known to be none | draws to the layer that it writes, or to the first |
-//! | known to be some | draws to the layer with its view's number; it may not write another |
+//! | known to exist | draws to the layer with its view's index; it must not write the layer itself |
 //!
-//! The driver draws each view, with the view's number in the user data of both stages: the fragment shader is the same.
+//! The driver draws each view with the view's index in the user data of both stages, so the fragment shader is the
+//! same.
 
 use super::context::PassContext;
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Facts about values stored to outputs: constant on every path, or undefined.
 //!
 //! Front ends collect outputs in locals, and modules store whole vectors and blocks of which they wrote a part. So both
-//! analyses look through locals, vectors and block parameters. An undefined value is not written: an epilog that
-//! exported it would read stale register contents.
+//! analyses look through locals, vectors and block parameters. An undefined value counts as unwritten: an epilog that
+//! exported it would read old register contents.
 
 use crate::ir::{BlockCall, BlockId, Inst, LocalId, Op, Shader, Terminator, Value, ValueDef};
 use smallvec::{SmallVec, smallvec};
@@ -17,12 +17,12 @@ enum Holder {
     Place(LocalId, u64, u64),
 }
 
-/// Most holders have no more sources than a vector has lanes.
+/// Most holders have at most as many sources as a vector has lanes.
 type Holders = SmallVec<[Holder; 4]>;
 
 /// Source of a holder's bits.
 enum Origin {
-    /// Undefined: there is none.
+    /// None: the bits are undefined.
     Nothing,
     /// Other holders, each on some path.
     From(Holders),
@@ -33,9 +33,9 @@ enum Origin {
 /// Facts about the stores to a local.
 #[derive(Clone, Default)]
 struct Stores {
-    /// Size of the widest one, in bytes.
+    /// Size of the widest store in bytes.
     widest: u64,
-    /// Some offset is not known.
+    /// A store has an unknown offset.
     anywhere: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    /// Sources in the shader as it is now.
+    /// The sources in the shader in its current state.
     pub(super) fn new(shader: &'a Shader) -> Self {
         let calls = shader.blocks.iter().filter_map(|b| b.term.as_ref()).flat_map(Terminator::calls);
         let mut calls: Vec<(BlockId, &BlockCall)> = calls.map(|call| (call.block, call)).collect();
@@ -98,8 +98,8 @@ impl<'a> Origins<'a> {
         }
     }
 
-    /// The bits of a constant, including one kept in a local: if every store to its bytes puts the same bits there, a
-    /// load has those; undefined bits may be any.
+    /// The bits of a constant, including a constant kept in a local: if every store to its bytes stores the same bits,
+    /// a load returns these; undefined bits may be any.
     pub(super) fn constant(&mut self, v: Value) -> Option<u64> {
         if !matches!(self.shader.def(v)?.op, Op::LocalLoad { .. }) {
             return self.shader.as_const(v);
@@ -113,7 +113,7 @@ impl<'a> Origins<'a> {
         bits
     }
 
-    /// The bits that all of these holders share, undefined ones excepted; `None` if they differ.
+    /// The bits that all of these holders have in common, ignoring undefined ones; `None` if they differ.
     fn common(&mut self, stored: Holders) -> Option<u64> {
         self.find_undefined(stored.iter().copied().collect());
         let mut bits = None;
@@ -138,7 +138,7 @@ impl<'a> Origins<'a> {
         stored.into_iter().filter(|&v| self.is_undefined(Holder::Lane(v, 0))).collect()
     }
 
-    /// Result of [`Self::find_undefined`].
+    /// Whether [`Self::find_undefined`] found the holder undefined.
     fn is_undefined(&self, holder: Holder) -> bool {
         self.holders.get(&holder).is_some_and(|n| self.found[*n as usize].undefined)
     }
@@ -152,9 +152,9 @@ impl<'a> Origins<'a> {
         })
     }
 
-    /// Finds which of these values, and of their sources, are undefined: `undef` itself, or made only of undefined
-    /// values by vectors, locals and block parameters. A cycle without a defined source is undefined too. Each is
-    /// visited once, without recursion: a module may pass a value through any number of blocks.
+    /// Finds which of these holders, and of their sources, are undefined: `undef` itself, or made only of undefined
+    /// values by vectors, locals and block parameters. A cycle without a defined source is undefined too. Each holder
+    /// is visited once, without recursion, because a module may pass a value through any number of blocks.
     fn find_undefined(&mut self, mut open: SmallVec<[Holder; 32]>) {
         let mut defined: SmallVec<[u32; 32]> = SmallVec::new();
         while let Some(holder) = open.pop() {
@@ -213,7 +213,7 @@ impl<'a> Origins<'a> {
         sources.map_or(Origin::Work, Origin::From)
     }
 
-    /// The holders passed to a block's parameter; `None` if it is not one, or one of the entry's.
+    /// The holders passed to a block parameter; `None` if it is not a block parameter, or is one of the entry's.
     fn passed(&self, v: Value, lane: u8) -> Option<Holders> {
         let ValueDef::Param(block, nth) = self.shader.values.get(v.index())?.def else { return None };
         if block == Shader::ENTRY {
@@ -232,7 +232,7 @@ impl<'a> Origins<'a> {
         Some(Holder::Place(*local, offset, bytes))
     }
 
-    /// The lanes that stores put at these bytes; `None` if not all of them are known.
+    /// The lanes that stores put in these bytes; `None` if not all are known.
     fn stored_at(&self, place: Holder) -> Option<Holders> {
         let Holder::Place(local, offset, bytes) = place else { return None };
         let Some(stores) = self.stores.get(local.index()) else { return Some(Holders::new()) };

@@ -1,4 +1,5 @@
-//! The outputs of a shader on their way to exports or to the epilog: their slots, and each returning block's stores.
+//! The outputs of a shader before they become exports or epilog inputs: their slots, and the stores of each returning
+//! block.
 
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{

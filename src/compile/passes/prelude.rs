@@ -1,16 +1,16 @@
-//! Values with several users: instructions at the top of the entry block, which dominates everything.
+//! Instructions at the top of the entry block, which dominates everything: values that several users share.
 
 use crate::ir::{Inst, InstId, Op, Shader, Type, Value};
 use smallvec::SmallVec;
 
-/// Instructions for the top of the entry block, whose operands are entry parameters and each other.
+/// Instructions for the top of the entry block, whose operands are entry parameters or each other's results.
 #[derive(Default)]
 pub(super) struct Prelude {
     insts: Vec<InstId>,
 }
 
 impl Prelude {
-    /// An instruction with a result. Equal ones are shared; they are few enough for a linear search.
+    /// Adds an instruction with a result. Equal instructions are shared; there are few enough for a linear search.
     pub(super) fn value(&mut self, shader: &mut Shader, op: Op, args: &[Value], ty: Type) -> Value {
         let same = |i: &&Inst| i.op == op && i.args.as_slice() == args && i.result.is_some_and(|v| shader.ty(v) == ty);
         let made = self.insts.iter().map(|&id| shader.inst(id)).find(same);

@@ -1,9 +1,9 @@
-//! Decides on per-sample shading, and moves the inputs affected: by the table of [`crate::ir::sample_shading`].
+//! Decides on per-sample shading, and moves the affected inputs, by the table of [`crate::ir::sample_shading`].
 //!
 //! | required by | the shader |
 //! |---|---|
 //! | the shader itself, or the known state | reads at the sample; `per_sample` |
-//! | nothing, or perhaps an unknown state | reads in the pixel; `per_pixel` if per-sample code would differ |
+//! | nothing, or possibly an unknown state | reads in the pixel; `per_pixel` if per-sample code would differ |
 
 use super::context::PassContext;
 use crate::error::Result;

@@ -1,7 +1,7 @@
-//! Reductions and scans over lanes, right with any lanes inactive: those take part with the identity.
+//! Reductions and scans over lanes, correct if any lanes are inactive: these contribute the identity.
 //!
-//! Between `SetInactive` and `StrictWwm` every lane computes. A step combines each lane's value with that of a lane 1,
-//! 2, 4, 8 away in its row of 16 (DPP), then across the two rows of a half, then across the halves.
+//! Every lane computes between `SetInactive` and `StrictWwm`. A step combines each lane's value with that of a lane 1,
+//! 2, 4 or 8 away in its row of 16 (DPP), then across the two rows of a half, then across the halves.
 
 use super::lower_subgroup::{Pieces, amd, joined, pieces};
 use crate::ir::{AluOp, AmdOp, Bits, Builder, ReduceOp, Type, Value};
@@ -55,7 +55,7 @@ pub(super) fn inclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
     for distance in [1, 2, 4, 8] {
         s.combine(b, |b, p, identity| row(b, identity, p, 0x110 + distance));
     }
-    // The last lane of a row has the row's result: odd rows add that of the row below.
+    // The last lane of a row has the row's result: odd rows add the result of the row below.
     s.combine(b, |b, p, identity| {
         let last = other_row(b, p, u32::MAX, true);
         rows(b, identity, last, 0xa)
@@ -68,11 +68,11 @@ pub(super) fn inclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
     }
 }
 
-/// Each lane gets the combination of the lanes below it: values move up by one lane, then as [`inclusive`].
+/// Each lane gets the combination of the lanes below it: values move up by one lane, then [`inclusive`] runs.
 pub(super) fn exclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
     s.value = s.moved(b, |b, p, identity| {
         let mut shifted = row(b, identity, p, 0x111);
-        // DPP shifts do not cross rows; their first lanes are written one by one.
+        // DPP shifts do not cross rows, so the first lane of each row is written separately.
         for lane in (16..wave.lanes()).step_by(16) {
             let (below, to) = (read_lane(b, p, lane - 1), b.c32(lane));
             shifted = amd(b, AmdOp::WriteLane, &[below, to, shifted]);
@@ -101,7 +101,7 @@ fn row(b: &mut Builder<'_>, identity: Value, v: Value, ctrl: u16) -> Value {
     amd(b, AmdOp::Dpp { ctrl, row_mask: 15, bank_mask: 15, bound_zero: false }, &[identity, v])
 }
 
-/// The value itself in some rows; the others get the identity.
+/// The value itself in some rows, the identity in the others.
 fn rows(b: &mut Builder<'_>, identity: Value, v: Value, row_mask: u8) -> Value {
     amd(b, AmdOp::Dpp { ctrl: 0xe4, row_mask, bank_mask: 15, bound_zero: false }, &[identity, v])
 }
@@ -138,14 +138,15 @@ fn alu(op: ReduceOp) -> AluOp {
 fn identity(b: &mut Builder<'_>, op: ReduceOp, ty: Type) -> Value {
     let ones = ty.bits().mask();
     let sign = (ones >> 1) + 1;
-    // An exponent of all ones: the bits from there to the sign.
+    // An exponent of all ones: all bits from its lowest to below the sign.
     let infinity = match ty.bits() {
         Bits::B16 => 0x7c00,
         Bits::B64 => 0x7ff0_0000_0000_0000,
         _ => 0x7f80_0000,
     };
     match op {
-        // Floats too: -0 is the exact identity, but lane 0 of an exclusive scan returns it, and SPIR-V's is +0.
+        // For floats too: -0 is the exact identity, but lane 0 of an exclusive scan returns it, and SPIR-V's identity
+        // is +0.
         ReduceOp::IAdd | ReduceOp::FAdd | ReduceOp::Or | ReduceOp::Xor | ReduceOp::UMax => b.iconst(ty, 0),
         ReduceOp::IMul => b.iconst(ty, 1),
         ReduceOp::And | ReduceOp::UMin => b.iconst(ty, ones),

@@ -1,11 +1,11 @@
-//! Interface facts about the shader as a whole, from its code and modes; the end of lowering.
+//! Interface facts about the whole shader, from its code and modes; the last step of lowering.
 
 use super::context::PassContext;
 use crate::error::Result;
 use crate::ir::{AtomicOp, Inst, MimgOp, Op, Resource, Shader, ShaderLevel};
 use crate::metadata::interface::{ResourceUse, StageKind};
 
-/// Fills in facts that no single pass knows. Runs on lower-level code.
+/// Sets facts that no single pass knows. Runs on lower-level code.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     let interface = &mut cx.interface;
     interface.resources = resources(&shader.resources);
@@ -17,7 +17,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         StageKind::Vertex(_) => {}
         StageKind::Fragment(f) => {
             f.early_fragment_tests = shader.modes.early_fragment_tests;
-            // Without early tests the mask cannot be that after them.
+            // Without early tests the mask cannot be the one after them.
             f.post_depth_coverage = shader.modes.post_depth_coverage && shader.modes.early_fragment_tests;
             f.depth_mode = shader.modes.depth;
             f.pixel_center_integer = shader.modes.pixel_center_integer;
@@ -40,7 +40,7 @@ fn resources(list: &[Resource]) -> Vec<ResourceUse> {
     out
 }
 
-/// Whether an instruction changes memory visible to others.
+/// Whether an instruction changes memory that is visible outside the shader.
 fn writes_memory(inst: &Inst) -> bool {
     let atomic = |op: AtomicOp| op != AtomicOp::Load;
     match inst.op {

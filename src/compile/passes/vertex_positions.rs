@@ -1,7 +1,8 @@
 //! Position exports of a vertex shader.
 //!
 //! Vectors, in order: position; if used, point size, shading rate, layer and viewport; clip, then cull distances, 4 per
-//! vector. The last carries `done`. A shader without a position exports (0, 0, 0, 1), since the hardware waits for one.
+//! vector. The last has `done` set. A shader without a position exports (0, 0, 0, 1), because the hardware waits for
+//! one.
 
 use super::outputs::push_export;
 use super::outputs::{Outputs, stored};
@@ -57,7 +58,7 @@ impl Positions {
             for (v, &slot) in values.iter_mut().zip(four) {
                 *v = stored(b, stores, slot, Type::B32);
             }
-            // Disabled distances are ignored, so unused lanes may hold anything. Vectors are exported whole.
+            // Disabled distances are ignored, so unused lanes may hold anything. Vectors are exported as a whole.
             vectors.push((0xf, values));
         }
         let last = vectors.len() - 1;
@@ -103,8 +104,8 @@ impl Positions {
     }
 }
 
-/// The hardware's rate from Vulkan's flags: the logarithm of the width in bits 2 and 3, of the height in bits 4 and 5.
-/// Sizes above two pixels become two, the maximum.
+/// The hardware's rate from Vulkan's flags: log2 of the width in bits 2 and 3, of the height in bits 4 and 5. Sizes
+/// above two pixels become two, the maximum.
 fn shading_rate(b: &mut Builder<'_>, flags: Value) -> Value {
     let zero = b.c32(0);
     let mut side = |flag: u32, to: u32| {

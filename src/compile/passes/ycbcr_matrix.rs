@@ -1,9 +1,9 @@
-//! Y'CBCR conversion as one weighted sum a channel: range expansion and colour model, computed in 64 bits while
-//! compiling (Vulkan, "Sampler Y'CBCR Range Expansion" and "Sampler Y'CBCR Model Conversion").
+//! Y'CBCR conversion as one weighted sum per channel: range expansion and colour model, computed in 64 bits at compile
+//! time (Vulkan, "Sampler Y'CBCR Range Expansion" and "Sampler Y'CBCR Model Conversion").
 
 use crate::state::{Planes, YcbcrConversion, YcbcrModel, YcbcrRange};
 
-/// Red, green, blue of the result: weights of red (CR), green (Y') and blue (CB) as they were swizzled, and what is added.
+/// Red, green, blue of the result: the weights of red (CR), green (Y') and blue (CB) after the swizzle, and a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Matrix {
     pub(super) weights: [[f64; 3]; 3],
@@ -11,7 +11,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// The matrix of a conversion; `None` if it leaves colours as they are.
+    /// The matrix of a conversion; `None` if it leaves colours unchanged.
     pub(super) fn new(conversion: &YcbcrConversion, planes: &Planes) -> Option<Self> {
         if conversion.model == YcbcrModel::RgbIdentity {
             return None;
@@ -24,13 +24,13 @@ impl Matrix {
     }
 }
 
-/// The factor for a value that was read: below a channel's bits there may be others, which are 0.
+/// The factor for a value that was read: below a channel's bits there may be padding bits, which are 0.
 pub(super) fn unpadded(planes: &Planes) -> f64 {
     let most = |bits: u32| f64::from(bits).exp2() - 1.0;
     most(planes.bits + planes.padding) / (f64::from(planes.padding).exp2() * most(planes.bits))
 }
 
-/// CR, Y', CB from values between 0 and 1: factor and summand.
+/// Factor and constant that give CR, Y', CB from values between 0 and 1.
 fn range(range: YcbcrRange, bits: u32) -> ([f64; 3], [f64; 3]) {
     let most = f64::from(bits).exp2() - 1.0;
     let step = (f64::from(bits) - 8.0).exp2();
@@ -56,7 +56,7 @@ fn model(model: YcbcrModel) -> [[f64; 3]; 3] {
         YcbcrModel::Ycbcr601 => (0.299, 0.114),
         YcbcrModel::Ycbcr2020 => (0.2627, 0.0593),
     };
-    // Y' is the sum of the three colours with these weights, CR and CB are the differences to it, scaled to one half.
+    // Y' is the sum of the three colours with these weights; CR and CB are the differences from it, scaled to one half.
     let (of_red, of_blue) = (2.0 * (1.0 - red), 2.0 * (1.0 - blue));
     let green = 1.0 - red - blue;
     [[of_red, 1.0, 0.0], [-of_red * red / green, 1.0, -of_blue * blue / green], [0.0, 1.0, of_blue]]

@@ -1,12 +1,13 @@
 //! Division of integers by a constant: shifts, or the high half of a product.
 //!
-//! The factor is ⌈2^(w+s) / d⌉ for a width w; its error times the largest dividend must stay below 2^(w+s). The smallest
-//! shift s that keeps this, with a factor that fits the width, is taken; a dividend known to be small needs less.
+//! The factor is ⌈2^(w+s) / d⌉ for a width w. Its error times the largest dividend must stay below 2^(w+s). The shift s
+//! is the smallest that satisfies this with a factor that fits the width; a dividend that is known to be small allows a
+//! smaller one.
 
 use super::wide;
 use crate::ir::{AluOp, Builder, Type, Value};
 
-/// Quotient and remainder of numbers without sign. `largest` is the largest dividend, `d` is not zero.
+/// Quotient and remainder of unsigned numbers. `largest` is the largest dividend; `d` is not zero.
 pub(super) fn unsigned(b: &mut Builder<'_>, x: Value, d: u64, largest: u64) -> [Value; 2] {
     let ty = b.ty(x);
     let by = b.iconst(ty, d);
@@ -33,7 +34,7 @@ fn unsigned_quotient(b: &mut Builder<'_>, x: Value, d: u64, largest: u64) -> Val
     if let Some((factor, shift)) = factor(d, width, largest) {
         return high_then_shift(b, x, factor, shift);
     }
-    // Without the factors of two, the dividend is small enough.
+    // Without the divisor's factors of two, the dividend is small enough.
     let twos = d.trailing_zeros();
     if twos > 0
         && let Some((factor, shift)) = factor(d >> twos, width, largest >> twos)
@@ -41,7 +42,8 @@ fn unsigned_quotient(b: &mut Builder<'_>, x: Value, d: u64, largest: u64) -> Val
         let x = shifted(b, AluOp::LShr, x, twos);
         return high_then_shift(b, x, factor, shift);
     }
-    // The factor has one bit more than the width: its highest is a sum, which is halved so that it does not overflow.
+    // The factor has one bit more than the width. Its highest bit becomes a sum, which is halved so that it does not
+    // overflow.
     let shift = u64::BITS - d.leading_zeros();
     let full = (1u128 << (width + shift)) / u128::from(d) + 1;
     let low = b.iconst(ty, full as u64);
@@ -58,7 +60,7 @@ pub(super) fn signed(b: &mut Builder<'_>, x: Value, d: i64) -> [Value; 2] {
     let width = ty.bits().count();
     let magnitude = d.unsigned_abs() & ty.bits().mask();
     let (quotient, product) = if magnitude.is_power_of_two() {
-        // A negative dividend is rounded up: d - 1 is added.
+        // A negative dividend is rounded up by adding d - 1.
         let twos = magnitude.trailing_zeros();
         let sign = wide::sign(b, x);
         let bias = shifted(b, AluOp::LShr, sign, width - twos);
@@ -82,7 +84,7 @@ pub(super) fn signed(b: &mut Builder<'_>, x: Value, d: i64) -> [Value; 2] {
     [if d < 0 { b.alu(AluOp::ISub, &[zero, quotient]) } else { quotient }, rest]
 }
 
-/// A factor that fits the width, and the shift of the product's high half. `d` has at least one bit less than the width.
+/// A factor that fits the width, and the shift of the product's high half. `d` has fewer bits than the width.
 fn factor(d: u64, width: u32, largest: u64) -> Option<(u64, u32)> {
     (0..width).find_map(|shift| {
         let power = 1u128.checked_shl(width + shift)?;
@@ -93,7 +95,8 @@ fn factor(d: u64, width: u32, largest: u64) -> Option<(u64, u32)> {
     })
 }
 
-/// As [`factor`], for dividends of either sign; with `add` the factor is 2^w more than the number, which is negative.
+/// [`factor`] for dividends of either sign. With `add` the factor does not fit as a positive number: as a signed number
+/// it is 2^w too small.
 fn signed_factor(d: u64, width: u32) -> (u64, u32, bool) {
     let last = u64::BITS - (d - 1).leading_zeros() - 1;
     let at = |shift: u32| {

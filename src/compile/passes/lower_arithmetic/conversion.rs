@@ -1,4 +1,4 @@
-//! Conversions between numbers for which there is no instruction: integers of 8 and 64 bits, and floats of 64 and 16.
+//! Number conversions without an instruction: integers of 8 and 64 bits, and floats of 64 and 16 bits.
 
 use super::wide;
 use crate::ir::{AluOp, Builder, Type, Value};
@@ -24,7 +24,7 @@ pub(super) fn expand(b: &mut Builder<'_>, op: AluOp, x: Value, to: Type) -> Opti
     })
 }
 
-/// Numbers of more than 24 bits are infinite in 16 bits, so that rounding to 32 bits first changes nothing.
+/// Numbers of more than 24 bits are infinite as f16, so rounding to 32 bits first changes nothing.
 fn to_float(b: &mut Builder<'_>, signed: bool, x: Value, to: Type) -> Value {
     let (extend, op) = if signed { (AluOp::SExt, AluOp::S2F) } else { (AluOp::ZExt, AluOp::U2F) };
     if b.ty(x) != Type::B64 {
@@ -52,8 +52,8 @@ fn to_float(b: &mut Builder<'_>, signed: bool, x: Value, to: Type) -> Value {
     b.convert(AluOp::FConv, single, to)
 }
 
-/// 64 bits without sign as 32-bit float: the highest 32 bits from the first one on are converted, with a last bit that
-/// stands for all lower ones.
+/// An unsigned 64-bit number as a 32-bit float: converts the 32 bits from the highest set bit down, with a last bit
+/// that is set if any lower bit is.
 fn rounded_once(b: &mut Builder<'_>, x: Value) -> Value {
     let [_, high] = wide::halves(b, x);
     let (one, top) = (b.c32(1), b.c32(31));
@@ -71,7 +71,7 @@ fn rounded_once(b: &mut Builder<'_>, x: Value) -> Value {
     b.alu(AluOp::FLdexp, &[number, exponent])
 }
 
-/// 64 bits without sign as 32-bit float, within 2^-22: each half is rounded, and their sum.
+/// An unsigned 64-bit number as a 32-bit float, within 2^-22: each half is rounded, and so is their sum.
 pub(super) fn float_of_natural(b: &mut Builder<'_>, x: Value) -> Value {
     let [low, high] = wide::halves(b, x).map(|half| b.convert(AluOp::U2F, half, Type::B32));
     let up = b.fconst(Type::B32, TWO_32);
@@ -90,7 +90,7 @@ fn to_integer(b: &mut Builder<'_>, op: AluOp, x: Value, to: Type) -> Value {
     if b.ty(x) == Type::B64 {
         return halves_of_float(b, x, AluOp::F2S);
     }
-    // A difference of 32-bit floats would not be exact for a negative number near zero.
+    // The difference of 32-bit floats would not be exact for a negative number near zero.
     let magnitude = b.alu(AluOp::FAbs, &[x]);
     let n = natural_of_float(b, magnitude);
     let sign = wide::sign(b, x);
@@ -98,12 +98,12 @@ fn to_integer(b: &mut Builder<'_>, op: AluOp, x: Value, to: Type) -> Value {
     wide::negate_by(b, n, sign)
 }
 
-/// A float that is not negative, without its fraction.
+/// A non-negative float, truncated to an integer.
 pub(super) fn natural_of_float(b: &mut Builder<'_>, x: Value) -> Value {
     halves_of_float(b, x, AluOp::F2U)
 }
 
-/// The high half is rounded down, so that the low half is never negative. Both are exact.
+/// Splits a float into halves. The high half is rounded down, so the low half is never negative. Both are exact.
 fn halves_of_float(b: &mut Builder<'_>, x: Value, high_to_integer: AluOp) -> Value {
     let ty = b.ty(x);
     let [down, minus] = [1.0 / TWO_32, -TWO_32].map(|n| b.fconst(ty, n));
@@ -115,7 +115,7 @@ fn halves_of_float(b: &mut Builder<'_>, x: Value, high_to_integer: AluOp) -> Val
     wide::join(b, low, high)
 }
 
-/// Through 32 bits, whose last bit is set if they are not exact: the second rounding then sees what the first one left.
+/// Converts through 32 bits, whose last bit is set if they are not exact, so that the second rounding is correct.
 fn double_to_half(b: &mut Builder<'_>, x: Value) -> Value {
     let near = b.convert(AluOp::FConv, x, Type::B32);
     let (lower, back) = double_toward_zero(b, x, near);
@@ -125,7 +125,7 @@ fn double_to_half(b: &mut Builder<'_>, x: Value) -> Value {
     b.convert(AluOp::FConv, odd, Type::B16)
 }
 
-/// A conversion to a narrower float, towards zero. Truncations can be chained.
+/// A conversion to a narrower float, rounded towards zero. Truncations can be chained.
 fn toward_zero(b: &mut Builder<'_>, x: Value, to: Type) -> Value {
     let from = b.ty(x);
     if from.bits() <= to.bits() {
@@ -146,8 +146,8 @@ fn toward_zero(b: &mut Builder<'_>, x: Value, to: Type) -> Value {
     b.convert(AluOp::Trunc, pair, to)
 }
 
-/// The float towards zero from a double, and the double of the nearest. Decrementing the bits gives the next float
-/// towards zero.
+/// The float next to a double towards zero, and the nearest float as a double. Decrementing the bits of a float gives
+/// its neighbour towards zero.
 fn double_toward_zero(b: &mut Builder<'_>, x: Value, near: Value) -> (Value, Value) {
     let back = b.convert(AluOp::FConv, near, Type::B64);
     let (rounded, exact) = (b.alu(AluOp::FAbs, &[back]), b.alu(AluOp::FAbs, &[x]));

@@ -1,18 +1,18 @@
-//! Division of floats by reciprocals.
+//! Divides floats by means of reciprocals.
 //!
-//! Vulkan allows 2.5 ulp ("Precision and Operation of SPIR-V Instructions") for a divisor whose reciprocal is a normal
-//! number. The instruction errs by 1 ulp and the product by half of one, so that nothing needs to be scaled.
+//! Vulkan allows 2.5 ulp ("Precision and Operation of SPIR-V Instructions") if the divisor's reciprocal is a normal
+//! number. The reciprocal instruction has an error of 1 ulp and the product of half an ulp, so nothing needs scaling.
 //!
 //! | bits | steps |
 //! | --- | --- |
 //! | 16, 32 | reciprocal, product |
 //! | 16, 32, by a square root | reciprocal square root, product |
 //! | 16, 32, by a constant | product with the constant's reciprocal |
-//! | 32, denormals are kept | likewise of mantissas; the exponents are subtracted |
-//! | 64 | an estimate within 2^-23, refined twice, product, one step with what the product leaves |
+//! | 32, denormals are kept | the same on mantissas; exponents are subtracted |
+//! | 64 | an estimate within 2^-23, refined twice, product, one correction by the product's error |
 //!
-//! The last step makes quotients of 64 bits exact if they can be, and others right to the last bit but for a few divisors
-//! just below a power of two: Direct3D promises that, and shaders made from its code may rely on it.
+//! The last step makes 64-bit quotients exact if an exact result exists, and others correctly rounded except for a few
+//! divisors just below a power of two. Direct3D promises that, and shaders translated from it may rely on it.
 
 use crate::ir::{AluOp, Builder, FpFlags, Inst, Op, Type, Value};
 
@@ -21,7 +21,7 @@ pub(super) const HALF_MIN: f64 = 6.103_515_625e-5;
 /// Largest f16.
 const HALF_MAX: f64 = 65504.0;
 
-/// The quotient. The builder has the operation's flags.
+/// The quotient. The builder already has the operation's flags.
 pub(super) fn divide(b: &mut Builder<'_>, x: Value, y: Value, keeps_denormals: bool) -> Value {
     let ty = b.ty(x);
     match ty {
@@ -44,7 +44,7 @@ pub(super) fn reciprocal(b: &mut Builder<'_>, y: Value) -> Value {
         let rest = b.alu(AluOp::FFma, &[minus, r, one]);
         r = b.alu(AluOp::FFma, &[rest, r, r]);
     }
-    // Zero and infinity: the estimate is right, and 0 * infinity is not.
+    // Zero and infinity: the estimate is correct, and 0 * infinity is NaN.
     let special = b.alu(AluOp::FUno, &[r, r]);
     b.select(special, seed, r)
 }
@@ -55,7 +55,7 @@ fn double(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let quotient = b.alu(AluOp::FMul, &[x, reciprocal]);
     let rest = b.alu(AluOp::FFma, &[minus, quotient, x]);
     let refined = b.alu(AluOp::FFma, &[rest, reciprocal, quotient]);
-    // What is infinite leaves no number, and the sum of what zero leaves loses its sign.
+    // An infinite value gives NaN, and a zero loses its sign in the sum.
     let special = b.alu(AluOp::FUEq, &[refined, zero]);
     b.select(special, quotient, refined)
 }

@@ -1,22 +1,22 @@
-//! Division of integers by float reciprocals.
+//! Divides integers by means of float reciprocals.
 //!
 //! | bits | dividend, divisor | steps |
 //! | --- | --- | --- |
 //! | 32, 64 | a constant divisor | `by_constant` |
-//! | 64 | both fit 32 bits | those of 32 bits |
-//! | 32 | below 2^20 | one product in floats, which is right at once |
-//! | 32 | others | a reciprocal in fixed point, refined once, and two corrections: 17 instructions |
-//! | 64 | others | four estimates in floats, each of what the last one left, and one correction: about 75 instructions |
+//! | 64 | both fit 32 bits | the 32-bit steps |
+//! | 32 | below 2^20 | one float product, which is correct at once |
+//! | 32 | others | a fixed-point reciprocal, refined once, and two corrections: 17 instructions |
+//! | 64 | others | four float estimates, each of the previous one's remainder, and one correction: about 75 instructions |
 //!
-//! All are free of branches. By zero the result is some number. Signed division divides the magnitudes.
+//! None of them branches. Division by zero gives some number. Signed division divides the magnitudes.
 
 use super::conversion::{float_of_natural, natural_of_float};
 use super::interval::Interval;
 use super::{by_constant, wide};
 use crate::ir::{AluOp, Builder, Inst, Op, Type, Value};
 
-/// Dividends for which a product in floats is right: with an error of 2^-22 in all, (x + 1/2) / y must not reach the
-/// integers on either side, which are at least 1/(2x) of it away.
+/// Bound on dividends for which a float product is correct: with a total error of 2^-22, (x + 1/2) / y must not reach
+/// the integers on either side, which are at least 1/(2x) of it away.
 const SMALL: u128 = 1 << 20;
 
 /// Quotient and remainder of 32 or 64 bits.
@@ -69,7 +69,7 @@ fn signed(b: &mut Builder<'_>, x: Value, y: Value) -> [Value; 2] {
     [wide::negate_by(b, q, differ), wide::negate_by(b, r, signs[0])]
 }
 
-/// Numbers of 64 bits that fit 32.
+/// The low 32 bits of 64-bit numbers that fit in them.
 fn narrowed(b: &mut Builder<'_>, x: Value, y: Value) -> [Value; 2] {
     let [x, y] = [x, y].map(|v| match b.shader.def(v) {
         Some(&Inst { op: Op::Alu(AluOp::ZExt, _), ref args, .. }) if b.ty(args[0]) == Type::B32 => args[0],
@@ -78,7 +78,7 @@ fn narrowed(b: &mut Builder<'_>, x: Value, y: Value) -> [Value; 2] {
     unsigned(b, x, y).map(|v| b.convert(AluOp::ZExt, v, Type::B64))
 }
 
-/// A half is added to the dividend, away from zero, so that the product is never below an integer that it should reach.
+/// Adds a half to the dividend, away from zero, so that the product is never below an integer that it should reach.
 fn small(b: &mut Builder<'_>, is_signed: bool, x: Value, y: Value) -> [Value; 2] {
     let (to_float, to_int) = if is_signed { (AluOp::S2F, AluOp::F2S) } else { (AluOp::U2F, AluOp::F2U) };
     let [fx, fy] = [x, y].map(|v| b.convert(to_float, v, Type::B32));
@@ -94,10 +94,10 @@ fn small(b: &mut Builder<'_>, is_signed: bool, x: Value, y: Value) -> [Value; 2]
     [q, r]
 }
 
-/// The reciprocal as a 32-bit fraction is at most as large as the true one, and the quotient at most two too small.
+/// The reciprocal as a 32-bit fraction is at most the exact one, and the quotient is at most two too small.
 fn full(b: &mut Builder<'_>, x: Value, y: Value) -> [Value; 2] {
     let zero = b.c32(0);
-    // The float below 2^32, as its reciprocal may be an ulp too large.
+    // The float below 2^32, because the reciprocal may be an ulp too large.
     let scale = b.fconst(Type::B32, 4_294_966_784.0);
     let fy = b.convert(AluOp::U2F, y, Type::B32);
     let reciprocal = b.alu(AluOp::FRcp, &[fy]);
@@ -121,28 +121,28 @@ fn rest(b: &mut Builder<'_>, x: Value, q: Value, y: Value) -> Value {
     b.alu(AluOp::ISub, &[x, product])
 }
 
-/// One more in the quotient if the remainder allows it: the carry of a sum.
+/// Increments the quotient if the remainder allows it.
 fn corrected(b: &mut Builder<'_>, q: Value, r: Value, y: Value) -> [Value; 2] {
     let ty = b.ty(q);
     let more = b.alu(AluOp::UGe, &[r, y]);
     let less = b.alu(AluOp::ISub, &[r, y]);
     if ty == Type::B64 {
-        // Neither a carry into two dwords nor a minimum of them is one instruction.
+        // For 64 bits, neither adding a carry nor the minimum is a single instruction.
         let one = b.iconst(ty, 1);
         let next = b.alu(AluOp::IAdd, &[q, one]);
         return [b.select(more, next, q), b.select(more, less, r)];
     }
     let one = b.convert(AluOp::ZExt, more, ty);
-    // Of a smaller remainder the difference wraps, and is the larger of both.
+    // If the remainder is smaller than the divisor, the difference wraps and is the larger of the two.
     [b.alu(AluOp::IAdd, &[q, one]), b.alu(AluOp::UMin, &[r, less])]
 }
 
-/// Each estimate is too small, by less than 2^-19 of itself and one: what is left of 2^64 is below 2^45, 2^26, 2^7 times
-/// the divisor, and then below twice the divisor.
+/// Each estimate is too small, by less than 2^-19 of itself plus one: the remainder of a dividend up to 2^64 is below
+/// 2^45, 2^26 and 2^7 times the divisor, and then below twice the divisor.
 fn wide_unsigned(b: &mut Builder<'_>, x: Value, y: Value) -> [Value; 2] {
     let fy = float_of_natural(b, y);
     let reciprocal = b.alu(AluOp::FRcp, &[fy]);
-    // Conversions, the reciprocal and the product err by less than 2^-20 together, in any direction.
+    // Conversions, reciprocal and product have a total error below 2^-20, in either direction.
     let less = b.fconst(Type::B32, 1.0 - 2f64.powi(-20));
     let reciprocal = b.alu(AluOp::FMul, &[reciprocal, less]);
     let mut q = b.iconst(Type::B64, 0);

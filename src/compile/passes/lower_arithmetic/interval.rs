@@ -1,11 +1,11 @@
-//! Between which numbers an integer is, as far as a few steps of its computation tell.
+//! Bounds an integer by a few steps of its computation.
 
 use crate::ir::{AluOp, ArgRole, Inst, Op, Shader, Value, ValueDef};
 
-/// Depth of the search through operands: they are seldom narrowed further away than that.
+/// Depth of the search through operands: farther operands seldom narrow the interval.
 const DEPTH: u32 = 4;
 
-/// The smallest and the largest value that the bits, read as a signed number, can have.
+/// The smallest and the largest value of the bits, read as a signed number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Interval {
     low: i128,
@@ -57,7 +57,7 @@ fn within(shader: &Shader, v: Value, depth: u32) -> Interval {
         ValueDef::Param(block, n) if block == Shader::ENTRY => of_register(shader, n),
         ValueDef::Param(..) => None,
     };
-    // What wraps can be anything.
+    // A result that wraps can be anything.
     let all = all(width);
     found.filter(|i| i.low >= all.low && i.high <= all.high).unwrap_or(all)
 }

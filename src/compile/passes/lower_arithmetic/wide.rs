@@ -1,4 +1,4 @@
-//! Integers of 64 bits, for which the hardware has sums, differences, shifts, comparisons and bitwise operations, but
+//! Integers of 64 bits: the hardware has sums, differences, shifts, comparisons and bitwise operations for them, but
 //! little else.
 
 use crate::ir::{AluOp, Builder, Type, Value};
@@ -65,7 +65,7 @@ pub(super) fn expand(b: &mut Builder<'_>, op: AluOp, x: Value, y: Option<Value>)
             join(b, high, low)
         }
         (A::FindILsb, _) => {
-            // As unsigned numbers, -1 for none is more than any index.
+            // As an unsigned number, the -1 for "none" is larger than any index.
             let ([low, high], width) = (halves(b, x).map(|half| b.alu(A::FindILsb, &[half])), b.c32(32));
             let high = b.alu(A::UAddSat, &[high, width]);
             b.alu(A::UMin, &[low, high])
@@ -89,7 +89,7 @@ pub(super) fn sign(b: &mut Builder<'_>, x: Value) -> Value {
     b.alu(AluOp::AShr, &[x, top])
 }
 
-/// The negative of a number if `sign` is -1, itself if it is 0.
+/// The negative of a number if `sign` is -1, the number itself if it is 0.
 pub(super) fn negate_by(b: &mut Builder<'_>, x: Value, sign: Value) -> Value {
     let flipped = b.alu(AluOp::IXor, &[x, sign]);
     b.alu(AluOp::ISub, &[flipped, sign])
@@ -119,7 +119,8 @@ fn find_highest(b: &mut Builder<'_>, x: Value) -> Value {
     b.select(any, above, found_low)
 }
 
-/// Schoolbook multiply of 32-bit halves. A negative factor is its bits - 2^64, so the other factor is subtracted.
+/// Schoolbook multiplication of 32-bit halves. A negative factor is its bits minus 2^64, so the other factor is
+/// subtracted.
 pub(super) fn multiply_high(b: &mut Builder<'_>, signed: bool, x: Value, y: Value) -> Value {
     let ty = Type::B64;
     let (half, low_half) = (b.iconst(ty, 32), b.iconst(ty, u64::from(u32::MAX)));

@@ -1,4 +1,4 @@
-//! The expansions of lowering give the interpreter's result of the whole operation.
+//! Checks that the expansions of lowering give the interpreter's result for the whole operation.
 
 use crate::compile::passes::{lower_arithmetic, lower_atomics, lower_barriers};
 use crate::ir::interp::{Options, ShadowedMemory, World, dispatch};
@@ -19,16 +19,16 @@ fn run(shader: &Shader, bytes: usize) -> Vec<u8> {
     world.buffers[&(0, 0, 0)].bytes().to_vec()
 }
 
-/// Where the operands of an operation come from.
+/// The origin of an operation's operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operands {
     Constant,
-    /// The first one is loaded.
+    /// The first operand is loaded, the second is a constant.
     ConstantSecond,
     Loaded,
 }
 
-/// A shader that stores the result of an operation for each of these operands, eight bytes apart.
+/// A shader that stores the result of an operation for each of these cases, eight bytes apart.
 fn each(op: AluOp, bits: Bits, to: Type, cases: &[[u64; 3]], operands: Operands) -> Shader {
     let mut shader = Shader::new("main", Stage::Compute);
     let bytes = cases.iter().flatten().flat_map(|n| n.to_le_bytes()).collect();
@@ -74,7 +74,7 @@ fn floats(bits: Bits) -> Vec<u64> {
     some.into_iter().chain([third]).flat_map(|x| [x, -x]).map(|x| crate::ir::number::encode(x, bits)).collect()
 }
 
-/// The results of the whole operation, and those of its steps.
+/// The results of the whole operation, and of its expansion.
 #[track_caller]
 fn both(op: AluOp, bits: Bits, to: Type, cases: &[[u64; 3]], operands: Operands) -> [Vec<u8>; 2] {
     assert!(!cases.is_empty());
@@ -100,7 +100,7 @@ fn same(op: AluOp, bits: Bits, to: Type, cases: &[[u64; 3]]) {
     same_from(Operands::Loaded, op, bits, to, cases);
 }
 
-/// Numbers of every size, always the same ones.
+/// Numbers of every magnitude, the same in every run.
 fn spread(count: usize, bits: Bits) -> Vec<u64> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut next = || {
@@ -246,7 +246,7 @@ fn numbers_converted_in_steps_are_the_same() {
     }
 }
 
-/// Asserts that the steps err by at most so many ulp, and not at all for zeros, infinities and NaN.
+/// Asserts that the expansion's error is at most this many ulp, and zero for zeros, infinities and NaN.
 #[track_caller]
 fn close(op: AluOp, bits: Bits, ulps: f64, cases: &[[u64; 3]]) {
     use crate::ir::number::{decode, real, ulp};
@@ -281,7 +281,7 @@ fn quotients_and_roots_keep_vulkan_s_bounds() {
         let divisors = normals(bits, range);
         let dividends: Vec<u64> = normals(bits, range / 2).into_iter().chain(special).collect();
         let mut pairs: Vec<_> = dividends.iter().flat_map(|&x| divisors.iter().map(move |&y| [x, y, 0])).collect();
-        // A denormal quotient may lose digits, and one at the upper limit exceed it.
+        // A denormal quotient may lose digits, and a quotient at the upper limit may exceed it.
         pairs.retain(|[x, y, _]| {
             let [x, y] = [x, y].map(|n| crate::ir::number::decode(*n, bits));
             let quotient = (x / y).abs();
