@@ -11,7 +11,7 @@ pub(super) const SCALAR_LOADS: [(usize, Op, Op); 5] = [
     (16, Op::SLoadDwordx16, Op::SBufferLoadDwordx16),
 ];
 
-/// Vector accesses of some bytes: loads and stores by descriptor, by address.
+/// Vector accesses by size in bytes: loads and stores by descriptor, and by address.
 pub(super) const VECTOR_ACCESSES: [(u32, Op, Op, Op, Op); 6] = [
     (16, Op::BufferLoadDwordx4, Op::BufferStoreDwordx4, Op::GlobalLoadDwordx4, Op::GlobalStoreDwordx4),
     (12, Op::BufferLoadDwordx3, Op::BufferStoreDwordx3, Op::GlobalLoadDwordx3, Op::GlobalStoreDwordx3),
@@ -21,7 +21,7 @@ pub(super) const VECTOR_ACCESSES: [(u32, Op, Op, Op, Op); 6] = [
     (1, Op::BufferLoadUbyte, Op::BufferStoreByte, Op::GlobalLoadUbyte, Op::GlobalStoreByte),
 ];
 
-/// Loads of one to four channels in a format: the descriptor's, the instruction's.
+/// Loads of one to four channels with format conversion: the descriptor's format, the instruction's format.
 pub(super) const FORMAT_LOADS: [[Op; 4]; 2] = [
     [Op::BufferLoadFormatX, Op::BufferLoadFormatXy, Op::BufferLoadFormatXyz, Op::BufferLoadFormatXyzw],
     [Op::TbufferLoadFormatX, Op::TbufferLoadFormatXy, Op::TbufferLoadFormatXyz, Op::TbufferLoadFormatXyzw],

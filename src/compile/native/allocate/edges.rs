@@ -1,4 +1,4 @@
-//! Block boundaries: parameters get registers and copies, values that were moved return.
+//! Block boundaries: gives parameters registers and copies, and moves displaced values back.
 
 use super::copies::CopySource;
 use super::registers::{RegSet, class_of};
@@ -8,7 +8,7 @@ use crate::compile::native::mir::{BlockId, Operand, RegisterClass, Val};
 use crate::error::{Error, Result};
 
 impl Walk<'_> {
-    /// Before the tail: copies the arguments of the block's only edge, and brings values home that live on.
+    /// Before a block's tail: copies the arguments of its only edge, and moves values that live on back to their homes.
     pub(super) fn edge(&mut self, id: BlockId) -> Result<()> {
         let f = self.f;
         let to = match &f.block(id).edges[..] {
@@ -17,7 +17,7 @@ impl Walk<'_> {
         };
         let mut away = std::mem::take(&mut self.displaced);
         away.retain(|val| self.loc[val.index()] != self.home[val.index()]);
-        // One that was moved twice returns once.
+        // A value that was moved twice returns once.
         away.sort_unstable();
         away.dedup();
         if to.is_none() && away.is_empty() {
@@ -36,7 +36,8 @@ impl Walk<'_> {
         }
         if let Some(to) = to {
             if !self.placed[to.index()] {
-                // What is live into the target is live here too and has its home, whichever predecessor comes first.
+                // A value that is live into the target is live here too, in its home, whichever predecessor is
+                // allocated first.
                 let mut taken = self.occupied.without(&dying).or(&self.homes);
                 let others = self.live.live_in(to).filter_map(|val| self.home[val.index()]);
                 others.for_each(|reg| taken.insert(reg));
@@ -56,7 +57,7 @@ impl Walk<'_> {
         to.map_or(Ok(()), |to| self.occupy_params(to))
     }
 
-    /// The value is in its home.
+    /// Records that a value is in its home.
     pub(super) fn bring_home(&mut self, val: Val) -> Result<()> {
         let home = self.home[val.index()];
         let home = home.ok_or_else(|| Error::bug(format!("{val} has no home where it is live")))?;
@@ -68,7 +69,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The registers of a block's parameters are taken from here on.
+    /// Marks the registers of a block's parameters as occupied from here on.
     pub(super) fn occupy_params(&mut self, id: BlockId) -> Result<()> {
         for param in self.f.params_of(self.f.block(id)) {
             if self.hints.is_used(*param) {
@@ -78,7 +79,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Moves values that are still needed in this block out of registers that are about to be written.
+    /// Moves values that this block still needs out of registers that are about to be written.
     pub(super) fn evict(&mut self, targets: &RegSet, dying: &RegSet) -> Result<()> {
         let in_the_way = targets.and(&self.occupied).without(dying);
         for class in [RegisterClass::Scalar, RegisterClass::Vector] {
@@ -104,7 +105,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Chooses registers for the parameters of a block among free ones; those of the arguments at hand if possible.
+    /// Chooses free registers for the parameters of a block, if possible those of the arguments.
     pub(super) fn place_params(&mut self, id: BlockId, args: &[Operand], free: &RegSet) -> Result<()> {
         let f = self.f;
         self.placed[id.index()] = true;
@@ -126,7 +127,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Adds the copy of an argument into a parameter; none into one that nobody uses.
+    /// Adds the copy of an argument to a parameter, unless nothing uses the parameter.
     pub(super) fn copy_into(&mut self, param: Val, arg: &Operand) -> Result<()> {
         if self.hints.is_used(param)
             && let Some(from) = self.source(arg)?

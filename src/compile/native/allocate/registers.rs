@@ -1,34 +1,34 @@
-//! Register files as data, and sets of registers.
+//! The register files, and sets of registers.
 
 use crate::compile::native::mir::{PhysReg, RegisterClass};
 use crate::target::GfxIp;
 
-/// A set of registers by their operand codes: scalar ones below 256, vector ones from there.
+/// A set of registers by operand code: scalar registers are below 256, vector registers from there on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegSet([u64; 8]);
 
-/// The words of a class, as one shiftable number: the codes of a class fill four words.
+/// The words of a class as one shiftable number: the codes of a class fill four words.
 const WORDS: usize = 4;
 
 impl RegSet {
-    /// Every register of `0..count` of a class.
+    /// All registers `0..count` of a class.
     pub fn first(class: RegisterClass, count: u16) -> Self {
         let mut set = Self::default();
         set.insert_run(base(class), count);
         set
     }
 
-    /// Whether it has the register.
+    /// Whether the set contains the register.
     pub fn has(&self, reg: PhysReg) -> bool {
         self.0[usize::from(reg.0 >> 6) & 7] >> (reg.0 & 63) & 1 != 0
     }
 
-    /// Adds it.
+    /// Adds a register.
     pub fn insert(&mut self, reg: PhysReg) {
         self.0[usize::from(reg.0 >> 6) & 7] |= 1 << (reg.0 & 63);
     }
 
-    /// Takes it out.
+    /// Removes a register.
     pub fn remove(&mut self, reg: PhysReg) {
         self.0[usize::from(reg.0 >> 6) & 7] &= !(1 << (reg.0 & 63));
     }
@@ -38,12 +38,12 @@ impl RegSet {
         (0..count).for_each(|n| self.insert(first.nth(n)));
     }
 
-    /// Takes consecutive registers out.
+    /// Removes consecutive registers.
     pub fn remove_run(&mut self, first: PhysReg, count: u16) {
         (0..count).for_each(|n| self.remove(first.nth(n)));
     }
 
-    /// Whether it has all of these.
+    /// Whether the set contains all of these registers.
     pub fn has_run(&self, first: PhysReg, count: u16) -> bool {
         (0..count).all(|n| self.has(first.nth(n)))
     }
@@ -91,14 +91,14 @@ impl RegSet {
         Some(base(class).nth(64 * word as u16 + starts[word].trailing_zeros() as u16))
     }
 
-    /// The highest such run.
+    /// The highest run of `count` registers of a class at a multiple of `align`.
     pub fn highest(&self, class: RegisterClass, count: u16, align: u16) -> Option<PhysReg> {
         let starts = starts(self.of(class), count, align);
         let word = starts.iter().rposition(|word| *word != 0)?;
         Some(base(class).nth(64 * word as u16 + 63 - starts[word].leading_zeros() as u16))
     }
 
-    /// Its registers of a class, ascending.
+    /// The registers of a class in the set, in ascending order.
     pub fn iter(&self, class: RegisterClass) -> impl Iterator<Item = PhysReg> + use<> {
         let words = self.of(class);
         (0..64 * WORDS as u16)
@@ -120,11 +120,11 @@ pub const fn class_of(reg: PhysReg) -> RegisterClass {
     if reg.as_vgpr().is_some() { RegisterClass::Vector } else { RegisterClass::Scalar }
 }
 
-/// Where runs of set bits begin: bit i stays if bits i to i + count - 1 are set and i is a multiple of `align`.
+/// Finds where runs of set bits begin: bit i stays if bits i to i + count - 1 are set and i is a multiple of `align`.
 fn starts(mut bits: [u64; WORDS], count: u16, align: u16) -> [u64; WORDS] {
     let mut have = 1;
     while have < count {
-        // Doubling: a run of 2n begins where one of n begins and another n further.
+        // Doubling: a run of 2n begins where a run of n begins and another begins n further on.
         let step = have.min(count - have);
         let shifted = shift_down(&bits, step);
         for (a, b) in bits.iter_mut().zip(shifted) {
@@ -151,23 +151,23 @@ fn shift_down(bits: &[u64; WORDS], by: u16) -> [u64; WORDS] {
     out
 }
 
-/// Numbers of registers that the allocator may use.
+/// The numbers of registers that the allocator may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterLimits {
-    /// SGPRs, VCC not counted.
+    /// SGPRs, excluding VCC.
     pub sgprs: u16,
     /// VGPRs.
     pub vgprs: u16,
 }
 
 impl RegisterLimits {
-    /// All that a wave may have, and of VGPRs at most `vgprs`.
+    /// All SGPRs that a wave may have, and at most `vgprs` VGPRs.
     pub fn new(gfx: GfxIp, vgprs: u16) -> Self {
         let files = gfx.registers();
         Self { sgprs: files.usable_sgprs as u16, vgprs: vgprs.min(files.vgprs as u16) }
     }
 
-    /// The registers that values may have.
+    /// The registers that may hold values.
     pub fn registers(&self) -> RegSet {
         RegSet::first(RegisterClass::Scalar, self.sgprs).or(&RegSet::first(RegisterClass::Vector, self.vgprs))
     }

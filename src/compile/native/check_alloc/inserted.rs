@@ -1,4 +1,4 @@
-//! Checks the instructions that the allocator inserted: they may only move contents.
+//! Checks instructions that the allocator inserted: they may only move values.
 
 use super::state::{HeldValue, PointState, StorageLocation};
 use super::{Check, reg_of};
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::isa::Op;
 
 impl Check<'_> {
-    /// Executes the inserted instruction at `at`; returns how many instructions it took.
+    /// Executes the inserted instruction at `at`; returns how many instructions this consumed.
     pub(super) fn inserted(
         &self,
         at: u32,
@@ -61,7 +61,7 @@ impl Check<'_> {
         Ok(1)
     }
 
-    /// Executes what moves a content to or from memory or a lane; whether it was such an instruction.
+    /// Executes a move to or from memory or a lane; returns whether the instruction is one.
     fn memory(&self, inst: &MachineInst, op: Op, before_tail: bool, state: &mut PointState) -> Result<bool> {
         let f = self.after;
         match (op, f.defs(inst), f.uses(inst)) {
@@ -104,7 +104,8 @@ impl Check<'_> {
         Ok(true)
     }
 
-    /// The scratch dword that an inserted access means: beyond the function's own, and within what is asked for.
+    /// The scratch dword that an inserted access addresses: it must be above the function's own scratch and within the
+    /// requested size.
     fn scratch(
         &self,
         inst: &MachineInst,
@@ -134,7 +135,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether moves may write it: registers of values, and M0 which copies of the original code may name.
+    /// Whether moves may write a register: registers of values, and M0, which original copies may name.
     fn writable(&self, reg: PhysReg) -> bool {
         self.allowed(reg, super::super::allocate::class_of(reg)) || reg == PhysReg::M0
     }

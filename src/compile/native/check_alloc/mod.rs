@@ -1,11 +1,11 @@
-//! Judges an allocation: the code before and after must do the same.
+//! Checks an allocation: the code before and after must do the same.
 //!
-//! It walks both side by side. The state says for each register which original values it holds for certain: a definition
-//! puts its value's name there, an inserted move carries names on, a copy or a block parameter gives what is held a
-//! second name. Where blocks meet, only what all predecessors say is left: about vector registers those that lanes come
-//! from, about scalar ones those that the wave comes from. Every use of the original code must then find its value's
-//! name in the register that the instruction reads. Nothing is taken from the allocator but the code and the statement
-//! which instructions were inserted, and those may only be moves.
+//! It walks both in parallel. For each register the state holds which original values the register certainly contains.
+//! A definition sets the value's name; an inserted move copies names; a copy or a block parameter gives a content a
+//! second name. Where blocks meet, only facts from all predecessors remain: for vector registers the predecessors that
+//! lanes come from, for scalar registers those that the wave comes from. Every use of the original code must then find
+//! its value's name in the register that the instruction reads. The allocator supplies only the code and which
+//! instructions it inserted; inserted instructions may only be moves.
 
 mod inserted;
 mod original;
@@ -24,7 +24,7 @@ use state::{HeldValue, PointState, StorageLocation};
 /// Checks that `after` does what `before` does, with registers within the limits.
 ///
 /// # Errors
-/// A bug, with block, instruction and value, if it does not.
+/// Bug: it does not; the error names block, instruction and value.
 pub fn check(before: &MachineFunction, after: &Allocated, limits: RegisterLimits) -> Result<()> {
     let check = Check::new(before, after, limits)?;
     let mut entries: Vec<Option<PointState>> = vec![None; before.blocks.len()];
@@ -57,7 +57,7 @@ struct Check<'a> {
     limits: RegisterLimits,
     logical: Preds,
     linear: Preds,
-    /// The constant that a value is for its whole life.
+    /// For each value: the constant that it is for its whole life, if any.
     constants: Vec<Option<HeldValue>>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Check<'a> {
         Ok(Self { before, after, origin: &allocated.origin, limits, logical, linear, constants: constants(before) })
     }
 
-    /// The facts at a block's start: those of all predecessors that were visited; `None` if none was.
+    /// The facts at a block's start: those common to all visited predecessors; `None` if none was visited.
     fn entry(&self, id: BlockId, exits: &[Option<PointState>]) -> Option<PointState> {
         if id.0 == 0 {
             let mut state = PointState::default();
@@ -94,7 +94,7 @@ impl<'a> Check<'a> {
         Some(linear.join(meet(&self.logical, true).unwrap_or_default()))
     }
 
-    /// The state at the end of `pred`, seen from its successor `id`: the parameters have their arguments' content.
+    /// The state at the end of `pred`, seen from its successor `id`: parameters have the contents of their arguments.
     fn along(&self, pred: BlockId, id: BlockId, exit: &PointState) -> PointState {
         let mut state = exit.clone();
         let Some(edge) = self.before.block(pred).edges.iter().find(|edge| edge.to == id) else { return state };
@@ -106,7 +106,7 @@ impl<'a> Check<'a> {
         state
     }
 
-    /// Walks over a block; finds fault only if `judge`.
+    /// Walks over a block; reports errors only if `judge` is set.
     fn block(&self, id: BlockId, mut state: PointState, judge: bool) -> Result<PointState> {
         let (before, after) = (self.before.block(id), self.after.block(id));
         self.shape(before, after)?;
@@ -158,7 +158,7 @@ impl<'a> Check<'a> {
         Err(Error::bug("allocation changed the shape of a block"))
     }
 
-    /// Copies of the original code have no instruction of their own any more: each gives a content a second name.
+    /// Original copies have no instruction in the new code: each gives a content a second name.
     fn copies(&self, block: &MachineBlock, next: &mut u32, state: &mut PointState) {
         while *next < block.insts.end {
             let inst = &self.before.insts[*next as usize];
@@ -172,7 +172,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Checks the needs of a block's end: SCC for its branch, results where the epilog expects them.
+    /// Checks the requirements of a block's end: SCC for its branch, and results where the epilog expects them.
     fn judge_end(&self, block: &MachineBlock, state: &PointState, scc_spoilt: bool) -> Result<()> {
         use super::mir::Cond::{Scc0, Scc1};
         if scc_spoilt && matches!(block.term, Term::Branch { when: Scc0 | Scc1, .. }) {
@@ -188,7 +188,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Whether the wave has the register whatever the limit says.
+    /// Whether the wave has this register regardless of the limit.
     fn arrives(&self, reg: PhysReg) -> bool {
         self.before.entry.iter().any(|entry| entry.reg == reg) || self.before.results.contains(&reg)
     }
@@ -205,7 +205,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The values that moves or copies make of constants. Variables may become others.
+/// The constants of values that moves or copies define. Variables are excluded, since they may change.
 fn constants(f: &MachineFunction) -> Vec<Option<HeldValue>> {
     let mut constants = vec![None; f.values.len()];
     for inst in &f.insts {
@@ -223,7 +223,7 @@ fn constants(f: &MachineFunction) -> Vec<Option<HeldValue>> {
     constants
 }
 
-/// The register of a physical operand.
+/// The register of an operand that is a physical register.
 fn reg_of(operand: &Operand) -> Option<PhysReg> {
     match operand.what {
         OperandValue::Fixed(reg) => Some(reg),
@@ -231,7 +231,7 @@ fn reg_of(operand: &Operand) -> Option<PhysReg> {
     }
 }
 
-/// Whether the same operation with the same fields and operand counts.
+/// Whether both have the same operation, fields and operand counts.
 fn same_form(a: &MachineInst, b: &MachineInst) -> bool {
     let form = |inst: &MachineInst| (inst.op, inst.defs, inst.uses, inst.tied, inst.extra);
     form(a) == form(b)

@@ -1,4 +1,5 @@
-//! Checks the original instructions: the contents of the registers that they read, and their effect on those they write.
+//! Checks original instructions: the contents of the registers that they read, and their effect on those that they
+//! write.
 
 use super::state::{HeldValue, PointState, StorageLocation};
 use super::{Check, reg_of, same_form};
@@ -10,7 +11,7 @@ use crate::isa::{Format, OperandKind, Traits};
 use crate::target::WaveSize;
 
 impl Check<'_> {
-    /// Finds fault with an instruction, in the state before it.
+    /// Checks an instruction in the state before it.
     pub(super) fn judge(
         &self,
         before: &MachineInst,
@@ -58,7 +59,7 @@ impl Check<'_> {
         self.judge_halves(before, after)
     }
 
-    /// The shape of a run: registers of one class that follow each other at the right alignment.
+    /// Checks the shape of a run: consecutive registers of one class with the right alignment.
     fn judge_run(&self, old: &[Operand], new: &[Operand], wants: Wants) -> Result<()> {
         let [head, ..] = new else { return Err(Error::bug("an empty run")) };
         let Some(first) = reg_of(head) else { return Ok(()) };
@@ -97,7 +98,7 @@ impl Check<'_> {
         Err(Error::bug(format!("{:?} is read in {:?}, which holds {held:?}", old.what, new.what)))
     }
 
-    /// Whether a register has this, or the constant that it is.
+    /// Whether a register contains this value, or the constant that it is.
     fn holds(&self, state: &PointState, reg: PhysReg, name: HeldValue) -> bool {
         let constant = if let HeldValue::Val(val) = name { self.constants[val.index()] } else { None };
         state.holds(StorageLocation::reg(reg), name)
@@ -128,7 +129,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// In wave64 half of the lanes reads scalar sources after the other half has written a scalar result.
+    /// In wave64, half of the lanes reads scalar sources after the other half has written a scalar result.
     fn judge_halves(&self, before: &MachineInst, after: &MachineInst) -> Result<()> {
         let f = self.after;
         let Some(row) = before.isa().map(|op| op.entry(f.gfx)) else { return Ok(()) };
@@ -152,7 +153,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Puts the instruction's results into the state.
+    /// Adds the instruction's results to the state.
     pub(super) fn execute(&self, before: &MachineInst, after: &MachineInst, state: &mut PointState) {
         if before.op == Opcode::Pseudo(Pseudo::Return) {
             for (n, reg) in (0..u32::from(before.uses)).zip(&self.before.results) {
@@ -170,7 +171,7 @@ impl Check<'_> {
                 OperandValue::Val(val) => state.set(StorageLocation::reg(reg), vec![HeldValue::Val(val)]),
                 OperandValue::Fixed(_) => {
                     state.set(StorageLocation::reg(reg), vec![HeldValue::Fixed]);
-                    // A lane mask of wave64 is named by its first register.
+                    // The first register stands for a wave64 lane mask.
                     if reg == PhysReg::VCC {
                         state.set(StorageLocation::reg(reg.nth(1)), vec![HeldValue::Fixed]);
                     }

@@ -11,11 +11,11 @@ pub enum HeldValue {
     Val(Val),
     /// A constant.
     Const(u32),
-    /// A literal of the linker.
+    /// A literal that the linker fills in.
     Reloc(SymbolId),
-    /// The content of a fixed register that an original instruction has written.
+    /// The content that an original instruction wrote to a fixed register.
     Fixed,
-    /// The result of this number.
+    /// The result with this number.
     Result(u32),
 }
 
@@ -31,7 +31,7 @@ impl HeldValue {
     }
 }
 
-/// A place: a register by its code, a scratch dword, or a lane of a vector register.
+/// A location: a register by its code, a scratch dword, or a lane of a vector register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StorageLocation(pub u32);
 
@@ -56,13 +56,13 @@ impl StorageLocation {
         Self::lane(reg, 0)..Self::lane(reg.nth(1), 0)
     }
 
-    /// Whether facts about it flow where lanes go; otherwise where the wave goes.
+    /// Whether facts about it follow logical edges (lanes) rather than linear edges (the wave).
     pub fn is_logical(self) -> bool {
         (u32::from(PhysReg::FIRST_VGPR.0)..LANES).contains(&self.0)
     }
 }
 
-/// Numbers of scratch dwords begin here, and those of lanes.
+/// First numbers of scratch dwords, and of lanes.
 const SCRATCH: u32 = 1 << 16;
 const LANES: u32 = 1 << 28;
 
@@ -72,7 +72,7 @@ pub struct PointState {
     names: BTreeMap<StorageLocation, Vec<HeldValue>>,
     /// Values of this block that equal a constant which may not be in a register yet.
     equal: Vec<(Val, HeldValue)>,
-    /// Values that were made of something undefined: whatever a register holds will do.
+    /// Values made from something undefined: any register content is accepted.
     undefined: Vec<Val>,
 }
 
@@ -82,7 +82,7 @@ impl PointState {
         self.names.get(&spot).map_or(&[], |names| names)
     }
 
-    /// Whether it holds this.
+    /// Whether a location holds this content.
     pub fn holds(&self, spot: StorageLocation, name: HeldValue) -> bool {
         self.at(spot).contains(&name) || matches!(name, HeldValue::Val(val) if self.undefined.contains(&val))
     }
@@ -96,7 +96,7 @@ impl PointState {
         };
     }
 
-    /// An instruction that knows nothing of lanes as places writes the register.
+    /// Records that an instruction wrote the whole register, so that facts about its lanes no longer hold.
     pub fn overwrite_lanes(&mut self, reg: PhysReg) {
         if reg.as_vgpr().is_some() {
             let lanes: Vec<StorageLocation> =
@@ -113,13 +113,14 @@ impl PointState {
         }
     }
 
-    /// A constant as a content, with the values that equal it.
+    /// A constant as a content, together with the values that equal it.
     pub fn constant(&self, name: HeldValue) -> Vec<HeldValue> {
         let equal = self.equal.iter().filter(|(_, to)| *to == name).map(|(val, _)| HeldValue::Val(*val));
         std::iter::once(name).chain(equal).collect()
     }
 
-    /// Parallel renaming: each value is what its source was. `constants` are those that values are for life.
+    /// Renames in parallel: each value becomes its source. `constants`: values that are one constant for their whole
+    /// life.
     pub fn rename(&mut self, pairs: &[(Val, Operand)], constants: &[Option<HeldValue>]) {
         let constant = |one: &Operand| one.as_val().and_then(|val| constants[val.index()]);
         let is_new = |name: &HeldValue| matches!(name, HeldValue::Val(val) if pairs.iter().any(|(new, _)| new == val));
@@ -134,7 +135,7 @@ impl PointState {
             names.extend(new);
         }
         self.names.retain(|_, names| !names.is_empty());
-        // What equalled a constant through a renamed value does so through the new ones.
+        // Values that equal a constant through a renamed value equal it through the new one.
         let (before, undefined) = (self.equal.clone(), self.undefined.clone());
         self.equal.retain(|(val, _)| !pairs.iter().any(|(new, _)| new == val));
         self.undefined.retain(|val| !pairs.iter().any(|(new, _)| new == val));
@@ -154,7 +155,7 @@ impl PointState {
         }
     }
 
-    /// A new content of these values: no place holds them any more.
+    /// These values have new contents: no location holds them any more.
     pub fn forget(&mut self, vals: &[Val]) {
         if vals.is_empty() {
             return;
@@ -168,12 +169,12 @@ impl PointState {
         self.undefined.retain(|val| !gone(val));
     }
 
-    /// At the end of a block.
+    /// Drops facts about constants at the end of a block.
     pub fn forget_constants(&mut self) {
         self.equal.clear();
     }
 
-    /// Only what both say.
+    /// Keeps only the facts that both have.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Self {
         let mut met = Self::default();
@@ -181,7 +182,7 @@ impl PointState {
             let both: Vec<HeldValue> = names.iter().copied().filter(|name| other.holds(*spot, *name)).collect();
             met.set(*spot, both);
         }
-        // What is undefined here is where the other says.
+        // A value that is undefined here is where the other state has it.
         for (spot, names) in &other.names {
             let mine = |name: &&HeldValue| matches!(name, HeldValue::Val(val) if self.undefined.contains(val));
             names.iter().filter(mine).for_each(|name| met.add(*spot, *name));
@@ -191,7 +192,7 @@ impl PointState {
         met
     }
 
-    /// The facts that flow along one kind of edges; those about constants along logical ones.
+    /// The facts that follow one kind of edges; facts about constants follow logical edges.
     #[must_use]
     pub fn only(&self, logical: bool, is_vector: impl Fn(Val) -> bool) -> Self {
         let names = self.names.iter().filter(|(spot, _)| spot.is_logical() == logical);

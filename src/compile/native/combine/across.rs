@@ -1,4 +1,4 @@
-//! Operations on what another lane has: moving it is part of the instruction that takes it.
+//! Folds moves between lanes into the instructions that use their results.
 
 use super::Combine;
 use crate::compile::native::mir::Extra;
@@ -6,9 +6,9 @@ use crate::compile::native::mir::sources::mirrored;
 use crate::isa::{Format, Op, Traits};
 
 impl Combine<'_> {
-    /// A vector operation on the result of a `v_mov` with DPP takes that lane's value itself.
+    /// A vector operation on the result of a `v_mov` with DPP reads the other lane itself.
     ///
-    /// The move must write all lanes that are on, and the same ones must be on at the operation.
+    /// The move must write all active lanes, and the same lanes must be active at the operation.
     pub(super) fn across_lanes(&mut self, n: u32, op: Op) -> bool {
         let entry = op.entry(self.f.gfx);
         if entry.format != Format::Vop2 || !entry.is(Traits::DPP) {

@@ -1,4 +1,4 @@
-//! Fields of bits, and conversions of parts of registers.
+//! Bit fields, and conversions of parts of registers.
 
 use super::{Combine, Operands, low_bits, with_constant};
 use crate::compile::native::mir::{Extra, Operand, OperandValue};
@@ -6,7 +6,7 @@ use crate::isa::instruction::Sdwa;
 use crate::isa::{Format, Op};
 
 impl Combine<'_> {
-    /// A mask of a shifted value, or a conversion of a part of one.
+    /// Combines a mask of a shifted value, or the conversion of a part of a value.
     pub(super) fn bits(&mut self, n: u32, op: Op) -> bool {
         let inst = self.f.insts[n as usize];
         if inst.extra != Extra::None || inst.tied || inst.defs != 1 {
@@ -24,7 +24,7 @@ impl Combine<'_> {
         true
     }
 
-    /// Sources of which only the low half is read need nothing done to the other one.
+    /// If only the low half of a source is read, removes operations that only affect the other half.
     pub(super) fn halves(&mut self, n: u32, op: Op) {
         let inst = self.f.insts[n as usize];
         let row = op.entry(self.f.gfx);
@@ -52,7 +52,7 @@ impl Combine<'_> {
         }
     }
 
-    /// A shift by a number of which only the low five bits are kept: those are all that it reads.
+    /// Removes the mask of a shift amount that keeps its low five bits, since the shift reads only those.
     pub(super) fn shift_amount(&mut self, n: u32, op: Op) {
         let at = match op {
             Op::VLshlrevB32 | Op::VLshrrevB32 | Op::VAshrrevI32 => 0,
@@ -64,14 +64,14 @@ impl Combine<'_> {
         let Some((_, mask, found)) = self.maker(pair[at]) else { return };
         let Some([a, b]) = self.pair(&mask).filter(|_| matches!(found, Op::VAndB32 | Op::SAndB32)) else { return };
         let Some((31, from)) = with_constant(a, b).map(|(bits, from)| (bits & 31, from)) else { return };
-        // A scalar value may be where a vector one was, but not the other way round.
+        // A scalar value may replace a vector value, but not vice versa.
         pair[at] = from;
         if from.as_val().is_some() && (at == 1 || self.f.takes(op, &pair)) {
             self.replace(n, op, &pair, Extra::None);
         }
     }
 
-    /// A vector value with the same low half, from before it was cut or extended.
+    /// A vector value with the same low half, before it was truncated or extended.
     fn low_half(&self, operand: Operand) -> Option<Operand> {
         let (_, inst, op) = self.maker(operand)?;
         let x = self.sources(&inst).filter(|_| inst.extra == Extra::None && !inst.tied)?;
@@ -87,7 +87,7 @@ impl Combine<'_> {
         Some(from).filter(|from| self.is_vector(*from))
     }
 
-    /// A mask of bits that are 0 already: its result is the value itself.
+    /// Removes a mask of bits that are already 0.
     pub(super) fn masked(&mut self, n: u32, op: Op) -> bool {
         let inst = self.f.insts[n as usize];
         if op != Op::VAndB32 {
@@ -107,7 +107,7 @@ impl Combine<'_> {
         true
     }
 
-    /// The bits that a value can have, as a mask from the lowest on.
+    /// The bits that may be set in a value, as a mask of low bits.
     fn most(&self, operand: Operand) -> Option<u32> {
         let (_, inst, op) = self.maker(operand)?;
         let constant = |i: usize| self.f.uses(&inst).get(i)?.as_const();
@@ -131,7 +131,7 @@ impl Combine<'_> {
         (fits && self.f.takes(Op::VBfeU32, &sources)).then_some((Op::VBfeU32, sources))
     }
 
-    /// A byte as a float: not negative, so the kind of integer does not matter.
+    /// A byte as a float: it is not negative, so signedness does not matter.
     fn byte(&self, own: &Operands) -> Option<(Op, Operands)> {
         const BYTES: [Op; 4] = [Op::VCvtF32Ubyte0, Op::VCvtF32Ubyte1, Op::VCvtF32Ubyte2, Op::VCvtF32Ubyte3];
         let (inner, x) = self.only_maker(own[0]).filter(|_| self.is_vector(own[0]))?;
@@ -154,7 +154,7 @@ impl Combine<'_> {
     fn high_half(&self, own: &Operands) -> Option<(Op, Operands, Extra)> {
         let (inner, x) = self.only_maker(own[0]).filter(|_| self.is_vector(own[0]))?;
         let high = inner == Op::VLshrrevB32 && x[0].what == OperandValue::Const(16) && self.is_vector(x[1]);
-        // The second half of a register; the whole result is written.
+        // Selector 5 reads the high half of a register; the whole result is written.
         let sdwa = Sdwa { dst_sel: 6, dst_unused: 0, src_sel: [5, 0], sext: [false; 2] };
         high.then(|| (Op::VCvtF32F16, [x[1]].into_iter().collect(), Extra::Sdwa(sdwa)))
     }

@@ -1,4 +1,4 @@
-//! Sums and products of floats of which some are halves, or whose result is one: `v_fma_mix` converts on the way.
+//! Float sums and products with f16 operands or results: `v_fma_mix` includes the conversion.
 
 use super::signs::{ONE, plain_or};
 use super::{Combine, Operands};
@@ -11,7 +11,7 @@ use crate::isa::instruction::Modifiers;
 const MIXED: [Op; 5] = [Op::VFmaF32, Op::VMulF32, Op::VAddF32, Op::VSubF32, Op::VSubrevF32];
 
 impl Combine<'_> {
-    /// Takes halves as they are where each was converted for this operation alone.
+    /// Reads f16 operands directly if each conversion is used only by this operation.
     pub(super) fn mixed_sources(&mut self, n: u32, op: Op) -> bool {
         let Some((mut uses, mut mods)) = self.as_mix(n, op) else { return false };
         let mut halves = 0;
@@ -32,7 +32,7 @@ impl Combine<'_> {
         true
     }
 
-    /// Gives a half where the result is converted to one and used for nothing else.
+    /// Writes an f16 result directly if the result is only used for this conversion.
     pub(super) fn mixed_result(&mut self, n: u32, op: Op) -> bool {
         let inst = self.f.insts[n as usize];
         if op != Op::VCvtF16F32 || inst.extra != Extra::None {
@@ -48,12 +48,12 @@ impl Combine<'_> {
         true
     }
 
-    /// Whether the sources fit. Literals do not: assemblers do not agree on whether they are of 16 or of 32 bits.
+    /// Whether the sources fit. Literals do not, because assemblers disagree on whether they have 16 or 32 bits.
     fn mixes(&self, op: Op, uses: &Operands) -> bool {
         self.f.takes(op, uses) && !uses.iter().any(|one| is_literal(one.what))
     }
 
-    /// The sources and modifiers of `v_fma_mix` that does the same as an operation on floats.
+    /// Sources and modifiers of the `v_fma_mix` that equals a float operation.
     fn as_mix(&self, n: u32, op: Op) -> Option<(Operands, Modifiers)> {
         if op != Op::VFmaMixF32 && !MIXED.contains(&op) {
             return None;
@@ -67,7 +67,7 @@ impl Combine<'_> {
         if mods.omod != 0 || mods.op_sel != 0 {
             return None;
         }
-        // Signs of sources by their new places; the absolute value is where others have `neg_hi`.
+        // Signs of the sources at their new positions; the absolute value is in the field that is `neg_hi` elsewhere.
         let placed = |sources: [Operand; 3], places: [u8; 2], neg: u8| {
             let moved = |bits: u8| (bits & 1) << places[0] | (bits >> 1 & 1) << places[1];
             let mods = Modifiers { neg: moved(mods.neg) ^ neg, neg_hi: moved(mods.abs), abs: 0, ..mods };
@@ -76,7 +76,7 @@ impl Combine<'_> {
         let one = Operand::constant(ONE);
         match (op, &own[..]) {
             (Op::VFmaF32, [_, _, _]) => Some((own, Modifiers { neg_hi: mods.abs, abs: 0, ..mods })),
-            // The sign of a product of 0 stays: -0 is added.
+            // Adding -0 keeps the sign of a zero product.
             (Op::VMulF32, &[a, b]) => placed([a, b, Operand::constant(0)], [0, 1], 0b100),
             (Op::VAddF32, &[a, b]) => placed([a, one, b], [0, 2], 0),
             (Op::VSubF32, &[a, b]) => placed([a, one, b], [0, 2], 0b100),

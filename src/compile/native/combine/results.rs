@@ -1,4 +1,4 @@
-//! Reads give what is used of them: fewer registers, and less that memory has to send.
+//! Narrows reads to the results that are used: fewer registers, and less data from memory.
 
 use super::Combine;
 use crate::compile::native::mir::{Extra, MachineInst, Opcode, Operand, OperandValue, Val, run_of};
@@ -6,11 +6,11 @@ use crate::compile::native::widths::{FORMAT_LOADS, SCALAR_LOADS, VECTOR_ACCESSES
 use crate::isa::{Op, Traits};
 use smallvec::SmallVec;
 
-/// Operations that write all of their results together, whatever the mask says.
+/// Operations that write all of their results, whatever the mask says.
 const WHOLE: Traits = Traits::FOUR.or(Traits::RAY).or(Traits::RAW).or(Traits::ATOMIC);
 
 impl Combine<'_> {
-    /// Leaves out results of a read that nothing uses: any channels of an image, the last dwords of memory.
+    /// Drops unused results of a read: any channels of an image, the last dwords of memory.
     pub(super) fn used_results(&mut self, n: u32) {
         let inst = self.f.insts[n as usize];
         let Some(op) = inst.isa().filter(|_| inst.defs > 1 && !inst.tied && !self.gone[n as usize]) else { return };
@@ -35,7 +35,7 @@ impl Combine<'_> {
         }
     }
 
-    /// Replaces the results of an instruction by fewer of them.
+    /// Reduces the results of an instruction.
     fn give(&mut self, n: u32, op: Op, results: &[Val], extra: Extra) {
         let old = self.f.insts[n as usize];
         if results.len() == usize::from(old.defs) {
@@ -57,7 +57,7 @@ const fn with_channels(mut extra: Extra, channels: u8) -> Extra {
     extra
 }
 
-/// The smallest load of the same kind that gives so many dwords, and how many it gives.
+/// The smallest load of the same kind with at least this many dwords, and its number of dwords.
 fn narrower(op: Op, wanted: usize) -> Option<(Op, usize)> {
     let scalar = SCALAR_LOADS.map(|(dwords, by_address, by_descriptor)| (dwords, [by_address, by_descriptor]));
     let vector = VECTOR_ACCESSES.map(|(bytes, by_descriptor, _, by_address, _)| (bytes, [by_descriptor, by_address]));

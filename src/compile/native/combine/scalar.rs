@@ -1,4 +1,4 @@
-//! The scalar unit: fields of bits, shifted sums, copies of EXEC and of M0.
+//! Scalar instructions: bit fields, shifted sums, copies of EXEC and of M0.
 
 use super::{Combine, Operands, low_bits, with_constant};
 use crate::compile::native::mir::sources::one_literal;
@@ -6,8 +6,8 @@ use crate::compile::native::mir::{Extra, MachineBlock, Operand, OperandValue, Ph
 use crate::isa::{Format, Op};
 
 impl Combine<'_> {
-    /// A comparison with 0 of what set SCC to just that, or of a condition that was made of one, is not needed or is that
-    /// one again.
+    /// Removes a comparison with 0 if the instruction that made the value has set SCC to the same result; if the value
+    /// came from a comparison, repeats that one instead.
     pub(super) fn test(&mut self, n: u32, op: Op) -> bool {
         let wide = op == Op::SCmpLgU64;
         if !(wide || op == Op::SCmpLgU32) {
@@ -27,7 +27,7 @@ impl Combine<'_> {
             self.remove(n);
             return true;
         }
-        // 1 or 0 by a comparison right in front.
+        // 1 or 0, selected by the comparison directly before.
         let flag = made == Op::SCselectB32
             && self.f.uses(&maker).iter().map(|one| one.what).eq([OperandValue::Const(1), OperandValue::Const(0)]);
         let Some(compare) = from.checked_sub(1).filter(|compare| flag && *compare >= self.start) else { return false };
@@ -40,12 +40,12 @@ impl Combine<'_> {
         true
     }
 
-    /// Whether any of these instructions changes SCC.
+    /// Whether any of these instructions writes SCC.
     fn writes_scc(&self, range: std::ops::Range<u32>) -> bool {
         range.into_iter().any(|n| !self.gone[n as usize] && self.f.insts[n as usize].writes_scc(self.f.gfx))
     }
 
-    /// Combines a scalar instruction; `scc`: its SCC is read.
+    /// Combines a scalar instruction; `scc`: its SCC result is read.
     pub(super) fn scalar(&mut self, n: u32, op: Op, scc: bool) -> bool {
         if op.entry(self.f.gfx).format != Format::Sop2 {
             return false;
@@ -86,7 +86,7 @@ impl Combine<'_> {
         (inner == Op::SLshlB32).then(|| (op, [x[0], other].into_iter().collect()))
     }
 
-    /// A copy of EXEC as a source is EXEC, as long as that stays.
+    /// Replaces a copy of EXEC with EXEC itself, as long as EXEC has not changed.
     fn exec_copy(&mut self, n: u32) -> bool {
         let inst = self.f.insts[n as usize];
         let mut sources = Operands::new();
@@ -117,7 +117,7 @@ impl Combine<'_> {
         moves && exec && same && !(from + 1..user).any(|n| self.f.writes_exec(&self.f.insts[n as usize]))
     }
 
-    /// A scalar comparison of which SCC has the result still.
+    /// Removes a scalar comparison whose result is still in SCC.
     pub(super) fn repeated_tests(&mut self, block: &MachineBlock) {
         let mut held: Option<(Op, Operands)> = None;
         for n in block.insts.clone() {
@@ -134,7 +134,7 @@ impl Combine<'_> {
         }
     }
 
-    /// Moves to M0 of what it holds already are not needed.
+    /// Removes moves to M0 of a value that it already has.
     pub(super) fn repeated_m0(&mut self, block: &MachineBlock) {
         let mut held: Option<OperandValue> = None;
         for n in block.insts.clone() {
@@ -159,7 +159,7 @@ impl Combine<'_> {
     }
 }
 
-/// Whether the operation sets SCC to whether its result is not 0.
+/// Whether the operation sets SCC if its result is not 0.
 const fn is_nonzero_in_scc(op: Op) -> bool {
     matches!(
         op,

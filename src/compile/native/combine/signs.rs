@@ -1,4 +1,4 @@
-//! Signs of float operands, and ranges of float results, as modifiers.
+//! Float operands' signs and float results' clamps as modifiers.
 
 use super::Combine;
 use crate::compile::native::mir::sources::PLAIN;
@@ -6,7 +6,7 @@ use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::isa::instruction::{Modifiers, VectorForm};
 use crate::isa::{Format, Op, OperandKind};
 
-/// A change of a float's sign, and the float that it is applied to.
+/// A change of a float's sign, and the float to which it applies.
 enum Sign {
     Flipped(Operand),
     Removed(Operand),
@@ -16,13 +16,13 @@ enum Sign {
 pub(super) const ONE: u32 = 0x3f80_0000;
 
 impl Combine<'_> {
-    /// Sources whose sign another instruction changed get the modifier.
+    /// If another instruction changed the sign of a source, uses the modifier instead.
     pub(super) fn signs(&mut self, n: u32, op: Op) {
         let inst = self.f.insts[n as usize];
         let row = op.entry(self.f.gfx);
         let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vopc | Format::Vop3);
         let Some(mut mods) = plain_or(inst.extra).filter(|_| vector && !inst.tied) else { return };
-        // Sources of two registers but for the last, a mask, would have other places.
+        // If a source other than the last (a mask) has two registers, later sources have other positions.
         let single = self.f.uses(&inst).iter().take(row.src.len().saturating_sub(1)).all(|one| one.run == 1);
         if !row.has_form(&VectorForm::Long) || !single || (inst.uses as usize) < row.src.len() {
             return;
@@ -32,7 +32,7 @@ impl Combine<'_> {
         let mut changed = false;
         for i in 0..row.src.len() {
             let (bit, kind) = (1u8 << i, row.src_kind(i));
-            // `op_sel` would take the other half.
+            // `op_sel` would read the other half.
             let whole = kind == OperandKind::F32 || kind == OperandKind::F16 && mods.op_sel & bit == 0;
             if !whole || allowed.neg & bit == 0 {
                 continue;
@@ -67,7 +67,7 @@ impl Combine<'_> {
             (_, OperandValue::Const(bits)) => (bits, a),
             _ => return None,
         };
-        // Of a half nothing above it is read.
+        // Only the low half of an f16 is read.
         let below = |bits: u32| if kind == OperandKind::F16 { bits & 0xffff } else { bits };
         match op {
             Op::VXorB32 | Op::SXorB32 if below(bits) == top => Some(Sign::Flipped(value)),
@@ -76,7 +76,7 @@ impl Combine<'_> {
         }
     }
 
-    /// `min(1, max(0, x))` is `x` with its result clamped: what is no number becomes 0 in both.
+    /// `min(1, max(0, x))` is `x` with a clamped result: NaN becomes 0 in both.
     pub(super) fn clamp(&mut self, n: u32, op: Op) -> bool {
         if op != Op::VMinF32 {
             return false;
@@ -99,7 +99,7 @@ impl Combine<'_> {
         true
     }
 
-    /// The instruction that makes the value clamps it itself, and gives the result its name.
+    /// Moves the clamp to the instruction that makes the value, which then defines the result.
     fn clamp_maker(&mut self, n: u32, value: Operand) -> bool {
         let Some((from, inst, op)) = self.maker(value) else { return false };
         let row = op.entry(self.f.gfx);
@@ -124,7 +124,7 @@ impl Combine<'_> {
     }
 }
 
-/// A pair of sources with a constant in front, if one is that constant.
+/// A pair of sources with the constant first, if one is that constant.
 fn constant_first([a, b]: [Operand; 2], bits: u32) -> Option<[Operand; 2]> {
     match (a.what, b.what) {
         (OperandValue::Const(found), _) if found == bits => Some([a, b]),
@@ -133,7 +133,7 @@ fn constant_first([a, b]: [Operand; 2], bits: u32) -> Option<[Operand; 2]> {
     }
 }
 
-/// The modifiers of an instruction that has nothing else.
+/// The modifiers of an instruction without other fields.
 pub(super) fn plain_or(extra: Extra) -> Option<Modifiers> {
     match extra {
         Extra::None => Some(PLAIN),

@@ -1,4 +1,4 @@
-//! Combinations of a few instructions, and those that must not happen.
+//! Combinations of a few instructions, and combinations that must not happen.
 
 use super::*;
 use crate::compile::native::dead;
@@ -16,7 +16,7 @@ fn bits(bits: u32) -> Operand {
     Operand::constant(bits)
 }
 
-/// A vector value that nothing is known of.
+/// A vector value about which nothing is known.
 fn unknown(w: &mut Writer) -> Val {
     let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[bits(0)], Extra::None);
     w.load(address, 0)
@@ -56,7 +56,7 @@ fn sums_and_logic_of_three_are_one_instruction() {
     assert_eq!(of(Op::VXorB32, Op::VAddNcU32), ["v_xad_u32"]);
     assert_eq!(of(Op::VAndB32, Op::VOrB32), ["v_and_or_b32"]);
     assert_eq!(of(Op::VAndB32, Op::VAddNcU32), ["v_and_b32", "v_add_nc_u32"]);
-    // Two literals fit no instruction, and what is used twice has to be made.
+    // No instruction takes two literals, and a value used twice must be computed.
     let literals = combined(|w, x| {
         let first = w.v(Op::VAddNcU32, bits(1000), val(x));
         w.v(Op::VAddNcU32, bits(2000), val(first))
@@ -90,7 +90,7 @@ fn signs_are_modifiers_and_ranges_are_clamped() {
     };
     let (zero, one) = ((Op::VMaxF32, 0), (Op::VMinF32, 0x3f80_0000));
     assert_eq!(of(zero, one), ["v_mul_f32 0 0 true"]);
-    // In this order what is no number becomes 1.
+    // In this order NaN becomes 1.
     assert_eq!(of(one, zero), ["v_mul_f32", "v_min_f32", "v_max_f32"]);
 }
 
@@ -144,7 +144,7 @@ fn halves_are_converted_by_the_operation_that_takes_or_makes_them() {
             w.v(op, val(float), val(x))
         })
     };
-    // The sign of a product of 0 stays, as -0 is added.
+    // Adding -0 keeps the sign of a zero product.
     assert_eq!(of(Op::VMulF32), ["v_fma_mix_f32 4 0 false"]);
     assert_eq!(of(Op::VAddF32), ["v_fma_mix_f32 0 0 false"]);
     assert_eq!(of(Op::VSubF32), ["v_fma_mix_f32 4 0 false"]);
@@ -175,7 +175,7 @@ fn what_comes_from_another_lane_is_taken_by_the_operation() {
     assert_eq!(of(true, 0xf, Op::VSubF32, true), ["v_sub_f32"]);
     assert_eq!(of(true, 0xf, Op::VSubF32, false), ["v_subrev_f32"]);
     assert_eq!(of(true, 0xf, Op::VMulLoU32, true), ["v_mov_b32", "v_mul_lo_u32"]);
-    // Lanes that the move does not write keep what they had.
+    // Lanes that the move does not write keep their old values.
     assert_eq!(of(false, 0xf, Op::VAddF32, true), ["v_mov_b32", "v_add_f32"]);
     assert_eq!(of(true, 0xa, Op::VAddF32, true), ["v_mov_b32", "v_add_f32"]);
 }
@@ -239,7 +239,7 @@ fn a_comparison_whose_result_is_still_there_is_not_made_again() {
     };
     select(&mut w);
     select(&mut w);
-    // This one writes SCC.
+    // This sum writes SCC.
     let sum = w.push(Op::SAddU32, Some(RegisterClass::Scalar), &[val(s[0]), val(s[1])], Extra::None);
     let product = w.v(Op::VMulLoU32, val(sum), val(x));
     w.store(x, product, 0);

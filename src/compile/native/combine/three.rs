@@ -1,11 +1,11 @@
-//! Joins two integer operations into one instruction with three sources (`v_add3`, `v_lshl_add`, …).
+//! Merges two integer operations into one instruction with three sources (`v_add3`, `v_lshl_add`, …).
 
 use super::{Combine, Operands};
 use crate::compile::native::mir::{Extra, MachineInst, Operand};
 use crate::isa::Op;
 
 impl Combine<'_> {
-    /// A sum, shift or logic operation of another one's result.
+    /// Combines a sum, shift or logic operation with the operation that made its source.
     pub(super) fn three(&mut self, n: u32, op: Op) -> bool {
         let inst = self.f.insts[n as usize];
         if inst.extra != Extra::None || inst.tied || inst.uses != 2 {
@@ -27,7 +27,7 @@ impl Combine<'_> {
         let pick = |one: Operand, other: Operand| {
             let (inner, x) = self.only_maker(one)?;
             Some(match (op, inner) {
-                // What is the same for the wave is cheaper there only if others need it too.
+                // A uniform sum is cheaper in the scalar unit only if other instructions need it too.
                 (Op::VAddNcU32, Op::SAddU32) => (Op::VAdd3U32, of(x[0], x[1], other)),
                 (Op::VAddNcU32, Op::SLshlB32) => (Op::VLshlAddU32, of(x[0], x[1], other)),
                 (Op::VOrB32, Op::SLshlB32) => (Op::VLshlOrB32, of(x[0], x[1], other)),
@@ -46,7 +46,7 @@ impl Combine<'_> {
         pick(own[0], own[1]).filter(fits).or_else(|| pick(own[1], own[0]))
     }
 
-    /// The greater of a bound and the lesser of a greater bound and a number.
+    /// The median: the larger of a bound, and the smaller of a number and a larger bound.
     fn med3(&self, op: Op, inner: Op, x: &Operands, bound: Operand) -> Option<(Op, Operands)> {
         let (med, signed) = match (op, inner) {
             (Op::VMaxI32, Op::VMinI32) => (Op::VMed3I32, true),
@@ -63,7 +63,7 @@ impl Combine<'_> {
         ordered.then(|| (med, [value, bound, Operand::constant(high)].into_iter().collect()))
     }
 
-    /// The two sources of an instruction with nothing else.
+    /// The two sources of an instruction without other fields.
     pub(super) fn pair(&self, inst: &MachineInst) -> Option<[Operand; 2]> {
         let plain = inst.extra == Extra::None && !inst.tied && inst.defs == 1;
         let sources = self.sources(inst).filter(|_| plain)?;

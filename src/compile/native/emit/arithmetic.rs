@@ -31,7 +31,7 @@ pub(super) fn scalar(
     Ok(Instruction { entry, fields: Fields::Scalar(ScalarFields { dst, srcs, imm }) })
 }
 
-/// VOP1, VOP2, VOPC, VOP3, VOP3P: the shortest form that takes the operands and modifiers.
+/// VOP1, VOP2, VOPC, VOP3, VOP3P: the shortest form that supports the operands and modifiers.
 pub(super) fn vector(gfx: GfxIp, op: Op, inst: &MachineInst, operands: &mut Operands<'_>) -> Result<Instruction> {
     let entry = op.entry(gfx);
     let dst = match entry.dst.first() {
@@ -44,7 +44,7 @@ pub(super) fn vector(gfx: GfxIp, op: Op, inst: &MachineInst, operands: &mut Oper
     let mut list = [Src::Int(0); 3];
     let count = entry.src.len().min(list.len());
     for (i, src) in list.iter_mut().take(count).enumerate() {
-        // Which form it will be is not known yet; a long one takes most.
+        // The form is not yet known; the long form supports the most.
         *src = operands.source(entry.src_kind(i), entry.vector_source(&VectorForm::Long, i))?;
     }
     let mut out = Instruction::vector(gfx, op, dst, &list[..count]);
@@ -89,7 +89,7 @@ pub(super) fn interp(
     Ok(Instruction { entry, fields: Fields::Interp(fields) })
 }
 
-/// Whether the operation interpolates, in whatever format.
+/// Whether the operation interpolates, in any format.
 pub(super) fn interpolates(entry: &OpcodeRow) -> bool {
     entry.latency == Latency::Interp
 }

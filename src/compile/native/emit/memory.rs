@@ -1,4 +1,4 @@
-//! Machine IR to instructions: memory accesses and exports.
+//! Emits memory accesses and exports from machine IR.
 
 use super::operands::{Operands, wrong_extra};
 use crate::compile::native::mir::{Extra, MachineInst};
@@ -9,7 +9,7 @@ use crate::isa::instruction::{
 };
 use crate::isa::{Format, OpcodeRow, OperandKind, Scalar, Src, Takes, Traits, Vgpr};
 
-/// Operands that a buffer access takes as its scalar offset.
+/// Operands that a buffer access supports as its scalar offset.
 const SCALAR_OFFSET: Takes = Takes { vector: false, scalar: true, special: false, inline: true, literal: false };
 
 /// SMEM.
@@ -163,7 +163,7 @@ pub(super) fn export(
     Ok(Instruction { entry, fields: Fields::Export(ExportFields { target, enabled, data, compr, done, vm }) })
 }
 
-/// The one data field of a buffer or image access: what is stored, or the result; of an atomic both.
+/// The only data field of a buffer or image access: the stored data or the result; for an atomic both.
 fn data(entry: &OpcodeRow, result: Option<Vgpr>, operands: &mut Operands<'_>) -> Result<Vgpr> {
     let stored = if takes_data(entry) { Some(operands.vgpr()?) } else { None };
     match (stored, result) {

@@ -1,4 +1,4 @@
-//! Operands of the machine IR as operands of instructions: registers, constants, values that are open.
+//! Converts machine IR operands to instruction operands: registers, constants, values that the linker fills in.
 
 use crate::compile::native::code::Open;
 use crate::compile::native::mir::{MachineInst, Operand, OperandValue, PhysReg, runs};
@@ -6,19 +6,19 @@ use crate::error::{Error, Result};
 use crate::isa::{OperandKind, Scalar, Src, Takes, Vgpr};
 use crate::target::WaveSize;
 
-/// The error of an instruction whose [`MachineInst::extra`] is not that of its format.
+/// The error for an instruction whose [`MachineInst::extra`] does not belong to its format.
 pub(super) fn wrong_extra(inst: &MachineInst) -> Error {
     Error::bug(format!("fields of another format: {:?}", inst.extra))
 }
 
-/// Operands of one instruction, each run by its first register.
+/// Operands of one instruction; each run is given by its first register.
 pub(super) struct Operands<'f> {
     /// Definitions, then uses.
     defs: &'f [Operand],
     uses: &'f [Operand],
     tied: bool,
     wave: WaveSize,
-    /// The open value, once an operand has it.
+    /// The value that the linker fills in, if an operand had one.
     pub open: Option<Open>,
 }
 
@@ -27,7 +27,7 @@ impl<'f> Operands<'f> {
         Self { defs, uses, tied: inst.tied, wave, open: None }
     }
 
-    /// Number of uses, each run as one.
+    /// Number of remaining uses, counting each run as one.
     pub(super) fn uses_left(&self) -> usize {
         runs(self.uses).count()
     }
@@ -62,7 +62,8 @@ impl<'f> Operands<'f> {
         scalar(self.used()?)
     }
 
-    /// The next use as the scalar offset of a load: a register, or what the linker adds to the immediate one.
+    /// The next use as the scalar offset of a load: a register, or an amount that the linker adds to the immediate
+    /// offset.
     pub(super) fn load_offset(&mut self) -> Result<Option<Scalar>> {
         match self.used()? {
             OperandValue::Reloc(symbol) => {
@@ -93,7 +94,7 @@ impl<'f> Operands<'f> {
         })
     }
 
-    /// Checks that nothing is left but what the encoding implies: registers by name, and the tied operand.
+    /// Checks that only operands are left that the encoding implies: named registers, and the tied operand.
     pub(super) fn finish(mut self) -> Result<()> {
         if self.tied
             && let Some(last) = runs(self.uses).last()
@@ -107,7 +108,7 @@ impl<'f> Operands<'f> {
     }
 }
 
-/// Registers that instructions use without naming them: VCC, M0, EXEC, SCC.
+/// Registers that instructions use implicitly: VCC, M0, EXEC, SCC.
 fn is_implied(operand: &Operand) -> bool {
     const IMPLIED: [PhysReg; 6] =
         [PhysReg::VCC, PhysReg::VCC_HI, PhysReg::M0, PhysReg::EXEC, PhysReg::EXEC_HI, PhysReg::SCC];
@@ -123,7 +124,7 @@ fn unallocated(val: crate::compile::native::mir::Val) -> Error {
     Error::bug(format!("{val} has no register"))
 }
 
-/// A vector register; any for an undefined operand.
+/// A vector register; an arbitrary one for an undefined operand.
 fn vgpr(what: OperandValue) -> Result<Vgpr> {
     match what {
         OperandValue::Fixed(reg) => {
@@ -158,7 +159,7 @@ fn constant(kind: OperandKind, bits: u32, wave: WaveSize) -> Result<Src> {
     let (kind, value) = match kind {
         OperandKind::Mask if wave == WaveSize::W64 => (OperandKind::B64, wide),
         OperandKind::Mask => (OperandKind::B32, bits.into()),
-        // Of a double the high half, unless it is a small integer.
+        // The high half of a double, unless it is a small integer.
         OperandKind::F64 if !(-16..=64).contains(&bits.cast_signed()) => (kind, u64::from(bits) << 32),
         OperandKind::B64 | OperandKind::F64 => (kind, wide),
         OperandKind::B16 | OperandKind::F16 => (kind, u64::from(bits as u16)),

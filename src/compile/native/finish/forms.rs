@@ -1,7 +1,7 @@
-//! Shorter forms of instructions, for the registers that they have.
+//! Shorter forms of instructions, which depend on the registers.
 //!
-//! What a form demands of its registers is known only after allocation: `v_fmac` adds to its own result, a short form has
-//! a vector register as its second source.
+//! The requirements of a form can be checked only after allocation: `v_fmac` adds to its own result; the second source
+//! of a short form must be a vector register.
 
 use crate::compile::native::mir::sources::mirrored;
 use crate::isa::instruction::{Fields, Modifiers, VectorDst, VectorFields, VectorForm};
@@ -31,7 +31,7 @@ fn fused(gfx: GfxIp, f: &VectorFields) -> Option<Instruction> {
     let Some(VectorDst::Vgpr(dst)) = f.dst else { return None };
     let is_vector = |src: Src| matches!(src, Src::Vgpr(_));
     let is_literal = |src: Src| matches!(src, Src::Literal(_));
-    // A product's sources may change places.
+    // The sources of a product may be swapped.
     let (first, second) = if is_vector(b) { (a, b) } else { (b, a) };
     let make = |op: Op, srcs: &[Src]| Some(Instruction::vector(gfx, op, VectorDst::Vgpr(dst), srcs));
     if c == Src::Vgpr(dst) && is_vector(second) {

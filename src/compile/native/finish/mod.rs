@@ -1,4 +1,4 @@
-//! After allocation: shorter forms of instructions, and fewer branches and masks.
+//! Improves code after allocation: shorter forms of instructions, fewer branches and masks.
 
 mod branches;
 mod forms;

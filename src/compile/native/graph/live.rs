@@ -1,4 +1,4 @@
-//! The intervals in which each register of an allocated function holds something that is read later.
+//! The intervals in which each register of an allocated function holds a value that is read later.
 
 use crate::compile::native::mir::{BlockId, MachineFunction, Operand, OperandValue, PhysReg};
 use std::ops::Range;
@@ -29,7 +29,7 @@ impl Set {
     }
 }
 
-/// The row of each block's first instruction, and the number of rows: one for each instruction and one for each block's end.
+/// The row of each block's first instruction, and the number of rows: one per instruction, and one per end of a block.
 pub fn rows(f: &MachineFunction) -> (Vec<usize>, usize) {
     let mut starts = Vec::with_capacity(f.blocks.len());
     let mut rows = 0;
@@ -40,8 +40,8 @@ pub fn rows(f: &MachineFunction) -> (Vec<usize>, usize) {
     (starts, rows)
 }
 
-/// By register code, the rows in which the register is live. A scalar register lives along linear edges, a vector register
-/// along logical ones. A write of some lanes counts as one of all.
+/// By register code, the rows in which the register is live. A scalar register is live along linear edges, a vector
+/// register along logical edges. A write of some lanes counts as a write of all.
 pub fn intervals(f: &MachineFunction) -> Vec<Vec<Range<usize>>> {
     let into = live_in(f);
     let (starts, total) = rows(f);
@@ -74,7 +74,7 @@ pub fn intervals(f: &MachineFunction) -> Vec<Vec<Range<usize>>> {
     out
 }
 
-/// Turns the values that are live after an instruction into those that are live before it.
+/// Changes the set of values live after an instruction to the set live before it.
 fn step(live: &mut Set, defs: &[Operand], uses: &[Operand]) {
     for (operands, on) in [(defs, false), (uses, true)] {
         for operand in operands {
@@ -99,7 +99,7 @@ fn live_out(f: &MachineFunction, into: &[Set], id: BlockId) -> Set {
     out
 }
 
-/// The values that are live at the beginning of each block: backward until nothing changes.
+/// The values live at the start of each block, computed backwards to a fixed point.
 fn live_in(f: &MachineFunction) -> Vec<Set> {
     let mut into = vec![Set::default(); f.blocks.len()];
     loop {

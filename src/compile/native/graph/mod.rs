@@ -1,8 +1,8 @@
-//! A picture of an allocated function, as SVG: its blocks in layout order with the edges between them, and beside them, row
-//! by row, which registers hold something that is read later.
+//! Draws an allocated function as SVG: its blocks in layout order with their edges, and beside them, row by row, which
+//! registers hold a value that is read later.
 //!
-//! Edges on the left are the wave's (linear), on the right the lanes' (logical). Marks in a block are its accesses to memory
-//! and its exports. A block's title, which viewers show under the pointer, is its code.
+//! Edges on the left are linear (the wave's), on the right logical (the lanes'). Marks in a block are memory accesses
+//! and exports. The title of a block, which viewers show as a tooltip, is its code.
 
 mod live;
 
@@ -11,15 +11,15 @@ use crate::isa::Traits;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-/// Height of the picture that rows are shrunk to fit into, and the most that a row is high, in pixels.
+/// Height of the image in pixels, to which rows are shrunk; and the largest height of a row.
 const HEIGHT: f64 = 24_000.0;
 const ROW: f64 = 7.0;
-/// Left and right side of the blocks; the edges' bows lie beyond.
+/// Left and right side of the blocks; the arcs of edges are outside them.
 const BLOCKS: (f64, f64) = (120.0, 260.0);
-/// Where the registers begin, and the width of one.
+/// Left side of the registers, and the width of one.
 const REGISTERS: f64 = 400.0;
 const COLUMN: f64 = 6.0;
-/// Height of the head, and space at the end of a block.
+/// Height of the header, and space at the end of a block.
 const HEAD: f64 = 40.0;
 const GAP: f64 = 0.35;
 
@@ -62,7 +62,7 @@ impl Picture<'_> {
         HEAD + row as f64 * self.row
     }
 
-    /// First row and the row after the last one.
+    /// First row, and the row after the last.
     fn rows(&self, id: BlockId) -> Range<usize> {
         let start = self.starts[id.index()];
         start..start + self.f.block(id).insts.len() + 1
@@ -94,7 +94,8 @@ impl Picture<'_> {
         }
     }
 
-    /// A bow from the end of a block to the start of another, the wider the longer; those to the next block are short lines.
+    /// An arc from the end of a block to the start of another, wider for longer edges; an edge to the next block is a
+    /// short line.
     fn edge(&self, class: &str, (x, side): (f64, f64), from: BlockId, to: BlockId, out: &mut String) {
         let (start, end) = (self.y(self.rows(from).end) - self.row / 2.0, self.y(self.rows(to).start) + 1.0);
         let bow = x + side * (10.0 + ((end - start).abs() * 0.2).min(90.0));
@@ -106,7 +107,7 @@ impl Picture<'_> {
         );
     }
 
-    /// A column for each register up to the last used of each file. Returns the picture's width.
+    /// A column for each register up to the last used one of each file. Returns the width of the image.
     fn registers(&self, out: &mut String) -> f64 {
         let live = live::intervals(self.f);
         let mut x = REGISTERS;
@@ -139,7 +140,7 @@ fn is_memory(f: &MachineFunction, inst: &MachineInst) -> bool {
     matches!(inst.extra, Extra::Export { .. }) || inst.is(f.gfx, Traits::LOADS.or(Traits::STORES).or(Traits::ATOMIC))
 }
 
-/// Text between tags.
+/// Escapes text for use between tags.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,7 +1,7 @@
-//! The register files that an operand of an instruction may be in.
+//! The register files in which an operand of an instruction may be.
 //!
-//! The verifier, the allocator and its checker ask here. A vector source may be either; how many of them may be scalar
-//! is the encoding's rule, not asked here.
+//! The verifier, the allocator and its checker use this. A vector source may be in either file; how many sources may be
+//! scalar is the encoding's rule, which is not checked here.
 
 use super::{Extra, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, RegisterClass, runs};
 use crate::isa::{Format, OpcodeRow, OperandKind, Traits};
@@ -18,7 +18,7 @@ pub enum Wants {
 }
 
 impl Wants {
-    /// Whether a register of this class may be there.
+    /// Whether a register of this class is allowed.
     pub fn takes(self, class: RegisterClass) -> bool {
         match self {
             Self::Scalar => class == RegisterClass::Scalar,
@@ -45,13 +45,13 @@ impl MachineFunction {
             || self.uses(inst).iter().any(|one| one.what == OperandValue::Fixed(PhysReg::SCC))
     }
 
-    /// Whether the set of active lanes may be another after an instruction.
+    /// Whether an instruction may change the set of active lanes.
     pub fn writes_exec(&self, inst: &MachineInst) -> bool {
         let named = |one: &Operand| matches!(one.what, OperandValue::Fixed(PhysReg(126 | 127)));
         inst.is(self.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) || self.defs(inst).iter().any(named)
     }
 
-    /// The register class of definition run `n` of an instruction; definitions of [`Pseudo::Copy`] are of any class.
+    /// The register class of definition run `n` of an instruction; a [`Pseudo::Copy`] may define any class.
     pub fn def_wants(&self, inst: &MachineInst, n: usize) -> Wants {
         match inst.op {
             Opcode::Pseudo(Pseudo::Copy) => Wants::Any,
@@ -81,7 +81,7 @@ impl MachineFunction {
             Opcode::Pseudo(_) => Wants::Any,
             Opcode::Isa(op) => {
                 let row = op.entry(self.gfx);
-                // What is tied may be copied into the place of the result, whatever its class.
+                // A tied operand may be copied to the result's register, whatever its class.
                 if inst.tied && n + 1 == count {
                     return if self.def_wants(inst, 0) == Wants::Scalar { Wants::Scalar } else { Wants::Any };
                 }
@@ -91,15 +91,14 @@ impl MachineFunction {
         }
     }
 
-    /// The use runs with what they may be.
+    /// The use runs with the classes that they may have.
     pub fn use_runs<'a>(&'a self, inst: &'a MachineInst) -> impl Iterator<Item = (Wants, &'a [super::Operand])> {
         let count = runs(self.uses(inst)).count();
         runs(self.uses(inst)).enumerate().map(move |(n, run)| (self.use_wants(inst, n, count), run))
     }
 }
 
-/// The register class of source run `n` of an instruction; `from_end` is its number from the last one, the tied one not
-/// counted.
+/// The register class of source run `n` of an instruction; `from_end` counts from the last run, excluding the tied one.
 fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) -> Wants {
     match row.format {
         format if is_scalar(format) => Wants::Scalar,
@@ -109,7 +108,7 @@ fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) 
                 || (n > 0 && row.is(Traits::SCALAR_REST));
             if scalar { Wants::Scalar } else { Wants::Any }
         }
-        // The coordinate; M0 is the last one.
+        // The coordinate; M0 is the last operand.
         Format::Vintrp => {
             if from_end == 0 {
                 Wants::Scalar
@@ -127,7 +126,7 @@ fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) 
             if n == first || n == first + 1 { Wants::Scalar } else { Wants::Vector }
         }
         Format::Mimg => {
-            // Data that are no result follow the descriptors; an atomic's are tied if it returns them.
+            // Data that are not a result follow the descriptors; an atomic's data are tied if it returns a result.
             let data = row.is(Traits::STORES) || (row.is(Traits::ATOMIC) && !inst.tied);
             let first = usize::from(data);
             let descriptors = if row.is(Traits::SAMPLES) { 2 } else { 1 };
@@ -137,7 +136,7 @@ fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) 
     }
 }
 
-/// Alignment of a run of registers: scalar ones at their size up to four, vector ones at any number.
+/// Alignment of a run of registers: scalar runs at their size, up to four; vector runs anywhere.
 pub const fn alignment(class: RegisterClass, count: usize) -> u16 {
     match (class, count) {
         (RegisterClass::Vector, _) | (_, 0 | 1) => 1,

@@ -1,16 +1,18 @@
-//! Instructions: an operation of the target's table, or one of the few that become several or none.
+//! Instructions: an operation of the target's table, or one of the few pseudo operations that become several
+//! instructions or none.
 
 use crate::ir::SymbolId;
 use crate::isa::instruction::{CachePolicy, Dpp16, Modifiers, Sdwa};
 use crate::isa::{Op, Traits};
 use crate::target::GfxIp;
 
-/// An instruction. Its operands are in [`super::MachineFunction::operands`], those it defines first. Order of uses by format:
+/// An instruction. Its operands are in [`super::MachineFunction::operands`], definitions first. Order of uses by
+/// format:
 ///
 /// | format | uses |
 /// | --- | --- |
-/// | scalar, vector | the sources of the table's row; a carry or select mask is the last of them |
-/// | SMEM | base (run of 2, descriptor: 4), offset register (a use of run 1, only if there is one) |
+/// | scalar, vector | the sources of the table's row; a carry or select mask is the last one |
+/// | SMEM | base (run of 2, descriptor: 4), offset register (run of 1, only if there is one) |
 /// | DS | address, data 0, data 1 (as many as the row has) |
 /// | FLAT | vector address (run of 1 with a scalar address, else 2), data (if any), scalar address (run of 2, if any) |
 /// | MUBUF, MTBUF | index and offset (run of 0 to 2), descriptor (run of 4), scalar offset, data (if any) |
@@ -18,8 +20,8 @@ use crate::target::GfxIp;
 /// | EXP | four registers, undefined where not enabled |
 /// | interpolation | coordinate (p1 and p2 only), then M0 as a fixed register |
 ///
-/// An instruction that leaves a part of its old destination (or an accumulator, or an atomic's data that becomes its
-/// result) has that as its last run, tied.
+/// An instruction that keeps a part of its old destination (or an accumulator, or an atomic's data that become its
+/// result) has the old destination as its last run, tied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MachineInst {
     /// Operation.
@@ -30,10 +32,10 @@ pub struct MachineInst {
     pub defs: u8,
     /// Number of operands used.
     pub uses: u8,
-    /// The last run of uses is in the same registers as the first run of definitions. If the instruction has no such
-    /// operand in its encoding (`v_fmac`, DPP with an old value), it is there only to be tied.
+    /// The last run of uses is in the same registers as the first run of definitions. If the encoding has no such
+    /// operand (`v_fmac`, DPP with an old value), the run exists only to be tied.
     pub tied: bool,
-    /// Fields of the encoding that are no registers.
+    /// Fields of the encoding that are not registers.
     pub extra: Extra,
 }
 
@@ -42,29 +44,29 @@ pub struct MachineInst {
 pub enum Opcode {
     /// An instruction of the target.
     Isa(Op),
-    /// Something else.
+    /// A pseudo operation.
     Pseudo(Pseudo),
 }
 
 /// Operations that are not a single instruction of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pseudo {
-    /// defs = uses, pairwise and all at once; scalar from scalar or constant, vector from anything, constant or
-    /// relocation. Each operand is a run of its own. Becomes moves, without a change of SCC.
+    /// Defines each definition from the use with the same index, all at once: scalar from scalar or constant; vector
+    /// from anything, constant or relocation. Each operand is a run of its own. Becomes moves that do not change SCC.
     Copy,
-    /// Each use must be in the register of its number in [`super::MachineFunction::results`]; undefined ones need none. The
-    /// last instruction before the tail of the block that ends in [`super::Term::Joint`]. No code.
+    /// Each use must be in the register with its index in [`super::MachineFunction::results`]; undefined ones need no
+    /// register. It is the last instruction before the tail of the block that ends in [`super::Term::Joint`]. No code.
     Return,
     /// The address of a constant table: defines a pair. Becomes `s_getpc` and an addition; writes SCC.
     TableAddress,
-    /// The first of two scalar values if the symbol of [`Extra::Choice`] is not 0, or the second. The linker makes it a
-    /// move of one of them; SCC has no part in it.
+    /// Gives the first of two scalar values if the symbol of [`Extra::Choice`] is not 0, otherwise the second. The
+    /// linker makes it a move of one of them; it does not use SCC.
     Choose,
     /// A barrier for the scheduler: nothing moves across it. No code.
     Fence,
 }
 
-/// Fields that are no registers.
+/// Fields that are not registers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extra {
     /// None.
@@ -170,7 +172,7 @@ impl MachineInst {
         self.isa().is_some_and(|op| op.entry(gfx).is(traits))
     }
 
-    /// Whether it begins code that all lanes run, those that wait elsewhere too.
+    /// Whether it begins code that all lanes run, including lanes that wait elsewhere.
     pub fn turns_all_lanes_on(&self) -> bool {
         matches!(self.isa(), Some(Op::SOrSaveexecB32 | Op::SOrSaveexecB64))
     }

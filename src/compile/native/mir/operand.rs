@@ -1,4 +1,4 @@
-//! Operands of the machine IR: values, physical registers, constants and relocated literals.
+//! Operands of machine IR: values, physical registers, constants and relocated literals.
 
 use crate::ir::SymbolId;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Val(pub u32);
 
 impl Val {
-    /// Position in the table of values.
+    /// Index in the table of values.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -29,7 +29,7 @@ pub enum RegisterClass {
 pub struct PhysReg(pub u16);
 
 impl PhysReg {
-    /// Low half of VCC, and the first code that is no SGPR.
+    /// Low half of VCC; also the first code that is not an SGPR.
     pub const VCC: Self = Self(106);
     /// High half of VCC.
     pub const VCC_HI: Self = Self(107);
@@ -43,8 +43,8 @@ impl PhysReg {
     pub const EXEC_HI: Self = Self(127);
     /// Scalar condition code.
     pub const SCC: Self = Self(253);
-    /// First of four scalar registers with the descriptor of scratch memory, where [`super::MachineFunction::scratch_bytes`] is
-    /// not 0: no value may have them then. Emission fills them at the start of the code.
+    /// First of four scalar registers for the descriptor of scratch memory, which emission fills at the start of the
+    /// code. No value may be in them if [`super::MachineFunction::scratch_bytes`] is not 0.
     pub const SCRATCH: Self = Self(100);
 
     /// The first vector register.
@@ -65,7 +65,7 @@ impl PhysReg {
         self.0.checked_sub(Self::FIRST_VGPR.0)
     }
 
-    /// The register `n` after it.
+    /// The register `n` positions after this one.
     #[must_use]
     pub const fn nth(self, n: u16) -> Self {
         Self(self.0 + n)
@@ -77,14 +77,14 @@ impl PhysReg {
 pub enum OperandValue {
     /// A value.
     Val(Val),
-    /// A constant: the bits of a 32-bit operand; of a 64-bit one the value that they are sign-extended to.
+    /// A constant: the bits of a 32-bit operand; a 64-bit operand is sign-extended from them.
     Const(u32),
     /// A literal dword that the linker fills in.
     Reloc(SymbolId),
-    /// A register that no value has: EXEC, M0, null, and VCC where an encoding demands it. In wave64 the first of a
-    /// lane mask's pair, as a run of one.
+    /// A register that holds no value: EXEC, M0, null, and VCC if an encoding requires it. A wave64 lane mask is given
+    /// by its first register, as a run of one.
     Fixed(PhysReg),
-    /// Any register of the class that the instruction wants; its content does not matter.
+    /// Any register of the class that the instruction expects; its content does not matter.
     Undef,
 }
 
@@ -93,18 +93,18 @@ pub enum OperandValue {
 pub struct Operand {
     /// Its content.
     pub what: OperandValue,
-    /// Number of operands, from this one on, that are in consecutive registers; 0 if it continues a run. A constant,
-    /// relocation or fixed register is always a run of its own, of one operand, however wide it is read.
+    /// Number of operands, from this one on, that must be in consecutive registers; 0 if it continues a run. A
+    /// constant, relocation or fixed register is always a run of one operand, however wide it is read.
     pub run: u8,
 }
 
 impl Operand {
-    /// An operand by itself.
+    /// An operand that is a run of its own.
     pub const fn one(what: OperandValue) -> Self {
         Self { what, run: 1 }
     }
 
-    /// A value by itself.
+    /// A value that is a run of its own.
     pub const fn val(val: Val) -> Self {
         Self::one(OperandValue::Val(val))
     }

@@ -1,5 +1,5 @@
-//! The encoding's rules for the sources of a vector instruction, applied before registers are known; and which operation
-//! takes them in reverse order.
+//! The encoding's rules for the sources of a vector instruction, applied before registers are known; and the operation
+//! that takes them in reverse order.
 
 use super::{MachineFunction, Operand, OperandValue, RegisterClass, Val};
 use crate::isa::instruction::{Modifiers, VectorFields, VectorForm};
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 pub const PLAIN: Modifiers = Modifiers { abs: 0, neg: 0, neg_hi: 0, op_sel: 0, op_sel_hi: 0, clamp: false, omod: 0 };
 
 impl MachineFunction {
-    /// A source of the same kind, to ask the tables.
+    /// A source of the same kind as an operand, for looking up the tables.
     pub fn example(&self, operand: Operand) -> Src {
         match operand.what {
             OperandValue::Val(val) if self.class(val) == RegisterClass::Vector => Src::Vgpr(Vgpr(0)),
@@ -22,7 +22,7 @@ impl MachineFunction {
         }
     }
 
-    /// The fields that an instruction with these sources would have: different values are different registers.
+    /// The fields of an instruction with these sources; different values become different registers.
     pub fn example_fields(&self, uses: &[Operand]) -> VectorFields {
         let mut srcs = [None; 3];
         let mut seen: SmallVec<[Val; 4]> = SmallVec::new();
@@ -42,7 +42,7 @@ impl MachineFunction {
         VectorFields { dst: None, mask: None, srcs, mods: PLAIN, form: VectorForm::Long }
     }
 
-    /// Whether the long form of a vector operation takes single operands.
+    /// Whether the long form of a vector operation supports these operands, each a single one.
     pub fn takes(&self, op: Op, uses: &[Operand]) -> bool {
         let entry = op.entry(self.gfx);
         let each = uses.iter().enumerate();
@@ -53,7 +53,7 @@ impl MachineFunction {
     }
 }
 
-/// The operation that does the same with its sources in reverse order.
+/// The operation with the same result that takes its sources in reverse order.
 pub fn mirrored(op: Op) -> Option<Op> {
     use Op::*;
     macro_rules! table {
@@ -78,14 +78,14 @@ pub fn mirrored(op: Op) -> Option<Op> {
     })
 }
 
-/// Whether an instruction's literals are one, at most.
+/// Whether an instruction has at most one literal.
 pub fn one_literal(uses: &[Operand]) -> bool {
     let mut literals = uses.iter().map(|one| one.what).filter(|what| is_literal(*what));
     let Some(first) = literals.next() else { return true };
     literals.all(|what| what == first && !matches!(what, OperandValue::Reloc(_)))
 }
 
-/// Whether a dword takes a literal as an operand.
+/// Whether an operand needs a literal dword.
 pub fn is_literal(what: OperandValue) -> bool {
     match what {
         OperandValue::Const(bits) => matches!(Src::from_bits(bits), Src::Literal(_)),

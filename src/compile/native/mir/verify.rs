@@ -1,14 +1,14 @@
 //! The rules of machine IR before allocation.
 //!
-//! Each pass may rely on them, and each pass that makes code must keep them:
+//! Each pass may rely on these rules, and each pass that makes code must satisfy them:
 //!
-//! * all indices are in range, runs are whole, and constants are runs of their own;
-//! * a value has one definition, which every way to a use passes: a scalar one along both kinds of edges, a vector one
-//!   along logical ones; a variable is defined on every way of the wave to a use;
-//! * dominators precede in the layout;
-//! * operands are of classes that the instruction takes, and no vector value is defined where no lane goes;
-//! * arguments fit parameters; nothing is passed on a critical edge; scalar values are passed only where the wave comes
-//!   from the blocks that the lanes come from;
+//! * all indices are in range, runs are complete, and constants are runs of their own;
+//! * a value has one definition, which is on every path to a use: along both kinds of edges for a scalar value, along
+//!   logical edges for a vector value; a variable is defined on every path of the wave to a use;
+//! * dominators come first in the layout;
+//! * operands have classes that the instruction supports, and no vector value is defined where no lane is active;
+//! * arguments match parameters; nothing is passed on a critical edge; scalar values are passed only if the wave comes
+//!   from the same blocks as the lanes;
 //! * a return is the last instruction before the tail of the last block.
 
 use super::dominators::Dominators;
@@ -22,7 +22,7 @@ use crate::error::{Context, Error, Result};
 /// Checks all rules.
 ///
 /// # Errors
-/// A bug, with the block and instruction that breaks a rule.
+/// Bug: names the block and instruction that break a rule.
 pub fn verify(f: &MachineFunction) -> Result<()> {
     ranges(f)?;
     let (logical, linear) = (Preds::logical(f), Preds::linear(f));
@@ -35,7 +35,7 @@ pub fn verify(f: &MachineFunction) -> Result<()> {
     it.variables()
 }
 
-/// Position of a definition: block, and instruction; parameters and entry values before all.
+/// Position of a definition: block and instruction; parameters and entry values precede all instructions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Site {
     block: BlockId,
@@ -48,7 +48,7 @@ struct Verify<'a> {
     linear: &'a Preds,
     by_lanes: &'a Dominators,
     by_wave: &'a Dominators,
-    /// The definition of each value that is no variable.
+    /// The definition of each value that is not a variable.
     sites: Vec<Option<Site>>,
 }
 
@@ -105,7 +105,7 @@ fn operands(f: &MachineFunction, operands: &[Operand]) -> Result<()> {
     Ok(())
 }
 
-/// Finds the definition of each value, and that there is only one.
+/// Finds the definition of each value, and checks that there is only one.
 fn sites(f: &MachineFunction) -> Result<Vec<Option<Site>>> {
     let mut sites: Vec<Option<Site>> = vec![None; f.values.len()];
     let mut define = |val: Val, site: Site| {
@@ -191,7 +191,7 @@ impl Verify<'_> {
         Ok(())
     }
 
-    /// An operand that instruction `n` of a block reads: its definition comes before.
+    /// Checks an operand that instruction `n` of a block reads: its definition must come first.
     fn used(&self, operand: &Operand, id: BlockId, n: u32) -> Result<()> {
         let Some(val) = operand.as_val() else { return Ok(()) };
         let data = self.f.values[val.index()];
@@ -265,7 +265,7 @@ impl Verify<'_> {
         Ok(())
     }
 
-    /// A variable is defined on every way of the wave to a use.
+    /// Checks that a variable is defined on every path of the wave to a use.
     fn variables(&self) -> Result<()> {
         let f = self.f;
         let mut place = vec![None; f.values.len()];
@@ -280,7 +280,7 @@ impl Verify<'_> {
                 row[n / 64] |= 1 << (n % 64);
             }
         };
-        // All is defined at the end of a block that was not seen yet.
+        // Initially all variables count as defined at the end of each unvisited block.
         let mut ends = vec![!0u64; words * f.blocks.len()];
         let start = |id: BlockId, ends: &[u64]| {
             let mut row = vec![if id.0 == 0 { 0 } else { !0u64 }; words];

@@ -1,10 +1,10 @@
-//! Removes blocks that nothing reaches.
+//! Removes unreachable blocks.
 
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::{BasicBlock, BlockId, Shader, Terminator, ValueDef};
 
-/// Empties the blocks that nothing reaches, so that none of them counts as a predecessor.
+/// Empties unreachable blocks, so that none of them counts as a predecessor.
 pub(super) fn empty_unreachable(shader: &mut Shader) {
     let cfg = shader.cfg();
     for block in shader.block_ids().filter(|b| !cfg.reachable(*b)) {
@@ -12,14 +12,14 @@ pub(super) fn empty_unreachable(shader: &mut Shader) {
     }
 }
 
-/// By block, whether a header names it.
+/// By block, whether a header names it as merge or continue block.
 pub(super) fn named(shader: &Shader) -> Vec<bool> {
     let mut named = vec![false; shader.blocks.len()];
     shader.blocks.iter().flat_map(|block| block.merge.blocks()).for_each(|b| named[b.index()] = true);
     named
 }
 
-/// Removes the blocks that nothing reaches and no header names; the others keep their order.
+/// Removes the blocks that are unreachable and that no header names; the others keep their order.
 ///
 /// # Errors
 /// None.

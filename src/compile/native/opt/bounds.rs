@@ -1,8 +1,8 @@
-//! Bounds of a 32-bit offset, found without looking at control flow: its low zero bits, and its greatest value.
+//! Bounds of a 32-bit offset, found without control flow: its low zero bits, and its largest value.
 
 use crate::ir::{AluOp, Inst, Op, Shader, Value};
 
-/// Operations that are looked through.
+/// Largest depth of operations that are examined.
 const DEPTH: u32 = 4;
 
 /// Number of low bits that are certainly zero.
@@ -30,7 +30,7 @@ fn zeros(shader: &Shader, v: Value, depth: u32) -> u32 {
     sum.min(32)
 }
 
-/// The greatest value that it may have.
+/// The largest possible value.
 pub(super) fn greatest(shader: &Shader, v: Value) -> u64 {
     most(shader, v, DEPTH)
 }
@@ -56,11 +56,11 @@ fn most(shader: &Shader, v: Value, depth: u32) -> u64 {
         AluOp::UMod => of(1).saturating_sub(1),
         _ => all,
     };
-    // A result beyond the width has wrapped.
+    // A bound above the width means that the result may have wrapped.
     if bound > all { all } else { bound }
 }
 
-/// Whether `length` bytes from `base + start` on have offsets that do not wrap.
+/// Whether none of the `length` offsets from `base + start` on wraps.
 pub(super) fn stays_in_range(shader: &Shader, base: Option<Value>, start: u32, length: u32) -> bool {
     let end = u64::from(start) + u64::from(length);
     let Some(base) = base else { return end <= 1 << 32 };

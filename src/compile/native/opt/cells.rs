@@ -1,24 +1,24 @@
-//! Cuts scratch variables into cells that can be SSA values.
+//! Divides scratch variables into cells that can become SSA values.
 //!
 //! A variable is promoted if all of its accesses have constant offsets. Every start and end of an accessed scalar is a
-//! boundary, and the bytes between two boundaries are a cell. A scalar that covers several cells is put together from
-//! them, which is cheap if they have one size; if they do not, the variable stays in memory.
+//! boundary, and the bytes between two boundaries are a cell. A scalar that covers several cells is composed from them,
+//! which is cheap if they have equal sizes; otherwise the variable stays in memory.
 
 use crate::ir::{Bits, Inst, LocalId, Op, Shader, Type, Value};
 
-/// Bytes of a variable up to which it is promoted. More would not be held in registers anyway.
+/// Largest variable in bytes that is promoted. A larger one would not be kept in registers anyway.
 const MAX_BYTES: u32 = 1 << 14;
 
-/// Flag of a byte at which a cell starts or ends; the other bits are the cell's number plus one.
+/// Flag of a byte at which a cell starts or ends; the other bits are the cell's index plus one.
 const BOUNDARY: u32 = 1 << 31;
 
-/// A cell's number.
+/// A cell's index.
 pub(super) type Cell = u32;
 
 /// The cells of all variables of a shader.
 #[derive(Debug)]
 pub(super) struct Cells {
-    /// By variable, the index of its first byte in `bytes`; `None`: it stays in memory.
+    /// By variable, the index of its first byte in `bytes`; `None`: the variable stays in memory.
     start: Vec<Option<u32>>,
     bytes: Vec<u32>,
     /// By cell, its width.
@@ -28,7 +28,7 @@ pub(super) struct Cells {
 /// An access to a promoted variable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// Index of its first byte in all variables' bytes.
+    /// Index of its first byte among the bytes of all variables.
     at: u32,
     /// Type in memory.
     pub ty: Type,
@@ -79,7 +79,7 @@ impl Cells {
         self.widths[cell as usize]
     }
 
-    /// The access that an instruction makes to a promoted variable.
+    /// The access of an instruction to a promoted variable.
     pub fn access(&self, shader: &Shader, inst: &Inst) -> Option<Access> {
         self.start[local(&inst.op)?.index()]?;
         self.constant_access(shader, inst)
@@ -109,7 +109,7 @@ impl Cells {
         }
     }
 
-    /// Numbers the cells of an access; false if a scalar of it has cells of different sizes.
+    /// Adds the cells of an access; returns false if one of its scalars has cells of different sizes.
     fn add_cells(&mut self, access: Access) -> bool {
         let size = access.ty.bits().bytes() as usize;
         for lane in 0..access.ty.lanes() as usize {

@@ -1,7 +1,7 @@
-//! Moves every constant to the start of the entry block, once each, so that later passes may use it anywhere.
+//! Moves every constant, once, to the start of the entry block, so that later passes may use it anywhere.
 //!
-//! The back end puts constants into the operands of instructions, so their place costs no register. Undefined values
-//! of one type become one value, which is as undefined as each of them.
+//! The back end puts constants into the operands of instructions, so their position costs no register. Undefined values
+//! of one type become one value, which is still undefined.
 
 use super::names::Names;
 use crate::compile::request::TuningOptions;

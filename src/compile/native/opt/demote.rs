@@ -1,4 +1,4 @@
-//! Puts values into scratch variables for the time of a change of the control flow; promotion takes them out again.
+//! Keeps values in scratch variables while control flow is changed; promotion turns them into values again.
 
 use crate::ir::{Align, AluOp, BlockId, FpFlags, Inst, InstId, Local, LocalId, Op, Shader, Type, Value};
 use rustc_hash::FxHashMap;
@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 /// A use of a value in a block, to be replaced by a load.
 pub(super) type Use = (BlockId, Value);
 
-/// Stores each used value where it is made, and loads it at the start of the blocks that use it. `uses` is sorted by
+/// Stores each used value where it is defined, and loads it at the start of the blocks that use it. `uses` is sorted by
 /// block.
 pub(super) fn run(shader: &mut Shader, uses: &[Use]) {
     let (zero, offset) = make(shader, Op::Const(0), &[], Some(Type::B32));
@@ -38,13 +38,13 @@ pub(super) fn run(shader: &mut Shader, uses: &[Use]) {
     }
 }
 
-/// A new instruction, in no block yet, and its result.
+/// A new instruction that is in no block yet, and its result.
 fn make(shader: &mut Shader, op: Op, args: &[Value], ty: Option<Type>) -> (InstId, Value) {
     let v = Value(shader.values.len() as u32);
     (shader.add_inst(op, SmallVec::from_slice(args), ty), v)
 }
 
-/// Stores a value that has a variable. A truth value has no form in memory: it becomes 0 or 1.
+/// Stores a value that has a variable. A boolean has no memory form, so it is stored as 0 or 1.
 fn store(shader: &mut Shader, v: Value, locals: &FxHashMap<Value, LocalId>, offset: Value, out: &mut Vec<InstId>) {
     let Some(&local) = locals.get(&v) else { return };
     let mut stored = v;

@@ -1,7 +1,7 @@
-//! Turns small ifs into selections.
+//! Turns small ifs into selects.
 //!
-//! A side that only computes a little is run by all lanes: its instructions move before the branch, and what it passes
-//! to the block where the sides meet is selected there. Memory and lane operations stay under their branch.
+//! A side with only a few operations is run by all lanes: its instructions move before the branch, and a select chooses
+//! the values that it passes to the merge block. Memory and lane operations stay in their branch.
 
 use super::{blocks, jumps};
 use crate::compile::request::TuningOptions;
@@ -9,11 +9,11 @@ use crate::error::Result;
 use crate::ir::{AluOp, BlockId, FpFlags, InstId, Merge, Op, Shader, Terminator, Type, Value};
 use smallvec::SmallVec;
 
-/// Operations of a side.
+/// Largest number of operations of a side.
 const MAX_SIDE: usize = 8;
-/// Values that are selected.
+/// Largest number of selected values.
 const MAX_SELECTED: usize = 8;
-/// Rounds: depth of nested ifs.
+/// Number of rounds, which is the depth of nested ifs.
 const MAX_ROUNDS: usize = 4;
 
 /// Converts small ifs.
@@ -34,7 +34,7 @@ fn convert_all(shader: &mut Shader) -> bool {
     let cfg = shader.cfg();
     let named = blocks::named(shader);
     let mut changed = false;
-    // Inner ifs first. A block that has changed already has another graph around it until the next round.
+    // Inner ifs come first. Control flow around a changed block is out of date until the next round.
     let mut touched = vec![false; shader.blocks.len()];
     for &block in cfg.order.iter().rev() {
         let Some(Terminator::Branch { cond, then, els }) = &shader.block(block).term else { continue };
@@ -101,7 +101,7 @@ fn select(shader: &mut Shader, block: BlockId, cond: Value, a: Value, b: Value) 
     v
 }
 
-/// The cost of running these instructions in all lanes; `None` if that is not allowed.
+/// The cost of running these instructions in all lanes; `None` if this is not allowed.
 fn cost(shader: &Shader, insts: &[InstId]) -> Option<usize> {
     use AluOp as A;
     if insts.len() > 2 * MAX_SIDE {

@@ -1,7 +1,7 @@
-//! Simplifies control flow: branches whose way is known, jumps to empty blocks, blocks in a row.
+//! Simplifies control flow: known branches, jumps to empty blocks, consecutive blocks.
 //!
-//! A block that is never reached ends the way to it, so a branch into one goes the other way. Headers keep their merge
-//! and continue blocks: these are not jumped over, and are renamed where they become part of the block before.
+//! A branch to an unreachable block always takes its other edge. Headers keep their merge and continue blocks: jumps to
+//! these are not shortened, and when one of them is merged into the block before it, it is renamed.
 
 use super::blocks::{empty_unreachable, named};
 use super::names::Names;
@@ -61,7 +61,7 @@ fn fold_end(shader: &mut Shader, block: BlockId) {
     block.term = Some(new);
 }
 
-/// A header to which nothing jumps back is none.
+/// A loop header without a jump back is no longer a loop header.
 fn end_loops(shader: &mut Shader) {
     let cfg = shader.cfg();
     for id in shader.block_ids() {
@@ -74,11 +74,11 @@ fn end_loops(shader: &mut Shader) {
     }
 }
 
-/// Jumps to where an empty block jumps.
+/// Redirects jumps to an empty block to that block's target.
 fn skip_empty(shader: &mut Shader) {
     let named = named(shader);
     let is_header = |block: BlockId| matches!(shader.block(block).merge, Merge::Loop { .. });
-    // By block, the jump that replaces one to it. The blocks before and after a loop stay.
+    // By block, the jump that replaces a jump to it. The blocks before and after a loop stay.
     let mut through: Vec<Option<BlockCall>> = (shader.block_ids())
         .map(|id| {
             let block = shader.block(id);
@@ -116,11 +116,11 @@ fn skip_empty(shader: &mut Shader) {
         }
         let mut targets: Vec<BlockId> = term.calls().map(|call| call.block).collect();
         for (n, call) in term.calls_mut().enumerate() {
-            // Each step takes its jump out of the table for the time of the walk, so that no circle is followed.
+            // Each step removes its jump from the table during the walk, so that cycles end.
             let mut passed = Vec::new();
             while let Some(next) = through[call.block.index()].take() {
                 let from = call.block;
-                // Two edges to one block would need blocks of their own for their copies.
+                // Two edges to one block would need extra blocks for their copies.
                 let doubled = targets.iter().enumerate().any(|(m, to)| m != n && *to == next.block);
                 passed.push((from, next.clone()));
                 if doubled {
@@ -129,7 +129,7 @@ fn skip_empty(shader: &mut Shader) {
                 targets[n] = next.block;
                 *call = next;
             }
-            // All of them lead to where the last one does: the next walk takes one step.
+            // All of them lead to the last one's target, so the next walk takes one step.
             if let Some(end) = passed.last().map(|(_, next)| next.clone()) {
                 passed.into_iter().for_each(|(from, _)| through[from.index()] = Some(end.clone()));
             }
@@ -137,7 +137,7 @@ fn skip_empty(shader: &mut Shader) {
     }
 }
 
-/// Joins a block to the one before it, if that is the only one and jumps nowhere else.
+/// Merges a block into its predecessor, if that is the only one and jumps only to it.
 fn join_rows(shader: &mut Shader) {
     let cfg = shader.cfg();
     let mut names = Names::default();

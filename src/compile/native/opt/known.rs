@@ -1,7 +1,7 @@
-//! A table of the instructions that are known where a walk stands, to find equal ones.
+//! A table of known instructions at the current position of a walk, to find equal ones.
 //!
-//! The walk goes down the dominator tree in preorder. An entry whose block does not dominate the current one belongs to
-//! a subtree that is finished, so it never counts again, and nothing has to be removed.
+//! The walk visits the dominator tree in preorder. An entry whose block does not dominate the current one belongs to a
+//! finished subtree and is never used again, so nothing has to be removed.
 
 use super::purity::same;
 use crate::ir::cfg::Cfg;
@@ -9,10 +9,10 @@ use crate::ir::{BlockId, InstId, Op, Shader, Type, Value};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
-/// State of what an instruction depends on; equal numbers are equal states.
+/// A version of the state on which an instruction depends; equal numbers are equal states.
 pub(super) type Version = u32;
 
-/// The question: which value is this?
+/// The operation and operands to look up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key<'a> {
     pub op: &'a Op,
@@ -27,7 +27,7 @@ struct Entry {
     version: Version,
     inst: InstId,
     block: BlockId,
-    /// The result; another value than the instruction's for a load whose value a store gives.
+    /// The result; for a load whose value is that of a store, the stored value.
     value: Value,
 }
 
@@ -39,12 +39,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// An empty table for a shader of about so many instructions.
+    /// An empty table for a shader with about this many instructions.
     pub fn new(insts: usize) -> Self {
         Self { slots: vec![None; (2 * insts).next_power_of_two().max(64)], used: 0 }
     }
 
-    /// The value of an equal instruction that dominates the block; else the slot for it.
+    /// The value of an equal instruction that dominates the block; otherwise the slot for this one.
     pub fn find(&self, shader: &Shader, cfg: &Cfg, block: BlockId, key: Key<'_>) -> Result<Value, Slot> {
         let hash = hash(key);
         let mask = self.slots.len() - 1;
@@ -63,7 +63,7 @@ impl Known {
         Err(Slot { at, hash })
     }
 
-    /// Records an instruction in the slot that was found for it; nothing may have been recorded since.
+    /// Records an instruction in the slot that was found for it; nothing may have been recorded in between.
     pub fn insert(&mut self, slot: Slot, version: Version, block: BlockId, inst: InstId, value: Value) {
         let Slot { at, hash } = slot;
         if self.slots[at].replace(Entry { hash, version, inst, block, value }).is_none() {
@@ -87,8 +87,8 @@ impl Known {
     }
 }
 
-/// Whether a value of one block is used in another one rather than made again: it is not carried out of a loop, after
-/// which lanes that left it at different times hold it in vector registers.
+/// Whether a value of one block may be used in another instead of being recomputed. It must not be used outside its
+/// loop: there, lanes that left the loop at different times would hold it in vector registers.
 fn is_at_hand(cfg: &Cfg, made: BlockId, used: BlockId) -> bool {
     let [around, outside] = [made, used].map(|b| cfg.loops().around(b));
     let stays = around.last().is_none_or(|inner| outside.get(around.len() - 1) == Some(inner));

@@ -1,15 +1,17 @@
-//! Moves what does not change in a loop before it.
+//! Moves loop-invariant code before the loop.
 //!
-//! Only operations that depend on their operands alone, and that may run although the loop's body might not: arithmetic,
-//! loads with bounds checked, and loads from tables at places that only the linker and the driver decide. Each goes
-//! before the outermost loop in which its operands do not change, if one block alone leads there.
+//! It moves only operations that depend on their operands alone and may run even if the loop's body does not:
+//! arithmetic, loads with bounds checks, and loads from tables at offsets that only the linker and the driver
+//! determine. Each moves before the outermost loop in which its operands do not change, if that loop has a single
+//! entering block.
 
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BlockId, Inst, InstId, Op, Shader, Terminator, Value};
 
-/// Instructions that may move to one block: twice as many values as there are registers live nowhere but in memory.
+/// Largest number of instructions moved to one block: twice as many live values as there are registers would be in
+/// memory anyway.
 const MOST: u32 = 512;
 
 /// Moves invariants out of loops.
@@ -25,7 +27,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     let before: Vec<Option<BlockId>> = (0..loops.len() as u32).map(|l| block_before(shader, &cfg, l)).collect();
     let mut moved = vec![0; shader.blocks.len()];
     let mut home = vec![BlockId::ENTRY; shader.values.len()];
-    // By value, whether it is made of constants, registers at entry and symbols only.
+    // By value, whether it depends only on constants, entry registers and symbols.
     let mut fixed = vec![false; shader.values.len()];
     shader.block(Shader::ENTRY).params.iter().for_each(|p| fixed[p.index()] = true);
     for &block in &cfg.order {
@@ -47,13 +49,13 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
                 None => kept.push(id),
             }
         }
-        // Nothing is moved to a block of a loop that is still to be walked, so there is nothing to merge with.
+        // No instruction moves to a block of a loop that is still to be walked, so nothing needs merging.
         shader.block_mut(block).insts = kept;
     }
     Ok(())
 }
 
-/// The only block that enters a loop, if it goes nowhere else.
+/// The only block that enters a loop, if it has no other successor.
 fn block_before(shader: &Shader, cfg: &Cfg, l: u32) -> Option<BlockId> {
     let loops = cfg.loops();
     let header = loops.header(l);
@@ -63,7 +65,7 @@ fn block_before(shader: &Shader, cfg: &Cfg, l: u32) -> Option<BlockId> {
     (entries.next().is_none() && goes_on).then_some(entry)
 }
 
-/// The block to which an instruction moves, and whether its result is fixed.
+/// The block to which an instruction moves, and whether its result depends only on fixed values.
 fn place(
     inst: &Inst,
     around: &[u32],

@@ -1,4 +1,4 @@
-//! Applies the table of rules: patterns over arithmetic, and what takes their place.
+//! Applies the table of rules: patterns of arithmetic, and their replacements.
 
 use super::number::{Args, Numbering};
 use super::rules::RULES;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// Part of a pattern.
 #[derive(Debug)]
 pub(super) enum Pat {
-    /// Any value; the same number is the same value.
+    /// Any value; equal numbers stand for equal values.
     Var(u8),
     /// Any constant.
     Const(u8),
@@ -17,15 +17,14 @@ pub(super) enum Pat {
     Lit(i64),
     /// This float.
     Float(f64),
-    /// An operation. Those with two operands that may change places are tried both ways, but for constants, which
-    /// stand last.
+    /// An operation. If it is commutative, both orders of its operands are tried, except that constants are last.
     Op(AluOp, &'static [Pat]),
 }
 
 /// Part of a result.
 #[derive(Debug)]
 pub(super) enum Out {
-    /// The value that matched a variable of the pattern.
+    /// The value that a variable of the pattern matched.
     Var(u8),
     /// An integer of the width.
     Lit(i64),
@@ -33,7 +32,7 @@ pub(super) enum Out {
     Float(f64),
     /// A truth value.
     Bool(bool),
-    /// An integer that follows from the constants.
+    /// An integer computed from the constants.
     Calc(fn(Consts) -> u64),
     /// An operation.
     Op(AluOp, &'static [Out]),
@@ -47,18 +46,18 @@ pub(super) struct Consts {
     pub width: u32,
 }
 
-/// Conditions of a rule on floats.
+/// Conditions under which a rule on floats is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Floats {
-    /// No floats, or none whose value counts; or exact for every operand and in every mode.
+    /// The rule has no floats, or their values do not matter; or it is exact for every operand and mode.
     Exact,
     /// The rule omits the flushing of denormals.
     KeepsDenormals,
     /// As `KeepsDenormals`, and the sign of a zero may change.
     NoSignedZero,
-    /// As `NoSignedZero`, for numbers only.
+    /// As `NoSignedZero`, but for finite numbers only.
     Finite,
-    /// Another rounding, as contraction allows.
+    /// The rule changes rounding, as contraction allows.
     Contract,
 }
 
@@ -72,14 +71,14 @@ pub(super) struct Rule {
     pub floats: Floats,
 }
 
-/// The values that a pattern's names matched.
+/// The values that a pattern's variables and constants matched.
 #[derive(Clone, Copy, Default)]
 struct Match {
     vars: [Option<Value>; 4],
     consts: [Option<u64>; 2],
 }
 
-/// A coarse class of an operand, to reject rules fast.
+/// A coarse class of an operand, to reject rules quickly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Const,
@@ -88,7 +87,7 @@ enum Shape {
 }
 
 impl Rule {
-    /// Whether operands of these shapes can fit, in one order or the other.
+    /// Whether operands of these shapes may match, in either order.
     fn may_match(&self, shapes: &[Shape]) -> bool {
         let fits = |(pat, shape): (&Pat, &Shape)| match pat {
             Pat::Var(_) => true,
@@ -100,13 +99,13 @@ impl Rule {
     }
 }
 
-/// Result of simplifying an operation.
+/// The result of simplifying an operation.
 pub(super) enum Simpler {
     Value(Value),
     Op(AluOp, FpFlags, Args),
 }
 
-/// Whether the operands of an operation may change places.
+/// Whether an operation is commutative.
 pub(super) fn commutes(op: AluOp) -> bool {
     use AluOp as A;
     matches!(
@@ -148,7 +147,7 @@ fn rules_of(op: AluOp) -> &'static [Rule] {
         let mut ranges = vec![(0, 0); AluOp::ALL.len()];
         for (n, rule) in (0..).zip(RULES) {
             let range: &mut (u16, u16) = &mut ranges[rule.op as usize];
-            // The table has the rules of an operation together.
+            // The rules of an operation are together in the table.
             *range = if range.1 == 0 { (n, n + 1) } else { (range.0, n + 1) };
         }
         ranges
@@ -158,7 +157,7 @@ fn rules_of(op: AluOp) -> &'static [Rule] {
 }
 
 impl Out {
-    /// Whether the hardware has all operations of the result at this width of operands: the shader is lowered.
+    /// Whether the hardware has all operations of the result at this width: the shader is already lowered.
     fn has_instructions(&self, width: Type, ty: Type) -> bool {
         match self {
             Self::Op(op, outs) => {
@@ -178,7 +177,7 @@ impl Numbering<'_> {
         }
         let shapes: SmallVec<[Shape; 4]> = args.iter().map(|v| self.shape(*v)).collect();
         for rule in rules_of(op) {
-            // Nearly every rule fails here.
+            // Most rules fail here.
             if !rule.may_match(&shapes) {
                 continue;
             }
@@ -205,7 +204,7 @@ impl Numbering<'_> {
                 Out::Bool(truth) => Simpler::Value(self.constant(Type::B1, u64::from(*truth))),
                 out => {
                     let v = self.build(out, &found, consts, flags, width);
-                    // A rule of comparisons gives truth values, all others keep the width.
+                    // Rules of comparisons give booleans; all others keep the width.
                     if self.shader.ty(v) != ty {
                         continue;
                     }
@@ -235,7 +234,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// Whether operands fit patterns. Of those that do not, `found` may have a part.
+    /// Whether operands match patterns. If not, `found` may be partly filled.
     fn match_args(&self, op: AluOp, pats: &[Pat], args: &[Value], floats: Floats, found: &mut Match) -> bool {
         let in_order = |args: &[Value], found: &mut Match| {
             pats.iter().zip(args).all(|(pat, v)| self.match_one(pat, *v, floats, found))
@@ -260,7 +259,7 @@ impl Numbering<'_> {
             Pat::Lit(n) => constant().is_some_and(|bits| bits == *n as u64 & self.shader.ty(v).bits().mask()),
             Pat::Float(x) => constant().is_some_and(|bits| bits == float_bits(*x, self.shader.ty(v).bits())),
             Pat::Op(op, pats) => match self.shader.def(v) {
-                // Both must allow a contraction.
+                // Both operations must allow contraction.
                 Some(Inst { op: Op::Alu(is, own), args, .. }) if is == op && may_contract(floats, *own) => {
                     self.match_args(*op, pats, args, floats, found)
                 }
@@ -273,7 +272,7 @@ impl Numbering<'_> {
         match out {
             Out::Var(n) => match found.vars[usize::from(*n)] {
                 Some(v) => v,
-                // The test of the table sees that every name of a result is in its pattern.
+                // A test of the table checks that every name of a result is in its pattern.
                 None => self.constant(width, 0),
             },
             Out::Lit(n) => self.constant(width, *n as u64),

@@ -1,7 +1,7 @@
-//! The middle end: optimises lowered shaders for our own code generator. (LLVM does all of this itself.)
+//! The middle end: optimizes lowered shaders for the native generator. (LLVM does all of this itself.)
 //!
-//! [`PASSES`] is the table of contents. Every pass takes and leaves a shader that `ir::verify` accepts, at either level,
-//! takes time linear in its size, and recurses nowhere. To add a pass: a file, a line in the list.
+//! [`PASSES`] lists the passes. Every pass accepts and produces shaders that `ir::verify` accepts, at either level,
+//! takes time linear in the shader's size, and never recurses. To add a pass, add a file and a line in the list.
 
 mod blocks;
 mod bounds;
@@ -44,7 +44,7 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Promote, promote::run),
     (Phase::Number, number::run),
     (Phase::Jumps, jumps::run),
-    // Before loops are copied, so that there is less to copy, and after.
+    // Once before loops are copied, so that there is less to copy, and once after.
     (Phase::Ifs, ifs::run),
     (Phase::Unroll, unroll::run),
     (Phase::Ifs, ifs::run),
@@ -53,7 +53,7 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Vectors, vectors::run),
     (Phase::Contract, number::contract),
     (Phase::Dce, remove_dead),
-    // What died may have left empty blocks, and they conditions.
+    // Removed code may have left empty blocks, and these may have left branches.
     (Phase::Jumps, jumps::run),
     (Phase::Dce, remove_dead),
     (Phase::Blocks, blocks::run),
@@ -67,7 +67,7 @@ pub fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     run_some(shader, options, |phase| options.native.runs(phase))
 }
 
-/// Runs the passes whose name is wanted.
+/// Runs the passes of the wanted phases.
 ///
 /// # Errors
 /// Bugs only.
@@ -82,6 +82,6 @@ pub fn run_some(shader: &mut Shader, options: &TuningOptions, wanted: impl Fn(Ph
 }
 
 fn remove_dead(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
-    // The wave size is for passes that lower.
+    // Only lowering passes use the wave size.
     dce::run(shader, WaveSize::W32)
 }

@@ -1,20 +1,20 @@
-//! Replacements of values: a pass collects them, and they are applied to the whole shader at once.
+//! Replacements of values: a pass collects them, then applies them to the whole shader at once.
 
 use crate::ir::{Shader, Terminator, Value};
 
-/// By value, the one that replaces it. Values without an entry keep their name.
+/// By value, its replacement. Values without an entry stay.
 #[derive(Debug, Default)]
 pub(super) struct Names(Vec<Value>);
 
 impl Names {
-    /// The last name of a value.
+    /// The final replacement of a value.
     pub fn of(&mut self, mut v: Value) -> Value {
         loop {
             let Some(&next) = self.0.get(v.index()) else { return v };
             if next == v {
                 return v;
             }
-            // Halves the path, so that long chains are walked once.
+            // Halves the path, so that a long chain is walked only once.
             if let Some(&after) = self.0.get(next.index()) {
                 self.0[v.index()] = after;
             }
@@ -22,7 +22,7 @@ impl Names {
         }
     }
 
-    /// Replaces a value that has no new name yet; `new` must not lead back to it.
+    /// Replaces a value that has no replacement yet; `new` must not lead back to it.
     pub fn set(&mut self, old: Value, new: Value) {
         let len = self.0.len() as u32;
         self.0.extend((len..=old.0).map(Value));

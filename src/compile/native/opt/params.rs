@@ -1,7 +1,7 @@
-//! Removes block parameters that have one value on every path.
+//! Removes block parameters that have the same value on every path.
 //!
-//! A parameter is that value if every jump passes it, the parameter itself, or something undefined. Replacing one may
-//! make another one trivial, so those that take it are looked at again: in a reducible graph nothing is left over.
+//! A parameter is such a value if every jump passes that value, the parameter itself, or something undefined. Replacing
+//! one parameter may make others trivial, so its users are examined again: in a reducible graph none is left over.
 
 use super::names::Names;
 use crate::compile::request::TuningOptions;
@@ -36,7 +36,7 @@ struct Param {
     first: u32,
     edges: u32,
     removed: bool,
-    /// First and last entry of the list of parameters that take this one.
+    /// First and last entry of the list of parameters to which this one is passed.
     users: Option<(u32, u32)>,
 }
 
@@ -117,7 +117,7 @@ impl Params {
         }
     }
 
-    /// Finds trivial parameters until there are no more, and returns what replaces them.
+    /// Finds trivial parameters until there are no more, and returns their replacements.
     fn simplify(&mut self, shader: &Shader, cfg: &Cfg) -> Names {
         let mut names = Names::default();
         let mut todo: Vec<u32> = (0..self.all.len() as u32).rev().collect();
@@ -171,7 +171,7 @@ impl Params {
     }
 }
 
-/// Takes removed parameters out of their blocks and of the jumps.
+/// Removes parameters from their blocks and from the jumps.
 fn remove(shader: &mut Shader, params: &Params) {
     let removed = |v: &Value| params.all.get(params.index[v.index()] as usize).is_some_and(|p| p.removed);
     let mut kept: Vec<bool> = Vec::new();

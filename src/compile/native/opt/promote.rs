@@ -1,10 +1,10 @@
 //! Turns scratch variables into SSA values (Braun et al., Simple and Efficient Construction of Static Single Assignment
 //! Form, 2013).
 //!
-//! A load takes the last value stored to each of its cells. If the block has none, the search goes up the dominators as
-//! far as no store can come between, and otherwise makes a block parameter, whose values the jumps supply after all
-//! blocks are walked. Blocks are walked so that dominators come first; nothing recurses. A cell never stored is
-//! undefined. Stores and loads of promoted variables vanish, read or not.
+//! A load gives the last value stored to each of its cells. If the block has no store, the search continues in the
+//! dominators as long as no store can come between; otherwise it makes a block parameter, whose values the jumps supply
+//! after all blocks are walked. Blocks are walked in an order in which dominators come first; nothing recurses. A cell
+//! without a store is undefined. All stores and loads of promoted variables are removed.
 
 use super::cells::{Access, Cell, Cells};
 use super::names::Names;
@@ -41,7 +41,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     params::run(shader, options)
 }
 
-/// Removes the variables that nothing accesses any more.
+/// Removes variables without accesses.
 fn remove_locals(shader: &mut Shader) {
     let mut used = vec![false; shader.locals.len()];
     for inst in shader.live_insts() {
@@ -71,14 +71,14 @@ struct Promotion<'a> {
     cfg: Arc<Cfg>,
     cells: Cells,
     stores: Stores,
-    /// Value of a cell at the end of a block, or at the current position of the block that is walked.
+    /// Value of a cell at the end of a block; in the current block, at the current position.
     defs: Defs,
     names: Names,
     /// The undefined value of each width.
     undef: [Option<Value>; 4],
     /// Instructions for the start of the entry block.
     front: Vec<InstId>,
-    /// New parameters, whose values the jumps must supply.
+    /// New parameters, whose values the jumps must still supply.
     pending: Vec<(BlockId, Cell, Value)>,
     path: Vec<BlockId>,
 }
@@ -104,7 +104,7 @@ impl Promotion<'_> {
         self.names.apply(self.shader);
     }
 
-    /// Keeps an instruction that accesses no promoted variable, unless it takes a known vector apart.
+    /// Keeps an instruction that accesses no promoted variable, unless it extracts from a known vector.
     fn keep(&mut self, block: BlockId, id: InstId) {
         if let Inst { op: Op::Extract(lane), args, result: Some(result) } = self.shader.inst(id) {
             let (lane, result, vector) = (usize::from(*lane), *result, args[0]);
@@ -193,7 +193,7 @@ impl Promotion<'_> {
         v
     }
 
-    /// The value of a cell at the end of a block (of the block that is walked: at the current position).
+    /// The value of a cell at the end of a block; in the current block, at the current position.
     fn read(&mut self, block: BlockId, cell: Cell) -> Value {
         let mut at = block;
         self.path.clear();
@@ -228,7 +228,7 @@ impl Promotion<'_> {
         v
     }
 
-    /// For each new parameter the value on every edge; reading them may make further ones.
+    /// The values of each new parameter on every edge; reading them may make more parameters.
     fn complete(&mut self) -> Vec<Value> {
         let cfg = Arc::clone(&self.cfg);
         let mut passed = Vec::new();
@@ -241,7 +241,8 @@ impl Promotion<'_> {
     }
 }
 
-/// Adds the values of new parameters to the jumps. `passed` has them for each parameter in turn, in the order of edges.
+/// Passes the values of new parameters in the jumps. `passed` holds them for each parameter in turn, in the order of
+/// edges.
 fn pass(shader: &mut Shader, cfg: &Cfg, params: &[(BlockId, Cell, Value)], passed: &[Value]) {
     if params.is_empty() {
         return;

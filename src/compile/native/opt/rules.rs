@@ -1,8 +1,8 @@
 //! The table of algebraic rules. A row is `operation(patterns) if guard => result`, for operands of one width.
 //!
-//! `x`, `y`, `z` are any values, `a`, `b` constants; constants stand last. The rules of an operation stand together.
-//! The tests try each row on every pair of 8-bit values and on corner values of the other widths; rows that need more
-//! than integers name what floats they are for.
+//! `x`, `y`, `z` are any values, `a`, `b` constants; constants come last. The rules of an operation are together. The
+//! tests check each row on every pair of 8-bit values and on corner values of the other widths; rows that depend on
+//! more than integers state the floats for which they hold.
 
 use super::matching::Floats::{self, Contract, Exact, Finite, KeepsDenormals, NoSignedZero};
 use super::matching::{Consts, Out, Pat, Rule};
@@ -105,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(A::ISub, &[X, op(A::INeg, &[Y])], to(A::IAdd, &[OX, OY])),
     rule(A::INeg, &[op(A::INeg, &[X])], OX),
     rule(A::INeg, &[op(A::ISub, &[X, Y])], to(A::ISub, &[OY, OX])),
-    // ---- products: shifts, and constants out of sums, so that addresses have theirs last
+    // ---- products: shifts; constants are moved out of sums, so that addresses have theirs last
     rule(A::IMul, &[X, lit(0)], olit(0)),
     rule(A::IMul, &[X, lit(1)], OX),
     rule(A::IMul, &[X, lit(-1)], to(A::INeg, &[OX])),
@@ -252,7 +252,7 @@ pub(super) const RULES: &[Rule] = &[
     rule(A::SLe, &[X, X], TRUE),
     rule(A::SGt, &[X, X], FALSE),
     rule(A::SGe, &[X, X], TRUE),
-    // ---- selections: the width is that of the sides
+    // ---- selects: the width is that of the sides
     rule(A::Select, &[X, Y, Y], OY),
     rule(A::Select, &[op(A::INot, &[X]), Y, Z], to(A::Select, &[OX, OZ, OY])),
     rule(A::Select, &[X, op(A::Select, &[X, Y, Z]), Pat::Var(3)], to(A::Select, &[OX, OY, Out::Var(3)])),

@@ -1,14 +1,15 @@
-//! Proves the table of rules: both sides of each row on every pair of 8-bit values, or on corner values where a row has
-//! more than two names, and on corner values of the other widths.
+//! Checks the table of rules: evaluates both sides of each row on every pair of 8-bit values (on corner values if the
+//! row has more than two names), and on corner values of the other widths.
 //!
-//! A case counts if no operation of the pattern may give any value (a shift by the width, a division by zero).
+//! A case counts only if no operation of the pattern may give any value (as a shift by the width or a division by zero
+//! does).
 
 use super::matching::{Consts, Floats, Out, Pat, Rule, float_bits};
 use super::rules::RULES;
 use crate::ir::number::{decode, float, integer};
 use crate::ir::{AluOp, Bits, Sig};
 
-/// The values that the names of a rule stand for.
+/// The values of a rule's names.
 #[derive(Clone, Copy, Debug)]
 struct Names {
     vars: [u64; 4],
@@ -38,7 +39,7 @@ fn apply(op: AluOp, args: &[u64], width: Bits) -> Option<u64> {
 
 struct Undefined;
 
-/// The value of a pattern: its own names, all of one width.
+/// The value of a pattern, all of whose names have one width.
 fn pattern(pat: &Pat, width: Bits, names: &Names) -> Result<u64, Undefined> {
     Ok(match pat {
         Pat::Var(n) => names.vars[usize::from(*n)] & width.mask(),
@@ -96,7 +97,7 @@ fn corners(width: Bits, floats: bool) -> Vec<u64> {
     all
 }
 
-/// Whether a case is one that the rule's conditions on floats allow.
+/// Whether the rule's conditions on floats allow a case.
 fn counts(rule: &Rule, width: Bits, names: &Names, want: u64) -> bool {
     let numbers = names.vars.iter().map(|v| decode(*v & width.mask(), width)).chain([decode(want, width)]);
     rule.floats != Floats::Finite || numbers.into_iter().all(f64::is_finite)
@@ -170,7 +171,7 @@ fn the_rules_of_an_operation_stand_together() {
     }
 }
 
-/// A result names only what its pattern names: else it would be made of nothing.
+/// A result uses only names of its pattern; otherwise it would have no value.
 #[test]
 fn results_know_their_names() {
     fn names(out: &Out, vars: usize) -> bool {

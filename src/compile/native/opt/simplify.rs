@@ -1,5 +1,5 @@
-//! Simplifies arithmetic where the table of rules cannot: constants, conversions, comparisons, truth values; and values
-//! that are taken apart and put together.
+//! Simplifies arithmetic beyond the table of rules: constants, conversions, comparisons, booleans; also values that are
+//! split and composed again.
 
 use super::matching::{Simpler, commutes};
 use super::number::{Args, Numbering};
@@ -7,7 +7,7 @@ use crate::compile::passes::fold;
 use crate::ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, Op, Type, Value};
 use smallvec::SmallVec;
 
-/// Rewrites of one operation after which it stays as it is: rules make progress, and a mistake in them must not hang.
+/// Limit on rewrites of one operation: rules make progress, but a mistake in them must not hang the compiler.
 const MAX_STEPS: usize = 16;
 
 impl Numbering<'_> {
@@ -37,7 +37,7 @@ impl Numbering<'_> {
         Err((op, flags, args))
     }
 
-    /// Puts constants last and the rest in order of their numbers, where the operation allows it.
+    /// Puts constants last and orders the other operands by number, if the operation is commutative.
     fn order(&self, op: &mut AluOp, args: &mut Args) {
         let [x, y] = args[..] else { return };
         let key = |v: Value| (self.shader.as_const(v).is_some(), v);
@@ -76,7 +76,7 @@ impl Numbering<'_> {
                 if let Some(c) = known(0) {
                     return Some(Simpler::Value(args[if c != 0 { 1 } else { 2 }]));
                 }
-                // What is undefined is what suits best.
+                // An undefined operand may have the most convenient value.
                 let undefined = |n: usize| self.shader.def(args[n]).is_some_and(|inst| inst.op == Op::Undef);
                 if undefined(1) || undefined(2) {
                     return Some(Simpler::Value(args[if undefined(1) { 2 } else { 1 }]));
@@ -87,7 +87,7 @@ impl Numbering<'_> {
                     _ => None,
                 }
             }
-            // Through a wider float and back.
+            // A conversion to a wider float and back.
             A::FConv | A::FConvRtz => {
                 let (inner, from) = self.alu_def(args[0])?;
                 let (source, wide) = (*from.first()?, self.shader.ty(args[0]));
@@ -124,7 +124,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// A selection of truth values.
+    /// A select between booleans.
     fn truth_select(&mut self, flags: FpFlags, args: &[Value]) -> Option<Simpler> {
         let &[c, a, b] = args else { return None };
         let op = |op, args: &[Value]| Some(Simpler::Op(op, flags, SmallVec::from_slice(args)));
@@ -140,7 +140,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// A selection of a number and the next one: the condition is a carry.
+    /// A select between a number and its successor or predecessor: the condition becomes a carry.
     fn counted(&mut self, flags: FpFlags, args: &[Value]) -> Option<Simpler> {
         let &[c, next, x] = args else { return None };
         let (AluOp::IAdd, &[of, step]) = self.alu_def(next)? else { return None };
@@ -155,7 +155,7 @@ impl Numbering<'_> {
         })
     }
 
-    /// Whether `v` is (or, if not `equal`, is not) the constant `k`, where `v` has two values.
+    /// Whether `v` is (or, unless `equal`, is not) the constant `k`, for a `v` that has two possible values.
     fn compared(&mut self, equal: bool, flags: FpFlags, v: Value, k: u64) -> Option<Simpler> {
         let result = |c: Value, if_true: bool, if_false: bool| match (if_true == equal, if_false == equal) {
             (true, false) => Some(Simpler::Value(c)),
@@ -171,7 +171,8 @@ impl Numbering<'_> {
             (AluOp::ZExt, &[c]) if self.shader.ty(c) == Type::B1 => (c, 1, 0),
             (AluOp::SExt, &[c]) if self.shader.ty(c) == Type::B1 => (c, ty.bits().mask(), 0),
             (AluOp::Select, &[c, a, b]) => (c, self.shader.as_const(a)?, self.shader.as_const(b)?),
-            // The source decides, if the constant is one that an extension gives, and its width has comparisons.
+            // Compares the source of an extension instead, if the extension can give the constant and the source's
+            // width has comparisons.
             (AluOp::ZExt, &[x]) if AluOp::IEq.has_instruction(self.shader.ty(x).bits(), Bits::B1) => {
                 let from = self.shader.ty(x);
                 let small = self.constant(from, k);
@@ -203,7 +204,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// Two numbers of which the same is asked, of their signs or whether they are 0: one comparison of their bits together.
+    /// The same test (of the sign, or for 0) on two numbers: one comparison of their combined bits.
     fn joined(&mut self, op: AluOp, x: Value, y: Value) -> Option<Simpler> {
         use AluOp as A;
         let ((first, &[a, k]), (second, &[b, l])) = (self.alu_def(x)?, self.alu_def(y)?) else { return None };
@@ -216,7 +217,7 @@ impl Numbering<'_> {
         })
     }
 
-    /// The value of an operation that is no arithmetic, if there is a simpler one.
+    /// A simpler value for an operation that is not arithmetic.
     pub(super) fn whole(&mut self, op: &Op, args: &[Value], ty: Type) -> Option<Value> {
         match op {
             Op::Extract(lane) => {

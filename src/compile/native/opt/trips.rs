@@ -1,7 +1,7 @@
 //! Counts the iterations of loops whose end follows from constants.
 //!
-//! The condition of one exit, which every iteration reaches, is evaluated again and again from the constants that the
-//! header's parameters start with, as far as these change by arithmetic alone. So any form of counting is understood.
+//! The condition of one exit, which every iteration reaches, is evaluated repeatedly from the constant initial values
+//! of the header's parameters, as long as these change only by arithmetic. So any form of counting works.
 
 use crate::compile::passes::fold;
 use crate::ir::cfg::Cfg;
@@ -9,26 +9,26 @@ use crate::ir::{BlockCall, BlockId, Inst, Op, Shader, Terminator, Value, ValueDe
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Operations of a condition, or of a parameter's next value, that are looked at.
+/// Largest number of operations in a condition, or in a parameter's next value.
 const MAX_OPERATIONS: u32 = 32;
 
 /// A loop that ends after a known number of iterations.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub header: BlockId,
-    /// Its blocks, each before its successors but for the jump back; the header is first.
+    /// Its blocks, each before its successors except along the jump back; the header is first.
     pub blocks: Vec<BlockId>,
     /// The block that jumps back.
     pub latch: BlockId,
     /// The block that leaves the loop after the last iteration.
     pub exit: BlockId,
-    /// Its target then.
+    /// The exit's target outside the loop.
     pub after: BlockId,
-    /// Times that `exit` stays in the loop; it leaves the loop the next time.
+    /// How often `exit` stays in the loop before it leaves it.
     pub trips: u32,
     /// By block, its index in `blocks`.
     pub index: FxHashMap<BlockId, usize>,
-    /// There are other ways out.
+    /// The loop has other exits.
     pub many_exits: bool,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn count(shader: &Shader, cfg: &Cfg, blocks: Vec<BlockId>, limit: u32
     let (back, entries): (Vec<BlockId>, Vec<BlockId>) = cfg.preds(header).iter().copied().partition(|b| inside(*b));
     let &[latch] = &back[..] else { return None };
     let next = call_to(shader, latch, header)?;
-    // All entries must agree on the constants.
+    // All entries must pass the same constants.
     let mut starts: SmallVec<[Option<u64>; 8]> = SmallVec::new();
     for (n, &from) in entries.iter().enumerate() {
         let call = call_to(shader, from, header)?;
@@ -71,7 +71,7 @@ pub(super) fn count(shader: &Shader, cfg: &Cfg, blocks: Vec<BlockId>, limit: u32
     Some(Counted { header, blocks, latch, exit, after, trips, index, many_exits: exits > 1 })
 }
 
-/// Times that a condition does not lead out of the loop.
+/// How often a condition stays in the loop.
 fn trips(
     shader: &Shader,
     header: BlockId,
@@ -102,7 +102,7 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// The value of integer arithmetic on known parameters. Recurses no deeper than the limit of operations.
+    /// The value of integer arithmetic on known parameters. The recursion depth is bounded by the limit on operations.
     fn value(&mut self, v: Value) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
         match self.shader.values[v.index()].def {

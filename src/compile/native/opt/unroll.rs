@@ -1,9 +1,9 @@
 //! Unrolls loops that end after a known number of iterations.
 //!
-//! Inner loops first. Each iteration is a copy of the loop's blocks in which the exit that counts goes its known way, so
-//! no test of it is left. Values that are used after the loop are those of the last copy; if the loop has other ways
-//! out, they pass through scratch variables, which promotion removes. Every round ends with the folding of the copies,
-//! which may make an outer loop's count known.
+//! Inner loops come first. Each iteration becomes a copy of the loop's blocks in which the counted exit's branch is
+//! known, so no test of it is left. Values used after the loop are those of the last copy; if the loop has other exits,
+//! they pass through scratch variables, which promotion removes. Every round ends with folding the copies, which may
+//! make an outer loop's count known.
 
 use super::demote::{self, Use};
 use super::names::Names;
@@ -14,22 +14,22 @@ use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BasicBlock, BlockCall, BlockId, Merge, Op, Shader, Terminator, Value, structure};
 
-/// Iterations, and instructions of all copies.
+/// Largest numbers of iterations, and of instructions of all copies.
 const MAX_TRIPS: u32 = 32;
 const MAX_COPIED: usize = 1024;
-/// The same where a variable is indexed in the loop: with known indices it needs no memory.
+/// The same if the loop indexes a variable: with known indices the variable needs no memory.
 const MAX_TRIPS_INDEXED: u32 = 128;
 const MAX_COPIED_INDEXED: usize = 8192;
-/// Instructions of all copies of a loop that may end earlier.
+/// Largest number of instructions of all copies of a loop with other exits.
 const MAX_COPIED_EARLY: usize = 256;
-/// Instructions of all copies of a shader.
+/// Largest number of instructions added to a shader.
 const MAX_ADDED: usize = 1 << 14;
-/// Blocks of a loop.
+/// Largest number of blocks of a loop.
 const MAX_BLOCKS: usize = 256;
-/// Rounds: depth of nested loops.
+/// Number of rounds, which is the depth of nested loops.
 const MAX_ROUNDS: usize = 8;
 
-/// Unrolls loops, and simplifies what that makes of them.
+/// Unrolls loops, and simplifies the result.
 ///
 /// # Errors
 /// None but bugs.
@@ -56,7 +56,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         }
         names.apply(shader);
         blocks::empty_unreachable(shader);
-        // A way out of an iteration goes past the ends of those before it.
+        // An exit of an iteration passes the merge blocks of earlier ones.
         structure::drop_untrue(shader);
         if demoted {
             promote::run(shader, options)?;
@@ -102,8 +102,8 @@ fn choose(shader: &Shader, cfg: &Cfg, left: &mut usize) -> Vec<Counted> {
     chosen
 }
 
-/// Takes the values of loops with several exits out of registers, where they are used outside. Returns whether there
-/// were any.
+/// Moves values of loops with several exits to scratch variables if they are used outside. Returns whether there were
+/// any.
 fn separate(shader: &mut Shader, chosen: &[Counted]) -> bool {
     const NONE: u32 = u32::MAX;
     if chosen.iter().all(|c| !c.many_exits) {
@@ -148,11 +148,11 @@ fn separate(shader: &mut Shader, chosen: &[Counted]) -> bool {
 struct Copies<'a> {
     shader: &'a mut Shader,
     counted: &'a Counted,
-    /// By value, its copy in the current iteration; of another loop's, in the last one.
+    /// By value, its copy in the current iteration; for values of other loops, in their last one.
     values: &'a mut Vec<Value>,
-    /// By position in the loop's list, the block's copy in the current iteration.
+    /// By position in the loop's list, the copy of the block in the current iteration.
     blocks: Vec<BlockId>,
-    /// The header's copy in the next iteration.
+    /// The header's copy for the next iteration.
     next: BlockId,
 }
 
@@ -163,7 +163,7 @@ impl Copies<'_> {
         self.next = first;
         for trip in 0..=counted.trips {
             let last = trip == counted.trips;
-            // In the last iteration nothing after the exit runs.
+            // In the last iteration nothing runs after the exit.
             let runs = |b: BlockId| !last || b == counted.exit || !cfg.dom.dominates(counted.exit, b);
             let header = self.next;
             self.blocks = (counted.blocks.iter())
@@ -245,7 +245,8 @@ impl Copies<'_> {
             Merge::Selection(_) | Merge::Loop { .. } if jumps => Merge::None,
             Merge::Selection(merge) => Merge::Selection(self.block(merge)),
             Merge::None if jumps => Merge::None,
-            // A way out of the loop, or into its next iteration, is now one round what follows.
+            // A branch that left the loop or continued with the next iteration is now a selection that ends after the
+            // loop.
             Merge::None | Merge::Loop { .. } => Merge::Selection(self.counted.after),
         };
         let block = self.shader.block_mut(to);
@@ -253,7 +254,7 @@ impl Copies<'_> {
         *block = BasicBlock { params, insts: copied, term, merge };
     }
 
-    /// The copy of a block of the loop in this iteration; other blocks are themselves.
+    /// The copy of a block of the loop in this iteration; blocks outside the loop stay.
     fn block(&self, b: BlockId) -> BlockId {
         self.counted
             .index
@@ -264,14 +265,14 @@ impl Copies<'_> {
     fn retarget(&self, call: &mut BlockCall) {
         if call.block == self.counted.header {
             call.block = self.next;
-            // The next header's parameters are this call's values.
+            // The values of this jump replace the next header's parameters.
             call.args.clear();
         } else {
             call.block = self.block(call.block);
         }
     }
 
-    /// Jumps to the loop go to its first copy.
+    /// Redirects jumps to the loop to its first copy.
     fn enter(&mut self, first: BlockId) {
         let Counted { header, index, .. } = self.counted;
         for (id, block) in (0..).map(BlockId).zip(&mut self.shader.blocks) {

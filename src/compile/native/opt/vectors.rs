@@ -1,8 +1,8 @@
-//! Merges loads of neighbouring dwords from one buffer.
+//! Merges loads of adjacent dwords of one buffer.
 //!
-//! Buffers check the bounds of every dword, so a wider load drops what the narrow ones dropped, if no offset wraps
-//! between them. Loads are merged within a block, at the place of the first one, and only if nothing is stored between
-//! them. A scalar load may read up to a quarter more than is used, as its widths are powers of two.
+//! Buffer accesses check the bounds of every dword, so a wide load drops exactly what the narrow ones would drop, if no
+//! offset between them wraps. Loads are merged within a block, at the position of the first one, and only if no store
+//! is between them. A scalar load may read up to a quarter more than is used, because its widths are powers of two.
 
 use super::bounds::stays_in_range;
 use super::names::Names;
@@ -13,7 +13,7 @@ use crate::ir::{Align, AluOp, Bits, BlockId, FpFlags, Inst, InstId, Op, Shader, 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Loads that are looked at together.
+/// Largest number of loads that are examined together.
 const MAX_GROUP: usize = 256;
 
 /// Merges loads.
@@ -29,7 +29,7 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
     Ok(())
 }
 
-/// A load of dwords at a constant distance from a base.
+/// A load of dwords at a constant offset from a base.
 #[derive(Clone, Copy)]
 struct Load {
     /// Index in the block.
@@ -40,20 +40,20 @@ struct Load {
     dwords: u32,
 }
 
-/// Loads that may be merged: one descriptor, base and kind, no store between them.
+/// Loads that may be merged: same descriptor, base and kind, no store between them.
 struct Group {
     descriptor: Value,
     base: Option<Value>,
     loads: Vec<Load>,
 }
 
-/// Replacements by index of the instruction: the instructions in its place.
+/// By index of an instruction, the instructions that replace it.
 type Replaced = FxHashMap<usize, Vec<InstId>>;
 
 fn merge_block(shader: &mut Shader, block: BlockId, names: &mut Names) {
     let list = &shader.block(block).insts;
     let mut groups: Vec<Group> = Vec::new();
-    // By descriptor, base, and number of stores so far, the groups that may fit.
+    // By descriptor, base, and number of stores so far: the groups that may match.
     let mut index: FxHashMap<(Value, Option<Value>, u32), SmallVec<[usize; 2]>> = FxHashMap::default();
     let mut stores = 0;
     for (at, &id) in list.iter().enumerate() {
@@ -109,7 +109,7 @@ fn load(shader: &Shader, inst: &Inst, at: usize, id: InstId) -> Option<(Load, Va
         return None;
     }
     let (base, start) = split(shader, inst.args[1]);
-    // Room for the arithmetic on ends.
+    // Keeps arithmetic on ends from overflowing.
     start.checked_add(64)?;
     Some((Load { at, id, result, start, dwords: ty.lanes() }, inst.args[0], base))
 }
@@ -128,7 +128,7 @@ fn split(shader: &Shader, offset: Value) -> (Option<Value>, u32) {
     }
 }
 
-/// Merges runs of neighbouring loads of a group.
+/// Merges runs of adjacent loads in a group.
 fn merge_group(shader: &mut Shader, group: &mut Group, replaced: &mut Replaced, names: &mut Names) {
     group.loads.sort_by_key(|l| (l.start, l.at));
     let is_scalar = group.loads.first().is_some_and(|l| scalar(&shader.inst(l.id).op));
@@ -150,7 +150,7 @@ fn merge_group(shader: &mut Shader, group: &mut Group, replaced: &mut Replaced, 
         rest = after;
         let used = (end - first.start) / 4;
         let Some(dwords) = width(used, is_scalar) else {
-            // Without the last one it may be a width that there is.
+            // Without the last load there may be a load of that width.
             if count > 2 {
                 let fitting = (2..count).rev().find_map(|n| {
                     let end = run[..n].iter().map(|l| l.start + 4 * l.dwords).max()?;
@@ -170,7 +170,7 @@ fn merge_group(shader: &mut Shader, group: &mut Group, replaced: &mut Replaced, 
     }
 }
 
-/// The width of a load that gives so many dwords.
+/// The width of a load that gives at least this many dwords.
 fn width(used: u32, is_scalar: bool) -> Option<u32> {
     if !is_scalar {
         return (used <= 4).then_some(used);

@@ -1,4 +1,4 @@
-//! Orders against an oracle of what must not change, and what choosing them costs.
+//! Compares schedules with an oracle for orders that must not change, and measures the cost of scheduling.
 
 use super::*;
 use crate::compile::native::allocate::allocate;
@@ -17,7 +17,7 @@ fn limits() -> RegisterLimits {
     RegisterLimits::new(GfxIp::Gfx1030, 256)
 }
 
-/// The registers and memory that an instruction reads and writes, besides values that are defined once.
+/// The registers and memory that an instruction reads and writes, except values that are defined once.
 fn touched(f: &MachineFunction, inst: &MachineInst) -> (Vec<String>, Vec<String>) {
     let named = |operands: &[Operand]| -> Vec<String> {
         let each = operands.iter().filter_map(|one| match one.what {
@@ -60,7 +60,7 @@ fn touched(f: &MachineFunction, inst: &MachineInst) -> (Vec<String>, Vec<String>
     (reads, writes)
 }
 
-/// By instruction of a block, which of the others wrote the SCC that it reads.
+/// For each instruction of a block that reads SCC, the instruction that wrote it.
 fn scc_sources(f: &MachineFunction, block: &MachineBlock) -> Vec<(u32, Option<u32>)> {
     let mut writer = None;
     let mut out = Vec::new();
@@ -79,14 +79,15 @@ fn scc_sources(f: &MachineFunction, block: &MachineBlock) -> Vec<(u32, Option<u3
     out
 }
 
-/// Whether two instructions may not change places. Stores at known places that differ may: none of the generator's do.
+/// Whether two instructions may not be swapped. Stores to different known places could be, but the generator makes
+/// none.
 fn conflict(f: &MachineFunction, a: &MachineInst, b: &MachineInst) -> bool {
     let ((reads_a, writes_a), (reads_b, writes_b)) = (touched(f, a), touched(f, b));
     let meet = |x: &[String], y: &[String]| x.iter().any(|one| one != "scc" && y.contains(one));
     meet(&writes_a, &reads_b) || meet(&reads_a, &writes_b) || meet(&writes_a, &writes_b)
 }
 
-/// The instructions of a block are the same, and those that conflict are in their old order.
+/// Checks that a block has the same instructions, and those that conflict are in their old order.
 fn keeps_order(before: &MachineFunction, after: &MachineFunction) {
     for (old, new) in before.blocks.iter().zip(&after.blocks) {
         let place = |n: &MachineInst| after.insts_of(new).iter().position(|inst| inst.operands == n.operands);
@@ -153,7 +154,8 @@ fn loads_come_first_and_only_past_stores_that_are_elsewhere() {
 
 #[test]
 fn occupancy_stays() {
-    // Many loads, each used at once: all of them early would be faster, with registers for a few waves only.
+    // Many loads, each used at once: with all loads early the code would be faster, but its registers would allow only
+    // a few waves.
     let mut w = Writer::new();
     let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::constant(0)], Extra::None);
     for n in 0..200u8 {

@@ -1,4 +1,4 @@
-//! Selects comparisons: scalar ones where both operands are uniform, else vector ones.
+//! Selects comparisons: scalar ones if both operands are uniform, otherwise vector ones.
 
 use super::bools::Bool;
 use super::{Operands, Selector, mask_run, run_of_words};
@@ -25,7 +25,7 @@ fn scalar_op(op: AluOp) -> Option<Op> {
     })
 }
 
-/// The vector comparison, for 16, 32 and 64 bits; where the operands of an equality are what they are, unsigned ones.
+/// The vector comparison for 16, 32 and 64 bits; for equality the unsigned one.
 fn vector_ops(op: AluOp) -> Option<[Op; 3]> {
     use AluOp as A;
     Some(match op {
@@ -107,7 +107,7 @@ impl Selector<'_> {
         Ok(Bool::Mask(mask))
     }
 
-    /// 64 bits as one operand of a vector instruction: a pair of registers of one file.
+    /// A 64-bit value as one operand of a vector instruction: a pair of registers of one file.
     pub(super) fn pair_operand(&mut self, v: Value) -> Result<Operands> {
         let words = self.words(v)?;
         if let [OperandValue::Const(low), OperandValue::Const(high)] = words[..]
@@ -120,7 +120,7 @@ impl Selector<'_> {
     }
 }
 
-/// A 64-bit integer that an inline constant gives.
+/// A 64-bit integer as an inline constant, if it has one.
 pub(super) fn small_constant(low: u32, high: u32) -> Option<u32> {
     let value = (i64::from(high.cast_signed()) << 32) | i64::from(low);
     (-16..=64).contains(&value).then_some(low)

@@ -1,5 +1,4 @@
-//! Arithmetic of floats. The vector unit alone has it: a result is the same for the wave if its operands are, but it is
-//! in a vector register.
+//! Float arithmetic. Only the vector unit has it: a result with uniform operands is uniform, but in a vector register.
 
 use super::{Operands, Selector, run_of};
 use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue, PhysReg};
@@ -107,7 +106,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// 64 bits in vector registers: how literals and scalars of this width are read differs between operations.
+    /// A 64-bit value in vector registers: operations differ in how they read 64-bit literals and scalars.
     fn double_operand(&mut self, v: Value) -> Result<Operands> {
         let words = self.words(v)?;
         if let [OperandValue::Const(0), OperandValue::Const(high)] = words[..]
@@ -128,7 +127,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Operations on the sign bit alone.
+    /// Operations on the sign bit only.
     fn sign(&mut self, op: AluOp, args: &[Value], result: Value) -> Result<()> {
         let bits = self.shader.ty(result).bits();
         let top = match bits {
@@ -217,7 +216,7 @@ impl Selector<'_> {
                     B32 => one(self, if signed { Op::VCvtF32I32 } else { Op::VCvtF32U32 }, word),
                     _ if from != B32 => one(self, if signed { Op::VCvtF16I16 } else { Op::VCvtF16U16 }, word),
                     _ => {
-                        // Exact, or beyond the largest half.
+                        // Exact, or beyond the largest f16.
                         let single = one(self, if signed { Op::VCvtF32I32 } else { Op::VCvtF32U32 }, word);
                         one(self, Op::VCvtF16F32, single)
                     }
@@ -247,7 +246,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// One vertex's channel of an attribute.
+    /// A channel of an attribute at one vertex.
     pub(super) fn flat(&mut self, attr: u32, channel: u8, vertex: u8, args: &[Value], result: Value) -> Result<()> {
         let extra = self.attribute(attr, channel, vertex)?;
         self.set_m0(args[0])?;

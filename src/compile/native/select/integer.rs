@@ -1,4 +1,4 @@
-//! Arithmetic of 32 bits, and the way to the other widths.
+//! Integer arithmetic of 32 bits, and the dispatch to other widths.
 
 use super::bools::Bool;
 use super::{PLAIN, Selector, mask_run};
@@ -8,7 +8,8 @@ use crate::ir::{AluOp, Bits, FpFlags, Inst, Sig, SymbolId, Type, Value};
 use crate::isa::Op;
 use crate::isa::instruction::Modifiers;
 
-/// Operations with the same operands in both units: scalar, vector, and whether the vector unit has them in reverse order.
+/// Operations with the same operands in both units: scalar, vector, and whether the vector operation takes them in
+/// reverse order.
 const fn both(op: AluOp) -> Option<(Op, Op, bool)> {
     use AluOp as A;
     Some(match op {
@@ -34,7 +35,7 @@ const fn both(op: AluOp) -> Option<(Op, Op, bool)> {
     })
 }
 
-/// Whether the operands of a vector operation may change places.
+/// Whether a vector operation is commutative.
 const fn commutes(op: Op) -> bool {
     matches!(
         op,
@@ -95,7 +96,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// A sum or difference with a condition as 0 or 1, which is the carry.
+    /// A sum or difference with a condition as 0 or 1, which becomes the carry.
     fn with_carry(&mut self, op: AluOp, args: &[Value]) -> Result<Option<OperandValue>> {
         let (scalar, vector) = match op {
             AluOp::IAdd => (Op::SAddcU32, Op::VAddCoCiU32),
@@ -123,7 +124,7 @@ impl Selector<'_> {
             }
             Bool::Compare(..) if self.is_scalar_word(x) => {
                 let x = self.scalar(x);
-                // Nothing may come between the comparison and its carry.
+                // Nothing may come between the comparison and the carry.
                 self.put_in_scc(condition);
                 let sum = self.f.value(RegisterClass::Scalar);
                 self.isa(scalar, &[Operand::val(sum)], &[x, Operand::constant(0)], Extra::None);
@@ -137,7 +138,7 @@ impl Selector<'_> {
         args.iter().map(|v| self.word(*v)).collect()
     }
 
-    /// An integer operation on dwords: of an operation of 32 bits, or a half of one of 64.
+    /// An integer operation on dwords: a 32-bit operation, or a half of a 64-bit one.
     pub(super) fn integer_of(&mut self, op: AluOp, words: &[OperandValue]) -> Result<OperandValue> {
         use AluOp as A;
         if let Some(known) = identity(op, words) {
@@ -198,11 +199,11 @@ impl Selector<'_> {
     }
 
     fn clamped(&mut self, op: Op, words: &[OperandValue]) -> Val {
-        // A packed operation reads the high halves for the high half.
+        // A packed operation reads the high halves for its high half.
         self.v_with(op, words, Extra::Vector(Modifiers { clamp: true, op_sel_hi: 7, ..PLAIN }))
     }
 
-    /// The index of the highest set bit: the instruction counts from the top, and gives -1 for no bit.
+    /// The index of the highest set bit: the instruction counts from the top, and gives -1 if no bit is set.
     fn highest_bit(&mut self, word: OperandValue, scalar: bool) -> OperandValue {
         if scalar {
             let zeros = self.s(Op::SFlbitI32B32, &[word]);
@@ -244,7 +245,7 @@ impl Selector<'_> {
             }
         } else if scalar {
             for (then, els) in then.into_iter().zip(els) {
-                // What makes the operands may write SCC.
+                // Making the operands may write SCC.
                 let uses = [self.scalar(then), self.scalar(els)].into_iter().collect();
                 let uses = self.one_literal(uses);
                 self.put_in_scc(made);
@@ -272,7 +273,7 @@ impl Selector<'_> {
         let made = match op {
             AluOp::USubBorrow if scalar => Bool::Compare(Op::SCmpLtU32, x, y),
             AluOp::USubBorrow => Bool::Mask(self.less(x, y)),
-            // The sum wraps where it is less than an operand.
+            // The sum has wrapped if it is less than an operand.
             _ => match self.integer_of(AluOp::IAdd, &[x, y])? {
                 sum if scalar => Bool::Compare(Op::SCmpLtU32, sum, x),
                 sum => Bool::Mask(self.less(sum, x)),
@@ -304,7 +305,7 @@ impl Selector<'_> {
     }
 }
 
-/// The symbol that alone decides a condition, if it is not 0; and whether it decides the other way round.
+/// The symbol that alone decides a condition, if it must be nonzero; and whether the condition is inverted.
 fn chosen_by(made: Bool) -> Option<(SymbolId, bool)> {
     match made {
         Bool::Compare(op @ (Op::SCmpLgU32 | Op::SCmpEqU32), OperandValue::Reloc(symbol), OperandValue::Const(0)) => {
@@ -314,7 +315,8 @@ fn chosen_by(made: Bool) -> Option<(SymbolId, bool)> {
     }
 }
 
-/// The result if it is a source or a constant. The passes before see whole values; halves of 64 bits are known only here.
+/// The result if it is a source or a constant. Earlier passes see whole values; halves of 64-bit values are known only
+/// here.
 fn identity(op: AluOp, words: &[OperandValue]) -> Option<OperandValue> {
     use AluOp as A;
     let &[a, b] = words else { return None };

@@ -16,8 +16,8 @@ impl Selector<'_> {
             AmdOp::ReadFirstLane => self.first_lane(args[0], result),
             AmdOp::ReadLane => {
                 let (word, lane) = (self.word(args[0])?, self.word(args[1])?);
-                // All lanes have it. A copy in a vector register would be made in the lanes that are on, and the lane
-                // that is read may be off.
+                // All lanes have the value. A copy to a vector register would be made in the active lanes only, and the
+                // lane that is read may be inactive.
                 if self.is_scalar_word(word) {
                     let word = if word == OperandValue::Undef { OperandValue::Const(0) } else { word };
                     self.set(result, &[word]);
@@ -52,7 +52,7 @@ impl Selector<'_> {
             AmdOp::Ballot => {
                 let made = self.bool_of(args[0])?;
                 let mask = self.mask_from(made);
-                // Lanes that are not active now may have been where the condition was made.
+                // Lanes that are inactive now may have been active where the condition was computed.
                 let count = self.dword_count(self.shader.ty(result));
                 let vals = self.scalars(count);
                 let mut uses: Operands = [Self::exec()].into_iter().collect();
@@ -110,7 +110,7 @@ impl Selector<'_> {
                 self.set_val(result, vals[0]);
                 Ok(())
             }
-            // The whole shader runs in whole quads.
+            // The whole shader runs in whole quad mode.
             AmdOp::Wqm => {
                 let words = self.words(args[0])?;
                 self.set(result, &words);
@@ -161,7 +161,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// A scalar operand that is no literal.
+    /// A scalar operand that is not a literal.
     fn no_literal(&mut self, operand: Operand) -> Operand {
         match operand.what {
             what if is_literal(what) => Operand::val(self.scalar_register(what)),
@@ -175,8 +175,8 @@ impl Selector<'_> {
     }
 }
 
-/// Whether every lane has a source in its row, where all are on: `quad_perm`, `row_ror`, `row_mirror`, `row_half_mirror`,
-/// `row_share` and `row_xmask` of `dpp_ctrl`.
+/// Whether every lane has a source in its row if all lanes are active: `quad_perm`, `row_ror`, `row_mirror`,
+/// `row_half_mirror`, `row_share` and `row_xmask` of `dpp_ctrl`.
 const fn stays_in_row(ctrl: u16) -> bool {
     matches!(ctrl, 0..=0xff | 0x121..=0x12f | 0x140 | 0x141 | 0x150..=0x16f)
 }

@@ -1,7 +1,7 @@
 //! Integers of 8 and 16 bits, and changes of width.
 //!
-//! A narrow value is in the low bits of a dword; what is above them is undefined. Operations whose low bits depend only
-//! on low bits are those of 32 bits; others extend their operands first.
+//! A narrow value is in the low bits of a dword; the bits above it are undefined. Operations whose low result bits
+//! depend only on low operand bits are the 32-bit ones; others extend their operands first.
 
 use super::Selector;
 use crate::compile::native::mir::OperandValue;
@@ -10,7 +10,7 @@ use crate::ir::{AluOp, Bits, Type, Value};
 use crate::isa::Op;
 
 impl Selector<'_> {
-    /// A narrow value with its sign or zeros above it; a 32-bit one as it is.
+    /// A narrow value, sign- or zero-extended; a 32-bit value is returned as it is.
     pub(super) fn extended(&mut self, v: Value, signed: bool) -> Result<OperandValue> {
         let bits = self.shader.ty(v).bits();
         let word = self.word(v)?;
@@ -53,7 +53,7 @@ impl Selector<'_> {
                 [x, amount].into_iter().collect()
             }
             A::SMin | A::SMax | A::IAbs => self.extend_all(args, true)?,
-            // Zeros above are lower bits that do not count: one is put on top of them.
+            // The upper bits are undefined: clear them, so that only bits of the value are found.
             A::FindILsb => self.extend_all(args, false)?,
             A::UAddSat | A::USubSat | A::SAddSat | A::SSubSat => return self.saturate(op, args, result),
             A::BitReverse => {
@@ -74,7 +74,7 @@ impl Selector<'_> {
         args.iter().map(|v| self.extended(*v, signed)).collect()
     }
 
-    /// Saturating sums and differences: those of 32 bits, cut to the range.
+    /// Saturating sums and differences: 32-bit operations, clamped to the range.
     fn saturate(&mut self, op: AluOp, args: &[Value], result: Value) -> Result<()> {
         use AluOp as A;
         let count = self.shader.ty(args[0]).bits().count();
@@ -124,7 +124,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Scalars as a vector. Narrow lanes share dwords, the first one lowest.
+    /// Composes scalars to a vector. Narrow lanes share dwords, the first one lowest.
     pub(super) fn compose(&mut self, args: &[Value], result: Value) -> Result<()> {
         let bits = self.shader.ty(result).bits();
         if bits.count() >= 32 {
@@ -142,7 +142,7 @@ impl Selector<'_> {
         let mut out = super::Dwords::new();
         for lanes in args.chunks(each) {
             let mut dword: Option<OperandValue> = None;
-            // From the top: the lanes above are shifted up by one place, and the next one put below.
+            // From the last lane down: shifts the lanes above up by one place and inserts the next one below.
             for &v in lanes.iter().rev() {
                 let word = self.word(v)?;
                 dword = Some(match dword {
@@ -156,7 +156,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// `above` shifted up by one lane, with `low` in the lowest one.
+    /// `above` shifted up by one lane, with `low` in the lowest lane.
     fn stack(&mut self, above: OperandValue, low: OperandValue, bits: Bits) -> Result<OperandValue> {
         if low == OperandValue::Undef && above == OperandValue::Undef {
             return Ok(OperandValue::Undef);

@@ -1,4 +1,4 @@
-//! Selects integer operations of 64 bits, which are two dwords.
+//! Selects 64-bit integer operations, on two dwords each.
 
 use super::{Dwords, Operands, Selector, mask_run, run_of};
 use crate::compile::native::mir::{Extra, Operand, OperandValue, RegisterClass, Val};
@@ -45,7 +45,7 @@ impl Selector<'_> {
         words.iter().all(|w| w.iter().all(|word| self.is_scalar_word(*word)))
     }
 
-    /// Sum of two addresses or numbers.
+    /// The sum of two addresses or numbers.
     pub(super) fn add_wide(&mut self, x: &[OperandValue], y: &[OperandValue]) -> Result<Dwords> {
         if self.all_scalar(&[x, y]) {
             return Ok(self.scalar_chain([Op::SAddU32, Op::SAddcU32], x, y));
@@ -62,7 +62,7 @@ impl Selector<'_> {
 
     /// Two scalar instructions with the carry in SCC.
     fn scalar_chain(&mut self, ops: [Op; 2], x: &[OperandValue], y: &[OperandValue]) -> Dwords {
-        // Whatever has to be moved is so before: nothing may come between the two.
+        // Moves that operands need come first: nothing may be between the two instructions.
         let halves: Vec<Operands> = (0..2)
             .map(|half| {
                 let uses = [self.scalar(x[half]), self.scalar(y[half])].into_iter().collect();
@@ -94,7 +94,7 @@ impl Selector<'_> {
         out
     }
 
-    /// A vector instruction that gives a carry besides its result of some dwords.
+    /// A vector instruction with a carry out besides its result.
     pub(super) fn with_carry_out(&mut self, op: Op, uses: Operands, dwords: usize) -> (Dwords, [Val; 2]) {
         let uses = self.fit(op, uses);
         let (vals, carry) = (self.vectors(dwords), self.new_mask());
@@ -110,7 +110,7 @@ impl Selector<'_> {
         let [low, mut high] = if self.all_scalar(&[&x[..1], &y[..1]]) {
             [self.integer_of(A::IMul, &[x[0], y[0]])?, self.integer_of(A::UMulHigh, &[x[0], y[0]])?]
         } else {
-            // All 64 bits of a product of dwords that differ between lanes.
+            // All 64 bits of the product of two dwords that differ between lanes.
             let uses = [Self::any(x[0]), Self::any(y[0]), Operand::constant(0)].into_iter().collect();
             let (made, _) = self.with_carry_out(Op::VMadU64U32, uses, 2);
             [made[0], made[1]]
@@ -150,7 +150,7 @@ impl Selector<'_> {
         Ok(vals.iter().map(|v| OperandValue::Val(*v)).collect())
     }
 
-    /// By a known amount: half of the work, or less.
+    /// A shift by a known amount: at most half of the work.
     fn shift_by(&mut self, op: AluOp, words: &[OperandValue], amount: u32) -> Result<Dwords> {
         use AluOp as A;
         let k = OperandValue::Const;
@@ -173,7 +173,7 @@ impl Selector<'_> {
         })
     }
 
-    /// 32 bits of a pair, from a bit on.
+    /// 32 bits of a pair, starting at a given bit.
     fn funnel(&mut self, words: &[OperandValue], from: u32) -> Result<OperandValue> {
         if self.all_scalar(&[words]) {
             let (low, high) = (

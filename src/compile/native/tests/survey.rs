@@ -1,4 +1,4 @@
-//! Counts the features of real shaders that the generator refuses, by reason.
+//! Counts the unsupported features of real shaders, by reason.
 
 use crate::compile::backend::Generator;
 use crate::compile::native::Native;
@@ -11,7 +11,7 @@ use crate::target::GfxIp;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Keeps what selection made.
+/// Keeps the result of selection.
 #[derive(Default)]
 struct Selected(String);
 
@@ -26,7 +26,7 @@ impl Watch for Selected {
     }
 }
 
-/// Compiles all entry points of a module, with the reason for each that is refused.
+/// Compiles all entry points of a module; returns the error of each that is not supported.
 fn compile(file: &Path) -> Result<Vec<Result<()>>> {
     let module = Module::new(std::fs::read(file)?)?;
     let info = reflect(&module)?;

@@ -1,5 +1,5 @@
-//! Random functions that keep the verifier's rules: structured control flow in both kinds of edges, many live values,
-//! runs, tied operands, fixed registers. What they compute means nothing.
+//! Random functions that satisfy the verifier: structured control flow with both kinds of edges, many live values,
+//! runs, tied operands, fixed registers. What they compute is meaningless.
 
 mod control;
 mod instructions;
@@ -17,11 +17,11 @@ use crate::target::{GfxIp, Stage, WaveSize};
 pub struct Shape {
     /// Seed.
     pub seed: u64,
-    /// Lanes.
+    /// Wave size.
     pub wave: WaveSize,
-    /// Instructions, about.
+    /// Approximate number of instructions.
     pub size: u32,
-    /// Values that live from the start to the end.
+    /// Number of values that live from start to end.
     pub live: u32,
 }
 
@@ -42,12 +42,12 @@ pub fn generate(shape: Shape) -> MachineFunction {
     it.f
 }
 
-/// Values in sight.
+/// The values that are visible.
 #[derive(Clone, Debug, Default)]
 struct Pools {
     scalars: Vec<Val>,
     vectors: Vec<Val>,
-    /// Values that were made side by side.
+    /// Values that were defined together.
     groups: Vec<Vec<Val>>,
     masks: Vec<Vec<Val>>,
 }
@@ -62,7 +62,7 @@ enum Ending {
     Joint,
 }
 
-/// Logical edges before their blocks are known.
+/// Logical edges before their targets are known.
 type Edges = Vec<(Label, Vec<Operand>)>;
 
 struct Generator {
@@ -73,7 +73,7 @@ struct Generator {
     ends: Vec<(Edges, Ending)>,
     pools: Pools,
     budget: u32,
-    /// Fixed VCC holds something.
+    /// VCC holds a value.
     vcc: bool,
     depth: u8,
 }
@@ -163,12 +163,12 @@ impl Generator {
     fn pick(&mut self, class: RegisterClass) -> Val {
         let n = self.below(u32::MAX) as usize;
         let pool = if class == RegisterClass::Scalar { &self.pools.scalars } else { &self.pools.vectors };
-        // The young ones twice as often.
+        // Recent values are chosen twice as often.
         let recent = pool.len().min(6);
         if n.is_multiple_of(3) { pool[n / 3 % pool.len()] } else { pool[pool.len() - 1 - n / 3 % recent] }
     }
 
-    /// A run of values that were made together, or of any.
+    /// A run of values that were defined together, or of any values.
     fn pick_run(&mut self, class: RegisterClass, count: u32) -> Vec<Operand> {
         let groups: Vec<Vec<Val>> = self
             .pools
@@ -250,7 +250,7 @@ impl Generator {
         self.link();
     }
 
-    /// Labels become blocks.
+    /// Replaces labels with blocks.
     fn link(&mut self) {
         for (n, (edges, end)) in std::mem::take(&mut self.ends).into_iter().enumerate() {
             let at = |label: Label| self.labels[label.0].expect("a block for each label");

@@ -1,4 +1,4 @@
-//! Random functions through verifier, allocator and checker.
+//! Runs random functions through verifier, allocator and checker.
 
 pub(in crate::compile::native) mod generate;
 
@@ -10,7 +10,7 @@ use crate::error::ErrorKind;
 use crate::target::{GfxIp, WaveSize};
 use generate::{Shape, generate};
 
-/// Verifies, allocates and checks; none if registers do not suffice.
+/// Verifies, allocates and checks a function; `None` if there are too few registers.
 fn allocated(f: &MachineFunction, limits: RegisterLimits, what: &str) -> Option<Allocated> {
     verify(f).unwrap_or_else(|error| panic!("{what}: the function itself: {error}\n{f}"));
     match allocate(f, limits) {
@@ -54,7 +54,7 @@ fn few_registers_make_values_leave() {
             let limits = RegisterLimits { sgprs, vgprs };
             refused += u32::from(allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")).is_none());
         }
-        // Eight registers are not enough for the address and the data of an image access.
+        // Eight registers are too few for address and data of an image access.
         assert!(refused == 0 || vgprs == 8, "{vgprs} {sgprs}: {refused} of 20 refused");
     }
 }
@@ -72,7 +72,8 @@ fn many_random_functions() {
     }
 }
 
-/// Every register of an original instruction, and every register of an inserted one, replaced in turn by a neighbour.
+/// Replaces every register of an original instruction, and every register of an inserted one, in turn with its
+/// neighbour.
 #[test]
 fn the_checker_finds_wrong_registers_and_missing_moves() {
     let (mut planted, mut missed, mut nth) = (0u32, 0u32, 0u32);
@@ -81,7 +82,7 @@ fn the_checker_finds_wrong_registers_and_missing_moves() {
         let f = generate(shape);
         let Some(good) = allocated(&f, limits, "the unharmed one") else { continue };
         let mut plant = |bad: &dyn Fn() -> Allocated| {
-            // One in some: the checker looks at the whole function each time.
+            // Tries only some, since the checker visits the whole function each time.
             nth += 1;
             if nth.is_multiple_of(11) {
                 planted += 1;

@@ -3,7 +3,7 @@
 use super::*;
 
 impl Generator {
-    /// The name of the wave's width.
+    /// The operation for the wave size.
     pub(super) fn by_wave(&self, w32: Op, w64: Op) -> Op {
         if self.f.wave == WaveSize::W32 { w32 } else { w64 }
     }
@@ -45,7 +45,7 @@ impl Generator {
         }
     }
 
-    /// Some instructions and constructs, in and after the open block.
+    /// Generates some instructions and constructs, from the open block on.
     pub(super) fn region(&mut self, nesting: u32) {
         for _ in 0..1 + self.below(4) {
             (0..self.below(8)).for_each(|_| self.simple());
@@ -69,7 +69,7 @@ impl Generator {
         std::mem::replace(&mut self.pools, before)
     }
 
-    /// As the arguments from the end of a side, whose values are in sight only there.
+    /// Arguments from the end of a side, whose values are visible only there.
     fn arguments_in(&mut self, side: Pools, params: &[Val]) -> Vec<Operand> {
         let outside = std::mem::replace(&mut self.pools, side);
         let args = self.arguments(params);
@@ -100,7 +100,7 @@ impl Generator {
         self.tail();
         let save = self.by_wave(Op::SAndSaveexecB32, Op::SAndSaveexecB64);
         self.isa(save, &run(&saved), &condition);
-        // Sometimes the turn to the other lanes is a block that only the wave goes through.
+        // Sometimes a separate block, which only the wave passes, switches to the other lanes.
         let own_block = self.chance(50);
         let next = if own_block { flip } else { els };
         self.end(vec![(then, args), (els, vec![])], Ending::Branch(Cond::Execz, next, then));
@@ -203,7 +203,8 @@ impl Generator {
         let args = self.arguments_in(side, &params);
         self.end(vec![(head, args)], Ending::Branch(Cond::Execnz, head, exit));
         self.depth -= 1;
-        // The wave gets to the exit when the next round's parameters are there: a scalar one does not outlive the loop.
+        // The wave reaches the exit after the next iteration's parameters are set, so a scalar parameter does not
+        // outlive the loop.
         self.pools.scalars.retain(|val| !params.contains(val));
         self.begin(exit, vec![]);
         self.isa(mov, &[EXEC], &run(&all));

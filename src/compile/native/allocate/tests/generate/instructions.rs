@@ -86,7 +86,7 @@ impl Generator {
         }
     }
 
-    /// SCC or VCC between two instructions, with others in between.
+    /// SCC or VCC, used across other instructions.
     fn flags(&mut self) {
         if self.chance(50) && !self.vcc {
             self.vcc = true;
@@ -176,7 +176,7 @@ impl Generator {
             cache: CachePolicy::default(),
         };
         let mut uses = [address, resource, sampler].concat();
-        // The old content of what a failed access leaves.
+        // The old value of a destination that a failed access leaves unchanged.
         let tied = self.chance(20);
         if tied {
             uses.extend(self.pick_run(RegisterClass::Vector, channels));
