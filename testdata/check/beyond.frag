@@ -1,5 +1,5 @@
 #version 450
-// What is read beyond a matrix is undefined, which only the code generator finds out.
+// A read beyond a matrix is undefined, which only the code generator finds.
 layout(location = 0) in vec4 beyond[4];
 layout(location = 0) out vec4 color;
 layout(location = 1) out vec4 sum;

@@ -1,5 +1,5 @@
 #version 450
-// Writes memory and no colour.
+// Writes memory but no colour.
 layout(location = 0) flat in uint number;
 layout(set = 0, binding = 0) buffer Counts { uint counts[]; };
 void main() {

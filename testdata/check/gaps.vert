@@ -1,6 +1,6 @@
 #version 450
 // Of what the fragment shader reads, location 0 is a constant that the rasterizer has, 1 is never written, and 3 is another
-// constant: a whole compile exports two vectors.
+// constant: a whole-pipeline compile exports two vectors.
 layout(location = 0) in vec4 place;
 layout(location = 0) out vec4 constant;
 layout(location = 2) out vec4 real;

@@ -1,5 +1,5 @@
 #version 450
-// What some lanes look up is looked up again, later, by some of those lanes.
+// Some lanes load a value, and later some of those load it again.
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) uniform sampler2D first;
 layout(set = 0, binding = 1) uniform sampler2D second;

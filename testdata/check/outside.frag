@@ -1,5 +1,5 @@
 #version 450
-// A component that comes from outside of an array, which only the code generator finds out.
+// A component read out of an array's bounds, which only the code generator finds.
 layout(location = 0) out vec4 color;
 float list[5];
 int at = -2;

@@ -1,5 +1,5 @@
 #version 450
-// Components of colours that nothing gives a value, by way of a variable, of two, and of a choice.
+// Colour components without a value, through one variable, through two, and through a select.
 layout(location = 0) in vec4 some;
 layout(location = 1) in vec4 none;
 layout(location = 0) out vec4 color;

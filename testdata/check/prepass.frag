@@ -1,3 +1,3 @@
 #version 450
-// Writes nothing, discards nothing: the pixels' depth is all that a pass wants.
+// Writes and discards nothing: a depth-only pass.
 void main() {}

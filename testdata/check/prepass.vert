@@ -1,5 +1,5 @@
 #version 450
-// Nothing but a position, and parameters that the fragment shader has no use for.
+// A position, and parameters that the fragment shader does not read.
 layout(location = 0) in vec4 place;
 layout(location = 0) out vec4 unread;
 layout(push_constant) uniform Push { mat4 view; };

@@ -38,7 +38,7 @@ void main() {
     uint l = gl_LocalInvocationIndex;
     if (l < 8u) c[128u + gl_WorkGroupID.x * 10u + l] = s[l];
     else if (l < 10u) c[128u + gl_WorkGroupID.x * 10u + l] = uint(t[l - 8u]);
-    // Without others in the way, the old value is known.
+    // Without interference the old value is known.
     uint own = 256u + i;
     atomicAdd(c[own], x);
     uint old = atomicCompSwap(c[own], x, x ^ 1u);

@@ -28,7 +28,7 @@ void main() {
     b[i][n++] = p.first[i & 3u] ^ p.array[i & 7u];
     b[i][n++] = many[p.first.x % 3u].d[i];
     b[i][n++] = uint(many[1].d.length());
-    // Behind the end: robust access gives 0 and drops.
+    // Beyond the end: robust reads give 0, robust writes are dropped.
     b[i][n++] = a.rest[i + 100000u];
     if (i == 5u) b[100000][3] = 7u;
     uvec4 whole = uvec4(a.three[1], a.head);

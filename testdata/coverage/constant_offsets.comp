@@ -1,5 +1,5 @@
 #version 450
-// Constant offsets at the limits of what instructions hold; and, where no lane comes, constant indices out of bounds.
+// Constant offsets at the limits of instruction fields; and constant indices out of bounds where no lane is active.
 // grid 2 1 1
 // at 0 bits 20000
 // at 1 zeros 2048

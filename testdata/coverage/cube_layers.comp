@@ -3,7 +3,7 @@
 // grid 1 1 1
 // texels 0 R32G32B32A32_SFLOAT 8 8 combined nearest 1 cube_array 12
 // at 1 zeros 1024
-// Layers that a cube array does not have: the nearest that it has, and the face stays.
+// Layers that a cube array does not have: the nearest existing layer is read, with the same face.
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) uniform samplerCubeArray cubes;
 layout(set = 0, binding = 1) buffer B { vec4 b[]; };

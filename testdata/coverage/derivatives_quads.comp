@@ -3,7 +3,7 @@
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_quad : require
 #extension GL_KHR_shader_subgroup_ballot : require
-// Quads of two by two invocations: their local ids, what derivatives and levels of detail make of them, and lanes.
+// Quads of two by two invocations: local ids, derivatives, levels of detail, and lanes.
 // grid 2 1 1
 // subgroups
 // unjudged lavapipe 22.3 has no compute shader derivatives

@@ -43,7 +43,7 @@ void main() {
     b[i][3] = imageLoad(images[pick.z], p).x;
     b[i][4] = texelFetch(reads[pick.x], int(i)).x;
     b[i][5] = imageLoad(writes[pick.z], int(i)).x;
-    // Each lane its own.
+    // A different one for each lane.
     b[i][6] = storages[nonuniformEXT(x.w & 3u)].s[x.y & 63u];
     b[i][13] = uint(storages[nonuniformEXT(x.w & 3u)].s.length());
 }

@@ -1,5 +1,5 @@
 #version 450
-// Lanes part and meet: loops within loops and switches, some of which every lane takes alike and some not.
+// Divergence and reconvergence: loops within loops and switches, uniform and divergent.
 // grid 4 1 1
 // push dwords 5 3 2 7
 // at 0 below 512 64

@@ -2,7 +2,7 @@
 // grid 4 1 1
 // at 0 bits 256
 // at 1 zeros 4096
-// Any bits: NaN, infinities, denormals; what comes out is known for each.
+// Any bits: NaN, infinities, denormals; each has a known result.
 layout(local_size_x = 32) in;
 layout(set = 0, binding = 0) readonly buffer A { uvec2 a[]; };
 layout(set = 0, binding = 1) buffer B { uint b[][8]; };

@@ -1,5 +1,5 @@
 #version 450
-// One texture only: of several, lavapipe takes the first for these.
+// Only one texture: for these operations lavapipe always uses the first of several.
 // grid 1 1 1
 // texels 0 R32G32B32A32_SFLOAT 16 16 combined nearest
 // at 1 zeros 512

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_samplerless_texture_functions : require
-// Images and samplers apart that share a binding: each reads its half of a combined descriptor.
+// Separate images and samplers that share a binding: each reads its half of a combined descriptor.
 // grid 1 1 1
 // texels 0 R32G32B32A32_SFLOAT 16 16 combined linear
 // texels 1.0 R32G32B32A32_SFLOAT 8 8 combined nearest
@@ -16,7 +16,7 @@ layout(set = 0, binding = 0) uniform sampler its_sampler;
 // Arrays of two lengths.
 layout(set = 0, binding = 1) uniform texture2D images[3];
 layout(set = 0, binding = 1) uniform sampler samplers[2];
-// A combined one, and its image once more.
+// A combined descriptor, and its image again.
 layout(set = 0, binding = 2) uniform sampler2D both;
 layout(set = 0, binding = 2) uniform texture2D half_;
 layout(set = 0, binding = 3) buffer B { vec4 b[][8]; };

@@ -10,7 +10,7 @@ layout(set = 0, binding = 1) buffer B { uint b[][8]; };
 #define STEPS(x) FOUR(FOUR(FOUR(FOUR(x))))
 void main() {
     uint i = gl_GlobalInvocationID.x;
-    // The same in all lanes: more operations in a row than are left scalar.
+    // Uniform: a longer chain of operations than is left scalar.
     uvec4 u = a[gl_WorkGroupID.x];
     STEPS(u.x = u.x * u.z + u.y; u.y = (u.y ^ u.x) + u.w;)
     b[i][0] = u.x;
@@ -18,10 +18,10 @@ void main() {
     uint64_t w = (uint64_t(u.x) << 32) | u.z;
     STEPS(w = w * 0x5851f42d4c957f2dul + u.w;)
     b[i][2] = uint(w >> 32);
-    // What follows is an address and a decision.
+    // An address and a branch depend on it.
     b[i][3] = a[u.x & 31u].x;
     if ((u.y & 1u) == 0u) b[i][4] = u.w;
-    // Not the same in all lanes.
+    // Divergent.
     uvec4 v = a[i];
     STEPS(v.x = (v.x << 1u) * v.y + v.z; v.y ^= v.x;)
     b[i][5] = v.x;

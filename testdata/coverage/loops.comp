@@ -65,7 +65,7 @@ void main() {
         if (acc % 5u == 0u) { acc += breaks_out_of_switch(x.yxwz); }
     }
     b[i][4] = acc;
-    // A loop that some lanes never enter, in a branch that some never take.
+    // A loop that some lanes never enter, in a branch that some lanes never take.
     uint t = 0u;
     if (x.x > 20u) {
         for (uint k = x.y; k < x.z; ++k) t += k * k;

@@ -24,7 +24,7 @@ layout(local_size_x = 32) in;
 layout(push_constant) uniform P { uvec4 pick; };
 layout(set = 0, binding = 0) readonly buffer A { uvec4 a[]; };
 layout(set = 0, binding = 1) buffer B { uint b[][16]; };
-// A heap of everything but samplers.
+// A heap of everything except samplers.
 layout(set = 0, binding = 2) uniform U { uvec4 u[16]; } uniforms[];
 layout(set = 0, binding = 2) readonly buffer S { uint s[]; } buffers[];
 layout(set = 0, binding = 2) uniform utexture2D images[];
@@ -45,7 +45,7 @@ void main() {
     vec2 q = vec2(p) / 8.0 + 0.017;
     b[i][0] = uniforms[0].u[x.x & 15u].y;
     b[i][1] = buffers[1].s[x.y & 63u];
-    // Buffers of two lanes differ.
+    // Two lanes use different buffers.
     b[i][2] = buffers[nonuniformEXT((x.z & 1u) == 0u ? 1u : 6u)].s[x.w & 63u];
     b[i][3] = texelFetch(images[pick.x], p, 0).x;
     b[i][4] = texelFetch(texels[3], int(x.x & 63u)).x;

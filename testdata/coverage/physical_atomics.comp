@@ -13,7 +13,7 @@
 // physical 10 bits 256
 // physical 11 bits 768
 // physical 12 zeros 1030
-// Atomics by address: of 32 and 64 bits, of floats, with and without a use of what was there.
+// Atomics by address: 32 and 64 bits, floats, with and without use of the old value.
 layout(local_size_x = 32) in;
 
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Word { uint value; int less; float real; uint spare; };
@@ -43,7 +43,7 @@ void main() {
     p.result.wide[i][2] = atomicCompSwap(wide.value, uint64_t(i & ~1u) << 33, 5ul);
     p.result.wide[i][3] = uint64_t(atomicMin(wide.less, -int64_t(i)));
 
-    // All lanes on the same words, in any order.
+    // All lanes access the same words, in any order.
     atomicMax(p.result.most, i * 7u % 64u);
     atomicMax(p.result.last, 64u - i);
     atomicOr(p.result.any, 1u << (i & 15u));

@@ -20,7 +20,7 @@
 // pointer 10 96 10 48
 // physical 11 bits 256
 // Addresses as values: a list that leads round, addresses in bound buffers and behind other addresses, arithmetic on
-// references, numbers made references and back, choices between them, and addresses that are stored.
+// references, conversions of numbers to references and back, selects between them, and stored addresses.
 layout(local_size_x = 32) in;
 
 layout(buffer_reference, buffer_reference_align = 16) buffer Node;
@@ -41,7 +41,7 @@ uint sum(Word from, uint count) {
 
 void main() {
     uint i = gl_GlobalInvocationID.x;
-    // As many steps round the list as the lane has.
+    // As many steps around the list as the lane's index.
     Node node = p.head;
     uint seen = 0;
     for (uint n = 0; n < (i & 7u); n++) {
@@ -52,14 +52,14 @@ void main() {
     left[64 + i] = uint(uint64_t(node) - uint64_t(first));
     left[128 + i] = sum(p.words + int(i), 1u + (i & 3u));
 
-    // A number with which the usual arithmetic is done, and an address in two halves.
+    // A number used in ordinary arithmetic, and an address in two halves.
     uint64_t number = uint64_t(p.words) + 4ul * uint64_t((i * 7u) & 63u);
     left[192 + i] = Word(number).value;
     left[256 + i] = (Word(word) - int(i & 7u) + 3).value;
     uvec2 halves = uvec2(p.words + int(i));
     left[320 + i] = Word(halves).value ^ Word(uvec2(halves.x - 4u * (i & 3u), halves.y)).value;
 
-    // One of two buffers, each lane its own.
+    // One of two buffers, selected per lane.
     Word either = (noise[i & 7u] & 1u) != 0u ? Word(uint64_t(node)) : p.words + 5;
     left[384 + i] = either[2].value;
     left[448 + i] = uint(uint64_t(p.words + 100) - uint64_t(p.words)) + uint(uint64_t(p.words + int(i)) != uint64_t(p.words));

@@ -17,7 +17,7 @@
 // pointer push 24 13 0
 // physical 20 zeros 2560
 // pointer push 32 20 0
-// Loads and stores of every width through references, by component and whole, of vectors, matrices and structures.
+// Loads and stores of every width through references, by component and as a whole, of vectors, matrices and structures.
 layout(local_size_x = 32) in;
 
 struct Small { uint8_t a; int8_t b; uint16_t c; };

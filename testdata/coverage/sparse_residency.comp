@@ -1,7 +1,7 @@
 #version 450
 #extension GL_ARB_sparse_texture2 : require
 #extension GL_NV_compute_shader_derivatives : require
-// Reads that tell whether all that was read has memory. The first and the last level of one image have none.
+// Reads with residency codes. The first and the last level of one image have no memory.
 // grid 2 1 1
 // unjudged lavapipe 22.3 has no sparse images
 // at 0 zeros 3840

@@ -34,7 +34,7 @@ void main() {
     b[i][n++] = gl_SubgroupEqMask.x ^ gl_SubgroupGeMask.x;
     b[i][n++] = gl_SubgroupLtMask.x ^ gl_SubgroupLeMask.x * 3u;
     b[i][n++] = gl_SubgroupGtMask.x + gl_SubgroupGtMask.y;
-    // Lanes leave a loop one by one, and meet again behind it.
+    // Lanes leave a loop one by one, and reconverge after it.
     uint k = 0u;
     for (uint r = x & 3u; r > 0u; --r) k += subgroupBallot(true).x;
     b[i][n++] = k;

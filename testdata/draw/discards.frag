@@ -14,7 +14,7 @@ void main() {
     uint n = p.x * 3u + p.y * 5u + u.x;
     float before = float(n * n) * 0.125;
     if (n % 5u == 2u) demote;
-    // Neighbours that were demoted still take part.
+    // Demoted neighbours still contribute.
     a = vec4(dFdxFine(before), dFdyFine(before), helperInvocationEXT() ? 1.0 : 0.0, 0.5);
     if (n % 7u == 3u) discard;
     uint sum = 0u;

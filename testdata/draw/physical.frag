@@ -11,7 +11,7 @@
 // pointer push 16 10 256
 // physical 10 floats 1088 -1 1
 // physical 11 zeros 512
-// Loads by address where helpers take part; what those store and count who were demoted is dropped.
+// Loads by address in helper invocations; stores and atomics of demoted invocations are dropped.
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Floats { vec4 at[]; };
 layout(buffer_reference, std430, buffer_reference_align = 4) buffer Words { uint at[256]; uint count[256]; };
 layout(push_constant) uniform P { Floats floats; Words words; Floats further; } p;

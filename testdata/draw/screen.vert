@@ -1,5 +1,5 @@
 #version 450
-// One triangle over the whole screen, nearer on one side, with something of every kind to interpolate.
+// One triangle over the whole screen, nearer on one side, with every kind of interpolated output.
 layout(location = 0) out vec4 smooth_;
 layout(location = 1) flat out uvec4 flat_;
 layout(location = 2) noperspective out vec2 linear_;

@@ -1,5 +1,5 @@
 #version 450
-// The distances that the vertex shader clips by.
+// Reads the vertex shader's clip distances.
 in float gl_ClipDistance[3];
 layout(location = 0) out vec4 color;
 

@@ -1,5 +1,5 @@
 #version 450
-// Distances that clip, and whose value each pixel wants to know.
+// Clip distances that every pixel reads.
 layout(location = 0) in vec4 position;
 layout(location = 1) in vec4 color;
 out float gl_ClipDistance[3];

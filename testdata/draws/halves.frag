@@ -1,5 +1,5 @@
 #version 450
-// The sampler of a binding whose image the vertex shader has.
+// The sampler of a binding whose image the vertex shader uses.
 layout(location = 0) in vec4 color;
 layout(location = 1) in vec2 place;
 layout(location = 0) out vec4 target;

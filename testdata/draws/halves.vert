@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_samplerless_texture_functions : require
-// The image of a binding whose sampler the fragment shader has.
+// The image of a binding whose sampler the fragment shader uses.
 layout(location = 0) in vec4 position;
 layout(location = 0) out vec4 color;
 layout(location = 1) out vec2 place;

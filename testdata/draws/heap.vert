@@ -1,5 +1,5 @@
 #version 450
-// A binding whose elements are a buffer for the vertex shader, and an image for the fragment shader.
+// A binding with a buffer element for the vertex shader and an image element for the fragment shader.
 layout(location = 0) in vec4 position;
 layout(location = 0) out vec4 color;
 layout(location = 1) out vec2 place;

@@ -1,6 +1,6 @@
 #version 450
 #define STEP push.a
-// An array in scratch memory, stored and read where nobody knows the index; STEP is one or two dwords of push constants, which are user data.
+// An array in scratch memory with dynamic indices; STEP is one or two dwords of push constants, which are user data.
 layout(location = 0) in vec4 corner;
 layout(location = 1) in vec4 tint;
 layout(location = 0) out vec4 color;

@@ -1,5 +1,5 @@
 #version 450
-// Bones in a texture, a matrix that lies row by row, a point in a cube.
+// Bones in a texture, a row-major matrix, a point in a cube.
 layout(location = 0) in vec2 corner;
 layout(location = 1) in vec4 tint;
 layout(location = 2) in uvec2 bones;

@@ -1,5 +1,5 @@
 #version 450
-// Two float targets and an integer one; derivatives, a kill, and what a fragment knows of itself.
+// Two float targets and an integer target; derivatives, a kill, and the fragment's built-in inputs.
 layout(location = 0) in vec4 smooth_color;
 layout(location = 1) noperspective in vec4 linear_color;
 layout(location = 2) flat in uvec2 numbers;
@@ -9,7 +9,7 @@ layout(location = 1) out uvec4 second;
 layout(location = 2) out vec4 third;
 
 void main() {
-    // Before any of the quad is gone.
+    // Before any pixel of the quad is killed.
     float change = abs(dFdxFine(place.x)) * 8.0;
     if (uint(gl_FragCoord.x) % 7u == 3u && uint(gl_FragCoord.y) % 5u == 2u) {
         discard;

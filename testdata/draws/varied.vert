@@ -1,5 +1,5 @@
 #version 450
-// Every way to interpolate, point sizes, and what a draw numbers.
+// Every interpolation mode, point sizes, and the draw's indices.
 layout(location = 0) in vec4 position;
 layout(location = 1) in vec4 color;
 layout(location = 0) out vec4 smooth_color;

@@ -1,5 +1,5 @@
 #version 450
-// Colours of a buffer to eight attachments, whatever their formats.
+// Colours from a buffer to eight attachments of any format.
 layout(set = 0, binding = 0) readonly buffer B { vec4 colors[8][256]; };
 layout(location = 0) out vec4 results[8];
 void main() {

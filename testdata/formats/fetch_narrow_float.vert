@@ -2,7 +2,7 @@
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
-// As fetch_float, into 16 bits.
+// As fetch_float, with 16-bit inputs.
 layout(location = 0) in f16vec4 attributes[8];
 layout(location = 0) flat out vec4 values[8];
 void main() {

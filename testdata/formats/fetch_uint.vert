@@ -1,5 +1,5 @@
 #version 450
-// Eight attributes, whatever their formats, to eight attachments: one pixel a vertex, one block of rows an instance.
+// Eight attributes of any format to eight attachments: one pixel per vertex, one block of rows per instance.
 layout(location = 0) in uvec4 attributes[8];
 layout(location = 0) flat out uvec4 values[8];
 void main() {

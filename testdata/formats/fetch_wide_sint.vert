@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-// Attributes of 64 bits, of one to four channels, to seven attachments: one pixel a vertex, one block of rows an instance.
+// 64-bit attributes of one to four channels to seven attachments: one pixel per vertex, one block of rows per instance.
 layout(location = 0) in int64_t one;
 layout(location = 1) in i64vec2 two;
 layout(location = 2) in i64vec3 three;

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_buffer_reference : require
-// A tree of nodes by address, whose matrices are columns.
+// A tree of nodes by address, with column matrices.
 layout(buffer_reference, std430) buffer Node;
 layout(buffer_reference, std430) buffer Node {
     vec4 columns[4];

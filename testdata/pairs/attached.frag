@@ -1,5 +1,5 @@
 #version 450
-// What stands in attachments at this pixel, of one sample and of four, and samples of a texture.
+// Input attachments at this pixel, with one sample and with four, and samples of a texture.
 layout(input_attachment_index = 0, set = 1, binding = 0) uniform subpassInput albedo;
 layout(input_attachment_index = 1, set = 1, binding = 1) uniform subpassInputMS lit;
 layout(set = 1, binding = 2) uniform sampler2DMS samples;

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_nonuniform_qualifier : require
-// Texel buffers and buffers of arrays, chosen by push constants.
+// Texel buffers and buffers in arrays, selected by push constants.
 layout(local_size_x = 64) in;
 layout(set = 0, binding = 0) uniform samplerBuffer texels[];
 layout(set = 0, binding = 1, r11f_g11f_b10f) uniform imageBuffer packed[3];

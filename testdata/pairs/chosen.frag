@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_nonuniform_qualifier : require
-// Textures and samplers of arrays, chosen by what stands in push constants and in a buffer.
+// Textures and samplers in arrays, selected by push constants and by a buffer.
 layout(set = 2, binding = 0) uniform texture2D textures[];
 layout(set = 1, binding = 0) uniform sampler samplers[2];
 layout(set = 1, binding = 1, std430) readonly buffer Materials {

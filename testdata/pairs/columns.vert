@@ -1,5 +1,5 @@
 #version 450
-// P·(V·(M·v)) with every matrix a structure of columns, as Slang writes them.
+// P·(V·(M·v)) with every matrix as a structure of columns, as Slang emits them.
 struct Columns {
     vec4 data[4];
 };

@@ -1,5 +1,5 @@
 #version 450
-// Distances from planes that a push constant has, in the space of a structure of rows.
+// Distances from planes in a push constant, in the space of a structure of rows.
 layout(push_constant) uniform Push {
     vec4 planes[2];
     vec4 rows[3];

@@ -1,5 +1,5 @@
 #version 450
-// Green where a result is the expected one, which is behind another test.
+// Green if a result is the expected one, which is tested after another test.
 layout(set = 0, binding = 1) uniform Test {
     int argument;
     int expected;

@@ -1,5 +1,5 @@
 #version 450
-// The test is the vertex shader's; the fragment shader only passes it on.
+// The vertex shader tests; the fragment shader only passes the result on.
 layout(set = 0, binding = 0) uniform Test {
     ivec4 expected;
     dvec2 wide;

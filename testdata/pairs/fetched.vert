@@ -1,5 +1,5 @@
 #version 450
-// A matrix in four texels of a texture, as batches of meshes have them.
+// A matrix in four texels of a texture, as in batched meshes.
 layout(set = 0, binding = 0) uniform sampler2D matrices;
 layout(set = 0, binding = 1) uniform Mesh { int number; } mesh;
 layout(location = 0) in vec3 position;

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_EXT_buffer_reference_uvec2 : require
 #extension GL_EXT_buffer_reference : require
-// Addresses that are no more than two words: in push constants behind an index, and in a uniform buffer.
+// Addresses given as two words: in push constants with an index, and in a uniform buffer.
 layout(local_size_x = 64) in;
 layout(buffer_reference, std430) buffer Floats {
     float x[256];

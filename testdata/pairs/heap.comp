@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_nonuniform_qualifier : require
-// Textures of an array without a length, one chosen by each workgroup from a buffer.
+// Textures in an array without a length; each workgroup selects one from a buffer.
 layout(local_size_x = 1) in;
 struct Handle {
     uvec2 which;

@@ -1,5 +1,5 @@
 #version 450
-// Points that a buffer moves, smaller the farther they are, down to six pixels.
+// Points positioned by a buffer, smaller with distance, down to six pixels.
 struct Particle {
     vec3 position;
     float age;

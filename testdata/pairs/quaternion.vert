@@ -1,5 +1,5 @@
 #version 450
-// Transforms of translation, scale and quaternion, nested; the eye looks along -z, and w is what lies ahead.
+// Nested transforms of translation, scale and quaternion; the eye looks along -z, and w is the distance ahead.
 struct Transform {
     vec3 translation;
     float scale;

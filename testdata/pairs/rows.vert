@@ -1,5 +1,5 @@
 #version 450
-// Row vectors: matrices of three and four rows in nested structures of a storage buffer, chosen by a push constant.
+// Row vectors: matrices of three and four rows in nested structures of a storage buffer, selected by a push constant.
 struct Rows {
     vec4 x, y, z;
 };

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_fragment_shader_barycentric : require
-// What each vertex wrote, read out of order and by a number of the run time.
+// Per-vertex inputs, read out of order and with a dynamic index.
 layout(location = 1) pervertexEXT in vec4 color[3];
 layout(location = 0) pervertexEXT in vec3 place[3];
 layout(location = 0) out vec4 result;

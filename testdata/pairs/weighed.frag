@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_fragment_shader_barycentric : require
-// Weights of the corners, with perspective and without.
+// Barycentric weights, with and without perspective.
 layout(location = 1) in vec4 color;
 layout(location = 0) in vec3 normal;
 layout(location = 0) out vec4 result;

@@ -1,17 +1,17 @@
 #version 450
-// Lacquer with gold in it, and a floor that fades away: a sun with a GGX highlight, a studio to reflect, filmic tones.
+// Lacquer with gold inlays, and a floor that fades out: a sun with a GGX highlight, a studio reflection, filmic tone mapping.
 layout(location = 0) in vec3 world;
 layout(location = 1) in vec3 world_normal;
 layout(location = 2) in vec2 uv;
 layout(location = 3) in vec3 seen;
 layout(set = 0, binding = 0) uniform View { mat4 clip_from_world; vec4 eye; vec4 sun; };
-// Colour; alpha where it is gold.
+// Colour; alpha marks gold.
 layout(set = 0, binding = 1) uniform sampler2D lacquer;
 layout(location = 0) out vec4 color;
 
 const vec3 backdrop = vec3(0.040, 0.046, 0.062);
 
-// What is around: a dark room, a window of light above, a warm one to the side, the floor below.
+// The environment: a dark room, a bright window above, a warm one at the side, the floor below.
 vec3 studio(vec3 r, float blur) {
     vec3 room = mix(vec3(0.10, 0.085, 0.08), vec3(0.05, 0.08, 0.15), smoothstep(-0.3, 0.9, r.y));
     vec2 above = abs(r.xz / max(r.y, 0.05) - vec2(-0.3, 0.3)) - vec2(0.8, 0.35);
@@ -41,7 +41,7 @@ void main() {
         metal = texel.a;
         roughness = mix(0.16, 0.34, metal);
     } else {
-        // Tiles, each pixel the mean of what it covers.
+        // Tiles; each pixel is the mean of the area that it covers.
         vec2 at = world.xz * 1.25, width = max(fwidth(at), vec2(1e-4));
         vec2 edge = (abs(fract((at - 0.5 * width) * 0.5) - 0.5) - abs(fract((at + 0.5 * width) * 0.5) - 0.5)) * 2.0 / width;
         base = mix(vec3(0.055, 0.06, 0.075), vec3(0.16, 0.165, 0.18), 0.5 - 0.5 * edge.x * edge.y);
@@ -56,7 +56,7 @@ void main() {
     vec3 highlight = f0 * ggx(max(dot(n, h), 0.0), roughness) * key * 0.35;
     vec3 around = studio(reflect(-v, n), roughness * 0.9) * fresnel * mix(seen.y, 1.0, 0.25);
     vec3 lit = diffuse + highlight + around;
-    // The floor goes over into the backdrop.
+    // The floor blends into the backdrop.
     float away = seen.z > 0.5 ? 0.0 : smoothstep(2.2, 6.5, length(world.xz));
     color = vec4(filmic(mix(lit, backdrop, away)), 1.0);
 }

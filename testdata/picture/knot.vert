@@ -1,9 +1,9 @@
 #version 450
-// A knot on a floor: to clip space, with what the fragment shader lights.
+// A knot on a floor: transforms to clip space, with the inputs of the fragment shader's lighting.
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec3 normal;
 layout(location = 2) in vec2 place;
-// How much of the sun and of the sky is seen, and which of the two things this is.
+// Visibility of the sun and of the sky, and which of the two objects this is.
 layout(location = 3) in vec3 light;
 layout(set = 0, binding = 0) uniform View { mat4 clip_from_world; vec4 eye; vec4 sun; };
 layout(location = 0) out vec3 world;

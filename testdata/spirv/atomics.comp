@@ -7,7 +7,7 @@
 #extension GL_EXT_buffer_reference : require
 #extension GL_EXT_shader_realtime_clock : require
 #extension GL_ARB_shader_clock : require
-// Atomics on every memory, barriers of every scope, clocks.
+// Atomics on every kind of memory, barriers of every scope, clocks.
 layout(local_size_x = 64) in;
 layout(buffer_reference, std430) buffer Ref { uint u; float f; };
 layout(set = 0, binding = 0) buffer B { uint u; int i; float f; uint64_t l; Ref ref; uvec2 clock; } b;

@@ -1,6 +1,6 @@
 #version 460
 #extension GL_EXT_shader_explicit_arithmetic_types : require
-// Every function of GLSL.std.450 that GLSL can say, in 32 bits, and those of 16 and 64 bits that differ.
+// Every function of GLSL.std.450 that GLSL can express, in 32 bits, and those of 16 and 64 bits that differ.
 layout(local_size_x = 1) in;
 layout(set = 0, binding = 0) buffer B {
     vec4 f[16];

@@ -1,7 +1,7 @@
 #version 460
 #extension GL_EXT_demote_to_helper_invocation : require
 #extension GL_EXT_shader_explicit_arithmetic_types : require
-// What only a pixel has: derivatives, interpolation functions, input attachments, helpers.
+// Fragment-only features: derivatives, interpolation functions, input attachments, helpers.
 layout(location = 0) in vec4 c;
 layout(location = 1) noperspective in vec2 p;
 layout(location = 2) in vec2 a[3];

@@ -2,7 +2,7 @@
 #extension GL_ARB_sparse_texture_clamp : enable
 #extension GL_EXT_nonuniform_qualifier : require
 #extension GL_EXT_samplerless_texture_functions : require
-// Every sampling instruction, with every shape and image operand that GLSL can say.
+// Every sampling instruction, with every shape and image operand that GLSL can express.
 layout(location = 0) in vec4 c;
 layout(location = 1) flat in ivec4 n;
 layout(location = 0) out vec4 o;

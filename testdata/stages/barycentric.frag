@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_fragment_shader_barycentric : require
-// alike: lavapipe has no barycentric coordinates. They weigh the vertices as the interpolation of attributes does.
+// alike: lavapipe has no barycentric coordinates. They are the weights with which attributes are interpolated.
 // draw triangles 3
 // attachment R32G32B32A32_SFLOAT
 // attachment R32G32B32A32_SFLOAT

@@ -1,5 +1,5 @@
 #version 450
-// Three triangles over one another, each nearer on another side.
+// Three overlapping triangles, each nearest at a different side.
 layout(location = 0) out vec3 value;
 layout(location = 1) flat out int which;
 void main() {

@@ -1,5 +1,5 @@
 #version 450
-// Distances that clip and cull. Triangles, some of which are gone as a whole.
+// Clip and cull distances. Some triangles are culled entirely.
 out gl_PerVertex { vec4 gl_Position; float gl_ClipDistance[2]; float gl_CullDistance[1]; };
 layout(location = 0) out vec2 place;
 float noise(uint n) { return float((n * 2654435761u >> 16) & 1023u) / 512.0 - 1.0; }

@@ -1,5 +1,5 @@
 #version 450
-// What is hidden leaves no trace: depth is tested before the fragment shader runs.
+// Hidden fragments have no effect: depth is tested before the fragment shader runs.
 // draw triangles 9
 // depth less 0.9
 // at 0 zeros 16

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_ARB_sparse_texture_clamp : require
-// alike: lavapipe has no least level. With that of the level it is the texture as it is, else that level.
+// alike: lavapipe has no minimum LOD. If the minimum is the level itself, the texture is unchanged; otherwise the minimum level is read.
 // draw triangles 3
 // attachment R32G32B32A32_SFLOAT
 // attachment R32G32B32A32_SFLOAT

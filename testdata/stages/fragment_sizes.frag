@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_fragment_invocation_density : require
-// alike: lavapipe has no fragment density. Without a density map Vulkan has fragments of one pixel, and without sample shading of one invocation.
+// alike: lavapipe has no fragment density. Without a density map, fragments have one pixel; without sample shading, one invocation.
 // draw triangles 3
 // attachment R32G32B32A32_SINT
 // attachment R32G32B32A32_SINT

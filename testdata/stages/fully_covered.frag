@@ -1,6 +1,6 @@
 #version 450
 #extension GL_NV_conservative_raster_underestimation : require
-// alike: lavapipe has no conservative rasterization. A pixel is covered fully where its four corners are inside of the three edges.
+// alike: lavapipe has no conservative rasterization. A pixel is fully covered if its four corners are inside the three edges.
 // draw triangles 3
 // attachment R32G32B32A32_SFLOAT
 // attachment R32G32B32A32_SFLOAT
@@ -8,7 +8,7 @@ layout(location = 0) noperspective in vec2 at;
 layout(location = 0) out vec4 a;
 layout(location = 1) out vec4 b;
 void main() {
-    // The corners on the screen, as the vertex shader has them, rounded as the rasterizer rounds them.
+    // The vertex shader's corners on the screen, rounded as the rasterizer rounds them.
     vec2 p0 = round((vec2(-0.91, -0.9) + 1.0) * 16.0 * 256.0) / 256.0;
     vec2 p1 = round((vec2(0.93, -0.9) + 1.0) * 16.0 * 256.0) / 256.0;
     vec2 p2 = round((vec2(-0.91, 0.88) + 1.0) * 16.0 * 256.0) / 256.0;

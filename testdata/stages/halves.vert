@@ -2,7 +2,7 @@
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
-// 16 bits cross as a channel of 32 each.
+// Each 16-bit value is passed in a 32-bit channel.
 layout(location = 0) out f16vec4 smooth_;
 layout(location = 1) noperspective out f16vec2 line[2];
 layout(location = 3) flat out float16_t given;

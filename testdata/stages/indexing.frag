@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_nonuniform_qualifier : require
-// Inputs, outputs and descriptors by numbers that are not known before.
+// Inputs, outputs and descriptors with dynamic indices.
 // draw triangles 3
 // push dwords 2 1 3 0
 // attachment R32G32B32A32_SFLOAT

@@ -7,7 +7,7 @@ void main() {
     vec2 at = vec2(gl_VertexIndex == 1 ? 3.0 : -1.0, gl_VertexIndex == 2 ? 3.0 : -1.0);
     gl_Position = vec4(at, 0.5, 1.0);
     for (uint i = 0u; i < 4u; ++i) many[i] = vec4(0.0);
-    // Written by numbers that only the draw knows.
+    // Written with dynamic indices.
     many[same.x & 3u] = vec4(at, 1.0, 2.0);
     many[same.y & 3u].zw = at.yx * 3.0;
     chosen = uvec2(same.z, gl_InstanceIndex);

@@ -1,5 +1,5 @@
 #version 450
-// alike: lavapipe leaves offsets out. What is linear on the screen is known from its slopes.
+// alike: lavapipe ignores offsets. A screen-linear value is known from its slopes.
 // draw triangles 3
 // attachment R32G32B32A32_SFLOAT
 // attachment R32G32B32A32_SFLOAT

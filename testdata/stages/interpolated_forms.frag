@@ -1,8 +1,8 @@
 #version 450
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_AMD_gpu_shader_half_float : require
-// alike: lavapipe leaves offsets out. What is linear on the screen is known from its slopes, and what is in perspective
-// from that over w.
+// alike: lavapipe ignores offsets. A screen-linear value is known from its slopes, a perspective one
+// from its quotient by w.
 // draw triangles 3
 // attachment R32G32B32A32_SFLOAT
 // attachment R32G32B32A32_SFLOAT

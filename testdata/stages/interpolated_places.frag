@@ -1,5 +1,5 @@
 #version 450
-// One sample a pixel, in its middle: what is there at the centroid, and at that sample.
+// One sample per pixel, at its centre: values at the centroid and at that sample.
 // draw triangles 3
 // attachment R32G32B32A32_SFLOAT
 // attachment R32G32B32A32_SFLOAT

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
-// What lanes know of one another holds at any size and for any lane: these must come out the same everywhere.
+// Properties between lanes that hold at any subgroup size and for any lane, so the results must be the same everywhere.
 layout(location = 0) flat out uvec4 holds;
 uint known() {
     uint lane = gl_SubgroupInvocationID, size = gl_SubgroupSize;

@@ -2,7 +2,7 @@
 #extension GL_ARB_shader_draw_parameters : require
 #extension GL_EXT_device_group : require
 #extension GL_EXT_multiview : require
-// What a draw numbers. One point of 3 by 3 pixels a vertex.
+// The indices of a draw. One point of 3 by 3 pixels per vertex.
 layout(location = 0) flat out ivec4 numbers;
 layout(location = 1) flat out ivec4 more;
 void main() {

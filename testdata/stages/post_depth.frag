@@ -1,6 +1,6 @@
 #version 450
 #extension GL_ARB_post_depth_coverage : require
-// The mask is of the samples that pass the early tests. The average over four samples shows where each is counted.
+// The mask holds the samples that pass the early tests. The average over four samples shows where each is counted.
 // samples 4
 // draw triangles 6
 // depth less 0.9

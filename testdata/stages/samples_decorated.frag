@@ -1,5 +1,5 @@
 #version 450
-// Every sample shaded by itself because the shader asks for its number. Squares, as there.
+// Every sample is shaded on its own, because the shader reads SampleId. Squares, as there.
 // samples 4
 // draw triangles 3
 // edges 100

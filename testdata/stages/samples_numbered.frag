@@ -1,5 +1,5 @@
 #version 450
-// alike: lavapipe takes what is not decorated from the pixel's centre. Where a shader has SampleId, Vulkan has all of it evaluated at the sample, as what is decorated is.
+// alike: lavapipe evaluates undecorated inputs at the pixel's centre. If a shader reads SampleId, Vulkan evaluates all inputs at the sample, as decorated ones are.
 // samples 4
 // draw triangles 3
 // attachment R32G32B32A32_SFLOAT
@@ -13,7 +13,7 @@ layout(location = 5) sample in vec2 inside_each;
 layout(location = 0) out vec4 a;
 layout(location = 1) out vec4 b;
 void main() {
-    // Squares, for the average of what is linear would be that of the centre.
+    // Squares, because the average of a linear value equals the value at the centre.
     uint own = 1u << gl_SampleID;
     a = vec4(smooth_.x * inside.y, linear_ * linear_, gl_SampleMaskIn[0]);
     b = vec4(smooth_each.x * inside_each.y, linear_each * linear_each, own);

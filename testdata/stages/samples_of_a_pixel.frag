@@ -1,5 +1,5 @@
 #version 450
-// Several samples, shaded once a pixel: each covered sample takes the pixel's colour.
+// Several samples, shaded once per pixel: each covered sample gets the pixel's colour.
 // samples 4
 // draw triangles 3
 // edges 100

@@ -7,7 +7,7 @@ void main() {
     vec2 at = vec2(gl_VertexIndex == 1 ? 2.8 : -0.93, gl_VertexIndex == 2 ? 2.7 : -0.96);
     float w = gl_VertexIndex == 1 ? 2.0 : 1.25;
     gl_Position = vec4(at * w, 0.25 * w, w);
-    // Divided by w, all of them are the place on the screen.
+    // Divided by w, all of them give the screen position.
     smooth_ = inside = vec3(at, 1.0) * w;
     linear_ = at;
     gl_ClipDistance[0] = (at.x + 7.0) * w;

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_fragment_shading_rate : require
-// alike: lavapipe of Mesa 22 has no shading rates. The rate that a vertex shader asks for is what the fragment shader reads; the emulator shades every pixel all the same.
+// alike: lavapipe of Mesa 22 has no shading rates. The fragment shader reads the rate that the vertex shader requests; the emulator still shades every pixel.
 // extent 48 48
 // draw triangles 27
 // attachment R32G32B32A32_SINT

@@ -1,7 +1,7 @@
 #version 450
 #extension GL_EXT_terminate_invocation : require
 #extension GL_EXT_demote_to_helper_invocation : require
-// Pixels leave from within loops and switches, and what is left of their quads goes on, derivatives and all.
+// Pixels exit from within loops and switches; the rest of their quads continues, with derivatives.
 // draw triangles 3
 // at 0 zeros 1024
 // push dwords 4 2 9 1
@@ -31,7 +31,7 @@ uint falls(uint x) {
 void main() {
     uvec2 p = uvec2(gl_FragCoord.xy);
     float curve = place.x * place.x * 0.125 + place.x * place.y * 0.25;
-    // Lanes part and meet again, and some are demoted: they help.
+    // Lanes diverge and reconverge, and some are demoted to helpers.
     for (uint i = 0u; i < p.x % 4u; ++i) { if ((p.y + i) % 3u == 0u) continue; curve += float(i); }
     if ((p.x ^ p.y) % 7u == same.y) demote;
     vec2 slope = vec2(dFdxFine(curve), dFdyFine(curve));

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-// 64 bits cross as pairs of channels, vectors of three and four on into the next location.
+// 64-bit values are passed as pairs of channels; vectors of three and four continue in the next location.
 layout(location = 0) flat out double one;
 layout(location = 1) flat out dvec3 three;
 layout(location = 3) flat out dvec4 four[2];
