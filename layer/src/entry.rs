@@ -1,7 +1,7 @@
-//! The functions that Vulkan's loader calls: those that find others, and a hook for each that is intercepted.
+//! The functions that Vulkan's loader calls: those that look up other functions, and a hook for each intercepted one.
 //!
-//! Every hook is alike: find what is below, call it with what was given, and only then look at it, where nothing that
-//! happens changes the answer.
+//! Every hook does the same: it finds the next layer's or driver's function, calls it with the application's arguments,
+//! and only then looks at the call, where nothing can change the result any more.
 
 use crate::chain::{self, INTERFACE, Negotiate};
 use crate::dispatch::{self, Device, Instance, Key};
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 /// The first function that the loader calls.
 ///
 /// # Safety
-/// The loader calls it, with a structure of the type that it says.
+/// The loader calls it with a structure of the stated type.
 #[unsafe(no_mangle)]
 pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(negotiate: *mut Negotiate) -> vk::Result {
     // SAFETY: null, or the loader's structure.
@@ -37,21 +37,21 @@ pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(negotiate: 
     vk::Result::SUCCESS
 }
 
-/// Gives a hook without its type.
+/// Returns a hook, with its type erased.
 pub type Hook = fn() -> vk::PFN_vkVoidFunction;
 
-/// Hooks, and the names of the functions that they stand for.
+/// A hook, and the names of the functions that it replaces.
 pub type Row = (&'static [&'static CStr], Hook);
 
-/// A [`Hook`]: takes the type away, as Vulkan does.
+/// A [`Hook`] with its type erased, as Vulkan does.
 macro_rules! hook {
     ($hook:path: $ty:ty) => {
-        // SAFETY: whoever gets it calls it as what its name says, which has this type.
+        // SAFETY: the caller calls it as the function that its name denotes, which has this type.
         || Some(unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>($hook) })
     };
 }
 
-/// The hooks of a module, called as the functions of [`functions::Functions`] that they stand for.
+/// The hooks of a module, named like the functions of [`functions::Functions`] that they replace.
 macro_rules! hooks {
     ($($module:tt: $($hook:ident),+;)+) => {
         &[$($((
@@ -62,7 +62,7 @@ macro_rules! hooks {
 }
 pub(crate) use {hook, hooks};
 
-/// Functions that create or find instances and devices.
+/// Functions that create or look up instances and devices.
 static CHAIN: &[Row] = &[
     (&[c"vkGetInstanceProcAddr"], hook!(get_instance_proc: vk::PFN_vkGetInstanceProcAddr)),
     (&[c"vkGetDeviceProcAddr"], hook!(get_device_proc: vk::PFN_vkGetDeviceProcAddr)),
@@ -95,28 +95,28 @@ fn find_hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     found.map_or_else(|| shadow::hooks::find(name), |(_, hook)| hook())
 }
 
-/// The key of a handle that the loader dispatches by.
+/// The key of a handle by which the loader dispatches.
 ///
 /// # Safety
 /// It is null or such a handle.
 pub unsafe fn key(handle: impl Handle) -> Key {
     let object = handle.as_raw() as usize as *const Key;
-    // SAFETY: as the caller says: it points to an object, whose first word is the loader's.
+    // SAFETY: as the caller says, it points to an object whose first word belongs to the loader.
     unsafe { object.as_ref() }.copied().unwrap_or(0)
 }
 
 unsafe extern "system" fn get_instance_proc(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
-    // SAFETY: Vulkan's callers give a name that ends with a zero.
+    // SAFETY: Vulkan's callers pass a name that ends with a zero.
     let text = unsafe { CStr::from_ptr(name) };
-    // The loader asks for the first one with an instance that is not made yet.
+    // The loader looks up the first function with an instance that is not created yet.
     if instance.is_null() || text == c"vkCreateInstance" {
         return find_hook(text);
     }
-    // SAFETY: an instance of the caller's.
+    // SAFETY: the caller's instance.
     let below = dispatch::instance(unsafe { key(instance) })?;
-    // SAFETY: the same arguments, to what is below.
+    // SAFETY: passes the same arguments to the next layer or driver.
     let theirs = unsafe { (below.get_proc)(instance, name) };
-    // What is not there below is not there at all.
+    // A function that is missing below is missing here too.
     theirs.and_then(|theirs| find_hook(text).or(Some(theirs)))
 }
 
@@ -133,7 +133,7 @@ unsafe extern "system" fn create_instance(
     made: *mut vk::Instance,
 ) -> vk::Result {
     const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
-    // SAFETY: the loader's info, whose chain has our link; names of Vulkan's functions lead to functions of their types.
+    // SAFETY: the loader's info, whose chain has our link; functions with Vulkan's names have their types.
     unsafe {
         let Some(link) = info.as_ref().and_then(|info| chain::instance_link(info)) else { return FAILED };
         let Some(get_proc) = link.get_instance_proc else { return FAILED };
@@ -155,7 +155,7 @@ unsafe extern "system" fn create_instance(
     }
 }
 
-/// Records who the application says that it is.
+/// Records the application's own name and versions.
 ///
 /// # Safety
 /// The info is null or valid.
@@ -164,7 +164,7 @@ unsafe fn application(info: *const vk::ApplicationInfo<'_>) {
     let Some(info) = (unsafe { info.as_ref() }) else { return };
     let text = |name: *const c_char| match name.is_null() {
         true => String::new(),
-        // SAFETY: a valid info has names that end with a zero.
+        // SAFETY: names in a valid info end with a zero.
         false => unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned(),
     };
     let versions = [info.application_version, info.engine_version, info.api_version];
@@ -178,7 +178,7 @@ unsafe extern "system" fn destroy_instance(instance: vk::Instance, allocator: *c
     if instance.is_null() {
         return;
     }
-    // SAFETY: an instance of the caller's, which ends here.
+    // SAFETY: the caller's instance, which is destroyed here.
     unsafe {
         let below = dispatch::remove_instance(key(instance));
         aside(session::flush);
@@ -195,7 +195,7 @@ unsafe extern "system" fn create_device(
     made: *mut vk::Device,
 ) -> vk::Result {
     const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
-    // SAFETY: the loader's info, whose chain has our link; names of Vulkan's functions lead to functions of their types.
+    // SAFETY: the loader's info, whose chain has our link; functions with Vulkan's names have their types.
     unsafe {
         let Some(instance) = dispatch::instance(key(physical)) else { return FAILED };
         let Some(link) = info.as_ref().and_then(|info| chain::device_link(info)) else { return FAILED };
@@ -219,7 +219,7 @@ unsafe extern "system" fn destroy_device(device: vk::Device, allocator: *const v
     if device.is_null() {
         return;
     }
-    // SAFETY: a device of the caller's, which ends here.
+    // SAFETY: the caller's device, which is destroyed here.
     unsafe {
         let below = dispatch::remove_device(key(device));
         below.iter().for_each(|below| shadow::hooks::close(below));
@@ -230,7 +230,7 @@ unsafe extern "system" fn destroy_device(device: vk::Device, allocator: *const v
     }
 }
 
-/// Works with a reader of a device's handles.
+/// Calls `work` with a reader that knows a device's handles.
 fn reading<T>(device: &Device, session: &Session, work: impl FnOnce(&Reader<'_>) -> T) -> T {
     device.with(|handles| {
         work(&Reader {
@@ -241,7 +241,7 @@ fn reading<T>(device: &Device, session: &Session, work: impl FnOnce(&Reader<'_>)
     })
 }
 
-/// Looks at something that was made: reads it, and remembers its handle by the name that it gets.
+/// Reads the definition of a created object, and remembers the object's handle under the resulting name.
 fn look<H: Handle, T>(
     device: &Arc<Device>,
     handle: H,
@@ -257,7 +257,7 @@ fn look<H: Handle, T>(
     });
 }
 
-/// A hook of a function that makes one object; shadow may look at it too.
+/// A hook of a function that creates one object; the shadow may look at it too.
 macro_rules! creates {
     ($hook:ident, $info:ident, $handle:ident, $read:path, $name:ident, $kind:ident $(, $given:path)?) => {
         unsafe extern "system" fn $hook(
@@ -266,7 +266,7 @@ macro_rules! creates {
             allocator: *const vk::AllocationCallbacks<'_>,
             made: *mut vk::$handle,
         ) -> vk::Result {
-            // SAFETY: a device of the caller's; the same arguments go below, and are valid, which is what made them succeed.
+            // SAFETY: the caller's device; the call passes on the same arguments, which are valid, since it succeeded.
             unsafe {
                 let Some((below, create)) = dispatch::below(key(device), |functions| functions.$hook) else {
                     return vk::Result::ERROR_INITIALIZATION_FAILED;
@@ -320,7 +320,7 @@ creates!(
 );
 creates!(create_shader_module, ShaderModuleCreateInfo, ShaderModule, code, module, modules);
 
-/// The code of a module, in the form of the other readers.
+/// The code of a module, with the signature of the other readers.
 ///
 /// # Safety
 /// The info is valid.
@@ -337,7 +337,7 @@ macro_rules! destroys {
             handle: vk::$handle,
             allocator: *const vk::AllocationCallbacks<'_>,
         ) {
-            // SAFETY: a device of the caller's; the same arguments go below.
+            // SAFETY: the caller's device; the call passes on the same arguments.
             unsafe {
                 let Some(below) = dispatch::device(key(device)) else { return };
                 aside(|| below.with(|handles| handles::forget(handles, |handles| &mut handles.$kind, handle)));
@@ -368,7 +368,7 @@ macro_rules! creates_pipelines {
             allocator: *const vk::AllocationCallbacks<'_>,
             made: *mut vk::Pipeline,
         ) -> vk::Result {
-            // SAFETY: a device of the caller's; the same arguments go below, where infos and handles are as many as `count`.
+            // SAFETY: the caller's device; the call passes on the same arguments, with `count` infos and handles.
             unsafe {
                 let Some((below, create)) = dispatch::below(key(device), |functions| functions.$hook) else {
                     return vk::Result::ERROR_INITIALIZATION_FAILED;
@@ -376,7 +376,7 @@ macro_rules! creates_pipelines {
                 let started = Instant::now();
                 let result = create(device, cache, count, infos, allocator, made);
                 let each: Duration = started.elapsed() / count.max(1);
-                // Some may have been made where others failed.
+                // Some may have been created although others failed.
                 for index in 0..count as usize {
                     let handle = *made.add(index);
                     if !handle.is_null() {

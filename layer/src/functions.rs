@@ -2,17 +2,17 @@
 
 use ash::vk;
 
-/// Declares [`Functions`], and [`function`] for hooks, from field, type and the names that a function has had.
+/// Declares [`Functions`], and [`function`] for hooks, from field, type and the names that the function has had.
 macro_rules! functions {
     ($($field:ident: $ty:ident = $($name:literal)|+;)*) => {
-        /// Functions of a device that are looked at. None: the driver has not got it.
+        /// The functions of a device that the layer uses. `None`: the driver does not have it.
         #[derive(Clone, Copy, Default)]
         #[allow(missing_docs, reason = "the names are Vulkan's own")]
         pub struct Functions {
             $(pub $field: Option<function::$field::Type>,)*
         }
 
-        /// By field: what a function is called, and its type.
+        /// By field: the function's name and type.
         #[allow(missing_docs, reason = "the names are Vulkan's own")]
         pub mod function {
             $(pub mod $field {
@@ -22,10 +22,10 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// The functions that `find` returns for their names; the first name that it knows counts.
+            /// Loads the functions through `find`; the first name that it knows is used.
             ///
             /// # Safety
-            /// What it gives for a name is a function of that name, or null.
+            /// `find` returns the function of the given name, or null.
             pub unsafe fn load(find: &dyn Fn(&std::ffi::CStr) -> vk::PFN_vkVoidFunction) -> Self {
                 Self {
                     $($field: function::$field::NAMES.iter().copied().find_map(find).map(|function| {

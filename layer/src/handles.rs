@@ -14,17 +14,17 @@ const UNSEEN: Hash = Hash(u64::MAX);
 pub struct Named(BTreeMap<u64, Hash>);
 
 impl Named {
-    /// Remembers a handle.
+    /// Adds a handle.
     pub fn insert(&mut self, handle: impl Handle, name: Hash) {
         self.0.insert(handle.as_raw(), name);
     }
 
-    /// Forgets a handle.
+    /// Removes a handle.
     pub fn remove(&mut self, handle: impl Handle) {
         self.0.remove(&handle.as_raw());
     }
 
-    /// The name of the definition that a handle was made from; of a null handle that of nothing.
+    /// The name of a handle's definition; a null handle has the name of nothing.
     pub fn of(&self, handle: impl Handle) -> Hash {
         match handle.as_raw() {
             0 => Hash::default(),

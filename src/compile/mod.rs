@@ -42,9 +42,9 @@ use request::{CompilerId, Module, StageRequest};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageElf(pub Vec<u8>);
 
-/// Compiler of stages: in this process, or in worker processes.
+/// A compiler of stages, in this process or in worker processes.
 pub trait Compiler: Send + Sync {
-    /// Everything besides the request that decides code; part of every key.
+    /// Everything except the request that affects code; part of every key.
     fn id(&self) -> &CompilerId;
 
     /// Compiles one stage. Deterministic: the same request and module give the same bytes.

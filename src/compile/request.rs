@@ -30,7 +30,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// Takes the bytes of a SPIR-V file. Only its length and magic number are checked.
+    /// Takes the bytes of a SPIR-V file. Only the length and the magic number are checked.
     ///
     /// # Errors
     /// Malformed: not a whole number of words, or no SPIR-V magic in either byte order.
@@ -57,13 +57,14 @@ impl Module {
         self.digest
     }
 
-    /// `SpecId`s of the constants that are only operands, sorted: an early compile makes them relocations.
+    /// `SpecId`s of the constants that are only operands, sorted: a compile without pipeline state makes them
+    /// relocations.
     pub fn operand_ids(&self) -> &[u32] {
         self.operands.get_or_init(|| operand_ids(&self.bytes))
     }
 }
 
-/// Everything besides the request that decides code: changes with our passes and the code generators.
+/// Everything except the request that affects code: it changes with our passes and the code generators.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CompilerId {
     /// Digest of the sources of our front end and passes (`build.rs`).
@@ -83,10 +84,10 @@ pub struct StageRequest {
     pub module: ModuleDigest,
     /// Entry point name.
     pub entry_point: String,
-    /// Specialization values that are constants in the code, sorted by id, without duplicates. An early request has those of
-    /// the constants that shape code; [`KnownState::operands`] has the others.
+    /// Specialization values that become constants in the code, sorted by id, without duplicates. A request without
+    /// pipeline state has those of the constants that shape code; [`KnownState::operands`] has the others.
     pub specialization: Vec<(u32, u64)>,
-    /// Lanes per wave.
+    /// Wave size.
     pub wave: WaveSize,
     /// Tuning.
     pub options: TuningOptions,
@@ -94,7 +95,7 @@ pub struct StageRequest {
     pub known: KnownState,
 }
 
-/// The specialization values of one stage, as requests have them.
+/// The specialization values of one stage, divided as in requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpecValues {
     /// Values of constants that shape code.
@@ -104,7 +105,8 @@ pub struct SpecValues {
 }
 
 impl SpecValues {
-    /// Sorts values by what their constants are, and by id; of an id that is given twice the last value counts.
+    /// Divides values by the kind of their constants, and sorts them by id; if an id is given twice, the last value
+    /// counts.
     pub fn new(values: impl IntoIterator<Item = (u32, u64)>, operand_ids: &[u32]) -> Self {
         let values: BTreeMap<u32, u64> = values.into_iter().collect();
         let (operands, shaping) = values.into_iter().partition(|(id, _)| operand_ids.binary_search(id).is_ok());
@@ -125,8 +127,8 @@ impl StageRequest {
         Err(Error::malformed(format!("the request is for the module {asked}…, and the module given is {given}…")))
     }
 
-    /// The same stage with its layout and all specialization values known: what a driver knows that compiles a stage for a
-    /// library.
+    /// The same stage with layout and all specialization values known, which is what a driver knows when it compiles a
+    /// stage for a library.
     pub fn laid_out(&self, module: &Module, layout: ResourceLayout) -> Self {
         let values = SpecValues::new(self.specialization.iter().copied(), module.operand_ids());
         let known = KnownState {
@@ -138,7 +140,7 @@ impl StageRequest {
     }
 }
 
-/// Known state of the pipeline when a stage is compiled. A separate compile knows nothing.
+/// The pipeline state that is known when a stage is compiled. A separate compile knows nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct KnownState {
     /// Specialization values of the constants that are only operands ([`Module::operand_ids`]), sorted by id, without
@@ -165,12 +167,12 @@ pub struct KnownState {
 pub enum GeneratorKind {
     /// LLVM.
     Llvm,
-    /// Our own. What it does not support goes to LLVM where that is built in, and the ELF says so.
+    /// The native generator. If LLVM is built in, it compiles what this does not support, and the ELF records it.
     Native,
 }
 
 impl Default for GeneratorKind {
-    /// Our own, unless only LLVM is built in.
+    /// The native generator, unless only LLVM is built in.
     fn default() -> Self {
         if cfg!(all(feature = "llvm", not(feature = "native"))) { Self::Llvm } else { Self::Native }
     }
@@ -196,7 +198,7 @@ impl std::fmt::Display for GeneratorKind {
     }
 }
 
-/// Options that change code but not meaning.
+/// Options that change code but not its meaning.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TuningOptions {
@@ -206,7 +208,7 @@ pub struct TuningOptions {
     pub unroll: bool,
     /// Hoist loop invariants.
     pub licm: bool,
-    /// Upper bound for VGPRs, 0 for none; otherwise at least [`TuningOptions::MIN_VGPR_LIMIT`].
+    /// Largest number of VGPRs; 0: no limit; otherwise at least [`TuningOptions::MIN_VGPR_LIMIT`].
     pub vgpr_limit: u32,
     /// Compute: workgroups on a single compute unit rather than a workgroup processor.
     pub cu_mode: bool,
@@ -217,11 +219,11 @@ pub struct TuningOptions {
 }
 
 impl TuningOptions {
-    /// The smallest limit of VGPRs. With fewer than one instruction can name, LLVM ends the process, and the native generator
-    /// finds no room for the 16 components of four colours and what their export needs besides.
+    /// The smallest limit of VGPRs. If an instruction needs more registers than the limit, LLVM ends the process; and
+    /// the native generator cannot fit the 16 components of four colours and what their export needs.
     pub const MIN_VGPR_LIMIT: u32 = 24;
 
-    /// Checks what the types do not hold.
+    /// Checks the values that the types do not restrict.
     ///
     /// # Errors
     /// Malformed: no code can be made within the limit of VGPRs.
@@ -270,16 +272,16 @@ impl Default for LlvmOptions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NativeOptions {
-    /// Phases that are left out.
+    /// Phases to leave out.
     pub without: Phases,
-    /// The order of instructions within blocks, unless that phase is left out.
+    /// The order of instructions within blocks, unless the phase is left out.
     pub schedule: Scheduling,
 }
 
 /// Order of instructions within blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Scheduling {
-    /// Loads early, nothing waits long, as many waves as before.
+    /// Loads early, no long waits, as many waves as before.
     #[default]
     Cycles,
     /// Any that keeps the meaning, from a seed: for tests.

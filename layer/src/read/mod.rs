@@ -1,7 +1,8 @@
-//! Vulkan's structs to the model of `dovetail::capture`.
+//! Reads Vulkan's structs into the model of `dovetail::capture`.
 //!
-//! Pointers are followed exactly where Vulkan says that they are valid: it allows anything in those that it ignores, and real
-//! applications make use of that. Chains end after `MAX_CHAIN` structures. Every function here trusts what it is given as a driver does.
+//! A pointer is followed only if Vulkan says that it is valid: pointers that Vulkan ignores may hold anything, and in
+//! real applications they do. Chains are followed for `MAX_CHAIN` structures. Every function here trusts its arguments
+//! as a driver does.
 
 mod next;
 mod objects;

@@ -1,4 +1,4 @@
-//! Chains of structures. Of those that are not known, the type is kept: whoever translates says that it is not supported.
+//! Reads `pNext` chains. An unknown structure keeps its type, so that the translation can report it as unsupported.
 
 use super::reader::{Reader, list, number};
 use crate::chain::MAX_CHAIN;
@@ -6,11 +6,11 @@ use ash::vk;
 use dovetail::capture::{Divisor, Next, finite, s_type};
 use std::ffi::c_void;
 
-/// Types that say something to the driver of the moment only, and nothing about code.
+/// Types that concern only the driver at run time, and no code.
 const PASSING: &[vk::StructureType] =
     &[vk::StructureType::PIPELINE_CREATION_FEEDBACK_CREATE_INFO, vk::StructureType::SHADER_MODULE_CREATE_INFO];
 
-/// The structures of a chain.
+/// Reads the structures of a chain.
 ///
 /// # Safety
 /// It leads to structures that Vulkan allows there.
@@ -21,7 +21,7 @@ pub(super) unsafe fn chain(reader: &Reader<'_>, mut chain: *const c_void) -> Vec
         let Some(base) = (unsafe { chain.cast::<vk::BaseInStructure<'_>>().as_ref() }) else { break };
         if !PASSING.contains(&base.s_type) {
             let mut next = Next::new(base.s_type.as_raw() as u32);
-            // SAFETY: it is of the type that it says.
+            // SAFETY: it has the type that it states.
             unsafe { fill(reader, &mut next, chain) };
             all.push(next);
         }
@@ -33,7 +33,7 @@ pub(super) unsafe fn chain(reader: &Reader<'_>, mut chain: *const c_void) -> Vec
 /// The first structure of a type in a chain.
 ///
 /// # Safety
-/// It leads to structures that Vulkan allows there, and `T` is that of the type.
+/// It leads to structures that Vulkan allows there, and `T` is the struct of that type.
 pub(super) unsafe fn find<'a, T>(mut chain: *const c_void, s_type: vk::StructureType) -> Option<&'a T> {
     for _ in 0..MAX_CHAIN {
         // SAFETY: null, or a structure, which begins with its type and its next one.
@@ -47,18 +47,19 @@ pub(super) unsafe fn find<'a, T>(mut chain: *const c_void, s_type: vk::Structure
     None
 }
 
-/// Copies the members of the structures that decide something, or that an archive has room for.
+/// Copies the members of structures that affect code, or that an archive can hold.
 ///
 /// # Safety
-/// `from` is a structure of the type that `next` has.
+/// `from` is a structure of the type of `next`.
 unsafe fn fill(reader: &Reader<'_>, next: &mut Next, from: *const c_void) {
-    /// The structure as one of Vulkan's.
+    /// The structure as a Vulkan struct.
     macro_rules! is {
         ($ty:ident) => {
             &*from.cast::<vk::$ty<'_>>()
         };
     }
-    // SAFETY: the structure is what its type says, and lists in valid structures have as many elements as their counts say.
+    // SAFETY: the structure has the type that it states, and lists in valid structures have as many elements as they
+    // state.
     unsafe {
         match next.s_type {
             s_type::VERTEX_DIVISORS => {

@@ -38,7 +38,7 @@ pub unsafe fn set_layout(reader: &Reader<'_>, given: &vk::DescriptorSetLayoutCre
         // For other types Vulkan ignores the pointer.
         let samples = matches!(given.descriptor_type, T::SAMPLER | T::COMBINED_IMAGE_SAMPLER);
         let count = if samples { given.descriptor_count } else { 0 };
-        // SAFETY: a valid binding of such a type has null, or as many samplers as descriptors.
+        // SAFETY: a valid binding of such a type has null, or one sampler per descriptor.
         let samplers = unsafe { list(given.p_immutable_samplers, count) };
         Binding {
             descriptor_type: number!(given.descriptor_type),

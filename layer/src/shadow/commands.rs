@@ -29,20 +29,20 @@ pub struct Commands {
 /// A dispatch or a draw that is copied.
 pub struct Sample {
     pub known: Arc<Known>,
-    /// Its number among the dispatches or draws of its pipeline.
+    /// Its number among its pipeline's dispatches or draws.
     pub number: u64,
     pub plan: Plan,
     pub staging: Staging,
     pub stage: SampleStage,
 }
 
-/// Progress of a sample.
+/// The progress of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleStage {
     Recorded,
-    /// Submitted with the flight of this number.
+    /// Submitted, in the flight with this number.
     Submitted(u64),
-    /// Read, or given up: its copies may run again, but nobody looks.
+    /// Read or abandoned: its copies may run again, but are ignored.
     Done,
 }
 
@@ -77,7 +77,7 @@ impl Commands {
         }
     }
 
-    /// The bound states that these stages use.
+    /// The bound states for these stages.
     pub fn of(&mut self, stages: vk::ShaderStageFlags) -> impl Iterator<Item = &mut BindPoint> {
         let compute = stages.contains(vk::ShaderStageFlags::COMPUTE).then_some(&mut self.compute);
         let graphics = stages.intersects(vk::ShaderStageFlags::ALL_GRAPHICS).then_some(&mut self.graphics);

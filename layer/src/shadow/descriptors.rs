@@ -1,18 +1,18 @@
-//! Vulkan's structures for writing descriptors, to [`Descriptor`]s.
+//! Reads Vulkan's structures for writing descriptors into [`Descriptor`]s.
 //!
-//! A list is followed exactly where Vulkan says that it is valid for the descriptor's type.
+//! A list is followed only if Vulkan says that it is valid for the descriptor's type.
 
 use super::objects::{Descriptor, Resource, Set, TemplateEntry};
 use crate::read::list;
 use ash::vk;
 use std::ffi::c_void;
 
-/// The structure that describes descriptors of a type.
+/// Which structure describes descriptors of a type.
 enum Form {
     Buffer,
     Texels,
     Image,
-    /// Bytes in place of descriptors.
+    /// Bytes instead of descriptors.
     Inline,
     Other,
 }
@@ -37,7 +37,7 @@ fn form(kind: vk::DescriptorType) -> Form {
 pub unsafe fn write(set: &mut Set, given: &vk::WriteDescriptorSet<'_>) {
     let (kind, count) = (given.descriptor_type, given.descriptor_count);
     let described = |resource| Descriptor { kind, resource };
-    // SAFETY: a valid structure has the list that its type calls for.
+    // SAFETY: a valid structure has the list for its type.
     let written: Vec<Descriptor> = unsafe {
         match form(kind) {
             Form::Buffer => {
@@ -68,7 +68,7 @@ pub unsafe fn template(given: &vk::DescriptorUpdateTemplateCreateInfo<'_>) -> Ve
         offset: given.offset,
         stride: given.stride,
     };
-    // SAFETY: a valid info has so many entries.
+    // SAFETY: a valid info has that many entries.
     unsafe { list(given.p_descriptor_update_entries, given.descriptor_update_entry_count) }.iter().map(entry).collect()
 }
 

@@ -55,14 +55,14 @@ use std::time::{Duration, Instant};
 
 /// The process's shadow.
 pub struct Shadow {
-    /// Where bundles go.
+    /// The folder for bundles.
     folder: PathBuf,
-    /// The prefix of their names.
+    /// The prefix of the bundles' names.
     program: String,
     limits: ShadowConfig,
     pipelines: Mutex<BTreeMap<Hash, Arc<Known>>>,
     tally: Mutex<Summary>,
-    /// Time of the last write of the summary, and the number of dispatches and draws in it.
+    /// Time of the last write of the summary, and the number of dispatches and draws that it counted.
     kept: Mutex<(Instant, u64)>,
 }
 
@@ -81,37 +81,37 @@ impl Summary {
         }
     }
 
-    /// The sum of both.
+    /// The sum over dispatches and draws.
     fn sum(&self, part: impl Fn(&Tally) -> u64) -> u64 {
         part(&self.dispatches).saturating_add(part(&self.draws))
     }
 }
 
-/// Counts of all dispatches, or of all draws: `all` is the sum of the others.
+/// Counts of all dispatches or of all draws: `all` is the sum of the others.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Tally {
     all: u64,
-    /// Not in the sample.
+    /// Not sampled.
     passed_over: u64,
-    /// Copied, and not read yet.
+    /// Copied but not read yet.
     pending: u64,
-    /// Bundles.
+    /// With a bundle.
     written: u64,
     /// Bytes of their copies.
     bytes: u64,
-    /// Numbers of those without a bundle, by reason.
+    /// Without a bundle, by reason.
     reasons: BTreeMap<String, u64>,
 }
 
 impl Shadow {
-    /// Makes the folder.
+    /// Creates the folder.
     ///
     /// # Errors
-    /// Environment: it cannot be made.
+    /// Environment: it cannot be created.
     pub fn start(config: &ShadowConfig) -> Result<Self> {
         let place = || config.folder.display().to_string();
         fs::create_dir_all(&config.folder).at(place)?;
-        // Threads of applications may stand in any folder by the time that a file is written.
+        // The application may change its working directory before a file is written.
         let folder = config.folder.canonicalize().at(place)?;
         let program = std::env::current_exe().ok();
         let program = program.as_deref().and_then(|path| path.file_name());
@@ -125,7 +125,7 @@ impl Shadow {
         })
     }
 
-    /// Remembers a pipeline; of a graphics pipeline what fixed functions do in it.
+    /// Adds a pipeline; for a graphics pipeline with its fixed-function state.
     pub fn learn(
         &self,
         name: Hash,
@@ -141,7 +141,8 @@ impl Shadow {
         lock(&self.pipelines).get(&name).cloned()
     }
 
-    /// Whether the next dispatch or draw of a pipeline is in the sample: its first, second, fourth, eighth and so on, within the limits.
+    /// Whether the next dispatch or draw of a pipeline is sampled: its first, second, fourth, eighth and so on, within
+    /// the limits.
     fn samples(&self, kind: Kind, pipeline: Option<&Known>) -> bool {
         let mut summary = lock(&self.tally);
         let within = summary.sum(|tally| tally.pending + tally.written) < self.limits.most;
@@ -158,7 +159,7 @@ impl Shadow {
         bytes <= self.limits.single_bytes && taken.saturating_add(bytes) <= self.limits.bytes
     }
 
-    /// Counts so many copied bytes of one.
+    /// Adds copied bytes of a dispatch or draw.
     fn take(&self, kind: Kind, bytes: u64) {
         let mut summary = lock(&self.tally);
         let tally = summary.of(kind);
@@ -166,12 +167,12 @@ impl Shadow {
         tally.pending += 1;
     }
 
-    /// Counts one that has no bundle, and the reason.
+    /// Counts one without a bundle, by reason.
     fn refuse(&self, kind: Kind, reason: &Reason) {
         *lock(&self.tally).of(kind).reasons.entry(reason.name().into_owned()).or_default() += 1;
     }
 
-    /// Counts one that was copied and has a bundle now, or the reason why it has none.
+    /// Counts one whose copies were read: it has a bundle, or a reason why it has none.
     fn finish(&self, kind: Kind, result: std::result::Result<(), Reason>) {
         let mut summary = lock(&self.tally);
         let tally = summary.of(kind);
@@ -185,7 +186,7 @@ impl Shadow {
         }
     }
 
-    /// Writes the summary once a second, where it is new: many applications are killed in the end.
+    /// Writes the summary at most once a second, if it has changed, because many applications are killed in the end.
     fn keep(&self) {
         let all = lock(&self.tally).sum(|tally| tally.all);
         let mut kept = lock(&self.kept);

@@ -1,8 +1,9 @@
-//! Render passes, so made that one can be ended before a draw and begun again.
+//! Variants of render passes with which a pass can be ended before a draw and begun again.
 //!
-//! A pass of the application's has two variants, which are compatible with it: the first keeps what the application would have
-//! thrown away at the end, the second takes up what is there. Both leave attachments in the layouts in which the application's
-//! leaves them, so that it does not see how often its pass has ended. A dynamic rendering is changed in the same way as it begins.
+//! Each pass of the application has two compatible variants: the first keeps contents that the application's pass would
+//! discard at its end, the second loads the existing contents. Both leave attachments in the layouts of the
+//! application's pass, so the application does not notice that its pass has ended. A dynamic rendering is changed in
+//! the same way when it begins.
 
 use super::copies::Gpu;
 use super::reason::Reason;
@@ -79,7 +80,7 @@ macro_rules! description {
 description!(vk::AttachmentDescription, |_one| false);
 description!(vk::AttachmentDescription2<'_>, |one| !one.p_next.is_null());
 
-/// The attachments of both variants, and the layouts after the pass.
+/// The attachments of both variants, and their layouts after the pass.
 fn described<D: Description>(given: &[D]) -> Result<([Vec<D>; 2], Vec<vk::ImageLayout>), Reason> {
     if given.iter().any(|one| one.samples() != vk::SampleCountFlags::TYPE_1) {
         return Err(Reason::Samples);
@@ -100,12 +101,12 @@ fn described<D: Description>(given: &[D]) -> Result<([Vec<D>; 2], Vec<vk::ImageL
     Ok(([first, rest], after))
 }
 
-/// A store operation that keeps what is there. What is not touched need not be.
+/// A store operation that keeps the contents. Attachments that are not accessed need not be kept.
 pub fn kept(store: vk::AttachmentStoreOp) -> vk::AttachmentStoreOp {
     if store == vk::AttachmentStoreOp::DONT_CARE { vk::AttachmentStoreOp::STORE } else { store }
 }
 
-/// A load operation that takes it up.
+/// A load operation that loads the kept contents.
 pub fn loaded(load: vk::AttachmentLoadOp) -> vk::AttachmentLoadOp {
     match load {
         vk::AttachmentLoadOp::CLEAR | vk::AttachmentLoadOp::DONT_CARE => vk::AttachmentLoadOp::LOAD,
@@ -121,10 +122,10 @@ impl Gpu {
     /// The variants of a pass of the first form.
     ///
     /// # Errors
-    /// The reason why it has none.
+    /// Why it has none.
     ///
     /// # Safety
-    /// The device is alive, and has made a render pass of this info.
+    /// The device is alive, and has created a render pass from this info.
     pub unsafe fn variants(&self, given: &vk::RenderPassCreateInfo<'_>) -> Result<Variants, Reason> {
         let create = self.functions.create_render_pass.ok_or(Reason::Pass)?;
         // SAFETY: a valid info has valid lists.
@@ -187,7 +188,7 @@ impl Gpu {
     }
 
     /// # Safety
-    /// The passes are this device's, and nobody else's.
+    /// The passes belong to this device and are not used elsewhere.
     unsafe fn both(
         &self,
         first: Option<vk::RenderPass>,
@@ -205,7 +206,7 @@ impl Gpu {
     }
 
     /// # Safety
-    /// No command buffer that uses it runs, or will.
+    /// No command buffer that uses it is running, or will run.
     pub unsafe fn destroy_pass(&self, pass: vk::RenderPass) {
         if let Some(destroy) = self.functions.destroy_render_pass {
             // SAFETY: as the caller says.
@@ -213,7 +214,7 @@ impl Gpu {
         }
     }
 
-    /// Whether passes can be ended and begun.
+    /// Whether passes can be ended and begun again.
     pub fn can_interrupt(&self, resume: Resume) -> bool {
         let f: &Functions = &self.functions;
         match resume {
@@ -222,7 +223,7 @@ impl Gpu {
         }
     }
 
-    /// Ends a pass, which [`Self::resume`] begins again.
+    /// Ends a pass; [`Self::resume`] begins it again.
     ///
     /// # Safety
     /// The command buffer is in this pass.

@@ -1,4 +1,4 @@
-//! A pipeline as the shadow sees it: its shaders, and the resources that they use.
+//! A pipeline in the shadow: its shaders, and the resources that they use.
 
 use super::reason::Reason;
 use dovetail::capture::{FixedState, Hash, StageUse, Translated};
@@ -11,10 +11,10 @@ use dovetail::state::PipelineState;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// A pipeline as the application made it; its shaders are looked into when it is used first.
+/// A pipeline as the application created it; its shaders are translated at its first use.
 pub struct Known {
     pub name: Hash,
-    /// The fixed functions of a graphics pipeline.
+    /// The fixed-function state of a graphics pipeline.
     pub fixed: Option<FixedState>,
     given: std::result::Result<Given, Reason>,
     program: OnceLock<std::result::Result<Program, Reason>>,
@@ -29,7 +29,7 @@ type Given = (Translated, Vec<Arc<[u8]>>);
 pub struct Program {
     pub stages: Vec<(StageEntry, Module)>,
     pub state: PipelineState,
-    /// Each binding once, in their order.
+    /// Each binding once, in order.
     pub resources: Vec<Resource>,
 }
 
@@ -62,7 +62,7 @@ impl Known {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// The shaders. The driver's subgroups have so many lanes.
+    /// The shaders, for subgroups of `lanes` lanes, as the driver has.
     pub fn program(&self, lanes: u32) -> std::result::Result<&Program, Reason> {
         let look = || {
             let (translated, code) = self.given.as_ref().map_err(Clone::clone)?;

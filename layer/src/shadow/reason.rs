@@ -1,8 +1,8 @@
-//! Why a dispatch or a draw that was to be shadowed has no bundle. `docs/layer.md` has the table.
+//! Why a sampled dispatch or draw has no bundle. `docs/layer.md` has the table.
 
 use std::borrow::Cow;
 
-/// Declares [`Reason`] from variants and the names that are counted.
+/// Declares [`Reason`] from variants and the names under which they are counted.
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
         /// A reason.
@@ -47,7 +47,7 @@ reasons! {
     DescriptorType = "unsupported descriptor type";
     /// More descriptors than are followed.
     Array = "long descriptor array";
-    /// The object was made before this layer looked, or is destroyed.
+    /// The object was created before the layer could see it, or is destroyed.
     Object = "unknown buffer, image or view";
     /// Transfer usage could not be added.
     Usage = "not a transfer source";
@@ -76,7 +76,7 @@ reasons! {
     Imageless = "imageless framebuffer";
     Calls = "several draws in one call";
     DrawCount = "number of draws in memory";
-    /// A dynamic state that is not followed, or was not set.
+    /// A dynamic state that is not supported, or was not set.
     Dynamic = "unknown dynamic state";
     /// Patches, adjacency.
     Topology = "unsupported topology";
@@ -92,7 +92,7 @@ reasons! {
     Viewports = "several viewports";
     /// Structures that extend the state.
     Rasterization = "extended rasterization state";
-    /// Two bindings share memory that the dispatch changed; a bundle holds each by itself.
+    /// Two bindings share memory that the dispatch changed, but a bundle holds each separately.
     Aliased = "resources that share memory";
     Bytes = "over the limit of bytes";
     Memory = "no memory for the copies";

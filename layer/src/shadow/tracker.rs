@@ -1,8 +1,9 @@
-//! Follows the samples of one device's command buffers, from being recorded to being read.
+//! Follows the samples of a device's command buffers from recording until they are read.
 //!
-//! Copies are read when the fence after their submission has signalled, which is looked at whenever the application submits or waits,
-//! and at the latest when it takes the command buffer back: it may do so only when nothing of it runs. The memory stays until then,
-//! since a command buffer may be submitted again.
+//! Copies are read after the fence behind their submission has signalled. The fence is checked whenever the application
+//! submits or waits, and at the latest when the application resets or frees the command buffer, which it may do only
+//! when the buffer is not running. The copies' memory stays until then, because a command buffer may be submitted
+//! again.
 
 use super::Shadow;
 use super::commands::{Commands, Sample, SampleStage};
@@ -24,7 +25,7 @@ pub struct Tracker {
     pub physical: vk::PhysicalDevice,
     pub image_formats: Option<vk::PFN_vkGetPhysicalDeviceImageFormatProperties>,
     pub surface: Option<vk::PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR>,
-    /// Lanes of the driver's subgroups.
+    /// The driver's subgroup size.
     pub lanes: u32,
     /// The driver's name.
     pub judge: String,
@@ -55,13 +56,13 @@ struct Flight {
 }
 
 impl Tracker {
-    /// Decides whether a dispatch or a draw is copied, and records the copies before it.
+    /// Decides whether to copy a dispatch or draw, and records the copies before it.
     ///
     /// # Errors
-    /// The reason why it is not, although it is in the sample.
+    /// Why it is not copied, although it is sampled.
     ///
     /// # Safety
-    /// The application records it into this command buffer.
+    /// The application records it to this command buffer.
     pub unsafe fn begin(
         &self,
         shadow: &Shadow,
@@ -98,7 +99,7 @@ impl Tracker {
         }
         // SAFETY: the device is that of the command buffer, which is being recorded.
         let staging = unsafe { self.gpu.stage(plan.bytes) }?;
-        // SAFETY: as before; the plan has only what can be copied.
+        // SAFETY: as before; everything in the plan can be copied.
         unsafe { self.copy(handle, pass, &plan, &staging, false) };
         shadow.take(plan.work.kind(), plan.bytes);
         let sample = Sample { number: known.take(), known, plan, staging, stage: SampleStage::Recorded };
@@ -118,10 +119,10 @@ impl Tracker {
         }
     }
 
-    /// Records copies, outside of the render pass.
+    /// Records copies outside the render pass.
     ///
     /// # Safety
-    /// The command buffer is in this pass, or in none; the plan has only what can be copied.
+    /// The command buffer is in this pass, or in none; everything in the plan can be copied.
     unsafe fn copy(
         &self,
         handle: vk::CommandBuffer,
@@ -142,10 +143,10 @@ impl Tracker {
         }
     }
 
-    /// Records the copies after the dispatch or the draw.
+    /// Records the copies after the dispatch or draw.
     ///
     /// # Safety
-    /// [`Self::begin`] has recorded those before it, and nothing else was recorded since.
+    /// [`Self::begin`] has recorded the copies before it, and only the command itself was recorded since.
     pub unsafe fn end(&self, state: &State, handle: vk::CommandBuffer) {
         let Some(commands) = state.commands.get(&handle) else { return };
         let Some(sample) = commands.samples.last() else { return };
@@ -173,7 +174,7 @@ impl Tracker {
         }
     }
 
-    /// After these command buffers were submitted: a fence follows them, if they have copies.
+    /// Called after these command buffers were submitted: adds a fence if they have copies.
     ///
     /// # Safety
     /// The caller may submit to the queue.
@@ -215,7 +216,7 @@ impl Tracker {
     /// The device is alive.
     pub unsafe fn poll(&self, shadow: &Shadow, state: &mut State) {
         for flight in std::mem::take(&mut state.flights) {
-            // SAFETY: the fence is ours, and the copies before it are finished where it has signalled.
+            // SAFETY: the fence is ours, and the copies before it have finished if it has signalled.
             unsafe {
                 match self.gpu.is_signalled(flight.fence) {
                     Ok(true) => {
@@ -236,10 +237,10 @@ impl Tracker {
         }
     }
 
-    /// Reads a command buffer's copies: of one submission, or of all.
+    /// Reads a command buffer's copies, of one submission or of all.
     ///
     /// # Safety
-    /// They are finished.
+    /// The copies have finished.
     unsafe fn collect(&self, shadow: &Shadow, state: &mut State, commands: vk::CommandBuffer, flight: Option<u64>) {
         for sample in state.samples(commands) {
             let SampleStage::Submitted(number) = sample.stage else { continue };
@@ -260,10 +261,10 @@ impl Tracker {
         })
     }
 
-    /// The application takes a command buffer back: nothing of it runs any more.
+    /// The application resets or frees a command buffer, which is therefore not running.
     ///
     /// # Safety
-    /// So it is.
+    /// It is not running.
     pub unsafe fn retire(&self, shadow: &Shadow, state: &mut State, handle: vk::CommandBuffer) {
         // SAFETY: as the caller says.
         unsafe {
@@ -279,7 +280,7 @@ impl Tracker {
         }
     }
 
-    /// All command buffers of a pool are taken back; `forget`: they are gone.
+    /// All command buffers of a pool are reset; `forget`: they are freed.
     ///
     /// # Safety
     /// As [`Self::retire`].
@@ -295,14 +296,14 @@ impl Tracker {
         }
     }
 
-    /// The device ends: whatever was submitted is finished or lost.
+    /// The device is being destroyed: everything submitted has finished or is lost.
     ///
     /// # Safety
     /// Nothing runs on the device.
     pub unsafe fn close(&self, shadow: &Shadow, state: &mut State) {
         // SAFETY: as the caller says.
         unsafe {
-            // The application has waited for its own work, and not for our fences, which follow that.
+            // The application has waited for its own work, but not for our fences behind it.
             state.flights.iter().for_each(|flight| self.gpu.wait(flight.fence));
             self.poll(shadow, state);
             for flight in std::mem::take(&mut state.flights) {

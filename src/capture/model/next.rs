@@ -1,11 +1,11 @@
-//! Structures that extend others: what `pNext` leads to.
+//! Structures that extend others through `pNext`.
 
 use super::hash::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Numbers of `VkStructureType` that mean something here.
+/// Numbers of `VkStructureType` that are used here.
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
 pub mod s_type {
     pub const SHADER_MODULE: u32 = 16;
@@ -46,7 +46,7 @@ pub mod s_type {
     pub const FLAGS_2: u32 = 1_000_470_005;
 }
 
-/// One structure of a chain. It has the members that one of its type has; others that a file gives are kept.
+/// A structure of a chain. It has the members that its type has; other members in a file are kept.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
@@ -111,7 +111,7 @@ pub struct Next {
 }
 
 impl Next {
-    /// A structure of a type, with nothing in it yet.
+    /// An empty structure of a type.
     pub fn new(s_type: u32) -> Self {
         Self { s_type, ..Self::default() }
     }

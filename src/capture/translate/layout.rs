@@ -7,16 +7,16 @@ use crate::error::{Context, Error, Result};
 use crate::kinds::ResourceKind;
 use crate::state::{BindingKind, BindingLayout, ResourceLayout, SetLayout};
 
-/// A pipeline layout, perhaps put together from several.
+/// A pipeline layout, possibly merged from several.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sets {
-    /// By number; none where there is no set.
+    /// By set number; no name where there is no set.
     sets: Vec<Hash>,
     push_constants: Vec<PushConstantRange>,
 }
 
 impl Sets {
-    /// Adds what another layout has and this one has not: libraries may have sets of their own.
+    /// Adds the sets of another layout that this one lacks: libraries may have sets of their own.
     pub(super) fn add(&mut self, other: Self) {
         self.sets.resize(self.sets.len().max(other.sets.len()), Hash::default());
         for (mine, other) in self.sets.iter_mut().zip(other.sets) {
@@ -28,7 +28,7 @@ impl Sets {
     }
 }
 
-/// The layout under a name; under none an empty one.
+/// The layout with a name; without a name an empty layout.
 pub(super) fn of_pipeline(name: Hash, source: &dyn DefinitionSource) -> Result<Sets> {
     if name.is_none() {
         return Ok(Sets::default());

@@ -1,8 +1,9 @@
-//! The model of a pipeline to a [`PipelineState`] and the stages that it is made of.
+//! Translates the model of a pipeline to a [`PipelineState`] and its stages.
 //!
-//! Every part of Vulkan's state ends in one of three ways (`docs/state.md` has the table): it is filled in here; it is the driver's,
-//! and no code depends on it; or it is an error that names it. Nothing that could change code is left out silently: structures,
-//! flags and dynamic states are looked up in [`tables`], and what has no row is not supported.
+//! Every part of Vulkan's state is handled in one of three ways (`docs/state.md` has the table): it is filled in here;
+//! it belongs to the driver, and no code depends on it; or it is an error that names it. Nothing that could change code
+//! is ignored silently: structures, flags and dynamic states are looked up in [`tables`], and one without a row is
+//! unsupported.
 //!
 //! Dynamic state whose every value has the same code is translated so: a dynamic stride is 0, for which attributes are fetched as for
 //! any stride that Vulkan allows there; a dynamic write mask is all channels, which the driver then cuts; where blending may be
@@ -29,7 +30,7 @@ use tables::dynamic;
 /// Longest name of an entry point, in bytes.
 const MAX_ENTRY_POINT: usize = 4096;
 
-/// A shader as a pipeline uses it.
+/// A shader as used by a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageUse {
     /// Stage.
@@ -38,9 +39,9 @@ pub struct StageUse {
     pub module: Hash,
     /// Its entry point.
     pub entry_point: String,
-    /// Values by `SpecId`, sorted; the module need not have them.
+    /// Values by `SpecId`, sorted; the module need not have these ids.
     pub specialization: Vec<(u32, u64)>,
-    /// Lanes of a wave, if the application asks for a number.
+    /// Wave size, if the application requests one.
     pub wave: Option<WaveSize>,
 }
 
@@ -57,12 +58,12 @@ pub struct Translated {
 const LIBRARY: u64 = 0x800;
 
 impl GraphicsPipeline {
-    /// Its flags, 64 bits where it has them.
+    /// Its flags, including 64-bit ones.
     pub fn all_flags(&self) -> u64 {
         all_flags(self.flags, &self.p_next)
     }
 
-    /// Whether it is a library: parts of a pipeline, and none itself.
+    /// Whether it is a library, which is only a part of a pipeline.
     pub fn is_library(&self) -> bool {
         self.all_flags() & LIBRARY != 0
     }
@@ -72,10 +73,11 @@ fn all_flags(flags: u32, chain: &[Next]) -> u64 {
     Next::find(chain, s_type::FLAGS_2).and_then(|next| next.flags).unwrap_or(flags.into())
 }
 
-/// A compute pipeline.
+/// Translates a compute pipeline.
 ///
 /// # Errors
-/// Unsupported: by the name of what has no place in the state. Malformed: what Vulkan does not allow, or a name that leads nowhere.
+/// Unsupported: names the feature that the state cannot express. Malformed: something that Vulkan does not allow, or an
+/// unknown name.
 pub fn compute(pipeline: &ComputePipeline, source: &dyn DefinitionSource) -> Result<Translated> {
     tables::pipeline_flags(all_flags(pipeline.flags, &pipeline.p_next))?;
     tables::chain(&pipeline.p_next)?;
@@ -85,7 +87,7 @@ pub fn compute(pipeline: &ComputePipeline, source: &dyn DefinitionSource) -> Res
     Ok(finish(state, stages))
 }
 
-/// A graphics pipeline, from its libraries if it has any.
+/// Translates a graphics pipeline with its libraries.
 ///
 /// # Errors
 /// As [`compute`].
@@ -97,7 +99,7 @@ pub fn graphics(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> R
     }
     let discard = merged.rasterization.as_ref().is_some_and(|state| state.rasterizer_discard_enable != 0);
     let mut stages = merged.stages.iter().map(stage_use).collect::<Result<Vec<_>>>()?;
-    // Nothing is rasterized, so that Vulkan does not look at the fragment shader.
+    // If nothing is rasterized, Vulkan ignores the fragment shader.
     stages.retain(|stage| !(discard && stage.stage == Stage::Fragment));
     stages.sort_by_key(|stage| stage.stage);
     let state = PipelineState {
@@ -160,12 +162,12 @@ fn stage(number: u32) -> Result<Stage> {
     }
 }
 
-/// A stage as it is asked of a compiler.
+/// Translates a stage.
 ///
 /// # Errors
-/// Unsupported: by name. Malformed: it has no module, or its specialization is broken.
+/// Unsupported: by name. Malformed: it has no module, or its specialization is invalid.
 pub fn stage_use(given: &ShaderStage) -> Result<StageUse> {
-    /// Varying subgroup sizes, full subgroups: both hold for every wave size of ours.
+    /// Varying subgroup sizes, full subgroups: both hold for all our wave sizes.
     const HARMLESS: u32 = 3;
     let stage = stage(given.stage)?;
     let place = || format!("{stage} shader");

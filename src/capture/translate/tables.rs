@@ -1,20 +1,20 @@
-//! Vulkan's features by number: how the translation treats each flag, dynamic state and extending structure.
+//! Vulkan's features by number: how the translation handles each flag, dynamic state and extending structure.
 
 use crate::capture::model::{Next, s_type};
 use crate::error::{Error, Result};
 
-/// The treatment of a feature of a pipeline.
+/// How a feature is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// It is read, or has nothing to read.
+    /// It is translated, or contains nothing to translate.
     Read,
     /// The driver sets it; no code depends on it.
     Driver,
-    /// It is refused by its name.
+    /// It is an error that names it.
     Unsupported,
 }
 
-/// Dynamic states that `translate` looks at.
+/// Dynamic states that `translate` handles.
 pub(super) mod dynamic {
     pub const VERTEX_STRIDE: u32 = 1_000_267_005;
     pub const BLEND_ENABLE: u32 = 1_000_455_010;
@@ -23,7 +23,7 @@ pub(super) mod dynamic {
 
 type Row = (u32, &'static str, End);
 
-/// `VkDynamicState`. Those that are refused decide code or a register of the ELF, and their value comes with the draw.
+/// `VkDynamicState`. The unsupported ones affect code or a register of the ELF, and their values come with the draw.
 const DYNAMIC: &[Row] = &[
     (0, "VIEWPORT", End::Driver),
     (1, "SCISSOR", End::Driver),
@@ -83,7 +83,7 @@ const DYNAMIC: &[Row] = &[
     (1_000_524_000, "ATTACHMENT_FEEDBACK_LOOP_ENABLE_EXT", End::Driver),
 ];
 
-/// Structures that extend others, by `VkStructureType`, named as Vulkan names that without its beginning.
+/// Structures that extend others, by `VkStructureType`, with Vulkan's names without the prefix.
 const EXTENDING: &[Row] = &[
     (s_type::SHADER_MODULE, "SHADER_MODULE_CREATE_INFO", End::Read),
     (s_type::RASTERIZATION_STREAM, "PIPELINE_RASTERIZATION_STATE_STREAM_CREATE_INFO_EXT", End::Read),
@@ -124,13 +124,13 @@ const EXTENDING: &[Row] = &[
     (s_type::FLAGS_2, "PIPELINE_CREATE_FLAGS_2_CREATE_INFO_KHR", End::Read),
 ];
 
-/// Bits of `VkPipelineCreateFlags2` that mean something else for code.
+/// Bits of `VkPipelineCreateFlags2` that affect code.
 const REFUSED_FLAGS: &[(u64, &str)] = &[
     (0x8, "VK_PIPELINE_CREATE_VIEW_INDEX_FROM_DEVICE_INDEX_BIT"),
     (0x4_0000, "VK_PIPELINE_CREATE_INDIRECT_BINDABLE_BIT_NV"),
     (0x40_0000, "VK_PIPELINE_CREATE_RENDERING_FRAGMENT_DENSITY_MAP_ATTACHMENT_BIT_EXT"),
 ];
-/// All bits that are known, up to Vulkan 1.3's last.
+/// All known bits, up to the last one of Vulkan 1.3.
 const KNOWN_FLAGS: u64 = 0x7fff_ffff;
 
 fn find(table: &'static [Row], number: u32) -> Option<&'static Row> {
@@ -138,7 +138,7 @@ fn find(table: &'static [Row], number: u32) -> Option<&'static Row> {
 }
 
 /// # Errors
-/// Unsupported: a dynamic state that decides code, or is not known.
+/// Unsupported: a dynamic state that affects code, or an unknown one.
 pub(super) fn dynamic_state(number: u32) -> Result<()> {
     match find(DYNAMIC, number) {
         Some((_, _, End::Read | End::Driver)) => Ok(()),
@@ -148,7 +148,7 @@ pub(super) fn dynamic_state(number: u32) -> Result<()> {
 }
 
 /// # Errors
-/// Unsupported: a structure of a chain that decides code, or is not known.
+/// Unsupported: a structure in the chain that affects code, or an unknown one.
 pub(super) fn chain(chain: &[Next]) -> Result<()> {
     chain.iter().try_for_each(|next| match find(EXTENDING, next.s_type) {
         Some((_, _, End::Read | End::Driver)) => Ok(()),
@@ -158,7 +158,7 @@ pub(super) fn chain(chain: &[Next]) -> Result<()> {
 }
 
 /// # Errors
-/// Unsupported: a flag that decides code, or is not known.
+/// Unsupported: a flag that affects code, or an unknown one.
 pub(super) fn pipeline_flags(flags: u64) -> Result<()> {
     if let Some((_, name)) = REFUSED_FLAGS.iter().find(|(bit, _)| flags & bit != 0) {
         return Err(Error::unsupported(*name, ""));
@@ -169,7 +169,7 @@ pub(super) fn pipeline_flags(flags: u64) -> Result<()> {
     }
 }
 
-/// Every number of a table here with its name, for a comparison with Vulkan's registry: dynamic states, structures.
+/// Every number in these tables with its name, for a comparison with Vulkan's registry: dynamic states, structures.
 pub fn names() -> [Vec<(u32, &'static str)>; 2] {
     [DYNAMIC, EXTENDING].map(|table| table.iter().map(|(number, name, _)| (*number, *name)).collect())
 }

@@ -46,7 +46,7 @@ fn binding(number: u32, descriptor_type: u32, count: u32) -> Binding {
     Binding { binding: number, descriptor_type, descriptor_count: count, ..Binding::default() }
 }
 
-/// A set, push constants, and a render pass with two colours and one that is not used.
+/// A set, push constants, and a render pass with two colours and an unused attachment.
 fn given() -> Given {
     let mut given = Given::default();
     let bindings = vec![binding(0, 8, 1), binding(1, 1, 4), binding(5, 7, 0)];

@@ -17,23 +17,23 @@ pub(super) fn load_policy(access: Access) -> u32 {
     coherent | if access.nontemporal { SLC } else { 0 }
 }
 
-/// Cache policy of a store or an atomic: both reach the device in any case.
+/// Cache policy of a store or an atomic, which reach the device in any case.
 pub(super) fn store_policy(access: Access) -> u32 {
     if access.nontemporal { SLC } else { 0 }
 }
 
 impl<'c> Cx<'_, 'c> {
-    /// One access of a width that an instruction moves, which the rules of the lower level guarantee.
+    /// One access of a width that an instruction moves; the rules of the lower level guarantee that.
     pub fn buffer_load(&self, kind: BufferKind, access: Access, args: &[Value], ty: Type) -> Result<Llvm<'c>> {
         let data = self.int_type(ty)?;
         let (descriptor, offset) = (self.int(Self::arg(args, 0)?)?, self.int(Self::arg(args, 1)?)?);
         let (zero, policy) = (self.c32(0).into(), self.c32(load_policy(access)).into());
         // Only the scalar form tells LLVM that nothing writes this memory, so that it may move the load; for a
-        // divergent offset it selects vector instructions for it.
+        // divergent offset it selects vector instructions.
         if access.may_be_scalar(kind) && ty.bits() == Bits::B32 {
             return self.call("llvm.amdgcn.s.buffer.load", &[data], &[descriptor, offset, policy]);
         }
-        // The atomic form is never merged with others.
+        // The atomic form is never merged with other accesses.
         let ordered = access.coherent || access.volatile;
         let name = if ordered { "llvm.amdgcn.raw.atomic.buffer.load" } else { "llvm.amdgcn.raw.buffer.load" };
         self.call(name, &[data], &[descriptor, offset, zero, policy])

@@ -35,7 +35,7 @@ pub(super) fn build<'c>(
     let info = lower_info(shader)?;
     let order = shader.cfg().order.to_vec();
     let returns = return_shape(shader, info, &order)?;
-    // Below the limit LLVM ends the process, also where no request was checked before.
+    // Below the limit LLVM ends the process, so check here too, for callers that have not checked the request.
     options.check()?;
 
     let module = ctx.create_module("dovetail");
@@ -254,8 +254,8 @@ impl<'c> Cx<'_, 'c> {
         Ok(())
     }
 
-    /// Sets rounding towards zero if the shader requires it. This changes what instructions do, not what LLVM folds:
-    /// constants are still folded to nearest even.
+    /// Sets rounding towards zero if the shader requires it. This affects instructions, not LLVM's folding: constants
+    /// are still folded with rounding to nearest even.
     fn set_mode(&self, round: u32) -> Result<()> {
         if let Some(field) = round_field(self.shader.modes.rounds_toward_zero()) {
             let width = (field >> 11) + 1;
@@ -265,7 +265,7 @@ impl<'c> Cx<'_, 'c> {
         Ok(())
     }
 
-    /// Undoes [`Cx::set_mode`] before a return: the mode would stay set in the epilog.
+    /// Undoes [`Cx::set_mode`] before a return, because the mode would stay set in the epilog.
     pub fn restore_mode(&self) -> Result<()> {
         self.set_mode(TO_NEAREST_EVEN)
     }

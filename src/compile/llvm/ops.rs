@@ -104,7 +104,7 @@ impl<'c> Cx<'_, 'c> {
         Ok(self.int_bits(ty.bits().count())?.const_int(bits & ty.bits().mask(), false).into())
     }
 
-    /// A vector, of floats if its first lane is kept as a float.
+    /// Composes a vector, of floats if its first lane is held as a float.
     fn compose(&self, args: &[Value]) -> Result<Llvm<'c>> {
         let float = self.is_float(Self::arg(args, 0)?)?;
         let parts: Vec<_> =
@@ -119,7 +119,7 @@ impl<'c> Cx<'_, 'c> {
         }
     }
 
-    /// The type an atomic works on: that of its data, or of the result of a plain read.
+    /// The type on which an atomic works: that of its data, or of the result of a plain read.
     fn atomic_type(&self, op: AtomicOp, args: &[Value], data: usize, result: Option<Type>) -> Result<Type> {
         match op {
             AtomicOp::Load => result.ok_or_else(|| Error::bug("an atomic load without a result")),

@@ -13,11 +13,11 @@ use std::ops::Range;
 /// Value of an instruction's only literal, or another part of it, if it is not known yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
-    /// A symbol's, which the linker supplies.
+    /// The value of a symbol, from the linker.
     Symbol(SymbolId),
-    /// The same, added to the offset of a scalar load.
+    /// The value of a symbol, added to the offset of a scalar load.
     Offset(SymbolId),
-    /// Whether a symbol's is not 0: then the first source of the `s_cselect_b32` is taken.
+    /// Whether a symbol's value is not 0: then the first source of the `s_cselect_b32` is taken.
     Choice(SymbolId),
     /// The low half of a constant table's address.
     TableLow(u32),
@@ -25,7 +25,7 @@ pub enum Open {
     TableHigh(u32),
 }
 
-/// An instruction, and what is open in it.
+/// An instruction, with the part that is still open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Item {
     /// The instruction.
@@ -46,7 +46,7 @@ impl Item {
 pub struct CodeBlock {
     /// Instructions: indices into [`Code::items`].
     pub items: Range<usize>,
-    /// Where the wave goes.
+    /// Where the wave continues.
     pub term: Term,
 }
 
@@ -80,7 +80,7 @@ impl Code {
                 match (known[at.index()], block.items.is_empty(), block.term) {
                     (Some(end), ..) => break end,
                     (None, true, Term::Jump(to)) => {
-                        // Where the path comes back to this block, it ends here.
+                        // If the path returns to this block, it ends here.
                         known[at.index()] = Some(at);
                         path.push(at);
                         at = to;

@@ -47,7 +47,7 @@ pub fn run(f: &mut MachineFunction) {
     remove(f, &dead);
 }
 
-/// Whether all that it does is to write its results.
+/// Whether an instruction only writes its results.
 fn is_pure(f: &MachineFunction, inst: &MachineInst) -> bool {
     match inst.op {
         Opcode::Pseudo(Pseudo::Copy | Pseudo::Choose | Pseudo::TableAddress) => true,
@@ -56,7 +56,7 @@ fn is_pure(f: &MachineFunction, inst: &MachineInst) -> bool {
     }
 }
 
-/// Whether it has results, and no use of any: neither a value's nor, perhaps, that of a fixed register or variable.
+/// Whether it has results and none is used: no value, and no fixed register or variable that may be read.
 fn unused(f: &MachineFunction, inst: &MachineInst, uses: &[u32]) -> bool {
     let of_no_use = |operand: &Operand| {
         operand.as_val().is_some_and(|val| uses[val.index()] == 0 && !f.values[val.index()].variable)

@@ -18,11 +18,11 @@ use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
 use std::fmt::Display;
 
-/// Version of this generator, for people; its sources' digest is in every key besides.
+/// Version of this generator, for people; the digest of its sources is in every key too.
 const VERSION: u32 = 1;
 
-/// Vector registers that scheduling leaves free, tried in turn until allocation needs no more than the source order's waves
-/// allow: values that follow each other need more registers than there are values.
+/// Vector registers that scheduling leaves free, tried in order until allocation fits the source order's number of
+/// waves: consecutive registers need more room than the values alone.
 const SPARE: [u32; 3] = [0, 3, 8];
 
 /// The native code generator.
@@ -57,7 +57,7 @@ impl Generator for Native {
     }
 }
 
-/// The optimised shader, in a graph that can be laid out.
+/// The optimized shader, in a graph that can be laid out.
 fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Shader> {
     let mut shader = lowered.shader().compacted();
     opt::run(&mut shader, options)?;
@@ -97,8 +97,8 @@ fn physical(
     Ok(allocated.function)
 }
 
-/// The function in a better order with its registers; in the source order if the other one costs waves or memory, as
-/// registers that follow each other may be harder to find.
+/// The function in a better order with its registers; in source order if the better one costs waves or memory, since
+/// consecutive registers may be harder to find.
 fn scheduled(
     mut function: MachineFunction,
     limits: RegisterLimits,
@@ -110,7 +110,7 @@ fn scheduled(
         return Ok((function, allocated));
     }
     let random = matches!(options.native.schedule, Scheduling::Random(_));
-    // Scheduling changes the order of instructions and nothing else.
+    // Scheduling changes only the order of instructions.
     let source = function.insts.clone();
     let mut worse = None;
     for spare in SPARE {
@@ -141,13 +141,13 @@ fn scheduled(
     })
 }
 
-/// Whether a new order costs no waves, or up to an eighth of them for a quarter of the cycles.
+/// Whether a new order costs no waves, or at most an eighth of them for a quarter of the cycles.
 fn is_worth(stats: &schedule::ScheduleStats, made: &Allocated) -> bool {
     let (waves, [before, after]) = (waves(&made.function), stats.cycles);
     !made.spilled && (waves >= stats.waves || 8 * waves >= 7 * stats.waves && 4 * after <= 3 * before)
 }
 
-/// Waves of a SIMD that the registers of a physical function allow.
+/// Waves per SIMD that a physical function's registers allow.
 fn waves(f: &MachineFunction) -> u32 {
     let named =
         f.operands.iter().filter_map(|one| if let OperandValue::Fixed(reg) = one.what { reg.as_vgpr() } else { None });
@@ -167,7 +167,7 @@ fn limits(function: &MachineFunction, options: &TuningOptions) -> RegisterLimits
     limits
 }
 
-/// Runs a check in debug builds, and lets an observer run it.
+/// Runs a check in debug builds, and offers it to an observer.
 fn checked(watch: &mut dyn Watch, phase: &'static str, check: &dyn Fn() -> Result<()>) -> Result<()> {
     if cfg!(debug_assertions) {
         check().at(|| phase)?;

@@ -33,7 +33,7 @@ impl BlockLayout {
         it
     }
 
-    /// Moves the end of the shader after loops that nothing leaves: an epilog is reached by falling through.
+    /// Moves the end of the shader after loops without an exit, because an epilog is reached by falling through.
     fn end_last(&mut self, shader: &Shader) {
         let is_end = |b: &BlockId| matches!(shader.block(*b).term, Some(Terminator::Return(_)));
         if self.order.last().is_some_and(is_end) {
@@ -43,8 +43,8 @@ impl BlockLayout {
         self.order.iter().zip(0..).for_each(|(b, n)| self.position[b.index()] = n);
     }
 
-    /// Moves what stands between the blocks of a loop after the last of them. These are ways out of it: no block of the loop
-    /// comes after them, but for its header along the edge back of a loop around both.
+    /// Moves blocks that are between a loop's blocks after the last of them. These blocks are exits of the loop: no
+    /// block of the loop is reached from them, except its header along the back edge of an outer loop.
     fn make_contiguous(&mut self, header: BlockId, size: usize, is_member: impl Fn(BlockId) -> bool) {
         let first = self.position[header.index()] as usize;
         let (mut end, mut found) = (first, 0);
@@ -53,7 +53,7 @@ impl BlockLayout {
             end += 1;
         }
         if end - first > size {
-            // Stable: members first, each kind in its order.
+            // The sort is stable: members come first, each group in its order.
             self.order[first..end].sort_by_key(|b| !is_member(*b));
             self.order[first..end].iter().zip(first as u32..).for_each(|(b, n)| self.position[b.index()] = n);
         }

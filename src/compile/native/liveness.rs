@@ -1,4 +1,4 @@
-//! The values that are live at the borders of blocks: scalar ones along linear edges, vector ones along logical edges.
+//! The values that are live at block boundaries: scalar values along linear edges, vector values along logical edges.
 //!
 //! Only values that some block uses without having defined them before have a place in the bit rows; the others live
 //! and die in their block. A block's parameters are defined at its start. Arguments of an edge are used at the end of
@@ -97,7 +97,7 @@ impl Liveness {
             let count = homes[own..].partition_point(|home| home.0 == place);
             let (own, rest) = homes[own..].split_at(count);
             homes = rest;
-            // From its uses back to where it is defined.
+            // From its uses back to its definition.
             let preds = if f.class(values[place as usize]) == RegisterClass::Scalar { &linear } else { &logical };
             work.extend(uses.iter().map(|(_, block)| *block));
             while let Some(block) = work.pop() {
@@ -138,7 +138,7 @@ impl Liveness {
     }
 }
 
-/// Whether the copies for the block's edges stand before its tail; otherwise each at the start of its target.
+/// Whether the copies for the block's edges are before its tail; otherwise each is at the start of its target.
 pub fn copies_before_tail(f: &MachineFunction, block: BlockId) -> bool {
     f.block(block).edges.len() == 1
 }

@@ -24,7 +24,7 @@ pub fn run(shader: &mut Shader) -> Result<()> {
     Ok(())
 }
 
-/// Every switch becomes a chain of branches; cases that go to the default's block without values are dropped.
+/// Turns every switch into a chain of branches; cases with the default's target and no values are dropped.
 fn split_switches(shader: &mut Shader) {
     for block in shader.block_ids() {
         let Some(Terminator::Switch { value, cases, default }) = &shader.block(block).term else { continue };
@@ -93,7 +93,7 @@ fn one_end(shader: &mut Shader) -> Result<()> {
     Ok(())
 }
 
-/// Every loop gets a single back edge, from a block that does nothing but jump.
+/// Gives every loop a single back edge, from a block that only jumps.
 fn one_latch(shader: &mut Shader) -> Result<()> {
     let cfg = shader.cfg();
     let loops = cfg.loops();
@@ -126,14 +126,15 @@ fn one_latch(shader: &mut Shader) -> Result<()> {
     Ok(())
 }
 
-/// After this a block with several successors is the only predecessor of each, once.
+/// Afterwards a block with several successors is the only predecessor of each, once.
 fn split_critical_edges(shader: &mut Shader) {
     let cfg = shader.cfg();
     for &block in &cfg.order {
         let Some(Terminator::Branch { then, els, .. }) = &shader.block(block).term else { continue };
         let same = then.block == els.block;
         let wanted = [then, els].map(|call| {
-            // A target without values needs no block for copies; two edges to one block need one to tell them apart.
+            // A target without values needs no block for copies; two edges to one block need a block to distinguish
+            // them.
             cfg.preds(call.block).len() > 1 && (!call.args.is_empty() || same)
         });
         for (second, _) in [false, true].into_iter().zip(wanted).filter(|(_, wanted)| *wanted) {

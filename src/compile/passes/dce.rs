@@ -60,7 +60,7 @@ fn live_values(shader: &Shader) -> Vec<bool> {
     live
 }
 
-/// For each block parameter the values that jumps pass to it: linked lists in one vector.
+/// For each block parameter, the values that jumps pass to it: linked lists in one vector.
 struct Passed {
     /// By value: index of its first entry plus one, 0 if there is none.
     first: Vec<u32>,
@@ -69,7 +69,7 @@ struct Passed {
 }
 
 impl Passed {
-    /// Records that a value is passed to a parameter; `values` is their number.
+    /// Records that a value is passed to a parameter; `values` is the number of all values.
     fn note(&mut self, param: Value, arg: Value, values: usize) {
         self.first.resize(values, 0);
         let next = std::mem::replace(&mut self.first[param.index()], self.entries.len() as u32 + 1);

@@ -1,15 +1,15 @@
-//! Fragment inputs: attributes with dense numbers, and their interpolation (lowering-llvm 5.1, 5.3).
+//! Fragment inputs: numbers attributes without gaps, and interpolates them (lowering-llvm 5.1, 5.3).
 //!
 //! | input | becomes |
 //! |---|---|
 //! | flat | `interp_mov` P0 |
 //! | of one vertex | `interp_mov` P0, P10, P20 of an attribute whose vertex values are passed through |
-//! | centre, centroid, sample | `interp` with that (i, j) pair; centroid is the centre if the wave says so |
-//! | barycentric coordinates | the pair itself, and its difference to 1 |
-//! | at an offset, at a sample | `interp` with a pair shifted by its derivatives; perspective: of (i/w, j/w, 1/w) |
+//! | centre, centroid, sample | `interp` with that (i, j) pair; the centroid is the centre if the wave says so |
+//! | barycentric coordinates | the pair itself, and 1 minus its sum |
+//! | at an offset, at a sample | `interp` with a pair shifted by its derivatives; with perspective, (i/w, j/w, 1/w) is shifted |
 //!
 //! An attribute channel always has 32 bits: f16 inputs are interpolated as f32 and then rounded, small integers are the
-//! low bits, 64 bits are two channels. The list in the interface is in order of attribute numbers.
+//! low bits, 64-bit values are two channels. The interface lists attributes in the order of their numbers.
 
 use super::context::{PassContext, dword_places};
 use super::entry_values::{Entry, System};
@@ -126,7 +126,7 @@ fn pair_of(perspective: bool, place: InterpPlace) -> System {
     }
 }
 
-/// Whether the shader uses a pair: for an attribute, or as barycentric coordinates.
+/// Whether the shader uses a pair, for an attribute or as barycentric coordinates.
 fn uses_pair(shader: &Shader, pair: System) -> bool {
     shader.live_insts().any(|inst| {
         let interp = weight(inst).map(|(interp, _)| interp).or_else(|| Some(read(shader, inst)?.interp));
@@ -134,7 +134,7 @@ fn uses_pair(shader: &Shader, pair: System) -> bool {
     })
 }
 
-/// Location and vertex of the weight that an instruction reads, if it reads a barycentric coordinate.
+/// Interpolation and vertex of the weight that an instruction reads, if it reads a barycentric coordinate.
 fn weight(inst: &Inst) -> Option<(Interp, u8)> {
     let Op::LoadBuiltIn { builtin, component, place } = inst.op else { return None };
     let perspective = match builtin {
@@ -161,7 +161,7 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
     Some(match inst.op {
         Op::LoadInput { location, component, kind, interp } => {
             let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
-            // The dwords of 64 bits are plain bits.
+            // The dwords of a 64-bit value are plain bits.
             let kind = if wide { NumericKind::Uint } else { kind };
             let attribute = Attribute {
                 semantic: Semantic::Location(location),
@@ -197,7 +197,7 @@ fn channels(shader: &Shader, inst: &Inst, read: Read) -> SmallVec<[(Attribute, u
 
 /// Facts about the whole shader.
 struct Shared {
-    /// For perspective, linear: both pairs are loaded, so the hardware may leave the centroid out (PrimMask bit 31).
+    /// For perspective, linear: both pairs are loaded, so the hardware may omit the centroid (PrimMask bit 31).
     centroid_may_be_center: [bool; 2],
 }
 
@@ -221,7 +221,7 @@ impl At<'_, '_> {
         })
     }
 
-    /// The weight of a vertex: the hardware supplies those of the second and third.
+    /// The weight of a vertex: the hardware supplies those of the second and third vertex.
     fn weight(&mut self, interp: Interp, args: &[Value], vertex: u8) -> Result<Value> {
         let pair = self.pair(interp, args)?;
         let [i, j] = pair.ok_or_else(|| Error::bug("barycentric coordinates that are not interpolated"))?;
@@ -277,12 +277,13 @@ impl At<'_, '_> {
         Ok(out)
     }
 
-    /// The pair at offset x, y from the centre. Derivatives are taken at entry, where all lanes of the quad are active.
+    /// The pair at offset x, y from the centre. Derivatives are computed at entry, where all lanes of the quad are
+    /// active.
     fn shifted(&mut self, perspective: bool, x: Value, y: Value) -> Result<[Value; 2]> {
         if !perspective {
             return Ok([self.shift(System::LinearCenter, 0, x, y)?, self.shift(System::LinearCenter, 1, x, y)?]);
         }
-        // 1/w is linear on the screen, as are i/w and j/w; i and j are not.
+        // 1/w, i/w and j/w are linear on the screen; i and j are not.
         let i = self.shift(System::PerspPull, 0, x, y)?;
         let j = self.shift(System::PerspPull, 1, x, y)?;
         let reciprocal_w = self.shift(System::PerspPull, 2, x, y)?;

@@ -7,8 +7,8 @@
 //! | float minimum, maximum, 64 bits | stays | stays | loop (the hardware could, LLVM 19 does not select it) |
 //! | store | exchange | exchange | exchange |
 //!
-//! A loop retries with the last value seen in memory until no other access intervened. All atomics are relaxed; fences
-//! around them order other accesses. Helpers must not execute them: see `lower_helpers`, which runs before.
+//! A loop retries with the last value read until no other access has intervened. All atomics are relaxed; the fences
+//! around them order other accesses. Helper lanes must not execute atomics: `lower_helpers` runs first.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};

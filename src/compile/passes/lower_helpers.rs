@@ -42,9 +42,9 @@ fn live(b: &mut Builder<'_>) -> Value {
     b.value(Op::Amd(AmdOp::LiveMask), &[], Type::B1)
 }
 
-/// Branches around the instruction in helpers, for which its result is 0.
+/// Branches around the instruction in helper lanes, where its result is 0.
 fn in_real_pixels(b: &mut Builder<'_>, inst: &Inst) -> Rewrite {
-    // A block declares one merge only: in a loop header the branch gets a block of its own.
+    // A block declares only one merge: in a loop header the branch gets a block of its own.
     if let Merge::Loop { .. } = b.shader.block(b.block()).merge {
         let branch = b.new_block();
         b.jump(branch, &[]);

@@ -1,4 +1,4 @@
-//! Turns upper-level IR into lower-level IR: one pass per file, each a decision table of known and unknown state.
+//! Lowers upper-level IR to lower-level IR: one pass per file, each with a decision table for known and unknown state.
 //!
 //! The order of all passes is in `pipeline`.
 

@@ -1,4 +1,4 @@
-//! Lowers one entry point: upper-level IR becomes lower-level IR and the stage's pre-link metadata.
+//! Lowers one entry point: turns upper-level IR into lower-level IR and the stage's pre-link metadata.
 //!
 //! [`PASSES`] is the table of contents. Known pipeline state becomes a constant, unknown state a relocation, an entry
 //! argument or a returned value; each pass starts with its table of them. To add a pass: a file, a line here.
@@ -17,8 +17,8 @@ use crate::ir::{Shader, ShaderLevel};
 use crate::metadata::interface::StageInterface;
 use crate::target::WaveSize;
 
-/// A shader for a code generator, with the linker's information about it. Only [`lower`] makes it, and only of a shader
-/// that keeps every rule of the lower level.
+/// A shader for a code generator, with its pre-link metadata. Only [`lower`] makes it, and only from a shader that
+/// satisfies every rule of the lower level.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     shader: Shader,
@@ -40,14 +40,14 @@ impl Lowered {
 /// A pass.
 #[derive(Clone, Copy)]
 pub enum Pass {
-    /// Uses the shader alone.
+    /// It uses only the shader.
     Plain(fn(&mut Shader, WaveSize) -> Result<()>),
-    /// Uses the known state, and records information for the linker.
+    /// It uses the known state, and records information for the linker.
     Known(fn(&mut Shader, &mut PassContext<'_>) -> Result<()>),
 }
 
 impl Pass {
-    /// Runs the pass. Passes that precede it in [`PASSES`] and that it depends on must have run.
+    /// Runs the pass. The passes before it in [`PASSES`] on which it depends must have run.
     ///
     /// # Errors
     /// See [`lower`].
@@ -95,7 +95,7 @@ pub fn lower(shader: Shader, request: &StageRequest) -> Result<Lowered> {
     lower_watched(shader, request, &mut Unwatched)
 }
 
-/// As [`lower`], with an observer that sees the shader after each pass.
+/// [`lower`] with an observer that sees the shader after each pass.
 ///
 /// # Errors
 /// See [`lower`]; the observer's own.
@@ -104,7 +104,7 @@ pub fn lower_watched(mut shader: Shader, request: &StageRequest, watch: &mut dyn
         return Err(Error::bug(format!("{} is not an upper-level {} shader", shader.name, request.stage)));
     }
     let mut cx = PassContext::new(request).at(|| "known resource layout")?;
-    // The link checks this for all declarations, read or not, and could only request the same compile again.
+    // The linker checks this for all declarations, read or not, and could only request the same compile again.
     if let Some(layout) = &cx.layout {
         shader.resources.iter().try_for_each(|r| place_of(layout, r).map(|_| ()))?;
     }

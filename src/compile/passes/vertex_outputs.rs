@@ -7,8 +7,8 @@
 //! | known and read | an export to its slot in the parameter plan, unless it is a vector of built-in constants |
 //! | known and not read | nothing |
 //!
-//! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them. f16 is
-//! passed as f32 and small integers zero-extended, 64 bits as two channels: a channel has 32 bits.
+//! Clip and cull distances, layer and viewport are parameters too, in case the fragment shader reads them. A channel
+//! has 32 bits: f16 is passed as f32, small integers are zero-extended, 64-bit values are two channels.
 
 use super::context::{PassContext, dword_places};
 use super::entry_values::{System, component_type};
@@ -127,7 +127,7 @@ fn export(
         }
     }
     let plan = ParamPlan::new(inputs, &ParamVectors::new(&params)?)?;
-    // Inputs with one semantic share a slot.
+    // Inputs with the same semantic share a slot.
     let by_slot: BTreeMap<u8, Semantic> = (inputs.iter().zip(&plan.attributes))
         .filter_map(|(input, attribute)| match attribute.supply {
             Supply::Slot(slot) => Some((slot, input.semantic)),
@@ -168,7 +168,7 @@ impl Channel {
         VertexParam { semantic: self.semantic, component: self.component, ty: self.ty, source }
     }
 
-    /// The 32 bits of this channel at the end of a block.
+    /// The 32 bits of a channel at the end of a block.
     fn value(
         &self,
         b: &mut Builder<'_>,

@@ -110,7 +110,7 @@ pub(super) unsafe extern "system" fn cmd_draw_indexed(
     }
 }
 
-/// Hooks of draws whose counts are in memory.
+/// Hooks of indirect draws, whose counts are in memory.
 macro_rules! indirect {
     ($($hook:ident: $indexed:literal;)*) => {$(
         pub(super) unsafe extern "system" fn $hook(

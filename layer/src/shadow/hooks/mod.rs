@@ -1,8 +1,8 @@
-//! The hooks that only the shadow needs, besides those of `entry`.
+//! The hooks that only the shadow needs, in addition to those of `entry`.
 //!
-//! A hook passes its call on as it came, and looks at it before or after. Some do more: creating buffers and images adds
-//! transfer usage, render passes keep what they would throw away, dispatches and draws have copies before and after them, and a
-//! submission is followed by a fence.
+//! A hook passes its call on unchanged, and looks at it before or after. Some do more: creating buffers and images adds
+//! transfer usage, render passes keep contents that they would discard, dispatches and draws get copies before and
+//! after them, and a submission is followed by a fence.
 
 mod commands;
 mod descriptors;
@@ -141,17 +141,17 @@ static HOOKS: &[Row] = hooks! {
         get_semaphore_counter_value;
 };
 
-/// The hook of a function, where shadow is on.
+/// The hook of a function, if the shadow is on.
 pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
     let (_, hook) = HOOKS.iter().find(|(names, _)| names.contains(&name))?;
     session::get()?.shadow.as_ref()?;
     hook()
 }
 
-/// Creates the tracker of a new device, where shadow is on.
+/// Creates the tracker of a new device, if the shadow is on.
 ///
 /// # Safety
-/// The device is the physical device's, which is the instance's; the functions are the device's.
+/// The device belongs to the physical device and this to the instance; the functions are the device's.
 pub unsafe fn tracker(
     instance: &Instance,
     physical: vk::PhysicalDevice,
@@ -160,13 +160,13 @@ pub unsafe fn tracker(
 ) -> Option<Tracker> {
     session::get()?.shadow.as_ref()?;
     let find = |name: &CStr| {
-        // SAFETY: an instance that is alive, and a name that ends with a zero.
+        // SAFETY: a live instance, and a name that ends with a zero.
         unsafe { (instance.get_proc)(instance.handle, name.as_ptr()) }
     };
     let mut memory = vk::PhysicalDeviceMemoryProperties::default();
     let mut subgroups = vk::PhysicalDeviceSubgroupProperties::default();
     let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroups);
-    // SAFETY: functions of these names have these types; what they fill outlives the calls.
+    // SAFETY: functions with these names have these types; the structures that they fill outlive the calls.
     let (image_formats, surface) = unsafe {
         let about_memory = find(c"vkGetPhysicalDeviceMemoryProperties")?;
         std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceMemoryProperties>(about_memory)(physical, &mut memory);
@@ -188,10 +188,10 @@ pub unsafe fn tracker(
     Some(Tracker { gpu, physical, image_formats, surface, lanes, judge, state: Mutex::default() })
 }
 
-/// A function whose type its name tells.
+/// A function whose type follows from its name.
 type Any = unsafe extern "system" fn();
 
-/// A device ends.
+/// Ends the tracking of a device that is being destroyed.
 ///
 /// # Safety
 /// Nothing runs on it.
@@ -200,7 +200,7 @@ pub unsafe fn close(device: &Device) {
     watch(device, |watch| unsafe { watch.tracker.close(watch.shadow, watch.state) });
 }
 
-/// The state that a hook works with.
+/// The state for a hook.
 struct Watch<'a> {
     session: &'static Session,
     shadow: &'static Shadow,
@@ -209,7 +209,7 @@ struct Watch<'a> {
     state: &'a mut State,
 }
 
-/// Looks at a call, where shadow is on.
+/// Calls `look`, if the shadow is on.
 fn watch<T>(device: &Device, look: impl FnOnce(&mut Watch<'_>) -> T) -> Option<T> {
     let session = session::get()?;
     let (shadow, tracker) = session.shadow.as_ref().zip(device.shadow.as_ref())?;
@@ -237,11 +237,11 @@ macro_rules! passes {
     )*};
 }
 
-/// Hooks of functions with a result, which are looked at with it.
+/// Hooks of functions with a result, which look at the call afterwards.
 macro_rules! answers {
     ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) $look:expr;)*) => {$(
         pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) -> ash::vk::Result {
-            // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
+            // SAFETY: the caller's handle; the call passes on the same valid arguments.
             unsafe {
                 let below = $crate::dispatch::below($crate::entry::key($first), |functions| functions.$hook);
                 let Some((device, below)) = below else { return ash::vk::Result::ERROR_INITIALIZATION_FAILED };
@@ -254,12 +254,12 @@ macro_rules! answers {
     )*};
 }
 
-/// Hooks of functions with a result, which are looked at before they are passed on: what they take back may be given to others
-/// as soon as they return.
+/// Hooks of functions with a result, which look at the call before passing it on: objects that it frees may be reused
+/// as soon as it returns.
 macro_rules! takes_back {
     ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) $look:expr;)*) => {$(
         pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) -> ash::vk::Result {
-            // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
+            // SAFETY: the caller's handle; the call passes on the same valid arguments.
             unsafe {
                 let below = $crate::dispatch::below($crate::entry::key($first), |functions| functions.$hook);
                 let Some((device, below)) = below else { return ash::vk::Result::ERROR_INITIALIZATION_FAILED };

@@ -12,16 +12,16 @@ use ash::vk;
 
 const OK: vk::Result = vk::Result::SUCCESS;
 
-/// The parameters that a render pass was created from.
+/// The info from which a render pass was created.
 pub enum Given<'a> {
     First(&'a vk::RenderPassCreateInfo<'a>),
     Second(&'a vk::RenderPassCreateInfo2<'a>),
 }
 
-/// A render pass was made: so are its variants, where shadow is on.
+/// Creates the variants of a new render pass, if the shadow is on.
 ///
 /// # Safety
-/// It is this device's, and was made of this.
+/// The pass belongs to this device and was created from this info.
 pub unsafe fn made(device: &Device, pass: vk::RenderPass, given: &Given<'_>) {
     watch(device, |watch| {
         // SAFETY: as the caller says.
@@ -35,7 +35,7 @@ pub unsafe fn made(device: &Device, pass: vk::RenderPass, given: &Given<'_>) {
     });
 }
 
-/// A render pass is destroyed.
+/// Destroys the variants of a render pass.
 ///
 /// # Safety
 /// Nothing uses it any more.
@@ -43,7 +43,7 @@ pub unsafe fn destroyed(device: &Device, pass: vk::RenderPass) {
     watch(device, |watch| {
         if let Some(Ok(variants)) = watch.state.objects.passes.remove(&pass) {
             for variant in [variants.first, variants.rest] {
-                // SAFETY: what used it was recorded with the application's pass.
+                // SAFETY: what uses the variant was recorded in the application's pass, which is no longer used.
                 unsafe { watch.tracker.gpu.destroy_pass(variant) };
             }
         }
@@ -70,7 +70,7 @@ answers! {
     };
 }
 
-/// Remembers a pass that is begun; the variant that it is begun as, if it has one.
+/// Records that a pass begins; returns the variant to begin instead, if it has one.
 ///
 /// # Safety
 /// The info is valid.
@@ -119,7 +119,7 @@ pub(super) unsafe extern "system" fn cmd_begin_render_pass(
     info: *const vk::RenderPassBeginInfo<'_>,
     contents: vk::SubpassContents,
 ) {
-    // SAFETY: a command buffer of the caller's; the arguments go below, where the pass may be a variant of the caller's.
+    // SAFETY: the caller's command buffer; the call passes on the arguments, with the pass or its variant.
     unsafe {
         let below = dispatch::below(key(commands), |functions| functions.cmd_begin_render_pass);
         let Some((device, below)) = below else { return };
@@ -144,7 +144,7 @@ pub(super) unsafe extern "system" fn cmd_begin_render_pass2(
     }
 }
 
-/// Remembers a dynamic rendering that is begun; whether what it would throw away is to be kept.
+/// Records that a dynamic rendering begins; returns whether discarded contents must be kept.
 ///
 /// # Safety
 /// The info is valid.
@@ -190,7 +190,8 @@ pub(super) unsafe extern "system" fn cmd_begin_rendering(
     commands: vk::CommandBuffer,
     info: *const vk::RenderingInfo<'_>,
 ) {
-    // SAFETY: a command buffer of the caller's; the arguments go below, where attachments may be kept that the caller's were not.
+    // SAFETY: the caller's command buffer; the call passes on the arguments, but may keep attachments that the caller
+    // discards.
     unsafe {
         let Some((device, below)) = dispatch::below(key(commands), |functions| functions.cmd_begin_rendering) else {
             return;

@@ -1,4 +1,4 @@
-//! SPIR-V to unlinked ELFs: every shader of the test data, in both wave sizes, with no pipeline state known.
+//! Compiles SPIR-V to unlinked ELFs: every shader of the test data, in both wave sizes, without pipeline state.
 
 use super::llvm_tool;
 use crate::compile::Compiler;
@@ -69,7 +69,7 @@ fn check(path: &Path, spirv: Vec<u8>) -> bool {
 
 #[test]
 fn modules_of_the_test_data_compile() {
-    // These have every form of an instruction, including some that the hardware lacks.
+    // These modules have every form of an instruction, including forms that the hardware lacks.
     let files = files("spirv", &["spv"]);
     let done = files.iter().filter(|path| check(path, std::fs::read(path).unwrap())).count();
     assert!(done > files.len() / 2, "{done} of {}", files.len());

@@ -1,9 +1,9 @@
-//! Parallel copies to sequences of moves.
+//! Turns parallel copies into sequences of moves.
 //!
 //! All copies of one place happen at once: a register that is written may be the source of another copy. Copies whose
-//! target nobody reads any more come first and free their sources (chains); what is left then are cycles, which
-//! `v_swap_b32` turns in the vector file, and a free register or three exclusive ors in the scalar one. Constants come
-//! last, as nothing waits for them.
+//! target has no more readers come first and free their sources (chains). The rest are cycles, which `v_swap_b32`
+//! rotates in the vector file, and a free register or three exclusive ors in the scalar file. Constants come last,
+//! since nothing waits for them.
 
 use super::output::{Output, fixed_pair};
 use super::registers::{RegSet, class_of};
@@ -19,7 +19,7 @@ pub enum CopySource {
     Reg(PhysReg),
     /// A constant.
     Const(u32),
-    /// A literal of the linker.
+    /// A literal that the linker fills in.
     Reloc(SymbolId),
 }
 
@@ -33,12 +33,12 @@ impl CopySource {
     }
 }
 
-/// Scratch resources for cycles of scalar registers at the point of the copies.
+/// Scratch resources for cycles of scalar registers at the place of the copies.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyScratch {
     /// A scalar register that holds nothing and is in no copy.
     pub free: Option<PhysReg>,
-    /// Whether SCC may change.
+    /// Whether SCC may be overwritten.
     pub scc_dead: bool,
 }
 
@@ -83,7 +83,7 @@ impl Moves {
         self.list.push(Move { to, from, done: false });
     }
 
-    /// Forgets all.
+    /// Removes all copies.
     pub fn clear(&mut self) {
         for one in &self.list {
             self.into[usize::from(one.to.0)] = None;
@@ -113,10 +113,11 @@ impl Moves {
         set
     }
 
-    /// Writes all as moves, and forgets them.
+    /// Emits all copies as moves, and removes them.
     ///
     /// # Errors
-    /// No register is free for a cycle of scalar ones where SCC lives; a bug: a copy from a vector to a scalar register.
+    /// No register is free for a cycle of scalar registers while SCC is live. Bug: a copy from a vector to a scalar
+    /// register.
     pub fn flush(&mut self, out: &mut Output, place: impl FnOnce(&RegSet) -> CopyScratch) -> Result<()> {
         if self.list.is_empty() {
             return Ok(());
@@ -126,7 +127,7 @@ impl Moves {
                 self.ready.push(n as u16);
             }
         }
-        // First come, first served: neighbours stay together.
+        // In the order in which they were added, so that neighbours stay together.
         self.ready.reverse();
         while let Some(n) = self.ready.pop() {
             self.single(usize::from(n), out)?;
@@ -151,7 +152,7 @@ impl Moves {
         Ok(())
     }
 
-    /// Whether copy `n` is of a register, not done, and nobody reads its target any more.
+    /// Whether copy `n` copies a register, is not done, and its target has no more readers.
     fn is_ready(&self, n: usize) -> bool {
         let one = &self.list[n];
         !one.done && matches!(one.from, CopySource::Reg(_)) && self.readers[usize::from(one.to.0)] == 0
@@ -178,14 +179,14 @@ impl Moves {
         Ok(())
     }
 
-    /// The copy of the other register of an aligned pair, if it goes the same way and may be done now.
+    /// The copy of the other register of an aligned pair, if it has the same direction and can be done now.
     fn other_half(&self, to: PhysReg, from: PhysReg) -> Option<usize> {
         let other = usize::from(self.into[usize::from(to.0 ^ 1)]?);
         let parallel = to.0 & 1 == from.0 & 1 && self.list[other].from == CopySource::Reg(PhysReg(from.0 ^ 1));
         (parallel && self.is_ready(other)).then_some(other)
     }
 
-    /// A copy is done: its source has a reader less.
+    /// Finishes a copy: its source has one reader less.
     fn finish(&mut self, n: usize) {
         self.list[n].done = true;
         let CopySource::Reg(from) = self.list[n].from else { return };
@@ -199,7 +200,7 @@ impl Moves {
         }
     }
 
-    /// Turns the cycle that copy `n` is in: each register of it is read once.
+    /// Rotates the cycle of copy `n`, each of whose registers is read once.
     fn cycle(&mut self, n: usize, out: &mut Output, place: CopyScratch) -> Result<()> {
         let first = self.list[n].to;
         let scratch = match (class_of(first), place) {
@@ -223,7 +224,7 @@ impl Moves {
                     let from = if last { scratch } else { from };
                     out.insert(Op::SMovB32, &[Operand::fixed(to)], &[Operand::fixed(from)], false);
                 }
-                // The last register has got its value by the exchanges before.
+                // The earlier exchanges have given the last register its value.
                 None if !last => exchange(to, from, out),
                 None => {}
             }
@@ -252,7 +253,8 @@ mod tests {
     use crate::compile::native::mir::{MachineInst, Opcode};
     use proptest::prelude::*;
 
-    /// The contents of the registers after the moves, if each held its own number before; SCC as a register of its own.
+    /// The contents of the registers after the moves, if each register first held its own number; SCC counts as a
+    /// register.
     fn run(out: &Output) -> Vec<u64> {
         let mut regs: Vec<u64> = (0..CODES as u64).collect();
         let reg = |op: &Operand| match op.what {

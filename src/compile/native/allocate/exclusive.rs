@@ -38,7 +38,7 @@ pub fn assign(f: &MachineFunction, live: &Liveness, usable: &RegSet, loc: &mut [
         let mut free = open;
         busy.iter().filter(|(last, _)| *last >= group.first).for_each(|(_, reg)| free.remove(*reg));
         let align = classes::alignment(class, group.members.len());
-        // High vector registers cost waves.
+        // High vector registers reduce the number of waves.
         let choose = |set: &RegSet| match class {
             RegisterClass::Scalar => set.highest(class, count, align),
             RegisterClass::Vector => set.lowest(class, count, align),
@@ -133,7 +133,7 @@ fn groups(f: &MachineFunction, live: &Liveness) -> Vec<Group> {
     groups
 }
 
-/// Whether the registers of a run of values follow each other at the alignment that the run needs; the base.
+/// Whether a run's values are in consecutive registers with the alignment that it needs; returns the first register.
 pub fn in_place(run: &[Operand], loc: &[Option<PhysReg>]) -> Option<PhysReg> {
     let (at, val) = run.iter().enumerate().find_map(|(at, one)| Some((at as u16, one.as_val()?)))?;
     let base = PhysReg(loc[val.index()]?.0.checked_sub(at)?);

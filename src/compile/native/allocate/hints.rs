@@ -1,4 +1,4 @@
-//! Wishes for registers: values that would share one, and values that an instruction wants side by side.
+//! Preferences for registers: values that should share one, and values that an instruction wants in consecutive ones.
 //!
 //! A wish is never needed for correct code. Values joined by a block parameter, a copy or a tied operand are a *web*:
 //! what its members get, the later ones want. A value used in a run wants its place in that run, whose base the first
@@ -58,7 +58,7 @@ impl Hints {
             }
         }
         f.insts.iter().for_each(|inst| it.join_sum(f, inst));
-        // Fixed places before runs: they cannot give way.
+        // Fixed places come before runs, because they cannot move.
         for inst in f.insts.iter().filter(|inst| inst.op == Opcode::Pseudo(Pseudo::Return)) {
             for (one, reg) in f.uses(inst).iter().zip(&f.results) {
                 it.want(one.as_val(), *reg);
@@ -97,7 +97,7 @@ impl Hints {
         }
     }
 
-    /// A product that is added to what nothing else uses can be added in place, which has a shorter form.
+    /// A sum whose product has no other use can be computed in place, which has a shorter form.
     fn join_sum(&mut self, f: &MachineFunction, inst: &MachineInst) {
         if let (Some(Op::VFmaF32), Extra::None, [_, _, sum]) = (inst.isa(), inst.extra, f.uses(inst))
             && sum.as_val().is_some_and(|val| self.used[val.index()] == 1)
@@ -150,30 +150,30 @@ impl Hints {
         self.used[val.index()] > 0
     }
 
-    /// The register that the value's web wants.
+    /// The register that the value's web prefers.
     pub fn reg(&mut self, val: Val) -> Option<PhysReg> {
         let web = self.web_of(val);
         self.reg[web]
     }
 
-    /// Notes what the value got.
+    /// Records the register that a value got.
     pub fn got(&mut self, val: Val, reg: PhysReg) {
         let web = self.web_of(val);
         self.reg[web] = Some(reg);
     }
 
-    /// The run that the value wants to be in.
+    /// The run that the value should be in.
     pub fn member(&mut self, val: Val) -> Option<RunMember> {
         let web = self.web_of(val);
         self.member[web]
     }
 
-    /// The base of a run, once decided.
+    /// The first register of a run, once decided.
     pub fn base(&self, run: u32) -> Option<PhysReg> {
         self.base[run as usize]
     }
 
-    /// Decides it, and keeps its registers from others until the run is used.
+    /// Decides it, and keeps its registers from other values until the run is used.
     pub fn decide(&mut self, member: RunMember, base: PhysReg, kept: &mut RegSet) {
         self.base[member.run as usize] = Some(base);
         kept.insert_run(base, member.count);

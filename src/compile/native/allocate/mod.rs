@@ -1,11 +1,11 @@
-//! Register allocation: values to registers.
+//! Register allocation: assigns registers to values.
 //!
 //! ```text
 //! Function ──Liveness──> exclusive ──> walk (hints, place) ──copies──> Function in physical form
 //! ```
 //!
 //! In physical form every operand is a register, a constant or a relocation, edges pass nothing, and blocks have no
-//! parameters. [`super::check_alloc`] judges the result without knowing how it came about.
+//! parameters. [`super::check_alloc`] checks the result independently.
 
 mod copies;
 mod edges;
@@ -102,7 +102,7 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
     Err(least)
 }
 
-/// Refuses what no spilling helps: the parameters of a block are in registers all at once.
+/// Rejects functions that spilling cannot help: the parameters of a block are all in registers at once.
 fn few_params(f: &MachineFunction, limits: RegisterLimits) -> Result<()> {
     let open = open_registers(f, limits);
     for block in &f.blocks {

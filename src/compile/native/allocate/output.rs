@@ -20,7 +20,7 @@ impl Output {
         self.insts.len() as u32
     }
 
-    /// Writes an instruction whose operands, definitions first, are `operands`.
+    /// Writes an instruction; `operands` are its operands, definitions first.
     pub fn push(&mut self, inst: MachineInst, operands: &[Operand], origin: Option<u32>) {
         self.insts.push(MachineInst { operands: self.operands.len() as u32, ..inst });
         self.operands.extend_from_slice(operands);

@@ -1,4 +1,4 @@
-//! Registers for the operands of one instruction.
+//! Chooses registers for the operands of one instruction.
 
 use super::exclusive::in_place;
 use super::registers::{RegSet, base, class_of};
@@ -17,8 +17,8 @@ const MOST_ROOMS: usize = 12;
 const VCC_REACH: u32 = 4 * 32;
 
 impl Walk<'_> {
-    /// An instruction of the target, or one that becomes one. If there is no place for a run, room is made and the
-    /// choice begins again.
+    /// Allocates an instruction of the target, or one that becomes one. If there is no place for a run, makes room and
+    /// starts again.
     pub(super) fn ordinary(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         self.held = RegSet::default();
         for _ in 0..MOST_ROOMS {
@@ -33,7 +33,7 @@ impl Walk<'_> {
         Err(Error::unsupported("free registers that do not follow each other", "each move undoes another"))
     }
 
-    /// Its uses, then its definitions.
+    /// Allocates its uses, then its definitions.
     fn attempt(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         let (f, position) = (self.f, 4 * n + 2);
         self.operands.clear();
@@ -84,7 +84,7 @@ impl Walk<'_> {
         self.occupy_defs(f.defs(inst), position)
     }
 
-    /// The runs of the instruction are used now: nobody waits for their registers.
+    /// Releases the registers kept for the instruction's runs, which are now used.
     fn unkeep(&mut self, inst: &MachineInst) {
         let mut at = inst.operands + u32::from(inst.defs);
         for run in runs(self.f.uses(inst)) {
@@ -95,7 +95,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Writes the registers of a run of uses. Members that are elsewhere are copied to a run of their own first.
+    /// Writes the registers of a run of uses. Members in other places are first copied to a run of their own.
     fn use_run(&mut self, inst: &MachineInst, run: &[Operand], wants: Wants) -> Result<()> {
         if let [one] = run {
             let what = match one.what {
@@ -125,7 +125,7 @@ impl Walk<'_> {
         (0..).zip(run).all(|(k, one)| one.what != OperandValue::Undef || self.usable.has(first.nth(k)))
     }
 
-    /// Copies the members of a run to free registers that follow each other.
+    /// Copies the members of a run to consecutive free registers.
     fn gather(&mut self, inst: &MachineInst, run: &[Operand], class: RegisterClass) -> Result<PhysReg> {
         let (count, align) = (run.len() as u16, alignment(class, run.len()));
         let free = self.usable.without(&self.occupied).without(&self.temps);
@@ -145,7 +145,7 @@ impl Walk<'_> {
         Ok(first)
     }
 
-    /// Whether each member of a run is in no other place of a run of the instruction, and shares registers.
+    /// Whether each member of a run has no other position in the instruction's runs, and may share its register.
     fn may_move(&self, inst: &MachineInst, run: &[Operand]) -> bool {
         let f = self.f;
         run.iter().filter_map(|one| one.as_val()).all(|val| {
@@ -156,7 +156,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Registers that the definitions of an instruction may have, apart from each other.
+    /// Registers that an instruction's definitions may have, before excluding each other.
     fn open_to_defs(&self, inst: &MachineInst, class: RegisterClass, dying: &RegSet) -> RegSet {
         let f = self.f;
         let Some(row) = inst.isa().map(|op| op.entry(f.gfx)) else {
@@ -211,7 +211,7 @@ impl Walk<'_> {
         }
     }
 
-    /// VCC for a lane mask that is soon used for the last time.
+    /// VCC for a lane mask whose last use comes soon.
     fn vcc_for(&self, inst: &MachineInst, number: usize, run: &[Operand], position: u32) -> Option<PhysReg> {
         let f = self.f;
         let row = inst.isa()?.entry(f.gfx);
@@ -223,7 +223,7 @@ impl Walk<'_> {
                 .is_some_and(|end| end != LIVES_ON && end <= position + VCC_REACH)
         };
         let taken = (0..pair).any(|k| self.occupied.has(PhysReg::VCC.nth(k)));
-        // A carry that goes on from the mask source: the same pair is both.
+        // A carry that continues from the mask source uses the same pair for both.
         let goes_on = || {
             let last =
                 runs(f.uses(inst)).last().filter(|_| row.src.last() == Some(&OperandKind::Mask) && !inst.tied)?;
@@ -242,7 +242,7 @@ impl Walk<'_> {
         (mask && self.vcc_open && run.iter().all(soon) && open).then_some(PhysReg::VCC)
     }
 
-    /// The registers of definitions that are those of the tied uses: in place if those end here, else copied there.
+    /// The registers of definitions that are tied to uses: in place if the uses end here, otherwise copied.
     fn tied_run(&mut self, defs: &[Operand], tied: &[Operand], class: RegisterClass, position: u32) -> Result<PhysReg> {
         let count = defs.len().max(tied.len());
         let own = self.exclusive_run(defs)?;
@@ -296,7 +296,7 @@ impl Walk<'_> {
         (whole && ends).then_some(first)
     }
 
-    /// Chooses free registers for a run: where its members are wanted, else the lowest.
+    /// Chooses free registers for a run: where its members are preferred, otherwise the lowest.
     pub(super) fn place(
         &mut self,
         run: &[Operand],
@@ -326,7 +326,8 @@ impl Walk<'_> {
         apart.or_else(|| unkept.lowest(class, count, align)).or_else(|| free.lowest(class, count, align))
     }
 
-    /// The base of `count` definitions, of which number `k` is `val`, if that gets its place in the run that uses it.
+    /// The first register of `count` definitions, of which number `k` is `val`, if `val` gets its place in the run that
+    /// uses it.
     fn place_in_run(
         &mut self,
         val: crate::compile::native::mir::Val,
@@ -353,7 +354,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the operation writes its result before it has read all of its sources.
+/// Whether the operation writes its result before it has read all sources.
 fn writes_early(op: Op) -> bool {
     matches!(op, Op::VQsadPkU16U8 | Op::VMqsadPkU16U8 | Op::VMqsadU32U8)
 }

@@ -1,9 +1,9 @@
-//! Chooses the values that are spilled.
+//! Chooses the values to spill.
 //!
-//! One walk over the code counts what each instruction needs at once. Where that is more than there is, values leave
-//! that live there without being used, those first that are used least for the room they take: uses weigh tenfold for
-//! each loop around them. A value that leaves is in memory (or made again) everywhere, and in a register only where it
-//! is defined and around each of its uses.
+//! It walks the code once and counts the registers that each instruction needs. If there are too few, it spills values
+//! that are live there without being used, beginning with those that have the fewest uses for the registers that they
+//! take; a use weighs ten times as much for each loop around it. A spilled value is in memory (or recomputed)
+//! everywhere, and in a register only where it is defined and around each use.
 
 use super::hints::Hints;
 use crate::compile::native::liveness::{Liveness, args_at_end};
@@ -46,7 +46,7 @@ pub(super) fn constant_of(f: &MachineFunction, inst: &MachineInst) -> Option<Ope
     }
 }
 
-/// Chooses the values of one class that leave, in addition to those that do already.
+/// Chooses the values of one class to spill, in addition to those already spilled.
 pub(super) fn choose(
     f: &MachineFunction,
     live: &Liveness,
@@ -173,8 +173,8 @@ impl Chooser<'_> {
         }
     }
 
-    /// Registers beside those of the values that are live before an instruction: results that must not be in the
-    /// sources' registers, and runs of values that are also in another.
+    /// Registers needed in addition to those of the values live before an instruction: results that must not be in the
+    /// sources' registers, and runs of values that are also in another run.
     fn extra(&self, inst: &MachineInst, n: u32, dies: &impl Fn(&Liveness, Val, u32) -> bool) -> u32 {
         let f = self.f;
         let row = inst.isa().map(|op| op.entry(f.gfx));

@@ -1,4 +1,4 @@
-//! Room for runs: moves values before an instruction when no free registers follow each other.
+//! Makes room for runs: moves values before an instruction if there are no consecutive free registers.
 
 use super::copies::CopySource;
 use super::registers::{RegSet, base};
@@ -24,7 +24,7 @@ type Step = (Val, PhysReg);
 impl Walk<'_> {
     /// Makes the room that instruction `n` needs, by moves before it.
     pub(super) fn make_room(&mut self, id: BlockId, n: u32, need: &Need) -> Result<()> {
-        // Moves of vector values reach the active lanes only: EXEC must stay until they are back.
+        // Moves of vector values affect only active lanes, so EXEC must stay the same until they are moved back.
         let fixed = need.class == RegisterClass::Vector && self.exec_until > n;
         let found = if fixed || n >= self.f.block(id).tail { None } else { self.window(need) };
         let steps = found.and_then(|first| Some((first, self.steps(first, need)?)));
@@ -48,7 +48,7 @@ impl Walk<'_> {
         self.flush(id, n)
     }
 
-    /// Where the least has to be moved.
+    /// The window in which the least must be moved.
     fn window(&self, need: &Need) -> Option<PhysReg> {
         let open = self.usable.without(&self.held);
         let step = alignment(need.class, need.count);
@@ -114,7 +114,7 @@ impl Walk<'_> {
         Some(steps)
     }
 
-    /// Remembers what would have helped, and gives the error for the case that it cannot be had.
+    /// Records what would have helped, and returns the error for the case that it is impossible.
     pub(super) fn lacks(&mut self, need: Need, free: &RegSet) -> Error {
         let error = self.no_register(need.class, need.count, free);
         self.need = Some(need);

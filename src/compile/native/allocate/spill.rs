@@ -1,9 +1,8 @@
-//! Values that leave the registers: the code that stores, loads and makes them again.
+//! The code of spilled values: stores them, loads them, or computes them again.
 //!
-//! A scalar value goes to a lane of a vector register that no other value has: `v_writelane` and `v_readlane` ask no
-//! EXEC, and a wave's lane is its own. A vector value goes to scratch memory, a dword for each lane, after the
-//! function's own variables. A constant is just made again. The result is machine IR as before, so what follows sees
-//! nothing of this.
+//! A scalar value goes to a lane of a vector register that no other value has: `v_writelane` and `v_readlane` ignore
+//! EXEC. A vector value goes to scratch memory, one dword per lane, after the function's own variables. A constant is
+//! materialized again. The result is ordinary machine IR, so later phases do not know about spilling.
 
 use super::pressure::{Goal, Leaving, choose, constant_of};
 use super::registers::RegisterLimits;
@@ -27,7 +26,7 @@ pub(super) struct Spilled {
 /// Greatest constant offset of a buffer access, and 1.
 const OFFSETS: u32 = 4096;
 
-/// Where a value is.
+/// Where a value is kept.
 #[derive(Clone, Copy)]
 enum Slot {
     Lane(PhysReg, u32),
@@ -35,7 +34,7 @@ enum Slot {
     Constant(Operand),
 }
 
-/// Lets values leave until the goal is met, as far as that can be done.
+/// Spills values until the goal is met, as far as possible.
 pub(super) fn spill(
     f: &MachineFunction,
     live: &Liveness,
@@ -177,7 +176,7 @@ impl Rewrite<'_> {
         }
     }
 
-    /// The operand in a register: a new value if it left.
+    /// The operand in a register: a new value if it was spilled.
     fn load(&mut self, operand: &Operand) -> Operand {
         let Some((val, slot)) = operand.as_val().and_then(|val| Some((val, self.slots[val.index()]?))) else {
             return *operand;

@@ -1,12 +1,12 @@
-//! The walk that gives every value a register: blocks in layout order, instructions in theirs.
+//! The walk that assigns registers: blocks in layout order, instructions in order.
 //!
-//! In SSA form the values that are live where another is defined have their registers already, so the first free one
-//! will do: that is enough as long as not more values live at once than there are registers. A value is in its *home*
-//! at every block boundary, so edges need no copies but those of block parameters. Within a block it may be moved
-//! out of the way of a run (`room`); it returns before the tail.
+//! In SSA form all values that are live where another is defined have their registers already, so any free register
+//! will do: the registers suffice as long as no more values are live at once than there are registers. At every block
+//! boundary a value is in its *home*, so edges need copies only for block parameters. Within a block a value may be
+//! moved away from a run (`room`); it returns before the tail.
 //!
-//! Positions within a block: copies at its start are at `4 * n` of its first instruction n, an instruction at
-//! `4 * n + 2`, copies before the tail at `4 * tail + 1`.
+//! Positions within a block: copies at its start are at `4 * n` of its first instruction n, an instruction is at `4 * n
+//! + 2`, copies before the tail are at `4 * tail + 1`.
 
 use super::copies::{CopyScratch, CopySource, Moves};
 use super::hints::Hints;
@@ -141,7 +141,7 @@ impl<'a> Walk<'a> {
         Ok(MachineBlock { params: 0..0, insts: start..end, tail, edges, term: block.term, depth: block.depth })
     }
 
-    /// Finds last uses, the registers that are taken, and makes the copies at the block's start.
+    /// Finds last uses and occupied registers, and makes the copies at the block's start.
     fn begin(&mut self, id: BlockId) -> Result<()> {
         let f = self.f;
         let block = f.block(id);
@@ -171,7 +171,7 @@ impl<'a> Walk<'a> {
         self.occupy_params(id)
     }
 
-    /// The code's start: entry values are in their registers, variables among them go to their own.
+    /// The start of the code: entry values are in their registers; variables among them move to their own registers.
     fn enter(&mut self) -> Result<()> {
         let f = self.f;
         for entry in &f.entry {
@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
         self.loc[val.index()].ok_or_else(|| Error::bug(format!("{val} has no register where it is needed")))
     }
 
-    /// The value has this register from now on.
+    /// Assigns a register to a value from here on.
     pub(super) fn give(&mut self, val: Val, reg: PhysReg) {
         self.loc[val.index()] = Some(reg);
         self.hints.got(val, reg);
@@ -263,7 +263,7 @@ impl<'a> Walk<'a> {
         self.owner[usize::from(reg.0)] = Some(val);
     }
 
-    /// Registers of values among these operands that are not used later.
+    /// Registers of those values among the operands that are not used later.
     pub(super) fn dying(&self, operands: &[Operand], position: u32) -> RegSet {
         let mut set = RegSet::default();
         for val in operands.iter().filter_map(|one| one.as_val()).filter(|val| self.end[val.index()] == position) {
@@ -277,7 +277,7 @@ impl<'a> Walk<'a> {
         self.occupied = self.occupied.without(&self.dying(operands, position));
     }
 
-    /// Writes the copies that stand before original instruction `next`.
+    /// Emits the copies before original instruction `next`.
     pub(super) fn flush(&mut self, id: BlockId, next: u32) -> Result<()> {
         let (f, open) = (self.f, self.usable.without(&self.occupied).without(&self.temps));
         self.moves.flush(&mut self.out, |used| CopyScratch {
@@ -326,7 +326,7 @@ impl<'a> Walk<'a> {
         self.occupy_defs(f.defs(inst), position)
     }
 
-    /// Everything that is returned goes to its place; what is still needed makes room.
+    /// Moves everything returned to its place; values that are still needed make room.
     fn results(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         let (f, position) = (self.f, 4 * n + 2);
         let dying = self.dying(f.uses(inst), position);
@@ -346,7 +346,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// The registers of values that were just defined are taken, unless nobody uses them; those that live on get homes.
+    /// Occupies the registers of values just defined, unless they are unused; values that live on get homes.
     pub(super) fn occupy_defs(&mut self, defs: &[Operand], position: u32) -> Result<()> {
         for val in defs.iter().filter_map(|one| one.as_val()) {
             let Some(reg) = self.loc[val.index()].filter(|_| self.end[val.index()] != position) else { continue };
@@ -355,7 +355,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let home = if self.homes.has(reg) {
-                // Somebody who is away returns here.
+                // A displaced value returns here.
                 let class = class_of(reg);
                 let free = self.usable.without(&self.homes);
                 free.lowest(class, 1, 1).ok_or_else(|| self.no_register(class, 1, &free))?
@@ -383,7 +383,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether nobody reads SCC before it is written again, from original instruction `next` on.
+/// Whether SCC is not read before it is written again, from original instruction `next` on.
 fn scc_is_dead(f: &MachineFunction, block: &MachineBlock, next: u32) -> bool {
     for inst in f.insts.get(next as usize..block.insts.end as usize).unwrap_or_default() {
         if inst.is(f.gfx, Traits::SCC_IN) {

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 const MERGED: [(&[Op], &[usize]); 2] =
     [(&[Op::SLoadDword], &[8, 4, 2]), (&[Op::SLoadDwordx4, Op::SLoadDwordx8], &[16, 8])];
 
-/// Loads that are further apart stay, as their results would live long.
+/// Loads farther apart are not merged, because their results would be live too long.
 const REACH: u32 = 96;
 
 /// A load.
@@ -48,7 +48,7 @@ impl Combine<'_> {
                     Some(*sum)
                 });
                 let dwords: SmallVec<[usize; 16]> = dwords.collect();
-                // One load is what it is already.
+                // A single load stays as it is.
                 let ends_at = |size: &usize| dwords.iter().skip(1).position(|sum| sum == size).map(|n| (n + 2, *size));
                 let several = sizes.iter().find_map(ends_at);
                 let (these, others) = rest.split_at(several.map_or(1, |(count, _)| count));
@@ -83,7 +83,7 @@ impl Combine<'_> {
         (whole && cache == CachePolicy::default()).then_some(Load { base, offset, inst: n, results })
     }
 
-    /// One load instead of several, where the first of them is.
+    /// Replaces several loads with one, at the place of the first.
     fn merge(&mut self, op: Op, loads: &[Load]) {
         let Some((first, at)) = loads.first().zip(loads.iter().map(|load| load.inst).min()) else { return };
         let old = self.f.insts[at as usize];

@@ -1,9 +1,9 @@
-//! Several instructions become one that does the same: signs as modifiers, sums of three, fields of bits, conversions of
-//! parts of registers, operations on what another lane has.
+//! Combines instructions: signs as modifiers, three-operand sums, bit fields, conversions of parts of registers,
+//! operations on values of other lanes.
 //!
-//! One walk over each block. An instruction looks at what makes its operands, in the same block only: there a scalar
-//! value means the same for all lanes that see the result, and nothing lives on that did not. What is left without a use
-//! is removed afterwards. Operands of an instruction that is looked at have been looked at before, so chains fold.
+//! It walks each block once. For each instruction it looks at the instructions that make its operands, only in the same
+//! block: there a scalar value means the same for all lanes that see the result, and no live range becomes longer.
+//! Instructions that become unused are removed afterwards. Operands are visited before their users, so chains combine.
 
 mod across;
 mod bits;
@@ -140,7 +140,7 @@ impl Combine<'_> {
         Some((n, inst, inst.isa()?))
     }
 
-    /// As [`Combine::maker`], of a plain operation with one result and single sources that nothing else uses.
+    /// [`Combine::maker`] for a plain operation with one result and single sources, whose result has no other use.
     fn only_maker(&self, operand: Operand) -> Option<(Op, Operands)> {
         let (_, inst, op) = self.maker(operand)?;
         (self.used_once(operand) && inst.extra == Extra::None && !inst.tied && inst.defs == 1).then_some(())?;
@@ -182,7 +182,7 @@ impl Combine<'_> {
         self.count(n, true);
     }
 
-    /// The result of an instruction is another value, and the instruction goes.
+    /// Replaces an instruction's result with another value, and removes the instruction.
     fn alias(&mut self, n: u32, new: Val, old: Val) {
         self.remove(n);
         self.uses[old.index()] += self.uses[new.index()];
@@ -195,7 +195,7 @@ impl Combine<'_> {
         self.gone[n as usize] = true;
     }
 
-    /// Adds or takes away the uses of an instruction.
+    /// Adds or subtracts the uses of an instruction.
     fn count(&mut self, n: u32, more: bool) {
         let inst = self.f.insts[n as usize];
         let vals: SmallVec<[Val; 8]> = self.f.uses(&inst).iter().filter_map(|one| one.as_val()).collect();
@@ -206,18 +206,18 @@ impl Combine<'_> {
     }
 }
 
-/// The constant of two operands, and the other one.
+/// The constant among two operands, and the other operand.
 fn with_constant(a: Operand, b: Operand) -> Option<(u32, Operand)> {
     a.as_const().map(|bits| (bits, b)).or_else(|| b.as_const().map(|bits| (bits, a)))
 }
 
-/// Number of bits that a mask keeps, if it is a mask of the lowest bits.
+/// The number of low bits that a mask keeps, if it keeps exactly the lowest bits.
 const fn low_bits(mask: u32) -> Option<u32> {
     let count = mask.trailing_ones();
     if count > 0 && mask.count_ones() == count { Some(count) } else { None }
 }
 
-/// The last name of a value; a name's own is final, as it was looked up when it was given.
+/// The final name of a value; a replacement is final itself, because it was looked up when it was recorded.
 fn rename(names: &[Option<Val>], operand: &mut Operand) {
     if let OperandValue::Val(val) = operand.what
         && let Some(Some(name)) = names.get(val.index())

@@ -36,7 +36,7 @@ pub(super) fn share(f: &mut MachineFunction) {
                     let mut new = members.clone();
                     for (k, val) in members.iter().enumerate() {
                         let place = places.entry(*val).or_insert_with(|| (members.clone(), k));
-                        // One that the code starts with has its place already.
+                        // A value that exists at entry already has its place.
                         let arrives = f.entry.iter().any(|entry| entry.val == Some(*val));
                         if arrives || place.1 != k || place.0 != members {
                             f.values.push(MachineValue { class: RegisterClass::Scalar, variable: false });
@@ -58,11 +58,11 @@ pub(super) fn share(f: &mut MachineFunction) {
     }
 }
 
-/// The last instruction that makes one of the values, if that is an instruction, and the others are there by then.
+/// The last instruction that makes one of the values, if there is one and the others exist by then.
 fn last_site(f: &MachineFunction, members: &Members, sites: &[Option<u32>]) -> Option<u32> {
     let arrives = |val: &Val| f.entry.iter().any(|entry| entry.val == Some(*val));
     let known = members.iter().all(|val| sites[val.index()].is_some() || arrives(val));
-    // Of values that all arrive there is no such instruction: they follow each other, most often.
+    // If all values exist at entry there is no such instruction; they are mostly consecutive already.
     members.iter().filter_map(|val| sites[val.index()]).max().filter(|_| known)
 }
 
@@ -104,7 +104,7 @@ fn insert(f: &mut MachineFunction, mut copies: Vec<(u32, Val, Val)>) {
             while let Some((_, from, to)) = copies.next_if(|(after, ..)| *after == n) {
                 let operands = f.operands.len() as u32;
                 f.operands.extend([Operand::val(to), Operand::val(from)]);
-                // No copy, which would ask for the register of its source.
+                // Not a copy, which would prefer its source's register.
                 let op = Opcode::Isa(Op::SMovB32);
                 f.insts.push(MachineInst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
             }

@@ -7,16 +7,16 @@ use rustc_hash::FxHashMap;
 const REACH: usize = 30_000;
 /// Dwords between islands.
 const SPACING: usize = 4_000;
-/// Attempts to find room for the islands, which move what follows them.
+/// Number of attempts to place the islands, which move the code after them.
 const MOST_ATTEMPTS: u32 = 12;
 
 /// A place between blocks: after the block at this position in the order.
 type Slot = usize;
 
-/// Where branches lead first.
+/// The first targets of branches.
 #[derive(Debug, Default)]
 pub(super) struct Islands {
-    /// By position of the branching block and target: the slot whose island it goes to.
+    /// By position of the branching block and by target: the slot whose island the branch goes to.
     first: FxHashMap<(usize, BlockId), Slot>,
     /// By slot: each island's target, and the slot of the next island on the way.
     at: FxHashMap<Slot, Vec<(BlockId, Option<Slot>)>>,
@@ -97,7 +97,7 @@ impl Islands {
                 let start = slots.partition_point(|(_, at)| at + REACH < from);
                 slots.get(start).filter(|(slot, at)| at + islands(*slot) < from)
             };
-            // Without a slot the assembler refuses the branch.
+            // Without a slot the assembler reports the branch as an error.
             let Some(&(slot, at)) = next else { return };
             match before {
                 None => _ = self.first.insert((n, target), slot),
@@ -108,7 +108,7 @@ impl Islands {
             }
             let islands = self.at.entry(slot).or_default();
             if islands.iter().any(|island| island.0 == target) {
-                // Another branch has made the rest of the way.
+                // Another branch has already made the rest of the way.
                 return;
             }
             islands.push((target, None));

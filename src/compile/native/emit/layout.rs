@@ -68,9 +68,9 @@ fn push(out: &mut Assembler<Open>, item: &Item) -> Result<()> {
     }
 }
 
-/// Plans the islands of code; most has none.
+/// Plans the islands of code; most code has none.
 fn islands(code: &Code, leads_to: &[BlockId], order: &[BlockId]) -> Islands {
-    // A block ends in two branches at most.
+    // A block ends in at most two branches.
     let size = |items: &[Item], blocks: usize| {
         items.iter().map(|item| usize::from(item.inst.dwords())).sum::<usize>() + 2 * blocks
     };
@@ -130,7 +130,7 @@ const fn opposite(when: Cond) -> Cond {
     }
 }
 
-/// The terminator with the targets that it really leads to.
+/// The terminator with its effective targets.
 fn simple(leads_to: &[BlockId], term: Term) -> Term {
     match term {
         Term::Jump(to) => Term::Jump(leads_to[to.index()]),

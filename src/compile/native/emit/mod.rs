@@ -1,12 +1,12 @@
-//! Emission: a physical function becomes machine code, with its register words and counts.
+//! Emission: turns a physical function into machine code with its register words and counts.
 //!
 //! ```text
 //! Function (all operands in registers) ──translate──> Code ──setup──> ──waits──> ──layout──> dwords ──> MachineCode
 //! ```
 //!
-//! `operands` reads the machine IR's operands, `arithmetic` and `memory` make instructions of them by format. Whatever
-//! the target's encoder refuses is a bug of an earlier phase, and named as one. To support another format: an arm in
-//! `translate`.
+//! `operands` reads the machine IR's operands, `arithmetic` and `memory` make instructions from them by format.
+//! Anything that the target's encoder rejects is reported as a bug of an earlier phase. To support another format, add
+//! an arm to `translate`.
 
 mod arithmetic;
 mod islands;
@@ -31,7 +31,7 @@ use crate::isa::{Register, RegisterSet, Relocation};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 
-/// Least alignment of a constant table, in bytes: tables are read by dwords.
+/// Smallest alignment of a constant table in bytes: tables are read by dwords.
 const TABLE_ALIGN: u32 = 4;
 
 /// The instructions of a physical function, with the code that its stage needs around it; without waits.
@@ -105,7 +105,7 @@ fn registers(code: &Code, function: &MachineFunction, entry: &EntryLayout) -> (w
     (counts, (!indirect).then_some(written))
 }
 
-/// The patches of the open literals, and the constant tables that any of them needs.
+/// The patches for open literals, and the constant tables that they need.
 fn add_patches(relocations: &[Relocation<Open>], shader: &Shader, out: &mut MachineCode) -> Result<()> {
     let mut tables: Vec<u32> = Vec::new();
     for relocation in relocations {
@@ -146,7 +146,7 @@ fn add_tables(numbers: &[u32], shader: &Shader, out: &mut MachineCode) -> Result
     Ok(())
 }
 
-/// The position of a table among those in use.
+/// The index of a table among those in use.
 fn position(tables: &mut Vec<u32>, table: u32) -> usize {
     tables.iter().position(|known| *known == table).unwrap_or_else(|| {
         tables.push(table);

@@ -31,7 +31,7 @@ pub(super) fn add(function: &MachineFunction, entry: &EntryLayout, modes: &Modes
     let round = |mode| Instruction::program(code.gfx, Op::SRoundMode, mode);
     if rounding != TO_NEAREST {
         head.push(round(rounding));
-        // The epilog expects the mode that the stage began with.
+        // The epilog expects the mode with which the stage began.
         let ends = Item::new(round(TO_NEAREST));
         if let Some(n) = code.blocks.iter().position(|block| block.term == Term::Joint) {
             let at = code.blocks[n].items.end;
@@ -48,7 +48,7 @@ pub(super) fn add(function: &MachineFunction, entry: &EntryLayout, modes: &Modes
     Ok(())
 }
 
-/// Targets after one block was put in front of all.
+/// Shifts targets after a block was inserted at the front.
 fn shifted(term: Term) -> Term {
     use crate::compile::native::mir::BlockId;
     let next = |id: BlockId| BlockId(id.0 + 1);

@@ -145,7 +145,7 @@ fn branches_go_where_blocks_without_code_lead() {
     let branch = |when, then, els| Term::Branch { when, then: BlockId(then), els: BlockId(els) };
     let text = listing(&function(&[
         (&one, branch(Cond::Execz, 2, 1)),
-        // Only jumps on, to the block that follows without the next one.
+        // This block only jumps, to the block after the next.
         (&fence, to(3)),
         (&[], to(4)),
         (&one, branch(Cond::Scc1, 0, 2)),
@@ -153,7 +153,7 @@ fn branches_go_where_blocks_without_code_lead() {
         (&one, to(0)),
     ]));
     assert_eq!(text, ["s_nop 0", "s_cbranch_execz 2", "s_nop 0", "s_cbranch_scc1 65532", "s_nop 0", "s_endpgm"]);
-    // Both ways are one; the second block is never reached.
+    // Both targets are the same; the second block is unreachable.
     let text = listing(&function(&[(&one, branch(Cond::Scc0, 2, 2)), (&one, Term::End), (&one, Term::End)]));
     assert_eq!(text, ["s_nop 0", "s_nop 0", "s_endpgm"]);
     let far = vec![isa(Op::SNop, &[], &[]); 0x8000];
@@ -161,7 +161,7 @@ fn branches_go_where_blocks_without_code_lead() {
     assert!(emit(&too_far).expect_err("too far").to_string().contains("unsupported: branch distance"));
 }
 
-/// Where a branch at a dword of code leads, over branches.
+/// The target of a branch at a dword of code, through other branches.
 fn leads_to(words: &[u32], mut at: usize) -> usize {
     loop {
         let inst = disassemble(GfxIp::Gfx1030, &words[at..]).expect("an instruction");
@@ -177,7 +177,7 @@ fn branches_over_more_than_sixteen_bits_go_by_islands() {
     let to = |n| Term::Jump(BlockId(n));
     let marked = |n: u16| [isa(Op::SMovB32, &[s(n)], &[s(0)])];
     let long = vec![isa(Op::SNop, &[], &[]); 3_000];
-    // Forth over 60,000 dwords, and back over as many.
+    // Forwards over 60,000 dwords, and back over as many.
     let (first, last, done) = (marked(7), marked(8), marked(9));
     let mut rows: Vec<(&[Row], Term)> =
         vec![(&first, Term::Branch { when: Cond::Scc1, then: BlockId(22), els: BlockId(1) })];
@@ -190,7 +190,7 @@ fn branches_over_more_than_sixteen_bits_go_by_islands() {
     let target = |at: usize| leads_to(&words, (at as i64 + 1 + i64::from(words[at] as u16 as i16)) as usize);
     assert_eq!(target(marks(7) + 1), marks(8));
     assert_eq!(target(marks(8) + 1), marks(7));
-    // What falls through goes around the islands.
+    // Execution that falls through goes around the islands.
     let (mut at, mut steps) = (marks(7) + 2, 0);
     while leads_to(&words, at) != marks(9) {
         at = leads_to(&words, at) + 1;

@@ -1,4 +1,4 @@
-//! A physical function becomes instructions, each of the machine IR's one of the target's, or few.
+//! Turns a physical function into instructions: each machine IR instruction becomes one of the target's, or a few.
 
 use super::operands::{Operands, wrong_extra};
 use super::{arithmetic, memory};
@@ -37,7 +37,7 @@ fn push(function: &MachineFunction, inst: &MachineInst, items: &mut Vec<Item>) -
     Ok(())
 }
 
-/// Each result has to be in its register; there is no code.
+/// Checks that each result is in its register; emits no code.
 fn results(function: &MachineFunction, inst: &MachineInst) -> Result<()> {
     let mut uses = function.uses(inst).iter().zip(&function.results);
     match uses.find(|(operand, reg)| {
@@ -72,7 +72,7 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
     Ok(Item { inst: made, open })
 }
 
-/// An `s_cselect_b32` that the linker makes a move.
+/// An `s_cselect_b32` that the linker turns into a move.
 fn choice(function: &MachineFunction, inst: &MachineInst) -> Result<Item> {
     let Extra::Choice(symbol) = inst.extra else { return Err(wrong_extra(inst)) };
     let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);

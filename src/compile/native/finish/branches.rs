@@ -59,9 +59,9 @@ pub(super) fn read_by_nobody(code: &mut Code) {
     }
 }
 
-/// A branch whose first side has no code: the other side's lanes are on at once.
+/// A branch whose first side has no code: activates the other side's lanes at once.
 ///
-/// `s_and_saveexec s, c` and, where both sides' ways lead at once, `s_andn2 exec, s, c` are `s_andn1_saveexec s, c`.
+/// `s_and_saveexec s, c` and, at the common target of both edges, `s_andn2 exec, s, c` become `s_andn1_saveexec s, c`.
 pub(super) fn empty_sides(code: &mut Code) {
     let leads_to = code.leads_to();
     let from = ways_to(code, &leads_to);
@@ -77,9 +77,9 @@ pub(super) fn empty_sides(code: &mut Code) {
     }
 }
 
-/// A branch whose second side has no code: its lanes are not turned on for nothing.
+/// A branch whose second side has no code: does not activate its lanes.
 ///
-/// `s_andn2 exec, s, c` and, where both of its ways lead, `s_or exec, exec, s` are `s_mov exec, s`.
+/// `s_andn2 exec, s, c` and, at the common target of both edges, `s_or exec, exec, s` become `s_mov exec, s`.
 pub(super) fn empty_rests(code: &mut Code) {
     let leads_to = code.leads_to();
     let from = ways_to(code, &leads_to);
@@ -93,7 +93,7 @@ pub(super) fn empty_rests(code: &mut Code) {
     }
 }
 
-/// All lanes of a branch at once, if these instructions turn on those of its second side and then all of them.
+/// Activates all lanes of a branch at once, if these instructions activate those of its second side and then all.
 fn back_at_once(rest: &Instruction, all: &Instruction, code: &Code) -> Option<Instruction> {
     let (andn2, or, mov) = match code.wave {
         WaveSize::W32 => (Op::SAndn2B32, Op::SOrB32, Op::SMovB32),
@@ -108,7 +108,7 @@ fn back_at_once(rest: &Instruction, all: &Instruction, code: &Code) -> Option<In
     (ops && same && a.dst == exec && b.dst == exec).then(|| Instruction::new(code.gfx, mov, Fields::Scalar(fields)))
 }
 
-/// The block to which all ways from a block lead, and no others; and the last instruction before it and its first one.
+/// The block to which all edges of a block lead, and no others; the last instruction before it, and its first one.
 fn only_way(code: &Code, n: usize, leads_to: &[BlockId], from: &[u32]) -> Option<(BlockId, [usize; 2])> {
     let mut targets = code.blocks[n].term.targets().map(|to| leads_to[to.index()]);
     let next = targets.next().filter(|next| from[next.index()] == 1 && targets.all(|to| to == *next))?;
@@ -131,7 +131,8 @@ fn ways_to(code: &Code, leads_to: &[BlockId]) -> Vec<u32> {
     from
 }
 
-/// The lanes of the second side at once, if these instructions are those of the first side and then of the second.
+/// Activates the second side's lanes at once, if these instructions activate those of the first side and then of the
+/// second.
 fn rest_at_once(save: &Instruction, rest: &Instruction, code: &Code) -> Option<Instruction> {
     let (and, andn2, both) = match code.wave {
         WaveSize::W32 => (Op::SAndSaveexecB32, Op::SAndn2B32, Op::SAndn1SaveexecB32),
@@ -145,8 +146,8 @@ fn rest_at_once(save: &Instruction, rest: &Instruction, code: &Code) -> Option<I
         .then(|| Instruction::new(code.gfx, both, Fields::Scalar(fields)))
 }
 
-/// A branch around the next block for want of lanes is left out if the block only changes vector registers, or adds its
-/// lanes to a mask, neither of which it does without lanes.
+/// Removes a branch around the next block if no lane is active, provided that the block only changes vector registers
+/// or adds its lanes to a mask: without active lanes it does neither.
 pub(super) fn run_through(code: &mut Code) {
     for n in 0..code.blocks.len() {
         let Term::Branch { when, then, els } = code.blocks[n].term else { continue };
@@ -164,8 +165,8 @@ pub(super) fn run_through(code: &mut Code) {
     }
 }
 
-/// Whether an instruction changes nothing but vector registers of its lanes, or (besides SCC, which no block has from the
-/// one before) a mask by adding them.
+/// Whether an instruction only changes vector registers of its lanes, or a mask by adding them (and SCC, which no block
+/// reads from the one before).
 fn only_lanes(code: &Code, item: &Item) -> bool {
     if let Fields::Scalar(f) = &item.inst.fields
         && matches!(item.inst.entry.op, Op::SOrB32 | Op::SOrB64)

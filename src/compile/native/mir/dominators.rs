@@ -25,22 +25,22 @@ impl Dominators {
         Self::new(f, |block| f.block(block).edges.iter().map(|edge| edge.to))
     }
 
-    /// Along linear edges.
+    /// Dominators along linear edges.
     pub fn linear(f: &MachineFunction) -> Self {
         Self::new(f, |block| f.block(block).term.targets())
     }
 
-    /// Whether the entry reaches it.
+    /// Whether a block is reachable from the entry.
     pub fn is_reached(&self, block: BlockId) -> bool {
         self.0.span(node(block)).is_some()
     }
 
-    /// The nearest dominator above.
+    /// The immediate dominator.
     pub fn above(&self, block: BlockId) -> Option<BlockId> {
         self.0.parent(node(block)).map(|above| BlockId(above.0))
     }
 
-    /// Whether every way to `b` passes `a`; a block does so itself. False if the entry does not reach both.
+    /// Whether every path to `b` passes `a`; a block dominates itself. False if either is unreachable.
     pub fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         self.0.dominates(node(a), node(b))
     }

@@ -4,21 +4,22 @@
 //! Lowered ──select──> Function (values) ──control──> EXEC explicit ──allocate──> Allocation ──emit──> MachineCode
 //! ```
 //!
-//! A [`Val`] is one register of 32 bits: scalar or vector. Whatever is wider is a *run* of operands that the
-//! instruction wants in consecutive registers; a lane mask is a run of one value in wave32 and of two in wave64. Values
-//! are in SSA form: one definition, which dominates every use on the logical edges; blocks have parameters. The
-//! exception are *variables* ([`MachineValue::variable`]), which `control` uses for lane masks: several definitions, one
-//! register for their whole life.
+//! A [`Val`] is one 32-bit register, scalar or vector. Wider values are a *run* of operands that the instruction needs
+//! in consecutive registers; a lane mask is a run of one value in wave32 and of two in wave64. Values are in SSA form:
+//! one definition, which dominates every use along logical edges; blocks have parameters. The exception are *variables*
+//! ([`MachineValue::variable`]), which `control` uses for lane masks: several definitions, and one register for their
+//! whole life.
 //!
-//! Blocks are stored in the order in which they are laid out. A block has two kinds of successors:
+//! Blocks are stored in layout order. A block has two kinds of successors:
 //!
-//! * **logical** edges ([`MachineBlock::edges`]): where a lane goes. Vector registers are live along them, and arguments of
-//!   block parameters are passed on them.
-//! * **linear** edges ([`MachineBlock::term`]): where the wave goes. Scalar registers are live along them. A wave that walks
-//!   through `then` into `else` overwrites scalar registers for all lanes, but vector registers only in its active ones.
+//! * **logical** edges ([`MachineBlock::edges`]): where lanes go. Vector registers are live along them, and they pass
+//!   the arguments of block parameters.
+//! * **linear** edges ([`MachineBlock::term`]): where the wave goes. Scalar registers are live along them. A wave that
+//!   runs through `then` into `else` overwrites scalar registers for all lanes, but vector registers only in its active
+//!   lanes.
 //!
-//! The instructions of a block from [`MachineBlock::tail`] on change EXEC for the successors: copies for its edges are inserted
-//! before them.
+//! The instructions of a block from [`MachineBlock::tail`] on change EXEC for the successors: copies for its edges are
+//! inserted before them.
 
 pub mod classes;
 pub mod dominators;
@@ -40,7 +41,7 @@ use std::ops::Range;
 pub struct BlockId(pub u32);
 
 impl BlockId {
-    /// Position in [`MachineFunction::blocks`].
+    /// Index in [`MachineFunction::blocks`].
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -51,11 +52,12 @@ impl BlockId {
 pub struct MachineValue {
     /// Register file.
     pub class: RegisterClass,
-    /// May be defined several times, and keeps one register from its first definition in layout order to its last use.
+    /// It may be defined several times, and keeps one register from its first definition in layout order to its last
+    /// use.
     pub variable: bool,
 }
 
-/// A logical edge: the target, and what it gets for its parameters.
+/// A logical edge: the target, and the arguments for its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// Target.
@@ -67,7 +69,7 @@ pub struct Edge {
 /// Condition of a branch of the wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cond {
-    /// SCC is 1. The instruction before the tail that writes SCC sets it, and nothing after that writes SCC.
+    /// SCC is 1. The last instruction before the tail that writes SCC sets it.
     Scc1,
     /// SCC is 0.
     Scc0,
@@ -81,16 +83,16 @@ pub enum Cond {
     Vccnz,
 }
 
-/// Where the wave goes at the end of a block.
+/// Where the wave continues at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Term {
-    /// A jump to this block; without an instruction if it is the next one.
+    /// A jump to this block; no instruction if it is the next one.
     Jump(BlockId),
     /// A branch to one of two blocks.
     Branch {
         /// The condition under which it goes to `then`.
         when: Cond,
-        /// Target if so.
+        /// Target if the condition holds.
         then: BlockId,
         /// Target otherwise.
         els: BlockId,
@@ -209,8 +211,8 @@ impl MachineFunction {
         &self.insts[block.insts.start as usize..block.insts.end as usize]
     }
 
-    /// The instruction before which all lanes are on that a block runs with: after the scalar code in front that brings lanes
-    /// back or wakes those that help.
+    /// The instruction before which all lanes that a block runs with are active: after the scalar code at its start
+    /// that restores lanes or activates helper lanes.
     pub fn arrival(&self, block: &MachineBlock) -> u32 {
         let is_vector = |one: &Operand| match one.what {
             OperandValue::Val(val) => self.class(val) == RegisterClass::Vector,
@@ -266,7 +268,7 @@ pub fn run_of(words: impl ExactSizeIterator<Item = OperandValue>) -> impl Iterat
     words.enumerate().map(move |(n, what)| Operand { what, run: if n == 0 { count } else { 0 } })
 }
 
-/// The runs of a list of operands: each a slice of consecutive registers.
+/// The runs of a list of operands: each is a slice of consecutive registers.
 pub fn runs(mut operands: &[Operand]) -> impl Iterator<Item = &[Operand]> {
     std::iter::from_fn(move || {
         let count = usize::from(operands.first()?.run.max(1)).min(operands.len());

@@ -108,7 +108,7 @@ impl MachineFunction {
         text
     }
 
-    /// Each run as one text; of several registers in brackets.
+    /// Each run as one text; several registers are in brackets.
     fn list(&self, operands: &[Operand]) -> Vec<String> {
         let text = |run: &[Operand]| {
             let parts: Vec<String> = run.iter().map(|one| self.text(one)).collect();

@@ -1,4 +1,4 @@
-//! Computes a reciprocal that several blocks need once, before their branches, if it is the same for the wave.
+//! Computes a uniform reciprocal that several blocks need once, before their branches.
 //!
 //! Division by such a number begins with the reciprocal of the divisor. Branches that follow each other each compute it
 //! anew, as none of their blocks dominates another. Arithmetic on scalar registers alone may run wherever its operands are
@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 /// The key of a computation: two with equal keys give equal results.
 type Key = (AluOp, FpFlags, Type, SmallVec<[Value; 4]>);
 
-/// Moves what several blocks compute of scalar registers to a block before them.
+/// Moves what several blocks compute from scalar registers to a block before them.
 ///
 /// # Errors
 /// None.
@@ -31,7 +31,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     let mut names = Names::default();
     let mut home = vec![BlockId::ENTRY; shader.values.len()];
     let mut first: FxHashMap<Key, InstId> = FxHashMap::default();
-    // By instruction, the block it moves to; its own if it goes.
+    // By instruction, the block to which it moves; `None` if it is removed.
     let mut moved: FxHashMap<InstId, Option<BlockId>> = FxHashMap::default();
     let mut order: Vec<(BlockId, InstId)> = Vec::new();
     for &block in &cfg.order {
@@ -57,7 +57,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
                 let known = key.3.iter().all(|v| cfg.dom.dominates(home[v.index()], meeting));
                 let of_both =
                     |l: &u32| [home[same.index()], block].iter().all(|block| cfg.loops().around(*block).contains(l));
-                // Not into a loop that one of them is outside of.
+                // Not into a loop that does not contain all of them.
                 let known = known && cfg.loops().around(meeting).iter().all(of_both);
                 if !known || moved.contains_key(&before) {
                     continue;
@@ -89,8 +89,8 @@ const fn is_long(op: AluOp) -> bool {
     matches!(op, A::FRcp | A::FSqrt | A::FRsq | A::FRcpSeed | A::FRsqSeed | A::FExp2 | A::FLog2)
 }
 
-/// By value, whether it is arithmetic on scalar registers alone, and a long operation is among what it depends on or
-/// what depends on it.
+/// By value, whether it is arithmetic on scalar registers only, and depends on a long operation or a long operation
+/// depends on it.
 fn wanted(shader: &Shader, cfg: &Cfg) -> Vec<bool> {
     let mut scalar = vec![false; shader.values.len()];
     let args = shader.lower.iter().flat_map(|lower| &lower.args);
@@ -107,7 +107,7 @@ fn wanted(shader: &Shader, cfg: &Cfg) -> Vec<bool> {
         wanted[v.index()] = scalar[v.index()]
             && matches!(inst.op, Op::Alu(op, _) if is_long(op) || inst.args.iter().any(|arg| wanted[arg.index()]));
     }
-    // What leads there has been walked before it.
+    // Operands are walked first.
     let mut leads = wanted.clone();
     for &block in cfg.order.iter().rev() {
         for id in shader.block(block).insts.iter().rev() {

@@ -1,4 +1,4 @@
-//! Global value numbering: one walk that gives equal values one name, folds constants, and applies the rules.
+//! Global value numbering: one walk that merges equal values, folds constants, and applies the rules.
 //!
 //! Blocks are walked down the dominator tree, so operands have their last names before an instruction is looked at, and
 //! what a rule builds is itself simplified and looked up. Loads of memory that may change are equal while its version
@@ -30,7 +30,8 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
     Ok(())
 }
 
-/// As [`run`], and fuses products with sums where both allow it: last, as a fused operation hides its product.
+/// [`run`] that also fuses products with sums if both allow it; it runs last, because a fused operation hides its
+/// product.
 ///
 /// # Errors
 /// None but bugs.
@@ -40,7 +41,7 @@ pub(super) fn contract(shader: &mut Shader, _options: &TuningOptions) -> Result<
 }
 
 fn walk(shader: &mut Shader, contracts: bool) {
-    // What cannot be reached would use values that go.
+    // Unreachable code would use removed values.
     empty_unreachable(shader);
     let cfg = shader.cfg();
     let count = shader.blocks.iter().map(|b| b.insts.len()).sum();
@@ -75,7 +76,8 @@ pub(super) struct Numbering<'a> {
     /// Instructions of the current block so far.
     out: Vec<InstId>,
     block: BlockId,
-    /// By value, whether it is made of scalar registers and memory only, without control: the same in all lanes.
+    /// By value, whether it depends only on scalar registers and memory, without control flow: it is the same in all
+    /// lanes.
     uniform: Vec<bool>,
     versions: [Version; Memory::COUNT],
     lanes: Version,
@@ -116,7 +118,7 @@ impl Numbering<'_> {
             term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = self.names.of(*v));
             let end = self.shader.block_mut(block);
             end.term = term;
-            // The vector swapped in has room from an earlier block, so the sizes level out.
+            // The vector swapped in has capacity from an earlier block, so capacities even out.
             end.insts = std::mem::take(&mut self.out);
             ends[block.index()] = self.versions;
         }
@@ -124,7 +126,7 @@ impl Numbering<'_> {
         self.shader.block_mut(Shader::ENTRY).insts.splice(0..0, front);
     }
 
-    /// Notes the scalar registers.
+    /// Marks the values of scalar registers.
     fn start(&mut self) {
         self.uniform.resize(self.shader.values.len(), false);
         let args = self.shader.lower.iter().flat_map(|lower| &lower.args);
@@ -145,7 +147,7 @@ impl Numbering<'_> {
             self.out.push(id);
             return self.effect(id);
         };
-        // A placeholder of the same size as the operation, without a heap part.
+        // A placeholder of the same size as the operation, without heap memory.
         let op = std::mem::replace(&mut inst.op, Op::Undef);
         let mut args = std::mem::take(&mut inst.args);
         args.iter_mut().for_each(|v| *v = self.names.of(*v));
@@ -163,7 +165,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// An operation for its effect.
+    /// An operation with side effects.
     fn effect(&mut self, id: InstId) {
         match changes(&self.shader.inst(id).op) {
             Changes::Nothing => {}
@@ -180,7 +182,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// A load of what was just stored gives the value stored, if nobody checks bounds.
+    /// A load after a store of the same bytes gives the stored value, if no bounds are checked.
     fn forward(&mut self, id: InstId) {
         let inst = self.shader.inst(id);
         let (load, memory) = match inst.op {
@@ -194,7 +196,7 @@ impl Numbering<'_> {
         let (ty, version) = (self.shader.ty(value), self.versions[memory as usize]);
         let key = Key { op: &load, args: &args, ty, version };
         if let Err(slot) = self.known.find(self.shader, &self.cfg, self.block, key) {
-            // An instruction that stands in no block, for comparisons only.
+            // An instruction that is in no block, for comparisons only.
             let id = self.shader.add_inst(load, args, None);
             self.known.insert(slot, version, self.block, id, value);
         }
@@ -216,7 +218,7 @@ impl Numbering<'_> {
         v
     }
 
-    /// Arithmetic, simplified, whose result type follows from the operands unless it is a conversion to `ty`.
+    /// Simplified arithmetic, whose result type follows from the operands, except for a conversion to `ty`.
     pub fn alu(&mut self, op: AluOp, flags: FpFlags, args: &[Value], ty: Type) -> Value {
         self.alu_at(op, flags, SmallVec::from_slice(args), ty, None)
     }
@@ -236,7 +238,7 @@ impl Numbering<'_> {
         }
     }
 
-    /// An equal instruction's value, or that of a new one here.
+    /// The value of an equal instruction, or of a new one here.
     fn place(&mut self, op: Op, args: Args, ty: Type, id: Option<InstId>) -> Value {
         let version = match depends(&op) {
             Depends::Nothing => 0,
@@ -282,7 +284,7 @@ impl Numbering<'_> {
         is_of_wave(op) && args.iter().all(|v| self.is_uniform(*v))
     }
 
-    /// Whether a value is certainly the same in all lanes, whichever run.
+    /// Whether a value is certainly the same in all lanes, whichever lanes run.
     pub fn is_uniform(&self, v: Value) -> bool {
         self.uniform.get(v.index()).copied().unwrap_or(false)
     }
@@ -292,7 +294,7 @@ impl Numbering<'_> {
         self.fold_floats
     }
 
-    /// Whether the shader asks that denormals of a float type become zero.
+    /// Whether the shader requires denormals of a float type to become zero.
     pub fn flushes(&self, ty: Type) -> bool {
         let [d16, d32, d64] = self.shader.modes.denorm;
         let mode = match ty.total_bits() {

@@ -1,21 +1,21 @@
-//! Dependencies of an operation's result besides its operands: which instructions are equal, and until when.
+//! What an operation's result depends on besides its operands: this decides which instructions are equal, and how long.
 
 use crate::ir::{Access, AmdOp, ImageOp, MimgOp, Op};
 
-/// State that may change the result of an operation while its operands stay the same.
+/// State that may change the result of an operation with unchanged operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Depends {
-    /// Nothing.
+    /// No state.
     Nothing,
     /// Stores to this memory.
     Memory(Memory),
     /// The set of lanes that run it.
     Lanes,
-    /// Anything: no two instructions are equal.
+    /// Anything: no two such instructions are equal.
     Anything,
 }
 
-/// Memory whose accesses do not alias those of other kinds, unless synchronised.
+/// Kinds of memory: accesses to different kinds do not alias, unless synchronized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Memory {
     /// Buffers, texel buffers, memory by address.
@@ -82,14 +82,14 @@ pub(super) fn depends(op: &Op) -> Depends {
     }
 }
 
-/// State that an operation changes, of those without a place in the table of equal instructions.
+/// State that an operation changes, for operations without an entry in the table of equal instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changes {
     /// Nothing that another operation depends on.
     Nothing,
     /// One kind of memory.
     Memory(Memory),
-    /// All memory of other invocations, and which lanes run.
+    /// All memory that other invocations see, and which lanes run.
     Everything,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn changes(op: &Op) -> Changes {
             MimgOp::Store | MimgOp::StoreMip | MimgOp::Atomic(_) => Changes::Memory(Memory::Images),
             _ => Changes::Nothing,
         },
-        // At the upper level a texel buffer is an image.
+        // At the upper level, a texel buffer is an image.
         Op::Image(image) => match image.op {
             ImageOp::Store | ImageOp::Atomic(_) => Changes::Everything,
             _ => Changes::Nothing,
@@ -116,8 +116,8 @@ pub(super) fn changes(op: &Op) -> Changes {
     }
 }
 
-/// Whether two operations give the same result from the same operands: known alignment, and what is known about the
-/// uniformity of the operands, do not matter.
+/// Whether two operations give the same result from the same operands; known alignment, and knowledge about uniform
+/// operands, do not matter.
 pub(super) fn same(a: &Op, b: &Op) -> bool {
     let plain = |access: Access| Access { divergent: false, ..access };
     match (a, b) {

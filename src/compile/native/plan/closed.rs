@@ -25,7 +25,8 @@ pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &
         let inside = edges.over(n + 1..meeting as usize);
         // Lanes that never leave a loop meet nobody: their side does not count for the meeting point.
         let between = own.left_to <= meeting && own.back_to as usize > n;
-        // Entered from the branch on, left to the meeting point at the latest, and not back beyond the branch.
+        // Entered only from the branch on, left at the latest to the meeting point, and without a jump back beyond the
+        // branch.
         let closed =
             between && inside.entered as usize >= n && inside.left_to <= meeting && inside.back_to as usize > n;
         out[n] = closed.then_some(meeting);
@@ -33,7 +34,7 @@ pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &
     out
 }
 
-/// Where edges of some blocks lead, by position.
+/// Where edges of some blocks lead, as positions.
 #[derive(Clone, Copy)]
 struct Edge {
     /// Their earliest predecessor; blocks that are not in the layout are at [`u32::MAX`].
@@ -45,7 +46,7 @@ struct Edge {
 }
 
 impl Edge {
-    /// Of no blocks.
+    /// The value for no blocks.
     const NONE: Self = Self { entered: u32::MAX, left_to: 0, back_to: u32::MAX };
 
     fn and(self, other: Self) -> Self {
@@ -72,7 +73,7 @@ impl Edges {
         Self(tree)
     }
 
-    /// Of the blocks in a range of positions.
+    /// The value for the blocks in a range of positions.
     fn over(&self, range: Range<usize>) -> Edge {
         let count = self.0.len() / 2;
         let (mut from, mut to, mut edge) = (range.start + count, range.end + count, Edge::NONE);

@@ -1,19 +1,19 @@
-//! Where the wave goes, and with which lanes: every branch of the shader becomes a branch of the wave or a change of
-//! EXEC.
+//! Plans where the wave goes, and with which lanes: every branch of the shader becomes a branch of the wave or a change
+//! of EXEC.
 //!
-//! The wave visits the blocks in layout order. At the end of a block its lanes want to go on somewhere; lanes that went
-//! elsewhere before may wait at blocks in between. If none does, the wave jumps; otherwise its lanes are added to the
-//! mask that waits at their target, and the wave continues at the first block where lanes wait. That is right for any
-//! reducible graph, breaks, continues and early returns included. Most branches need less:
+//! The wave visits the blocks in layout order. At the end of a block its lanes continue at some target; other lanes may
+//! already wait at blocks in between. If none does, the wave jumps. Otherwise its lanes are added to the mask that
+//! waits at their target, and the wave continues at the first block where lanes wait. This is correct for any reducible
+//! graph, including breaks, continues and early returns. Most branches need less:
 //!
 //! | branch | becomes |
 //! | --- | --- |
-//! | uniform, nobody waits before its targets | a branch on SCC |
-//! | divergent, and all paths meet again at a block (*closed*) | EXEC saved, reduced, and restored at that block |
+//! | uniform, no lane waits before its targets | a branch on SCC |
+//! | divergent, and all paths meet at a block (*closed*) | EXEC saved, reduced, and restored at that block |
 //! | others | masks of waiting lanes |
 //!
 //! A block at which lanes wait begins with a *landing*, which puts them into EXEC and, if there may be none, skips the
-//! block: scalar code, and with it scalar loads and branches, never runs without a lane.
+//! block: scalar code, and with it scalar loads and branches, never runs without an active lane.
 
 mod clear;
 mod closed;

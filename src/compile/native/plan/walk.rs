@@ -1,4 +1,4 @@
-//! Follows the wave through the layout and notes where lanes wait.
+//! Follows the wave through the layout and records where lanes wait.
 
 use super::closed;
 use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
@@ -24,7 +24,7 @@ pub(super) enum Walked {
 enum Arrival {
     /// EXEC has lanes that go on here.
     Lanes,
-    /// EXEC has lanes that wait elsewhere.
+    /// EXEC contains lanes that wait elsewhere.
     Stale,
     /// EXEC is empty.
     Empty,
@@ -106,7 +106,7 @@ pub(super) fn walk(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) ->
 
 impl Walk<'_> {
     fn exit(&mut self, n: Position) -> Result<Exit> {
-        // A block where lanes wait may turn out to have none: the wave then goes on as if the block had not been there.
+        // A block where lanes wait may turn out to have none: the wave then continues as if the block did not exist.
         let may_be_empty = self.mask_of[n as usize].is_some() || self.rest_of[n as usize].is_some();
         if let Some(next) = self.first_waiting(n).filter(|_| may_be_empty) {
             self.arrive(n, next, Arrival::Empty, &[]);
@@ -168,7 +168,7 @@ impl Walk<'_> {
             } else {
                 self.rest_of[other as usize] = Some(n);
                 if self.shader.cfg().preds(self.layout.order[other as usize]).len() > 1 {
-                    // Lanes of the first side may go on there too.
+                    // Lanes of the first side may continue there too.
                     self.mask(other);
                 }
                 self.arrive(n, to, Arrival::Lanes, &[other, meeting]);
@@ -178,7 +178,7 @@ impl Walk<'_> {
         }
         let first = self.first_waiting(n);
         if first.is_some_and(|first| first <= to) {
-            // Others wait before the nearer target, or at it.
+            // Other lanes wait before the nearer target, or at it.
             for (target, wanted) in [(then, true), (els, false)] {
                 if !self.is_restored(n, target) {
                     exit.wait_if.push((self.mask(target), wanted));

@@ -1,4 +1,4 @@
-//! Where the wave surely was before it comes to a block.
+//! Which blocks the wave has certainly passed before it reaches a block.
 //!
 //! A block that dominates another does so for lanes. The wave may come to the landing of the second one without the first:
 //! no lane waits there then, and it goes on, but not by a way of its own. What it has in scalar registers, and in masks, is
@@ -44,7 +44,7 @@ impl WavePaths {
         Self { dominators: DomTree::new(&succs, &preds), preds }
     }
 
-    /// Whether the wave was in the first block whenever it is in the second.
+    /// Whether the wave has passed the first block whenever it is in the second.
     pub fn passes(&self, first: Position, second: Position) -> bool {
         self.dominators.dominates(body(first), body(second))
     }

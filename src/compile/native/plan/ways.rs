@@ -23,24 +23,25 @@ pub struct Landing {
 pub enum MaskSource {
     /// The lanes of a mask.
     Mask(MaskId),
-    /// The lanes saved by a closed branch that did not go to its first target.
+    /// The lanes saved by a closed branch that did not take its first target.
     Rest(Position),
 }
 
-/// Where the wave goes at the end of a block.
+/// Where the wave continues at the end of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Go {
-    /// To the landing of a block, whose lanes these are or which has others waiting.
+    /// At the landing of a block, to which these lanes go or where others wait.
     To(Position),
     /// By a uniform condition.
     Uniform(Position, Position),
-    /// Lanes without the condition (with it, if `inverted`) leave EXEC; if none is left, the wave goes to the second.
+    /// Lanes without the condition (with it, if `inverted`) leave EXEC; if none is left, the wave goes to the second
+    /// target.
     Divergent {
-        /// Whether lanes continue that do not fulfil the condition.
+        /// Whether the lanes without the condition continue.
         inverted: bool,
-        /// Where the lanes continue that are left.
+        /// Where the remaining lanes continue.
         to: Position,
-        /// Where the wave goes if none is.
+        /// Where the wave goes if no lane remains.
         empty: Position,
     },
     /// The shader ends.

@@ -1,8 +1,8 @@
 //! The dependency graph of a block: units ordered by values, registers and memory.
 //!
-//! Values are in SSA form, so only their definitions come before their uses. Registers that no value has (EXEC, VCC, M0)
-//! and variables have several definitions: a write comes after all that read or wrote before. Dependencies point forward
-//! in the source order, and there are at most a few for each operand.
+//! Values are in SSA form, so only definitions must precede uses. Registers without a value (EXEC, VCC, M0) and
+//! variables have several definitions: a write must follow all earlier reads and writes. Dependencies point forward in
+//! source order, and each operand has at most a few.
 
 use super::memory::{AccessRange, Kind, Ordering, ordering};
 use super::units::{Units, latency};
@@ -269,7 +269,7 @@ fn is_ordered(place: Held) -> bool {
     }
 }
 
-/// Halves of a mask are one.
+/// Treats the halves of a mask as one.
 const fn whole(reg: PhysReg) -> Held {
     Held::Register(match reg {
         PhysReg::VCC_HI => PhysReg::VCC.0,
@@ -290,7 +290,7 @@ fn implied_reads(f: &MachineFunction, inst: &MachineInst) -> impl Iterator<Item 
             };
             reads.then_some(PhysReg::EXEC)
         }
-        // A copy may be one of vectors.
+        // A copy may copy vectors.
         Opcode::Pseudo(Pseudo::Copy) => Some(PhysReg::EXEC),
         Opcode::Pseudo(_) => None,
     };

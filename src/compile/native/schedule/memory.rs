@@ -1,7 +1,8 @@
-//! Order of memory accesses: which ones must not be exchanged.
+//! The order of memory accesses: which ones must not be swapped.
 //!
-//! Memory of different kinds does not alias (as in value numbering of the IR). Within a kind two accesses are apart if
-//! they have the same address in registers and offsets that do not overlap. Scalar loads read only what nothing writes.
+//! Memory of different kinds does not alias (as in the IR's value numbering). Within a kind, two accesses are
+//! independent if they have the same address registers and offsets that do not overlap. Scalar loads read only memory
+//! that nothing writes.
 
 use crate::compile::native::mir::{
     Extra, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, runs,
@@ -16,7 +17,7 @@ pub(super) enum Kind {
     Images,
     Shared,
     Locals,
-    /// Not memory: exports are in order among themselves.
+    /// Not memory: exports keep their order among themselves.
     Exports,
 }
 
@@ -27,13 +28,13 @@ impl Kind {
 /// Constraints on the order of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ordering {
-    /// Ordered with nothing.
+    /// Not ordered.
     Free,
-    /// After stores of its kind.
+    /// After stores to its kind of memory.
     Load(Kind, AccessRange),
-    /// After loads and stores of its kind.
+    /// After loads and stores of its kind of memory.
     Store(Kind, AccessRange),
-    /// Ordered with every access that is ordered.
+    /// Ordered with every ordered access.
     Accesses,
     /// Ordered with everything.
     All,
@@ -57,7 +58,7 @@ impl AccessRange {
     }
 }
 
-/// Traits of instructions that nothing is moved across.
+/// Traits of instructions across which nothing moves.
 const WITH_ALL: Traits =
     Traits::ACTS.or(Traits::TIMER).or(Traits::INDIRECT).or(Traits::BRANCH).or(Traits::JUMPS).or(Traits::ENDS);
 const WITH_ACCESSES: Traits = Traits::BARRIER.or(Traits::WAITS).or(Traits::INVALIDATES).or(Traits::MESSAGE);
@@ -71,7 +72,7 @@ pub(super) fn ordering(f: &MachineFunction, inst: &MachineInst) -> Ordering {
         Opcode::Pseudo(Pseudo::Copy | Pseudo::Choose | Pseudo::TableAddress) => return Ordering::Free,
     };
     let row = op.entry(f.gfx);
-    // The address of the code has to be known before the addresses that take the other half of its register pair.
+    // The address of the code must be known before the addresses that use the other half of its register pair.
     if row.is(WITH_ALL) || op == Op::SGetpcB64 {
         return Ordering::All;
     }
@@ -94,7 +95,7 @@ pub(super) fn ordering(f: &MachineFunction, inst: &MachineInst) -> Ordering {
         _ => return Ordering::Free,
     };
     let place = place(f, inst, row).unwrap_or_default();
-    // Coherent loads of one place are in order too.
+    // Coherent loads of one place stay in order too.
     if row.is(Traits::STORES.or(Traits::ATOMIC)) || is_coherent(inst) || !row.is(Traits::LOADS) {
         Ordering::Store(kind, place)
     } else {
@@ -133,7 +134,7 @@ fn place(f: &MachineFunction, inst: &MachineInst, row: &OpcodeRow) -> Option<Acc
             Some(AccessRange { base, parts })
         }
         Extra::Buffer { offset, idxen: false, offen, format: None, .. } => {
-            // Address, descriptor, scalar offset: whatever makes the address but the constant.
+            // Address, descriptor, scalar offset: everything that forms the address, except the constant.
             let base = base(uses.get(..2 + usize::from(offen))?);
             let at = u32::from(offset);
             Some(AccessRange { base, parts: [(at, at + bytes); 2] })

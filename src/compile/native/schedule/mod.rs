@@ -5,9 +5,9 @@
 //!       ──order (pressure)──> a new order, kept only if it is estimated to be faster and needs no more registers
 //! ```
 //!
-//! The limit of vector registers is the most with which as many waves fit a SIMD as before: scheduling never costs
-//! occupancy by its own count, and the generator looks at what allocation made of it. Everything is linear in the number
-//! of instructions: of a block that is longer than the window only the first so many units that are left are looked at.
+//! The limit on vector registers is the largest number that allows as many waves per SIMD as before, so scheduling
+//! never costs occupancy by its own count; the generator checks the result of allocation. Everything is linear in the
+//! number of instructions: in a block longer than the window, only the first remaining units are considered.
 
 mod estimate;
 mod graph;
@@ -37,16 +37,16 @@ const SCALARS: u32 = 72;
 /// Blocks with fewer units stay as they are.
 const FEWEST: usize = 3;
 
-/// Counters, for tests of its cost.
+/// Counters, to test the cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleStats {
-    /// Units that were looked at to choose one, and dependencies.
+    /// Units considered when choosing one, and dependencies.
     pub steps: u64,
     /// Blocks with a new order.
     pub changed: u32,
-    /// Waves of a SIMD that the source order allows.
+    /// Waves per SIMD that the source order allows.
     pub waves: u32,
-    /// Estimated cycles of one wave before and after, those of a loop eightfold.
+    /// Estimated cycles of one wave before and after; code in a loop counts eightfold.
     pub cycles: [u64; 2],
 }
 

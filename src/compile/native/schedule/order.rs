@@ -12,10 +12,11 @@ const WINDOW: usize = 64;
 /// Registers that loads leave to what follows them: of `limit`, one in so many.
 const RESERVE: u32 = 16;
 
-/// Heights within this many cycles count as equal: the source order, which needs fewer registers, decides then.
+/// Heights that differ by less than this many cycles count as equal; then the source order decides, which needs fewer
+/// registers.
 const COARSE: u32 = 32;
 
-/// The objective of an order.
+/// The goal of an order.
 pub(super) struct Goal<'a> {
     pub(super) limit: Counts,
     pub(super) wave: WaveSize,
@@ -46,7 +47,7 @@ impl Window {
         }
     }
 
-    /// Those that wait for nothing, by their place in the window. The first unit that is left is always among them.
+    /// The units that wait for nothing, by their place in the window. The first remaining unit is always one of them.
     fn ready(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.open.iter().copied().enumerate().filter(|(_, unit)| self.waits[*unit] == 0)
     }
@@ -97,7 +98,7 @@ pub(super) fn order(
             let above = within.plus(spare).above(&goal.limit);
             let growth = if above > 0 { after.scalars + after.vectors } else { 0 };
             let stall = clock.start(units, graph, unit) - clock.now;
-            // A clause goes on, then other loads, then all else.
+            // First the next load of the same clause, then other loads, then everything else.
             let turn = match load {
                 Some(_) if load == last => 0,
                 Some(load) if last.is_some_and(|last: super::units::Load| last.kind == load.kind) => 1,

@@ -19,7 +19,7 @@ impl Counts {
         }
     }
 
-    /// By how much it exceeds a limit.
+    /// The excess over a limit.
     pub(super) fn above(&self, limit: &Self) -> u32 {
         self.scalars.saturating_sub(limit.scalars) + self.vectors.saturating_sub(limit.vectors)
     }

@@ -17,7 +17,7 @@ pub(super) enum LoadKind {
     Shared,
 }
 
-/// A load, by what clauses and caches prefer to have together.
+/// A load, with the properties that clauses and caches group by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) kind: LoadKind,
@@ -30,9 +30,9 @@ pub(super) struct Load {
 pub(super) struct Unit {
     first: u32,
     end: u32,
-    /// The load that it is, if it is one.
+    /// The load, if the unit is one.
     pub(super) load: Option<Load>,
-    /// The longest latency class of its instructions.
+    /// The longest latency class among its instructions.
     pub(super) latency: Latency,
     /// It has to be the last one.
     pub(super) last: bool,

@@ -1,4 +1,4 @@
-//! Conditions in their forms: a constant, a lane mask, a flag or comparison of the wave, or 0 and 1 in a vector register.
+//! Conditions in their forms: a constant, a lane mask, a uniform flag or comparison, or 0 and 1 in a vector register.
 
 use super::Made;
 use super::{Operands, Selector, mask_run};
@@ -13,20 +13,20 @@ const WAVE_MASKS: usize = 8;
 /// A condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bool {
-    /// Known.
+    /// A known condition.
     Const(bool),
-    /// One bit per lane, 0 in lanes that were not active.
+    /// One bit per lane; 0 in inactive lanes.
     Mask([Val; 2]),
-    /// The same for the wave: 0 or 1 in a scalar register.
+    /// Uniform: 0 or 1 in a scalar register.
     Flag(Val),
-    /// The same for the wave: a scalar comparison, made again before each use, since it writes only SCC.
+    /// Uniform: a scalar comparison, repeated before each use, because it writes only SCC.
     Compare(Op, OperandValue, OperandValue),
     /// 0 or 1 per lane in a vector register.
     Lanes(Val),
 }
 
 impl Bool {
-    /// Whether it is the same for the wave and known without vector registers.
+    /// Whether it is uniform and available without vector registers.
     pub(super) fn is_scalar(self) -> bool {
         matches!(self, Self::Const(_) | Self::Flag(_) | Self::Compare(..))
     }
@@ -45,7 +45,7 @@ impl Selector<'_> {
         self.made[v.index()] = Made::Bool(made);
     }
 
-    /// Puts a condition that is the same for the wave into SCC; the value that SCC has if it is true.
+    /// Puts a uniform condition into SCC; returns the value that SCC has if it is true.
     pub(super) fn put_in_scc(&mut self, made: Bool) -> Cond {
         match made {
             Bool::Compare(op, a, b) => {
@@ -98,7 +98,7 @@ impl Selector<'_> {
         }
     }
 
-    /// A condition that is the same for the wave as 0 or 1.
+    /// A uniform condition as 0 or 1.
     pub(super) fn flag_from(&mut self, made: Bool) -> OperandValue {
         match made {
             Bool::Const(value) => OperandValue::Const(u32::from(value)),
@@ -122,7 +122,7 @@ impl Selector<'_> {
         })
     }
 
-    /// `then` in lanes of the mask, `els` in others.
+    /// `then` in lanes of the mask, `els` in other lanes.
     pub(super) fn by_mask(&mut self, mask: [Val; 2], then: OperandValue, els: OperandValue) -> Val {
         let mut uses: Operands = [els, then].iter().map(|word| Self::any(*word)).collect();
         uses.extend(mask_run(self.wave, mask));
@@ -213,7 +213,7 @@ impl Selector<'_> {
         Ok(Bool::Mask(self.mask_result(narrow, wide, &uses)))
     }
 
-    /// A condition as a number of a type: 1 or 0, or -1 or 0.
+    /// A condition as an integer: 1 or 0, or -1 or 0.
     pub(super) fn bool_to_int(&mut self, op: AluOp, v: Value, result: Value, ty: Type) -> Result<()> {
         let made = self.bool_of(v)?;
         let one = if op == AluOp::SExt { u32::MAX } else { 1 };
@@ -239,7 +239,7 @@ impl Selector<'_> {
     }
 }
 
-/// The scalar comparison that is true where another is not.
+/// The scalar comparison with the opposite result.
 fn inverse(op: Op) -> Option<Op> {
     Some(match op {
         Op::SCmpEqU32 => Op::SCmpLgU32,

@@ -94,9 +94,9 @@ impl Selector<'_> {
         mask_run(self.wave, self.mask_of(mask))
     }
 
-    /// The blocks that the wave goes to for a position.
+    /// The block to which the wave goes for a position.
     fn target(&self, from: u32, to: u32) -> BlockId {
-        // A loop begins anew after its landing.
+        // A loop is entered again after its landing.
         self.blocks[to as usize][usize::from(to <= from)]
     }
 
@@ -198,7 +198,7 @@ impl Selector<'_> {
         self.isa(op, &[exec], &uses, Extra::None);
     }
 
-    /// EXEC stays or becomes empty, by a condition that is the same for the wave.
+    /// EXEC stays or becomes empty, by a uniform condition.
     fn all_or_none(&mut self, made: Bool, inverted: bool) {
         self.put_in_scc(made);
         let (exec, none) = (Self::exec(), Operand::constant(0));
@@ -206,7 +206,7 @@ impl Selector<'_> {
         self.isa(self.lane_op(Op::SCselectB32, Op::SCselectB64), &[exec], &uses, Extra::None);
     }
 
-    /// A logical edge with its arguments; those of a block with one predecessor become its parameters.
+    /// A logical edge with its arguments; the arguments for a block with one predecessor replace its parameters.
     fn edge(&mut self, to: crate::ir::BlockId, args: &[Value]) -> Result<Edge> {
         let shader = self.shader;
         let params = &shader.block(to).params;
@@ -228,7 +228,7 @@ impl Selector<'_> {
                 continue;
             }
             for word in self.words(arg)? {
-                // A scalar parameter takes no vector value.
+                // A scalar parameter accepts no vector value.
                 words.push(if scalar && !self.is_scalar_word(word) { self.scalar(word).what } else { word });
             }
         }

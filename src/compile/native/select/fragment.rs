@@ -1,4 +1,4 @@
-//! Pixels that count and those that only help: whole quads, demotion, exact writes, exports.
+//! Live pixels and helper lanes: whole quads, demotion, exact writes, exports.
 //!
 //! A shader that needs helpers runs in whole quads from its first instruction on, with the mask of live pixels beside
 //! EXEC. What others can see, writes and exports, is done by live pixels only. Demotion takes a pixel out of that mask
@@ -31,7 +31,7 @@ pub(super) fn keeps_live(shader: &Shader) -> bool {
 }
 
 impl Selector<'_> {
-    /// At the start: notes the live pixels and, if any instruction needs helpers, turns them on.
+    /// At the start: saves the live pixels and, if any instruction needs helper lanes, activates them.
     pub(super) fn enter_quads(&mut self) {
         if !keeps_live(self.shader) {
             return;
@@ -63,7 +63,7 @@ impl Selector<'_> {
         self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &[exec], &all, Extra::None);
     }
 
-    /// Enables only live pixels from here to the end of the block: it exports or ends the shader.
+    /// Enables only live pixels from here to the end of the block, which exports or ends the shader.
     pub(super) fn exact_to_the_end(&mut self) {
         if self.exact {
             return;
@@ -81,7 +81,7 @@ impl Selector<'_> {
         let made = self.bool_of(cond)?;
         let mut mask = self.mask_from(made);
         if matches!(made, Bool::Mask(_)) {
-            // Lanes that are not active now may have been where the condition was made: they stay live.
+            // Lanes that are inactive now may have been active where the condition was computed: they stay live.
             let active = self.new_mask();
             let mut uses: Operands = [Self::exec()].into_iter().collect();
             uses.extend(mask_run(self.wave, mask));
@@ -105,7 +105,7 @@ impl Selector<'_> {
         Ok(made)
     }
 
-    /// An export. Channels that are off or undefined take no register.
+    /// An export. Disabled or undefined channels take no register.
     pub(super) fn export(
         &mut self,
         target: ExportTarget,

@@ -1,4 +1,4 @@
-//! Image instructions: operation by its modifiers, address, descriptors, data.
+//! Image instructions: the operation by its modifiers, address, descriptors, data.
 
 use super::{Dwords, Operands, Selector, run_of};
 use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
@@ -10,7 +10,7 @@ use crate::isa::{Format, Op, Traits};
 use crate::target::GfxIp;
 use std::sync::LazyLock;
 
-/// Modifiers of sampling operations: the traits that tell them apart.
+/// Modifiers of sampling operations: the traits that distinguish them.
 const MODIFIERS: [Traits; 8] = [
     Traits::FOUR,
     Traits::REFERENCE,
@@ -22,7 +22,7 @@ const MODIFIERS: [Traits; 8] = [
     Traits::OFFSET,
 ];
 
-/// Sampling operations by their modifiers, a bit each.
+/// Sampling operations, indexed by their modifiers, one bit each.
 static SAMPLING: LazyLock<[Option<Op>; 256]> = LazyLock::new(|| {
     let mut table = [None; 256];
     for op in Op::all(GfxIp::Gfx1030) {
@@ -32,7 +32,7 @@ static SAMPLING: LazyLock<[Option<Op>; 256]> = LazyLock::new(|| {
             continue;
         }
         let key = MODIFIERS.iter().zip(0..).filter(|(m, _)| row.is(**m)).fold(0usize, |key, (_, bit)| key | 1 << bit);
-        // Of equal ones the first: the later ones are the coarse derivatives.
+        // The first of equal ones; the later ones are the coarse derivatives.
         table[key].get_or_insert(op);
     }
     table
@@ -123,7 +123,7 @@ impl Selector<'_> {
         let count = self.dword_count(ty);
         let vals = self.vectors(count);
         if inst.tfe {
-            // Texels that are not resident leave the registers as they were.
+            // Texels that are not resident leave the registers unchanged.
             let zeros: Dwords = (0..count).map(|_| OperandValue::Const(0)).collect();
             uses.extend(self.vector_run(&zeros));
         }

@@ -1,6 +1,6 @@
-//! Scratch memory: variables that are indexed at run time.
+//! Scratch memory: variables with run-time indices.
 //!
-//! The hardware interleaves the dwords of the lanes, so that each access moves a dword or a part of one.
+//! The hardware interleaves the lanes' dwords, so each access moves a dword or a part of one.
 
 use super::shared::unit_of;
 use super::{Dwords, Operands, Selector};
@@ -30,7 +30,7 @@ impl Selector<'_> {
         self.f.scratch_bytes = self.locals_bytes;
         let base = *self.locals.get(local.index()).ok_or_else(|| Error::bug(format!("native: there is no {local}")))?;
         let (register, constant) = self.base_and_offset(offset)?;
-        // A constant index may be out of bounds, and negative.
+        // A constant index may be out of bounds, or negative.
         let constant = constant.wrapping_add(base);
         if constant <= MOST && constant + bytes <= MOST + 1 {
             let register = if register == OperandValue::Const(0) { None } else { Some(self.vector(register)) };

@@ -1,4 +1,4 @@
-//! Memory by descriptor and by address: scalar loads where everything is the same for the wave, vector ones elsewhere.
+//! Memory by descriptor and by address: scalar loads if everything is uniform, otherwise vector loads.
 
 use super::shared::unit_of;
 use super::{Dwords, Operands, Selector, run_of};
@@ -136,7 +136,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Whether a number is the same for the wave here.
+    /// Whether a value is uniform here.
     pub(super) fn is_wave_wide(&self, v: Value) -> bool {
         self.is_scalar(v) || self.uniformity.is_uniform_in(v, self.layout.order[self.here as usize])
     }
@@ -165,7 +165,7 @@ impl Selector<'_> {
     }
 
     /// The offset of a buffer access: a register if needed, and the constant part. The hardware checks the sum against
-    /// the size of the buffer, so that a part may go to the instruction only if the sum does not wrap.
+    /// the buffer's size, so a part may be in the instruction only if the sum does not wrap.
     fn buffer_offset(&mut self, v: Value) -> Result<(Operands, u16, bool)> {
         let (base, offset) = self.base_and_offset(v)?;
         let (base, offset) = match base {
@@ -283,7 +283,7 @@ impl Selector<'_> {
         self.load_from(&base, offset, align, access, result)
     }
 
-    /// Loads from an address, with an offset that is not negative.
+    /// Loads from an address, with a non-negative offset.
     fn load_from(
         &mut self,
         base: &[OperandValue],
@@ -345,8 +345,8 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// As [`Selector::base_and_offset`], where the hardware adds both to 64 bits: a sum that wraps at 32 bits must not be
-    /// taken apart. A value for the linker is an offset in a table, and never wraps.
+    /// [`Selector::base_and_offset`] where the hardware adds both in 64 bits: a sum that wraps at 32 bits must not be
+    /// split. A linker value is an offset in a table, and never wraps.
     fn wide_base_and_offset(&self, v: Value) -> Result<(OperandValue, u32)> {
         match self.base_and_offset(v)? {
             parts @ (OperandValue::Const(_) | OperandValue::Reloc(_), _) => Ok(parts),
@@ -420,7 +420,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// An address in vector registers, or a scalar one with a vector offset of 0.
+    /// An address in vector registers, or a scalar address with a vector offset of 0.
     fn global_address(&mut self, v: Value) -> Result<(Operands, Operands)> {
         let words = self.words(v)?;
         if words.iter().all(|word| self.is_scalar_word(*word)) {
@@ -444,7 +444,7 @@ impl Selector<'_> {
             self.set_vals(result, &vals);
             return Ok(());
         }
-        // The tied data is the last run: the address has to be a vector one.
+        // The tied data are the last run, so the address must be a vector one.
         if !saddr.is_empty() {
             let words = self.words(args[0])?;
             uses = self.vector_run(&words);
@@ -525,7 +525,7 @@ fn atomic_ops(op: AtomicOp, wide: bool) -> Result<(Op, Op)> {
     })
 }
 
-/// An operation for messages, without its fields.
+/// The name of an operation, for messages.
 fn name_of(op: &IrOp) -> String {
     let text = format!("{op:?}");
     text.split([' ', '(', '{']).next().unwrap_or_default().to_owned()

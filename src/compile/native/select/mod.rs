@@ -1,9 +1,10 @@
-//! Chooses instructions: lower-level IR becomes machine IR, block by block in layout order.
+//! Instruction selection: turns lower-level IR into machine IR, block by block in layout order.
 //!
-//! A value of the IR is a list of dwords, each a machine value, a constant, a relocation or undefined, so that vectors,
-//! bit casts, extracts and constants cost nothing. Uniform integers are scalar values, whatever else is vector values;
-//! `Selector::scalar` and `Selector::vector` give a dword in the other file where an instruction needs it there. A
-//! condition is kept as it came into being ([`bools::Bool`]) and made what its user needs: SCC, a lane mask, 0 or 1.
+//! A value of the IR is a list of dwords, each a machine value, a constant, a relocation or undefined, so vectors, bit
+//! casts, extracts and constants cost nothing. Uniform integers are scalar values, everything else vector values;
+//! `Selector::scalar` and `Selector::vector` move a dword to the other file if an instruction needs it there. A
+//! condition keeps the form in which it was computed ([`bools::Bool`]) and is converted for its user: SCC, a lane mask,
+//! 0 or 1.
 
 mod bools;
 mod compare;
@@ -182,7 +183,7 @@ fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uni
         };
         let mut see = |v: Value, at: ir::BlockId| {
             see_one(v, at);
-            // An access takes the sum's operands in its place.
+            // An access uses the sum's operands instead.
             if let Some(inst) = shader.def(v).filter(|inst| matches!(inst.op, IrOp::Alu(ir::AluOp::IAdd, _))) {
                 inst.args.iter().for_each(|v| see_one(*v, at));
             }
@@ -193,16 +194,16 @@ fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uni
             Some(ir::Terminator::Return(values)) => values.iter().for_each(|v| see(*v, id)),
             _ => {}
         }
-        // An argument of an edge out of the loop is used in the loop.
+        // An argument on an edge out of the loop is used in the loop.
         for call in block.term.iter().flat_map(ir::Terminator::calls) {
             call.args.iter().for_each(|v| see(*v, id));
-            // A block with one predecessor has no copies: its parameters are the arguments themselves.
+            // A block with one predecessor needs no copies: its parameters are the arguments themselves.
             if is_alias(shader, call.block) {
                 call.args.iter().for_each(|v| see(*v, call.block));
             }
         }
     }
-    // A scalar parameter takes its value where the wave comes from. After a landing, that is not where the lanes come from.
+    // A scalar parameter takes its value where the wave comes from. After a landing, the lanes may come from elsewhere.
     let cfg = shader.cfg();
     for (position, &id) in (0..).zip(&layout.order).filter(|(_, id)| cfg.preds(**id).len() != 1) {
         let preds = cfg.preds(id).iter().map(|pred| layout.position[pred.index()]);
@@ -211,7 +212,7 @@ fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uni
             shader.block(id).params.iter().for_each(|param| escapes[param.index()] = true);
         }
     }
-    // What has another name in a later block escapes under that name too.
+    // A value that has another name in a later block escapes under that name too.
     for &id in layout.order.iter().rev() {
         let calls = shader.block(id).term.iter().flat_map(ir::Terminator::calls);
         for call in calls.filter(|call| is_alias(shader, call.block)) {
@@ -273,8 +274,8 @@ impl Selector<'_> {
         if id == Shader::ENTRY {
             self.enter_quads();
         }
-        // The address of the code comes first: then the low halves of tables can take the register of its own low half, which
-        // is beside the high half that all of them share.
+        // The address of the code comes first: the low halves of tables can then use the register of its low half,
+        // which is next to the high half that all of them share.
         let insts = &shader.block(id).insts;
         let is_address = |inst: &&InstId| matches!(shader.inst(**inst).op, IrOp::AddressHigh);
         for &inst in insts.iter().filter(is_address).chain(insts.iter().filter(|inst| !is_address(inst))) {
@@ -286,7 +287,7 @@ impl Selector<'_> {
         self.end(position, start, params)
     }
 
-    /// Makes the parameters of a block.
+    /// Creates the parameters of a block.
     fn params(&mut self, id: ir::BlockId) -> Result<std::ops::Range<u32>> {
         let start = self.f.params.len() as u32;
         if id != Shader::ENTRY && !is_alias(self.shader, id) {
@@ -310,7 +311,7 @@ impl Selector<'_> {
         Ok(start..self.f.params.len() as u32)
     }
 
-    /// Whether a parameter is the same for the wave, and so are the blocks that pass it.
+    /// Whether a parameter is uniform, and so are the blocks that pass it.
     fn is_scalar_param(&self, param: Value) -> bool {
         self.uniformity.is_uniform(param) && !self.escapes[param.index()]
     }

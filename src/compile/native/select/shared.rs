@@ -12,7 +12,7 @@ struct Width {
     align: u32,
     load: Op,
     store: Op,
-    /// Bytes of an element, if the operation takes two offsets.
+    /// Bytes per element, if the operation takes two offsets.
     two: Option<u32>,
 }
 
@@ -30,8 +30,8 @@ impl Selector<'_> {
     /// A byte address: a register, and a constant that fits the instruction.
     fn shared_address(&mut self, v: Value, bytes: u32) -> Result<(OperandValue, u32)> {
         let (base, offset) = self.base_and_offset(v)?;
-        // A sum that wraps would be another address: the base has to be known to be small, which it is if it is
-        // within the memory. Offsets beyond the field stay in the register.
+        // A sum that wraps would be another address, so the base must be known to be small; it is if it is within the
+        // memory. Offsets beyond the field stay in the register.
         let most = 0x1_0000u32.saturating_sub(bytes);
         if offset <= most { Ok((base, offset)) } else { Ok((self.word(v)?, 0)) }
     }
@@ -62,7 +62,7 @@ impl Selector<'_> {
         Ok(self.vector(sum))
     }
 
-    /// Dwords from pieces of memory, each with its offset; pieces narrower than a dword have zeros above them.
+    /// Dwords from pieces of memory, each with its offset; pieces narrower than a dword are zero-extended.
     pub(super) fn gather(&mut self, pieces: &[(u32, OperandValue)], ty: Type, align: Align) -> Result<Dwords> {
         let unit = unit_of(ty.bytes(), align);
         if unit >= 4 {
@@ -105,7 +105,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// A dword from a byte on.
+    /// A dword shifted down to start at a given byte.
     pub(super) fn shifted_down(&mut self, word: OperandValue, byte: u32) -> Result<OperandValue> {
         match word {
             _ if byte == 0 => Ok(word),
@@ -143,7 +143,7 @@ impl Selector<'_> {
             A::FAdd | A::Store => return Err(Error::unsupported(format!("native: shared {op:?}"), "")),
         };
         let mut uses: Operands = [base].into_iter().collect();
-        // Compare and store: the comparator is the first of the hardware's operands, and the last of the IR's.
+        // Compare and swap: the comparator is the hardware's first operand, and the IR's last.
         let order: &[usize] = if op == A::CompareExchange { &[2, 1] } else { &[1] };
         for &n in order.iter().filter(|n| **n < args.len()) {
             let words = self.words(args[n])?;
@@ -158,7 +158,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// An address as a sum of something and a constant.
+    /// An address as a sum of a base and a constant.
     pub(super) fn base_and_offset(&self, v: Value) -> Result<(OperandValue, u32)> {
         if let Some(offset) = self.known(v) {
             return Ok((OperandValue::Const(0), offset));
@@ -176,7 +176,7 @@ impl Selector<'_> {
     }
 }
 
-/// Bytes that one access moves at least: 1, 2 or 4.
+/// Number of bytes that one access moves at least: 1, 2 or 4.
 pub(super) fn unit_of(bytes: u32, align: Align) -> u32 {
     let whole = 1 << bytes.trailing_zeros().min(2);
     whole.min(align.bytes())

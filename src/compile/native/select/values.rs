@@ -1,4 +1,4 @@
-//! Dwords of values, and the two register files.
+//! Dwords of values, and moves between the two register files.
 
 use super::{Dwords, Made, Operands, Selector, run_of};
 use crate::compile::native::mir::sources::{is_literal, one_literal};
@@ -92,7 +92,7 @@ impl Selector<'_> {
         val
     }
 
-    /// A new lane mask; the second value is used in wave64 only.
+    /// A new lane mask; only wave64 uses the second value.
     pub(super) fn new_mask(&mut self) -> [Val; 2] {
         let first = self.f.value(RegisterClass::Scalar);
         match self.wave {
@@ -101,7 +101,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The operation for masks: that of 32 bits, or of 64.
+    /// The operation for masks: the 32-bit or the 64-bit one.
     pub(super) fn lane_op(&self, narrow: Op, wide: Op) -> Op {
         match self.wave {
             WaveSize::W32 => narrow,
@@ -113,7 +113,7 @@ impl Selector<'_> {
         Operand::fixed(PhysReg::EXEC)
     }
 
-    /// Notes that two values are the same, in this block.
+    /// Records that two values are equal in this block.
     fn pair(&mut self, a: Val, b: Val) {
         let most = a.index().max(b.index());
         if self.other.len() <= most {
@@ -127,7 +127,7 @@ impl Selector<'_> {
         (block == self.here).then_some(other)
     }
 
-    /// A dword as an operand of a vector instruction that takes any kind.
+    /// A dword as an operand of a vector instruction that accepts any kind.
     pub(super) fn any(word: OperandValue) -> Operand {
         Operand::one(word)
     }
@@ -149,7 +149,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Dwords as vector sources that need not follow each other: equal ones share a register.
+    /// Dwords as vector sources that need not be consecutive: equal ones share a register.
     pub(super) fn vectors_apart(&mut self, words: &[OperandValue]) -> Operands {
         let mut out = Operands::new();
         for (n, word) in words.iter().enumerate() {
@@ -189,13 +189,13 @@ impl Selector<'_> {
         let operand = self.scalar(word);
         match operand.what {
             OperandValue::Val(val) => val,
-            // A register of undefined content has to be one all the same.
+            // Even an undefined value needs a register.
             OperandValue::Undef => self.move_scalar(OperandValue::Const(0)),
             other => self.move_scalar(other),
         }
     }
 
-    /// A literal in a scalar register, the same one for all its uses in a block.
+    /// A literal in a scalar register, shared by its uses in a block.
     fn literal(&mut self, word: OperandValue) -> Val {
         if let Some((_, val)) = self.literals.iter().find(|(what, _)| *what == word) {
             return *val;
@@ -217,7 +217,7 @@ impl Selector<'_> {
         self.distinct(run_of(&vals), RegisterClass::Scalar)
     }
 
-    /// Dwords as a run of vector registers; undefined ones stay so.
+    /// Dwords as a run of vector registers; undefined ones stay undefined.
     pub(super) fn vector_run(&mut self, words: &[OperandValue]) -> Operands {
         let mut out: Operands = words.iter().map(|word| self.vector(*word)).collect();
         out.iter_mut().for_each(|operand| operand.run = 0);
@@ -227,7 +227,7 @@ impl Selector<'_> {
         self.distinct(out, RegisterClass::Vector)
     }
 
-    /// A value may be in a run once only: copies of the others.
+    /// A value may be in a run only once: copies repeated ones.
     fn distinct(&mut self, mut run: Operands, class: RegisterClass) -> Operands {
         for n in 1..run.len() {
             let Some(val) = run[n].as_val() else { continue };
@@ -250,7 +250,7 @@ impl Selector<'_> {
         made
     }
 
-    /// A scalar instruction has one literal at most.
+    /// A scalar instruction has at most one literal.
     pub(super) fn one_literal(&mut self, mut uses: Operands) -> Operands {
         let mut seen: Option<OperandValue> = None;
         for operand in &mut uses {
@@ -279,8 +279,8 @@ impl Selector<'_> {
         made
     }
 
-    /// Makes operands acceptable to a vector instruction: not more scalar values than it reads, one literal, vector
-    /// registers where it wants them.
+    /// Adapts operands to a vector instruction: at most as many scalar values as it reads, one literal, vector
+    /// registers where required.
     pub(super) fn fit(&mut self, op: Op, mut uses: Operands) -> Operands {
         let entry = op.entry(self.gfx);
         let long = !entry.has_form(&VectorForm::Long);
@@ -295,7 +295,7 @@ impl Selector<'_> {
                 }
             }
         }
-        // From the last on, scalar values beyond the limit go to vector registers.
+        // Moves scalar values beyond the limit to vector registers, from the last operand on.
         loop {
             let fields = self.f.example_fields(&uses);
             if one_literal(&uses) && entry.scalar_values(&fields, self.wave) <= entry.scalar_limit() {
@@ -311,7 +311,7 @@ impl Selector<'_> {
                 scalar && uses[i].run == 1 && !is_mask(i)
             });
             match movable {
-                // Of two literals one may be in a scalar register.
+                // One of two literals may be in a scalar register.
                 Some(i) if !one_literal(&uses) && entry.scalar_limit() > 1 && is_literal(uses[i].what) => {
                     uses[i] = Operand::val(self.literal(uses[i].what));
                 }

@@ -1,8 +1,8 @@
-//! Whole-wave code: what is computed with all lanes on, whoever is active.
+//! Whole-wave code: computed with all lanes on, whichever are active.
 //!
-//! A reduction gives its identity to lanes that were off (`set_inactive`), computes with all lanes on, and returns to the
-//! active ones (`strict_wwm`). Where lanes may wait elsewhere, their registers must not be overwritten: all vector values of
-//! whole-wave code are variables there, which share a register with nobody else.
+//! A reduction gives the identity to inactive lanes (`set_inactive`), computes with all lanes on, and returns to the
+//! active lanes (`strict_wwm`). If lanes may wait elsewhere, their registers must not be overwritten, so all vector
+//! values of whole-wave code are then variables, which share no registers.
 
 use super::{Selector, mask_run};
 use crate::compile::native::layout::BlockLayout;
@@ -32,7 +32,7 @@ pub(super) fn values(shader: &Shader, layout: &BlockLayout) -> Vec<bool> {
 }
 
 impl Selector<'_> {
-    /// Turns all lanes on before an instruction that needs them, and back before one that does not.
+    /// Activates all lanes before an instruction that needs them, and restores EXEC before one that does not.
     pub(super) fn switch_lanes(&mut self, result: Option<Value>) {
         let wanted = result.is_some_and(|v| self.whole[v.index()]);
         match (wanted, self.all_on) {
@@ -40,7 +40,7 @@ impl Selector<'_> {
                 let saved = self.new_mask();
                 self.all_on = Some(saved);
                 self.wave_masks.clear();
-                // Copies made for the active lanes do not hold for the others.
+                // Copies made for the active lanes are not valid for the others.
                 self.other.clear();
                 let op = self.lane_op(Op::SOrSaveexecB32, Op::SOrSaveexecB64);
                 self.isa(op, &mask_run(self.wave, saved), &[Operand::constant(u32::MAX)], Extra::None);
@@ -58,8 +58,8 @@ impl Selector<'_> {
         }
     }
 
-    /// The value, and in lanes that are off the identity. All lanes are on, since a copy that allocation needs is made for
-    /// those that are.
+    /// The value in active lanes, the identity in inactive ones. All lanes are on, because a copy that allocation
+    /// inserts affects only the lanes that are on.
     pub(super) fn set_inactive(&mut self, args: &[Value], result: Value) -> Result<()> {
         let (value, identity) = (self.word(args[0])?, self.word(args[1])?);
         let active = self.all_on.ok_or_else(|| Error::bug("native: whole-wave code where not all lanes are on"))?;
@@ -69,8 +69,8 @@ impl Selector<'_> {
     }
 
     /// # Errors
-    /// Unsupported: a pair of registers where values must not share any. It may have to be copied together, and the copy would
-    /// be made for all lanes.
+    /// Unsupported: a pair of registers where values must not share registers. The pair may have to be copied together,
+    /// and the copy would affect all lanes.
     pub(super) fn check_reserved(&self, result: Option<Value>) -> Result<()> {
         match result {
             Some(v) if self.is_reserved() && self.shader.ty(v).bits() == Bits::B64 => {

@@ -8,7 +8,7 @@ struct Pending {
     registers: RegisterSet,
     /// A bit of the counter's own.
     kind: u8,
-    /// Operations on the same counter since, up to what a wait can name.
+    /// Number of later operations on the same counter, up to the maximum that a wait can express.
     age: u8,
 }
 
@@ -47,13 +47,14 @@ impl Counter {
         }
     }
 
-    /// The count to wait for until none of these registers is pending; operations of the kinds in `spared` need none.
+    /// The count to wait for so that none of these registers is pending; operations of the kinds in `spared` need no
+    /// wait.
     pub(super) fn count_for(&self, registers: &RegisterSet, spared: u8) -> Option<u8> {
         let with = self.pending.iter().filter(|p| p.kind & spared == 0);
         with.filter(|p| !p.registers.intersection(registers).is_empty()).map(|p| p.age).min()
     }
 
-    /// Adds what may be outstanding on another path; returns whether there was anything new.
+    /// Adds operations that may be outstanding on another path; returns whether any was new.
     pub(super) fn join(&mut self, other: &Self) -> bool {
         let mut changed = self.kinds | other.kinds != self.kinds;
         self.kinds |= other.kinds;

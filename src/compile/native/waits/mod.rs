@@ -1,8 +1,8 @@
 //! Waits for memory and exports, exactly where a register or an order needs them; and the one hazard of gfx10.3.
 //!
-//! Facts flow forwards along the edges that the wave takes, until nothing changes; then each instruction gets a wait in
-//! front of it for what it needs. Waits that the code asks for itself (fences) are kept as far as anything may be
-//! outstanding, and several in a row become one. Written apart from the checker of code, which judges the result.
+//! Facts flow forwards along the wave's edges to a fixed point; then each instruction gets the wait that it needs in
+//! front of it. Waits requested by the code (fences) are kept only for operations that may be outstanding, and
+//! consecutive waits are merged. This is written independently of the machine code checker, which verifies the result.
 
 mod counter;
 mod state;
@@ -82,7 +82,7 @@ fn solve(code: &Code, effects: &[Effects]) -> Result<Vec<Option<State>>> {
     Ok(before)
 }
 
-/// Walks a block: each instruction with the wait in front of it, and in the end perhaps a wait alone.
+/// Walks a block: each instruction with the wait before it, and possibly a wait at the end.
 fn walk(
     code: &Code,
     effects: &[Effects],

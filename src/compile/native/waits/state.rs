@@ -1,4 +1,4 @@
-//! The operations outstanding at a point of the code, and the waits of an instruction there (isa-gfx10 7.1).
+//! The operations outstanding at a point of the code, and the waits that an instruction needs there (isa-gfx10 7.1).
 
 use super::counter::Counter;
 use crate::isa::instruction::{Fields, Instruction};
@@ -26,18 +26,19 @@ mod kind {
     pub const STORE: u8 = 1;
 }
 
-/// Counts to wait for, one of them for stores.
+/// Counts to wait for, including one for stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wait {
     /// Loads, exports, scalar memory and LDS.
     pub counts: Waitcnt,
-    /// Stores; 63 waits for nothing.
+    /// Stores; 63 means no wait.
     pub vs: u8,
 }
 
 impl Wait {
     pub(super) const NONE: Self = Self { counts: Waitcnt::NONE, vs: 63 };
-    /// The state at the border to another part of the stage: no result is outstanding, and no register is still read.
+    /// The state at the border to another part of the stage: no result is outstanding, and no register will still be
+    /// read.
     pub(super) const RESULTS: Self = Self { counts: Waitcnt { vm: 0, exp: 0, lgkm: 0 }, vs: 63 };
 
     /// Waits for both.
@@ -68,7 +69,7 @@ impl State {
     pub(super) fn needed(&self, inst: &Instruction, effects: &Effects) -> Wait {
         let mut wait = Wait::NONE;
         let both = effects.reads.union(&effects.writes);
-        // Results of one path arrive in order, so a load may follow one with the same result.
+        // Results of one path arrive in order, so a load may follow another with the same result register.
         let spared = match effects.access {
             CountedAccess::VectorLoad(path) => path_kind(path),
             _ => 0,
@@ -97,7 +98,7 @@ impl State {
         wait
     }
 
-    /// The part of a wait that is one: for counters on which something may be outstanding.
+    /// The useful part of a wait: counters on which something may be outstanding.
     pub(super) fn useful(&self, wait: Wait) -> Wait {
         let of = |counter: &Counter, count: u8, none: u8| if counter.kinds == 0 { none } else { count };
         let (counts, none) = (wait.counts, Waitcnt::NONE);
@@ -111,7 +112,7 @@ impl State {
         }
     }
 
-    /// After a wait.
+    /// Applies a wait.
     pub(super) fn wait(&mut self, wait: Wait) {
         let (lgkm, exp) = (self.lgkm_in_order(), self.exp_in_order());
         let flat = self.vm.kinds & kind::FLAT != 0;
@@ -121,7 +122,7 @@ impl State {
         self.vs.wait(wait.vs, true);
     }
 
-    /// After an instruction.
+    /// Applies an instruction.
     pub(super) fn issue(&mut self, effects: &Effects) {
         let none = RegisterSet::EMPTY;
         match effects.access {
@@ -154,7 +155,7 @@ impl State {
         }
     }
 
-    /// Adds what may be outstanding on another path; returns whether there was anything new.
+    /// Adds operations that may be outstanding on another path; returns whether any was new.
     pub(super) fn join(&mut self, other: &Self) -> bool {
         let vm = self.vm.join(&other.vm);
         let lgkm = self.lgkm.join(&other.lgkm);
@@ -162,7 +163,7 @@ impl State {
         self.vs.join(&other.vs) | vm | lgkm | exp
     }
 
-    /// Scalar loads return in any order, and kinds overtake each other.
+    /// Scalar loads return in any order, and different kinds overtake each other.
     fn lgkm_in_order(&self) -> bool {
         self.lgkm.kinds & kind::SCALAR == 0 && self.lgkm.kinds.count_ones() < 2
     }
@@ -180,7 +181,7 @@ const fn path_kind(path: VectorPath) -> u8 {
     }
 }
 
-/// The wait that an instruction is, if it is nothing but one.
+/// The wait, if an instruction is nothing but a wait.
 pub(super) fn explicit(inst: &Instruction) -> Option<Wait> {
     let Fields::Scalar(f) = &inst.fields else { return None };
     let constant = f.srcs[0].is_none_or(|src| src == Src::Scalar(Scalar::Null));
