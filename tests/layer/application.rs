@@ -1,6 +1,6 @@
-//! A small application, in a process of its own: it makes pipelines of many kinds, computes, and says what came of it.
+//! A small application in a process of its own: creates pipelines of many kinds, computes, and prints the results.
 //!
-//! Where Vulkan ignores a pointer, this one passes an address at which there is nothing.
+//! Pointers that Vulkan ignores are set to an invalid address.
 
 use ash::vk;
 use std::ffi::CStr;
@@ -13,7 +13,7 @@ pub struct Shaders {
     pub compute: Vec<u8>,
 }
 
-/// Nothing is here.
+/// An invalid address.
 fn nowhere<T>() -> *const T {
     std::ptr::without_provenance(0x10)
 }
@@ -23,10 +23,10 @@ struct App {
     queue: vk::Queue,
 }
 
-/// Makes everything, and gives the numbers that it has computed.
+/// Creates everything; returns the computed values.
 pub fn run(shaders: &Shaders) -> Vec<u32> {
-    // SAFETY: the loader's library is trusted to be one; structures outlive their calls, handles are this function's own, and nothing
-    // runs any more when memory is read. What is not destroyed ends with the process.
+    // SAFETY: the library is Vulkan's loader; structures outlive their calls, handles belong to this function, and
+    // nothing runs any more when memory is read. Objects that are not destroyed end with the process.
     unsafe {
         let entry = ash::Entry::load().expect("Vulkan's loader");
         let app = vk::ApplicationInfo::default().application_name(c"layer test").api_version(vk::API_VERSION_1_3);
@@ -76,7 +76,7 @@ impl App {
     /// # Safety
     /// The device is alive.
     unsafe fn layout(&self) -> (vk::PipelineLayout, vk::DescriptorSetLayout) {
-        // SAFETY: infos outlive their calls; for a buffer Vulkan ignores the samplers.
+        // SAFETY: infos outlive their calls; Vulkan ignores the samplers of a buffer.
         unsafe {
             let info = vk::SamplerCreateInfo::default().max_lod(f32::INFINITY).mag_filter(vk::Filter::LINEAR);
             let samplers = [self.device.create_sampler(&info, None).expect("vkCreateSampler")];
@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    /// A pass with a subpass that draws to the second of two attachments.
+    /// A pass whose only subpass draws to the second of two attachments.
     ///
     /// # Safety
     /// The device is alive.
@@ -125,13 +125,13 @@ impl App {
         unsafe { self.device.create_render_pass(&info, None) }.expect("vkCreateRenderPass")
     }
 
-    /// Three pipelines: in a render pass, with dynamic rendering and modules in the pipeline, and with dynamic vertex input, which
-    /// cannot be linked early.
+    /// Three pipelines: in a render pass, with dynamic rendering and inline modules, and with dynamic vertex input,
+    /// which cannot be linked from separately compiled parts.
     ///
     /// # Safety
     /// The shaders are SPIR-V.
     unsafe fn graphics(&self, shaders: &Shaders) {
-        // SAFETY: infos outlive their calls; what leads nowhere is ignored by Vulkan.
+        // SAFETY: infos outlive their calls; Vulkan ignores the invalid pointers.
         unsafe {
             let (layout, _) = self.layout();
             let pass = self.render_pass();
@@ -171,7 +171,7 @@ impl App {
                 .vertex_attribute_descriptions(&attributes);
             let assembly =
                 vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-            // Both are dynamic.
+            // Both are dynamic state.
             let mut viewports = vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1);
             (viewports.p_viewports, viewports.p_scissors) = (nowhere(), nowhere());
             let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
@@ -206,7 +206,7 @@ impl App {
             let infos = [in_pass, rendered, unknown];
             let made = self.device.create_graphics_pipelines(vk::PipelineCache::null(), &infos, None);
             let made = made.expect("vkCreateGraphicsPipelines");
-            // The same once more: it is one pipeline.
+            // The same info again: it counts as one pipeline.
             let again = self.device.create_graphics_pipelines(vk::PipelineCache::null(), &infos[..1], None);
             for pipeline in made.into_iter().chain(again.expect("vkCreateGraphicsPipelines")) {
                 self.device.destroy_pipeline(pipeline, None);

@@ -1,13 +1,13 @@
-//! A second application: it dispatches one shader in all the ways that Vulkan has, and some that a layer cannot follow.
+//! The second application: dispatches one shader in all ways that Vulkan has, and in some that a layer cannot follow.
 //!
-//! Each case has a pipeline of its own, whose specialization constant is the case's number.
+//! Each case has its own pipeline, whose specialization constant is the case's number.
 
 use ash::vk;
 use std::io::Cursor;
 
-/// Numbers in a buffer: two workgroups.
+/// Number of values in a buffer: two workgroups.
 const COUNT: u32 = 64;
-/// Where the second half of the uniform buffer is: no device asks for more alignment.
+/// Offset of the second half of the uniform buffer; no device requires a larger alignment.
 const SECOND: u32 = 256;
 
 struct App {
@@ -17,7 +17,7 @@ struct App {
     module: vk::ShaderModule,
     push: ash::khr::push_descriptor::Device,
     conditional: ash::ext::conditional_rendering::Device,
-    /// The memory that each case has written to.
+    /// The memory to which each case has written.
     results: Vec<*const u32>,
 }
 
@@ -27,7 +27,7 @@ struct Layout {
     pipeline: vk::PipelineLayout,
 }
 
-/// The buffers of a case: uniform, read, written.
+/// The buffers of a case: uniform, read-only, written.
 type Buffers = [vk::DescriptorBufferInfo; 3];
 
 const DYNAMIC: [vk::DescriptorType; 3] = [
@@ -38,10 +38,10 @@ const DYNAMIC: [vk::DescriptorType; 3] = [
 const STATIC: [vk::DescriptorType; 3] =
     [vk::DescriptorType::UNIFORM_BUFFER, vk::DescriptorType::STORAGE_BUFFER, vk::DescriptorType::STORAGE_BUFFER];
 
-/// Dispatches everything; the numbers of all cases.
+/// Dispatches everything; returns the values of all cases.
 pub fn run(shader: &[u8]) -> Vec<Vec<u32>> {
-    // SAFETY: the loader's library is trusted to be one; structures outlive their calls, handles are this function's own, and nothing
-    // runs any more when memory is read. What is not destroyed ends with the process.
+    // SAFETY: the library is Vulkan's loader; structures outlive their calls, handles belong to this function, and
+    // nothing runs any more when memory is read. Objects that are not destroyed end with the process.
     unsafe {
         let entry = ash::Entry::load().expect("Vulkan's loader");
         let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
@@ -87,15 +87,15 @@ pub fn run(shader: &[u8]) -> Vec<Vec<u32>> {
 }
 
 /// # Safety
-/// Of all: the device is alive.
+/// For all functions: the device is alive.
 impl App {
-    /// Cases that bind in different ways.
+    /// Cases with different ways to bind.
     ///
     /// # Safety
     /// As above.
     unsafe fn bound(&mut self) {
         let device = self.device.clone();
-        // SAFETY: handles are this application's own; structures outlive their calls.
+        // SAFETY: handles belong to this application; structures outlive their calls.
         unsafe {
             // 1: dynamic offsets.
             let layout = self.layout(DYNAMIC, vk::DescriptorSetLayoutCreateFlags::empty());
@@ -105,7 +105,7 @@ impl App {
                 app.bind(commands, pipeline, &layout, Some((set, &[SECOND, 0])));
                 device.cmd_dispatch(commands, 2, 1, 1);
             });
-            // 2: its size is in a buffer. 3: three times, of which the third is not in the sample.
+            // 2: the size is in a buffer. 3: three dispatches, the third of which is not sampled.
             let layout = self.layout(STATIC, vk::DescriptorSetLayoutCreateFlags::empty());
             let (pipeline, buffers) = (self.pipeline(&layout, 2), self.buffers());
             let set = self.set(&layout, STATIC, buffers);
@@ -127,7 +127,7 @@ impl App {
                     device.cmd_pipeline_barrier(commands, stage, stage, flags, &barrier, &[], &[]);
                 }
             });
-            // 4: by a template.
+            // 4: written by a template.
             let (pipeline, buffers) = (self.pipeline(&layout, 4), self.buffers());
             let set = self.allocate(&layout);
             let entry = |(binding, kind)| vk::DescriptorUpdateTemplateEntry {
@@ -148,7 +148,7 @@ impl App {
                 app.bind(commands, pipeline, &layout, Some((set, &[])));
                 device.cmd_dispatch(commands, 2, 1, 1);
             });
-            // 5: pushed.
+            // 5: push descriptors.
             let pushed = self.layout(STATIC, vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR);
             let (pipeline, buffers) = (self.pipeline(&pushed, 5), self.buffers());
             self.done(|app, commands| {
@@ -160,15 +160,15 @@ impl App {
         }
     }
 
-    /// Cases that submit in different ways.
+    /// Cases with different ways to submit.
     ///
     /// # Safety
     /// As above.
     unsafe fn submitted(&mut self) {
-        // SAFETY: handles are this application's own; structures outlive their calls.
+        // SAFETY: handles belong to this application; structures outlive their calls.
         unsafe {
-            // 6: twice, one after the other: the first time counts. 7: twice at once: neither does, and nothing waits here for a
-            // semaphore that this thread signals later. 8: never.
+            // 6: submitted twice, one after the other: the first counts. 7: twice at once: neither counts, and nothing
+            // here waits for a semaphore that this thread signals later. 8: never submitted.
             let layout = self.layout(STATIC, vk::DescriptorSetLayoutCreateFlags::empty());
             let six = self.plain(&layout, 6, vk::CommandBufferLevel::PRIMARY);
             for _ in 0..2 {
@@ -216,7 +216,7 @@ impl App {
                 app.bind(commands, pipeline, &layout, Some((set, &[])));
                 device.cmd_dispatch_base(commands, 1, 0, 0, 1, 1, 1);
             });
-            // 12: it depends on a number in memory.
+            // 12: it depends on a value in memory.
             let (pipeline, buffers) = (self.pipeline(&layout, 12), self.buffers());
             let set = self.set(&layout, STATIC, buffers);
             let (zero, _) = self.buffer(&[0], vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT);
@@ -227,7 +227,7 @@ impl App {
                 device.cmd_dispatch(commands, 2, 1, 1);
                 (app.conditional.fp().cmd_end_conditional_rendering_ext)(commands);
             });
-            // 13: its descriptors might be written after it is bound; lavapipe has that for other types than these.
+            // 13: its descriptors may be written after binding; lavapipe supports that only for other types.
             let late = self.layout(STATIC, vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL);
             let (pipeline, buffers) = (self.pipeline(&late, 13), self.buffers());
             let set = self.set(&late, STATIC, buffers);
@@ -238,12 +238,12 @@ impl App {
         }
     }
 
-    /// 14: a set that is copied from one whose last two bindings were written at once; submitted by the newer command.
+    /// 14: a set copied from one whose last two bindings were written at once; submitted by the newer command.
     ///
     /// # Safety
     /// As above.
     unsafe fn copied(&mut self) {
-        // SAFETY: handles are this application's own; structures outlive their calls.
+        // SAFETY: handles belong to this application; structures outlive their calls.
         unsafe {
             let layout = self.layout(STATIC, vk::DescriptorSetLayoutCreateFlags::empty());
             let (pipeline, buffers) = (self.pipeline(&layout, 14), self.buffers());
@@ -310,18 +310,18 @@ impl App {
         made.expect("vkCreateComputePipelines")[0]
     }
 
-    /// A buffer with these numbers, and where they are.
+    /// A buffer with these values, and the address of its memory.
     ///
     /// # Safety
     /// As above.
     unsafe fn buffer(&self, numbers: &[u32], usage: vk::BufferUsageFlags) -> (vk::Buffer, *mut u32) {
         let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_ne_bytes()).collect();
-        // SAFETY: the device is alive; memory is mapped at least as aligned as numbers are.
+        // SAFETY: the device is alive; mapped memory is sufficiently aligned.
         let (buffer, at) = unsafe { crate::easel::mapped(&self.device, &bytes, usage) };
         (buffer, at.cast())
     }
 
-    /// The buffers of a case, none of which says that it is copied from.
+    /// The buffers of a case, none of which has transfer-source usage.
     ///
     /// # Safety
     /// As above.
@@ -411,12 +411,12 @@ impl App {
         }
     }
 
-    /// A command buffer with a dispatch of a case.
+    /// A command buffer with the dispatch of a case.
     ///
     /// # Safety
     /// As above.
     unsafe fn plain(&mut self, layout: &Layout, case: u32, level: vk::CommandBufferLevel) -> vk::CommandBuffer {
-        // SAFETY: handles are this application's own.
+        // SAFETY: handles belong to this application.
         unsafe {
             let (pipeline, buffers) = (self.pipeline(layout, case), self.buffers());
             let set = self.set(layout, STATIC, buffers);
@@ -427,7 +427,7 @@ impl App {
         }
     }
 
-    /// Submits it, perhaps after a semaphore is 1.
+    /// Submits a command buffer, optionally after a semaphore is 1.
     ///
     /// # Safety
     /// As above.
@@ -439,7 +439,7 @@ impl App {
             let stages = &[vk::PipelineStageFlags::ALL_COMMANDS];
             info = info.wait_semaphores(&semaphores).wait_dst_stage_mask(stages).push_next(&mut timeline);
         }
-        // SAFETY: what is submitted is recorded, and outlives its execution.
+        // SAFETY: the submitted command buffer is recorded, and outlives its execution.
         unsafe { self.device.queue_submit(self.queue, &[info], vk::Fence::null()) }.expect("vkQueueSubmit");
     }
 

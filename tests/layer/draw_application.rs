@@ -1,6 +1,6 @@
-//! The application whose draws are recorded: it draws in all the ways that the layer follows, and in some that it cannot.
+//! The application whose draws are recorded: draws in all ways that the layer follows, and in some that it cannot.
 //!
-//! Each case has a pipeline of its own, whose specialization constant is the case's number.
+//! Each case has its own pipeline, whose specialization constant is the case's number.
 
 use crate::easel::{App, CLEAR, COLOR, Case, GENERAL, SIZE, area, attach, blending, case, layers, tested};
 use ash::vk;
@@ -9,7 +9,8 @@ use std::io::Cursor;
 
 /// A corner: position, colour.
 pub type Corner = ([f32; 3], [u8; 4]);
-/// The vertices of all cases: a quad as a strip, then two triangles of opposite winding, one nearer than the quad, one farther.
+/// The vertices of all cases: a quad as a strip, then two triangles of opposite winding, one nearer than the quad, one
+/// farther.
 pub const CORNERS: [Corner; 10] = [
     ([-0.83, -0.71, 0.5], [200, 10, 30, 255]),
     ([0.77, -0.87, 0.5], [20, 180, 60, 128]),
@@ -22,15 +23,15 @@ pub const CORNERS: [Corner; 10] = [
     ([0.93, 0.59, 0.75], [60, 170, 80, 255]),
     ([0.23, -0.79, 0.75], [160, 70, 80, 255]),
 ];
-/// Where instances are.
+/// The offsets of instances.
 pub const SHIFTS: [[f32; 2]; 3] = [[0.0, 0.0], [0.13, -0.07], [-0.21, 0.17]];
-/// Indices of both triangles and of the quad as a fan; the last ends a strip.
+/// Indices of both triangles, and of the quad as a fan; the last index ends a strip.
 pub const INDICES: [u16; 11] = [9, 9, 4, 5, 6, 7, 8, 9, 0, 1, u16::MAX];
 
-/// Draws everything; the colours that each case leaves, by its number.
+/// Draws everything; returns the resulting colours by case number.
 pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
-    // SAFETY: the loader's library is trusted to be one; structures outlive their calls, handles are this function's own, and nothing
-    // runs any more when memory is read. What is not destroyed ends with the process.
+    // SAFETY: the library is Vulkan's loader; structures outlive their calls, handles belong to this function, and
+    // nothing runs any more when memory is read. Objects that are not destroyed end with the process.
     unsafe {
         let entry = ash::Entry::load().expect("Vulkan's loader");
         let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
@@ -73,7 +74,7 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
 }
 
 /// # Safety
-/// Of all: the device is alive, handles are this application's own, and structures outlive their calls.
+/// For all functions: the device is alive, handles belong to this application, and structures outlive their calls.
 impl App {
     /// Buffers, a texture, and the set with them.
     ///
@@ -138,8 +139,8 @@ impl App {
         }
     }
 
-    /// 1 and 2: a quad, and before and behind it two triangles that are blended, in one render pass that clears and forgets its depth.
-    /// 3: one in a second pass that goes on with the picture, and covers a part of it.
+    /// 1 and 2: a quad, and two blended triangles in front of and behind it, in one render pass that clears its depth
+    /// and does not store it. 3: a triangle in a second pass that loads the image and covers a part of it.
     ///
     /// # Safety
     /// As above.
@@ -189,7 +190,7 @@ impl App {
         }
     }
 
-    /// 4: indices, instances, a viewport that is turned over, and what is culled. 5: counts in memory, and constants. 6: a stencil.
+    /// 4: indices, instances, a flipped viewport, and culling. 5: counts in memory, and blend constants. 6: a stencil.
     ///
     /// # Safety
     /// As above.
@@ -289,7 +290,7 @@ impl App {
                 app.bind(commands, eleven);
                 device.cmd_draw_indirect(commands, counts, 0, 2, 16);
             });
-            // 12: a query that counts samples.
+            // 12: an occlusion query.
             let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::OCCLUSION).query_count(1);
             let queries = device.create_query_pool(&info, None).expect("vkCreateQueryPool");
             let (twelve, color) = (self.pipeline(&case(12)), self.color());
@@ -300,7 +301,7 @@ impl App {
                 device.cmd_draw(commands, 6, 1, 4, 0);
                 device.cmd_end_query(commands, queries, 0);
             });
-            // 13: a bias. 14: an index that ends a strip.
+            // 13: a depth bias. 14: an index that ends a strip.
             let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).depth_bias_enable(true);
             let (thirteen, color) = (self.pipeline(&Case { raster, ..case(13) }), self.color());
             self.render(13, color, None, |app, commands| {

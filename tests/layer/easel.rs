@@ -3,15 +3,15 @@
 use ash::vk;
 use std::collections::BTreeMap;
 
-/// Width and height of attachments: neither is a multiple of anything.
+/// Width and height of attachments: odd numbers that are not powers of two.
 pub const SIZE: [u32; 2] = [45, 27];
 /// The clear colour of images, as a texel.
 pub const CLEAR: [u8; 4] = [51, 102, 153, 255];
-/// The factor of colours.
+/// The blend constants.
 pub const FACTOR: [f32; 4] = [0.75, 0.5, 0.5, 1.0];
 /// The format of colour attachments.
 pub const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;
-/// The layout of everything that is not in a render pass.
+/// The layout of all images outside render passes.
 pub const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
 
 /// The application.
@@ -48,7 +48,7 @@ pub struct Target {
     pub view: vk::ImageView,
 }
 
-/// A pipeline with nothing but triangles.
+/// A pipeline that only draws triangles.
 pub fn case<'a>(number: u32) -> Case<'a> {
     Case {
         number,
@@ -83,7 +83,7 @@ pub fn tested(compare: vk::CompareOp) -> vk::PipelineDepthStencilStateCreateInfo
         .depth_compare_op(compare)
 }
 
-/// All of an attachment.
+/// The whole area of an attachment.
 pub fn area() -> vk::Rect2D {
     vk::Rect2D { offset: vk::Offset2D::default(), extent: vk::Extent2D { width: SIZE[0], height: SIZE[1] } }
 }
@@ -93,7 +93,7 @@ pub fn layers(aspect: vk::ImageAspectFlags) -> vk::ImageSubresourceLayers {
     vk::ImageSubresourceLayers::default().aspect_mask(aspect).layer_count(1)
 }
 
-/// An attachment that is cleared and kept.
+/// An attachment that is cleared and stored.
 pub fn attach(target: Target) -> vk::RenderingAttachmentInfo<'static> {
     let color = vk::ClearColorValue { float32: CLEAR.map(|x| f32::from(x) / 255.0) };
     vk::RenderingAttachmentInfo::default()
@@ -104,13 +104,13 @@ pub fn attach(target: Target) -> vk::RenderingAttachmentInfo<'static> {
         .clear_value(vk::ClearValue { color })
 }
 
-/// A buffer with these bytes, and where they are. It does not say that it is copied from.
+/// A buffer with these bytes and without transfer-source usage, and the address of its memory.
 ///
 /// # Safety
 /// The device is alive.
 pub unsafe fn mapped(device: &ash::Device, bytes: &[u8], usage: vk::BufferUsageFlags) -> (vk::Buffer, *mut u8) {
     let info = vk::BufferCreateInfo::default().size(bytes.len() as u64).usage(usage);
-    // SAFETY: lavapipe's only memory type is number 0 and can be mapped; the copy stays inside of the allocation.
+    // SAFETY: lavapipe's only memory type is number 0 and can be mapped; the copy stays inside the allocation.
     unsafe {
         let buffer = device.create_buffer(&info, None).expect("vkCreateBuffer");
         let size = device.get_buffer_memory_requirements(buffer).size;
@@ -125,7 +125,7 @@ pub unsafe fn mapped(device: &ash::Device, bytes: &[u8], usage: vk::BufferUsageF
 }
 
 /// # Safety
-/// Of all: the device is alive, handles are this application's own, and structures outlive their calls.
+/// For all functions: the device is alive, handles belong to this application, and structures outlive their calls.
 impl App {
     /// As [`mapped`].
     ///
@@ -180,7 +180,7 @@ impl App {
         unsafe { self.image(COLOR, SIZE, vk::SampleCountFlags::TYPE_1, usage) }
     }
 
-    /// A depth attachment, which does not say that it is copied from.
+    /// A depth attachment without transfer-source usage.
     ///
     /// # Safety
     /// As above.
@@ -190,7 +190,8 @@ impl App {
         unsafe { self.image(format, SIZE, vk::SampleCountFlags::TYPE_1, usage) }
     }
 
-    /// A pass with a colour and a depth attachment: the first one clears and does not keep the depth, another goes on.
+    /// A pass with a colour and a depth attachment: the first pass clears both and does not store the depth, a later
+    /// one loads them.
     ///
     /// # Safety
     /// As above.
@@ -319,7 +320,7 @@ impl App {
         made.expect("vkCreateGraphicsPipelines")[0]
     }
 
-    /// Binds a pipeline and all that it reads.
+    /// Binds a pipeline and everything that it reads.
     ///
     /// # Safety
     /// As above.
@@ -335,7 +336,7 @@ impl App {
         }
     }
 
-    /// An image's way into its layout.
+    /// Transitions an image to its layout.
     ///
     /// # Safety
     /// As above.
@@ -353,7 +354,7 @@ impl App {
         }
     }
 
-    /// A dynamic rendering that clears, of a case; its colours are kept.
+    /// Begins a dynamic rendering of a case, which clears its attachments and stores its colours.
     ///
     /// # Safety
     /// As above.
@@ -385,7 +386,7 @@ impl App {
         }
     }
 
-    /// From the layout of renderings to that of copies, where passes end.
+    /// Transitions from the layout of renderings to that of copies, as the end of a pass does.
     ///
     /// # Safety
     /// As above.
@@ -404,7 +405,7 @@ impl App {
         }
     }
 
-    /// Keeps the picture of a case.
+    /// Stores the image of a case.
     ///
     /// # Safety
     /// As above.

@@ -35,10 +35,10 @@ const ABORT: &str = "DOVETAIL_TEST_ABORT";
 const NAMES: [&str; 3] = ["triangle.vert", "triangle.frag", "scale.comp"];
 /// The shader of the second application.
 const MIX: &str = "mix.comp";
-/// Those of the third.
+/// The shaders of the third application.
 const DRAW: [&str; 2] = ["draw.vert", "draw.frag"];
 
-/// The application. It is no test, but the only way for a test program to start itself.
+/// The application. It is a test only because a test program can start itself only in this way.
 #[test]
 #[ignore = "the application of the other tests"]
 fn application() {
@@ -85,7 +85,7 @@ struct Scenery {
 }
 
 impl Scenery {
-    /// None where something is missing; the skip has been noted.
+    /// `None` if something is missing; the skip has been recorded.
     fn set(test: &str) -> Option<Self> {
         let icds =
             std::fs::read_dir("/usr/share/vulkan/icd.d").into_iter().flatten().flatten().map(|entry| entry.path());
@@ -115,7 +115,7 @@ impl Scenery {
         self.dir.path().join(name)
     }
 
-    /// Runs the application; gives what it has computed, and whether it ended well.
+    /// Runs the application; returns its output, and whether it succeeded.
     fn run(&self, environment: &[(&str, &str)]) -> (String, bool) {
         let mut app = Command::new(env::current_exe().expect("this program"));
         app.args(["--exact", "application", "--ignored", "--nocapture"]).env_clear();
@@ -132,7 +132,7 @@ impl Scenery {
         (numbers.unwrap_or_else(|| panic!("{}: {text}\n{errors}", out.status)), out.status.success())
     }
 
-    /// With the layer, by its name.
+    /// Runs it with the layer, enabled by name.
     fn layered(&self, more: &[(&str, &str)]) -> (String, bool) {
         let folder = self.path("explicit.d");
         let path = folder.to_str().expect("a path in UTF-8");
@@ -146,7 +146,7 @@ impl Scenery {
         entries.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "foz")).collect()
     }
 
-    /// `dovetail populate` of everything recorded, as JSON.
+    /// Runs `dovetail populate` on everything recorded; returns its JSON.
     fn populate(&self, folder: &str) -> serde_json::Value {
         let mut dovetail = Command::new(env!("CARGO_BIN_EXE_dovetail"));
         dovetail.arg("populate").args(self.archives(folder)).arg("--cache").arg(self.path("cache")).arg("--json");
@@ -176,7 +176,7 @@ fn what_the_application_gives_is_recorded_and_what_it_gets_is_the_drivers() {
     let [archive] = &stage.archives("out")[..] else { panic!("{:?}", stage.archives("out")) };
     let recording = Recording::open(archive, 1 << 20).expect("an archive");
     assert_eq!(recording.skipped(), []);
-    // Modules in a pipeline are the same as those that were made before, so that there are three.
+    // Modules inside a pipeline equal modules created before, so there are three.
     let modules: BTreeMap<_, _> = recording
         .hashes(EntryKind::ShaderModule)
         .into_iter()
@@ -204,7 +204,7 @@ fn what_the_application_gives_is_recorded_and_what_it_gets_is_the_drivers() {
     for Translated { state, stages } in [in_pass, rendered] {
         assert_eq!(stages.iter().map(|s| s.stage).collect::<Vec<_>>(), [Stage::Vertex, Stage::Fragment]);
         assert_eq!(state.layout.push_constant_bytes, 8);
-        // The first set is there, and empty.
+        // The first set exists and is empty.
         assert_eq!(state.layout.sets.iter().map(|set| set.bindings.len()).collect::<Vec<_>>(), [0, 2]);
         assert!(state.layout.sets[1].bindings[1].dynamic);
         let buffers: Vec<_> = state.vertex.bindings.iter().map(|b| (b.binding, b.stride, b.rate)).collect();
@@ -235,7 +235,7 @@ fn what_was_recorded_is_linked_then_and_beside_the_driver() {
         (&serde_json::json!({}), &serde_json::json!([])),
         "{summary}"
     );
-    // The vertex shader, the fragment shader for two values, the compute shader for its own.
+    // The vertex shader, the fragment shader with two values, the compute shader with its own.
     assert_eq!(summary["counts"], serde_json::json!({ "compiled": 4 }), "{summary}");
     let cached = stage.populate("out");
     assert_eq!(cached["counts"], serde_json::json!({ "already cached": 4 }), "{cached}");
@@ -319,7 +319,7 @@ fn numbers_and_names_are_vulkans() {
     let [dynamic, structures] = capture::names();
     for (number, name) in dynamic {
         let theirs = format!("{:?}", ash::vk::DynamicState::from_raw(number as i32));
-        // `ash` has the suffix of the extension that came last.
+        // `ash` uses the suffix of the latest extension.
         let plain = |name: &str| name.trim_end_matches("_EXT").trim_end_matches("_KHR").to_owned();
         assert_eq!(plain(&theirs), plain(name), "{number}");
     }

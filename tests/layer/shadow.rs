@@ -1,4 +1,4 @@
-//! Dispatches with their inputs and results, as the layer saves them: against what the application gave, and replayed.
+//! Checks the dispatches that the layer saves, with inputs and results, against the application's, and replays them.
 
 use crate::cases::Case;
 use crate::support::{glsl, root};
@@ -17,7 +17,7 @@ pub const CASES: &str = "cases";
 /// The application of `dispatches.rs`.
 pub const DISPATCHES: &str = "dispatches";
 
-/// Coverage cases of all kinds of resources.
+/// Coverage cases with all kinds of resources.
 const FOLLOWED: &[&str] = &[
     "buffers",
     "descriptor_arrays",
@@ -29,11 +29,11 @@ const FOLLOWED: &[&str] = &[
     "specialization",
     "storage_8_16",
 ];
-/// Cases that cannot be followed, and the reasons.
+/// Cases that cannot be followed, with the reasons.
 const REFUSED: &[(&str, &str)] =
     &[("physical_pointers", "buffer device addresses"), ("subgroup_votes", "subgroups of another size")];
 
-/// A case, and its SPIR-V where it has been put for the application.
+/// A case, and its SPIR-V, if it was compiled for the application.
 fn case(name: &str, folder: &Path) -> (Case, PathBuf) {
     let source = std::fs::read_to_string(root().join(format!("testdata/coverage/{name}.comp"))).expect("a case");
     (Case::new(name, &source), folder.join(format!("{name}.spv")))
@@ -43,7 +43,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     FOLLOWED.iter().copied().chain(REFUSED.iter().map(|(name, _)| *name))
 }
 
-/// The application: dispatches every case; its numbers are what they leave.
+/// The application: dispatches every case; the output shows the results.
 pub fn cases(folder: &Path) -> String {
     let vulkan = Lavapipe::get().expect("lavapipe");
     let run = |name: &str| {
@@ -60,7 +60,7 @@ pub fn replay(bundle: &Path) -> (Option<i32>, String) {
     (out.status.code(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
 }
 
-/// Compares a bundle of a dispatch with what the application gave, and got.
+/// Compares a dispatch's bundle with the application's inputs and results.
 fn compare(bundle: &Bundle, name: &str, given: &Inputs, left: &[Vec<u8>]) {
     let (seen, Outputs { bindings: results, .. }) = (&bundle.inputs, &bundle.expected);
     assert_eq!(seen.grid, given.grid, "{name}");
@@ -121,7 +121,7 @@ fn dispatches_are_saved_with_what_was_given_and_what_came_of_it() {
     assert!(code == Some(6) && says.contains("set 0, binding 1 at byte"), "{code:?} {says}");
 }
 
-/// Changes the first number that is not zero: what nobody writes agrees with anything.
+/// Changes the first nonzero value: a value that is never written would agree with anything.
 pub fn spoil(path: &Path) {
     let mut bytes = std::fs::read(path).expect("a result");
     let byte = bytes.iter_mut().find(|byte| **byte != 0).expect("a result that is not zero");
@@ -164,7 +164,7 @@ fn what_cannot_be_followed_is_counted_and_stays_as_it_is() {
         seen.push((case, bundle.manifest.seed));
         let (code, says) = replay(path);
         assert_eq!(code, Some(0), "{case}: {says}");
-        // What comes later in the same buffer is in no bundle.
+        // Later changes to the same buffer are in no bundle.
         if ![3, 6].contains(&case) {
             let result: Vec<u8> = left[case as usize - 1].iter().flat_map(|word| word.to_le_bytes()).collect();
             assert_eq!(bundle.expected.bindings[2], result, "{case}");
@@ -189,7 +189,7 @@ fn limits_hold() {
         let found = summary["reasons"].get("over the limit of bytes").and_then(Value::as_u64).unwrap_or(0);
         assert_eq!(found, over, "{summary}");
     }
-    // A folder that cannot be made.
+    // A folder that cannot be created.
     std::fs::write(stage.path("file"), b"no folder").expect("a file");
     assert_eq!(stage.layered(&[(APPLICATION, DISPATCHES), ("DOVETAIL_LAYER_SHADOW", "file/shadow")]), plain);
 }

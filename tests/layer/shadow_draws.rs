@@ -1,4 +1,4 @@
-//! Draws with their inputs and results, as the layer saves them: against what the application gave, and replayed.
+//! Checks the draws that the layer saves, with inputs and results, against the application's, and replays them.
 
 use crate::draw_application::{CORNERS, INDICES, SHIFTS};
 use crate::easel::{CLEAR, FACTOR, SIZE};
@@ -19,7 +19,7 @@ fn words(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
-/// Compares a bundle of a draw with what the application gave.
+/// Compares a draw's bundle with the application's inputs.
 fn compare(case: u64, bundle: &Bundle) -> Draw {
     let inputs = &bundle.inputs;
     let draw = inputs.draw.clone().expect("a draw");
@@ -34,7 +34,7 @@ fn compare(case: u64, bundle: &Bundle) -> Draw {
     assert_eq!(kinds.len(), 3, "{case}: {kinds:?}");
     let Bound::UniformBuffer(added) = &inputs.bindings[0].bound else { panic!("{case}: {kinds:?}") };
     assert_eq!(added.0, words(&[0.0625, 0.03125, 0.0, 0.0]), "{case}");
-    // What the shader leaves in memory.
+    // The shader's result in memory.
     assert_eq!(bundle.expected.bindings[2][..4], (case as u32).to_le_bytes(), "{case}");
     draw
 }
