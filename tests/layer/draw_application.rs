@@ -140,7 +140,7 @@ impl App {
     }
 
     /// 1 and 2: a quad, and two blended triangles in front of and behind it, in one render pass that clears its depth
-    /// and does not store it. 3: a triangle in a second pass that loads the image and covers a part of it.
+    /// and does not store it. 3: a draw in a second pass that loads the image and covers a part of it.
     ///
     /// # Safety
     /// As above.

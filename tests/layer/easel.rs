@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub const SIZE: [u32; 2] = [45, 27];
 /// The clear colour of images, as a texel.
 pub const CLEAR: [u8; 4] = [51, 102, 153, 255];
-/// The blend constants.
+/// The push constants: a factor for colours.
 pub const FACTOR: [f32; 4] = [0.75, 0.5, 0.5, 1.0];
 /// The format of colour attachments.
 pub const COLOR: vk::Format = vk::Format::R8G8B8A8_UNORM;
