@@ -92,7 +92,7 @@ fn from_c(dir: &Path) {
     if !measuring() {
         return;
     }
-    let library = library::Library::build(&["--release"], "release");
+    let library = library::Library::built();
     let program = dir.join("times");
     let source = support::root().join("tests/capi/times.c");
     let mut cc = Command::new("cc");

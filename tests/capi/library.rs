@@ -1,9 +1,8 @@
-//! The library as `./dev capi` builds it, but without optimization.
+//! The library as `./dev capi` builds it, in the profile of the test or benchmark that uses it.
 #![allow(dead_code, reason = "the benchmark uses a part of it")]
 
-use crate::support::root;
+use crate::support::{BuildFolder, run};
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// A built library.
@@ -12,27 +11,21 @@ pub struct Library {
 }
 
 impl Library {
-    /// Built once per process; cargo's lock serialises concurrent processes.
+    /// Built once per process. Cargo's lock keeps several processes from building at the same time.
     pub fn built() -> &'static Self {
         static BUILT: OnceLock<Library> = OnceLock::new();
-        BUILT.get_or_init(|| Self::build(&[], "debug"))
+        BUILT.get_or_init(Self::build)
     }
 
-    /// Builds with these arguments to cargo; its output is in `profile`.
-    pub fn build(arguments: &[&str], profile: &str) -> Self {
-        // The test program is TARGET/PROFILE/deps/NAME.
-        let program = std::env::current_exe().expect("this program");
-        let target = program.ancestors().nth(3).expect("a folder of cargo's");
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root()).env("CARGO_TARGET_DIR", target);
-        cargo.args(["rustc", "--quiet", "--lib", "--no-default-features", "--features", "capi"]).args(arguments);
-        cargo.args(["--crate-type", "cdylib,staticlib", "--"]);
+    fn build() -> Self {
+        let here = BuildFolder::of_this_program();
+        let mut cargo = here.cargo("rustc");
+        cargo.args(["--lib", "--no-default-features", "--features", "capi", "--crate-type", "cdylib,staticlib", "--"]);
         // The same as in `./dev capi`.
         cargo.args(["-Clink-arg=-Wl,-soname,libdovetail.so.0", "-Clink-arg=-Wl,-z,nodelete,-z,now"]);
-        let done = cargo.output().expect("cargo");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        let folder = target.join(profile);
-        // A program looks up the soname in the file when it starts.
+        run(cargo);
+        let folder = here.files();
+        // What a program looks for when it starts is the name in the file.
         let link = folder.join("libdovetail.so.0");
         if !link.exists() {
             let _ = std::os::unix::fs::symlink("libdovetail.so", &link);

@@ -23,7 +23,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use support::{glsl, root, skip, tool};
+use support::{BuildFolder, glsl, root, run, skip, tool};
 
 /// Where the application finds its shaders: then it is the application.
 const SHADERS: &str = "DOVETAIL_TEST_SHADERS";
@@ -67,14 +67,11 @@ fn application() {
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        // This program is TARGET/PROFILE/deps/NAME.
-        let program = env::current_exe().expect("this program");
-        let target = program.ancestors().nth(3).expect("a folder of cargo's");
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(root()).env("CARGO_TARGET_DIR", target).args(["build", "--quiet", "-p", "dovetail-layer"]);
-        let done = cargo.output().expect("cargo");
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        target.join("debug/libdovetail_layer.so")
+        let here = BuildFolder::of_this_program();
+        let mut cargo = here.cargo("build");
+        cargo.args(["-p", "dovetail-layer"]);
+        run(cargo);
+        here.files().join("libdovetail_layer.so")
     })
 }
 

@@ -16,6 +16,43 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// Cargo's target folder and profile that this program was built in. What a test builds goes there too.
+pub struct BuildFolder {
+    target: PathBuf,
+    profile: String,
+}
+
+impl BuildFolder {
+    /// From the path of this program, which is TARGET/PROFILE/deps/NAME.
+    pub fn of_this_program() -> Self {
+        let program = env::current_exe().expect("this program");
+        let folder = program.ancestors().nth(2).expect("a folder of cargo's");
+        let profile = folder.file_name().expect("a profile").to_str().expect("a profile of ours");
+        Self { target: folder.parent().expect("a folder of cargo's").to_owned(), profile: profile.to_owned() }
+    }
+
+    /// `cargo` with this command, building into this folder in this profile.
+    pub fn cargo(&self, command: &str) -> Command {
+        let mut cargo = Command::new(env!("CARGO"));
+        // Cargo puts the files of the profile `dev` into `debug`.
+        let profile = if self.profile == "debug" { "dev" } else { &self.profile };
+        cargo.current_dir(root()).env("CARGO_TARGET_DIR", &self.target);
+        cargo.args([command, "--quiet", "--profile", profile]);
+        cargo
+    }
+
+    /// What cargo has built: `target/debug`, for example.
+    pub fn files(&self) -> PathBuf {
+        self.target.join(&self.profile)
+    }
+}
+
+/// Runs a command that has to succeed.
+pub fn run(mut command: Command) {
+    let done = command.output().expect("a program");
+    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
 /// An external program.
 pub struct Tool {
     name: &'static str,
