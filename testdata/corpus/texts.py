@@ -17,6 +17,8 @@ import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
+from spirv import consistent
+
 # Of piglit's generated tests, one in so many.
 GENERATED = 40
 # Combinations of features of each material of three.js.
@@ -270,7 +272,7 @@ def glsl(job):
         done = subprocess.run(["glslangValidator", *options, *inputs], cwd=at, capture_output=True, text=True, errors="replace")
         if done.returncode != 0:
             return name, {}, " | ".join(done.stdout.split("\n"))[:600]
-        return name, {stage: open(f"{at}/{stage}.spv", "rb").read() for stage in stages}, ""
+        return name, consistent({stage: open(f"{at}/{stage}.spv", "rb").read() for stage in stages}), ""
 
 
 # What a program's build may choose: optimization, the order of matrices, the layout of buffers.
