@@ -192,6 +192,9 @@ pub enum Op {
     DemoteIf,
     /// → whether the invocation is a helper now (b1). Upper level only.
     IsHelper,
+    /// index → the same; not defined from this bound on. Upper level, and only in translations for judges
+    /// ([`translate_judged`](crate::compile::spirv::translate_judged)).
+    Within(u32),
     /// → device clock, b64.
     ReadClock(Scope),
 

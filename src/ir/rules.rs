@@ -25,6 +25,7 @@ pub fn level(op: &Op) -> Option<ShaderLevel> {
         | Op::StoreOutput { .. }
         | Op::BufferSize
         | Op::IsHelper
+        | Op::Within(_)
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(ShaderLevel::Upper),
@@ -163,6 +164,13 @@ impl Rule<'_> {
             Op::Barrier { .. } | Op::Fence { .. } => self.args(&[]).and(self.no_result()),
             Op::DemoteIf => self.args(&[Type::B1]).and(self.no_result()),
             Op::IsHelper => self.args(&[]).and(self.result(Type::B1)),
+            Op::Within(_) => {
+                let ty = self.one()?;
+                if !ty.is_scalar() {
+                    return Err(format!("an index of type {ty}"));
+                }
+                self.result(ty)
+            }
             Op::ReadClock(_) => self.args(&[]).and(self.result(Type::B64)),
             Op::Reloc(symbol) => {
                 self.exists("symbol", symbol.index(), self.shader.symbols.len())?;

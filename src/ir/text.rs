@@ -123,6 +123,7 @@ const OPS: &[(&str, Op)] = &[
     ("fence", Op::Fence { scope: Scope::Workgroup, order: FenceOrder::None, classes: CLASSES }),
     ("demote_if", Op::DemoteIf),
     ("is_helper", Op::IsHelper),
+    ("within", Op::Within(0)),
     ("read_clock", Op::ReadClock(Scope::Device)),
     ("reloc", Op::Reloc(SymbolId(0))),
     ("address_high", Op::AddressHigh),
@@ -199,6 +200,7 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
         Op::Undef | Op::Alu(..) | Op::Compose | Op::Bitcast | Op::BufferSize => Ok(()),
         Op::DemoteIf | Op::IsHelper | Op::AddressHigh => Ok(()),
         Op::Extract(lane) => c.number("", lane),
+        Op::Within(bound) => c.number("", bound),
         Op::LocalLoad { local, align } | Op::LocalStore { local, align } => {
             c.number("local", &mut local.0)?;
             c.align(align)

@@ -18,7 +18,7 @@ use super::report::{Fate, Report, unfinished};
 use super::world::{KnownContents, world};
 use crate::compile::Compiler;
 use crate::compile::request::{Module, TuningOptions, default_wave};
-use crate::compile::spirv::{reflect, translate};
+use crate::compile::spirv::{reflect, translate_judged};
 use crate::emu::RunLimits;
 use crate::emu::inputs::{BindingElement, Inputs};
 use crate::error::{Error, Result};
@@ -147,7 +147,7 @@ impl<'a> Subject<'a> {
     fn new(case: &'a Case<'a>, tools: &'a Tools<'a>) -> Result<Self> {
         let info = reflect(case.module)?;
         let values = info.specialization(case.spec);
-        let ir = translate(case.module, case.entry, Stage::Compute, &values)?;
+        let ir = translate_judged(case.module, case.entry, Stage::Compute, &values)?;
         let wave = default_wave(Stage::Compute, info.uses_subgroups);
         let bytes = |id| info.spec_constants.iter().find(|c| c.id == id).map_or(4, |c| (c.bits as usize / 8).max(4));
         let shader = ShaderRef {
@@ -180,7 +180,9 @@ impl<'a> Subject<'a> {
         let mut report = Report::new(Fate::ProvesNothing, "no candidate of inputs");
         let mut said = Vec::new();
         let began = Instant::now();
-        let unspecific = [Choice::default()];
+        // One workgroup, where more of them leave arrays; larger numbers, where small ones vanish in a division.
+        let single = Choice { grid: [1; 3], ..Choice::default() };
+        let unspecific = [Choice::default(), single.clone(), Choice { below: 1 << 20, ..single }];
         let choices = if self.case.choices.is_empty() { &unspecific } else { self.case.choices };
         let met = [None, Some(Compare::All), Some(Compare::Equality)].into_iter();
         for (met, (n, choice)) in met.flat_map(|met| choices.iter().enumerate().map(move |choice| (met, choice))) {
@@ -283,7 +285,8 @@ impl<'a> Subject<'a> {
         let limits = RunLimits { instructions: self.tools.budget.emulated };
         let (mut results, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in &self.pipelines.elfs {
-            let interpret = || self.interpret(&inputs, self.options(self.wave.lanes()));
+            let strict = Options { strict: true, ..self.options(self.wave.lanes()) };
+            let interpret = || self.interpret(&inputs, strict);
             let ran = timed(report, 1, || self.pipelines.run(elf, &inputs, limits));
             let ran = ran.map_err(|why| unfinished(route, &why, interpret))?;
             executed.push((*route, ran.stats.total()));

@@ -98,6 +98,7 @@ fn is_free(inst: &Inst, still: bool) -> bool {
         | Op::Subgroup(_)
         | Op::Derivative(_)
         | Op::IsHelper
+        | Op::Within(_)
         | Op::Reloc(_) => true,
         Op::LoadBuiltIn { builtin: B::FragCoord, component, .. } => component < 2 || still,
         Op::LoadBuiltIn { builtin, .. } => {

@@ -8,7 +8,7 @@ use super::random::Random;
 use crate::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
 use crate::error::{Error, Result};
 use crate::ir::interp::encode;
-use crate::ir::{Bits, ResourceKind, Shader};
+use crate::ir::{Bits, Op as IrOp, ResourceKind, Shader};
 use rspirv::spirv::Op;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -92,6 +92,9 @@ impl Declared {
     pub fn inputs(&self, ir: &Shader, seed: u64, choice: &Choice) -> Result<Inputs> {
         let mut random = Random::new(seed);
         let mut inputs = Inputs { grid: choice.grid, ..Default::default() };
+        // Where a shader asks how long a buffer is, that is an input too.
+        let asked = ir.has(|op| matches!(op, IrOp::BufferSize));
+        let length = choice.buffer + if asked { 256 * (seed as usize % 16) } else { 0 };
         // Integer texels are never filtered, and one sampler may serve all images, so no filter is linear then.
         let linear = !ir.resources.iter().any(|r| self.bound_at(r).iter().any(|ty| self.is_integer_image(*ty)));
         for descriptors in Descriptors::all(&[ir]) {
@@ -104,7 +107,7 @@ impl Declared {
                 };
                 let bound = match r.kind {
                     ResourceKind::StorageBuffer => {
-                        Bound::StorageBuffer(self.buffer(&types, choice.buffer, &mut random, choice)?)
+                        Bound::StorageBuffer(self.buffer(&types, length, &mut random, choice)?)
                     }
                     ResourceKind::UniformBuffer => {
                         Bound::UniformBuffer(self.buffer(&types, UNIFORM, &mut random, choice)?)

@@ -102,6 +102,19 @@ impl Declared {
                 _ => {}
             }
         }
+        // A group's decorations are those of each of its members.
+        for inst in module.annotations.iter().filter(|inst| inst.class.opcode == Op::GroupDecorate) {
+            let Some((Operand::IdRef(group), members)) = inst.operands.split_first() else { continue };
+            let of_group: Vec<(Decoration, u32)> =
+                decorations.iter().filter(|((id, _), _)| id == group).map(|((_, d), n)| (*d, *n)).collect();
+            for member in members {
+                let Operand::IdRef(id) = member else { continue };
+                decorations.extend(of_group.iter().map(|(d, n)| ((*id, *d), *n)));
+                if restrict.contains(group) {
+                    restrict.insert(*id);
+                }
+            }
+        }
         for inst in &module.debug_names {
             if let [Operand::IdRef(id), Operand::LiteralBit32(member), Operand::LiteralString(name)] =
                 inst.operands.as_slice()

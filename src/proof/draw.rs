@@ -107,7 +107,7 @@ impl<'a> Pair<'a> {
             let module = Module::new(source.module.to_vec())?;
             let info = spirv::reflect(&module)?;
             let spec: Vec<(u32, u64)> = source.spec.iter().map(|s| (s.0, s.1)).collect();
-            let ir = spirv::translate(&module, source.entry, stage, &info.specialization(&spec))?;
+            let ir = spirv::translate_judged(&module, source.entry, stage, &info.specialization(&spec))?;
             let declared = Declared::new(source.module)?;
             Ok(((module, info), SceneShader { ir, declared }))
         };
@@ -118,6 +118,9 @@ impl<'a> Pair<'a> {
         for (source, stage) in [vertex, fragment].into_iter().zip(STAGES) {
             let entry = |s: &(u32, u64, usize)| SpecializationEntry { stage: Some(stage), id: s.0, value: s.1 };
             state.specialization.extend(source.spec.iter().map(entry));
+        }
+        for attachment in &mut state.color.attachments {
+            attachment.write_mask &= parts[1].written_channels(attachment.location);
         }
         let constant = constant_fragments(&parts[0].ir, &parts[1].ir);
         Ok(Self { sources: [vertex, fragment], modules: [vertex_module, fragment_module], parts, state, constant })
@@ -267,13 +270,12 @@ impl<'a> Pair<'a> {
     }
 
     fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
-        self.interpret_in(false, inputs, tools)
+        self.interpret_with(Options::default(), inputs, tools)
     }
 
-    /// The interpreter's result, with the invocations of a wave in order or in reverse order.
-    fn interpret_in(&self, backwards: bool, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
-        let limit = tools.budget.interpreted;
-        let options = Options { subgroup_size: 32, shadow: true, limit, backwards };
+    /// The interpreter's result, with its bounds.
+    fn interpret_with(&self, options: Options, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
+        let options = Options { shadow: true, limit: tools.budget.interpreted, ..options };
         let [vertex, fragment] = &self.parts;
         interpreted_draw(&vertex.ir, Some(&fragment.ir), &self.state.vertex, inputs, options)
     }
@@ -360,7 +362,8 @@ impl<'a> Pair<'a> {
         let (mut runs, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in &pipelines.elfs {
             let ran = pipelines.run(elf, inputs, limits);
-            let ran = ran.map_err(|why| unfinished(route, &why, || self.interpret(inputs, tools)))?;
+            let strict = Options { strict: true, ..Options::default() };
+            let ran = ran.map_err(|why| unfinished(route, &why, || self.interpret_with(strict, inputs, tools)))?;
             executed.push((*route, ran.stats.total()));
             runs.push((*route, outputs(ran)));
         }
@@ -387,9 +390,15 @@ impl<'a> Pair<'a> {
             Err(why) => (own.clone(), Some(why)),
         };
         if differs(&theirs) {
-            let backwards = self.interpret_in(true, inputs, tools).map_err(nothing)?;
-            if compare(&drawn, inputs, &self::own(&backwards).map_err(nothing)?, &own).is_err() {
-                return Err((Fate::ProvesNothing, "depends on the order of invocations".into()).into());
+            let by_itself = Options { subgroup_size: 4, ..Options::default() };
+            let backwards = Options { backwards: true, ..Options::default() };
+            for (options, on) in
+                [(backwards, "the order of invocations"), (by_itself, "which invocations run together")]
+            {
+                let other = self.interpret_with(options, inputs, tools).map_err(nothing)?;
+                if compare(&drawn, inputs, &self::own(&other).map_err(nothing)?, &own).is_err() {
+                    return Err((Fate::ProvesNothing, format!("depends on {on}")).into());
+                }
             }
         }
         let mut verdict = MemoryVerdict::default();

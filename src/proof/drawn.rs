@@ -388,7 +388,7 @@ impl<'a> Run<'a> {
                     |(texel, old): (&mut Option<ShadowedTexel>, _)| _ = texel.get_or_insert((old, [Shadow::NONE; 4]));
                 texels.iter_mut().zip(before).for_each(stay);
             }
-            Ok(KnownContents::attachment(format, clear, &texels))
+            Ok(KnownContents::attachment(format, (clear, target.write_mask), &texels))
         });
         let depth: Option<Result<KnownContents>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
@@ -399,7 +399,7 @@ impl<'a> Run<'a> {
             for (texel, old) in texels.iter_mut().zip(before.map(|word| u32::from_le_bytes(*word))) {
                 texel.get_or_insert(wide((old.into(), Shadow::NONE)));
             }
-            Ok(KnownContents::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels))
+            Ok(KnownContents::attachment(format, ([depth.clear.to_bits(), 0, 0, 0], u8::MAX), &texels))
         });
         let stencil: Option<Result<KnownContents>> = self.command.stencil.map(|stencil| {
             let texel =
@@ -409,7 +409,7 @@ impl<'a> Run<'a> {
             for (there, old) in texels.iter_mut().zip(&self.command.fixed.before.stencil.0) {
                 there.get_or_insert(texel((u64::from(*old), Shadow::NONE)));
             }
-            Ok(KnownContents::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
+            Ok(KnownContents::attachment(NamedFormat::new("R8_UINT")?, ([stencil.clear.into(), 0, 0, 0], u8::MAX), &texels))
         });
         Ok(Drawn {
             targets: targets.collect::<Result<_>>()?,
@@ -479,7 +479,8 @@ impl Shaders for Run<'_> {
             if pixel.doubtful || !pixel.helper && !behind.is_exact() {
                 self.edges.insert(place(quad, n));
             }
-            let depth = depth(pixel, depths.get(number).copied());
+            let early = self.fragment.as_deref().is_some_and(|fragment| fragment.modes.early_fragment_tests);
+            let depth = depth(pixel, depths.get(number).copied(), early);
             for sample in live {
                 self.pixels.entry(of(sample)).or_default();
                 let written = !pixel.doubtful && !pixel.helper && behind.is_exact();
@@ -525,9 +526,9 @@ fn place(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
 }
 
-/// The depth of a fragment: from its shader, or else interpolated from the primitive.
-fn depth(pixel: &Invocation, primitive: Option<(u64, Shadow)>) -> Option<(u64, Shadow)> {
-    pixel.outputs.get(&OutputSlot::FragDepth).copied().or(primitive)
+/// The depth of a fragment: from its shader unless the test came before it, or else interpolated from the primitive.
+fn depth(pixel: &Invocation, primitive: Option<(u64, Shadow)>, early: bool) -> Option<(u64, Shadow)> {
+    pixel.outputs.get(&OutputSlot::FragDepth).copied().filter(|_| !early).or(primitive)
 }
 
 /// Merges the outputs of a fragment shader into a sample.

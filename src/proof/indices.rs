@@ -1,4 +1,4 @@
-//! Limits indices into descriptor arrays to bound elements, since no others may be read.
+//! Limits indices to elements that exist: of descriptor arrays, and of the shader's own arrays and vectors.
 
 use super::declared::Declared;
 use super::reads::{Extent, Reads};
@@ -6,14 +6,22 @@ use crate::emu::inputs::{Bound, Inputs};
 use crate::ir::{Bits, Resource, Shader};
 
 impl Declared {
-    /// Limits the integers of push constants and buffers that index a shader's descriptors.
+    /// Limits the integers of push constants and buffers that are indices, or that indices are computed from.
     pub(super) fn limit_indices(&self, ir: &Shader, inputs: &mut Inputs) {
+        let (of_descriptors, within) = Reads::of_indices(ir);
+        for (bound, reads) in within {
+            self.limit_read(ir, &reads, bound, inputs);
+        }
         let arrays = ir.resources.iter().filter(|r| r.count != Some(1));
         let elements = |r: &Resource| {
             inputs.bindings.iter().filter(|b| (b.set, b.binding) == (r.set, r.binding)).map(|b| b.element + 1).max()
         };
-        let Some(least) = arrays.filter_map(elements).min() else { return };
-        let reads = Reads::of_indices(ir);
+        if let Some(least) = arrays.filter_map(elements).min() {
+            self.limit_read(ir, &of_descriptors, least, inputs);
+        }
+    }
+
+    fn limit_read(&self, ir: &Shader, reads: &Reads, least: u32, inputs: &mut Inputs) {
         if let Some(block) = self.push_constants() {
             self.limit(block, &reads.push_constants, least, &mut inputs.push_constants.0);
         }

@@ -14,7 +14,7 @@ use super::plain::{texels_apart, words_apart};
 use super::world::{KnownContents, world};
 use crate::compile::Compiler;
 use crate::compile::request::CompilerId;
-use crate::compile::spirv::{reflect, translate};
+use crate::compile::spirv::{reflect, translate_judged};
 use crate::emu::draw::Targets;
 use crate::emu::inputs::{BindingElement, Bound, Inputs};
 use crate::emu::{self, NamedFormat, RunLimits};
@@ -51,7 +51,7 @@ impl Runner {
             let spec_ids: Vec<u32> = reflect(module)?.spec_constants.iter().map(|c| c.id).collect();
             let value = |id: &u32| Some((*id, bundle.state.specialized(entry.stage, *id)?));
             let spec: Vec<_> = spec_ids.iter().filter_map(value).collect();
-            shaders.push(translate(module, &entry.entry_point, entry.stage, &spec)?);
+            shaders.push(translate_judged(module, &entry.entry_point, entry.stage, &spec)?);
             let entry_point = entry.entry_point.clone();
             sources.push(ShaderRef { module, entry_point, stage: entry.stage, wave: entry.wave, spec_ids });
         }

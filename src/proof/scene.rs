@@ -45,6 +45,19 @@ pub(super) struct SceneShader {
     pub declared: Declared,
 }
 
+impl SceneShader {
+    /// The channels of an attachment that the shader ever gives a value: the others stay as they are.
+    pub(super) fn written_channels(&self, attachment: u32) -> u8 {
+        let stored = self.ir.live_insts().filter_map(|inst| match inst.op {
+            Op::StoreOutput { slot: OutputSlot::Location { location, component, .. }, .. } if location == attachment => {
+                Some(component)
+            }
+            _ => None,
+        });
+        stored.fold(0, |mask, component| mask | 1 << component)
+    }
+}
+
 /// Style of guesses: the first, and the fallback if the first proves nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manner {
@@ -328,6 +341,7 @@ impl Scene<'_> {
             let blend = (self.state.color.dual_source && integer.is_none()).then_some(Blend::PRODUCT);
             TargetAttachment {
                 blend,
+                write_mask: attachment.write_mask,
                 ..TargetAttachment::new(attachment.location, integer.unwrap_or(target_format(true)))
             }
         });

@@ -82,7 +82,12 @@ pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<KnownContents>
         let (format, data) = match &b.bound {
             Bound::StorageBuffer(_) | Bound::PhysicalStorageBuffer(_) => {
                 let mut memory = world.buffers.get(&place).cloned();
-                memory.iter_mut().for_each(|memory| addresses.restore(inputs, n, memory.bytes_mut()));
+                memory.iter_mut().for_each(|memory| {
+                    addresses.restore(inputs, n, memory.bytes_mut());
+                    if !inputs.pointers.is_empty() {
+                        doubt_addresses(inputs, memory);
+                    }
+                });
                 memory.iter_mut().filter(|_| world.doubtful).for_each(ShadowedMemory::open_unwritten);
                 return Ok(memory.map(KnownContents::buffer));
             }
@@ -95,6 +100,21 @@ pub fn known(inputs: &Inputs, world: &World) -> Result<Vec<Option<KnownContents>
         world.textures.get(&place).map(|texture| KnownContents::texels(format, texture, &before)).transpose()
     };
     inputs.bindings.iter().enumerate().map(of).collect()
+}
+
+/// Stored addresses differ between implementations: no value that is one of this world's is known.
+fn doubt_addresses(inputs: &Inputs, memory: &mut ShadowedMemory) {
+    for at in (0..memory.bytes().len()).step_by(4).filter(|at| memory.is_written(*at)).collect::<Vec<_>>() {
+        let (value, _) = memory.load(at as u64, Bits::B64);
+        let found = (value >> 40).checked_sub(1).and_then(|n| inputs.bindings.get(usize::try_from(n).ok()?));
+        let length = found.filter(|b| b.bound.storage_buffer().is_some()).and_then(|b| b.bound.buffer());
+        if length.is_some_and(|data| value & ((1 << 40) - 1) <= data.0.len() as u64) {
+            for half in [at, at + 4] {
+                let (word, _) = memory.load(half as u64, Bits::B32);
+                memory.store(half as u64, Bits::B32, word, Shadow::UNCERTAIN);
+            }
+        }
+    }
 }
 
 fn texture(image: &Image) -> Result<Texture> {
@@ -158,15 +178,19 @@ impl KnownContents {
         Ok(Self { memory, format: Some(format) })
     }
 
-    /// An attachment of a draw: the pixels drawn, or the clear colour.
-    pub(super) fn attachment(format: NamedFormat, clear: [u32; 4], pixels: &[Option<ShadowedTexel>]) -> Self {
+    /// An attachment of a draw: the pixels drawn, or the clear colour, which channels that the mask leaves out keep.
+    pub(super) fn attachment(
+        format: NamedFormat,
+        (clear, mask): ([u32; 4], u8),
+        pixels: &[Option<ShadowedTexel>],
+    ) -> Self {
         let cleared = format.encode(clear).map_or(clear, |texel| format.decode(&texel));
         let channels: Vec<usize> = format.channels().collect();
         let words = pixels.iter().flat_map(|_| channels.iter().map(|&channel| cleared[channel]));
         let mut memory = ShadowedMemory::new(words.flat_map(u32::to_le_bytes).collect());
         for (n, pixel) in pixels.iter().enumerate() {
             let Some((bits, shadows)) = pixel else { continue };
-            for (k, &channel) in channels.iter().enumerate() {
+            for (k, &channel) in channels.iter().enumerate().filter(|(_, channel)| mask >> **channel & 1 == 1) {
                 let shadow = rounded(&format, channel, bits[channel], shadows[channel]);
                 memory.store(((n * channels.len() + k) * 4) as u64, Bits::B32, bits[channel].into(), shadow);
             }

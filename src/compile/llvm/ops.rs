@@ -89,6 +89,7 @@ impl<'c> Cx<'_, 'c> {
             | Op::StoreOutput { .. }
             | Op::BufferSize
             | Op::IsHelper
+            | Op::Within(_)
             | Op::Image(_)
             | Op::Subgroup(_)
             | Op::Derivative(_) => {

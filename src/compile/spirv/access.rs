@@ -24,7 +24,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
                 Ty::Pointer { stride, .. } if stride != 0 => stride,
                 _ => cx.types.size(base.ty, base.layout),
             };
-            step(cx, inst, &mut base, inst.id(1)?, stride)?;
+            step(cx, inst, &mut base, inst.id(1)?, (stride, None))?;
             chain(cx, inst, base, 2)?;
         }
         Op::CopyObject if cx.is_logical_pointer(cx.result_type(inst)?) => {
@@ -61,14 +61,28 @@ impl Cx<'_> {
     }
 }
 
-/// Moves a pointer by an index times a stride.
-fn step(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, p: &mut Pointer, index: u32, stride: u32) -> Result<()> {
+/// Moves a pointer by an index times a stride; the index has a bound, if any.
+fn step(
+    cx: &mut Cx<'_>,
+    inst: &SpirvInst<'_>,
+    p: &mut Pointer,
+    index: u32,
+    (stride, bound): (u32, Option<usize>),
+) -> Result<()> {
     if let Some(bits) = cx.const_bits(index)? {
         p.constant = p.constant.wrapping_add((bits as u32).wrapping_mul(stride));
         return Ok(());
     }
     let wide = if matches!(p.place, Storage::Global(_)) { Type::B64 } else { Type::B32 };
-    let index = cx.index_value(index, wide).map_err(|e| e.at(inst.place()))?;
+    let mut index = cx.index_value(index, wide).map_err(|e| e.at(inst.place()))?;
+    // What is beyond an array in a buffer is memory of the buffer, or robust.
+    let own = matches!(
+        p.place,
+        Storage::Local(_) | Storage::Table(_) | Storage::Shared | Storage::Input(_) | Storage::Output(_)
+    );
+    if let Some(bound) = bound.filter(|_| own) {
+        index = cx.bounded(index, bound);
+    }
     let offset = cx.b.imul_const(index, u64::from(stride));
     p.dynamic = Some(match p.dynamic {
         Some(before) => cx.b.iadd(before, offset),
@@ -87,30 +101,31 @@ fn chain(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, mut p: Pointer, first: usize) ->
             matches!(p.place, Storage::Buffer { .. } | Storage::Resource { .. }) && cx.non_uniform(id);
         let of_bindings = is_array_of_bindings(cx, &p);
         match cx.types.get(p.ty) {
-            Ty::Array { elem, .. } | Ty::RuntimeArray { elem, .. } => {
+            kind @ (Ty::Array { elem, .. } | Ty::RuntimeArray { elem, .. }) => {
+                let bound = if let Ty::Array { len, .. } = kind { Some(*len as usize) } else { None };
                 let (array, elem) = (p.ty, *elem);
                 if of_bindings {
                     choose_binding(cx, &mut p, elem, id)?;
                 } else {
                     let stride = cx.types.stride(array, elem, p.layout);
-                    step(cx, inst, &mut p, id, stride)?;
+                    step(cx, inst, &mut p, id, (stride, bound))?;
                 }
                 p.ty = elem;
             }
-            Ty::Matrix { column, .. } => {
-                let column = *column;
+            Ty::Matrix { column, count } => {
+                let (column, columns) = (*column, *count as usize);
                 let (stride, layout) = cx.types.column(column, p.layout);
-                step(cx, inst, &mut p, id, stride)?;
+                step(cx, inst, &mut p, id, (stride, Some(columns)))?;
                 p.ty = column;
                 p.layout = layout;
             }
-            Ty::Vector { elem, .. } => {
-                let elem = *elem;
+            Ty::Vector { elem, count } => {
+                let (elem, lanes) = (*elem, *count as usize);
                 let stride = match p.layout.component_stride {
                     0 => cx.types.size(elem, MemoryLayout::PACKED),
                     stride => stride,
                 };
-                step(cx, inst, &mut p, id, stride)?;
+                step(cx, inst, &mut p, id, (stride, Some(lanes)))?;
                 p.ty = elem;
                 p.layout.component_stride = 0;
             }

@@ -81,6 +81,7 @@ fn extract_dynamic(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, all: &[Value], index: 
         return Ok(found.into_iter().collect());
     }
     let index = cx.value(index)?;
+    let index = cx.bounded(index, all.len());
     let ty = cx.b.ty(index);
     let Some((&last, rest)) = all.split_last() else { return Err(inst.malformed("of an empty vector")) };
     let mut out = last;
@@ -106,6 +107,7 @@ fn insert_dynamic(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<LeafValues> {
         return Ok(all);
     }
     let index = cx.value(index)?;
+    let index = cx.bounded(index, all.len());
     let ty = cx.b.ty(index);
     for (i, slot) in all.iter_mut().enumerate() {
         let k = cx.b.iconst(ty, i as u64);

@@ -180,6 +180,8 @@ pub struct Cx<'a> {
     pub(super) interface: Interface,
     /// The only block that returns.
     pub(super) exit: BlockId,
+    /// Indices are marked with their bounds.
+    pub(super) judged: bool,
     /// Values read, defined and passed by jumps so far, and calls: a measure of work that the number of instructions
     /// does not bound.
     work: usize,
@@ -208,6 +210,7 @@ impl<'a> Cx<'a> {
             constants: Constants::with_capacity(module.globals.len()),
             interface: Interface::default(),
             exit,
+            judged: false,
             work: 0,
             slots: vec![0; module.bound as usize],
             defs: Vec::with_capacity(module.result_types.len() / 2),
@@ -451,6 +454,15 @@ impl<'a> Cx<'a> {
             self.descriptors.insert((resource, n, part), v);
         }
         v
+    }
+
+    /// An index with its bound, where a judge wants to know it.
+    pub fn bounded(&mut self, index: Value, bound: usize) -> Value {
+        if !self.judged {
+            return index;
+        }
+        let ty = self.b.ty(index);
+        self.b.value(Op::Within(u32::try_from(bound).unwrap_or(u32::MAX)), &[index], ty)
     }
 
     /// Kind of a binding.

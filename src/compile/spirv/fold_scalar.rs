@@ -1,6 +1,6 @@
 //! Constant operations on one component: `OpSpecConstantOp` allows these (SPIR-V, 3.49.7).
 
-use crate::ir::Bits;
+use crate::ir::{AluOp, Bits, number};
 use spirv::Op;
 
 /// Whether an operation can be folded.
@@ -66,6 +66,9 @@ pub(super) fn scalar(op: Op, args: &[(u64, Bits)], to: Bits) -> Option<u64> {
         Op::FConvert if width == to => a,
         Op::FConvert if (width, to) == (Bits::B32, Bits::B64) => f64::from(f32::from_bits(a as u32)).to_bits(),
         Op::FConvert if (width, to) == (Bits::B64, Bits::B32) => u64::from((f64::from_bits(a) as f32).to_bits()),
+        Op::QuantizeToF16 if (width, to) == (Bits::B32, Bits::B32) => {
+            number::float(AluOp::FQuantize16, [a, 0, 0], width, to)?
+        }
         _ => return None,
     };
     Some(result & to.mask())

@@ -391,8 +391,9 @@ fn opaque(cx: &mut Cx<'_>, id: u32, pointee: TypeId) -> Result<Pointer> {
 impl Cx<'_> {
     /// A new local variable for values of a type, with the id's name.
     pub(super) fn new_local(&mut self, id: u32, ty: TypeId) -> Result<LocalId> {
-        let bytes = self.types.size(ty, MemoryLayout::PACKED);
-        if bytes == 0 || bytes > MAX_LOCAL {
+        // A structure without members takes no memory, and nothing is ever read there.
+        let bytes = self.types.size(ty, MemoryLayout::PACKED).max(1);
+        if bytes > MAX_LOCAL {
             return Err(Error::unsupported("local variable", format!("%{id} of {bytes} bytes")));
         }
         let align = if bytes >= 16 { Align::A16 } else { Align::A8 };

@@ -67,11 +67,30 @@ pub fn translate(module: &Module, entry: &str, stage: Stage, values: &[(u32, u64
     translate_with(module, entry, stage, Specialization { values, late: &[] })
 }
 
+/// As [`translate`], for a judge who has to know what is undefined: each index into an array, a matrix or a vector of
+/// the shader's own is marked with its bound ([`Op::Within`](crate::ir::Op::Within)).
+///
+/// # Errors
+/// As [`translate`].
+pub fn translate_judged(module: &Module, entry: &str, stage: Stage, values: &[(u32, u64)]) -> Result<Shader> {
+    translated(module, entry, stage, Specialization { values, late: &[] }, true)
+}
+
 /// [`translate`] with constants that stay relocations.
 ///
 /// # Errors
 /// As [`translate`].
 pub fn translate_with(module: &Module, entry: &str, stage: Stage, spec: Specialization<'_>) -> Result<Shader> {
+    translated(module, entry, stage, spec, false)
+}
+
+fn translated(
+    module: &Module,
+    entry: &str,
+    stage: Stage,
+    spec: Specialization<'_>,
+    judged: bool,
+) -> Result<Shader> {
     let decoded = decode::decode(module.bytes())?;
     let insts = decoded.insts();
     let parsed = parse::parse(&decoded, &insts)?;
@@ -85,6 +104,7 @@ pub fn translate_with(module: &Module, entry: &str, stage: Stage, spec: Speciali
     shader.reserve(2 * insts.len());
     let mut cx = cx::Cx::new(&parsed, &mut shader);
     cx.constants.specialize(spec);
+    cx.judged = judged;
     globals::declare(&mut cx, &usage)?;
     modes::apply(&mut cx, point.function)?;
     function::entry(&mut cx, &usage, point.function)?;

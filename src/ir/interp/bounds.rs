@@ -121,6 +121,30 @@ mod tests {
     }
 
     #[test]
+    fn an_index_beyond_its_array_is_not_known_though_its_variable_goes_on() {
+        let read = "v10: b32 = within[3] v1\n v20: b32 = imul v10, v2";
+        assert_eq!(known("", read, &[]), [true, true, true, false, false, false, false, false]);
+    }
+
+    #[test]
+    fn descriptors_that_are_not_there_or_not_the_same_stop_the_run() {
+        let run = |count: u32, index: &str, flag: &str| {
+            let text = format!(
+                "shader upper compute \"t\"\nmodes 8 1 1 any any any any rte rte rte\n\
+                 res0 \"in\" set0 binding0 storage_buffer count{count}\nblock0:\n\
+                 v0: b32 = const 0x2\n v1: b32 = load_builtin[local_invocation_index component0]\n\
+                 v4: b32x4 = descriptor[res0 buffer{flag}] {index}\n return\n"
+            );
+            let shader = parse(&text).expect("a shader");
+            dispatch(&shader, &mut World::default(), [1; 3], Options::default()).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(run(3, "v0", ""), Ok(()));
+        assert!(run(2, "v0", "").is_err_and(|why| why.contains("beyond 2")));
+        assert!(run(8, "v1", "").is_err_and(|why| why.contains("non-uniform")));
+        assert_eq!(run(8, "v1", " non_uniform"), Ok(()));
+    }
+
+    #[test]
     fn a_variable_that_nobody_writes_and_somebody_does_is_not_known() {
         let load = |how: &str| {
             format!(

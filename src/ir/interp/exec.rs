@@ -102,6 +102,9 @@ impl Machine<'_> {
                 let image = *image;
                 self.image(wave, inst, &image, mask)
             }
+            Op::Descriptor { non_uniform: false, .. } if !self.is_uniform(wave, inst, mask & !wave.helpers) => {
+                Err(Error::malformed("several descriptors by an index that is not marked as non-uniform"))
+            }
             _ if self.options.backwards => {
                 let mut lanes: SmallVec<[usize; 64]> = lanes_of(mask).collect();
                 lanes.reverse();
@@ -109,6 +112,14 @@ impl Machine<'_> {
             }
             _ => lanes_of(mask).try_for_each(|lane| self.lane(wave, inst, lane)),
         }
+    }
+
+    /// Whether an instruction's first operand is the same in some lanes.
+    fn is_uniform(&self, wave: &Wave, inst: &Inst, mask: u64) -> bool {
+        let Some(&v) = inst.args.first() else { return true };
+        let mut values = lanes_of(mask).map(|lane| self.arg(wave, v, lane).0);
+        let first = values.next();
+        values.all(|value| Some(value) == first)
     }
 
     /// Runs an instruction that affects only one lane.
@@ -217,8 +228,9 @@ impl Machine<'_> {
             }
             Op::Descriptor { resource, part, .. } => {
                 let element = arg(wave, 0).0;
-                if let Some(r) = self.shader.resources.get(resource.index()) {
-                    self.world.check_kind(r, element as u32)?;
+                let used = self.shader.resources.get(resource.index());
+                if let Some(r) = used.filter(|_| wave.helpers >> lane & 1 == 0) {
+                    self.world.check_descriptor(r, element)?;
                 }
                 let Some(result) = inst.result else { return Ok(()) };
                 let part = match part {
@@ -282,6 +294,14 @@ impl Machine<'_> {
                     self.doubt(wave, lane);
                 }
                 wave.helpers |= (cond & 1) << lane;
+            }
+            Op::Within(bound) => {
+                let (index, shadow) = arg(wave, 0);
+                if self.options.strict && index >= u64::from(*bound) && wave.helpers >> lane & 1 == 0 {
+                    return Err(Error::malformed(format!("index {index} beyond an array of {bound}")));
+                }
+                let shadow = if index < u64::from(*bound) { shadow } else { Shadow::UNCERTAIN };
+                self.set(wave, inst, lane, index, shadow);
             }
             Op::IsHelper => self.set(wave, inst, lane, wave.helpers >> lane & 1, Shadow::NONE),
             Op::Amd(AmdOp::LiveMask) => self.set(wave, inst, lane, !wave.helpers >> lane & 1, Shadow::NONE),

@@ -77,11 +77,13 @@ impl Shadow {
 }
 
 /// Whether an integer operation may give any value, by the table of operations: division by zero, a shift by the width
-/// or more, a bit field that exceeds the value.
+/// or more, a bit field that exceeds the value. Vulkan leaves every remainder of a negative operand undefined, but all
+/// implementations that are compared agree on it where dividend and divisor have the same sign, and on `SRem`.
 pub fn is_free(op: AluOp, [x, y, z]: [u64; 3], width: Bits) -> bool {
     use AluOp as A;
     let count = u64::from(width.count());
     match op {
+        A::SMod if (x ^ y) >> (count - 1) & 1 != 0 => true,
         A::UDiv | A::UMod => y == 0,
         A::SDiv | A::SRem | A::SMod => y == 0 || y == width.mask() && x == 1 << (count - 1),
         A::Shl | A::LShr | A::AShr => y >= count,
@@ -123,7 +125,8 @@ pub fn of_float(
     if !op.gives_float() {
         return of_decision(op, x, b, to);
     }
-    if narrows(op, from, to) && b[0] > 0.0 {
+    // A plain conversion may round to nearest or to zero, whatever lies on either side.
+    if narrows(op, from, to) && op != AluOp::FConv && b[0] > 0.0 {
         let ends = [x[0] - b[0], x[0] + b[0]].map(|x| float(op, [x.to_bits(), 0, 0], Bits::B64, to));
         if ends[0] == ends[1] && ends[0] == Some(result) {
             return Shadow { value: decode(result, to), bound: 0.0 };
@@ -166,6 +169,9 @@ fn narrows(op: AluOp, from: Bits, to: Bits) -> bool {
 
 /// The shadow of a decision on inexact numbers: `NONE`, or uncertain if their errors can change it.
 fn of_decision(op: AluOp, x: [f64; 3], b: [f64; 3], to: Bits) -> Shadow {
+    if matches!(op, AluOp::F2S | AluOp::F2U) && !fits(op, x[0], b[0], to) {
+        return Shadow::UNCERTAIN;
+    }
     // NaN stays NaN whatever its error.
     if b.iter().all(|b| *b == 0.0) || x.iter().any(|x| x.is_nan()) {
         return Shadow::NONE;
@@ -182,6 +188,16 @@ fn of_decision(op: AluOp, x: [f64; 3], b: [f64; 3], to: Bits) -> Shadow {
         _ => (x[0] - x[1]).abs() > b[0] + b[1],
     };
     if stable { Shadow::NONE } else { Shadow::UNCERTAIN }
+}
+
+/// Whether an integer of this width can hold a number: the conversion of any other is undefined.
+fn fits(op: AluOp, x: f64, off: f64, to: Bits) -> bool {
+    let (least, end) = match op {
+        AluOp::F2S => (-2f64.powi(to.count() as i32 - 1), 2f64.powi(to.count() as i32 - 1)),
+        _ => (0.0, 2f64.powi(to.count() as i32)),
+    };
+    let [low, high] = [(x - off).trunc(), (x + off).trunc()];
+    low >= least && high < end
 }
 
 /// Whether the double holds the result without rounding: the rounding error of a sum or product is itself a double.
@@ -354,9 +370,34 @@ mod tests {
     #[test]
     fn what_may_be_anything_is_told() {
         let free = |op, x, y| is_free(op, [x, y, 8], Bits::B32);
+        let negative = 0u32.wrapping_sub(4).into();
+        assert!(free(AluOp::SMod, negative, 32) && free(AluOp::SMod, 4, negative) && !free(AluOp::SMod, 4, 32));
+        assert!(!free(AluOp::SMod, negative, negative) && !free(AluOp::SRem, negative, 32));
         assert!(free(AluOp::UDiv, 1, 0) && free(AluOp::SRem, 0x8000_0000, 0xffff_ffff) && free(AluOp::Shl, 1, 32));
         assert!(free(AluOp::UBitExtract, 0, 25) && !free(AluOp::UBitExtract, 0, 24));
         assert!(!free(AluOp::UDiv, 0, 1) && !free(AluOp::SDiv, 5, 0xffff_ffff) && !free(AluOp::LShr, 1, 31));
+    }
+
+    #[test]
+    fn what_an_integer_cannot_hold_is_uncertain() {
+        let fits = |op, x, off| fits(op, x, off, Bits::B16);
+        assert!(fits(AluOp::F2S, 32767.5, 0.0) && fits(AluOp::F2S, -32768.9, 0.0) && fits(AluOp::F2U, -0.5, 0.0));
+        assert!(!fits(AluOp::F2S, 32768.0, 0.0) && !fits(AluOp::F2U, -1.0, 0.0) && !fits(AluOp::F2U, f64::NAN, 0.0));
+        assert!(!fits(AluOp::F2U, 65535.0, 1.0));
+        assert!(shadow(AluOp::F2S, [3e9, 0.0], [Shadow::NONE; 2]).is_uncertain());
+    }
+
+    #[test]
+    fn a_narrowing_conversion_may_round_either_way() {
+        let third = 1.0f32 / 3.0;
+        let near = Shadow { value: f64::from(third), bound: 1e-7 };
+        let bits = u64::from(third.to_bits());
+        let result = float(AluOp::FConv, [bits, 0, 0], Bits::B32, Bits::B16).unwrap();
+        for shadow in [Shadow::NONE, near] {
+            let args = ([bits, 0, 0], [shadow, Shadow::NONE, Shadow::NONE]);
+            let found = of_float(AluOp::FConv, args.0, args.1, Bits::B32, Bits::B16, result, DENORMALS);
+            assert!(found.bound >= 2f64.powi(-12), "{found:?}");
+        }
     }
 
     #[test]

@@ -20,11 +20,13 @@ pub struct Options {
     pub shadow: bool,
     /// Reverse workgroup, wave and lane order wherever the order is unspecified.
     pub backwards: bool,
+    /// Stop at an index beyond its array, which otherwise makes what it gives uncertain.
+    pub strict: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { subgroup_size: 32, limit: 10_000_000, shadow: false, backwards: false }
+        Self { subgroup_size: 32, limit: 10_000_000, shadow: false, backwards: false, strict: false }
     }
 }
 
@@ -95,15 +97,20 @@ impl World {
         self.seen.iter().filter(written).copied().collect()
     }
 
-    /// Checks the kind of a bound descriptor: in a mutable binding, reading a descriptor as another kind is undefined.
+    /// Checks a descriptor before it is read: in a mutable binding, reading one as another kind is undefined, as is
+    /// reading one beyond the array.
     ///
     /// # Errors
-    /// Malformed: a descriptor of another kind is bound there.
-    pub(super) fn check_kind(&self, used: &Resource, element: u32) -> Result<()> {
-        match self.kinds.get(&(used.set, used.binding, element)) {
+    /// Malformed: a descriptor of another kind is bound there, or the array has no such element.
+    pub(super) fn check_descriptor(&self, used: &Resource, element: u64) -> Result<()> {
+        let place = || format!("set {} binding {} element {element}", used.set, used.binding);
+        if let Some(count) = used.count.filter(|count| element >= u64::from(*count)) {
+            return Err(Error::malformed(format!("a descriptor beyond {count}")).at(place()));
+        }
+        match self.kinds.get(&(used.set, used.binding, element as u32)) {
             Some(bound) if !bound.serves(used.kind) => {
                 let what = format!("a {bound:?} is bound, the shader loads a {:?}", used.kind);
-                Err(Error::malformed(what).at(format!("set {} binding {} element {element}", used.set, used.binding)))
+                Err(Error::malformed(what).at(place()))
             }
             _ => Ok(()),
         }

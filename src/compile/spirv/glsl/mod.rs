@@ -30,7 +30,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         return Ok(false);
     }
     let set = cx.import(inst.id(0)?)?;
-    if set.starts_with("NonSemantic.") || set == "OpenCL.DebugInfo.100" {
+    if set.starts_with("NonSemantic.") || matches!(set, "DebugInfo" | "OpenCL.DebugInfo.100") {
         return Ok(true);
     }
     if set != "GLSL.std.450" {
