@@ -409,7 +409,11 @@ impl<'a> Run<'a> {
             for (there, old) in texels.iter_mut().zip(&self.command.fixed.before.stencil.0) {
                 there.get_or_insert(texel((u64::from(*old), Shadow::NONE)));
             }
-            Ok(KnownContents::attachment(NamedFormat::new("R8_UINT")?, ([stencil.clear.into(), 0, 0, 0], u8::MAX), &texels))
+            Ok(KnownContents::attachment(
+                NamedFormat::new("R8_UINT")?,
+                ([stencil.clear.into(), 0, 0, 0], u8::MAX),
+                &texels,
+            ))
         });
         Ok(Drawn {
             targets: targets.collect::<Result<_>>()?,

@@ -51,7 +51,8 @@ impl Reads {
 
     /// Sources of indices: of descriptors, and of the indices that have each bound.
     pub fn of_indices(ir: &Shader) -> (Self, BTreeMap<u32, Self>) {
-        let bounds = ir.live_insts().filter_map(|inst| if let Op::Within(bound) = inst.op { Some(bound) } else { None });
+        let bounds =
+            ir.live_insts().filter_map(|inst| if let Op::Within(bound) = inst.op { Some(bound) } else { None });
         let bounds: BTreeSet<u32> = bounds.collect();
         let within = |bound| Self::of(ir, |op| matches!(op, Op::Within(other) if *other == bound));
         let within = bounds.into_iter().map(|bound| (bound, within(bound))).collect();

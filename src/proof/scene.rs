@@ -49,7 +49,9 @@ impl SceneShader {
     /// The channels of an attachment that the shader ever gives a value: the others stay as they are.
     pub(super) fn written_channels(&self, attachment: u32) -> u8 {
         let stored = self.ir.live_insts().filter_map(|inst| match inst.op {
-            Op::StoreOutput { slot: OutputSlot::Location { location, component, .. }, .. } if location == attachment => {
+            Op::StoreOutput { slot: OutputSlot::Location { location, component, .. }, .. }
+                if location == attachment =>
+            {
                 Some(component)
             }
             _ => None,

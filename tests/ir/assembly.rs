@@ -134,6 +134,28 @@ fn copies_and_wide_selectors() {
 }
 
 #[test]
+fn empty_structures_take_no_memory_and_constants_round_to_halves() {
+    let source = assembly(
+        "%empty = OpTypeStruct
+        %to_empty = OpTypePointer Function %empty
+        %f32 = OpTypeFloat 32
+        %third = OpConstant %f32 0.333333343
+        %half = OpSpecConstantOp %f32 QuantizeToF16 %third",
+        "%start = OpLabel
+        %none = OpVariable %to_empty Function
+        %nothing = OpLoad %empty %none
+        OpStore %none %nothing
+        %to = OpAccessChain %to_u32 %out %n0 %n1
+        %bits = OpBitcast %u32 %half
+        OpStore %to %bits
+        OpReturn",
+    );
+    let test = "empty_structures_take_no_memory_and_constants_round_to_halves";
+    let Some(left) = run_assembly(test, &source) else { return };
+    assert_eq!(left, [1, 0x3eaa_a000, 3, 4, 5, 6, 7]);
+}
+
+#[test]
 fn deep_calls_fit_a_small_stack_and_deeper_ones_are_refused() {
     let chain = |n: usize, calls: usize| {
         let mut source = assembly("%word_fn = OpTypeFunction %u32 %u32", "%entry = OpLabel\nCALL\nOpReturn");

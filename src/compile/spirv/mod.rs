@@ -84,13 +84,7 @@ pub fn translate_with(module: &Module, entry: &str, stage: Stage, spec: Speciali
     translated(module, entry, stage, spec, false)
 }
 
-fn translated(
-    module: &Module,
-    entry: &str,
-    stage: Stage,
-    spec: Specialization<'_>,
-    judged: bool,
-) -> Result<Shader> {
+fn translated(module: &Module, entry: &str, stage: Stage, spec: Specialization<'_>, judged: bool) -> Result<Shader> {
     let decoded = decode::decode(module.bytes())?;
     let insts = decoded.insts();
     let parsed = parse::parse(&decoded, &insts)?;
