@@ -124,7 +124,14 @@ unsafe extern "system" fn get_device_proc(device: vk::Device, name: *const c_cha
     // SAFETY: a device of the caller's.
     let below = dispatch::device(unsafe { key(device) })?;
     // SAFETY: the same arguments, to what is below; the name ends with a zero.
-    unsafe { (below.get_proc)(device, name).and_then(|theirs| find_hook(CStr::from_ptr(name)).or(Some(theirs))) }
+    unsafe {
+        let theirs = (below.get_proc)(device, name)?;
+        let name = CStr::from_ptr(name);
+        find_hook(name).or_else(|| {
+            shadow::hooks::unseen(&below, name);
+            Some(theirs)
+        })
+    }
 }
 
 unsafe extern "system" fn create_instance(
@@ -352,7 +359,7 @@ macro_rules! destroys {
 
 destroys!(destroy_sampler, Sampler, samplers);
 destroys!(destroy_set_layout, DescriptorSetLayout, set_layouts);
-destroys!(destroy_pipeline_layout, PipelineLayout, pipeline_layouts);
+destroys!(destroy_pipeline_layout, PipelineLayout, pipeline_layouts, shadow::hooks::layout_destroyed);
 destroys!(destroy_render_pass, RenderPass, render_passes, shadow::hooks::destroyed);
 destroys!(destroy_shader_module, ShaderModule, modules);
 destroys!(destroy_pipeline, Pipeline, pipelines);

@@ -173,6 +173,62 @@ functions! {
         c"vkCmdDrawIndexedIndirectCount" | c"vkCmdDrawIndexedIndirectCountKHR" | c"vkCmdDrawIndexedIndirectCountAMD";
     cmd_draw_multi: PFN_vkCmdDrawMultiEXT = c"vkCmdDrawMultiEXT";
     cmd_draw_multi_indexed: PFN_vkCmdDrawMultiIndexedEXT = c"vkCmdDrawMultiIndexedEXT";
+    cmd_execute_commands: PFN_vkCmdExecuteCommands = c"vkCmdExecuteCommands";
+    cmd_pipeline_barrier2: PFN_vkCmdPipelineBarrier2 = c"vkCmdPipelineBarrier2" | c"vkCmdPipelineBarrier2KHR";
+    cmd_wait_events: PFN_vkCmdWaitEvents = c"vkCmdWaitEvents";
+    cmd_wait_events2: PFN_vkCmdWaitEvents2 = c"vkCmdWaitEvents2" | c"vkCmdWaitEvents2KHR";
+    cmd_set_device_mask: PFN_vkCmdSetDeviceMask = c"vkCmdSetDeviceMask" | c"vkCmdSetDeviceMaskKHR";
+    cmd_set_depth_bias: PFN_vkCmdSetDepthBias = c"vkCmdSetDepthBias";
+    cmd_set_depth_bounds: PFN_vkCmdSetDepthBounds = c"vkCmdSetDepthBounds";
+    cmd_clear_attachments: PFN_vkCmdClearAttachments = c"vkCmdClearAttachments";
+    cmd_write_timestamp: PFN_vkCmdWriteTimestamp = c"vkCmdWriteTimestamp";
+    cmd_write_timestamp2: PFN_vkCmdWriteTimestamp2 = c"vkCmdWriteTimestamp2" | c"vkCmdWriteTimestamp2KHR";
+    cmd_set_rasterizer_discard_enable: PFN_vkCmdSetRasterizerDiscardEnable =
+        c"vkCmdSetRasterizerDiscardEnable" | c"vkCmdSetRasterizerDiscardEnableEXT";
+    cmd_set_line_stipple: PFN_vkCmdSetLineStippleKHR =
+        c"vkCmdSetLineStipple" | c"vkCmdSetLineStippleKHR" | c"vkCmdSetLineStippleEXT";
+    cmd_set_fragment_shading_rate: PFN_vkCmdSetFragmentShadingRateKHR = c"vkCmdSetFragmentShadingRateKHR";
+    cmd_set_patch_control_points: PFN_vkCmdSetPatchControlPointsEXT = c"vkCmdSetPatchControlPointsEXT";
+    cmd_set_logic_op: PFN_vkCmdSetLogicOpEXT = c"vkCmdSetLogicOpEXT";
+    cmd_set_tessellation_domain_origin: PFN_vkCmdSetTessellationDomainOriginEXT =
+        c"vkCmdSetTessellationDomainOriginEXT";
+    cmd_set_depth_clamp_enable: PFN_vkCmdSetDepthClampEnableEXT = c"vkCmdSetDepthClampEnableEXT";
+    cmd_set_polygon_mode: PFN_vkCmdSetPolygonModeEXT = c"vkCmdSetPolygonModeEXT";
+    cmd_set_rasterization_samples: PFN_vkCmdSetRasterizationSamplesEXT = c"vkCmdSetRasterizationSamplesEXT";
+    cmd_set_sample_mask: PFN_vkCmdSetSampleMaskEXT = c"vkCmdSetSampleMaskEXT";
+    cmd_set_alpha_to_coverage_enable: PFN_vkCmdSetAlphaToCoverageEnableEXT = c"vkCmdSetAlphaToCoverageEnableEXT";
+    cmd_set_alpha_to_one_enable: PFN_vkCmdSetAlphaToOneEnableEXT = c"vkCmdSetAlphaToOneEnableEXT";
+    cmd_set_logic_op_enable: PFN_vkCmdSetLogicOpEnableEXT = c"vkCmdSetLogicOpEnableEXT";
+    cmd_set_color_blend_enable: PFN_vkCmdSetColorBlendEnableEXT = c"vkCmdSetColorBlendEnableEXT";
+    cmd_set_color_blend_equation: PFN_vkCmdSetColorBlendEquationEXT = c"vkCmdSetColorBlendEquationEXT";
+    cmd_set_color_blend_advanced: PFN_vkCmdSetColorBlendAdvancedEXT = c"vkCmdSetColorBlendAdvancedEXT";
+    cmd_set_color_write_mask: PFN_vkCmdSetColorWriteMaskEXT = c"vkCmdSetColorWriteMaskEXT";
+    cmd_set_color_write_enable: PFN_vkCmdSetColorWriteEnableEXT = c"vkCmdSetColorWriteEnableEXT";
+    cmd_set_rasterization_stream: PFN_vkCmdSetRasterizationStreamEXT = c"vkCmdSetRasterizationStreamEXT";
+    cmd_set_conservative_rasterization_mode: PFN_vkCmdSetConservativeRasterizationModeEXT =
+        c"vkCmdSetConservativeRasterizationModeEXT";
+    cmd_set_extra_primitive_overestimation_size: PFN_vkCmdSetExtraPrimitiveOverestimationSizeEXT =
+        c"vkCmdSetExtraPrimitiveOverestimationSizeEXT";
+    cmd_set_depth_clip_enable: PFN_vkCmdSetDepthClipEnableEXT = c"vkCmdSetDepthClipEnableEXT";
+    cmd_set_depth_clip_negative_one_to_one: PFN_vkCmdSetDepthClipNegativeOneToOneEXT =
+        c"vkCmdSetDepthClipNegativeOneToOneEXT";
+    cmd_set_sample_locations_enable: PFN_vkCmdSetSampleLocationsEnableEXT = c"vkCmdSetSampleLocationsEnableEXT";
+    cmd_set_provoking_vertex_mode: PFN_vkCmdSetProvokingVertexModeEXT = c"vkCmdSetProvokingVertexModeEXT";
+    cmd_set_line_rasterization_mode: PFN_vkCmdSetLineRasterizationModeEXT = c"vkCmdSetLineRasterizationModeEXT";
+    cmd_set_line_stipple_enable: PFN_vkCmdSetLineStippleEnableEXT = c"vkCmdSetLineStippleEnableEXT";
+    cmd_set_attachment_feedback_loop_enable: PFN_vkCmdSetAttachmentFeedbackLoopEnableEXT =
+        c"vkCmdSetAttachmentFeedbackLoopEnableEXT";
+    cmd_set_discard_rectangle: PFN_vkCmdSetDiscardRectangleEXT = c"vkCmdSetDiscardRectangleEXT";
+    cmd_set_discard_rectangle_enable: PFN_vkCmdSetDiscardRectangleEnableEXT = c"vkCmdSetDiscardRectangleEnableEXT";
+    cmd_set_discard_rectangle_mode: PFN_vkCmdSetDiscardRectangleModeEXT = c"vkCmdSetDiscardRectangleModeEXT";
+    cmd_set_vertex_input: PFN_vkCmdSetVertexInputEXT = c"vkCmdSetVertexInputEXT";
+    cmd_bind_transform_feedback_buffers: PFN_vkCmdBindTransformFeedbackBuffersEXT =
+        c"vkCmdBindTransformFeedbackBuffersEXT";
+    cmd_draw_indirect_byte_count: PFN_vkCmdDrawIndirectByteCountEXT = c"vkCmdDrawIndirectByteCountEXT";
+    cmd_draw_mesh_tasks: PFN_vkCmdDrawMeshTasksEXT = c"vkCmdDrawMeshTasksEXT";
+    cmd_draw_mesh_tasks_indirect: PFN_vkCmdDrawMeshTasksIndirectEXT = c"vkCmdDrawMeshTasksIndirectEXT";
+    cmd_draw_mesh_tasks_indirect_count: PFN_vkCmdDrawMeshTasksIndirectCountEXT =
+        c"vkCmdDrawMeshTasksIndirectCountEXT";
     cmd_pipeline_barrier: PFN_vkCmdPipelineBarrier = c"vkCmdPipelineBarrier";
     cmd_copy_buffer: PFN_vkCmdCopyBuffer = c"vkCmdCopyBuffer";
     cmd_copy_image_to_buffer: PFN_vkCmdCopyImageToBuffer = c"vkCmdCopyImageToBuffer";

@@ -57,6 +57,7 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
             modules,
             device,
             layout: vk::PipelineLayout::null(),
+            sets: [vk::DescriptorSetLayout::null()],
             set: vk::DescriptorSet::null(),
             vertices: [vk::Buffer::null(); 2],
             indices: vk::Buffer::null(),
@@ -66,6 +67,7 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
         app.in_a_pass();
         app.rendered();
         app.not_followed();
+        app.secondaries();
         app.device.device_wait_idle().expect("vkDeviceWaitIdle");
         app.device.destroy_device(None);
         instance.destroy_instance(None);
@@ -118,6 +120,7 @@ impl App {
             let bindings: Vec<_> = (0..).zip(kinds).map(binding).collect();
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
             let sets = [self.device.create_descriptor_set_layout(&info, None).expect("a set layout")];
+            self.sets = sets;
             let push = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::VERTEX).size(16)];
             let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&push);
             self.layout = self.device.create_pipeline_layout(&info, None).expect("vkCreatePipelineLayout");
@@ -315,7 +318,7 @@ impl App {
                 device.cmd_bind_index_buffer(commands, app.indices, 0, vk::IndexType::UINT16);
                 device.cmd_draw_indexed(commands, 9, 1, 2, 0, 0);
             });
-            // 15: in the second of two subpasses. 16: in a secondary command buffer.
+            // 15: in the second of two subpasses. 16: in a secondary command buffer in the first.
             let pass = self.pass(false, 2);
             let (color, depth) = (self.color(), self.depth(vk::Format::D16_UNORM));
             let framebuffer = self.framebuffer(pass, [color, depth]);

@@ -21,6 +21,8 @@ pub struct App {
     pub pool: vk::CommandPool,
     pub modules: [vk::ShaderModule; 2],
     pub layout: vk::PipelineLayout,
+    /// The set layouts of that.
+    pub sets: [vk::DescriptorSetLayout; 1],
     pub set: vk::DescriptorSet,
     pub vertices: [vk::Buffer; 2],
     pub indices: vk::Buffer,
@@ -425,7 +427,7 @@ impl App {
         }
     }
 
-    /// A command buffer, secondary if it says what it inherits.
+    /// A command buffer, secondary if it says what it inherits: a pass, a rendering, or nothing.
     ///
     /// # Safety
     /// As above.
@@ -439,7 +441,10 @@ impl App {
             Some(inherited) => (
                 info.level(vk::CommandBufferLevel::SECONDARY),
                 vk::CommandBufferBeginInfo::default()
-                    .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
+                    .flags(match inherited.render_pass == vk::RenderPass::null() && inherited.p_next.is_null() {
+                        true => vk::CommandBufferUsageFlags::empty(),
+                        false => vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE,
+                    })
                     .inheritance_info(inherited),
             ),
             None => (info, vk::CommandBufferBeginInfo::default()),

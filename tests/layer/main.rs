@@ -6,6 +6,7 @@ mod cases;
 mod dispatches;
 mod draw_application;
 mod easel;
+mod secondaries;
 mod shadow;
 mod shadow_draws;
 #[path = "../support/mod.rs"]

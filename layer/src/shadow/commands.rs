@@ -3,6 +3,7 @@
 use super::bound::{BindPoint, Vertices};
 use super::copies::Staging;
 use super::dynamic::Dynamic;
+use super::log::Log;
 use super::passes::Pass;
 use super::plan::Plan;
 use super::program::Known;
@@ -23,6 +24,10 @@ pub struct Commands {
     pub queries: u32,
     pub feedback: bool,
     pub conditional: bool,
+    /// The commands of a secondary one that goes on with a render pass.
+    pub log: Option<Log>,
+    /// Secondary ones that are executed in this one, and have copies of their own.
+    pub executed: Vec<vk::CommandBuffer>,
     pub samples: Vec<Sample>,
 }
 
@@ -59,8 +64,26 @@ impl Commands {
             queries: 0,
             feedback: false,
             conditional: false,
+            log: None,
+            executed: Vec::new(),
             samples: Vec::new(),
         }
+    }
+
+    /// Forgets what is bound, and dynamic state.
+    pub fn unbind(&mut self) {
+        self.compute = BindPoint::default();
+        self.graphics = BindPoint::default();
+        self.vertices = Vertices::default();
+        self.dynamic = Dynamic::default();
+    }
+
+    /// Keeps a draw of a secondary command buffer that goes on with a render pass; whether it is one.
+    pub fn keep_draw(&mut self, again: impl Fn(vk::CommandBuffer) + Send + Sync + 'static) -> bool {
+        let Some(log) = &mut self.log else { return false };
+        log.draws.push(self.graphics.pipeline.clone());
+        log.push(again);
+        true
     }
 
     /// The bound state of draws, or of dispatches.

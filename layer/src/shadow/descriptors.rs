@@ -78,22 +78,109 @@ pub unsafe fn template(given: &vk::DescriptorUpdateTemplateCreateInfo<'_>) -> Ve
 /// The data is what the template describes.
 pub unsafe fn write_template(set: &mut Set, entries: &[TemplateEntry], data: *const c_void) {
     for entry in entries {
-        let one = |n: u32| {
-            let place = data.cast::<u8>().wrapping_add((n as usize).wrapping_mul(entry.stride));
-            let place = place.wrapping_add(entry.offset);
-            // SAFETY: as the caller says, there is a structure of the type's form; it need not be aligned.
-            let resource = unsafe {
-                match form(entry.kind) {
-                    Form::Buffer => Resource::Buffer(place.cast::<vk::DescriptorBufferInfo>().read_unaligned()),
-                    Form::Texels => Resource::Texels(place.cast::<vk::BufferView>().read_unaligned()),
-                    Form::Image => Resource::Image(place.cast::<vk::DescriptorImageInfo>().read_unaligned()),
-                    Form::Inline | Form::Other => Resource::Other,
+        // SAFETY: as the caller says.
+        let resources: Vec<Resource> = unsafe {
+            match form(entry.kind) {
+                Form::Buffer => taken(entry, data).into_iter().map(Resource::Buffer).collect(),
+                Form::Texels => taken(entry, data).into_iter().map(Resource::Texels).collect(),
+                Form::Image => taken(entry, data).into_iter().map(Resource::Image).collect(),
+                Form::Inline => vec![Resource::Other],
+                Form::Other => vec![Resource::Other; entry.count as usize],
+            }
+        };
+        let element = if matches!(form(entry.kind), Form::Inline) { 0 } else { entry.element };
+        let one = |resource| Descriptor { kind: entry.kind, resource };
+        set.write(entry.binding, element, resources.into_iter().map(one).collect::<Vec<_>>());
+    }
+}
+
+/// Writes of descriptors that outlive what they were given in.
+pub struct Writes(Vec<Write>);
+
+struct Write {
+    binding: u32,
+    element: u32,
+    kind: vk::DescriptorType,
+    resources: Resources,
+}
+
+enum Resources {
+    Buffers(Vec<vk::DescriptorBufferInfo>),
+    Texels(Vec<vk::BufferView>),
+    Images(Vec<vk::DescriptorImageInfo>),
+}
+
+impl Writes {
+    /// Those of structures; none if there is one that has more than buffers and images.
+    ///
+    /// # Safety
+    /// The structures are valid.
+    pub unsafe fn given(writes: &[vk::WriteDescriptorSet<'_>]) -> Option<Self> {
+        let one = |given: &vk::WriteDescriptorSet<'_>| {
+            let (kind, count) = (given.descriptor_type, given.descriptor_count);
+            // SAFETY: a valid structure has the list that its type calls for.
+            let resources = unsafe {
+                match form(kind) {
+                    Form::Buffer => Resources::Buffers(list(given.p_buffer_info, count).to_vec()),
+                    Form::Texels => Resources::Texels(list(given.p_texel_buffer_view, count).to_vec()),
+                    Form::Image => Resources::Images(list(given.p_image_info, count).to_vec()),
+                    Form::Inline | Form::Other => return None,
                 }
             };
-            Descriptor { kind: entry.kind, resource }
+            let write = Write { binding: given.dst_binding, element: given.dst_array_element, kind, resources };
+            given.p_next.is_null().then_some(write)
         };
-        let inline = matches!(form(entry.kind), Form::Inline);
-        let (element, count) = if inline { (0, 1) } else { (entry.element, entry.count) };
-        set.write(entry.binding, element, (0..count).map(one).collect::<Vec<_>>());
+        writes.iter().map(one).collect::<Option<_>>().map(Self)
     }
+
+    /// Those of a template, as [`Self::given`].
+    ///
+    /// # Safety
+    /// The data is what the template describes.
+    pub unsafe fn of_template(entries: &[TemplateEntry], data: *const c_void) -> Option<Self> {
+        let one = |entry: &TemplateEntry| {
+            // SAFETY: as the caller says.
+            let resources = unsafe {
+                match form(entry.kind) {
+                    Form::Buffer => Resources::Buffers(taken(entry, data)),
+                    Form::Texels => Resources::Texels(taken(entry, data)),
+                    Form::Image => Resources::Images(taken(entry, data)),
+                    Form::Inline | Form::Other => return None,
+                }
+            };
+            Some(Write { binding: entry.binding, element: entry.element, kind: entry.kind, resources })
+        };
+        entries.iter().map(one).collect::<Option<_>>().map(Self)
+    }
+
+    /// Works with them as Vulkan's structures.
+    pub fn with(&self, work: impl FnOnce(&[vk::WriteDescriptorSet<'_>])) {
+        work(&self.0.iter().map(Write::given).collect::<Vec<_>>());
+    }
+}
+
+impl Write {
+    fn given(&self) -> vk::WriteDescriptorSet<'_> {
+        let given = vk::WriteDescriptorSet::default()
+            .dst_binding(self.binding)
+            .dst_array_element(self.element)
+            .descriptor_type(self.kind);
+        match &self.resources {
+            Resources::Buffers(all) => given.buffer_info(all),
+            Resources::Texels(all) => given.texel_buffer_view(all),
+            Resources::Images(all) => given.image_info(all),
+        }
+    }
+}
+
+/// What an entry of a template takes from the application's data.
+///
+/// # Safety
+/// There are so many structures of this type, which need not be aligned.
+unsafe fn taken<T: Copy>(entry: &TemplateEntry, data: *const c_void) -> Vec<T> {
+    let place = data.cast::<u8>().wrapping_add(entry.offset);
+    // SAFETY: as the caller says.
+    let one =
+        |n: u32| unsafe { place.wrapping_add((n as usize).wrapping_mul(entry.stride)).cast::<T>().read_unaligned() };
+    (0..entry.count).map(one).collect()
 }

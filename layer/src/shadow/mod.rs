@@ -10,7 +10,7 @@
 //!
 //! The application's commands, their order and their arguments stay. What is added: transfer usage of buffers and images, copies
 //! and barriers before and after what is sampled, and an empty submission with a fence after the application's own. Round a draw,
-//! its render pass is ended and begun again (`passes`). What cannot be followed is counted by its [`Reason`], and left as it is.
+//! its render pass is ended and begun again (`passes`); draws of secondary command buffers are moved into the primary one (`log`). What cannot be followed is counted by its [`Reason`], and left as it is.
 //!
 //! To follow a kind of descriptor: an arm in `plan` and one in `scene`. A command that changes what is bound: a hook in `hooks`. A
 //! fixed function: `fixed`.
@@ -24,6 +24,7 @@ mod drawing;
 mod dynamic;
 mod fixed;
 pub mod hooks;
+mod log;
 mod objects;
 mod passes;
 mod picture;
@@ -33,6 +34,7 @@ mod reason;
 mod region;
 mod scene;
 mod tracker;
+mod unroll;
 mod views;
 
 pub use tracker::Tracker;
@@ -151,6 +153,16 @@ impl Shadow {
         let wanted = within && pipeline.is_none_or(|known| known.is_turn(self.limits.per_pipeline));
         tally.passed_over += u64::from(!wanted);
         wanted
+    }
+
+    /// Whether one of the next draws, of these pipelines, will be in the sample.
+    fn wants(&self, draws: &[Option<Arc<Known>>]) -> bool {
+        let mut counts = BTreeMap::<Hash, (&Known, u64)>::new();
+        for known in draws.iter().flatten() {
+            counts.entry(known.name).or_insert((known, 0)).1 += 1;
+        }
+        let within = lock(&self.tally).sum(|tally| tally.pending + tally.written) < self.limits.most;
+        within && counts.values().any(|(known, count)| known.has_turn(*count, self.limits.per_pipeline))
     }
 
     /// Whether so many bytes may be copied.

@@ -26,6 +26,8 @@ pub struct Pass {
     pub area: vk::Rect2D,
     /// The parameters to begin it again, or the reason why that is impossible.
     pub resume: Result<Resume, Reason>,
+    /// Secondary command buffers are unrolled in it.
+    pub unrolled: bool,
     pub colors: Vec<Option<Attachment>>,
     pub depth: Option<Attachment>,
     pub stencil: Option<Attachment>,
@@ -41,8 +43,9 @@ pub struct Attachment {
 /// Parameters with which a pass is begun again.
 #[derive(Clone, Copy)]
 pub enum Resume {
-    Pass(vk::RenderPass, vk::Framebuffer),
-    /// A dynamic rendering, with its flags.
+    /// A render pass, with the place of its commands.
+    Pass(vk::RenderPass, vk::Framebuffer, vk::SubpassContents),
+    /// A dynamic rendering, with its flags, which say the same.
     Rendering(vk::RenderingFlags),
 }
 
@@ -245,16 +248,19 @@ impl Gpu {
     pub unsafe fn resume(&self, commands: vk::CommandBuffer, pass: &Pass, resume: Resume) {
         let f = &self.functions;
         match resume {
-            Resume::Pass(variant, framebuffer) => {
+            Resume::Pass(variant, framebuffer, contents) => {
                 let info = vk::RenderPassBeginInfo::default()
                     .render_pass(variant)
                     .framebuffer(framebuffer)
                     .render_area(pass.area);
-                let contents = vk::SubpassContents::INLINE;
+                let contents = if pass.unrolled { vk::SubpassContents::INLINE } else { contents };
                 // SAFETY: as the caller says; nothing is cleared.
                 f.cmd_begin_render_pass.iter().for_each(|begin| unsafe { begin(commands, &info, contents) });
             }
-            Resume::Rendering(flags) => {
+            Resume::Rendering(mut flags) => {
+                if pass.unrolled {
+                    flags &= !vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS;
+                }
                 let info = |attachment: &Option<Attachment>| {
                     attachment.map_or_else(vk::RenderingAttachmentInfo::default, |attachment| {
                         vk::RenderingAttachmentInfo::default()

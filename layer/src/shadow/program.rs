@@ -56,6 +56,12 @@ impl Known {
         number.is_power_of_two() && self.taken.load(Ordering::Relaxed) < most
     }
 
+    /// Whether one of the next dispatches or draws will be looked at.
+    pub fn has_turn(&self, count: u64, most: u64) -> bool {
+        let used = self.used.load(Ordering::Relaxed);
+        (used + 1).next_power_of_two() <= used + count && self.taken.load(Ordering::Relaxed) < most
+    }
+
     /// Counts one that is copied; its number.
     pub fn take(&self) -> u64 {
         self.taken.fetch_add(1, Ordering::Relaxed);

@@ -10,6 +10,8 @@ macro_rules! reasons {
         pub enum Reason {
             /// The front end does not know the shader, or the state; with what it says.
             Unsupported(String),
+            /// Its draws cannot be recorded again in the primary command buffer.
+            Secondary(String),
             $($(#[$doc])* $variant,)*
         }
 
@@ -18,6 +20,7 @@ macro_rules! reasons {
             pub fn name(&self) -> Cow<'_, str> {
                 match self {
                     Self::Unsupported(why) => format!("unsupported shader: {why}").into(),
+                    Self::Secondary(why) => format!("secondary command buffer {why}").into(),
                     $(Self::$variant => $name.into(),)*
                 }
             }
@@ -32,8 +35,7 @@ reasons! {
     Addresses = "buffer device addresses";
     /// Its results may depend on the size of a subgroup, which is not that of a wave.
     Subgroups = "subgroups of another size";
-    /// The number of its executions is not known.
-    Secondary = "secondary command buffer";
+    Commands = "unknown command buffer";
     Conditional = "conditional rendering";
     Protected = "protected memory";
     Base = "workgroups that do not begin at 0";
@@ -61,9 +63,9 @@ reasons! {
     View = "unsupported image view";
     /// Anisotropy, reduction modes, conversions, other borders.
     Sampler = "unsupported sampler";
-    /// It began before this layer looked, or in another command buffer.
+    /// It began before this layer looked.
     Outside = "unknown render pass";
-    /// It is suspended or resumed, extended, or its contents are elsewhere.
+    /// It is suspended, resumed or extended.
     Pass = "render pass that cannot be interrupted";
     Subpasses = "several subpasses";
     /// A query or a counter must end in the pass in which it began.

@@ -37,6 +37,8 @@ pub struct Tracker {
 pub struct State {
     pub objects: Objects,
     pub commands: BTreeMap<vk::CommandBuffer, Commands>,
+    /// A command that the application may record, and that no hook sees.
+    pub unseen: Option<String>,
     flights: Vec<Flight>,
     flown: u64,
 }
@@ -71,10 +73,7 @@ impl Tracker {
         asked: Result<Asked, Reason>,
         samplers: &Samplers<'_>,
     ) -> Result<(), Reason> {
-        let commands = state.commands.get(&handle).ok_or(Reason::Secondary)?;
-        if commands.secondary {
-            return Err(Reason::Secondary);
-        }
+        let commands = state.commands.get(&handle).ok_or(Reason::Commands)?;
         if commands.conditional {
             return Err(Reason::Conditional);
         }
@@ -108,7 +107,7 @@ impl Tracker {
     }
 
     /// The render pass that a command buffer is in, if it can be ended and begun again here.
-    fn interruptible<'a>(&self, commands: &'a Commands) -> Result<(&'a Pass, Resume), Reason> {
+    pub fn interruptible<'a>(&self, commands: &'a Commands) -> Result<(&'a Pass, Resume), Reason> {
         let pass = commands.pass.as_ref().ok_or(Reason::Outside)?;
         let resume = pass.resume.clone()?;
         match () {
@@ -166,8 +165,8 @@ impl Tracker {
         // SAFETY: as the caller says.
         unsafe { self.poll(shadow, state) };
         shadow.keep();
-        for commands in submitted {
-            for sample in state.samples(*commands).filter(|s| matches!(s.stage, SampleStage::Submitted(_))) {
+        for commands in state.with_executed(submitted) {
+            for sample in state.samples(commands).filter(|s| matches!(s.stage, SampleStage::Submitted(_))) {
                 sample.stage = SampleStage::Done;
                 shadow.finish(sample.plan.work.kind(), Err(Reason::Resubmitted));
             }
@@ -187,8 +186,9 @@ impl Tracker {
     ) {
         let number = state.flown;
         let mut any = false;
-        for commands in submitted {
-            for sample in state.samples(*commands).filter(|s| s.stage != SampleStage::Done) {
+        let submitted = state.with_executed(submitted);
+        for commands in submitted.iter().copied() {
+            for sample in state.samples(commands).filter(|s| s.stage != SampleStage::Done) {
                 if matches!(sample.stage, SampleStage::Submitted(_)) {
                     sample.stage = SampleStage::Done;
                     shadow.finish(sample.plan.work.kind(), Err(Reason::Resubmitted));
@@ -206,7 +206,7 @@ impl Tracker {
         let fence = unsafe { self.gpu.fence_after(queue) };
         // Without a fence they are read when the application takes the command buffers back.
         if let Some(fence) = fence {
-            state.flights.push(Flight { number, fence, commands: submitted.to_vec() });
+            state.flights.push(Flight { number, fence, commands: submitted });
         }
     }
 
@@ -321,6 +321,12 @@ impl Tracker {
 }
 
 impl State {
+    /// Command buffers, and the secondary ones that are executed in each.
+    fn with_executed(&self, submitted: &[vk::CommandBuffer]) -> Vec<vk::CommandBuffer> {
+        let executed = |one| self.commands.get(one).map(|commands| commands.executed.as_slice()).unwrap_or_default();
+        submitted.iter().flat_map(|one| std::iter::once(one).chain(executed(one))).copied().collect()
+    }
+
     fn samples(&mut self, commands: vk::CommandBuffer) -> impl Iterator<Item = &mut Sample> {
         self.commands.get_mut(&commands).into_iter().flat_map(|commands| &mut commands.samples)
     }

@@ -1,13 +1,16 @@
 //! Draws: vertex and index buffers, and the copies before and after.
 
 use super::dispatches::around;
-use super::{of, passes};
+use super::{of, records, watch};
+use crate::dispatch;
+use crate::entry::key;
 use crate::functions::Functions;
 use crate::read::list;
 use crate::shadow::Kind;
 use crate::shadow::bound::{IndexBuffer, VertexBuffer};
 use crate::shadow::commands::Commands;
 use crate::shadow::drawing::{Call, Counts};
+use crate::shadow::log::first;
 use crate::shadow::reason::Reason;
 use crate::shadow::tracker::Asked;
 use ash::vk;
@@ -16,14 +19,14 @@ fn bind_vertices(commands: &mut Commands, first: u32, given: impl Iterator<Item 
     commands.vertices.buffers.extend((first..).zip(given));
 }
 
-passes! {
+records! {
     cmd_bind_vertex_buffers(
         commands: vk::CommandBuffer,
         first: u32,
         count: u32,
         buffers: *const vk::Buffer,
         offsets: *const vk::DeviceSize
-    )
+    ) keep buffers = list(buffers, count), offsets = list(offsets, count);
     |watch| {
         let given = list(buffers, count).iter().zip(list(offsets, count));
         let given = given.map(|(&buffer, &offset)| VertexBuffer { buffer, offset, size: None, stride: None });
@@ -38,6 +41,10 @@ passes! {
         sizes: *const vk::DeviceSize,
         strides: *const vk::DeviceSize
     )
+    keep buffers = list(buffers, count),
+        offsets = list(offsets, count),
+        sizes = list(sizes, count),
+        strides = list(strides, count);
     |watch| {
         let [sizes, strides] = [sizes, strides].map(|first| list(first, count));
         let given = list(buffers, count).iter().zip(list(offsets, count)).enumerate();
@@ -51,7 +58,7 @@ passes! {
         buffer: vk::Buffer,
         offset: vk::DeviceSize,
         kind: vk::IndexType
-    )
+    );
     |watch| of(watch, commands, |commands| {
         commands.vertices.indices = Some(IndexBuffer { buffer, offset, size: vk::WHOLE_SIZE, kind });
     });
@@ -61,17 +68,31 @@ passes! {
         offset: vk::DeviceSize,
         size: vk::DeviceSize,
         kind: vk::IndexType
-    )
+    );
     |watch| of(watch, commands, |commands| {
         commands.vertices.indices = Some(IndexBuffer { buffer, offset, size, kind });
     });
 }
 
-/// A draw.
+/// A draw; `again` records it once more.
 ///
 /// # Safety
 /// As [`around`].
-unsafe fn drawn(commands: vk::CommandBuffer, call: Result<Call, Reason>, pass_on: impl FnOnce(&Functions)) {
+unsafe fn drawn(
+    commands: vk::CommandBuffer,
+    call: Result<Call, Reason>,
+    again: impl Fn(vk::CommandBuffer) + Send + Sync + 'static,
+    pass_on: impl FnOnce(&Functions),
+) {
+    // SAFETY: a command buffer of the caller's.
+    let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
+    let kept = watch(&device, |watch| {
+        let commands = watch.state.commands.get_mut(&commands);
+        commands.is_some_and(|commands| commands.keep_draw(again))
+    });
+    if kept == Some(true) {
+        return pass_on(&device.functions);
+    }
     // SAFETY: as the caller says.
     unsafe { around(commands, Kind::Draw, call.map(Asked::Draw), pass_on) }
 }
@@ -86,7 +107,8 @@ pub(super) unsafe extern "system" fn cmd_draw(
     let call = Call::Given(Counts { index: None, count, instances, vertex, instance });
     // SAFETY: the same arguments go below.
     unsafe {
-        drawn(commands, Ok(call), |below| {
+        let again = move |commands| cmd_draw(commands, count, instances, vertex, instance);
+        drawn(commands, Ok(call), again, |below| {
             below.cmd_draw.iter().for_each(|below| below(commands, count, instances, vertex, instance));
         });
     }
@@ -103,7 +125,8 @@ pub(super) unsafe extern "system" fn cmd_draw_indexed(
     let counts = Counts { index: Some(index), count, instances, vertex: vertex.cast_unsigned(), instance };
     // SAFETY: the same arguments go below.
     unsafe {
-        drawn(commands, Ok(Call::Given(counts)), |below| {
+        let again = move |commands| cmd_draw_indexed(commands, count, instances, index, vertex, instance);
+        drawn(commands, Ok(Call::Given(counts)), again, |below| {
             let below = below.cmd_draw_indexed.iter();
             below.for_each(|below| below(commands, count, instances, index, vertex, instance));
         });
@@ -124,7 +147,8 @@ macro_rules! indirect {
             let call = if count == 1 { Ok(one) } else { Err(Reason::Calls) };
             // SAFETY: the same arguments go below.
             unsafe {
-                drawn(commands, call, |below| {
+                let again = move |commands| $hook(commands, buffer, offset, count, stride);
+                drawn(commands, call, again, |below| {
                     below.$hook.iter().for_each(|below| below(commands, buffer, offset, count, stride));
                 });
             }
@@ -139,11 +163,18 @@ indirect! {
 
 /// Hooks of draws that are counted, and not followed.
 macro_rules! refused {
-    ($($hook:ident($($arg:ident: $ty:ty),*) $reason:ident;)*) => {$(
+    ($($hook:ident($($arg:ident: $ty:ty),*) $(keep $($list:ident = $kept:expr),+)?; $reason:ident;)*) => {$(
         pub(super) unsafe extern "system" fn $hook(commands: vk::CommandBuffer $(, $arg: $ty)*) {
             // SAFETY: the same arguments go below.
             unsafe {
-                drawn(commands, Err(Reason::$reason), |below| {
+                let again = {
+                    $($(let $list = $kept.to_vec();)+)?
+                    move |commands| {
+                        $($(let $list = first(&$list).cast();)+)?
+                        $hook(commands $(, $arg)*);
+                    }
+                };
+                drawn(commands, Err(Reason::$reason), again, |below| {
                     below.$hook.iter().for_each(|below| below(commands $(, $arg)*));
                 });
             }
@@ -154,13 +185,13 @@ macro_rules! refused {
 refused! {
     cmd_draw_indirect_count(
         buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
-    ) DrawCount;
+    ); DrawCount;
     cmd_draw_indexed_indirect_count(
         buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
-    ) DrawCount;
+    ); DrawCount;
     cmd_draw_multi(
         count: u32, infos: *const vk::MultiDrawInfoEXT, instances: u32, instance: u32, stride: u32
-    ) Calls;
+    ) keep infos = list(infos.cast::<u8>(), count.saturating_mul(stride)); Calls;
     cmd_draw_multi_indexed(
         count: u32,
         infos: *const vk::MultiDrawIndexedInfoEXT,
@@ -168,5 +199,5 @@ refused! {
         instance: u32,
         stride: u32,
         vertex: *const i32
-    ) Calls;
+    ) keep infos = list(infos.cast::<u8>(), count.saturating_mul(stride)), vertex = list(vertex, 1); Calls;
 }

@@ -1,6 +1,6 @@
 //! Hooks of commands that set dynamic state, which fixed functions of later draws use.
 
-use super::{Watch, of, passes};
+use super::{Watch, of, records};
 use crate::read::list;
 use crate::shadow::dynamic::{Dynamic, Ops};
 use ash::vk;
@@ -12,8 +12,8 @@ fn set(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mu
 /// Hooks of functions that set one number.
 macro_rules! sets {
     ($($hook:ident: $ty:ty => $field:ident, |$value:ident| $number:expr;)*) => {
-        passes! {$(
-            $hook(commands: vk::CommandBuffer, $value: $ty)
+        records! {$(
+            $hook(commands: vk::CommandBuffer, $value: $ty);
             |watch| set(watch, commands, |dynamic| dynamic.$field = Some($number));
         )*}
     };
@@ -33,28 +33,33 @@ sets! {
     cmd_set_primitive_restart_enable: vk::Bool32 => restart, |enable| enable;
 }
 
-passes! {
+records! {
     cmd_set_viewport(commands: vk::CommandBuffer, first: u32, count: u32, viewports: *const vk::Viewport)
+    keep viewports = list(viewports, count);
     |watch| set(watch, commands, |dynamic| dynamic.set_viewports(first, list(viewports, count)));
     cmd_set_scissor(commands: vk::CommandBuffer, first: u32, count: u32, scissors: *const vk::Rect2D)
+    keep scissors = list(scissors, count);
     |watch| set(watch, commands, |dynamic| dynamic.set_scissors(first, list(scissors, count)));
     cmd_set_viewport_with_count(commands: vk::CommandBuffer, count: u32, viewports: *const vk::Viewport)
+    keep viewports = list(viewports, count);
     |watch| set(watch, commands, |dynamic| {
         dynamic.counts[0] = Some(count);
         dynamic.set_viewports(0, list(viewports, count));
     });
     cmd_set_scissor_with_count(commands: vk::CommandBuffer, count: u32, scissors: *const vk::Rect2D)
+    keep scissors = list(scissors, count);
     |watch| set(watch, commands, |dynamic| {
         dynamic.counts[1] = Some(count);
         dynamic.set_scissors(0, list(scissors, count));
     });
     cmd_set_blend_constants(commands: vk::CommandBuffer, constants: *const [f32; 4])
+    keep constants = list(constants, 1);
     |watch| set(watch, commands, |dynamic| dynamic.blend_constants = constants.as_ref().copied());
-    cmd_set_stencil_compare_mask(commands: vk::CommandBuffer, faces: vk::StencilFaceFlags, mask: u32)
+    cmd_set_stencil_compare_mask(commands: vk::CommandBuffer, faces: vk::StencilFaceFlags, mask: u32);
     |watch| set(watch, commands, |dynamic| dynamic.set_stencil(faces, |face| face.compare_mask = Some(mask)));
-    cmd_set_stencil_write_mask(commands: vk::CommandBuffer, faces: vk::StencilFaceFlags, mask: u32)
+    cmd_set_stencil_write_mask(commands: vk::CommandBuffer, faces: vk::StencilFaceFlags, mask: u32);
     |watch| set(watch, commands, |dynamic| dynamic.set_stencil(faces, |face| face.write_mask = Some(mask)));
-    cmd_set_stencil_reference(commands: vk::CommandBuffer, faces: vk::StencilFaceFlags, reference: u32)
+    cmd_set_stencil_reference(commands: vk::CommandBuffer, faces: vk::StencilFaceFlags, reference: u32);
     |watch| set(watch, commands, |dynamic| dynamic.set_stencil(faces, |face| face.reference = Some(reference)));
     cmd_set_stencil_op(
         commands: vk::CommandBuffer,
@@ -63,7 +68,7 @@ passes! {
         pass: vk::StencilOp,
         depth_fail: vk::StencilOp,
         compare: vk::CompareOp
-    )
+    );
     |watch| set(watch, commands, |dynamic| {
         let [fail, pass, depth_fail] = [fail, pass, depth_fail].map(|op| op.as_raw().cast_unsigned());
         let ops = Ops { fail, pass, depth_fail, compare: compare.as_raw().cast_unsigned() };

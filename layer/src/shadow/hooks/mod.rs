@@ -10,13 +10,17 @@ mod dispatches;
 mod draws;
 mod dynamic;
 mod objects;
+mod pushes;
 mod queues;
 mod render_passes;
+mod repeats;
+mod secondary;
 mod swapchains;
 
 use super::Shadow;
 use super::commands::Commands;
 use super::copies::Gpu;
+use super::log::Log;
 use super::tracker::{State, Tracker};
 use crate::dispatch::{Device, Instance};
 use crate::entry::{Row, hooks};
@@ -28,6 +32,8 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 
 pub use render_passes::{Given, destroyed, made};
+pub use repeats::unseen;
+pub use secondary::layout_destroyed;
 
 static HOOKS: &[Row] = hooks! {
     objects:
@@ -57,22 +63,22 @@ static HOOKS: &[Row] = hooks! {
         free_command_buffers,
         reset_command_pool,
         destroy_command_pool,
-        begin_command_buffer,
         reset_command_buffer,
         cmd_bind_pipeline,
         cmd_bind_shaders,
         cmd_bind_descriptor_sets,
         cmd_bind_descriptor_sets2,
+        cmd_set_descriptor_buffer_offsets,
+        cmd_set_descriptor_buffer_offsets2,
+        cmd_begin_conditional_rendering,
+        cmd_end_conditional_rendering;
+    pushes:
         cmd_push_constants,
         cmd_push_constants2,
         cmd_push_descriptor_set,
         cmd_push_descriptor_set2,
         cmd_push_template,
-        cmd_push_template2,
-        cmd_set_descriptor_buffer_offsets,
-        cmd_set_descriptor_buffer_offsets2,
-        cmd_begin_conditional_rendering,
-        cmd_end_conditional_rendering;
+        cmd_push_template2;
     render_passes:
         create_framebuffer,
         destroy_framebuffer,
@@ -126,6 +132,57 @@ static HOOKS: &[Row] = hooks! {
         cmd_dispatch,
         cmd_dispatch_base,
         cmd_dispatch_indirect;
+    repeats:
+        cmd_set_depth_bias,
+        cmd_set_depth_bounds,
+        cmd_clear_attachments,
+        cmd_write_timestamp,
+        cmd_write_timestamp2,
+        cmd_pipeline_barrier,
+        cmd_set_rasterizer_discard_enable,
+        cmd_set_patch_control_points,
+        cmd_set_logic_op,
+        cmd_set_line_stipple,
+        cmd_set_tessellation_domain_origin,
+        cmd_set_depth_clamp_enable,
+        cmd_set_polygon_mode,
+        cmd_set_rasterization_samples,
+        cmd_set_sample_mask,
+        cmd_set_alpha_to_coverage_enable,
+        cmd_set_alpha_to_one_enable,
+        cmd_set_logic_op_enable,
+        cmd_set_color_blend_enable,
+        cmd_set_color_blend_equation,
+        cmd_set_color_blend_advanced,
+        cmd_set_color_write_mask,
+        cmd_set_color_write_enable,
+        cmd_set_rasterization_stream,
+        cmd_set_conservative_rasterization_mode,
+        cmd_set_extra_primitive_overestimation_size,
+        cmd_set_depth_clip_enable,
+        cmd_set_depth_clip_negative_one_to_one,
+        cmd_set_sample_locations_enable,
+        cmd_set_provoking_vertex_mode,
+        cmd_set_line_rasterization_mode,
+        cmd_set_line_stipple_enable,
+        cmd_set_attachment_feedback_loop_enable,
+        cmd_set_discard_rectangle,
+        cmd_set_discard_rectangle_enable,
+        cmd_set_discard_rectangle_mode,
+        cmd_set_fragment_shading_rate,
+        cmd_set_vertex_input,
+        cmd_bind_transform_feedback_buffers,
+        cmd_draw_indirect_byte_count,
+        cmd_draw_mesh_tasks,
+        cmd_draw_mesh_tasks_indirect,
+        cmd_draw_mesh_tasks_indirect_count;
+    secondary:
+        begin_command_buffer,
+        cmd_execute_commands,
+        cmd_pipeline_barrier2,
+        cmd_wait_events,
+        cmd_wait_events2,
+        cmd_set_device_mask;
     swapchains:
         create_swapchain,
         get_swapchain_images,
@@ -221,6 +278,49 @@ fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut
     watch.state.commands.entry(commands).and_modify(work);
 }
 
+/// The log of a command buffer, if it is a secondary one that goes on with a render pass.
+fn log<'a>(watch: &'a mut Watch<'_>, commands: vk::CommandBuffer) -> Option<&'a mut Log> {
+    watch.state.commands.get_mut(&commands)?.log.as_mut()
+}
+
+/// A command that its log lacks.
+fn lose(watch: &mut Watch<'_>, commands: vk::CommandBuffer, why: &str) {
+    log(watch, commands).into_iter().for_each(|log| log.lose(why));
+}
+
+/// Hooks of commands that may stand in a render pass: they are looked at, kept in the command buffer's log, and passed on.
+/// `keep`: lists of which the log has copies. `in`: the pipeline layout that the command names.
+macro_rules! records {
+    ($(
+        $hook:ident($commands:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*)
+        $(in $layout:ident)? $(keep $($list:ident = $kept:expr),+)?; $(|$watch:ident| $look:expr;)?
+    )*) => {$(
+        pub(super) unsafe extern "system" fn $hook($commands: $ty $(, $arg: $arg_ty)*) {
+            // SAFETY: a handle of the caller's; the same arguments go below, and are valid; a log has equal ones.
+            unsafe {
+                let Some(device) = $crate::dispatch::device($crate::entry::key($commands)) else { return };
+                super::watch(&device, |watch| {
+                    if let Some(log) = super::log(watch, $commands) {
+                        $(log.layouts.insert($layout);)?
+                        $($(let $list = $kept.to_vec();)+)?
+                        log.push(move |$commands| {
+                            $($(let $list = $crate::shadow::log::first(&$list).cast();)+)?
+                            $hook($commands $(, $arg)*);
+                        });
+                    }
+                    $(
+                        let $watch = watch;
+                        $look;
+                    )?
+                });
+                if let Some(below) = device.functions.$hook {
+                    below($commands $(, $arg)*);
+                }
+            }
+        }
+    )*};
+}
+
 /// Hooks of functions without a result, which are looked at before they are passed on.
 macro_rules! passes {
     ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) $look:expr;)*) => {$(
@@ -270,4 +370,4 @@ macro_rules! takes_back {
     )*};
 }
 
-use {answers, passes, takes_back};
+use {answers, passes, records, takes_back};

@@ -2,7 +2,7 @@
 //!
 //! A pass that has variants is begun as the first one, so that a draw in it can be copied.
 
-use super::{Watch, answers, of, passes, watch};
+use super::{Watch, answers, of, passes, records, watch};
 use crate::dispatch::{self, Device};
 use crate::entry::key;
 use crate::read::list;
@@ -84,8 +84,14 @@ unsafe fn begin(
     let variants = objects.passes.get(&info.render_pass)?;
     let recorded = watch.state.commands.get_mut(&commands)?;
     recorded.queries = 0;
-    let mut pass =
-        Pass { area: info.render_area, resume: Err(Reason::Outside), colors: Vec::new(), depth: None, stencil: None };
+    let mut pass = Pass {
+        area: info.render_area,
+        resume: Err(Reason::Outside),
+        unrolled: false,
+        colors: Vec::new(),
+        depth: None,
+        stencil: None,
+    };
     let first = match variants {
         Err(reason) => {
             pass.resume = Err(reason.clone());
@@ -93,11 +99,10 @@ unsafe fn begin(
         }
         Ok(variants) => {
             let views = objects.framebuffers.get(&info.framebuffer).cloned().unwrap_or(Err(Reason::Object));
-            pass.resume = match (&views, contents, info.p_next.is_null()) {
-                (Err(reason), ..) => Err(reason.clone()),
-                (Ok(_), vk::SubpassContents::INLINE, true) => Ok(Resume::Pass(variants.rest, info.framebuffer)),
-                (Ok(_), vk::SubpassContents::INLINE, false) => Err(Reason::Pass),
-                (Ok(_), ..) => Err(Reason::Secondary),
+            pass.resume = match (&views, info.p_next.is_null()) {
+                (Err(reason), _) => Err(reason.clone()),
+                (Ok(_), true) => Ok(Resume::Pass(variants.rest, info.framebuffer, contents)),
+                (Ok(_), false) => Err(Reason::Pass),
             };
             let views = views.unwrap_or_default();
             let attached = |number: Option<u32>| {
@@ -159,8 +164,8 @@ unsafe fn begin_rendering(watch: &mut Watch<'_>, commands: vk::CommandBuffer, in
     };
     let mut all = colors.iter().chain(depth).chain(stencil).filter(|one| one.image_view != vk::ImageView::null());
     let resume = match () {
-        () if info.flags.contains(F::CONTENTS_SECONDARY_COMMAND_BUFFERS) => Err(Reason::Secondary),
-        () if !info.flags.is_empty() || !info.p_next.is_null() => Err(Reason::Pass),
+        () if info.flags.intersects(!F::CONTENTS_SECONDARY_COMMAND_BUFFERS) => Err(Reason::Pass),
+        () if !info.p_next.is_null() => Err(Reason::Pass),
         () if info.view_mask != 0 => Err(Reason::Multiview),
         () if info.layer_count != 1 => Err(Reason::Layered),
         () if all.clone().any(|one| one.resolve_mode != vk::ResolveModeFlags::NONE) => Err(Reason::Samples),
@@ -175,6 +180,7 @@ unsafe fn begin_rendering(watch: &mut Watch<'_>, commands: vk::CommandBuffer, in
     recorded.pass = Some(Pass {
         area: info.render_area,
         resume,
+        unrolled: false,
         colors: colors.iter().map(attached).collect(),
         depth: depth.and_then(attached),
         stencil: stencil.and_then(attached),
@@ -237,14 +243,17 @@ passes! {
     |watch| of(watch, commands, |commands| commands.pass = None);
     cmd_end_rendering(commands: vk::CommandBuffer)
     |watch| of(watch, commands, |commands| commands.pass = None);
+}
+
+records! {
     cmd_begin_query(
         commands: vk::CommandBuffer,
         pool: vk::QueryPool,
         query: u32,
         flags: vk::QueryControlFlags
-    )
+    );
     |watch| begin_query(watch, commands);
-    cmd_end_query(commands: vk::CommandBuffer, pool: vk::QueryPool, query: u32)
+    cmd_end_query(commands: vk::CommandBuffer, pool: vk::QueryPool, query: u32);
     |watch| end_query(watch, commands);
     cmd_begin_query_indexed(
         commands: vk::CommandBuffer,
@@ -252,9 +261,9 @@ passes! {
         query: u32,
         flags: vk::QueryControlFlags,
         index: u32
-    )
+    );
     |watch| begin_query(watch, commands);
-    cmd_end_query_indexed(commands: vk::CommandBuffer, pool: vk::QueryPool, query: u32, index: u32)
+    cmd_end_query_indexed(commands: vk::CommandBuffer, pool: vk::QueryPool, query: u32, index: u32);
     |watch| end_query(watch, commands);
     cmd_begin_transform_feedback(
         commands: vk::CommandBuffer,
@@ -262,7 +271,7 @@ passes! {
         count: u32,
         buffers: *const vk::Buffer,
         offsets: *const vk::DeviceSize
-    )
+    ) keep buffers = list(buffers, count), offsets = list(offsets, count);
     |watch| of(watch, commands, |commands| commands.feedback = true);
     cmd_end_transform_feedback(
         commands: vk::CommandBuffer,
@@ -270,6 +279,6 @@ passes! {
         count: u32,
         buffers: *const vk::Buffer,
         offsets: *const vk::DeviceSize
-    )
+    ) keep buffers = list(buffers, count), offsets = list(offsets, count);
     |watch| of(watch, commands, |commands| commands.feedback = false);
 }
