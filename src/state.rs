@@ -16,7 +16,8 @@ pub use format::VkFormat;
 pub use kind::BindingKind;
 pub use planes::{PlaneChannel, PlaneView, Planes};
 pub use sampler::{
-    ChromaFilter, ChromaLocation, ImmutableSampler, SamplerWords, Swizzle, YcbcrConversion, YcbcrModel, YcbcrRange,
+    ChromaFilter, ChromaLocation, ImmutableSampler, SamplerWords, Swizzle, YcbcrConversion, YcbcrModel, YcbcrNumbers,
+    YcbcrRange,
 };
 
 /// A fact that a separate compile may not know. "Unknown" is not a default value: it leads to different code.

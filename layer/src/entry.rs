@@ -76,6 +76,8 @@ static HOOKS: &[Row] = hooks! {
         destroy_device,
         create_sampler,
         destroy_sampler,
+        create_conversion,
+        destroy_conversion,
         create_set_layout,
         destroy_set_layout,
         create_pipeline_layout,
@@ -288,6 +290,42 @@ macro_rules! creates {
             }
         }
     };
+}
+
+unsafe extern "system" fn create_conversion(
+    device: vk::Device,
+    info: *const vk::SamplerYcbcrConversionCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    made: *mut vk::SamplerYcbcrConversion,
+) -> vk::Result {
+    // SAFETY: a device of the caller's; the same arguments go below, and are valid, which is what made them succeed.
+    unsafe {
+        let Some((below, create)) = dispatch::below(key(device), |functions| functions.create_conversion) else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        let result = create(device, info, allocator, made);
+        // One that something extends stays unknown, and so do pipelines with it.
+        if result == vk::Result::SUCCESS && (*info).p_next.is_null() {
+            let conversion = read::conversion(&*info);
+            aside(|| below.with(|handles| handles.conversions.insert(*made, conversion)));
+        }
+        result
+    }
+}
+
+unsafe extern "system" fn destroy_conversion(
+    device: vk::Device,
+    conversion: vk::SamplerYcbcrConversion,
+    allocator: *const vk::AllocationCallbacks<'_>,
+) {
+    // SAFETY: a device of the caller's; the same arguments go below.
+    unsafe {
+        let Some(below) = dispatch::device(key(device)) else { return };
+        aside(|| below.with(|handles| handles.conversions.remove(&conversion)));
+        if let Some(destroy) = below.functions.destroy_conversion {
+            destroy(device, conversion, allocator);
+        }
+    }
 }
 
 creates!(create_sampler, SamplerCreateInfo, Sampler, read::sampler, sampler, samplers);

@@ -42,6 +42,10 @@ functions! {
     destroy_device: PFN_vkDestroyDevice = c"vkDestroyDevice";
     create_sampler: PFN_vkCreateSampler = c"vkCreateSampler";
     destroy_sampler: PFN_vkDestroySampler = c"vkDestroySampler";
+    create_conversion: PFN_vkCreateSamplerYcbcrConversion =
+        c"vkCreateSamplerYcbcrConversion" | c"vkCreateSamplerYcbcrConversionKHR";
+    destroy_conversion: PFN_vkDestroySamplerYcbcrConversion =
+        c"vkDestroySamplerYcbcrConversion" | c"vkDestroySamplerYcbcrConversionKHR";
     create_set_layout: PFN_vkCreateDescriptorSetLayout = c"vkCreateDescriptorSetLayout";
     destroy_set_layout: PFN_vkDestroyDescriptorSetLayout = c"vkDestroyDescriptorSetLayout";
     create_pipeline_layout: PFN_vkCreatePipelineLayout = c"vkCreatePipelineLayout";

@@ -3,7 +3,7 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::Hash;
+use dovetail::capture::{Hash, Next};
 use std::collections::BTreeMap;
 
 /// Where a handle leads that nobody has seen being made. No definition has this name, so that whoever looks for it says so.
@@ -43,6 +43,8 @@ pub struct Handles {
     pub render_passes: Named,
     pub modules: Named,
     pub pipelines: Named,
+    /// Y'CBCR conversions, as the chain of a sampler has them in an archive.
+    pub conversions: BTreeMap<vk::SamplerYcbcrConversion, Next>,
 }
 
 /// A kind of handle, for the functions that destroy one.

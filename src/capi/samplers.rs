@@ -3,10 +3,7 @@
 use super::guard::{Answer, argument};
 use super::state::bits;
 use super::types::Sampler;
-use crate::state::{
-    ChromaFilter, ChromaLocation, ImmutableSampler, ResourceLayout, SamplerWords, Swizzle, VkFormat, YcbcrConversion,
-    YcbcrModel, YcbcrRange,
-};
+use crate::state::{ImmutableSampler, ResourceLayout, SamplerWords, YcbcrConversion, YcbcrNumbers};
 
 /// Adds each sampler to the binding it names.
 pub(super) fn add_samplers(layout: &mut ResourceLayout, given: &[Sampler]) -> Answer<()> {
@@ -54,36 +51,29 @@ fn immutable(given: &Sampler) -> Answer<ImmutableSampler> {
             _ => argument("a sampler with a conversion but without `format`"),
         };
     }
-    use YcbcrModel::{RgbIdentity, Ycbcr601, Ycbcr709, Ycbcr2020, YcbcrIdentity};
-    let swizzle = |number| {
-        use Swizzle::{A, B, G, Identity, One, R, Zero};
-        one("`components`", number, &[Identity, Zero, One, R, G, B, A])
+    let numbers = YcbcrNumbers {
+        format,
+        model,
+        range,
+        components: [r, g, b, a],
+        x_chroma_offset,
+        y_chroma_offset,
+        chroma_filter,
+        explicit_reconstruction,
     };
-    let location = |what, number| one(what, number, &[ChromaLocation::CositedEven, ChromaLocation::Midpoint]);
-    let conversion = YcbcrConversion {
-        format: VkFormat(format),
-        model: one("`model`", model, &[RgbIdentity, YcbcrIdentity, Ycbcr709, Ycbcr601, Ycbcr2020])?,
-        range: one("`range`", range, &[YcbcrRange::Full, YcbcrRange::Narrow])?,
-        components: [swizzle(r)?, swizzle(g)?, swizzle(b)?, swizzle(a)?],
-        x_chroma_offset: location("`x_chroma_offset`", x_chroma_offset)?,
-        y_chroma_offset: location("`y_chroma_offset`", y_chroma_offset)?,
-        chroma_filter: one("`chroma_filter`", chroma_filter, &[ChromaFilter::Nearest, ChromaFilter::Linear])?,
-        explicit_reconstruction: one("`explicit_reconstruction`", explicit_reconstruction, &[false, true])?,
-    };
-    Ok(ImmutableSampler { words, conversion: Some(conversion) })
-}
-
-/// Enum value of a Vulkan number, which is its index in `all`.
-fn one<T: Copy>(what: &str, number: u32, all: &[T]) -> Answer<T> {
-    let found = usize::try_from(number).ok().and_then(|n| all.get(n)).copied();
-    found.map_or_else(|| argument(format!("{what} {number} of a sampler")), Ok)
+    let conversion = YcbcrConversion::of_numbers(&numbers)
+        .map(Some)
+        .or_else(|(field, number)| argument(format!("`{field}` {number} of a sampler")))?;
+    Ok(ImmutableSampler { words, conversion })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kinds::ResourceKind;
-    use crate::state::{BindingLayout, SetLayout};
+    use crate::state::{
+        BindingLayout, ChromaFilter, ChromaLocation, SetLayout, Swizzle, VkFormat, YcbcrModel, YcbcrRange,
+    };
 
     const PLAIN: Sampler = Sampler {
         set: 1,

@@ -73,6 +73,50 @@ pub struct YcbcrConversion {
     pub explicit_reconstruction: bool,
 }
 
+/// [`YcbcrConversion`] in Vulkan's numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "as there")]
+pub struct YcbcrNumbers {
+    pub format: u32,
+    pub model: u32,
+    pub range: u32,
+    pub components: [u32; 4],
+    pub x_chroma_offset: u32,
+    pub y_chroma_offset: u32,
+    pub chroma_filter: u32,
+    pub explicit_reconstruction: u32,
+}
+
+impl YcbcrConversion {
+    /// The conversion of these numbers.
+    ///
+    /// # Errors
+    /// A field, and its number, which Vulkan has not got.
+    pub fn of_numbers(given: &YcbcrNumbers) -> Result<Self, (&'static str, u32)> {
+        use YcbcrModel::{RgbIdentity, Ycbcr601, Ycbcr709, Ycbcr2020, YcbcrIdentity};
+        fn one<T: Copy>(field: &'static str, number: u32, all: &[T]) -> Result<T, (&'static str, u32)> {
+            usize::try_from(number).ok().and_then(|n| all.get(n)).copied().ok_or((field, number))
+        }
+        let swizzle = |number| {
+            use Swizzle::{A, B, G, Identity, One, R, Zero};
+            one("components", number, &[Identity, Zero, One, R, G, B, A])
+        };
+        let location = |field, number| one(field, number, &[ChromaLocation::CositedEven, ChromaLocation::Midpoint]);
+        let filters = [ChromaFilter::Nearest, ChromaFilter::Linear];
+        let [r, g, b, a] = given.components;
+        Ok(Self {
+            format: VkFormat(given.format),
+            model: one("model", given.model, &[RgbIdentity, YcbcrIdentity, Ycbcr709, Ycbcr601, Ycbcr2020])?,
+            range: one("range", given.range, &[YcbcrRange::Full, YcbcrRange::Narrow])?,
+            components: [swizzle(r)?, swizzle(g)?, swizzle(b)?, swizzle(a)?],
+            x_chroma_offset: location("x_chroma_offset", given.x_chroma_offset)?,
+            y_chroma_offset: location("y_chroma_offset", given.y_chroma_offset)?,
+            chroma_filter: one("chroma_filter", given.chroma_filter, &filters)?,
+            explicit_reconstruction: one("explicit_reconstruction", given.explicit_reconstruction, &[false, true])?,
+        })
+    }
+}
+
 /// `VkSamplerYcbcrModelConversion`, in the order of its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -4,8 +4,8 @@
 use dovetail::capture::foz::{ArchiveWriter, EntryKind, payload};
 use dovetail::capture::{
     Binding, BlendAttachment, ColorBlendState, ComputePipeline, Definition, GraphicsPipeline, Hash, MapEntry, Next,
-    PipelineLayout, Recording, Reference, RenderPass, SetLayout, ShaderStage, Specialization, Subpass, VertexAttribute,
-    VertexBinding, VertexInputState, base64_text, compute, graphics, s_type,
+    PipelineLayout, Recording, Reference, RenderPass, Sampler, SetLayout, ShaderStage, Specialization, Subpass,
+    VertexAttribute, VertexBinding, VertexInputState, base64_text, compute, graphics, s_type,
 };
 use dovetail::error::Result;
 use std::io::Cursor;
@@ -15,7 +15,8 @@ const LIMIT: u64 = 1 << 20;
 /// Name of every object, so that mutated references still resolve.
 const NAME: Hash = Hash(1);
 
-const KINDS: [EntryKind; 6] = [
+const KINDS: [EntryKind; 7] = [
+    EntryKind::Sampler,
     EntryKind::SetLayout,
     EntryKind::PipelineLayout,
     EntryKind::ShaderModule,
@@ -33,7 +34,15 @@ fn wrap(payloads: &[(EntryKind, Vec<u8>)]) -> Vec<u8> {
 }
 
 fn payloads() -> Vec<(EntryKind, Vec<u8>)> {
+    let mut conversion = Next::new(s_type::YCBCR_CONVERSION_CREATE);
+    let members = ["ycbcrModel", "ycbcrRange", "xChromaOffset", "yChromaOffset", "chromaFilter"];
+    conversion.other = members.map(|name| (name.to_owned(), 1.into())).into();
+    conversion.other.insert("format".to_owned(), 1_000_156_003.into());
+    conversion.other.insert("components".to_owned(), vec![0, 6, 1, 2].into());
+    conversion.other.insert("forceExplicitReconstruction".to_owned(), 0.into());
+    let sampler = Sampler { mag_filter: 1, p_next: vec![conversion], ..Sampler::default() };
     let binding = Binding { descriptor_type: 1, descriptor_count: 3, binding: 2, ..Binding::default() };
+    let binding = Binding { immutable_samplers: vec![NAME; 3], ..binding };
     let set = SetLayout { bindings: vec![binding], ..SetLayout::default() };
     let layout = PipelineLayout { set_layouts: vec![NAME, Hash(0)], ..PipelineLayout::default() };
     let subpass = Subpass { color_attachments: vec![Reference::default()], ..Subpass::default() };
@@ -65,6 +74,7 @@ fn payloads() -> Vec<(EntryKind, Vec<u8>)> {
     let computed = ComputePipeline { layout: NAME, stage: stage(32), ..ComputePipeline::default() };
     let code = super::shapes::ifs(1);
     let definitions = [
+        Definition::Sampler(&sampler),
         Definition::SetLayout(&set),
         Definition::PipelineLayout(&layout),
         Definition::Module(&code),

@@ -3,6 +3,7 @@
 mod application;
 #[path = "../support/cases.rs"]
 mod cases;
+mod conversions;
 mod dispatches;
 mod draw_application;
 mod easel;
@@ -48,6 +49,10 @@ fn application() {
     let shader = |name: &str| std::fs::read(folder.join(name)).expect("a shader");
     let numbers = match env::var(APPLICATION).as_deref() {
         Ok(shadow::CASES) => shadow::cases(folder),
+        Ok(conversions::CONVERSIONS) => {
+            conversions::run(&shader(conversions::PLANES));
+            "[]".to_owned()
+        }
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
         Ok(shadow_draws::DRAWS) => {
             let [vertex, fragment] = DRAW.map(shader);
@@ -95,7 +100,7 @@ impl Scenery {
         tool(test, "glslangValidator")?;
         let dir = tempfile::tempdir().expect("a folder");
         let stage = Self { dir, icd };
-        for name in NAMES.into_iter().chain([MIX]).chain(DRAW) {
+        for name in NAMES.into_iter().chain([MIX, conversions::PLANES]).chain(DRAW) {
             let code = glsl(test, &root().join("testdata/layer").join(name), "vulkan1.1")?;
             std::fs::write(stage.path(name), code).expect("a shader");
         }

@@ -11,7 +11,7 @@ mod pipeline;
 mod reader;
 mod stage;
 
-pub use objects::{pipeline_layout, sampler, set_layout};
+pub use objects::{conversion, pipeline_layout, sampler, set_layout};
 pub use pass::{render_pass, render_pass2};
 pub use pipeline::{compute, graphics};
 pub use reader::{Reader, list};

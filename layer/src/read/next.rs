@@ -130,6 +130,10 @@ unsafe fn fill(reader: &Reader<'_>, next: &mut Next, from: *const c_void) {
                 .map(|(name, value)| (name.to_owned(), value.into()))
                 .into();
             }
+            s_type::YCBCR_CONVERSION => {
+                let made = reader.handles.conversions.get(&is!(SamplerYcbcrConversionInfo).conversion);
+                made.cloned().into_iter().for_each(|made| *next = made);
+            }
             s_type::SUBGROUP_SIZE => {
                 let given = is!(PipelineShaderStageRequiredSubgroupSizeCreateInfo);
                 next.required_subgroup_size = Some(given.required_subgroup_size);

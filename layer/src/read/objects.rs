@@ -3,7 +3,7 @@
 use super::next::chain;
 use super::reader::{Reader, list, number};
 use ash::vk;
-use dovetail::capture::{Binding, PipelineLayout, PushConstantRange, Sampler, SetLayout, finite};
+use dovetail::capture::{Binding, Next, PipelineLayout, PushConstantRange, Sampler, SetLayout, finite, s_type};
 
 /// # Safety
 /// The info is valid.
@@ -28,6 +28,26 @@ pub unsafe fn sampler(reader: &Reader<'_>, given: &vk::SamplerCreateInfo<'_>) ->
         // SAFETY: a valid info has a valid chain.
         p_next: unsafe { chain(reader, given.p_next) },
     }
+}
+
+/// A conversion as the chain of its samplers has it.
+pub fn conversion(given: &vk::SamplerYcbcrConversionCreateInfo<'_>) -> Next {
+    let mut next = Next::new(s_type::YCBCR_CONVERSION_CREATE);
+    let parts = given.components;
+    let parts = [parts.r, parts.g, parts.b, parts.a].map(|part| number!(part));
+    next.other = [
+        ("format", number!(given.format).into()),
+        ("ycbcrModel", number!(given.ycbcr_model).into()),
+        ("ycbcrRange", number!(given.ycbcr_range).into()),
+        ("components", parts.to_vec().into()),
+        ("xChromaOffset", number!(given.x_chroma_offset).into()),
+        ("yChromaOffset", number!(given.y_chroma_offset).into()),
+        ("chromaFilter", number!(given.chroma_filter).into()),
+        ("forceExplicitReconstruction", given.force_explicit_reconstruction.into()),
+    ]
+    .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value))
+    .into();
+    next
 }
 
 /// # Safety

@@ -21,6 +21,7 @@ pub mod s_type {
     pub const SAMPLER_REDUCTION: u32 = 1_000_130_001;
     pub const SAMPLE_LOCATIONS: u32 = 1_000_143_002;
     pub const BLEND_ADVANCED: u32 = 1_000_148_002;
+    pub const YCBCR_CONVERSION_CREATE: u32 = 1_000_156_000;
     pub const YCBCR_CONVERSION: u32 = 1_000_156_001;
     pub const BINDING_FLAGS: u32 = 1_000_161_000;
     pub const VERTEX_DIVISORS: u32 = 1_000_190_001;

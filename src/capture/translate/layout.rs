@@ -1,6 +1,6 @@
 //! Translates pipeline layouts: descriptor sets and push constants to a `ResourceLayout`.
 
-use super::tables;
+use super::{sampler, tables};
 use crate::capture::model::{Binding, Hash, Next, PushConstantRange, s_type};
 use crate::capture::source::DefinitionSource;
 use crate::error::{Context, Error, Result};
@@ -69,10 +69,8 @@ fn set(number: u32, name: Hash, source: &dyn DefinitionSource) -> Result<SetLayo
         if given.descriptor_count == 0 {
             continue;
         }
-        for sampler in given.immutable_samplers.iter().filter(|name| !name.is_none()) {
-            tables::chain(&source.sampler(*sampler).at(place)?.p_next).at(place)?;
-        }
-        bindings.push(binding(given, kinds.get(index).map_or(&[], Vec::as_slice)).at(place)?);
+        let translated = binding(given, kinds.get(index).map_or(&[], Vec::as_slice)).at(place)?;
+        bindings.push(BindingLayout { samplers: sampler::immutable(given, source).at(place)?, ..translated });
     }
     Ok(SetLayout { set: number, root: None, bindings })
 }

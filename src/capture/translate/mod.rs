@@ -13,6 +13,7 @@ mod color;
 mod fixed;
 mod layout;
 mod merge;
+mod sampler;
 mod tables;
 mod vertex;
 

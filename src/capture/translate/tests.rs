@@ -3,7 +3,9 @@
 use super::*;
 use crate::capture::model::*;
 use crate::kinds::ResourceKind;
-use crate::state::{BindingKind, VertexRate, VkFormat};
+use crate::state::{
+    BindingKind, ChromaFilter, ChromaLocation, SamplerWords, Swizzle, VertexRate, VkFormat, YcbcrModel, YcbcrRange,
+};
 use std::sync::Arc;
 
 #[derive(Default)]
@@ -225,6 +227,32 @@ fn each_part_of_the_state_reaches_its_place() {
             },
         ),
         (
+            "Y'CBCR conversion",
+            |_, g| {
+                // As Fossilize writes it.
+                let text = r#"{
+                    "minFilter": 1, "magFilter": 1, "addressModeU": 2, "addressModeV": 2, "addressModeW": 2,
+                    "pNext": [{
+                        "sType": 1000156000, "format": 1000156003, "ycbcrModel": 3, "ycbcrRange": 1, "components": [0, 0, 5, 2],
+                        "xChromaOffset": 1, "yChromaOffset": 0, "chromaFilter": 1, "forceExplicitReconstruction": 1
+                    }]
+                }"#;
+                let binding = &mut g.set_layouts.get_mut(&SET).unwrap().bindings[1];
+                (binding.descriptor_count, binding.immutable_samplers) = (2, vec![SAMPLER, Hash(0)]);
+                g.samplers.insert(SAMPLER, serde_json::from_str(text).unwrap());
+            },
+            |s| {
+                let [converting, plain] = &s.layout.sets[0].bindings[1].samplers[..] else { return false };
+                let c = converting.conversion.unwrap();
+                (converting.words, plain.conversion) == (SamplerWords([0o222, 0, 5 << 20 | 1 << 26, 0]), None)
+                    && (c.format, c.model, c.range)
+                        == (VkFormat(1_000_156_003), YcbcrModel::Ycbcr601, YcbcrRange::Narrow)
+                    && c.components == [Swizzle::Identity, Swizzle::Identity, Swizzle::B, Swizzle::One]
+                    && (c.x_chroma_offset, c.y_chroma_offset) == (ChromaLocation::Midpoint, ChromaLocation::CositedEven)
+                    && (c.chroma_filter, c.explicit_reconstruction) == (ChromaFilter::Linear, true)
+            },
+        ),
+        (
             "specialization",
             |p, _| {
                 let entry = |constant_id, offset, size| MapEntry { constant_id, offset, size };
@@ -247,6 +275,20 @@ fn each_part_of_the_state_reaches_its_place() {
         let state = graphics(&pipeline, &given).unwrap_or_else(|e| panic!("{what}: {e}")).state;
         assert!(holds(&state), "{what}: {state:?}");
     }
+}
+
+/// An immutable sampler with a conversion, one of whose members is this.
+fn convert(given: &mut Given, member: &str, value: impl Into<serde_json::Value>) {
+    let mut next = Next::new(s_type::YCBCR_CONVERSION_CREATE);
+    for name in ["ycbcrModel", "ycbcrRange", "xChromaOffset", "yChromaOffset", "chromaFilter"] {
+        next.other.insert(name.into(), 0.into());
+    }
+    next.other.insert("format".into(), 1_000_156_003.into());
+    next.other.insert("components".into(), vec![0; 4].into());
+    next.other.insert("forceExplicitReconstruction".into(), 0.into());
+    next.other.insert(member.into(), value.into());
+    given.samplers.get_mut(&SAMPLER).unwrap().p_next = vec![next];
+    given.set_layouts.get_mut(&SET).unwrap().bindings[1].immutable_samplers = vec![SAMPLER; 4];
 }
 
 fn blend(pipeline: &mut GraphicsPipeline) -> &mut BlendAttachment {
@@ -301,6 +343,11 @@ fn what_has_no_place_is_named() {
             g.set_layouts.get_mut(&SET).unwrap().bindings[1].immutable_samplers = vec![SAMPLER];
             g.samplers.get_mut(&SAMPLER).unwrap().p_next = vec![Next::new(s_type::YCBCR_CONVERSION)];
         }),
+        ("Y'CBCR conversion", |_, g| convert(g, "ycbcrModel", 5)),
+        ("sampler", |_, g| {
+            convert(g, "ycbcrModel", 1);
+            g.samplers.get_mut(&SAMPLER).unwrap().mag_filter = 1_000_015_000;
+        }),
         ("transform feedback", |p, _| {
             let next = Next { rasterization_stream: Some(1), ..Next::new(s_type::RASTERIZATION_STREAM) };
             p.rasterization_state.as_mut().unwrap().p_next = vec![next];
@@ -328,6 +375,8 @@ fn what_leads_nowhere_is_malformed() {
         |p, _| p.render_pass = Hash(99),
         |_, g| g.render_passes.get_mut(&PASS).unwrap().subpasses[1].color_attachments[0].attachment = 7,
         |p, _| p.color_blend_state.as_mut().unwrap().attachments.truncate(1),
+        |_, g| convert(g, "components", vec![0; 3]),
+        |_, g| convert(g, "format", "NV12"),
         |p, _| {
             let map_entries = vec![MapEntry { constant_id: 1, offset: u32::MAX, size: u64::MAX }];
             p.stages[0].specialization_info = Some(Specialization { map_entries, ..Specialization::default() });
