@@ -8,6 +8,7 @@ mod dispatches;
 mod draw_application;
 mod easel;
 mod secondaries;
+mod served;
 mod shadow;
 mod shadow_draws;
 #[path = "../support/mod.rs"]
