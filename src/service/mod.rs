@@ -6,12 +6,16 @@
 //!                       budget, pressure: every half second ┘   one loop, one thread     └─> keep: put, look, save
 //! ```
 //!
-//! [`broker::Broker`] decides and has no effects; [`serve`] carries out its decisions. So the difficult parts (who
-//! shares a job, who comes first, who is told what) are tested without a socket, and the code with side effects is
-//! short. `docs/service.md` is the manual: protocol, limits, budgets, failures.
+//! [`broker::Broker`] decides and has no effects (`requests`: from admission to answer; `dispatch`: jobs to workers);
+//! [`serve`] carries out its decisions. So the difficult parts (who shares a job, who comes first, who is told what)
+//! are tested without a socket, and the code with side effects is short. `docs/service.md` is the manual: protocol,
+//! limits, budgets, failures.
 
 pub mod broker;
 mod budget;
+pub mod comparison;
+mod dispatch;
+pub mod events;
 mod histogram;
 mod jobs;
 pub mod journal;
@@ -20,11 +24,12 @@ mod latency;
 mod listen;
 mod measure;
 mod metrics;
-pub mod optimize;
+mod optimize;
 mod pipelines;
 pub mod poison;
 mod pressure;
 pub mod records;
+mod requests;
 pub mod session;
 mod stages;
 mod wake;
@@ -40,8 +45,9 @@ use crate::error::{Context as _, Error, Result};
 use crate::files;
 use crate::toolchain::{note_operands, record_compiler};
 use crate::wire::{Priority, ServiceStatus};
-use broker::{Broker, BrokerConfig, BrokerEvent, Effect, HostMachine};
+use broker::Broker;
 use budget::BackgroundBudget;
+use events::{BrokerConfig, BrokerEvent, Effect, HostMachine};
 use journal::Journal;
 use keep::Keeper;
 use listen::Socket;
@@ -311,7 +317,10 @@ impl<'a> Service<'a> {
                     return Some(BrokerEvent::Kept(key, false));
                 }
             }
-            Effect::Compare(comparison) => self.on_disk(move || comparison.run()),
+            Effect::Compare(comparison) => self.on_disk(move || {
+                let (name, verdict) = comparison.run();
+                BrokerEvent::Compared(name, verdict)
+            }),
             Effect::Remember(changed) => self.rows.write(changed),
             Effect::Log(line) => (self.log)(&line),
         }

@@ -9,15 +9,16 @@
 //! Pipelines are optimized one at a time, the most used first, and none while background work is held back. After a
 //! compiler update all verdicts are outdated, and are recomputed in the same order, so never all at once.
 
-use super::broker::{Broker, BrokerEvent, Effect, Request, What, part};
+use super::broker::{Broker, Request, What};
+use super::comparison::Comparison;
+use super::events::Effect;
 use super::jobs::{ClientId, Time, Waiter};
-use super::journal::{Decided, Row};
-use super::measure::Cost;
+use super::journal::Decided;
 use super::pipelines::Run;
+use super::requests::part;
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::error::{Error, ErrorKind, Result};
-use crate::link::{EmitGlue, Object, link_objects, verify};
 use crate::wire::{PipelineAsk, Priority, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -59,42 +60,6 @@ struct Current {
 pub(super) struct Both {
     whole: Run,
     linked: Run,
-}
-
-/// Two versions of a pipeline, compared on another thread.
-pub struct Comparison {
-    name: Key,
-    row: Row,
-    whole: Vec<Arc<StageElf>>,
-    linked: Vec<Arc<StageElf>>,
-}
-
-impl Comparison {
-    /// Links both versions and compares their costs.
-    pub fn run(&self) -> BrokerEvent {
-        BrokerEvent::Compared(self.name, self.verdict().map_err(Error::of_whole_compile))
-    }
-
-    fn verdict(&self) -> Result<Verdict> {
-        let whole = self.cost(&self.whole)?;
-        let linked = self.cost(&self.linked)?;
-        Ok(match whole.better_than(&linked) {
-            Ok(why) => Verdict::Take(why),
-            Err(why) => Verdict::Keep(why),
-        })
-    }
-
-    fn cost(&self, parts: &[Arc<StageElf>]) -> Result<Cost> {
-        let objects = parts.iter().map(|elf| Object::parse(&elf.0)).collect::<Result<Vec<_>>>()?;
-        let objects: Vec<&Object> = objects.iter().collect();
-        let elf = link_objects(&objects, &self.row.state, self.row.placement, &EmitGlue)?.elf;
-        let report = verify(&elf)?;
-        if let Some(violation) = report.violations.first() {
-            return Err(Error::bug(format!("a linked pipeline breaks a rule: {violation}")));
-        }
-        let target = self.row.stages.first().map(|stage| stage.target);
-        Cost::of(&elf, target.ok_or_else(|| Error::bug("a pipeline without stages"))?)
-    }
 }
 
 impl Both {

@@ -4,7 +4,8 @@
 //! unread answers above the limit close its connection and affect nobody else. Reading waits for the broker, so a
 //! client that asks faster than it is served is slowed down by its own socket. Pings are answered here.
 
-use super::broker::{BrokerEvent, LIMITS};
+use super::broker::LIMITS;
+use super::events::BrokerEvent;
 use super::jobs::ClientId;
 use super::wake::Message;
 use crate::compile::request::{CompilerId, Module};

@@ -4,7 +4,8 @@
 //! not have the module, disconnects, or does not answer in time. A client that sends a module that was not requested is
 //! disconnected.
 
-use super::broker::{Broker, Effect, LIMITS, What};
+use super::broker::{Broker, LIMITS, What};
+use super::events::Effect;
 use super::jobs::{ClientId, Time, Waiter};
 use crate::cache::Key;
 use crate::compile::StageElf;

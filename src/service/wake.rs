@@ -1,6 +1,6 @@
 //! Messages from the service's tasks to its loop.
 
-use super::broker::{BrokerEvent, Compiled};
+use super::events::{BrokerEvent, Compiled};
 use super::jobs::ClientId;
 use super::session::Outbox;
 use crate::cache::Key;

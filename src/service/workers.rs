@@ -4,7 +4,7 @@
 //! dies, checks that the answer is an unlinked ELF, and sends the outcome to the loop. Workers for background jobs run
 //! at the lowest priority, which a process cannot raise again, so there are two kinds of idle workers.
 
-use super::broker::Compiled;
+use super::events::Compiled;
 use super::wake::{Idle, Message};
 use crate::cache::Key;
 use crate::compile::StageElf;

@@ -1,10 +1,14 @@
 //! Tests of the broker, event by event: situations that from outside would need many clients, a busy machine or much
 //! time.
 
+use super::super::dispatch::HUNGER_PAUSE;
+use super::super::events::Compiled;
 use super::*;
-use crate::compile::request::{KnownState, TuningOptions};
+use crate::compile::request::{CompilerId, KnownState, StageRequest, TuningOptions};
+use crate::error::{Death, Result};
 use crate::target::{GfxIp, Stage as ShaderStage, WaveSize};
 use std::path::Path;
+use std::time::Duration;
 
 const ONE: ClientId = ClientId(1);
 const TWO: ClientId = ClientId(2);

@@ -1,0 +1,104 @@
+//! Events that the broker handles, and the effects that it returns.
+
+use super::comparison::Comparison;
+use super::jobs::ClientId;
+use super::records::Batch;
+use crate::cache::Key;
+use crate::compile::StageElf;
+use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
+use crate::error::{Error, Result};
+use crate::wire::{Ask, Priority, ServiceStatus, Tell, Verdict};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An event for the broker.
+pub enum BrokerEvent {
+    /// A client has joined; the flag: every answer to it must contain the ELF.
+    Joined(ClientId, bool),
+    /// A client sent a message. Modules arrive as [`BrokerEvent::Module`], already hashed.
+    Asked(ClientId, Box<Ask>),
+    /// A client sent a module, or something that is not a module.
+    Module(ClientId, Result<Module>),
+    /// A client has disconnected.
+    Left(ClientId),
+    /// The cache's entry for a key.
+    Looked(Key, Option<StageElf>),
+    /// A module that was sent earlier, if it is still stored.
+    Loaded(ModuleDigest, Option<Module>),
+    /// The result of a compile.
+    Compiled(Key, Compiled),
+    /// Whether a result was stored in the cache.
+    Kept(Key, bool),
+    /// The verdict on a pipeline that was compiled as a whole.
+    Compared(Key, Result<Verdict>),
+    /// Time has passed; the state of the machine.
+    Tick(HostMachine),
+    /// Start no new jobs from now on.
+    Drain,
+}
+
+/// Result of a compile.
+pub struct Compiled {
+    /// A checked ELF, or the error.
+    pub result: Result<StageElf>,
+    /// Processor time.
+    pub cost: Duration,
+    /// Number of workers that the compile killed.
+    pub deaths: u32,
+}
+
+/// State of the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostMachine {
+    /// Resident memory of all workers, in bytes.
+    pub worker_memory: u64,
+    /// Why background jobs should not be started.
+    pub pressure: Vec<String>,
+    /// Why no results are stored in the cache.
+    pub not_kept_because: Option<String>,
+}
+
+/// An action that the broker's caller must carry out.
+pub enum Effect {
+    /// Send a message to a client.
+    Tell(ClientId, Tell),
+    /// Close the connection of a client that violated the protocol, with this error.
+    Close(ClientId, Error),
+    /// Look in the cache.
+    Look(Key),
+    /// Load a module that was sent earlier.
+    Load(ModuleDigest),
+    /// Store a module, so that it can be loaded later.
+    Save(Arc<Module>),
+    /// Compile.
+    Compile {
+        /// The job.
+        key: Key,
+        /// Its request.
+        request: Box<StageRequest>,
+        /// Its module.
+        module: Arc<Module>,
+        /// The job's class.
+        class: Priority,
+    },
+    /// Abandon a compile; the job runs again later.
+    Stop(Key),
+    /// Store a result in the cache.
+    Keep(Key, Arc<StageElf>),
+    /// Compare two versions of a pipeline.
+    Compare(Box<Comparison>),
+    /// Write rows of the journal.
+    Remember(Batch),
+    /// Log a line for people.
+    Log(String),
+}
+
+/// Configuration of a broker.
+pub struct BrokerConfig {
+    /// The compiler whose code the service serves.
+    pub compiler: CompilerId,
+    /// Number of compiles that run at once.
+    pub workers: usize,
+    /// The fixed part of every status.
+    pub status: ServiceStatus,
+}
