@@ -3,7 +3,7 @@
 
 use crate::emu::NamedFormat;
 use crate::error::Result;
-use crate::ir::interp::{Invocation, Shadow, ShadowedTexel, decode, encode};
+use crate::ir::interp::{Invocation, Shadow, decode, encode};
 use crate::ir::{Bits, NumericKind, Op, OutputSlot, Shader};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,23 +82,4 @@ pub(super) fn narrow_inputs(shader: &Shader, invocations: &mut [Invocation]) {
             }
         }
     }
-}
-
-/// Result of [`Blend::PRODUCT`](crate::emu::inputs::Blend::PRODUCT), computed at any precision that is at least the
-/// attachment's.
-pub(super) fn product(format: &NamedFormat, [first, second]: [ShadowedTexel; 2]) -> ShadowedTexel {
-    let mut out = ([0; 4], [Shadow::UNCERTAIN; 4]);
-    for channel in 0..4 {
-        let side = |texel: &ShadowedTexel| {
-            let (value, off) = number((texel.0[channel].into(), texel.1[channel]));
-            (f64::from(format.limited(value as f32)), off, f64::from(format.limited(f32::from_bits(texel.0[channel]))))
-        };
-        let ((x, x_off, x_own), (y, y_off, y_own)) = (side(&first), side(&second));
-        let own = (x_own * y_own) as f32;
-        let step = f64::from(f32::EPSILON).max(format.step(channel, own));
-        let bound = x.abs() * y_off + y.abs() * x_off + x_off * y_off + step * (x.abs() + y.abs() + 1.0);
-        let shadow = if bound.is_finite() { Shadow { value: x * y, bound } } else { Shadow::UNCERTAIN };
-        (out.0[channel], out.1[channel]) = (own.to_bits(), shadow);
-    }
-    out
 }

@@ -3,18 +3,18 @@
 //! The interpreter runs vertices and quads; the fixed functions between them are those of [`draw`], which the emulator
 //! uses too. Drivers may or may not round vertices to a fraction of a pixel, so an interpolated value is uncertain by
 //! its change over that fraction. A pixel whose centre is that near to an edge may be covered or not: it is an *edge*
-//! and is not compared, nor is a pixel with an uncertain depth test. Supported are only draws whose fragments replace
-//! the previous contents or leave them: no stencil test, and no blending except [`Blend::PRODUCT`]. For all other draws
-//! only the edges are known ([`edges`]).
+//! and is not compared, nor is a pixel with an uncertain depth test. Blending and write masks are in `blended`. Draws
+//! with a stencil test and some with a depth test are not supported; for these only the edges are known ([`edges`]).
 
+use super::blended::Attachment;
 use super::corners::{Corner, near};
-use super::crossing::{narrow_inputs, number, product, texel, widen_outputs};
+use super::crossing::{narrow_inputs, number, texel, widen_outputs};
 use super::depth::{DepthTest, Tested, held};
 use super::quads;
 use super::world::{KnownContents, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
-use crate::emu::inputs::{Blend, Compare, Draw, Inputs, Topology};
+use crate::emu::inputs::{Compare, Draw, Inputs, Topology};
 use crate::error::{Error, Result};
 use crate::ir::interp::{Compared, Invocation, Options, Shadow, ShadowedTexel, World, invoke};
 use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
@@ -55,9 +55,24 @@ pub fn interpreted_draw(
     inputs: &Inputs,
     options: Options,
 ) -> Result<Drawn> {
+    interpreted_pixels([Some(vertex), fragment], attributes, inputs, (options, None))
+}
+
+/// [`interpreted_draw`] of only the given pixels; all others keep their previous contents.
+///
+/// # Errors
+/// As [`interpreted_draw`].
+pub(super) fn interpreted_pixels(
+    [vertex, fragment]: [Option<&Shader>; 2],
+    attributes: &VertexInputState,
+    inputs: &Inputs,
+    (options, only): (Options, Option<&BTreeSet<[u32; 2]>>),
+) -> Result<Drawn> {
+    let vertex = vertex.ok_or_else(|| Error::malformed("a draw without a vertex shader"))?;
     let mut run = Run::new(vertex, fragment, attributes, inputs, options)?;
+    run.only = only;
     let command = run.command;
-    replaces(command, fragment)?;
+    tested(command, fragment)?;
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     run.drawn(inputs)
 }
@@ -75,7 +90,7 @@ pub(super) fn compared_in_draw(
     let mut run = Run::new(vertex, Some(fragment), attributes, inputs, options)?;
     run.world.compared = Some(Compared::new());
     let command = run.command;
-    replaces(command, Some(fragment))?;
+    tested(command, Some(fragment))?;
     draw::draw(&mut run, command, &mut Targets::new(command)?)?;
     Ok([run.compared, run.world.compared.unwrap_or_default()])
 }
@@ -97,24 +112,17 @@ pub(super) fn edges(
 }
 
 /// # Errors
-/// Unsupported: the result of a fragment depends on the previous contents.
-fn replaces(command: &Draw, fragment: Option<&Shader>) -> Result<()> {
+/// Unsupported: whether a fragment passes depends on tests that are not implemented here.
+fn tested(command: &Draw, fragment: Option<&Shader>) -> Result<()> {
     let fixed = &command.fixed;
     // Early tests apply also to fragments that the shader discards.
     let early = fragment.is_some_and(|fragment| fragment.modes.early_fragment_tests);
     let depth = command.depth.is_some_and(|d| d.compare != Compare::Always);
     let several = command.samples > 1;
     let tested = fixed.stencil.is_some() || (early || several) && depth;
-    let blended = command.targets.iter().any(|t| t.blend.is_some_and(|blend| blend != Blend::PRODUCT));
     let kept = several && !fixed.before.targets.is_empty();
-    if tested || blended || kept || fixed.depth_clamp {
-        return Err(Error::unsupported("interpreting a draw", "fragments that do not replace the previous contents"));
-    }
-    for target in &command.targets {
-        let whole = NamedFormat::new(&target.format)?.channels().all(|channel| target.write_mask >> channel & 1 == 1);
-        if !whole && !fixed.before.targets.is_empty() {
-            return Err(Error::unsupported("interpreting a draw", "channels that stay"));
-        }
+    if tested || kept || fixed.depth_clamp {
+        return Err(Error::unsupported("interpreting a draw", "tests of fragments against the previous contents"));
     }
     Ok(())
 }
@@ -157,9 +165,8 @@ pub(super) struct Corners {
 struct Shaded {
     /// A fragment passed: it was not killed, and its sample mask includes this sample.
     passed: bool,
+    /// By location.
     colors: BTreeMap<u32, ShadowedTexel>,
-    /// The second colours of dual-source outputs.
-    seconds: BTreeMap<u32, ShadowedTexel>,
     depth: Option<(u64, Shadow)>,
     stencil: Option<(u64, Shadow)>,
 }
@@ -173,12 +180,15 @@ pub(super) struct Run<'a> {
     places: Vec<[f64; 2]>,
     attributes: &'a VertexInputState,
     command: &'a Draw,
+    attachments: Vec<Attachment<'a>>,
     options: Options,
     world: World,
     pub(super) vertices: Vec<Invocation>,
     /// By pixel and sample.
     pixels: BTreeMap<([u32; 2], u32), Shaded>,
     edges: BTreeSet<[u32; 2]>,
+    /// The pixels to shade; `None`: all.
+    only: Option<&'a BTreeSet<[u32; 2]>>,
     depth: Option<DepthTest>,
     outside: usize,
     vague: usize,
@@ -218,17 +228,24 @@ impl<'a> Run<'a> {
             per_sample,
             attributes,
             command,
+            attachments: Attachment::of(command)?,
             options,
             world: World { sample_places: places.clone(), ..world(inputs)? },
             places,
             vertices: Vec::new(),
             pixels: BTreeMap::new(),
             edges: BTreeSet::new(),
+            only: None,
             depth: DepthTest::of(command),
             outside: 0,
             vague: 0,
             compared: Compared::new(),
         })
+    }
+
+    /// Whether a quad has a pixel to shade.
+    fn wants(&self, quad: &Quad) -> bool {
+        self.only.is_none_or(|only| (0..4).any(|n| only.contains(&place(quad, n))))
     }
 
     /// Samples of a pixel.
@@ -365,30 +382,14 @@ impl<'a> Run<'a> {
             each.collect()
         };
         let texels = |one: &dyn Fn(&Shaded) -> Option<ShadowedTexel>| resolved(one, None);
-        let targets = self.command.targets.iter().enumerate().map(|(n, target)| {
-            let format = NamedFormat::new(&target.format)?;
-            let integer = format.format.is_integer();
-            let clear = target.clear.map(|x| if integer { x as u32 } else { x.to_bits() });
-            let color = |pixel: &Shaded| {
-                let mut first = pixel.colors.get(&target.location).copied()?;
-                if let ([.., alpha], [.., shadow]) = (&mut first.0, &mut first.1)
-                    && self.command.alpha_to_one
-                    && !integer
-                {
-                    (*alpha, *shadow) = (1f32.to_bits(), Shadow::NONE);
-                }
-                let Some(Blend::PRODUCT) = target.blend else { return Some(first) };
-                let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
-                Some(product(&format, [first, pixel.seconds.get(&target.location).copied().unwrap_or(unknown)]))
-            };
-            let mut texels = resolved(&color, (!integer).then_some(clear));
-            if let Some(before) = self.command.fixed.before.targets.get(n) {
-                let before = before.0.chunks_exact(format.format.bytes().max(1)).map(|texel| format.decode(texel));
-                let stay =
-                    |(texel, old): (&mut Option<ShadowedTexel>, _)| _ = texel.get_or_insert((old, [Shadow::NONE; 4]));
-                texels.iter_mut().zip(before).for_each(stay);
+        let targets = self.attachments.iter().map(|attachment| {
+            let color = |pixel: &Shaded| pixel.colors.get(&attachment.state.location).copied();
+            let averaged = !attachment.format.format.is_integer();
+            let mut texels = resolved(&color, averaged.then_some(attachment.clear));
+            for (texel, at) in texels.iter_mut().zip(&places) {
+                *texel = texel.or_else(|| attachment.before(*at));
             }
-            Ok(KnownContents::attachment(format, (clear, target.write_mask), &texels))
+            KnownContents::attachment(attachment.format.clone(), attachment.clear, &texels)
         });
         let depth: Option<Result<KnownContents>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
@@ -399,7 +400,7 @@ impl<'a> Run<'a> {
             for (texel, old) in texels.iter_mut().zip(before.map(|word| u32::from_le_bytes(*word))) {
                 texel.get_or_insert(wide((old.into(), Shadow::NONE)));
             }
-            Ok(KnownContents::attachment(format, ([depth.clear.to_bits(), 0, 0, 0], u8::MAX), &texels))
+            Ok(KnownContents::attachment(format, [depth.clear.to_bits(), 0, 0, 0], &texels))
         });
         let stencil: Option<Result<KnownContents>> = self.command.stencil.map(|stencil| {
             let texel =
@@ -409,14 +410,10 @@ impl<'a> Run<'a> {
             for (there, old) in texels.iter_mut().zip(&self.command.fixed.before.stencil.0) {
                 there.get_or_insert(texel((u64::from(*old), Shadow::NONE)));
             }
-            Ok(KnownContents::attachment(
-                NamedFormat::new("R8_UINT")?,
-                ([stencil.clear.into(), 0, 0, 0], u8::MAX),
-                &texels,
-            ))
+            Ok(KnownContents::attachment(NamedFormat::new("R8_UINT")?, [stencil.clear.into(), 0, 0, 0], &texels))
         });
         Ok(Drawn {
-            targets: targets.collect::<Result<_>>()?,
+            targets: targets.collect(),
             depth: depth.transpose()?,
             stencil: stencil.transpose()?,
             bindings: known(inputs, &self.world)?,
@@ -451,10 +448,12 @@ impl Shaders for Run<'_> {
 
     fn fragments(&mut self, _: &[Vertex], primitives: &[Primitive], quads: &[Quad]) -> Result<Vec<[Pixel; 4]>> {
         primitives.iter().for_each(|primitive| self.outline(primitive));
+        let answer = vec![Default::default(); quads.len()];
+        let quads: Vec<&Quad> = quads.iter().filter(|quad| self.wants(quad)).collect();
         let (mut pixels, mut depths): (Vec<Invocation>, Vec<(u64, Shadow)>) = Default::default();
         if let Some(fragment) = self.fragment.as_deref() {
             let writes = fragment.resources.iter().any(|r| r.written);
-            for quad in quads {
+            for quad in quads.iter().copied() {
                 let primitive = primitives.get(quad.primitive).ok_or_else(|| Error::bug("a quad of no primitive"))?;
                 let (mut four, tested) = quads::quad(self, fragment, primitive, quad);
                 for (n, pixel) in four.iter_mut().enumerate() {
@@ -467,7 +466,7 @@ impl Shaders for Run<'_> {
             invoke(fragment, &mut self.world, &mut pixels, self.options).map_err(|e| e.at("fragment"))?;
             widen_outputs(fragment, &mut pixels);
         }
-        for (number, (quad, n)) in quads.iter().flat_map(|quad| (0..4).map(move |n| (quad, n))).enumerate() {
+        for (number, (quad, n)) in quads.into_iter().flat_map(|quad| (0..4).map(move |n| (quad, n))).enumerate() {
             if quad.covered >> n & 1 == 0 {
                 continue;
             }
@@ -497,11 +496,14 @@ impl Shaders for Run<'_> {
                 match tested {
                     Some(Tested::Fails) => {}
                     Some(Tested::Uncertain) => _ = self.edges.insert(place(quad, n)),
-                    Some(Tested::Passes) | None => shade(self.pixels.entry(of(sample)).or_default(), pixel, depth),
+                    Some(Tested::Passes) | None => {
+                        let shaded = self.pixels.entry(of(sample)).or_default();
+                        shade(&self.attachments, place(quad, n), shaded, (pixel, depth))?;
+                    }
                 }
             }
         }
-        Ok(vec![Default::default(); quads.len()])
+        Ok(answer)
     }
 
     fn per_sample(&self) -> bool {
@@ -536,7 +538,15 @@ fn depth(pixel: &Invocation, primitive: Option<(u64, Shadow)>, early: bool) -> O
 }
 
 /// Merges the outputs of a fragment shader into a sample.
-fn shade(shaded: &mut Shaded, pixel: &Invocation, depth: Option<(u64, Shadow)>) {
+///
+/// # Errors
+/// A colour that its attachment cannot hold.
+fn shade(
+    attachments: &[Attachment<'_>],
+    at: [u32; 2],
+    shaded: &mut Shaded,
+    (pixel, depth): (&Invocation, Option<(u64, Shadow)>),
+) -> Result<()> {
     shaded.passed = true;
     shaded.depth = depth;
     let (mut fresh, mut seconds): (BTreeMap<u32, ShadowedTexel>, BTreeMap<u32, ShadowedTexel>) = Default::default();
@@ -556,6 +566,14 @@ fn shade(shaded: &mut Shaded, pixel: &Invocation, depth: Option<(u64, Shadow)>) 
             _ => {}
         }
     }
-    shaded.colors.extend(fresh);
-    shaded.seconds.extend(seconds);
+    for attachment in attachments {
+        let location = attachment.state.location;
+        let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
+        if let Some(color) = fresh.get(&location) {
+            let second = seconds.get(&location).copied().unwrap_or(unknown);
+            let after = attachment.after(at, shaded.colors.get(&location).copied(), [*color, second])?;
+            shaded.colors.insert(location, after);
+        }
+    }
+    Ok(())
 }

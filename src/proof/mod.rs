@@ -15,6 +15,7 @@
 #[cfg(feature = "bundles")]
 mod answer;
 mod bisect;
+mod blended;
 #[cfg(feature = "bundles")]
 mod bundle;
 mod comparisons;

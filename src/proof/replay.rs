@@ -1,12 +1,13 @@
 //! Runs a bundle again: every pipeline on the emulator, and the interpreter, each compared with the expected output.
 //! Which of them agree tells where the bug probably is.
 //!
-//! The interpreter's bounds give the allowed difference. If the interpreter has no result, as in draws that blend, a
-//! plain bound applies to pixels that are not at edges.
+//! The interpreter's bounds give the allowed difference. If the interpreter has no result, as for draws with a stencil
+//! test or with too many fragments, a plain bound applies to pixels that are not at edges; the interpreter then runs
+//! only the pixels that exceed it.
 
 use super::answer::{Cause, ComparedOutput, Finding, Pixels, Replay, ResultPlace};
 use super::bundle::{Bundle, Manifest, written_bytes};
-use super::drawn::{self, interpreted_draw};
+use super::drawn::{self, interpreted_pixels};
 use super::driver::Outputs;
 use super::judge::interpreted;
 use super::pipelines::Pipelines;
@@ -20,7 +21,7 @@ use crate::emu::inputs::{BindingElement, Bound, Inputs};
 use crate::emu::{self, NamedFormat, RunLimits};
 use crate::error::{Error, Result};
 use crate::ir::Shader;
-use crate::ir::interp::{Options, WatchedByte, WriterInvocation, dispatch};
+use crate::ir::interp::{Difference, Options, WatchedByte, WriterInvocation, dispatch};
 use crate::pipeline::ShaderRef;
 use crate::target::Stage;
 use std::collections::BTreeSet;
@@ -75,9 +76,8 @@ impl Runner {
         let compare = |ours: &[&[u8]], theirs: &[&[u8]]| -> Result<ComparedOutput> {
             for (n, ((place, format), (ours, theirs))) in places.iter().zip(ours.iter().zip(theirs)).enumerate() {
                 let known = known.as_ref().ok().and_then(|known| known.get(n));
-                if let Some(found) =
-                    self.compare(inputs, (*place, format.as_deref()), (known, &edges), [ours, theirs])?
-                {
+                let of = Compared { n, place: *place, format: format.as_deref(), known, edges: &edges };
+                if let Some(found) = self.compare(inputs, of, [ours, theirs])? {
                     return Ok(ComparedOutput::Differs(found));
                 }
             }
@@ -127,9 +127,14 @@ impl Runner {
         if let Some(compute) = self.shader(Stage::Compute) {
             return Ok(interpreted(compute, inputs, options)?.into_iter().flatten().collect());
         }
-        let vertex = self.shader(Stage::Vertex).ok_or_else(|| Error::malformed("a draw without a vertex shader"))?;
-        let attributes = &self.pipelines.state.vertex;
-        let drawn = interpreted_draw(vertex, self.shader(Stage::Fragment), attributes, inputs, options)?;
+        self.pixels(inputs, None)
+    }
+
+    /// The interpreter's values of a draw, or of only the given pixels.
+    fn pixels(&self, inputs: &Inputs, only: Option<&BTreeSet<[u32; 2]>>) -> Result<Vec<KnownContents>> {
+        let options = Options { shadow: true, ..self.options() };
+        let shaders = [Stage::Vertex, Stage::Fragment].map(|stage| self.shader(stage));
+        let drawn = interpreted_pixels(shaders, &self.pipelines.state.vertex, inputs, (options, only))?;
         Ok(drawn.bindings.into_iter().flatten().chain(drawn.targets).chain(drawn.depth).chain(drawn.stencil).collect())
     }
 
@@ -146,8 +151,7 @@ impl Runner {
     fn compare(
         &self,
         inputs: &Inputs,
-        (place, format): (ResultPlace, Option<&str>),
-        (known, edges): (Option<&KnownContents>, &BTreeSet<[u32; 2]>),
+        Compared { n, place, format, known, edges }: Compared<'_>,
         [ours, theirs]: [&[u8]; 2],
     ) -> Result<Option<Finding>> {
         if ours.len() != theirs.len() {
@@ -159,9 +163,8 @@ impl Runner {
         let attachment = is_attachment(place);
         let width = inputs.draw.as_ref().map_or(1, |draw| draw.extent[0] as usize).max(1);
         let stands = |texel: usize| if attachment { vec![texel % width, texel / width] } else { vec![texel * bytes] };
-        if let Some(known) = known {
-            let wrong = known.judge_between(ours, theirs, self.manifest.floor).wrong;
-            return Ok(wrong.first().map(|first| Finding {
+        let beyond = |wrong: &[Difference]| {
+            wrong.first().map(|first| Finding {
                 place,
                 count: wrong.len(),
                 // Each channel of a texel is compared as a dword.
@@ -170,12 +173,23 @@ impl Runner {
                 expected: vec![first.theirs],
                 limit: Some(first.limit),
                 writer: None,
-            }));
+            })
+        };
+        if let Some(known) = known {
+            return Ok(beyond(&known.judge_between(ours, theirs, self.manifest.floor).wrong));
         }
         let mut apart =
             format.map_or_else(|| Ok(words_apart(ours, theirs)), |format| texels_apart(format, ours, theirs, None))?;
         if attachment {
             apart.retain(|one| !edges.contains(&pixel(inputs, one.at)));
+            let disputed: BTreeSet<[u32; 2]> = apart.iter().map(|one| pixel(inputs, one.at)).collect();
+            // These are few unless the whole draw is wrong.
+            let known = if disputed.is_empty() { None } else { self.pixels(inputs, Some(&disputed)).ok() };
+            if let Some(known) = known.as_ref().and_then(|known| known.get(n)) {
+                let mut wrong = known.judge_between(ours, theirs, self.manifest.floor).wrong;
+                wrong.retain(|one| disputed.contains(&pixel(inputs, one.at / 4 / held)));
+                return Ok(if wrong.len() > self.manifest.edges { beyond(&wrong) } else { None });
+            }
         }
         let edges = if attachment { self.manifest.edges } else { 0 };
         let channels = named.and_then(|named| named.channels().max()).unwrap_or(0) + 1;
@@ -208,6 +222,16 @@ impl Runner {
         dispatch(self.shader(Stage::Compute)?, &mut world, inputs.grid, self.options()).ok()?;
         world.watch?.writer
     }
+}
+
+/// A result to compare: its number and place among all results, its format, the interpreter's values, and the pixels at
+/// edges.
+struct Compared<'a> {
+    n: usize,
+    place: ResultPlace,
+    format: Option<&'a str>,
+    known: Option<&'a KnownContents>,
+    edges: &'a BTreeSet<[u32; 2]>,
 }
 
 fn is_attachment(place: ResultPlace) -> bool {

@@ -178,19 +178,15 @@ impl KnownContents {
         Ok(Self { memory, format: Some(format) })
     }
 
-    /// An attachment of a draw: the pixels drawn, or the clear colour, which channels that the mask leaves out keep.
-    pub(super) fn attachment(
-        format: NamedFormat,
-        (clear, mask): ([u32; 4], u8),
-        pixels: &[Option<ShadowedTexel>],
-    ) -> Self {
+    /// An attachment of a draw: the pixels drawn, or the clear colour.
+    pub(super) fn attachment(format: NamedFormat, clear: [u32; 4], pixels: &[Option<ShadowedTexel>]) -> Self {
         let cleared = format.encode(clear).map_or(clear, |texel| format.decode(&texel));
         let channels: Vec<usize> = format.channels().collect();
         let words = pixels.iter().flat_map(|_| channels.iter().map(|&channel| cleared[channel]));
         let mut memory = ShadowedMemory::new(words.flat_map(u32::to_le_bytes).collect());
         for (n, pixel) in pixels.iter().enumerate() {
             let Some((bits, shadows)) = pixel else { continue };
-            for (k, &channel) in channels.iter().enumerate().filter(|(_, channel)| mask >> **channel & 1 == 1) {
+            for (k, &channel) in channels.iter().enumerate() {
                 let shadow = rounded(&format, channel, bits[channel], shadows[channel]);
                 memory.store(((n * channels.len() + k) * 4) as u64, Bits::B32, bits[channel].into(), shadow);
             }

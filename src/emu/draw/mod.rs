@@ -14,6 +14,7 @@ mod target;
 pub mod user_data;
 pub mod waves;
 
+pub use blend::blend;
 pub use samples::places as sample_places;
 pub use target::{ColorTarget, DepthTarget, StencilTarget};
 
