@@ -46,7 +46,8 @@ layer_programs() {
         --layer target/layer/share/vulkan/explicit_layer.d --out target/layer-programs "$@"
 }
 
-# layer [--prefix DIR | PROGRAM…]: installs the layer; or runs real programs under it, and prints the table of docs/layer.md.
+# layer [--prefix DIR | PROGRAM…]: installs the layer; or runs real programs under it, and prints the tables of docs/layer.md, which it
+# writes if it ran all of them.
 cmd_layer() {
     need_build
     if [ "${1:-}" = --prefix ]; then
@@ -57,7 +58,11 @@ cmd_layer() {
     fi
     layer_tools "$@" || exit 1
     run cargo build --quiet --release --bin dovetail
-    layer_programs release "$@"
+    if [ $# = 0 ]; then
+        layer_programs release --each 4 --doc docs/layer.md
+    else
+        layer_programs release --each 4 "$@"
+    fi
 }
 
 # Real programs under the layer: one that draws to a window, one that prints what it has drawn, and one that computes.

@@ -134,8 +134,11 @@ def is_alike(verdict, changed):
 def replayed(folder, options):
     """What was saved of a program's dispatches and draws, which of the bundles do not agree, and which draws prove nothing."""
     summaries = [json.loads(path.read_text()) for path in folder.glob("*.json")]
-    bundles = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.exists() else []
-    kinds = {kind: {"all": 0, "saved": 0, "empty": 0, "alike": 0, "differ": [], "reasons": {}} for kind in ("dispatches", "draws")}
+    bundles = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
+    kinds = {
+        kind: {"all": 0, "sampled": 0, "saved": 0, "agree": 0, "bounded": 0, "empty": 0, "alike": [], "differ": [], "reasons": {}}
+        for kind in ("dispatches", "draws")
+    }
     for bundle in bundles:
         kind = kinds["draws" if "[draw" in (bundle / "inputs.toml").read_text() else "dispatches"]
         replay = subprocess.run([options.dovetail, "replay", bundle, "--json"], capture_output=True)
@@ -143,14 +146,17 @@ def replayed(folder, options):
         verdict = json.loads(replay.stdout) if replay.stdout.startswith(b"{") else {}
         pixels = verdict.get("pixels")
         if replay.returncode == 0:
+            kind["agree"] += 1
+            kind["bounded"] += verdict["interpreter"] == "agrees"
             kind["empty"] += bool(pixels) and pixels["changed"] == pixels["edges"]
         elif pixels and is_alike(verdict, pixels["changed"]):
-            kind["alike"] += 1
+            kind["alike"].append(f"{max(a['differs']['count'] for _, a in verdict['routes'] if a != 'agrees')} of {pixels['changed']}")
         else:
             kind["differ"].append(f"{bundle}: {(replay.stdout + replay.stderr).decode(errors='replace')}")
     for summary in summaries:
         for name, kind in kinds.items():
             kind["all"] += summary[name]["all"]
+            kind["sampled"] += summary[name]["all"] - summary[name]["passed_over"]
             for reason, count in summary[name]["reasons"].items():
                 kind["reasons"][reason] = kind["reasons"].get(reason, 0) + count
     return kinds
@@ -172,7 +178,7 @@ def measure(name, options):
     populated = subprocess.run([options.dovetail, "populate", *archives, "--cache", cache, "--json"], capture_output=True)
     beside = layered | {"DOVETAIL_LAYER_JSON": str(times), "DOVETAIL_LAYER_CACHE": str(cache)}
     both = run_shown(name, beside, options)
-    scenes = {"DOVETAIL_LAYER_SHADOW": str(folder / "shadow"), "DOVETAIL_LAYER_SHADOW_EACH": "1"}
+    scenes = {"DOVETAIL_LAYER_SHADOW": str(folder / "shadow"), "DOVETAIL_LAYER_SHADOW_EACH": options.each}
     shadow = run_shown(name, layered | scenes, options)
     runs = {"plain": plain, "record": record, "times": both, "shadow": shadow}
     for what, (out, err, _, ended) in runs.items():
@@ -202,29 +208,66 @@ def measure(name, options):
     }
 
 
-def print_table(rows):
-    print("| program | modules | pipelines | linked | whole | unsupported | else | picture | driver, all pipelines | ours: shaders, links |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for row in rows:
+def table(heads, rows):
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def pipelines(rows):
+    def line(row):
         made = dict(row["made"])
         linked, whole, unsupported = (made.pop(kind, 0) for kind in ("linked", "whole", "unsupported"))
         rest = ", ".join(f"{n} {kind}" for kind, n in made.items()) or "0"
         features = f" ({', '.join(row['features'])})" if row["features"] else ""
-        print(
-            f"| {row['program']} | {row['modules']} | {row['pipelines']} | {linked} | {whole} | {unsupported}{features} | {rest} "
-            f"| {row['picture']} | {row['driver_us'] / 1e3:.1f} ms | {row['shaders_us'] / 1e3:.1f} ms, {row['link_us'] / 1e3:.2f} ms |"
-        )
+        driver, shaders, links = (row[part] / 1e3 for part in ("driver_us", "shaders_us", "link_us"))
+        return [
+            *(row["program"], row["modules"], row["pipelines"], linked, whole, f"{unsupported}{features}", rest, row["picture"]),
+            *(f"{driver:.1f} ms", f"{shaders:.1f} ms, {links:.2f} ms"),
+        ]
+
+    heads = ["program", "modules", "pipelines", "linked", "whole", "unsupported", "else", "picture", "driver, all pipelines", "ours: shaders, links"]
+    return table(heads, map(line, rows))
 
 
-def print_shadow(rows):
-    print("\n| program | | in all | saved, one of each pipeline | agree by every route | of these prove nothing | alike in 97 % of pixels | without a bundle |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for row in rows:
-        for name, kind in row["shadow"].items():
-            reasons = ", ".join(f"{n} {reason}" for reason, n in kind["reasons"].items()) or "0"
-            agree = kind["saved"] - len(kind["differ"]) - kind["alike"]
-            if kind["all"]:
-                print(f"| {row['program']} | {name} | {kind['all']} | {kind['saved']} | {agree} | {kind['empty']} | {kind['alike']} | {reasons} |")
+def without(kind):
+    return ", ".join(f"{n:,} `{reason}`" for reason, n in sorted(kind["reasons"].items())) or "0"
+
+
+def draws(rows):
+    def line(row):
+        kind = row["shadow"]["draws"]
+        counts = [f"{kind[part]:,}" for part in ("all", "sampled", "saved", "agree", "bounded", "empty")]
+        return [row["program"], *counts, "; ".join(kind["alike"]) or "0", len(kind["differ"]), without(kind)]
+
+    heads = [
+        *("program, on lavapipe", "draws", "in the sample", "saved", "agree by every route", "of these by the interpreter's bounds, too"),
+        *("prove nothing", "alike in 97 % of pixels: so many differ", "else", "without a bundle"),
+    ]
+    return table(heads, [line(row) for row in rows if row["shadow"]["draws"]["all"]])
+
+
+def dispatches(rows):
+    def line(row):
+        kind = row["shadow"]["dispatches"]
+        counts = [f"{kind[part]:,}" for part in ("all", "sampled", "saved", "agree", "bounded")]
+        return [row["program"], *counts, len(kind["differ"]), without(kind)]
+
+    heads = [
+        *("program, on lavapipe", "dispatches", "in the sample", "saved", "agree by every route", "of these by the interpreter's bounds, too"),
+        *("else", "without a bundle"),
+    ]
+    return table(heads, [line(row) for row in rows if row["shadow"]["dispatches"]["all"]])
+
+
+def renew(doc, tables):
+    """Puts the tables between their marks."""
+    text = doc.read_text()
+    for name, lines in tables.items():
+        marks = [f"<!-- {name}: {end} -->" for end in ("begin", "end")]
+        before, rest = text.split(marks[0] + "\n")
+        _, after = rest.split(marks[1])
+        text = f"{before}{marks[0]}\n{lines}\n{marks[1]}{after}"
+    doc.write_text(text)
 
 
 def main():
@@ -233,14 +276,18 @@ def main():
     parser.add_argument("--layer", type=pathlib.Path, required=True, help="folder with the manifest")
     parser.add_argument("--python", type=pathlib.Path, default=sys.executable, help="a Python with pygfx")
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--doc", type=pathlib.Path, help="a document whose tables are renewed")
+    parser.add_argument("--each", default="1", help="save at most so many dispatches and draws of a pipeline")
     parser.add_argument("--check", action="store_true", help="fail where a picture or a replay differs, or under 95 % of supported pipelines come to an ELF")
     parser.add_argument("programs", nargs="*", choices=[*PROGRAMS, []])
     options = parser.parse_args()
     options.out, options.layer, options.dovetail = (path.absolute() for path in (options.out, options.layer, options.dovetail))
     rows = [measure(name, options) for name in options.programs or PROGRAMS]
     (options.out / "programs.json").write_text(json.dumps(rows, indent=2) + "\n")
-    print_table(rows)
-    print_shadow(rows)
+    tables = {"pipelines": pipelines(rows), "draws": draws(rows), "dispatches": dispatches(rows)}
+    print("\n\n".join(tables.values()))
+    if options.doc:
+        renew(options.doc, tables)
     bad = []
     for row in rows:
         supported = row["pipelines"] - row["made"].get("unsupported", 0)
