@@ -178,7 +178,7 @@ def measure(name, options):
     populated = subprocess.run([options.dovetail, "populate", *archives, "--cache", cache, "--json"], capture_output=True)
     beside = layered | {"DOVETAIL_LAYER_JSON": str(times), "DOVETAIL_LAYER_CACHE": str(cache)}
     both = run_shown(name, beside, options)
-    scenes = {"DOVETAIL_LAYER_SHADOW": str(folder / "shadow"), "DOVETAIL_LAYER_SHADOW_EACH": options.each}
+    scenes = {"DOVETAIL_LAYER_SHADOW": str(folder / "shadow"), "DOVETAIL_LAYER_SHADOW_EACH": options.each, "DOVETAIL_LAYER_SHADOW_MIB": "4096"}
     shadow = run_shown(name, layered | scenes, options)
     runs = {"plain": plain, "record": record, "times": both, "shadow": shadow}
     for what, (out, err, _, ended) in runs.items():

@@ -98,12 +98,15 @@ impl Plan {
                 continue;
             }
             let bound = commands.vertices.buffers.get(&binding.binding).ok_or(Reason::Object)?;
-            let range = bound.size.unwrap_or(vk::WHOLE_SIZE);
-            drawing.vertices.push(self.regions.len());
-            let info = vk::DescriptorBufferInfo { buffer: bound.buffer, offset: bound.offset, range };
-            self.buffer(sight.objects, info, false)?;
             let dynamic = bound.stride.filter(|_| binding.stride == 0).and_then(|stride| stride.try_into().ok());
             let stride = dynamic.unwrap_or(binding.stride);
+            let rest = sight.objects.buffers.get(&bound.buffer).map_or(0, |buffer| buffer.size);
+            let all = bound.size.filter(|size| *size != vk::WHOLE_SIZE);
+            let all = all.unwrap_or_else(|| rest.saturating_sub(bound.offset));
+            let needed = drawing.call.reach(used, binding.binding, stride).unwrap_or(u64::MAX);
+            drawing.vertices.push(self.regions.len());
+            let info = vk::DescriptorBufferInfo { buffer: bound.buffer, offset: bound.offset, range: all.min(needed) };
+            self.buffer(sight.objects, info, false)?;
             let buffer = VertexBuffer { binding: binding.binding, stride, data: InputBytes::default() };
             drawing.draw.vertex_buffers.push(buffer);
         }

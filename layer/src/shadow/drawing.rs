@@ -2,6 +2,10 @@
 
 use ash::vk;
 use dovetail::emu::inputs::Draw;
+use dovetail::state::{VertexInputState, VertexRate};
+
+/// The largest attribute has four channels of 64 bits.
+const LARGEST_ATTRIBUTE: u64 = 32;
 
 /// A draw, and the regions of its plan that hold its contents.
 pub struct Drawing {
@@ -50,7 +54,30 @@ pub struct Indices {
     pub restart: bool,
 }
 
+impl Counts {
+    /// Bytes of a vertex buffer that a draw can reach; none if that depends on its last vertex, which is not known.
+    pub fn reach(&self, last: Option<u32>, vertex: &VertexInputState, buffer: u32, stride: u32) -> Option<u64> {
+        let binding = vertex.bindings.iter().find(|binding| binding.binding == buffer);
+        let last = match binding.map(|binding| (binding.rate, binding.divisor)) {
+            Some((VertexRate::Instance, divisor)) => {
+                self.instance.saturating_add(self.instances.saturating_sub(1) / divisor.max(1))
+            }
+            _ => last?,
+        };
+        let of_buffer = vertex.attributes.iter().filter(|attribute| attribute.binding == buffer);
+        let end = of_buffer.map(|attribute| u64::from(attribute.offset)).max().unwrap_or(0) + LARGEST_ATTRIBUTE;
+        Some((u64::from(last) * u64::from(stride)).saturating_add(end))
+    }
+}
+
 impl Call {
+    /// Bytes of a vertex buffer that it can reach, if that is known before it is drawn.
+    pub fn reach(&self, vertex: &VertexInputState, buffer: u32, stride: u32) -> Option<u64> {
+        let Self::Given(counts) = self else { return None };
+        let last = counts.vertex.wrapping_add(counts.count.saturating_sub(1));
+        counts.reach(counts.index.is_none().then_some(last), vertex, buffer, stride)
+    }
+
     pub fn is_indexed(&self) -> bool {
         match self {
             Self::Given(counts) => counts.index.is_some(),

@@ -7,10 +7,8 @@ use super::views::depth_form;
 use ash::vk;
 use dovetail::emu::inputs::{Draw, InputBytes};
 use dovetail::proof::Outputs;
-use dovetail::state::{VertexInputState, VertexRate};
+use dovetail::state::VertexInputState;
 
-/// The largest attribute has four channels of 64 bits.
-const LARGEST_ATTRIBUTE: u64 = 32;
 /// More vertices or indices than any bundle has.
 const MOST: u32 = 1 << 24;
 
@@ -43,16 +41,7 @@ pub fn picture(
         last = draw.indices.iter().map(|index| counts.vertex.wrapping_add(*index)).max().unwrap_or(0);
     }
     for (buffer, region) in draw.vertex_buffers.iter_mut().zip(&drawing.vertices) {
-        let binding = vertex.bindings.iter().find(|binding| binding.binding == buffer.binding);
-        let last = match binding.map(|binding| (binding.rate, binding.divisor)) {
-            Some((VertexRate::Instance, divisor)) => {
-                counts.instance.saturating_add(counts.instances.saturating_sub(1) / divisor.max(1))
-            }
-            _ => last,
-        };
-        let of_binding = vertex.attributes.iter().filter(|attribute| attribute.binding == buffer.binding);
-        let end = of_binding.map(|attribute| u64::from(attribute.offset)).max().unwrap_or(0) + LARGEST_ATTRIBUTE;
-        let needed = (u64::from(last) * u64::from(buffer.stride)).saturating_add(end);
+        let needed = counts.reach(Some(last), vertex, buffer.binding, buffer.stride).unwrap_or(u64::MAX);
         let all = before(*region);
         let needed = usize::try_from(needed).unwrap_or(usize::MAX).min(all.len());
         buffer.data = InputBytes(all[..needed].to_vec());
