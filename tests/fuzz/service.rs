@@ -86,7 +86,10 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Bro
             Some(BrokerEvent::Compiled(key, Compiled { result, cost: Duration::from_millis(10), deaths: 1 }))
         }
         Effect::Keep(key, _) => Some(BrokerEvent::Kept(key, pick(&key) != 4)),
-        Effect::Compare(comparison) => Some(comparison.run()),
+        Effect::Compare(comparison) => {
+            let (name, verdict) = comparison.run();
+            Some(BrokerEvent::Compared(name, verdict))
+        }
         _ => None,
     })
 }
