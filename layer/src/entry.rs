@@ -298,13 +298,13 @@ unsafe extern "system" fn create_conversion(
     allocator: *const vk::AllocationCallbacks<'_>,
     made: *mut vk::SamplerYcbcrConversion,
 ) -> vk::Result {
-    // SAFETY: a device of the caller's; the same arguments go below, and are valid, which is what made them succeed.
+    // SAFETY: the caller's device; the call passes on the same arguments, which are valid, since it succeeded.
     unsafe {
         let Some((below, create)) = dispatch::below(key(device), |functions| functions.create_conversion) else {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         };
         let result = create(device, info, allocator, made);
-        // One that something extends stays unknown, and so do pipelines with it.
+        // An extended conversion stays unknown, and so do pipelines that use it.
         if result == vk::Result::SUCCESS && (*info).p_next.is_null() {
             let conversion = read::conversion(&*info);
             aside(|| below.with(|handles| handles.conversions.insert(*made, conversion)));

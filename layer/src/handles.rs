@@ -43,7 +43,7 @@ pub struct Handles {
     pub render_passes: Named,
     pub modules: Named,
     pub pipelines: Named,
-    /// Y'CBCR conversions, as the chain of a sampler has them in an archive.
+    /// Y'CBCR conversions, as an archive has them in a sampler's `pNext` chain.
     pub conversions: BTreeMap<vk::SamplerYcbcrConversion, Next>,
 }
 

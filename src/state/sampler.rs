@@ -75,7 +75,7 @@ pub struct YcbcrConversion {
 
 /// [`YcbcrConversion`] in Vulkan's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "as there")]
+#[allow(missing_docs, reason = "the fields of `YcbcrConversion`")]
 pub struct YcbcrNumbers {
     pub format: u32,
     pub model: u32,
@@ -91,7 +91,7 @@ impl YcbcrConversion {
     /// The conversion of these numbers.
     ///
     /// # Errors
-    /// A field, and its number, which Vulkan has not got.
+    /// The field, and its number that Vulkan does not define.
     pub fn of_numbers(given: &YcbcrNumbers) -> Result<Self, (&'static str, u32)> {
         use YcbcrModel::{RgbIdentity, Ycbcr601, Ycbcr709, Ycbcr2020, YcbcrIdentity};
         fn one<T: Copy>(field: &'static str, number: u32, all: &[T]) -> Result<T, (&'static str, u32)> {

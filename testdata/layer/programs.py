@@ -125,14 +125,14 @@ def run_shown(name, environment, options):
 
 
 def is_alike(verdict, changed):
-    """Where the interpreter has no bounds, 97 % of what changed must be alike by the plain bound, as for pairs (docs/proof.md)."""
+    """Whether 97 % of the changed pixels are within the fixed bound; used where the interpreter has no bounds (docs/proof.md)."""
     answers = [answer for _, answer in verdict["routes"] if answer != "agrees"]
     few = all("differs" in answer and answer["differs"]["count"] * 100 <= 3 * changed for answer in answers)
     return "fails" in verdict["interpreter"] and few
 
 
 def replayed(folder, options):
-    """What was saved of a program's dispatches and draws, which of the bundles do not agree, and which draws prove nothing."""
+    """Counts of a program's dispatches and draws: saved, agreeing, differing, and those that prove nothing."""
     summaries = [json.loads(path.read_text()) for path in folder.glob("*.json")]
     bundles = sorted(path for path in folder.glob("[!.]*") if path.is_dir())
     kinds = {
@@ -225,7 +225,7 @@ def pipelines(rows):
             *(f"{driver:.1f} ms", f"{shaders:.1f} ms, {links:.2f} ms"),
         ]
 
-    heads = ["program", "modules", "pipelines", "linked", "whole", "unsupported", "else", "picture", "driver, all pipelines", "ours: shaders, links"]
+    heads = ["program", "modules", "pipelines", "linked", "whole", "unsupported", "other", "picture", "driver, all pipelines", "ours: shaders, links"]
     return table(heads, map(line, rows))
 
 
@@ -240,8 +240,8 @@ def draws(rows):
         return [row["program"], *counts, "; ".join(kind["alike"]) or "0", len(kind["differ"]), without(kind)]
 
     heads = [
-        *("program, on lavapipe", "draws", "in the sample", "saved", "agree by every route", "of these by the interpreter's bounds, too"),
-        *("prove nothing", "alike in 97 % of pixels: so many differ", "else", "without a bundle"),
+        *("program, on lavapipe", "draws", "sampled", "saved", "agree by every route", "of these also within the interpreter's bounds"),
+        *("prove nothing", "agree in 97 % of pixels: number that differ", "other", "without a bundle"),
     ]
     return table(heads, [line(row) for row in rows if row["shadow"]["draws"]["all"]])
 
@@ -253,14 +253,14 @@ def dispatches(rows):
         return [row["program"], *counts, len(kind["differ"]), without(kind)]
 
     heads = [
-        *("program, on lavapipe", "dispatches", "in the sample", "saved", "agree by every route", "of these by the interpreter's bounds, too"),
-        *("else", "without a bundle"),
+        *("program, on lavapipe", "dispatches", "sampled", "saved", "agree by every route", "of these also within the interpreter's bounds"),
+        *("other", "without a bundle"),
     ]
     return table(heads, [line(row) for row in rows if row["shadow"]["dispatches"]["all"]])
 
 
 def renew(doc, tables):
-    """Puts the tables between their marks."""
+    """Replaces the tables between their marks."""
     text = doc.read_text()
     for name, lines in tables.items():
         marks = [f"<!-- {name}: {end} -->" for end in ("begin", "end")]

@@ -7,11 +7,11 @@ use dovetail::state::{ChromaFilter, ChromaLocation, SamplerWords, Swizzle, VkFor
 use std::io::Cursor;
 use std::path::Path;
 
-/// The application, and its shader.
+/// The test application and its shader.
 pub const CONVERSIONS: &str = "conversions";
 pub const PLANES: &str = "planes.comp";
 
-/// Makes a compute pipeline.
+/// Creates a compute pipeline.
 pub fn run(shader: &[u8]) {
     // SAFETY: the loader's library is trusted to be one; structures outlive their calls, and handles are this function's own.
     unsafe {
@@ -91,7 +91,7 @@ fn samplers_that_convert_are_recorded_and_compiled() {
     let [translated] = &states(&recording)[..] else { panic!("one pipeline") };
     let state = &translated.as_ref().expect("a state").state;
     let [sampler] = &state.layout.sets[0].bindings[0].samplers[..] else { panic!("{:?}", state.layout) };
-    // The last texel at the edges; linear where it is larger or smaller, the nearest level.
+    // Clamp to edge; linear magnification and minification, nearest level.
     assert_eq!(sampler.words, SamplerWords([0o222, 0, 5 << 20 | 1 << 26, 0]));
     let conversion = sampler.conversion.expect("a conversion");
     assert_eq!(conversion.format, VkFormat::named("G8_B8R8_2PLANE_420_UNORM").expect("a name"));
@@ -100,7 +100,7 @@ fn samplers_that_convert_are_recorded_and_compiled() {
     let offsets = (conversion.x_chroma_offset, conversion.y_chroma_offset);
     assert_eq!(offsets, (ChromaLocation::CositedEven, ChromaLocation::Midpoint));
     assert_eq!((conversion.chroma_filter, conversion.explicit_reconstruction), (ChromaFilter::Linear, false));
-    // Early parts know no conversion.
+    // Parts compiled early have no conversion.
     let summary = stage.populate("out");
     let whole = summary["pipelines"]["whole"].as_object().expect("reasons");
     assert_eq!(whole.values().map(|n| n.as_u64().unwrap_or(0)).sum::<u64>(), 1, "{summary}");

@@ -197,7 +197,7 @@ impl App {
         let device = self.device.clone();
         // SAFETY: handles are this application's own; structures outlive their calls.
         unsafe {
-            // 9: in a secondary command buffer, which is followed.
+            // 9: in a secondary command buffer, which is supported.
             let layout = self.layout(STATIC, vk::DescriptorSetLayoutCreateFlags::empty());
             let nine = self.plain(&layout, 9, vk::CommandBufferLevel::SECONDARY);
             self.done(|_, commands| device.cmd_execute_commands(commands, &[nine]));

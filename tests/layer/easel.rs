@@ -21,7 +21,7 @@ pub struct App {
     pub pool: vk::CommandPool,
     pub modules: [vk::ShaderModule; 2],
     pub layout: vk::PipelineLayout,
-    /// The set layouts of that.
+    /// The set layouts of the pipeline layout.
     pub sets: [vk::DescriptorSetLayout; 1],
     pub set: vk::DescriptorSet,
     pub vertices: [vk::Buffer; 2],
@@ -427,7 +427,7 @@ impl App {
         }
     }
 
-    /// A command buffer, secondary if it says what it inherits: a pass, a rendering, or nothing.
+    /// A command buffer; secondary if inheritance is given: a render pass, dynamic rendering, or neither.
     ///
     /// # Safety
     /// As above.

@@ -4,10 +4,10 @@ use crate::easel::{App, CLEAR, COLOR, Case, area, attach, blending, case, tested
 use ash::vk;
 
 /// # Safety
-/// Of all: the device is alive, handles are this application's own, and structures outlive their calls.
+/// For all functions here: the device is alive, handles are this application's, and structures outlive their calls.
 impl App {
-    /// 17 and 18: two in a render pass, executed by one command. 19: in a dynamic rendering, with dynamic state, a list that is cleared
-    /// and an indexed draw; executed by three primary ones. 20: one that renders by itself.
+    /// 17 and 18: two secondaries in a render pass, executed by one command. 19: in dynamic rendering, with dynamic state, a
+    /// cleared rectangle and an indexed draw; executed by three primaries. 20: a secondary with a rendering of its own.
     ///
     /// # Safety
     /// As above.
@@ -35,7 +35,7 @@ impl App {
             let blend = blending(vk::BlendFactor::SRC_ALPHA, vk::BlendFactor::ONE_MINUS_SRC_ALPHA);
             let strip = Case { topology: vk::PrimitiveTopology::TRIANGLE_STRIP, ..of_pass(17) };
             let [seventeen, eighteen] = [strip, Case { blend, ..of_pass(18) }].map(|case| self.pipeline(&case));
-            // What is drawn to is known only where it is executed.
+            // The attachments are known only at execution.
             let inherited = vk::CommandBufferInheritanceInfo::default().render_pass(pass);
             let both = [
                 self.record(Some(&inherited), |app, commands| {
@@ -113,7 +113,7 @@ impl App {
         unsafe { self.record(Some(&inherited), draw) }
     }
 
-    /// Executes such a one. It inherits nothing of the primary one's viewport.
+    /// Executes such a secondary. It does not inherit the primary's viewport.
     ///
     /// # Safety
     /// As above.
@@ -160,7 +160,7 @@ impl App {
         }
     }
 
-    /// 21: a query in it. 22: it waits for an event. 23: its pipeline layout is gone.
+    /// 21: contains a query. 22: waits for an event. 23: its pipeline layout is destroyed.
     ///
     /// # Safety
     /// As above.

@@ -1,4 +1,4 @@
-//! The layer and a service: what is not in the cache is compiled there, and is at hand the next time.
+//! The layer with a service: shaders missing from the cache are compiled by the service and found there the next time.
 
 use crate::{Scenery, TRIPLES};
 use serde_json::Value;
@@ -10,13 +10,13 @@ struct Service(Child);
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // It may have ended.
+        // It may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// What the application's pipelines came to with the cache `served` and the service `socket`.
+/// Results of the application's pipelines with the cache `served` and the service `socket`.
 fn made(stage: &Scenery) -> Value {
     let given = [
         ("DOVETAIL_LAYER_JSON", "times.json"),
@@ -50,12 +50,12 @@ fn what_is_missing_is_asked_of_a_service() {
     let first = made(&stage);
     assert_eq!((came(&first, "linked").len(), came(&first, "unsupported").len()), (3, 1), "{first}");
     assert!(came(&first, "linked").iter().all(|row| row["hits"] == 0), "{first}");
-    // The vertex shader, the fragment shader for two values, the compute shader for its own; and each pipeline that is linked is
-    // offered, to be made better later.
+    // One vertex shader, the fragment shader with two specializations, the compute shader with its own; and each linked
+    // pipeline is offered for later optimization.
     assert_eq!((&first["asked"], &first["answered"]), (&7.into(), &4.into()), "{first}");
     let table = std::fs::read_to_string(stage.path("times.txt")).expect("a table");
     assert!(table.contains("service: 7 asked, 4 answered"), "{table}");
-    // An answer may be sent before it is in the cache.
+    // An answer may arrive before the result is in the cache.
     let begun = Instant::now();
     let again = loop {
         let again = made(&stage);

@@ -75,7 +75,7 @@ fn draws_are_saved_with_what_was_given_and_what_came_of_it() {
             [1, 4, 5, 17, 20].contains(&case) || (case, turn) == (6, 1),
             "{case}"
         );
-        // After cases 1 and 17 and the first draw of 6 come others.
+        // Cases 1 and 17 and the first draw of 6 are followed by other draws.
         let last = ![1, 17].contains(&case) && (case, turn) != (6, 1);
         let picture = &left[&match case {
             1 | 17 => case + 1,
@@ -102,7 +102,7 @@ fn draws_are_saved_with_what_was_given_and_what_came_of_it() {
                 let view = draw.fixed.viewport.expect("one of its own");
                 assert_eq!((view.x, view.height, draw.fixed.scissor.expect("a part").from), (3.5, -21.5, [0, 7]));
                 assert_eq!((draw.instances, draw.fixed.blend_constants), (2, [0.75, 0.5, 0.25, 0.125]));
-                // It begins with what is cleared in it.
+                // It begins with the cleared contents.
                 let one = (13 * SIZE[0] as usize) * 4;
                 assert_eq!(before.targets[0].0[one..one + 4], [64, 191, 128, 255]);
             }

@@ -30,7 +30,7 @@ pub unsafe fn sampler(reader: &Reader<'_>, given: &vk::SamplerCreateInfo<'_>) ->
     }
 }
 
-/// A conversion as the chain of its samplers has it.
+/// A conversion as an archive has it in the `pNext` chain of its samplers.
 pub fn conversion(given: &vk::SamplerYcbcrConversionCreateInfo<'_>) -> Next {
     let mut next = Next::new(s_type::YCBCR_CONVERSION_CREATE);
     let parts = given.components;

@@ -24,9 +24,9 @@ pub struct Commands {
     pub queries: u32,
     pub feedback: bool,
     pub conditional: bool,
-    /// The commands of a secondary one that goes on with a render pass.
+    /// The commands of a secondary command buffer that continues a render pass.
     pub log: Option<Log>,
-    /// Secondary ones that are executed in this one, and have copies of their own.
+    /// Executed secondary command buffers that contain their own copies.
     pub executed: Vec<vk::CommandBuffer>,
     pub samples: Vec<Sample>,
 }
@@ -70,7 +70,7 @@ impl Commands {
         }
     }
 
-    /// Forgets what is bound, and dynamic state.
+    /// Clears bindings and dynamic state.
     pub fn unbind(&mut self) {
         self.compute = BindPoint::default();
         self.graphics = BindPoint::default();
@@ -78,7 +78,7 @@ impl Commands {
         self.dynamic = Dynamic::default();
     }
 
-    /// Keeps a draw of a secondary command buffer that goes on with a render pass; whether it is one.
+    /// Adds a draw to the log of a secondary command buffer that continues a render pass. False: it has no log.
     pub fn keep_draw(&mut self, again: impl Fn(vk::CommandBuffer) + Send + Sync + 'static) -> bool {
         let Some(log) = &mut self.log else { return false };
         log.draws.push(self.graphics.pipeline.clone());

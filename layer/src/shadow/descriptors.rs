@@ -75,7 +75,7 @@ pub unsafe fn template(given: &vk::DescriptorUpdateTemplateCreateInfo<'_>) -> Ve
 /// Writes what a template takes from the application's data.
 ///
 /// # Safety
-/// The data is what the template describes.
+/// The template describes the data.
 pub unsafe fn write_template(set: &mut Set, entries: &[TemplateEntry], data: *const c_void) {
     for entry in entries {
         // SAFETY: as the caller says.
@@ -94,7 +94,7 @@ pub unsafe fn write_template(set: &mut Set, entries: &[TemplateEntry], data: *co
     }
 }
 
-/// Writes of descriptors that outlive what they were given in.
+/// Owned copies of descriptor writes.
 pub struct Writes(Vec<Write>);
 
 struct Write {
@@ -111,14 +111,14 @@ enum Resources {
 }
 
 impl Writes {
-    /// Those of structures; none if there is one that has more than buffers and images.
+    /// Copies of Vulkan's structures; `None` if one of them has more than buffers and images.
     ///
     /// # Safety
     /// The structures are valid.
     pub unsafe fn given(writes: &[vk::WriteDescriptorSet<'_>]) -> Option<Self> {
         let one = |given: &vk::WriteDescriptorSet<'_>| {
             let (kind, count) = (given.descriptor_type, given.descriptor_count);
-            // SAFETY: a valid structure has the list that its type calls for.
+            // SAFETY: a valid structure has the list that its type requires.
             let resources = unsafe {
                 match form(kind) {
                     Form::Buffer => Resources::Buffers(list(given.p_buffer_info, count).to_vec()),
@@ -133,10 +133,10 @@ impl Writes {
         writes.iter().map(one).collect::<Option<_>>().map(Self)
     }
 
-    /// Those of a template, as [`Self::given`].
+    /// Copies of a template's writes, as [`Self::given`].
     ///
     /// # Safety
-    /// The data is what the template describes.
+    /// The template describes the data.
     pub unsafe fn of_template(entries: &[TemplateEntry], data: *const c_void) -> Option<Self> {
         let one = |entry: &TemplateEntry| {
             // SAFETY: as the caller says.
@@ -153,7 +153,7 @@ impl Writes {
         entries.iter().map(one).collect::<Option<_>>().map(Self)
     }
 
-    /// Works with them as Vulkan's structures.
+    /// Calls `work` with the writes as Vulkan's structures.
     pub fn with(&self, work: impl FnOnce(&[vk::WriteDescriptorSet<'_>])) {
         work(&self.0.iter().map(Write::given).collect::<Vec<_>>());
     }
@@ -173,10 +173,10 @@ impl Write {
     }
 }
 
-/// What an entry of a template takes from the application's data.
+/// Reads a template entry's structures from the application's data.
 ///
 /// # Safety
-/// There are so many structures of this type, which need not be aligned.
+/// There are that many structures of this type; they need not be aligned.
 unsafe fn taken<T: Copy>(entry: &TemplateEntry, data: *const c_void) -> Vec<T> {
     let place = data.cast::<u8>().wrapping_add(entry.offset);
     // SAFETY: as the caller says.

@@ -4,7 +4,7 @@ use ash::vk;
 use dovetail::emu::inputs::Draw;
 use dovetail::state::{VertexInputState, VertexRate};
 
-/// The largest attribute has four channels of 64 bits.
+/// Bytes of the largest attribute: four channels of 64 bits.
 const LARGEST_ATTRIBUTE: u64 = 32;
 
 /// A draw, and the regions of its plan that hold its contents.
@@ -55,7 +55,7 @@ pub struct Indices {
 }
 
 impl Counts {
-    /// Bytes of a vertex buffer that a draw can reach; none if that depends on its last vertex, which is not known.
+    /// Bytes of a vertex buffer that a draw can reach; `None` if that depends on its last vertex, which is unknown.
     pub fn reach(&self, last: Option<u32>, vertex: &VertexInputState, buffer: u32, stride: u32) -> Option<u64> {
         let binding = vertex.bindings.iter().find(|binding| binding.binding == buffer);
         let last = match binding.map(|binding| (binding.rate, binding.divisor)) {
@@ -71,7 +71,7 @@ impl Counts {
 }
 
 impl Call {
-    /// Bytes of a vertex buffer that it can reach, if that is known before it is drawn.
+    /// Bytes of a vertex buffer that the draw can reach, if known beforehand.
     pub fn reach(&self, vertex: &VertexInputState, buffer: u32, stride: u32) -> Option<u64> {
         let Self::Given(counts) = self else { return None };
         let last = counts.vertex.wrapping_add(counts.count.saturating_sub(1));

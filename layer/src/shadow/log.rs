@@ -1,7 +1,7 @@
-//! The commands of a secondary command buffer that goes on with its primary's render pass, so kept that they can be recorded again.
+//! The commands of a secondary command buffer that continues its primary's render pass, kept to be recorded again.
 //!
-//! Such a one can neither copy nor end the pass. Where one of its draws is sampled, its commands are recorded into the primary command
-//! buffer in its place (`unroll`), each by the hook that has seen it: to the tracker it is as if the application had drawn there.
+//! Such a command buffer can neither copy nor end the pass. If one of its draws is sampled, its commands are recorded
+//! into the primary instead of executing it (`unroll`), each through its hook, so the tracker sees draws of the primary.
 
 use super::program::Known;
 use super::reason::Reason;
@@ -9,18 +9,18 @@ use ash::vk;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A command, which is recorded into the command buffer that it is given.
+/// Records one command into the given command buffer.
 pub type Command = Arc<dyn Fn(vk::CommandBuffer) + Send + Sync>;
 
-/// What a secondary command buffer has recorded.
+/// The recorded commands of a secondary command buffer.
 #[derive(Default)]
 pub struct Log {
     pub commands: Vec<Command>,
     /// The pipeline of each draw.
     pub draws: Vec<Option<Arc<Known>>>,
-    /// Pipeline layouts that commands name. Vulkan lets them be destroyed before the commands run.
+    /// Pipeline layouts that commands use. Vulkan allows destroying them before the commands run.
     pub layouts: BTreeSet<vk::PipelineLayout>,
-    /// Why the commands are not all that the command buffer does.
+    /// Why the log is incomplete.
     lost: Option<Reason>,
 }
 
@@ -30,19 +30,21 @@ impl Log {
         self.commands.push(Arc::new(command));
     }
 
-    /// The log lacks something; the first reason stays.
+    /// Marks the log as incomplete; the first reason is kept.
     pub fn lose(&mut self, why: &str) {
         self.lost.get_or_insert_with(|| Reason::Secondary(why.into()));
     }
 
+    /// Whether all commands are kept.
+    ///
     /// # Errors
-    /// Why it cannot be recorded again.
+    /// Why the commands cannot be recorded again.
     pub fn whole(&self) -> Result<(), Reason> {
         self.lost.clone().map_or(Ok(()), Err)
     }
 }
 
-/// The first of what was kept of a list, as Vulkan takes it: null if there is none.
+/// Pointer to a copied list as Vulkan expects it: null if the list is empty.
 pub fn first<T>(kept: &[T]) -> *const T {
     if kept.is_empty() { std::ptr::null() } else { kept.as_ptr() }
 }

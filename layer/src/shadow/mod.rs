@@ -1,4 +1,5 @@
-//! Shadow: sampled dispatches and draws with their real inputs and the driver's results, as bundles that `dovetail replay` reads.
+//! Shadow: saves sampled dispatches and draws with their real inputs and the driver's results, as bundles for
+//! `dovetail replay`.
 //!
 //! ```text
 //! objects  ── handles to buffers, images, views, descriptor sets ──┐
@@ -8,12 +9,13 @@
 //!                              scene ── Bundle ── DIR/NAME <── after the fence ──┘
 //! ```
 //!
-//! The application's commands, their order and their arguments stay. What is added: transfer usage of buffers and images, copies
-//! and barriers before and after what is sampled, and an empty submission with a fence after the application's own. Round a draw,
-//! its render pass is ended and begun again (`passes`); draws of secondary command buffers are moved into the primary one (`log`). What cannot be followed is counted by its [`Reason`], and left as it is.
+//! The application's commands keep their order and arguments. The layer adds transfer usage to buffers and images, copies
+//! and barriers before and after a sampled dispatch or draw, and an empty submission with a fence after the
+//! application's own. The render pass of a sampled draw is interrupted (`passes`); commands of secondary command buffers
+//! are recorded into the primary (`log`). Unsupported dispatches and draws are counted by [`Reason`] and not changed.
 //!
-//! To follow a kind of descriptor: an arm in `plan` and one in `scene`. A command that changes what is bound: a hook in `hooks`. A
-//! fixed function: `fixed`.
+//! To support a kind of descriptor, add an arm in `plan` and one in `scene`; a command that changes bindings, a hook in
+//! `hooks`; a fixed function, see `fixed`.
 
 mod bound;
 mod commands;
@@ -155,7 +157,7 @@ impl Shadow {
         wanted
     }
 
-    /// Whether one of the next draws, of these pipelines, will be in the sample.
+    /// Whether one of the next draws with these pipelines will be sampled.
     fn wants(&self, draws: &[Option<Arc<Known>>]) -> bool {
         let mut counts = BTreeMap::<Hash, (&Known, u64)>::new();
         for known in draws.iter().flatten() {

@@ -26,7 +26,7 @@ pub struct Pass {
     pub area: vk::Rect2D,
     /// The parameters to begin it again, or the reason why that is impossible.
     pub resume: Result<Resume, Reason>,
-    /// Secondary command buffers are unrolled in it.
+    /// A secondary command buffer is being unrolled into the pass.
     pub unrolled: bool,
     pub colors: Vec<Option<Attachment>>,
     pub depth: Option<Attachment>,
@@ -43,9 +43,9 @@ pub struct Attachment {
 /// Parameters with which a pass is begun again.
 #[derive(Clone, Copy)]
 pub enum Resume {
-    /// A render pass, with the place of its commands.
+    /// A render pass, and the contents of its subpass: inline or secondary.
     Pass(vk::RenderPass, vk::Framebuffer, vk::SubpassContents),
-    /// A dynamic rendering, with its flags, which say the same.
+    /// Dynamic rendering; its flags say whether its contents are inline or secondary.
     Rendering(vk::RenderingFlags),
 }
 

@@ -56,7 +56,7 @@ impl Known {
         number.is_power_of_two() && self.taken.load(Ordering::Relaxed) < most
     }
 
-    /// Whether one of the next dispatches or draws will be looked at.
+    /// Whether one of the next dispatches or draws will be sampled.
     pub fn has_turn(&self, count: u64, most: u64) -> bool {
         let used = self.used.load(Ordering::Relaxed);
         (used + 1).next_power_of_two() <= used + count && self.taken.load(Ordering::Relaxed) < most

@@ -10,7 +10,7 @@ macro_rules! reasons {
         pub enum Reason {
             /// The front end does not know the shader, or the state; with what it says.
             Unsupported(String),
-            /// Its draws cannot be recorded again in the primary command buffer.
+            /// The draws cannot be recorded again in the primary command buffer.
             Secondary(String),
             $($(#[$doc])* $variant,)*
         }
@@ -63,9 +63,9 @@ reasons! {
     View = "unsupported image view";
     /// Anisotropy, reduction modes, conversions, other borders.
     Sampler = "unsupported sampler";
-    /// It began before this layer looked.
+    /// It began before the layer was watching.
     Outside = "unknown render pass";
-    /// It is suspended, resumed or extended.
+    /// The pass is suspended, resumed or extended.
     Pass = "render pass that cannot be interrupted";
     Subpasses = "several subpasses";
     /// A query or a counter must end in the pass in which it began.

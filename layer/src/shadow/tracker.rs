@@ -37,7 +37,7 @@ pub struct Tracker {
 pub struct State {
     pub objects: Objects,
     pub commands: BTreeMap<vk::CommandBuffer, Commands>,
-    /// A command that the application may record, and that no hook sees.
+    /// A command that the application can record and that has no hook.
     pub unseen: Option<String>,
     flights: Vec<Flight>,
     flown: u64,
@@ -321,7 +321,7 @@ impl Tracker {
 }
 
 impl State {
-    /// Command buffers, and the secondary ones that are executed in each.
+    /// The given command buffers and all secondary ones executed in them.
     fn with_executed(&self, submitted: &[vk::CommandBuffer]) -> Vec<vk::CommandBuffer> {
         let executed = |one| self.commands.get(one).map(|commands| commands.executed.as_slice()).unwrap_or_default();
         submitted.iter().flat_map(|one| std::iter::once(one).chain(executed(one))).copied().collect()

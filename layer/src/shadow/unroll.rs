@@ -1,4 +1,5 @@
-//! Secondary command buffers that go on with a render pass: where a draw in one is sampled, its commands stand in its place.
+//! Unrolls secondary command buffers that continue a render pass: if a draw in one is sampled, its commands are recorded
+//! into the primary instead of executing it.
 
 use super::Shadow;
 use super::commands::Commands;
@@ -9,11 +10,11 @@ use super::tracker::{State, Tracker};
 use ash::vk;
 
 impl Tracker {
-    /// Before a secondary command buffer is executed in this one: the commands to be recorded in its place, if there is a draw in it
-    /// to be copied. The render pass takes them until [`Self::rolled`].
+    /// Called before a secondary command buffer is executed in the primary `handle`. If one of its draws is sampled,
+    /// returns the commands to record instead; the render pass then has inline contents until [`Self::rolled`].
     ///
     /// # Safety
-    /// The application executes it in this command buffer.
+    /// The application executes the secondary in this command buffer.
     pub unsafe fn unroll(
         &self,
         shadow: &Shadow,
@@ -23,7 +24,7 @@ impl Tracker {
     ) -> Option<Vec<Command>> {
         let found = state.commands.get(&secondary).and_then(|secondary| secondary.log.as_ref());
         let Some(log) = found else {
-            // Outside of render passes its copies are in itself.
+            // Outside of render passes a secondary contains its own copies.
             state.commands.entry(handle).and_modify(|commands| commands.executed.push(secondary));
             return None;
         };
@@ -48,10 +49,10 @@ impl Tracker {
         None
     }
 
-    /// After a secondary command buffer's commands: nothing that was bound before is bound any more.
+    /// Called after a secondary command buffer was executed or unrolled; all bindings are undefined then.
     ///
     /// # Safety
-    /// It was executed, or what [`Self::unroll`] returned was recorded.
+    /// The secondary was executed, or the commands of [`Self::unroll`] were recorded.
     pub unsafe fn rolled(&self, state: &mut State, handle: vk::CommandBuffer, unrolled: bool) {
         let Some(primary) = state.commands.get_mut(&handle) else { return };
         if unrolled {
@@ -73,7 +74,7 @@ impl Tracker {
         self.interruptible(primary).map(drop)
     }
 
-    /// Begins a pass again, for commands or for secondary command buffers.
+    /// Begins a pass again, for inline commands or for secondary command buffers.
     ///
     /// # Safety
     /// The command buffer is in its pass, which can be interrupted.

@@ -1,6 +1,6 @@
-//! Translates immutable samplers, where a layout has one that converts from Y'CBCR: of all others the words are the driver's.
+//! Translates the immutable samplers of bindings that convert from Y'CBCR. All other samplers are the driver's matter.
 //!
-//! The archive has a conversion in its sampler's chain, as the structure that the conversion was created from.
+//! An archive has a conversion's create info in the `pNext` chain of its sampler.
 
 use super::tables;
 use crate::capture::model::{Binding, Next, Sampler, s_type};
@@ -9,14 +9,14 @@ use crate::error::{Error, Result};
 use crate::state::{ImmutableSampler, SamplerWords, YcbcrConversion, YcbcrNumbers};
 use serde_json::Value;
 
-/// The samplers of a binding; none if no code depends on them.
+/// The samplers of a binding; empty if the code does not depend on them.
 ///
 /// # Errors
-/// Unsupported: what has no place in a sampler's words, by its name. Malformed: a conversion without a member.
+/// Unsupported: state without a counterpart in a sampler's words, by name. Malformed: a conversion without a member.
 pub(super) fn immutable(binding: &Binding, source: &dyn DefinitionSource) -> Result<Vec<ImmutableSampler>> {
     let mut samplers = Vec::new();
     for name in &binding.immutable_samplers {
-        // Where an element has none, all that is known is that it does not convert.
+        // An element without a sampler has no conversion; nothing else is known of it.
         let given = if name.is_none() { Sampler::default() } else { (*source.sampler(*name)?).clone() };
         tables::chain(&given.p_next)?;
         samplers.push((Next::find(&given.p_next, s_type::YCBCR_CONVERSION_CREATE).map(conversion).transpose()?, given));
@@ -49,16 +49,16 @@ fn conversion(given: &Next) -> Result<YcbcrConversion> {
         .map_err(|(field, number)| Error::unsupported("Y'CBCR conversion", format!("{field} {number}")))
 }
 
-/// The descriptor, S# (isa-gfx10 4.5), of what Vulkan says. Fields that Vulkan says nothing of are 0: thresholds of anisotropy,
-/// performance, rounding of coordinates.
+/// The descriptor S# (isa-gfx10 4.5) of a Vulkan sampler. Fields without a counterpart in Vulkan are 0: anisotropy
+/// thresholds, performance, coordinate rounding.
 fn words(given: &Sampler) -> Result<SamplerWords> {
-    /// `VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT`; sampler flags of descriptor buffers say nothing of sampling.
+    /// `VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT`; the flag of descriptor buffers does not affect sampling.
     const NO_CUBE_WRAP: u32 = 4;
     const DESCRIPTOR_BUFFER: u32 = 8;
     let unknown = |what: &str, number: u32| Error::unsupported("sampler", format!("{what} {number}"));
     let pick =
         |what: &str, number: u32, all: &[u32]| all.get(number as usize).copied().ok_or_else(|| unknown(what, number));
-    // Wrap, mirror, last texel, border, mirror once to the last texel.
+    // Hardware values in Vulkan's order: repeat, mirror, clamp to edge, clamp to border, mirror clamp to edge.
     let address = |mode| pick("address mode", mode, &[0, 1, 2, 6, 3]);
     let ratio = if given.anisotropy_enable != 0 { given.max_anisotropy } else { 1.0 };
     let anisotropy = [2.0, 4.0, 8.0, 16.0].iter().filter(|least| ratio >= **least).count() as u32;

@@ -99,7 +99,7 @@ const EXTENDING: &[Row] = &[
     (s_type::SAMPLE_LOCATIONS, "PIPELINE_SAMPLE_LOCATIONS_STATE_CREATE_INFO_EXT", End::Driver),
     // Without an operation of the extension's, which is refused by itself, it says nothing.
     (s_type::BLEND_ADVANCED, "PIPELINE_COLOR_BLEND_ADVANCED_STATE_CREATE_INFO_EXT", End::Driver),
-    // An archive has it in place of the next one, which is left where the conversion is not known.
+    // Archives have this in place of the next one, which remains only if the conversion is unknown.
     (s_type::YCBCR_CONVERSION_CREATE, "SAMPLER_YCBCR_CONVERSION_CREATE_INFO", End::Read),
     (s_type::YCBCR_CONVERSION, "SAMPLER_YCBCR_CONVERSION_INFO", End::Unsupported),
     (s_type::BINDING_FLAGS, "DESCRIPTOR_SET_LAYOUT_BINDING_FLAGS_CREATE_INFO", End::Driver),

@@ -277,7 +277,7 @@ fn each_part_of_the_state_reaches_its_place() {
     }
 }
 
-/// An immutable sampler with a conversion, one of whose members is this.
+/// Adds an immutable sampler whose conversion has this member.
 fn convert(given: &mut Given, member: &str, value: impl Into<serde_json::Value>) {
     let mut next = Next::new(s_type::YCBCR_CONVERSION_CREATE);
     for name in ["ycbcrModel", "ycbcrRange", "xChromaOffset", "yChromaOffset", "chromaFilter"] {

@@ -40,7 +40,7 @@ fn keep_sets(log: &mut Log, given: &vk::BindDescriptorSetsInfoKHR<'_>, sets: &[v
     let (layout, number) = (given.layout, given.first_set);
     let (sets, offsets) = (sets.to_vec(), offsets.to_vec());
     let point = vk::PipelineBindPoint::GRAPHICS;
-    // SAFETY: equal to what was given, as far as draws read it.
+    // SAFETY: the info equals the application's in all that draws read.
     log.push(move |commands| unsafe {
         let (count, offset_count) = (sets.len() as u32, offsets.len() as u32);
         let (sets, offsets) = (first(&sets), first(&offsets));

@@ -74,7 +74,7 @@ records! {
     });
 }
 
-/// A draw; `again` records it once more.
+/// Handles a draw; `again` records it another time.
 ///
 /// # Safety
 /// As [`around`].

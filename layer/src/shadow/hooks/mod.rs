@@ -278,25 +278,25 @@ fn of(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut
     watch.state.commands.entry(commands).and_modify(work);
 }
 
-/// The log of a command buffer, if it is a secondary one that goes on with a render pass.
+/// The log of a command buffer; only a secondary one that continues a render pass has one.
 fn log<'a>(watch: &'a mut Watch<'_>, commands: vk::CommandBuffer) -> Option<&'a mut Log> {
     watch.state.commands.get_mut(&commands)?.log.as_mut()
 }
 
-/// A command that its log lacks.
+/// Marks the log as incomplete: it lacks this command.
 fn lose(watch: &mut Watch<'_>, commands: vk::CommandBuffer, why: &str) {
     log(watch, commands).into_iter().for_each(|log| log.lose(why));
 }
 
-/// Hooks of commands that may stand in a render pass: they are looked at, kept in the command buffer's log, and passed on.
-/// `keep`: lists of which the log has copies. `in`: the pipeline layout that the command names.
+/// Hooks of commands that are allowed in a render pass: each is inspected, added to the command buffer's log, and passed
+/// on. `keep`: lists that the log copies. `in`: the pipeline layout that the command uses.
 macro_rules! records {
     ($(
         $hook:ident($commands:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*)
         $(in $layout:ident)? $(keep $($list:ident = $kept:expr),+)?; $(|$watch:ident| $look:expr;)?
     )*) => {$(
         pub(super) unsafe extern "system" fn $hook($commands: $ty $(, $arg: $arg_ty)*) {
-            // SAFETY: a handle of the caller's; the same arguments go below, and are valid; a log has equal ones.
+            // SAFETY: the caller's handle; the call passes on the same valid arguments; a log repeats equal ones.
             unsafe {
                 let Some(device) = $crate::dispatch::device($crate::entry::key($commands)) else { return };
                 super::watch(&device, |watch| {

@@ -1,4 +1,4 @@
-//! Hooks of commands that push: constants, and descriptors in place of a set.
+//! Hooks of commands that push constants or descriptors.
 
 use super::{Watch, log, of, passes, records};
 use crate::read::list;
@@ -10,8 +10,7 @@ use ash::vk;
 use dovetail::capture::DefinitionSource;
 use std::ffi::c_void;
 
-/// Writes to the set that is pushed in place of one.
-///
+/// Writes pushed descriptors into the set that they replace.
 fn pushed(
     watch: &mut Watch<'_>,
     commands: vk::CommandBuffer,
@@ -26,7 +25,7 @@ fn pushed(
     let Some(commands) = watch.state.commands.get_mut(&commands) else { return };
     for bound in commands.of(stages) {
         match (&layout, bound.sets.get_mut(&number)) {
-            // What is not pushed again stays.
+            // Descriptors that are not pushed again keep their values.
             (Some(layout), Some(BoundSet::Pushed(set))) if set.layout == *layout => write(set),
             (Some(layout), _) => {
                 let mut set = Set::new(layout.clone(), vk::DescriptorPool::null());
@@ -38,7 +37,7 @@ fn pushed(
     }
 }
 
-/// The stages of a bind point; none of others than compute and graphics.
+/// The stages of a bind point; empty except for compute and graphics.
 fn stages(point: vk::PipelineBindPoint) -> vk::ShaderStageFlags {
     match point {
         vk::PipelineBindPoint::COMPUTE => vk::ShaderStageFlags::COMPUTE,
@@ -47,12 +46,12 @@ fn stages(point: vk::PipelineBindPoint) -> vk::ShaderStageFlags {
     }
 }
 
-/// Keeps descriptors that are pushed. Templates may be gone by the time that they are pushed again.
+/// Adds pushed descriptors to the log, as plain writes: a template may be destroyed before they are pushed again.
 fn keep(log: &mut Log, point: vk::PipelineBindPoint, (layout, set): (vk::PipelineLayout, u32), writes: Option<Writes>) {
     let Some(writes) = writes else { return log.lose("with extended descriptors that are pushed") };
     log.layouts.insert(layout);
     log.push(move |commands| {
-        // SAFETY: equal to what was given.
+        // SAFETY: equal to the application's arguments.
         writes.with(|writes| unsafe {
             cmd_push_descriptor_set(commands, point, layout, set, writes.len() as u32, first(writes));
         });
@@ -139,7 +138,7 @@ passes! {
 }
 
 /// # Safety
-/// The data is what the template describes. `plain`: nothing extends the command.
+/// The template describes the data. `plain`: the command has no `pNext` chain.
 unsafe fn push_template(
     watch: &mut Watch<'_>,
     commands: vk::CommandBuffer,

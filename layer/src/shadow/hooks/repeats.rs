@@ -1,7 +1,7 @@
-//! Hooks of commands that only a log needs: what they do to a draw the tracker does not follow.
+//! Hooks of commands that only logs need; the tracker does not model their effect on draws.
 //!
-//! A command that may stand in a render pass is here, in another file of hooks, or in [`PASSED`]. Of any other that an application can
-//! call the log is not whole, and says so.
+//! Every command that is allowed in a render pass is here, in another file of hooks, or in [`PASSED`]. If an application
+//! can call any other command, logs count as incomplete.
 
 use super::{lose, records};
 use crate::dispatch::Device;
@@ -9,7 +9,7 @@ use crate::read::list;
 use ash::vk;
 use std::ffi::CStr;
 
-/// Commands that do nothing to what is drawn, or cannot stand in a secondary command buffer that goes on with a render pass.
+/// Commands that do not affect draws, or that are not allowed in a secondary command buffer that continues a render pass.
 const PASSED: &[&CStr] = &[
     c"vkCmdBeginDebugUtilsLabelEXT",
     c"vkCmdEndDebugUtilsLabelEXT",
@@ -65,7 +65,7 @@ const PASSED: &[&CStr] = &[
     c"vkCmdTraceRaysIndirect2KHR",
 ];
 
-/// The application can call a function of the device that no hook sees.
+/// Notes that the application looked up a device function without a hook.
 pub fn unseen(device: &Device, name: &CStr) {
     if name.to_bytes().starts_with(b"vkCmd") && !PASSED.contains(&name) {
         super::watch(device, |watch| {
@@ -74,7 +74,7 @@ pub fn unseen(device: &Device, name: &CStr) {
     }
 }
 
-/// A list of structures that nothing extends; the log of this command buffer lacks others.
+/// A list of structures without `pNext` chains; otherwise marks the command buffer's log as incomplete.
 macro_rules! plain {
     ($watch:expr, $commands:expr, $name:literal, $($list:expr),+) => {
         if $($list.iter().any(|one| !one.p_next.is_null()))||+ {

@@ -1,4 +1,5 @@
-//! Secondary command buffers: what they inherit, their execution, and commands of theirs that cannot be kept as they come.
+//! Secondary command buffers: their inherited state, their execution, and commands that need special copies or cannot be
+//! kept.
 
 use super::{Watch, log, lose, passes, takes_back, watch};
 use crate::chain::MAX_CHAIN;
@@ -22,13 +23,13 @@ takes_back! {
     };
 }
 
-/// What a secondary command buffer inherits besides its render pass; whether it may run under a condition.
+/// Whether a secondary command buffer inherits a condition, and state other than its render pass.
 ///
 /// # Safety
 /// The info is valid, and that of a secondary command buffer.
 unsafe fn inherit(log: &mut Log, given: &vk::CommandBufferBeginInfo<'_>) -> bool {
     use vk::StructureType as S;
-    // SAFETY: as the caller says: null, or structures that begin with their type and the next one.
+    // SAFETY: as the caller says: null, or structures that begin with their type and a pointer to the next.
     unsafe {
         if !given.p_next.is_null() {
             log.lose("that is begun in an extended way");
@@ -53,7 +54,7 @@ unsafe fn inherit(log: &mut Log, given: &vk::CommandBufferBeginInfo<'_>) -> bool
     }
 }
 
-/// A pipeline layout is destroyed: what names it cannot be recorded again.
+/// Handles the destruction of a pipeline layout: commands that use it cannot be recorded again.
 pub fn layout_destroyed(device: &Device, layout: vk::PipelineLayout) {
     watch(device, |watch| {
         let logs = watch.state.commands.values_mut().filter_map(|commands| commands.log.as_mut());
@@ -66,7 +67,7 @@ pub(super) unsafe extern "system" fn cmd_execute_commands(
     count: u32,
     secondaries: *const vk::CommandBuffer,
 ) {
-    // SAFETY: command buffers of the caller's; each is executed once, or what it has recorded stands in its place.
+    // SAFETY: the caller's command buffers; each is executed once, or its commands are recorded instead.
     unsafe {
         let below = dispatch::below(key(commands), |functions| functions.cmd_execute_commands);
         let Some((device, below)) = below else { return };
@@ -86,7 +87,7 @@ pub(super) unsafe extern "system" fn cmd_execute_commands(
 /// # Safety
 /// The info is valid.
 unsafe fn keep_barrier(log: &mut Log, given: &vk::DependencyInfo<'_>) {
-    // SAFETY: a valid info has valid lists; nothing that extends their elements is used.
+    // SAFETY: a valid info has valid lists; the elements' `pNext` chains are not used.
     let (memory, buffers, images) = unsafe {
         (
             list(given.p_memory_barriers.cast::<vk::MemoryBarrier2<'static>>(), given.memory_barrier_count),
@@ -115,7 +116,7 @@ unsafe fn keep_barrier(log: &mut Log, given: &vk::DependencyInfo<'_>) {
             .memory_barriers(&memory)
             .buffer_memory_barriers(&buffers)
             .image_memory_barriers(&images);
-        // SAFETY: equal to what was given.
+        // SAFETY: equal to the application's arguments.
         unsafe { cmd_pipeline_barrier2(commands, &info) }
     });
 }
