@@ -163,5 +163,26 @@ fn hits(c: &mut Criterion) {
     imported.row("an import of all into another context");
 }
 
-criterion_group!(benches, links, hits);
+/// Opening a context whose cache has many entries. The goal is at most 2 ms at 100,000 entries.
+fn many(_: &mut Criterion) {
+    if !measuring() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let made = cache::Made::new(&dir.path().join("cache"));
+    for n in 0..100_000u32 {
+        let key = dovetail::cache::Key(*blake3::hash(&n.to_le_bytes()).as_bytes());
+        made.0.put(&key, &n.to_le_bytes()).expect("a put");
+    }
+    head("a cache of 100,000 entries");
+    let open = || usize::from(context(dir.path()).key().is_ok());
+    Times::of(RUNS / 20, open).row("opening a context");
+    let first = || {
+        let context = context(dir.path());
+        usize::from(shader(&context, Stage::Vertex, &cache::module(1)).status().is_ok())
+    };
+    Times::of(RUNS / 20, first).row("opening a context, and a first miss");
+}
+
+criterion_group!(benches, links, hits, many);
 criterion_main!(benches);

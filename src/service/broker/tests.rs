@@ -3,9 +3,12 @@
 
 use super::super::dispatch::HUNGER_PAUSE;
 use super::super::events::Compiled;
+use super::super::journal::{Decided, Row};
 use super::*;
 use crate::compile::request::{CompilerId, KnownState, StageRequest, TuningOptions};
 use crate::error::{Death, Result};
+use crate::link::Placement;
+use crate::state::PipelineState;
 use crate::target::{GfxIp, Stage as ShaderStage, WaveSize};
 use std::path::Path;
 use std::time::Duration;
@@ -13,13 +16,14 @@ use std::time::Duration;
 const ONE: ClientId = ClientId(1);
 const TWO: ClientId = ClientId(2);
 
-/// A broker with an empty cache, whose clients send each module that it requests.
+/// A broker with an empty cache, whose clients send each module that it requests and that is not stored.
 struct World {
     broker: Broker,
     now: Time,
     compiling: Vec<(Key, Priority)>,
     stopped: Vec<Key>,
     told: Vec<(ClientId, Tell)>,
+    stored: Vec<Module>,
     module_words: usize,
 }
 
@@ -34,6 +38,7 @@ impl World {
             compiling: Vec::new(),
             stopped: Vec::new(),
             told: Vec::new(),
+            stored: Vec::new(),
             module_words: 5,
         };
         [ONE, TWO].into_iter().for_each(|client| world.happens(BrokerEvent::Joined(client, false)));
@@ -47,8 +52,8 @@ impl World {
         Module::new(words.into_iter().flat_map(u32::to_le_bytes).collect()).unwrap()
     }
 
-    fn ask(&mut self, client: ClientId, n: u32, class: Priority) -> Key {
-        let request = StageRequest {
+    fn request(&self, n: u32) -> StageRequest {
+        StageRequest {
             target: GfxIp::Gfx1030,
             stage: ShaderStage::Compute,
             module: self.module(n).digest(),
@@ -57,7 +62,11 @@ impl World {
             wave: WaveSize::W32,
             options: TuningOptions::default(),
             known: KnownState::default(),
-        };
+        }
+    }
+
+    fn ask(&mut self, client: ClientId, n: u32, class: Priority) -> Key {
+        let request = self.request(n);
         let key = crate::keys::stage(&request, &self.broker.facts.compiler).unwrap();
         let (id, inline, cached_only) = (n.into(), false, false);
         let ask = StageAsk { id, request, class, inline, cached_only };
@@ -79,7 +88,10 @@ impl World {
                 match effect {
                     Effect::Tell(client, tell) => self.told.push((client, tell)),
                     Effect::Look(key) => events.push(BrokerEvent::Looked(key, None)),
-                    Effect::Load(digest) => events.push(BrokerEvent::Loaded(digest, None)),
+                    Effect::Load(digest) => {
+                        let stored = self.stored.iter().find(|module| module.digest() == digest).cloned();
+                        events.push(BrokerEvent::Loaded(digest, stored));
+                    }
                     Effect::Compile { key, class, .. } => self.compiling.push((key, class)),
                     Effect::Stop(key) => {
                         self.stopped.push(key);
@@ -198,4 +210,54 @@ fn an_answer_goes_to_all_and_once() {
     assert_eq!((answered(&world), world.compiling.len()), (3, 1));
     let status = world.broker.status();
     assert_eq!((status.requests, status.compiled, status.coalesced), (4, 1, 2));
+}
+
+#[test]
+fn verdicts_of_an_older_compiler_are_made_again_in_order_of_use() {
+    let mut world = World::new(3);
+    let offer = |world: &World, n: u32| PipelineAsk {
+        id: 1,
+        stages: vec![world.request(n)],
+        state: PipelineState::default(),
+        placement: Placement::Adjacent,
+        class: Priority::Optimize,
+        uses: 0,
+        inline: false,
+    };
+    let older = CompilerId { sources: "older".into(), backend: String::new() };
+    let rows = [(1, 300), (2, 500), (3, 10), (4, 400)].map(|(n, uses)| {
+        world.stored.push(world.module(n));
+        let ask = offer(&world, n);
+        let decided = Some(Decided { compiler: older.clone(), verdict: Ok(Verdict::Keep(String::new())) });
+        let (name, stages, state) = (Row::name(&ask).unwrap(), ask.stages, ask.state);
+        let row = Row { stages, state, placement: ask.placement, uses, last_use: 0, decided };
+        (name, rmp_serde::to_vec_named(&row).unwrap())
+    });
+    world.broker.journal = Journal::new(rows.into_iter());
+    let mut order: Vec<u64> = Vec::new();
+    let mut redo = |world: &mut World| {
+        // Three workers are free, but one pipeline is compiled at a time.
+        while let &[(key, Priority::Optimize)] = &world.compiling[..] {
+            world.done(key, Err(Error::malformed("whatever")));
+            let compiler = &world.broker.facts.compiler;
+            let made = world.broker.journal.rows().filter(|(_, row)| row.verdict(compiler).is_some());
+            let fresh: Vec<u64> = made.map(|(_, row)| row.uses).filter(|uses| !order.contains(uses)).collect();
+            order.extend(fresh);
+        }
+        assert!(world.compiling.is_empty());
+        order.clone()
+    };
+    world.now = Duration::from_secs(10);
+    world.tick(&["on battery"]);
+    assert!(redo(&mut world).is_empty());
+    world.tick(&[]);
+    assert_eq!(redo(&mut world), [500, 400, 300]);
+    // A rarely used pipeline is recompiled when a client offers it; the old verdict is no answer.
+    let ask = offer(&world, 3);
+    world.happens(BrokerEvent::Asked(ONE, Box::new(Ask::Pipeline(ask))));
+    assert!(redo(&mut world).len() == 3 && world.told.is_empty());
+    world.now += Duration::from_secs(3);
+    world.tick(&[]);
+    assert_eq!(redo(&mut world), [500, 400, 300, 10]);
+    assert!(matches!(world.told[..], [(ONE, Tell::Failed { id: 1, .. })]));
 }
