@@ -9,6 +9,7 @@ use crate::guard::lock;
 use crate::handles::Handles;
 use crate::shadow::Tracker;
 use ash::vk;
+use ash::vk::Handle;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -50,6 +51,16 @@ static DEVICES: Table<Device> = RwLock::new(BTreeMap::new());
 
 fn find<T>(table: &Table<T>, key: Key) -> Option<Arc<T>> {
     table.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+}
+
+/// The key of a handle by which the loader dispatches.
+///
+/// # Safety
+/// It is null or such a handle.
+pub unsafe fn key(handle: impl Handle) -> Key {
+    let object = handle.as_raw() as usize as *const Key;
+    // SAFETY: as the caller says, it points to an object whose first word belongs to the loader.
+    unsafe { object.as_ref() }.copied().unwrap_or(0)
 }
 
 /// The instance with a key.

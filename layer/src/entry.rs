@@ -4,14 +4,16 @@
 //! and only then looks at the call, where nothing can change the result any more.
 
 use crate::chain::{self, INTERFACE, Negotiate};
-use crate::dispatch::{self, Device, Instance, Key};
+use crate::dispatch::{self, Device, Instance, key};
 use crate::exit;
 use crate::functions::Functions;
 use crate::guard::aside;
 use crate::handles::{self, Handles};
+use crate::hook::{Row, hook, hooks};
 use crate::read::{self, Reader};
 use crate::session::{self, Session};
 use crate::shadow;
+use crate::shadow::hooks::{render_passes, repeats, secondary};
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::{DefinitionSource, Hash, foz::payload};
@@ -36,31 +38,6 @@ pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(negotiate: 
     negotiate.get_physical_device_proc = std::ptr::null();
     vk::Result::SUCCESS
 }
-
-/// Returns a hook, with its type erased.
-pub type Hook = fn() -> vk::PFN_vkVoidFunction;
-
-/// A hook, and the names of the functions that it replaces.
-pub type Row = (&'static [&'static CStr], Hook);
-
-/// A [`Hook`] with its type erased, as Vulkan does.
-macro_rules! hook {
-    ($hook:path: $ty:ty) => {
-        // SAFETY: the caller calls it as the function that its name denotes, which has this type.
-        || Some(unsafe { std::mem::transmute::<$ty, unsafe extern "system" fn()>($hook) })
-    };
-}
-
-/// The hooks of a module, named like the functions of [`functions::Functions`] that they replace.
-macro_rules! hooks {
-    ($($module:tt: $($hook:ident),+;)+) => {
-        &[$($((
-            $crate::functions::function::$hook::NAMES,
-            $crate::entry::hook!($module::$hook: $crate::functions::function::$hook::Type),
-        ),)+)+]
-    };
-}
-pub(crate) use {hook, hooks};
 
 /// Functions that create or look up instances and devices.
 static CHAIN: &[Row] = &[
@@ -97,16 +74,6 @@ fn find_hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     found.map_or_else(|| shadow::hooks::find(name), |(_, hook)| hook())
 }
 
-/// The key of a handle by which the loader dispatches.
-///
-/// # Safety
-/// It is null or such a handle.
-pub unsafe fn key(handle: impl Handle) -> Key {
-    let object = handle.as_raw() as usize as *const Key;
-    // SAFETY: as the caller says, it points to an object whose first word belongs to the loader.
-    unsafe { object.as_ref() }.copied().unwrap_or(0)
-}
-
 unsafe extern "system" fn get_instance_proc(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
     // SAFETY: Vulkan's callers pass a name that ends with a zero.
     let text = unsafe { CStr::from_ptr(name) };
@@ -130,7 +97,7 @@ unsafe extern "system" fn get_device_proc(device: vk::Device, name: *const c_cha
         let theirs = (below.get_proc)(device, name)?;
         let name = CStr::from_ptr(name);
         find_hook(name).or_else(|| {
-            shadow::hooks::unseen(&below, name);
+            repeats::unseen(&below, name);
             Some(theirs)
         })
     }
@@ -284,7 +251,7 @@ macro_rules! creates {
                 if result == vk::Result::SUCCESS {
                     let read = |reader: &Reader<'_>| $read(reader, &*info);
                     look(&below, *made, |handles: &mut Handles| &mut handles.$kind, read, Session::$name);
-                    $(shadow::hooks::made(&below, *made, &$given(&*info));)?
+                    $(render_passes::made(&below, *made, &$given(&*info));)?
                 }
                 result
             }
@@ -352,7 +319,7 @@ creates!(
     read::render_pass,
     render_pass,
     render_passes,
-    shadow::hooks::Given::First
+    render_passes::Given::First
 );
 creates!(
     create_render_pass2,
@@ -361,7 +328,7 @@ creates!(
     read::render_pass2,
     render_pass,
     render_passes,
-    shadow::hooks::Given::Second
+    render_passes::Given::Second
 );
 creates!(create_shader_module, ShaderModuleCreateInfo, ShaderModule, code, module, modules);
 
@@ -397,8 +364,8 @@ macro_rules! destroys {
 
 destroys!(destroy_sampler, Sampler, samplers);
 destroys!(destroy_set_layout, DescriptorSetLayout, set_layouts);
-destroys!(destroy_pipeline_layout, PipelineLayout, pipeline_layouts, shadow::hooks::layout_destroyed);
-destroys!(destroy_render_pass, RenderPass, render_passes, shadow::hooks::destroyed);
+destroys!(destroy_pipeline_layout, PipelineLayout, pipeline_layouts, secondary::layout_destroyed);
+destroys!(destroy_render_pass, RenderPass, render_passes, render_passes::destroyed);
 destroys!(destroy_shader_module, ShaderModule, modules);
 destroys!(destroy_pipeline, Pipeline, pipelines);
 

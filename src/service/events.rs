@@ -7,7 +7,7 @@ use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
 use crate::error::{Error, Result};
-use crate::wire::{Ask, Priority, ServiceStatus, Tell, Verdict};
+use crate::wire::{Ask, PartAnswer, Priority, ServiceStatus, Tell, Verdict};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,4 +101,9 @@ pub struct BrokerConfig {
     pub workers: usize,
     /// The fixed part of every status.
     pub status: ServiceStatus,
+}
+
+/// A part as it is sent to a client.
+pub(super) fn part(key: Key, elf: &StageElf, sent: bool) -> PartAnswer {
+    PartAnswer { key, elf: sent.then(|| crate::frame::Bytes(elf.0.clone())) }
 }

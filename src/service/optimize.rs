@@ -11,11 +11,10 @@
 
 use super::broker::{Broker, Request, What};
 use super::comparison::Comparison;
-use super::events::Effect;
+use super::events::{Effect, part};
 use super::jobs::{ClientId, Time, Waiter};
 use super::journal::Decided;
 use super::pipelines::Run;
-use super::requests::part;
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::error::{Error, ErrorKind, Result};

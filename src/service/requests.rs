@@ -1,11 +1,12 @@
 //! A request from its admission to its answer.
 
 use super::broker::{Broker, LIMITS, Request, What};
+use super::events::part;
 use super::jobs::{ClientId, Waiter};
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::error::{Error, Result};
-use crate::wire::{PartAnswer, Priority, Tell};
+use crate::wire::{Priority, Tell};
 use std::sync::Arc;
 
 /// Largest number of jobs of all clients. Background jobs are refused at nine tenths of it.
@@ -141,9 +142,4 @@ impl Broker {
             What::Stage { .. } | What::Offer(_) => {}
         }
     }
-}
-
-/// A part as it is sent to a client.
-pub(super) fn part(key: Key, elf: &StageElf, sent: bool) -> PartAnswer {
-    PartAnswer { key, elf: sent.then(|| crate::frame::Bytes(elf.0.clone())) }
 }

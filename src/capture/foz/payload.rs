@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(read_module(text.as_bytes(), Hash(0xab)).unwrap(), 0x0723_0203u32.to_le_bytes());
         // If the hash is missing, the first object is taken.
         let why = read_module(text.as_bytes(), Hash(0xef)).unwrap_err().to_string();
-        assert!(why.contains("says that it has 3"), "{why}");
+        assert!(why.contains("stated size of 3"), "{why}");
         for (text, said) in [(&b"{}"[..], "no object"), (br#"{"shaderModules":{}}"#, "is empty"), (b"[]", "JSON")] {
             let why = read_module(text, Hash(1)).unwrap_err().to_string();
             assert!(why.contains(said), "{why}");

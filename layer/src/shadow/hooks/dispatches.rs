@@ -1,8 +1,7 @@
 //! Hooks of dispatches, and the copies before and after dispatches and draws.
 
 use super::watch;
-use crate::dispatch::{self, Device};
-use crate::entry::key;
+use crate::dispatch::{self, Device, key};
 use crate::functions::Functions;
 use crate::shadow::Kind;
 use crate::shadow::plan::{Grid, Samplers};

@@ -2,8 +2,7 @@
 
 use super::dispatches::around;
 use super::{of, records, watch};
-use crate::dispatch;
-use crate::entry::key;
+use crate::dispatch::{self, key};
 use crate::functions::Functions;
 use crate::read::list;
 use crate::shadow::Kind;

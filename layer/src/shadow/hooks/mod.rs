@@ -12,9 +12,9 @@ mod dynamic;
 mod objects;
 mod pushes;
 mod queues;
-mod render_passes;
-mod repeats;
-mod secondary;
+pub mod render_passes;
+pub mod repeats;
+pub mod secondary;
 mod swapchains;
 
 use super::Shadow;
@@ -23,17 +23,13 @@ use super::copies::Gpu;
 use super::log::Log;
 use super::tracker::{State, Tracker};
 use crate::dispatch::{Device, Instance};
-use crate::entry::{Row, hooks};
 use crate::functions::Functions;
 use crate::guard::{aside, lock};
+use crate::hook::{Row, hooks};
 use crate::session::{self, Session};
 use ash::vk;
 use std::ffi::CStr;
 use std::sync::Mutex;
-
-pub use render_passes::{Given, destroyed, made};
-pub use repeats::unseen;
-pub use secondary::layout_destroyed;
 
 static HOOKS: &[Row] = hooks! {
     objects:
@@ -298,7 +294,7 @@ macro_rules! records {
         pub(super) unsafe extern "system" fn $hook($commands: $ty $(, $arg: $arg_ty)*) {
             // SAFETY: the caller's handle; the call passes on the same valid arguments; a log repeats equal ones.
             unsafe {
-                let Some(device) = $crate::dispatch::device($crate::entry::key($commands)) else { return };
+                let Some(device) = $crate::dispatch::device($crate::dispatch::key($commands)) else { return };
                 super::watch(&device, |watch| {
                     if let Some(log) = super::log(watch, $commands) {
                         $(log.layouts.insert($layout);)?
@@ -327,7 +323,7 @@ macro_rules! passes {
         pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) {
             // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
             unsafe {
-                let Some(device) = $crate::dispatch::device($crate::entry::key($first)) else { return };
+                let Some(device) = $crate::dispatch::device($crate::dispatch::key($first)) else { return };
                 super::watch(&device, $look);
                 if let Some(below) = device.functions.$hook {
                     below($first $(, $arg)*);
@@ -343,7 +339,7 @@ macro_rules! answers {
         pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) -> ash::vk::Result {
             // SAFETY: the caller's handle; the call passes on the same valid arguments.
             unsafe {
-                let below = $crate::dispatch::below($crate::entry::key($first), |functions| functions.$hook);
+                let below = $crate::dispatch::below($crate::dispatch::key($first), |functions| functions.$hook);
                 let Some((device, below)) = below else { return ash::vk::Result::ERROR_INITIALIZATION_FAILED };
                 let result = below($first $(, $arg)*);
                 let look = $look;
@@ -361,7 +357,7 @@ macro_rules! takes_back {
         pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) -> ash::vk::Result {
             // SAFETY: the caller's handle; the call passes on the same valid arguments.
             unsafe {
-                let below = $crate::dispatch::below($crate::entry::key($first), |functions| functions.$hook);
+                let below = $crate::dispatch::below($crate::dispatch::key($first), |functions| functions.$hook);
                 let Some((device, below)) = below else { return ash::vk::Result::ERROR_INITIALIZATION_FAILED };
                 super::watch(&device, $look);
                 below($first $(, $arg)*)

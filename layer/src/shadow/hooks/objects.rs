@@ -1,8 +1,7 @@
 //! Hooks that follow buffers, images and views, and add the usage that copies need.
 
 use super::{Watch, answers, passes, watch};
-use crate::dispatch::{self, Device};
-use crate::entry::key;
+use crate::dispatch::{self, Device, key};
 use crate::read::list;
 use crate::shadow::objects::{Buffer, BufferView, Image, ImageView};
 use crate::shadow::reason::Reason;

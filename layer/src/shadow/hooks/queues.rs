@@ -1,8 +1,7 @@
 //! Hooks of submissions and waits: a fence after a submission tells when its copies can be read.
 
 use super::{Watch, answers, watch};
-use crate::dispatch::{self, Device};
-use crate::entry::key;
+use crate::dispatch::{self, Device, key};
 use crate::read::list;
 use ash::vk;
 

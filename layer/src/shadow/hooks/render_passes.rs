@@ -3,8 +3,7 @@
 //! A pass that has variants is begun as the first one, so that a draw in it can be copied.
 
 use super::{Watch, answers, of, passes, records, watch};
-use crate::dispatch::{self, Device};
-use crate::entry::key;
+use crate::dispatch::{self, Device, key};
 use crate::read::list;
 use crate::shadow::passes::{Attachment, Pass, Resume, kept};
 use crate::shadow::reason::Reason;

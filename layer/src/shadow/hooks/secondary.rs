@@ -3,8 +3,7 @@
 
 use super::{Watch, log, lose, passes, takes_back, watch};
 use crate::chain::MAX_CHAIN;
-use crate::dispatch::{self, Device};
-use crate::entry::key;
+use crate::dispatch::{self, Device, key};
 use crate::read::list;
 use crate::shadow::log::Log;
 use ash::vk;

@@ -1,8 +1,7 @@
 //! Hooks of swapchains: their images get transfer usage, and are tracked by handle.
 
 use super::{answers, passes, watch};
-use crate::dispatch;
-use crate::entry::key;
+use crate::dispatch::{self, key};
 use crate::read::list;
 use crate::shadow::objects::Image;
 use crate::shadow::reason::Reason;
