@@ -15,14 +15,16 @@
 //! dominance. [`Shader::cfg`] is the graph with its dominators and loops, rebuilt only when a jump has changed.
 //!
 //! To add an operation: a variant in `op.rs` (arithmetic: one line of the table in `alu.rs`), its rule in `rules.rs`,
-//! its mnemonic and fields in `text.rs`, its side effects in `effects.rs`, its uniformity in `uniform.rs`, its code in
-//! `compile/native/select`, `compile/llvm` and the reference interpreter `ir/interp`. A pass expands what the hardware
-//! does in several steps, and `Rule::lowered` forbids it afterwards, so that no code generator has to handle it.
+//! its mnemonic and fields in `text.rs`, its side effects in `effects.rs`, its uniformity in `uniform.rs` and
+//! `wave_wide.rs`, its code in `compile/native/select`, `compile/llvm` and the reference interpreter `ir/interp`. A pass
+//! expands what the hardware does in several steps, and `Rule::lowered` forbids it afterwards, so that no code generator
+//! has to handle it.
 
 mod alu;
 mod builder;
 pub mod cfg;
 mod compact;
+mod descriptors;
 mod dominators;
 mod effects;
 mod graph;
@@ -56,6 +58,7 @@ pub mod uniform;
 mod uniform_locals;
 mod uniform_ways;
 pub mod verify;
+pub mod wave_wide;
 mod words;
 
 pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};

@@ -202,6 +202,9 @@ pub enum Op {
     Reloc(SymbolId),
 
     // ---- lower level only
+    /// value → the same value, of which optimisation knows nothing: neither what it is made of, nor that both are equal. Numbers
+    /// are the same for the wave. See `lower_waterfalls`.
+    Opaque,
     /// → high 32 bits of every driver address (those of the program counter).
     AddressHigh,
     /// address (b64), offset (b32, zero-extended) → T from memory that is constant while the shader runs.

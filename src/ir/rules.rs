@@ -29,7 +29,8 @@ pub fn level(op: &Op) -> Option<ShaderLevel> {
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(ShaderLevel::Upper),
-        Op::AddressHigh
+        Op::Opaque
+        | Op::AddressHigh
         | Op::TableLoad { .. }
         | Op::Mimg(_)
         | Op::TexelLoad { .. }
@@ -176,6 +177,11 @@ impl Rule<'_> {
                 self.exists("symbol", symbol.index(), self.shader.symbols.len())?;
                 self.args(&[]).and(self.result(Type::B32))
             }
+            Op::Opaque => {
+                let ty = self.one()?;
+                let fits = ty == Type::B1 || ty.total_bits().is_multiple_of(32);
+                if fits { self.result(ty) } else { Err(format!("{ty} is neither a truth value nor made of dwords")) }
+            }
             Op::AddressHigh => self.args(&[]).and(self.result(Type::B32)),
             Op::TableLoad { .. } => self.args(&[Type::B64, Type::B32]).and(self.memory_result()),
             Op::Mimg(image) => self.mimg(image),
@@ -215,6 +221,9 @@ impl Rule<'_> {
 
     /// Checks that operations of both levels have the form that the passes give them and code generators rely on.
     fn lowered(&self, op: &Op) -> Check {
+        if op.descriptor_access().is_some_and(|access| access.non_uniform) {
+            return Err("`lower_waterfalls` leaves no descriptor that may differ between lanes".into());
+        }
         match *op {
             Op::BufferLoad { kind, align, access } if access.is_scalar(kind) => {
                 let ty = self.some_result()?;

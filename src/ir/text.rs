@@ -126,6 +126,7 @@ const OPS: &[(&str, Op)] = &[
     ("within", Op::Within(0)),
     ("read_clock", Op::ReadClock(Scope::Device)),
     ("reloc", Op::Reloc(SymbolId(0))),
+    ("opaque", Op::Opaque),
     ("address_high", Op::AddressHigh),
     ("table_load", Op::TableLoad { align: Align::A1 }),
     ("mimg", Op::Mimg(MIMG)),
@@ -198,7 +199,7 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
     match op {
         Op::Const(bits) => c.hex(bits),
         Op::Undef | Op::Alu(..) | Op::Compose | Op::Bitcast | Op::BufferSize => Ok(()),
-        Op::DemoteIf | Op::IsHelper | Op::AddressHigh => Ok(()),
+        Op::DemoteIf | Op::IsHelper | Op::Opaque | Op::AddressHigh => Ok(()),
         Op::Extract(lane) => c.number("", lane),
         Op::Within(bound) => c.number("", bound),
         Op::LocalLoad { local, align } | Op::LocalStore { local, align } => {

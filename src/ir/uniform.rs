@@ -13,6 +13,7 @@ use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
 use super::uniform_locals::Locals;
 use super::uniform_ways::{Parted, Reach};
+use super::wave_wide::is_of_wave;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
@@ -162,11 +163,9 @@ impl Uniformity {
     fn rule(&self, op: &Op, args: &[Value], block: BlockId) -> bool {
         let same = || args.iter().all(|&a| self.is_uniform_in(a, block));
         match op {
-            Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::AddressHigh => true,
-            Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => same(),
-            Op::ConstLoad { .. } | Op::TableLoad { .. } | Op::BufferSize | Op::PushConstant { .. } => same(),
+            op if is_of_wave(op) => same(),
+            Op::BufferSize | Op::PushConstant { .. } => same(),
             Op::LocalLoad { local, .. } => self.cfg.loops().are_all() && same() && !self.locals.differs(*local, block),
-            Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile && same(),
             Op::GlobalLoad { access, .. } => access.read_only && !access.volatile && same(),
             Op::Amd(amd) => match amd {
                 // Uniform, but different in each iteration of a cycle.

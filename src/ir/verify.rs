@@ -7,8 +7,9 @@
 
 use super::cfg::Cfg;
 use super::op::Op;
-use super::shader::{BlockCall, BlockId, EntryArg, InstId, Shader, ShaderLevel, Terminator, Value, ValueDef};
+use super::shader::{BlockCall, BlockId, EntryArg, Inst, InstId, Shader, ShaderLevel, Terminator, Value, ValueDef};
 use super::types::Type;
+use super::wave_wide::WaveWide;
 use super::{rules, structure};
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
@@ -66,6 +67,8 @@ impl<'a> Verifier<'a> {
         self.header().map_err(bug)?;
         self.place_values().map_err(bug)?;
         let mut outputs = BTreeSet::new();
+        let scalars = !either_level && self.shader.level == ShaderLevel::Lower;
+        let wide = (scalars && self.shader.has(takes_scalars)).then(|| WaveWide::new(self.shader));
         for id in self.shader.block_ids() {
             outputs.clear();
             for (i, &inst_id) in self.shader.block(id).insts.iter().enumerate() {
@@ -73,6 +76,7 @@ impl<'a> Verifier<'a> {
                 self.uses(&inst.args, id, i + 1)
                     .and_then(|()| rules::check(self.shader, inst, either_level))
                     .and_then(|()| self.output(id, &inst.op, &mut outputs))
+                    .and_then(|()| self.scalars(id, inst, wide.as_ref()))
                     .map_err(|what| bug(format!("{id}: `{}`: {what}", self.shader.inst_text(inst))))?;
             }
             self.end(id).map_err(|what| {
@@ -171,6 +175,17 @@ impl<'a> Verifier<'a> {
         if seen.insert(slot) { Ok(()) } else { Err("this output is stored already".into()) }
     }
 
+    /// Checks that the hardware finds in scalar registers what it takes only from there.
+    fn scalars(&self, id: BlockId, inst: &Inst, wide: Option<&WaveWide>) -> Check {
+        let number = |v: &&Value| inst.op == Op::Opaque && self.shader.ty(**v) != Type::B1;
+        let Some(wide) = wide.filter(|_| self.cfg.reachable(id)) else { return Ok(()) };
+        let (descriptors, others) = inst.args.split_at(inst.op.descriptors().min(inst.args.len()));
+        match descriptors.iter().chain(others.iter().filter(number)).find(|v| !wide.holds(**v, id)) {
+            Some(v) => Err(format!("{v} may differ between the lanes that are here together")),
+            None => Ok(()),
+        }
+    }
+
     fn end(&self, id: BlockId) -> Check {
         let s = self.shader;
         let block = s.block(id);
@@ -239,4 +254,9 @@ impl<'a> Verifier<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether an operation has operands that have to be the same for the wave.
+fn takes_scalars(op: &Op) -> bool {
+    op.descriptors() > 0 || *op == Op::Opaque
 }

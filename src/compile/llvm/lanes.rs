@@ -5,6 +5,8 @@
 use super::values::{Cx, Llvm, as_int, as_vector};
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, Type, Value};
+use inkwell::IntPredicate;
+use inkwell::values::IntValue;
 
 impl<'c> Cx<'_, 'c> {
     /// Translates one lane or cube primitive.
@@ -58,6 +60,27 @@ impl<'c> Cx<'_, 'c> {
             parts.push(self.narrow(first, bits.count())?.into());
         }
         self.gather(&parts)
+    }
+
+    /// The same value, through a register of an assembly statement without instructions: a condition in a vector register, numbers
+    /// in scalar ones, where LLVM knows that they are the same for the wave.
+    pub fn opaque(&self, v: Value) -> Result<Llvm<'c>> {
+        let ty = self.shader.ty(v);
+        if ty == Type::B1 {
+            let number = self.b.build_int_z_extend(self.i(v)?, self.i32_type(), "")?;
+            let number = as_int(self.through(number, "=v,0")?)?;
+            return Ok(self.b.build_int_compare(IntPredicate::NE, number, self.c32(0), "")?.into());
+        }
+        let words = self.lanes(self.to_dwords(v)?)?;
+        let hidden = words.into_iter().map(|word| self.through(as_int(word)?, "=s,0"));
+        self.of_dwords(self.gather(&hidden.collect::<Result<Vec<_>>>()?)?, ty)
+    }
+
+    fn through(&self, word: IntValue<'c>, registers: &str) -> Result<Llvm<'c>> {
+        let shape = word.get_type().fn_type(&[word.get_type().into()], false);
+        let asm = self.ctx.create_inline_asm(shape, String::new(), registers.into(), false, false, None, false);
+        let call = self.b.build_indirect_call(shape, asm, &[word.into()], "")?;
+        call.try_as_basic_value().basic().ok_or_else(|| Error::bug("an assembly statement without its result"))
     }
 
     /// The mask must have the wave's own width, the only one that LLVM accepts.

@@ -71,6 +71,7 @@ impl<'c> Cx<'_, 'c> {
             Op::DemoteIf => nothing(self.demote_if(Self::arg(args, 0)?))?,
             Op::ReadClock(scope) => Some(self.read_clock(*scope)?),
             Op::Reloc(symbol) => Some(self.reloc(*symbol)?),
+            Op::Opaque => Some(self.opaque(Self::arg(args, 0)?)?),
             Op::AddressHigh => {
                 let high = self.address_high.ok_or_else(|| Error::bug("the code's address was not taken"))?;
                 Some(high.into())

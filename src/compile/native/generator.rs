@@ -7,7 +7,7 @@ use super::mir::verify::verify;
 use super::mir::{MachineFunction, OperandValue, PhysReg};
 use super::plan::Plan;
 use super::select::select;
-use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits, waterfall};
+use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::passes::Lowered;
 use crate::compile::phases::Phase;
@@ -64,8 +64,6 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
     watch.done("optimise", Made::Shader(&shader))?;
     shape::run(&mut shader)?;
     watch.done("shape", Made::Shader(&shader))?;
-    waterfall::run(&mut shader)?;
-    watch.done("waterfall", Made::Shader(&shader))?;
     Ok(shader)
 }
 

@@ -1,7 +1,7 @@
 //! A code generator of our own, without LLVM.
 //!
 //! ```text
-//! Lowered ── opt ── shape, waterfall ──> Shader in a plain graph
+//! Lowered ── opt ── shape ──> Shader in a plain graph
 //!   └─ layout, plan ──> where the wave goes, and with which lanes
 //!        └─ select ── combine ── schedule ──> mir::Function ── liveness, allocate ──> physical Function
 //!             └─ emit::translate ──> code::Code ── finish, waits ──> ── emit::assemble ──> MachineCode
@@ -29,7 +29,6 @@ mod shape;
 #[cfg(test)]
 mod tests;
 pub mod waits;
-mod waterfall;
 mod widths;
 
 pub use generator::Native;

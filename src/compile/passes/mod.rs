@@ -28,6 +28,7 @@ mod lower_inputs;
 mod lower_outputs;
 mod lower_push_constants;
 pub mod lower_subgroup;
+pub mod lower_waterfalls;
 mod lower_ycbcr;
 mod multiview;
 mod output_values;

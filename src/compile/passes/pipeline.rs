@@ -7,7 +7,7 @@ use super::context::{PassContext, place_of};
 use super::{
     dce, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers, lower_builtins,
     lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
-    lower_push_constants, lower_subgroup, lower_ycbcr, multiview, sample_shading, summarize,
+    lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, sample_shading, summarize,
 };
 use crate::compile::request::StageRequest;
 use crate::compile::watch::{Made, Unwatched, Watch};
@@ -77,6 +77,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("lower_outputs", Pass::Known(lower_outputs::run)),
     ("lower_barriers", Pass::Plain(lower_barriers::run)),
     ("lower_helpers", Pass::Plain(lower_helpers::run)),
+    ("lower_waterfalls", Pass::Plain(lower_waterfalls::run)),
     ("lower_atomics", Pass::Plain(lower_atomics::run)),
     ("legalize_memory", Pass::Plain(legalize_memory::run)),
     ("lower_arithmetic", Pass::Plain(lower_arithmetic::run)),

@@ -22,6 +22,8 @@ pub enum Kind {
     Bits(Type),
     /// A float that is an integer of at most this many bits, plus a sign.
     Float(Bits, u8),
+    /// The descriptor of a buffer in which each lane has bytes to itself.
+    Own,
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
         match self {
             Self::Bits(ty) => ty,
             Self::Float(bits, _) => Type::scalar(bits),
+            Self::Own => Type::DESC4,
         }
     }
 
@@ -340,6 +343,7 @@ impl Gen<'_> {
                 let parts: Vec<Value> = (0..ty.lanes()).map(|_| self.operand_of(element, Same::Group)).collect();
                 self.push(Op::Compose, &parts, ty)
             }
+            Kind::Own => self.descriptor(inputs::PRIVATE),
             Kind::Float(bits, most) => {
                 let n = self.random.below(1 << most.min(5)) as f64;
                 let n = if self.random.once_in(3) { -n } else { n };

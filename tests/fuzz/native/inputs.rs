@@ -23,8 +23,10 @@ pub const OUT: u32 = 2;
 pub const PRIVATE: u32 = 3;
 pub const ATOMICS: u32 = 4;
 pub const ARRAY: u32 = 5;
-const BY_ADDRESS: u32 = 6;
-const OWN_BY_ADDRESS: u32 = 7;
+/// Buffers in which each lane has bytes to itself.
+pub const OWN_ARRAY: u32 = 6;
+const BY_ADDRESS: u32 = 7;
+const OWN_BY_ADDRESS: u32 = 8;
 
 /// Declares the resources.
 pub fn declare(shader: &mut Shader) {
@@ -35,6 +37,7 @@ pub fn declare(shader: &mut Shader) {
         (ResourceKind::StorageBuffer, 1, true),
         (ResourceKind::StorageBuffer, 1, true),
         (ResourceKind::StorageBuffer, ELEMENTS, false),
+        (ResourceKind::StorageBuffer, ELEMENTS, true),
     ];
     for (binding, (kind, count, written)) in (0..).zip(all) {
         let name = Name::from(format!("b{binding}").as_str());
@@ -76,6 +79,10 @@ pub fn inputs(shader: &Shader, setup: &Setup) -> Inputs {
     ];
     for element in 0..ELEMENTS {
         bindings.push((ARRAY, element, Bound::StorageBuffer(bytes(READ))));
+    }
+    // Cases that are kept may be older.
+    if shader.resources.iter().any(|resource| resource.binding == OWN_ARRAY) {
+        bindings.extend((0..ELEMENTS).map(|element| (OWN_ARRAY, element, Bound::StorageBuffer(bytes(own)))));
     }
     bindings.push((BY_ADDRESS, 0, Bound::PhysicalStorageBuffer(bytes(READ))));
     bindings.push((OWN_BY_ADDRESS, 0, Bound::PhysicalStorageBuffer(bytes(own))));

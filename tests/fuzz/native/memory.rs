@@ -67,7 +67,7 @@ impl Gen<'_> {
         (self.alu(AluOp::IAnd, &[any, mask]), align)
     }
 
-    fn descriptor(&mut self, binding: u32) -> Value {
+    pub fn descriptor(&mut self, binding: u32) -> Value {
         let zero = self.c32(0);
         self.describe(binding, zero, false)
     }
@@ -176,15 +176,31 @@ impl Gen<'_> {
         (op, (0..count).map(|_| self.operand(Kind::Bits(ty))).collect(), ty)
     }
 
-    /// One of the two buffers with per-lane bytes; the choice may differ between lanes.
+    /// A buffer with per-lane bytes; the choice of the buffer may differ between lanes.
     fn own_descriptor(&mut self) -> Value {
-        let private = self.descriptor(inputs::PRIVATE);
-        if !self.random.once_in(4) {
-            return private;
+        match self.random.below(8) {
+            0 => {
+                let [private, out] = [inputs::PRIVATE, inputs::OUT].map(|binding| self.descriptor(binding));
+                let which = self.operand(Kind::TRUTH);
+                self.alu(AluOp::Select, &[which, private, out])
+            }
+            1 | 2 => self.any_own_descriptor(),
+            _ => self.descriptor(inputs::PRIVATE),
         }
-        let out = self.descriptor(inputs::OUT);
-        let which = self.operand(Kind::TRUTH);
-        self.alu(AluOp::Select, &[which, private, out])
+    }
+
+    /// One of an array, or one that was chosen before.
+    fn any_own_descriptor(&mut self) -> Value {
+        if self.random.once_in(3) {
+            return self.operand(Kind::Own);
+        }
+        let same = if self.random.once_in(3) { Same::Group } else { Same::Lane };
+        let element = self.operand_of(Kind::INT, same);
+        let three = self.c32(inputs::ELEMENTS - 1);
+        let element = self.alu(AluOp::IAnd, &[element, three]);
+        let descriptor = self.describe(inputs::OWN_ARRAY, element, same == Same::Lane);
+        self.see(descriptor, Kind::Own, same);
+        descriptor
     }
 
     fn own_buffer(&mut self) {

@@ -80,6 +80,7 @@ impl Gen<'_> {
             3 => Kind::TRUTH,
             4 | 5 => Kind::Bits(self.integer()),
             6 => Kind::Bits(self.vector()),
+            7 if self.random.once_in(4) => Kind::Own,
             _ => Kind::Float(self.float().0, FEW),
         }
     }
@@ -335,7 +336,7 @@ impl Gen<'_> {
     /// A dword in which each bit of a value counts.
     pub fn word(&mut self, value: Value, kind: Kind) -> Value {
         let ty = kind.ty();
-        if !ty.is_scalar() {
+        if kind != Kind::Own && !ty.is_scalar() {
             let mut sum = self.c32(0);
             for n in 0..ty.lanes() {
                 let part = self.push(Op::Extract(n as u8), &[value], ty.element());
@@ -364,6 +365,7 @@ impl Gen<'_> {
                 self.alu(A::IXor, &[low, high])
             }
             Kind::Bits(_) => self.convert(A::ZExt, value, Type::B32),
+            Kind::Own => self.c32(0),
         }
     }
 

@@ -6,10 +6,10 @@
 //! power, or depends on one: everything else is short, and would only hold registers.
 
 use super::names::Names;
-use super::purity::is_of_wave;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
+use crate::ir::wave_wide::is_of_wave;
 use crate::ir::{AluOp, BlockId, FpFlags, InstId, Op, RegClass, Shader, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

@@ -7,10 +7,11 @@
 use super::blocks::empty_unreachable;
 use super::known::{Key, Known, Version};
 use super::names::Names;
-use super::purity::{Changes, Depends, Memory, changes, depends, is_of_wave};
+use super::purity::{Changes, Depends, Memory, changes, depends};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
+use crate::ir::wave_wide::is_of_wave;
 use crate::ir::{
     AluOp, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, RoundMode, Shader, Terminator, Type, Value,
 };

@@ -33,16 +33,6 @@ impl Memory {
     pub const COUNT: usize = 4;
 }
 
-/// Whether the result is the same for the wave if the operands are, whichever lanes run it.
-pub(super) fn is_of_wave(op: &Op) -> bool {
-    match op {
-        Op::Reloc(_) | Op::AddressHigh | Op::ConstLoad { .. } | Op::TableLoad { .. } => true,
-        Op::Alu(..) | Op::Compose | Op::Extract(_) | Op::Bitcast => true,
-        Op::BufferLoad { kind, access, .. } => access.is_unwritten(*kind) && !access.volatile,
-        _ => false,
-    }
-}
-
 /// The state that the result of an operation depends on.
 pub(super) fn depends(op: &Op) -> Depends {
     let load = |access: Access, memory| {

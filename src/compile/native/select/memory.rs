@@ -101,14 +101,9 @@ impl Selector<'_> {
 
     // ---- by descriptor
 
-    /// A descriptor in scalar registers.
+    /// A descriptor in scalar registers. It is the same for the wave, which the verifier has made sure of.
     pub(super) fn descriptor(&mut self, v: Value) -> Result<Operands> {
         let words = self.words(v)?;
-        if !words.iter().all(|word| self.is_scalar_word(*word))
-            && !self.uniformity.is_uniform_in(v, self.layout.order[self.here as usize])
-        {
-            return Err(Error::unsupported("native: a descriptor that differs between lanes", ""));
-        }
         Ok(self.scalar_run(&words))
     }
 

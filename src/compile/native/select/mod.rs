@@ -334,6 +334,7 @@ impl Selector<'_> {
                 self.isa(Op::SGetpcB64, &run_of(&pair), &[], Extra::None);
                 self.set(result, &[OperandValue::Val(pair[1])]);
             }
+            IrOp::Opaque => self.made[result.index()] = self.made[args[0].index()],
             IrOp::Alu(op, flags) => self.alu(*op, *flags, inst, result)?,
             IrOp::Compose => self.compose(args, result)?,
             IrOp::Extract(lane) => self.extract(args[0], u32::from(*lane), result)?,

@@ -1,0 +1,265 @@
+//! Brings descriptors into scalar registers, where alone the hardware takes them from, if need be by a loop.
+//!
+//! | a descriptor | becomes |
+//! | --- | --- |
+//! | of scalar registers and memory that nothing writes ([`WaveWide`]) | stays |
+//! | the same for all lanes that are here, by control flow ([`Uniformity`]) | that of the first lane |
+//! | other | that of the first lane, in a loop |
+//!
+//! ```text
+//! header: first = root of the first lane          body: result = access by descriptor(hidden)
+//!         hidden = opaque(first)                        jump join(result)
+//!         same = root == first                    join: leave = opaque(same)
+//!         branch same, body, join(undefined)            branch leave, after, latch
+//!                                                 latch: jump header
+//! ```
+//!
+//! Each round does the access for all lanes whose descriptor is that of the first lane, and these leave. What is compared is
+//! not the descriptor of up to twelve dwords but what it is made of, mostly one index: then the descriptor is loaded in the
+//! body, through the scalar cache.
+//!
+//! The access has to stay in the loop: only there `first` is the same for all lanes, and after it lanes of all rounds are
+//! together. [`Op::Opaque`] keeps it there. Whoever knew in `join` from where it is reached would let `body` leave the loop by
+//! itself, which puts it outside; whoever knew in `body` that `root` is `hidden` could put the one for the other.
+//!
+//! Afterwards no access is `non_uniform`, and the verifier holds descriptors to [`WaveWide`].
+
+use crate::error::{Error, Result};
+use crate::ir::rewrite::{Rewrite, rewrite};
+use crate::ir::uniform::Uniformity;
+use crate::ir::wave_wide::{WaveWide, is_of_wave};
+use crate::ir::{AluOp, AmdOp, Bits, BlockCall, BlockId, Builder, Inst, Merge, Op, Shader, Terminator, Type, Value};
+use crate::target::WaveSize;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Limits for the operations that a descriptor is made of: in a row, and in all.
+const MOST_DEPTH: u32 = 16;
+const MOST_STEPS: u32 = 64;
+/// The cost of a dword that is compared in a loop, where one that is only read from a lane costs 1.
+const COMPARED: u32 = 64;
+
+/// Makes every descriptor the same for the wave.
+///
+/// # Errors
+/// Unsupported: a loop is needed among cycles that are no loops.
+pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    if !shader.has(|op| op.descriptors() > 0) {
+        return Ok(());
+    }
+    let wide = WaveWide::new(shader);
+    let cfg = shader.cfg();
+    // By instruction in order, the block of an access whose descriptor has to be read from a lane.
+    let mut wanted: Vec<Option<BlockId>> = Vec::new();
+    let mut declared = false;
+    for id in shader.block_ids() {
+        for (n, inst) in shader.block(id).insts.iter().map(|id| shader.inst(*id)).enumerate() {
+            declared |= inst.op.descriptor_access().is_some_and(|access| access.non_uniform);
+            let differs = inst.args[..inst.op.descriptors()].iter().any(|v| !wide.holds(*v, id));
+            if differs && cfg.reachable(id) {
+                let before = shader.blocks[..id.index()].iter().map(|block| block.insts.len()).sum::<usize>() + n;
+                wanted.resize(before + 1, None);
+                wanted[before] = Some(id);
+            }
+        }
+    }
+    if declared {
+        forget_declarations(shader);
+    }
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let uniformity = Uniformity::of(shader);
+    let mut roots = Roots {
+        uniformity: &uniformity,
+        wide: &wide,
+        known: shader.values.len(),
+        before: FxHashMap::default(),
+        block: Shader::ENTRY,
+        steps: 0,
+    };
+    let loops = cfg.loops().are_all();
+    let mut wanted = wanted.into_iter();
+    rewrite(shader, |b, inst| match wanted.next().flatten() {
+        Some(block) => roots.access(b, inst, block, loops),
+        None => Ok(Rewrite::Keep),
+    })
+}
+
+/// What a module says of its descriptors is not needed any more.
+fn forget_declarations(shader: &mut Shader) {
+    for inst in &mut shader.insts {
+        if let Some(access) = inst.op.descriptor_access_mut() {
+            access.non_uniform = false;
+        }
+    }
+}
+
+/// Finds the values that decide a descriptor.
+struct Roots<'a> {
+    uniformity: &'a Arc<Uniformity>,
+    wide: &'a WaveWide,
+    /// Values that the analyses know.
+    known: usize,
+    /// Of accesses that have been made anew without a loop: their result as the analyses know it.
+    before: FxHashMap<Value, Value>,
+    /// Where the access was when it was analysed.
+    block: BlockId,
+    steps: u32,
+}
+
+/// The origin of a value.
+enum Made {
+    /// It is the same for the wave.
+    Wide,
+    /// It is read from the first lane; whether other lanes may have another.
+    Root { differs: bool },
+    /// It is computed from these.
+    Of(Vec<Self>),
+}
+
+/// A root with its value in the first lane.
+struct Read {
+    root: Value,
+    differs: bool,
+    first: Option<Value>,
+}
+
+impl Roots<'_> {
+    fn access(&mut self, b: &mut Builder<'_>, inst: &Inst, block: BlockId, loops: bool) -> Result<Rewrite> {
+        (self.block, self.steps) = (block, 0);
+        let descriptors = &inst.args[..inst.op.descriptors()];
+        let made: Vec<Made> = descriptors.iter().map(|v| self.made(b, *v, MOST_DEPTH).1).collect();
+        let mut reads = Vec::new();
+        made.iter().zip(descriptors).for_each(|(made, v)| gather(b.shader, made, *v, &mut reads));
+        let differs = reads.iter().any(|read| read.differs);
+        if differs && !loops {
+            return Err(Error::unsupported("descriptors that differ between lanes, among cycles that are no loops", ""));
+        }
+        let ty = inst.result.map(|v| b.ty(v));
+        if differs {
+            return Ok(around(b, inst, &made, reads, ty));
+        }
+        let result = access_by(b, inst, &made, reads, ty);
+        self.before.extend(result.zip(inst.result));
+        Ok(result.map_or(Rewrite::Remove, Rewrite::Value))
+    }
+
+    /// The cheapest way to a value, and its cost; `None`: it cannot be read from a lane.
+    fn made(&mut self, b: &Builder<'_>, v: Value, depth: u32) -> (Option<u32>, Made) {
+        let analysed = Some(self.before.get(&v).copied().unwrap_or(v)).filter(|v| v.index() < self.known);
+        if analysed.is_some_and(|v| self.wide.holds(v, self.block)) {
+            return (Some(0), Made::Wide);
+        }
+        let differs = !analysed.is_some_and(|v| self.uniformity.is_uniform_in(v, self.block));
+        let ty = b.ty(v);
+        let dwords = (ty.bits() == Bits::B32 || ty == Type::B64).then(|| ty.total_bits() / 32);
+        let own = dwords.map(|n| if differs { n * COMPARED } else { n });
+        let root = Made::Root { differs };
+        self.steps += 1;
+        let inst = b.shader.def(v).filter(|inst| depth > 0 && self.steps < MOST_STEPS && is_repeatable(&inst.op));
+        let Some(inst) = inst else { return (own, root) };
+        let args: SmallVec<[Value; 4]> = inst.args.clone();
+        let (costs, made): (SmallVec<[Option<u32>; 4]>, Vec<Made>) =
+            args.iter().map(|v| self.made(b, *v, depth - 1)).unzip();
+        match (costs.into_iter().sum::<Option<u32>>(), own) {
+            (Some(deep), Some(own)) if deep > own => (Some(own), root),
+            (None, own) => (own, root),
+            (deep, _) => (deep, Made::Of(made)),
+        }
+    }
+}
+
+/// Whether an operation can be done again at the access: it depends on its operands only.
+fn is_repeatable(op: &Op) -> bool {
+    is_of_wave(op) && !matches!(op, Op::BufferLoad { .. } | Op::Opaque)
+}
+
+/// The roots of a value, each once.
+fn gather(shader: &Shader, made: &Made, v: Value, out: &mut Vec<Read>) {
+    match made {
+        Made::Wide => {}
+        Made::Root { .. } if out.iter().any(|read| read.root == v) => {}
+        Made::Root { differs } => out.push(Read { root: v, differs: *differs, first: None }),
+        Made::Of(parts) => {
+            let args = shader.def(v).map(|inst| inst.args.as_slice()).unwrap_or_default();
+            parts.iter().zip(args).for_each(|(made, v)| gather(shader, made, *v, out));
+        }
+    }
+}
+
+/// The access in a loop.
+fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>, ty: Option<Type>) -> Rewrite {
+    let [header, body, join, latch, after] = [(); 5].map(|()| b.new_block());
+    b.jump(header, &[]);
+    b.switch_to(header);
+    b.set_merge(Merge::Loop { merge: after, continue_to: latch });
+    let mut same = None;
+    for read in reads.iter_mut().filter(|read| read.differs) {
+        let ty = b.ty(read.root);
+        let first = b.value(Op::Amd(AmdOp::ReadFirstLane), &[read.root], ty);
+        read.first = Some(b.value(Op::Opaque, &[first], ty));
+        for (own, other) in words(b, read.root).into_iter().zip(words(b, first)) {
+            let equal = b.alu(AluOp::IEq, &[own, other]);
+            same = Some(same.map_or(equal, |same| b.alu(AluOp::IAnd, &[same, equal])));
+        }
+    }
+    let same = same.unwrap_or_else(|| b.cbool(true));
+    let nothing = ty.map(|ty| b.undef(ty));
+    let (then, els) = (BlockCall::to(body), BlockCall { block: join, args: nothing.into_iter().collect() });
+    b.terminate(Terminator::Branch { cond: same, then, els });
+
+    b.switch_to(body);
+    let result = access_by(b, inst, made, reads, ty);
+    b.jump(join, result.as_slice());
+
+    b.switch_to(join);
+    let result = ty.map(|ty| b.shader.add_param(join, ty));
+    let leave = b.value(Op::Opaque, &[same], Type::B1);
+    b.branch(leave, after, latch);
+    b.switch_to(latch);
+    b.jump(header, &[]);
+    b.switch_to(after);
+    result.map_or(Rewrite::Remove, Rewrite::Value)
+}
+
+/// The access for lanes that have the roots of the first one.
+fn access_by(
+    b: &mut Builder<'_>,
+    inst: &Inst,
+    made: &[Made],
+    mut reads: Vec<Read>,
+    ty: Option<Type>,
+) -> Option<Value> {
+    for read in reads.iter_mut().filter(|read| read.first.is_none()) {
+        read.first = Some(b.value(Op::Amd(AmdOp::ReadFirstLane), &[read.root], b.ty(read.root)));
+    }
+    let mut args = inst.args.clone();
+    for (made, arg) in made.iter().zip(&mut args) {
+        *arg = again(b, made, *arg, &reads);
+    }
+    let id = b.push(inst.op.clone(), args, ty);
+    b.shader.inst(id).result
+}
+
+/// The value for lanes that have the roots of the first one.
+fn again(b: &mut Builder<'_>, made: &Made, v: Value, reads: &[Read]) -> Value {
+    match made {
+        Made::Wide => v,
+        Made::Root { .. } => reads.iter().find(|read| read.root == v).and_then(|read| read.first).unwrap_or(v),
+        Made::Of(parts) => {
+            let Some(inst) = b.shader.def(v).cloned() else { return v };
+            let args: SmallVec<[Value; 4]> =
+                parts.iter().zip(&inst.args).map(|(made, v)| again(b, made, *v, reads)).collect();
+            b.value(inst.op, &args, b.ty(v))
+        }
+    }
+}
+
+/// Dwords of a value.
+fn words(b: &mut Builder<'_>, v: Value) -> SmallVec<[Value; 4]> {
+    let pair = Type::vector(Bits::B32, 2).filter(|_| b.ty(v) == Type::B64);
+    let v = pair.map_or(v, |pair| b.bitcast(v, pair));
+    b.split(v)
+}
