@@ -1,7 +1,7 @@
 //! Operations that go through a descriptor, which the hardware takes from scalar registers.
 
-use super::image::MimgInst;
-use super::memory::Access;
+use super::image::{MimgInst, MimgOp};
+use super::memory::{Access, AtomicOp};
 use super::op::Op;
 
 impl Op {
@@ -17,6 +17,20 @@ impl Op {
             | Self::TypedLoad { .. } => 1,
             Self::Mimg(mimg) => 1 + MimgInst::samples(mimg) as usize,
             _ => 0,
+        }
+    }
+
+    /// Whether it writes through a descriptor (lower level).
+    pub const fn writes_by_descriptor(&self) -> bool {
+        match self {
+            Self::BufferStore { .. } | Self::TexelStore { .. } => true,
+            Self::BufferAtomic { op, .. } | Self::TexelAtomic { op, .. } => !matches!(op, AtomicOp::Load),
+            Self::Mimg(mimg) => match mimg.op {
+                MimgOp::Atomic(op) => !matches!(op, AtomicOp::Load),
+                MimgOp::Store | MimgOp::StoreMip => true,
+                _ => false,
+            },
+            _ => false,
         }
     }
 

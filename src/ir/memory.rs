@@ -17,6 +17,8 @@ pub struct Access {
     pub divergent: bool,
     /// Never written while the shader runs: may be read through the scalar cache.
     pub read_only: bool,
+    /// Helpers do not do it (writes through a descriptor in a fragment shader, lower level).
+    pub live_only: bool,
 }
 
 impl Access {
@@ -28,6 +30,7 @@ impl Access {
         non_uniform: false,
         divergent: false,
         read_only: false,
+        live_only: false,
     };
 }
 

@@ -74,15 +74,17 @@ pub enum Op {
         /// Access flags.
         access: Access,
     },
-    /// descriptor, offset, value. Out-of-range stores are dropped; at both levels, so are those of helpers, as for
-    /// every write through a descriptor. Lower level: as [`Op::BufferLoad`].
+    /// descriptor, offset, value. Out-of-range stores are dropped. Upper level: helpers do not store, as for every
+    /// memory write. Lower level: width as [`Op::BufferLoad`]; every active lane stores unless [`Access::live_only`]
+    /// is set, as for every write through a descriptor.
     BufferStore {
         /// Known alignment of the offset.
         align: Align,
         /// Access flags.
         access: Access,
     },
-    /// descriptor, offset, data (compare-exchange: new value, comparator) → old value.
+    /// descriptor, offset, data (compare-exchange: new value, comparator) → old value, undefined in lanes that do not do it.
+    /// Helpers: as for stores.
     BufferAtomic {
         /// Operation on the memory.
         op: AtomicOp,

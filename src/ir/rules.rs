@@ -221,8 +221,13 @@ impl Rule<'_> {
 
     /// Checks that operations of both levels have the form that the passes give them and code generators rely on.
     fn lowered(&self, op: &Op) -> Check {
-        if op.descriptor_access().is_some_and(|access| access.non_uniform) {
-            return Err("`lower_waterfalls` leaves no descriptor that may differ between lanes".into());
+        if let Some(access) = op.descriptor_access() {
+            if access.non_uniform {
+                return Err("`lower_waterfalls` leaves no descriptor that may differ between lanes".into());
+            }
+            if access.live_only != (op.writes_by_descriptor() && self.shader.stage == Stage::Fragment) {
+                return Err("writes of a fragment shader through a descriptor are of live pixels only, no others".into());
+            }
         }
         match *op {
             Op::BufferLoad { kind, align, access } if access.is_scalar(kind) => {

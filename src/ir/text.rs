@@ -344,7 +344,8 @@ fn access<C: Codec>(a: &mut Access, c: &mut C) -> Text {
     c.flag("nontemporal", &mut a.nontemporal)?;
     c.flag("non_uniform", &mut a.non_uniform)?;
     c.flag("divergent", &mut a.divergent)?;
-    c.flag("read_only", &mut a.read_only)
+    c.flag("read_only", &mut a.read_only)?;
+    c.flag("live_only", &mut a.live_only)
 }
 
 fn classes<C: Codec>(m: &mut MemoryClasses, c: &mut C) -> Text {

@@ -110,8 +110,8 @@ impl AtomicPlace {
         let what = match self {
             Self::Shared => Op::SharedAtomic(op),
             Self::Global(access) => Op::GlobalAtomic { op, access },
-            Self::Buffer(access) => Op::BufferAtomic { op, access },
-            Self::Texel(access) => Op::TexelAtomic { op, access },
+            Self::Buffer(access) => Op::BufferAtomic { op, access: access_of(op, access) },
+            Self::Texel(access) => Op::TexelAtomic { op, access: access_of(op, access) },
             Self::Image(image) if op == AtomicOp::Load => return load_texel(b, image, address, ty),
             Self::Image(image) => Op::Mimg(MimgInst { op: MimgOp::Atomic(op), ..image }),
         };
@@ -120,10 +120,15 @@ impl AtomicPlace {
     }
 }
 
+/// The flags of an operation at the same location: helpers may read.
+fn access_of(op: AtomicOp, access: Access) -> Access {
+    Access { live_only: access.live_only && op != AtomicOp::Load, ..access }
+}
+
 /// The current value of an image's texel, as seen by the device.
 fn load_texel(b: &mut Builder<'_>, image: MimgInst, address: &[Value], ty: Type) -> Value {
     let (loaded, dmask) = if ty == Type::B64 { (Type::vector(Bits::B32, 2).unwrap_or(ty), 3) } else { (ty, 1) };
-    let access = Access { coherent: true, ..image.access };
+    let access = Access { coherent: true, ..access_of(AtomicOp::Load, image.access) };
     let load = MimgInst { op: MimgOp::Load, dmask, tfe: false, access, ..image };
     let texel = b.value(Op::Mimg(load), address, loaded);
     b.bitcast(texel, ty)

@@ -1,13 +1,14 @@
-//! Puts branches around operations that helper invocations of a fragment shader must not do.
+//! Keeps helper invocations of a fragment shader from what only live pixels do.
 //!
 //! | operation | in a fragment shader | elsewhere |
 //! | --- | --- | --- |
 //! | store or atomic by address | in live pixels only; a helper's atomic gives 0 | stays |
 //! | atomic that becomes a loop (`lower_atomics`) | likewise: a helper would never see its swap succeed | stays |
+//! | other store or atomic through a descriptor | [`Access::live_only`](crate::ir::Access): only live pixels do it; a helper's atomic gives anything | stays |
 //! | `IsHelper` | the live mask, inverted | false |
 //!
-//! Other writes go through a descriptor. They stay: a code generator disables helpers for them, as the hardware needs
-//! that for exports and image stores anyway.
+//! The flag is no branch, since code generators turn helpers off for single instructions, as exports need that anyway. The
+//! verifier demands it.
 
 use super::lower_atomics;
 use crate::error::Result;
@@ -15,16 +16,21 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{AluOp, AmdOp, BlockCall, Builder, Inst, Merge, Op, Shader, Terminator, Type, Value};
 use crate::target::{Stage, WaveSize};
 
-/// Adds the branches.
+/// Adds the branches and the flags.
 ///
 /// # Errors
 /// None but bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    let helpers = shader.stage == Stage::Fragment;
+    if helpers && shader.has(Op::writes_by_descriptor) {
+        for inst in shader.insts.iter_mut().filter(|inst| inst.op.writes_by_descriptor()) {
+            inst.op.descriptor_access_mut().into_iter().for_each(|access| access.live_only = true);
+        }
+    }
     let by_address = |op: &Op| matches!(op, Op::GlobalStore { .. } | Op::GlobalAtomic { .. });
     if !shader.has(|op| matches!(op, Op::IsHelper) || by_address(op) || lower_atomics::is_atomic(op)) {
         return Ok(());
     }
-    let helpers = shader.stage == Stage::Fragment;
     rewrite(shader, |b, inst| {
         Ok(match &inst.op {
             Op::IsHelper if helpers => {

@@ -8,7 +8,7 @@ use super::bools::Bool;
 use super::{Dwords, Operands, Selector, mask_run};
 use crate::compile::native::mir::{Extra, OperandValue, Val};
 use crate::error::{Error, Result};
-use crate::ir::{AmdOp, ExportTarget, LodMode, MimgOp, Op as IrOp, Shader, Value};
+use crate::ir::{Access, AmdOp, ExportTarget, LodMode, MimgOp, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::target::Stage;
 
@@ -52,9 +52,9 @@ impl Selector<'_> {
         self.live.map(|live| mask_run(self.wave, live))
     }
 
-    /// Does something in live pixels only.
-    pub(super) fn exactly(&mut self, done: impl FnOnce(&mut Self)) {
-        let Some(live) = self.live_run() else { return done(self) };
+    /// Does an access, in live pixels only if it says so.
+    pub(super) fn accessing(&mut self, access: Access, done: impl FnOnce(&mut Self)) {
+        let Some(live) = self.live_run().filter(|_| access.live_only) else { return done(self) };
         let all = self.new_mask();
         let all = mask_run(self.wave, all);
         let exec = Self::exec();

@@ -93,7 +93,7 @@ impl Selector<'_> {
                 let op = if inst.op == MimgOp::Store { Op::ImageStore } else { Op::ImageStoreMip };
                 let cache = CachePolicy { slc: inst.access.nontemporal, ..CachePolicy::default() };
                 let extra = extra(cache, inst.dmask);
-                self.exactly(|this| this.isa(op, &[], &uses, extra));
+                self.accessing(inst.access, |this| this.isa(op, &[], &uses, extra));
                 Ok(())
             }
             MimgOp::Atomic(op) if op != AtomicOp::Load => self.image_atomic(inst, op, uses, data, result, &extra),
@@ -170,11 +170,11 @@ impl Selector<'_> {
         let dmask = (1u16 << words.len()) - 1;
         let extra = extra(cache, dmask as u8);
         let Some(result) = result else {
-            self.exactly(|this| this.isa(isa, &[], &uses, extra));
+            self.accessing(inst.access, |this| this.isa(isa, &[], &uses, extra));
             return Ok(());
         };
         let vals = self.vectors(words.len());
-        self.exactly(|this| this.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true));
+        self.accessing(inst.access, |this| this.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true));
         let words: Dwords = vals[..each].iter().map(|val| OperandValue::Val(*val)).collect();
         self.set(result, &words);
         Ok(())
@@ -236,7 +236,7 @@ impl Selector<'_> {
         uses.extend(self.vector_run(&words));
         let cache = CachePolicy { slc: access.nontemporal, ..CachePolicy::default() };
         let extra = Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache };
-        self.exactly(|this| this.isa(op, &[], &uses, extra));
+        self.accessing(access, |this| this.isa(op, &[], &uses, extra));
         Ok(())
     }
 }

@@ -184,7 +184,7 @@ impl Selector<'_> {
         let words = self.words(args[2])?;
         uses.extend(self.vector_run(&words));
         let extra = Extra::Buffer { offset, idxen: false, offen, format: None, cache: store_cache(access) };
-        self.exactly(|this| this.isa(op, &[], &uses, extra));
+        self.accessing(access, |this| this.isa(op, &[], &uses, extra));
         Ok(())
     }
 
@@ -234,13 +234,15 @@ impl Selector<'_> {
         }
         let (isa, _) = atomic_ops(op, wide)?;
         let extra = with(CachePolicy { glc: result.is_some(), ..store_cache(access) });
-        self.atomic(isa, uses, data, wide, result, extra)
+        self.atomic(isa, access, uses, data, wide, result, extra)
     }
 
     /// The data of an atomic, and its result in the registers of the data.
+    #[allow(clippy::too_many_arguments, reason = "each is a part of one instruction")]
     fn atomic(
         &mut self,
         isa: Op,
+        access: Access,
         mut uses: Operands,
         data: &[Value],
         wide: bool,
@@ -254,12 +256,12 @@ impl Selector<'_> {
         let run = self.vector_run(&words);
         uses.extend(run);
         let Some(result) = result else {
-            self.exactly(|this| this.isa(isa, &[], &uses, extra));
+            self.accessing(access, |this| this.isa(isa, &[], &uses, extra));
             return Ok(());
         };
         // A compare and swap has two operands, of which the first becomes the result.
         let vals = self.vectors(words.len());
-        self.exactly(|this| this.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true));
+        self.accessing(access, |this| this.push(Opcode::Isa(isa), &run_of(&vals), &uses, extra, true));
         self.set_vals(result, &vals[..if wide { 2 } else { 1 }]);
         Ok(())
     }
@@ -446,7 +448,7 @@ impl Selector<'_> {
         }
         let (_, isa) = atomic_ops(op, wide)?;
         let cache = CachePolicy { glc: result.is_some(), ..store_cache(access) };
-        self.atomic(isa, uses, &args[1..], wide, result, Extra::Flat { offset: 0, saddr: false, cache })
+        self.atomic(isa, access, uses, &args[1..], wide, result, Extra::Flat { offset: 0, saddr: false, cache })
     }
 
     // ---- order
