@@ -27,6 +27,7 @@ impl Op {
             | Self::Barrier { .. }
             | Self::Fence { .. }
             | Self::DemoteIf
+            | Self::EndIfDead
             | Self::Export { .. } => true,
             Self::SharedAtomic(op) => !matches!(op, AtomicOp::Load),
             Self::BufferAtomic { op, access }

@@ -192,6 +192,10 @@ pub enum Op {
     },
     /// condition (b1): where true, the invocation becomes a helper.
     DemoteIf,
+    /// If no lane of the wave is a live pixel, the wave ends here, with the export that the hardware waits for
+    /// ([`super::LowerInfo::color_export`], `depth_export`). Lower level only, after [`Op::DemoteIf`]. A code generator may
+    /// leave it out: such a wave has no effect on anything.
+    EndIfDead,
     /// → whether the invocation is a helper now (b1). Upper level only.
     IsHelper,
     /// index → the same; not defined from this bound on. Upper level, and only in translations for judges

@@ -29,7 +29,8 @@ pub fn level(op: &Op) -> Option<ShaderLevel> {
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(ShaderLevel::Upper),
-        Op::Opaque
+        Op::EndIfDead
+        | Op::Opaque
         | Op::AddressHigh
         | Op::TableLoad { .. }
         | Op::Mimg(_)
@@ -162,7 +163,7 @@ impl Rule<'_> {
                 }
                 self.result(ty)
             }
-            Op::Barrier { .. } | Op::Fence { .. } => self.args(&[]).and(self.no_result()),
+            Op::Barrier { .. } | Op::Fence { .. } | Op::EndIfDead => self.args(&[]).and(self.no_result()),
             Op::DemoteIf => self.args(&[Type::B1]).and(self.no_result()),
             Op::IsHelper => self.args(&[]).and(self.result(Type::B1)),
             Op::Within(_) => {
@@ -226,7 +227,9 @@ impl Rule<'_> {
                 return Err("`lower_waterfalls` leaves no descriptor that may differ between lanes".into());
             }
             if access.live_only != (op.writes_by_descriptor() && self.shader.stage == Stage::Fragment) {
-                return Err("writes of a fragment shader through a descriptor are of live pixels only, no others".into());
+                return Err(
+                    "writes of a fragment shader through a descriptor are of live pixels only, no others".into()
+                );
             }
         }
         match *op {
@@ -259,7 +262,7 @@ impl Rule<'_> {
                 self.has_instruction(op, AtomicMemory::Descriptor, 2)
             }
             Op::Mimg(MimgInst { op: MimgOp::Atomic(op), .. }) => self.has_instruction(op, AtomicMemory::Descriptor, 1),
-            Op::DemoteIf | Op::Amd(AmdOp::LiveMask) if self.shader.stage != Stage::Fragment => {
+            Op::DemoteIf | Op::EndIfDead | Op::Amd(AmdOp::LiveMask) if self.shader.stage != Stage::Fragment => {
                 Err(format!("a {} shader has no helpers", self.shader.stage))
             }
             _ => Ok(()),

@@ -122,6 +122,7 @@ const OPS: &[(&str, Op)] = &[
     ),
     ("fence", Op::Fence { scope: Scope::Workgroup, order: FenceOrder::None, classes: CLASSES }),
     ("demote_if", Op::DemoteIf),
+    ("end_if_dead", Op::EndIfDead),
     ("is_helper", Op::IsHelper),
     ("within", Op::Within(0)),
     ("read_clock", Op::ReadClock(Scope::Device)),
@@ -199,7 +200,7 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
     match op {
         Op::Const(bits) => c.hex(bits),
         Op::Undef | Op::Alu(..) | Op::Compose | Op::Bitcast | Op::BufferSize => Ok(()),
-        Op::DemoteIf | Op::IsHelper | Op::Opaque | Op::AddressHigh => Ok(()),
+        Op::DemoteIf | Op::EndIfDead | Op::IsHelper | Op::Opaque | Op::AddressHigh => Ok(()),
         Op::Extract(lane) => c.number("", lane),
         Op::Within(bound) => c.number("", bound),
         Op::LocalLoad { local, align } | Op::LocalStore { local, align } => {

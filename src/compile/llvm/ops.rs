@@ -69,6 +69,8 @@ impl<'c> Cx<'_, 'c> {
             Op::Barrier { exec, .. } => nothing(self.barrier(*exec))?,
             Op::Fence { scope, order, classes } => nothing(self.fence(*scope, *order, *classes))?,
             Op::DemoteIf => nothing(self.demote_if(Self::arg(args, 0)?))?,
+            // LLVM looks after every demotion.
+            Op::EndIfDead => None,
             Op::ReadClock(scope) => Some(self.read_clock(*scope)?),
             Op::Reloc(symbol) => Some(self.reloc(*symbol)?),
             Op::Opaque => Some(self.opaque(Self::arg(args, 0)?)?),

@@ -3,6 +3,7 @@
 //! | before | after |
 //! | --- | --- |
 //! | a switch | a chain of comparisons |
+//! | an early end inside a block | the end of a block |
 //! | several returns, unreachable ends | one block that returns, with the results as its parameters |
 //! | a loop with several back edges | one latch |
 //! | an edge from a block with several successors to one with several predecessors | a block of its own |
@@ -10,7 +11,7 @@
 //! Blocks that cannot be reached keep their place in the list and are not laid out.
 
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, BlockCall, BlockId, Builder, Shader, Terminator, Type, Value};
+use crate::ir::{AluOp, BlockCall, BlockId, Builder, Merge, Op, Shader, Terminator, Type, Value};
 
 /// Reshapes the graph.
 ///
@@ -18,6 +19,7 @@ use crate::ir::{AluOp, BlockCall, BlockId, Builder, Shader, Terminator, Type, Va
 /// Unsupported: an irreducible graph, or a body that never returns to its epilog.
 pub fn run(shader: &mut Shader) -> Result<()> {
     split_switches(shader);
+    split_early_ends(shader);
     one_end(shader)?;
     one_latch(shader)?;
     split_critical_edges(shader);
@@ -48,6 +50,28 @@ fn split_switches(shader: &mut Shader) {
             let next = b.new_block();
             b.terminate(Terminator::Branch { cond, then, els: BlockCall::to(next) });
             b.switch_to(next);
+        }
+    }
+}
+
+/// After an early end a new block begins.
+fn split_early_ends(shader: &mut Shader) {
+    if !shader.has(|op| *op == Op::EndIfDead) {
+        return;
+    }
+    for mut block in shader.block_ids() {
+        while let Some(n) = shader.block(block).insts.iter().position(|id| shader.inst(*id).op == Op::EndIfDead) {
+            let rest = shader.add_block();
+            let first = shader.block_mut(block);
+            let insts = first.insts.split_off(n + 1);
+            let term = first.term.replace(Terminator::Jump(BlockCall::to(rest)));
+            let selection = match first.merge {
+                Merge::Selection(_) => std::mem::take(&mut first.merge),
+                Merge::None | Merge::Loop { .. } => Merge::None,
+            };
+            let second = shader.block_mut(rest);
+            (second.insts, second.term, second.merge) = (insts, term, selection);
+            block = rest;
         }
     }
 }

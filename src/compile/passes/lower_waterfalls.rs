@@ -135,7 +135,10 @@ impl Roots<'_> {
         made.iter().zip(descriptors).for_each(|(made, v)| gather(b.shader, made, *v, &mut reads));
         let differs = reads.iter().any(|read| read.differs);
         if differs && !loops {
-            return Err(Error::unsupported("descriptors that differ between lanes, among cycles that are no loops", ""));
+            return Err(Error::unsupported(
+                "descriptors that differ between lanes, among cycles that are no loops",
+                "",
+            ));
         }
         let ty = inst.result.map(|v| b.ty(v));
         if differs {
@@ -225,13 +228,7 @@ fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>,
 }
 
 /// The access for lanes that have the roots of the first one.
-fn access_by(
-    b: &mut Builder<'_>,
-    inst: &Inst,
-    made: &[Made],
-    mut reads: Vec<Read>,
-    ty: Option<Type>,
-) -> Option<Value> {
+fn access_by(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>, ty: Option<Type>) -> Option<Value> {
     for read in reads.iter_mut().filter(|read| read.first.is_none()) {
         read.first = Some(b.value(Op::Amd(AmdOp::ReadFirstLane), &[read.root], b.ty(read.root)));
     }

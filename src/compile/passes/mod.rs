@@ -6,6 +6,7 @@ mod address;
 mod context;
 mod cube;
 pub mod dce;
+pub mod early_exit;
 mod entry;
 mod entry_values;
 mod fetch;

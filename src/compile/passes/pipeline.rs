@@ -5,8 +5,8 @@
 
 use super::context::{PassContext, place_of};
 use super::{
-    dce, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers, lower_builtins,
-    lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
+    dce, early_exit, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers,
+    lower_builtins, lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
     lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, sample_shading, summarize,
 };
 use crate::compile::request::StageRequest;
@@ -77,6 +77,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("lower_outputs", Pass::Known(lower_outputs::run)),
     ("lower_barriers", Pass::Plain(lower_barriers::run)),
     ("lower_helpers", Pass::Plain(lower_helpers::run)),
+    ("early_exit", Pass::Plain(early_exit::run)),
     ("lower_waterfalls", Pass::Plain(lower_waterfalls::run)),
     ("lower_atomics", Pass::Plain(lower_atomics::run)),
     ("legalize_memory", Pass::Plain(legalize_memory::run)),

@@ -130,6 +130,7 @@ impl Selector<'_> {
                 cond = Some(mask_run(self.wave, mask));
             }
         }
+        let early = if self.ends_early(position) { Some(self.any_live(start)?) } else { None };
         let tail = self.open();
         if matches!(term, Some(Terminator::Return(_))) && shader.lower.as_ref().is_some_and(|l| l.epilog) {
             // The epilog exports what survives.
@@ -141,7 +142,11 @@ impl Selector<'_> {
         }
         let goes = |to: u32| self.target(position, to);
         let term = match exit.go {
-            Go::To(to) => Term::Jump(goes(to)),
+            Go::To(to) => match early {
+                // The next block is the one in which the wave ends.
+                Some(when) => Term::Branch { when, then: goes(to), els: BlockId(self.f.blocks.len() as u32 + 1) },
+                None => Term::Jump(goes(to)),
+            },
             Go::Uniform(then, els) => Term::Branch { when, then: goes(then), els: goes(els) },
             Go::Divergent { to, empty, .. } => Term::Branch { when: Cond::Execz, then: goes(empty), els: goes(to) },
             Go::End if shader.lower.as_ref().is_some_and(|l| l.epilog) => Term::Joint,

@@ -6,9 +6,10 @@
 
 use super::bools::Bool;
 use super::{Dwords, Operands, Selector, mask_run};
-use crate::compile::native::mir::{Extra, OperandValue, Val};
+use crate::compile::native::mir::{Cond, Extra, Opcode, Operand, OperandValue, Term, Val};
+use crate::compile::native::plan::Go;
 use crate::error::{Error, Result};
-use crate::ir::{Access, AmdOp, ExportTarget, LodMode, MimgOp, Op as IrOp, Shader, Value};
+use crate::ir::{Access, AmdOp, ExportTarget, LodMode, LowerInfo, MimgOp, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::target::Stage;
 
@@ -93,6 +94,39 @@ impl Selector<'_> {
         uses.extend(mask_run(self.wave, mask));
         self.isa(self.lane_op(Op::SAndn2B32, Op::SAndn2B64), &live, &uses, Extra::None);
         Ok(())
+    }
+
+    /// Whether the wave ends after the block at a position if it has no live pixels. Where lanes wait then it goes on.
+    pub(super) fn ends_early(&self, position: u32) -> bool {
+        let exit = &self.plan.exits[position as usize];
+        let last = self.shader.block(self.layout.order[position as usize]).insts.last();
+        let ends = last.is_some_and(|id| self.shader.inst(*id).op == IrOp::EndIfDead);
+        ends && matches!(exit.go, Go::To(_)) && exit.wait.is_empty() && exit.wait_if.is_empty()
+    }
+
+    /// Puts into SCC whether any pixel is live, at the end of a block that starts at an instruction.
+    pub(super) fn any_live(&mut self, start: u32) -> Result<Cond> {
+        let live = self.live.ok_or_else(|| Error::bug("native: an early end without a mask of live pixels"))?;
+        // A demotion leaves it there.
+        let demotes = self.f.insts[start as usize..].last().is_some_and(|inst| {
+            let removes = matches!(inst.op, Opcode::Isa(Op::SAndn2B32 | Op::SAndn2B64));
+            removes && self.f.defs(inst).first().and_then(|one| one.as_val()) == Some(live[0])
+        });
+        Ok(if demotes { Cond::Scc1 } else { self.put_in_scc(Bool::Mask(live)) })
+    }
+
+    /// The block after one that ends early: there the wave ends.
+    pub(super) fn dead_end(&mut self, info: &LowerInfo) {
+        let start = self.open();
+        if info.color_export || info.depth_export {
+            let none = Operand::constant(0);
+            self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &[Self::exec()], &[none], Extra::None);
+            let target = ExportTarget::Null.number();
+            let extra = Extra::Export { target, enabled: 0, compr: false, done: true, vm: true };
+            self.isa(Op::Exp, &[], &[Operand::one(OperandValue::Undef); 4], extra);
+        }
+        let params = self.f.params.len() as u32;
+        self.close(start, self.open(), params..params, Vec::new(), Term::End);
     }
 
     /// The live pixels among the active ones, as a condition.

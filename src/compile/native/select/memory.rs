@@ -82,6 +82,8 @@ impl Selector<'_> {
             IrOp::Mimg(ref mimg) => self.mimg(mimg, args, None),
             IrOp::TexelStore { access } => self.texel_store(access, args),
             IrOp::DemoteIf => self.demote(args[0]),
+            // At the end of its block: see `ends`.
+            IrOp::EndIfDead => Ok(()),
             IrOp::Export { target, enable, compressed, done, valid_mask } => {
                 self.export(target, enable, compressed, (done, valid_mask), args)
             }

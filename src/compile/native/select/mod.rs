@@ -158,6 +158,9 @@ pub fn select(
         selector.wave_masks.clear();
         let id = layout.order[position as usize];
         selector.block(position).at(|| format!("{id}"))?;
+        if selector.ends_early(position) {
+            selector.dead_end(info);
+        }
     }
     Ok(selector.f)
 }
@@ -232,11 +235,11 @@ fn is_alias(shader: &Shader, block: ir::BlockId) -> bool {
 impl Selector<'_> {
     fn number_blocks(&mut self) {
         let mut next = 0;
-        for landing in &self.plan.landings {
+        for (position, landing) in (0..).zip(&self.plan.landings) {
             let needed = *landing != super::plan::Landing::default();
             let body = next + u32::from(needed);
             self.blocks.push([BlockId(next), BlockId(body)]);
-            next = body + 1;
+            next = body + 1 + u32::from(self.ends_early(position));
         }
     }
 
