@@ -3,7 +3,7 @@
 //! `request` has the inputs, and is all that a driver sees of this folder besides [`Compiler`] and what `operands` reads in a
 //! module. `compiler` runs the
 //! phases: `spirv` translates one entry point to upper-level IR, `passes` lower it to what the hardware has, a
-//! `backend::Generator` makes machine code of it (`llvm` or `native`; `generators` is both), and `unlinked` writes the ELF with the pre-link
+//! `backend::Generator` makes machine code of it (`llvm` or `native`; `generators` is both; `entry_facts` is what both start from), and `unlinked` writes the ELF with the pre-link
 //! metadata and the branch to the next part.
 
 mod operands;
@@ -15,6 +15,8 @@ mod variant;
 pub mod backend;
 #[cfg(feature = "compiler")]
 pub mod compiler;
+#[cfg(feature = "compiler")]
+pub mod entry_facts;
 #[cfg(feature = "compiler")]
 pub mod generators;
 #[cfg(feature = "llvm")]

@@ -56,7 +56,7 @@ impl WaveWide {
     fn of_operands(&self, args: &[Value], block: BlockId) -> Option<BlockId> {
         let depth = |b: &BlockId| (self.cfg.loops().around(*b).len(), *b != Shader::ENTRY);
         let read = |v: &Value| self.read_in[v.index()].filter(|_| self.holds(*v, block));
-        args.iter().try_fold(Shader::ENTRY, |deepest, v| Some([deepest, read(v)?].into_iter().max_by_key(depth)?))
+        args.iter().try_fold(Shader::ENTRY, |deepest, v| [deepest, read(v)?].into_iter().max_by_key(depth))
     }
 }
 

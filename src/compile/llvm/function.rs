@@ -6,9 +6,10 @@
 
 use super::blocks::{Blocks, dwords, return_types};
 use super::values::Cx;
+use crate::compile::entry_facts::lower_info;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
-use crate::ir::{BlockId, EntryArg, LowerInfo, Op, RegClass, Shader, ShaderLevel, Terminator, Type};
+use crate::ir::{BlockId, EntryArg, LowerInfo, Op, RegClass, Shader, Terminator, Type};
 use crate::target::{Stage, WaveSize};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -61,16 +62,6 @@ pub(super) fn build<'c>(
     blocks.fill(&mut cx)?;
     drop(builder);
     Ok(module)
-}
-
-fn lower_info(shader: &Shader) -> Result<&LowerInfo> {
-    let info = shader.lower.as_ref().filter(|_| shader.level == ShaderLevel::Lower);
-    let info = info.ok_or_else(|| Error::bug("an upper-level shader came to the code generator"))?;
-    let params = shader.blocks.first().map_or(0, |b| b.params.len());
-    if info.args.len() != params {
-        return Err(Error::bug(format!("{} entry arguments for {params} parameters", info.args.len())));
-    }
-    Ok(info)
 }
 
 /// Number of invocations per workgroup.

@@ -4,10 +4,11 @@ use super::emit::{Object, emit_assembly, emit_object};
 use super::object;
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::compiler::StageCompiler;
+use crate::compile::entry_facts::EntryFacts;
 use crate::compile::passes::Lowered;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Watch};
-use crate::error::Result;
+use crate::error::{Context, Result};
 
 /// LLVM 19, as linked in.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +43,9 @@ impl Generator for Llvm {
         let assembly = || emit_assembly(shader, interface.target, options);
         watch.done("asm", Made::Text(&assembly))?;
         let mut code = object::read(&bytes, interface)?;
+        if cfg!(debug_assertions) {
+            EntryFacts::of(shader)?.agree(options, &code.registers).at(|| "LLVM's register words")?;
+        }
         code.simplified = simplified;
         watch.done("object", Made::Bytes)?;
         Ok(code)

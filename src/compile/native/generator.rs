@@ -1,7 +1,6 @@
 //! Our code generator as a [`Generator`]: its phases in order.
 
 use super::allocate::{Allocated, RegisterLimits, allocate};
-use super::entry::{EntryLayout, lower_info, used_args};
 use super::layout::BlockLayout;
 use super::mir::verify::verify;
 use super::mir::{MachineFunction, OperandValue, PhysReg};
@@ -9,6 +8,7 @@ use super::plan::Plan;
 use super::select::select;
 use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
+use crate::compile::entry_facts::{EntryFacts, lower_info};
 use crate::compile::passes::Lowered;
 use crate::compile::phases::Phase;
 use crate::compile::request::{Scheduling, TuningOptions};
@@ -37,8 +37,8 @@ impl Generator for Native {
     fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
         let shader = &prepared(lowered, options, watch)?;
         let info = lower_info(shader)?;
-        let entry = EntryLayout::new(shader.stage, &info.args, &used_args(shader))?;
-        let function = physical(shader, lowered, options, watch)?;
+        let entry = EntryFacts::of(shader)?;
+        let function = physical(shader, &entry, lowered, options, watch)?;
         let mut code = emit::translate(&function, shader, &entry)?;
         shown(watch, "translate", &code)?;
         if options.native.runs(Phase::Combine) {
@@ -70,6 +70,7 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 /// Instruction selection, control flow and allocation.
 fn physical(
     shader: &Shader,
+    entry: &EntryFacts,
     lowered: &Lowered,
     options: &TuningOptions,
     watch: &mut dyn Watch,
@@ -77,7 +78,7 @@ fn physical(
     let uniformity = Uniformity::of(shader);
     let layout = BlockLayout::new(shader);
     let plan = Plan::new(shader, &layout, &uniformity)?;
-    let mut function = select(shader, lowered, &layout, &plan, &uniformity)?;
+    let mut function = select(shader, entry, lowered, &layout, &plan, &uniformity)?;
     shown(watch, "select", &function)?;
     dead::run(&mut function);
     shown(watch, "dead", &function)?;

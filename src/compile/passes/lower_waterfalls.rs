@@ -167,11 +167,18 @@ impl Roots<'_> {
         let (costs, made): (SmallVec<[Option<u32>; 4]>, Vec<Made>) =
             args.iter().map(|v| self.made(b, *v, depth - 1)).unzip();
         match (costs.into_iter().sum::<Option<u32>>(), own) {
-            (Some(deep), Some(own)) if deep > own => (Some(own), root),
+            (Some(deep), Some(own)) if deep > own || deep == own && !is_address(&inst.op, &made) => (Some(own), root),
             (None, own) => (own, root),
             (deep, _) => (deep, Made::Of(made)),
         }
     }
+}
+
+/// Whether an operation makes different numbers of different numbers, as places in memory are made: an image and its sampler then
+/// have one root. Of others lanes with the same descriptor may have different operands, and would each get a round.
+fn is_address(op: &Op, made: &[Made]) -> bool {
+    let one = made.iter().filter(|made| !matches!(made, Made::Wide)).count() == 1;
+    one && matches!(op, Op::Alu(AluOp::IAdd | AluOp::IMul | AluOp::Shl, _))
 }
 
 /// Whether an operation can be done again at the access: it depends on its operands only.

@@ -96,6 +96,7 @@ fn both(a: Access, b: Access) -> Access {
         nontemporal: a.nontemporal || b.nontemporal,
         non_uniform: a.non_uniform || b.non_uniform,
         divergent: a.divergent || b.divergent,
+        live_only: a.live_only || b.live_only,
         read_only: (a.read_only || b.read_only) && !a.volatile && !b.volatile,
     }
 }

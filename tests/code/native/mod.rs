@@ -11,7 +11,8 @@ use dovetail::check::check;
 use dovetail::compile::backend::{Generator, MachineCode};
 use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::llvm::Llvm;
-use dovetail::compile::native::entry::{EntryLayout, used_args};
+use dovetail::compile::entry_facts::EntryFacts;
+use dovetail::compile::native::entry::enter;
 use dovetail::compile::native::mir::MachineFunction;
 use dovetail::compile::native::{Native, emit, waits};
 use dovetail::compile::passes::Lowered;
@@ -46,10 +47,9 @@ impl Generator for Relifted {
         let mut shader = lowered.shader().clone();
         let symbol = shader.symbols.intern("of.a.test");
         let info = shader.lower.clone().expect("lowered");
-        let entry = EntryLayout::new(shader.stage, &info.args, &used_args(&shader))?;
+        let entry = EntryFacts::of(&shader)?;
         let mut function = MachineFunction::new(lowered.interface().target, shader.stage, info.wave);
-        function.lds_bytes = shader.shared_bytes;
-        entry.enter(&mut function, &info.args, &vec![false; info.args.len()]);
+        enter(&mut function, &entry, &info.args, &vec![false; info.args.len()]);
         let keep = |inst: &Instruction| !self.waits || !is_wait(inst);
         if let Err(why) = lift::lift(&mut function, &theirs, symbol, keep) {
             note(format!("not lifted: {why}"));

@@ -158,10 +158,8 @@ fn finish(
         params: Vec::new(),
         values: f.values.clone(),
         entry: f.entry.clone(),
-        pixel_inputs: f.pixel_inputs,
         results: f.results.clone(),
         scratch_bytes: f.scratch_bytes,
-        lds_bytes: f.lds_bytes,
     };
     lower_lanes(&mut function, lanes.unwrap_or(0), limits);
     let origin = output.origin.iter().map(|n| n.and_then(|n| origin.get(n as usize).copied().flatten())).collect();

@@ -21,9 +21,9 @@ mod words;
 mod tests;
 
 use super::code::{Code, Open};
-use super::entry::EntryLayout;
 use super::mir::MachineFunction;
 use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol as Body, MachineCode, Patch, PatchTarget};
+use crate::compile::entry_facts::EntryFacts;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
 use crate::ir::{LowerInfo, Shader, SymbolId};
@@ -38,7 +38,7 @@ const TABLE_ALIGN: u32 = 4;
 ///
 /// # Errors
 /// A bug: an operand without register, or one that the encoding does not take.
-pub fn translate(function: &MachineFunction, shader: &Shader, entry: &EntryLayout) -> Result<Code> {
+pub fn translate(function: &MachineFunction, shader: &Shader, entry: &EntryFacts) -> Result<Code> {
     let mut code = translate::translate(function)?;
     setup::add(function, entry, &shader.modes, &mut code)?;
     Ok(code)
@@ -53,7 +53,7 @@ pub fn assemble(
     function: &MachineFunction,
     shader: &Shader,
     info: &LowerInfo,
-    entry: &EntryLayout,
+    entry: &EntryFacts,
     options: &TuningOptions,
 ) -> Result<MachineCode> {
     let assembled = layout::assemble(code)?;
@@ -64,7 +64,7 @@ pub fn assemble(
         code: bytes,
         functions: vec![Body { symbol: info.symbol.to_string(), start: 0, size }],
         counts: words::counts(function, used),
-        registers: words::registers(function, used, &shader.modes, options)?,
+        registers: words::registers(function, used, entry, options)?,
         written: written.filter(|_| info.epilog),
         ..MachineCode::default()
     };
@@ -74,7 +74,7 @@ pub fn assemble(
 
 /// Registers that the code uses; and those that it may have written in the end, with those that it started with, or none
 /// if that is not known.
-fn registers(code: &Code, function: &MachineFunction, entry: &EntryLayout) -> (words::Used, Option<RegisterSet>) {
+fn registers(code: &Code, function: &MachineFunction, entry: &EntryFacts) -> (words::Used, Option<RegisterSet>) {
     let mut written = RegisterSet::EMPTY;
     let mut indirect = false;
     for v in function.entry.iter().filter_map(|e| e.reg.as_vgpr()) {

@@ -1,7 +1,7 @@
 //! Code that a stage needs around its body: the descriptor of scratch memory, and the rounding mode.
 
+use crate::compile::entry_facts::EntryFacts;
 use crate::compile::native::code::{Code, CodeBlock, Item};
-use crate::compile::native::entry::EntryLayout;
 use crate::compile::native::mir::{MachineFunction, PhysReg, Term};
 use crate::error::{Error, Result};
 use crate::ir::Modes;
@@ -21,7 +21,7 @@ const TO_NEAREST: u16 = 0;
 ///
 /// # Errors
 /// A bug: registers that do not exist.
-pub(super) fn add(function: &MachineFunction, entry: &EntryLayout, modes: &Modes, code: &mut Code) -> Result<()> {
+pub(super) fn add(function: &MachineFunction, entry: &EntryFacts, modes: &Modes, code: &mut Code) -> Result<()> {
     let rounding = modes.rounds_toward_zero().into_iter().zip(TOWARD_ZERO);
     let rounding = rounding.filter(|(on, _)| *on).fold(0, |mode, (_, bits)| mode | bits);
     let mut head = Vec::new();
@@ -71,7 +71,7 @@ fn insert(code: &mut Code, n: usize, at: usize, items: &[Item]) {
 }
 
 /// Loads the descriptor, and makes it that of this wave.
-fn scratch(function: &MachineFunction, entry: &EntryLayout) -> Result<Vec<Instruction>> {
+fn scratch(function: &MachineFunction, entry: &EntryFacts) -> Result<Vec<Instruction>> {
     let gfx: GfxIp = function.gfx;
     let reg = |number: u16| {
         let sgpr = u8::try_from(number).ok().and_then(Sgpr::new);

@@ -2,14 +2,14 @@
 
 use super::{assemble, translate};
 use crate::compile::backend::{MachineCode, PatchTarget};
-use crate::compile::native::entry::EntryLayout;
+use crate::compile::entry_facts::EntryFacts;
 use crate::compile::native::mir::{
     BlockId, Cond, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
     Term, Val,
 };
 use crate::compile::native::waits;
 use crate::error::Result;
-use crate::ir::{Align, ConstTable, LowerInfo, Shader};
+use crate::ir::{Align, ConstTable, LowerInfo, Shader, ShaderLevel};
 use crate::isa::{Op, disassemble};
 use crate::reloc::kind::RelocKind;
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -51,7 +51,7 @@ fn shader() -> Shader {
 }
 
 fn emit(function: &MachineFunction) -> Result<MachineCode> {
-    let (shader, entry) = (shader(), EntryLayout { sgprs: 5, ..EntryLayout::default() });
+    let mut shader = shader();
     let info = LowerInfo {
         wave: function.wave,
         args: Vec::new(),
@@ -61,6 +61,9 @@ fn emit(function: &MachineFunction) -> Result<MachineCode> {
         color_export: false,
         depth_export: false,
     };
+    (shader.level, shader.lower) = (ShaderLevel::Lower, Some(info.clone()));
+    let mut entry = EntryFacts::of(&shader)?;
+    entry.sgprs = 5;
     let mut code = translate(function, &shader, &entry)?;
     waits::insert(&mut code)?;
     assemble(&code, function, &shader, &info, &entry, &Default::default())

@@ -150,14 +150,10 @@ pub struct MachineFunction {
     pub values: Vec<MachineValue>,
     /// Entry registers, all of them in their order, used or not.
     pub entry: Vec<EntryValue>,
-    /// Fragment: inputs that the hardware loads, as bits of SPI_PS_INPUT_ENA.
-    pub pixel_inputs: u16,
     /// Registers of the results of a body with an epilog, by the number of the use of [`Pseudo::Return`].
     pub results: Vec<PhysReg>,
     /// Bytes of scratch memory per lane.
     pub scratch_bytes: u32,
-    /// Bytes of workgroup memory.
-    pub lds_bytes: u32,
 }
 
 impl MachineFunction {
@@ -173,10 +169,8 @@ impl MachineFunction {
             params: Vec::new(),
             values: Vec::new(),
             entry: Vec::new(),
-            pixel_inputs: 0,
             results: Vec::new(),
             scratch_bytes: 0,
-            lds_bytes: 0,
         }
     }
 

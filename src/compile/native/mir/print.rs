@@ -28,7 +28,7 @@ impl fmt::Display for Term {
 
 impl fmt::Display for MachineFunction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} wave{} scratch {} lds {}", self.stage, self.wave.lanes(), self.scratch_bytes, self.lds_bytes)?;
+        writeln!(f, "{} wave{} scratch {}", self.stage, self.wave.lanes(), self.scratch_bytes)?;
         for entry in self.entry.iter() {
             match entry.val {
                 Some(val) => writeln!(f, "entry {val} in {}", entry.reg)?,

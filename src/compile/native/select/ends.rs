@@ -2,6 +2,7 @@
 
 use super::bools::Bool;
 use super::{Made, Operands, Selector, mask_run};
+use crate::compile::entry_facts::EntryFacts;
 use crate::compile::native::entry;
 use crate::compile::native::mir::{BlockId, Cond, Edge, Extra, Operand, OperandValue, PhysReg, Pseudo, Term};
 use crate::compile::native::plan::{Go, MaskId, MaskSource};
@@ -11,10 +12,8 @@ use crate::isa::Op;
 
 impl Selector<'_> {
     /// Values of the entry registers.
-    pub(super) fn entry(&mut self, info: &LowerInfo) -> Result<()> {
-        let used = entry::used_args(self.shader);
-        let layout = entry::EntryLayout::new(self.shader.stage, &info.args, &used)?;
-        let made = layout.enter(&mut self.f, &info.args, &used);
+    pub(super) fn entry(&mut self, info: &LowerInfo, facts: &EntryFacts) {
+        let made = entry::enter(&mut self.f, facts, &info.args, &facts.used);
         for (&param, vals) in self.shader.block(Shader::ENTRY).params.iter().zip(made) {
             let words: super::Dwords = vals.into_iter().map(OperandValue::Val).collect();
             self.set(param, &words);
@@ -22,7 +21,6 @@ impl Selector<'_> {
         if info.epilog {
             self.f.results = self.result_registers(info);
         }
-        Ok(())
     }
 
     /// Results are returned in SGPRs from s0 and VGPRs from v0 up, dword by dword.

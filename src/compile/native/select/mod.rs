@@ -29,6 +29,7 @@ use super::mir::{
     RegisterClass, Term, Val,
 };
 use super::plan::{Landing, MaskId, Plan, WavePaths};
+use crate::compile::entry_facts::EntryFacts;
 use crate::compile::passes::Lowered;
 use crate::error::{Context, Error, Result};
 use crate::ir::uniform::Uniformity;
@@ -103,6 +104,7 @@ struct Selector<'a> {
 /// Unsupported: an operation that is not selected yet, by name. Bugs.
 pub fn select(
     shader: &Shader,
+    entry: &EntryFacts,
     lowered: &Lowered,
     layout: &BlockLayout,
     plan: &Plan,
@@ -110,8 +112,7 @@ pub fn select(
 ) -> Result<MachineFunction> {
     let info = shader.lower.as_ref().ok_or_else(|| Error::bug("native: an upper-level shader"))?;
     let gfx = lowered.interface().target;
-    let mut f = MachineFunction::new(gfx, shader.stage, info.wave);
-    f.lds_bytes = shader.shared_bytes;
+    let f = MachineFunction::new(gfx, shader.stage, info.wave);
     let mut selector = Selector {
         shader,
         gfx,
@@ -147,7 +148,7 @@ pub fn select(
     }
     selector.place_locals();
     selector.number_blocks();
-    selector.entry(info)?;
+    selector.entry(info, entry);
     for position in 0..layout.order.len() as u32 {
         selector.here = position;
         selector.literals.clear();
