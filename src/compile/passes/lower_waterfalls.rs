@@ -53,16 +53,17 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     // By instruction in order, the block of an access whose descriptor has to be read from a lane.
     let mut wanted: Vec<Option<BlockId>> = Vec::new();
     let mut declared = false;
+    let mut before = 0;
     for id in shader.block_ids() {
-        for (n, inst) in shader.block(id).insts.iter().map(|id| shader.inst(*id)).enumerate() {
+        for (n, inst) in (before..).zip(shader.block(id).insts.iter().map(|id| shader.inst(*id))) {
             declared |= inst.op.descriptor_access().is_some_and(|access| access.non_uniform);
             let differs = inst.args[..inst.op.descriptors()].iter().any(|v| !wide.holds(*v, id));
             if differs && cfg.reachable(id) {
-                let before = shader.blocks[..id.index()].iter().map(|block| block.insts.len()).sum::<usize>() + n;
-                wanted.resize(before + 1, None);
-                wanted[before] = Some(id);
+                wanted.resize(n, None);
+                wanted.push(Some(id));
             }
         }
+        before += shader.block(id).insts.len();
     }
     if declared {
         forget_declarations(shader);

@@ -61,8 +61,29 @@ fn uniform_buffers_go_through_the_scalar_cache_where_they_may() {
     has(&load(BufferKind::Uniform, Access::default()), &["s_buffer_load_dwordx4"]);
     has(&load(BufferKind::Storage, READ_ONLY), &["s_buffer_load_dwordx4"]);
     has(&load(BufferKind::Storage, Access::default()), &["buffer_load_dwordx4 "]);
-    has(&load(BufferKind::Uniform, DIVERGENT), &["buffer_load_dwordx4 "]);
+    has(&load(BufferKind::Uniform, DIVERGENT), &["s_buffer_load_dwordx4"]);
     has(&load(BufferKind::Storage, COHERENT), &["glc dlc"]);
+}
+
+#[test]
+fn a_descriptor_of_each_lane_gets_one_loop() {
+    for wave in [WaveSize::W32, WaveSize::W64] {
+        let args = [(RegClass::Sgpr, Type::B64), (RegClass::Sgpr, Type::DESC4), (RegClass::Vgpr, Type::B32)];
+        let mut shader = shader(Stage::Compute, wave, &args, &[]);
+        let [table, out, lane] = params(&shader)[..] else { panic!("three parameters") };
+        let mut b = Builder::new(&mut shader, Shader::ENTRY);
+        let size = b.c32(16);
+        let place = b.alu(AluOp::IMul, &[lane, size]);
+        let descriptor = b.value(Op::TableLoad { align: Align::A4 }, &[table, place], Type::DESC4);
+        let loaded = b.value(ssbo(PLAIN, Align::A4), &[descriptor, lane], Type::B32);
+        b.effect(Op::BufferStore { align: Align::A4, access: PLAIN }, &[descriptor, size, loaded]);
+        store(&mut b, out, 0, loaded);
+        b.terminate(Terminator::Return(Vec::new()));
+        let text = compiles(&shader);
+        // LLVM's own loop would read each dword of a descriptor from the first lane.
+        assert_eq!(text.matches("v_readfirstlane_b32").count(), 2, "{text}");
+        assert_eq!(text.matches("s_load_dwordx4").count(), 2, "{text}");
+    }
 }
 
 const ATOMICS: [AtomicOp; 16] = [

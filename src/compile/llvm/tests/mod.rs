@@ -82,6 +82,7 @@ fn lowered(shader: &Shader) -> Result<Shader> {
     for pass in [
         passes::lower_barriers::run,
         passes::lower_helpers::run,
+        passes::lower_waterfalls::run,
         passes::lower_atomics::run,
         passes::legalize_memory::run,
         passes::lower_arithmetic::run,
