@@ -31,6 +31,14 @@ pub fn module(digest: ModuleDigest) -> Result<Key> {
     Ok(KeyBuilder::new("dovetail module 1").field("sources", sources)?.field("module", &digest)?.finish())
 }
 
+/// Key of the note of a pair, from the digests of the vertex and the fragment part that it replaces.
+///
+/// # Errors
+/// Bug: the key cannot be made.
+pub fn pair([vertex, fragment]: [&[u8; 32]; 2]) -> Result<Key> {
+    Ok(KeyBuilder::new("dovetail pair 1").field("vertex", vertex)?.field("fragment", fragment)?.finish())
+}
+
 /// Key of a piece of glue.
 ///
 /// # Errors
@@ -64,6 +72,7 @@ mod tests {
     use crate::compile::phases::{Phase, Phases};
     use crate::compile::request::{GeneratorKind, KnownState, LlvmOptions, NativeOptions, Scheduling, TuningOptions};
     use crate::kinds::ResourceKind;
+    use crate::metadata::interface::{FragmentReads, ParamConstant, Semantic};
     use crate::state::{
         BindingLayout, ChromaFilter, ChromaLocation, ImmutableSampler, Known, ResourceLayout, SamplerWords, SetLayout,
         Swizzle, VkFormat, YcbcrConversion, YcbcrModel, YcbcrRange,
@@ -90,8 +99,16 @@ mod tests {
         let TuningOptions { generator: _, unroll: _, licm: _, vgpr_limit: _, cu_mode: _, llvm, native } = options;
         let LlvmOptions { scheduler: _, opt_level: _ } = llvm;
         let NativeOptions { without: _, schedule: _ } = native;
-        let KnownState { operands: _, layout: _, vertex: _, params: _, multiview: _, sample_shading: _, colors: _ } =
-            known;
+        let KnownState {
+            operands: _,
+            layout: _,
+            vertex: _,
+            reads: _,
+            constants: _,
+            multiview: _,
+            sample_shading: _,
+            colors: _,
+        } = known;
         let with = |f: &dyn Fn(&mut StageRequest)| {
             let mut r = base.clone();
             f(&mut r);
@@ -118,6 +135,7 @@ mod tests {
             let sets = vec![SetLayout { set: 0, root: None, bindings: vec![binding] }];
             with(&|r| r.known.layout = Known::Known(ResourceLayout { sets: sets.clone(), ..Default::default() }))
         };
+        let constant = ParamConstant { semantic: Semantic::Location(1), component: 2, bits: 3 };
         let mut keys = vec![
             converting(&|_, _| {}),
             converting(&|b, _| b.samplers.push(ImmutableSampler { words: SamplerWords([1; 4]), conversion: None })),
@@ -152,7 +170,10 @@ mod tests {
             with(&|r| r.known.operands = Known::Known(vec![(0, 1)])),
             with(&|r| r.known.layout = Known::Known(Default::default())),
             with(&|r| r.known.vertex = Known::Known(Default::default())),
-            with(&|r| r.known.params = Known::Known(Vec::new())),
+            with(&|r| r.known.reads = Known::Known(Default::default())),
+            with(&|r| r.known.reads = Known::Known(FragmentReads { inputs: Vec::new(), constants: vec![constant] })),
+            with(&|r| r.known.constants = Known::Known(Vec::new())),
+            with(&|r| r.known.constants = Known::Known(vec![constant])),
             with(&|r| r.known.multiview = Known::Known(false)),
             with(&|r| r.known.multiview = Known::Known(true)),
             with(&|r| r.known.sample_shading = Known::Known(true)),

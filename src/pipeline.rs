@@ -1,34 +1,26 @@
 //! Builds a pipeline from its shaders: linked from parts where possible, compiled as a whole otherwise.
 //!
-//! The parts come from a [`Toolchain`]; the linker does not use it. A whole-pipeline compile takes the same path with
-//! every item known: the fragment stage first, then the vertex stage, which then knows what the fragment stage reads,
-//! then the same link with empty glue.
+//! The parts come from a [`Toolchain`]; the linker does not use it. Parts that were compiled for each other are used if the
+//! toolchain has them or makes them. A whole-pipeline compile takes the same path with every item known: the fragment stage
+//! first, which knows the constants that the vertex part lists, then the vertex stage, which then knows what the fragment
+//! stage reads, then the same link with empty glue.
 
-use crate::compile::request::{KnownState, Module, SpecValues, StageRequest, TuningOptions};
-use crate::compile::variant;
+mod shader;
+
+pub use shader::ShaderRef;
+
+use crate::cache::Key;
+use crate::compile::request::{KnownState, StageRequest, TuningOptions};
+use crate::compile::{constants_read, for_fragment, for_vertex, variant};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{Job, Linked, Object, Placement};
-use crate::metadata::interface::StageKind;
+use crate::metadata::interface::{FragmentReads, ParamConstant, StageKind};
 use crate::state::{Known, PipelineState, ResourceLayout};
-use crate::target::{GfxIp, Stage, WaveSize};
-use crate::toolchain::{ReadyPart, Toolchain};
+use crate::target::{GfxIp, Stage};
+use crate::toolchain::{PairNote, PartRef, Toolchain};
 use serde::Serialize;
 use smallvec::SmallVec;
-
-/// One stage of a pipeline.
-#[derive(Clone, Debug)]
-pub struct ShaderRef<'a> {
-    /// Its SPIR-V.
-    pub module: &'a Module,
-    /// Entry point.
-    pub entry_point: String,
-    /// Stage.
-    pub stage: Stage,
-    /// Lanes per wave.
-    pub wave: WaveSize,
-    /// `SpecId`s that the module declares; values for others are not part of the request.
-    pub spec_ids: Vec<u32>,
-}
+use std::borrow::Cow;
 
 /// A pipeline to build.
 #[derive(Clone, Debug)]
@@ -45,20 +37,14 @@ pub struct PipelineRequest<'a> {
     pub placement: Placement,
 }
 
-impl PipelineRequest<'_> {
+impl<'a> PipelineRequest<'a> {
     /// The compile request for one of its shaders, given this known state.
     pub fn stage(&self, shader: &ShaderRef<'_>, known: KnownState) -> StageRequest {
-        let values = specialization(self.state, shader);
-        StageRequest {
-            target: self.target,
-            stage: shader.stage,
-            module: shader.module.digest(),
-            entry_point: shader.entry_point.clone(),
-            specialization: values.shaping,
-            wave: shader.wave,
-            options: self.options.clone(),
-            known: only_for(shader.stage, known, values.operands),
-        }
+        shader.request(self, known)
+    }
+
+    fn shader(&self, stage: Stage) -> Option<&ShaderRef<'a>> {
+        self.shaders.iter().find(|shader| shader.stage() == stage)
     }
 }
 
@@ -79,6 +65,8 @@ pub struct PartOrigin {
     pub stage: Stage,
     /// Whether it was in the cache.
     pub hit: bool,
+    /// Whether it was compiled for the other part.
+    pub paired: bool,
     /// Size of its ELF in bytes.
     pub bytes: usize,
 }
@@ -93,7 +81,7 @@ pub struct Built {
     /// Placement of its parts: as requested, or adjacent if a branch between parts would have exceeded its range.
     pub placement: Placement,
     /// Its stages.
-    pub parts: Vec<PartOrigin>,
+    pub parts: SmallVec<[PartOrigin; 2]>,
 }
 
 /// Result of a [`PipelineRequest`].
@@ -105,15 +93,16 @@ pub enum PipelineOutcome {
     NotCached(Stage),
 }
 
-type Parts = SmallVec<[ReadyPart; 2]>;
+type Parts<'t> = SmallVec<[PartRef<'t>; 2]>;
 
 /// Links a pipeline, or compiles it as a whole if the link requires it.
 ///
 /// # Errors
 /// Those of the compiler and the linker for the shaders or the state; never `NeedsFullCompile`.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
-    let linked = stages(request, tools, |_| KnownState::default()).and_then(|parts| match parts {
-        Ok(parts) => finish(request, tools, &variants(request, tools, parts)?, Route::Linked),
+    let early = |shader: &ShaderRef<'_>, _: Option<&Object>| early(request, tools, shader, &KnownState::default());
+    let linked = stages(request, early).and_then(|parts| match parts {
+        Ok(parts) => finish(request, tools, &chosen(request, tools, parts)?, Route::Linked),
         Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
     });
     match linked {
@@ -143,60 +132,136 @@ fn whole(
     reason: Option<&FullCompile>,
 ) -> Result<PipelineOutcome> {
     let state = request.state;
-    let parts = stages(request, tools, |before| everything_known(state, &state.layout, before))?;
+    let constants = early_constants(request, tools);
+    let parts = stages(request, |shader, before| {
+        let known = everything_known(state, &state.layout, constants.clone(), before);
+        tools.part(shader.module(), &request.stage(shader, known)).at(|| format!("{} shader", shader.stage()))
+    })?;
     match parts {
         Ok(parts) => finish(request, tools, &parts, Route::Whole(reason.map(ToString::to_string))),
         Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
     }
 }
 
-/// Compiles every stage, fragment before vertex; `known` gives the known state after the stages so far.
-fn stages(
+/// The part of a stage compiled in advance, or a variant of it.
+fn early<'t>(
     request: &PipelineRequest<'_>,
-    tools: &Toolchain<'_>,
-    mut known: impl FnMut(Option<&Object>) -> KnownState,
-) -> Result<std::result::Result<Parts, Stage>> {
+    tools: &'t Toolchain<'_>,
+    shader: &ShaderRef<'_>,
+    known: &KnownState,
+) -> Result<Option<PartRef<'t>>> {
+    let key = shader.key(request, known, tools.compiler_id())?;
+    let found = tools.part_under(key, shader.module(), || Ok(Cow::Owned(request.stage(shader, known.clone()))));
+    found.at(|| format!("{} shader", shader.stage()))
+}
+
+/// Every stage, fragment before vertex; `part` returns one, given the previous one.
+fn stages<'t>(
+    request: &PipelineRequest<'_>,
+    part: impl Fn(&ShaderRef<'_>, Option<&Object>) -> Result<Option<PartRef<'t>>>,
+) -> Result<std::result::Result<Parts<'t>, Stage>> {
     let mut shaders: SmallVec<[&ShaderRef<'_>; 2]> = request.shaders.iter().collect();
-    shaders.sort_by_key(|s| std::cmp::Reverse(s.stage));
+    shaders.sort_by_key(|shader| std::cmp::Reverse(shader.stage()));
     let mut parts = Parts::new();
     for shader in shaders {
-        let stage_request = request.stage(shader, known(parts.last().map(|part| &*part.object)));
-        match tools.part(shader.module, stage_request).at(|| format!("{} shader", shader.stage))? {
+        match part(shader, parts.last().map(|part| &*part.object))? {
             Some(part) => parts.push(part),
-            None => return Ok(Err(shader.stage)),
+            None => return Ok(Err(shader.stage())),
         }
     }
     parts.sort_by_key(|part| part.object.stage());
     Ok(Ok(parts))
 }
 
-/// Replaces parts by variants where the state asks for one. If a variant is not available the part stays, and the link
-/// reports why it needs a whole-pipeline compile.
-fn variants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, mut parts: Parts) -> Result<Parts> {
+/// Selects the parts for a link: variants where the state asks for one, else a pair if there is one, else the parts as they
+/// are. If a variant is not available the part stays, and the link reports why it needs a whole-pipeline compile.
+fn chosen<'t>(request: &PipelineRequest<'_>, tools: &'t Toolchain<'_>, mut parts: Parts<'t>) -> Result<Parts<'t>> {
+    let mut varied = false;
     for part in &mut parts {
         let interface = part.object.interface();
         let Some(known) = variant(request.state, interface) else { continue };
-        let Some(shader) = request.shaders.iter().find(|shader| shader.stage == interface.stage) else { continue };
-        let found = tools.part(shader.module, request.stage(shader, known));
-        if let Some(found) = found.at(|| format!("{} shader", shader.stage))? {
+        varied = true;
+        let Some(shader) = request.shader(interface.stage) else { continue };
+        if let Some(found) = early(request, tools, shader, &known)? {
             *part = found;
         }
     }
-    Ok(parts)
+    let [vertex, fragment] = &parts[..] else { return Ok(parts) };
+    if varied {
+        return Ok(parts);
+    }
+    match tools.pair([vertex, fragment])? {
+        Some(pair) => Ok(pair.iter().map(PartRef::Kept).collect()),
+        None if tools.makes_pairs() => make_pair(request, tools, [vertex, fragment]),
+        None => Ok(parts),
+    }
 }
 
-/// The known state for the whole-pipeline compile of a stage. `before` is the part compiled last: the fragment shader
-/// comes first, and the vertex shader knows what it reads.
-pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, before: Option<&Object>) -> KnownState {
-    let read = match before.map(|part| &part.interface().kind) {
-        Some(StageKind::Fragment(fragment)) => fragment.inputs.clone(),
-        _ => Vec::new(),
+/// Compiles two stages for each other: the fragment stage with the vertex shader's constants, if it reads any, then the vertex
+/// stage for the remaining reads.
+fn make_pair<'t>(
+    request: &PipelineRequest<'_>,
+    tools: &'t Toolchain<'_>,
+    early: [&PartRef<'t>; 2],
+) -> Result<Parts<'t>> {
+    let [vertex, fragment] = early.map(|part| part.object.interface());
+    let make = |stage, known: KnownState| -> Result<(PartRef<'t>, Key)> {
+        let shader = request.shader(stage).ok_or_else(|| Error::bug(format!("no {stage} shader")))?;
+        tools.part_of_pair(shader.module(), &request.stage(shader, known)).at(|| format!("{stage} shader"))
+    };
+    let made = for_vertex(vertex, fragment).map(|known| make(Stage::Fragment, known)).transpose()?;
+    let (fragment, fragment_key) = match made {
+        Some((part, key)) => (part, Some(key)),
+        None => (early[1].clone(), None),
+    };
+    let known =
+        for_fragment(fragment.object.interface()).ok_or_else(|| Error::bug("a pair without a fragment part"))?;
+    let (vertex, vertex_key) = make(Stage::Vertex, known)?;
+    tools.keep_pair(
+        early.map(|part| &**part),
+        [&vertex, &fragment],
+        PairNote { vertex: vertex_key, fragment: fragment_key },
+    )?;
+    Ok(Parts::from([vertex, fragment]))
+}
+
+/// The constants that the fragment stage reads of the vertex stage, from the parts compiled in advance. Unknown if there are none or if a part
+/// is not available. A process that only has the cache applies the same rule, so that it finds the same keys.
+fn early_constants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Known<Vec<ParamConstant>> {
+    let early = |shader| early(request, tools, shader, &KnownState::default()).ok().flatten();
+    let shaders = request.shader(Stage::Vertex).zip(request.shader(Stage::Fragment));
+    let parts = shaders.and_then(|(vertex, fragment)| {
+        let vertex = early(vertex).filter(|vertex| vertex.object.has_constants())?;
+        Some((vertex, early(fragment)?))
+    });
+    parts.map_or(Known::Unknown, |(vertex, fragment)| taken_constants([&vertex.object, &fragment.object]))
+}
+
+/// The constants that a fragment part reads of a vertex part, as known to a whole-pipeline compile.
+pub(crate) fn taken_constants([vertex, fragment]: [&Object; 2]) -> Known<Vec<ParamConstant>> {
+    let constants = constants_read(vertex.interface(), fragment.interface());
+    if constants.is_empty() { Known::Unknown } else { Known::Known(constants) }
+}
+
+/// The known state for the whole-pipeline compile of a stage. `constants` are those that the fragment shader reads of the
+/// vertex shader. `before` is the part compiled last: the fragment shader comes first, and the vertex shader knows what it
+/// reads.
+pub(crate) fn everything_known(
+    state: &PipelineState,
+    layout: &ResourceLayout,
+    constants: Known<Vec<ParamConstant>>,
+    before: Option<&Object>,
+) -> KnownState {
+    let reads = match before.map(|part| &part.interface().kind) {
+        Some(StageKind::Fragment(fragment)) => fragment.reads(),
+        _ => FragmentReads::default(),
     };
     KnownState {
         operands: Known::Known(Vec::new()),
         layout: Known::Known(layout.clone()),
         vertex: Known::Known(state.vertex.clone()),
-        params: Known::Known(read),
+        reads: Known::Known(reads),
+        constants,
         multiview: Known::Known(state.view_mask != 0),
         // Given by the attachments.
         sample_shading: Known::Unknown,
@@ -207,28 +272,24 @@ pub(crate) fn everything_known(state: &PipelineState, layout: &ResourceLayout, b
 /// Reduces the known state to what can change a stage's code, so that pipelines can share it. `operands` are the
 /// stage's values of constants that are only operands, if it is known which those are.
 pub(crate) fn only_for(stage: Stage, known: KnownState, operands: Vec<(u32, u64)>) -> KnownState {
-    let KnownState { operands: any, layout, vertex, params, multiview, sample_shading, colors } = known;
+    let KnownState { operands: any, layout, vertex, reads, constants, multiview, sample_shading, colors } = known;
     let vertex_stage = stage == Stage::Vertex;
     KnownState {
         operands: if any == Known::Unknown { any } else { Known::Known(operands) },
         layout,
         vertex: if vertex_stage { vertex } else { Known::Unknown },
-        params: if vertex_stage { params } else { Known::Unknown },
+        reads: if vertex_stage { reads } else { Known::Unknown },
+        constants: if stage == Stage::Fragment { constants } else { Known::Unknown },
         multiview: if vertex_stage { multiview } else { Known::Unknown },
         sample_shading: if stage == Stage::Fragment { sample_shading } else { Known::Unknown },
         colors: if stage == Stage::Fragment { colors } else { Known::Unknown },
     }
 }
 
-fn specialization(state: &PipelineState, shader: &ShaderRef<'_>) -> SpecValues {
-    let values = shader.spec_ids.iter().filter_map(|id| Some((*id, state.specialized(shader.stage, *id)?)));
-    SpecValues::new(values, shader.module.operand_ids())
-}
-
 fn finish(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
-    parts: &[ReadyPart],
+    parts: &[PartRef<'_>],
     route: Route,
 ) -> Result<PipelineOutcome> {
     if parts.is_empty() {
@@ -245,6 +306,11 @@ fn finish(
         plans: Some(tools.plans()),
     };
     let Linked { elf, placement } = job.link()?;
-    let origin = |part: &ReadyPart| PartOrigin { stage: part.object.stage(), hit: part.hit, bytes: part.bytes };
+    let origin = |part: &PartRef<'_>| PartOrigin {
+        stage: part.object.stage(),
+        hit: part.hit,
+        paired: part.object.interface().is_paired(),
+        bytes: part.bytes,
+    };
     Ok(PipelineOutcome::Built(Built { elf, route, placement, parts: parts.iter().map(origin).collect() }))
 }

@@ -1,13 +1,15 @@
 //! A table that only grows, up to a limit. Entries are handed out by reference, and lookups write to no memory, so
 //! concurrent readers do not slow each other down.
 //!
-//! The table consists of segments, each twice as large as the previous one, of slots indexed by hash. An entry goes to
-//! the first empty slot of its row in the first segment that has one, and stays there. So if a row has an empty slot,
-//! no later segment holds the entry.
+//! The table consists of segments, each twice as large as the previous one, of rows of slots; the hash selects the row. An
+//! entry goes to the first empty slot of its row in the first segment that has one, and stays there. So if a row has an
+//! empty slot, no later segment holds the entry. The hashes of a row are stored apart from its entries, in one cache line: a
+//! search reads that line of each segment, and an entry only if its hash matches.
 
 use rustc_hash::FxBuildHasher;
 use std::hash::{BuildHasher, Hash};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of slots where an entry may be in one segment.
 const ROW: usize = 8;
@@ -23,12 +25,18 @@ pub(crate) struct SharedTable<K, V> {
 type Next<K, V> = OnceLock<Box<Segment<K, V>>>;
 
 struct Segment<K, V> {
+    rows: Box<[Row]>,
+    /// Row by row.
     slots: Box<[OnceLock<Entry<K, V>>]>,
     next: Next<K, V>,
 }
 
+/// The hashes of a row's entries; 0 where there is none yet.
+#[derive(Default)]
+#[repr(align(64))]
+struct Row([AtomicU64; ROW]);
+
 struct Entry<K, V> {
-    hash: u64,
     key: K,
     value: V,
 }
@@ -46,25 +54,39 @@ impl<K, V> Default for SharedTable<K, V> {
 
 impl<K, V> Segment<K, V> {
     fn new(slots: usize) -> Self {
-        Self { slots: (0..slots).map(|_| OnceLock::new()).collect(), next: OnceLock::new() }
+        let rows = (0..slots / ROW).map(|_| Row::default()).collect();
+        Self { rows, slots: (0..slots).map(|_| OnceLock::new()).collect(), next: OnceLock::new() }
     }
 
-    fn row(&self, hash: u64) -> impl Iterator<Item = &OnceLock<Entry<K, V>>> {
-        // The size is a power of two, so the mask keeps the whole position.
-        let mask = self.slots.len() - 1;
-        (0..ROW).filter_map(move |n| self.slots.get((hash as usize).wrapping_add(n) & mask))
+    /// The hashes and the slots of a row.
+    fn row(&self, hash: u64) -> impl Iterator<Item = (&AtomicU64, &OnceLock<Entry<K, V>>)> {
+        // The number of rows is a power of two, so the mask keeps the whole position.
+        let at = hash as usize & (self.rows.len() - 1);
+        let slots = self.slots.get(at * ROW..).unwrap_or_default();
+        self.rows.get(at).into_iter().flat_map(|row| &row.0).zip(slots)
     }
+}
+
+/// A hash as rows have it.
+fn mark(hash: u64) -> u64 {
+    hash.max(1)
 }
 
 impl<K, V> SharedTable<K, V> {
     /// The value of the key for which `is` returns true.
     pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
+        let wanted = mark(hash);
         let mut segment = self.first.get();
         while let Some(here) = segment {
-            for slot in here.row(hash) {
-                let entry = slot.get()?;
-                if entry.hash == hash && is(&entry.key) {
-                    return Some(&entry.value);
+            for (kept, slot) in here.row(hash) {
+                // The entry was there before its hash.
+                match kept.load(Ordering::Acquire) {
+                    0 => return None,
+                    kept if kept == wanted => match slot.get() {
+                        Some(entry) if is(&entry.key) => return Some(&entry.value),
+                        _ => {}
+                    },
+                    _ => {}
                 }
             }
             segment = here.next.get();
@@ -76,16 +98,20 @@ impl<K, V> SharedTable<K, V> {
 impl<K: PartialEq, V> SharedTable<K, V> {
     /// Stores a value if there is room. If another thread has stored one meanwhile, that one stays.
     pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
-        let mut entry = Entry { hash, key, value };
+        let mut entry = Entry { key, value };
         let (mut place, mut slots) = (&self.first, FIRST_SEGMENT);
         while slots <= LAST_SEGMENT {
             let segment = place.get_or_init(|| Box::new(Segment::new(slots)));
-            for slot in segment.row(hash) {
+            for (kept, slot) in segment.row(hash) {
                 let refused = slot.set(entry);
                 let there = slot.get()?;
                 match refused {
-                    Err(mine) if there.hash != hash || there.key != mine.key => entry = mine,
-                    _ => return Some(&there.value),
+                    Ok(()) => {
+                        kept.store(mark(hash), Ordering::Release);
+                        return Some(&there.value);
+                    }
+                    Err(mine) if there.key == mine.key => return Some(&there.value),
+                    Err(mine) => entry = mine,
                 }
             }
             (place, slots) = (&segment.next, 2 * slots);

@@ -3,6 +3,10 @@
 //! A driver has a cache and no compiler: it computes the same keys with the [`CompilerId`] recorded in the cache's
 //! manifest, and a miss is [`Fetched::NotCached`], not an error.
 
+mod pairs;
+
+pub use pairs::{Pair, PairNote, noted_pair};
+
 use crate::abi::layout::ResolvedLayout;
 use crate::cache::{Cache, Key, KeyBuilder};
 use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
@@ -13,6 +17,9 @@ use crate::keys;
 use crate::link::{GlueSource, MetadataVersion, Object, Plans};
 use crate::state::ResourceLayout;
 use crate::table::{SharedTable, hash};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -48,6 +55,30 @@ pub struct ReadyPart {
     pub bytes: usize,
 }
 
+/// A part that the toolchain keeps, or one that was just read.
+#[derive(Clone, Debug)]
+pub enum PartRef<'t> {
+    /// Kept in memory.
+    Kept(&'t ReadyPart),
+    /// Just read.
+    Own(ReadyPart),
+}
+
+impl Deref for PartRef<'_> {
+    type Target = ReadyPart;
+    fn deref(&self) -> &ReadyPart {
+        match self {
+            Self::Kept(part) => part,
+            Self::Own(part) => part,
+        }
+    }
+}
+
+/// The hash of a key, which is a digest: any of its bits serve.
+fn hash_of(key: &Key) -> u64 {
+    key.0.iter().take(8).fold(0, |hash, byte| hash << 8 | u64::from(*byte))
+}
+
 /// Limit of part ELFs kept in memory, in bytes; beyond it, parts are parsed anew each time.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -59,11 +90,16 @@ pub struct Toolchain<'a> {
     cache: &'a Cache,
     compiler: Option<&'a dyn Compiler>,
     id: CompilerId,
-    parts: SharedTable<StageRequest, ReadyPart>,
+    parts: SharedTable<Key, ReadyPart>,
     /// Total size of the ELFs of `parts`.
     bytes: AtomicUsize,
     layouts: SharedTable<ResourceLayout, Arc<ResolvedLayout>>,
     plans: Plans,
+    /// By the digests of the parts that they replace.
+    pairs: SharedTable<[[u8; 32]; 2], Option<Pair>>,
+    /// Whether the cache may have notes of pairs.
+    noted_pairs: bool,
+    makes_pairs: bool,
     metadata: MetadataVersion,
 }
 
@@ -73,13 +109,16 @@ impl<'a> Toolchain<'a> {
     /// # Errors
     /// Environment: there is neither a compiler nor a manifest. Malformed: the manifest.
     pub fn new(cache: &'a Cache, compiler: Option<&'a dyn Compiler>) -> Result<Self> {
-        let id = match compiler {
-            Some(compiler) => compiler.id().clone(),
-            None => recorded_compiler(cache)?.ok_or_else(|| {
-                Error::environment(
-                    "this library has no compiler, and the cache does not record which compiler filled it: populate it first",
-                )
-            })?,
+        let (id, noted_pairs) = match compiler {
+            Some(compiler) => (compiler.id().clone(), true),
+            None => {
+                let manifest = CacheManifest::of(cache)?.ok_or_else(|| {
+                    Error::environment(
+                        "this library has no compiler, and the cache does not record which compiler filled it: populate it first",
+                    )
+                })?;
+                (manifest.compiler, manifest.pairs)
+            }
         };
         let (parts, layouts, plans) = (SharedTable::default(), SharedTable::default(), Plans::default());
         Ok(Self {
@@ -90,6 +129,9 @@ impl<'a> Toolchain<'a> {
             bytes: AtomicUsize::new(0),
             layouts,
             plans,
+            pairs: SharedTable::default(),
+            noted_pairs,
+            makes_pairs: false,
             metadata: Default::default(),
         })
     }
@@ -115,36 +157,56 @@ impl<'a> Toolchain<'a> {
     pub fn stage(&self, module: &Module, request: &StageRequest) -> Result<Fetched> {
         request.check_module(module)?;
         let key = keys::stage(request, &self.id)?;
-        if let Some(bytes) = self.cache.get(&key) {
-            return Ok(Fetched::Hit(StageElf(bytes)));
+        match self.cache.get(&key) {
+            Some(bytes) => Ok(Fetched::Hit(StageElf(bytes))),
+            None => Ok(self.compiled(module, request, &key)?.map_or(Fetched::NotCached, Fetched::Compiled)),
         }
-        let Some(compiler) = self.compiler else { return Ok(Fetched::NotCached) };
+    }
+
+    /// Compiles a stage and stores it, if there is a compiler.
+    fn compiled(&self, module: &Module, request: &StageRequest, key: &Key) -> Result<Option<StageElf>> {
+        let Some(compiler) = self.compiler else { return Ok(None) };
         let elf = compiler.compile(module, request)?;
-        self.cache.keep(&key, &elf.0);
+        self.cache.keep(key, &elf.0);
         note_operands(self.cache, module)?;
-        Ok(Fetched::Compiled(elf))
+        Ok(Some(elf))
     }
 
     /// One stage, parsed; `None` if it is not in the cache and there is no compiler.
     ///
     /// # Errors
     /// As [`Self::stage`] and [`Object::parse`].
-    pub fn part(&self, module: &Module, request: StageRequest) -> Result<Option<ReadyPart>> {
+    pub fn part(&self, module: &Module, request: &StageRequest) -> Result<Option<PartRef<'_>>> {
         request.check_module(module)?;
-        let hash = hash(&request);
-        if let Some(part) = self.parts.find(hash, |kept| *kept == request) {
-            return Ok(Some(part.clone()));
+        self.part_under(keys::stage(request, &self.id)?, module, || Ok(Cow::Borrowed(request)))
+    }
+
+    /// The same with a known key; the request is only made if the stage has to be compiled.
+    ///
+    /// # Errors
+    /// As [`Self::part`], and the request's own.
+    pub(crate) fn part_under<'r>(
+        &self,
+        key: Key,
+        module: &Module,
+        request: impl FnOnce() -> Result<Cow<'r, StageRequest>>,
+    ) -> Result<Option<PartRef<'_>>> {
+        let hash = hash_of(&key);
+        if let Some(part) = self.parts.find(hash, |kept| *kept == key) {
+            return Ok(Some(PartRef::Kept(part)));
         }
-        let (elf, hit) = match self.stage(module, &request)? {
-            Fetched::Hit(elf) => (elf, true),
-            Fetched::Compiled(elf) => (elf, false),
-            Fetched::NotCached => return Ok(None),
+        let (elf, hit) = match self.cache.get(&key) {
+            Some(bytes) => (StageElf(bytes), true),
+            None => match self.compiled(module, &*request()?, &key)? {
+                Some(elf) => (elf, false),
+                None => return Ok(None),
+            },
         };
         let part = ReadyPart { object: Arc::new(Object::parse(&elf.0)?), hit, bytes: elf.0.len() };
         if self.bytes.fetch_add(part.bytes, Ordering::Relaxed) < MOST_BYTES {
-            self.parts.keep(hash, request, ReadyPart { hit: true, ..part.clone() });
+            self.parts.keep(hash, key, ReadyPart { hit: true, ..part.clone() });
         }
-        Ok(Some(part))
+        Ok(Some(PartRef::Own(part)))
     }
 
     /// A layout with every offset resolved.
@@ -198,13 +260,40 @@ impl GlueSource for Toolchain<'_> {
     }
 }
 
+/// A cache's record of its own contents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheManifest {
+    /// The compiler that filled it last.
+    pub compiler: CompilerId,
+    /// Whether it has notes of pairs ([`PairNote`]); if not, nobody looks for them.
+    pub pairs: bool,
+}
+
+impl CacheManifest {
+    /// The manifest of a cache; `None` if it has none yet.
+    ///
+    /// # Errors
+    /// Malformed: the manifest.
+    pub fn of(cache: &Cache) -> Result<Option<Self>> {
+        let read = |bytes: Vec<u8>| rmp_serde::from_slice(&bytes);
+        let read = cache.get(&manifest_key()?).map(read).transpose();
+        read.map_err(|e| Error::malformed(format!("cache manifest: {e}")))
+    }
+
+    fn put(&self, cache: &Cache) -> Result<()> {
+        let bytes = rmp_serde::to_vec_named(self).map_err(|e| Error::bug(format!("cache manifest: {e}")))?;
+        cache.put(&manifest_key()?, &bytes)
+    }
+}
+
 /// Records in a cache's manifest which compiler's code it holds from now on.
 ///
 /// # Errors
 /// Environment: the store is full or fails, or cannot be written.
 pub fn record_compiler(cache: &Cache, compiler: &CompilerId) -> Result<()> {
-    let bytes = rmp_serde::to_vec_named(compiler).map_err(|e| Error::bug(format!("cache manifest: {e}")))?;
-    cache.put(&manifest_key()?, &bytes)
+    // A manifest that cannot be read is replaced.
+    let before = CacheManifest::of(cache).ok().flatten().filter(|before| before.compiler == *compiler);
+    CacheManifest { compiler: compiler.clone(), pairs: before.is_some_and(|before| before.pairs) }.put(cache)
 }
 
 /// The compiler that last filled a cache, from its manifest; `None` if the cache has none yet.
@@ -212,9 +301,7 @@ pub fn record_compiler(cache: &Cache, compiler: &CompilerId) -> Result<()> {
 /// # Errors
 /// Malformed: the manifest.
 pub fn recorded_compiler(cache: &Cache) -> Result<Option<CompilerId>> {
-    let read = |bytes: Vec<u8>| rmp_serde::from_slice(&bytes);
-    let read = cache.get(&manifest_key()?).map(read).transpose();
-    read.map_err(|e| Error::malformed(format!("cache manifest: {e}")))
+    Ok(CacheManifest::of(cache)?.map(|manifest| manifest.compiler))
 }
 
 /// Records in a cache which of a module's specialization constants are only operands, if any are, for callers that have
@@ -251,7 +338,7 @@ pub fn noted_operands(cache: &Cache, module: ModuleDigest) -> Result<Vec<u32>> {
 }
 
 fn manifest_key() -> Result<Key> {
-    Ok(KeyBuilder::new("dovetail cache manifest 1").field("manifest", "compiler")?.finish())
+    Ok(KeyBuilder::new("dovetail cache manifest 2").field("manifest", "compiler")?.finish())
 }
 
 #[cfg(test)]

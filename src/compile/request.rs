@@ -3,7 +3,7 @@
 use super::operands::operand_ids;
 use super::phases::{Phase, Phases};
 use crate::error::{Error, Result};
-use crate::metadata::interface::FragmentInput;
+use crate::metadata::interface::{FragmentReads, ParamConstant};
 use crate::state::{ColorState, Known, ResourceLayout, VertexInputState};
 use crate::target::{GfxIp, Stage, WaveSize};
 use serde::{Deserialize, Serialize};
@@ -150,8 +150,10 @@ pub struct KnownState {
     pub layout: Known<ResourceLayout>,
     /// Vertex: the vertex input state; the body then fetches the attributes itself.
     pub vertex: Known<VertexInputState>,
-    /// Vertex: the fragment shader's inputs; the body then exports its parameters itself, slot = index in the list.
-    pub params: Known<Vec<FragmentInput>>,
+    /// Vertex: the fragment stage's reads; the body then exports its parameters itself and computes no others.
+    pub reads: Known<FragmentReads>,
+    /// Fragment: constant parameters of the vertex shader, sorted; the body then contains them and does not read them.
+    pub constants: Known<Vec<ParamConstant>>,
     /// Vertex: whether multiview is used; the body then exports its view as the layer.
     pub multiview: Known<bool>,
     /// Fragment: whether every sample is shaded by itself, where the attachments are unknown; the body then reads its inputs

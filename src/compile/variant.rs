@@ -8,9 +8,13 @@
 //! Selecting in code by a relocation would cost every pipeline: two more pairs of barycentric coordinates and a select for each,
 //! a position vector that every primitive exports. A variant costs a compile, and only where a pipeline asks for it. It is an early
 //! part all the same: nothing else is known, so all pipelines with that item share it.
+//!
+//! Two stages can also be compiled for each other, with every state item unknown: [`for_vertex`] gives a fragment part that contains the
+//! vertex shader's constants, and [`for_fragment`] a vertex part that computes and exports only what that fragment part reads. They
+//! are optional; the link refuses each with another partner.
 
 use super::request::KnownState;
-use crate::metadata::interface::{StageInterface, StageKind};
+use crate::metadata::interface::{ParamConstant, StageInterface, StageKind};
 use crate::state::{Known, PipelineState};
 use crate::target::Stage;
 
@@ -33,4 +37,32 @@ pub fn variant_of(stage: Stage) -> Option<KnownState> {
         Stage::Fragment => Some(KnownState { sample_shading: Known::Known(true), ..nothing }),
         Stage::Compute => None,
     }
+}
+
+/// The known state for a fragment part that is compiled for a vertex stage; `None` if the fragment stage reads no constants.
+pub fn for_vertex(vertex: &StageInterface, fragment: &StageInterface) -> Option<KnownState> {
+    let constants = constants_read(vertex, fragment);
+    (!constants.is_empty()).then(|| KnownState { constants: Known::Known(constants), ..KnownState::default() })
+}
+
+/// The constants of a vertex part that a fragment part reads, sorted.
+pub fn constants_read(vertex: &StageInterface, fragment: &StageInterface) -> Vec<ParamConstant> {
+    let (StageKind::Vertex(vertex), StageKind::Fragment(fragment)) = (&vertex.kind, &fragment.kind) else {
+        return Vec::new();
+    };
+    let reads = |c: &ParamConstant| {
+        fragment
+            .inputs
+            .iter()
+            .any(|i| i.semantic == c.semantic && i.channels & 1_u8.wrapping_shl(c.component.into()) != 0)
+    };
+    let mut constants: Vec<ParamConstant> = vertex.constants().filter(reads).collect();
+    constants.sort_unstable();
+    constants
+}
+
+/// The known state for a vertex part that is compiled for a fragment stage; `None` if it is another stage.
+pub fn for_fragment(fragment: &StageInterface) -> Option<KnownState> {
+    let StageKind::Fragment(fragment) = &fragment.kind else { return None };
+    Some(KnownState { reads: Known::Known(fragment.reads()), ..KnownState::default() })
 }

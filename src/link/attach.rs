@@ -9,7 +9,7 @@ use super::resolve::Resolved;
 use crate::abi::params::{Controls, ParamPlan};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::glue::GluePiece;
-use crate::metadata::interface::{ExportedFormats, StageKind};
+use crate::metadata::interface::{ExportedFormats, FragmentInput, ParamConstant, StageInterface, StageKind};
 use crate::state::PipelineState;
 use crate::target::Stage;
 
@@ -152,10 +152,11 @@ fn graphics<'a>(
         let what = format!("the GPU: {target} and {other}");
         return Err(Error::needs_full(FullCompile::Mismatch { what }));
     }
-    let inputs = match fragment.map(|f| &f.interface.kind) {
-        Some(StageKind::Fragment(fragment)) => &fragment.inputs[..],
-        _ => &[],
+    let (inputs, constants) = match fragment.map(|f| &f.interface.kind) {
+        Some(StageKind::Fragment(fragment)) => (&fragment.inputs[..], &fragment.constants[..]),
+        _ => (&[][..], &[][..]),
     };
+    check_partners(&vertex.interface, inputs, constants)?;
     let mut params = ParamPlan::default();
     params.fill(inputs, &vertex.params)?;
     let at = || "vertex stage";
@@ -184,4 +185,19 @@ fn graphics<'a>(
     let attributes = u32::try_from(params.attributes.len()).unwrap_or(u32::MAX);
     let (controls, slots) = (params.control_words(), params.slots);
     Ok(Unit { stages: [Some(first), Some(second)], controls, attributes, slots, formats })
+}
+
+/// Checks that a stage compiled for one partner has that partner.
+///
+/// # Errors
+/// Needs a full compile: the vertex stage was compiled for other reads, or the fragment stage for other constants.
+fn check_partners(vertex: &StageInterface, inputs: &[FragmentInput], constants: &[ParamConstant]) -> Result<()> {
+    let StageKind::Vertex(vertex) = &vertex.kind else { return Ok(()) };
+    let mismatch = |what: &str| Err(Error::needs_full(FullCompile::Mismatch { what: what.to_owned() }));
+    match &vertex.made_for {
+        Some(reads) if reads.inputs == inputs && reads.constants == constants => Ok(()),
+        Some(_) => mismatch("the fragment shader: the vertex stage was compiled for another"),
+        None if constants.iter().all(|constant| vertex.constants().any(|written| written == *constant)) => Ok(()),
+        None => mismatch("the constants between them: the fragment stage was compiled for another vertex shader"),
+    }
 }

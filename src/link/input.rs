@@ -108,8 +108,13 @@ impl Object {
         Ok(Self { interface, notes, params, digest, code, code_align, patches, data, loads })
     }
 
+    /// BLAKE3 of the ELF that it was read from.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
     /// The first 64 bits of the digest, which distinguish nearly all objects.
-    pub(super) fn short_digest(&self) -> u64 {
+    pub(crate) fn short_digest(&self) -> u64 {
         halves(&self.digest)[0]
     }
 
@@ -121,6 +126,11 @@ impl Object {
     /// Its stage.
     pub fn stage(&self) -> Stage {
         self.interface.stage
+    }
+
+    /// Whether it is a vertex part with constant parameters.
+    pub fn has_constants(&self) -> bool {
+        matches!(&self.interface.kind, StageKind::Vertex(vertex) if vertex.constants().next().is_some())
     }
 
     /// Names of all symbols that need a value, sorted, without duplicates.

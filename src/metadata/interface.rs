@@ -70,6 +70,15 @@ impl StageInterface {
         }
     }
 
+    /// Whether the part can be linked with one other stage only.
+    pub fn is_paired(&self) -> bool {
+        match &self.kind {
+            StageKind::Vertex(vertex) => vertex.made_for.is_some(),
+            StageKind::Fragment(fragment) => !fragment.constants.is_empty(),
+            StageKind::Compute(_) => false,
+        }
+    }
+
     /// The symbol of the stage's body: a body that needs a prolog has a different name.
     pub fn body_symbol(&self) -> &'static str {
         if self.prolog { self.stage.unlinked_symbol() } else { self.stage.entry_symbol() }
@@ -105,6 +114,20 @@ pub struct VertexInterface {
     pub uses_primitive_id: bool,
     /// Whether the body exports its view as the layer.
     pub multiview: bool,
+    /// Reads of the only fragment stage that the body can be linked with; `None` if it can be linked with any.
+    pub made_for: Option<FragmentReads>,
+}
+
+impl VertexInterface {
+    /// The parameter components that are the same constant for every vertex.
+    pub fn constants(&self) -> impl Iterator<Item = ParamConstant> {
+        self.params.iter().filter_map(|param| match param.source {
+            ParamSource::Constant(bits) => {
+                Some(ParamConstant { semantic: param.semantic, component: param.component, bits })
+            }
+            _ => None,
+        })
+    }
 }
 
 /// One vertex fetch: the dwords that one shader location needs.
@@ -184,6 +207,26 @@ pub enum ParamSource {
     Exported,
 }
 
+/// A parameter component that is the same for every vertex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ParamConstant {
+    /// Its meaning.
+    pub semantic: Semantic,
+    /// Component, 0 to 3.
+    pub component: u8,
+    /// Its bits.
+    pub bits: u32,
+}
+
+/// What a fragment stage takes from the vertex stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FragmentReads {
+    /// Inputs; the index in the list is the attribute number.
+    pub inputs: Vec<FragmentInput>,
+    /// Components that its code contains as constants, sorted.
+    pub constants: Vec<ParamConstant>,
+}
+
 /// The position exports of a vertex body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionExports {
@@ -215,6 +258,8 @@ impl PositionExports {
 pub struct FragmentInterface {
     /// Inputs; the index in the list is the attribute number.
     pub inputs: Vec<FragmentInput>,
+    /// Parameters of the vertex stage that the code contains as constants, sorted.
+    pub constants: Vec<ParamConstant>,
     /// Colours the body returns (or exports itself), in order of VGPRs.
     pub colors: Vec<ColorOutput>,
     /// VGPR of the depth value, if returned.
@@ -247,6 +292,13 @@ pub struct FragmentInterface {
     pub per_pixel: bool,
     /// If the body exports itself: its SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT.
     pub exported: Option<ExportedFormats>,
+}
+
+impl FragmentInterface {
+    /// What the stage takes from the vertex stage.
+    pub fn reads(&self) -> FragmentReads {
+        FragmentReads { inputs: self.inputs.clone(), constants: self.constants.clone() }
+    }
 }
 
 /// Registers that follow from the exports of a body that exports itself.

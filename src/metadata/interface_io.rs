@@ -19,7 +19,7 @@ use rmpv::Value;
 use serde::de::{self, MapAccess};
 
 /// Incremented with every change of the interface's meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 4;
+pub const GENERATION: u32 = 5;
 
 /// Prefix of Dovetail's own keys, which a final ELF does not have.
 pub const PREFIX: &str = ".dovetail.";
@@ -202,9 +202,9 @@ fields!(StageInterface but kind, "", STAGE_KEYS, write_stage, read_stage:
     target stage wave entry_point prolog epilog user_data entry_sgprs resources push_constant_bytes spill_threshold
     specialization spec_operands writes_memory);
 fields!(VertexInterface, "vertex.", VERTEX_KEYS, write_vertex, read_vertex:
-    inputs params exported_params positions vgpr_comp_cnt uses_primitive_id multiview);
+    inputs params exported_params positions vgpr_comp_cnt uses_primitive_id multiview made_for);
 fields!(FragmentInterface, "fragment.", FRAGMENT_KEYS, write_fragment, read_fragment:
-    inputs colors depth stencil sample_mask writes_depth writes_stencil writes_sample_mask kills early_fragment_tests
+    inputs constants colors depth stencil sample_mask writes_depth writes_stencil writes_sample_mask kills early_fragment_tests
     post_depth_coverage fully_covered depth_mode pixel_center_integer per_sample per_pixel exported);
 fields!(ComputeInterface, "compute.", COMPUTE_KEYS, write_compute, read_compute: local_size tidig_comp_cnt lds_bytes);
 

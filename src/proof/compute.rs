@@ -150,13 +150,8 @@ impl<'a> Subject<'a> {
         let ir = translate_judged(case.module, case.entry, Stage::Compute, &values)?;
         let wave = default_wave(Stage::Compute, info.uses_subgroups);
         let bytes = |id| info.spec_constants.iter().find(|c| c.id == id).map_or(4, |c| (c.bits as usize / 8).max(4));
-        let shader = ShaderRef {
-            module: case.module,
-            entry_point: case.entry.to_owned(),
-            stage: Stage::Compute,
-            wave,
-            spec_ids: values.iter().map(|v| v.0).collect(),
-        };
+        let shader = ShaderRef::new(case.module, case.entry, Stage::Compute, wave);
+        let shader = shader.with_spec_ids(values.iter().map(|v| v.0));
         let entry = |&(id, value): &(u32, u64)| SpecializationEntry { stage: None, id, value };
         let state = crate::template::state(std::slice::from_ref(&ir))?;
         let state = PipelineState { specialization: values.iter().map(entry).collect(), ..state };

@@ -293,14 +293,10 @@ impl<'a> Pair<'a> {
     }
 
     pub(super) fn pipelines(&self, state: PipelineState, tools: &Tools<'_>) -> Result<Pipelines> {
-        let shaders =
-            self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| ShaderRef {
-                module,
-                entry_point: source.entry.to_owned(),
-                stage,
-                wave: default_wave(stage, info.uses_subgroups),
-                spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
-            });
+        let shaders = self.sources.iter().zip(&self.modules).zip(STAGES).map(|((source, (module, info)), stage)| {
+            let shader = ShaderRef::new(module, source.entry, stage, default_wave(stage, info.uses_subgroups));
+            shader.with_spec_ids(info.spec_constants.iter().map(|c| c.id))
+        });
         Pipelines::tuned(shaders.collect(), state, tools.options.clone(), tools.compiler)
     }
 

@@ -1,4 +1,5 @@
-//! Makes a pipeline by every route: linked from separately compiled parts in both layouts, and compiled as a whole.
+//! Makes a pipeline by every route: linked from separately compiled parts in both layouts, linked from parts that were compiled
+//! for each other, and compiled as a whole.
 
 use crate::cache::{Cache, MemoryStore};
 use crate::compile::Compiler;
@@ -24,7 +25,8 @@ pub struct Pipelines {
 }
 
 impl Pipelines {
-    /// Compiles parts and links them in both layouts, and compiles the pipeline as a whole.
+    /// Compiles parts and links them in both layouts, compiles parts for each other and links them, and compiles the pipeline
+    /// as a whole.
     ///
     /// # Errors
     /// Errors of the compiler or the linker.
@@ -56,6 +58,10 @@ impl Pipelines {
             }
         }
         request.placement = Placement::Adjacent;
+        if not_linked.is_none() && request.shaders.len() == 2 {
+            let tools = Toolchain::new(&cache, Some(compiler))?.making_pairs();
+            elfs.push(("paired", built(build(&request, &tools)).at(|| "paired")?.0));
+        }
         elfs.push(("whole", built(build_whole(&request, &tools, None)).at(|| "whole")?.0));
         Ok(Self { state, elfs, not_linked })
     }

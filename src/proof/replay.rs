@@ -53,8 +53,8 @@ impl Runner {
             let value = |id: &u32| Some((*id, bundle.state.specialized(entry.stage, *id)?));
             let spec: Vec<_> = spec_ids.iter().filter_map(value).collect();
             shaders.push(translate_judged(module, &entry.entry_point, entry.stage, &spec)?);
-            let entry_point = entry.entry_point.clone();
-            sources.push(ShaderRef { module, entry_point, stage: entry.stage, wave: entry.wave, spec_ids });
+            let source = ShaderRef::new(module, &entry.entry_point, entry.stage, entry.wave);
+            sources.push(source.with_spec_ids(spec_ids));
         }
         let options = bundle.manifest.options.clone();
         let pipelines = Pipelines::tuned(sources, bundle.state.clone(), options, compiler)?;

@@ -9,8 +9,9 @@ use crate::compile::request::{CompilerId, ModuleDigest};
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
 use crate::link::{Object, Plans};
+use crate::table::{SharedTable, hash};
 use crate::target::GfxIp;
-use crate::toolchain::{noted_operands, recorded_compiler};
+use crate::toolchain::{CacheManifest, PairNote, noted_operands, noted_pair};
 use crate::wire;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
@@ -120,10 +121,12 @@ pub(super) struct Shared {
     /// Whether parts may be read from it: not if a service has a different one.
     reads: AtomicBool,
     pub(super) service: Option<Arc<Desk>>,
-    /// The compiler in the cache's manifest, read as soon as there is one.
-    compiler: OnceLock<CompilerId>,
+    /// The cache's manifest, read as soon as there is one.
+    manifest: OnceLock<CacheManifest>,
     pub(super) parts: Parts,
     pub(super) plans: Plans,
+    /// Notes of pairs, by the digests of the parts that they replace.
+    pairs: SharedTable<[[u8; 32]; 2], Option<PairNote>>,
     pub(super) events: Events,
     pub(super) counters: Counters,
     /// [`FORKS`] when the context was created.
@@ -164,9 +167,10 @@ impl Context {
             cache_dir: info.cache_dir.map(Path::to_owned),
             reads: AtomicBool::new(true),
             service,
-            compiler: OnceLock::new(),
+            manifest: OnceLock::new(),
             parts: Parts::new(info.max_memory, info.exports),
             plans: Plans::default(),
+            pairs: SharedTable::default(),
             events: Events::default(),
             counters: Counters::default(),
             forks: FORKS.load(Ordering::Relaxed),
@@ -267,11 +271,12 @@ impl Shared {
 
     /// The compiler of the cache's code; `None` while it is unknown, or if only the disk has it and may not be read.
     pub(super) fn compiler(&self, disk: bool) -> Result<Option<&CompilerId>> {
-        if let Some(known) = self.compiler.get() {
-            return Ok(Some(known));
+        if let Some(known) = self.manifest.get() {
+            return Ok(Some(&known.compiler));
         }
         let Some(cache) = self.cache.as_ref().filter(|_| disk) else { return Ok(None) };
-        Ok(recorded_compiler(cache).at(|| "cache")?.map(|id| self.compiler.get_or_init(|| id)))
+        let found = CacheManifest::of(cache).at(|| "cache")?;
+        Ok(found.map(|manifest| &self.manifest.get_or_init(|| manifest).compiler))
     }
 
     /// The compiler of the cache's code, which becomes this one if it was unknown.
@@ -281,7 +286,7 @@ impl Shared {
     pub(super) fn compiler_or(&self, id: &CompilerId) -> Result<&CompilerId> {
         Ok(match self.compiler(true)? {
             Some(known) => known,
-            None => self.compiler.get_or_init(|| id.clone()),
+            None => &self.manifest.get_or_init(|| CacheManifest { compiler: id.clone(), pairs: false }).compiler,
         })
     }
 
@@ -334,5 +339,32 @@ impl Shared {
         let object = Object::parse(&elf)?;
         count(&self.counters.disk_hits);
         Ok(Some(self.parts.insert(*key, object, elf)))
+    }
+
+    /// The pair that replaces a vertex and a fragment part: its vertex part, and its fragment part unless the given one serves. `None`
+    /// if the cache has none, or had none when its manifest was read. A pair that was not on disk at the first search is not
+    /// searched for again.
+    ///
+    /// # Errors
+    /// What is wrong with the note or a part.
+    pub(super) fn pair(&self, early: [&Object; 2], disk: bool) -> Result<Option<(Arc<Object>, Option<Arc<Object>>)>> {
+        if !self.manifest.get().is_some_and(|manifest| manifest.pairs) {
+            return Ok(None);
+        }
+        let digests = early.map(|part| *part.digest());
+        let hash = hash(early.map(Object::short_digest));
+        let note = match self.pairs.find(hash, |kept| *kept == digests) {
+            Some(note) => *note,
+            None if disk && self.reads.load(Ordering::Relaxed) => {
+                let found = self.cache.as_ref().map_or(Ok(None), |cache| noted_pair(cache, early)).at(|| "cache")?;
+                self.pairs.keep(hash, digests, found);
+                found
+            }
+            None => None,
+        };
+        let Some(PairNote { vertex, fragment }) = note else { return Ok(None) };
+        let Some(vertex) = self.part(&vertex, disk)? else { return Ok(None) };
+        let Some(key) = fragment else { return Ok(Some((vertex, None))) };
+        Ok(self.part(&key, disk)?.map(|fragment| (vertex, Some(fragment))))
     }
 }

@@ -9,11 +9,12 @@ use super::flags::PipelineFlags;
 use super::layout::{Layout, Resolved};
 use super::shader::{Shader, ShaderPart};
 use crate::compile::request::StageRequest;
+use crate::compile::variant;
 use crate::error::{Context as _, Error, FullCompile, Result};
 use crate::keys;
 use crate::link::{EmitGlue, Job, Object, Placement, Size};
-use crate::pipeline::{everything_known, only_for};
-use crate::state::PipelineState;
+use crate::pipeline::{everything_known, only_for, taken_constants};
+use crate::state::{Known, PipelineState};
 use crate::target::Stage;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -151,12 +152,31 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     {
         return Ok(Answer::Ready(found));
     }
+    let disk = !flags.has(PipelineFlags::NO_DISK);
+    let pair;
     let mut objects: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
+    let mut varied = false;
     for part in stages {
-        match part.object(!flags.has(PipelineFlags::NO_DISK))? {
-            Answer::Ready(object) => objects.push(part.serving(object, state, !flags.has(PipelineFlags::NO_DISK))?),
+        match part.object(disk)? {
+            Answer::Ready(object) => {
+                varied |= variant(state, object.interface()).is_some();
+                objects.push(part.serving(object, state, disk)?);
+            }
             Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
+        }
+    }
+    pair = match vertex_and_fragment(&objects).filter(|_| !varied) {
+        Some(early) => shared.pair(early, disk)?,
+        None => None,
+    };
+    if let Some((vertex, fragment)) = &pair {
+        for object in &mut objects {
+            match (object.stage(), fragment) {
+                (Stage::Vertex, _) => *object = vertex,
+                (Stage::Fragment, Some(fragment)) => *object = fragment,
+                _ => {}
+            }
         }
     }
     match finish(&Job { objects: &objects, ..job }) {
@@ -186,10 +206,19 @@ pub(super) fn specialized<'s>(state: &'s PipelineState, stages: &[&ShaderPart]) 
     Cow::Owned(PipelineState { specialization: values().collect(), ..state.clone() })
 }
 
+/// The vertex and the fragment part, if there are no others.
+fn vertex_and_fragment<'o>(objects: &[&'o Object]) -> Option<[&'o Object; 2]> {
+    match *objects {
+        [a, b] if (a.stage(), b.stage()) == (Stage::Vertex, Stage::Fragment) => Some([a, b]),
+        [a, b] if (a.stage(), b.stage()) == (Stage::Fragment, Stage::Vertex) => Some([b, a]),
+        _ => None,
+    }
+}
+
 type WholeParts = SmallVec<[Arc<Object>; MAX_STAGES]>;
 
 /// The parts of the whole-pipeline compile, if the cache has them: the fragment stage first, because the vertex stage
-/// depends on what it reads.
+/// depends on what it reads. The fragment stage knows the constants that the vertex part lists, if that part is available.
 fn whole(
     shared: &Shared,
     stages: &[&ShaderPart],
@@ -200,11 +229,20 @@ fn whole(
     let mut order: Stages<'_> = stages.into();
     order.sort_by_key(|part| std::cmp::Reverse(part.request.stage));
     let compiler = shared.compiler(disk)?;
+    // The same rule as in the compile.
+    let mut early: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
+    for part in stages {
+        if let Ok(Answer::Ready(object)) = part.object(disk) {
+            early.push(object);
+        }
+    }
+    let constants = vertex_and_fragment(&early).map_or(Known::Unknown, taken_constants);
     let mut parts = WholeParts::new();
     for part in order {
         let stage = part.request.stage;
         let before = parts.last().map(|part| &**part);
-        let known = only_for(stage, everything_known(state, &layout.given, before), part.operands.clone());
+        let known = everything_known(state, &layout.given, constants.clone(), before);
+        let known = only_for(stage, known, part.operands.clone());
         let request = StageRequest { known, ..part.request.clone() };
         let found = match compiler {
             Some(compiler) => shared.part(&keys::stage(&request, compiler)?, disk).at(|| format!("{stage} shader"))?,

@@ -87,6 +87,17 @@ pub(super) enum What {
     Optimize(Box<Both>),
 }
 
+impl What {
+    /// The stages of a pipeline that it waits for.
+    pub(super) fn run(&mut self) -> Option<&mut Run> {
+        match self {
+            Self::Pipeline(run) => Some(run),
+            Self::Optimize(both) => both.open(),
+            Self::Stage { .. } | Self::Offer(_) => None,
+        }
+    }
+}
+
 impl Broker {
     /// A broker without clients.
     pub fn new(facts: BrokerConfig, poison: Poison, journal: Journal) -> Self {

@@ -1,5 +1,8 @@
 //! The parts of a pipeline, one stage job after another. Either the pipeline is compiled as a whole, fragment stage
 //! first, because the vertex stage then knows what that reads; or its parts are compiled separately, for comparison.
+//! A whole-pipeline compile of two stages begins with the vertex part compiled in advance, which the cache mostly has: if
+//! that lists constants, the fragment stage knows those that its own part reads. If one of these parts cannot be had, the
+//! compile continues without.
 //!
 //! Each stage of a whole-pipeline compile is a request that contains all state (`pipeline::everything_known`), cached
 //! under its own key. So pipelines that differ only in state that a stage does not depend on share its part, and a
@@ -10,8 +13,10 @@ use crate::compile::StageElf;
 use crate::compile::request::{KnownState, SpecValues, StageRequest};
 use crate::error::{Context as _, Error, Result};
 use crate::link::Object;
-use crate::pipeline::{everything_known, only_for};
-use crate::state::PipelineState;
+use crate::metadata::interface::ParamConstant;
+use crate::pipeline::{everything_known, only_for, taken_constants};
+use crate::state::{Known, PipelineState};
+use crate::target::Stage;
 use crate::wire::Verdict;
 use std::sync::Arc;
 
@@ -23,7 +28,18 @@ pub(super) struct Run {
     /// Requests without known state, in the order in which they are compiled.
     stages: Vec<StageRequest>,
     kind: Kind,
+    early: Early,
     done: Vec<Done>,
+}
+
+/// Progress of the search for constants, with which a whole-pipeline compile begins.
+enum Early {
+    /// Waits for the vertex part.
+    Vertex,
+    /// The vertex part lists constants; waits for the fragment part.
+    Fragment(Box<Object>),
+    /// The constants that the fragment stage knows.
+    Done(Known<Vec<ParamConstant>>),
 }
 
 enum Kind {
@@ -65,7 +81,12 @@ impl Run {
         if stages.is_empty() || stages.len() > MAX_STAGES || twice {
             return Err(Error::malformed(format!("a pipeline of {} stages, each once at most", stages.len())));
         }
-        Ok(Self { stages, kind, done: Vec::new() })
+        let pair = matches!(&stages[..], [a, b] if (a.stage, b.stage) == (Stage::Fragment, Stage::Vertex));
+        let early = match &kind {
+            Kind::Whole(..) if pair => Early::Vertex,
+            _ => Early::Done(Known::Unknown),
+        };
+        Ok(Self { stages, kind, early, done: Vec::new() })
     }
 
     /// The verdict for the answer; `None` for separately compiled parts.
@@ -82,15 +103,31 @@ impl Run {
 
     /// The request for the next stage; `None` if all are complete.
     pub(super) fn next(&self) -> Option<StageRequest> {
-        let early = self.stages.get(self.done.len())?;
-        let known = match &self.kind {
-            Kind::Early => KnownState::default(),
-            Kind::Whole(state, _) => {
+        // The stages are listed in compile order: fragment, vertex.
+        let (at, constants) = match &self.early {
+            Early::Vertex => (1, None),
+            Early::Fragment(_) => (0, None),
+            Early::Done(constants) => (self.done.len(), Some(constants)),
+        };
+        let early = self.stages.get(at)?;
+        let known = match (&self.kind, constants) {
+            (Kind::Whole(state, _), Some(constants)) => {
                 let before = self.done.last().map(|done| &done.object);
-                only_for(early.stage, everything_known(state, &state.layout, before), operands(state, early))
+                let known = everything_known(state, &state.layout, constants.clone(), before);
+                only_for(early.stage, known, operands(state, early))
             }
+            (Kind::Early, _) | (_, None) => KnownState::default(),
         };
         Some(StageRequest { known, ..early.clone() })
+    }
+
+    /// Continues without the next stage, which failed; returns whether that is possible.
+    pub(super) fn do_without(&mut self) -> bool {
+        if matches!(self.early, Early::Done(_)) {
+            return false;
+        }
+        self.early = Early::Done(Known::Unknown);
+        true
     }
 
     /// Adds the next stage.
@@ -101,7 +138,12 @@ impl Run {
         let place =
             || self.stages.get(self.done.len()).map_or(String::new(), |stage| format!("{} shader", stage.stage));
         let object = Object::parse(&elf.0).at(place)?;
-        self.done.push(Done { key, elf, object, sent });
+        match &self.early {
+            Early::Vertex if object.has_constants() => self.early = Early::Fragment(Box::new(object)),
+            Early::Vertex => self.early = Early::Done(Known::Unknown),
+            Early::Fragment(vertex) => self.early = Early::Done(taken_constants([vertex, &object])),
+            Early::Done(_) => self.done.push(Done { key, elf, object, sent }),
+        }
         Ok(())
     }
 

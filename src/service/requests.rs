@@ -3,9 +3,10 @@
 use super::broker::{Broker, LIMITS, Request, What};
 use super::events::part;
 use super::jobs::{ClientId, Waiter};
+use super::pipelines::Run;
 use crate::cache::Key;
 use crate::compile::StageElf;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::wire::{Priority, Tell};
 use std::sync::Arc;
 
@@ -79,8 +80,12 @@ impl Broker {
         self.leave(waiter);
     }
 
-    /// Answers a request with an error.
+    /// Answers a request with an error, unless it can continue without the stage that failed.
     pub(super) fn fail(&mut self, waiter: Waiter, error: Error) {
+        let run = self.requests.get_mut(&waiter).and_then(|request| request.what.run());
+        if !matches!(error.kind(), ErrorKind::Environment(_)) && run.is_some_and(Run::do_without) {
+            return self.advance(waiter);
+        }
         if self.answered(waiter).is_some() {
             if waiter.client == ClientId::SERVICE {
                 return self.optimization_failed(waiter, error);
@@ -122,12 +127,10 @@ impl Broker {
     pub(super) fn advance(&mut self, waiter: Waiter) {
         let Some(request) = self.requests.get_mut(&waiter) else { return };
         let class = request.class;
-        let next = match &mut request.what {
-            What::Stage { .. } | What::Offer(_) => return,
-            What::Pipeline(run) => run.next(),
-            What::Optimize(both) => both.open().and_then(|run| run.next()),
-        };
-        if let Some(next) = next {
+        if matches!(request.what, What::Stage { .. } | What::Offer(_)) {
+            return;
+        }
+        if let Some(next) = request.what.run().and_then(|run| run.next()) {
             return self.want(waiter, next, class);
         }
         let Some(Request { what, .. }) = self.answered(waiter) else { return };

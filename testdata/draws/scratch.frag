@@ -13,5 +13,5 @@ void main() {
     at = (at + STEP) % 96u;
     kept[at] = kept[(at + 41u) % 96u] * 0.5;
     float sum = kept[(at * 5u) % 96u];
-    shaded = vec4(color.rgb, fract(sum * 0.125));
+    shaded = vec4(color.rgb, fract(sum * 0.125) * color.a);
 }

@@ -10,8 +10,7 @@ use dovetail::toolchain::Toolchain;
 
 fn built(modules: &[Module; 2], state: &PipelineState, tools: &Toolchain<'_>) -> Built {
     let stages = [(Stage::Vertex, WaveSize::W32), (Stage::Fragment, WaveSize::W64)];
-    let shader =
-        |(module, (stage, wave))| ShaderRef { module, entry_point: "main".into(), stage, wave, spec_ids: vec![] };
+    let shader = |(module, (stage, wave))| ShaderRef::new(module, "main", stage, wave);
     let request = PipelineRequest {
         shaders: modules.iter().zip(stages).map(shader).collect(),
         state,

@@ -44,11 +44,10 @@ fn digests(files: &[PathBuf], compiler: &ChosenCompiler) -> String {
         let entry = &info.entry_points[0];
         let (stage, entry_point) = (entry.stage.expect("a stage"), entry.name.clone());
         irs.push(translate(module, &entry_point, stage, &[]).expect("a shader"));
-        let (wave, spec_ids) = (default_wave(stage, info.uses_subgroups), Vec::new());
-        shaders.push(ShaderRef { module, entry_point, stage, wave, spec_ids });
+        shaders.push(ShaderRef::new(module, &entry_point, stage, default_wave(stage, info.uses_subgroups)));
     }
     let state = dovetail::template::state(&irs).expect("a state");
-    let alone = shaders.len() == 1 && shaders[0].stage != Stage::Compute;
+    let alone = shaders.len() == 1 && shaders[0].stage() != Stage::Compute;
     let request = |placement| PipelineRequest {
         shaders: shaders.clone(),
         state: &state,
@@ -61,7 +60,7 @@ fn digests(files: &[PathBuf], compiler: &ChosenCompiler) -> String {
         |name: &str, what: &str, elf: &[u8]| writeln!(out, "{} {what} {name}", blake3::hash(elf)).expect("text");
     for (shader, file) in shaders.iter().zip(files) {
         let early = request(Placement::Adjacent).stage(shader, KnownState::default());
-        line(&name(file), "part", &compiler.compile(shader.module, &early).expect("a part").0);
+        line(&name(file), "part", &compiler.compile(shader.module(), &early).expect("a part").0);
     }
     if alone {
         return out;

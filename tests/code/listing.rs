@@ -46,13 +46,10 @@ fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
     let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
     let mut all = Listing::default();
     for (placement, whole) in [(Placement::Adjacent, false), (Placement::Chained, false), (Placement::Adjacent, true)] {
-        let shader = |(module, stage): (_, &Stage)| ShaderRef {
-            module,
-            entry_point: "main".to_owned(),
-            stage: *stage,
+        let shader = |(module, stage): (_, &Stage)| {
             // Vertex shaders use wave32, so that a pipeline has both sizes.
-            wave: if *stage == Stage::Vertex { WaveSize::W32 } else { wave },
-            spec_ids: spec.iter().map(|s| s.0).collect(),
+            let wave = if *stage == Stage::Vertex { WaveSize::W32 } else { wave };
+            ShaderRef::new(module, "main", *stage, wave).with_spec_ids(spec.iter().map(|s| s.0))
         };
         let request = PipelineRequest {
             shaders: modules.iter().zip(&stages).map(shader).collect(),

@@ -214,8 +214,7 @@ fn what_nobody_writes_may_be_read_early() {
 }
 
 fn shader<'a>(module: &'a Module, wave: WaveSize, spec_ids: &[u32]) -> ShaderRef<'a> {
-    let entry_point = "main".to_owned();
-    ShaderRef { module, entry_point, stage: Stage::Compute, wave, spec_ids: spec_ids.to_vec() }
+    ShaderRef::new(module, "main", Stage::Compute, wave).with_spec_ids(spec_ids.iter().copied())
 }
 
 /// Results of building a pipeline, linked if possible, and compiled as a whole.
@@ -371,7 +370,7 @@ fn more_attributes_than_there_are_is_said_by_name() {
     let Some(vertex) = compiled(test, "a.vert", &vertex) else { return };
     let Some(fragment) = compiled(test, "a.frag", &fragment) else { return };
     let state = dovetail::template::state(&[upper(&vertex, Stage::Vertex), upper(&fragment, Stage::Fragment)]);
-    let of = |module, stage| ShaderRef { stage, ..shader(module, WaveSize::W64, &[]) };
+    let of = |module, stage| ShaderRef::new(module, "main", stage, WaveSize::W64);
     let shaders = vec![of(&vertex, Stage::Vertex), of(&fragment, Stage::Fragment)];
     for result in both_ways(shaders, &state.expect("a state"), &ChosenCompiler::new()) {
         let why = result.expect_err("there are 32");

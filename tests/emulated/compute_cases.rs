@@ -33,13 +33,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8], wave: WaveSize) -> Result<
     let parsed = Module::new(module.to_vec()).map_err(|e| e.to_string())?;
     let ir = translate(&parsed, "main", Stage::Compute, &spec).map_err(|e| e.to_string())?;
     let state = dovetail::template::state(std::slice::from_ref(&ir)).map_err(|e| e.to_string())?;
-    let shader = ShaderRef {
-        module: &parsed,
-        entry_point: "main".to_owned(),
-        stage: Stage::Compute,
-        wave,
-        spec_ids: spec.iter().map(|s| s.0).collect(),
-    };
+    let shader = ShaderRef::new(&parsed, "main", Stage::Compute, wave).with_spec_ids(spec.iter().map(|s| s.0));
     let entry = |&(id, value)| SpecializationEntry { stage: None, id, value };
     let state = PipelineState { specialization: spec.iter().map(entry).collect(), ..state };
     let pipelines = Pipelines::new(vec![shader], state, &ChosenCompiler::new()).map_err(|e| e.to_string())?;

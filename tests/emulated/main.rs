@@ -15,6 +15,7 @@ mod draws;
 mod features;
 mod formats;
 mod matrix;
+mod pairs;
 mod picture;
 #[path = "../support/probe.rs"]
 mod probe;

@@ -328,12 +328,9 @@ fn compare(test: &str, points: impl Iterator<Item = usize>) -> Option<usize> {
         let point = Point::of(n);
         let state = point.state(&templates[point.colors]);
         let (placement, wave) = [(Placement::Adjacent, WaveSize::W64), (Placement::Chained, WaveSize::W32)][n / 29 % 2];
-        let shader = |stage, module| ShaderRef {
-            module,
-            entry_point: "main".to_owned(),
-            stage,
-            wave,
-            spec_ids: reflect(module).expect("a module").spec_constants.iter().map(|c| c.id).collect(),
+        let shader = |stage, module| {
+            let ids = reflect(module).expect("a module").spec_constants.into_iter().map(|c| c.id);
+            ShaderRef::new(module, "main", stage, wave).with_spec_ids(ids)
         };
         let request = PipelineRequest {
             shaders: vec![shader(Stage::Vertex, &vertex), shader(Stage::Fragment, &fragments[point.colors])],

@@ -92,13 +92,8 @@ fn state(samples: u32, sample_shading: bool) -> PipelineState {
 /// Builds the pipeline by both routes.
 fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) -> [(Route, RegisterWords); 2] {
     let stages = [(Stage::Vertex, WaveSize::W32), (Stage::Fragment, WaveSize::W64)];
-    let shaders = stages.into_iter().zip(modules).map(|((stage, wave), module)| ShaderRef {
-        module,
-        entry_point: "main".to_owned(),
-        stage,
-        wave,
-        spec_ids: vec![],
-    });
+    let shaders =
+        stages.into_iter().zip(modules).map(|((stage, wave), module)| ShaderRef::new(module, "main", stage, wave));
     let request = PipelineRequest {
         shaders: shaders.collect(),
         state,
@@ -117,13 +112,7 @@ fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) ->
 
 /// Whether this state links a variant of the fragment shader.
 fn has_variant(tools: &Toolchain<'_>, module: &Module, state: &PipelineState) -> bool {
-    let fragment = ShaderRef {
-        module,
-        entry_point: "main".to_owned(),
-        stage: Stage::Fragment,
-        wave: WaveSize::W64,
-        spec_ids: vec![],
-    };
+    let fragment = ShaderRef::new(module, "main", Stage::Fragment, WaveSize::W64);
     let request = PipelineRequest {
         shaders: vec![fragment.clone()],
         state,
@@ -131,7 +120,7 @@ fn has_variant(tools: &Toolchain<'_>, module: &Module, state: &PipelineState) ->
         options: Default::default(),
         placement: Placement::Adjacent,
     };
-    let early = tools.part(module, request.stage(&fragment, Default::default())).expect("a part").expect("a compiler");
+    let early = tools.part(module, &request.stage(&fragment, Default::default())).expect("a part").expect("a compiler");
     variant(state, early.object.interface()).is_some()
 }
 

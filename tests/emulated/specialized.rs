@@ -35,8 +35,8 @@ impl<'a> Subject<'a> {
     }
 
     fn shader(&self, wave: WaveSize) -> ShaderRef<'a> {
-        let spec_ids = reflect(self.module).expect("a module").spec_constants.iter().map(|c| c.id).collect();
-        ShaderRef { module: self.module, entry_point: "main".to_owned(), stage: Stage::Compute, wave, spec_ids }
+        let ids = reflect(self.module).expect("a module").spec_constants.into_iter().map(|c| c.id);
+        ShaderRef::new(self.module, "main", Stage::Compute, wave).with_spec_ids(ids)
     }
 
     fn request<'s>(&self, state: &'s PipelineState, wave: WaveSize, placement: Placement) -> PipelineRequest<'s>

@@ -115,10 +115,8 @@ fn built(module: &Module, state: &PipelineState, wave: WaveSize) -> dovetail::er
 }
 
 fn request<'a>(module: &'a Module, state: &'a PipelineState, wave: WaveSize) -> PipelineRequest<'a> {
-    let shader =
-        ShaderRef { module, entry_point: "main".to_owned(), stage: Stage::Compute, wave, spec_ids: Vec::new() };
     PipelineRequest {
-        shaders: vec![shader],
+        shaders: vec![ShaderRef::new(module, "main", Stage::Compute, wave)],
         state,
         target: GfxIp::Gfx1030,
         options: Default::default(),

@@ -14,7 +14,8 @@
 //! shader ...
 //! ; STATE
 //! [layout]                         known: the tables of a state file that stand here (docs/state.md), and
-//! [[fragment_inputs]]              what the fragment shader reads, for a vertex shader
+//! [[fragment_reads.inputs]]        what the fragment stage takes, for a vertex shader
+//! [[vertex_constants]]             constants that the vertex shader writes, for a fragment shader
 //! ; EXPECT
 //! ```
 //!
@@ -31,7 +32,7 @@ use dovetail::ir::parse::parse;
 use dovetail::ir::uniform::Uniformity;
 use dovetail::ir::verify::{verify, verify_between};
 use dovetail::ir::{Shader, Value};
-use dovetail::metadata::interface::StageInterface;
+use dovetail::metadata::interface::{FragmentReads, StageInterface};
 use dovetail::state::{Known, PipelineState};
 use dovetail::target::{GfxIp, WaveSize};
 use serde_json::Value as Json;
@@ -65,7 +66,16 @@ fn known(state: &str) -> Result<KnownState> {
     }
     let wrong = |e: toml::de::Error| Error::malformed(format!("state: {e}"));
     let mut tables: toml::Table = state.parse().map_err(wrong)?;
-    let inputs = tables.remove("fragment_inputs").map(toml::Value::try_into).transpose().map_err(wrong)?;
+    let reads: Option<toml::Table> =
+        tables.remove("fragment_reads").map(toml::Value::try_into).transpose().map_err(wrong)?;
+    let reads = reads.map(|mut reads| {
+        for list in ["inputs", "constants"] {
+            reads.entry(list).or_insert_with(|| toml::Value::Array(Vec::new()));
+        }
+        reads.try_into::<FragmentReads>()
+    });
+    let reads = reads.transpose().map_err(wrong)?;
+    let constants = tables.remove("vertex_constants").map(toml::Value::try_into).transpose().map_err(wrong)?;
     let [layout, vertex, colors, views] =
         ["layout", "vertex", "color", "view_mask"].map(|key| tables.contains_key(key));
     let state: PipelineState = tables.try_into().map_err(wrong)?;
@@ -73,7 +83,8 @@ fn known(state: &str) -> Result<KnownState> {
         operands: Known::Unknown,
         layout: some(layout, state.layout),
         vertex: some(vertex, state.vertex),
-        params: some(inputs.is_some(), inputs.unwrap_or_default()),
+        reads: some(reads.is_some(), reads.unwrap_or_default()),
+        constants: some(constants.is_some(), constants.unwrap_or_default()),
         multiview: some(views, state.view_mask != 0),
         sample_shading: Known::Unknown,
         colors: some(colors, state.color),

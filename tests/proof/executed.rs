@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 const LINKED: &str = "linked";
+const PAIRED: &str = "paired";
 const WHOLE: &str = "whole";
 /// Number of worst items listed.
 const WORST: usize = 10;
@@ -65,8 +66,9 @@ pub fn text(lines: &[Line], earlier: &[Line]) -> String {
         }
     };
     table("linked / whole", Ratios::of(lines, |line| Some(by(line, LINKED)? / by(line, WHOLE)?)));
+    table("paired / whole", Ratios::of(lines, |line| Some(by(line, PAIRED)? / by(line, WHOLE)?)));
     let before: BTreeMap<_, &Line> = earlier.iter().map(|line| (line.item.key(), line)).collect();
-    for route in [LINKED, WHOLE] {
+    for route in [LINKED, PAIRED, WHOLE] {
         let ratio = |line: &Line| Some(by(line, route)? / by(before.get(&line.item.key())?, route)?);
         table(&format!("{route}: this run / the run of --against"), Ratios::of(lines, ratio));
     }

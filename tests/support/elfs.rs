@@ -105,10 +105,10 @@ impl Builder<'_> {
         let specs = modules.iter().flat_map(|(_, _, spec)| spec);
         state.specialization = specs.map(|&(id, value)| SpecializationEntry { stage: None, id, value }).collect();
         change(&mut state);
-        let shader =
-            |(stage, module, spec)| ShaderRef { module, entry_point: "main".to_owned(), stage, wave, spec_ids: spec };
-        let ids = |spec: &[(u32, u64)]| spec.iter().map(|s| s.0).collect();
-        let refs: Vec<ShaderRef<'_>> = modules.iter().map(|(stage, m, spec)| shader((*stage, m, ids(spec)))).collect();
+        let shader = |stage, module, spec: &[(u32, u64)]| {
+            ShaderRef::new(module, "main", stage, wave).with_spec_ids(spec.iter().map(|s| s.0))
+        };
+        let refs: Vec<ShaderRef<'_>> = modules.iter().map(|(stage, m, spec)| shader(*stage, m, spec)).collect();
         let names: Vec<_> = paths.iter().map(|p| p.file_name().unwrap_or_default().to_string_lossy()).collect();
         for (route, placement) in
             [("adjacent", Placement::Adjacent), ("chained", Placement::Chained), ("whole", Placement::Adjacent)]

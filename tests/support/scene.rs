@@ -16,7 +16,7 @@ use dovetail::emu::inputs::{BlendFactor, Inputs, TargetAttachment};
 use dovetail::emu::{self, NamedFormat, RunLimits};
 use dovetail::ir::interp::Options;
 use dovetail::link::Placement;
-use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build, build_whole};
+use dovetail::pipeline::{Built, PipelineOutcome, PipelineRequest, Route, ShaderRef, build, build_whole};
 use dovetail::proof::{Bundle, Judge, Outputs, StageEntry, interpreted_draw, texels_apart};
 use dovetail::state::{ColorAttachment, PipelineState};
 use dovetail::target::{GfxIp, Stage, WaveSize};
@@ -72,8 +72,35 @@ impl Scene {
     /// The same in these arrangements.
     pub fn pipelines_in(&self, arrangements: &[Arrangement]) -> Vec<(String, WaveSize, Vec<u8>)> {
         let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
-        let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
-        self.pipelines_by(&tools, arrangements)
+        let tools = || Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+        let mut out = self.pipelines_by(&tools(), arrangements);
+        // Parts compiled for each other; they do not depend on the placement.
+        let modules = self.modules();
+        for &arrangement in arrangements.iter().take(1) {
+            let built = built(build(&self.request(&modules, arrangement), &tools().making_pairs()), "paired");
+            let varied = matches!(built.route, Route::Whole(_)) || self.state.view_mask != 0;
+            let paired = built.parts.iter().any(|part| part.paired);
+            assert!(paired || varied || self.state.color.shades_samples(), "no pair: {:?}", built.parts);
+            out.push((format!("paired, {arrangement:?}"), arrangement.fragment, built.elf));
+        }
+        out
+    }
+
+    fn modules(&self) -> [Module; 2] {
+        [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"))
+    }
+
+    fn request<'a>(&'a self, modules: &'a [Module; 2], arrangement: Arrangement) -> PipelineRequest<'a> {
+        PipelineRequest {
+            shaders: vec![
+                ShaderRef::new(&modules[0], "main", Stage::Vertex, arrangement.vertex),
+                ShaderRef::new(&modules[1], "main", Stage::Fragment, arrangement.fragment),
+            ],
+            state: &self.state,
+            target: GfxIp::Gfx1030,
+            options: Default::default(),
+            placement: arrangement.placement,
+        }
     }
 
     /// The same, with a cache that already has the parts.
@@ -82,29 +109,13 @@ impl Scene {
         tools: &Toolchain<'_>,
         arrangements: &[Arrangement],
     ) -> Vec<(String, WaveSize, Vec<u8>)> {
-        let modules = [&self.vertex, &self.fragment].map(|spirv| Module::new(spirv.clone()).expect("a module"));
+        let modules = self.modules();
         let mut out = Vec::new();
         for &arrangement in arrangements {
-            let shader = |stage, module, wave| ShaderRef {
-                module,
-                entry_point: "main".to_owned(),
-                stage,
-                wave,
-                spec_ids: Vec::new(),
-            };
-            let request = PipelineRequest {
-                shaders: vec![
-                    shader(Stage::Vertex, &modules[0], arrangement.vertex),
-                    shader(Stage::Fragment, &modules[1], arrangement.fragment),
-                ],
-                state: &self.state,
-                target: GfxIp::Gfx1030,
-                options: Default::default(),
-                placement: arrangement.placement,
-            };
+            let request = self.request(&modules, arrangement);
             for (name, outcome) in [("linked", build(&request, tools)), ("whole", build_whole(&request, tools, None))] {
-                let Ok(PipelineOutcome::Built(built)) = outcome else { panic!("{name}: {outcome:?}") };
-                out.push((format!("{name}, {arrangement:?}"), arrangement.fragment, built.elf));
+                let elf = built(outcome, name).elf;
+                out.push((format!("{name}, {arrangement:?}"), arrangement.fragment, elf));
             }
         }
         out
@@ -281,4 +292,11 @@ pub fn compare(
         return Ok(());
     }
     Err(format!("{} of {drawn} pixels differ: {:?}", apart.len(), &apart[..8.min(apart.len())]))
+}
+
+fn built(outcome: Result<PipelineOutcome, dovetail::error::Error>, name: &str) -> Built {
+    match outcome {
+        Ok(PipelineOutcome::Built(built)) => built,
+        other => panic!("{name}: {other:?}"),
+    }
 }

@@ -42,6 +42,8 @@ const UNSAFE: &[&str] = &[
     "tests/support/alloc.rs",
     "benches/support/raw_lmdb.rs",
     "benches/radv/src/device.rs",
+    "benches/radv/src/layout.rs",
+    "benches/radv/src/links.rs",
     "benches/radv/src/pipeline.rs",
 ];
 

@@ -35,7 +35,10 @@ pub const USES: &[(&str, &[&str])] = &[
     ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
     ("template", &["error", "target", "state", "ir"]),
     ("toolchain", &["error", "table", "target", "state", "abi", "glue", "compile", "link", "cache", "keys"]),
-    ("pipeline", &["error", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"]),
+    (
+        "pipeline",
+        &["error", "table", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"],
+    ),
     // Messages between the service and its clients.
     ("wire", &["error", "frame", "target", "state", "compile", "link", "cache"]),
     // The driver interface, without a compiler. It takes the rules for whole pipelines from `pipeline`.
@@ -45,6 +48,7 @@ pub const USES: &[(&str, &[&str])] = &[
             "error",
             "fixed",
             "frame",
+            "table",
             "target",
             "state",
             "abi",

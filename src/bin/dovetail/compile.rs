@@ -1,5 +1,6 @@
 //! `dovetail compile`: compiles one module in this process and shows any phase.
 
+mod partner;
 mod watched;
 
 use crate::common::TuningArgs;
@@ -41,6 +42,13 @@ pub struct Args {
     /// Compile with the layout of `state template` and all specialization values known.
     #[arg(long)]
     laid_out: bool,
+    /// Compile for this shader of the other graphics stage: a vertex shader for the inputs that this fragment shader reads, a
+    /// fragment shader with the constants that this vertex shader writes.
+    #[arg(long = "for", value_name = "SPIRV", conflicts_with = "laid_out")]
+    partner: Option<PathBuf>,
+    /// Entry point of the other shader; needed if there are several.
+    #[arg(long, value_name = "NAME", requires = "partner")]
+    for_entry: Option<String>,
     /// Output file for the unlinked ELF.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,

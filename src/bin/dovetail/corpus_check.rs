@@ -250,13 +250,13 @@ fn unlinked(args: &Args, tools: &Toolchain<'_>, request: &PipelineRequest<'_>, c
         return Ok(());
     }
     for shader in &request.shaders {
-        let fetched = tools.stage(shader.module, &request.stage(shader, KnownState::default()))?;
+        let fetched = tools.stage(shader.module(), &request.stage(shader, KnownState::default()))?;
         let Some(elf) = fetched.elf() else { continue };
-        let stage = shader.stage.name();
+        let stage = shader.stage().name();
         checked.digests.insert(stage, blake3::hash(&elf.0));
         checked.fallbacks.extend(fallback(elf)?.map(|feature| (stage, feature)));
         if args.tools {
-            outside(&elf.0).at(|| format!("unlinked {} stage", shader.stage))?;
+            outside(&elf.0).at(|| format!("unlinked {} stage", shader.stage()))?;
         }
     }
     Ok(())
@@ -306,12 +306,9 @@ impl Loaded {
     fn shaders(&self) -> Vec<ShaderRef<'_>> {
         self.modules
             .iter()
-            .map(|(module, info, entry, stage)| ShaderRef {
-                module,
-                entry_point: entry.clone(),
-                stage: *stage,
-                wave: default_wave(*stage, info.uses_subgroups),
-                spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
+            .map(|(module, info, entry, stage)| {
+                let shader = ShaderRef::new(module, entry, *stage, default_wave(*stage, info.uses_subgroups));
+                shader.with_spec_ids(info.spec_constants.iter().map(|c| c.id))
             })
             .collect()
     }

@@ -56,6 +56,10 @@ pub struct Args {
     /// Compile the whole pipeline even if it could be linked.
     #[arg(long)]
     whole: bool,
+    /// Compile the vertex and the fragment shader for each other, unless the cache has them: the fragment shader with the vertex
+    /// shader's constants, the vertex shader for what the fragment shader reads. A pair in the cache is used even without this.
+    #[arg(long, conflicts_with_all = ["whole", "no_compile"])]
+    pair: bool,
     /// Use only the cache, like a driver without a compiler; exit code 4 if something is missing.
     #[arg(long)]
     no_compile: bool,
@@ -98,6 +102,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let cache = args.build.cache.open()?;
     let compiler = if args.no_compile { None } else { args.build.worker.start_if_built(1)? };
     let tools = Toolchain::new(&cache, compiler.as_deref())?.with_metadata(args.metadata);
+    let tools = if args.pair { tools.making_pairs() } else { tools };
     let request = PipelineRequest {
         shaders,
         state: &state,
@@ -123,7 +128,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     write_file(&args.out, &built.elf)?;
     if args.json {
         print_json(&serde_json::json!({
-            "route": built.route, "layout": built.placement, "parts": built.parts, "bytes": built.elf.len(),
+            "route": built.route, "layout": built.placement, "parts": built.parts.as_slice(), "bytes": built.elf.len(),
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -134,7 +139,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     for part in &built.parts {
         let origin = if part.hit { "cache" } else { "compiled" };
-        println!("  {:<9} {origin:<9} {:>7} bytes", part.stage.name(), part.bytes);
+        let whose = if part.paired { ", for the other stage" } else { "" };
+        println!("  {:<9} {origin:<9} {:>7} bytes{whose}", part.stage.name(), part.bytes);
     }
     println!("  pipeline            {:>7} bytes", built.elf.len());
     if built.placement != args.layout {
@@ -156,11 +162,6 @@ fn entry(args: &Args, info: &ModuleInfo, stage: Stage) -> Result<String> {
 }
 
 fn shader<'a>(args: &Args, stage: Stage, entry: &str, module: &'a Module, info: &ModuleInfo) -> ShaderRef<'a> {
-    ShaderRef {
-        module,
-        entry_point: entry.to_owned(),
-        stage,
-        wave: args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups)),
-        spec_ids: info.spec_constants.iter().map(|c| c.id).collect(),
-    }
+    let wave = args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups));
+    ShaderRef::new(module, entry, stage, wave).with_spec_ids(info.spec_constants.iter().map(|c| c.id))
 }

@@ -53,6 +53,9 @@ pub struct Args {
     /// Also compile variants of stages: for sample shading (fragment) and for view masks (vertex).
     #[arg(long)]
     variants: bool,
+    /// Also compile the vertex and the fragment shader of each pipeline in an archive for each other.
+    #[arg(long, conflicts_with = "service")]
+    pairs: bool,
     /// Also search files that are not SPIR-V for modules in them.
     #[arg(long)]
     search: bool,
@@ -240,6 +243,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let compiler = args.build.worker.start_if_built(args.jobs.count())?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
+    let tools = if args.pairs { tools.making_pairs() } else { tools };
     let pool = args.jobs.threads()?;
     let (events, pipelines) = events(args, &spec, &Maker::Own(tools), &pool);
     let code = report(args, &summarize(events, pipelines, started.elapsed(), cache.stats().bad))?;

@@ -40,6 +40,8 @@ enum Route {
     Linked,
     /// Linked, chained.
     Chained,
+    /// From parts that were compiled for each other.
+    Paired,
     /// Compiled with everything known.
     Whole,
 }
@@ -48,6 +50,7 @@ enum Route {
 fn route(name: &str) -> (Route, &'static str) {
     match name {
         "linked" => (Route::Linked, "linked.elf"),
+        "paired" => (Route::Paired, "paired.elf"),
         "whole" => (Route::Whole, "whole.elf"),
         _ => (Route::Chained, "chained.elf"),
     }

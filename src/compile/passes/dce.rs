@@ -1,10 +1,10 @@
 //! Removes unneeded instructions and block parameters, and empties unreachable blocks.
 //!
 //! Needed are effects ([`Op::has_side_effects`](crate::ir::Op::has_side_effects)), conditions, returned values, and
-//! their operands. One walk over the uses, so linear.
+//! their operands; a store to a local only if something loads what it stores. One walk over the uses, so linear.
 
 use crate::error::Result;
-use crate::ir::{BasicBlock, BlockId, Shader, Terminator, Value, ValueDef};
+use crate::ir::{BasicBlock, BlockId, Inst, LocalId, Op, Shader, Terminator, Value, ValueDef};
 use crate::target::WaveSize;
 use smallvec::SmallVec;
 
@@ -17,24 +17,98 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     for id in shader.block_ids().filter(|&b| !cfg.reachable(b)) {
         *shader.block_mut(id) = BasicBlock { term: Some(Terminator::Unreachable), ..BasicBlock::default() };
     }
-    let live = live_values(shader);
-    let insts = &shader.insts;
-    for block in &mut shader.blocks {
-        block.insts.retain(|&i| {
-            let inst = &insts[i.index()];
-            inst.op.has_side_effects() || inst.results().iter().any(|v| live[v.index()])
+    let mut locals = Locals::of(shader);
+    let live = live_values(shader, &mut locals);
+    for at in 0..shader.blocks.len() {
+        let mut insts = std::mem::take(&mut shader.blocks[at].insts);
+        insts.retain(|&i| {
+            let inst = shader.inst(i);
+            match stored(shader, inst) {
+                Some((local, dwords)) => locals.is_read(local, dwords),
+                None => inst.op.has_side_effects() || inst.results().iter().any(|v| live[v.index()]),
+            }
         });
+        shader.blocks[at].insts = insts;
     }
     remove_params(shader, &live);
     Ok(())
 }
 
+/// Dwords of a local, one bit each; the last bit stands for all further dwords.
+type Dwords = u64;
+
+/// Loads and stores of locals.
+struct Locals {
+    /// The dwords loaded, by local.
+    read: Vec<Dwords>,
+    /// Sorted by local.
+    stores: Vec<(LocalId, Dwords, [Value; 2])>,
+}
+
+impl Locals {
+    fn of(shader: &Shader) -> Self {
+        let store = |inst: &Inst| match (stored(shader, inst), inst.args.as_slice()) {
+            (Some((local, dwords)), &[at, value]) => Some((local, dwords, [at, value])),
+            _ => None,
+        };
+        let mut stores: Vec<_> = Vec::new();
+        if !shader.locals.is_empty() {
+            stores.extend(shader.live_insts().filter_map(store));
+            stores.sort_by_key(|(local, ..)| *local);
+        }
+        Self { read: vec![0; shader.locals.len()], stores }
+    }
+
+    fn is_read(&self, local: LocalId, dwords: Dwords) -> bool {
+        self.read.get(local.index()).is_none_or(|read| read & dwords != 0)
+    }
+
+    /// Records a needed load; returns the operands of the stores that it may see and no earlier load saw.
+    fn load(&mut self, local: LocalId, dwords: Dwords) -> impl Iterator<Item = Value> {
+        let read = self.read.get_mut(local.index());
+        let new = read.map_or(0, |read| {
+            let new = dwords & !*read;
+            *read |= dwords;
+            new
+        });
+        let first = self.stores.partition_point(|(other, ..)| *other < local);
+        let all = self.stores.get(first..).unwrap_or_default().iter().take_while(move |_| new != 0);
+        let of_local = all.take_while(move |(other, ..)| *other == local);
+        of_local.filter(move |(_, stored, _)| stored & new != 0).flat_map(|(.., operands)| *operands)
+    }
+}
+
+/// The local that an instruction stores to, and the dwords.
+fn stored(shader: &Shader, inst: &Inst) -> Option<(LocalId, Dwords)> {
+    match (&inst.op, inst.args.as_slice()) {
+        (Op::LocalStore { local, .. }, &[at, value]) => Some((*local, dwords(shader, at, value))),
+        _ => None,
+    }
+}
+
+/// The local that an instruction loads from, and the dwords.
+fn loaded(shader: &Shader, inst: &Inst) -> Option<(LocalId, Dwords)> {
+    match (&inst.op, inst.args.as_slice()) {
+        (Op::LocalLoad { local, .. }, &[at]) => Some((*local, dwords(shader, at, inst.result?))),
+        _ => None,
+    }
+}
+
+/// The dwords of a value at an offset; all dwords if the offset is unknown.
+fn dwords(shader: &Shader, offset: Value, value: Value) -> Dwords {
+    let Some(offset) = shader.as_const(offset) else { return Dwords::MAX };
+    let last = offset.saturating_add(u64::from(shader.ty(value).bytes()).saturating_sub(1));
+    let bit = |byte: u64| (byte / 4).min(u64::from(Dwords::BITS - 1));
+    Dwords::MAX << bit(offset) & Dwords::MAX >> (u64::from(Dwords::BITS - 1) - bit(last))
+}
+
 /// By value, whether it is needed.
-fn live_values(shader: &Shader) -> Vec<bool> {
+fn live_values(shader: &Shader, locals: &mut Locals) -> Vec<bool> {
     let mut todo: SmallVec<[Value; 64]> = SmallVec::new();
     let mut passed = Passed { first: Vec::new(), entries: Vec::new() };
     for block in &shader.blocks {
-        let effects = block.insts.iter().map(|&i| shader.inst(i)).filter(|i| i.op.has_side_effects());
+        let is_effect = |i: &&Inst| i.op.has_side_effects() && !matches!(i.op, Op::LocalStore { .. });
+        let effects = block.insts.iter().map(|&i| shader.inst(i)).filter(is_effect);
         todo.extend(effects.flat_map(|i| &i.args).copied());
         let Some(term) = &block.term else { continue };
         match term {
@@ -52,7 +126,12 @@ fn live_values(shader: &Shader) -> Vec<bool> {
     while let Some(v) = todo.pop() {
         if !std::mem::replace(&mut live[v.index()], true) {
             match shader.def(v) {
-                Some(inst) => todo.extend_from_slice(&inst.args),
+                Some(inst) => {
+                    todo.extend_from_slice(&inst.args);
+                    if let Some((local, dwords)) = loaded(shader, inst) {
+                        todo.extend(locals.load(local, dwords));
+                    }
+                }
                 None => todo.extend(passed.to(v)),
             }
         }

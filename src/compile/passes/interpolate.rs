@@ -34,19 +34,19 @@ const P0: u8 = 2;
 
 /// Two channels with equal fields belong to one attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Attribute {
-    semantic: Semantic,
+pub(super) struct Attribute {
+    pub(super) semantic: Semantic,
     flat: bool,
     per_vertex: bool,
-    ty: ComponentType,
+    pub(super) ty: ComponentType,
 }
 
 /// A read of one channel, or for 64 bits of two, of which this is the first.
 #[derive(Clone, Copy, Debug)]
-struct Read {
-    attribute: Attribute,
+pub(super) struct Read {
+    pub(super) attribute: Attribute,
     channel: u8,
-    interp: Interp,
+    pub(super) interp: Interp,
 }
 
 /// Lowers every attribute of a fragment shader.
@@ -102,16 +102,21 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         }
         let b = at.b;
         let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
-        let whole = b.compose(&dwords);
-        Ok(Rewrite::Value(match ty.bits() {
-            Bits::B8 | Bits::B16 if read.attribute.ty.kind != NumericKind::Float => b.convert(AluOp::Trunc, whole, ty),
-            Bits::B16 => b.convert(AluOp::FConv, whole, ty),
-            Bits::B64 => b.bitcast(whole, ty),
-            _ => whole,
-        }))
+        Ok(Rewrite::Value(value_of(b, &dwords, read.attribute.ty.kind, ty)))
     })?;
     prelude.place(shader);
     Ok(())
+}
+
+/// The result of a read, from the 32-bit channels that it reads.
+pub(super) fn value_of(b: &mut Builder<'_>, channels: &[Value], kind: NumericKind, ty: Type) -> Value {
+    let whole = b.compose(channels);
+    match ty.bits() {
+        Bits::B8 | Bits::B16 if kind != NumericKind::Float => b.convert(AluOp::Trunc, whole, ty),
+        Bits::B16 => b.convert(AluOp::FConv, whole, ty),
+        Bits::B64 => b.bitcast(whole, ty),
+        _ => whole,
+    }
 }
 
 /// The barycentric pair of an interpolated input.
@@ -146,7 +151,7 @@ fn weight(inst: &Inst) -> Option<(Interp, u8)> {
 }
 
 /// Attribute read of an instruction; `None` if it reads none.
-fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
+pub(super) fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
     let flat = |semantic, kind, channel| Read {
         attribute: Attribute { semantic, flat: true, per_vertex: false, ty: ComponentType { kind, bits: 32 } },
         channel,
@@ -185,7 +190,7 @@ fn read(shader: &Shader, inst: &Inst) -> Option<Read> {
 }
 
 /// The channels of a read: 64 bits take two, which may continue in the next location.
-fn channels(shader: &Shader, inst: &Inst, read: Read) -> SmallVec<[(Attribute, u8); 2]> {
+pub(super) fn channels(shader: &Shader, inst: &Inst, read: Read) -> SmallVec<[(Attribute, u8); 2]> {
     let wide = inst.result.is_some_and(|v| shader.ty(v).bits() == Bits::B64);
     let Semantic::Location(location) = read.attribute.semantic else {
         return smallvec![(read.attribute, read.channel)];

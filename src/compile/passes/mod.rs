@@ -34,6 +34,7 @@ mod lower_ycbcr;
 mod multiview;
 mod output_values;
 mod outputs;
+mod partner;
 mod pipeline;
 mod prelude;
 mod sample_shading;

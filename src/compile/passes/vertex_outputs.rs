@@ -18,7 +18,7 @@ use crate::abi::params::{ParamPlan, ParamVectors, Supply};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{
-    ComponentType, FragmentInput, ParamSource, Semantic, StageKind, VertexInterface, VertexParam,
+    ComponentType, FragmentReads, ParamConstant, ParamSource, Semantic, StageKind, VertexInterface, VertexParam,
 };
 use std::collections::BTreeMap;
 
@@ -53,9 +53,9 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
         let mut b = Builder::new(shader, *block);
         plan.export(&mut b, outputs, stores);
     }
-    match cx.request.known.params.get() {
-        Some(inputs) => {
-            if inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId) {
+    match cx.request.known.reads.get() {
+        Some(reads) => {
+            if reads.inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId) {
                 interface.uses_primitive_id = true;
                 interface.vgpr_comp_cnt = interface.vgpr_comp_cnt.max(2);
                 let ty = ComponentType { kind: NumericKind::Uint, bits: 32 };
@@ -63,7 +63,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
                 channels.insert((semantic, 0), Channel { semantic, component: 0, ty, from: Source::PrimitiveId });
             }
             let channels: Vec<Channel> = channels.into_values().collect();
-            export(shader, interface, outputs, &channels, inputs, primitive_id)
+            interface.made_for = Some(reads.clone());
+            export(shader, interface, outputs, &channels, reads, primitive_id)
         }
         None if channels.is_empty() => Ok(()),
         None => {
@@ -108,15 +109,17 @@ fn export(
     interface: &mut VertexInterface,
     outputs: &Outputs,
     channels: &[Channel],
-    inputs: &[FragmentInput],
+    reads: &FragmentReads,
     primitive_id: Value,
 ) -> Result<()> {
+    let inputs = &reads.inputs;
     // Constants built into the rasterizer need no export, so plan first to find the semantics that do.
     let read = |c: &&Channel| {
         inputs
             .iter()
             .any(|i| i.semantic == c.semantic && i.channels.checked_shr(u32::from(c.component)).unwrap_or(0) & 1 == 1)
     };
+    reads.constants.iter().try_for_each(|taken| check_constant(outputs, channels, *taken))?;
     let channels: Vec<&Channel> = channels.iter().filter(read).collect();
     let source = |c: &Channel| constant(outputs, *c).map_or(ParamSource::Exported, ParamSource::Constant);
     let mut params: Vec<VertexParam> = channels.iter().map(|c| c.param(source(c))).collect();
@@ -150,6 +153,18 @@ fn export(
     interface.exported_params = plan.slots;
     interface.params = params;
     Ok(())
+}
+
+/// Checks that the shader writes a constant that the fragment stage contains.
+fn check_constant(outputs: &Outputs, channels: &[Channel], taken: ParamConstant) -> Result<()> {
+    let ParamConstant { semantic, component, bits } = taken;
+    let found = channels.iter().find(|c| (c.semantic, c.component) == (semantic, component));
+    if found.and_then(|c| constant(outputs, *c)) == Some(bits) {
+        return Ok(());
+    }
+    Err(Error::malformed(format!(
+        "the fragment stage expects the constant {bits:#x} in {semantic:?}, component {component}, which the shader does not write"
+    )))
 }
 
 /// The bits of a channel that has the same constant at every return.

@@ -18,7 +18,7 @@ use dovetail::ir::interp::Options;
 use dovetail::ir::parse::parse;
 use dovetail::ir::verify::verify;
 use dovetail::link::{EmitGlue, Placement, link};
-use dovetail::metadata::interface::{FragmentInput, StageInterface, StageKind};
+use dovetail::metadata::interface::{FragmentInput, FragmentReads, StageInterface, StageKind};
 use dovetail::proof::{KnownContents, bytes_of, interpreted};
 use dovetail::state::{Known as Item, PipelineState};
 use dovetail::target::{GfxIp, Stage};
@@ -152,7 +152,7 @@ impl Case<'_> {
         match stage {
             Stage::Vertex if self.setup.whole => KnownState {
                 vertex: Item::Known(self.state.vertex.clone()),
-                params: Item::Known(read),
+                reads: Item::Known(FragmentReads { inputs: read, constants: Vec::new() }),
                 multiview: Item::Known(false),
                 ..known
             },

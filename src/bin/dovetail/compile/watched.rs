@@ -1,6 +1,6 @@
 //! Compiles one stage with an observer: dumps, checks between passes, timings.
 
-use super::{Args, choose, laid_out};
+use super::{Args, choose, laid_out, partner};
 use crate::common::{print_json, read_module, write_file};
 use dovetail::compile::backend::Generator;
 use dovetail::compile::compiler::StageCompiler;
@@ -29,7 +29,14 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
         known: Default::default(),
         entry_point,
     };
-    let request = if args.laid_out { laid_out(&module, &request).at(place)? } else { request };
+    let request = match &args.partner {
+        Some(partner) => {
+            let known = partner::known(args, partner, compiler, &module, &request).at(place)?;
+            StageRequest { known, ..request }
+        }
+        None if args.laid_out => laid_out(&module, &request).at(place)?,
+        None => request,
+    };
     let mut wanted = args.dump.clone();
     wanted.extend(std::env::var("DOVETAIL_DUMP"));
     let mut watch =

@@ -262,12 +262,10 @@ fn build(
 fn link(args: &Args, tools: &Toolchain<'_>, modules: &Modules<'_>, translated: &Translated) -> Result<Came> {
     let Translated { state, stages } = translated;
     let modules = stages.iter().map(|stage| modules.get(stage.module)).collect::<Result<Vec<_>>>()?;
-    let shaders = stages.iter().zip(&modules).map(|(stage, found)| ShaderRef {
-        module: &found.module,
-        entry_point: stage.entry_point.clone(),
-        stage: stage.stage,
-        wave: stage.wave.or(args.wave).unwrap_or_else(|| default_wave(stage.stage, found.info.uses_subgroups)),
-        spec_ids: found.info.spec_constants.iter().map(|constant| constant.id).collect(),
+    let shaders = stages.iter().zip(&modules).map(|(stage, found)| {
+        let wave = stage.wave.or(args.wave).unwrap_or_else(|| default_wave(stage.stage, found.info.uses_subgroups));
+        let shader = ShaderRef::new(&found.module, &stage.entry_point, stage.stage, wave);
+        shader.with_spec_ids(found.info.spec_constants.iter().map(|constant| constant.id))
     });
     let request = PipelineRequest {
         shaders: shaders.collect(),

@@ -5,7 +5,7 @@ use crate::compile::Compiler;
 use crate::compile::llvm::LlvmCompiler;
 use crate::compile::request::{KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{ErrorKind, Result};
-use crate::metadata::interface::{ComponentType, FragmentInput, Semantic};
+use crate::metadata::interface::{ComponentType, FragmentInput, FragmentReads, Semantic};
 use crate::state::{ColorAttachment, ColorState, Known, VertexAttribute, VertexBinding, VertexInputState, VertexRate};
 use crate::target::{GfxIp, Stage, WaveSize};
 use std::path::{Path, PathBuf};
@@ -126,7 +126,8 @@ fn with_everything_known_a_body_needs_no_glue() {
         operands: Known::Known(Vec::new()),
         layout: Known::Unknown,
         vertex: Known::Known(vertex),
-        params: Known::Known(vec![float(0, 3), float(1, 15)]),
+        reads: Known::Known(FragmentReads { inputs: vec![float(0, 3), float(1, 15)], constants: Vec::new() }),
+        constants: Known::Unknown,
         multiview: Known::Known(false),
         sample_shading: Known::Unknown,
         colors: Known::Known(ColorState { attachments: vec![color], ..ColorState::default() }),
