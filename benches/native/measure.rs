@@ -3,7 +3,7 @@
 use crate::Args;
 use crate::alloc::allocations;
 use crate::code::{self, Code};
-use crate::radv::{self, Radv};
+use crate::radv::{self, Keeps, Radv};
 use crate::shaders::Shader;
 use crate::support::cpu;
 use dovetail::check::estimate;
@@ -76,7 +76,7 @@ impl Bench {
     /// Starts RADV if it is there.
     pub fn new() -> Self {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        Self { compiler: BuiltInCompiler::new(), radv: Radv::start(), file }
+        Self { compiler: BuiltInCompiler::new(), radv: Radv::start(Keeps::Nothing), file }
     }
 
     /// The driver, if any.

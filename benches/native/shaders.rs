@@ -2,7 +2,6 @@
 
 use crate::support::{self, Input};
 use dovetail::compile::request::StageRequest;
-use dovetail::compile::spirv;
 use dovetail::state::ResourceLayout;
 
 /// A shader to measure.
@@ -23,13 +22,8 @@ pub struct Shader {
 
 impl Shader {
     fn new(set: &str, input: Input) -> Option<Self> {
-        let info = spirv::reflect(&input.module).ok()?;
         let layout = support::state(&[&input])?.layout;
-        let bytes = |id: u32| {
-            let constant = info.spec_constants.iter().find(|constant| constant.id == id);
-            constant.map_or(4, |constant| if constant.bits == 1 { 4 } else { constant.bits.div_ceil(8) as u8 })
-        };
-        let specialization = input.request.specialization.iter().map(|&(id, value)| (id, value, bytes(id))).collect();
+        let specialization = input.sized_values();
         let laid_out = input.request.laid_out(&input.module, layout.clone());
         let early = StageRequest { specialization: laid_out.specialization.clone(), ..input.request };
         let spirv = input.module.bytes().to_vec();

@@ -1,7 +1,7 @@
-# RADV as the benchmark `native` measures it: `./dev bench --bench native` reads this file. It has `run`, `say`, `have` and the like.
+# RADV as the benchmarks `native` and `link` measure it: `./dev bench` reads this file. It has `run`, `say`, `have` and the like.
 # shellcheck shell=bash
 
-# Mesa for `benches/native`, by exact version and SHA-256. It is unpacked, not installed.
+# Mesa, by exact version and SHA-256. It is unpacked, not installed.
 mesa=25.0.7-2~bpo12+1
 mesa_packages="\
 mesa-vulkan-drivers $mesa 3899f1800424c60a05df5d6913076a526ca8fdbabec43672cd397563d1ca3263
@@ -27,7 +27,7 @@ fetch_mesa() {
     done <<<"$mesa_packages"
 }
 
-# RADV for `benches/native`: Mesa as above or, where that cannot be had, the system's. The tables say which it was.
+# RADV: Mesa as above or, where that cannot be had, the system's. The tables say which it was.
 radv() {
     local dir=$PWD/target/mesa-$mesa lib
     run cargo build --quiet --release -p dovetail-bench-radv

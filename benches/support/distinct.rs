@@ -1,6 +1,8 @@
 //! Different pairs linked in sequence, so that no link profits from data that the previous one left in the processor's
 //! caches; and the cost of state changes, of reading from bytes or from a cache, and of a second thread.
 
+use crate::support::beside::{Beside, Files, SWEEPS as RADV_SWEEPS};
+use crate::support::radv::Keeps;
 use crate::support::times::{Times, head};
 use crate::support::{self, Input};
 use dovetail::abi::layout::ResolvedLayout;
@@ -119,7 +121,7 @@ impl Pairs {
     }
 
     /// Measures everything and prints it.
-    pub fn report(&self) {
+    pub fn report(self) {
         if self.pairs.is_empty() {
             println!("\nno pairs of corpus/: fetch them with ./dev corpus");
             return;
@@ -138,6 +140,37 @@ impl Pairs {
         self.first_links().row("from bytes, nothing planned");
         self.builds();
         self.threads(&plans);
+        self.beside_radv(&plans, &mut out);
+    }
+
+    /// RADV's fast links of the same pairs, before and after ours, and its libraries and links from a pipeline cache.
+    fn beside_radv(mut self, plans: &Plans, out: &mut [u8]) {
+        let mut files = Files::new();
+        let stages = |pair: &Pair| [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].input);
+        let requests: Vec<_> = self.pairs.iter().map(|pair| files.request(stages(pair), &pair.state)).collect();
+        let Some((mut radv, taken)) = Beside::start(Keeps::Nothing, &requests) else { return };
+        let mut number = 0..;
+        self.pairs.retain(|_| number.next().is_some_and(|n| taken.binary_search(&n).is_ok()));
+        let before: Vec<Times> = (0..RADV_SWEEPS).map(|_| radv.links()).collect();
+        let ours = self.each(|pair| self.linked(pair, &pair.state, plans, out));
+        let Some((mut again, _)) = Beside::start(Keeps::Nothing, &requests) else { return };
+        let after: Vec<Times> = (0..RADV_SWEEPS).map(|_| again.links()).collect();
+        head(&format!("beside {}: {} of the pairs", radv.driver(), self.pairs.len()));
+        ours.row("ours, distinct prepared pairs, into the caller's memory");
+        for (n, (before, after)) in before.iter().zip(&after).enumerate() {
+            for (when, times) in [("before", before), ("after", after)] {
+                let [p50, p95] = [50, 95].map(|p| ours.percentile(p) as f64 / times.percentile(p) as f64);
+                let name = format!("its fast link, sweep {}, {when} ours; ours beside it {p50:.2}, {p95:.2}", n + 1);
+                times.row(&name);
+            }
+        }
+        drop((radv, again));
+        let Some((mut cached, _)) = Beside::start(Keeps::PipelineCache, &requests) else { return };
+        let (theirs, first) = (cached.cached_links(), self.first_links());
+        first.row("ours, from bytes, nothing planned");
+        let [p50, p95] = [50, 95].map(|p| first.percentile(p) as f64 / theirs.percentile(p) as f64);
+        theirs
+            .row(&format!("its libraries out of a pipeline cache, and their link; ours beside it {p50:.2}, {p95:.2}"));
     }
 
     fn elf(&self, pair: &Pair) -> Vec<u8> {
@@ -211,13 +244,8 @@ impl Pairs {
     fn request<'a>(&'a self, pair: &'a Pair) -> PipelineRequest<'a> {
         let shader = |stage: usize| {
             let Input { module, request, .. } = &self.stages[stage].input;
-            ShaderRef {
-                module,
-                entry_point: request.entry_point.clone(),
-                stage: request.stage,
-                wave: request.wave,
-                spec_ids: request.specialization.iter().map(|(id, _)| *id).collect(),
-            }
+            ShaderRef::new(module, &request.entry_point, request.stage, request.wave)
+                .with_spec_ids(request.specialization.iter().map(|(id, _)| *id))
         };
         PipelineRequest {
             shaders: vec![shader(pair.vertex), shader(pair.fragment)],

@@ -6,6 +6,8 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+pub mod beside;
+pub mod radv;
 pub mod times;
 
 use dovetail::compile::request::{KnownState, Module, StageRequest, TuningOptions, default_wave};
@@ -51,6 +53,16 @@ impl Input {
 
     fn read(path: &Path, stage: Stage, spec: &SpecFile) -> Option<Self> {
         Self::new(&path.file_stem()?.to_string_lossy(), std::fs::read(path).ok()?, stage, spec)
+    }
+
+    /// The specialization values with their sizes in bytes.
+    pub fn sized_values(&self) -> Vec<(u32, u64, u8)> {
+        let constants = spirv::reflect(&self.module).expect("it has been read before").spec_constants;
+        let bytes = |id: u32| {
+            let constant = constants.iter().find(|constant| constant.id == id);
+            constant.map_or(4, |constant| if constant.bits == 1 { 4 } else { constant.bits.div_ceil(8) as u8 })
+        };
+        self.request.specialization.iter().map(|&(id, value)| (id, value, bytes(id))).collect()
     }
 
     /// The upper-level IR.

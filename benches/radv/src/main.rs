@@ -1,10 +1,12 @@
-//! Compiles single shaders with RADV, for `benches/native.rs`.
+//! Compiles single shaders with RADV for `benches/native.rs`, and links pipeline libraries for `benches/link.rs`.
 //!
 //! Reads one JSON request per line from stdin and answers each with a line of JSON. It is a separate process because a
 //! driver may crash, and because its environment (which driver, which GPU) is read when it is loaded. RADV needs no
 //! GPU: `RADV_FORCE_FAMILY` selects one.
 
 mod device;
+mod layout;
+mod links;
 mod listing;
 mod pipeline;
 mod protocol;
@@ -25,11 +27,17 @@ fn main() {
         Err(e) => return say(&Answer::Error(e)),
     };
     say(&Answer::Driver(device.driver.clone()));
+    let mut pairs = links::Pairs::new(&device);
     for line in std::io::stdin().lock().lines() {
         let answer = line
             .map_err(|e| e.to_string())
             .and_then(|line| serde_json::from_str::<Request>(&line).map_err(|e| e.to_string()))
-            .and_then(|request| pipeline::compile(&device, &request));
+            .and_then(|request| match request {
+                Request::Stage(stage) => pipeline::compile(&device, &stage),
+                Request::Pair(pair) => pairs.keep(pair).map(|()| Answer::Kept),
+                Request::Links => pairs.links().map(Answer::Times),
+                Request::CachedLinks => pairs.cached_links().map(Answer::Times),
+            });
         say(&answer.unwrap_or_else(Answer::Error));
     }
 }

@@ -2,17 +2,16 @@
 //! corresponds to a part.
 
 use crate::device::Device;
+use crate::layout::{Layout, Specialization, module};
 use crate::listing;
-use crate::protocol::{Answer, Request};
+use crate::protocol::{Answer, StageRequest};
 use ash::vk;
-use std::collections::BTreeMap;
 use std::ffi::{CString, c_void};
 
 /// Handles of one request.
 struct Made<'a> {
     device: &'a Device,
-    sets: Vec<vk::DescriptorSetLayout>,
-    layout: vk::PipelineLayout,
+    layout: Layout<'a>,
     module: vk::ShaderModule,
     pipeline: vk::Pipeline,
 }
@@ -23,32 +22,20 @@ impl Drop for Made<'_> {
         unsafe {
             self.device.vk.destroy_pipeline(self.pipeline, None);
             self.device.vk.destroy_shader_module(self.module, None);
-            self.device.vk.destroy_pipeline_layout(self.layout, None);
-            self.sets.iter().for_each(|set| self.device.vk.destroy_descriptor_set_layout(*set, None));
         }
     }
 }
 
 /// Compiles once; the layout is created before timing starts.
-pub fn compile(device: &Device, request: &Request) -> Result<Answer, String> {
-    let bytes = std::fs::read(&request.spirv).map_err(|e| format!("{}: {e}", request.spirv))?;
-    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let none = vk::ShaderModule::null();
-    let mut made = Made {
-        device,
-        sets: Vec::new(),
-        layout: vk::PipelineLayout::null(),
-        module: none,
-        pipeline: vk::Pipeline::null(),
-    };
-    made.layout(request)?;
+pub fn compile(device: &Device, request: &StageRequest) -> Result<Answer, String> {
+    let layout = Layout::new(device, &request.layout)?;
+    let words = module::words(&request.code.spirv)?;
+    let mut made = Made { device, layout, module: vk::ShaderModule::null(), pipeline: vk::Pipeline::null() };
     let start = cpu();
-    let info = vk::ShaderModuleCreateInfo::default().code(&words);
-    // SAFETY: the words outlive the call.
-    made.module = unsafe { device.vk.create_shader_module(&info, None) }.map_err(|e| format!("module: {e}"))?;
+    made.module = module::make(device, &words)?;
     made.pipeline(request)?;
     let took = cpu() - start;
-    if request.code { made.code().map(Answer::Code) } else { Ok(Answer::Nanoseconds(took)) }
+    if request.listing { made.code().map(Answer::Code) } else { Ok(Answer::Nanoseconds(took)) }
 }
 
 fn cpu() -> u64 {
@@ -56,62 +43,16 @@ fn cpu() -> u64 {
     t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_nsec.unsigned_abs()
 }
 
-fn descriptor(kind: &str) -> Result<vk::DescriptorType, String> {
-    Ok(match kind {
-        "uniform_buffer" => vk::DescriptorType::UNIFORM_BUFFER,
-        "storage_buffer" => vk::DescriptorType::STORAGE_BUFFER,
-        "sampled_image" => vk::DescriptorType::SAMPLED_IMAGE,
-        "sampler" => vk::DescriptorType::SAMPLER,
-        "combined_image_sampler" => vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
-        "storage_image" => vk::DescriptorType::STORAGE_IMAGE,
-        "uniform_texel_buffer" => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
-        "storage_texel_buffer" => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
-        "input_attachment" => vk::DescriptorType::INPUT_ATTACHMENT,
-        _ => return Err(format!("descriptors of kind {kind}")),
-    })
-}
-
 impl Made<'_> {
-    fn layout(&mut self, request: &Request) -> Result<(), String> {
-        let mut sets: BTreeMap<u32, Vec<vk::DescriptorSetLayoutBinding<'_>>> = BTreeMap::new();
-        for (set, binding, kind, count) in &request.bindings {
-            let binding = vk::DescriptorSetLayoutBinding::default()
-                .binding(*binding)
-                .descriptor_type(descriptor(kind)?)
-                .descriptor_count(*count)
-                .stage_flags(vk::ShaderStageFlags::ALL);
-            sets.entry(*set).or_default().push(binding);
-        }
-        for set in 0..sets.keys().max().map_or(0, |last| last + 1) {
-            let bindings = sets.remove(&set).unwrap_or_default();
-            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            // SAFETY: the bindings outlive the call.
-            let made = unsafe { self.device.vk.create_descriptor_set_layout(&info, None) };
-            self.sets.push(made.map_err(|e| format!("descriptor set: {e}"))?);
-        }
-        let push = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::ALL).size(request.push)];
-        let push = if request.push == 0 { &[] } else { &push[..] };
-        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&self.sets).push_constant_ranges(push);
-        // SAFETY: the sets are alive.
-        self.layout =
-            unsafe { self.device.vk.create_pipeline_layout(&info, None) }.map_err(|e| format!("layout: {e}"))?;
-        Ok(())
-    }
-
-    fn pipeline(&mut self, request: &Request) -> Result<(), String> {
-        let entry = CString::new(request.entry.clone()).map_err(|e| e.to_string())?;
-        let (mut data, mut entries) = (Vec::new(), Vec::new());
-        for (id, value, size) in &request.specialization {
-            let (offset, size) = (data.len() as u32, usize::from(*size));
-            data.extend(value.to_le_bytes().iter().take(size));
-            entries.push(vk::SpecializationMapEntry::default().constant_id(*id).offset(offset).size(size));
-        }
-        let values = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
+    fn pipeline(&mut self, request: &StageRequest) -> Result<(), String> {
+        let entry = CString::new(request.code.entry.clone()).map_err(|e| e.to_string())?;
+        let values = Specialization::new(&request.code);
+        let values = values.info();
         let mut wave =
             vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo::default().required_subgroup_size(request.wave);
         let mut stage =
             vk::PipelineShaderStageCreateInfo::default().module(self.module).name(&entry).specialization_info(&values);
-        let flags = match request.code {
+        let flags = match request.listing {
             true => {
                 vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
                     | vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR
@@ -123,7 +64,8 @@ impl Made<'_> {
         let made = unsafe {
             if request.stage == "compute" {
                 stage = stage.stage(vk::ShaderStageFlags::COMPUTE).push_next(&mut wave);
-                let info = [vk::ComputePipelineCreateInfo::default().flags(flags).layout(self.layout).stage(stage)];
+                let info =
+                    [vk::ComputePipelineCreateInfo::default().flags(flags).layout(self.layout.handle).stage(stage)];
                 self.device.vk.create_compute_pipelines(cache, &info, None)
             } else {
                 library(self, request, stage, flags)
@@ -171,7 +113,7 @@ impl Made<'_> {
 /// Module and layout are alive.
 unsafe fn library(
     made: &Made<'_>,
-    request: &Request,
+    request: &StageRequest,
     stage: vk::PipelineShaderStageCreateInfo<'_>,
     flags: vk::PipelineCreateFlags,
 ) -> Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)> {
@@ -189,7 +131,7 @@ unsafe fn library(
     let mut part = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(part);
     let mut info = vk::GraphicsPipelineCreateInfo::default()
         .flags(flags | vk::PipelineCreateFlags::LIBRARY_KHR)
-        .layout(made.layout)
+        .layout(made.layout.handle)
         .stages(&stages)
         .dynamic_state(&dynamic)
         .push_next(&mut rendering)

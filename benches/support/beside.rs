@@ -1,0 +1,101 @@
+//! RADV's fast links of the same pairs, as pipeline libraries.
+
+use crate::support::Input;
+use crate::support::radv::{ENDED, Keeps, Radv, layout};
+use crate::support::times::Times;
+use dovetail::state::{PipelineState, VertexRate};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Sweeps over all pairs; the first one links each for the first time.
+pub const SWEEPS: usize = 4;
+
+/// RADV, with libraries of pairs.
+pub struct Beside {
+    radv: Radv,
+    requests: Vec<Value>,
+}
+
+/// Modules of pairs on disk, for another process to read.
+pub struct Files {
+    dir: tempfile::TempDir,
+    written: usize,
+}
+
+impl Files {
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("a folder"), written: 0 }
+    }
+
+    /// The request for a pair; `None` if its layout cannot be expressed.
+    pub fn request(&mut self, stages: [&Input; 2], state: &PipelineState) -> Option<Value> {
+        let [vertex, fragment] = stages.map(|input| code(input, &self.write(input)));
+        let instance = |rate| rate == VertexRate::Instance;
+        let bindings: Vec<Value> =
+            state.vertex.bindings.iter().map(|b| json!([b.binding, b.stride, instance(b.rate)])).collect();
+        let attributes: Vec<Value> =
+            state.vertex.attributes.iter().map(|a| json!([a.location, a.binding, a.format.0, a.offset])).collect();
+        let count = state.color.attachments.iter().map(|a| a.location + 1).max().unwrap_or(0);
+        let mut colors = vec![0; count as usize];
+        state.color.attachments.iter().for_each(|a| colors[a.location as usize] = a.format.0);
+        Some(json!({ "Pair": {
+            "vertex": vertex, "fragment": fragment, "layout": layout(&state.layout).ok()?, "bindings": bindings,
+            "attributes": attributes, "colors": colors,
+        } }))
+    }
+
+    fn write(&mut self, input: &Input) -> PathBuf {
+        self.written += 1;
+        let path = self.dir.path().join(format!("{}.spv", self.written));
+        std::fs::write(&path, input.module.bytes()).expect("a file");
+        path
+    }
+}
+
+fn code(input: &Input, path: &Path) -> Value {
+    json!({ "spirv": path, "entry": input.request.entry_point, "specialization": input.sized_values() })
+}
+
+impl Beside {
+    /// Starts RADV and makes the libraries; returns the indices of the pairs that it accepts. `None` if RADV is not available.
+    pub fn start(keeps: Keeps, requests: &[Option<Value>]) -> Option<(Self, Vec<usize>)> {
+        let mut out = Self { radv: Radv::start(keeps)?, requests: Vec::new() };
+        let mut taken = Vec::new();
+        for (n, request) in requests.iter().enumerate() {
+            let Some(request) = request else { continue };
+            match out.radv.ask(request) {
+                Ok(_) => {
+                    out.requests.push(request.clone());
+                    taken.push(n);
+                }
+                // The process crashed and lost its libraries.
+                Err(e) if e == ENDED => {
+                    let again = out.requests.iter().try_for_each(|kept| out.radv.ask(kept).map(drop));
+                    again.expect("what RADV has taken once");
+                }
+                Err(_) => {}
+            }
+        }
+        Some((out, taken))
+    }
+
+    /// The driver's name and version.
+    pub fn driver(&self) -> &str {
+        &self.radv.driver
+    }
+
+    /// One link of every pair.
+    pub fn links(&mut self) -> Times {
+        self.times("Links")
+    }
+
+    /// Makes the libraries of every pair from a pipeline cache and links them.
+    pub fn cached_links(&mut self) -> Times {
+        self.times("CachedLinks")
+    }
+
+    fn times(&mut self, what: &str) -> Times {
+        let mut answer = self.radv.ask(&json!(what)).expect("links of what was linked before");
+        Times::taken(serde_json::from_value(answer["Times"].take()).expect("times"))
+    }
+}
