@@ -270,7 +270,13 @@ impl<'a> Pair<'a> {
     }
 
     fn interpret(&self, inputs: &Inputs, tools: &Tools<'_>) -> Result<Drawn> {
-        self.interpret_with(Options::default(), inputs, tools)
+        self.interpret_with(self.options(), inputs, tools)
+    }
+
+    /// Waves of the size that the pipelines have.
+    fn options(&self) -> Options {
+        let wave = default_wave(Stage::Fragment, self.modules[1].1.uses_subgroups);
+        Options { subgroup_size: wave.lanes(), ..Options::default() }
     }
 
     /// The interpreter's result, with its bounds.
@@ -358,7 +364,7 @@ impl<'a> Pair<'a> {
         let (mut runs, mut executed) = (Vec::new(), Vec::new());
         for (route, elf) in &pipelines.elfs {
             let ran = pipelines.run(elf, inputs, limits);
-            let strict = Options { strict: true, ..Options::default() };
+            let strict = Options { strict: true, ..self.options() };
             let ran = ran.map_err(|why| unfinished(route, &why, || self.interpret_with(strict, inputs, tools)))?;
             executed.push((*route, ran.stats.total()));
             runs.push((*route, outputs(ran)));
@@ -386,8 +392,8 @@ impl<'a> Pair<'a> {
             Err(why) => (own.clone(), Some(why)),
         };
         if differs(&theirs) {
-            let by_itself = Options { subgroup_size: 4, ..Options::default() };
-            let backwards = Options { backwards: true, ..Options::default() };
+            let by_itself = Options { subgroup_size: 4, ..self.options() };
+            let backwards = Options { backwards: true, ..self.options() };
             for (options, on) in
                 [(backwards, "the order of invocations"), (by_itself, "which invocations run together")]
             {

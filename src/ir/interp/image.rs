@@ -3,6 +3,7 @@
 use super::super::{AtomicOp, Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
 use super::atomic;
 use super::cube::face;
+use super::lod::LEVEL_STEP;
 use super::machine::{Machine, unsupported};
 use super::residency::Touched;
 use super::shadow::Shadow;
@@ -153,11 +154,22 @@ impl Machine<'_> {
             ImageOp::QuerySamples => vec![(texture.samples.into(), Shadow::NONE)],
             ImageOp::Sample | ImageOp::Gather(_) if texture.integer => return Err(unsupported(&inst.op)),
             ImageOp::Sample => {
-                let sampler = sampler.unwrap_or_default();
+                let given = sampler.unwrap_or_default();
+                let least = operands.float(O::MinLod);
+                let sampler = least.map_or(given, |(least, _)| with_least_level(given, least));
                 *touched = Touched::sampled(image, &sampler, known_lod, texture.levels.len());
                 let coords = operands.coords(texture.layers);
                 let reference = operands.float(O::Compare);
-                let result = texture.sample_between(&sampler, &coords, lod, reference);
+                let mut result = texture.sample_between(&sampler, &coords, lod, reference);
+                // A least level between two is as coarse as any level of detail.
+                let inexact = least.filter(|(least, off)| *off > 0.0 || least.fract() != 0.0);
+                let ends = inexact.map(|(least, off)| [least - off - LEVEL_STEP, least + off + LEVEL_STEP]);
+                for end in ends.into_iter().flatten() {
+                    let moved = texture.sample_between(&with_least_level(given, end), &coords, lod, reference);
+                    for (result, other) in result.iter_mut().zip(moved) {
+                        result.1 = result.1.max(other.1 + (result.0 - other.0).abs());
+                    }
+                }
                 let bound = |bound: f64| if known_lod.is_some() { bound } else { f64::INFINITY };
                 result.iter().map(|s| sampled((s.0, bound(s.1)))).collect()
             }
@@ -193,6 +205,12 @@ impl Machine<'_> {
             _ => return Err(unsupported(&inst.op)),
         })
     }
+}
+
+/// A sampler that reads no level of detail below this one.
+fn with_least_level(mut sampler: InterpretedSampler, least: f64) -> InterpretedSampler {
+    sampler.lod[0] = sampler.lod[0].max(least);
+    sampler
 }
 
 fn sampled((value, bound): (f64, f64)) -> (u64, Shadow) {

@@ -9,7 +9,7 @@ use crate::ir::number::decode;
 
 /// Precision of a level of detail and of the weight between levels: `mipmapPrecisionBits` is at least 4, and is 4 in
 /// lavapipe.
-const LEVEL_STEP: f64 = 1.0 / 16.0;
+pub(super) const LEVEL_STEP: f64 = 1.0 / 16.0;
 
 impl Machine<'_> {
     /// The level of detail before the sampler's bias and clamp, between its smallest and largest possible values;
