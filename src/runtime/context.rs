@@ -11,6 +11,7 @@ use crate::keys;
 use crate::link::{Object, Plans};
 use crate::table::{SharedTable, hash};
 use crate::target::GfxIp;
+use crate::target::Stage;
 use crate::toolchain::{CacheManifest, PairNote, noted_operands, noted_pair};
 use crate::wire;
 use std::os::fd::BorrowedFd;
@@ -341,13 +342,12 @@ impl Shared {
         Ok(Some(self.parts.insert(*key, object, elf)))
     }
 
-    /// The pair that replaces a vertex and a fragment part: its vertex part, and its fragment part unless the given one serves. `None`
-    /// if the cache has none, or had none when its manifest was read. A pair that was not on disk at the first search is not
+    /// The pair that replaces a vertex and a fragment part. `None` if the cache has none, or had none when its manifest was read. A pair that was not on disk at the first search is not
     /// searched for again.
     ///
     /// # Errors
     /// What is wrong with the note or a part.
-    pub(super) fn pair(&self, early: [&Object; 2], disk: bool) -> Result<Option<(Arc<Object>, Option<Arc<Object>>)>> {
+    pub(super) fn pair(&self, early: [&Object; 2], disk: bool) -> Result<Option<Pair>> {
         if !self.manifest.get().is_some_and(|manifest| manifest.pairs) {
             return Ok(None);
         }
@@ -364,7 +364,25 @@ impl Shared {
         };
         let Some(PairNote { vertex, fragment }) = note else { return Ok(None) };
         let Some(vertex) = self.part(&vertex, disk)? else { return Ok(None) };
-        let Some(key) = fragment else { return Ok(Some((vertex, None))) };
-        Ok(self.part(&key, disk)?.map(|fragment| (vertex, Some(fragment))))
+        let Some(key) = fragment else { return Ok(Some(Pair { vertex, fragment: None })) };
+        Ok(self.part(&key, disk)?.map(|fragment| Pair { vertex, fragment: Some(fragment) }))
+    }
+}
+
+/// Two parts compiled for each other.
+pub(super) struct Pair {
+    vertex: Arc<Object>,
+    /// `None`: the part compiled without its partner serves.
+    fragment: Option<Arc<Object>>,
+}
+
+impl Pair {
+    /// The part of the pair that replaces a part compiled without its partner.
+    pub(super) fn instead_of<'a>(&'a self, early: &'a Object) -> &'a Object {
+        match early.stage() {
+            Stage::Vertex => &self.vertex,
+            Stage::Fragment => self.fragment.as_deref().unwrap_or(early),
+            Stage::Compute => early,
+        }
     }
 }

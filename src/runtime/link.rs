@@ -153,7 +153,6 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
         return Ok(Answer::Ready(found));
     }
     let disk = !flags.has(PipelineFlags::NO_DISK);
-    let pair;
     let mut objects: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
     let mut varied = false;
     for part in stages {
@@ -166,19 +165,12 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
         }
     }
-    pair = match vertex_and_fragment(&objects).filter(|_| !varied) {
+    let pair = match vertex_and_fragment(&objects).filter(|_| !varied) {
         Some(early) => shared.pair(early, disk)?,
         None => None,
     };
-    if let Some((vertex, fragment)) = &pair {
-        for object in &mut objects {
-            match (object.stage(), fragment) {
-                (Stage::Vertex, _) => *object = vertex,
-                (Stage::Fragment, Some(fragment)) => *object = fragment,
-                _ => {}
-            }
-        }
-    }
+    let objects: SmallVec<[&Object; MAX_STAGES]> =
+        objects.into_iter().map(|object| pair.as_ref().map_or(object, |pair| pair.instead_of(object))).collect();
     match finish(&Job { objects: &objects, ..job }) {
         Ok(linked) => {
             count(&shared.counters.links);
