@@ -27,9 +27,11 @@ pub const COMPILER: Sources = Sources {
         "kinds.rs",
         "metadata",
         "reloc",
+        "rows.rs",
         "state",
         "state.rs",
         "target.rs",
+        "workspace.rs",
     ],
     left_out: &[
         // Checks, drawings and text output of the native generator: a failing check ends the compile with an error, and

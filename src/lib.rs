@@ -83,6 +83,7 @@ pub mod pipeline;
 #[cfg(feature = "proof")]
 pub mod proof;
 pub mod reloc;
+pub mod rows;
 #[cfg(feature = "runtime")]
 pub mod runtime;
 #[cfg(feature = "service")]
@@ -95,3 +96,4 @@ pub mod template;
 pub mod toolchain;
 #[cfg(feature = "runtime")]
 pub mod wire;
+pub mod workspace;
