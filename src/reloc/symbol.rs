@@ -136,8 +136,8 @@ impl LinkSymbol {
 
 /// A decimal number in its shortest form, so that names and meanings correspond one to one.
 fn number(s: &str) -> Option<u32> {
-    let n: u32 = s.parse().ok()?;
-    (n.to_string() == s).then_some(n)
+    let shortest = s == "0" || s.starts_with(|first: char| first.is_ascii_digit() && first != '0');
+    s.parse().ok().filter(|_| shortest)
 }
 
 #[cfg(test)]
@@ -160,9 +160,18 @@ mod tests {
             assert!(!matches!(symbol, LinkSymbol::Opaque(_)), "{name}");
             assert_eq!(symbol.to_string(), name);
         }
-        for name in
-            ["doff_0_3_q", "doff_00_3_b", "doff_0_3", "descset_", "descset_+1", "spec_4", "spec_4_2", "my_symbol", ""]
-        {
+        for name in [
+            "doff_0_3_q",
+            "doff_00_3_b",
+            "doff_0_3",
+            "descset_",
+            "descset_+1",
+            "spec_4",
+            "spec_4_2",
+            "descset_01",
+            "my_symbol",
+            "",
+        ] {
             assert_eq!(LinkSymbol::parse(name), LinkSymbol::Opaque(name.to_owned()));
         }
     }

@@ -6,6 +6,7 @@
 //! describes the layout.
 
 mod file;
+mod strings;
 mod unwritten;
 
 use super::StageElf;
