@@ -14,6 +14,7 @@
 
 use crate::metadata::interface::UserData;
 use crate::target::Stage;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 
 /// User data that a stage reads.
@@ -37,9 +38,12 @@ pub struct UserDataNeeds {
     pub draw: bool,
 }
 
+/// Contents of user SGPRs, in order.
+pub type UserSgprs = SmallVec<[UserData; 32]>;
+
 /// Contents of each user SGPR of a stage, from s0.
-pub fn plan(stage: Stage, needs: &UserDataNeeds) -> Vec<UserData> {
-    let mut head = vec![UserData::GlobalTable, UserData::PerShaderTable];
+pub fn plan(stage: Stage, needs: &UserDataNeeds) -> UserSgprs {
+    let mut head: UserSgprs = smallvec![UserData::GlobalTable, UserData::PerShaderTable];
     if needs.workgroup_count {
         head.extend([UserData::WorkgroupCountLow, UserData::WorkgroupCountHigh]);
     }
@@ -61,8 +65,8 @@ pub fn plan(stage: Stage, needs: &UserDataNeeds) -> Vec<UserData> {
     out
 }
 
-fn specials(needs: &UserDataNeeds) -> Vec<UserData> {
-    let mut out = Vec::new();
+fn specials(needs: &UserDataNeeds) -> UserSgprs {
+    let mut out = UserSgprs::new();
     let mut add = |wanted: bool, what: &[UserData]| {
         if wanted {
             out.extend_from_slice(what);
@@ -76,14 +80,16 @@ fn specials(needs: &UserDataNeeds) -> Vec<UserData> {
 }
 
 /// Assigns sets and push constants to `free` registers; returns whether all of them fit.
-fn middle(needs: &UserDataNeeds, free: usize) -> (Vec<UserData>, bool) {
-    let mut out: Vec<UserData> = needs.sets.iter().take(free).map(|&s| UserData::DescriptorSet(s)).collect();
+fn middle(needs: &UserDataNeeds, free: usize) -> (UserSgprs, bool) {
+    let mut out: UserSgprs = needs.sets.iter().take(free).map(|&s| UserData::DescriptorSet(s)).collect();
     let mut fits = out.len() == needs.sets.len();
-    let mut dwords = BTreeSet::new();
+    let mut dwords = SmallVec::<[u32; 32]>::new();
     for &(first, count) in &needs.push_constants {
         // A load is in registers as a whole or not at all: with half of it in registers the load would still be needed.
         let mut with = dwords.clone();
         with.extend(first..first.saturating_add(count));
+        with.sort_unstable();
+        with.dedup();
         if out.len() + with.len() <= free {
             dwords = with;
         } else {
@@ -118,7 +124,7 @@ mod tests {
             ..needs(2, &[(4, 2), (0, 1)])
         };
         assert_eq!(
-            plan(Stage::Vertex, &n),
+            plan(Stage::Vertex, &n)[..],
             [
                 U::GlobalTable,
                 U::PerShaderTable,
@@ -137,7 +143,7 @@ mod tests {
         );
         let n = UserDataNeeds { workgroup_count: true, ..needs(1, &[]) };
         assert_eq!(
-            plan(Stage::Compute, &n),
+            plan(Stage::Compute, &n)[..],
             [U::GlobalTable, U::PerShaderTable, U::WorkgroupCountLow, U::WorkgroupCountHigh, U::DescriptorSet(0)]
         );
     }
@@ -150,7 +156,10 @@ mod tests {
         assert!(!full.contains(&U::SpillTable));
         // One dword more: the whole load moves to the spill table.
         let over = plan(Stage::Compute, &needs(2, &[(0, 13)]));
-        assert_eq!(over, [U::GlobalTable, U::PerShaderTable, U::DescriptorSet(0), U::DescriptorSet(1), U::SpillTable]);
+        assert_eq!(
+            over[..],
+            [U::GlobalTable, U::PerShaderTable, U::DescriptorSet(0), U::DescriptorSet(1), U::SpillTable]
+        );
         // A smaller load after it still fits, and overlapping loads share registers.
         let mixed = plan(Stage::Compute, &needs(2, &[(0, 13), (20, 2), (21, 2)]));
         assert!(mixed.contains(&U::PushConstant(22)) && !mixed.contains(&U::PushConstant(0)));

@@ -14,12 +14,13 @@
 
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
-use crate::ir::{EntryArg, LowerInfo, RegClass, Shader, ShaderLevel, Terminator, Type, Value};
+use crate::ir::{EntryArg, LowerInfo, RegClass, Shader, ShaderLevel, Type, Value};
 use crate::metadata::registers::{
     HardwareRegister, RegisterWords, SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters, compute_pgm_rsrc1,
     compute_pgm_rsrc2, rsrc1_ps, rsrc1_vs, rsrc2_ps, rsrc2_vs,
 };
 use crate::target::{Stage, WaveSize};
+use crate::workspace::{List, filled};
 
 /// Pixel inputs that are pairs of coordinates: one has to be enabled, or the hardware hangs.
 const COORDINATES: u16 = 0x7f;
@@ -40,9 +41,9 @@ const KEEP_DENORMALS: [u32; 2] = [3 << 4, 3 << 6];
 #[derive(Clone, Debug)]
 pub struct EntryFacts {
     /// First register of each of [`LowerInfo::args`], the rest in the following ones; `None`: it is not loaded.
-    pub args: Vec<Option<u16>>,
+    pub args: List<Option<u16>>,
     /// By argument, whether any reachable instruction uses it.
-    pub used: Vec<bool>,
+    pub used: List<bool>,
     /// Fragment: inputs that the hardware loads, as bits of SPI_PS_INPUT_ENA.
     pub pixel_inputs: u16,
     /// SGPRs that are loaded. If the stage has scratch memory, the wave's offset in it is in the next one.
@@ -84,7 +85,7 @@ impl EntryFacts {
         let info = lower_info(shader)?;
         let kept = shader.modes.keeps_denormals().into_iter().zip(KEEP_DENORMALS);
         let mut out = Self {
-            args: Vec::with_capacity(info.args.len()),
+            args: List::default(),
             used: used_args(shader),
             pixel_inputs: 0,
             sgprs: 0,
@@ -219,26 +220,20 @@ fn take(next: &mut u16, count: u16) -> u16 {
 }
 
 /// Whether any reachable instruction uses the argument, by its number.
-fn used_args(shader: &Shader) -> Vec<bool> {
-    let mut seen = vec![false; shader.values.len()];
+fn used_args(shader: &Shader) -> List<bool> {
+    let mut seen = filled(shader.values.len(), false);
     let mut mark = |v: Value| {
         if let Some(seen) = seen.get_mut(v.index()) {
             *seen = true;
         }
     };
     let cfg = shader.cfg();
-    for &id in &cfg.order {
+    for &id in cfg.order.iter() {
         let block = shader.block(id);
         for inst in &block.insts {
             shader.inst(*inst).args.iter().for_each(|v| mark(*v));
         }
-        let Some(term) = &block.term else { continue };
-        match term {
-            Terminator::Branch { cond: value, .. } | Terminator::Switch { value, .. } => mark(*value),
-            Terminator::Return(values) => values.iter().for_each(|v| mark(*v)),
-            Terminator::Jump(_) | Terminator::Unreachable => {}
-        }
-        term.calls().flat_map(|call| &call.args).for_each(|v| mark(*v));
+        block.end.values().iter().for_each(|v| mark(*v));
     }
     shader.block(Shader::ENTRY).params.iter().map(|v| seen.get(v.index()).copied().unwrap_or(false)).collect()
 }
@@ -246,23 +241,23 @@ fn used_args(shader: &Shader) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{ArgRole, Bits};
+    use crate::ir::{ArgRole, Bits, Terminator};
     use std::array::from_fn;
 
     fn facts(stage: Stage, args: &[(RegClass, u32)], used: &[bool]) -> EntryFacts {
         let mut shader = Shader::new("main", stage);
         shader.level = ShaderLevel::Lower;
-        let (mut list, mut results) = (Vec::new(), Vec::new());
+        let (mut list, mut results) = (List::default(), Vec::new());
         for ((class, dwords), used) in args.iter().zip(used) {
             let ty = Type::vector(Bits::B32, *dwords).unwrap_or(Type::B32);
             list.push(EntryArg { class: *class, ty, role: ArgRole::System("test") });
             results.extend(Some(shader.add_param(Shader::ENTRY, ty)).filter(|_| *used));
         }
-        shader.block_mut(Shader::ENTRY).term = Some(Terminator::Return(results));
+        shader.block_mut(Shader::ENTRY).end.set(Terminator::Return(&results));
         shader.lower = Some(LowerInfo {
             wave: WaveSize::W32,
             args: list,
-            returns: Vec::new(),
+            returns: List::default(),
             epilog: true,
             symbol: "main".into(),
             color_export: false,

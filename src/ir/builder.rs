@@ -2,14 +2,13 @@
 //! are folded.
 
 use super::alu::{AluOp, FpFlags};
+use super::block::{BlockCall, Merge, Terminator};
 use super::op::Op;
 use super::pool::ConstPool;
-use super::shader::{BlockCall, BlockId, InstId, Merge, Shader, Terminator, Value};
+use super::shader::{BlockId, InstId, Shader, Value};
 use super::types::{Bits, Type};
+use crate::workspace::{Kept, take};
 use smallvec::SmallVec;
-
-/// Initial capacity of a block's instruction list; most blocks have no more.
-const FIRST_INSTS: usize = 32;
 
 /// A cursor at the end of a block. The caller is responsible for types; `verify` checks them.
 #[derive(Debug)]
@@ -18,7 +17,7 @@ pub struct Builder<'a> {
     pub shader: &'a mut Shader,
     block: BlockId,
     /// Reusable constants.
-    consts: ConstPool,
+    consts: Kept<ConstPool>,
     /// Flags of the float operations that follow.
     pub fp: FpFlags,
 }
@@ -26,7 +25,7 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// A builder at the end of `block`.
     pub fn new(shader: &'a mut Shader, block: BlockId) -> Self {
-        Self { shader, block, consts: ConstPool::default(), fp: FpFlags::NONE }
+        Self { shader, block, consts: take(), fp: FpFlags::NONE }
     }
 
     /// The current block.
@@ -51,7 +50,7 @@ impl<'a> Builder<'a> {
 
     /// Whether the current block already has its terminator.
     pub fn terminated(&self) -> bool {
-        self.shader.block(self.block).term.is_some()
+        self.shader.block(self.block).term().is_some()
     }
 
     /// Type of a value.
@@ -66,11 +65,7 @@ impl<'a> Builder<'a> {
 
     fn push_to(&mut self, block: BlockId, op: Op, args: SmallVec<[Value; 4]>, ty: Option<Type>) -> InstId {
         let id = self.shader.add_inst(op, args, ty);
-        let insts = &mut self.shader.block_mut(block).insts;
-        if insts.is_empty() {
-            insts.reserve(FIRST_INSTS);
-        }
-        insts.push(id);
+        self.shader.block_mut(block).insts.push(id);
         id
     }
 
@@ -211,21 +206,34 @@ impl<'a> Builder<'a> {
     }
 
     /// Ends the block. A block that already ended stays as it is.
-    pub fn terminate(&mut self, term: Terminator) {
-        let slot = &mut self.shader.block_mut(self.block).term;
-        if slot.is_none() {
-            *slot = Some(term);
+    pub fn terminate(&mut self, term: Terminator<'_>) {
+        let end = &mut self.shader.block_mut(self.block).end;
+        if end.get().is_none() {
+            end.set(term);
         }
     }
 
     /// Ends the block with a jump.
     pub fn jump(&mut self, block: BlockId, args: &[Value]) {
-        self.terminate(Terminator::Jump(BlockCall { block, args: args.to_vec() }));
+        self.terminate(Terminator::Jump(BlockCall { block, args }));
     }
 
     /// Ends the block with a conditional branch without arguments.
     pub fn branch(&mut self, cond: Value, then: BlockId, els: BlockId) {
         self.terminate(Terminator::Branch { cond, then: BlockCall::to(then), els: BlockCall::to(els) });
+    }
+
+    /// Ends the block with a switch. A block that already ended stays as it is.
+    pub fn switch<'c>(
+        &mut self,
+        value: Value,
+        cases: impl Iterator<Item = (u64, BlockCall<'c>)>,
+        default: BlockCall<'_>,
+    ) {
+        let end = &mut self.shader.block_mut(self.block).end;
+        if end.get().is_none() {
+            end.set_switch(value, cases, default);
+        }
     }
 
     /// Marks the current block as a header.

@@ -7,16 +7,17 @@ use super::dominators::immediate_dominators;
 use super::graph::{Graph, PerBlock};
 use super::ids::BlockId;
 use super::loops::{Loops, common};
-
-use smallvec::{SmallVec, smallvec};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use crate::workspace::{Kept, filled, tables, take};
+use smallvec::SmallVec;
+use std::sync::OnceLock;
 
 /// A dominator tree that answers every query in constant time.
 #[derive(Clone, Debug, Default)]
 pub struct DomTree {
     /// By block; `None` if unreachable.
-    nodes: PerBlock<Option<DomNode>>,
+    nodes: Vec<Option<DomNode>>,
 }
+tables!(DomTree { nodes });
 
 #[derive(Clone, Copy, Debug)]
 struct DomNode {
@@ -52,10 +53,12 @@ impl DomTree {
     }
 
     /// The tree of a graph (root: block 0).
-    pub fn new(succs: &Graph, preds: &Graph) -> Self {
+    pub fn new(succs: &Graph, preds: &Graph) -> Kept<Self> {
         let (parents, order) = immediate_dominators(succs, preds);
-        let mut nodes: PerBlock<Option<DomNode>> = smallvec![None; succs.len()];
-        for b in &order {
+        let mut this = take::<Self>();
+        let nodes = &mut this.nodes;
+        nodes.resize(succs.len(), None);
+        for b in order.iter() {
             // Until all sizes are known, `last` is the size of the subtree.
             nodes[b.index()] = Some(DomNode { parent: parents[b.index()], first: 0, last: 1 });
         }
@@ -66,8 +69,8 @@ impl DomTree {
             }
         }
         // Number at which the next subtree of each block starts.
-        let mut next: PerBlock<u32> = smallvec![0; succs.len()];
-        for b in &order {
+        let mut next = filled(succs.len(), 0);
+        for b in order.iter() {
             let Some(node) = &mut nodes[b.index()] else { continue };
             let size = node.last;
             if let Some(parent) = node.parent {
@@ -77,25 +80,25 @@ impl DomTree {
             node.last = node.first + size - 1;
             next[b.index()] = node.first + 1;
         }
-        Self { nodes }
+        this
     }
 }
 
 /// The graph of a shader's blocks.
 #[derive(Clone, Debug)]
 pub struct Cfg {
-    succs: Graph,
-    preds: Graph,
+    succs: Kept<Graph>,
+    preds: Kept<Graph>,
     /// Reachable blocks, each before its successors except along back edges.
     pub order: PerBlock<BlockId>,
     /// Dominators.
-    pub dom: DomTree,
-    loops: OnceLock<Loops>,
+    pub dom: Kept<DomTree>,
+    loops: OnceLock<Kept<Loops>>,
 }
 
 impl Cfg {
     /// The CFG of these edges.
-    pub(super) fn new(succs: Graph) -> Self {
+    pub(super) fn new(succs: Kept<Graph>) -> Self {
         let preds = succs.reversed();
         let order = succs.reverse_postorder();
         let dom = DomTree::new(&succs, &preds);
@@ -122,7 +125,7 @@ impl Cfg {
         // Dominators of the reversed graph: node 0 follows all exits, block n is node n + 1.
         let node = |b: BlockId| BlockId(b.0 + 1);
         let blocks = || (0..self.len() as u32).map(BlockId);
-        let mut back = Graph::with_capacity(self.len() + 1);
+        let mut back = take::<Graph>();
         back.push(blocks().filter(|b| self.succs(*b).is_empty()).map(node));
         blocks().for_each(|b| back.push(self.preds(b).iter().copied().map(node)));
         let tree = DomTree::new(&back, &back.reversed());
@@ -138,7 +141,7 @@ impl Cfg {
     /// of a block, the one in more loops comes first, then the one listed first.
     pub fn loops_first(&self) -> PerBlock<BlockId> {
         let loops = self.loops();
-        let mut visits = Graph::with_capacity(self.len());
+        let mut visits = take::<Graph>();
         for b in (0..self.len() as u32).map(BlockId) {
             // Postorder is reversed, so the block visited first comes last.
             let mut ways: SmallVec<[BlockId; 4]> = self.succs(b).iter().rev().copied().collect();
@@ -154,36 +157,12 @@ impl Cfg {
     }
 }
 
-/// The last graph of a shader, with the stamp of the blocks it was built from. It is returned only if every jump is
-/// unchanged, so changes need no notification.
-#[derive(Debug, Default)]
-pub(super) struct CfgCache(Mutex<Option<(u64, Arc<Cfg>)>>);
-
-impl CfgCache {
-    /// Returns the cached graph if it is still valid, else a new one. If the stamp is equal, no jumps are compared.
-    pub(super) fn get(&self, stamp: u64, is_right: impl Fn(&Cfg) -> bool, make: impl FnOnce() -> Cfg) -> Arc<Cfg> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *known {
-            Some((of, cfg)) if *of == stamp || is_right(cfg) => {
-                *of = stamp;
-                Arc::clone(cfg)
-            }
-            _ => Arc::clone(&known.insert((stamp, Arc::new(make()))).1),
-        }
-    }
-}
-
-impl Clone for CfgCache {
-    fn clone(&self) -> Self {
-        Self(Mutex::new(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ir::parse::parse;
     use crate::ir::{BlockCall, Terminator};
+    use std::sync::Arc;
 
     fn graph(blocks: &str) -> Arc<Cfg> {
         let text = format!("shader upper compute \"t\"\n{blocks}");
@@ -208,7 +187,7 @@ mod tests {
         let mut shader = parse(text).expect("test text");
         let first = shader.cfg();
         assert!(Arc::ptr_eq(&first, &shader.cfg()) && first.loops().is_empty());
-        shader.blocks[0].term = Some(Terminator::Jump(BlockCall::to(BlockId(2))));
+        shader.blocks[0].end.set(Terminator::Jump(BlockCall::to(BlockId(2))));
         assert!(!first.reachable(BlockId(2)) && shader.cfg().reachable(BlockId(2)));
     }
 }

@@ -3,17 +3,16 @@
 //! Remaining items keep their order, so that decisions based on the order of numbers stay the same.
 
 use super::ids::InstId;
-use super::kept::Kept;
-use super::scratch::Scratch;
-use super::shader::{BasicBlock, Inst, Shader, Terminator, Value, ValueData, ValueDef};
+use super::kept::Remembered;
+use super::shader::{Inst, Shader, Value, ValueData, ValueDef};
+use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
 /// New number of a removed item.
 const NONE: u32 = u32::MAX;
 
 impl Shader {
-    /// A copy with only the instructions in blocks, their results and the parameters of blocks, and with capacity for
-    /// more.
+    /// A copy with only the instructions in blocks, their results and the parameters of blocks.
     #[must_use]
     pub fn compacted(&self) -> Self {
         // A shader that uses values defined in no block is copied as it is.
@@ -21,32 +20,16 @@ impl Shader {
     }
 
     fn without_rest(&self) -> Option<Self> {
-        let mut insts = vec![NONE; self.insts.len()];
-        let mut values = vec![NONE; self.values.len()];
-        for block in &self.blocks {
-            block.params.iter().for_each(|v| values[v.index()] = 0);
-            for id in &block.insts {
-                insts[id.index()] = 0;
-                self.inst(*id).results().iter().for_each(|v| values[v.index()] = 0);
-            }
-        }
-        let kept = [&mut insts, &mut values].map(|numbers| {
-            let mut next = 0;
-            for number in numbers.iter_mut().filter(|number| **number != NONE) {
-                *number = next;
-                next += 1;
-            }
-            next as usize
-        });
+        let (insts, values) = self.numbers();
         let value = |v: Value| values.get(v.index()).filter(|n| **n != NONE).map(|n| Value(*n));
         let inst = |id: InstId| InstId(insts[id.index()]);
-        let mut new_insts = Vec::with_capacity(kept[0] + kept[0] / 2);
+        let mut new_insts = List::default();
         for (old, _) in self.insts.iter().zip(&insts).filter(|(_, n)| **n != NONE) {
             let args: Option<SmallVec<[Value; 4]>> = old.args.iter().map(|v| value(*v)).collect();
             let result = old.result.and_then(value);
             new_insts.push(Inst { op: old.op.clone(), args: args?, result });
         }
-        let mut new_values = Vec::with_capacity(kept[1] + kept[1] / 2);
+        let mut new_values = List::default();
         for (old, _) in self.values.iter().zip(&values).filter(|(_, n)| **n != NONE) {
             let def = match old.def {
                 ValueDef::Inst(id) => ValueDef::Inst(inst(id)),
@@ -54,21 +37,18 @@ impl Shader {
             };
             new_values.push(ValueData { ty: old.ty, def });
         }
-        let mut blocks = Vec::with_capacity(self.blocks.len());
-        for old in &self.blocks {
-            let mut term = old.term.clone();
-            for v in term.iter_mut().flat_map(Terminator::values_mut) {
+        let mut blocks = self.blocks.clone();
+        for block in &mut blocks {
+            for v in block.params.iter_mut().chain(block.end.values_mut()) {
                 *v = value(*v)?;
             }
-            let params: Option<Vec<Value>> = old.params.iter().map(|v| value(*v)).collect();
-            let insts = old.insts.iter().map(|id| inst(*id)).collect();
-            blocks.push(BasicBlock { params: params?, insts, term, merge: old.merge });
+            block.insts.iter_mut().for_each(|id| *id = inst(*id));
         }
         Some(Self {
             name: self.name.clone(),
             stage: self.stage,
             level: self.level,
-            blocks: blocks.into(),
+            blocks,
             insts: new_insts.into(),
             values: new_values,
             locals: self.locals.clone(),
@@ -81,9 +61,27 @@ impl Shader {
             modes: self.modes.clone(),
             lower: self.lower.clone(),
             cfg: self.cfg.clone(),
-            uniformity: Kept::default(),
-            scratch: Scratch::default(),
+            uniformity: Remembered::default(),
         })
+    }
+
+    /// New numbers of the instructions in blocks, and of the values defined there.
+    fn numbers(&self) -> (List<u32>, List<u32>) {
+        let mut insts = filled(self.insts.len(), NONE);
+        let mut values = filled(self.values.len(), NONE);
+        for block in &self.blocks {
+            block.params.iter().for_each(|v| values[v.index()] = 0);
+            for id in &block.insts {
+                insts[id.index()] = 0;
+                self.inst(*id).results().iter().for_each(|v| values[v.index()] = 0);
+            }
+        }
+        for numbers in [&mut insts, &mut values] {
+            for (number, next) in numbers.iter_mut().filter(|number| **number != NONE).zip(0..) {
+                *number = next;
+            }
+        }
+        (insts, values)
     }
 }
 

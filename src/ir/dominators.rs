@@ -6,7 +6,7 @@
 
 use super::graph::{Graph, PerBlock};
 use super::ids::BlockId;
-use smallvec::smallvec;
+use crate::workspace::{Kept, filled, tables, take};
 
 const NONE: u32 = u32::MAX;
 
@@ -56,7 +56,7 @@ pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> (PerBlock<Op
             v = forest.node(v).next;
         }
     }
-    let mut out = smallvec![None; succs.len()];
+    let mut out = filled(succs.len(), None);
     for w in 1..n {
         let (idom, semi) = (forest.node(w).idom, forest.node(w).semi);
         if idom != semi {
@@ -68,16 +68,18 @@ pub(super) fn immediate_dominators(succs: &Graph, preds: &Graph) -> (PerBlock<Op
     (out, forest.nodes.iter().take(n as usize).map(|node| node.block).collect())
 }
 
+#[derive(Default)]
 struct Forest {
-    nodes: PerBlock<Node>,
+    nodes: Vec<Node>,
     /// Number of numbered nodes.
     reached: u32,
-    path: PerBlock<u32>,
+    path: Vec<u32>,
 }
+tables!(Forest { nodes, reached, path });
 
 impl Forest {
     /// Numbers the nodes reachable from the root.
-    fn new(succs: &Graph) -> Self {
+    fn new(succs: &Graph) -> Kept<Self> {
         let node = |number: u32| Node {
             number: NONE,
             block: BlockId(0),
@@ -89,14 +91,14 @@ impl Forest {
             first: NONE,
             next: NONE,
         };
-        let nodes = (0..succs.len() as u32).map(node).collect();
-        let mut this = Self { nodes, reached: 0, path: PerBlock::new() };
+        let mut this = take::<Self>();
+        this.nodes.extend((0..succs.len() as u32).map(node));
         if succs.is_empty() {
             return this;
         }
         this.visit(BlockId(0), 0);
-        let mut stack = PerBlock::with_capacity(succs.len());
-        stack.push((BlockId(0), 0usize));
+        let mut stack = take::<Vec<(BlockId, usize)>>();
+        stack.push((BlockId(0), 0));
         while let Some((block, next)) = stack.last_mut() {
             match succs.of(*block).get(*next) {
                 Some(&to) => {
@@ -183,7 +185,7 @@ mod tests {
             let mut graph = Graph::default();
             edges.iter().for_each(|targets| graph.push(targets.iter().map(|t| BlockId(*t))));
             let (found, _) = immediate_dominators(&graph, &graph.reversed());
-            prop_assert_eq!(found.into_iter().map(|d| d.map(|d| d.0)).collect::<Vec<_>>(), by_definition(&edges));
+            prop_assert_eq!(found.iter().map(|d| d.map(|d| d.0)).collect::<Vec<_>>(), by_definition(&edges));
         }
     }
 }

@@ -2,50 +2,53 @@
 
 use super::cfg::Cfg;
 use super::ids::BlockId;
-use smallvec::SmallVec;
+use crate::rows::Rows;
+use crate::workspace::{Kept, filled, tables, take};
 
 /// The loops of a graph, outer ones before inner ones.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Loops {
     headers: Vec<BlockId>,
     /// By block, the loops around it, outer ones first.
-    around: Vec<SmallVec<[u32; 4]>>,
+    around: Rows<u32>,
     /// By block, its index in reverse postorder.
     position: Vec<u32>,
-    reducible: bool,
+    /// There is a cycle with several entries.
+    irreducible: bool,
 }
+tables!(Loops { headers, around, position, irreducible });
 
 impl Loops {
     /// The loops of a graph.
-    pub(super) fn new(cfg: &Cfg) -> Self {
-        let count = cfg.len();
-        let mut this = Self {
-            headers: Vec::new(),
-            around: vec![SmallVec::new(); count],
-            position: vec![0; count],
-            reducible: true,
-        };
+    pub(super) fn new(cfg: &Cfg) -> Kept<Self> {
+        let mut this = take::<Self>();
+        this.position.resize(cfg.len(), 0);
         for (b, i) in cfg.order.iter().zip(0..) {
             this.position[b.index()] = i;
         }
-        let mut todo = Vec::new();
-        for &header in &cfg.order {
+        let mut todo = take::<Vec<BlockId>>();
+        // Blocks and loops around them, outer loops first; by block, one more than the last of these.
+        let mut inside = take::<Vec<(BlockId, u32)>>();
+        let mut last = filled(cfg.len(), 0);
+        for &header in cfg.order.iter() {
             let back = |p: &&BlockId| cfg.reachable(**p) && this.position(**p) >= this.position(header);
             todo.extend(cfg.preds(header).iter().filter(back));
-            this.reducible &= todo.iter().all(|&p| cfg.dom.dominates(header, p));
+            this.irreducible |= !todo.iter().all(|&p| cfg.dom.dominates(header, p));
             if todo.is_empty() {
                 continue;
             }
             let l = this.headers.len() as u32;
             this.headers.push(header);
-            this.around[header.index()].push(l);
+            last[header.index()] = l + 1;
+            inside.push((header, l));
             while let Some(b) = todo.pop() {
-                if cfg.reachable(b) && !this.around[b.index()].contains(&l) {
-                    this.around[b.index()].push(l);
+                if cfg.reachable(b) && std::mem::replace(&mut last[b.index()], l + 1) != l + 1 {
+                    inside.push((b, l));
                     todo.extend(cfg.preds(b));
                 }
             }
         }
+        this.around.group(cfg.len(), inside.iter().map(|(b, l)| (b.index(), *l)));
         this
     }
 
@@ -66,19 +69,21 @@ impl Loops {
 
     /// The loops around a block, outer ones first.
     pub fn around(&self, b: BlockId) -> &[u32] {
-        &self.around[b.index()]
+        self.around.of(b.index())
     }
 
     /// For each loop, the blocks outside of it that its edges lead to, one entry per edge; only edges of these blocks,
     /// in this order.
-    pub(super) fn exits(&self, cfg: &Cfg, blocks: impl Iterator<Item = BlockId>) -> Vec<Vec<BlockId>> {
-        let mut exits = vec![Vec::new(); self.len()];
+    pub(super) fn exits(&self, cfg: &Cfg, blocks: impl Iterator<Item = BlockId>) -> Kept<Rows<BlockId>> {
+        let mut pairs = take::<Vec<(u32, BlockId)>>();
         for b in blocks {
             for &to in cfg.succs(b) {
                 let left = &self.around(b)[common(self.around(b), self.around(to))..];
-                left.iter().for_each(|l| exits[*l as usize].push(to));
+                pairs.extend(left.iter().map(|l| (*l, to)));
             }
         }
+        let mut exits = take::<Rows<BlockId>>();
+        exits.group(self.len(), pairs.iter().map(|(l, to)| (*l as usize, *to)));
         exits
     }
 
@@ -89,7 +94,7 @@ impl Loops {
 
     /// Whether every cycle is a loop with one entry (the graph is reducible).
     pub fn are_all(&self) -> bool {
-        self.reducible
+        !self.irreducible
     }
 }
 

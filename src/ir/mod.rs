@@ -21,6 +21,7 @@
 //! has to handle it.
 
 mod alu;
+mod block;
 mod builder;
 pub mod cfg;
 mod compact;
@@ -47,7 +48,6 @@ mod regions;
 pub mod rewrite;
 mod rules;
 pub mod sample_shading;
-mod scratch;
 mod shader;
 pub mod structure;
 mod symbols;
@@ -63,6 +63,7 @@ mod words;
 
 pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 pub use alu::{AluOp, FpFlags, Sig};
+pub use block::{BasicBlock, BlockCall, Blocks, Cases, End, Merge, Terminator};
 pub use builder::Builder;
 pub use graph::{Graph, PerBlock};
 pub use ids::{BlockId, ConstTableId, InstId, LocalId, ResourceId, SymbolId, Value};
@@ -73,8 +74,8 @@ pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, Fen
 pub use name::Name;
 pub use op::Op;
 pub use shader::{
-    ArgRole, BasicBlock, BlockCall, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Local, LowerInfo, Merge,
-    Modes, RegClass, Resource, RoundMode, Shader, ShaderLevel, Terminator, ValueData, ValueDef,
+    ArgRole, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Local, LowerInfo, Modes, RegClass, Resource,
+    RoundMode, Shader, ShaderLevel, ValueData, ValueDef,
 };
 pub use symbols::Symbols;
 pub use types::{Align, Bits, Type};

@@ -3,11 +3,12 @@
 //! Only the syntax is checked here; `verify` checks the rest. Values keep their numbers, so uses may precede
 //! definitions; using an undefined number is an error.
 
+use super::block::{BlockCall, End, Merge, Terminator};
 use super::name::Name;
 use super::op::Op;
 use super::shader::{
-    ArgRole, BasicBlock, BlockCall, BlockId, ConstTable, EntryArg, Inst, InstId, Local, LowerInfo, Merge, RegClass,
-    Resource, Shader, Terminator, Value, ValueData, ValueDef,
+    ArgRole, BlockId, ConstTable, EntryArg, Inst, InstId, Local, LowerInfo, RegClass, Resource, Shader, Value,
+    ValueData, ValueDef,
 };
 use super::text::{self, Codec, FP_FLAGS, Text};
 use super::types::{Align, Bits, Type};
@@ -15,6 +16,7 @@ use super::words::Word;
 use crate::error::{Error, Result};
 use crate::kinds::ResourceKind;
 use crate::target::{Stage, WaveSize};
+use crate::workspace::Reusable as _;
 use smallvec::SmallVec;
 
 /// Reads the text form.
@@ -39,6 +41,18 @@ pub fn parse(source: &str) -> Result<Shader> {
     match undefined {
         Some((v, line)) => Err(Error::malformed(format!("{v} is not defined")).at(format!("line {line}"))),
         None => Ok(p.shader),
+    }
+}
+
+/// A jump that is read.
+struct Call {
+    block: BlockId,
+    args: Vec<Value>,
+}
+
+impl Call {
+    fn get(&self) -> BlockCall<'_> {
+        BlockCall { block: self.block, args: &self.args }
     }
 }
 
@@ -273,8 +287,8 @@ impl Parser {
             "lower" => {
                 let mut lower = LowerInfo {
                     wave: WaveSize::W32,
-                    args: Vec::new(),
-                    returns: Vec::new(),
+                    args: Default::default(),
+                    returns: Default::default(),
                     epilog: false,
                     symbol: Name::EMPTY,
                     color_export: false,
@@ -350,7 +364,7 @@ impl Parser {
             return Err(format!("block{} expected, found block{n}", self.shader.blocks.len()));
         }
         let id = BlockId(n);
-        self.shader.blocks.push(BasicBlock::default());
+        self.shader.add_block();
         if r.at_sign('(') {
             loop {
                 let (v, ty) = Self::typed(r)?;
@@ -378,11 +392,11 @@ impl Parser {
 
     fn body_line(&mut self, r: &mut Reader<'_>) -> Text {
         let block = BlockId(self.shader.blocks.len() as u32 - 1);
-        if self.shader.block(block).term.is_some() {
+        if self.shader.block(block).term().is_some() {
             return Err(format!("{block} has ended already"));
         }
-        if let Some(term) = self.terminator(r)? {
-            self.shader.block_mut(block).term = Some(term);
+        if let Some(end) = self.end(r)? {
+            self.shader.block_mut(block).end = end;
             return Ok(());
         }
         let result = match r.tokens.get(r.next + 1) {
@@ -433,15 +447,17 @@ impl Parser {
         Ok(op)
     }
 
-    fn terminator(&mut self, r: &mut Reader<'_>) -> Result<Option<Terminator>, String> {
-        Ok(Some(if r.at_word("jump") {
-            Terminator::Jump(self.call(r)?)
+    fn end(&mut self, r: &mut Reader<'_>) -> Result<Option<End>, String> {
+        let mut end = End::default();
+        if r.at_word("jump") {
+            end.set(Terminator::Jump(self.call(r)?.get()));
         } else if r.at_word("branch") {
             let cond = self.operand(r)?;
             r.sign(',')?;
             let then = self.call(r)?;
             r.sign(',')?;
-            Terminator::Branch { cond, then, els: self.call(r)? }
+            let els = self.call(r)?;
+            end.set(Terminator::Branch { cond, then: then.get(), els: els.get() });
         } else if r.at_word("switch") {
             let value = self.operand(r)?;
             let mut cases = Vec::new();
@@ -456,7 +472,8 @@ impl Parser {
                 cases.push((literal, self.call(r)?));
             }
             r.sign(':')?;
-            Terminator::Switch { value, cases, default: self.call(r)? }
+            let default = self.call(r)?;
+            end.set_switch(value, cases.iter().map(|(literal, call)| (*literal, call.get())), default.get());
         } else if r.at_word("return") {
             let mut values = Vec::new();
             while r.peek().is_some() {
@@ -465,16 +482,17 @@ impl Parser {
                 }
                 values.push(self.operand(r)?);
             }
-            Terminator::Return(values)
+            end.set(Terminator::Return(&values));
         } else if r.at_word("unreachable") {
-            Terminator::Unreachable
+            end.set(Terminator::Unreachable);
         } else {
             return Ok(None);
-        }))
+        }
+        Ok(Some(end))
     }
 
-    fn call(&mut self, r: &mut Reader<'_>) -> Result<BlockCall, String> {
-        let mut call = BlockCall::to(BlockId(r.id("block")?));
+    fn call(&mut self, r: &mut Reader<'_>) -> Result<Call, String> {
+        let mut call = Call { block: BlockId(r.id("block")?), args: Vec::new() };
         if r.at_sign('(') {
             loop {
                 call.args.push(self.operand(r)?);

@@ -2,6 +2,7 @@
 
 use super::ids::Value;
 use super::types::Type;
+use crate::workspace::Reusable;
 
 /// Constants by type and bits; emptied without being freed.
 #[derive(Debug, Default)]
@@ -43,12 +44,6 @@ impl ConstPool {
         }
     }
 
-    /// Forgets all constants.
-    pub(super) fn clear(&mut self) {
-        self.generation += 1;
-        self.live = 0;
-    }
-
     /// Slots in which a constant may be, in probe order.
     fn probe(&self, ty: Type, bits: u64) -> impl Iterator<Item = usize> + use<> {
         let len = self.slots.len();
@@ -65,6 +60,14 @@ impl ConstPool {
         self.live = 0;
         let now = self.generation;
         old.iter().filter(|s| s.generation == now).for_each(|s| self.insert(s.ty, s.bits, s.value));
+    }
+}
+
+impl Reusable for ConstPool {
+    /// Forgets all constants.
+    fn clear(&mut self) {
+        self.generation += 1;
+        self.live = 0;
     }
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Values keep their numbers, so that a pass's output can be compared with its input. Numbers need not be dense.
 
+use super::block::{BasicBlock, BlockCall, Merge, Terminator};
 use super::name::Name;
 use super::op::Op;
-use super::shader::{BasicBlock, BlockCall, Inst, InstId, Merge, Shader, Terminator, Value};
+use super::shader::{Inst, InstId, Shader, Value};
 use super::text::{self, Codec, FP_FLAGS, Text};
 use super::types::Type;
 use super::words::Word;
@@ -69,26 +70,26 @@ impl fmt::Display for List<'_> {
     }
 }
 
-impl fmt::Display for BlockCall {
+impl fmt::Display for BlockCall<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.block)?;
-        if self.args.is_empty() { Ok(()) } else { write!(f, "({})", List(&self.args)) }
+        if self.args.is_empty() { Ok(()) } else { write!(f, "({})", List(self.args)) }
     }
 }
 
-impl fmt::Display for Terminator {
+impl fmt::Display for Terminator<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Jump(call) => write!(f, "jump {call}"),
             Self::Branch { cond, then, els } => write!(f, "branch {cond}, {then}, {els}"),
             Self::Switch { value, cases, default } => {
                 write!(f, "switch {value}")?;
-                for (literal, call) in cases {
+                for (literal, call) in cases.iter() {
                     write!(f, ", {literal}: {call}")?;
                 }
                 write!(f, ", default: {default}")
             }
-            Self::Return(values) if values.is_empty() => f.write_str("return"),
+            Self::Return([]) => f.write_str("return"),
             Self::Return(values) => write!(f, "return {}", List(values)),
             Self::Unreachable => f.write_str("unreachable"),
         }
@@ -193,7 +194,7 @@ impl Shader {
         for &id in &block.insts {
             writeln!(f, "  {}", self.inst_line(id))?;
         }
-        match &block.term {
+        match block.term() {
             Some(term) => writeln!(f, "  {term}"),
             None => Ok(()),
         }

@@ -6,13 +6,13 @@
 //! Constants that stay move to the entry block.
 
 use super::alu::FpFlags;
+use super::block::{End, Merge, Terminator};
 use super::builder::Builder;
 use super::graph::PerBlock;
 use super::op::Op;
-use super::scratch::Scratch;
-use super::shader::{BlockId, Inst, Merge, Shader, Terminator, Value};
+use super::shader::{BlockId, Inst, InstId, Shader, Value};
 use crate::error::{Error, Result};
-use smallvec::smallvec;
+use crate::workspace::{Kept, filled, take};
 
 /// A rule's decision about an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +32,12 @@ pub enum Rewrite {
 /// Those of the rule; a bug if a replacement has another type.
 pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst) -> Result<Rewrite>) -> Result<()> {
     let early = early(shader);
-    let mut passed = Vec::new();
-    let Scratch { mut insts, names, mut consts } = std::mem::take(&mut shader.scratch);
-    let mut names = Names(names);
-    names.0.clear();
-    insts.reserve(shader.blocks.iter().map(|b| b.insts.len()).max().unwrap_or(0));
+    let mut passed = take::<Vec<BlockId>>();
+    let mut insts = take::<Vec<InstId>>();
+    let mut end_of_block = End::default();
+    let mut names = Names(take());
     let blocks = shader.block_ids();
     let mut b = Builder::new(shader, Shader::ENTRY);
-    std::mem::swap(b.pool(), &mut consts);
-    b.pool().clear();
     for id in blocks {
         let made = b.shader.blocks.len() as u32;
         b.switch_to(id);
@@ -53,8 +50,9 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         };
         insts.clear();
         insts.append(&mut block.insts);
-        let term = block.term.take();
-        for &inst_id in &insts {
+        // The end follows the builder to the last block that the rule makes.
+        std::mem::swap(&mut end_of_block, &mut block.end);
+        for &inst_id in insts.iter() {
             let mut inst = std::mem::replace(b.shader.inst_mut(inst_id), Inst::none());
             if !names.0.is_empty() {
                 inst.args.iter_mut().for_each(|v| *v = names.of(*v));
@@ -76,8 +74,8 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         }
         let end = b.block();
         let end = b.shader.block_mut(end);
-        end.term = term;
-        end.term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = names.of(*v));
+        std::mem::swap(&mut end_of_block, &mut end.end);
+        end.end.values_mut().iter_mut().for_each(|v| *v = names.of(*v));
         if selection != Merge::None {
             end.merge = selection;
         }
@@ -86,11 +84,9 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
             passed.extend((made..b.shader.blocks.len() as u32).map(BlockId));
         }
     }
-    std::mem::swap(b.pool(), &mut consts);
     if !names.0.is_empty() {
         rename(shader, &passed, &names);
     }
-    shader.scratch = Scratch { insts, names: names.0, consts };
     Ok(())
 }
 
@@ -99,11 +95,11 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
 fn early(shader: &Shader) -> PerBlock<bool> {
     let cfg = shader.cfg();
     // In unreachable code, a use may precede its definition.
-    let idle = |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term == Some(Terminator::Unreachable);
+    let idle = |b: BlockId| shader.block(b).insts.is_empty() && shader.block(b).term() == Some(Terminator::Unreachable);
     let mut out: PerBlock<bool> = shader.block_ids().map(|b| !cfg.reachable(b) && !idle(b)).collect();
     // For each block, the last number of its dominators; these come first in the order.
-    let mut last: PerBlock<u32> = smallvec![0; shader.blocks.len()];
-    for &b in &cfg.order {
+    let mut last = filled(shader.blocks.len(), 0);
+    for &b in cfg.order.iter() {
         let Some(parent) = cfg.dom.parent(b) else { continue };
         last[b.index()] = parent.0.max(last[parent.index()]);
         out[b.index()] = last[b.index()] > b.0;
@@ -112,7 +108,7 @@ fn early(shader: &Shader) -> PerBlock<bool> {
 }
 
 /// New names by renamed value; shorter than the list of values, or empty, if later values have none.
-struct Names(Vec<Option<Value>>);
+struct Names(Kept<Vec<Option<Value>>>);
 
 impl Names {
     /// Follows a chain of renamings to its end.
@@ -135,7 +131,7 @@ impl Names {
             return Err(Error::bug("replaced by another type"));
         }
         if self.0.len() <= old.index() {
-            self.0.resize(b.shader.values.capacity(), None);
+            self.0.resize(b.shader.values.len(), None);
         }
         self.0[old.index()] = Some(new);
         Ok(made)
@@ -150,6 +146,6 @@ fn rename(shader: &mut Shader, blocks: &[BlockId], names: &Names) {
         for &id in &block.insts {
             insts[id.index()].args.iter_mut().for_each(|v| *v = names.of(*v));
         }
-        block.term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = names.of(*v));
+        block.end.values_mut().iter_mut().for_each(|v| *v = names.of(*v));
     }
 }

@@ -4,17 +4,18 @@
 //! an instruction's result or a block's parameter. The entry block is block 0; it has no predecessors and, at the upper
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
-use super::cfg::{Cfg, CfgCache};
+use super::block::{BasicBlock, Blocks};
+use super::cfg::Cfg;
 use super::graph::Graph;
-use super::kept::Kept;
+use super::kept::Remembered;
 use super::name::Name;
 use super::op::Op;
-use super::scratch::Scratch;
 use super::symbols::Symbols;
 use super::tracked::Tracked;
 use super::types::{Align, Type};
 use crate::kinds::{DepthMode, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{Stage, WaveSize};
+use crate::workspace::{Kept, List, take};
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
@@ -40,21 +41,21 @@ pub struct Shader {
     /// Level: the operations that may occur.
     pub level: ShaderLevel,
     /// Blocks; 0 is the entry.
-    pub blocks: Tracked<Vec<BasicBlock>>,
+    pub blocks: Tracked<Kept<Blocks>>,
     /// Instructions, in order of creation.
-    pub insts: Tracked<Vec<Inst>>,
+    pub insts: Tracked<List<Inst>>,
     /// Values.
-    pub values: Vec<ValueData>,
+    pub values: List<ValueData>,
     /// Scratch variables.
-    pub locals: Vec<Local>,
+    pub locals: List<Local>,
     /// Constant tables.
-    pub tables: Vec<ConstTable>,
+    pub tables: List<ConstTable>,
     /// Bytes of workgroup memory.
     pub shared_bytes: u32,
     /// Byte ranges of its variables; the text form omits them, since only the interpreter needs them.
-    pub shared_variables: Vec<std::ops::Range<u32>>,
+    pub shared_variables: List<std::ops::Range<u32>>,
     /// Resource bindings the entry point uses.
-    pub resources: Vec<Resource>,
+    pub resources: List<Resource>,
     /// Bytes of push constants declared (end of the block), 0 if none.
     pub push_constant_bytes: u32,
     /// Symbols that relocations name.
@@ -63,9 +64,8 @@ pub struct Shader {
     pub modes: Modes,
     /// Data that only a lower-level shader has.
     pub lower: Option<LowerInfo>,
-    pub(super) cfg: CfgCache,
-    pub(super) uniformity: Kept,
-    pub(super) scratch: Scratch,
+    pub(super) cfg: Remembered,
+    pub(super) uniformity: Remembered,
 }
 
 /// Type and origin of a value.
@@ -107,96 +107,6 @@ impl Inst {
     pub fn results(&self) -> &[Value] {
         self.result.as_slice()
     }
-}
-
-/// A basic block.
-#[derive(Clone, Debug, Default)]
-pub struct BasicBlock {
-    /// Values passed by predecessors.
-    pub params: Vec<Value>,
-    /// Instructions in order.
-    pub insts: Vec<InstId>,
-    /// Terminator; `None` only while the block is built.
-    pub term: Option<Terminator>,
-    /// SPIR-V's structure, if this block is a header.
-    pub merge: Merge,
-}
-
-/// SPIR-V's structured control flow: declaration of a header.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Merge {
-    /// Not a header.
-    #[default]
-    None,
-    /// A selection that ends at this block.
-    Selection(BlockId),
-    /// A loop that ends at `merge`, with this continue target.
-    Loop {
-        /// Merge block.
-        merge: BlockId,
-        /// Continue target.
-        continue_to: BlockId,
-    },
-}
-
-impl Merge {
-    /// The merge block, and the continue target of a loop.
-    pub fn blocks(self) -> impl Iterator<Item = BlockId> {
-        let (merge, continue_to) = match self {
-            Self::None => (None, None),
-            Self::Selection(merge) => (Some(merge), None),
-            Self::Loop { merge, continue_to } => (Some(merge), Some(continue_to)),
-        };
-        merge.into_iter().chain(continue_to)
-    }
-
-    /// The same blocks, renumbered.
-    pub fn renamed(self, new: impl Fn(BlockId) -> BlockId) -> Self {
-        match self {
-            Self::None => Self::None,
-            Self::Selection(merge) => Self::Selection(new(merge)),
-            Self::Loop { merge, continue_to } => Self::Loop { merge: new(merge), continue_to: new(continue_to) },
-        }
-    }
-}
-
-/// A jump to a block with values for its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BlockCall {
-    /// Target.
-    pub block: BlockId,
-    /// One value per parameter.
-    pub args: Vec<Value>,
-}
-
-/// Terminator of a block.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Terminator {
-    /// Unconditional jump.
-    Jump(BlockCall),
-    /// Conditional branch.
-    Branch {
-        /// b1.
-        cond: Value,
-        /// If true.
-        then: BlockCall,
-        /// If false.
-        els: BlockCall,
-    },
-    /// Switch on an integer.
-    Switch {
-        /// Any scalar integer.
-        value: Value,
-        /// Literal and target of each case.
-        cases: Vec<(u64, BlockCall)>,
-        /// Default target.
-        default: BlockCall,
-    },
-    /// End of the invocation. Upper level: no values. Lower level: one value for each of [`LowerInfo::returns`];
-    /// [`LowerInfo::epilog`] says whether the program ends here or falls through.
-    Return(Vec<Value>),
-    /// Never reached.
-    Unreachable,
 }
 
 /// A scratch variable, byte-addressed.
@@ -292,9 +202,9 @@ pub struct Modes {
     /// Quads of a workgroup, compute only.
     pub derivatives: DerivativeGroup,
     /// Every specialization constant that shaped the translation, sorted by id.
-    pub spec: Vec<SpecValue>,
+    pub spec: List<SpecValue>,
     /// Every specialization constant that is an [`Op::Reloc`], sorted by id.
-    pub spec_operands: Vec<SpecOperand>,
+    pub spec_operands: List<SpecOperand>,
 }
 
 impl Modes {
@@ -368,9 +278,9 @@ pub struct LowerInfo {
     /// Lanes per wave.
     pub wave: WaveSize,
     /// One for each parameter of the entry block, in order.
-    pub args: Vec<EntryArg>,
+    pub args: List<EntryArg>,
     /// One for each value of a `Return`.
-    pub returns: Vec<RegClass>,
+    pub returns: List<RegClass>,
     /// Whether a return falls through into an epilog, with or without values.
     pub epilog: bool,
     /// Symbol of the function.
@@ -389,33 +299,27 @@ impl Shader {
 
     /// An empty shader with an entry block.
     pub fn new(name: impl Into<Name>, stage: Stage) -> Self {
-        Self {
+        let mut shader = Self {
             name: name.into(),
             stage,
             level: ShaderLevel::Upper,
-            blocks: vec![BasicBlock::default()].into(),
+            blocks: Tracked::default(),
             insts: Tracked::default(),
-            values: Vec::new(),
-            locals: Vec::new(),
-            tables: Vec::new(),
+            values: List::default(),
+            locals: List::default(),
+            tables: List::default(),
             shared_bytes: 0,
-            shared_variables: Vec::new(),
-            resources: Vec::new(),
+            shared_variables: List::default(),
+            resources: List::default(),
             push_constant_bytes: 0,
             symbols: Symbols::default(),
             modes: Modes::default(),
             lower: None,
-            cfg: CfgCache::default(),
-            uniformity: Kept::default(),
-            scratch: Scratch::default(),
-        }
-    }
-
-    /// Reserves capacity for this many more instructions and results.
-    pub fn reserve(&mut self, insts: usize) {
-        self.blocks.reserve(insts / 32);
-        self.insts.reserve(insts);
-        self.values.reserve(insts);
+            cfg: Remembered::default(),
+            uniformity: Remembered::default(),
+        };
+        shader.add_block();
+        shader
     }
 
     /// The entry block.
@@ -423,7 +327,7 @@ impl Shader {
 
     /// A new empty block.
     pub fn add_block(&mut self) -> BlockId {
-        self.blocks.push(BasicBlock::default());
+        self.blocks.add();
         BlockId(self.blocks.len() as u32 - 1)
     }
 
@@ -460,9 +364,6 @@ impl Shader {
 
     /// A new scratch variable.
     pub fn add_local(&mut self, local: Local) -> LocalId {
-        if self.locals.is_empty() {
-            self.locals.reserve(32);
-        }
         self.locals.push(local);
         LocalId(self.locals.len() as u32 - 1)
     }
@@ -519,8 +420,8 @@ impl Shader {
             let same = |b: BlockId| self.targets(b).eq(cfg.succs(b).iter().copied());
             cfg.len() == self.blocks.len() && self.block_ids().all(same)
         };
-        self.cfg.get(self.blocks.stamp(), is_of, || {
-            let mut succs = Graph::with_capacity(self.blocks.len());
+        self.cfg.get([self.blocks.stamp(), 0, 0, 0], is_of, || {
+            let mut succs = take::<Graph>();
             self.block_ids().for_each(|b| succs.push(self.targets(b)));
             Cfg::new(succs)
         })
@@ -528,55 +429,11 @@ impl Shader {
 
     /// Jump targets of a block that exist.
     fn targets(&self, b: BlockId) -> impl Iterator<Item = BlockId> {
-        let calls = self.block(b).term.iter().flat_map(|term| term.calls());
-        calls.map(|call| call.block).filter(|to| to.index() < self.blocks.len())
+        self.block(b).calls().map(|call| call.block).filter(|to| to.index() < self.blocks.len())
     }
 
     /// Ids of all blocks.
     pub fn block_ids(&self) -> impl Iterator<Item = BlockId> + use<> {
         (0..self.blocks.len() as u32).map(BlockId)
-    }
-}
-
-impl BlockCall {
-    /// A jump without values.
-    pub fn to(block: BlockId) -> Self {
-        Self { block, args: Vec::new() }
-    }
-}
-
-impl Terminator {
-    /// Every jump of this terminator.
-    pub fn calls(&self) -> impl Iterator<Item = &BlockCall> {
-        let (first, cases, last): (_, &[(u64, BlockCall)], _) = match self {
-            Self::Jump(c) => (Some(c), &[], None),
-            Self::Branch { then, els, .. } => (Some(then), &[], Some(els)),
-            Self::Switch { cases, default, .. } => (None, cases, Some(default)),
-            Self::Return(_) | Self::Unreachable => (None, &[], None),
-        };
-        first.into_iter().chain(cases.iter().map(|(_, c)| c)).chain(last)
-    }
-
-    /// Every jump, to change.
-    pub fn calls_mut(&mut self) -> impl Iterator<Item = &mut BlockCall> {
-        self.parts_mut().1
-    }
-
-    /// The values it uses itself (conditions and returns), then its block arguments.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
-        let (own, calls) = self.parts_mut();
-        own.iter_mut().chain(calls.flat_map(|c| &mut c.args))
-    }
-
-    /// The values it uses itself, and its jumps.
-    fn parts_mut(&mut self) -> (&mut [Value], impl Iterator<Item = &mut BlockCall>) {
-        let (own, first, cases, last): (&mut [Value], _, &mut [(u64, BlockCall)], _) = match self {
-            Self::Jump(c) => (&mut [], Some(c), &mut [], None),
-            Self::Branch { cond, then, els } => (std::slice::from_mut(cond), Some(then), &mut [], Some(els)),
-            Self::Switch { value, cases, default } => (std::slice::from_mut(value), None, cases, Some(default)),
-            Self::Return(values) => (values, None, &mut [], None),
-            Self::Unreachable => (&mut [], None, &mut [], None),
-        };
-        (own, first.into_iter().chain(cases.iter_mut().map(|(_, c)| c)).chain(last))
     }
 }

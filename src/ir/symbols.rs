@@ -2,15 +2,16 @@
 
 use super::ids::SymbolId;
 use super::name::Name;
+use crate::workspace::List;
 use std::fmt;
 use std::ops::Deref;
 
 /// Names by number, and numbers by name.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    list: Vec<Name>,
+    list: List<Name>,
     /// Sorted by name.
-    sorted: Vec<SymbolId>,
+    sorted: List<SymbolId>,
 }
 
 impl Symbols {

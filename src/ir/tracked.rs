@@ -3,6 +3,8 @@
 //! A mutable borrow invalidates the stamp; the next request for the stamp creates a new, globally unique one. Equal
 //! stamps mean equal contents, also of a clone or after parts have been exchanged.
 
+use super::block::{BasicBlock, Blocks};
+use crate::workspace::{Kept, List};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,7 +57,7 @@ impl<T> DerefMut for Tracked<T> {
     }
 }
 
-impl<'a, T> IntoIterator for &'a Tracked<Vec<T>> {
+impl<'a, T: 'static> IntoIterator for &'a Tracked<List<T>> {
     type Item = &'a T;
     type IntoIter = std::slice::Iter<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
@@ -63,7 +65,23 @@ impl<'a, T> IntoIterator for &'a Tracked<Vec<T>> {
     }
 }
 
-impl<'a, T> IntoIterator for &'a mut Tracked<Vec<T>> {
+impl<'a> IntoIterator for &'a Tracked<Kept<Blocks>> {
+    type Item = &'a BasicBlock;
+    type IntoIter = std::slice::Iter<'a, BasicBlock>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.value.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut Tracked<Kept<Blocks>> {
+    type Item = &'a mut BasicBlock;
+    type IntoIter = std::slice::IterMut<'a, BasicBlock>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.deref_mut().iter_mut()
+    }
+}
+
+impl<'a, T: 'static> IntoIterator for &'a mut Tracked<List<T>> {
     type Item = &'a mut T;
     type IntoIter = std::slice::IterMut<'a, T>;
     fn into_iter(self) -> Self::IntoIter {

@@ -6,15 +6,17 @@
 //! others leave it, they leave in different iterations: its values then differ between lanes *outside* of it, but not
 //! inside, and its exits count as a divergent branch. In an irreducible graph every parameter is divergent.
 
+use super::block::Terminator;
 use super::cfg::Cfg;
 use super::graph::PerBlock;
 use super::lanes::AmdOp;
 use super::op::Op;
-use super::shader::{BlockId, RegClass, Shader, Terminator, Value};
+use super::shader::{BlockId, RegClass, Shader, Value};
 use super::uniform_locals::Locals;
 use super::uniform_ways::{Parted, Reach};
 use super::wave_wide::is_of_wave;
-use smallvec::{SmallVec, smallvec};
+use crate::rows::Rows;
+use crate::workspace::{Kept, filled, take};
 use std::sync::Arc;
 
 /// Walks over a shader after which every value counts as divergent. Another walk is needed only if divergence spreads
@@ -25,12 +27,12 @@ const MAX_ROUNDS: u32 = 64;
 #[derive(Clone, Debug)]
 pub struct Uniformity {
     /// By value, whether it diverges where it is defined.
-    divergent: Vec<bool>,
+    divergent: Kept<Vec<bool>>,
     /// Block that defines each value.
-    home: Vec<BlockId>,
+    home: Kept<Vec<BlockId>>,
     cfg: Arc<Cfg>,
     /// By loop, whether lanes leave it in different iterations.
-    divergent_exit: Vec<bool>,
+    divergent_exit: Kept<Vec<bool>>,
     /// Scratch variables.
     locals: Locals,
 }
@@ -43,17 +45,17 @@ impl Uniformity {
         let scalar = args.map(|arg| u64::from(arg.class == RegClass::Sgpr));
         let classes = scalar.fold(1u64, |all, one| all.rotate_left(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ one);
         let key = [shader.blocks.stamp(), shader.insts.stamp(), classes, shader.locals.len() as u64];
-        shader.uniformity.get(key, || Self::new(shader))
+        shader.uniformity.get(key, |_| false, || Self::new(shader))
     }
 
     /// Analyses a shader; one without entry arguments (upper level) has no scalar registers.
     fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();
         let mut this = Self {
-            divergent: vec![false; shader.values.len()],
-            home: vec![Shader::ENTRY; shader.values.len()],
+            divergent: filled(shader.values.len(), false),
+            home: filled(shader.values.len(), Shader::ENTRY),
             locals: Locals::new(shader, &cfg),
-            divergent_exit: vec![false; cfg.loops().len()],
+            divergent_exit: filled(cfg.loops().len(), false),
             cfg: Arc::clone(&cfg),
         };
         for id in shader.block_ids() {
@@ -93,7 +95,7 @@ impl Uniformity {
 
     /// Runs to the fixpoint: divergence only ever grows.
     fn spread(&mut self, shader: &Shader, cfg: &Cfg) {
-        let mut parted: PerBlock<bool> = smallvec![false; shader.blocks.len()];
+        let mut parted: PerBlock<bool> = filled(shader.blocks.len(), false);
         let mut reach = None;
         let (mut changed, mut rounds) = (true, 0);
         while changed {
@@ -103,7 +105,7 @@ impl Uniformity {
                 self.divergent.fill(true);
                 return;
             }
-            for &id in &cfg.order {
+            for &id in cfg.order.iter() {
                 for &i in &shader.block(id).insts {
                     let inst = shader.inst(i);
                     if let Op::LocalStore { local, .. } = inst.op
@@ -115,17 +117,17 @@ impl Uniformity {
                     let uniform = self.rule(&inst.op, &inst.args, id);
                     changed |= !uniform && !std::mem::replace(&mut self.divergent[v.index()], true);
                 }
-                let Some(term) = &shader.block(id).term else { continue };
-                for call in term.calls() {
-                    for (&p, &a) in shader.block(call.block).params.iter().zip(&call.args) {
+                let Some(term) = shader.block(id).term() else { continue };
+                for call in shader.block(id).calls() {
+                    for (&p, &a) in shader.block(call.block).params.iter().zip(call.args) {
                         // A value that leaves a loop along this jump is used outside of the loop.
                         let uniform = self.is_uniform_in(a, id) && self.is_uniform_in(a, call.block);
                         changed |= !uniform && !std::mem::replace(&mut self.divergent[p.index()], true);
                     }
                 }
                 let selector = match term {
-                    Terminator::Branch { cond, .. } => *cond,
-                    Terminator::Switch { value, .. } => *value,
+                    Terminator::Branch { cond, .. } => cond,
+                    Terminator::Switch { value, .. } => value,
                     _ => continue,
                 };
                 if !parted[id.index()] && !self.is_uniform_in(selector, id) {
@@ -141,19 +143,25 @@ impl Uniformity {
 
     /// Lanes diverge to these successors (a block listed twice: two edges to it) from a block inside these loops.
     fn part(&mut self, shader: &Shader, cfg: &Cfg, ways: &[BlockId], loops: &[u32], reach: &mut Reach) {
-        let mut todo: Vec<(SmallVec<[BlockId; 4]>, usize)> = vec![(ways.into(), loops.len())];
-        while let Some((ways, depth)) = todo.pop() {
+        // Lists of successors, each with the number of loops around their source.
+        let mut todo = take::<Rows<BlockId>>();
+        let mut depths = take::<Vec<usize>>();
+        todo.push(ways.iter().copied());
+        depths.push(loops.len());
+        while let Some(depth) = depths.pop() {
             let loops = &loops[..depth];
-            let parted = Parted::new(cfg, &ways, loops, reach);
-            for b in parted.joins {
-                for p in &shader.block(b).params {
+            let parted = Parted::new(cfg, todo.of(depths.len()), loops, reach);
+            todo.truncate(depths.len());
+            for b in parted.joins.iter() {
+                for p in &shader.block(*b).params {
                     self.divergent[p.index()] = true;
                 }
             }
-            for (depth, (&l, round)) in loops.iter().zip(parted.rounds).enumerate() {
+            for (depth, (&l, round)) in loops.iter().zip(&parted.rounds).enumerate() {
                 let leaves = parted.outermost as usize <= depth;
                 if round.is_some() && leaves && !std::mem::replace(&mut self.divergent_exit[l as usize], true) {
-                    todo.push((reach.exits[l as usize].as_slice().into(), depth));
+                    todo.push(reach.exits.of(l as usize).iter().copied());
+                    depths.push(depth);
                 }
             }
         }

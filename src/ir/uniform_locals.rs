@@ -9,13 +9,14 @@ use super::cfg::Cfg;
 use super::graph::PerBlock;
 use super::op::Op;
 use super::shader::{BlockId, LocalId, Shader};
-use smallvec::{SmallVec, smallvec};
+use crate::workspace::{Kept, filled, take};
+use smallvec::SmallVec;
 
 /// Locals that something stores to.
-type Stored = SmallVec<[LocalId; 32]>;
+type Stored = Kept<Vec<LocalId>>;
 
 /// By block, whether it can be reached.
-type Reached = SmallVec<[bool; 128]>;
+type Reached = PerBlock<bool>;
 
 /// Limit of locals times blocks; above it all locals count as divergent, as the table would be large.
 const MAX_TABLE: usize = 1 << 22;
@@ -27,9 +28,9 @@ const MAX_WORK: usize = 1 << 25;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Locals {
     /// By local and block: whether it differs there. Empty: every local does.
-    differs: Vec<bool>,
+    differs: Kept<Vec<bool>>,
     /// Blocks, and the locals that they store to.
-    stored: SmallVec<[(BlockId, LocalId); 16]>,
+    stored: Kept<Vec<(BlockId, LocalId)>>,
     /// By block, its reconvergence point.
     meeting: PerBlock<Option<BlockId>>,
     /// Work done so far.
@@ -43,15 +44,16 @@ impl Locals {
         if locals == 0 || locals.saturating_mul(blocks) > MAX_TABLE {
             return Self::default();
         }
-        let mut stored = SmallVec::new();
+        let mut stored = take::<Vec<(BlockId, LocalId)>>();
         for block in shader.block_ids() {
             let first = stored.len();
             for &inst in &shader.block(block).insts {
                 let local = stores(&shader.inst(inst).op).map(|local| (block, local));
-                stored.extend(local.filter(|pair| !stored[first..].contains(pair)));
+                let new = local.filter(|pair| !stored[first..].contains(pair));
+                stored.extend(new);
             }
         }
-        Self { differs: vec![false; locals * blocks], stored, meeting: cfg.meeting_points(), work: 0 }
+        Self { differs: filled(locals * blocks, false), stored, meeting: cfg.meeting_points(), work: 0 }
     }
 
     /// Whether lanes that read a local together in this block may get different values at one offset.
@@ -94,10 +96,10 @@ impl Locals {
             return;
         }
         for (n, locals) in stored.iter().enumerate() {
-            for local in locals {
+            for local in locals.iter() {
                 let Some(differs) = self.of(*local) else { continue };
                 for (_, other) in reached.iter().enumerate().filter(|(m, _)| *m != n) {
-                    differs.iter_mut().zip(other).for_each(|(d, o)| *d |= o);
+                    differs.iter_mut().zip(other.iter()).for_each(|(d, o)| *d |= o);
                 }
             }
         }
@@ -124,8 +126,8 @@ fn stores(op: &Op) -> Option<LocalId> {
 
 /// The blocks reachable from this one (included), up to `last` (excluded).
 fn reach(cfg: &Cfg, from: BlockId, last: Option<BlockId>) -> Reached {
-    let mut seen: Reached = smallvec![false; cfg.len()];
-    let mut todo: PerBlock<BlockId> = smallvec![from];
+    let mut seen = filled(cfg.len(), false);
+    let mut todo = filled(1, from);
     while let Some(block) = todo.pop() {
         if Some(block) != last && !std::mem::replace(&mut seen[block.index()], true) {
             todo.extend_from_slice(cfg.succs(block));

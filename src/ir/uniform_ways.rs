@@ -7,7 +7,9 @@ use super::graph::PerBlock;
 use super::ids::BlockId;
 use super::loops::common;
 use super::regions::Regions;
-use smallvec::{SmallVec, smallvec};
+use crate::rows::Rows;
+use crate::workspace::{Kept, filled, tables, take};
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -19,25 +21,25 @@ pub(super) struct Reach {
     /// Blocks in an order where loops precede what follows them, so that the paths into a loop and past it meet soon.
     order: PerBlock<BlockId>,
     /// By block, its index in `order`.
-    position: Vec<u32>,
+    position: PerBlock<u32>,
     /// By position, for [`Parted::new`]: the path by which a pending block is reached. Empty between calls.
-    coming: Vec<Coming>,
+    coming: PerBlock<Coming>,
     /// Present for a large graph.
     large: Option<Large>,
     /// By loop, the blocks outside of it that its edges lead to, one entry per edge.
-    pub(super) exits: Vec<Vec<BlockId>>,
+    pub(super) exits: Kept<Rows<BlockId>>,
     /// By block, the depth of the outermost enclosing loop that a forward path leaves; its number of loops if there is
     /// none.
-    leaves: Vec<u32>,
+    leaves: PerBlock<u32>,
     /// By block, one bit per depth of enclosing loop, set if a forward path ends at that loop's header.
-    returns: Vec<SmallVec<[u64; 1]>>,
+    returns: Kept<Rows<u64>>,
 }
 
 /// Data that speeds up following paths in a large graph.
 struct Large {
     regions: Regions,
     /// Positions of pending blocks, the first on top: they may be far apart.
-    next: BinaryHeap<Reverse<u32>>,
+    next: Kept<BinaryHeap<Reverse<u32>>>,
 }
 
 impl Reach {
@@ -48,40 +50,44 @@ impl Reach {
     fn with(cfg: &Cfg, is_large: bool) -> Self {
         let loops = cfg.loops();
         let order = cfg.loops_first();
-        let mut position = vec![0; cfg.len()];
+        let mut position = filled(cfg.len(), 0);
         order.iter().zip(0..).for_each(|(b, n)| position[b.index()] = n);
+        let mut returns = take::<Rows<u64>>();
+        let blocks = (0..cfg.len() as u32).map(BlockId);
+        blocks.for_each(|b| returns.push(std::iter::repeat_n(0, loops.around(b).len().div_ceil(64))));
         let mut it = Self {
-            coming: vec![Coming::None; order.len()],
-            large: is_large.then(|| Large { regions: Regions::new(cfg, &order, &position), next: BinaryHeap::new() }),
+            coming: filled(order.len(), Coming::None),
+            large: is_large.then(|| Large { regions: Regions::new(cfg, &order, &position), next: take() }),
             exits: loops.exits(cfg, order.iter().rev().copied()),
             order,
             position,
-            leaves: vec![0; cfg.len()],
-            returns: vec![SmallVec::new(); cfg.len()],
+            leaves: filled(cfg.len(), 0),
+            returns,
         };
         for n in (0..it.order.len()).rev() {
             let b = it.order[n];
             let around = loops.around(b);
             let mut leaves = around.len() as u32;
-            let mut returns: SmallVec<[u64; 1]> = smallvec![0; around.len().div_ceil(64)];
             for &s in cfg.succs(b) {
                 let common = common(around, loops.around(s));
                 if it.position[s.index()] as usize <= n {
                     let depth = loops.around(s).len().saturating_sub(1);
-                    if let Some(word) = returns.get_mut(depth / 64) {
+                    if let Some(word) = it.returns.of_mut(b.index()).get_mut(depth / 64) {
                         *word |= 1 << (depth % 64);
                     }
                     continue;
                 }
                 leaves = leaves.min(common as u32).min(it.leaves[s.index()]);
-                for (n, (word, of)) in returns.iter_mut().zip(&it.returns[s.index()]).enumerate() {
-                    // Of loops that enclose both.
-                    let kept = common.saturating_sub(64 * n).min(64) as u32;
-                    *word |= of & u64::MAX.checked_shr(64 - kept).unwrap_or(0);
+                // Of loops that enclose both.
+                for n in 0..common.div_ceil(64) {
+                    let kept = (common - 64 * n).min(64) as u32;
+                    let of = it.returns.of(s.index()).get(n).copied().unwrap_or(0);
+                    if let Some(word) = it.returns.of_mut(b.index()).get_mut(n) {
+                        *word |= of & u64::MAX >> (64 - kept);
+                    }
                 }
             }
             it.leaves[b.index()] = leaves;
-            it.returns[b.index()] = returns;
         }
         it
     }
@@ -122,7 +128,7 @@ impl Reach {
 
     /// Whether a forward path from a block ends at the header of its enclosing loop at this depth.
     fn returns(&self, b: BlockId, depth: usize) -> bool {
-        self.returns[b.index()].get(depth / 64).is_some_and(|word| word >> (depth % 64) & 1 != 0)
+        self.returns.of(b.index()).get(depth / 64).is_some_and(|word| word >> (depth % 64) & 1 != 0)
     }
 }
 
@@ -137,6 +143,7 @@ enum Coming {
 }
 
 /// The result of following a branch to several targets.
+#[derive(Default)]
 pub(super) struct Parted {
     /// Blocks that are reached from several targets.
     pub(super) joins: Vec<BlockId>,
@@ -145,13 +152,16 @@ pub(super) struct Parted {
     /// Depth of the outermost loop that a path leaves.
     pub(super) outermost: u32,
 }
+tables!(Parted { joins, rounds, outermost });
 
 impl Parted {
     /// Follows the paths along forward edges until all have met. Back edges are not followed, so that one walk in order
     /// suffices: they affect only headers.
-    pub(super) fn new(cfg: &Cfg, ways: &[BlockId], around: &[u32], reach: &mut Reach) -> Self {
+    pub(super) fn new(cfg: &Cfg, ways: &[BlockId], around: &[u32], reach: &mut Reach) -> Kept<Self> {
         let loops = cfg.loops();
-        let mut it = Self { joins: Vec::new(), rounds: vec![None; around.len()], outermost: around.len() as u32 };
+        let mut it = take::<Self>();
+        it.rounds.resize(around.len(), None);
+        it.outermost = around.len() as u32;
         let mut left = 0;
         for (n, &way) in ways.iter().enumerate() {
             if !it.goes_back(cfg, way, around, n) {
@@ -221,7 +231,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cfg(edges: &[Vec<u32>]) -> Cfg {
-        let mut graph = Graph::default();
+        let mut graph = take::<Graph>();
         edges.iter().for_each(|targets| graph.push(targets.iter().map(|t| BlockId(*t))));
         Cfg::new(graph)
     }
@@ -231,7 +241,7 @@ mod tests {
         let mut parted = Parted::new(cfg, cfg.succs(b), cfg.loops().around(b), reach);
         parted.joins.sort_unstable();
         assert!(reach.coming.iter().all(|coming| *coming == Coming::None));
-        (parted.joins, parted.rounds.iter().map(Option::is_some).collect(), parted.outermost)
+        (parted.joins.clone(), parted.rounds.iter().map(Option::is_some).collect(), parted.outermost)
     }
 
     proptest! {

@@ -5,15 +5,17 @@
 //! error that names the block and the instruction, never a panic: the verifier guards the code generator against our
 //! own mistakes.
 
+use super::block::{BlockCall, Terminator};
 use super::cfg::Cfg;
+use super::interface::OutputSlot;
 use super::op::Op;
-use super::shader::{BlockCall, BlockId, EntryArg, Inst, InstId, Shader, ShaderLevel, Terminator, Value, ValueDef};
+use super::shader::{BlockId, EntryArg, Inst, InstId, Shader, ShaderLevel, Value, ValueDef};
 use super::types::Type;
 use super::wave_wide::WaveWide;
 use super::{rules, structure};
 use crate::error::{Error, Result};
+use crate::workspace::{List, filled};
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Checks every rule of the shader's level.
@@ -51,7 +53,7 @@ struct Definition {
 struct Verifier<'a> {
     shader: &'a Shader,
     /// By value; `None`: defined in no block.
-    places: Vec<Option<Definition>>,
+    places: List<Option<Definition>>,
     cfg: Arc<Cfg>,
 }
 
@@ -59,14 +61,14 @@ type Check = Result<(), String>;
 
 impl<'a> Verifier<'a> {
     fn new(shader: &'a Shader) -> Self {
-        Self { shader, places: vec![None; shader.values.len()], cfg: shader.cfg() }
+        Self { shader, places: filled(shader.values.len(), None), cfg: shader.cfg() }
     }
 
     fn run(mut self, either_level: bool) -> Result<()> {
         let bug = |what: String| Error::bug(format!("shader `{}`: {what}", self.shader.name));
         self.header().map_err(bug)?;
         self.place_values().map_err(bug)?;
-        let mut outputs = BTreeSet::new();
+        let mut outputs = List::default();
         let scalars = !either_level && self.shader.level == ShaderLevel::Lower;
         let wide = (scalars && self.shader.has(takes_scalars)).then(|| WaveWide::new(self.shader));
         for id in self.shader.block_ids() {
@@ -80,7 +82,7 @@ impl<'a> Verifier<'a> {
                     .map_err(|what| bug(format!("{id}: `{}`: {what}", self.shader.inst_text(inst))))?;
             }
             self.end(id).map_err(|what| {
-                let term = self.shader.block(id).term.as_ref().map_or("no terminator".into(), Terminator::to_string);
+                let term = self.shader.block(id).term().map_or("no terminator".into(), |term| term.to_string());
                 bug(format!("{id}: `{term}`: {what}"))
             })?;
         }
@@ -117,7 +119,7 @@ impl<'a> Verifier<'a> {
     /// Finds each definition; there must be only one, where the value says.
     fn place_values(&mut self) -> Check {
         let s = self.shader;
-        let mut listed = vec![false; s.insts.len()];
+        let mut listed = filled(s.insts.len(), false);
         for id in s.block_ids() {
             let block = s.block(id);
             for (i, &v) in block.params.iter().enumerate() {
@@ -167,12 +169,16 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    fn output(&self, id: BlockId, op: &Op, seen: &mut BTreeSet<super::interface::OutputSlot>) -> Check {
+    fn output(&self, id: BlockId, op: &Op, seen: &mut Vec<OutputSlot>) -> Check {
         let Op::StoreOutput { slot, .. } = *op else { return Ok(()) };
-        if !matches!(self.shader.block(id).term, Some(Terminator::Return(_))) {
+        if !matches!(self.shader.block(id).term(), Some(Terminator::Return(_))) {
             return Err("an output is stored only in a block that returns".into());
         }
-        if seen.insert(slot) { Ok(()) } else { Err("this output is stored already".into()) }
+        if seen.contains(&slot) {
+            return Err("this output is stored already".into());
+        }
+        seen.push(slot);
+        Ok(())
     }
 
     /// Checks that the hardware finds in scalar registers what it takes only from there.
@@ -189,9 +195,9 @@ impl<'a> Verifier<'a> {
     fn end(&self, id: BlockId) -> Check {
         let s = self.shader;
         let block = s.block(id);
-        let Some(term) = &block.term else { return Err("the block does not end".into()) };
+        let Some(term) = block.term() else { return Err("the block does not end".into()) };
         let after = usize::MAX;
-        for call in term.calls() {
+        for call in block.calls() {
             self.call(call, id)?;
         }
         block.merge.blocks().try_for_each(|b| self.exists(b))?;
@@ -199,16 +205,16 @@ impl<'a> Verifier<'a> {
         match term {
             Terminator::Jump(_) | Terminator::Unreachable => Ok(()),
             Terminator::Branch { cond, .. } => {
-                self.uses(&[*cond], id, after)?;
-                if s.ty(*cond) == Type::B1 { Ok(()) } else { Err("the condition is no truth value".into()) }
+                self.uses(&[cond], id, after)?;
+                if s.ty(cond) == Type::B1 { Ok(()) } else { Err("the condition is no truth value".into()) }
             }
             Terminator::Switch { value, cases, .. } => {
-                self.uses(&[*value], id, after)?;
-                let ty = s.ty(*value);
+                self.uses(&[value], id, after)?;
+                let ty = s.ty(value);
                 if !ty.is_scalar() {
                     return Err("the selector is no scalar".into());
                 }
-                let mut literals: SmallVec<[u64; 16]> = cases.iter().map(|(n, _)| *n).collect();
+                let mut literals: SmallVec<[u64; 16]> = cases.iter().map(|(n, _)| n).collect();
                 literals.sort_unstable();
                 if literals.windows(2).any(|w| w[0] == w[1]) {
                     return Err("a case stands twice".into());
@@ -239,14 +245,14 @@ impl<'a> Verifier<'a> {
         if b.index() < self.shader.blocks.len() { Ok(()) } else { Err(format!("{b} does not exist")) }
     }
 
-    fn call(&self, call: &BlockCall, from: BlockId) -> Check {
+    fn call(&self, call: BlockCall<'_>, from: BlockId) -> Check {
         self.exists(call.block)?;
-        self.uses(&call.args, from, usize::MAX)?;
+        self.uses(call.args, from, usize::MAX)?;
         let params = &self.shader.block(call.block).params;
         if params.len() != call.args.len() {
             return Err(format!("{} takes {} values, {} are passed", call.block, params.len(), call.args.len()));
         }
-        for (&p, &a) in params.iter().zip(&call.args) {
+        for (&p, &a) in params.iter().zip(call.args) {
             let (want, is) = (self.shader.ty(p), self.shader.ty(a));
             if want != is {
                 return Err(format!("{a} is {is}, {p} of {} is {want}", call.block));

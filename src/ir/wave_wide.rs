@@ -9,6 +9,7 @@ use super::cfg::Cfg;
 use super::lanes::AmdOp;
 use super::op::Op;
 use super::shader::{BlockId, RegClass, Shader, Value};
+use crate::workspace::{List, filled};
 use std::sync::Arc;
 
 /// The result for one shader in its current state.
@@ -16,14 +17,14 @@ use std::sync::Arc;
 pub struct WaveWide {
     cfg: Arc<Cfg>,
     /// By value: the block inside the most loops in which a lane was read for it; `None`: it may differ between lanes.
-    read_in: Vec<Option<BlockId>>,
+    read_in: List<Option<BlockId>>,
 }
 
 impl WaveWide {
     /// Looks at every value that can be reached.
     pub fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();
-        let mut this = Self { read_in: vec![None; shader.values.len()], cfg: Arc::clone(&cfg) };
+        let mut this = Self { read_in: filled(shader.values.len(), None), cfg: Arc::clone(&cfg) };
         let args = shader.lower.iter().flat_map(|lower| &lower.args);
         for (arg, param) in args.zip(&shader.block(Shader::ENTRY).params) {
             this.read_in[param.index()] = (arg.class == RegClass::Sgpr).then_some(Shader::ENTRY);

@@ -5,6 +5,7 @@ use super::instruction::{Fields, Instruction};
 use super::{Op, Src, Traits};
 use crate::error::{Context, Error, Result};
 use crate::target::{GfxIp, WaveSize};
+use crate::workspace::List;
 
 /// A position in the code, valid for the assembler that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,29 +22,30 @@ pub struct Relocation<S> {
 
 /// Finished code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assembled<S> {
+pub struct Assembled<S: 'static> {
     /// Machine code.
-    pub dwords: Vec<u32>,
+    pub dwords: List<u32>,
     /// Sorted by offset.
-    pub relocations: Vec<Relocation<S>>,
+    pub relocations: List<Relocation<S>>,
 }
 
 /// Writes instructions in sequence; `S` is the symbol type.
-pub struct Assembler<S> {
+pub struct Assembler<S: 'static> {
     gfx: GfxIp,
     wave: WaveSize,
-    dwords: Vec<u32>,
+    dwords: List<u32>,
     /// Position of each label, in dwords.
-    labels: Vec<Option<usize>>,
+    labels: List<Option<usize>>,
     /// Branches: position, and target label.
-    branches: Vec<(usize, Label)>,
-    relocations: Vec<Relocation<S>>,
+    branches: List<(usize, Label)>,
+    relocations: List<Relocation<S>>,
 }
 
-impl<S> Assembler<S> {
+impl<S: 'static> Assembler<S> {
     /// An assembler without code.
     pub fn new(gfx: GfxIp, wave: WaveSize) -> Self {
-        Self { gfx, wave, dwords: Vec::new(), labels: Vec::new(), branches: Vec::new(), relocations: Vec::new() }
+        let (dwords, labels, branches, relocations) = Default::default();
+        Self { gfx, wave, dwords, labels, branches, relocations }
     }
 
     /// Appends an instruction.

@@ -265,7 +265,7 @@ fn vertex_input(out: &mut Writer, input: &VertexInput) {
     out.array(3);
     out.uint(input.location.into());
     out.uint(input.component.into());
-    out.str(&type_name(input.ty, u32::from(input.count)));
+    type_name(out, input.ty, u32::from(input.count));
 }
 
 fn color_export(out: &mut Writer, target: usize, color: &ColorOutput) {
@@ -275,7 +275,7 @@ fn color_export(out: &mut Writer, target: usize, color: &ColorOutput) {
     out.uint(target as u64);
     out.uint(color.location.into());
     out.bool(color.ty.kind == NumericKind::Sint);
-    out.str(&type_name(color.ty, count));
+    type_name(out, color.ty, count);
 }
 
 /// LLPC's pseudo target 8, whose location is a mask of channels: depth (always), stencil, sample mask.
@@ -284,12 +284,16 @@ fn depth_export(out: &mut Writer, [_, stencil, mask]: [bool; 3]) {
     out.uint(8);
     out.uint(1 | u64::from(stencil) << 1 | u64::from(mask) << 2);
     out.bool(false);
-    out.str(&type_name(ComponentType::F32, 4));
+    type_name(out, ComponentType::F32, 4);
 }
 
-fn type_name(ty: ComponentType, count: u32) -> String {
+fn type_name(out: &mut Writer, ty: ComponentType, count: u32) {
     let letter = if ty.kind == NumericKind::Float { 'f' } else { 'i' };
-    if count > 1 { format!("v{count}{letter}{}", ty.bits) } else { format!("{letter}{}", ty.bits) }
+    if count > 1 {
+        out.short(format_args!("v{count}{letter}{}", ty.bits));
+    } else {
+        out.short(format_args!("{letter}{}", ty.bits));
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,9 @@
 //! Maps and arrays are written as their length followed by their items. Nothing checks the number of items; the tests
 //! read everything back with another decoder.
 
+use std::fmt::Display;
+use std::io::Write as _;
+
 /// Tag of a 32-bit number, stored big-endian.
 pub(super) const FIXED_UINT: u8 = 0xce;
 /// Tag of a 16-bit number.
@@ -48,6 +51,15 @@ impl Writer {
             len => self.tagged(0xdb, &(len as u32).to_be_bytes()),
         }
         self.0.extend_from_slice(text.as_bytes());
+    }
+
+    /// A text of fewer than 32 bytes, formatted in place.
+    pub(super) fn short(&mut self, text: impl Display) {
+        let head = self.0.len();
+        // Formatting into memory cannot fail.
+        _ = write!(self.0, "\0{text}");
+        let len = self.0.len() - head - 1;
+        self.0[head] = 0xa0 | len as u8;
     }
 
     pub(super) fn uint(&mut self, value: u64) {

@@ -120,8 +120,7 @@ pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
                 }
             }
             Some(ValueDef::Param(block, n)) => {
-                let terms = || ir.blocks.iter().filter_map(|b| b.term.as_ref());
-                let calls = terms().flat_map(|term| term.calls()).filter(|call| call.block == block);
+                let calls = ir.blocks.iter().flat_map(|b| b.calls()).filter(|call| call.block == block);
                 waiting.extend(calls.filter_map(|call| call.args.get(n as usize).copied()));
                 // Branches decide which of several values is taken.
                 if !std::mem::replace(&mut branches, true) {
@@ -136,13 +135,13 @@ pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
 
 /// The values that branches depend on.
 pub(super) fn decisions(ir: &Shader) -> impl Iterator<Item = Value> {
-    ir.blocks.iter().filter_map(|b| b.term.as_ref()).filter_map(decided_by)
+    ir.blocks.iter().filter_map(|b| b.term()).filter_map(decided_by)
 }
 
-fn decided_by(term: &Terminator) -> Option<Value> {
+fn decided_by(term: Terminator<'_>) -> Option<Value> {
     match term {
-        Terminator::Branch { cond, .. } => Some(*cond),
-        Terminator::Switch { value, .. } => Some(*value),
+        Terminator::Branch { cond, .. } => Some(cond),
+        Terminator::Switch { value, .. } => Some(value),
         _ => None,
     }
 }

@@ -130,7 +130,7 @@ fn numbers_as_addresses(ir: &Shader) -> BTreeSet<(Option<(u32, u32)>, usize)> {
                 }
             }
             Some(ValueDef::Param(block, n)) => {
-                let calls = ir.blocks.iter().filter_map(|b| b.term.as_ref()).flat_map(|term| term.calls());
+                let calls = ir.blocks.iter().flat_map(|b| b.calls());
                 waiting.extend(calls.filter(|call| call.block == block).filter_map(|call| call.args.get(n as usize)));
             }
             None => {}

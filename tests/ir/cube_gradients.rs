@@ -83,7 +83,7 @@ fn lowered(direction: [f32; 3], dx: [f32; 3], dy: [f32; 3], layer: f32) -> Vec<f
     let inputs: Vec<(Value, f32)> = numbers.iter().map(|&x| (b.undef(Type::B32), x)).collect();
     args.extend(inputs.iter().map(|(v, _)| *v));
     b.value(Op::Image(image), &args, Type::DESC4);
-    b.terminate(Terminator::Return(Vec::new()));
+    b.terminate(Terminator::Return(&[]));
     lower_images::run(&mut shader, WaveSize::W64).expect("lowered");
     run(&shader, &inputs)
 }

@@ -160,11 +160,9 @@ fn mutants(ir: &Shader) -> Vec<(String, Shader)> {
         }
     }
     for block in ir.block_ids() {
-        if let Some(Terminator::Branch { .. }) = ir.block(block).term {
+        if let Some(Terminator::Branch { cond, .. }) = ir.block(block).term() {
             let mut mutant = ir.clone();
-            if let Some(Terminator::Branch { then, els, .. }) = &mut mutant.block_mut(block).term {
-                std::mem::swap(then, els);
-            }
+            mutant.block_mut(block).end.turn(cond);
             out.push((format!("{block} branches the other way"), mutant));
         }
     }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Number of instructions, without constants and undefined values, which are operands in machine code; jumps count.
 fn count(shader: &Shader) -> usize {
     let real = shader.live_insts().filter(|inst| !matches!(inst.op, Op::Const(_) | Op::Undef)).count();
-    real + shader.blocks.iter().filter(|b| b.term.is_some()).count()
+    real + shader.blocks.iter().filter(|b| b.term().is_some()).count()
 }
 
 /// The lowered shaders of a module's entry points, compiled separately.

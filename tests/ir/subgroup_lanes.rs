@@ -165,7 +165,7 @@ fn run(op: SubgroupOp, ty: Type, operands: &[Operand], active: u64, wave: WaveSi
     let result = b.value(Op::Subgroup(op), &args, ty);
     // A use, to check that it is renamed.
     let twice = b.value(Op::Compose, &[result, result], Type::vector(ty.bits(), 2).expect("two lanes"));
-    b.terminate(Terminator::Return(Vec::new()));
+    b.terminate(Terminator::Return(&[]));
     lower_subgroup::run(&mut shader, wave).expect("lowered");
     let lanes = wave.lanes() as usize;
     let mut machine = Machine { shader: &shader, values: vec![None; shader.values.len()], active, wave: lanes };

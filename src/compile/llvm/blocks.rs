@@ -14,12 +14,8 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::values::{BasicValue, PhiValue};
 use std::collections::BTreeSet;
 
-fn terminator(shader: &Shader, block: BlockId) -> Result<&Terminator> {
-    shader
-        .blocks
-        .get(block.index())
-        .and_then(|b| b.term.as_ref())
-        .ok_or_else(|| Error::bug(format!("{block} has no end")))
+fn terminator(shader: &Shader, block: BlockId) -> Result<Terminator<'_>> {
+    shader.blocks.get(block.index()).and_then(|b| b.term()).ok_or_else(|| Error::bug(format!("{block} has no end")))
 }
 
 /// For each value, whether it is a block parameter that is better held as a float, because more operations use or
@@ -41,7 +37,7 @@ fn float_params(shader: &Shader, order: &[BlockId]) -> Vec<bool> {
                 }
             }
         }
-        for call in block.term.iter().flat_map(Terminator::calls) {
+        for call in block.calls() {
             for (&arg, &param) in call.args.iter().zip(&shader.block(call.block).params) {
                 if let Some(Op::Alu(op, _)) = shader.def(arg).map(|i| &i.op) {
                     vote(param, op.gives_float());
@@ -111,26 +107,26 @@ impl<'c> Blocks<'c> {
         Ok(())
     }
 
-    fn terminator(&self, cx: &Cx<'_, 'c>, term: &Terminator) -> Result<()> {
+    fn terminator(&self, cx: &Cx<'_, 'c>, term: Terminator<'_>) -> Result<()> {
         match term {
             Terminator::Jump(call) => {
                 let to = self.edge(cx, call, false)?;
                 cx.b.build_unconditional_branch(to)?;
             }
             Terminator::Branch { cond, then, els } => {
-                let cond = cx.i(*cond)?;
+                let cond = cx.i(cond)?;
                 let twice = then.block == els.block;
                 let (then, els) = (self.edge(cx, then, false)?, self.edge(cx, els, twice)?);
                 cx.b.build_conditional_branch(cond, then, els)?;
             }
             Terminator::Switch { value, cases, default } => {
-                let value = cx.i(*value)?;
+                let value = cx.i(value)?;
                 let mut seen = BTreeSet::from([default.block]);
                 let default = self.edge(cx, default, false)?;
                 let mut targets = Vec::with_capacity(cases.len());
-                for (literal, call) in cases {
+                for (literal, call) in cases.iter() {
                     let twice = !seen.insert(call.block);
-                    targets.push((value.get_type().const_int(*literal, false), self.edge(cx, call, twice)?));
+                    targets.push((value.get_type().const_int(literal, false), self.edge(cx, call, twice)?));
                 }
                 cx.b.build_switch(value, default, &targets)?;
             }
@@ -147,7 +143,7 @@ impl<'c> Blocks<'c> {
     }
 
     /// The LLVM block for an edge, with its values passed.
-    fn edge(&self, cx: &Cx<'_, 'c>, call: &BlockCall, twice: bool) -> Result<BasicBlock<'c>> {
+    fn edge(&self, cx: &Cx<'_, 'c>, call: BlockCall<'_>, twice: bool) -> Result<BasicBlock<'c>> {
         let target = self.block(call.block)?;
         let phis = &self.phis[call.block.index()];
         if phis.len() != call.args.len() {
@@ -156,7 +152,7 @@ impl<'c> Blocks<'c> {
         let from = cx.b.get_insert_block().ok_or_else(|| Error::bug("no block to end"))?;
         let own = twice && !phis.is_empty();
         let pred = if own { cx.ctx.append_basic_block(cx.function, "edge") } else { from };
-        for (phi, &arg) in phis.iter().zip(&call.args) {
+        for (phi, &arg) in phis.iter().zip(call.args) {
             let value = cx.cast(cx.value(arg)?, phi.as_basic_value().get_type())?;
             phi.add_incoming(&[(&value as &dyn BasicValue<'c>, pred)]);
         }

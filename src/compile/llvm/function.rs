@@ -71,7 +71,7 @@ fn workgroup_size(shader: &Shader) -> u32 {
 
 /// Types of the returned values: those of the first return, or dwords if the shader never returns.
 fn return_shape(shader: &Shader, info: &LowerInfo, order: &[BlockId]) -> Result<Vec<Type>> {
-    let first = order.iter().find_map(|&id| match &shader.block(id).term {
+    let first = order.iter().find_map(|&id| match shader.block(id).term() {
         Some(Terminator::Return(values)) => Some(values),
         _ => None,
     });

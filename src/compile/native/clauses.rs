@@ -5,6 +5,8 @@
 use super::code::{Code, Item};
 use crate::isa::instruction::{Fields, Instruction};
 use crate::isa::{Format, Op, Traits};
+use crate::workspace::List;
+use std::ops::Range;
 
 /// The most instructions of a clause.
 const MOST: usize = 63;
@@ -29,8 +31,8 @@ fn kind(inst: &Instruction) -> Option<Kind> {
 
 /// Puts `s_clause` in front of each run of two or more loads of one kind.
 pub fn form(code: &mut Code) {
-    let mut items = Vec::with_capacity(code.items.len() + code.items.len() / 16);
-    let mut ranges = Vec::with_capacity(code.blocks.len());
+    let mut items = List::default();
+    let mut ranges = List::<Range<usize>>::default();
     for block in &code.blocks {
         let first = items.len();
         let mut rest = code.items_of(block);
@@ -49,7 +51,7 @@ pub fn form(code: &mut Code) {
         }
         ranges.push(first..items.len());
     }
-    code.blocks.iter_mut().zip(ranges).for_each(|(block, range)| block.items = range);
+    code.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
     code.items = items;
 }
 
@@ -62,8 +64,8 @@ mod tests {
     use crate::target::{GfxIp, WaveSize};
 
     fn formed(insts: &[Instruction]) -> Vec<String> {
-        let items: Vec<Item> = insts.iter().copied().map(Item::new).collect();
-        let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }];
+        let items: List<Item> = insts.iter().copied().map(Item::new).collect();
+        let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }].into();
         let mut code = Code { gfx: GfxIp::Gfx1030, wave: WaveSize::W32, blocks, items };
         form(&mut code);
         assert_eq!(code.blocks[0].items, 0..code.items.len());

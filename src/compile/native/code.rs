@@ -7,6 +7,7 @@ use super::mir::{BlockId, Term};
 use crate::ir::SymbolId;
 use crate::isa::Instruction;
 use crate::target::{GfxIp, WaveSize};
+use crate::workspace::{List, filled};
 use std::fmt;
 use std::ops::Range;
 
@@ -58,9 +59,9 @@ pub struct Code {
     /// Lanes of a wave.
     pub wave: WaveSize,
     /// Blocks in layout order; the first one is the entry.
-    pub blocks: Vec<CodeBlock>,
+    pub blocks: List<CodeBlock>,
     /// Instructions of all blocks, in order.
-    pub items: Vec<Item>,
+    pub items: List<Item>,
 }
 
 impl Code {
@@ -70,9 +71,9 @@ impl Code {
     }
 
     /// By block, where a jump to it leads: on through blocks without code. A loop of such blocks leads to one of them.
-    pub fn leads_to(&self) -> Vec<BlockId> {
-        let mut known: Vec<Option<BlockId>> = vec![None; self.blocks.len()];
-        let mut path = Vec::new();
+    pub fn leads_to(&self) -> List<BlockId> {
+        let mut known: List<Option<BlockId>> = filled(self.blocks.len(), None);
+        let mut path = List::<BlockId>::default();
         for start in (0..self.blocks.len() as u32).map(BlockId) {
             let mut at = start;
             let end = loop {
@@ -91,7 +92,7 @@ impl Code {
             path.push(at);
             path.drain(..).for_each(|id| known[id.index()] = Some(end));
         }
-        (0..).map(BlockId).zip(known).map(|(id, end)| end.unwrap_or(id)).collect()
+        (0..).map(BlockId).zip(known.iter().copied()).map(|(id, end)| end.unwrap_or(id)).collect()
     }
 
     /// The instructions of a block.

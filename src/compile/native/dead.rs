@@ -4,6 +4,7 @@
 
 use super::mir::{Cond, MachineFunction, MachineInst, Opcode, Operand, Pseudo, Term};
 use crate::isa::Traits;
+use crate::workspace::{List, filled};
 
 /// Effects of an instruction other than writing its results.
 const EFFECTS: Traits = Traits::STORES
@@ -21,14 +22,14 @@ const EFFECTS: Traits = Traits::STORES
 
 /// Removes what is dead.
 pub fn run(f: &mut MachineFunction) {
-    let mut uses = vec![0u32; f.values.len()];
+    let mut uses = filled(f.values.len(), 0u32);
     let count = |uses: &mut [u32], operands: &[Operand]| {
         operands.iter().filter_map(|o| o.as_val()).for_each(|val| uses[val.index()] += 1);
     };
     f.insts.iter().for_each(|inst| count(&mut uses, f.uses(inst)));
     f.blocks.iter().flat_map(|b| &b.edges).for_each(|edge| count(&mut uses, f.args(edge)));
 
-    let mut dead = vec![false; f.insts.len()];
+    let mut dead = filled(f.insts.len(), false);
     for block in f.blocks.iter().rev() {
         let mut scc = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
         for n in block.insts.clone().rev() {
@@ -66,7 +67,7 @@ fn unused(f: &MachineFunction, inst: &MachineInst, uses: &[u32]) -> bool {
 
 /// Removes instructions.
 pub(super) fn remove(f: &mut MachineFunction, dead: &[bool]) {
-    let mut kept = Vec::with_capacity(f.insts.len());
+    let mut kept = List::default();
     for block in &mut f.blocks {
         let first = kept.len() as u32;
         let mut tail = None;
@@ -90,6 +91,7 @@ mod tests {
     use crate::compile::native::mir::{BlockId, Extra, MachineBlock, RegisterClass, Val};
     use crate::isa::Op;
     use crate::target::{GfxIp, Stage, WaveSize};
+    use smallvec::SmallVec;
 
     fn push(f: &mut MachineFunction, op: Op, def: Option<Val>, uses: &[Val]) {
         let operands = f.operands.len() as u32;
@@ -110,7 +112,7 @@ mod tests {
         // The last writes the SCC of the branch, and nothing uses its sum.
         push(&mut f, Op::SAddU32, Some(vals[5]), &[vals[2], vals[0]]);
         let term = Term::Branch { when: Cond::Scc1, then: BlockId(0), els: BlockId(0) };
-        f.blocks.push(MachineBlock { params: 0..0, insts: 0..6, tail: 6, edges: Vec::new(), term, depth: 0 });
+        f.blocks.push(MachineBlock { params: 0..0, insts: 0..6, tail: 6, edges: SmallVec::new(), term, depth: 0 });
         run(&mut f);
         let left: Vec<Val> = f.insts.iter().filter_map(|inst| f.defs(inst)[0].as_val()).collect();
         assert_eq!(left, [vals[0], vals[1], vals[2], vals[5]]);

@@ -3,23 +3,24 @@
 use super::mir::{EntryValue, MachineFunction, PhysReg, RegisterClass, Val};
 use crate::compile::entry_facts::{EntryFacts, registers};
 use crate::ir::{EntryArg, RegClass};
+use crate::rows::Rows;
+use crate::workspace::Kept;
 
 /// Gives a function its entry registers. Returns the values of each argument, one for each register; none for an argument
 /// that is not used.
-pub fn enter(function: &mut MachineFunction, facts: &EntryFacts, args: &[EntryArg], used: &[bool]) -> Vec<Vec<Val>> {
-    let mut vals = Vec::with_capacity(args.len());
+pub fn enter(function: &mut MachineFunction, facts: &EntryFacts, args: &[EntryArg], used: &[bool]) -> Kept<Rows<Val>> {
+    let mut vals = Kept::<Rows<Val>>::default();
     for ((arg, place), used) in args.iter().zip(&facts.args).zip(used) {
         let (class, reg): (_, fn(u16) -> PhysReg) = match arg.class {
             RegClass::Sgpr => (RegisterClass::Scalar, PhysReg::sgpr),
             RegClass::Vgpr => (RegisterClass::Vector, PhysReg::vgpr),
         };
-        let mut list = Vec::new();
         for n in place.iter().flat_map(|first| *first..first + registers(arg.ty)) {
             let val = used.then(|| function.value(class));
             function.entry.push(EntryValue { val, reg: reg(n) });
-            list.extend(val);
+            val.into_iter().for_each(|val| vals.add(val));
         }
-        vals.push(list);
+        vals.end();
     }
     vals
 }
@@ -40,7 +41,7 @@ mod tests {
         let args = &shader.lower.as_ref().expect("a lower-level shader").args;
         let mut function = MachineFunction::new(GfxIp::Gfx1030, Stage::Vertex, WaveSize::W32);
         let vals = enter(&mut function, &facts, args, &facts.used);
-        assert_eq!(vals.iter().map(Vec::len).collect::<Vec<_>>(), [0, 2, 0, 2]);
+        assert_eq!([0, 1, 2, 3].map(|n| vals.of(n).len()), [0, 2, 0, 2]);
         let regs: Vec<String> = function.entry.iter().map(|e| format!("{}{}", e.reg, e.val.is_some())).collect();
         assert_eq!(regs, ["s0false", "s1true", "s2true", "v0false", "v1true", "v2true"]);
     }

@@ -2,14 +2,15 @@
 //! what only one side of a branch reaches before what the other side reaches, the end of the shader last.
 
 use crate::ir::{BlockId, Shader, Terminator};
+use crate::workspace::{List, filled};
 
 /// Blocks in layout order, and each block's position in it.
 #[derive(Debug)]
 pub struct BlockLayout {
     /// Reachable blocks.
-    pub order: Vec<BlockId>,
+    pub order: List<BlockId>,
     /// By block: its position; `u32::MAX` if it cannot be reached.
-    pub position: Vec<u32>,
+    pub position: List<u32>,
 }
 
 impl BlockLayout {
@@ -17,16 +18,16 @@ impl BlockLayout {
     pub fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();
         let loops = cfg.loops();
-        let order = cfg.loops_first().to_vec();
-        let mut position = vec![u32::MAX; shader.blocks.len()];
+        let order = cfg.loops_first();
+        let mut position = filled(shader.blocks.len(), u32::MAX);
         order.iter().zip(0..).for_each(|(b, n)| position[b.index()] = n);
         let mut it = Self { order, position };
         // Outer loops first: what is moved within one of them stays in it.
-        let mut outer_first: Vec<u32> = (0..loops.len() as u32).collect();
+        let mut outer_first: List<u32> = (0..loops.len() as u32).collect();
         outer_first.sort_by_key(|l| loops.around(loops.header(*l)).len());
-        let mut sizes = vec![0; loops.len()];
+        let mut sizes = filled(loops.len(), 0);
         it.order.iter().flat_map(|b| loops.around(*b)).for_each(|l| sizes[*l as usize] += 1);
-        for l in outer_first {
+        for &l in &outer_first {
             it.make_contiguous(loops.header(l), sizes[l as usize], |b| loops.around(b).contains(&l));
         }
         it.end_last(shader);
@@ -35,7 +36,7 @@ impl BlockLayout {
 
     /// Moves the end of the shader after loops without an exit, because an epilog is reached by falling through.
     fn end_last(&mut self, shader: &Shader) {
-        let is_end = |b: &BlockId| matches!(shader.block(*b).term, Some(Terminator::Return(_)));
+        let is_end = |b: &BlockId| matches!(shader.block(*b).term(), Some(Terminator::Return(_)));
         if self.order.last().is_some_and(is_end) {
             return;
         }

@@ -7,6 +7,8 @@
 
 use super::mir::preds::Preds;
 use super::mir::{BlockId, MachineFunction, Operand, RegisterClass, Val};
+use crate::rows::Rows;
+use crate::workspace::{Kept, List, filled};
 
 /// Live values at the ends of blocks, as lists: most values live in few blocks.
 #[derive(Clone, Debug, Default)]
@@ -16,50 +18,26 @@ pub struct Liveness {
     /// Predecessors along linear edges.
     pub linear: Preds,
     /// Number of each value that is live between blocks.
-    place: Vec<Option<u32>>,
+    place: List<Option<u32>>,
     /// The values by number.
-    values: Vec<Val>,
-    live_in: Rows,
-    live_out: Rows,
-}
-
-/// By block, numbers of values, ascending.
-#[derive(Clone, Debug, Default)]
-struct Rows {
-    starts: Vec<u32>,
-    list: Vec<u32>,
-}
-
-impl Rows {
-    /// Rows of the numbers that are paired with each block.
-    fn new(blocks: usize, pairs: &[(u32, BlockId)]) -> Self {
-        let mut starts = vec![0u32; blocks + 1];
-        pairs.iter().for_each(|(_, block)| starts[block.index() + 1] += 1);
-        for n in 1..starts.len() {
-            starts[n] += starts[n - 1];
-        }
-        let (mut next, mut list) = (starts.clone(), vec![0; pairs.len()]);
-        for (place, block) in pairs {
-            let at = &mut next[block.index()];
-            list[*at as usize] = *place;
-            *at += 1;
-        }
-        Self { starts, list }
-    }
-
-    fn of(&self, block: BlockId) -> &[u32] {
-        &self.list[self.starts[block.index()] as usize..self.starts[block.index() + 1] as usize]
-    }
+    values: List<Val>,
+    /// By block, numbers of values, ascending.
+    live_in: Kept<Rows<u32>>,
+    live_out: Kept<Rows<u32>>,
 }
 
 /// Numbers and blocks, each once; all of one number after each other.
 struct Pairs {
-    list: Vec<(u32, BlockId)>,
+    list: List<(u32, BlockId)>,
     /// By block, the last number.
-    last: Vec<u32>,
+    last: List<u32>,
 }
 
 impl Pairs {
+    fn new(blocks: usize) -> Self {
+        Self { list: List::default(), last: filled(blocks, u32::MAX) }
+    }
+
     /// Adds one if it is not there.
     fn add(&mut self, place: u32, block: BlockId) -> bool {
         let new = std::mem::replace(&mut self.last[block.index()], place) != place;
@@ -68,6 +46,13 @@ impl Pairs {
         }
         new
     }
+
+    /// By block, its numbers.
+    fn by_block(&self) -> Kept<Rows<u32>> {
+        let mut rows = Kept::<Rows<u32>>::default();
+        rows.group(self.last.len(), self.list.iter().map(|(place, block)| (block.index(), *place)));
+        rows
+    }
 }
 
 impl Liveness {
@@ -75,21 +60,21 @@ impl Liveness {
     pub fn new(f: &MachineFunction) -> Self {
         let (logical, linear) = (Preds::logical(f), Preds::linear(f));
         let mut scan = Scan {
-            place: vec![None; f.values.len()],
-            values: Vec::new(),
-            defined: vec![u32::MAX; f.values.len()],
-            exposed: Vec::new(),
-            homes: Vec::new(),
+            place: filled(f.values.len(), None),
+            values: List::default(),
+            defined: filled(f.values.len(), u32::MAX),
+            exposed: List::default(),
+            homes: List::default(),
         };
         f.block_ids().for_each(|block| scan.block(f, &logical, block));
         let Scan { place, values, mut exposed, homes, .. } = scan;
         // By value, the blocks that define it: several only of variables.
-        let mut homes: Vec<(u32, BlockId)> =
-            homes.into_iter().filter_map(|(val, block)| Some((place[val.index()]?, block))).collect();
+        let mut homes: List<(u32, BlockId)> =
+            homes.iter().filter_map(|(val, block)| Some((place[val.index()]?, *block))).collect();
         homes.sort_unstable_by_key(|(place, block)| (*place, block.0));
         exposed.sort_unstable_by_key(|(place, block)| (*place, block.0));
-        let none = || Pairs { list: Vec::new(), last: vec![u32::MAX; f.blocks.len()] };
-        let (mut into, mut out, mut work) = (none(), none(), Vec::new());
+        let [mut into, mut out] = [(); 2].map(|()| Pairs::new(f.blocks.len()));
+        let mut work = List::<BlockId>::default();
         let mut homes = &homes[..];
         for uses in exposed.chunk_by(|a, b| a.0 == b.0) {
             let place = uses[0].0;
@@ -108,28 +93,28 @@ impl Liveness {
                 work.extend(before.filter(|pred| own.binary_search_by_key(&pred.0, |(_, home)| home.0).is_err()));
             }
         }
-        let [live_in, live_out] = [into, out].map(|pairs| Rows::new(f.blocks.len(), &pairs.list));
+        let [live_in, live_out] = [into, out].map(|pairs| pairs.by_block());
         Self { logical, linear, place, values, live_in, live_out }
     }
 
     /// Values live into a block, without its parameters.
     pub fn live_in(&self, block: BlockId) -> impl Iterator<Item = Val> {
-        self.live_in.of(block).iter().map(|place| self.values[*place as usize])
+        self.live_in.of(block.index()).iter().map(|place| self.values[*place as usize])
     }
 
     /// Values live out of a block: into a successor of their kind. Arguments of its only edge are not among them.
     pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = Val> {
-        self.live_out.of(block).iter().map(|place| self.values[*place as usize])
+        self.live_out.of(block.index()).iter().map(|place| self.values[*place as usize])
     }
 
     /// Whether a value is live out of a block.
     pub fn is_live_out(&self, block: BlockId, val: Val) -> bool {
-        self.place[val.index()].is_some_and(|place| self.live_out.of(block).binary_search(&place).is_ok())
+        self.place[val.index()].is_some_and(|place| self.live_out.of(block.index()).binary_search(&place).is_ok())
     }
 
     /// Whether a value is live into a block.
     pub fn is_live_in(&self, block: BlockId, val: Val) -> bool {
-        self.place[val.index()].is_some_and(|place| self.live_in.of(block).binary_search(&place).is_ok())
+        self.place[val.index()].is_some_and(|place| self.live_in.of(block.index()).binary_search(&place).is_ok())
     }
 
     /// Whether it is live between blocks at all.
@@ -164,14 +149,14 @@ pub fn args_at_end(f: &MachineFunction, block: BlockId) -> &[Operand] {
 
 /// One walk over the code.
 struct Scan {
-    place: Vec<Option<u32>>,
-    values: Vec<Val>,
+    place: List<Option<u32>>,
+    values: List<Val>,
     /// The block in which a value was last seen to be defined.
-    defined: Vec<u32>,
+    defined: List<u32>,
     /// Uses in blocks that have not defined the value before, by its number.
-    exposed: Vec<(u32, BlockId)>,
+    exposed: List<(u32, BlockId)>,
     /// Blocks that define a value.
-    homes: Vec<(Val, BlockId)>,
+    homes: List<(Val, BlockId)>,
 }
 
 impl Scan {

@@ -12,6 +12,7 @@
 
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, BlockCall, BlockId, Builder, Merge, Op, Shader, Terminator, Type, Value};
+use crate::workspace::List;
 
 /// Reshapes the graph.
 ///
@@ -29,21 +30,21 @@ pub fn run(shader: &mut Shader) -> Result<()> {
 /// Turns every switch into a chain of branches; cases with the default's target and no values are dropped.
 fn split_switches(shader: &mut Shader) {
     for block in shader.block_ids() {
-        let Some(Terminator::Switch { value, cases, default }) = &shader.block(block).term else { continue };
-        let (value, mut cases, default) = (*value, cases.clone(), default.clone());
-        cases.retain(|(_, call)| *call != default);
-        let ty = shader.ty(value);
-        shader.block_mut(block).term = None;
-        let mut b = Builder::new(shader, block);
-        let last = cases.len().wrapping_sub(1);
-        if cases.is_empty() {
-            b.terminate(Terminator::Jump(default));
+        if !matches!(shader.block(block).term(), Some(Terminator::Switch { .. })) {
             continue;
         }
-        for (n, (literal, then)) in cases.into_iter().enumerate() {
+        let switch = std::mem::take(&mut shader.block_mut(block).end);
+        let Some(Terminator::Switch { value, cases, default }) = switch.get() else { continue };
+        let ty = shader.ty(value);
+        let mut b = Builder::new(shader, block);
+        let mut cases = cases.iter().filter(|(_, call)| *call != default).peekable();
+        if cases.peek().is_none() {
+            b.terminate(Terminator::Jump(default));
+        }
+        while let Some((literal, then)) = cases.next() {
             let bits = b.iconst(ty, literal);
             let cond = b.alu(AluOp::IEq, &[value, bits]);
-            if n == last {
+            if cases.peek().is_none() {
                 b.terminate(Terminator::Branch { cond, then, els: default });
                 break;
             }
@@ -64,13 +65,14 @@ fn split_early_ends(shader: &mut Shader) {
             let rest = shader.add_block();
             let first = shader.block_mut(block);
             let insts = first.insts.split_off(n + 1);
-            let term = first.term.replace(Terminator::Jump(BlockCall::to(rest)));
+            let end = std::mem::take(&mut first.end);
+            first.end.set(Terminator::Jump(BlockCall::to(rest)));
             let selection = match first.merge {
                 Merge::Selection(_) => std::mem::take(&mut first.merge),
                 Merge::None | Merge::Loop { .. } => Merge::None,
             };
             let second = shader.block_mut(rest);
-            (second.insts, second.term, second.merge) = (insts, term, selection);
+            (second.insts, second.end, second.merge) = (insts, end, selection);
             block = rest;
         }
     }
@@ -79,22 +81,22 @@ fn split_early_ends(shader: &mut Shader) {
 /// Every return and every unreachable end jumps to one block that returns.
 fn one_end(shader: &mut Shader) -> Result<()> {
     let cfg = shader.cfg();
-    let ends: Vec<BlockId> = cfg
+    let ends: List<BlockId> = cfg
         .order
         .iter()
         .copied()
-        .filter(|b| matches!(shader.block(*b).term, Some(Terminator::Return(_) | Terminator::Unreachable)))
+        .filter(|b| matches!(shader.block(*b).term(), Some(Terminator::Return(_) | Terminator::Unreachable)))
         .collect();
-    let returned = |b: &BlockId| match &shader.block(*b).term {
-        Some(Terminator::Return(values)) => Some(values.clone()),
+    let returned = |b: &BlockId| match shader.block(*b).term() {
+        Some(Terminator::Return(values)) => Some(values),
         _ => None,
     };
-    let types: Vec<Type> = match ends.iter().find_map(returned) {
+    let types: List<Type> = match ends.iter().find_map(returned) {
         Some(values) => values.iter().map(|v| shader.ty(*v)).collect(),
         None if shader.lower.as_ref().is_some_and(|l| !l.returns.is_empty()) => {
             return Err(Error::unsupported("native: a body that never returns", ""));
         }
-        None => Vec::new(),
+        None => List::default(),
     };
     if let [only] = ends[..]
         && returned(&only).is_some()
@@ -102,17 +104,17 @@ fn one_end(shader: &mut Shader) -> Result<()> {
         return Ok(());
     }
     let end = shader.add_block();
-    let params: Vec<Value> = types.iter().map(|ty| shader.add_param(end, *ty)).collect();
-    shader.block_mut(end).term = Some(Terminator::Return(params));
-    for block in ends {
-        let args = match shader.block_mut(block).term.take() {
-            Some(Terminator::Return(values)) => values,
+    let params: List<Value> = types.iter().map(|ty| shader.add_param(end, *ty)).collect();
+    shader.block_mut(end).end.set(Terminator::Return(&params));
+    for &block in &ends {
+        let args: List<Value> = match shader.block(block).term() {
+            Some(Terminator::Return(values)) => values.iter().copied().collect(),
             _ => {
                 let mut b = Builder::new(shader, block);
                 types.iter().map(|ty| b.undef(*ty)).collect()
             }
         };
-        shader.block_mut(block).term = Some(Terminator::Jump(BlockCall { block: end, args }));
+        shader.block_mut(block).end.set(Terminator::Jump(BlockCall { block: end, args: &args }));
     }
     Ok(())
 }
@@ -126,7 +128,7 @@ fn one_latch(shader: &mut Shader) -> Result<()> {
     }
     for l in 0..loops.len() as u32 {
         let header = loops.header(l);
-        let mut back: Vec<BlockId> =
+        let mut back: List<BlockId> =
             cfg.preds(header).iter().copied().filter(|b| loops.around(*b).contains(&l)).collect();
         back.sort_unstable_by_key(|b| loops.position(*b));
         back.dedup();
@@ -135,16 +137,13 @@ fn one_latch(shader: &mut Shader) -> Result<()> {
         if alone {
             continue;
         }
-        let types: Vec<Type> = shader.block(header).params.iter().map(|p| shader.ty(*p)).collect();
+        let types: List<Type> = shader.block(header).params.iter().map(|p| shader.ty(*p)).collect();
         let latch = shader.add_block();
-        let args: Vec<Value> = types.iter().map(|ty| shader.add_param(latch, *ty)).collect();
-        shader.block_mut(latch).term = Some(Terminator::Jump(BlockCall { block: header, args }));
-        for block in back {
-            for call in shader.block_mut(block).term.iter_mut().flat_map(Terminator::calls_mut) {
-                if call.block == header {
-                    call.block = latch;
-                }
-            }
+        let args: List<Value> = types.iter().map(|ty| shader.add_param(latch, *ty)).collect();
+        shader.block_mut(latch).end.set(Terminator::Jump(BlockCall { block: header, args: &args }));
+        for &block in &back {
+            let targets = shader.block_mut(block).end.targets_mut();
+            targets.filter(|to| **to == header).for_each(|to| *to = latch);
         }
     }
     Ok(())
@@ -153,20 +152,17 @@ fn one_latch(shader: &mut Shader) -> Result<()> {
 /// Afterwards a block with several successors is the only predecessor of each, once.
 fn split_critical_edges(shader: &mut Shader) {
     let cfg = shader.cfg();
-    for &block in &cfg.order {
-        let Some(Terminator::Branch { then, els, .. }) = &shader.block(block).term else { continue };
+    for &block in cfg.order.iter() {
+        let Some(Terminator::Branch { then, els, .. }) = shader.block(block).term() else { continue };
         let same = then.block == els.block;
         let wanted = [then, els].map(|call| {
             // A target without values needs no block for copies; two edges to one block need a block to distinguish
             // them.
             cfg.preds(call.block).len() > 1 && (!call.args.is_empty() || same)
         });
-        for (second, _) in [false, true].into_iter().zip(wanted).filter(|(_, wanted)| *wanted) {
+        for (n, _) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
             let edge = shader.add_block();
-            let Some(Terminator::Branch { then, els, .. }) = &mut shader.block_mut(block).term else { continue };
-            let call = if second { els } else { then };
-            let old = std::mem::replace(call, BlockCall::to(edge));
-            shader.block_mut(edge).term = Some(Terminator::Jump(old));
+            shader.blocks.split_call(block, n, edge);
         }
     }
 }

@@ -4,9 +4,9 @@
 //! their operands; a store to a local only if something loads what it stores. One walk over the uses, so linear.
 
 use crate::error::Result;
-use crate::ir::{BasicBlock, BlockId, Inst, LocalId, Op, Shader, Terminator, Value, ValueDef};
+use crate::ir::{BlockId, Inst, LocalId, Op, Shader, Value, ValueDef};
 use crate::target::WaveSize;
-use smallvec::SmallVec;
+use crate::workspace::{List, filled};
 
 /// Removes everything that is not needed.
 ///
@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let cfg = shader.cfg();
     for id in shader.block_ids().filter(|&b| !cfg.reachable(b)) {
-        *shader.block_mut(id) = BasicBlock { term: Some(Terminator::Unreachable), ..BasicBlock::default() };
+        shader.block_mut(id).make_unreachable();
     }
     let mut locals = Locals::of(shader);
     let live = live_values(shader, &mut locals);
@@ -40,9 +40,9 @@ type Dwords = u64;
 /// Loads and stores of locals.
 struct Locals {
     /// The dwords loaded, by local.
-    read: Vec<Dwords>,
+    read: List<Dwords>,
     /// Sorted by local.
-    stores: Vec<(LocalId, Dwords, [Value; 2])>,
+    stores: List<(LocalId, Dwords, [Value; 2])>,
 }
 
 impl Locals {
@@ -51,12 +51,12 @@ impl Locals {
             (Some((local, dwords)), &[at, value]) => Some((local, dwords, [at, value])),
             _ => None,
         };
-        let mut stores: Vec<_> = Vec::new();
+        let mut stores = List::default();
         if !shader.locals.is_empty() {
             stores.extend(shader.live_insts().filter_map(store));
             stores.sort_by_key(|(local, ..)| *local);
         }
-        Self { read: vec![0; shader.locals.len()], stores }
+        Self { read: filled(shader.locals.len(), 0), stores }
     }
 
     fn is_read(&self, local: LocalId, dwords: Dwords) -> bool {
@@ -103,26 +103,20 @@ fn dwords(shader: &Shader, offset: Value, value: Value) -> Dwords {
 }
 
 /// By value, whether it is needed.
-fn live_values(shader: &Shader, locals: &mut Locals) -> Vec<bool> {
-    let mut todo: SmallVec<[Value; 64]> = SmallVec::new();
-    let mut passed = Passed { first: Vec::new(), entries: Vec::new() };
+fn live_values(shader: &Shader, locals: &mut Locals) -> List<bool> {
+    let mut todo = List::<Value>::default();
+    let mut passed = Passed { first: List::default(), entries: List::default() };
     for block in &shader.blocks {
         let is_effect = |i: &&Inst| i.op.has_side_effects() && !matches!(i.op, Op::LocalStore { .. });
         let effects = block.insts.iter().map(|&i| shader.inst(i)).filter(is_effect);
         todo.extend(effects.flat_map(|i| &i.args).copied());
-        let Some(term) = &block.term else { continue };
-        match term {
-            Terminator::Branch { cond, .. } => todo.push(*cond),
-            Terminator::Switch { value, .. } => todo.push(*value),
-            Terminator::Return(values) => todo.extend_from_slice(values),
-            Terminator::Jump(_) | Terminator::Unreachable => {}
-        }
-        for call in term.calls() {
+        todo.extend_from_slice(block.end.own_values());
+        for call in block.calls() {
             let params = &shader.block(call.block).params;
-            params.iter().zip(&call.args).for_each(|(p, a)| passed.note(*p, *a, shader.values.len()));
+            params.iter().zip(call.args).for_each(|(p, a)| passed.note(*p, *a, shader.values.len()));
         }
     }
-    let mut live = vec![false; shader.values.len()];
+    let mut live = filled(shader.values.len(), false);
     while let Some(v) = todo.pop() {
         if !std::mem::replace(&mut live[v.index()], true) {
             match shader.def(v) {
@@ -142,9 +136,9 @@ fn live_values(shader: &Shader, locals: &mut Locals) -> Vec<bool> {
 /// For each block parameter, the values that jumps pass to it: linked lists in one vector.
 struct Passed {
     /// By value: index of its first entry plus one, 0 if there is none.
-    first: Vec<u32>,
+    first: List<u32>,
     /// A value, and the index of the next entry plus one.
-    entries: Vec<(Value, u32)>,
+    entries: List<(Value, u32)>,
 }
 
 impl Passed {
@@ -166,19 +160,19 @@ impl Passed {
 fn remove_params(shader: &mut Shader, live: &[bool]) {
     let needed = |block: BlockId, p: &Value| block == Shader::ENTRY || live[p.index()];
     let changed = |id: &BlockId| !shader.block(*id).params.iter().all(|p| needed(*id, p));
-    let changed: Vec<BlockId> = shader.block_ids().filter(changed).collect();
+    let changed: List<BlockId> = shader.block_ids().filter(changed).collect();
     if changed.is_empty() {
         return;
     }
     for id in shader.block_ids() {
-        let Some(mut term) = shader.block_mut(id).term.take() else { continue };
-        for call in term.calls_mut().filter(|c| changed.binary_search(&c.block).is_ok()) {
-            let mut params = shader.block(call.block).params.iter();
-            call.args.retain(|_| params.next().is_none_or(|p| needed(call.block, p)));
+        if !shader.block(id).calls().any(|call| changed.binary_search(&call.block).is_ok()) {
+            continue;
         }
-        shader.block_mut(id).term = Some(term);
+        let mut end = std::mem::take(&mut shader.block_mut(id).end);
+        end.retain_args(|to, n| shader.block(to).params.get(n).is_none_or(|p| needed(to, p)));
+        shader.block_mut(id).end = end;
     }
-    for id in changed {
+    for &id in &changed {
         shader.block_mut(id).params.retain(|p| needed(id, p));
         for (n, p) in shader.blocks[id.index()].params.iter().enumerate() {
             shader.values[p.index()].def = ValueDef::Param(id, n as u32);

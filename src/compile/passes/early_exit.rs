@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BlockId, Inst, InstId, Op, Shader};
 use crate::target::WaveSize;
+use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
 /// Adds the early ends.
@@ -31,7 +32,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     };
     let meets = cfg.meeting_points();
     // By block, whether another way of a branch before it is open, and takes time.
-    let mut open = vec![false; shader.blocks.len()];
+    let mut open = filled(shader.blocks.len(), false);
     for &block in &cfg.order {
         let Some(over) = cfg.dom.parent(block) else { continue };
         let met = meets[over.index()] == Some(block);
@@ -44,9 +45,9 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
 }
 
 /// By block, whether an access or a loop is in it or after it.
-fn taking_time(shader: &Shader, cfg: &Cfg) -> Vec<bool> {
+fn taking_time(shader: &Shader, cfg: &Cfg) -> List<bool> {
     let loops = cfg.loops();
-    let mut takes = vec![false; shader.blocks.len()];
+    let mut takes = filled(shader.blocks.len(), false);
     // What comes after a block only along an edge back is in a loop with it.
     for &block in cfg.order.iter().rev() {
         takes[block.index()] = !loops.around(block).is_empty()
@@ -58,8 +59,9 @@ fn taking_time(shader: &Shader, cfg: &Cfg) -> Vec<bool> {
 
 /// Adds the early ends of a block; `more`: the wave may come to other blocks that take time.
 fn add(shader: &mut Shader, block: BlockId, more: bool) {
-    let insts = std::mem::take(&mut shader.block_mut(block).insts);
-    let mut kept: Vec<InstId> = Vec::with_capacity(insts.len() + 1);
+    let mut insts = List::<InstId>::default();
+    let mut kept = List::<InstId>::default();
+    insts.append(&mut shader.block_mut(block).insts);
     for (n, &id) in insts.iter().enumerate() {
         kept.push(id);
         if shader.inst(id).op == Op::DemoteIf {
@@ -70,7 +72,7 @@ fn add(shader: &mut Shader, block: BlockId, more: bool) {
             }
         }
     }
-    shader.block_mut(block).insts = kept;
+    shader.block_mut(block).insts.append(&mut kept);
 }
 
 /// Whether an instruction waits for memory that vector instructions read or write.

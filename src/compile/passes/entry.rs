@@ -17,6 +17,7 @@ use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op,
 use crate::metadata::interface::{MAX_JOINT_VGPRS, StageKind};
 use crate::state::Known;
 use crate::target::Stage;
+use crate::workspace::List;
 
 /// Creates the parameters of the entry block.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
@@ -30,11 +31,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         needs.vertex_buffers = true;
         needs.base = true;
     }
-    let mut args = Vec::with_capacity(32);
-    shader.block_mut(Shader::ENTRY).params.reserve(32);
+    let mut args = List::default();
     let mut entry = Entry::default();
-    entry.user.reserve(16);
-    entry.system.reserve(systems_of(shader.stage).len());
     let mut add = |shader: &mut Shader, class, ty, role| {
         args.push(EntryArg { class, ty, role });
         shader.add_param(Shader::ENTRY, ty)
@@ -68,7 +66,11 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     }
     let sgprs = args.iter().filter(|a| a.class == RegClass::Sgpr).count() as u32;
 
-    cx.interface.user_data = entry.user.iter().map(|&(u, _)| cx.placed(u)).collect::<Result<_>>()?;
+    cx.interface.user_data.reserve(entry.user.len());
+    for &(which, _) in &entry.user {
+        let placed = cx.placed(which)?;
+        cx.interface.user_data.push(placed);
+    }
     cx.interface.entry_sgprs = sgprs;
     cx.interface.prolog = fetch_in_prolog;
     if let StageKind::Vertex(v) = &mut cx.interface.kind {
@@ -78,7 +80,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     shader.lower = Some(LowerInfo {
         wave: cx.request.wave,
         args,
-        returns: Vec::new(),
+        returns: List::default(),
         epilog: false,
         symbol: cx.interface.body_symbol().into(),
         color_export: false,

@@ -4,16 +4,18 @@ use crate::error::{Error, Result};
 use crate::ir::{Bits, NumericKind, Op, RegClass, Shader, Type, Value};
 use crate::metadata::interface::{ComponentType, UserData, VertexInput};
 use crate::target::Stage;
+use crate::workspace::List;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// The entry registers, by meaning.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entry {
-    pub(super) user: Vec<(UserData, Value)>,
+    pub(super) user: List<(UserData, Value)>,
     /// System values in the order of the module's table, SGPRs first.
-    pub(super) system: Vec<(System, Value)>,
+    pub(super) system: List<(System, Value)>,
     /// Fetched vertex dwords: by location, component and component type.
-    pub(super) fetched: BTreeMap<(u32, u8, ComponentType), Vec<Value>>,
+    pub(super) fetched: BTreeMap<(u32, u8, ComponentType), SmallVec<[Value; 2]>>,
 }
 
 impl Entry {

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Align, AluOp, Bits, FpFlags, Op, Shader, Type, Value};
 use crate::metadata::interface::{StageKind, UserData};
 use crate::state::VertexInputState;
+use smallvec::SmallVec;
 
 /// Size of a vertex buffer's descriptor in the table, in bytes.
 const DESCRIPTOR_BYTES: u32 = 16;
@@ -25,7 +26,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, state: &VertexI
     let mut fetched = std::collections::BTreeMap::new();
     for input in &inputs {
         for component in input.component..input.component + input.count {
-            let own: Vec<Value> = dwords.by_ref().take(input.ty.dwords() as usize).collect::<Result<_>>()?;
+            let own: SmallVec<[Value; 2]> = dwords.by_ref().take(input.ty.dwords() as usize).collect::<Result<_>>()?;
             fetched.insert((input.location, component, input.ty), own);
         }
     }

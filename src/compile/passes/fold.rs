@@ -29,21 +29,22 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
 }
 
 fn fold_branch(shader: &mut Shader, id: crate::ir::BlockId) {
-    let call = match &shader.block(id).term {
-        Some(Terminator::Branch { cond, then, els }) => match shader.as_const(*cond) {
-            Some(0) => els.clone(),
-            Some(_) => then.clone(),
-            None if then == els => then.clone(),
+    // The number of the only jump that is left.
+    let call = match shader.block(id).term() {
+        Some(Terminator::Branch { cond, then, els }) => match shader.as_const(cond) {
+            Some(0) => 1,
+            Some(_) => 0,
+            None if then == els => 0,
             None => return,
         },
-        Some(Terminator::Switch { value, cases, default }) => match shader.as_const(*value) {
-            Some(n) => cases.iter().find(|(literal, _)| *literal == n).map_or(default, |(_, call)| call).clone(),
+        Some(Terminator::Switch { value, cases, .. }) => match shader.as_const(value) {
+            Some(n) => cases.iter().position(|(literal, _)| literal == n).unwrap_or(cases.len()),
             None => return,
         },
         _ => return,
     };
     let block = shader.block_mut(id);
-    block.term = Some(Terminator::Jump(call));
+    block.end.keep_call(call);
     // Without a branch there is no selection; a loop stays a loop.
     if let crate::ir::Merge::Selection(_) = block.merge {
         block.merge = crate::ir::Merge::None;

@@ -45,7 +45,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
         Stage::Compute => ("compute arguments", "compute results"),
     };
     fits(inputs, info.args.iter().map(|arg| (arg.class, arg.ty)))?;
-    shader.blocks.iter().try_for_each(|block| match &block.term {
+    shader.blocks.iter().try_for_each(|block| match block.term() {
         Some(Terminator::Return(values)) => {
             fits(outputs, info.returns.iter().zip(values).map(|(class, v)| (*class, shader.ty(*v))))
         }

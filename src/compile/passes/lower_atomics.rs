@@ -157,7 +157,7 @@ fn swap_loop(b: &mut Builder<'_>, inst: &Inst) -> Result<Value> {
     b.fp = flags;
     let found = place.operate(b, AtomicOp::CompareExchange, &address, &[new, believed], ty);
     let same = b.alu(AluOp::IEq, &[found, believed]);
-    let retry = BlockCall { block: again, args: vec![found] };
+    let retry = BlockCall { block: again, args: &[found] };
     b.terminate(Terminator::Branch { cond: same, then: BlockCall::to(done), els: retry });
 
     b.switch_to(done);

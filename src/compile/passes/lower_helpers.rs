@@ -61,7 +61,7 @@ fn in_real_pixels(b: &mut Builder<'_>, inst: &Inst) -> Rewrite {
     let ty = inst.result.map(|v| b.ty(v));
     let nothing = ty.map(|ty| b.iconst(ty, 0));
     b.set_merge(Merge::Selection(all));
-    let els = BlockCall { block: all, args: nothing.into_iter().collect() };
+    let els = BlockCall { block: all, args: nothing.as_slice() };
     b.terminate(Terminator::Branch { cond: live, then: BlockCall::to(real), els });
 
     b.switch_to(real);

@@ -39,7 +39,7 @@ fn fetched(b: &mut Builder<'_>, entry: &Entry, inst: &Inst, at: (u32, u8, Numeri
     let (location, component, kind) = at;
     let ty = inst.result.map_or(Type::B32, |v| b.ty(v));
     let dwords = entry.fetched.get(&(location, component, component_type(kind, ty)?));
-    match dwords.map(Vec::as_slice) {
+    match dwords.map(|dwords| dwords.as_slice()) {
         Some(&[low, high]) => {
             let pair = b.value(Op::Compose, &[low, high], address::PAIR);
             Ok(b.bitcast(pair, ty))

@@ -51,7 +51,7 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
         }
         insts.retain(|id| !matches!(shader.inst(*id).op, Op::StoreOutput { .. }));
         shader.block_mut(block).insts = insts;
-        match shader.block(block).term {
+        match shader.block(block).term() {
             Some(Terminator::Return(_)) => out.ends.push((block, stores)),
             _ if !stores.is_empty() => return Err(Error::bug(format!("{block} stores outputs and does not return"))),
             _ => {}

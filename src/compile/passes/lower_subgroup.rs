@@ -265,7 +265,8 @@ fn shuffle_loop(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
     b.switch_to(next);
     let none = b.iconst(Type::B64, 0);
     let more = b.alu(AluOp::INe, &[left, none]);
-    let then = BlockCall { block: header, args: std::iter::once(left).chain(served.iter().copied()).collect() };
+    let args: SmallVec<[Value; 8]> = std::iter::once(left).chain(served.iter().copied()).collect();
+    let then = BlockCall { block: header, args: &args };
     b.terminate(Terminator::Branch { cond: more, then, els: BlockCall::to(done) });
 
     b.switch_to(done);

@@ -218,7 +218,7 @@ fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>,
     }
     let same = same.unwrap_or_else(|| b.cbool(true));
     let nothing = ty.map(|ty| b.undef(ty));
-    let (then, els) = (BlockCall::to(body), BlockCall { block: join, args: nothing.into_iter().collect() });
+    let (then, els) = (BlockCall::to(body), BlockCall { block: join, args: nothing.as_slice() });
     b.terminate(Terminator::Branch { cond: same, then, els });
 
     b.switch_to(body);

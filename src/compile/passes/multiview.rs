@@ -24,7 +24,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     if shader.live_insts().any(says) {
         return Err(Error::malformed("the shader writes Layer, and the state has a view mask, which decides it"));
     }
-    let returns = |b: &BlockId| matches!(shader.block(*b).term, Some(Terminator::Return(_)));
+    let returns = |b: &BlockId| matches!(shader.block(*b).term(), Some(Terminator::Return(_)));
     let ends: Vec<BlockId> = shader.block_ids().filter(returns).collect();
     for block in ends {
         let mut b = Builder::new(shader, block);

@@ -4,12 +4,16 @@
 //! analyses look through locals, vectors and block parameters. An undefined value counts as unwritten: an epilog that
 //! exported it would read old register contents.
 
-use crate::ir::{BlockCall, BlockId, Inst, LocalId, Op, Shader, Terminator, Value, ValueDef};
+use crate::ir::cfg::Cfg;
+use crate::ir::{Inst, LocalId, Op, Shader, Value, ValueDef};
+use crate::workspace::{Kept, List, filled};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A lane of a value, or bytes of a local.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Holder {
     /// One lane of a value.
     Lane(Value, u8),
@@ -53,29 +57,25 @@ struct Found {
 /// Sources of the values of a shader.
 pub(super) struct Origins<'a> {
     shader: &'a Shader,
-    /// The jumps, by target block.
-    calls: Vec<(BlockId, &'a BlockCall)>,
+    cfg: Arc<Cfg>,
     /// Stores by local.
-    stores: Vec<Stores>,
+    stores: List<Stores>,
     /// Local, offset and value of each store with a known offset, sorted.
-    placed: Vec<(LocalId, u64, Value)>,
+    placed: List<(LocalId, u64, Value)>,
     /// Index in `found` by holder.
-    holders: BTreeMap<Holder, u32>,
-    found: Vec<Found>,
+    holders: Kept<FxHashMap<Holder, u32>>,
+    found: List<Found>,
     /// A holder's index in `found`, and the next entry of its list plus one.
-    takers: Vec<(u32, u32)>,
+    takers: List<(u32, u32)>,
     /// The constants found in locals so far.
-    constants: BTreeMap<Holder, Option<u64>>,
+    constants: Kept<FxHashMap<Holder, Option<u64>>>,
 }
 
 impl<'a> Origins<'a> {
     /// The sources in the shader in its current state.
     pub(super) fn new(shader: &'a Shader) -> Self {
-        let calls = shader.blocks.iter().filter_map(|b| b.term.as_ref()).flat_map(Terminator::calls);
-        let mut calls: Vec<(BlockId, &BlockCall)> = calls.map(|call| (call.block, call)).collect();
-        calls.sort_by_key(|(block, _)| *block);
-        let mut stores = vec![Stores::default(); shader.locals.len()];
-        let mut placed = Vec::with_capacity(32);
+        let mut stores = filled(shader.locals.len(), Stores::default());
+        let mut placed = List::default();
         for inst in shader.live_insts() {
             let (&Op::LocalStore { local, .. }, &[at, value]) = (&inst.op, inst.args.as_slice()) else { continue };
             let Some(all) = stores.get_mut(local.index()) else { continue };
@@ -88,13 +88,13 @@ impl<'a> Origins<'a> {
         placed.sort_unstable();
         Self {
             shader,
-            calls,
+            cfg: shader.cfg(),
             stores,
             placed,
-            holders: BTreeMap::new(),
-            found: Vec::with_capacity(64),
-            takers: Vec::with_capacity(64),
-            constants: BTreeMap::new(),
+            holders: Kept::default(),
+            found: List::default(),
+            takers: List::default(),
+            constants: Kept::default(),
         }
     }
 
@@ -219,9 +219,10 @@ impl<'a> Origins<'a> {
         if block == Shader::ENTRY {
             return None;
         }
-        let first = self.calls.partition_point(|(to, _)| *to < block);
-        let calls = self.calls[first..].iter().take_while(|(to, _)| *to == block);
-        calls.map(|(_, call)| Some(Holder::Lane(*call.args.get(nth as usize)?, lane))).collect()
+        // A block that jumps here twice is there twice.
+        let callers = self.cfg.preds(block).chunk_by(|a, b| a == b).filter_map(|same| same.first());
+        let calls = callers.flat_map(|from| self.shader.block(*from).calls().filter(|call| call.block == block));
+        calls.map(|call| Some(Holder::Lane(*call.args.get(nth as usize)?, lane))).collect()
     }
 
     /// The bytes from which a load reads one of its lanes; `None` if the offset is not known.

@@ -6,6 +6,7 @@ use crate::ir::{
     BlockId, Builder, ExportTarget, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value,
 };
 use crate::metadata::interface::MAX_JOINT_VGPRS;
+use crate::workspace::filled;
 use std::collections::BTreeMap;
 
 /// The outputs of a shader.
@@ -45,10 +46,10 @@ pub(super) fn fall_through(shader: &mut Shader, ends: Vec<(BlockId, Vec<Value>)>
         return Err(Error::needs_full(FullCompile::TooManyValues { what: what.to_owned(), count: count as u32 }));
     }
     for (block, values) in ends {
-        shader.block_mut(block).term = Some(Terminator::Return(values));
+        shader.block_mut(block).end.set(Terminator::Return(&values));
     }
     let info = shader.lower.as_mut().ok_or_else(|| Error::bug("outputs are lowered before the entry"))?;
-    info.returns = vec![RegClass::Vgpr; count];
+    info.returns = filled(count, RegClass::Vgpr);
     info.epilog = true;
     Ok(())
 }

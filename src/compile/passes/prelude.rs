@@ -1,12 +1,13 @@
 //! Instructions at the top of the entry block, which dominates everything: values that several users share.
 
 use crate::ir::{Inst, InstId, Op, Shader, Type, Value};
+use crate::workspace::List;
 use smallvec::SmallVec;
 
 /// Instructions for the top of the entry block, whose operands are entry parameters or each other's results.
 #[derive(Default)]
 pub(super) struct Prelude {
-    insts: Vec<InstId>,
+    insts: List<InstId>,
 }
 
 impl Prelude {
@@ -23,7 +24,7 @@ impl Prelude {
     }
 
     /// Inserts the instructions at the top.
-    pub(super) fn place(self, shader: &mut Shader) {
-        shader.block_mut(Shader::ENTRY).insts.splice(0..0, self.insts);
+    pub(super) fn place(mut self, shader: &mut Shader) {
+        shader.block_mut(Shader::ENTRY).insts.splice(0..0, self.insts.drain(..));
     }
 }

@@ -25,12 +25,11 @@ pub(super) fn all_lanes(
     let ty = b.ty(v);
     let identity = identity(b, op, ty);
     let identity = pieces(b, identity);
-    let on: Vec<Value> =
-        pieces(b, v).iter().zip(&identity).map(|(&p, &i)| amd(b, AmdOp::SetInactive, &[p, i])).collect();
+    let on: Pieces = pieces(b, v).iter().zip(&identity).map(|(&p, &i)| amd(b, AmdOp::SetInactive, &[p, i])).collect();
     let value = joined(b, &on, ty);
     let mut state = State { op: alu(op), ty, value, identity };
     steps(b, &mut state);
-    let off: Vec<Value> = pieces(b, state.value).iter().map(|&p| amd(b, AmdOp::StrictWwm, &[p])).collect();
+    let off: Pieces = pieces(b, state.value).iter().map(|&p| amd(b, AmdOp::StrictWwm, &[p])).collect();
     joined(b, &off, ty)
 }
 
@@ -85,8 +84,7 @@ pub(super) fn exclusive(b: &mut Builder<'_>, s: &mut State, wave: WaveSize) {
 impl State {
     /// The value moved piece by piece; the closure gets a piece and its identity.
     fn moved(&self, b: &mut Builder<'_>, step: impl Fn(&mut Builder<'_>, Value, Value) -> Value) -> Value {
-        let parts: Vec<Value> =
-            pieces(b, self.value).iter().zip(&self.identity).map(|(&p, &i)| step(b, p, i)).collect();
+        let parts: Pieces = pieces(b, self.value).iter().zip(&self.identity).map(|(&p, &i)| step(b, p, i)).collect();
         joined(b, &parts, self.ty)
     }
 

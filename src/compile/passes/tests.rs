@@ -16,7 +16,7 @@ fn vertex(build: impl FnOnce(&mut Builder<'_>)) -> Result<()> {
     let mut shader = Shader::new("main", Stage::Vertex);
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
     build(&mut b);
-    b.terminate(Terminator::Return(Vec::new()));
+    b.terminate(Terminator::Return(&[]));
     let request = StageRequest {
         target: GfxIp::Gfx1030,
         stage: Stage::Vertex,

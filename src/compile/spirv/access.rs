@@ -135,7 +135,9 @@ fn chain(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, mut p: Pointer, first: usize) ->
                     return Err(inst.malformed(format!("no member {index}")));
                 };
                 let Ty::Struct { members, .. } = cx.types.get(p.ty) else { break };
-                let Some(m) = members.get(index) else { return Err(inst.malformed(format!("no member {index}"))) };
+                let Some(m) = cx.types.members(*members).get(index) else {
+                    return Err(inst.malformed(format!("no member {index}")));
+                };
                 p.access.coherent |= m.coherent;
                 p.access.volatile |= m.volatile;
                 p.constant = p.constant.wrapping_add(offset);

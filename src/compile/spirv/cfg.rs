@@ -3,13 +3,15 @@
 //! The order is a reverse postorder, so that every block comes after its dominators and all its predecessors except
 //! along back edges, whatever their order in the module.
 
+use super::decode::Insts;
 use super::instruction::SpirvInst;
-use super::parse::{SpirvBlock, SpirvFunction};
+use super::parse::SpirvFunction;
 use crate::error::{Error, Result};
 use crate::ir::cfg::DomTree;
 use crate::ir::{BlockId, Graph, PerBlock};
+use crate::workspace::{Kept, filled, take};
 use rspirv::dr::Operand;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use spirv::Op;
 
 /// Declaration of `OpSelectionMerge` or `OpLoopMerge`, with blocks by index.
@@ -34,11 +36,11 @@ pub struct SpirvCfg {
     pub returns: usize,
     /// By block, its nesting depth: constructs entered by their header and not yet ended by their merge block.
     pub nesting: PerBlock<u32>,
-    dom: DomTree,
+    dom: Kept<DomTree>,
     /// Label and block index, sorted.
     labels: PerBlock<(u32, usize)>,
     /// For each phi (by its id) and predecessor (by its label), sorted: the incoming id.
-    incoming: Vec<(u32, u32, u32)>,
+    incoming: Kept<Vec<(u32, u32, u32)>>,
 }
 
 impl SpirvCfg {
@@ -54,21 +56,21 @@ impl SpirvCfg {
         }
         let n = f.blocks.len();
         let mut cfg = Self {
-            order: PerBlock::with_capacity(n),
-            reachable: smallvec![false; n],
-            headers: smallvec![None; n],
+            order: take(),
+            reachable: filled(n, false),
+            headers: filled(n, None),
             returns: 0,
-            nesting: smallvec![0; n],
-            dom: DomTree::default(),
+            nesting: filled(n, 0),
+            dom: Kept::default(),
             labels,
             incoming: incoming(f)?,
         };
-        let mut successors = Graph::with_capacity(n);
-        for b in &f.blocks {
-            successors.push(cfg.successors(b)?);
+        let mut successors = take::<Graph>();
+        for b in f.blocks {
+            successors.push(cfg.successors(f.insts_of(b))?);
         }
         for (b, header) in f.blocks.iter().zip(0..) {
-            let declared = cfg.header(b)?;
+            let declared = cfg.header(f.insts_of(b))?;
             if let Some(slot) = cfg.headers.get_mut::<usize>(header) {
                 *slot = declared;
             }
@@ -77,7 +79,7 @@ impl SpirvCfg {
         cfg.dom = DomTree::new(&successors, &successors.reversed());
         cfg.nest();
         let returns = |n: &&usize| {
-            let last = f.blocks.get(**n).and_then(|b| b.insts.last()).map(SpirvInst::op);
+            let last = f.blocks.get(**n).and_then(|b| f.insts_of(b).last()).map(|last| last.op());
             matches!(last, Some(Op::Return | Op::ReturnValue))
         };
         cfg.returns = cfg.order.iter().filter(returns).count();
@@ -116,14 +118,14 @@ impl SpirvCfg {
     }
 
     /// The possible successors of a block.
-    fn successors(&self, b: &SpirvBlock<'_>) -> Result<SmallVec<[BlockId; 2]>> {
-        let Some(last) = b.insts.last() else { return Ok(SmallVec::new()) };
+    fn successors(&self, insts: Insts<'_>) -> Result<SmallVec<[BlockId; 2]>> {
+        let Some(last) = insts.last() else { return Ok(SmallVec::new()) };
         let position = |id| self.target(id).map(|n| BlockId(n as u32)).map_err(|e| e.at(last.place()));
-        targets(last)?.into_iter().map(position).collect()
+        targets(&last)?.into_iter().map(position).collect()
     }
 
-    fn header(&self, b: &SpirvBlock<'_>) -> Result<Option<Header>> {
-        let Some(merge) = b.insts.len().checked_sub(2).and_then(|n| b.insts.get(n)) else { return Ok(None) };
+    fn header(&self, insts: Insts<'_>) -> Result<Option<Header>> {
+        let Some(merge) = insts.len().checked_sub(2).and_then(|n| insts.get(n)) else { return Ok(None) };
         let target = |n: usize| self.target(merge.id(n)?).map_err(|e| e.at(merge.place()));
         Ok(match merge.op() {
             Op::SelectionMerge => Some(Header::Selection(target(0)?)),
@@ -134,7 +136,7 @@ impl SpirvCfg {
 
     /// Postorder with an explicit stack, then reversed.
     fn visit(&mut self, successors: &Graph) {
-        let mut stack: PerBlock<(usize, usize)> = PerBlock::new();
+        let mut stack = take::<Vec<(usize, usize)>>();
         if let Some(first) = self.reachable.first_mut() {
             *first = true;
             stack.push((0, 0));
@@ -162,7 +164,7 @@ impl SpirvCfg {
 
     /// Depth: the immediate dominator's, +1 if that is a header; a merge block has its header's.
     fn nest(&mut self) {
-        let mut headers: PerBlock<Option<usize>> = smallvec![None; self.headers.len()];
+        let mut headers: PerBlock<Option<usize>> = filled(self.headers.len(), None);
         for (n, header) in self.headers.iter().enumerate() {
             if let Some(Header::Selection(merge) | Header::Loop(merge, _)) = *header
                 && let Some(slot) = headers.get_mut(merge)
@@ -189,9 +191,9 @@ impl SpirvCfg {
 }
 
 /// See [`SpirvCfg::incoming`]; if a phi names a predecessor twice, the first value.
-fn incoming(f: &SpirvFunction<'_>) -> Result<Vec<(u32, u32, u32)>> {
-    let mut out = Vec::new();
-    for phi in f.blocks.iter().flat_map(|b| b.insts.iter().take_while(|i| i.op() == Op::Phi)) {
+fn incoming(f: &SpirvFunction<'_>) -> Result<Kept<Vec<(u32, u32, u32)>>> {
+    let mut out = take::<Vec<(u32, u32, u32)>>();
+    for phi in f.blocks.iter().flat_map(|b| f.insts_of(b).iter().take_while(|i| i.op() == Op::Phi)) {
         for n in (0..phi.len()).step_by(2) {
             out.push((phi.result()?, phi.id(n + 1)?, phi.id(n)?));
         }

@@ -11,9 +11,10 @@ use super::instruction::SpirvInst;
 use super::types::{MAX_LEAVES, MemoryLayout, Ty, TypeId};
 use crate::error::{Error, Result};
 use crate::ir::{Align, ConstTable, ConstTableId, SpecOperand, SpecValue, Type};
+use crate::workspace::{Kept, List};
+use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, Op};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Limit of the leaves of all constants together; a module above it is refused.
 const MAX_TOTAL: usize = 1 << 22;
@@ -21,25 +22,43 @@ const MAX_TOTAL: usize = 1 << 22;
 /// The bits of null and undefined constants.
 static ZEROS: [u64; MAX_LEAVES as usize] = [0; MAX_LEAVES as usize];
 
+/// A range of one of the lists of [`Constants`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Span {
+    first: u32,
+    len: u32,
+}
+
+impl Span {
+    /// What was added to a list since it had `first` items.
+    fn since<T>(first: usize, list: &[T]) -> Self {
+        Self { first: first as u32, len: (list.len() - first) as u32 }
+    }
+
+    fn of<T>(self, list: &[T]) -> &[T] {
+        list.get(self.first as usize..(self.first + self.len) as usize).unwrap_or(&[])
+    }
+}
+
 /// The leaves of a constant.
-#[derive(Clone, Debug)]
-pub enum ConstantLeaves {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ConstantLeaves {
     /// Bits of each.
-    Bits(SmallVec<[u64; 2]>),
+    Bits(Span),
     /// All zero.
     Null,
     /// Any value.
     Undef,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Constant {
     pub ty: TypeId,
     pub leaves: ConstantLeaves,
     /// Its own `SpecId`.
     pub spec: Option<u32>,
     /// Operands that depend on some `SpecId`.
-    pub parts: Vec<u32>,
+    parts: Span,
     /// How to compute its value, if that is not known yet; the leaves then have the default values.
     pub late: Option<Late>,
 }
@@ -64,42 +83,42 @@ pub struct Specialization<'s> {
 }
 
 impl Constant {
-    /// A constant that has no `SpecId` of its own.
-    pub(super) fn known(ty: TypeId, leaves: ConstantLeaves, parts: Vec<u32>) -> Self {
-        Self { ty, leaves, spec: None, parts, late: None }
+    /// A constant that depends on no `SpecId`.
+    fn known(ty: TypeId, leaves: ConstantLeaves) -> Self {
+        Self { ty, leaves, spec: None, parts: Span::default(), late: None }
     }
 }
 
 /// The constants of a module.
 #[derive(Debug, Default)]
 pub struct Constants {
-    list: Vec<Constant>,
-    total: usize,
+    list: List<Constant>,
+    /// Leaves of the constants.
+    bits: List<u64>,
+    /// Operands of the constants.
+    parts: List<u32>,
     /// The request's values, sorted by id.
-    overrides: Vec<(u32, u64)>,
+    overrides: List<(u32, u64)>,
     /// Ids of late constants, sorted.
-    late: Vec<u32>,
-    /// The late operands that were used.
-    pub(super) operands: BTreeSet<SpecOperand>,
+    late: List<u32>,
+    /// The late operands that were used, sorted.
+    pub(super) operands: List<SpecOperand>,
     /// Each specialization constant, by id.
-    values: BTreeMap<u32, SpecValue>,
-    used: BTreeSet<u32>,
+    values: Kept<FxHashMap<u32, SpecValue>>,
+    /// Specialization constants that were used.
+    used: List<u32>,
     /// For each constant: whether `used` holds everything that it depends on.
-    marked: Vec<bool>,
+    marked: List<bool>,
     /// Tables made so far, by constant and by digest of the bytes.
-    tables: BTreeMap<u32, ConstTableId>,
-    contents: BTreeMap<[u8; 32], ConstTableId>,
+    tables: Kept<FxHashMap<u32, ConstTableId>>,
+    contents: Kept<FxHashMap<[u8; 32], ConstTableId>>,
 }
 
 impl Constants {
-    /// No constants, with capacity for some.
-    pub(super) fn with_capacity(count: usize) -> Self {
-        Self { list: Vec::with_capacity(count), marked: Vec::with_capacity(count), ..Self::default() }
-    }
-
     /// Sets the known values, before the first constant is declared.
     pub(super) fn specialize(&mut self, spec: Specialization<'_>) {
-        (self.overrides, self.late) = (spec.values.to_vec(), spec.late.to_vec());
+        self.overrides.extend_from_slice(spec.values);
+        self.late.extend_from_slice(spec.late);
     }
 
     /// Whether a constant's value is not known.
@@ -112,15 +131,34 @@ impl Constants {
     /// # Errors
     /// Malformed: too many leaves in total.
     pub(super) fn add(&mut self, constant: Constant) -> Result<u32> {
-        if let ConstantLeaves::Bits(bits) = &constant.leaves {
-            self.total += bits.len();
-        }
-        if self.total > MAX_TOTAL {
+        if self.bits.len() > MAX_TOTAL {
             return Err(Error::malformed("too many constants"));
         }
         self.list.push(constant);
         self.marked.push(false);
         Ok(self.list.len() as u32 - 1)
+    }
+
+    /// The leaves of a constant that is about to be added.
+    fn leaves(&mut self, bits: &[u64]) -> ConstantLeaves {
+        let first = self.bits.len();
+        self.bits.extend_from_slice(bits);
+        ConstantLeaves::Bits(Span::since(first, &self.bits))
+    }
+
+    /// A constant computed from others, some of which depend on a `SpecId`.
+    pub(super) fn computed(&mut self, ty: TypeId, bits: &[u64], parts: &[u32]) -> Constant {
+        let leaves = self.leaves(bits);
+        let first = self.parts.len();
+        self.parts.extend_from_slice(parts);
+        Constant { parts: Span::since(first, &self.parts), ..Constant::known(ty, leaves) }
+    }
+
+    /// Records the use of a late operand.
+    pub(super) fn use_operand(&mut self, operand: SpecOperand) {
+        if let Err(at) = self.operands.binary_search(&operand) {
+            self.operands.insert(at, operand);
+        }
     }
 
     pub(super) fn get(&self, index: u32) -> Option<&Constant> {
@@ -130,7 +168,7 @@ impl Constants {
     /// Bits of a scalar constant.
     pub fn scalar(&self, index: u32) -> Option<u64> {
         match &self.get(index)?.leaves {
-            ConstantLeaves::Bits(bits) if bits.len() == 1 => bits.first().copied(),
+            ConstantLeaves::Bits(bits) if bits.len == 1 => bits.of(&self.bits).first().copied(),
             ConstantLeaves::Null => Some(0),
             _ => None,
         }
@@ -152,14 +190,17 @@ impl Constants {
             {
                 *marked = true;
                 self.used.extend(c.spec);
-                todo.extend(c.parts.iter().copied());
+                todo.extend(c.parts.of(&self.parts).iter().copied());
             }
         }
     }
 
     /// Every specialization value used so far, sorted by id.
-    pub fn used(&self) -> Vec<SpecValue> {
-        self.used.iter().filter_map(|id| self.values.get(id).copied()).collect()
+    pub fn used(&self) -> List<SpecValue> {
+        let mut used: List<SpecValue> = self.used.iter().filter_map(|id| self.values.get(id).copied()).collect();
+        used.sort_unstable_by_key(|value| value.id);
+        used.dedup_by_key(|value| value.id);
+        used
     }
 }
 
@@ -176,8 +217,8 @@ impl Cx<'_> {
             Some(bits) if ty.is_scalar() => cx.b.iconst(ty, bits),
             _ => cx.b.undef(ty),
         };
-        let bits: SmallVec<[u64; 16]> = match &c.leaves {
-            ConstantLeaves::Bits(bits) => SmallVec::from_slice(bits),
+        let bits: SmallVec<[u64; 16]> = match c.leaves {
+            ConstantLeaves::Bits(bits) => SmallVec::from_slice(bits.of(&self.constants.bits)),
             ConstantLeaves::Null => SmallVec::from_elem(0, types.len()),
             ConstantLeaves::Undef => return Ok(types.iter().map(|&ty| one(self, ty, None)).collect()),
         };
@@ -187,8 +228,8 @@ impl Cx<'_> {
     /// Bits of every leaf of a constant (undefined ones zero).
     pub(super) fn constant_bits(&self, index: u32) -> Result<&[u64]> {
         let Some(c) = self.constants.get(index) else { return Err(Error::bug("constant out of range")) };
-        Ok(match &c.leaves {
-            ConstantLeaves::Bits(bits) => bits,
+        Ok(match c.leaves {
+            ConstantLeaves::Bits(bits) => bits.of(&self.constants.bits),
             ConstantLeaves::Null | ConstantLeaves::Undef => ZEROS.get(..self.types.leaf_count(c.ty)?).unwrap_or(&[]),
         })
     }
@@ -228,24 +269,26 @@ impl Cx<'_> {
             return Err(inst.not_translated());
         }
         let ty = self.result_type(inst)?;
-        let constant = |bits: u64| Constant::known(ty, ConstantLeaves::Bits(smallvec![bits]), Vec::new());
         let mut made = match inst.op() {
-            Op::ConstantTrue => constant(1),
-            Op::ConstantFalse => constant(0),
+            Op::ConstantTrue => self.constants.computed(ty, &[1], &[]),
+            Op::ConstantFalse => self.constants.computed(ty, &[0], &[]),
             Op::SpecConstantTrue => self.specialized(inst, ty, 1)?,
             Op::SpecConstantFalse => self.specialized(inst, ty, 0)?,
-            Op::Constant => constant(self.literal_bits(inst, ty)?),
+            Op::Constant => {
+                let bits = self.literal_bits(inst, ty)?;
+                self.constants.computed(ty, &[bits], &[])
+            }
             Op::SpecConstant => {
                 let default = self.literal_bits(inst, ty)?;
                 self.specialized(inst, ty, default)?
             }
-            Op::ConstantNull => Constant::known(ty, ConstantLeaves::Null, Vec::new()),
-            Op::Undef => Constant::known(ty, ConstantLeaves::Undef, Vec::new()),
+            Op::ConstantNull => Constant::known(ty, ConstantLeaves::Null),
+            Op::Undef => Constant::known(ty, ConstantLeaves::Undef),
             Op::ConstantComposite | Op::SpecConstantComposite => self.composite(inst, ty)?,
             _ => self.fold(inst, ty)?,
         };
         if let ConstantLeaves::Bits(bits) = &made.leaves
-            && bits.len() != self.types.leaf_count(ty)?
+            && bits.len as usize != self.types.leaf_count(ty)?
         {
             return Err(inst.malformed("the constant does not fit its type"));
         }
@@ -268,7 +311,7 @@ impl Cx<'_> {
     fn specialized(&mut self, inst: &SpirvInst<'_>, ty: TypeId, default: u64) -> Result<Constant> {
         let Some(scalar) = self.types.scalar(ty) else { return Err(inst.malformed("a number of no scalar type")) };
         let Some(id) = self.module.decoration(inst.result()?, Decoration::SpecId) else {
-            return Ok(Constant::known(ty, ConstantLeaves::Bits(smallvec![default]), Vec::new()));
+            return Ok(self.constants.computed(ty, &[default], &[]));
         };
         let overrides = &self.constants.overrides;
         let found =
@@ -278,16 +321,13 @@ impl Cx<'_> {
             Some(v) => v & scalar.bits().mask(),
             None if self.constants.late.binary_search(&id).is_ok() => {
                 let operand = SpecOperand { id, default, bits: scalar.bits().count() as u8 };
-                let leaves = ConstantLeaves::Bits(smallvec![default]);
-                return Ok(Constant {
-                    late: Some(Late::Relocated(operand)),
-                    ..Constant::known(ty, leaves, Vec::new())
-                });
+                let late = Some(Late::Relocated(operand));
+                return Ok(Constant { late, ..self.constants.computed(ty, &[default], &[]) });
             }
             None => default,
         };
         self.constants.values.entry(id).or_insert(SpecValue { id, value, default });
-        Ok(Constant { spec: Some(id), ..Constant::known(ty, ConstantLeaves::Bits(smallvec![value]), Vec::new()) })
+        Ok(Constant { spec: Some(id), ..self.constants.computed(ty, &[value], &[]) })
     }
 
     /// The constant that an operand names; it is added to `parts` if it depends on a specialization value.
@@ -302,17 +342,16 @@ impl Cx<'_> {
             return Err(inst.malformed(format!("%{id} is not a constant")));
         };
         let Some(c) = self.constants.get(index) else { return Err(Error::bug("constant out of range")) };
-        if c.spec.is_some() || !c.parts.is_empty() {
+        if c.spec.is_some() || c.parts.len > 0 {
             parts.push(index);
         }
         Ok((c.ty, self.constant_bits(index)?))
     }
 
     fn composite(&mut self, inst: &SpirvInst<'_>, ty: TypeId) -> Result<Constant> {
-        let mut parts = Vec::new();
-        let mut bits = SmallVec::with_capacity(self.types.leaf_count(ty)?);
+        let (mut parts, mut bits) = (List::default(), List::default());
         let count = match self.types.get(ty) {
-            Ty::Struct { members, .. } => members.len(),
+            Ty::Struct { members, .. } => self.types.members(*members).len(),
             Ty::Vector { count, .. } | Ty::Matrix { count, .. } => *count as usize,
             Ty::Array { len, .. } => *len as usize,
             _ => return Err(inst.malformed("not a composite type")),
@@ -327,6 +366,6 @@ impl Cx<'_> {
                 return Err(inst.malformed("the constant does not fit its type"));
             }
         }
-        Ok(Constant::known(ty, ConstantLeaves::Bits(bits), parts))
+        Ok(self.constants.computed(ty, &bits, &parts))
     }
 }

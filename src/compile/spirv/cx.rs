@@ -16,22 +16,30 @@ use crate::ir::{
     Access, Align, AluOp, BlockId, BufferKind, Builder, ConstTableId, DescriptorPart, LocalId, Op, ResourceId,
     ResourceKind, Shader, Type, Value,
 };
+use crate::workspace::{Kept, List, filled, take};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::Decoration;
-use std::collections::BTreeMap;
 
-/// Leaf values of a SPIR-V value.
-pub type LeafValues = SmallVec<[Value; 4]>;
+/// Leaf values of a SPIR-V value: a matrix has 16.
+pub type LeafValues = SmallVec<[Value; 16]>;
+
+/// Leaf values in the list of a translation.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueRange {
+    first: u32,
+    len: u32,
+}
 
 /// Definition of an id.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Def {
     /// A type.
     Type(TypeId),
     /// A constant, by its index in [`Constants`].
     Constant(u32),
-    /// A value.
-    Values(LeafValues),
+    /// A value, by its leaves.
+    Values(ValueRange),
     /// A logical pointer (an address in physical memory is a value), by its index in the list of pointers.
     Pointer(PointerId),
     /// A function, by its index in the module.
@@ -98,7 +106,7 @@ pub struct TexelPointer {
     /// Its type: a [`Ty::Image`].
     pub image_type: TypeId,
     /// Components of the coordinate, layer included.
-    pub coords: LeafValues,
+    pub coords: SmallVec<[Value; 4]>,
     /// Sample index, for multisampled images.
     pub sample: Option<Value>,
 }
@@ -165,6 +173,9 @@ pub enum PointerMemory {
 /// Limit of [`Cx::work`]: copying composites and calling empty functions cost work but no instruction.
 const MAX_WORK: usize = 1 << 24;
 
+/// Set, binding, kind and number of descriptors.
+type Binding = (u32, u32, ResourceKind, Option<u32>);
+
 /// An ongoing translation.
 #[derive(Debug)]
 pub struct Cx<'a> {
@@ -186,17 +197,19 @@ pub struct Cx<'a> {
     /// does not bound.
     work: usize,
     /// Index in `defs` plus one, by id.
-    slots: Vec<u32>,
-    defs: Vec<Def>,
-    pointers: Vec<Pointer>,
+    slots: List<u32>,
+    defs: List<Def>,
+    /// Leaves of the defined values.
+    leaves: List<Value>,
+    pointers: List<Pointer>,
     /// Bindings declared so far.
-    pub(super) bindings: BTreeMap<(u32, u32, ResourceKind, Option<u32>), ResourceId>,
+    pub(super) bindings: Kept<FxHashMap<Binding, ResourceId>>,
     /// By set and binding, whether a variable there is coherent or volatile.
-    pub(super) shared_access: BTreeMap<(u32, u32), (bool, bool)>,
+    pub(super) shared_access: Kept<FxHashMap<(u32, u32), (bool, bool)>>,
     /// The block of `descriptors`.
     descriptor_block: BlockId,
     /// Descriptors loaded in this block.
-    descriptors: BTreeMap<(ResourceId, u32, DescriptorPart), Value>,
+    descriptors: Kept<FxHashMap<(ResourceId, u32, DescriptorPart), Value>>,
 }
 
 impl<'a> Cx<'a> {
@@ -205,20 +218,21 @@ impl<'a> Cx<'a> {
         let exit = shader.add_block();
         Self {
             module,
-            types: Types::with_capacity(module.globals.len() / 2),
+            types: Types::default(),
             b: Builder::new(shader, Shader::ENTRY),
-            constants: Constants::with_capacity(module.globals.len()),
+            constants: Constants::default(),
             interface: Interface::default(),
             exit,
             judged: false,
             work: 0,
-            slots: vec![0; module.bound as usize],
-            defs: Vec::with_capacity(module.result_types.len() / 2),
-            pointers: Vec::with_capacity(module.result_types.len() / 8),
-            bindings: BTreeMap::new(),
-            shared_access: BTreeMap::new(),
+            slots: filled(module.bound as usize, 0),
+            defs: List::default(),
+            leaves: List::default(),
+            pointers: List::default(),
+            bindings: take(),
+            shared_access: take(),
             descriptor_block: Shader::ENTRY,
-            descriptors: BTreeMap::new(),
+            descriptors: take(),
         }
     }
 
@@ -251,7 +265,7 @@ impl<'a> Cx<'a> {
     /// Sets the definition of an id, replacing an earlier one.
     pub fn define(&mut self, id: u32, def: Def) {
         if let Def::Values(values) = &def {
-            self.work += values.len();
+            self.work += values.len as usize;
         }
         if let Some(slot) = self.slots.get_mut(id as usize) {
             if let Some(old) = (*slot as usize).checked_sub(1).and_then(|i| self.defs.get_mut(i)) {
@@ -305,14 +319,12 @@ impl<'a> Cx<'a> {
     /// # Errors
     /// Malformed: not a value. Unsupported: a pointer that cannot be a value.
     pub fn values(&mut self, id: u32) -> Result<LeafValues> {
-        if let Def::Values(v) = self.def(id)? {
-            let count = v.len();
-            self.spend(count)?;
-        }
-        match self.def(id)? {
-            Def::Values(v) => Ok(v.clone()),
+        match *self.def(id)? {
+            Def::Values(range) => {
+                self.spend(range.len as usize)?;
+                Ok(LeafValues::from_slice(self.leaves(range)))
+            }
             Def::Constant(c) => {
-                let c = *c;
                 let values = self.constant_values(c)?;
                 self.spend(values.len())?;
                 Ok(values)
@@ -345,15 +357,34 @@ impl<'a> Cx<'a> {
         if v.len() == n { Ok(v) } else { Err(Error::malformed(format!("%{id} has {} components, not {n}", v.len()))) }
     }
 
+    fn leaves(&self, range: ValueRange) -> &[Value] {
+        let first = range.first as usize;
+        self.leaves.get(first..first + range.len as usize).unwrap_or(&[])
+    }
+
+    /// The definition of a value with these leaves.
+    pub(super) fn values_def(&mut self, values: &[Value]) -> Def {
+        let range = ValueRange { first: self.leaves.len() as u32, len: values.len() as u32 };
+        self.leaves.extend_from_slice(values);
+        Def::Values(range)
+    }
+
     /// Sets the result of an instruction. The leaves must have the types of the result type's leaves.
-    pub fn set(&mut self, id: u32, values: impl Into<LeafValues>) {
-        self.define(id, Def::Values(values.into()));
+    pub fn set(&mut self, id: u32, values: impl AsRef<[Value]>) {
+        let def = self.values_def(values.as_ref());
+        self.define(id, def);
+    }
+
+    /// The definition of a pointer.
+    pub(super) fn pointer_def(&mut self, pointer: Pointer) -> Def {
+        self.pointers.push(pointer);
+        Def::Pointer(PointerId(self.pointers.len() as u32 - 1))
     }
 
     /// Sets a pointer result.
     pub fn set_pointer(&mut self, id: u32, pointer: Pointer) {
-        self.pointers.push(pointer);
-        self.define(id, Def::Pointer(PointerId(self.pointers.len() as u32 - 1)));
+        let def = self.pointer_def(pointer);
+        self.define(id, def);
     }
 
     /// The pointer that a definition names.
@@ -427,7 +458,7 @@ impl<'a> Cx<'a> {
     /// Malformed: no such import.
     pub fn import(&self, id: u32) -> Result<&str> {
         match self.def(id)? {
-            Def::Import(n) => Ok(self.module.imports.get(*n as usize).map_or("", |(_, name)| *name)),
+            Def::Import(n) => Ok(self.module.import(*n as usize).unwrap_or("")),
             _ => Err(Error::malformed(format!("%{id} is not an instruction set"))),
         }
     }

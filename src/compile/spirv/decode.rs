@@ -10,10 +10,12 @@ use super::instruction::{NOT_TRANSLATED, SpirvInst};
 use super::words::{self, HEADER};
 use super::{beyond, fold_scalar};
 use crate::error::{Error, Result};
+use crate::workspace::{List, filled};
 use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState};
 use rspirv::dr::{self, Operand};
 use rspirv::grammar::{INSTRUCTION_TABLE, Instruction, OperandKind, OperandQuantifier};
 use spirv::{Decoration, ExecutionMode, ImageOperands, LoopControl, MemoryAccess, Op};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// SPIR-V's universal limit for the id bound.
@@ -25,11 +27,11 @@ pub struct Decoded {
     /// Bound: all ids are below.
     pub bound: u32,
     /// `OpName`: id, and the instruction's index in `words`.
-    pub names: Vec<(u32, u32)>,
+    pub names: List<(u32, u32)>,
     /// The module.
-    pub words: Vec<u32>,
-    heads: Vec<Head>,
-    operands: Vec<Operand>,
+    pub words: List<u32>,
+    heads: List<Head>,
+    operands: List<Operand>,
     /// Error in the words after the last instruction.
     pub failed: Option<Error>,
 }
@@ -46,18 +48,57 @@ struct Head {
     word: u32,
 }
 
+/// Instructions of a module in a row, without debug ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Insts<'m> {
+    module: &'m Decoded,
+    first: u32,
+    end: u32,
+}
+
+impl<'m> Insts<'m> {
+    /// Number of instructions.
+    pub fn len(self) -> usize {
+        self.end.saturating_sub(self.first) as usize
+    }
+
+    /// An instruction, by its position among them.
+    pub fn get(self, n: usize) -> Option<SpirvInst<'m>> {
+        if n < self.len() { self.module.inst(self.first as usize + n) } else { None }
+    }
+
+    /// The last one.
+    pub fn last(self) -> Option<SpirvInst<'m>> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = SpirvInst<'m>> {
+        (0..self.len()).filter_map(move |n| self.get(n))
+    }
+}
+
 impl Decoded {
-    /// Every instruction but debug ones, in file order.
-    pub fn insts(&self) -> Vec<SpirvInst<'_>> {
-        let operands = |h: &Head| self.operands.get(h.first as usize..h.end as usize).unwrap_or(&[]);
-        let inst = |h: &Head| SpirvInst {
-            op: h.op,
-            result_type: h.result_type,
-            result_id: h.result_id,
-            operands: operands(h),
-            word: h.word,
-        };
-        self.heads.iter().map(inst).collect()
+    /// Number of instructions, without debug ones.
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// An instruction, by its position in the file. Debug ones do not count.
+    pub fn inst(&self, n: usize) -> Option<SpirvInst<'_>> {
+        let head = self.heads.get(n)?;
+        Some(SpirvInst {
+            op: head.op,
+            result_type: head.result_type,
+            result_id: head.result_id,
+            operands: self.operands.get(head.first as usize..head.end as usize).unwrap_or(&[]),
+            word: head.word,
+        })
+    }
+
+    /// The instructions in a range of positions.
+    pub fn insts(&self, range: &Range<u32>) -> Insts<'_> {
+        Insts { module: self, first: range.start, end: range.end }
     }
 }
 
@@ -71,14 +112,8 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded> {
     if bound > MAX_BOUND {
         return Err(Error::malformed(format!("id bound {bound} is over {MAX_BOUND}")).at("word 3"));
     }
-    let out = Decoded {
-        bound,
-        heads: Vec::with_capacity(words.len() / 3),
-        operands: Vec::with_capacity(words.len()),
-        names: Vec::with_capacity(words.len() / 32),
-        ..Decoded::default()
-    };
-    let mut decoder = Decoder { header: words.get(..HEADER).unwrap_or(&[]), widths: vec![0; bound as usize], out };
+    let out = Decoded { bound, ..Decoded::default() };
+    let mut decoder = Decoder { header: words.get(..HEADER).unwrap_or(&[]), widths: filled(bound as usize, 0), out };
     let failed = decoder.all(&words).err();
     let mut out = Decoded { failed, ..decoder.out };
     out.names.sort_unstable();
@@ -111,7 +146,7 @@ struct Decoder<'w> {
     /// The module's header.
     header: &'w [u32],
     /// By id: bit width of the numeric type, or of the value's type; 0 if it is not known to be numeric.
-    widths: Vec<u8>,
+    widths: List<u8>,
     out: Decoded,
 }
 
@@ -121,7 +156,7 @@ type Results = (Option<u32>, Option<u32>);
 impl Decoder<'_> {
     fn all(&mut self, words: &[u32]) -> Result<()> {
         let mut at = HEADER;
-        let mut moved = Vec::new();
+        let mut moved = List::<u32>::default();
         while let Some(inst) = words::instruction(words, at)? {
             let opcode = inst.first().map_or(0, |first| first & 0xffff);
             let place = |e: Error| e.at(format!("word {at}"));
@@ -291,9 +326,9 @@ impl Decoder<'_> {
     fn any(&mut self, opcode: u32, words: &[u32]) -> Result<(Op, Results)> {
         let first = (words.len() as u32 + 1) << 16 | opcode;
         let all = self.header.iter().copied().chain([first]).chain(words.iter().copied());
-        let bytes: Vec<u8> = all.flat_map(u32::to_le_bytes).collect();
+        let bytes: List<u8> = all.flat_map(u32::to_le_bytes).collect();
         let mut one = One(None);
-        match rspirv::binary::parse_bytes(&bytes, &mut one) {
+        match rspirv::binary::parse_bytes(&bytes[..], &mut one) {
             Ok(()) => {}
             Err(ParseState::OperandError(e)) => return Err(operand_error(&e)),
             Err(e) => return Err(Error::malformed(e.to_string())),

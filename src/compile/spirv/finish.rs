@@ -2,37 +2,32 @@
 //!
 //! Blocks that a reachable header declares stay, empty and unreachable, to keep the structure complete.
 
-use crate::ir::{BlockId, ImageOp, Merge, Op, PerBlock, Shader, Terminator, ValueDef};
-use smallvec::{SmallVec, smallvec};
+use crate::ir::{BlockId, ImageOp, Merge, Op, PerBlock, Shader, ValueDef};
+use crate::workspace::{filled, take};
 
 /// Drops unreachable blocks except `exit`.
 pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
     let count = shader.blocks.len();
-    let mut reached: PerBlock<bool> = smallvec![false; count];
-    let mut stack: PerBlock<BlockId> = smallvec![Shader::ENTRY];
+    let mut reached: PerBlock<bool> = filled(count, false);
+    let mut stack = filled(1, Shader::ENTRY);
     while let Some(b) = stack.pop() {
         if std::mem::replace(&mut reached[b.index()], true) {
             continue;
         }
-        if let Some(term) = &shader.block(b).term {
-            stack.extend(term.calls().map(|c| c.block));
-        }
+        stack.extend(shader.block(b).calls().map(|call| call.block));
     }
     let mut kept = reached.clone();
     kept[exit.index()] = true;
     for (block, _) in shader.blocks.iter().zip(&reached).filter(|(_, reached)| **reached) {
         block.merge.blocks().for_each(|b| kept[b.index()] = true);
     }
-    let mut renumbered = PerBlock::with_capacity(count);
+    let mut renumbered = take::<Vec<BlockId>>();
     let mut next = 0;
     for (n, block) in shader.blocks.iter_mut().enumerate() {
         renumbered.push(BlockId(next));
         next += u32::from(kept[n]);
         if !reached[n] && BlockId(n as u32) != exit {
-            block.params.clear();
-            block.insts.clear();
-            block.merge = Merge::None;
-            block.term = Some(Terminator::Unreachable);
+            block.make_unreachable();
         }
     }
     let mut n = 0;
@@ -49,9 +44,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
                 *continue_to = renumbered[continue_to.index()];
             }
         }
-        if let Some(term) = &mut block.term {
-            term.calls_mut().for_each(|c| c.block = renumbered[c.block.index()]);
-        }
+        block.end.targets_mut().for_each(|to| *to = renumbered[to.index()]);
     }
     for value in &mut shader.values {
         if let ValueDef::Param(block, _) = &mut value.def {
@@ -62,7 +55,7 @@ pub fn drop_unreachable(shader: &mut Shader, exit: BlockId) {
 
 /// Clears `written` of bindings that no store or atomic uses.
 pub fn note_written(shader: &mut Shader) {
-    let mut written: SmallVec<[bool; 16]> = smallvec![false; shader.resources.len()];
+    let mut written = filled(shader.resources.len(), false);
     for &id in shader.blocks.iter().flat_map(|b| &b.insts) {
         let inst = shader.inst(id);
         let writes = match &inst.op {
@@ -79,7 +72,7 @@ pub fn note_written(shader: &mut Shader) {
             _ => return,
         }
     }
-    for (resource, written) in shader.resources.iter_mut().zip(written) {
+    for (resource, written) in shader.resources.iter_mut().zip(&written) {
         resource.written &= written;
     }
 }

@@ -2,30 +2,32 @@
 //!
 //! To add an operation, add a line to [`scalar`]; if it only moves leaves, add an arm to [`Cx::fold`].
 
-use super::constants::{Constant, ConstantLeaves};
+use super::constants::Constant;
 use super::cx::Cx;
 use super::fold_scalar::{folds, scalar};
 use super::instruction::SpirvInst;
 use super::types::TypeId;
 use crate::error::Result;
 use crate::ir::Bits;
+use crate::workspace::List;
+use smallvec::SmallVec;
 use spirv::Op;
 
 impl Cx<'_> {
     /// The constant that results from an operation on constants.
     pub(super) fn fold(&mut self, inst: &SpirvInst<'_>, ty: TypeId) -> Result<Constant> {
-        let mut parts = Vec::new();
-        let bits = match inst.op() {
+        let mut parts = List::default();
+        let bits: List<u64> = match inst.op() {
             Op::CompositeExtract => {
                 let (from, bits) = self.constant_operand(inst, 0, &mut parts)?;
                 let (at, len) = self.leaf_range(inst, from, 1)?;
-                bits.get(at..at + len).unwrap_or(&[]).to_vec()
+                bits.get(at..at + len).unwrap_or(&[]).iter().copied().collect()
             }
             Op::CompositeInsert => {
                 let (_, part) = self.constant_operand(inst, 0, &mut parts)?;
                 let (whole, bits) = self.constant_operand(inst, 1, &mut parts)?;
                 let (at, len) = self.leaf_range(inst, whole, 2)?;
-                let mut bits = bits.to_vec();
+                let mut bits: List<u64> = bits.iter().copied().collect();
                 if let Some(to) = bits.get_mut(at..at + len)
                     && part.len() == len
                 {
@@ -36,7 +38,7 @@ impl Cx<'_> {
             Op::VectorShuffle => {
                 let (_, a) = self.constant_operand(inst, 0, &mut parts)?;
                 let (_, b) = self.constant_operand(inst, 1, &mut parts)?;
-                let both: Vec<u64> = a.iter().chain(b).copied().collect();
+                let both: List<u64> = a.iter().chain(b).copied().collect();
                 (2..inst.len())
                     .map(|n| Ok(both.get(inst.literal(n)? as usize).copied().unwrap_or(0)))
                     .collect::<Result<_>>()?
@@ -44,8 +46,8 @@ impl Cx<'_> {
             // Checked before operands are read, so that the error names the operation whatever its operands.
             op if !folds(op) => return Err(inst.not_translated()),
             _ => {
-                let operands =
-                    (0..inst.len()).map(|n| self.constant_operand(inst, n, &mut parts)).collect::<Result<Vec<_>>>()?;
+                let operands = (0..inst.len()).map(|n| self.constant_operand(inst, n, &mut parts));
+                let operands: SmallVec<[(TypeId, &[u64]); 4]> = operands.collect::<Result<_>>()?;
                 let Some(to) = self.types.component(ty) else { return Err(inst.unsupported("of this type")) };
                 (0..self.types.leaf_count(ty)?)
                     .map(|i| {
@@ -54,14 +56,14 @@ impl Cx<'_> {
                             // A scalar condition selects whole vectors.
                             Some((*bits.get(i).or(bits.first())?, width))
                         });
-                        let args: Option<Vec<_>> = args.collect();
+                        let args: Option<SmallVec<[_; 4]>> = args.collect();
                         args.and_then(|args| scalar(inst.op(), &args, to.bits()))
                             .ok_or_else(|| inst.unsupported("in a constant"))
                     })
                     .collect::<Result<_>>()?
             }
         };
-        Ok(Constant::known(ty, ConstantLeaves::Bits(bits.into()), parts))
+        Ok(self.constants.computed(ty, &bits, &parts))
     }
 
     /// First leaf and number of leaves of the part selected by the literal indices from operand `first` on.

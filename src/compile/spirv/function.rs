@@ -7,16 +7,16 @@
 use super::cfg::{self, Header, SpirvCfg};
 use super::cx::{Cx, Def, LeafValues, Pointer, SpirvInst, Storage, Ty};
 use super::join::check;
-use super::parse::{Parsed, SpirvBlock, SpirvFunction};
+use super::parse::{Parsed, SpirvFunction};
 use super::types::{LeafTypes, MemoryLayout};
 use super::{control, inst, usage::Usage};
 use crate::error::{Error, Result};
 use crate::ir::verify::check_types;
 use crate::ir::{BlockId, Merge, PerBlock, Terminator};
+use crate::workspace::{Kept, List, filled};
 use rspirv::dr::Operand;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use spirv::Op;
-use std::rc::Rc;
 
 /// Limit of instructions, at which inlining stops.
 const MAX_INSTS: usize = 1 << 18;
@@ -31,23 +31,16 @@ pub(super) enum Return {
     /// The shader's exit.
     Exit,
     /// Its only return ends in this block, with this result, once it has been translated.
-    Here(Option<(BlockId, Returned)>),
+    Here(Option<(BlockId, Def)>),
     /// A continuation, with the result as its parameters.
     Join(BlockId, LeafTypes),
 }
 
-/// The result of a call.
-#[derive(Clone, Debug)]
-pub(super) enum Returned {
-    Values(LeafValues),
-    Pointer(Box<Pointer>),
-}
-
 /// One function being translated.
 pub(super) struct Frame<'m> {
-    pub function: u32,
-    pub cfg: Rc<SpirvCfg>,
-    pub blocks: &'m [SpirvBlock<'m>],
+    pub number: u32,
+    pub cfg: SpirvCfg,
+    pub function: SpirvFunction<'m>,
     /// The first IR block of each block; an unreachable one has it only if a header declares it.
     pub starts: PerBlock<Option<BlockId>>,
     /// Number of values for a block's phis: the first parameters of its IR block.
@@ -59,23 +52,25 @@ pub(super) struct Frame<'m> {
     pub nesting: u32,
 }
 
-/// Control flow of functions, made on first use.
+/// Control flow of functions that were translated and may be called again, by number.
 #[derive(Debug, Default)]
-struct Cfgs(Vec<Option<Rc<SpirvCfg>>>);
+struct Cfgs(List<Option<SpirvCfg>>);
 
 impl Cfgs {
-    fn get(&mut self, n: usize, f: &SpirvFunction<'_>) -> Result<Rc<SpirvCfg>> {
-        if self.0.len() <= n {
-            self.0.resize(n + 1, None);
+    /// The control flow of a function; the caller has it until its translation ends. No function calls itself.
+    fn take(&mut self, n: usize, f: &SpirvFunction<'_>) -> Result<SpirvCfg> {
+        match self.0.get_mut(n).and_then(Option::take) {
+            Some(cfg) => Ok(cfg),
+            None => SpirvCfg::of(f),
         }
-        match self.0.get_mut(n) {
-            Some(Some(cfg)) => Ok(Rc::clone(cfg)),
-            Some(slot) => {
-                let cfg = Rc::new(SpirvCfg::of(f)?);
-                *slot = Some(Rc::clone(&cfg));
-                Ok(cfg)
-            }
-            None => Err(Error::bug("function out of range")),
+    }
+
+    fn put_back(&mut self, n: usize, cfg: SpirvCfg) {
+        if self.0.len() <= n {
+            self.0.resize_with(n + 1, || None);
+        }
+        if let Some(slot) = self.0.get_mut(n) {
+            *slot = Some(cfg);
         }
     }
 }
@@ -87,7 +82,12 @@ impl Cfgs {
 pub(super) fn entry(cx: &mut Cx<'_>, usage: &Usage, id: u32) -> Result<()> {
     let Def::Function(n) = *cx.def(id)? else { return Err(Error::malformed(format!("%{id} is not a function"))) };
     let mut session = Session { usage, cfgs: Cfgs::default(), owners: owners(cx.module) };
-    translate(cx, &mut session, n, Return::Exit, 0)?;
+    let Some(f) = cx.module.function(n as usize) else { return Err(Error::bug("function out of range")) };
+    if f.blocks.is_empty() {
+        return Err(f.def.malformed("a function without a body"));
+    }
+    let cfg = session.cfgs.take(n as usize, &f)?;
+    translate(cx, &mut session, (n, cfg), Return::Exit, 0)?;
     Ok(())
 }
 
@@ -96,20 +96,20 @@ struct Session<'s> {
     usage: &'s Usage,
     cfgs: Cfgs,
     /// Function and block that define each id, by id.
-    owners: Vec<Option<(u32, u32)>>,
+    owners: Kept<Vec<Option<(u32, u32)>>>,
 }
 
-fn owners(module: &Parsed<'_>) -> Vec<Option<(u32, u32)>> {
-    let mut owners = vec![None; module.bound as usize];
+fn owners(module: &Parsed<'_>) -> Kept<Vec<Option<(u32, u32)>>> {
+    let mut owners = filled(module.bound as usize, None);
     let mut own = |id: Option<u32>, by: (u32, u32)| {
         if let Some(slot) = id.and_then(|id| owners.get_mut(id as usize)) {
             *slot = Some(by);
         }
     };
-    for (f, n) in module.functions.iter().zip(0..) {
+    for (f, n) in module.functions().zip(0..) {
         f.params.iter().for_each(|p| own(p.result_id, (n, 0)));
         for (b, at) in f.blocks.iter().zip(0..) {
-            b.insts.iter().for_each(|i| own(i.result_id, (n, at)));
+            f.insts_of(b).iter().for_each(|i| own(i.result_id, (n, at)));
         }
     }
     owners
@@ -120,7 +120,7 @@ impl Session<'_> {
     fn check_use(&self, frame: &Frame<'_>, id: u32) -> Result<()> {
         match self.owners.get(id as usize).copied().flatten() {
             None => Ok(()),
-            Some((f, b)) if f == frame.function && frame.cfg.dominates(b as usize, frame.current) => Ok(()),
+            Some((f, b)) if f == frame.number && frame.cfg.dominates(b as usize, frame.current) => Ok(()),
             Some(_) => Err(Error::malformed(format!("%{id} is not made on every path to this use"))),
         }
     }
@@ -138,11 +138,11 @@ impl Session<'_> {
             labels.sort_unstable();
             labels.dedup();
             for label in labels {
-                let to = frame.blocks.get(frame.cfg.target(label)?);
-                let phis = to.map_or(&[][..], |b| b.insts).iter().take_while(|i| i.op() == Op::Phi);
-                let from = frame.blocks.get(frame.current).map_or(0, |b| b.label);
+                let Some(to) = frame.function.blocks.get(frame.cfg.target(label)?) else { continue };
+                let phis = frame.function.insts_of(to).iter().take_while(|i| i.op() == Op::Phi);
+                let from = frame.function.blocks.get(frame.current).map_or(0, |b| b.label);
                 for phi in phis {
-                    self.check_use(frame, frame.cfg.incoming(phi, from)?)?;
+                    self.check_use(frame, frame.cfg.incoming(&phi, from)?)?;
                 }
             }
         }
@@ -153,7 +153,8 @@ impl Session<'_> {
 /// Translates an `OpFunctionCall`.
 fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting: u32) -> Result<()> {
     let Def::Function(n) = *cx.def(at.id(0)?)? else { return Err(at.malformed("not a function")) };
-    let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
+    let module = cx.module;
+    let Some(f) = module.function(n as usize) else { return Err(Error::bug("function out of range")) };
     if at.ids_from(1).count() != f.params.len() {
         return Err(at.malformed("wrong number of arguments"));
     }
@@ -162,7 +163,7 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
     }
     // Arguments are read before the callee's ids are forgotten.
     let args = at.ids_from(1).map(|id| argument(cx, id?)).collect::<Result<SmallVec<[Def; 8]>>>()?;
-    for inst in f.blocks.iter().flat_map(|b| b.insts) {
+    for inst in f.insts() {
         cx.spend(1)?;
         if let Some(id) = inst.result_id {
             cx.forget(id);
@@ -171,7 +172,7 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
     for (param, def) in f.params.iter().zip(args) {
         cx.define(param.result()?, def);
     }
-    let cfg = session.cfgs.get(n as usize, f)?;
+    let cfg = session.cfgs.take(n as usize, &f)?;
     let ty = cx.result_type(at)?;
     let result = at.result()?;
     let ret = match cfg.returns {
@@ -184,13 +185,10 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
             Return::Join(block, types)
         }
     };
-    match translate(cx, session, n, ret, nesting)? {
+    match translate(cx, session, (n, cfg), ret, nesting)? {
         Return::Here(Some((block, returned))) => {
             cx.b.switch_to(block);
-            match returned {
-                Returned::Values(v) => cx.set(result, v),
-                Returned::Pointer(p) => cx.set_pointer(result, *p),
-            }
+            cx.define(result, returned);
         }
         Return::Join(block, _) => {
             cx.b.switch_to(block);
@@ -206,42 +204,50 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
 fn argument(cx: &mut Cx<'_>, id: u32) -> Result<Def> {
     match cx.def(id)? {
         // Its parameter is a value like any other: the callee may ask whether it is a constant.
-        Def::Constant(_) if cx.is_late(id) => Ok(Def::Values(cx.values(id)?)),
-        def @ (Def::Values(_) | Def::Pointer(_) | Def::Constant(_)) => Ok(def.clone()),
+        Def::Constant(_) if cx.is_late(id) => {
+            let values = cx.values(id)?;
+            Ok(cx.values_def(&values))
+        }
+        def @ (Def::Values(_) | Def::Pointer(_) | Def::Constant(_)) => Ok(*def),
         _ => Err(Error::malformed(format!("%{id} is not an argument"))),
     }
 }
 
 /// Translates a function's body from the current block on, nested in `outer` constructs.
-fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, outer: u32) -> Result<Return> {
-    let Some(f) = cx.module.functions.get(n as usize) else { return Err(Error::bug("function out of range")) };
-    if f.blocks.is_empty() {
-        return Err(f.def.malformed("a function without a body"));
-    }
-    let cfg = session.cfgs.get(n as usize, f)?;
+fn translate(
+    cx: &mut Cx<'_>,
+    session: &mut Session<'_>,
+    (n, cfg): (u32, SpirvCfg),
+    ret: Return,
+    outer: u32,
+) -> Result<Return> {
+    let module = cx.module;
+    let Some(f) = module.function(n as usize) else { return Err(Error::bug("function out of range")) };
     let mut frame = Frame {
-        function: n,
-        starts: smallvec![None; f.blocks.len()],
-        params: smallvec![0; f.blocks.len()],
-        blocks: &f.blocks,
+        number: n,
+        function: f,
+        starts: filled(f.blocks.len(), None),
+        params: filled(f.blocks.len(), 0),
         ret,
         current: 0,
         nesting: outer,
-        cfg: Rc::clone(&cfg),
+        cfg,
     };
     prepare(cx, &mut frame)?;
-    for &n in &cfg.order {
+    for at in 0..frame.cfg.order.len() {
+        let Some(&n) = frame.cfg.order.get(at) else { break };
         let (Some(block), Some(Some(start))) = (f.blocks.get(n), frame.starts.get(n)) else { continue };
         cx.b.switch_to(*start);
         frame.current = n;
-        frame.nesting = outer + cfg.nesting.get(n).copied().unwrap_or(0);
+        frame.nesting = outer + frame.cfg.nesting.get(n).copied().unwrap_or(0);
         if frame.nesting > MAX_NESTING {
             let place = format!("block %{}", block.label);
             let what =
                 Error::unsupported("control-flow nesting", format!("over {MAX_NESTING} constructs in each other"));
             return Err(what.at(place));
         }
-        for at in block.insts {
+        for at in f.insts_of(block).iter() {
+            let at = &at;
             let before = cx.b.shader.insts.len();
             one(cx, session, &mut frame, at)?;
             // Translators check only the operands they branch on; the types of all others are checked here, in one
@@ -255,12 +261,13 @@ fn translate(cx: &mut Cx<'_>, session: &mut Session<'_>, n: u32, ret: Return, ou
             }
         }
     }
+    session.cfgs.put_back(n as usize, frame.cfg);
     Ok(frame.ret)
 }
 
 /// Makes the IR blocks, with parameters for phis.
 fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
-    let cfg = Rc::clone(&frame.cfg);
+    let cfg = &frame.cfg;
     let first = cx.b.block();
     let declared = cfg.order.iter().filter_map(|n| cfg.headers.get(*n).copied().flatten()).flat_map(|h| match h {
         Header::Selection(merge) => [merge, merge],
@@ -271,15 +278,16 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
             *slot = Some(if n == 0 { first } else { cx.b.new_block() });
         }
     }
-    for (n, block) in frame.blocks.iter().enumerate() {
+    let function = frame.function;
+    for (n, block) in function.blocks.iter().enumerate() {
         let Some(Some(start)) = frame.starts.get(n).copied() else { continue };
         if !cfg.reachable.get(n).copied().unwrap_or(false) {
             // Kept only because a header names it.
-            cx.b.shader.block_mut(start).term = Some(Terminator::Unreachable);
+            cx.b.shader.block_mut(start).end.set(Terminator::Unreachable);
             continue;
         }
-        for phi in block.insts.iter().take_while(|i| i.op() == Op::Phi) {
-            let ty = cx.result_type(phi)?;
+        for phi in function.insts_of(block).iter().take_while(|i| i.op() == Op::Phi) {
+            let ty = cx.result_type(&phi)?;
             if cx.is_logical_pointer(ty) {
                 continue;
             }
@@ -364,9 +372,15 @@ impl Return {
             Self::Exit => cx.b.jump(cx.exit, &[]),
             Self::Here(slot) => {
                 let returned = match value {
-                    Some(id) if cx.is_logical_pointer(cx.type_id(id)?) => Returned::Pointer(Box::new(cx.pointer(id)?)),
-                    Some(id) => Returned::Values(cx.values(id)?),
-                    None => Returned::Values(LeafValues::new()),
+                    Some(id) if cx.is_logical_pointer(cx.type_id(id)?) => {
+                        let pointer = cx.pointer(id)?;
+                        cx.pointer_def(pointer)
+                    }
+                    Some(id) => {
+                        let values = cx.values(id)?;
+                        cx.values_def(&values)
+                    }
+                    None => cx.values_def(&[]),
                 };
                 *slot = Some((cx.b.block(), returned));
             }

@@ -6,13 +6,13 @@
 use super::constants::ConstantLeaves;
 use super::cx::{Cx, Def, Index, Pointer, Storage};
 use super::instruction::SpirvInst;
-use super::types::{MemoryLayout, StructMember, Ty, TypeId};
+use super::types::{Members, MemoryLayout, StructMember, Ty, TypeId};
 use super::usage::Usage;
 use crate::error::{Error, Result};
 use crate::ir::{Align, Bits, BufferKind, Local, LocalId, Resource, ResourceId, ResourceKind};
+use crate::workspace::List;
 use rspirv::dr::Operand;
 use spirv::{Decoration, Op, StorageClass};
-use std::collections::BTreeSet;
 
 /// Limit of bytes of one local variable; a shader above it is refused.
 const MAX_LOCAL: u32 = 1 << 20;
@@ -22,15 +22,16 @@ const MAX_LOCAL: u32 = 1 << 20;
 /// # Errors
 /// Malformed or unsupported declarations.
 pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
-    for (n, (id, _)) in cx.module.imports.iter().enumerate() {
-        cx.define(*id, Def::Import(n as u32));
+    for (n, import) in cx.module.imports().enumerate() {
+        cx.define(import.result()?, Def::Import(n as u32));
     }
-    for (n, f) in cx.module.functions.iter().enumerate() {
+    for (n, f) in cx.module.functions().enumerate() {
         cx.define(f.def.result()?, Def::Function(n as u32));
     }
     let module = cx.module;
-    let mut variables = Vec::new();
-    for (at, inst) in module.globals.iter().enumerate() {
+    let mut variables = List::<u32>::default();
+    for (at, inst) in module.globals().enumerate() {
+        let inst = &inst;
         match inst.op() {
             Op::Variable => {
                 let id = inst.result()?;
@@ -85,7 +86,7 @@ fn doubt_read_only(cx: &mut Cx<'_>, variables: &[u32]) -> Result<()> {
     let physical = cx.module.capabilities.contains(&spirv::Capability::PhysicalStorageBufferAddresses);
     let of = |r: &Resource| (r.set, r.binding);
     let written = |r: &&Resource| r.written && matches!(r.kind, StorageBuffer | StorageTexelBuffer);
-    let written: BTreeSet<(u32, u32)> = cx.b.shader.resources.iter().filter(written).map(of).collect();
+    let written: List<(u32, u32)> = cx.b.shader.resources.iter().filter(written).map(of).collect();
     for &id in variables.iter().filter(|_| physical || !written.is_empty()) {
         let mut pointer = cx.pointer(id)?;
         let Storage::Buffer { resource, kind: BufferKind::Storage, .. } = pointer.place else { continue };
@@ -174,7 +175,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
             let image = cx.named_type(inst.id(0)?)?;
             match cx.types.get(image) {
                 // A texel buffer is never sampled, so it needs no sampler.
-                buffer @ Ty::Image { dim: spirv::Dim::DimBuffer, .. } => buffer.clone(),
+                buffer @ Ty::Image { dim: spirv::Dim::DimBuffer, .. } => *buffer,
                 Ty::Image { .. } => Ty::SampledImage { image },
                 _ => return Err(inst.malformed("a sampled image of a type that is not an image")),
             }
@@ -202,11 +203,11 @@ fn image(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<Ty> {
     }
 }
 
-fn members(cx: &Cx<'_>, inst: &SpirvInst<'_>, id: u32) -> Result<Vec<StructMember>> {
-    let mut members = Vec::with_capacity(inst.len());
+fn members(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, id: u32) -> Result<Members> {
+    let mut members = Members::default();
     for n in 0..inst.len() {
         let ty = cx.named_type(inst.id(n)?)?;
-        members.push(StructMember {
+        let member = StructMember {
             ty,
             offset: 0,
             matrix_stride: 0,
@@ -214,10 +215,11 @@ fn members(cx: &Cx<'_>, inst: &SpirvInst<'_>, id: u32) -> Result<Vec<StructMembe
             non_writable: false,
             coherent: false,
             volatile: false,
-        });
+        };
+        cx.types.add_member(&mut members, member);
     }
     for d in cx.module.decorations(id) {
-        let Some(m) = d.member.and_then(|n| members.get_mut(n as usize)) else { continue };
+        let Some(m) = d.member.and_then(|n| cx.types.members_mut(members).get_mut(n as usize)) else { continue };
         let value = d.value.unwrap_or(0);
         match d.decoration {
             Decoration::Offset => m.offset = value,
@@ -345,6 +347,7 @@ fn buffer(cx: &mut Cx<'_>, id: u32, class: StorageClass, pointee: TypeId) -> Res
     let Ty::Struct { members, buffer_block, .. } = cx.types.get(block) else {
         return Err(Error::malformed("a buffer of a type that is not a struct"));
     };
+    let members = cx.types.members(*members);
     let read_only = !members.is_empty() && members.iter().all(|m| m.non_writable);
     let read_only = read_only || cx.module.is_decorated(id, Decoration::NonWritable);
     let aliased = cx.module.is_decorated(id, Decoration::Aliased);

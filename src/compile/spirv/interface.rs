@@ -13,23 +13,28 @@ use crate::ir::{
     Value,
 };
 use crate::target::Stage;
+use crate::workspace::{Kept, List, take};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use spirv::Decoration;
-use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// The inputs and outputs in use.
 #[derive(Debug, Default)]
 pub struct Interface {
-    inputs: Vec<Input>,
-    outputs: Vec<Output>,
+    inputs: List<Input>,
+    input_leaves: List<(Leaf, InputSource)>,
+    outputs: List<Output>,
+    output_leaves: List<OutputLeaf>,
     /// By location, whether its inputs have 64 bits.
-    wide: BTreeMap<u32, bool>,
+    wide: Kept<FxHashMap<u32, bool>>,
 }
 
 #[derive(Debug)]
 struct Input {
     ty: TypeId,
-    leaves: Vec<(Leaf, InputSource)>,
+    /// In [`Interface::input_leaves`].
+    leaves: Range<usize>,
     /// The copy for dynamic indexing.
     local: Option<LocalId>,
 }
@@ -37,8 +42,8 @@ struct Input {
 impl Interface {
     /// An attribute has one format, so either all inputs of one location have 64 bits or none has. OpenGL counts one
     /// location for a `dvec4`, Vulkan two.
-    fn check_widths(&mut self, added: &[(Leaf, InputSource)]) -> Result<()> {
-        for (leaf, source) in added {
+    fn check_widths(&mut self, added: Range<usize>) -> Result<()> {
+        for (leaf, source) in self.input_leaves.get(added).unwrap_or(&[]) {
             let InputSource::Location { location, component, .. } = source else { continue };
             let is_wide = leaf.ty.bits() == Bits::B64;
             // The third and fourth 64-bit channels are in the next location.
@@ -56,7 +61,8 @@ impl Interface {
 #[derive(Debug)]
 struct Output {
     local: LocalId,
-    leaves: Vec<OutputLeaf>,
+    /// In [`Interface::output_leaves`].
+    leaves: Range<usize>,
     /// There is a store at a dynamic offset.
     all_written: bool,
 }
@@ -259,7 +265,7 @@ impl Cx<'_> {
         let at = self.types.walk(ty, MemoryLayout::PACKED)?;
         self.spend(at.len())?;
         let stage = self.b.shader.stage;
-        let mut leaves = Vec::with_capacity(at.len());
+        let first = self.interface.input_leaves.len();
         let wide = if stage == Stage::Vertex { Wide::Channels } else { Wide::Dwords };
         for (leaf, c) in at.into_iter().zip(components(self, id, ty, wide)?) {
             let source = match c.decor.builtin {
@@ -278,10 +284,11 @@ impl Cx<'_> {
             };
             let asks = source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
             self.b.shader.modes.per_sample |= asks && stage == Stage::Fragment;
-            leaves.push((leaf, source));
+            self.interface.input_leaves.push((leaf, source));
         }
+        let leaves = first..self.interface.input_leaves.len();
         if stage == Stage::Vertex {
-            self.interface.check_widths(&leaves)?;
+            self.interface.check_widths(leaves.clone())?;
         }
         self.interface.inputs.push(Input { ty, leaves, local: None });
         Ok(self.interface.inputs.len() - 1)
@@ -292,7 +299,7 @@ impl Cx<'_> {
         let at = self.types.walk(ty, MemoryLayout::PACKED)?;
         self.spend(at.len())?;
         let stage = self.b.shader.stage;
-        let mut leaves = Vec::with_capacity(at.len());
+        let first = self.interface.output_leaves.len();
         for (at, c) in at.into_iter().zip(components(self, id, ty, Wide::Dwords)?) {
             let slot = match c.decor.builtin {
                 Some(b) => match builtins::output(stage, b, c.component)? {
@@ -305,8 +312,10 @@ impl Cx<'_> {
                     index: c.decor.index.min(1) as u8,
                 },
             };
-            leaves.push(OutputLeaf { at, slot, kind: kind(self, c.ty), written: false });
+            let leaf = OutputLeaf { at, slot, kind: kind(self, c.ty), written: false };
+            self.interface.output_leaves.push(leaf);
         }
+        let leaves = first..self.interface.output_leaves.len();
         let local = self.new_local(id, ty)?;
         self.interface.outputs.push(Output { local, leaves, all_written: false });
         Ok(self.interface.outputs.len() - 1)
@@ -322,14 +331,15 @@ impl Cx<'_> {
         let size = self.types.size(pointer.ty, pointer.layout);
         let range = pointer.constant..pointer.constant.saturating_add(size);
         let Some(o) = self.interface.outputs.get_mut(output).filter(|o| !o.all_written) else { return };
+        let leaves = self.interface.output_leaves.get_mut(o.leaves.clone()).unwrap_or(&mut []);
         if pointer.dynamic.is_some() {
             o.all_written = true;
-            o.leaves.iter_mut().for_each(|leaf| leaf.written = true);
+            leaves.iter_mut().for_each(|leaf| leaf.written = true);
             return;
         }
         // Leaves are sorted by offset.
-        let first = o.leaves.partition_point(|leaf| leaf.at.offset < range.start);
-        let reached = o.leaves.iter_mut().skip(first).take_while(|leaf| range.contains(&leaf.at.offset));
+        let first = leaves.partition_point(|leaf| leaf.at.offset < range.start);
+        let reached = leaves.iter_mut().skip(first).take_while(|leaf| range.contains(&leaf.at.offset));
         reached.for_each(|leaf| leaf.written = true);
     }
 
@@ -338,10 +348,10 @@ impl Cx<'_> {
     /// # Errors
     /// Malformed: two outputs in one slot.
     pub(super) fn store_outputs(&mut self) -> Result<()> {
-        let outputs = std::mem::take(&mut self.interface.outputs);
-        let mut taken = BTreeSet::new();
+        let Interface { outputs, output_leaves, .. } = std::mem::take(&mut self.interface);
+        let mut taken = take::<FxHashSet<_>>();
         for o in &outputs {
-            for leaf in o.leaves.iter().filter(|l| l.written) {
+            for leaf in output_leaves.get(o.leaves.clone()).unwrap_or(&[]).iter().filter(|l| l.written) {
                 let mut places = places(leaf.slot, leaf.at.ty);
                 if !places.all(|place| taken.insert(place)) {
                     return Err(Error::malformed(format!("two outputs at {:?}", leaf.slot)));
@@ -369,12 +379,13 @@ impl Cx<'_> {
 
     fn sources(&self, input: usize, pointer: &Pointer) -> Result<SmallVec<[(Type, InputSource); 4]>> {
         let Some(i) = self.interface.inputs.get(input) else { return Err(Error::bug("input out of range")) };
+        let known = self.interface.input_leaves.get(i.leaves.clone()).unwrap_or(&[]);
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
         leaves
             .iter()
             .map(|leaf| {
                 let at = pointer.constant.wrapping_add(leaf.offset);
-                let found = i.leaves.binary_search_by_key(&at, |(l, _)| l.offset).ok().and_then(|n| i.leaves.get(n));
+                let found = known.binary_search_by_key(&at, |(l, _)| l.offset).ok().and_then(|n| known.get(n));
                 match found {
                     Some((l, source)) if l.ty == leaf.ty => Ok((leaf.ty, source.clone())),
                     _ => Err(Error::malformed("an index outside of an input")),

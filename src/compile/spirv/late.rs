@@ -38,7 +38,7 @@ impl Cx<'_> {
             Late::Computed(at) => at,
         };
         let module = self.module;
-        let Some(inst) = module.globals.get(at) else { return Err(Error::bug("constant out of range")) };
+        let Some(inst) = module.global_at(at) else { return Err(Error::bug("constant out of range")) };
         if inst.op() == spirv::Op::SpecConstantComposite {
             let mut all = LeafValues::new();
             for id in inst.ids_from(0) {
@@ -47,8 +47,8 @@ impl Cx<'_> {
             return Ok(all);
         }
         // The instruction is translated like one of a function, at the place where its result is used.
-        let (id, constant, fp) = (inst.result()?, self.def(inst.result()?)?.clone(), self.b.fp);
-        inst::translate(self, inst)?;
+        let (id, constant, fp) = (inst.result()?, *self.def(inst.result()?)?, self.b.fp);
+        inst::translate(self, &inst)?;
         let values = self.values(id);
         self.define(id, constant);
         self.b.fp = fp;
@@ -56,7 +56,7 @@ impl Cx<'_> {
     }
 
     fn relocated(&mut self, operand: SpecOperand) -> Value {
-        self.constants.operands.insert(operand);
+        self.constants.use_operand(operand);
         let SpecOperand { id, bits, .. } = operand;
         let mut dword = |dword| {
             let symbol = self.b.shader.symbol(&LinkSymbol::SpecConstant { id, dword });

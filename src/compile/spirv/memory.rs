@@ -323,7 +323,7 @@ fn array_length(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let Some((offset, layout)) = cx.types.member(pointer.ty, member as usize, MemoryLayout::EXPLICIT) else {
         return Err(inst.malformed("no such member"));
     };
-    let array = members.get(member as usize).map_or(pointer.ty, |m| m.ty);
+    let array = cx.types.members(*members).get(member as usize).map_or(pointer.ty, |m| m.ty);
     let Ty::RuntimeArray { elem, .. } = *cx.types.get(array) else {
         return Err(inst.malformed("not a run-time array"));
     };
@@ -349,7 +349,7 @@ fn texel_pointer(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
         return Err(inst.malformed("the result is no pointer"));
     };
     let [descriptor] = *cx.load_opaque(&image)?.as_slice() else { return Err(inst.malformed("not of an image")) };
-    let coords = cx.values(inst.id(1)?)?;
+    let coords = SmallVec::from_slice(&cx.values(inst.id(1)?)?);
     let sample = if ms { Some(cx.value(inst.id(2)?)?) } else { None };
     let texel = TexelPointer { image: descriptor, image_type: image.ty, coords, sample };
     let mut pointer = Pointer::new(Storage::Texel(texel), pointee, MemoryLayout::PACKED);

@@ -86,16 +86,13 @@ pub fn translate_with(module: &Module, entry: &str, stage: Stage, spec: Speciali
 
 fn translated(module: &Module, entry: &str, stage: Stage, spec: Specialization<'_>, judged: bool) -> Result<Shader> {
     let decoded = decode::decode(module.bytes())?;
-    let insts = decoded.insts();
-    let parsed = parse::parse(&decoded, &insts)?;
+    let parsed = parse::parse(&decoded)?;
     parsed.capabilities.iter().try_for_each(|c| capabilities::check(*c))?;
-    let Some(point) = parsed.entry_points.iter().find(|e| e.name == entry && reflect::stage(e.model) == Some(stage))
-    else {
+    let Some(point) = parsed.entry_points().find(|e| e.name == entry && reflect::stage(e.model) == Some(stage)) else {
         return Err(Error::malformed(format!("no {} entry point `{entry}`", stage.name())));
     };
-    let usage = usage::Usage::of(&parsed, point.function, &point.interface)?;
+    let usage = usage::Usage::of(&parsed, &point)?;
     let mut shader = Shader::new(entry, stage);
-    shader.reserve(2 * insts.len());
     let mut cx = cx::Cx::new(&parsed, &mut shader);
     cx.constants.specialize(spec);
     cx.judged = judged;
@@ -105,11 +102,10 @@ fn translated(module: &Module, entry: &str, stage: Stage, spec: Specialization<'
     let exit = cx.exit;
     cx.b.switch_to(exit);
     cx.store_outputs()?;
-    cx.b.terminate(Terminator::Return(Vec::new()));
-    let used = cx.constants.used();
-    let operands = std::mem::take(&mut cx.constants.operands);
-    shader.modes.spec = used;
-    shader.modes.spec_operands = operands.into_iter().collect();
+    cx.b.terminate(Terminator::Return(&[]));
+    cx.b.shader.modes.spec = cx.constants.used();
+    cx.b.shader.modes.spec_operands = std::mem::take(&mut cx.constants.operands);
+    drop(cx);
     finish::drop_unreachable(&mut shader, exit);
     structure::drop_untrue(&mut shader);
     finish::note_written(&mut shader);

@@ -14,8 +14,8 @@ use spirv::{BuiltIn, ExecutionMode as M, Op};
 pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
     let module = cx.module;
     let mut origin_upper_left = false;
-    for inst in module.modes.iter().filter(|i| i.id(0) == Ok(function)) {
-        one(cx, inst, &mut origin_upper_left).map_err(|e| e.at(inst.place()))?;
+    for inst in module.modes().filter(|i| i.id(0) == Ok(function)) {
+        one(cx, &inst, &mut origin_upper_left).map_err(|e| e.at(inst.place()))?;
     }
     match cx.b.shader.stage {
         Stage::Fragment if !origin_upper_left => {
@@ -74,7 +74,7 @@ fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> R
 /// A constant decorated `WorkgroupSize` overrides the mode.
 fn workgroup_size(cx: &mut Cx<'_>) -> Result<()> {
     let module = cx.module;
-    for inst in &module.globals {
+    for inst in module.globals() {
         let composite = matches!(inst.op(), Op::ConstantComposite | Op::SpecConstantComposite);
         if composite && module.builtin(inst.result()?) == Some(BuiltIn::WorkgroupSize) {
             let super::cx::Def::Constant(c) = *cx.def(inst.result()?)? else { continue };

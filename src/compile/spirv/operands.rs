@@ -19,7 +19,7 @@ pub fn words(b: &mut Builder<'_>, v: Value) -> LeafValues {
         Some(ty) => b.bitcast(v, ty),
         None => v,
     };
-    b.split(pair)
+    b.split(pair).into_iter().collect()
 }
 
 /// A 64-bit value from its low and high word.

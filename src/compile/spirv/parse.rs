@@ -4,13 +4,16 @@
 //! Sections and blocks are ranges of one list of decoded instructions. Nothing is translated yet.
 
 use super::capabilities;
-use super::decode::Decoded;
+use super::decode::{Decoded, Insts};
 use super::instruction::SpirvInst;
 use super::words;
 use crate::error::{Error, Result};
 use crate::ir::Name;
+use crate::workspace::{List, filled};
 use rspirv::dr::Operand;
+use smallvec::SmallVec;
 use spirv::{Decoration, Op};
+use std::ops::Range;
 
 /// A decoration of an id or of a member of a struct type.
 #[derive(Clone, Debug)]
@@ -35,7 +38,7 @@ impl Decorated {
 }
 
 /// An entry point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct EntryPoint<'m> {
     /// Stage.
     pub model: spirv::ExecutionModel,
@@ -43,55 +46,94 @@ pub struct EntryPoint<'m> {
     pub function: u32,
     /// Name.
     pub name: &'m str,
+    /// Its `OpEntryPoint`.
+    inst: SpirvInst<'m>,
+}
+
+impl<'m> EntryPoint<'m> {
+    fn of(inst: SpirvInst<'m>) -> Option<Self> {
+        match inst.operands {
+            [Operand::ExecutionModel(model), Operand::IdRef(function), Operand::LiteralString(name), ..] => {
+                Some(Self { model: *model, function: *function, name, inst })
+            }
+            _ => None,
+        }
+    }
+
     /// Interface variables.
-    pub interface: Vec<u32>,
+    pub fn interface(&self) -> impl Iterator<Item = Result<u32>> {
+        self.inst.ids_from(3)
+    }
 }
 
 /// A basic block: label, then instructions, the last one a terminator.
 #[derive(Clone, Debug)]
-pub struct SpirvBlock<'m> {
+pub struct SpirvBlock {
     /// Id of its label.
     pub label: u32,
-    /// Instructions without the label; never empty.
-    pub insts: &'m [SpirvInst<'m>],
+    /// Instructions without the label, by position in the module; never empty.
+    insts: Range<u32>,
+}
+
+/// A function definition, with its parts by position in the module.
+#[derive(Clone, Debug)]
+struct FunctionRanges {
+    def: u32,
+    params: Range<u32>,
+    /// Blocks, by position in [`Parsed::blocks`].
+    blocks: Range<u32>,
 }
 
 /// A function definition.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct SpirvFunction<'m> {
     /// Its `OpFunction`.
     pub def: SpirvInst<'m>,
     /// Parameters.
-    pub params: &'m [SpirvInst<'m>],
+    pub params: Insts<'m>,
     /// Blocks; the first is the entry.
-    pub blocks: Vec<SpirvBlock<'m>>,
+    pub blocks: &'m [SpirvBlock],
+    module: &'m Decoded,
+}
+
+impl<'m> SpirvFunction<'m> {
+    /// The instructions of a block, without the label; never empty.
+    pub fn insts_of(&self, block: &SpirvBlock) -> Insts<'m> {
+        self.module.insts(&block.insts)
+    }
+
+    /// The instructions of all blocks, without the labels.
+    pub fn insts(&self) -> impl Iterator<Item = SpirvInst<'m>> {
+        self.blocks.iter().flat_map(|block| self.insts_of(block).iter())
+    }
 }
 
 /// A module in sections.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Parsed<'m> {
     /// Decoded module from which it was parsed.
-    module: Option<&'m Decoded>,
+    module: &'m Decoded,
     /// Bound: all ids are below.
     pub bound: u32,
     /// Declared capabilities.
-    pub capabilities: Vec<spirv::Capability>,
-    /// Imported instruction sets: id, name.
-    pub imports: Vec<(u32, &'m str)>,
-    /// Entry points.
-    pub entry_points: Vec<EntryPoint<'m>>,
-    /// `OpExecutionMode` and `OpExecutionModeId`.
-    pub modes: Vec<SpirvInst<'m>>,
+    pub capabilities: List<spirv::Capability>,
+    /// `OpExtInstImport`, by position in the module.
+    imports: List<u32>,
+    /// `OpEntryPoint`, by position in the module.
+    entry_points: List<u32>,
+    /// `OpExecutionMode` and `OpExecutionModeId`, by position in the module.
+    modes: List<u32>,
     /// Sorted by target, member and decoration, then in file order.
-    pub decorations: Vec<Decorated>,
-    /// Types, constants, global variables.
-    pub globals: Vec<SpirvInst<'m>>,
-    /// Functions.
-    pub functions: Vec<SpirvFunction<'m>>,
+    pub decorations: List<Decorated>,
+    /// Types, constants, global variables, by position in the module.
+    globals: List<u32>,
+    functions: List<FunctionRanges>,
+    /// Blocks of all functions.
+    blocks: List<SpirvBlock>,
     /// Result type of each id, 0 if it has none.
-    pub result_types: Vec<u32>,
+    pub result_types: List<u32>,
     /// Index in `globals` plus one, by result id.
-    globals_by_id: Vec<u32>,
+    globals_by_id: List<u32>,
     /// The decorations that occur, as bits by the last six bits of their numbers. Most kinds do not occur, and are
     /// looked up at every use.
     kinds: u64,
@@ -99,9 +141,63 @@ pub struct Parsed<'m> {
 
 impl<'m> Parsed<'m> {
     /// The type, constant or global variable of an id.
-    pub fn global(&self, id: u32) -> Option<&SpirvInst<'m>> {
+    pub fn global(&self, id: u32) -> Option<SpirvInst<'m>> {
         let at = self.globals_by_id.get(id as usize)?.checked_sub(1)?;
-        self.globals.get(at as usize)
+        self.global_at(at as usize)
+    }
+
+    /// A type, constant or global variable, by its number.
+    pub fn global_at(&self, n: usize) -> Option<SpirvInst<'m>> {
+        self.module.inst(*self.globals.get(n)? as usize)
+    }
+
+    /// The instructions at these positions.
+    fn at(&self, positions: &[u32]) -> impl Iterator<Item = SpirvInst<'m>> {
+        positions.iter().filter_map(|n| self.module.inst(*n as usize))
+    }
+
+    /// The entry points.
+    pub fn entry_points(&self) -> impl Iterator<Item = EntryPoint<'m>> {
+        self.at(&self.entry_points).filter_map(EntryPoint::of)
+    }
+
+    /// `OpExecutionMode` and `OpExecutionModeId`.
+    pub fn modes(&self) -> impl Iterator<Item = SpirvInst<'m>> {
+        self.at(&self.modes)
+    }
+
+    /// The imports of instruction sets.
+    pub fn imports(&self) -> impl Iterator<Item = SpirvInst<'m>> {
+        self.at(&self.imports)
+    }
+
+    /// The name of an imported instruction set, by the number of the import.
+    pub fn import(&self, n: usize) -> Option<&'m str> {
+        match self.module.inst(*self.imports.get(n)? as usize)?.operands.first()? {
+            Operand::LiteralString(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Types, constants, global variables.
+    pub fn globals(&self) -> impl Iterator<Item = SpirvInst<'m>> {
+        self.at(&self.globals)
+    }
+
+    /// A function, by its number.
+    pub fn function(&self, n: usize) -> Option<SpirvFunction<'_>> {
+        let ranges = self.functions.get(n)?;
+        Some(SpirvFunction {
+            def: self.module.inst(ranges.def as usize)?,
+            params: self.module.insts(&ranges.params),
+            blocks: self.blocks.get(ranges.blocks.start as usize..ranges.blocks.end as usize)?,
+            module: self.module,
+        })
+    }
+
+    /// All functions.
+    pub fn functions(&self) -> impl Iterator<Item = SpirvFunction<'_>> {
+        (0..self.functions.len()).filter_map(|n| self.function(n))
     }
 
     /// The decorations with a sort key.
@@ -151,7 +247,7 @@ impl<'m> Parsed<'m> {
             let inst = words::instruction(&m.words, m.names.get(n)?.1 as usize).ok()??;
             inst.get(2..).map(words::name)
         };
-        self.module.and_then(find).unwrap_or_default()
+        find(self.module).unwrap_or_default()
     }
 }
 
@@ -163,20 +259,25 @@ fn kind_bit(decoration: Decoration) -> u64 {
 ///
 /// # Errors
 /// Malformed order of instructions; undecodable words.
-pub fn parse<'m>(module: &'m Decoded, insts: &'m [SpirvInst<'m>]) -> Result<Parsed<'m>> {
+pub fn parse(module: &Decoded) -> Result<Parsed<'_>> {
     let bound = module.bound as usize;
-    let before = insts.iter().take_while(|i| i.op() != Op::Function).count();
     let out = Parsed {
+        module,
         bound: module.bound,
-        module: Some(module),
-        result_types: vec![0; bound],
-        globals: Vec::with_capacity(before),
-        decorations: Vec::with_capacity(before / 2),
-        capabilities: Vec::with_capacity(8),
-        ..Parsed::default()
+        capabilities: List::default(),
+        imports: List::default(),
+        entry_points: List::default(),
+        modes: List::default(),
+        decorations: List::default(),
+        globals: List::default(),
+        functions: List::default(),
+        blocks: List::default(),
+        result_types: filled(bound, 0),
+        globals_by_id: filled(bound, 0),
+        kinds: 0,
     };
-    let mut loader = Loader { insts, out, function: None, groups: Vec::new() };
-    (0..insts.len()).try_for_each(|n| loader.take(n))?;
+    let mut loader = Loader { out, function: None, groups: SmallVec::new() };
+    (0..module.len()).try_for_each(|n| loader.take(n))?;
     if let Some(e) = &module.failed {
         return Err(e.clone());
     }
@@ -189,9 +290,9 @@ pub fn parse<'m>(module: &'m Decoded, insts: &'m [SpirvInst<'m>]) -> Result<Pars
     // Each decoration is kept once, since repetitions would cost time wherever their target is used.
     out.decorations.dedup_by_key(|d| d.key());
     out.kinds = out.decorations.iter().fold(0, |all, d| all | kind_bit(d.decoration));
-    out.globals_by_id = vec![0; bound];
-    for (inst, n) in out.globals.iter().zip(1..) {
-        if let Some(slot) = inst.result_id.and_then(|id| out.globals_by_id.get_mut(id as usize)) {
+    for (at, n) in out.globals.iter().zip(1..) {
+        let id = module.inst(*at as usize).and_then(|inst| inst.result_id);
+        if let Some(slot) = id.and_then(|id| out.globals_by_id.get_mut(id as usize)) {
             *slot = n;
         }
     }
@@ -199,25 +300,22 @@ pub fn parse<'m>(module: &'m Decoded, insts: &'m [SpirvInst<'m>]) -> Result<Pars
 }
 
 struct Loader<'m> {
-    insts: &'m [SpirvInst<'m>],
     out: Parsed<'m>,
-    function: Option<Open<'m>>,
+    function: Option<Open>,
     /// `OpGroupDecorate` and `OpGroupMemberDecorate`.
-    groups: Vec<SpirvInst<'m>>,
+    groups: SmallVec<[SpirvInst<'m>; 4]>,
 }
 
 /// A function without its end.
-struct Open<'m> {
-    function: SpirvFunction<'m>,
-    /// Index of its first instruction after `OpFunction`.
-    first: usize,
+struct Open {
+    function: FunctionRanges,
     /// Label of the last block, and the index of its first instruction.
-    label: Option<(u32, usize)>,
+    label: Option<(u32, u32)>,
 }
 
 impl<'m> Loader<'m> {
     fn take(&mut self, n: usize) -> Result<()> {
-        let Some(&inst) = self.insts.get(n) else { return Ok(()) };
+        let Some(inst) = self.out.module.inst(n) else { return Ok(()) };
         if inst.result_id.is_some_and(|id| id == 0 || id >= self.out.bound) {
             return Err(inst.malformed(format!("result id over the bound {}", self.out.bound)));
         }
@@ -228,7 +326,7 @@ impl<'m> Loader<'m> {
             }
         }
         if self.function.is_some() || inst.op() == Op::Function {
-            return self.take_in_function(inst, n);
+            return self.take_in_function(inst, n as u32);
         }
         match inst.op() {
             Op::Capability => {
@@ -236,12 +334,19 @@ impl<'m> Loader<'m> {
                 self.out.capabilities.push(c);
             }
             Op::ExtInstImport => {
-                let Operand::LiteralString(name) = inst.operand(0)? else { return Err(inst.malformed("no name")) };
-                self.out.imports.push((inst.result()?, name));
+                if !matches!(inst.operand(0)?, Operand::LiteralString(_)) {
+                    return Err(inst.malformed("no name"));
+                }
+                inst.result()?;
+                self.out.imports.push(n as u32);
             }
             Op::MemoryModel => capabilities::check_memory_model(&inst)?,
-            Op::EntryPoint => self.entry_point(&inst)?,
-            Op::ExecutionMode | Op::ExecutionModeId => self.out.modes.push(inst),
+            Op::EntryPoint => {
+                let point = EntryPoint::of(inst).ok_or_else(|| inst.malformed("not an entry point"))?;
+                point.interface().try_for_each(|id| id.map(|_| ()))?;
+                self.out.entry_points.push(n as u32);
+            }
+            Op::ExecutionMode | Op::ExecutionModeId => self.out.modes.push(n as u32),
             Op::Decorate | Op::DecorateId => {
                 let d = decoration(&inst, inst.id(0)?, None, 1)?;
                 self.out.decorations.push(d);
@@ -252,50 +357,41 @@ impl<'m> Loader<'m> {
             }
             Op::DecorationGroup => {}
             Op::GroupDecorate | Op::GroupMemberDecorate => self.groups.push(inst),
-            _ => self.out.globals.push(inst),
+            _ => self.out.globals.push(n as u32),
         }
         Ok(())
     }
 
-    fn entry_point(&mut self, inst: &SpirvInst<'m>) -> Result<()> {
-        match inst.operands {
-            [Operand::ExecutionModel(model), Operand::IdRef(function), Operand::LiteralString(name), ..] => {
-                let interface = inst.ids_from(3).collect::<Result<_>>()?;
-                self.out.entry_points.push(EntryPoint { model: *model, function: *function, name, interface });
-                Ok(())
-            }
-            _ => Err(inst.malformed("not an entry point")),
-        }
-    }
-
-    fn take_in_function(&mut self, inst: SpirvInst<'m>, n: usize) -> Result<()> {
+    fn take_in_function(&mut self, inst: SpirvInst<'m>, n: u32) -> Result<()> {
         let Some(open) = &mut self.function else {
-            let body = self.insts.get(n..).unwrap_or(&[]).iter().take_while(|i| i.op() != Op::FunctionEnd);
-            let blocks = Vec::with_capacity(body.filter(|i| i.op() == Op::Label).count());
-            let function = SpirvFunction { def: inst, params: &[], blocks };
-            self.function = Some(Open { function, first: n + 1, label: None });
+            let first = self.out.blocks.len() as u32;
+            let function = FunctionRanges { def: n, params: n + 1..n + 1, blocks: first..first };
+            self.function = Some(Open { function, label: None });
             return Ok(());
         };
-        let between = |first: usize| self.insts.get(first..n).unwrap_or(&[]);
+        let module = self.out.module;
         match inst.op() {
             Op::Function => return Err(inst.malformed("a function within a function")),
             Op::FunctionParameter if open.label.is_some() => return Err(inst.malformed("after a label")),
-            Op::FunctionParameter => open.function.params = self.insts.get(open.first..=n).unwrap_or(&[]),
+            Op::FunctionParameter => open.function.params.end = n + 1,
             Op::Label | Op::FunctionEnd => {
                 if let Some((label, first)) = open.label.take() {
-                    open.function.blocks.push(SpirvBlock { label, insts: between(first) });
+                    self.out.blocks.push(SpirvBlock { label, insts: first..n });
                 }
                 if inst.op() == Op::Label {
                     open.label = Some((inst.result()?, n + 1));
                     return Ok(());
                 }
-                if let Some(b) = open.function.blocks.iter().find(|b| !b.insts.last().is_some_and(is_terminator)) {
+                open.function.blocks.end = self.out.blocks.len() as u32;
+                let blocks = self.out.blocks.get(open.function.blocks.start as usize..).unwrap_or(&[]);
+                let ends = |b: &&SpirvBlock| module.insts(&b.insts).last().is_some_and(|last| is_terminator(&last));
+                if let Some(b) = blocks.iter().find(|b| !ends(b)) {
                     return Err(inst.malformed(format!("block %{} has no terminator", b.label)));
                 }
                 self.out.functions.extend(self.function.take().map(|open| open.function));
             }
             _ => match open.label {
-                Some((_, first)) if !between(first).last().is_some_and(is_terminator) => {}
+                Some((_, first)) if !module.insts(&(first..n)).last().is_some_and(|last| is_terminator(&last)) => {}
                 _ => return Err(inst.malformed("an instruction outside of a block")),
             },
         }

@@ -10,8 +10,8 @@
 
 use crate::error::{Error, Result};
 use crate::ir::{Bits, Type};
+use crate::workspace::List;
 use smallvec::SmallVec;
-use std::sync::LazyLock;
 
 /// Limit of type nesting, since walks over types are recursive.
 const MAX_DEPTH: u32 = 64;
@@ -23,7 +23,7 @@ pub(super) const MAX_LEAVES: u32 = 1 << 14;
 pub struct TypeId(pub u32);
 
 /// A type.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the names are SPIR-V's own")]
 pub enum Ty {
     Void,
@@ -54,7 +54,7 @@ pub enum Ty {
         stride: u32,
     },
     Struct {
-        members: Vec<StructMember>,
+        members: Members,
         /// Decorated `Block` or `BufferBlock`.
         block: bool,
         /// Decorated `BufferBlock`: the old form of a storage buffer.
@@ -82,8 +82,21 @@ pub enum Ty {
     Function,
 }
 
+/// The members of a struct, in the list of all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Members {
+    first: u32,
+    len: u32,
+}
+
+impl Members {
+    fn range(self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.len) as usize
+    }
+}
+
 /// A member of a struct.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct StructMember {
     /// Its type.
     pub ty: TypeId,
@@ -101,7 +114,7 @@ pub struct StructMember {
     pub volatile: bool,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct TyData {
     ty: Ty,
     /// Number of leaves, saturating.
@@ -111,16 +124,14 @@ struct TyData {
     /// Natural alignment in the packed layout: that of the widest scalar.
     align: u32,
     depth: u32,
-    /// Offsets of a struct's members.
-    parts: Box<[MemberOffset]>,
-    /// The members of a struct that have leaves: visiting others would cost time for each value of the type.
-    filled: Box<[u32]>,
+    /// The members of a struct that have leaves, in [`Types::filled`].
+    filled: Members,
     /// Explicit size of a struct in bytes, saturating. Enclosing types do not change it.
     explicit: u32,
 }
 
 /// Offset of a member of a struct.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct MemberOffset {
     /// Bytes before it in the packed layout, saturating.
     packed: u32,
@@ -165,15 +176,26 @@ pub type Leaves = SmallVec<[Leaf; 16]>;
 /// The arena of types.
 #[derive(Debug, Default)]
 pub struct Types {
-    list: Vec<TyData>,
+    list: List<TyData>,
+    members: List<StructMember>,
+    /// Offsets of the members.
+    parts: List<MemberOffset>,
+    /// Indices of members that have leaves: visiting others would cost time for each value of the type.
+    filled: List<u32>,
 }
 
-impl Types {
-    /// No types, with capacity for some.
-    pub(super) fn with_capacity(count: usize) -> Self {
-        Self { list: Vec::with_capacity(count) }
-    }
+/// The data of a type without parts.
+const VOID: TyData = TyData {
+    ty: Ty::Void,
+    leaves: 0,
+    packed: 0,
+    align: 1,
+    depth: 0,
+    filled: Members { first: 0, len: 0 },
+    explicit: 0,
+};
 
+impl Types {
     /// The type with an id.
     pub fn get(&self, id: TypeId) -> &Ty {
         self.list.get(id.0 as usize).map_or(&Ty::Void, |d| &d.ty)
@@ -184,16 +206,7 @@ impl Types {
     /// # Errors
     /// Unsupported: nested too deeply.
     pub fn add(&mut self, ty: Ty) -> Result<TypeId> {
-        let data = |leaves, packed, align, depth| TyData {
-            ty: Ty::Void,
-            leaves,
-            packed,
-            align,
-            depth,
-            parts: Box::default(),
-            filled: Box::default(),
-            explicit: 0,
-        };
+        let data = |leaves, packed, align, depth| TyData { leaves, packed, align, depth, ..VOID };
         let scalar = |bits: Bits| data(1, bits.bytes(), bits.bytes(), 0);
         let times = |elem: TypeId, n: u32| {
             let e = self.data(elem);
@@ -207,7 +220,7 @@ impl Types {
             Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => times(*elem, *count),
             Ty::Array { elem, len, .. } => times(*elem, *len),
             Ty::RuntimeArray { elem, .. } => data(u32::MAX, u32::MAX, 1, self.data(*elem).depth + 1),
-            Ty::Struct { members, .. } => self.structure(members),
+            Ty::Struct { members, .. } => self.structure(*members),
             Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => scalar(Bits::B64),
             Ty::Pointer { .. } => data(0, 0, 1, 0),
             Ty::Image { .. } | Ty::Sampler => data(1, 0, 1, 0),
@@ -220,24 +233,52 @@ impl Types {
         Ok(TypeId(self.list.len() as u32 - 1))
     }
 
-    fn structure(&self, members: &[StructMember]) -> TyData {
+    /// Adds a member to those of the struct type that is declared next.
+    pub fn add_member(&mut self, to: &mut Members, member: StructMember) {
+        if to.len == 0 {
+            to.first = self.members.len() as u32;
+        }
+        self.members.push(member);
+        to.len += 1;
+    }
+
+    /// The members of a struct.
+    pub fn members(&self, members: Members) -> &[StructMember] {
+        self.members.get(members.range()).unwrap_or(&[])
+    }
+
+    /// The members of a struct, to be decorated before the type is declared.
+    pub fn members_mut(&mut self, members: Members) -> &mut [StructMember] {
+        self.members.get_mut(members.range()).unwrap_or(&mut [])
+    }
+
+    fn structure(&mut self, members: Members) -> TyData {
         let (mut leaves, mut end, mut depth, mut align, mut explicit) = (0u32, 0u32, 0, 1, 0);
-        let (mut parts, mut filled) = (Vec::with_capacity(members.len()), Vec::new());
-        for (n, m) in (0..).zip(members) {
-            let e = self.data(m.ty);
-            filled.extend((e.leaves > 0).then_some(n));
+        let first_filled = self.filled.len() as u32;
+        self.parts.resize(self.members.len(), MemberOffset::default());
+        for n in 0..members.len {
+            let Some(&m) = self.members(members).get(n as usize) else { break };
+            let e = *self.data(m.ty);
+            self.filled.extend((e.leaves > 0).then_some(n));
             let packed = align_up(end, e.align);
-            parts.push(MemberOffset { packed, leaves });
+            if let Some(part) = self.parts.get_mut((members.first + n) as usize) {
+                *part = MemberOffset { packed, leaves };
+            }
             leaves = leaves.saturating_add(e.leaves);
             end = packed.saturating_add(e.packed);
             depth = depth.max(e.depth + 1);
             align = align.max(e.align);
-            let size = self.size(m.ty, member_layout(m, MemoryLayout::EXPLICIT));
+            let size = self.size(m.ty, member_layout(&m, MemoryLayout::EXPLICIT));
             explicit = explicit.max(m.offset.saturating_add(size));
         }
         // Padded to align the members of every array element.
         let packed = align_up(end, align);
-        TyData { ty: Ty::Void, leaves, packed, align, depth, parts: parts.into(), filled: filled.into(), explicit }
+        let filled = Members { first: first_filled, len: self.filled.len() as u32 - first_filled };
+        TyData { leaves, packed, align, depth, filled, explicit, ..VOID }
+    }
+
+    fn part(&self, members: Members, index: usize) -> Option<MemberOffset> {
+        self.parts.get(members.range())?.get(index).copied()
     }
 
     /// Sets the pointee of a forward-declared pointer.
@@ -249,16 +290,6 @@ impl Types {
     }
 
     fn data(&self, id: TypeId) -> &TyData {
-        static VOID: LazyLock<TyData> = LazyLock::new(|| TyData {
-            ty: Ty::Void,
-            leaves: 0,
-            packed: 0,
-            align: 1,
-            depth: 0,
-            parts: Box::default(),
-            filled: Box::default(),
-            explicit: 0,
-        });
         self.list.get(id.0 as usize).unwrap_or(&VOID)
     }
 
@@ -300,10 +331,11 @@ impl Types {
     /// The members of a struct that have leaves, by index.
     pub fn filled_members(&self, id: TypeId) -> impl Iterator<Item = (usize, &StructMember)> {
         let members = match self.get(id) {
-            Ty::Struct { members, .. } => &members[..],
+            Ty::Struct { members, .. } => self.members(*members),
             _ => &[],
         };
-        self.data(id).filled.iter().filter_map(|&n| Some((n as usize, members.get(n as usize)?)))
+        let filled = self.filled.get(self.data(id).filled.range()).unwrap_or(&[]);
+        filled.iter().filter_map(|&n| Some((n as usize, members.get(n as usize)?)))
     }
 
     /// Number of leaves.
@@ -402,11 +434,11 @@ impl Types {
     /// Offset of a struct's member, and the layout within it.
     pub fn member(&self, structure: TypeId, index: usize, layout: MemoryLayout) -> Option<(u32, MemoryLayout)> {
         let Ty::Struct { members, .. } = self.get(structure) else { return None };
-        let m = members.get(index)?;
+        let m = self.members(*members).get(index)?;
         if layout.explicit {
             return Some((m.offset, member_layout(m, layout)));
         }
-        Some((self.data(structure).parts.get(index)?.packed, layout))
+        Some((self.part(*members, index)?.packed, layout))
     }
 
     /// Offset between the columns of a matrix, and the layout within one.
@@ -501,8 +533,8 @@ impl Types {
                 (index < *len).then(|| ((index as usize).saturating_mul(leaves(*elem)), *elem))
             }
             Ty::Struct { members, .. } => {
-                let before = self.data(id).parts.get(index as usize)?.leaves as usize;
-                Some((before, members.get(index as usize)?.ty))
+                let before = self.part(*members, index as usize)?.leaves as usize;
+                Some((before, self.members(*members).get(index as usize)?.ty))
             }
             _ => None,
         }

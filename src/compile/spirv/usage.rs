@@ -6,9 +6,10 @@
 use super::constants::{ConstantLeaves, Constants};
 use super::cx::{Cx, Def};
 use super::instruction::SpirvInst;
-use super::parse::{Parsed, SpirvFunction};
+use super::parse::{EntryPoint, Parsed, SpirvFunction};
 use crate::error::{Error, Result};
 use crate::ir::ConstTableId;
+use crate::workspace::{List, filled};
 use rspirv::dr::Operand;
 use spirv::Op;
 
@@ -28,10 +29,10 @@ struct Variable {
 /// Ids that the entry point reaches.
 #[derive(Debug)]
 pub struct Usage {
-    used: Vec<bool>,
+    used: List<bool>,
     /// The variable that a pointer points into, by id; 0 if unknown.
-    roots: Vec<u32>,
-    variables: Vec<Variable>,
+    roots: List<u32>,
+    variables: List<Variable>,
 }
 
 impl Usage {
@@ -44,22 +45,22 @@ impl Usage {
     ///
     /// # Errors
     /// Malformed: recursion, or a call of something that is not a function.
-    pub fn of(module: &Parsed<'_>, entry: u32, interface: &[u32]) -> Result<Self> {
+    pub fn of(module: &Parsed<'_>, entry: &EntryPoint<'_>) -> Result<Self> {
         let bound = module.bound as usize;
-        let mut usage =
-            Self { used: vec![false; bound], roots: vec![0; bound], variables: vec![Variable::default(); bound] };
-        let mut interface: Vec<u32> = interface.to_vec();
+        let variables = filled(bound, Variable::default());
+        let mut usage = Self { used: filled(bound, false), roots: filled(bound, 0), variables };
+        let mut interface: List<u32> = entry.interface().collect::<Result<_>>()?;
         interface.sort_unstable();
-        for inst in module.globals.iter().filter(|i| i.op() == Op::Variable) {
-            usage.variable(inst);
+        for inst in module.globals().filter(|i| i.op() == Op::Variable) {
+            usage.variable(&inst);
             // An initialized output counts as written though no instruction uses it.
             let output = matches!(inst.operand(0)?, Operand::StorageClass(spirv::StorageClass::Output));
             if output && inst.len() > 1 && inst.result_id.is_some_and(|id| interface.binary_search(&id).is_ok()) {
                 usage.mark(inst.result()?);
             }
         }
-        let mut functions = vec![0u32; bound];
-        for (n, f) in module.functions.iter().enumerate() {
+        let mut functions = filled(bound, 0u32);
+        for (n, f) in module.functions().enumerate() {
             if let Some(slot) = functions.get_mut(f.def.result()? as usize) {
                 *slot = n as u32 + 1;
             }
@@ -68,7 +69,7 @@ impl Usage {
             let n = functions.get(id as usize).copied().unwrap_or(0) as usize;
             n.checked_sub(1).ok_or_else(|| Error::malformed(format!("%{id} is not a function")))
         };
-        usage.walk(module, find(entry)?, &find)?;
+        usage.walk(module, find(entry.function)?, &find)?;
         Ok(usage)
     }
 
@@ -80,12 +81,14 @@ impl Usage {
             Open,
             Done,
         }
-        let mut seen = vec![Seen::No; module.functions.len()];
-        let mut stack: Vec<(usize, Vec<u32>)> = Vec::new();
+        let mut seen = filled(module.functions().count(), Seen::No);
+        // Functions, each with where its calls begin in `calls`.
+        let mut stack = List::<(usize, usize)>::default();
+        let mut calls = List::<u32>::default();
         let mut next = Some(entry);
         loop {
             if let Some(n) = next.take()
-                && let Some(f) = module.functions.get(n)
+                && let Some(f) = module.function(n)
             {
                 match seen[n] {
                     Seen::Done => {}
@@ -95,15 +98,16 @@ impl Usage {
                     }
                     Seen::No => {
                         seen[n] = Seen::Open;
-                        stack.push((n, self.function(f)?));
+                        stack.push((n, calls.len()));
+                        self.function(&f, &mut calls)?;
                     }
                 }
             }
-            let Some((n, calls)) = stack.last_mut() else { return Ok(()) };
-            match calls.pop() {
+            let Some(&(n, first)) = stack.last() else { return Ok(()) };
+            match if calls.len() > first { calls.pop() } else { None } {
                 Some(callee) => next = Some(find(callee)?),
                 None => {
-                    seen[*n] = Seen::Done;
+                    seen[n] = Seen::Done;
                     stack.pop();
                 }
             }
@@ -144,10 +148,10 @@ impl Usage {
         }
     }
 
-    /// Records the ids that a function uses; returns the functions that it calls.
-    fn function(&mut self, f: &SpirvFunction<'_>) -> Result<Vec<u32>> {
-        let mut calls = Vec::new();
-        for inst in f.blocks.iter().flat_map(|b| b.insts) {
+    /// Records the ids that a function uses, and adds the functions that it calls.
+    fn function(&mut self, f: &SpirvFunction<'_>, calls: &mut Vec<u32>) -> Result<()> {
+        for inst in f.insts() {
+            let inst = &inst;
             for operand in inst.operands {
                 if let Operand::IdRef(id) = operand {
                     self.mark(*id);
@@ -189,8 +193,8 @@ impl Usage {
                 self.computed(inst);
             }
         }
-        f.params.iter().for_each(|p| self.computed(p));
-        Ok(calls)
+        f.params.iter().for_each(|p| self.computed(&p));
+        Ok(())
     }
 
     fn computed(&mut self, inst: &SpirvInst<'_>) {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::ir::Name;
+use crate::workspace::List;
 use smallvec::SmallVec;
 
 /// Words before the first instruction.
@@ -11,14 +12,14 @@ pub(super) const HEADER: usize = 5;
 ///
 /// # Errors
 /// Malformed: not SPIR-V, or shorter than a header.
-pub(super) fn words(bytes: &[u8]) -> Result<Vec<u32>> {
+pub(super) fn words(bytes: &[u8]) -> Result<List<u32>> {
     let swap = match bytes.first_chunk::<4>().map(|b| u32::from_le_bytes(*b)) {
         Some(spirv::MAGIC_NUMBER) => false,
         Some(m) if m.swap_bytes() == spirv::MAGIC_NUMBER => true,
         _ => return Err(Error::malformed("no SPIR-V magic number").at("word 0")),
     };
     let word = |b: &[u8; 4]| if swap { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) };
-    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(word).collect();
+    let words: List<u32> = bytes.as_chunks::<4>().0.iter().map(word).collect();
     if words.len() < HEADER { Err(Error::malformed("the header is cut off")) } else { Ok(words) }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Reach {
 impl Reach {
     pub fn new(shader: &Shader) -> Self {
         let written = shader.resources.iter().filter(|r| r.written).map(|r| (r.set, r.binding)).collect();
-        Self { variables: shader.shared_variables.clone(), written }
+        Self { variables: shader.shared_variables.to_vec(), written }
     }
 
     /// The range of the variable that an access belongs to, by the constant part of its offset; without variables, all
@@ -65,7 +65,7 @@ mod tests {
              {body}\nbuffer_store[align4] v4, v3, v20\n return\n"
         );
         let mut shader = parse(&text).expect("a shader");
-        shader.shared_variables = variables.to_vec();
+        shader.shared_variables = variables.to_vec().into();
         let mut world = World::default();
         world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0xff; 32]));
         let options = Options { subgroup_size: 8, shadow: true, ..Options::default() };

@@ -39,7 +39,7 @@ impl Machine<'_> {
                 self.inst(wave, inst, mask).at(|| format!("`{}`", shader.inst_text(inst)))?;
             }
             self.count()?;
-            self.terminate(wave, block.term.as_ref(), mask).at(|| id.to_string())?;
+            self.terminate(wave, block.term(), mask).at(|| id.to_string())?;
         }
     }
 
@@ -51,19 +51,19 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn terminate(&mut self, wave: &mut Wave, term: Option<&Terminator>, mask: u64) -> Result<()> {
+    fn terminate(&mut self, wave: &mut Wave, term: Option<Terminator<'_>>, mask: u64) -> Result<()> {
         for lane in lanes_of(mask) {
             let call = match term {
                 Some(Terminator::Jump(call)) => call,
                 Some(Terminator::Branch { cond, then, els }) => {
-                    if self.decide(wave, *cond, lane) & 1 != 0 {
+                    if self.decide(wave, cond, lane) & 1 != 0 {
                         then
                     } else {
                         els
                     }
                 }
                 Some(Terminator::Switch { value, cases, default }) => {
-                    let value = self.decide(wave, *value, lane);
+                    let value = self.decide(wave, value, lane);
                     cases.iter().find(|(n, _)| *n == value).map_or(default, |(_, call)| call)
                 }
                 Some(Terminator::Return(_)) => {

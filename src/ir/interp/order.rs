@@ -10,10 +10,11 @@ use super::super::{BlockId, Merge, Shader};
 pub(super) fn order(shader: &Shader) -> Vec<BlockId> {
     let cfg = shader.cfg();
     // By block: the blocks to which edges leave the loop of this header; none if it has none.
-    let mut exits = vec![Vec::new(); cfg.len()];
     let loops = cfg.loops();
-    for (l, left) in (0..).zip(loops.exits(&cfg, shader.block_ids())) {
-        exits[loops.header(l).index()] = left;
+    let left = loops.exits(&cfg, shader.block_ids());
+    let mut exits: Vec<&[BlockId]> = vec![&[]; cfg.len()];
+    for l in 0..loops.len() {
+        exits[loops.header(l as u32).index()] = left.of(l);
     }
     let mut done: Vec<BlockId> = Vec::new();
     let mut seen = vec![false; shader.blocks.len()];

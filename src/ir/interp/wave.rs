@@ -85,9 +85,9 @@ impl Wave {
     }
 
     /// Moves a lane along a jump.
-    pub fn jump(&mut self, machine: &Machine<'_>, call: &BlockCall, lane: usize) {
+    pub fn jump(&mut self, machine: &Machine<'_>, call: BlockCall<'_>, lane: usize) {
         let mut passed: smallvec::SmallVec<[(u64, Shadow); 16]> = smallvec::SmallVec::new();
-        for &arg in &call.args {
+        for &arg in call.args {
             for register in machine.registers_of(arg) {
                 passed.push((self.get(register, lane), self.shadow(register, lane)));
             }

@@ -71,7 +71,14 @@ pub fn lift(
             }
         }
         let insts = first..function.insts.len() as u32;
-        function.blocks.push(MachineBlock { params: 0..0, tail: insts.end, insts, edges: Vec::new(), term, depth: 0 });
+        function.blocks.push(MachineBlock {
+            params: 0..0,
+            tail: insts.end,
+            insts,
+            edges: Default::default(),
+            term,
+            depth: 0,
+        });
     }
     Ok(())
 }

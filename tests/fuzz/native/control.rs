@@ -3,6 +3,18 @@
 use super::generate::{Gen, Kind, Same};
 use dovetail::ir::{AluOp, BlockCall, BlockId, Merge, Terminator, Type, Value};
 
+/// A jump that is not part of the shader yet.
+pub struct Jump {
+    pub block: BlockId,
+    pub args: Vec<Value>,
+}
+
+impl Jump {
+    pub fn get(&self) -> BlockCall<'_> {
+        BlockCall { block: self.block, args: &self.args }
+    }
+}
+
 /// A block that several branches target, with the values passed to it.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -100,22 +112,22 @@ impl Gen<'_> {
     }
 
     /// The jump from here to a target.
-    pub fn call(&mut self, to: &mut Target) -> BlockCall {
+    pub fn call(&mut self, to: &mut Target) -> Jump {
         to.preds.extend(self.block);
-        BlockCall { block: to.block, args: to.vars.iter().map(|n| self.vars[*n].now).collect() }
+        Jump { block: to.block, args: to.vars.iter().map(|n| self.vars[*n].now).collect() }
     }
 
     pub fn jump(&mut self, to: &mut Target) {
         if self.block.is_some() {
             let call = self.call(to);
-            self.end(Terminator::Jump(call));
+            self.end(Terminator::Jump(call.get()));
         }
     }
 
     /// Continues in a target. A block without predecessors is unreachable.
     pub fn begin(&mut self, target: &Target, same: Same) {
         if target.preds.is_empty() {
-            self.shader.block_mut(target.block).term = Some(Terminator::Unreachable);
+            self.shader.block_mut(target.block).end.set(Terminator::Unreachable);
             self.block = None;
             return;
         }
@@ -171,7 +183,7 @@ impl Gen<'_> {
         };
         self.set_merge(Merge::Selection(merge.block));
         let (yes, no) = if els.is_none() && self.random.once_in(2) { (no, yes) } else { (yes, no) };
-        self.end(Terminator::Branch { cond, then: yes, els: no });
+        self.end(Terminator::Branch { cond, then: yes.get(), els: no.get() });
         self.depth += 1;
         for side in [Some(then), els].into_iter().flatten() {
             self.same = around.min(same);
@@ -206,7 +218,10 @@ impl Gen<'_> {
         let mut merge = merge;
         let default = if self.random.once_in(3) { self.call(&mut merge) } else { self.call(&mut cases[last]) };
         self.set_merge(Merge::Selection(merge.block));
-        self.end(Terminator::Switch { value, cases: calls, default });
+        if let Some(block) = self.block.take() {
+            let cases = calls.iter().map(|(literal, call)| (*literal, call.get()));
+            self.shader.block_mut(block).end.set_switch(value, cases, default.get());
+        }
         let same = around.min(known.same);
         self.ways.push(Way { merge, next: None, same });
         self.depth += 1;
@@ -244,7 +259,7 @@ impl Gen<'_> {
         let zero = self.c32(0);
         let mut call = self.call(&mut head);
         call.args.push(zero);
-        self.end(Terminator::Jump(call));
+        self.end(Terminator::Jump(call.get()));
         self.begin(&head, same);
         self.same = same;
         let i_same = if same == Same::Lane { Same::Lane } else { same };
@@ -260,7 +275,7 @@ impl Gen<'_> {
             let mut body = self.target_of(vec![]);
             let (inside, out) = (self.call(&mut body), self.call(&mut merge));
             self.set_merge(loop_merge);
-            self.end(Terminator::Branch { cond: goes_on, then: inside, els: out });
+            self.end(Terminator::Branch { cond: goes_on, then: inside.get(), els: out.get() });
             self.ways.push(Way { merge, next: Some(next), same });
             self.begin(&body, same);
         } else {
@@ -298,12 +313,12 @@ impl Gen<'_> {
             };
             if at_top {
                 let call = back(self, &mut head);
-                self.end(Terminator::Jump(call));
+                self.end(Terminator::Jump(call.get()));
             } else {
                 let goes_on = self.alu(AluOp::ULt, &[more, trips]);
                 let call = back(self, &mut head);
                 let out = self.call(&mut merge);
-                self.end(Terminator::Branch { cond: goes_on, then: call, els: out });
+                self.end(Terminator::Branch { cond: goes_on, then: call.get(), els: out.get() });
             }
         }
         self.same = around;
@@ -346,7 +361,7 @@ impl Gen<'_> {
         let mut els = self.target_of(vec![]);
         let (yes, no) = (self.call(&mut then), self.call(&mut els));
         self.set_merge(Merge::Selection(els.block));
-        self.end(Terminator::Branch { cond, then: yes, els: no });
+        self.end(Terminator::Branch { cond, then: yes.get(), els: no.get() });
         let around = self.same;
         self.same = around.min(same);
         self.begin(&then, self.same);

@@ -214,7 +214,7 @@ impl Gen<'_> {
             let store = self.shader.add_inst(Op::StoreOutput { slot, kind }, SmallVec::from_slice(&[value]), None);
             self.shader.block_mut(exit).insts.push(store);
         }
-        self.shader.block_mut(exit).term = Some(Terminator::Return(vec![]));
+        self.shader.block_mut(exit).end.set(Terminator::Return(&[]));
         if let Some(f) = &mut self.fragment {
             f.exit = Some(exit);
         }
@@ -245,7 +245,7 @@ impl Gen<'_> {
 
     fn end_with(&mut self, args: Vec<Value>) {
         let block = self.exit();
-        self.end(Terminator::Jump(BlockCall { block, args }));
+        self.end(Terminator::Jump(BlockCall { block, args: &args }));
         let apart = self.same < Same::Quad;
         if let Some(f) = &mut self.fragment {
             f.broken |= apart;

@@ -237,7 +237,7 @@ impl Gen<'_> {
         if self.fragment.is_some() {
             return self.end_fragment();
         }
-        self.end(Terminator::Return(vec![]));
+        self.end(Terminator::Return(&[]));
     }
 
     // ---- values in sight
@@ -359,9 +359,9 @@ impl Gen<'_> {
     }
 
     /// Ends the current block.
-    pub fn end(&mut self, term: Terminator) {
+    pub fn end(&mut self, term: Terminator<'_>) {
         if let Some(block) = self.block.take() {
-            self.shader.block_mut(block).term = Some(term);
+            self.shader.block_mut(block).end.set(term);
         }
     }
 

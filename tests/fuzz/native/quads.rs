@@ -113,7 +113,7 @@ impl Gen<'_> {
         let (mut dead, mut rest) = (self.target_of(vec![]), self.target_of(vec![]));
         let (yes, no) = (self.call(&mut dead), self.call(&mut rest));
         self.set_merge(Merge::Selection(no.block));
-        self.end(Terminator::Branch { cond, then: yes, els: no });
+        self.end(Terminator::Branch { cond, then: yes.get(), els: no.get() });
         let around = self.same;
         self.same = around.min(same);
         self.begin(&dead, self.same);
@@ -145,7 +145,7 @@ impl Gen<'_> {
         let mut inside = self.target_of(vec![]);
         let (yes, no) = (self.call(&mut inside), self.call(&mut merge));
         self.set_merge(Merge::Selection(no.block));
-        self.end(Terminator::Branch { cond, then: yes, els: no });
+        self.end(Terminator::Branch { cond, then: yes.get(), els: no.get() });
         self.same = Same::Lane;
         self.depth += 1;
         let ways = self.ways.len();

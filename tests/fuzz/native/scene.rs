@@ -250,6 +250,6 @@ pub fn vertex_shader() -> Shader {
             shader.block_mut(Shader::ENTRY).insts.extend([load, store]);
         }
     }
-    shader.block_mut(Shader::ENTRY).term = Some(Terminator::Return(vec![]));
+    shader.block_mut(Shader::ENTRY).end.set(Terminator::Return(&[]));
     shader
 }

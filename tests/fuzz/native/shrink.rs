@@ -91,7 +91,7 @@ impl Search<'_> {
         }
         self.change(|_| ());
         for block in self.shader.block_ids().collect::<Vec<_>>() {
-            let count = self.shader.block(block).term.iter().flat_map(|t| t.calls()).count();
+            let count = self.shader.block(block).calls().count();
             for n in (0..count).rev().filter(|_| count > 1) {
                 if self.change(|s| goes_to(s, block, n)) {
                     break;
@@ -183,18 +183,18 @@ fn stored(shader: &Shader, value: Value, most: u32, found: &mut [bool]) {
     if most == 0 {
         return;
     }
-    for term in shader.blocks.iter().filter_map(|b| b.term.as_ref()) {
-        let passed = term.calls().filter(|call| call.block == block).filter_map(|call| call.args.get(n as usize));
+    for block_of_call in shader.blocks.iter() {
+        let passed =
+            block_of_call.calls().filter(|call| call.block == block).filter_map(|call| call.args.get(n as usize));
         passed.for_each(|v| stored(shader, *v, most - 1, found));
     }
 }
 
 /// Replaces a branch by its n-th jump.
 fn goes_to(shader: &mut Shader, block: BlockId, n: usize) {
-    let call = shader.block(block).term.iter().flat_map(|t| t.calls()).nth(n).cloned();
-    if let Some(call) = call {
-        let block = shader.block_mut(block);
-        block.term = Some(Terminator::Jump(call));
+    let block = shader.block_mut(block);
+    if n < block.calls().count() {
+        block.end.keep_call(n);
         block.merge = Merge::None;
     }
 }
@@ -218,9 +218,7 @@ fn uses(shader: &Shader) -> Vec<bool> {
     let mut used = vec![false; shader.values.len()];
     shader.live_insts().flat_map(|inst| &inst.args).for_each(|v| used[v.index()] = true);
     for block in shader.blocks.iter() {
-        if let Some(mut term) = block.term.clone() {
-            term.values_mut().for_each(|v| used[v.index()] = true);
-        }
+        block.end.values().iter().for_each(|v| used[v.index()] = true);
     }
     used
 }
@@ -230,9 +228,7 @@ fn replace(shader: &mut Shader, from: Value, to: Value) {
         for id in shader.block(block).insts.clone() {
             shader.inst_mut(id).args.iter_mut().filter(|v| **v == from).for_each(|v| *v = to);
         }
-        if let Some(term) = &mut shader.block_mut(block).term {
-            term.values_mut().filter(|v| **v == from).for_each(|v| *v = to);
-        }
+        shader.block_mut(block).end.values_mut().iter_mut().filter(|v| **v == from).for_each(|v| *v = to);
     }
 }
 
@@ -241,8 +237,7 @@ fn without_param(shader: &mut Shader, block: BlockId, n: usize) {
     let param = shader.block(block).params[n];
     let mut passed: Vec<Value> = Vec::new();
     for from in shader.block_ids().collect::<Vec<_>>() {
-        let Some(term) = &shader.block(from).term else { continue };
-        passed.extend(term.calls().filter(|call| call.block == block).map(|call| call.args[n]));
+        passed.extend(shader.block(from).calls().filter(|call| call.block == block).map(|call| call.args[n]));
     }
     passed.retain(|v| *v != param);
     passed.dedup();
@@ -254,8 +249,7 @@ fn without_param(shader: &mut Shader, block: BlockId, n: usize) {
         shader.values[param.index()].def = ValueDef::Param(block, k as u32);
     }
     for from in shader.block_ids().collect::<Vec<_>>() {
-        let Some(term) = &mut shader.block_mut(from).term else { continue };
-        term.calls_mut().filter(|call| call.block == block).for_each(|call| _ = call.args.remove(n));
+        shader.block_mut(from).end.retain_args(|to, k| to != block || k != n);
     }
 }
 
@@ -267,11 +261,12 @@ fn tidy(shader: &mut Shader) {
             let block = shader.block_mut(block);
             block.insts.clear();
             block.merge = Merge::None;
-            block.term = Some(Terminator::Unreachable);
+            block.end.set(Terminator::Unreachable);
         }
     }
     for block in shader.block_ids().collect::<Vec<_>>() {
-        while let Some(Terminator::Jump(BlockCall { block: to, args })) = shader.block(block).term.clone() {
+        while let Some(Terminator::Jump(BlockCall { block: to, args })) = shader.block(block).term() {
+            let args = args.to_vec();
             let from: Vec<BlockId> = shader.cfg().preds(to).to_vec();
             let named = shader.blocks.iter().any(|b| match b.merge {
                 Merge::None => false,
@@ -288,9 +283,9 @@ fn tidy(shader: &mut Shader) {
             let taken = std::mem::take(shader.block_mut(to));
             let into = shader.block_mut(block);
             into.insts.extend(taken.insts);
-            into.term = taken.term;
+            into.end = taken.end;
             into.merge = taken.merge;
-            shader.block_mut(to).term = Some(Terminator::Unreachable);
+            shader.block_mut(to).end.set(Terminator::Unreachable);
         }
     }
     loop {

@@ -34,17 +34,17 @@ pub fn run(shader: &Shader, world: &mut World) {
         for &id in &shader.block(block).insts {
             run.inst(shader.inst(id));
         }
-        let next = match shader.block(block).term.as_ref().expect("a terminator") {
+        let next = match shader.block(block).term().expect("a terminator") {
             Terminator::Jump(to) => to,
             Terminator::Branch { cond, then, els } => {
-                if run.one(*cond) != 0 {
+                if run.one(cond) != 0 {
                     then
                 } else {
                     els
                 }
             }
             Terminator::Switch { value, cases, default } => {
-                let v = run.one(*value);
+                let v = run.one(value);
                 cases.iter().find(|(k, _)| *k == v).map_or(default, |(_, to)| to)
             }
             Terminator::Return(_) => return,
@@ -56,7 +56,7 @@ pub fn run(shader: &Shader, world: &mut World) {
 }
 
 impl Run<'_> {
-    fn jump(&mut self, to: &BlockCall) -> dovetail::ir::BlockId {
+    fn jump(&mut self, to: BlockCall<'_>) -> dovetail::ir::BlockId {
         // Read all before writing: an argument may be a parameter of the same block.
         let args: Vec<Vec<u64>> = to.args.iter().map(|a| self.values[a.index()].clone()).collect();
         let params = &self.shader.block(to.block).params;

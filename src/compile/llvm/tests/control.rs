@@ -14,7 +14,7 @@ use crate::target::{GfxIp, Stage, WaveSize};
 #[test]
 fn a_loop_carries_values() {
     let mut shader = compute(WaveSize::W32, &[Type::B32; 2], |_, _, _| vec![]);
-    shader.blocks[0].term = None;
+    shader.blocks[0].end.clear();
     let p = params(&shader);
     let (head, body, done) = (shader.add_block(), shader.add_block(), shader.add_block());
     let i = shader.add_param(head, Type::B32);
@@ -33,7 +33,7 @@ fn a_loop_carries_values() {
     b.jump(head, &[next, total]);
     b.switch_to(done);
     store(&mut b, p[0], 0, sum);
-    b.terminate(Terminator::Return(vec![]));
+    b.terminate(Terminator::Return(&[]));
     has(&compiles(&shader), &["v_add_f32", "s_cbranch"]);
 }
 
@@ -41,21 +41,21 @@ fn a_loop_carries_values() {
 fn one_target_may_be_named_twice_with_different_values() {
     for switch in [false, true] {
         let mut shader = compute(WaveSize::W32, &[Type::B32; 3], |_, _, _| vec![]);
-        shader.blocks[0].term = None;
+        shader.blocks[0].end.clear();
         let p = params(&shader);
         let join = shader.add_block();
         let x = shader.add_param(join, Type::B32);
         let mut b = Builder::new(&mut shader, Shader::ENTRY);
         let cond = b.alu(AluOp::IEq, &[p[1], p[2]]);
-        let to = |v| BlockCall { block: join, args: vec![v] };
-        b.terminate(if switch {
-            Terminator::Switch { value: p[1], cases: vec![(1, to(p[2])), (7, to(p[3]))], default: to(p[1]) }
+        let to = |n: usize| BlockCall { block: join, args: &p[n..=n] };
+        if switch {
+            b.switch(p[1], [(1, to(2)), (7, to(3))].into_iter(), to(1));
         } else {
-            Terminator::Branch { cond, then: to(p[2]), els: to(p[3]) }
-        });
+            b.terminate(Terminator::Branch { cond, then: to(2), els: to(3) });
+        }
         b.switch_to(join);
         store(&mut b, p[0], 0, x);
-        b.terminate(Terminator::Return(vec![]));
+        b.terminate(Terminator::Return(&[]));
         compiles(&shader);
     }
 }
@@ -63,12 +63,12 @@ fn one_target_may_be_named_twice_with_different_values() {
 #[test]
 fn a_shader_that_never_returns_still_ends() {
     let mut dead = compute(WaveSize::W32, &[], |_, _, _| vec![]);
-    dead.blocks[0].term = Some(Terminator::Unreachable);
+    dead.blocks[0].end.set(Terminator::Unreachable);
     has(&compiles(&dead), &["s_endpgm"]);
     let mut endless = compute(WaveSize::W32, &[], |_, _, _| vec![]);
     let block = endless.add_block();
-    endless.blocks[0].term = Some(Terminator::Jump(BlockCall::to(block)));
-    endless.blocks[1].term = Some(Terminator::Jump(BlockCall::to(block)));
+    endless.blocks[0].end.set(Terminator::Jump(BlockCall::to(block)));
+    endless.blocks[1].end.set(Terminator::Jump(BlockCall::to(block)));
     compiles(&endless);
 }
 
@@ -130,7 +130,7 @@ fn modes_become_attributes_and_registers() {
         let p = params(&shader);
         let mut b = Builder::new(&mut shader, Shader::ENTRY);
         let sum = b.alu(AluOp::FAdd, &p);
-        b.terminate(Terminator::Return(vec![sum]));
+        b.terminate(Terminator::Return(&[sum]));
         let text = compiles(&shader);
         let at = |s: &str| text.find(s).unwrap_or_else(|| panic!("no `{s}` in\n{text}"));
         assert!(at(set) < at("v_add_f32") && at("v_add_f32") < at(unset), "{text}");
@@ -161,7 +161,7 @@ fn a_vertex_body_exports_and_returns() {
         Op::Export { target: ExportTarget::Pos(0), enable: 7, compressed: false, done: true, valid_mask: false };
     b.effect(export, &[p[8], p[9], p[10], none]);
     let short = b.convert(AluOp::Trunc, p[5], Type::B16);
-    b.terminate(Terminator::Return(vec![p[11], none, short]));
+    b.terminate(Terminator::Return(&[p[11], none, short]));
     let text = compiles(&shader);
     has(&text, &["exp pos0 v4, v5, v6, off done", "v_mov_b32_e32 v0, v7"]);
     assert!(!text.contains("s_endpgm"), "{text}");
@@ -172,7 +172,7 @@ fn scalar_returns_are_scalar_registers() {
     let args = [(RegClass::Sgpr, Type::B32), (RegClass::Vgpr, Type::B32)];
     let mut shader = shader(Stage::Fragment, WaveSize::W32, &args, &[RegClass::Sgpr]);
     let p = params(&shader);
-    shader.blocks[0].term = Some(Terminator::Return(vec![p[0]]));
+    shader.blocks[0].end.set(Terminator::Return(&[p[0]]));
     let text = compiles(&shader);
     assert!(!text.contains("s_endpgm") && !text.contains("v_readfirstlane"), "{text}");
 }
@@ -182,7 +182,7 @@ fn a_divergent_scalar_return_is_the_first_lane_s() {
     let args = [(RegClass::Sgpr, Type::B32), (RegClass::Vgpr, Type::B32)];
     let mut shader = shader(Stage::Fragment, WaveSize::W32, &args, &[RegClass::Sgpr]);
     let p = params(&shader);
-    shader.blocks[0].term = Some(Terminator::Return(vec![p[1]]));
+    shader.blocks[0].end.set(Terminator::Return(&[p[1]]));
     has(&compiles(&shader), &["v_readfirstlane_b32 s0, v"]);
 }
 
@@ -192,7 +192,7 @@ fn too_many_values_are_refused_before_llvm() {
         let args = vec![(RegClass::Vgpr, Type::B32); args];
         let mut shader = shader(Stage::Vertex, WaveSize::W64, &args, &vec![RegClass::Vgpr; returns]);
         let p = params(&shader);
-        shader.blocks[0].term = Some(Terminator::Return(vec![p[0]; returns]));
+        shader.blocks[0].end.set(Terminator::Return(&vec![p[0]; returns]));
         let e = assembly(&shader).unwrap_err();
         let want = Some(137);
         let got = e.full_compile().and_then(|f| match f {
@@ -203,7 +203,7 @@ fn too_many_values_are_refused_before_llvm() {
     }
     let mut most = shader(Stage::Vertex, WaveSize::W64, &[(RegClass::Vgpr, Type::B32)], &[RegClass::Vgpr; 136]);
     let p = params(&most);
-    most.blocks[0].term = Some(Terminator::Return(vec![p[0]; 136]));
+    most.blocks[0].end.set(Terminator::Return(&[p[0]; 136]));
     compiles(&most);
 }
 
@@ -217,13 +217,13 @@ fn bad_shaders_give_errors_and_the_process_lives() {
     let mut deep = compute(WaveSize::W32, &[Type::B32], |_, _, _| vec![]);
     let p = params(&deep);
     let local = deep.add_local(Local { name: "deep".into(), bytes: 1 << 24, align: Align::A4 });
-    deep.blocks[0].term = None;
+    deep.blocks[0].end.clear();
     let mut b = Builder::new(&mut deep, Shader::ENTRY);
     b.effect(Op::LocalStore { local, align: Align::A4 }, &[p[1], p[1]]);
     let at = b.c32(64);
     let v = b.value(Op::LocalLoad { local, align: Align::A4 }, &[at], Type::B32);
     store(&mut b, p[0], 0, v);
-    b.terminate(Terminator::Return(vec![]));
+    b.terminate(Terminator::Return(&[]));
     let e = assembly(&deep).unwrap_err();
     assert!(e.to_string().contains("exceeds limit"), "{e}");
 

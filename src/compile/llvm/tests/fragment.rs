@@ -24,7 +24,7 @@ fn attributes_are_interpolated() {
             let (i, j) = (b.extract(p[4], 0), b.extract(p[4], 1));
             let smooth = b.value(Op::Interp { attr: 3, channel: 1 }, &[i, j, p[2]], Type::B32);
             let flat = b.value(Op::InterpMov { attr: 2, channel: 0, vertex: 2 }, &[p[2]], Type::B32);
-            b.terminate(Terminator::Return(vec![smooth, flat]));
+            b.terminate(Terminator::Return(&[smooth, flat]));
         });
         let text = compiles(&shader);
         has(&text, &["v_interp_p1_f32", "v_interp_p2_f32_e32 v0, v1, attr3.y", "v_interp_mov_f32_e32 v1, p0, attr2.x"]);
@@ -39,7 +39,7 @@ fn discarded_pixels_leave_and_helpers_know_it() {
         b.effect(Op::DemoteIf, &[dark]);
         let helper = b.value(Op::IsHelper, &[], Type::B1);
         let n = b.convert(crate::ir::AluOp::ZExt, helper, Type::B32);
-        b.terminate(Terminator::Return(vec![n]));
+        b.terminate(Terminator::Return(&[n]));
     });
     has(&compiles(&shader), &["s_andn2_b64", "exp null off, off, off, off done vm"]);
 }
@@ -53,7 +53,7 @@ fn every_export_target() {
                 let v = [p[11], p[12], p[13], p[14]];
                 let enable = 0xf;
                 b.effect(Op::Export { target, enable, compressed, done: true, valid_mask: true }, &v);
-                b.terminate(Terminator::Return(vec![]));
+                b.terminate(Terminator::Return(&[]));
             });
             let text = compiles(&shader);
             has(&text, &["done", "vm", "s_endpgm"]);
@@ -70,7 +70,7 @@ fn returned_shapes_fill_registers_in_order() {
         let pair = b.compose(&[p[12], p[13]]);
         let wide = b.bitcast(pair, Type::B64);
         let truth = b.alu(crate::ir::AluOp::IEq, &[p[15], p[16]]);
-        b.terminate(Terminator::Return(vec![p[10], half, wide, truth]));
+        b.terminate(Terminator::Return(&[p[10], half, wide, truth]));
     });
     let text = compiles(&shader);
     has(&text, &["v_cvt_f16_f32", "v_cndmask_b32_e64 v4, 0, 1"]);

@@ -51,7 +51,7 @@ fn around(inst: MimgInst, data: &[Type], ty: Option<Type>) -> Shader {
     } else {
         b.effect(Op::Mimg(inst), &operands);
     }
-    b.terminate(Terminator::Return(vec![]));
+    b.terminate(Terminator::Return(&[]));
     shader
 }
 

@@ -73,6 +73,6 @@ fn derivatives_run_with_helper_lanes() {
     let left = b.value(quad(0), &[x, x], Type::B32);
     let d = b.alu(crate::ir::AluOp::FSub, &[right, left]);
     let d = b.value(Op::Amd(AmdOp::Wqm), &[d], Type::B32);
-    b.terminate(Terminator::Return(vec![d]));
+    b.terminate(Terminator::Return(&[d]));
     has(&compiles(&shader), &["s_wqm_b64", "quad_perm:[1,1,1,1]"]);
 }

@@ -78,7 +78,7 @@ fn a_descriptor_of_each_lane_gets_one_loop() {
         let loaded = b.value(ssbo(PLAIN, Align::A4), &[descriptor, lane], Type::B32);
         b.effect(Op::BufferStore { align: Align::A4, access: PLAIN }, &[descriptor, size, loaded]);
         store(&mut b, out, 0, loaded);
-        b.terminate(Terminator::Return(Vec::new()));
+        b.terminate(Terminator::Return(&[]));
         let text = compiles(&shader);
         // LLVM's own loop would read each dword of a descriptor from the first lane.
         assert_eq!(text.matches("v_readfirstlane_b32").count(), 2, "{text}");
@@ -183,7 +183,7 @@ fn scratch_and_tables() {
         let at = b.c32(4);
         let y = b.value(Op::LocalLoad { local, align: Align::A4 }, &[at], ty);
         store(&mut b, p[1], 0, y);
-        b.terminate(Terminator::Return(vec![]));
+        b.terminate(Terminator::Return(&[]));
         has(&compiles(&shader), &[".rodata"]);
     }
 }
@@ -193,7 +193,7 @@ fn small_arrays_stay_in_registers() {
     let mut shader = compute(WaveSize::W32, &[Type::B32; 2], |_, _, _| vec![]);
     let p = params(&shader);
     let local = shader.add_local(Local { name: "a".into(), bytes: 16, align: Align::A4 });
-    shader.blocks[0].term = None;
+    shader.blocks[0].end.clear();
     let mut b = Builder::new(&mut shader, Shader::ENTRY);
     for i in 0..4 {
         let at = b.c32(4 * i);
@@ -207,7 +207,7 @@ fn small_arrays_stay_in_registers() {
     let last = b.c32(8);
     let x = b.value(Op::LocalLoad { local, align: Align::A4 }, &[last], Type::B32);
     store(&mut b, p[0], 0, x);
-    b.terminate(Terminator::Return(vec![]));
+    b.terminate(Terminator::Return(&[]));
     let text = compiles(&shader);
     has(&text, &[".scratch_memory_size: 0", "v_cndmask"]);
 }
@@ -228,7 +228,7 @@ fn tables_are_read_by_scalar_loads_behind_the_code_s_own_address() {
     let size = b.extract(d, 2);
     store(&mut b, d, 0, size);
     store(&mut b, d, 64, image);
-    b.terminate(Terminator::Return(vec![]));
+    b.terminate(Terminator::Return(&[]));
     has(&compiles(&shader), &["s_getpc_b64", "doff_0_3_b", "s_load_dwordx"]);
 }
 

@@ -35,7 +35,7 @@ pub(super) fn shader(stage: Stage, wave: WaveSize, args: &[(RegClass, Type)], re
     shader.lower = Some(LowerInfo {
         wave,
         args,
-        returns: returns.to_vec(),
+        returns: returns.iter().copied().collect(),
         epilog: !returns.is_empty(),
         symbol: stage.unlinked_symbol().into(),
         color_export: stage == Stage::Fragment,
@@ -64,7 +64,7 @@ pub(super) fn compute(
     for (i, v) in results.into_iter().enumerate() {
         store(&mut b, params[0], i as u32 * 64, v);
     }
-    b.terminate(Terminator::Return(Vec::new()));
+    b.terminate(Terminator::Return(&[]));
     shader
 }
 

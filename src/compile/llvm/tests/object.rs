@@ -44,13 +44,13 @@ fn object() -> Vec<u8> {
     shader.tables.push(ConstTable { bytes: (0..64).collect(), align: Align::A4 });
     let params = shader.block(Shader::ENTRY).params.clone();
     shader.blocks[0].insts.clear();
-    shader.blocks[0].term = None;
+    shader.blocks[0].end.clear();
     let mut b = crate::ir::Builder::new(&mut shader, Shader::ENTRY);
     let reloc = b.value(Op::Reloc(symbol), &[], Type::B32);
     let value = b.value(Op::ConstLoad { table: ConstTableId(0), align: Align::A4 }, &[params[1]], Type::B32);
     let sum = b.alu(AluOp::IAdd, &[reloc, value]);
     store(&mut b, params[0], 0, sum);
-    b.terminate(Terminator::Return(vec![]));
+    b.terminate(Terminator::Return(&[]));
     emit_object(&shader, GfxIp::Gfx1030, &TuningOptions::default(), &mut Unwatched).unwrap().bytes
 }
 

@@ -11,6 +11,7 @@ use crate::compile::native::mir::{Operand, OperandValue, PhysReg, RegisterClass}
 use crate::error::{Error, Result};
 use crate::ir::SymbolId;
 use crate::isa::Op;
+use crate::workspace::{List, filled};
 
 /// The source of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +46,12 @@ pub struct CopyScratch {
 /// Copies that happen at once.
 #[derive(Debug)]
 pub struct Moves {
-    list: Vec<Move>,
+    list: List<Move>,
     /// Number of copies not done that read a register.
-    readers: Vec<u16>,
+    readers: List<u16>,
     /// The copy into a register.
-    into: Vec<Option<u16>>,
-    ready: Vec<u16>,
+    into: List<Option<u16>>,
+    ready: List<u16>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +66,7 @@ const CODES: usize = 512;
 
 impl Default for Moves {
     fn default() -> Self {
-        Self { list: Vec::new(), readers: vec![0; CODES], into: vec![None; CODES], ready: Vec::new() }
+        Self { list: List::default(), readers: filled(CODES, 0), into: filled(CODES, None), ready: List::default() }
     }
 }
 

@@ -10,10 +10,12 @@ use super::registers::{RegSet, RegisterLimits, class_of};
 use crate::compile::native::liveness::Liveness;
 use crate::compile::native::mir::{BlockId, MachineFunction, Operand, PhysReg, RegisterClass, Val, classes, runs};
 use crate::error::{Error, Result};
+use crate::workspace::{List, filled};
+use smallvec::SmallVec;
 
 /// Values with registers of their own, as a run.
 struct Group {
-    members: Vec<Val>,
+    members: SmallVec<[Val; 16]>,
     /// First and last instruction of their range.
     first: u32,
     last: u32,
@@ -31,7 +33,7 @@ pub fn assign(f: &MachineFunction, live: &Liveness, usable: &RegSet, loc: &mut [
     f.entry.iter().filter(|entry| entry.val.is_some()).for_each(|entry| open.remove(entry.reg));
     f.results.iter().for_each(|reg| open.remove(*reg));
     let mut taken = RegSet::default();
-    let mut busy: Vec<(u32, PhysReg)> = Vec::new();
+    let mut busy = List::<(u32, PhysReg)>::default();
     for group in &groups {
         let Some(class) = group.members.first().map(|val| f.class(*val)) else { continue };
         let count = group.members.len() as u16;
@@ -60,14 +62,14 @@ pub fn assign(f: &MachineFunction, live: &Liveness, usable: &RegSet, loc: &mut [
 /// # Errors
 /// There are not enough.
 pub fn assigned(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<[u32; 2]> {
-    let mut loc = vec![None; f.values.len()];
+    let mut loc = filled(f.values.len(), None);
     let taken = assign(f, live, &limits.registers(), &mut loc)?;
     Ok([RegisterClass::Scalar, RegisterClass::Vector].map(|class| taken.count(class)))
 }
 
 /// The values that need this.
-pub fn is_exclusive(f: &MachineFunction, live: &Liveness) -> Vec<bool> {
-    let mut exclusive: Vec<bool> = f.values.iter().map(|value| value.variable).collect();
+pub fn is_exclusive(f: &MachineFunction, live: &Liveness) -> List<bool> {
+    let mut exclusive: List<bool> = f.values.iter().map(|value| value.variable).collect();
     for id in f.block_ids() {
         let leaves = |pred: &BlockId| f.block(*pred).term.targets().any(|to| to != id);
         if live.linear.of(id).iter().any(leaves) {
@@ -79,20 +81,20 @@ pub fn is_exclusive(f: &MachineFunction, live: &Liveness) -> Vec<bool> {
     exclusive
 }
 
-fn groups(f: &MachineFunction, live: &Liveness) -> Vec<Group> {
+fn groups(f: &MachineFunction, live: &Liveness) -> List<Group> {
     let exclusive = is_exclusive(f, live);
     if !exclusive.contains(&true) {
-        return Vec::new();
+        return List::default();
     }
-    let mut group_of: Vec<Option<u32>> = vec![None; f.values.len()];
-    let mut groups: Vec<Group> = Vec::new();
+    let mut group_of: List<Option<u32>> = filled(f.values.len(), None);
+    let mut groups = List::<Group>::default();
     let mut put = |members: &[Operand], group_of: &mut [Option<u32>]| {
         let vals = || members.iter().filter_map(|one| one.as_val());
         // Most are not.
         if !vals().all(|val| exclusive[val.index()] && group_of[val.index()].is_none()) {
             return;
         }
-        let vals: Vec<Val> = vals().collect();
+        let vals: SmallVec<[Val; 16]> = vals().collect();
         let mut different = vals.clone();
         different.sort_unstable();
         different.dedup();

@@ -5,8 +5,11 @@
 //! member decides.
 
 use super::registers::RegSet;
-use crate::compile::native::mir::{Extra, MachineFunction, MachineInst, Opcode, Operand, PhysReg, Pseudo, Val, runs};
+use crate::compile::native::mir::{
+    BlockId, Extra, MachineFunction, MachineInst, Opcode, Operand, PhysReg, Pseudo, Val, runs,
+};
 use crate::isa::Op;
+use crate::workspace::{List, filled};
 
 /// The place of a value in a run of uses.
 #[derive(Clone, Copy, Debug)]
@@ -22,15 +25,15 @@ pub struct RunMember {
 /// Wishes of all values.
 #[derive(Debug, Default)]
 pub struct Hints {
-    web: Vec<u32>,
+    web: List<u32>,
     /// By web: the register that members want.
-    reg: Vec<Option<PhysReg>>,
+    reg: List<Option<PhysReg>>,
     /// By web: the run that members want to be in.
-    member: Vec<Option<RunMember>>,
+    member: List<Option<RunMember>>,
     /// By operand index of a run's first operand: its base, once decided.
-    base: Vec<Option<PhysReg>>,
+    base: List<Option<PhysReg>>,
     /// Number of uses by value.
-    used: Vec<u32>,
+    used: List<u32>,
 }
 
 impl Hints {
@@ -39,10 +42,10 @@ impl Hints {
         let count = f.values.len();
         let mut it = Self {
             web: (0..count as u32).collect(),
-            reg: vec![None; count],
-            member: vec![None; count],
-            base: vec![None; f.operands.len()],
-            used: vec![0; count],
+            reg: filled(count, None),
+            member: filled(count, None),
+            base: filled(f.operands.len(), None),
+            used: filled(count, 0),
         };
         for id in f.block_ids() {
             let block = f.block(id);
@@ -68,9 +71,9 @@ impl Hints {
             it.want(entry.val, entry.reg);
         }
         // Later blocks first, so that inside a loop, whose blocks follow, the run there decides.
-        let mut order: Vec<_> = f.blocks.iter().collect();
-        order.sort_by_key(|block| std::cmp::Reverse(block.depth));
-        for inst in order.into_iter().flat_map(|block| f.insts_of(block)) {
+        let mut order: List<BlockId> = f.block_ids().collect();
+        order.sort_by_key(|id| std::cmp::Reverse(f.block(*id).depth));
+        for inst in order.iter().flat_map(|id| f.insts_of(f.block(*id))) {
             it.wish_for_run(f, inst);
         }
         it

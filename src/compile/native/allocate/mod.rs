@@ -27,9 +27,10 @@ pub use registers::{RegSet, RegisterLimits, class_of};
 use super::liveness::Liveness;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg, RegisterClass};
 use crate::error::{Error, ErrorKind, Result};
+use crate::workspace::{List, filled};
 use output::Output;
 use pressure::Goal;
-use spill::spill;
+use spill::{Spilled, spill};
 
 /// Registers of the scratch descriptor.
 const SCRATCH_REGISTERS: u16 = 4;
@@ -44,7 +45,7 @@ pub struct Allocated {
     /// The code.
     pub function: MachineFunction,
     /// For each of its instructions the index of the original one that it stands for; `None` if it was inserted.
-    pub origin: Vec<Option<u32>>,
+    pub origin: List<Option<u32>>,
     /// Values left for memory or lanes.
     pub spilled: bool,
 }
@@ -65,10 +66,9 @@ pub fn open_registers(f: &MachineFunction, limits: RegisterLimits) -> RegSet {
 /// Unsupported, by name: not enough registers even so. Bugs.
 pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated> {
     let live = Liveness::new(f);
-    let whole = || (0..f.insts.len() as u32).map(Some).collect::<Vec<_>>();
     few_params(f, limits)?;
     let starved = match once(f, &live, limits)? {
-        Once::Done(done) => return Ok(finish(f, done, &whole(), None, limits)),
+        Once::Done(done) => return Ok(finish(f, done, None, limits)),
         Once::Starved(class, _) => class,
     };
     let exclusive = exclusive::is_exclusive(f, &live);
@@ -91,7 +91,7 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
         let again = Liveness::new(&spilled.function);
         match once(&spilled.function, &again, lower)? {
             Once::Done(done) => {
-                return Ok(finish(&spilled.function, done, &spilled.origin, Some(spilled.lane_registers), limits));
+                return Ok(finish(&spilled.function, done, Some(&spilled), limits));
             }
             Once::Starved(starved, error) => {
                 class = starved;
@@ -121,13 +121,13 @@ fn few_params(f: &MachineFunction, limits: RegisterLimits) -> Result<()> {
 
 /// One attempt.
 enum Once {
-    Done((Vec<MachineBlock>, Output)),
+    Done((List<MachineBlock>, Output)),
     /// A file was too small, with the error if nothing helps.
     Starved(RegisterClass, Error),
 }
 
 fn once(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<Once> {
-    let mut loc = vec![None; f.values.len()];
+    let mut loc = filled(f.values.len(), None);
     let all = open_registers(f, limits);
     let exclusive = exclusive::assign(f, live, &all, &mut loc)?;
     let mut walk = walk::Walk::new(f, live, all.without(&exclusive), loc);
@@ -140,12 +140,11 @@ fn once(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<
     }
 }
 
-/// The function in physical form; `origin` says which instructions of `f` are of the original one.
+/// The function in physical form. If it is what spilling made of the original one, that knows which instructions are of it.
 fn finish(
     f: &MachineFunction,
-    (blocks, output): (Vec<MachineBlock>, Output),
-    origin: &[Option<u32>],
-    lanes: Option<u16>,
+    (blocks, output): (List<MachineBlock>, Output),
+    spilled: Option<&Spilled>,
     limits: RegisterLimits,
 ) -> Allocated {
     let mut function = MachineFunction {
@@ -155,15 +154,18 @@ fn finish(
         blocks,
         insts: output.insts,
         operands: output.operands,
-        params: Vec::new(),
+        params: List::default(),
         values: f.values.clone(),
         entry: f.entry.clone(),
         results: f.results.clone(),
         scratch_bytes: f.scratch_bytes,
     };
-    lower_lanes(&mut function, lanes.unwrap_or(0), limits);
-    let origin = output.origin.iter().map(|n| n.and_then(|n| origin.get(n as usize).copied().flatten())).collect();
-    Allocated { function, origin, spilled: lanes.is_some() }
+    let mut origin = output.origin;
+    if let Some(spilled) = spilled {
+        lower_lanes(&mut function, spilled.lane_registers, limits);
+        origin.iter_mut().for_each(|n| *n = n.and_then(|n| spilled.origin.get(n as usize).copied().flatten()));
+    }
+    Allocated { function, origin, spilled: spilled.is_some() }
 }
 
 /// Moves the registers with scalar values from the top of the limit to right after the others: fewer registers may mean

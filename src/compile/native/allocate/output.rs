@@ -2,16 +2,17 @@
 
 use crate::compile::native::mir::{Extra, MachineInst, Opcode, Operand, PhysReg};
 use crate::isa::Op;
+use crate::workspace::List;
 
 /// Instructions written so far.
 #[derive(Debug, Default)]
 pub struct Output {
     /// Instructions.
-    pub insts: Vec<MachineInst>,
+    pub insts: List<MachineInst>,
     /// Their operands.
-    pub operands: Vec<Operand>,
+    pub operands: List<Operand>,
     /// For each instruction the index of the original one; `None` for an inserted one.
-    pub origin: Vec<Option<u32>>,
+    pub origin: List<Option<u32>>,
 }
 
 impl Output {

@@ -9,6 +9,7 @@ use crate::compile::native::mir::{BlockId, MachineInst, Operand, OperandValue, P
 use crate::error::{Error, Result};
 use crate::isa::{Format, Op, OperandKind};
 use crate::target::WaveSize;
+use smallvec::SmallVec;
 
 /// Limit for the number of times that room is made for one instruction.
 const MOST_ROOMS: usize = 12;
@@ -132,7 +133,7 @@ impl Walk<'_> {
         let first = free.without(&self.kept).lowest(class, count, align);
         let Some(first) = first.or_else(|| free.lowest(class, count, align)) else {
             // Members that nothing else wants elsewhere go there themselves.
-            let members = if self.may_move(inst, run) { run.to_vec() } else { Vec::new() };
+            let members = if self.may_move(inst, run) { run.into() } else { SmallVec::new() };
             let need = Need { class, count: run.len(), members, dying: RegSet::default() };
             return Err(self.lacks(need, &free));
         };
@@ -193,7 +194,7 @@ impl Walk<'_> {
         }
         // Open although occupied: read for the last time.
         let dying = self.occupied.and(free);
-        Err(self.lacks(Need { class, count: run.len(), members: Vec::new(), dying }, free))
+        Err(self.lacks(Need { class, count: run.len(), members: SmallVec::new(), dying }, free))
     }
 
     /// The registers of variables, which they have before they are defined.
@@ -253,12 +254,12 @@ impl Walk<'_> {
                 if let Some(first) = self.tied_in_place(defs.len(), tied, class, &free, position) {
                     return Ok(first);
                 }
-                let mut wide = defs.to_vec();
+                let mut wide: SmallVec<[Operand; 16]> = defs.into();
                 wide.resize(count, Operand { what: OperandValue::Undef, run: 0 });
                 match self.place(&wide, class, &free, None) {
                     Some(first) => first,
                     None => {
-                        let need = Need { class, count, members: Vec::new(), dying: RegSet::default() };
+                        let need = Need { class, count, members: SmallVec::new(), dying: RegSet::default() };
                         return Err(self.lacks(need, &free));
                     }
                 }

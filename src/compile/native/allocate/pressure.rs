@@ -12,6 +12,8 @@ use crate::compile::native::mir::{
 };
 use crate::isa::{Format, Op};
 use crate::target::WaveSize;
+use crate::workspace::{List, filled};
+use smallvec::SmallVec;
 
 /// Numbers of registers that values may have at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +30,9 @@ impl Goal {
 
 /// The values that are spilled, and those among them that can be made again from a constant.
 pub(super) struct Leaving {
-    pub(super) leaves: Vec<bool>,
+    pub(super) leaves: List<bool>,
     /// The constant that a value is.
-    pub(super) constant: Vec<Option<Operand>>,
+    pub(super) constant: List<Option<Operand>>,
 }
 
 /// The constant that an instruction puts into its only result.
@@ -61,10 +63,10 @@ pub(super) fn choose(
         live,
         class,
         goal: goal.of(class),
-        cost: vec![0.0; f.values.len()],
-        span: vec![1.0; f.values.len()],
-        stays: exclusive.to_vec(),
-        here: Vec::new(),
+        cost: filled(f.values.len(), 0.0),
+        span: filled(f.values.len(), 1.0),
+        stays: exclusive.iter().copied().collect(),
+        here: List::default(),
         leaving,
     };
     it.weigh();
@@ -79,13 +81,13 @@ struct Chooser<'a> {
     class: RegisterClass,
     goal: u32,
     /// Weight of definitions and uses.
-    cost: Vec<f32>,
+    cost: List<f32>,
     /// Number of instructions over which it lives.
-    span: Vec<f32>,
+    span: List<f32>,
     /// Values that cannot leave.
-    stays: Vec<bool>,
+    stays: List<bool>,
     /// Values of the class that are live and do not leave.
-    here: Vec<Val>,
+    here: List<Val>,
     leaving: &'a mut Leaving,
 }
 
@@ -135,7 +137,7 @@ impl Chooser<'_> {
     fn block(&mut self, id: BlockId, hints: &Hints) {
         let f = self.f;
         let block = f.block(id);
-        let mut last = vec![];
+        let mut last = List::<(Val, u32)>::default();
         for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
             last.extend(f.uses(inst).iter().filter_map(|one| Some((one.as_val()?, n))));
         }
@@ -152,7 +154,7 @@ impl Chooser<'_> {
         self.here = start
             .filter(|val| f.class(*val) == self.class && !f.values[val.index()].variable && !leaves[val.index()])
             .collect();
-        let params: Vec<Operand> = params.map(Operand::val).collect();
+        let params: List<Operand> = params.map(Operand::val).collect();
         self.fit(&params, 0);
         for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
             if n == block.tail {
@@ -161,7 +163,7 @@ impl Chooser<'_> {
             let extra = self.extra(inst, n, &dies);
             self.fit(f.uses(inst), extra);
             self.here.retain(|val| !dies(self.live, *val, n));
-            let defs: Vec<Val> =
+            let defs: SmallVec<[Val; 16]> =
                 f.defs(inst).iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
             let undefined = f.defs(inst).iter().filter(|one| one.what == OperandValue::Undef).count() as u32;
             self.here.extend(defs.iter().filter(|val| !self.leaving.leaves[val.index()]));
@@ -189,7 +191,7 @@ impl Chooser<'_> {
         if mine && !whole {
             extra += tied.len();
         }
-        let mut seen: Vec<Val> = Vec::new();
+        let mut seen: SmallVec<[Val; 16]> = SmallVec::new();
         for run in runs(f.uses(inst)).filter(|run| run.len() > 1) {
             let vals = run.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val));
             let again = vals.clone().any(|val| seen.contains(&val));
@@ -201,7 +203,7 @@ impl Chooser<'_> {
 
     /// Lets values leave until those that are here fit, with the operands at hand and some registers more.
     fn fit(&mut self, operands: &[Operand], extra: u32) {
-        let mut named: Vec<Val> =
+        let mut named: SmallVec<[Val; 16]> =
             operands.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
         named.sort_unstable();
         named.dedup();

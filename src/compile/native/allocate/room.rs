@@ -6,6 +6,8 @@ use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::alignment;
 use crate::compile::native::mir::{BlockId, Operand, PhysReg, RegisterClass, Val};
 use crate::error::{Error, Result};
+use crate::workspace::List;
+use smallvec::SmallVec;
 
 /// The run of registers that an instruction needs and that is not free.
 #[derive(Clone, Debug)]
@@ -13,7 +15,7 @@ pub(super) struct Need {
     pub(super) class: RegisterClass,
     pub(super) count: usize,
     /// Values that are to be there in this order; without any, the registers are to be free.
-    pub(super) members: Vec<Operand>,
+    pub(super) members: SmallVec<[Operand; 16]>,
     /// Registers that count as free, as the instruction reads them for the last time.
     pub(super) dying: RegSet,
 }
@@ -37,7 +39,7 @@ impl Walk<'_> {
             self.moves.add(*to, CopySource::Reg(from));
             self.occupied.remove(from);
         }
-        for (val, to) in steps {
+        for (val, to) in steps.iter().copied() {
             self.loc[val.index()] = Some(to);
             self.occupy(val, to);
             if self.end[val.index()] == LIVES_ON {
@@ -80,8 +82,8 @@ impl Walk<'_> {
     }
 
     /// The moves: members into the window, others out of it.
-    fn steps(&mut self, first: PhysReg, need: &Need) -> Option<Vec<Step>> {
-        let mut steps: Vec<Step> = Vec::new();
+    fn steps(&mut self, first: PhysReg, need: &Need) -> Option<List<Step>> {
+        let mut steps = List::<Step>::default();
         let mut window = RegSet::default();
         window.insert_run(first, need.count as u16);
         let mut free = self.usable.without(&self.occupied).without(&window).without(&self.held);

@@ -13,12 +13,14 @@ use crate::compile::native::mir::{
 };
 use crate::isa::Op;
 use crate::isa::instruction::CachePolicy;
+use crate::workspace::{List, filled};
+use smallvec::{SmallVec, smallvec};
 
 /// A function whose values fit.
 pub(super) struct Spilled {
     pub(super) function: MachineFunction,
     /// For each instruction the one of the old function; `None` for inserted ones.
-    pub(super) origin: Vec<Option<u32>>,
+    pub(super) origin: List<Option<u32>>,
     /// Vector registers with scalar values, from the top of the limit down.
     pub(super) lane_registers: u16,
 }
@@ -42,7 +44,7 @@ pub(super) fn spill(
     goal: Goal,
     limits: RegisterLimits,
 ) -> Spilled {
-    let mut leaving = Leaving { leaves: vec![false; f.values.len()], constant: vec![None; f.values.len()] };
+    let mut leaving = Leaving { leaves: filled(f.values.len(), false), constant: filled(f.values.len(), None) };
     for inst in &f.insts {
         if let (Some(constant), [Operand { what: OperandValue::Val(val), .. }]) = (constant_of(f, inst), f.defs(inst)) {
             leaving.constant[val.index()] = Some(constant).filter(|_| !f.values[val.index()].variable);
@@ -55,7 +57,7 @@ pub(super) fn spill(
     let lane_registers = scalars.div_ceil(lanes) as u16;
     let vectors = goal.vectors.saturating_sub(u32::from(lane_registers));
     choose(f, live, RegisterClass::Vector, Goal { vectors, ..goal }, exclusive, &mut leaving);
-    let mut slots: Vec<Option<Slot>> = vec![None; f.values.len()];
+    let mut slots: List<Option<Slot>> = filled(f.values.len(), None);
     let (mut lane, mut bytes) = (0, f.scratch_bytes.next_multiple_of(4));
     for val in (0..f.values.len()).filter(|val| leaving.leaves[*val]) {
         slots[val] = Some(match (leaving.constant[val], f.values[val].class) {
@@ -71,15 +73,16 @@ pub(super) fn spill(
             }
         });
     }
-    let function = MachineFunction { insts: Vec::new(), operands: Vec::new(), blocks: Vec::new(), ..f.clone() };
+    let (insts, operands, blocks) = (List::default(), List::default(), List::default());
+    let function = MachineFunction { insts, operands, blocks, ..f.clone() };
     let mut it = Rewrite {
         f,
         slots,
         out: function,
-        origin: Vec::new(),
-        reloaded: Vec::new(),
-        kept: Vec::new(),
-        arriving: Vec::new(),
+        origin: List::default(),
+        reloaded: List::default(),
+        kept: List::default(),
+        arriving: List::default(),
     };
     it.out.scratch_bytes = if bytes > f.scratch_bytes.next_multiple_of(4) { bytes } else { f.scratch_bytes };
     for id in f.block_ids() {
@@ -90,15 +93,15 @@ pub(super) fn spill(
 
 struct Rewrite<'a> {
     f: &'a MachineFunction,
-    slots: Vec<Option<Slot>>,
+    slots: List<Option<Slot>>,
     out: MachineFunction,
-    origin: Vec<Option<u32>>,
+    origin: List<Option<u32>>,
     /// Values that were loaded for the instruction at hand.
-    reloaded: Vec<(Val, Val)>,
+    reloaded: List<(Val, Val)>,
     /// Values that were loaded before all lanes were turned on, for the code up to where they are turned off again.
-    kept: Vec<(Val, Val)>,
+    kept: List<(Val, Val)>,
     /// Parameters and entry values that are not stored yet.
-    arriving: Vec<Val>,
+    arriving: List<Val>,
 }
 
 impl Rewrite<'_> {
@@ -106,16 +109,17 @@ impl Rewrite<'_> {
         let f = self.f;
         let block = f.block(id);
         let start = self.out.insts.len() as u32;
-        let mut arriving: Vec<Val> = f.params_of(block).to_vec();
+        self.arriving.clear();
+        self.arriving.extend_from_slice(f.params_of(block));
         if id.0 == 0 {
-            arriving.extend(f.entry.iter().filter_map(|entry| entry.val));
+            self.arriving.extend(f.entry.iter().filter_map(|entry| entry.val));
         }
         let arrival = f.arrival(block);
-        self.arriving = arriving;
-        let (mut tail, mut edges) = (start, Vec::new());
+        let (mut tail, mut edges) = (start, SmallVec::new());
         for n in block.insts.start..=block.insts.end {
             if n == arrival {
-                std::mem::take(&mut self.arriving).into_iter().for_each(|val| self.store(val));
+                let arriving = std::mem::take(&mut self.arriving);
+                arriving.iter().for_each(|val| self.store(*val));
             }
             if n == block.tail {
                 edges = self.edges(&block.edges);
@@ -130,13 +134,13 @@ impl Rewrite<'_> {
     }
 
     /// The edges with their arguments, loaded before.
-    fn edges(&mut self, edges: &[Edge]) -> Vec<Edge> {
+    fn edges(&mut self, edges: &[Edge]) -> SmallVec<[Edge; 2]> {
         let f = self.f;
         self.reloaded.clear();
         let each = edges.iter().map(|edge| {
-            let args: Vec<Operand> = f.args(edge).iter().map(|arg| self.load(arg)).collect();
+            let args: List<Operand> = f.args(edge).iter().map(|arg| self.load(arg)).collect();
             let start = self.out.operands.len() as u32;
-            self.out.operands.extend(args);
+            self.out.operands.extend_from_slice(&args);
             Edge { to: edge.to, args: start..self.out.operands.len() as u32 }
         });
         each.collect()
@@ -151,7 +155,7 @@ impl Rewrite<'_> {
                 self.keep(n);
             }
         }
-        let uses: Vec<Operand> = f.uses(inst).iter().map(|one| self.load(one)).collect();
+        let uses: SmallVec<[Operand; 16]> = f.uses(inst).iter().map(|one| self.load(one)).collect();
         self.push(*inst, f.defs(inst), &uses, Some(n));
         for val in f.defs(inst).iter().filter_map(|one| one.as_val()) {
             self.store(val);
@@ -163,7 +167,7 @@ impl Rewrite<'_> {
     fn keep(&mut self, n: u32) {
         let f = self.f;
         let on = || f.insts[n as usize + 1..].iter().take_while(|inst| !f.writes_exec(inst));
-        let made: Vec<Val> = on().flat_map(|inst| f.defs(inst)).filter_map(|one| one.as_val()).collect();
+        let made: List<Val> = on().flat_map(|inst| f.defs(inst)).filter_map(|one| one.as_val()).collect();
         for operand in on().flat_map(|inst| f.uses(inst)) {
             let Some(val) = operand.as_val().filter(|val| f.class(*val) == RegisterClass::Vector) else { continue };
             if made.contains(&val) || self.kept.iter().any(|(old, _)| *old == val) {
@@ -231,7 +235,7 @@ impl Rewrite<'_> {
     }
 
     /// Descriptor and scalar offset of a scratch dword; the rest of the offset is in the instruction.
-    fn address(&mut self, offset: u32) -> (Vec<Operand>, Extra) {
+    fn address(&mut self, offset: u32) -> (SmallVec<[Operand; 4]>, Extra) {
         let far = offset / OFFSETS * OFFSETS;
         let scalar = if far == 0 {
             Operand::constant(0)
@@ -242,7 +246,7 @@ impl Rewrite<'_> {
         };
         let offset = (offset - far) as u16;
         let extra = Extra::Buffer { offset, idxen: false, offen: false, format: None, cache: CachePolicy::default() };
-        (vec![Operand::fixed(PhysReg::SCRATCH), scalar], extra)
+        (smallvec![Operand::fixed(PhysReg::SCRATCH), scalar], extra)
     }
 
     fn insert(&mut self, op: Opcode, defs: &[Operand], uses: &[Operand], tied: bool) {

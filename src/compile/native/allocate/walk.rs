@@ -20,6 +20,8 @@ use crate::compile::native::mir::{
 };
 use crate::error::{Error, Result};
 use crate::isa::Traits;
+use crate::workspace::{List, filled};
+use smallvec::SmallVec;
 
 /// A value that is used after its block.
 pub(super) const LIVES_ON: u32 = u32::MAX;
@@ -32,15 +34,15 @@ pub(super) struct Walk<'a> {
     /// Registers that values may share in turn: without those of exclusive values.
     pub(super) usable: RegSet,
     /// The register of each value that has one, here.
-    pub(super) loc: Vec<Option<PhysReg>>,
+    pub(super) loc: List<Option<PhysReg>>,
     /// Its register at block boundaries.
-    pub(super) home: Vec<Option<PhysReg>>,
+    pub(super) home: List<Option<PhysReg>>,
     /// Values with registers of their own.
-    pub(super) exclusive: Vec<bool>,
+    pub(super) exclusive: List<bool>,
     /// Homes of values that live on after this block.
     pub(super) homes: RegSet,
     /// Values that live on and may be away from home.
-    pub(super) displaced: Vec<Val>,
+    pub(super) displaced: List<Val>,
     /// Registers that were made free, or filled, for the instruction at hand.
     pub(super) held: RegSet,
     /// The missing run of registers of the current instruction, if moving values can free one.
@@ -50,9 +52,9 @@ pub(super) struct Walk<'a> {
     /// Index after the last instruction before the tail that writes EXEC.
     pub(super) exec_until: u32,
     /// The value that was last put into a register.
-    pub(super) owner: Vec<Option<Val>>,
+    pub(super) owner: List<Option<Val>>,
     /// The position of a value's last use in this block, or [`LIVES_ON`].
-    pub(super) end: Vec<u32>,
+    pub(super) end: List<u32>,
     /// Registers of values that are live here.
     pub(super) occupied: RegSet,
     /// Registers of results, which others leave free as long as that costs no waves: the results get them at last.
@@ -64,18 +66,18 @@ pub(super) struct Walk<'a> {
     /// Registers that the instruction at hand has for itself: copies of run members that are elsewhere.
     pub(super) temps: RegSet,
     /// Blocks whose parameters have registers.
-    pub(super) placed: Vec<bool>,
+    pub(super) placed: List<bool>,
     /// Copies before the instruction at hand.
     pub(super) moves: Moves,
     pub(super) out: Output,
     /// The instruction's operands in physical form.
-    pub(super) operands: Vec<Operand>,
+    pub(super) operands: List<Operand>,
     /// No instruction of the block names VCC, so that values may have it.
     pub(super) vcc_open: bool,
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(f: &'a MachineFunction, live: &'a Liveness, usable: RegSet, loc: Vec<Option<PhysReg>>) -> Self {
+    pub(super) fn new(f: &'a MachineFunction, live: &'a Liveness, usable: RegSet, loc: List<Option<PhysReg>>) -> Self {
         Self {
             f,
             live,
@@ -85,13 +87,13 @@ impl<'a> Walk<'a> {
             exclusive: loc.iter().map(Option::is_some).collect(),
             loc,
             homes: RegSet::default(),
-            displaced: Vec::new(),
+            displaced: List::default(),
             held: RegSet::default(),
             need: None,
             starved: None,
             exec_until: 0,
-            owner: vec![None; 512],
-            end: vec![0; f.values.len()],
+            owner: filled(512, None),
+            end: filled(f.values.len(), 0),
             occupied: RegSet::default(),
             results: f.results.iter().filter(|reg| reg.as_vgpr().is_some()).fold(RegSet::default(), |mut set, reg| {
                 set.insert(*reg);
@@ -100,18 +102,18 @@ impl<'a> Walk<'a> {
             full: f.gfx.vgprs_for(f.gfx.registers().waves, f.wave) as u16,
             kept: RegSet::default(),
             temps: RegSet::default(),
-            placed: vec![false; f.blocks.len()],
+            placed: filled(f.blocks.len(), false),
             moves: Moves::default(),
             out: Output::default(),
-            operands: Vec::new(),
+            operands: List::default(),
             vcc_open: false,
         }
     }
 
     /// Walks over everything; the blocks in physical form.
-    pub(super) fn run(&mut self) -> Result<Vec<MachineBlock>> {
+    pub(super) fn run(&mut self) -> Result<List<MachineBlock>> {
         let f = self.f;
-        let mut blocks = Vec::with_capacity(f.blocks.len());
+        let mut blocks = List::default();
         for id in f.block_ids() {
             blocks.push(self.block(id)?);
         }
@@ -299,7 +301,7 @@ impl<'a> Walk<'a> {
         let dying = self.dying(f.uses(inst), position);
         let mut free = self.usable.without(&self.occupied.without(&dying));
         // Sources before any definition gets a register: a variable may be both.
-        let sources: Vec<Option<CopySource>> =
+        let sources: SmallVec<[Option<CopySource>; 8]> =
             f.uses(inst).iter().map(|one| self.source(one)).collect::<Result<_>>()?;
         for (def, from) in f.defs(inst).iter().zip(&sources) {
             let to = match def.what {

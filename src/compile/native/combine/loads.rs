@@ -8,6 +8,7 @@ use crate::compile::native::mir::{Extra, MachineBlock, MachineInst, Opcode, Oper
 use crate::compile::native::widths::SCALAR_LOADS;
 use crate::isa::Op;
 use crate::isa::instruction::CachePolicy;
+use crate::workspace::List;
 use smallvec::SmallVec;
 
 /// Operations whose neighbours are merged (loads of dwords, loads of descriptors), and the sizes in dwords of the merged
@@ -24,7 +25,7 @@ struct Load {
     base: [Val; 2],
     offset: i32,
     inst: u32,
-    results: SmallVec<[Val; 4]>,
+    results: SmallVec<[Val; 8]>,
 }
 
 impl Load {
@@ -61,10 +62,10 @@ impl Combine<'_> {
     }
 
     /// The loads by these operations, in order of their addresses.
-    fn loads_by(&self, ops: &[Op], insts: std::ops::Range<u32>) -> Vec<Load> {
+    fn loads_by(&self, ops: &[Op], insts: std::ops::Range<u32>) -> List<Load> {
         let wanted = |n: &u32| self.f.insts[*n as usize].isa().is_some_and(|op| ops.contains(&op));
         let left = insts.filter(|n| !self.gone[*n as usize]).filter(wanted);
-        let mut loads: Vec<Load> = left.filter_map(|n| self.load(n)).collect();
+        let mut loads: List<Load> = left.filter_map(|n| self.load(n)).collect();
         loads.sort_unstable();
         loads
     }
@@ -75,7 +76,7 @@ impl Combine<'_> {
         let mut sources = runs(self.f.uses(inst));
         let ([a, b], None) = (sources.next()?, sources.next()) else { return None };
         let base = [a.as_val()?, b.as_val()?];
-        let results: SmallVec<[Val; 4]> = self.f.defs(inst).iter().filter_map(|one| one.as_val()).collect();
+        let results: SmallVec<[Val; 8]> = self.f.defs(inst).iter().filter_map(|one| one.as_val()).collect();
         let free = |val: &Val| !self.f.values[val.index()].variable;
         // A dword alone may have its place in another run; a descriptor is one.
         let placed = results.len() == 1 && self.in_runs[results[0].index()];

@@ -22,6 +22,7 @@ use super::mir::{
     self, Cond, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Term, Val,
 };
 use crate::isa::Op;
+use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
 /// Operands of an instruction.
@@ -30,19 +31,19 @@ type Operands = SmallVec<[Operand; 4]>;
 /// Combines the instructions of a verified function.
 pub fn run(f: &mut MachineFunction) {
     runs::share(f);
-    let mut uses = vec![0u32; f.values.len()];
+    let mut uses = filled(f.values.len(), 0u32);
     let edges = f.blocks.iter().flat_map(|block| &block.edges).flat_map(|edge| f.args(edge));
     for val in f.insts.iter().flat_map(|inst| f.uses(inst)).chain(edges).filter_map(|one| one.as_val()) {
         uses[val.index()] += 1;
     }
-    let mut in_runs = vec![false; f.values.len()];
+    let mut in_runs = filled(f.values.len(), false);
     let runs = f.insts.iter().flat_map(|inst| mir::runs(f.uses(inst))).filter(|run| run.len() > 1);
     runs.flatten().filter_map(|one| one.as_val()).for_each(|val| in_runs[val.index()] = true);
     let mut it = Combine {
         in_runs,
-        made: vec![None; f.values.len()],
-        gone: vec![false; f.insts.len()],
-        names: vec![None; f.values.len()],
+        made: filled(f.values.len(), None),
+        gone: filled(f.insts.len(), false),
+        names: filled(f.values.len(), None),
         uses,
         start: 0,
         lanes_set: None,
@@ -65,14 +66,14 @@ pub fn run(f: &mut MachineFunction) {
 struct Combine<'a> {
     f: &'a mut MachineFunction,
     /// By value, the instruction that makes it, if it is no variable.
-    made: Vec<Option<u32>>,
-    uses: Vec<u32>,
+    made: List<Option<u32>>,
+    uses: List<u32>,
     /// By instruction, whether it is to be removed.
-    gone: Vec<bool>,
+    gone: List<bool>,
     /// By value, whether it is in a run somewhere, where another name could stand already.
-    in_runs: Vec<bool>,
+    in_runs: List<bool>,
     /// By value, another one that it is.
-    names: Vec<Option<Val>>,
+    names: List<Option<Val>>,
     /// First instruction of the block at hand.
     start: u32,
     /// The last instruction of the block, up to here, that turns lanes on or off.
@@ -120,9 +121,9 @@ impl Combine<'_> {
     }
 
     /// By instruction of a block, whether SCC is read after it before it is written again.
-    fn scc_live(&self, block: &MachineBlock) -> Vec<bool> {
+    fn scc_live(&self, block: &MachineBlock) -> List<bool> {
         let mut live = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
-        let mut out = vec![false; block.insts.len()];
+        let mut out = filled(block.insts.len(), false);
         for (place, n) in out.iter_mut().zip(block.insts.clone()).rev() {
             *place = live;
             let inst = &self.f.insts[n as usize];

@@ -8,19 +8,20 @@ use crate::compile::native::mir::{
     Extra, MachineFunction, MachineInst, MachineValue, Opcode, Operand, OperandValue, RegisterClass, Val, runs,
 };
 use crate::isa::Op;
+use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// The values of a run.
-type Members = SmallVec<[Val; 4]>;
+/// The values of a run that may be shared.
+type Members = [Val; 2];
 
 /// Gives runs that conflict values of their own.
 pub(super) fn share(f: &mut MachineFunction) {
     let sites = sites(f);
-    let mut places: FxHashMap<Val, (Members, usize)> = FxHashMap::default();
+    let mut places = Kept::<FxHashMap<Val, (Members, usize)>>::default();
     // By run that conflicts, its members anew.
-    let mut renamed: FxHashMap<Members, Members> = FxHashMap::default();
-    let mut copies: Vec<(u32, Val, Val)> = Vec::new();
+    let mut renamed = Kept::<FxHashMap<Members, Members>>::default();
+    let mut copies = List::<(u32, Val, Val)>::default();
     for n in 0..f.insts.len() {
         let inst = f.insts[n];
         let mut at = inst.operands as usize + usize::from(inst.defs);
@@ -31,11 +32,11 @@ pub(super) fn share(f: &mut MachineFunction) {
             let Some(members) = members(f, run).filter(|_| !inst.tied) else { continue };
             let Some(last) = last_site(f, &members, &sites) else { continue };
             let new = match renamed.get(&members) {
-                Some(new) => new.clone(),
+                Some(new) => *new,
                 None => {
-                    let mut new = members.clone();
+                    let mut new = members;
                     for (k, val) in members.iter().enumerate() {
-                        let place = places.entry(*val).or_insert_with(|| (members.clone(), k));
+                        let place = places.entry(*val).or_insert((members, k));
                         // A value that exists at entry already has its place.
                         let arrives = f.entry.iter().any(|entry| entry.val == Some(*val));
                         if arrives || place.1 != k || place.0 != members {
@@ -44,7 +45,7 @@ pub(super) fn share(f: &mut MachineFunction) {
                             copies.push((last, *val, new[k]));
                         }
                     }
-                    renamed.insert(members.clone(), new.clone());
+                    renamed.insert(members, new);
                     new
                 }
             };
@@ -68,15 +69,15 @@ fn last_site(f: &MachineFunction, members: &Members, sites: &[Option<u32>]) -> O
 
 /// The members of a pair of different scalar values that are defined once.
 fn members(f: &MachineFunction, run: &[Operand]) -> Option<Members> {
-    let vals: Members = run.iter().filter_map(|one| one.as_val()).collect();
-    let fits = run.len() == 2 && vals.len() == run.len() && vals[0] != vals[1];
+    let [first, second] = run else { return None };
+    let vals = [first.as_val()?, second.as_val()?];
     let plain = |val: &Val| f.class(*val) == RegisterClass::Scalar && !f.values[val.index()].variable;
-    (fits && vals.iter().all(plain)).then_some(vals)
+    (vals[0] != vals[1] && vals.iter().all(plain)).then_some(vals)
 }
 
 /// By value, the instruction that makes it; nothing for parameters and entry values, and for what a tail makes.
-fn sites(f: &MachineFunction) -> Vec<Option<u32>> {
-    let mut sites = vec![None; f.values.len()];
+fn sites(f: &MachineFunction) -> List<Option<u32>> {
+    let mut sites = filled(f.values.len(), None);
     for block in &f.blocks {
         for n in block.insts.start..block.tail {
             for val in f.defs(&f.insts[n as usize]).iter().filter_map(|one| one.as_val()) {
@@ -88,10 +89,10 @@ fn sites(f: &MachineFunction) -> Vec<Option<u32>> {
 }
 
 /// Inserts copies after instructions.
-fn insert(f: &mut MachineFunction, mut copies: Vec<(u32, Val, Val)>) {
+fn insert(f: &mut MachineFunction, mut copies: List<(u32, Val, Val)>) {
     copies.sort_unstable();
     let old = std::mem::take(&mut f.insts);
-    let mut copies = copies.into_iter().peekable();
+    let mut copies = copies.iter().copied().peekable();
     let mut blocks = std::mem::take(&mut f.blocks);
     for block in &mut blocks {
         let start = f.insts.len() as u32;

@@ -1,7 +1,9 @@
 //! Branches over more dwords than sixteen bits count: they go by islands, branches between blocks that lead on.
 
 use crate::compile::native::mir::BlockId;
+use crate::rows::Rows;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Dwords that one branch goes over at most: fewer than it could, since sizes are estimates from above.
 const REACH: usize = 30_000;
@@ -19,7 +21,7 @@ pub(super) struct Islands {
     /// By position of the branching block and by target: the slot whose island the branch goes to.
     first: FxHashMap<(usize, BlockId), Slot>,
     /// By slot: each island's target, and the slot of the next island on the way.
-    at: FxHashMap<Slot, Vec<(BlockId, Option<Slot>)>>,
+    at: BTreeMap<Slot, Vec<(BlockId, Option<Slot>)>>,
 }
 
 impl Islands {
@@ -27,7 +29,7 @@ impl Islands {
     pub(super) const NEAR: usize = 32_000;
 
     /// Plans them. By position in the order: dwords of each block at most, and its targets; by block, its position.
-    pub(super) fn new(sizes: &[usize], targets: &[Vec<BlockId>], position: impl Fn(BlockId) -> usize) -> Self {
+    pub(super) fn new(sizes: &[usize], targets: &Rows<BlockId>, position: impl Fn(BlockId) -> usize) -> Self {
         let mut room: FxHashMap<Slot, usize> = FxHashMap::default();
         let mut it = Self::default();
         for _ in 0..MOST_ATTEMPTS {
@@ -48,7 +50,7 @@ impl Islands {
     /// Routes every branch, if slots take so much room.
     fn routed(
         sizes: &[usize],
-        targets: &[Vec<BlockId>],
+        targets: &Rows<BlockId>,
         position: &impl Fn(BlockId) -> usize,
         room: &FxHashMap<Slot, usize>,
     ) -> Self {
@@ -68,8 +70,8 @@ impl Islands {
             }
         }
         let mut it = Self::default();
-        for (n, targets) in targets.iter().enumerate() {
-            for &target in targets {
+        for n in 0..targets.len() {
+            for &target in targets.of(n) {
                 it.route(n, starts[n] + sizes[n], target, starts[position(target)], &slots, room);
             }
         }

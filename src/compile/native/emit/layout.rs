@@ -8,7 +8,9 @@ use crate::compile::native::code::{Code, Item, Open};
 use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::error::{Error, Result};
 use crate::isa::{Assembled, Assembler, Instruction, Label, Op};
+use crate::rows::Rows;
 use crate::target::GfxIp;
+use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 
 /// The dwords of the code, and where the open values are.
@@ -21,8 +23,8 @@ pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
     let order = reached(code, &leads_to);
     let islands = islands(code, &leads_to, &order);
     let mut out = Assembler::new(code.gfx, code.wave);
-    let labels: Vec<Label> = code.blocks.iter().map(|_| out.label()).collect();
-    let mut ways: FxHashMap<(usize, BlockId), Label> = FxHashMap::default();
+    let labels: List<Label> = code.blocks.iter().map(|_| out.label()).collect();
+    let mut ways = Kept::<FxHashMap<(usize, BlockId), Label>>::default();
     for (n, &id) in order.iter().enumerate() {
         let block = code.block(id);
         out.place(labels[id.index()])?;
@@ -54,9 +56,9 @@ pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
     // Labels have to be placed even where no branch goes there.
     let left = code.blocks.len() - order.len();
     if left > 0 {
-        let mut placed = vec![false; code.blocks.len()];
+        let mut placed = filled(code.blocks.len(), false);
         order.iter().for_each(|id| placed[id.index()] = true);
-        labels.iter().zip(placed).filter(|(_, placed)| !placed).try_for_each(|(label, _)| out.place(*label))?;
+        labels.iter().zip(&placed).filter(|(_, placed)| !**placed).try_for_each(|(label, _)| out.place(*label))?;
     }
     out.finish()
 }
@@ -77,11 +79,12 @@ fn islands(code: &Code, leads_to: &[BlockId], order: &[BlockId]) -> Islands {
     if size(&code.items, order.len()) <= Islands::NEAR {
         return Islands::default();
     }
-    let sizes: Vec<usize> = order.iter().map(|id| size(code.items_of(code.block(*id)), 1)).collect();
-    let targets = order.iter().map(|id| simple(leads_to, code.block(*id).term).targets().collect());
-    let mut position = vec![0; code.blocks.len()];
+    let sizes: List<usize> = order.iter().map(|id| size(code.items_of(code.block(*id)), 1)).collect();
+    let mut targets = Kept::<Rows<BlockId>>::default();
+    order.iter().for_each(|id| targets.push(simple(leads_to, code.block(*id).term).targets()));
+    let mut position = filled(code.blocks.len(), 0);
     order.iter().enumerate().for_each(|(n, id)| position[id.index()] = n);
-    Islands::new(&sizes, &targets.collect::<Vec<_>>(), |id| position[id.index()])
+    Islands::new(&sizes, &targets, |id| position[id.index()])
 }
 
 /// Appends a branch to a block.
@@ -143,14 +146,14 @@ fn simple(leads_to: &[BlockId], term: Term) -> Term {
 }
 
 /// The blocks that the wave may reach, in layout order.
-fn reached(code: &Code, leads_to: &[BlockId]) -> Vec<BlockId> {
-    let mut seen = vec![false; code.blocks.len()];
-    let mut work = vec![BlockId(0)];
+fn reached(code: &Code, leads_to: &[BlockId]) -> List<BlockId> {
+    let mut seen = filled(code.blocks.len(), false);
+    let mut work = filled(1, BlockId(0));
     while let Some(id) = work.pop() {
         if let Some(seen @ false) = seen.get_mut(id.index()) {
             *seen = true;
             work.extend(simple(leads_to, code.block(id).term).targets());
         }
     }
-    (0..).map(BlockId).zip(seen).filter_map(|(id, seen)| seen.then_some(id)).collect()
+    (0..).map(BlockId).zip(&seen).filter_map(|(id, seen)| seen.then_some(id)).collect()
 }

@@ -30,6 +30,7 @@ use crate::ir::{LowerInfo, Shader, SymbolId};
 use crate::isa::{Register, RegisterSet, Relocation};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
+use smallvec::SmallVec;
 
 /// Smallest alignment of a constant table in bytes: tables are read by dwords.
 const TABLE_ALIGN: u32 = 4;
@@ -58,11 +59,13 @@ pub fn assemble(
 ) -> Result<MachineCode> {
     let assembled = layout::assemble(code)?;
     let (used, written) = registers(code, function, entry);
-    let bytes: Vec<u8> = assembled.dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect();
+    // With room for a branch to an epilog.
+    let mut bytes = Vec::with_capacity((assembled.dwords.len() + 1) * 4);
+    bytes.extend(assembled.dwords.iter().flat_map(|dword| dword.to_le_bytes()));
     let size = u32::try_from(bytes.len()).map_err(|_| Error::unsupported("code size", "4 GiB"))?;
     let mut out = MachineCode {
         code: bytes,
-        functions: vec![Body { symbol: info.symbol.to_string(), start: 0, size }],
+        functions: vec![Body { symbol: String::from(&*info.symbol), start: 0, size }],
         counts: words::counts(function, used),
         registers: words::registers(function, used, entry, options)?,
         written: written.filter(|_| info.epilog),
@@ -107,7 +110,9 @@ fn registers(code: &Code, function: &MachineFunction, entry: &EntryFacts) -> (wo
 
 /// The patches for open literals, and the constant tables that they need.
 fn add_patches(relocations: &[Relocation<Open>], shader: &Shader, out: &mut MachineCode) -> Result<()> {
-    let mut tables: Vec<u32> = Vec::new();
+    let mut tables = SmallVec::<[u32; 8]>::new();
+    // One more for the epilog.
+    out.patches.reserve(relocations.len() + 1);
     for relocation in relocations {
         let (kind, target) = match relocation.symbol {
             Open::Symbol(symbol) => (RelocKind::Abs32Lo, link_symbol(shader, symbol)?),
@@ -147,7 +152,7 @@ fn add_tables(numbers: &[u32], shader: &Shader, out: &mut MachineCode) -> Result
 }
 
 /// The index of a table among those in use.
-fn position(tables: &mut Vec<u32>, table: u32) -> usize {
+fn position(tables: &mut SmallVec<[u32; 8]>, table: u32) -> usize {
     tables.iter().position(|known| *known == table).unwrap_or_else(|| {
         tables.push(table);
         tables.len() - 1

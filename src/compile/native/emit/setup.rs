@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::ir::Modes;
 use crate::isa::{Instruction, Op, Scalar, Sgpr, Src};
 use crate::target::{GfxIp, Stage, WaveSize};
+use smallvec::{SmallVec, smallvec};
 
 /// Byte offset of the scratch descriptor in the global table, whose address's low half is in s0 (isa-gfx10 6).
 const COMPUTE_RING: i32 = 0x10;
@@ -24,7 +25,7 @@ const TO_NEAREST: u16 = 0;
 pub(super) fn add(function: &MachineFunction, entry: &EntryFacts, modes: &Modes, code: &mut Code) -> Result<()> {
     let rounding = modes.rounds_toward_zero().into_iter().zip(TOWARD_ZERO);
     let rounding = rounding.filter(|(on, _)| *on).fold(0, |mode, (_, bits)| mode | bits);
-    let mut head = Vec::new();
+    let mut head = SmallVec::<[Instruction; 8]>::new();
     if function.scratch_bytes > 0 {
         head.extend(scratch(function, entry)?);
     }
@@ -38,7 +39,7 @@ pub(super) fn add(function: &MachineFunction, entry: &EntryFacts, modes: &Modes,
             insert(code, n, at, &[ends]);
         }
     }
-    let head: Vec<Item> = head.into_iter().map(Item::new).collect();
+    let head: SmallVec<[Item; 8]> = head.into_iter().map(Item::new).collect();
     if !head.is_empty() {
         // The first block may be a loop's header.
         code.blocks.insert(0, CodeBlock { items: 0..0, term: Term::Jump(crate::compile::native::mir::BlockId(1)) });
@@ -71,7 +72,7 @@ fn insert(code: &mut Code, n: usize, at: usize, items: &[Item]) {
 }
 
 /// Loads the descriptor, and makes it that of this wave.
-fn scratch(function: &MachineFunction, entry: &EntryFacts) -> Result<Vec<Instruction>> {
+fn scratch(function: &MachineFunction, entry: &EntryFacts) -> Result<SmallVec<[Instruction; 8]>> {
     let gfx: GfxIp = function.gfx;
     let reg = |number: u16| {
         let sgpr = u8::try_from(number).ok().and_then(Sgpr::new);
@@ -82,7 +83,7 @@ fn scratch(function: &MachineFunction, entry: &EntryFacts) -> Result<Vec<Instruc
     let wave = Src::from(reg(entry.sgprs)?);
     let ring = if function.stage == Stage::Compute { COMPUTE_RING } else { GRAPHICS_RING };
     let scalar = |op, dst: Sgpr, srcs: &[Src]| Instruction::scalar(gfx, op, Some(Scalar::Sgpr(dst)), srcs);
-    let mut out = vec![
+    let mut out = smallvec![
         scalar(Op::SGetpcB64, low, &[]),
         scalar(Op::SMovB32, low, &[reg(0)?.into()]),
         Instruction::scalar_load(gfx, Op::SLoadDwordx4, low, low, ring),

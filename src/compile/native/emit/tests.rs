@@ -35,7 +35,7 @@ fn function(blocks: &[(&[Row], Term)]) -> MachineFunction {
             params: 0..0,
             tail: insts.end,
             insts,
-            edges: Vec::new(),
+            edges: Default::default(),
             term: *term,
             depth: 0,
         });
@@ -54,8 +54,8 @@ fn emit(function: &MachineFunction) -> Result<MachineCode> {
     let mut shader = shader();
     let info = LowerInfo {
         wave: function.wave,
-        args: Vec::new(),
-        returns: Vec::new(),
+        args: Default::default(),
+        returns: Default::default(),
         epilog: false,
         symbol: "_amdgpu_cs_main".into(),
         color_export: false,

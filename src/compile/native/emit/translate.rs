@@ -7,14 +7,14 @@ use crate::compile::native::mir::{Extra, MachineFunction, MachineInst, Opcode, O
 use crate::error::{Context, Error, Result};
 use crate::isa::instruction::Instruction;
 use crate::isa::{Format, Op, Scalar, Src};
+use crate::workspace::List;
 
 /// The instructions of a function whose operands all have registers.
 ///
 /// # Errors
 /// A bug: an operand without register, or one that the encoding does not take.
 pub(super) fn translate(function: &MachineFunction) -> Result<Code> {
-    let mut items = Vec::with_capacity(function.insts.len() + function.insts.len() / 4);
-    let mut blocks = Vec::with_capacity(function.blocks.len());
+    let (mut items, mut blocks) = (List::default(), List::default());
     for (id, block) in function.block_ids().zip(&function.blocks) {
         let first = items.len();
         for inst in function.insts_of(block) {
@@ -25,7 +25,7 @@ pub(super) fn translate(function: &MachineFunction) -> Result<Code> {
     Ok(Code { gfx: function.gfx, wave: function.wave, blocks, items })
 }
 
-fn push(function: &MachineFunction, inst: &MachineInst, items: &mut Vec<Item>) -> Result<()> {
+fn push(function: &MachineFunction, inst: &MachineInst, items: &mut List<Item>) -> Result<()> {
     match inst.op {
         Opcode::Isa(op) => items.push(instruction(function, op, inst)?),
         Opcode::Pseudo(Pseudo::Fence) => {}
@@ -83,7 +83,7 @@ fn choice(function: &MachineFunction, inst: &MachineInst) -> Result<Item> {
 }
 
 /// Two moves of the halves, which the loader fills in.
-fn table_address(function: &MachineFunction, inst: &MachineInst, items: &mut Vec<Item>) -> Result<()> {
+fn table_address(function: &MachineFunction, inst: &MachineInst, items: &mut List<Item>) -> Result<()> {
     let Extra::Table(table) = inst.extra else { return Err(wrong_extra(inst)) };
     let first = function.defs(inst).first().map(|def| def.what);
     let Some(OperandValue::Fixed(low)) = first else { return Err(Error::bug("an address without register")) };

@@ -5,6 +5,8 @@ use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::isa::instruction::{Fields, ScalarFields};
 use crate::isa::{CountedAccess, Instruction, Op, Scalar, Src};
 use crate::target::WaveSize;
+use crate::workspace::{List, filled};
+use smallvec::SmallVec;
 
 /// Vector instructions that are run without any lane rather than skipped: a branch that is taken costs more.
 const MOST_WITHOUT_LANES: usize = 6;
@@ -39,7 +41,7 @@ fn is_vcc_test(inst: &Instruction, wave: WaveSize) -> bool {
 /// Removes instructions before the end of the program that only change registers, such as those that enable lanes again.
 pub(super) fn read_by_nobody(code: &mut Code) {
     // By block, whether nothing more is done from there on.
-    let mut over = vec![false; code.blocks.len()];
+    let mut over = filled(code.blocks.len(), false);
     for n in (0..code.blocks.len()).rev() {
         let last = match code.blocks[n].term {
             Term::End => true,
@@ -117,14 +119,14 @@ fn only_way(code: &Code, n: usize, leads_to: &[BlockId], from: &[u32]) -> Option
 }
 
 /// By block, how many blocks it is come to from, where blocks without code do not count.
-fn ways_to(code: &Code, leads_to: &[BlockId]) -> Vec<u32> {
-    let mut from = vec![0u32; code.blocks.len()];
+fn ways_to(code: &Code, leads_to: &[BlockId]) -> List<u32> {
+    let mut from = filled(code.blocks.len(), 0u32);
     for (n, block) in code.blocks.iter().enumerate() {
         if n > 0 && block.items.is_empty() && matches!(block.term, Term::Jump(_)) {
             // Nobody goes there.
             continue;
         }
-        let mut targets: Vec<BlockId> = block.term.targets().map(|to| leads_to[to.index()]).collect();
+        let mut targets: SmallVec<[BlockId; 2]> = block.term.targets().map(|to| leads_to[to.index()]).collect();
         targets.dedup();
         targets.into_iter().for_each(|to| from[to.index()] += 1);
     }

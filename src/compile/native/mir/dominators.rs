@@ -3,10 +3,11 @@
 use super::{BlockId, MachineFunction};
 use crate::ir::cfg::DomTree;
 use crate::ir::{self, Graph};
+use crate::workspace::{Kept, take};
 
 /// The dominators along one kind of edges.
 #[derive(Clone, Debug)]
-pub struct Dominators(DomTree);
+pub struct Dominators(Kept<DomTree>);
 
 /// A block in the graphs of the IR.
 const fn node(block: BlockId) -> ir::BlockId {
@@ -15,7 +16,7 @@ const fn node(block: BlockId) -> ir::BlockId {
 
 impl Dominators {
     fn new<I: Iterator<Item = BlockId>>(f: &MachineFunction, successors: impl Fn(BlockId) -> I) -> Self {
-        let mut succs = Graph::with_capacity(f.blocks.len());
+        let mut succs = take::<Graph>();
         f.block_ids().for_each(|block| succs.push(successors(block).map(node)));
         Self(DomTree::new(&succs, &succs.reversed()))
     }

@@ -34,6 +34,8 @@ pub use inst::{Extra, MachineInst, Opcode, Pseudo};
 pub use operand::{Operand, OperandValue, PhysReg, RegisterClass, Val};
 
 use crate::target::{GfxIp, Stage, WaveSize};
+use crate::workspace::List;
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// A block, by its position in the layout.
@@ -113,7 +115,7 @@ pub struct MachineBlock {
     /// First instruction of the tail, in `insts`.
     pub tail: u32,
     /// Logical successors: at most two.
-    pub edges: Vec<Edge>,
+    pub edges: SmallVec<[Edge; 2]>,
     /// Linear successors.
     pub term: Term,
     /// Number of loops around it.
@@ -139,19 +141,19 @@ pub struct MachineFunction {
     /// Lanes of a wave.
     pub wave: WaveSize,
     /// Blocks in layout order; the first one is the entry.
-    pub blocks: Vec<MachineBlock>,
+    pub blocks: List<MachineBlock>,
     /// Instructions of all blocks.
-    pub insts: Vec<MachineInst>,
+    pub insts: List<MachineInst>,
     /// Operands of all instructions and edges.
-    pub operands: Vec<Operand>,
+    pub operands: List<Operand>,
     /// Block parameters.
-    pub params: Vec<Val>,
+    pub params: List<Val>,
     /// Values.
-    pub values: Vec<MachineValue>,
+    pub values: List<MachineValue>,
     /// Entry registers, all of them in their order, used or not.
-    pub entry: Vec<EntryValue>,
+    pub entry: List<EntryValue>,
     /// Registers of the results of a body with an epilog, by the number of the use of [`Pseudo::Return`].
-    pub results: Vec<PhysReg>,
+    pub results: List<PhysReg>,
     /// Bytes of scratch memory per lane.
     pub scratch_bytes: u32,
 }
@@ -163,13 +165,13 @@ impl MachineFunction {
             gfx,
             stage,
             wave,
-            blocks: Vec::new(),
-            insts: Vec::new(),
-            operands: Vec::new(),
-            params: Vec::new(),
-            values: Vec::new(),
-            entry: Vec::new(),
-            results: Vec::new(),
+            blocks: List::default(),
+            insts: List::default(),
+            operands: List::default(),
+            params: List::default(),
+            values: List::default(),
+            entry: List::default(),
+            results: List::default(),
             scratch_bytes: 0,
         }
     }
@@ -191,7 +193,7 @@ impl MachineFunction {
     }
 
     /// All blocks, in layout order.
-    pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = BlockId> + use<> {
+    pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = BlockId> + Clone + use<> {
         (0..self.blocks.len() as u32).map(BlockId)
     }
 
@@ -246,7 +248,7 @@ impl MachineFunction {
 
 impl Term {
     /// Blocks that the wave may go to.
-    pub fn targets(&self) -> impl Iterator<Item = BlockId> + use<> {
+    pub fn targets(&self) -> impl Iterator<Item = BlockId> + Clone + use<> {
         let (a, b) = match *self {
             Self::Jump(to) => (Some(to), None),
             Self::Branch { then, els, .. } => (Some(then), Some(els)),

@@ -2,19 +2,20 @@
 
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
-use crate::ir::{BasicBlock, BlockId, Shader, Terminator, ValueDef};
+use crate::ir::{BlockId, Shader, ValueDef};
+use crate::workspace::{List, filled};
 
 /// Empties unreachable blocks, so that none of them counts as a predecessor.
 pub(super) fn empty_unreachable(shader: &mut Shader) {
     let cfg = shader.cfg();
     for block in shader.block_ids().filter(|b| !cfg.reachable(*b)) {
-        *shader.block_mut(block) = BasicBlock { term: Some(Terminator::Unreachable), ..BasicBlock::default() };
+        shader.block_mut(block).make_unreachable();
     }
 }
 
 /// By block, whether a header names it as merge or continue block.
-pub(super) fn named(shader: &Shader) -> Vec<bool> {
-    let mut named = vec![false; shader.blocks.len()];
+pub(super) fn named(shader: &Shader) -> List<bool> {
+    let mut named = filled(shader.blocks.len(), false);
     shader.blocks.iter().flat_map(|block| block.merge.blocks()).for_each(|b| named[b.index()] = true);
     named
 }
@@ -32,7 +33,7 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
         return Ok(());
     }
     let mut count = 0;
-    let new: Vec<BlockId> = (kept.iter())
+    let new: List<BlockId> = (kept.iter())
         .map(|kept| {
             count += u32::from(*kept);
             BlockId(count.saturating_sub(1))
@@ -44,7 +45,7 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
         for (n, p) in (0..).zip(&block.params) {
             shader.values[p.index()].def = ValueDef::Param(id, n);
         }
-        block.term.iter_mut().flat_map(Terminator::calls_mut).for_each(|call| call.block = new[call.block.index()]);
+        block.end.targets_mut().for_each(|to| *to = new[to.index()]);
         block.merge = block.merge.renamed(|b| new[b.index()]);
     }
     Ok(())

@@ -5,6 +5,7 @@
 //! which is cheap if they have equal sizes; otherwise the variable stays in memory.
 
 use crate::ir::{Bits, Inst, LocalId, Op, Shader, Type, Value};
+use crate::workspace::{List, filled};
 
 /// Largest variable in bytes that is promoted. A larger one would not be kept in registers anyway.
 const MAX_BYTES: u32 = 1 << 14;
@@ -19,10 +20,10 @@ pub(super) type Cell = u32;
 #[derive(Debug)]
 pub(super) struct Cells {
     /// By variable, the index of its first byte in `bytes`; `None`: the variable stays in memory.
-    start: Vec<Option<u32>>,
-    bytes: Vec<u32>,
+    start: List<Option<u32>>,
+    bytes: List<u32>,
     /// By cell, its width.
-    widths: Vec<Bits>,
+    widths: List<Bits>,
 }
 
 /// An access to a promoted variable.
@@ -49,8 +50,8 @@ impl Cells {
             size += if small { local.bytes + 1 } else { 0 };
             small.then_some(start)
         });
-        let start: Vec<_> = start.collect();
-        let mut this = Self { start, bytes: vec![0; size as usize], widths: Vec::new() };
+        let start: List<Option<u32>> = start.collect();
+        let mut this = Self { start, bytes: filled(size as usize, 0), widths: List::default() };
         for inst in shader.live_insts() {
             let Some(local) = local(&inst.op) else { continue };
             match this.constant_access(shader, inst) {

@@ -7,6 +7,7 @@ use super::names::Names;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::{InstId, Op, Shader, Type, Value};
+use crate::workspace::{Kept, List};
 use rustc_hash::FxHashMap;
 
 /// Gathers the constants of all blocks.
@@ -14,9 +15,9 @@ use rustc_hash::FxHashMap;
 /// # Errors
 /// None.
 pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
-    let mut first: FxHashMap<(Type, Option<u64>), Value> = FxHashMap::default();
+    let mut first = Kept::<FxHashMap<(Type, Option<u64>), Value>>::default();
     let mut names = Names::default();
-    let mut gathered: Vec<InstId> = Vec::new();
+    let mut gathered = List::<InstId>::default();
     let Shader { blocks, insts, values, .. } = &mut *shader;
     for block in blocks.iter_mut() {
         block.insts.retain(|&id| {
@@ -34,8 +35,7 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
         });
     }
     if let Some(entry) = blocks.first_mut() {
-        gathered.append(&mut entry.insts);
-        entry.insts = gathered;
+        entry.insts.splice(0..0, gathered.drain(..));
     }
     names.apply(shader);
     Ok(())

@@ -1,6 +1,7 @@
 //! Keeps values in scratch variables while control flow is changed; promotion turns them into values again.
 
-use crate::ir::{Align, AluOp, BlockId, FpFlags, Inst, InstId, Local, LocalId, Op, Shader, Type, Value};
+use crate::ir::{Align, AluOp, BlockId, FpFlags, InstId, Local, LocalId, Op, Shader, Type, Value};
+use crate::workspace::{Kept, List};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -12,7 +13,7 @@ pub(super) type Use = (BlockId, Value);
 pub(super) fn run(shader: &mut Shader, uses: &[Use]) {
     let (zero, offset) = make(shader, Op::Const(0), &[], Some(Type::B32));
     shader.block_mut(Shader::ENTRY).insts.insert(0, zero);
-    let mut locals: FxHashMap<Value, LocalId> = FxHashMap::default();
+    let mut locals = Kept::<FxHashMap<Value, LocalId>>::default();
     for &(_, v) in uses {
         locals.entry(v).or_insert_with(|| {
             let bytes = shader.ty(v).bytes();
@@ -22,19 +23,22 @@ pub(super) fn run(shader: &mut Shader, uses: &[Use]) {
     for of_block in uses.chunk_by(|a, b| a.0 == b.0) {
         replace(shader, of_block, &locals, offset);
     }
+    let (mut old, mut new) = (List::<InstId>::default(), List::<InstId>::default());
     for block in shader.block_ids() {
-        let old = std::mem::take(&mut shader.block_mut(block).insts);
-        let mut new = Vec::with_capacity(old.len());
-        for v in shader.block(block).params.clone() {
+        old.clear();
+        new.clear();
+        old.append(&mut shader.block_mut(block).insts);
+        for n in 0..shader.block(block).params.len() {
+            let v = shader.block(block).params[n];
             store(shader, v, &locals, offset, &mut new);
         }
-        for id in old {
+        for &id in &old {
             new.push(id);
             if let Some(v) = shader.inst(id).result {
                 store(shader, v, &locals, offset, &mut new);
             }
         }
-        shader.block_mut(block).insts = new;
+        shader.block_mut(block).insts.append(&mut new);
     }
 }
 
@@ -58,8 +62,8 @@ fn store(shader: &mut Shader, v: Value, locals: &FxHashMap<Value, LocalId>, offs
 
 /// Replaces the uses in one block.
 fn replace(shader: &mut Shader, uses: &[Use], locals: &FxHashMap<Value, LocalId>, offset: Value) {
-    let mut new: FxHashMap<Value, Value> = FxHashMap::default();
-    let mut out = Vec::new();
+    let mut new = Kept::<FxHashMap<Value, Value>>::default();
+    let mut out = List::<InstId>::default();
     let Some(&(block, _)) = uses.first() else { return };
     for (_, v) in uses {
         let Some(&local) = locals.get(v) else { continue };
@@ -73,14 +77,10 @@ fn replace(shader: &mut Shader, uses: &[Use], locals: &FxHashMap<Value, LocalId>
         }
         new.insert(*v, loaded);
     }
-    let old = std::mem::take(&mut shader.block_mut(block).insts);
     let rename = |v: &mut Value| *v = new.get(v).copied().unwrap_or(*v);
-    for id in &old {
-        let Inst { args, .. } = shader.inst_mut(*id);
-        args.iter_mut().for_each(rename);
-    }
-    let place = shader.block_mut(block);
-    place.term.iter_mut().flat_map(|term| term.values_mut()).for_each(rename);
-    out.extend(old);
-    place.insts = out;
+    let Shader { blocks, insts, .. } = shader;
+    let place = &mut blocks[block.index()];
+    place.insts.iter().for_each(|id| insts[id.index()].args.iter_mut().for_each(rename));
+    place.end.values_mut().iter_mut().for_each(rename);
+    place.insts.splice(0..0, out.drain(..));
 }

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
 use crate::ir::{AluOp, BlockId, FpFlags, InstId, Op, RegClass, Shader, Type, Value};
+use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -29,12 +30,12 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     let cfg = shader.cfg();
     let wanted = wanted(shader, &cfg);
     let mut names = Names::default();
-    let mut home = vec![BlockId::ENTRY; shader.values.len()];
-    let mut first: FxHashMap<Key, InstId> = FxHashMap::default();
+    let mut home = filled(shader.values.len(), BlockId::ENTRY);
+    let mut first = Kept::<FxHashMap<Key, InstId>>::default();
     // By instruction, the block to which it moves; `None` if it is removed.
-    let mut moved: FxHashMap<InstId, Option<BlockId>> = FxHashMap::default();
-    let mut order: Vec<(BlockId, InstId)> = Vec::new();
-    for &block in &cfg.order {
+    let mut moved = Kept::<FxHashMap<InstId, Option<BlockId>>>::default();
+    let mut order = List::<(BlockId, InstId)>::default();
+    for &block in cfg.order.iter() {
         shader.block(block).params.iter().for_each(|p| home[p.index()] = block);
         for n in 0..shader.block(block).insts.len() {
             let id = shader.block(block).insts[n];
@@ -76,7 +77,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     for block in &mut shader.blocks {
         block.insts.retain(|id| !moved.contains_key(id));
     }
-    for (block, id) in order {
+    for &(block, id) in &order {
         shader.block_mut(block).insts.push(id);
     }
     names.apply(shader);
@@ -91,13 +92,13 @@ const fn is_long(op: AluOp) -> bool {
 
 /// By value, whether it is arithmetic on scalar registers only, and depends on a long operation or a long operation
 /// depends on it.
-fn wanted(shader: &Shader, cfg: &Cfg) -> Vec<bool> {
-    let mut scalar = vec![false; shader.values.len()];
+fn wanted(shader: &Shader, cfg: &Cfg) -> List<bool> {
+    let mut scalar = filled(shader.values.len(), false);
     let args = shader.lower.iter().flat_map(|lower| &lower.args);
     for (arg, param) in args.zip(&shader.block(Shader::ENTRY).params) {
         scalar[param.index()] = arg.class == RegClass::Sgpr;
     }
-    let mut wanted = vec![false; shader.values.len()];
+    let mut wanted = filled(shader.values.len(), false);
     let insts = || cfg.order.iter().flat_map(|block| &shader.block(*block).insts).map(|id| shader.inst(*id));
     for inst in insts() {
         let Some(v) = inst.result else { continue };

@@ -6,7 +6,8 @@
 use super::{blocks, jumps};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
-use crate::ir::{AluOp, BlockId, FpFlags, InstId, Merge, Op, Shader, Terminator, Type, Value};
+use crate::ir::{AluOp, BlockCall, BlockId, FpFlags, InstId, Merge, Op, Shader, Terminator, Type, Value};
+use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
 /// Largest number of operations of a side.
@@ -33,20 +34,19 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
 fn convert_all(shader: &mut Shader) -> bool {
     let cfg = shader.cfg();
     let named = blocks::named(shader);
+    let mut moved = List::<InstId>::default();
     let mut changed = false;
     // Inner ifs come first. Control flow around a changed block is out of date until the next round.
-    let mut touched = vec![false; shader.blocks.len()];
+    let mut touched = filled(shader.blocks.len(), false);
     for &block in cfg.order.iter().rev() {
-        let Some(Terminator::Branch { cond, then, els }) = &shader.block(block).term else { continue };
-        let cond = *cond;
+        let Some(Terminator::Branch { cond, then, els }) = shader.block(block).term() else { continue };
         let side = |to: BlockId| -> Option<BlockId> {
             let side = shader.block(to);
             let alone = cfg.preds(to).len() == 1 && !named[to.index()] && side.merge == Merge::None;
-            let Some(Terminator::Jump(call)) = &side.term else { return None };
+            let Some(Terminator::Jump(call)) = side.term() else { return None };
             let small = side.params.is_empty() && cost(shader, &side.insts)? <= MAX_SIDE;
             (alone && small && call.block != to).then_some(call.block)
         };
-        let (then, els) = (then.clone(), els.clone());
         let (then_side, els_side) = (side(then.block), side(els.block));
         let (meet, sides): (BlockId, SmallVec<[BlockId; 2]>) = match (then_side, els_side) {
             (Some(a), Some(b)) if a == b => (a, SmallVec::from_slice(&[then.block, els.block])),
@@ -59,14 +59,12 @@ fn convert_all(shader: &mut Shader) -> bool {
         if is_loop || touched[block.index()] || touched[meet.index()] || sides.iter().any(|b| touched[b.index()]) {
             continue;
         }
-        let passed = |call: &crate::ir::BlockCall| -> Vec<Value> {
-            if call.block == meet {
-                return call.args.clone();
-            }
-            let calls = shader.block(call.block).term.iter().flat_map(Terminator::calls);
-            calls.flat_map(|call| call.args.iter().copied()).collect()
+        // A side jumps once.
+        let passed = |call: BlockCall<'_>| -> List<Value> {
+            let args = if call.block == meet { call.args } else { shader.block(call.block).end.values() };
+            args.iter().copied().collect()
         };
-        let (a, b) = (passed(&then), passed(&els));
+        let (a, b) = (passed(then), passed(els));
         let different = || a.iter().zip(&b).filter(|(a, b)| a != b);
         let fits = different().count() <= MAX_SELECTED && different().all(|(a, _)| shader.ty(*a).is_scalar());
         if a.len() != b.len() || !fits {
@@ -76,13 +74,13 @@ fn convert_all(shader: &mut Shader) -> bool {
         touched[meet.index()] = true;
         for &side in &sides {
             touched[side.index()] = true;
-            let mut moved = std::mem::take(&mut shader.block_mut(side).insts);
-            shader.block_mut(side).term = Some(Terminator::Unreachable);
+            moved.append(&mut shader.block_mut(side).insts);
+            shader.block_mut(side).end.set(Terminator::Unreachable);
             shader.block_mut(block).insts.append(&mut moved);
         }
-        let args = a.iter().zip(&b).map(|(a, b)| select(shader, block, cond, *a, *b)).collect();
+        let args: List<Value> = a.iter().zip(&b).map(|(a, b)| select(shader, block, cond, *a, *b)).collect();
         let end = shader.block_mut(block);
-        end.term = Some(Terminator::Jump(crate::ir::BlockCall { block: meet, args }));
+        end.end.set(Terminator::Jump(BlockCall { block: meet, args: &args }));
         end.merge = Merge::None;
         changed = true;
     }

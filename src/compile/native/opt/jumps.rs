@@ -7,7 +7,9 @@ use super::blocks::{empty_unreachable, named};
 use super::names::Names;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
-use crate::ir::{AluOp, BlockCall, BlockId, Inst, Merge, Op, Shader, Terminator};
+use crate::ir::{AluOp, BlockCall, BlockId, Inst, Merge, Op, Shader, Terminator, Value};
+use crate::rows::Rows;
+use crate::workspace::{Kept, List};
 
 /// Simplifies the control flow.
 ///
@@ -25,40 +27,48 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
     Ok(())
 }
 
+/// A new end of a block.
+enum NewEnd {
+    /// The jump of this number alone.
+    Jump(usize),
+    /// A branch on the condition that the old one is the negation of.
+    Turned(Value),
+}
+
 /// Simplifies the end of a block.
 fn fold_end(shader: &mut Shader, block: BlockId) {
-    let never = |call: &BlockCall| {
+    let never = |call: BlockCall<'_>| {
         let to = shader.block(call.block);
-        to.insts.is_empty() && to.term == Some(Terminator::Unreachable)
+        to.insts.is_empty() && to.term() == Some(Terminator::Unreachable)
     };
-    let new = match &shader.block(block).term {
-        Some(Terminator::Branch { cond, then, els }) => match shader.as_const(*cond) {
-            Some(0) => Terminator::Jump(els.clone()),
-            Some(_) => Terminator::Jump(then.clone()),
-            None if then == els || never(els) => Terminator::Jump(then.clone()),
-            None if never(then) => Terminator::Jump(els.clone()),
-            None => match shader.def(*cond) {
-                Some(Inst { op: Op::Alu(AluOp::INot, _), args, .. }) => {
-                    Terminator::Branch { cond: args[0], then: els.clone(), els: then.clone() }
-                }
+    let new = match shader.block(block).term() {
+        Some(Terminator::Branch { cond, then, els }) => match shader.as_const(cond) {
+            Some(0) => NewEnd::Jump(1),
+            Some(_) => NewEnd::Jump(0),
+            None if then == els || never(els) => NewEnd::Jump(0),
+            None if never(then) => NewEnd::Jump(1),
+            None => match shader.def(cond) {
+                Some(Inst { op: Op::Alu(AluOp::INot, _), args, .. }) => NewEnd::Turned(args[0]),
                 _ => return,
             },
         },
-        Some(Terminator::Switch { value, cases, default }) => {
-            let known = shader.as_const(*value).map(|n| cases.iter().find(|case| case.0 == n).map(|case| &case.1));
-            match known {
-                Some(way) => Terminator::Jump(way.unwrap_or(default).clone()),
-                None if cases.iter().all(|(_, way)| way == default) => Terminator::Jump(default.clone()),
-                None => return,
-            }
-        }
+        Some(Terminator::Switch { value, cases, default }) => match shader.as_const(value) {
+            Some(n) => NewEnd::Jump(cases.iter().position(|case| case.0 == n).unwrap_or(cases.len())),
+            None if cases.iter().all(|(_, way)| way == default) => NewEnd::Jump(cases.len()),
+            None => return,
+        },
         _ => return,
     };
     let block = shader.block_mut(block);
-    if let (Terminator::Jump(_), Merge::Selection(_)) = (&new, block.merge) {
-        block.merge = Merge::None;
+    match new {
+        NewEnd::Turned(cond) => block.end.turn(cond),
+        NewEnd::Jump(n) => {
+            block.end.keep_call(n);
+            if let Merge::Selection(_) = block.merge {
+                block.merge = Merge::None;
+            }
+        }
     }
-    block.term = Some(new);
 }
 
 /// A loop header without a jump back is no longer a loop header.
@@ -68,21 +78,37 @@ fn end_loops(shader: &mut Shader) {
         let Merge::Loop { merge, .. } = shader.block(id).merge else { continue };
         if !cfg.preds(id).iter().any(|from| cfg.dom.dominates(id, *from)) {
             let block = shader.block_mut(id);
-            let branches = !matches!(block.term, Some(Terminator::Jump(_)));
+            let branches = !matches!(block.term(), Some(Terminator::Jump(_)));
             block.merge = if branches { Merge::Selection(merge) } else { Merge::None };
         }
     }
 }
 
-/// Redirects jumps to an empty block to that block's target.
-fn skip_empty(shader: &mut Shader) {
-    let named = named(shader);
-    let is_header = |block: BlockId| matches!(shader.block(block).merge, Merge::Loop { .. });
-    // By block, the jump that replaces a jump to it. The blocks before and after a loop stay.
-    let mut through: Vec<Option<BlockCall>> = (shader.block_ids())
-        .map(|id| {
+/// The jump that replaces one to an empty block.
+#[derive(Clone, Copy)]
+struct Way {
+    to: BlockId,
+    /// The empty block that passes the arguments.
+    by: BlockId,
+}
+
+/// The ways through empty blocks.
+struct Ways {
+    /// By block, the way that replaces a jump to it.
+    through: List<Option<Way>>,
+    /// By block, the arguments that it passes if it is empty: its own jump may change.
+    args: Kept<Rows<Value>>,
+}
+
+impl Ways {
+    /// Finds them. The blocks before and after a loop stay.
+    fn new(shader: &Shader) -> Self {
+        let named = named(shader);
+        let is_header = |block: BlockId| matches!(shader.block(block).merge, Merge::Loop { .. });
+        let mut ways = Self { through: List::default(), args: Kept::default() };
+        for id in shader.block_ids() {
             let block = shader.block(id);
-            match &block.term {
+            let way = match block.term() {
                 Some(Terminator::Jump(call))
                     if id != Shader::ENTRY
                         && block.insts.is_empty()
@@ -92,47 +118,66 @@ fn skip_empty(shader: &mut Shader) {
                         && !is_header(call.block)
                         && call.block != id =>
                 {
-                    Some(call.clone())
+                    Some(call)
                 }
                 _ => None,
-            }
-        })
-        .collect();
-    if through.iter().all(Option::is_none) {
+            };
+            ways.through.push(way.map(|call| Way { to: call.block, by: id }));
+            ways.args.push(way.iter().flat_map(|call| call.args).copied());
+        }
+        ways
+    }
+
+    fn call(&self, way: Way) -> BlockCall<'_> {
+        BlockCall { block: way.to, args: self.args.of(way.by.index()) }
+    }
+
+    /// Where a jump leads in one step.
+    fn end<'a>(&'a self, call: BlockCall<'a>) -> BlockCall<'a> {
+        self.through[call.block.index()].map_or(call, |way| self.call(way))
+    }
+}
+
+/// Jumps to where an empty block jumps.
+fn skip_empty(shader: &mut Shader) {
+    let mut ways = Ways::new(shader);
+    if ways.through.iter().all(Option::is_none) {
         return;
     }
+    let (mut targets, mut passed) = (List::<BlockId>::default(), List::<BlockId>::default());
     for block in &mut shader.blocks {
-        let Some(term) = &mut block.term else { continue };
-        if let Terminator::Branch { then, els, .. } = &*term {
-            let end = |call: &BlockCall| through[call.block.index()].as_ref().unwrap_or(call).clone();
-            let (then, els) = (end(then), end(els));
-            if then == els {
-                block.term = Some(Terminator::Jump(then));
-                if let Merge::Selection(_) = block.merge {
-                    block.merge = Merge::None;
-                }
-                continue;
+        if let Some(Terminator::Branch { then, els, .. }) = block.term()
+            && ways.end(then) == ways.end(els)
+        {
+            match ways.through[then.block.index()] {
+                Some(way) => block.end.set(Terminator::Jump(ways.call(way))),
+                None => block.end.keep_call(0),
             }
+            if let Merge::Selection(_) = block.merge {
+                block.merge = Merge::None;
+            }
+            continue;
         }
-        let mut targets: Vec<BlockId> = term.calls().map(|call| call.block).collect();
-        for (n, call) in term.calls_mut().enumerate() {
+        targets.clear();
+        targets.extend(block.calls().map(|call| call.block));
+        for n in 0..targets.len() {
             // Each step removes its jump from the table during the walk, so that cycles end.
-            let mut passed = Vec::new();
-            while let Some(next) = through[call.block.index()].take() {
-                let from = call.block;
+            let mut from = targets[n];
+            let mut last = None;
+            while let Some(next) = ways.through[from.index()].take() {
                 // Two edges to one block would need extra blocks for their copies.
-                let doubled = targets.iter().enumerate().any(|(m, to)| m != n && *to == next.block);
-                passed.push((from, next.clone()));
+                let doubled = targets.iter().enumerate().any(|(m, to)| m != n && *to == next.to);
+                passed.push(from);
+                last = Some(next);
                 if doubled {
                     break;
                 }
-                targets[n] = next.block;
-                *call = next;
+                targets[n] = next.to;
+                block.end.set_call(n, ways.call(next));
+                from = next.to;
             }
             // All of them lead to the last one's target, so the next walk takes one step.
-            if let Some(end) = passed.last().map(|(_, next)| next.clone()) {
-                passed.into_iter().for_each(|(from, _)| through[from.index()] = Some(end.clone()));
-            }
+            passed.drain(..).for_each(|from| ways.through[from.index()] = last);
         }
     }
 }
@@ -141,25 +186,17 @@ fn skip_empty(shader: &mut Shader) {
 fn join_rows(shader: &mut Shader) {
     let cfg = shader.cfg();
     let mut names = Names::default();
-    let mut joined: Vec<BlockId> = shader.block_ids().collect();
-    for &id in &cfg.order {
-        while let Some(Terminator::Jump(call)) = &shader.block(id).term {
+    let mut joined: List<BlockId> = shader.block_ids().collect();
+    for &id in cfg.order.iter() {
+        while let Some(Terminator::Jump(call)) = shader.block(id).term() {
             let (next, merge) = (call.block, shader.block(id).merge);
             let is_row = cfg.preds(next).len() == 1 && next != id && next != Shader::ENTRY;
             if !is_row || (merge != Merge::None && shader.block(next).merge != Merge::None) {
                 break;
             }
-            let args = call.args.clone();
-            let mut taken = std::mem::take(shader.block_mut(next));
-            taken.params.iter().zip(args).for_each(|(p, a)| names.set(*p, a));
-            shader.block_mut(next).term = Some(Terminator::Unreachable);
+            shader.block(next).params.iter().zip(call.args).for_each(|(p, a)| names.set(*p, *a));
             joined[next.index()] = id;
-            let block = shader.block_mut(id);
-            block.insts.append(&mut taken.insts);
-            block.term = taken.term;
-            if merge == Merge::None {
-                block.merge = taken.merge;
-            }
+            shader.blocks.append(id, next);
         }
     }
     let find = |mut block: BlockId| {

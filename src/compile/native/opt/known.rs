@@ -6,6 +6,7 @@
 use super::purity::same;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BlockId, InstId, Op, Shader, Type, Value};
+use crate::workspace::{List, filled};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
@@ -34,14 +35,14 @@ struct Entry {
 /// Open addressing; at most half of the slots are in use.
 #[derive(Debug)]
 pub(super) struct Known {
-    slots: Vec<Option<Entry>>,
+    slots: List<Option<Entry>>,
     used: usize,
 }
 
 impl Known {
     /// An empty table for a shader with about this many instructions.
     pub fn new(insts: usize) -> Self {
-        Self { slots: vec![None; (2 * insts).next_power_of_two().max(64)], used: 0 }
+        Self { slots: filled((2 * insts).next_power_of_two().max(64), None), used: 0 }
     }
 
     /// The value of an equal instruction that dominates the block; otherwise the slot for this one.
@@ -76,8 +77,8 @@ impl Known {
 
     fn grow(&mut self) {
         let len = 2 * self.slots.len();
-        let old = std::mem::replace(&mut self.slots, vec![None; len]);
-        for entry in old.into_iter().flatten() {
+        let old = std::mem::replace(&mut self.slots, filled(len, None));
+        for entry in old.iter().copied().flatten() {
             let mut at = entry.hash as usize & (len - 1);
             while self.slots[at].is_some() {
                 at = (at + 1) & (len - 1);

@@ -9,6 +9,7 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BlockId, Inst, InstId, Op, Shader, Terminator, Value};
+use crate::workspace::{List, filled};
 
 /// Largest number of instructions moved to one block: twice as many live values as there are registers would be in
 /// memory anyway.
@@ -24,18 +25,20 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     if !options.licm || loops.is_empty() || !loops.are_all() {
         return Ok(());
     }
-    let before: Vec<Option<BlockId>> = (0..loops.len() as u32).map(|l| block_before(shader, &cfg, l)).collect();
-    let mut moved = vec![0; shader.blocks.len()];
-    let mut home = vec![BlockId::ENTRY; shader.values.len()];
+    let before: List<Option<BlockId>> = (0..loops.len() as u32).map(|l| block_before(shader, &cfg, l)).collect();
+    let mut moved = filled(shader.blocks.len(), 0);
+    let mut home = filled(shader.values.len(), BlockId::ENTRY);
     // By value, whether it depends only on constants, entry registers and symbols.
-    let mut fixed = vec![false; shader.values.len()];
+    let mut fixed = filled(shader.values.len(), false);
     shader.block(Shader::ENTRY).params.iter().for_each(|p| fixed[p.index()] = true);
-    for &block in &cfg.order {
+    let (mut list, mut kept) = (List::<InstId>::default(), List::<InstId>::default());
+    for &block in cfg.order.iter() {
         shader.block(block).params.iter().for_each(|p| home[p.index()] = block);
         let around = loops.around(block);
-        let list = std::mem::take(&mut shader.block_mut(block).insts);
-        let mut kept: Vec<InstId> = Vec::with_capacity(list.len());
-        for id in list {
+        list.clear();
+        kept.clear();
+        list.append(&mut shader.block_mut(block).insts);
+        for &id in &list {
             let inst = shader.inst(id);
             let (place, known) = place(inst, around, &cfg, &before, &home, &fixed);
             let place = place.filter(|to| moved[to.index()] < MOST);
@@ -50,7 +53,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
             }
         }
         // No instruction moves to a block of a loop that is still to be walked, so nothing needs merging.
-        shader.block_mut(block).insts = kept;
+        shader.block_mut(block).insts.append(&mut kept);
     }
     Ok(())
 }
@@ -61,7 +64,7 @@ fn block_before(shader: &Shader, cfg: &Cfg, l: u32) -> Option<BlockId> {
     let header = loops.header(l);
     let mut entries = cfg.preds(header).iter().filter(|b| !loops.around(**b).contains(&l));
     let entry = *entries.next()?;
-    let goes_on = matches!(shader.block(entry).term, Some(Terminator::Jump(_)));
+    let goes_on = matches!(shader.block(entry).term(), Some(Terminator::Jump(_)));
     (entries.next().is_none() && goes_on).then_some(entry)
 }
 

@@ -1,10 +1,11 @@
 //! Replacements of values: a pass collects them, then applies them to the whole shader at once.
 
-use crate::ir::{Shader, Terminator, Value};
+use crate::ir::{Shader, Value};
+use crate::workspace::List;
 
 /// By value, its replacement. Values without an entry stay.
 #[derive(Debug, Default)]
-pub(super) struct Names(Vec<Value>);
+pub(super) struct Names(List<Value>);
 
 impl Names {
     /// The final replacement of a value.
@@ -40,11 +41,11 @@ impl Names {
             return;
         }
         let Shader { blocks, insts, .. } = shader;
-        for block in blocks {
+        for block in &mut *blocks {
             for &id in &block.insts {
                 insts[id.index()].args.iter_mut().for_each(|v| *v = self.of(*v));
             }
-            block.term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = self.of(*v));
+            block.end.values_mut().iter_mut().for_each(|v| *v = self.of(*v));
         }
     }
 }

@@ -12,9 +12,8 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{
-    AluOp, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, RoundMode, Shader, Terminator, Type, Value,
-};
+use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, RoundMode, Shader, Type, Value};
+use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -51,11 +50,11 @@ fn walk(shader: &mut Shader, contracts: bool) {
         fold_floats: shader.modes.round.iter().all(|r| *r == RoundMode::NearestEven),
         known: Known::new(count),
         names: Names::default(),
-        consts: FxHashMap::default(),
-        front: Vec::new(),
-        out: Vec::new(),
+        consts: Kept::default(),
+        front: List::default(),
+        out: List::default(),
         block: Shader::ENTRY,
-        uniform: Vec::new(),
+        uniform: List::default(),
         versions: [0; Memory::COUNT],
         lanes: 0,
         last: 0,
@@ -71,15 +70,15 @@ pub(super) struct Numbering<'a> {
     cfg: Arc<Cfg>,
     known: Known,
     names: Names,
-    consts: FxHashMap<(Type, u64), Value>,
+    consts: Kept<FxHashMap<(Type, u64), Value>>,
     /// Constants, for the start of the entry block.
-    front: Vec<InstId>,
+    front: List<InstId>,
     /// Instructions of the current block so far.
-    out: Vec<InstId>,
+    out: List<InstId>,
     block: BlockId,
     /// By value, whether it depends only on scalar registers and memory, without control flow: it is the same in all
     /// lanes.
-    uniform: Vec<bool>,
+    uniform: List<bool>,
     versions: [Version; Memory::COUNT],
     lanes: Version,
     /// The last version given out.
@@ -94,37 +93,34 @@ impl Numbering<'_> {
     fn run(&mut self) {
         let cfg = Arc::clone(&self.cfg);
         self.start();
-        let mut order = vec![BlockId::ENTRY; cfg.order.len()];
-        for &block in &cfg.order {
+        let mut order = filled(cfg.order.len(), BlockId::ENTRY);
+        for &block in cfg.order.iter() {
             if let Some((number, _)) = cfg.dom.span(block) {
                 order[number as usize] = block;
             }
         }
         // By block, the versions at its end.
-        let mut ends: Vec<[Version; Memory::COUNT]> = vec![[0; Memory::COUNT]; self.shader.blocks.len()];
-        let mut old = Vec::new();
-        for block in order {
+        let mut ends = filled(self.shader.blocks.len(), [0; Memory::COUNT]);
+        let mut old = List::<InstId>::default();
+        for &block in &order {
             self.block = block;
             self.lanes = self.next_version();
             match cfg.preds(block) {
                 &[from] => self.versions = ends[from.index()],
                 _ => self.versions = std::array::from_fn(|_| self.next_version()),
             }
-            std::mem::swap(&mut old, &mut self.shader.block_mut(block).insts);
+            old.clear();
+            old.append(&mut self.shader.block_mut(block).insts);
             for &id in &old {
                 self.visit(id);
             }
-            old.clear();
-            let mut term = self.shader.block_mut(block).term.take();
-            term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = self.names.of(*v));
-            let end = self.shader.block_mut(block);
-            end.term = term;
-            // The vector swapped in has capacity from an earlier block, so capacities even out.
-            end.insts = std::mem::take(&mut self.out);
+            let Self { shader, names, out, .. } = self;
+            let end = shader.block_mut(block);
+            end.end.values_mut().iter_mut().for_each(|v| *v = names.of(*v));
+            end.insts.append(out);
             ends[block.index()] = self.versions;
         }
-        let front = std::mem::take(&mut self.front);
-        self.shader.block_mut(Shader::ENTRY).insts.splice(0..0, front);
+        self.shader.block_mut(Shader::ENTRY).insts.splice(0..0, self.front.drain(..));
     }
 
     /// Marks the values of scalar registers.

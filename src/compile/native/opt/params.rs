@@ -8,6 +8,8 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BlockId, Op, Shader, Value, ValueDef};
+use crate::rows::Rows;
+use crate::workspace::{Kept, List, filled};
 
 const NONE: u32 = u32::MAX;
 
@@ -41,24 +43,24 @@ struct Param {
 }
 
 struct Params {
-    all: Vec<Param>,
+    all: List<Param>,
     /// By value, its index in `all`.
-    index: Vec<u32>,
-    passed: Vec<Value>,
+    index: List<u32>,
+    passed: List<Value>,
     /// Entries of the lists of users: a parameter, and the next entry.
-    users: Vec<(u32, u32)>,
+    users: List<(u32, u32)>,
     /// By value, the block of its definition.
-    home: Vec<BlockId>,
+    home: List<BlockId>,
 }
 
 impl Params {
     fn new(shader: &Shader, cfg: &Cfg) -> Self {
         let mut this = Self {
-            all: Vec::new(),
-            index: vec![NONE; shader.values.len()],
-            passed: Vec::new(),
-            users: Vec::new(),
-            home: Vec::new(),
+            all: List::default(),
+            index: filled(shader.values.len(), NONE),
+            passed: List::default(),
+            users: List::default(),
+            home: List::default(),
         };
         let mut first = 0;
         for block in shader.block_ids().skip(1).filter(|b| cfg.reachable(*b)) {
@@ -72,13 +74,13 @@ impl Params {
         if this.all.is_empty() {
             return this;
         }
-        this.passed = vec![Value(0); first as usize];
-        let mut edge = vec![0; shader.blocks.len()];
+        this.passed.resize(first as usize, Value(0));
+        let mut edge = filled(shader.blocks.len(), 0);
         for block in &shader.blocks {
-            for call in block.term.iter().flat_map(|term| term.calls()) {
+            for call in block.calls() {
                 let next = &mut edge[call.block.index()];
                 let n = std::mem::replace(next, *next + 1);
-                for (p, v) in shader.block(call.block).params.iter().zip(&call.args) {
+                for (p, v) in shader.block(call.block).params.iter().zip(call.args) {
                     let Some(param) = this.all.get(this.index[p.index()] as usize) else { continue };
                     this.passed[(param.first + n) as usize] = *v;
                 }
@@ -94,7 +96,7 @@ impl Params {
                 }
             }
         }
-        this.home = vec![BlockId::ENTRY; shader.values.len()];
+        this.home.resize(shader.values.len(), BlockId::ENTRY);
         for id in shader.block_ids() {
             let block = shader.block(id);
             let results = block.insts.iter().filter_map(|&i| shader.inst(i).result);
@@ -120,7 +122,7 @@ impl Params {
     /// Finds trivial parameters until there are no more, and returns their replacements.
     fn simplify(&mut self, shader: &Shader, cfg: &Cfg) -> Names {
         let mut names = Names::default();
-        let mut todo: Vec<u32> = (0..self.all.len() as u32).rev().collect();
+        let mut todo: List<u32> = (0..self.all.len() as u32).rev().collect();
         while let Some(n) = todo.pop() {
             if self.all[n as usize].removed {
                 continue;
@@ -174,31 +176,20 @@ impl Params {
 /// Removes parameters from their blocks and from the jumps.
 fn remove(shader: &mut Shader, params: &Params) {
     let removed = |v: &Value| params.all.get(params.index[v.index()] as usize).is_some_and(|p| p.removed);
-    let mut kept: Vec<bool> = Vec::new();
-    // By block, the range of its parameters in `kept`; empty if all stay.
-    let ranges: Vec<std::ops::Range<usize>> = (shader.blocks.iter())
-        .map(|block| {
-            let start = kept.len();
-            if block.params.iter().any(removed) {
-                kept.extend(block.params.iter().map(|p| !removed(p)));
-            }
-            start..kept.len()
-        })
-        .collect();
-    let keep = |block: BlockId, list: &mut Vec<Value>| {
-        let range = &ranges[block.index()];
-        if !range.is_empty() {
-            let mut stays = kept[range.clone()].iter();
-            list.retain(|_| stays.next().copied().unwrap_or(true));
-        }
-    };
+    // For each block, which of its parameters stay; none if all do.
+    let mut kept = Kept::<Rows<bool>>::default();
+    for block in &shader.blocks {
+        let some_go = block.params.iter().any(removed);
+        kept.push(block.params.iter().filter(|_| some_go).map(|p| !removed(p)));
+    }
     for (id, block) in (0..).map(BlockId).zip(&mut shader.blocks) {
-        keep(id, &mut block.params);
+        let mut stays = kept.of(id.index()).iter();
+        block.params.retain(|_| stays.next().copied().unwrap_or(true));
         for (n, p) in (0..).zip(&block.params) {
             shader.values[p.index()].def = ValueDef::Param(id, n);
         }
-        for call in block.term.iter_mut().flat_map(|term| term.calls_mut()) {
-            keep(call.block, &mut call.args);
+        if block.calls().any(|call| !kept.of(call.block.index()).is_empty()) {
+            block.end.retain_args(|to, n| kept.of(to.index()).get(n).copied().unwrap_or(true));
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BlockId, Inst, InstId, LocalId, Op, Shader, Type, Value};
+use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -32,9 +33,9 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         stores,
         names: Names::default(),
         undef: [None; 4],
-        front: Vec::new(),
-        pending: Vec::new(),
-        path: Vec::new(),
+        front: List::default(),
+        pending: List::default(),
+        path: List::default(),
     };
     walk.run();
     remove_locals(shader);
@@ -43,14 +44,14 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
 
 /// Removes variables without accesses.
 fn remove_locals(shader: &mut Shader) {
-    let mut used = vec![false; shader.locals.len()];
+    let mut used = filled(shader.locals.len(), false);
     for inst in shader.live_insts() {
         if let Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } = inst.op {
             used[local.index()] = true;
         }
     }
     let mut count = 0;
-    let new: Vec<LocalId> = (used.iter())
+    let new: List<LocalId> = (used.iter())
         .map(|used| {
             count += u32::from(*used);
             LocalId(count.saturating_sub(1))
@@ -77,19 +78,18 @@ struct Promotion<'a> {
     /// The undefined value of each width.
     undef: [Option<Value>; 4],
     /// Instructions for the start of the entry block.
-    front: Vec<InstId>,
+    front: List<InstId>,
     /// New parameters, whose values the jumps must still supply.
-    pending: Vec<(BlockId, Cell, Value)>,
-    path: Vec<BlockId>,
+    pending: List<(BlockId, Cell, Value)>,
+    path: List<BlockId>,
 }
 
 impl Promotion<'_> {
     fn run(mut self) {
-        let mut old = Vec::new();
+        let mut old = List::<InstId>::default();
         for block in Arc::clone(&self.cfg).order.iter().copied() {
-            let kept = Vec::with_capacity(self.shader.block(block).insts.len());
-            old.clone_from(&self.shader.block(block).insts);
-            self.shader.block_mut(block).insts = kept;
+            old.clear();
+            old.append(&mut self.shader.block_mut(block).insts);
             for &id in &old {
                 match self.cells.access(self.shader, self.shader.inst(id)) {
                     Some(access) => self.access(block, id, access),
@@ -98,8 +98,7 @@ impl Promotion<'_> {
             }
         }
         let passed = self.complete();
-        let front = std::mem::take(&mut self.front);
-        self.shader.block_mut(BlockId::ENTRY).insts.splice(0..0, front);
+        self.shader.block_mut(BlockId::ENTRY).insts.splice(0..0, self.front.drain(..));
         pass(self.shader, &self.cfg, &self.pending, &passed);
         self.names.apply(self.shader);
     }
@@ -229,9 +228,9 @@ impl Promotion<'_> {
     }
 
     /// The values of each new parameter on every edge; reading them may make more parameters.
-    fn complete(&mut self) -> Vec<Value> {
+    fn complete(&mut self) -> List<Value> {
         let cfg = Arc::clone(&self.cfg);
-        let mut passed = Vec::new();
+        let mut passed = List::default();
         let mut n = 0;
         while let Some(&(block, cell, _)) = self.pending.get(n) {
             passed.extend(cfg.preds(block).iter().map(|&from| self.read(from, cell)));
@@ -248,33 +247,34 @@ fn pass(shader: &mut Shader, cfg: &Cfg, params: &[(BlockId, Cell, Value)], passe
         return;
     }
     // By block, the parameters in the order in which they were added, each with its first value in `passed`.
-    let mut of_block: Vec<(BlockId, usize)> = Vec::with_capacity(params.len());
+    let mut of_block = List::<(BlockId, usize)>::default();
     let mut start = 0;
     for (block, ..) in params {
         of_block.push((*block, start));
         start += cfg.preds(*block).len();
     }
     of_block.sort_by_key(|(block, _)| *block);
-    let mut edge = vec![0; shader.blocks.len()];
+    let mut edge = filled(shader.blocks.len(), 0);
     for block in &mut shader.blocks {
-        for call in block.term.iter_mut().flat_map(|term| term.calls_mut()) {
-            let next = &mut edge[call.block.index()];
+        for call in 0..block.calls().count() {
+            let Some(to) = block.end.targets_mut().nth(call).copied() else { continue };
+            let next = &mut edge[to.index()];
             let n = std::mem::replace(next, *next + 1);
-            let first = of_block.partition_point(|(b, _)| *b < call.block);
-            let own = of_block[first..].iter().take_while(|(b, _)| *b == call.block);
-            call.args.extend(own.filter_map(|(_, start)| passed.get(start + n)));
+            let first = of_block.partition_point(|(b, _)| *b < to);
+            let own = of_block[first..].iter().take_while(|(b, _)| *b == to);
+            block.end.add_args(call, own.filter_map(|(_, start)| passed.get(start + n)).copied());
         }
     }
 }
 
 /// The blocks that store to each cell, by their preorder numbers in the dominator tree.
-struct Stores(Vec<(Cell, u32)>);
+struct Stores(List<(Cell, u32)>);
 
 impl Stores {
     fn new(shader: &Shader, cells: &Cells) -> Self {
         let cfg = shader.cfg();
-        let mut all = Vec::new();
-        for &block in &cfg.order {
+        let mut all = List::<(Cell, u32)>::default();
+        for &block in cfg.order.iter() {
             let Some((number, _)) = cfg.dom.span(block) else { continue };
             for &id in &shader.block(block).insts {
                 let Some(access) = cells.access(shader, shader.inst(id)) else { continue };
@@ -302,9 +302,9 @@ enum Defs {
     /// Every pair, where these are few.
     Table {
         cells: usize,
-        values: Vec<Option<Value>>,
+        values: List<Option<Value>>,
     },
-    Map(FxHashMap<(BlockId, Cell), Value>),
+    Map(Kept<FxHashMap<(BlockId, Cell), Value>>),
 }
 
 /// Pairs of block and cell up to which they have a table.
@@ -313,8 +313,8 @@ const MAX_TABLE: usize = 1 << 15;
 impl Defs {
     fn new(blocks: usize, cells: usize) -> Self {
         match blocks.saturating_mul(cells) {
-            size @ 0..=MAX_TABLE => Self::Table { cells, values: vec![None; size] },
-            _ => Self::Map(FxHashMap::default()),
+            size @ 0..=MAX_TABLE => Self::Table { cells, values: filled(size, None) },
+            _ => Self::Map(Kept::default()),
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::compile::passes::fold;
 use crate::ir::cfg::Cfg;
 use crate::ir::{BlockCall, BlockId, Inst, Op, Shader, Terminator, Value, ValueDef};
+use crate::workspace::{Kept, List};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -17,7 +18,7 @@ const MAX_OPERATIONS: u32 = 32;
 pub(super) struct Counted {
     pub header: BlockId,
     /// Its blocks, each before its successors except along the jump back; the header is first.
-    pub blocks: Vec<BlockId>,
+    pub blocks: List<BlockId>,
     /// The block that jumps back.
     pub latch: BlockId,
     /// The block that leaves the loop after the last iteration.
@@ -27,29 +28,31 @@ pub(super) struct Counted {
     /// How often `exit` stays in the loop before it leaves it.
     pub trips: u32,
     /// By block, its index in `blocks`.
-    pub index: FxHashMap<BlockId, usize>,
+    pub index: Kept<FxHashMap<BlockId, usize>>,
     /// The loop has other exits.
     pub many_exits: bool,
 }
 
 /// The jump of a block to another one, if there is exactly one.
-pub(super) fn call_to(shader: &Shader, from: BlockId, to: BlockId) -> Option<&BlockCall> {
-    let mut calls = shader.block(from).term.iter().flat_map(Terminator::calls).filter(|call| call.block == to);
+pub(super) fn call_to(shader: &Shader, from: BlockId, to: BlockId) -> Option<BlockCall<'_>> {
+    let mut calls = shader.block(from).calls().filter(|call| call.block == to);
     let first = calls.next()?;
     calls.next().is_none().then_some(first)
 }
 
 /// Counts the iterations of an innermost loop, up to a limit. `blocks` are its blocks in order.
-pub(super) fn count(shader: &Shader, cfg: &Cfg, blocks: Vec<BlockId>, limit: u32) -> Option<Counted> {
+pub(super) fn count(shader: &Shader, cfg: &Cfg, blocks: &[BlockId], limit: u32) -> Option<Counted> {
     let header = *blocks.first()?;
-    let index: FxHashMap<BlockId, usize> = blocks.iter().enumerate().map(|(n, b)| (*b, n)).collect();
+    let mut index = Kept::<FxHashMap<BlockId, usize>>::default();
+    index.extend(blocks.iter().enumerate().map(|(n, b)| (*b, n)));
     let inside = |b: BlockId| index.contains_key(&b);
-    let (back, entries): (Vec<BlockId>, Vec<BlockId>) = cfg.preds(header).iter().copied().partition(|b| inside(*b));
-    let &[latch] = &back[..] else { return None };
+    let mut back = cfg.preds(header).iter().copied().filter(|b| inside(*b));
+    let (Some(latch), None) = (back.next(), back.next()) else { return None };
+    let entries = cfg.preds(header).iter().copied().filter(|b| !inside(*b));
     let next = call_to(shader, latch, header)?;
     // All entries must pass the same constants.
-    let mut starts: SmallVec<[Option<u64>; 8]> = SmallVec::new();
-    for (n, &from) in entries.iter().enumerate() {
+    let mut starts = List::<Option<u64>>::default();
+    for (n, from) in entries.enumerate() {
         let call = call_to(shader, from, header)?;
         let consts = call.args.iter().map(|v| shader.as_const(*v));
         if n == 0 {
@@ -62,12 +65,13 @@ pub(super) fn count(shader: &Shader, cfg: &Cfg, blocks: Vec<BlockId>, limit: u32
     let exits: usize = blocks.iter().map(|b| leaves(*b)).sum();
     let mut candidates = blocks.iter().filter(|b| leaves(**b) == 1 && cfg.dom.dominates(**b, latch));
     let (exit, after, trips) = candidates.find_map(|&exit| {
-        let Some(Terminator::Branch { cond, then, els }) = &shader.block(exit).term else { return None };
+        let Some(Terminator::Branch { cond, then, els }) = shader.block(exit).term() else { return None };
         let leave_if = !inside(then.block);
         let after = if leave_if { then.block } else { els.block };
-        let trips = trips(shader, header, &starts, next, (*cond, leave_if), limit)?;
+        let trips = trips(shader, header, &starts, next, (cond, leave_if), limit)?;
         Some((exit, after, trips))
     })?;
+    let blocks = blocks.iter().copied().collect();
     Some(Counted { header, blocks, latch, exit, after, trips, index, many_exits: exits > 1 })
 }
 
@@ -76,19 +80,22 @@ fn trips(
     shader: &Shader,
     header: BlockId,
     starts: &[Option<u64>],
-    next: &BlockCall,
+    next: BlockCall<'_>,
     (cond, leave_if): (Value, bool),
     limit: u32,
 ) -> Option<u32> {
-    let mut now: SmallVec<[Option<u64>; 8]> = SmallVec::from_slice(starts);
+    let mut now: List<Option<u64>> = starts.iter().copied().collect();
+    let mut then = List::default();
     for trip in 0..=limit {
         let mut eval = Evaluation { shader, header, params: &now, left: MAX_OPERATIONS };
         if (eval.value(cond)? != 0) == leave_if {
             return Some(trip);
         }
-        now = (next.args.iter())
-            .map(|v| Evaluation { shader, header, params: &now, left: MAX_OPERATIONS }.value(*v))
-            .collect();
+        then.clear();
+        then.extend(
+            next.args.iter().map(|v| Evaluation { shader, header, params: &now, left: MAX_OPERATIONS }.value(*v)),
+        );
+        std::mem::swap(&mut now, &mut then);
     }
     None
 }

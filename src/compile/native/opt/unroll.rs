@@ -12,7 +12,9 @@ use super::{blocks, jumps, number, params, promote};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BasicBlock, BlockCall, BlockId, Merge, Op, Shader, Terminator, Value, structure};
+use crate::ir::{BlockId, End, Merge, Op, Shader, Terminator, Value, structure};
+use crate::rows::Rows;
+use crate::workspace::{Kept, List, filled};
 
 /// Largest numbers of iterations, and of instructions of all copies.
 const MAX_TRIPS: u32 = 32;
@@ -49,9 +51,10 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         }
         let demoted = separate(shader, &chosen);
         let mut names = Names::default();
-        let mut values: Vec<Value> = (0..shader.values.len() as u32).map(Value).collect();
+        let mut values: List<Value> = (0..shader.values.len() as u32).map(Value).collect();
         for counted in &chosen {
-            let copies = Copies { shader, counted, values: &mut values, blocks: Vec::new(), next: BlockId::ENTRY };
+            let (blocks, end) = (List::default(), End::default());
+            let copies = Copies { shader, counted, values: &mut values, blocks, next: BlockId::ENTRY, end };
             copies.run(&cfg, &mut names);
         }
         names.apply(shader);
@@ -71,17 +74,19 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
 }
 
 /// The innermost loops to unroll in this round.
-fn choose(shader: &Shader, cfg: &Cfg, left: &mut usize) -> Vec<Counted> {
+fn choose(shader: &Shader, cfg: &Cfg, left: &mut usize) -> List<Counted> {
     let loops = cfg.loops();
-    let mut outer = vec![false; loops.len()];
-    let mut blocks: Vec<Vec<BlockId>> = vec![Vec::new(); loops.len()];
-    for &b in &cfg.order {
-        let Some((&inner, around)) = loops.around(b).split_last() else { continue };
-        blocks[inner as usize].push(b);
+    let mut outer = filled(loops.len(), false);
+    for b in cfg.order.iter() {
+        let around = loops.around(*b).split_last().map_or(&[][..], |(_, around)| around);
         around.iter().for_each(|l| outer[*l as usize] = true);
     }
-    let mut chosen = Vec::new();
-    for (l, blocks) in blocks.into_iter().enumerate() {
+    // By loop, the blocks that are in no inner one.
+    let mut own = Kept::<Rows<BlockId>>::default();
+    own.group(loops.len(), cfg.order.iter().filter_map(|b| Some((*loops.around(*b).last()? as usize, *b))));
+    let mut chosen = List::default();
+    for l in 0..loops.len() {
+        let blocks = own.of(l);
         let size: usize = blocks.iter().map(|b| shader.block(*b).insts.len() + 1).sum();
         if outer[l] || size > MAX_COPIED_INDEXED || blocks.len() > MAX_BLOCKS {
             continue;
@@ -109,17 +114,17 @@ fn separate(shader: &mut Shader, chosen: &[Counted]) -> bool {
     if chosen.iter().all(|c| !c.many_exits) {
         return false;
     }
-    let mut loop_of = vec![NONE; shader.blocks.len()];
+    let mut loop_of = filled(shader.blocks.len(), NONE);
     for (n, counted) in (0..).zip(chosen).filter(|(_, c)| c.many_exits) {
         counted.blocks.iter().for_each(|b| loop_of[b.index()] = n);
     }
-    let mut home = vec![NONE; shader.values.len()];
+    let mut home = filled(shader.values.len(), NONE);
     for id in shader.block_ids().filter(|b| loop_of[b.index()] != NONE) {
         let block = shader.block(id);
         let results = block.insts.iter().filter_map(|i| shader.inst(*i).result);
         block.params.iter().copied().chain(results).for_each(|v| home[v.index()] = loop_of[id.index()]);
     }
-    let mut uses: Vec<Use> = Vec::new();
+    let mut uses = List::<Use>::default();
     for id in shader.block_ids() {
         let block = shader.block(id);
         let start = uses.len();
@@ -129,14 +134,7 @@ fn separate(shader: &mut Shader, chosen: &[Counted]) -> bool {
             }
         };
         block.insts.iter().flat_map(|i| &shader.inst(*i).args).for_each(&mut note);
-        if let Some(term) = &block.term {
-            match term {
-                Terminator::Branch { cond: v, .. } | Terminator::Switch { value: v, .. } => note(v),
-                Terminator::Return(values) => values.iter().for_each(&mut note),
-                Terminator::Jump(_) | Terminator::Unreachable => {}
-            }
-            term.calls().flat_map(|call| &call.args).for_each(&mut note);
-        }
+        block.end.values().iter().for_each(&mut note);
         uses[start..].sort_unstable();
     }
     uses.dedup();
@@ -149,11 +147,13 @@ struct Copies<'a> {
     shader: &'a mut Shader,
     counted: &'a Counted,
     /// By value, its copy in the current iteration; for values of other loops, in their last one.
-    values: &'a mut Vec<Value>,
+    values: &'a mut List<Value>,
     /// By position in the loop's list, the copy of the block in the current iteration.
-    blocks: Vec<BlockId>,
+    blocks: List<BlockId>,
     /// The header's copy for the next iteration.
     next: BlockId,
+    /// The end of the block that is being copied.
+    end: End,
 }
 
 impl Copies<'_> {
@@ -166,23 +166,21 @@ impl Copies<'_> {
             // In the last iteration nothing runs after the exit.
             let runs = |b: BlockId| !last || b == counted.exit || !cfg.dom.dominates(counted.exit, b);
             let header = self.next;
-            self.blocks = (counted.blocks.iter())
-                .map(|b| match *b {
+            self.blocks.clear();
+            for b in &counted.blocks {
+                self.blocks.push(match *b {
                     b if b == counted.header => header,
                     b if runs(b) => self.shader.add_block(),
                     _ => BlockId::ENTRY,
-                })
-                .collect();
-            let params = self.shader.block(counted.header).params.clone();
+                });
+            }
             if trip == 0 {
-                for p in params {
-                    let ty = self.shader.ty(p);
-                    self.values[p.index()] = self.shader.add_param(header, ty);
-                }
+                self.copy_params(counted.header, header);
             } else {
                 let call = super::trips::call_to(self.shader, counted.latch, counted.header);
-                let args: Vec<Value> = call.iter().flat_map(|c| &c.args).map(|v| self.copy(*v)).collect();
-                params.iter().zip(args).for_each(|(p, v)| self.values[p.index()] = v);
+                let args: List<Value> = call.iter().flat_map(|c| c.args).map(|v| self.copy(*v)).collect();
+                let params = &self.shader.block(counted.header).params;
+                params.iter().zip(&args).for_each(|(p, v)| self.values[p.index()] = *v);
             }
             if !last {
                 self.next = self.shader.add_block();
@@ -208,18 +206,21 @@ impl Copies<'_> {
         self.values.get(v.index()).copied().unwrap_or(v)
     }
 
-    fn copy_block(&mut self, from: BlockId, to: BlockId, last: bool) {
-        let is_header = from == self.counted.header;
-        if !is_header {
-            for p in self.shader.block(from).params.clone() {
-                let ty = self.shader.ty(p);
-                self.values[p.index()] = self.shader.add_param(to, ty);
-            }
+    /// Gives a block parameters like those of another one.
+    fn copy_params(&mut self, from: BlockId, to: BlockId) {
+        for n in 0..self.shader.block(from).params.len() {
+            let p = self.shader.block(from).params[n];
+            let ty = self.shader.ty(p);
+            self.values[p.index()] = self.shader.add_param(to, ty);
         }
-        let list = self.shader.block(from).insts.clone();
-        let mut copied = Vec::with_capacity(list.len());
-        for id in list {
-            let inst = self.shader.inst(id);
+    }
+
+    fn copy_block(&mut self, from: BlockId, to: BlockId, last: bool) {
+        if from != self.counted.header {
+            self.copy_params(from, to);
+        }
+        for n in 0..self.shader.block(from).insts.len() {
+            let inst = self.shader.inst(self.shader.block(from).insts[n]);
             let args = inst.args.iter().map(|v| self.copy(*v)).collect();
             let (op, result) = (inst.op.clone(), inst.result);
             let ty = result.map(|v| self.shader.ty(v));
@@ -227,20 +228,21 @@ impl Copies<'_> {
             if let (Some(old), Some(new)) = (result, self.shader.inst(id).result) {
                 self.values[old.index()] = new;
             }
-            copied.push(id);
+            self.shader.block_mut(to).insts.push(id);
         }
-        let mut term = self.shader.block(from).term.clone();
+        let mut end = std::mem::take(&mut self.end);
+        end.clone_from(&self.shader.block(from).end);
         if from == self.counted.exit
-            && let Some(Terminator::Branch { then, els, .. }) = &term
+            && let Some(Terminator::Branch { then, .. }) = end.get()
         {
             let leaves = then.block == self.counted.after;
-            term = Some(Terminator::Jump(if leaves == last { then.clone() } else { els.clone() }));
+            end.keep_call(usize::from(leaves != last));
         }
-        term.iter_mut().flat_map(Terminator::values_mut).for_each(|v| *v = self.copy(*v));
-        for call in term.iter_mut().flat_map(Terminator::calls_mut) {
-            self.retarget(call);
-        }
-        let jumps = matches!(term, Some(Terminator::Jump(_)));
+        end.values_mut().iter_mut().for_each(|v| *v = self.copy(*v));
+        // The next header's parameters are this call's values.
+        end.drop_args(self.counted.header);
+        end.targets_mut().for_each(|to| *to = self.target(*to));
+        let jumps = matches!(end.get(), Some(Terminator::Jump(_)));
         let merge = match self.shader.block(from).merge {
             Merge::Selection(_) | Merge::Loop { .. } if jumps => Merge::None,
             Merge::Selection(merge) => Merge::Selection(self.block(merge)),
@@ -250,8 +252,9 @@ impl Copies<'_> {
             Merge::None | Merge::Loop { .. } => Merge::Selection(self.counted.after),
         };
         let block = self.shader.block_mut(to);
-        let params = std::mem::take(&mut block.params);
-        *block = BasicBlock { params, insts: copied, term, merge };
+        std::mem::swap(&mut block.end, &mut end);
+        block.merge = merge;
+        self.end = end;
     }
 
     /// The copy of a block of the loop in this iteration; blocks outside the loop stay.
@@ -262,14 +265,9 @@ impl Copies<'_> {
             .map_or(b, |&n| if self.blocks[n] == BlockId::ENTRY { self.counted.after } else { self.blocks[n] })
     }
 
-    fn retarget(&self, call: &mut BlockCall) {
-        if call.block == self.counted.header {
-            call.block = self.next;
-            // The values of this jump replace the next header's parameters.
-            call.args.clear();
-        } else {
-            call.block = self.block(call.block);
-        }
+    /// Where a jump to a block goes in this iteration.
+    fn target(&self, to: BlockId) -> BlockId {
+        if to == self.counted.header { self.next } else { self.block(to) }
     }
 
     /// Redirects jumps to the loop to its first copy.
@@ -279,8 +277,7 @@ impl Copies<'_> {
             if index.contains_key(&id) {
                 continue;
             }
-            let calls = block.term.iter_mut().flat_map(Terminator::calls_mut);
-            calls.filter(|call| call.block == *header).for_each(|call| call.block = first);
+            block.end.targets_mut().filter(|to| **to == *header).for_each(|to| *to = first);
             match &mut block.merge {
                 Merge::Selection(merge) if merge == header => *merge = first,
                 Merge::Loop { merge, .. } if merge == header => *merge = first,

@@ -10,6 +10,7 @@ use super::purity::{Changes, Depends, changes, depends, same};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::{Align, AluOp, Bits, BlockId, FpFlags, Inst, InstId, Op, Shader, Type, Value};
+use crate::workspace::{Kept, List};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -32,6 +33,8 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
 /// A load of dwords at a constant offset from a base.
 #[derive(Clone, Copy)]
 struct Load {
+    /// Number of its group.
+    group: usize,
     /// Index in the block.
     at: usize,
     id: InstId,
@@ -44,58 +47,82 @@ struct Load {
 struct Group {
     descriptor: Value,
     base: Option<Value>,
-    loads: Vec<Load>,
+    /// One of its loads.
+    example: InstId,
+    count: usize,
+    /// The next group with this descriptor and base and as many stores before it.
+    next: Option<usize>,
 }
 
-/// By index of an instruction, the instructions that replace it.
-type Replaced = FxHashMap<usize, Vec<InstId>>;
+/// Instructions that take the place of others, by index in the block.
+#[derive(Default)]
+struct Replaced {
+    gone: List<usize>,
+    made: List<(usize, InstId)>,
+}
 
 fn merge_block(shader: &mut Shader, block: BlockId, names: &mut Names) {
-    let list = &shader.block(block).insts;
-    let mut groups: Vec<Group> = Vec::new();
-    // By descriptor, base, and number of stores so far: the groups that may match.
-    let mut index: FxHashMap<(Value, Option<Value>, u32), SmallVec<[usize; 2]>> = FxHashMap::default();
+    let mut groups = List::<Group>::default();
+    let mut loads = List::<Load>::default();
+    // By descriptor, base, and number of stores so far, the first of the groups that may fit.
+    let mut index = Kept::<FxHashMap<(Value, Option<Value>, u32), usize>>::default();
     let mut stores = 0;
-    for (at, &id) in list.iter().enumerate() {
+    for (at, &id) in shader.block(block).insts.iter().enumerate() {
         let inst = shader.inst(id);
         if changes(&inst.op) != Changes::Nothing {
             stores += 1;
         }
-        let Some((load, descriptor, base)) = load(shader, inst, at, id) else { continue };
+        let Some((mut load, descriptor, base)) = load(shader, inst, at, id) else { continue };
         let version = if depends(&inst.op) == Depends::Nothing { 0 } else { stores + 1 };
-        let fitting = index.entry((descriptor, base, version)).or_default();
-        let alike = |n: &&usize| {
-            let group = &groups[**n];
-            group.loads.len() < MAX_GROUP
-                && group.loads.first().is_some_and(|l| {
-                    let other = &shader.inst(l.id).op;
-                    same(other, &inst.op) && scalar(other) == scalar(&inst.op)
-                })
+        let alike = |group: &Group| {
+            let other = &shader.inst(group.example).op;
+            group.count < MAX_GROUP && same(other, &inst.op) && scalar(other) == scalar(&inst.op)
         };
-        match fitting.iter().find(alike) {
-            Some(&n) => groups[n].loads.push(load),
-            None => {
-                fitting.push(groups.len());
-                groups.push(Group { descriptor, base, loads: vec![load] });
+        let mut before = None;
+        let mut fitting = index.get(&(descriptor, base, version)).copied();
+        while let Some(n) = fitting.filter(|n| !alike(&groups[*n])) {
+            before = Some(n);
+            fitting = groups[n].next;
+        }
+        load.group = fitting.unwrap_or_else(|| {
+            let new = groups.len();
+            match before {
+                Some(before) => groups[before].next = Some(new),
+                None => _ = index.insert((descriptor, base, version), new),
+            }
+            groups.push(Group { descriptor, base, example: id, count: 0, next: None });
+            new
+        });
+        groups[load.group].count += 1;
+        loads.push(load);
+    }
+    loads.sort_unstable_by_key(|l| (l.group, l.start, l.at));
+    let mut replaced = Replaced::default();
+    for of_group in loads.chunk_by(|a, b| a.group == b.group).filter(|of_group| of_group.len() > 1) {
+        merge_group(shader, &groups[of_group[0].group], of_group, &mut replaced, names);
+    }
+    replaced.apply(&mut shader.block_mut(block).insts);
+}
+
+impl Replaced {
+    fn apply(mut self, insts: &mut Vec<InstId>) {
+        if self.gone.is_empty() {
+            return;
+        }
+        self.gone.sort_unstable();
+        // Stable: those of one place keep their order.
+        self.made.sort_by_key(|(at, _)| *at);
+        let old: List<InstId> = insts.drain(..).collect();
+        let (mut gone, mut made) = (self.gone.iter().peekable(), self.made.iter().peekable());
+        for (at, &id) in old.iter().enumerate() {
+            while let Some((_, new)) = made.next_if(|(place, _)| *place == at) {
+                insts.push(*new);
+            }
+            if gone.next_if(|gone| **gone == at).is_none() {
+                insts.push(id);
             }
         }
     }
-    let mut replaced = Replaced::default();
-    for group in groups.iter_mut().filter(|g| g.loads.len() > 1) {
-        merge_group(shader, group, &mut replaced, names);
-    }
-    if replaced.is_empty() {
-        return;
-    }
-    let old = std::mem::take(&mut shader.block_mut(block).insts);
-    let mut new = Vec::with_capacity(old.len());
-    for (at, id) in old.into_iter().enumerate() {
-        match replaced.remove(&at) {
-            Some(made) => new.extend(made),
-            None => new.push(id),
-        }
-    }
-    shader.block_mut(block).insts = new;
 }
 
 fn scalar(op: &Op) -> bool {
@@ -111,7 +138,7 @@ fn load(shader: &Shader, inst: &Inst, at: usize, id: InstId) -> Option<(Load, Va
     let (base, start) = split(shader, inst.args[1]);
     // Keeps arithmetic on ends from overflowing.
     start.checked_add(64)?;
-    Some((Load { at, id, result, start, dwords: ty.lanes() }, inst.args[0], base))
+    Some((Load { group: 0, at, id, result, start, dwords: ty.lanes() }, inst.args[0], base))
 }
 
 /// An offset as a base and a constant.
@@ -129,11 +156,10 @@ fn split(shader: &Shader, offset: Value) -> (Option<Value>, u32) {
 }
 
 /// Merges runs of adjacent loads in a group.
-fn merge_group(shader: &mut Shader, group: &mut Group, replaced: &mut Replaced, names: &mut Names) {
-    group.loads.sort_by_key(|l| (l.start, l.at));
-    let is_scalar = group.loads.first().is_some_and(|l| scalar(&shader.inst(l.id).op));
+fn merge_group(shader: &mut Shader, group: &Group, loads: &[Load], replaced: &mut Replaced, names: &mut Names) {
+    let is_scalar = scalar(&shader.inst(group.example).op);
     let most = if is_scalar { 16 } else { 4 };
-    let mut rest = &group.loads[..];
+    let mut rest = loads;
     while let Some(first) = rest.first() {
         let mut count = 1;
         let mut end = first.start + 4 * first.dwords;
@@ -182,10 +208,10 @@ fn width(used: u32, is_scalar: bool) -> Option<u32> {
 fn merge_run(shader: &mut Shader, group: &Group, run: &[Load], dwords: u32, out: &mut Replaced, names: &mut Names) {
     let (Some(lowest), Some(place)) = (run.first(), run.iter().map(|l| l.at).min()) else { return };
     let Some(ty) = Type::vector(Bits::B32, dwords) else { return };
-    let mut made = Vec::new();
+    let Replaced { gone, made } = out;
     let mut make = |shader: &mut Shader, op: Op, args: &[Value], ty: Type| {
         let v = Value(shader.values.len() as u32);
-        made.push(shader.add_inst(op, SmallVec::from_slice(args), Some(ty)));
+        made.push((place, shader.add_inst(op, SmallVec::from_slice(args), Some(ty))));
         v
     };
     let offset = match (group.base, lowest.at == place) {
@@ -199,7 +225,8 @@ fn merge_run(shader: &mut Shader, group: &Group, run: &[Load], dwords: u32, out:
     };
     let op = shader.inst(lowest.id).op.clone();
     let whole = make(shader, op, &[group.descriptor, offset], ty);
-    let lanes: Vec<Value> = (0..dwords).map(|n| make(shader, Op::Extract(n as u8), &[whole], Type::B32)).collect();
+    let lanes: SmallVec<[Value; 16]> =
+        (0..dwords).map(|n| make(shader, Op::Extract(n as u8), &[whole], Type::B32)).collect();
     for load in run {
         let first = ((load.start - lowest.start) / 4) as usize;
         let own = &lanes[first..first + load.dwords as usize];
@@ -208,7 +235,6 @@ fn merge_run(shader: &mut Shader, group: &Group, run: &[Load], dwords: u32, out:
             _ => make(shader, Op::Compose, own, shader.ty(load.result)),
         };
         names.set(load.result, v);
-        out.insert(load.at, Vec::new());
+        gone.push(load.at);
     }
-    out.insert(place, made);
 }

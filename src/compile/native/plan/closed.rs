@@ -4,10 +4,11 @@
 use super::Position;
 use crate::compile::native::layout::BlockLayout;
 use crate::ir::Shader;
+use crate::workspace::{List, filled};
 use std::ops::Range;
 
 /// By position: where the paths of a divergent branch meet again, if it is closed.
-pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) -> Vec<Option<Position>> {
+pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) -> List<Option<Position>> {
     let cfg = shader.cfg();
     let meets = cfg.meeting_points();
     let at = |b: crate::ir::BlockId| layout.position[b.index()];
@@ -17,7 +18,7 @@ pub(super) fn meeting_points(shader: &Shader, layout: &BlockLayout, divergent: &
         left_to: cfg.succs(block).iter().map(|s| at(*s)).max().unwrap_or(u32::MAX),
         back_to: cfg.succs(block).iter().map(|s| at(*s)).min().unwrap_or(u32::MAX),
     }));
-    let mut out = vec![None; count];
+    let mut out = filled(count, None);
     for n in 0..count {
         let meeting = meets[layout.order[n].index()].map(at).filter(|m| *m != u32::MAX && *m as usize > n);
         let Some(meeting) = meeting.filter(|_| divergent[n]) else { continue };
@@ -60,12 +61,12 @@ impl Edge {
 
 /// The edges of all blocks as a tree, so that branches inside each other do not look at each block anew: entry `n` is of the
 /// blocks of entries `2 n` and `2 n + 1`, and the blocks themselves are its second half.
-struct Edges(Vec<Edge>);
+struct Edges(List<Edge>);
 
 impl Edges {
     fn of(blocks: impl ExactSizeIterator<Item = Edge>) -> Self {
         let count = blocks.len();
-        let mut tree = vec![Edge::NONE; count];
+        let mut tree = filled(count, Edge::NONE);
         tree.extend(blocks);
         for n in (1..count).rev() {
             tree[n] = tree[2 * n].and(tree[2 * n + 1]);

@@ -28,6 +28,7 @@ use super::layout::BlockLayout;
 use crate::error::Result;
 use crate::ir::uniform::Uniformity;
 use crate::ir::{Shader, Terminator};
+use crate::workspace::List;
 
 impl Plan {
     /// Plans a shader that `shape` has prepared.
@@ -35,10 +36,10 @@ impl Plan {
     /// # Errors
     /// Unsupported: lanes that wait in a way that is not handled yet.
     pub fn new(shader: &Shader, layout: &BlockLayout, uniformity: &Uniformity) -> Result<Self> {
-        let mut divergent: Vec<bool> = layout
+        let mut divergent: List<bool> = layout
             .order
             .iter()
-            .map(|b| match shader.block(*b).term {
+            .map(|b| match shader.block(*b).term() {
                 Some(Terminator::Branch { cond, .. }) => !uniformity.is_uniform_in(cond, *b),
                 _ => false,
             })
@@ -47,7 +48,7 @@ impl Plan {
         loop {
             match walk::walk(shader, layout, &divergent)? {
                 walk::Walked::Plan(plan) => return Ok(plan),
-                walk::Walked::Demoted(list) => list.into_iter().for_each(|p| divergent[p as usize] = true),
+                walk::Walked::Demoted(list) => list.iter().for_each(|p| divergent[*p as usize] = true),
             }
         }
     }

@@ -5,7 +5,8 @@ use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 use crate::compile::native::layout::BlockLayout;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Terminator};
-use std::collections::BTreeSet;
+use crate::workspace::{Kept, List, filled};
+use smallvec::SmallVec;
 
 /// Notes of where lanes may wait, over all blocks. A shader with as many ways out of its loops as this square root is no
 /// shader that anybody wrote.
@@ -16,7 +17,7 @@ pub(super) enum Walked {
     /// A plan.
     Plan(Plan),
     /// Uniform branches that have to change EXEC.
-    Demoted(Vec<Position>),
+    Demoted(List<Position>),
 }
 
 /// The way by which the wave comes to a block.
@@ -35,24 +36,62 @@ struct Walk<'a> {
     layout: &'a BlockLayout,
     divergent: &'a [bool],
     /// By position: the meeting point of a closed branch.
-    meeting: Vec<Option<Position>>,
+    meeting: List<Option<Position>>,
     /// By position: the first closed branch whose paths meet there. Of nested ones it is the outermost.
-    outermost: Vec<Option<Position>>,
+    outermost: List<Option<Position>>,
     /// By position: blocks after it where lanes may wait.
-    waiting: Vec<BTreeSet<Position>>,
-    exits: Vec<Exit>,
-    arrivals: Vec<BTreeSet<(Position, Arrival)>>,
+    waiting: Waiting,
+    exits: List<Exit>,
+    /// Blocks that the wave comes to, from where, and how.
+    arrivals: List<(Position, Position, Arrival)>,
     /// By position: the closed branch whose other lanes start here.
-    rest_of: Vec<Option<Position>>,
+    rest_of: List<Option<Position>>,
     /// By position: the mask of lanes that wait there.
-    mask_of: Vec<Option<MaskId>>,
+    mask_of: List<Option<MaskId>>,
     /// By position of a closed branch: the mask that it saves.
-    save_of: Vec<Option<MaskId>>,
+    save_of: List<Option<MaskId>>,
     masks: u32,
-    demoted: BTreeSet<Position>,
+    demoted: List<Position>,
     changed: bool,
-    /// Entries of `waiting`.
-    waits: usize,
+}
+
+/// Sets of positions: sorted lists in one vector.
+struct Waiting {
+    /// By position, the first entry of its list.
+    first: List<Option<u32>>,
+    /// Entries: a position, and the next entry of the list.
+    entries: List<(Position, Option<u32>)>,
+}
+
+impl Waiting {
+    /// The members of a set, in order.
+    fn of(&self, at: Position) -> impl Iterator<Item = Position> {
+        let entry = |n: u32| self.entries[n as usize];
+        std::iter::successors(self.first[at as usize].map(entry), move |(_, next)| next.map(entry)).map(|(p, _)| p)
+    }
+
+    /// Adds positions, which are in order, to a set.
+    fn add(&mut self, to: Position, positions: &[Position]) {
+        let mut before: Option<u32> = None;
+        for &new in positions {
+            loop {
+                let next = before.map_or(self.first[to as usize], |n| self.entries[n as usize].1);
+                match next.map(|n| self.entries[n as usize].0) {
+                    Some(known) if known < new => before = next,
+                    Some(known) if known == new => break,
+                    _ => {
+                        let entry = Some(self.entries.len() as u32);
+                        self.entries.push((new, next));
+                        match before {
+                            Some(n) => self.entries[n as usize].1 = entry,
+                            None => self.first[to as usize] = entry,
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Follows the wave.
@@ -62,7 +101,7 @@ struct Walk<'a> {
 pub(super) fn walk(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) -> Result<Walked> {
     let count = layout.order.len();
     let meeting = closed::meeting_points(shader, layout, divergent);
-    let mut outermost = vec![None; count];
+    let mut outermost = filled(count, None);
     for (n, meeting) in (0..).zip(&meeting) {
         if let Some(meeting) = *meeting {
             outermost[meeting as usize].get_or_insert(n);
@@ -74,32 +113,31 @@ pub(super) fn walk(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) ->
         divergent,
         meeting,
         outermost,
-        waiting: vec![BTreeSet::new(); count],
-        exits: Vec::new(),
-        arrivals: vec![BTreeSet::new(); count],
-        rest_of: vec![None; count],
-        mask_of: vec![None; count],
-        save_of: vec![None; count],
+        waiting: Waiting { first: filled(count, None), entries: List::default() },
+        exits: List::default(),
+        arrivals: List::default(),
+        rest_of: filled(count, None),
+        mask_of: filled(count, None),
+        save_of: filled(count, None),
         masks: 0,
-        demoted: BTreeSet::new(),
+        demoted: List::default(),
         changed: true,
-        waits: 0,
     };
     // Lanes that wait outside of a loop do so in every iteration: again until nothing is added.
     while walk.changed {
         walk.changed = false;
         walk.exits.clear();
-        walk.arrivals.iter_mut().for_each(BTreeSet::clear);
+        walk.arrivals.clear();
         for n in 0..count as Position {
             let exit = walk.exit(n)?;
             walk.exits.push(exit);
-            if walk.waits > MOST_WAITS {
+            if walk.waiting.entries.len() > MOST_WAITS {
                 return Err(Error::unsupported("native: this many blocks where lanes wait", format!("at block {n}")));
             }
         }
     }
     if !walk.demoted.is_empty() {
-        return Ok(Walked::Demoted(walk.demoted.into_iter().collect()));
+        return Ok(Walked::Demoted(walk.demoted));
     }
     walk.finish()
 }
@@ -113,8 +151,8 @@ impl Walk<'_> {
         }
         let shader = self.shader;
         let at = |b: crate::ir::BlockId| self.layout.position[b.index()];
-        let mut exit = Exit { clear: Vec::new(), wait: Vec::new(), wait_if: Vec::new(), save: None, go: Go::End };
-        match &shader.block(self.layout.order[n as usize]).term {
+        let mut exit = Exit { wait: SmallVec::new(), wait_if: SmallVec::new(), save: None, go: Go::End };
+        match shader.block(self.layout.order[n as usize]).term() {
             Some(Terminator::Jump(call)) => self.jump(n, at(call.block), &mut exit),
             Some(Terminator::Branch { then, els, .. }) => {
                 let (then, els) = (at(then.block), at(els.block));
@@ -147,7 +185,7 @@ impl Walk<'_> {
     fn uniform(&mut self, n: Position, then: Position, els: Position, exit: &mut Exit) {
         let first = self.first_waiting(n);
         if [then, els].into_iter().any(|to| first.is_some_and(|first| first < to)) {
-            self.demoted.insert(n);
+            self.demoted.push(n);
         }
         exit.go = Go::Uniform(then, els);
         self.arrive(n, then, Arrival::Lanes, &[]);
@@ -205,18 +243,17 @@ impl Walk<'_> {
     }
 
     fn first_waiting(&self, n: Position) -> Option<Position> {
-        self.waiting[n as usize].first().copied()
+        self.waiting.of(n).next()
     }
 
     /// The wave goes from one block to another; lanes wait also at these.
     fn arrive(&mut self, from: Position, to: Position, how: Arrival, more: &[Position]) {
-        self.arrivals[to as usize].insert((from, how));
-        let add: Vec<Position> = self.waiting[from as usize].iter().chain(more).copied().filter(|p| *p > to).collect();
-        for p in add {
-            let new = self.waiting[to as usize].insert(p);
-            self.changed |= new;
-            self.waits += usize::from(new);
-        }
+        self.arrivals.push((to, from, how));
+        let mut add: List<Position> = self.waiting.of(from).chain(more.iter().copied()).filter(|p| *p > to).collect();
+        add.sort_unstable();
+        let before = self.waiting.entries.len();
+        self.waiting.add(to, &add);
+        self.changed |= self.waiting.entries.len() > before;
     }
 
     fn new_mask(&mut self) -> MaskId {
@@ -245,9 +282,15 @@ impl Walk<'_> {
 
     /// Decides how each block begins, and adds what that demands of the ends before it.
     fn finish(mut self) -> Result<Walked> {
-        let mut landings = vec![Landing::default(); self.layout.order.len()];
+        self.arrivals.sort_unstable();
+        self.arrivals.dedup();
+        let arrivals = std::mem::take(&mut self.arrivals);
+        let mut rest = &arrivals[..];
+        let mut landings = filled(self.layout.order.len(), Landing::default());
         for (n, landing) in landings.iter_mut().enumerate() {
-            let stale = self.arrivals[n].iter().any(|(_, how)| *how == Arrival::Stale);
+            let (arrivals, others) = rest.split_at(rest.partition_point(|(to, ..)| *to as usize == n));
+            rest = others;
+            let stale = arrivals.iter().any(|(.., how)| *how == Arrival::Stale);
             if let Some(branch) = self.rest_of[n] {
                 landing.replace = Some(MaskSource::Rest(branch));
                 landing.add.extend(self.mask_of[n]);
@@ -262,33 +305,29 @@ impl Walk<'_> {
             if let Some(save) = self.outermost[n].and_then(|branch| self.save_of[branch as usize]) {
                 landing.add.push(save);
             } else if landing.replace.is_some() || !landing.add.is_empty() {
-                landing.skip = self.waiting[n].first().copied();
+                landing.skip = self.first_waiting(n as Position);
             }
             if landing.replace.is_some() {
-                self.register(n as Position)?;
+                self.register(n as Position, arrivals)?;
             }
         }
         if !self.demoted.is_empty() {
-            return Ok(Walked::Demoted(self.demoted.into_iter().collect()));
+            return Ok(Walked::Demoted(self.demoted));
         }
         let mut plan = Plan {
             landings,
             exits: self.exits,
             masks: self.masks,
-            waits: self.waiting.iter().map(|waiting| !waiting.is_empty()).collect(),
+            clears: Kept::default(),
+            waits: self.waiting.first.iter().map(Option::is_some).collect(),
         };
         super::clear::place(&mut plan, self.shader, self.layout, &self.mask_of, &self.save_of, &self.meeting)?;
         Ok(Walked::Plan(plan))
     }
 
     /// The landing of a block replaces EXEC: who comes with lanes for it adds them to its mask.
-    fn register(&mut self, to: Position) -> Result<()> {
-        let from: Vec<Position> = self.arrivals[to as usize]
-            .iter()
-            .filter(|(_, how)| *how == Arrival::Lanes)
-            .map(|(from, _)| *from)
-            .collect();
-        for n in from {
+    fn register(&mut self, to: Position, arrivals: &[(Position, Position, Arrival)]) -> Result<()> {
+        for n in arrivals.iter().filter(|(.., how)| *how == Arrival::Lanes).map(|(_, from, _)| *from) {
             if self.rest_of[to as usize] == Some(n) || self.is_restored(n, to) {
                 continue;
             }
@@ -301,7 +340,7 @@ impl Walk<'_> {
                 Go::To(_) if !exit.wait.contains(&mask) => exit.wait.push(mask),
                 Go::Divergent { inverted, to: target, .. } if target == to => exit.wait_if.push((mask, !inverted)),
                 Go::Uniform(..) => {
-                    self.demoted.insert(n);
+                    self.demoted.push(n);
                 }
                 _ => {}
             }

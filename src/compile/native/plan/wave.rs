@@ -6,14 +6,15 @@
 
 use super::{Go, Landing, Plan, Position};
 use crate::ir::cfg::DomTree;
-use crate::ir::{BlockId, Graph};
+use crate::ir::{BlockId, Graph, PerBlock};
+use crate::workspace::{Kept, take};
 
 /// The ways of the wave.
 #[derive(Debug)]
 pub struct WavePaths {
-    dominators: DomTree,
+    dominators: Kept<DomTree>,
     /// Predecessors of landings and blocks in turn.
-    preds: Graph,
+    preds: Kept<Graph>,
 }
 
 const fn landing(at: Position) -> BlockId {
@@ -27,7 +28,7 @@ const fn body(at: Position) -> BlockId {
 impl WavePaths {
     /// The paths of a plan's wave.
     pub fn new(plan: &Plan) -> Self {
-        let mut succs = Graph::with_capacity(2 * plan.exits.len());
+        let mut succs = take::<Graph>();
         for (at, (land, exit)) in (0..).zip(plan.landings.iter().zip(&plan.exits)) {
             let skip = if *land == Landing::default() { None } else { land.skip.map(landing) };
             succs.push(std::iter::once(body(at)).chain(skip));
@@ -54,12 +55,13 @@ impl WavePaths {
         // A landing with nothing to do is no block of its own.
         let direct = |from: &&BlockId| **from != landing(block);
         let landed = self.preds.of(landing(block));
-        let mut from: Vec<BlockId> = self.preds.of(body(block)).iter().filter(direct).chain(landed).copied().collect();
-        let mut wanted: Vec<BlockId> = blocks.map(body).collect();
+        let mut from: PerBlock<BlockId> =
+            self.preds.of(body(block)).iter().filter(direct).chain(landed).copied().collect();
+        let mut wanted: PerBlock<BlockId> = blocks.map(body).collect();
         from.sort_unstable();
         from.dedup();
         wanted.sort_unstable();
         wanted.dedup();
-        from == wanted
+        *from == *wanted
     }
 }

@@ -1,5 +1,9 @@
 //! The plan as data: the landing and the exit of each block, and the masks that they use.
 
+use crate::rows::Rows;
+use crate::workspace::{Kept, List};
+use smallvec::SmallVec;
+
 /// A mask that code keeps: index into [`Plan::masks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MaskId(pub u32);
@@ -13,7 +17,7 @@ pub struct Landing {
     /// EXEC becomes this mask first: the lanes of the block before are not meant to continue here.
     pub replace: Option<MaskSource>,
     /// These are added.
-    pub add: Vec<MaskId>,
+    pub add: SmallVec<[MaskId; 2]>,
     /// If no lane is there then, the wave goes on to the landing of this block.
     pub skip: Option<Position>,
 }
@@ -51,12 +55,10 @@ pub enum Go {
 /// The changes of masks and EXEC at the end of a block, and the branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// Masks that are set to no lanes here, before anything else: of blocks that this one dominates.
-    pub clear: Vec<MaskId>,
     /// Masks that get all lanes of the block.
-    pub wait: Vec<MaskId>,
+    pub wait: SmallVec<[MaskId; 2]>,
     /// Masks that get the lanes that fulfil the condition, or do not (`false`).
-    pub wait_if: Vec<(MaskId, bool)>,
+    pub wait_if: SmallVec<[(MaskId, bool); 2]>,
     /// EXEC is saved to this mask before it is reduced: the branch is closed.
     pub save: Option<MaskId>,
     /// Where it goes.
@@ -67,11 +69,13 @@ pub struct Exit {
 #[derive(Debug)]
 pub struct Plan {
     /// By position.
-    pub landings: Vec<Landing>,
+    pub landings: List<Landing>,
     /// By position.
-    pub exits: Vec<Exit>,
+    pub exits: List<Exit>,
+    /// By position: masks that are set to no lanes at the end, before anything else: of blocks that this one dominates.
+    pub clears: Kept<Rows<MaskId>>,
     /// Number of masks.
     pub masks: u32,
     /// By position: lanes may wait somewhere while the wave is here.
-    pub waits: Vec<bool>,
+    pub waits: List<bool>,
 }

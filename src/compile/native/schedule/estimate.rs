@@ -4,13 +4,14 @@ use super::graph::Graph;
 use super::units::{LoadKind, Units};
 use crate::isa::Latency;
 use crate::target::WaveSize;
+use crate::workspace::{List, filled};
 
 /// Time, while units are put one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     pub(super) now: u32,
     /// By unit, when it was issued; none: not yet.
-    issued: Vec<u32>,
+    issued: List<u32>,
     /// Cycle at which all scalar loads so far are done: they arrive in any order, so that each is waited for with all
     /// others.
     scalar_loads: u32,
@@ -21,14 +22,14 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new(count: usize, wave: WaveSize) -> Self {
-        Self { now: 0, issued: vec![0; count], scalar_loads: 0, in_order: [0; 2], wave }
+        Self { now: 0, issued: filled(count, 0), scalar_loads: 0, in_order: [0; 2], wave }
     }
 
     /// The cycle at which a unit can be issued, after all that it depends on.
-    pub(super) fn start(&self, units: &Units, graph: &Graph, unit: usize) -> u32 {
+    pub(super) fn start(&self, units: Units<'_>, graph: &Graph, unit: usize) -> u32 {
         let mut start = self.now;
         for edge in graph.before(unit) {
-            let from = edge.from as usize;
+            let from = edge.unit as usize;
             let there = self.issued[from] + edge.latency;
             let scalar = units.get(from).load.is_some_and(|load| load.kind == LoadKind::Scalar);
             let there = if scalar && edge.latency > 0 && there > self.now { self.scalar_loads } else { there };
@@ -38,7 +39,7 @@ impl Clock {
     }
 
     /// Issues it; when its result is there.
-    pub(super) fn issue(&mut self, units: &Units, unit: usize, start: u32) -> u32 {
+    pub(super) fn issue(&mut self, units: Units<'_>, unit: usize, start: u32) -> u32 {
         let latency = units.get(unit).latency;
         let more = units.range(unit).len() as u32 - 1;
         let mut done = start + latency.result();
@@ -64,7 +65,7 @@ impl Clock {
 
 /// Cycles of units in an order. What is used after them is waited for in the end.
 pub(super) fn estimate(
-    units: &Units,
+    units: Units<'_>,
     graph: &Graph,
     order: impl Iterator<Item = usize>,
     wave: WaveSize,

@@ -9,7 +9,8 @@ use super::units::{Units, latency};
 use crate::compile::native::mir::classes::is_scalar;
 use crate::compile::native::mir::{MachineFunction, MachineInst, Opcode, OperandValue, PhysReg, Pseudo, Val};
 use crate::isa::Traits;
-use rustc_hash::FxHashMap;
+use crate::rows::Rows;
+use crate::workspace::{Kept, List};
 
 /// Accesses of one kind that are told apart before they are taken as one.
 const MOST_STORES: usize = 16;
@@ -18,104 +19,139 @@ const MOST_LOADS: usize = 64;
 /// An edge: one unit must come before another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
-    pub(super) from: u32,
-    pub(super) to: u32,
+    /// The other unit: that which comes before, or that which comes after.
+    pub(super) unit: u32,
     /// Cycles between their issues; 0 where only the order counts.
     pub(super) latency: u32,
 }
 
 /// The dependencies of a block.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Graph {
-    by_from: Vec<Edge>,
-    by_to: Vec<Edge>,
-    from_starts: Vec<u32>,
-    to_starts: Vec<u32>,
+    after: Kept<Rows<Edge>>,
+    before: Kept<Rows<Edge>>,
 }
 
 impl Graph {
-    /// Finds them.
-    pub(super) fn new(f: &MachineFunction, units: &Units) -> Self {
-        let mut it =
-            Builder { f, units, edges: Vec::new(), made: FxHashMap::default(), registers: FxHashMap::default() };
-        let mut order = Order { last_all: None, accesses: None, kinds: Default::default() };
+    /// Finds those of a block.
+    pub(super) fn find(&mut self, f: &MachineFunction, units: Units<'_>, past: &mut Past) {
+        self.before.clear();
+        past.begin(f);
+        let Past { resources, order } = past;
+        let mut it = Builder { f, edges: &mut self.before, resources, unit: 0 };
         for unit in 0..units.len() {
+            it.unit = unit as u32;
             for n in units.range(unit) {
-                it.registers_of(unit as u32, &f.insts[n as usize]);
-                it.order(unit as u32, &f.insts[n as usize], &mut order);
+                it.registers_of(&f.insts[n as usize]);
+                it.order(&f.insts[n as usize], order);
             }
             if units.get(unit).last {
-                it.after_all(unit as u32, &mut order);
+                it.after_all(order);
             }
+            it.edges.end();
         }
-        // A unit of several instructions keeps their order by itself.
-        let edges: Vec<Edge> = it.edges.into_iter().filter(|edge| edge.from != edge.to).collect();
-        let (from_starts, by_from) = sorted(&edges, units.len(), |edge| edge.from);
-        let (to_starts, by_to) = sorted(&edges, units.len(), |edge| edge.to);
-        Self { by_from, by_to, from_starts, to_starts }
+        let edges = (0..units.len()).flat_map(|to| {
+            let turned = move |edge: &Edge| (edge.unit as usize, Edge { unit: to as u32, ..*edge });
+            self.before.of(to).iter().map(turned)
+        });
+        self.after.group(units.len(), edges);
     }
 
     /// Number of units.
     pub(super) fn len(&self) -> usize {
-        self.from_starts.len() - 1
+        self.before.len()
     }
 
     /// Number of dependencies.
     pub(super) fn edges(&self) -> usize {
-        self.by_from.len()
+        self.before.items().len()
     }
 
     /// Dependencies on a unit.
     pub(super) fn after(&self, unit: usize) -> &[Edge] {
-        &self.by_from[self.from_starts[unit] as usize..self.from_starts[unit + 1] as usize]
+        self.after.of(unit)
     }
 
     /// Dependencies of a unit.
     pub(super) fn before(&self, unit: usize) -> &[Edge] {
-        &self.by_to[self.to_starts[unit] as usize..self.to_starts[unit + 1] as usize]
+        self.before.of(unit)
     }
 }
 
-fn sorted(edges: &[Edge], count: usize, key: impl Fn(&Edge) -> u32) -> (Vec<u32>, Vec<Edge>) {
-    let mut starts = vec![0u32; count + 1];
-    edges.iter().for_each(|edge| starts[key(edge) as usize + 1] += 1);
-    for n in 1..starts.len() {
-        starts[n] += starts[n - 1];
-    }
-    let mut next = starts.clone();
-    let mut out = vec![Edge { from: 0, to: 0, latency: 0 }; edges.len()];
-    for edge in edges {
-        let at = &mut next[key(edge) as usize];
-        out[*at as usize] = *edge;
-        *at += 1;
-    }
-    (starts, out)
-}
-
-/// Resources with several definitions.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// A resource with several definitions.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Held {
     Register(u16),
     Variable(Val),
 }
 
-#[derive(Default)]
+/// What the units so far have done with such a resource.
+#[derive(Clone, Copy)]
 struct Uses {
+    held: Held,
     /// The last write, with its latency.
     write: Option<(u32, u32)>,
-    reads: Vec<u32>,
+    /// The last of the reads since, as an index in [`Resources::reads`].
+    read: Option<u32>,
+}
+
+/// What the units so far of a block have done; for all blocks of a function in turn.
+#[derive(Default)]
+pub(super) struct Past {
+    resources: Resources,
+    order: Order,
+}
+
+impl Past {
+    fn begin(&mut self, f: &MachineFunction) {
+        let Self { resources, order } = self;
+        // A new number for each block, so that nothing needs to be cleared.
+        resources.block += 1;
+        resources.made.resize(f.values.len(), (0, 0, 0));
+        resources.held.clear();
+        resources.reads.clear();
+        (order.last_all, order.accesses) = (None, None);
+        for of in &mut order.kinds {
+            of.loads.clear();
+            of.stores.clear();
+        }
+    }
+}
+
+/// Values and registers.
+#[derive(Default)]
+struct Resources {
+    /// By value: the number of the block in which it was last made, the unit that made it, and when it was there.
+    made: List<(u32, u32, u32)>,
+    /// Number of the block at hand.
+    block: u32,
+    /// Resources with several definitions: few.
+    held: List<Uses>,
+    /// Units that read one, each with the index of the read before it.
+    reads: List<(u32, Option<u32>)>,
+}
+
+impl Resources {
+    fn uses(&mut self, held: Held) -> &mut Uses {
+        let place = self.held.iter().position(|uses| uses.held == held).unwrap_or_else(|| {
+            self.held.push(Uses { held, write: None, read: None });
+            self.held.len() - 1
+        });
+        &mut self.held[place]
+    }
 }
 
 struct Builder<'a> {
     f: &'a MachineFunction,
-    units: &'a Units,
-    edges: Vec<Edge>,
-    /// The unit that makes a value, and when it is there.
-    made: FxHashMap<Val, (u32, u32)>,
-    registers: FxHashMap<Held, Uses>,
+    /// The dependencies of each unit; the list of the one at hand is open.
+    edges: &'a mut Rows<Edge>,
+    resources: &'a mut Resources,
+    /// The unit at hand.
+    unit: u32,
 }
 
 /// The order of accesses so far.
+#[derive(Default)]
 struct Order {
     /// The last unit that is in order with all.
     last_all: Option<u32>,
@@ -126,134 +162,136 @@ struct Order {
 
 #[derive(Default)]
 struct Accesses {
-    loads: Vec<(u32, AccessRange)>,
-    stores: Vec<(u32, AccessRange)>,
+    loads: List<(u32, AccessRange)>,
+    stores: List<(u32, AccessRange)>,
 }
 
 impl Builder<'_> {
-    fn edge(&mut self, from: u32, to: u32, latency: u32) {
-        self.edges.push(Edge { from, to, latency });
+    /// The unit at hand comes after another one. A unit of several instructions keeps their order by itself.
+    fn edge(&mut self, from: u32, latency: u32) {
+        if from != self.unit {
+            self.edges.add(Edge { unit: from, latency });
+        }
     }
 
-    fn registers_of(&mut self, unit: u32, inst: &MachineInst) {
+    fn registers_of(&mut self, inst: &MachineInst) {
         let f = self.f;
         let cycles = latency(f, inst).result();
         for one in f.uses(inst) {
             match one.what {
-                OperandValue::Val(val) if f.values[val.index()].variable => self.read(unit, Held::Variable(val)),
+                OperandValue::Val(val) if f.values[val.index()].variable => self.read(Held::Variable(val)),
                 OperandValue::Val(val) => {
-                    if let Some(&(from, cycles)) = self.made.get(&val) {
-                        self.edge(from, unit, cycles);
+                    let (block, from, cycles) = self.resources.made[val.index()];
+                    if block == self.resources.block {
+                        self.edge(from, cycles);
                     }
                 }
-                OperandValue::Fixed(reg) => self.read(unit, whole(reg)),
+                OperandValue::Fixed(reg) => self.read(whole(reg)),
                 _ => {}
             }
         }
         for reg in implied_reads(f, inst) {
-            self.read(unit, whole(reg));
+            self.read(whole(reg));
         }
         for one in f.defs(inst) {
             match one.what {
-                OperandValue::Val(val) if f.values[val.index()].variable => {
-                    self.write(unit, Held::Variable(val), cycles)
-                }
-                OperandValue::Val(val) => {
-                    self.made.insert(val, (unit, cycles));
-                }
-                OperandValue::Fixed(reg) => self.write(unit, whole(reg), cycles),
+                OperandValue::Val(val) if f.values[val.index()].variable => self.write(Held::Variable(val), cycles),
+                OperandValue::Val(val) => self.resources.made[val.index()] = (self.resources.block, self.unit, cycles),
+                OperandValue::Fixed(reg) => self.write(whole(reg), cycles),
                 _ => {}
             }
         }
         if inst.is(f.gfx, Traits::EXEC_OUT.or(Traits::EXEC_COMBINED)) {
-            self.write(unit, whole(PhysReg::EXEC), cycles);
+            self.write(whole(PhysReg::EXEC), cycles);
         }
     }
 
-    fn read(&mut self, unit: u32, place: Held) {
+    fn read(&mut self, place: Held) {
         if is_ordered(place) {
-            let uses = self.registers.entry(place).or_default();
-            uses.reads.push(unit);
-            if let Some((from, cycles)) = uses.write {
-                self.edge(from, unit, cycles);
+            let (unit, read) = (self.unit, self.resources.reads.len() as u32);
+            let uses = self.resources.uses(place);
+            let (before, write) = (uses.read.replace(read), uses.write);
+            self.resources.reads.push((unit, before));
+            if let Some((from, cycles)) = write {
+                self.edge(from, cycles);
             }
         }
     }
 
-    fn write(&mut self, unit: u32, place: Held, cycles: u32) {
+    fn write(&mut self, place: Held, cycles: u32) {
         if is_ordered(place) {
-            let uses = self.registers.entry(place).or_default();
-            let before = std::mem::take(&mut uses.reads);
-            let last = uses.write.replace((unit, cycles));
-            last.into_iter().map(|(from, _)| from).chain(before).for_each(|from| self.edge(from, unit, 0));
+            let unit = self.unit;
+            let uses = self.resources.uses(place);
+            let (mut read, last) = (uses.read.take(), uses.write.replace((unit, cycles)));
+            if let Some((from, _)) = last {
+                self.edge(from, 0);
+            }
+            while let Some(n) = read {
+                let (from, before) = self.resources.reads[n as usize];
+                self.edge(from, 0);
+                read = before;
+            }
         }
     }
 
-    fn order(&mut self, unit: u32, inst: &MachineInst, order: &mut Order) {
+    fn order(&mut self, inst: &MachineInst, order: &mut Order) {
         if let Some(from) = order.last_all {
-            self.edge(from, unit, 0);
+            self.edge(from, 0);
         }
         match ordering(self.f, inst) {
             Ordering::Free => {}
             Ordering::Load(kind, place) => {
-                self.after_accesses(unit, order);
+                self.after_accesses(order);
                 let of = &mut order.kinds[kind as usize];
-                of.stores.iter().filter(|(_, other)| !place.is_apart(other)).for_each(|(from, _)| {
-                    self.edges.push(Edge { from: *from, to: unit, latency: 0 });
-                });
-                of.loads.push((unit, place));
+                of.stores.iter().filter(|(_, other)| !place.is_apart(other)).for_each(|(from, _)| self.edge(*from, 0));
+                of.loads.push((self.unit, place));
             }
             Ordering::Store(kind, place) => {
-                self.after_accesses(unit, order);
+                self.after_accesses(order);
                 let of = &mut order.kinds[kind as usize];
                 let full = of.stores.len() >= MOST_STORES || of.loads.len() > MOST_LOADS;
                 let before = of.stores.iter().chain(&of.loads).filter(|(_, other)| full || !place.is_apart(other));
-                before.for_each(|(from, _)| self.edges.push(Edge { from: *from, to: unit, latency: 0 }));
+                before.for_each(|(from, _)| self.edge(*from, 0));
                 if full {
                     of.stores.clear();
                     of.loads.clear();
                 }
-                of.stores.push((unit, if full { AccessRange::default() } else { place }));
+                of.stores.push((self.unit, if full { AccessRange::default() } else { place }));
                 if kind == Kind::Exports {
                     // What other stages or the host see is in the order of the code.
-                    self.after_stores(unit, order);
+                    self.after_stores(order);
                 }
             }
             Ordering::Accesses => {
-                self.after_accesses(unit, order);
+                self.after_accesses(order);
                 for of in &mut order.kinds {
-                    for (from, _) in of.loads.drain(..).chain(of.stores.drain(..)) {
-                        self.edges.push(Edge { from, to: unit, latency: 0 });
-                    }
+                    of.loads.drain(..).chain(of.stores.drain(..)).for_each(|(from, _)| self.edge(from, 0));
                 }
-                order.accesses = Some(unit);
+                order.accesses = Some(self.unit);
             }
-            Ordering::All => self.after_all(unit, order),
+            Ordering::All => self.after_all(order),
         }
     }
 
-    fn after_accesses(&mut self, unit: u32, order: &Order) {
+    fn after_accesses(&mut self, order: &Order) {
         if let Some(from) = order.accesses {
-            self.edge(from, unit, 0);
+            self.edge(from, 0);
         }
     }
 
     /// An export comes after the stores before it.
-    fn after_stores(&mut self, unit: u32, order: &Order) {
+    fn after_stores(&mut self, order: &Order) {
         for kind in [Kind::Buffers, Kind::Images] {
             if let Some((from, _)) = order.kinds[kind as usize].stores.last() {
-                self.edge(*from, unit, 0);
+                self.edge(*from, 0);
             }
         }
     }
 
     /// The unit comes after all before it, and all later ones after it.
-    fn after_all(&mut self, unit: u32, order: &mut Order) {
-        for from in order.last_all.unwrap_or(0)..unit {
-            self.edge(from, unit, 0);
-        }
-        order.last_all = Some(unit);
-        debug_assert!((unit as usize) < self.units.len());
+    fn after_all(&mut self, order: &mut Order) {
+        (order.last_all.unwrap_or(0)..self.unit).for_each(|from| self.edge(from, 0));
+        order.last_all = Some(self.unit);
     }
 }
 

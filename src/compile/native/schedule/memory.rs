@@ -44,7 +44,7 @@ pub(super) enum Ordering {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AccessRange {
     /// The operands that make the address; none: unknown.
-    base: SmallVec<[OperandValue; 4]>,
+    base: SmallVec<[OperandValue; 8]>,
     /// Bytes from there, first and end, of up to two parts.
     parts: [(u32, u32); 2],
 }

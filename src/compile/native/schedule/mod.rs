@@ -21,14 +21,15 @@ mod tests;
 
 use super::allocate::RegisterLimits;
 use super::liveness::Liveness;
-use super::mir::{BlockId, MachineFunction};
+use super::mir::{BlockId, MachineFunction, MachineInst};
 use crate::compile::request::Scheduling;
 use crate::isa::loop_weight;
+use crate::workspace::List;
 use estimate::estimate;
-use graph::Graph;
+use graph::{Graph, Past};
 use order::Goal;
 use pressure::{Counts, Pressure};
-use units::{Units, units};
+use units::{AllUnits, Units};
 
 /// Scalar registers that scheduling may fill where the code had fewer: more would leave little room for the aligned runs
 /// of descriptors. On gfx10 their number does not decide how many waves fit.
@@ -57,25 +58,25 @@ pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spa
     let mut stats = ScheduleStats::default();
     let live = Liveness::new(f);
     let mut pressure = Pressure::new(f);
-    let blocks: Vec<Units> = f.block_ids().map(|id| units(f, id)).collect();
-    let peaks: Vec<Counts> = f
+    let blocks = AllUnits::new(f);
+    let peaks: List<Counts> = f
         .block_ids()
-        .zip(&blocks)
-        .map(|(id, units)| {
-            pressure.begin(f, &live, id, units);
-            pressure.walk(0..units.len())
+        .map(|id| {
+            pressure.begin(f, &live, id, blocks.of(id));
+            pressure.walk(0..blocks.of(id).len())
         })
         .collect();
     let most = peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);
     stats.waves = f.gfx.waves(most, f.wave);
     let vectors = f.gfx.vgprs_for(stats.waves, f.wave).min(limits.vgprs.into()).saturating_sub(spare);
+    let (mut graph, mut past) = (Graph::default(), Past::default());
     for (n, id) in f.block_ids().enumerate() {
-        let units = &blocks[n];
+        let units = blocks.of(id);
         if units.len() < FEWEST {
             continue;
         }
         let limit = Counts { vectors: vectors.max(peaks[n].vectors), scalars: SCALARS.max(peaks[n].scalars) };
-        let graph = Graph::new(f, units);
+        graph.find(f, units, &mut past);
         stats.steps += graph.edges() as u64;
         pressure.begin(f, &live, id, units);
         let stays = pressure.stays(f, units);
@@ -108,8 +109,9 @@ pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spa
 }
 
 /// Writes the units of a block in another order.
-fn rewrite(f: &mut MachineFunction, id: BlockId, units: &Units, order: &[usize]) {
+fn rewrite(f: &mut MachineFunction, id: BlockId, units: Units<'_>, order: &[usize]) {
     let start = f.block(id).insts.start as usize;
-    let insts: Vec<_> = order.iter().flat_map(|unit| units.range(*unit)).map(|n| f.insts[n as usize]).collect();
+    let insts: List<MachineInst> =
+        order.iter().flat_map(|unit| units.range(*unit)).map(|n| f.insts[n as usize]).collect();
     f.insts[start..start + insts.len()].copy_from_slice(&insts);
 }

@@ -5,6 +5,7 @@ use super::graph::Graph;
 use super::pressure::{Counts, Pressure};
 use super::units::Units;
 use crate::target::WaveSize;
+use crate::workspace::{List, filled};
 
 /// Units that are looked at at once.
 const WINDOW: usize = 64;
@@ -27,15 +28,15 @@ pub(super) struct Goal<'a> {
 /// The first units that are left, and how much each still waits for.
 struct Window {
     /// In source order.
-    open: Vec<usize>,
+    open: List<usize>,
     next: usize,
-    waits: Vec<u32>,
+    waits: List<u32>,
 }
 
 impl Window {
     fn new(graph: &Graph) -> Self {
         let waits = (0..graph.len()).map(|unit| graph.before(unit).len() as u32).collect();
-        let mut it = Self { open: Vec::with_capacity(WINDOW), next: 0, waits };
+        let mut it = Self { open: List::default(), next: 0, waits };
         it.fill();
         it
     }
@@ -54,19 +55,19 @@ impl Window {
 
     fn take(&mut self, graph: &Graph, place: usize) -> usize {
         let unit = self.open.remove(place);
-        graph.after(unit).iter().for_each(|edge| self.waits[edge.to as usize] -= 1);
+        graph.after(unit).iter().for_each(|edge| self.waits[edge.unit as usize] -= 1);
         self.fill();
         unit
     }
 }
 
 /// Any order that keeps the dependencies: for tests.
-pub(super) fn random(graph: &Graph, seed: u64, steps: &mut u64) -> Vec<usize> {
+pub(super) fn random(graph: &Graph, seed: u64, steps: &mut u64) -> List<usize> {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     let mut window = Window::new(graph);
-    let mut out = Vec::with_capacity(graph.len());
+    let mut out = List::default();
     while out.len() < graph.len() {
-        let ready: Vec<usize> = window.ready().map(|(place, _)| place).collect();
+        let ready: List<usize> = window.ready().map(|(place, _)| place).collect();
         *steps += window.open.len() as u64;
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let place = ready[(state >> 33) as usize % ready.len()];
@@ -77,16 +78,16 @@ pub(super) fn random(graph: &Graph, seed: u64, steps: &mut u64) -> Vec<usize> {
 
 /// An order in which loads are early and nothing waits long, within the registers of the goal.
 pub(super) fn order(
-    units: &Units,
+    units: Units<'_>,
     graph: &Graph,
     pressure: &mut Pressure,
     goal: &Goal<'_>,
     steps: &mut u64,
-) -> Vec<usize> {
+) -> List<usize> {
     let heights = heights(units, graph, goal);
     let mut clock = Clock::new(units.len(), goal.wave);
     let mut window = Window::new(graph);
-    let mut out = Vec::with_capacity(graph.len());
+    let mut out = List::default();
     let mut last = None;
     while out.len() < graph.len() {
         *steps += window.open.len() as u64;
@@ -119,11 +120,11 @@ pub(super) fn order(
 }
 
 /// By unit, the cycles from its issue to the end of what depends on it.
-fn heights(units: &Units, graph: &Graph, goal: &Goal<'_>) -> Vec<u32> {
-    let mut heights = vec![0; graph.len()];
+fn heights(units: Units<'_>, graph: &Graph, goal: &Goal<'_>) -> List<u32> {
+    let mut heights = filled(graph.len(), 0);
     for unit in (0..graph.len()).rev() {
         let own = if goal.stays[unit] { units.get(unit).latency.result() } else { 0 };
-        let after = graph.after(unit).iter().map(|edge| edge.latency + heights[edge.to as usize]).max();
+        let after = graph.after(unit).iter().map(|edge| edge.latency + heights[edge.unit as usize]).max();
         heights[unit] = own.max(after.unwrap_or(0));
     }
     heights

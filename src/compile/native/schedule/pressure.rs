@@ -3,6 +3,8 @@
 use super::units::Units;
 use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
 use crate::compile::native::mir::{BlockId, MachineFunction, RegisterClass, Val};
+use crate::rows::Rows;
+use crate::workspace::{Kept, List, filled};
 
 /// Numbers of registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,44 +43,41 @@ struct Read {
 /// The walk over a block.
 pub(super) struct Pressure {
     /// By value: reads in this block that are still to come.
-    left: Vec<u32>,
+    left: List<u32>,
     /// By value: the block for which that was counted.
-    counted: Vec<u32>,
+    counted: List<u32>,
     /// By value: the block, counted from 1, after whose units it is still used.
-    stays: Vec<u32>,
+    stays: List<u32>,
     /// By value: the block in which it is live now.
-    here: Vec<u32>,
+    here: List<u32>,
     block: u32,
     /// Registers of live values.
     live: Counts,
-    reads: Vec<Read>,
-    read_starts: Vec<u32>,
-    defs: Vec<Val>,
-    def_starts: Vec<u32>,
+    /// By unit.
+    reads: Kept<Rows<Read>>,
+    defs: Kept<Rows<Val>>,
     /// By unit: its results that are used later, and all of them.
-    made: Vec<[Counts; 2]>,
+    made: List<[Counts; 2]>,
 }
 
 impl Pressure {
     pub(super) fn new(f: &MachineFunction) -> Self {
         let count = f.values.len();
         Self {
-            left: vec![0; count],
-            counted: vec![0; count],
-            stays: vec![0; count],
-            here: vec![0; count],
+            left: filled(count, 0),
+            counted: filled(count, 0),
+            stays: filled(count, 0),
+            here: filled(count, 0),
             block: 0,
             live: Counts::default(),
-            reads: Vec::new(),
-            read_starts: Vec::new(),
-            defs: Vec::new(),
-            def_starts: Vec::new(),
-            made: Vec::new(),
+            reads: Kept::default(),
+            defs: Kept::default(),
+            made: List::default(),
         }
     }
 
     /// Goes to the start of a block.
-    pub(super) fn begin(&mut self, f: &MachineFunction, live: &Liveness, id: BlockId, units: &Units) {
+    pub(super) fn begin(&mut self, f: &MachineFunction, live: &Liveness, id: BlockId, units: Units<'_>) {
         let block = f.block(id);
         // A new number each time, so that nothing needs to be cleared.
         self.block += 1;
@@ -94,8 +93,8 @@ impl Pressure {
         let arguments = args_at_start(f, &live.logical, id).iter().filter_map(|one| one.as_val());
         let entry = f.entry.iter().filter(|_| id.0 == 0).filter_map(|entry| entry.val);
         let params = f.params_of(block).iter().copied();
-        let start: Vec<Val> = live.live_in(id).chain(params).chain(entry).chain(arguments).collect();
-        for val in start {
+        let start: List<Val> = live.live_in(id).chain(params).chain(entry).chain(arguments).collect();
+        for &val in &start {
             let here = self.counted[val.index()] == self.block && self.left[val.index()] > 0;
             let used = here || self.stays[val.index()] == self.block;
             if used && self.here[val.index()] != self.block && !f.values[val.index()].variable {
@@ -106,14 +105,10 @@ impl Pressure {
     }
 
     /// Counts reads, and what each unit makes.
-    fn count(&mut self, f: &MachineFunction, units: &Units) {
+    fn count(&mut self, f: &MachineFunction, units: Units<'_>) {
         self.reads.clear();
-        self.read_starts.clear();
-        self.read_starts.push(0);
-        self.made.clear();
         self.defs.clear();
-        self.def_starts.clear();
-        self.def_starts.push(0);
+        self.made.clear();
         for unit in 0..units.len() {
             for inst in units.range(unit).map(|n| &f.insts[n as usize]) {
                 let vals = f.defs(inst).iter().chain(f.uses(inst)).filter_map(|one| one.as_val());
@@ -124,20 +119,19 @@ impl Pressure {
             }
         }
         for unit in 0..units.len() {
-            let start = self.reads.len();
             for inst in units.range(unit).map(|n| &f.insts[n as usize]) {
                 for val in f.uses(inst).iter().filter_map(|one| one.as_val()) {
                     if f.values[val.index()].variable {
                         continue;
                     }
                     self.left[val.index()] += 1;
-                    match self.reads[start..].iter_mut().find(|read| read.val == val) {
+                    match self.reads.open_mut().iter_mut().find(|read| read.val == val) {
                         Some(read) => read.times += 1,
-                        None => self.reads.push(Read { val, class: f.class(val), times: 1 }),
+                        None => self.reads.add(Read { val, class: f.class(val), times: 1 }),
                     }
                 }
             }
-            self.read_starts.push(self.reads.len() as u32);
+            self.reads.end();
         }
         for unit in 0..units.len() {
             let mut made = [Counts::default(); 2];
@@ -146,24 +140,20 @@ impl Pressure {
                     if f.values[val.index()].variable {
                         continue;
                     }
-                    let inside = self.reads_of(unit).iter().find(|read| read.val == val).map_or(0, |read| read.times);
+                    let inside = self.reads.of(unit).iter().find(|read| read.val == val).map_or(0, |read| read.times);
                     let later = self.left[val.index()] > inside || self.stays[val.index()] == self.block;
                     made[0].add(f.class(val), u32::from(later));
                     made[1].add(f.class(val), 1);
-                    self.defs.push(val);
+                    self.defs.add(val);
                 }
             }
-            self.def_starts.push(self.defs.len() as u32);
+            self.defs.end();
             self.made.push(made);
         }
     }
 
-    fn reads_of(&self, unit: usize) -> &[Read] {
-        &self.reads[self.read_starts[unit] as usize..self.read_starts[unit + 1] as usize]
-    }
-
     /// By unit, whether a result of it is used after the units.
-    pub(super) fn stays(&self, f: &MachineFunction, units: &Units) -> Vec<bool> {
+    pub(super) fn stays(&self, f: &MachineFunction, units: Units<'_>) -> List<bool> {
         let stays = |unit: usize| {
             let insts = units.range(unit).map(|n| &f.insts[n as usize]);
             let mut vals = insts.flat_map(|inst| f.defs(inst)).filter_map(|one| one.as_val());
@@ -176,7 +166,7 @@ impl Pressure {
     pub(super) fn with(&self, unit: usize) -> [Counts; 2] {
         let [later, all] = self.made[unit];
         let mut rest = self.live;
-        for read in self.reads_of(unit) {
+        for read in self.reads.of(unit) {
             let index = read.val.index();
             let ends = self.left[index] == read.times && self.stays[index] != self.block;
             if ends && self.here[index] == self.block {
@@ -192,13 +182,8 @@ impl Pressure {
     /// Goes past a unit.
     pub(super) fn pass(&mut self, unit: usize) {
         let [after, _] = self.with(unit);
-        for at in self.read_starts[unit]..self.read_starts[unit + 1] {
-            let read = &self.reads[at as usize];
-            self.left[read.val.index()] -= read.times;
-        }
-        for at in self.def_starts[unit]..self.def_starts[unit + 1] {
-            self.here[self.defs[at as usize].index()] = self.block;
-        }
+        self.reads.of(unit).iter().for_each(|read| self.left[read.val.index()] -= read.times);
+        self.defs.of(unit).iter().for_each(|val| self.here[val.index()] = self.block);
         self.live = after;
     }
 

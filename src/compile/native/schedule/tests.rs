@@ -171,8 +171,9 @@ fn occupancy_stays() {
     assert_eq!((stats.changed, stats.waves), (1, 16));
     let live = Liveness::new(&f);
     let mut pressure = Pressure::new(&f);
-    let all = units(&f, BlockId(0));
-    pressure.begin(&f, &live, BlockId(0), &all);
+    let all = AllUnits::new(&f);
+    let all = all.of(BlockId(0));
+    pressure.begin(&f, &live, BlockId(0), all);
     let peak = pressure.walk(0..all.len());
     assert!((20..=64).contains(&peak.vectors), "{peak:?}");
 }

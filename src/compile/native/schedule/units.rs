@@ -7,6 +7,8 @@ use crate::compile::native::mir::{
     BlockId, Cond, MachineFunction, MachineInst, Opcode, Operand, OperandValue, Pseudo, RegisterClass, Term, runs,
 };
 use crate::isa::{Format, Latency, Traits};
+use crate::rows::Rows;
+use crate::workspace::{Kept, List};
 use std::ops::Range;
 
 /// Loads of one kind in a row form a clause.
@@ -39,10 +41,10 @@ pub(super) struct Unit {
 }
 
 /// The units of a block before its tail, in order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Units(Vec<Unit>);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units<'a>(&'a [Unit]);
 
-impl Units {
+impl Units<'_> {
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -57,30 +59,46 @@ impl Units {
     }
 }
 
-/// Cuts a block into units.
-pub(super) fn units(f: &MachineFunction, id: BlockId) -> Units {
-    let block = f.block(id);
-    let insts = block.insts.start..block.tail;
-    let at_end = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
-    let mut ends = Vec::new();
-    // Backwards: a unit begins where SCC holds nothing.
-    let mut live = at_end;
-    let mut end = insts.end;
-    for n in insts.clone().rev() {
-        let inst = &f.insts[n as usize];
-        live &= !inst.writes_scc(f.gfx);
-        live |= f.reads_scc(inst);
-        if !live || n == insts.start {
-            ends.push((n, end));
-            end = n;
+/// The units of all blocks.
+#[derive(Debug, Default)]
+pub(super) struct AllUnits(Kept<Rows<Unit>>);
+
+impl AllUnits {
+    /// Cuts the blocks of a function into units.
+    pub(super) fn new(f: &MachineFunction) -> Self {
+        let mut all = Self::default();
+        let mut ends = List::default();
+        f.block_ids().for_each(|id| all.cut(f, id, &mut ends));
+        all
+    }
+
+    /// The units of a block.
+    pub(super) fn of(&self, id: BlockId) -> Units<'_> {
+        Units(self.0.of(id.index()))
+    }
+
+    fn cut(&mut self, f: &MachineFunction, id: BlockId, ends: &mut List<(u32, u32)>) {
+        let block = f.block(id);
+        let insts = block.insts.start..block.tail;
+        let at_end = matches!(block.term, Term::Branch { when: Cond::Scc0 | Cond::Scc1, .. });
+        ends.clear();
+        // Backwards: a unit begins where SCC holds nothing.
+        let mut live = at_end;
+        let mut end = insts.end;
+        for n in insts.clone().rev() {
+            let inst = &f.insts[n as usize];
+            live &= !inst.writes_scc(f.gfx);
+            live |= f.reads_scc(inst);
+            if !live || n == insts.start {
+                ends.push((n, end));
+                end = n;
+            }
+        }
+        self.0.push(ends.iter().rev().map(|(first, end)| unit(f, *first, *end)));
+        if let Some(last) = self.0.of_mut(id.index()).last_mut() {
+            last.last |= at_end;
         }
     }
-    ends.reverse();
-    let mut units: Vec<Unit> = ends.into_iter().map(|(first, end)| unit(f, first, end)).collect();
-    if let Some(last) = units.last_mut() {
-        last.last |= at_end;
-    }
-    Units(units)
 }
 
 fn unit(f: &MachineFunction, first: u32, end: u32) -> Unit {

@@ -6,6 +6,7 @@ use crate::compile::native::mir::{Cond, Extra, Operand, OperandValue, Val};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Type, Value};
 use crate::isa::Op;
+use smallvec::SmallVec;
 
 /// Masks of conditions of the wave that are kept for the next use: each takes scalar registers until then.
 const WAVE_MASKS: usize = 8;
@@ -134,7 +135,7 @@ impl Selector<'_> {
 
     /// Logic on conditions.
     pub(super) fn logic(&mut self, op: AluOp, args: &[Value], result: Value) -> Result<()> {
-        let made: Vec<Bool> = args.iter().map(|v| self.bool_of(*v)).collect::<Result<_>>()?;
+        let made: SmallVec<[Bool; 4]> = args.iter().map(|v| self.bool_of(*v)).collect::<Result<_>>()?;
         let made = match (op, &made[..]) {
             (AluOp::INot, &[x]) => self.not(x),
             (AluOp::IAnd | AluOp::IOr | AluOp::IXor | AluOp::INe | AluOp::IEq | AluOp::IAdd, &[x, y]) => {

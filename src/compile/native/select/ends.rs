@@ -9,13 +9,15 @@ use crate::compile::native::plan::{Go, MaskId, MaskSource};
 use crate::error::{Error, Result};
 use crate::ir::{LowerInfo, RegClass, Shader, Terminator, Type, Value};
 use crate::isa::Op;
+use crate::workspace::List;
+use smallvec::SmallVec;
 
 impl Selector<'_> {
     /// Values of the entry registers.
     pub(super) fn entry(&mut self, info: &LowerInfo, facts: &EntryFacts) {
         let made = entry::enter(&mut self.f, facts, &info.args, &facts.used);
-        for (&param, vals) in self.shader.block(Shader::ENTRY).params.iter().zip(made) {
-            let words: super::Dwords = vals.into_iter().map(OperandValue::Val).collect();
+        for (n, &param) in self.shader.block(Shader::ENTRY).params.iter().enumerate() {
+            let words: super::Dwords = made.of(n).iter().copied().map(OperandValue::Val).collect();
             self.set(param, &words);
         }
         if info.epilog {
@@ -24,13 +26,13 @@ impl Selector<'_> {
     }
 
     /// Results are returned in SGPRs from s0 and VGPRs from v0 up, dword by dword.
-    fn result_registers(&self, info: &LowerInfo) -> Vec<PhysReg> {
+    fn result_registers(&self, info: &LowerInfo) -> List<PhysReg> {
         let returned =
-            self.layout.order.iter().filter_map(|b| self.shader.block(*b).term.as_ref()).find_map(|term| match term {
+            self.layout.order.iter().filter_map(|b| self.shader.block(*b).term()).find_map(|term| match term {
                 Terminator::Return(values) => Some(values),
                 _ => None,
             });
-        let (mut sgprs, mut vgprs, mut out) = (0, 0, Vec::new());
+        let (mut sgprs, mut vgprs, mut out) = (0, 0, List::default());
         for (value, class) in returned.into_iter().flatten().zip(&info.returns) {
             for _ in 0..self.shader.ty(*value).total_bits().div_ceil(32) {
                 let (next, reg): (&mut u16, fn(u16) -> PhysReg) = match class {
@@ -71,7 +73,7 @@ impl Selector<'_> {
             None => Term::Jump(body),
         };
         let params = self.f.params.len() as u32;
-        self.close(start, start, params..params, Vec::new(), term);
+        self.close(start, start, params..params, SmallVec::new(), term);
     }
 
     /// The lanes that a closed branch saved and that did not go to its first target.
@@ -102,13 +104,13 @@ impl Selector<'_> {
     pub(super) fn end(&mut self, position: u32, start: u32, params: std::ops::Range<u32>) -> Result<()> {
         let (shader, plan) = (self.shader, self.plan);
         let exit = &plan.exits[position as usize];
-        let term = shader.block(self.layout.order[position as usize]).term.as_ref();
-        let mut edges = Vec::new();
+        let term = shader.block(self.layout.order[position as usize]).term();
+        let mut edges = SmallVec::new();
         match term {
-            Some(Terminator::Jump(call)) => edges.push(self.edge(call.block, &call.args)?),
+            Some(Terminator::Jump(call)) => edges.push(self.edge(call.block, call.args)?),
             Some(Terminator::Branch { then, els, .. }) => {
-                edges.push(self.edge(then.block, &then.args)?);
-                edges.push(self.edge(els.block, &els.args)?);
+                edges.push(self.edge(then.block, then.args)?);
+                edges.push(self.edge(els.block, els.args)?);
             }
             Some(Terminator::Return(values)) => self.results(values)?,
             other => return Err(Error::bug(format!("native: {other:?} after shaping"))),
@@ -117,7 +119,7 @@ impl Selector<'_> {
         let mut uniform = None;
         let mut when = Cond::Scc1;
         if let Some(Terminator::Branch { cond: value, .. }) = term {
-            let made = self.bool_of(*value)?;
+            let made = self.bool_of(value)?;
             if matches!(exit.go, Go::Uniform(..)) {
                 when = self.put_in_scc(made);
             } else if made.is_scalar() && exit.save.is_none() && exit.wait_if.is_empty() {
@@ -133,6 +135,10 @@ impl Selector<'_> {
         if matches!(term, Some(Terminator::Return(_))) && shader.lower.as_ref().is_some_and(|l| l.epilog) {
             // The epilog exports what survives.
             self.exact_to_the_end();
+        }
+        for &mask in plan.clears.of(position as usize) {
+            let mask = self.plan_mask(mask);
+            self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &mask, &[Operand::constant(0)], Extra::None);
         }
         self.tail(exit, cond.as_deref());
         if let (Some(made), Go::Divergent { inverted, .. }) = (uniform, exit.go) {
@@ -157,10 +163,6 @@ impl Selector<'_> {
     /// Lanes that wait, and EXEC for the successors.
     fn tail(&mut self, exit: &crate::compile::native::plan::Exit, cond: Option<&[Operand]>) {
         let exec = Self::exec();
-        for &mask in &exit.clear {
-            let mask = self.plan_mask(mask);
-            self.isa(self.lane_op(Op::SMovB32, Op::SMovB64), &mask, &[Operand::constant(0)], Extra::None);
-        }
         for &mask in &exit.wait {
             let mask = self.plan_mask(mask);
             let mut uses = mask.clone();
@@ -215,7 +217,7 @@ impl Selector<'_> {
         let params = &shader.block(to).params;
         let position = self.layout.position[to.index()];
         let body = BlockId(self.blocks[position as usize][1].0);
-        if super::is_alias(shader, to) {
+        if super::is_alias(&self.cfg, to) {
             for (&param, &arg) in params.iter().zip(args) {
                 self.made[param.index()] = self.made[arg.index()];
             }
@@ -253,7 +255,8 @@ impl Selector<'_> {
         if self.f.results.is_empty() {
             return Ok(());
         }
-        let classes: Vec<RegClass> = self.shader.lower.iter().flat_map(|l| l.returns.iter().copied()).collect();
+        let shader = self.shader;
+        let classes = shader.lower.iter().flat_map(|l| l.returns.iter().copied());
         let mut uses = Operands::new();
         for (&value, class) in values.iter().zip(classes) {
             let words = match self.made[value.index()] {

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Access, AmdOp, ExportTarget, LodMode, LowerInfo, MimgOp, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::target::Stage;
+use smallvec::SmallVec;
 
 /// Whether an operation reads what other pixels of the quad have.
 fn needs_quad(op: &IrOp) -> bool {
@@ -126,7 +127,7 @@ impl Selector<'_> {
             self.isa(Op::Exp, &[], &[Operand::one(OperandValue::Undef); 4], extra);
         }
         let params = self.f.params.len() as u32;
-        self.close(start, self.open(), params..params, Vec::new(), Term::End);
+        self.close(start, self.open(), params..params, SmallVec::new(), Term::End);
     }
 
     /// The live pixels among the active ones, as a condition.

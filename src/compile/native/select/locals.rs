@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Align, LocalId, Value};
 use crate::isa::Op;
 use crate::isa::instruction::CachePolicy;
+use smallvec::SmallVec;
 
 /// Largest constant offset.
 const MOST: u32 = 4095;
@@ -56,7 +57,7 @@ impl Selector<'_> {
         let (register, constant) = self.local_address(local, offset, ty.bytes())?;
         let unit = unit_of(ty.bytes(), align);
         let op = [Op::BufferLoadUbyte, Op::BufferLoadUshort, Op::BufferLoadDword][(unit / 2) as usize];
-        let mut pieces: Vec<(u32, OperandValue)> = Vec::new();
+        let mut pieces: SmallVec<[(u32, OperandValue); 16]> = SmallVec::new();
         for at in (0..ty.bytes()).step_by(unit as usize) {
             let val = self.vectors(1)[0];
             let uses = Self::local_uses(register);

@@ -10,6 +10,7 @@ use crate::ir::{
 };
 use crate::isa::instruction::CachePolicy;
 use crate::isa::{Op, Waitcnt};
+use smallvec::SmallVec;
 
 /// Largest constant offset of a buffer access.
 const BUFFER_OFFSET: u32 = 4095;
@@ -323,7 +324,7 @@ impl Selector<'_> {
             0
         };
         let unit = unit_of(ty.bytes(), align);
-        let mut pieces: Vec<(u32, OperandValue)> = Vec::new();
+        let mut pieces: SmallVec<[(u32, OperandValue); 16]> = SmallVec::new();
         let mut at = 0;
         while at < ty.bytes() {
             let (bytes, _, _, op, _) = *VECTOR_ACCESSES

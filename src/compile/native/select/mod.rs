@@ -32,18 +32,21 @@ use super::plan::{Landing, MaskId, Plan, WavePaths};
 use crate::compile::entry_facts::EntryFacts;
 use crate::compile::passes::Lowered;
 use crate::error::{Context, Error, Result};
+use crate::ir::cfg::Cfg;
 use crate::ir::uniform::Uniformity;
 use crate::ir::{self, ConstTableId, InstId, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::target::{GfxIp, WaveSize};
+use crate::workspace::{Kept, List, filled};
 use bools::Bool;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Operands of an instruction, most often few.
 type Operands = SmallVec<[Operand; 16]>;
 /// The dwords of a value.
-type Dwords = SmallVec<[OperandValue; 4]>;
+type Dwords = SmallVec<[OperandValue; 16]>;
 
 /// The machine IR's form of an IR value.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,39 +62,40 @@ enum Made {
 
 struct Selector<'a> {
     shader: &'a Shader,
+    cfg: Arc<Cfg>,
     gfx: GfxIp,
     wave: WaveSize,
     layout: &'a BlockLayout,
     plan: &'a Plan,
     uniformity: &'a Uniformity,
     f: MachineFunction,
-    made: Vec<Made>,
-    dwords: Vec<OperandValue>,
+    made: List<Made>,
+    dwords: List<OperandValue>,
     /// Lane masks of the plan.
-    masks: Vec<[Val; 2]>,
+    masks: List<[Val; 2]>,
     /// By IR value: it is used where lanes see values of several iterations of a loop.
-    escapes: Vec<bool>,
+    escapes: List<bool>,
     /// By machine value: the same in the other register file, made in this block.
-    other: Vec<Option<(Val, u32)>>,
+    other: List<Option<(Val, u32)>>,
     /// Literals that this block has put into scalar registers.
-    literals: Vec<(OperandValue, Val)>,
+    literals: List<(OperandValue, Val)>,
     /// Addresses of constant tables that this block has made.
-    tables: Vec<(ConstTableId, [Val; 2])>,
+    tables: List<(ConstTableId, [Val; 2])>,
     /// The last masks that this block made, with these lanes on, of conditions that are the same for the wave.
-    wave_masks: VecDeque<(Bool, [Val; 2])>,
+    wave_masks: Kept<VecDeque<(Bool, [Val; 2])>>,
     /// Position of the block that is being filled.
     here: u32,
     /// By position: the blocks of landing and body.
-    blocks: Vec<[BlockId; 2]>,
+    blocks: List<[BlockId; 2]>,
     /// By position of a divergent branch: its condition.
-    conditions: Vec<Option<[Val; 2]>>,
+    conditions: List<Option<[Val; 2]>>,
     /// Offsets of scratch variables, and bytes of all.
-    locals: Vec<u32>,
+    locals: List<u32>,
     locals_bytes: u32,
     /// The mask of live pixels.
     live: Option<[Val; 2]>,
     /// By IR value: it is computed with all lanes on.
-    whole: Vec<bool>,
+    whole: List<bool>,
     /// All lanes are on; the mask that EXEC goes back to.
     all_on: Option<[Val; 2]>,
     /// Only live pixels are on from here to the end of the block.
@@ -115,24 +119,25 @@ pub fn select(
     let f = MachineFunction::new(gfx, shader.stage, info.wave);
     let mut selector = Selector {
         shader,
+        cfg: shader.cfg(),
         gfx,
         wave: info.wave,
         layout,
         plan,
         uniformity,
         f,
-        made: vec![Made::None; shader.values.len()],
-        dwords: Vec::new(),
-        masks: Vec::new(),
+        made: filled(shader.values.len(), Made::None),
+        dwords: List::default(),
+        masks: List::default(),
         escapes: escaping(shader, layout, plan, uniformity),
-        other: Vec::new(),
-        literals: Vec::new(),
-        tables: Vec::new(),
-        wave_masks: VecDeque::new(),
+        other: List::default(),
+        literals: List::default(),
+        tables: List::default(),
+        wave_masks: Kept::default(),
         here: 0,
-        blocks: Vec::new(),
-        conditions: vec![None; layout.order.len()],
-        locals: Vec::new(),
+        blocks: List::default(),
+        conditions: filled(layout.order.len(), None),
+        locals: List::default(),
         locals_bytes: 0,
         whole: whole_wave::values(shader, layout),
         all_on: None,
@@ -168,15 +173,16 @@ pub fn select(
 
 /// Values that are used after a loop that lanes leave in different iterations, or where the wave may come to without having
 /// been where they are made.
-fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uniformity) -> Vec<bool> {
+fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uniformity) -> List<bool> {
     let wave = WavePaths::new(plan);
-    let mut home = vec![0; shader.values.len()];
+    let cfg = shader.cfg();
+    let mut home = filled(shader.values.len(), 0);
     for (position, &id) in (0..).zip(&layout.order) {
         let block = shader.block(id);
         let results = block.insts.iter().filter_map(|i| shader.inst(*i).result);
         results.chain(block.params.iter().copied()).for_each(|v| home[v.index()] = position);
     }
-    let mut escapes = vec![false; shader.values.len()];
+    let mut escapes = filled(shader.values.len(), false);
     for &id in &layout.order {
         let block = shader.block(id);
         let mut see_one = |v: Value, at: ir::BlockId| {
@@ -193,22 +199,14 @@ fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uni
             }
         };
         block.insts.iter().for_each(|i| shader.inst(*i).args.iter().for_each(|v| see(*v, id)));
-        match &block.term {
-            Some(ir::Terminator::Branch { cond, .. }) => see(*cond, id),
-            Some(ir::Terminator::Return(values)) => values.iter().for_each(|v| see(*v, id)),
-            _ => {}
-        }
         // An argument on an edge out of the loop is used in the loop.
-        for call in block.term.iter().flat_map(ir::Terminator::calls) {
-            call.args.iter().for_each(|v| see(*v, id));
+        block.end.values().iter().for_each(|v| see(*v, id));
+        for call in block.calls().filter(|call| is_alias(&cfg, call.block)) {
             // A block with one predecessor needs no copies: its parameters are the arguments themselves.
-            if is_alias(shader, call.block) {
-                call.args.iter().for_each(|v| see(*v, call.block));
-            }
+            call.args.iter().for_each(|v| see(*v, call.block));
         }
     }
     // A scalar parameter takes its value where the wave comes from. After a landing, the lanes may come from elsewhere.
-    let cfg = shader.cfg();
     for (position, &id) in (0..).zip(&layout.order).filter(|(_, id)| cfg.preds(**id).len() != 1) {
         let preds = cfg.preds(id).iter().map(|pred| layout.position[pred.index()]);
         let landing = plan.landings[position as usize] != Landing::default();
@@ -218,9 +216,8 @@ fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uni
     }
     // A value that has another name in a later block escapes under that name too.
     for &id in layout.order.iter().rev() {
-        let calls = shader.block(id).term.iter().flat_map(ir::Terminator::calls);
-        for call in calls.filter(|call| is_alias(shader, call.block)) {
-            for (param, arg) in shader.block(call.block).params.iter().zip(&call.args) {
+        for call in shader.block(id).calls().filter(|call| is_alias(&cfg, call.block)) {
+            for (param, arg) in shader.block(call.block).params.iter().zip(call.args) {
                 escapes[arg.index()] |= escapes[param.index()];
             }
         }
@@ -229,8 +226,8 @@ fn escaping(shader: &Shader, layout: &BlockLayout, plan: &Plan, uniformity: &Uni
 }
 
 /// Whether a block's parameters are other names of the arguments of its only predecessor.
-fn is_alias(shader: &Shader, block: ir::BlockId) -> bool {
-    shader.cfg().preds(block).len() == 1
+fn is_alias(cfg: &Cfg, block: ir::BlockId) -> bool {
+    cfg.preds(block).len() == 1
 }
 
 impl Selector<'_> {
@@ -261,9 +258,8 @@ impl Selector<'_> {
         self.f.insts.len() as u32
     }
 
-    fn close(&mut self, start: u32, tail: u32, params: std::ops::Range<u32>, edges: Vec<Edge>, term: Term) {
-        let loops = self.shader.cfg();
-        let depth = loops.loops().around(self.layout.order[self.here as usize]).len();
+    fn close(&mut self, start: u32, tail: u32, params: std::ops::Range<u32>, edges: SmallVec<[Edge; 2]>, term: Term) {
+        let depth = self.cfg.loops().around(self.layout.order[self.here as usize]).len();
         let insts = start..self.f.insts.len() as u32;
         let depth = u8::try_from(depth).unwrap_or(u8::MAX);
         self.f.blocks.push(MachineBlock { params, insts, tail, edges, term, depth });
@@ -294,7 +290,7 @@ impl Selector<'_> {
     /// Creates the parameters of a block.
     fn params(&mut self, id: ir::BlockId) -> Result<std::ops::Range<u32>> {
         let start = self.f.params.len() as u32;
-        if id != Shader::ENTRY && !is_alias(self.shader, id) {
+        if id != Shader::ENTRY && !is_alias(&self.cfg, id) {
             for &param in &self.shader.block(id).params {
                 let ty = self.shader.ty(param);
                 let class = if self.is_scalar_param(param) { RegisterClass::Scalar } else { RegisterClass::Vector };

@@ -5,6 +5,7 @@ use crate::compile::native::mir::{Extra, Opcode, Operand, OperandValue};
 use crate::error::{Error, Result};
 use crate::ir::{Align, AluOp, AtomicOp, Bits, Op as IrOp, Type, Value};
 use crate::isa::Op;
+use smallvec::SmallVec;
 
 /// An access: bytes, and the loading and storing operation; two offsets count in elements.
 struct Width {
@@ -41,7 +42,7 @@ impl Selector<'_> {
         let ty = self.shader.ty(result);
         let (base, offset) = self.shared_address(address, ty.bytes())?;
         let base = self.vector(base);
-        let mut bytes: Vec<(u32, OperandValue)> = Vec::new();
+        let mut bytes: SmallVec<[(u32, OperandValue); 16]> = SmallVec::new();
         for (at, width) in cut(ty.bytes(), align) {
             let vals = self.vectors((width.bytes.div_ceil(4)) as usize);
             let extra = offsets(offset + at, width.two);
@@ -183,8 +184,8 @@ pub(super) fn unit_of(bytes: u32, align: Align) -> u32 {
 }
 
 /// Accesses that together move this many bytes, each with its offset.
-fn cut(bytes: u32, align: Align) -> Vec<(u32, &'static Width)> {
-    let (mut out, mut at) = (Vec::new(), 0);
+fn cut(bytes: u32, align: Align) -> SmallVec<[(u32, &'static Width); 16]> {
+    let (mut out, mut at) = (SmallVec::new(), 0);
     let unit = unit_of(bytes, align);
     while at < bytes {
         let known = if at == 0 { align.bytes() } else { align.bytes().min(1 << at.trailing_zeros().min(8)) };

@@ -32,10 +32,12 @@ impl Selector<'_> {
 
     /// The dwords of a value that is no condition.
     pub(super) fn words(&self, v: Value) -> Result<Dwords> {
+        self.dwords_of(v).map(Dwords::from_slice)
+    }
+
+    fn dwords_of(&self, v: Value) -> Result<&[OperandValue]> {
         match self.made[v.index()] {
-            Made::Dwords(start, count) => {
-                Ok(self.dwords[start as usize..(start + count) as usize].iter().copied().collect())
-            }
+            Made::Dwords(start, count) => Ok(&self.dwords[start as usize..(start + count) as usize]),
             Made::Bool(_) => Err(Error::bug(format!("native: the condition {v} as a number"))),
             Made::None => Err(Error::bug(format!("native: {v} is used before it is made"))),
         }
@@ -43,16 +45,19 @@ impl Selector<'_> {
 
     /// The only dword of a value.
     pub(super) fn word(&self, v: Value) -> Result<OperandValue> {
-        match self.words(v)?[..] {
-            [word] => Ok(word),
+        match self.dwords_of(v)? {
+            [word] => Ok(*word),
             _ => Err(Error::bug(format!("native: {v} is not one dword"))),
         }
     }
 
     /// The constant that a value is.
     pub(super) fn known(&self, v: Value) -> Option<u32> {
-        match self.word(v) {
-            Ok(OperandValue::Const(bits)) => Some(bits),
+        match self.made[v.index()] {
+            Made::Dwords(start, 1) => match self.dwords[start as usize] {
+                OperandValue::Const(bits) => Some(bits),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -76,12 +81,12 @@ impl Selector<'_> {
     }
 
     /// New scalar values.
-    pub(super) fn scalars(&mut self, count: usize) -> SmallVec<[Val; 4]> {
+    pub(super) fn scalars(&mut self, count: usize) -> SmallVec<[Val; 16]> {
         (0..count).map(|_| self.f.value(RegisterClass::Scalar)).collect()
     }
 
     /// New vector values.
-    pub(super) fn vectors(&mut self, count: usize) -> SmallVec<[Val; 4]> {
+    pub(super) fn vectors(&mut self, count: usize) -> SmallVec<[Val; 16]> {
         (0..count).map(|_| self.new_vector()).collect()
     }
 

@@ -10,10 +10,11 @@ use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::error::{Error, Result};
 use crate::ir::{AmdOp, Bits, Op as IrOp, Shader, Value};
 use crate::isa::Op;
+use crate::workspace::{List, filled};
 
 /// By value, whether it comes from `set_inactive` and has not been through `strict_wwm`.
-pub(super) fn values(shader: &Shader, layout: &BlockLayout) -> Vec<bool> {
-    let mut whole = vec![false; shader.values.len()];
+pub(super) fn values(shader: &Shader, layout: &BlockLayout) -> List<bool> {
+    let mut whole = filled(shader.values.len(), false);
     if !shader.has(|op| matches!(op, IrOp::Amd(AmdOp::SetInactive))) {
         return whole;
     }

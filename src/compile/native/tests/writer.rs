@@ -62,7 +62,7 @@ impl Writer {
             params: 0..0,
             insts: 0..end,
             tail: end,
-            edges: vec![],
+            edges: Default::default(),
             term: Term::End,
             depth: 0,
         });

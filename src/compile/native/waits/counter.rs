@@ -1,6 +1,7 @@
 //! One counter of outstanding operations: the registers of each, and how many operations came after it.
 
 use crate::isa::RegisterSet;
+use crate::workspace::List;
 
 /// An operation whose registers are not settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ struct Pending {
 /// A counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Counter {
-    pending: Vec<Pending>,
+    pending: List<Pending>,
     /// Kinds of operations that may be outstanding, with registers or without.
     pub kinds: u8,
     /// The largest count of a wait; one for it waits for nothing.
@@ -23,8 +24,8 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    pub(super) const fn new(most: u8) -> Self {
-        Self { pending: Vec::new(), kinds: 0, most }
+    pub(super) fn new(most: u8) -> Self {
+        Self { pending: List::default(), kinds: 0, most }
     }
 
     /// An operation of this kind that will still use these registers.

@@ -13,7 +13,9 @@ use crate::error::{Error, Result};
 use crate::isa::instruction::{Fields, ScalarFields};
 use crate::isa::{Effects, Instruction, Op, Scalar, Src, Traits, Waitcnt};
 use crate::target::GfxIp;
+use crate::workspace::{List, filled};
 use state::{State, Wait, explicit};
+use std::ops::Range;
 
 /// `s_nop` for the wait states between a float atomic and a change of the denormal mode (isa-gfx10 7.2).
 const ATOMIC_TO_DENORM: u16 = 2;
@@ -23,16 +25,16 @@ const ATOMIC_TO_DENORM: u16 = 2;
 /// # Errors
 /// A bug: a branch to a block that does not exist.
 pub fn insert(code: &mut Code) -> Result<()> {
-    let effects: Vec<Effects> = code.items.iter().map(|item| item.inst.effects(code.wave)).collect();
-    let before = solve(code, &effects)?;
-    let mut items = Vec::with_capacity(code.items.len() + code.items.len() / 8);
-    let mut ranges = Vec::with_capacity(code.blocks.len());
+    let effects: List<Effects> = code.items.iter().map(|item| item.inst.effects(code.wave)).collect();
+    let mut before = solve(code, &effects)?;
+    let mut items = List::default();
+    let mut ranges = List::<Range<usize>>::default();
     let float_atomics = code.items.iter().any(|item| item.inst.entry.is(Traits::FLOAT_ATOMIC));
-    for (block, state) in code.blocks.iter().zip(before) {
+    for (block, state) in code.blocks.iter().zip(&mut before) {
         let first = items.len();
         match state {
-            Some(mut state) => {
-                walk(code, &effects, block, &mut state, |wait, item| {
+            Some(state) => {
+                walk(code, &effects, block, state, |wait, item| {
                     push(code.gfx, wait, &mut items);
                     if let Some(item) = item {
                         if float_atomics && item.inst.entry.op == Op::SDenormMode {
@@ -47,15 +49,15 @@ pub fn insert(code: &mut Code) -> Result<()> {
         }
         ranges.push(first..items.len());
     }
-    code.blocks.iter_mut().zip(ranges).for_each(|(block, range)| block.items = range);
+    code.blocks.iter_mut().zip(ranges.drain(..)).for_each(|(block, range)| block.items = range);
     code.items = items;
     Ok(())
 }
 
 /// The operations that may be outstanding before each block; `None` where no path leads.
-fn solve(code: &Code, effects: &[Effects]) -> Result<Vec<Option<State>>> {
-    let mut before: Vec<Option<State>> = vec![None; code.blocks.len()];
-    let mut changed: Vec<bool> = vec![false; code.blocks.len()];
+fn solve(code: &Code, effects: &[Effects]) -> Result<List<Option<State>>> {
+    let mut before: List<Option<State>> = filled(code.blocks.len(), None);
+    let mut changed = filled(code.blocks.len(), false);
     if let (Some(state), Some(changed)) = (before.first_mut(), changed.first_mut()) {
         (*state, *changed) = (Some(State::nothing()), true);
     }
@@ -111,7 +113,7 @@ fn walk(
     visit(wait, None);
 }
 
-fn push(gfx: GfxIp, wait: Wait, items: &mut Vec<Item>) {
+fn push(gfx: GfxIp, wait: Wait, items: &mut List<Item>) {
     if wait.counts != Waitcnt::NONE {
         items.push(Item::new(Instruction::wait(gfx, wait.counts)));
     }

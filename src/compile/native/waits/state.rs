@@ -61,7 +61,7 @@ pub(super) struct State {
 
 impl State {
     /// Nothing is outstanding.
-    pub(super) const fn nothing() -> Self {
+    pub(super) fn nothing() -> Self {
         Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), vs: Counter::new(63) }
     }
 

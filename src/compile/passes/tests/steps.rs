@@ -55,7 +55,7 @@ fn each(op: AluOp, bits: Bits, to: Type, cases: &[[u64; 3]], operands: Operands)
         let at = b.c32(8 * n);
         b.effect(Op::BufferStore { align: Align::A8, access: Access::default() }, &[descriptor, at, made]);
     }
-    b.terminate(Terminator::Return(Vec::new()));
+    b.terminate(Terminator::Return(&[]));
     shader
 }
 

@@ -211,7 +211,7 @@ pub fn read_texel(
         return Err(inst.unsupported("residency of texel buffers or of texels of 64 bits"));
     }
     let v = emit(cx, inst, image, source, texels(shape, lanes + u32::from(image.sparse)))?;
-    let mut parts = cx.b.split(v);
+    let mut parts: LeafValues = cx.b.split(v).into_iter().collect();
     let code = if image.sparse { parts.pop() } else { None };
     Ok(TexelRead { parts, code })
 }
@@ -231,10 +231,11 @@ pub fn set_texel(
     let mut first = None;
     if let Some(code) = code {
         let members = match cx.types.get(ty) {
-            Ty::Struct { members, .. } => members.iter().map(|m| m.ty).collect::<Vec<_>>(),
-            _ => Vec::new(),
+            Ty::Struct { members, .. } => cx.types.members(*members),
+            _ => &[],
         };
-        let &[number, texel] = &members[..] else { return Err(inst.malformed("no structure of a code and a texel")) };
+        let [number, texel] = members else { return Err(inst.malformed("no structure of a code and a texel")) };
+        let (number, texel) = (number.ty, texel.ty);
         let number = cx.types.scalar(number).filter(|ty| *ty != Type::B1);
         let number = number.ok_or_else(|| inst.malformed("a residency code is an integer"))?;
         first = Some(cx.b.zext_or_trunc(code, number));

@@ -126,7 +126,7 @@ impl Generator {
             params,
             insts: start..here,
             tail,
-            edges: Vec::new(),
+            edges: Default::default(),
             term: Term::End,
             depth: self.depth,
         });
