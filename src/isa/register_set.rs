@@ -113,7 +113,12 @@ impl RegisterSet {
 
     /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
-        self.0 == [0; Register::COUNT / 64]
+        self.0.iter().fold(0, |all, word| all | word) == 0
+    }
+
+    /// Whether a register is in both.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |both, (a, b)| both | a & b) != 0
     }
 
     /// Registers in either.
@@ -198,7 +203,12 @@ mod tests {
         let mut mask = RegisterSet::EMPTY;
         mask.mask(Register::EXEC, WaveSize::W64);
         assert_eq!(mask.iter().count(), 2);
-        assert!(mask.intersection(&set).is_empty() && set.without(&set).is_empty());
+        assert!(
+            mask.intersection(&set).is_empty()
+                && !mask.meets(&set)
+                && mask.meets(&mask)
+                && set.without(&set).is_empty()
+        );
         assert_eq!((set.scalar_bits(), mask.scalar_bits()), (3 << 106, 3 << 126));
         assert_eq!(RegisterSet::from_scalar_bits(3 << 126), mask);
     }

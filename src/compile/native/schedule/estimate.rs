@@ -10,8 +10,8 @@ use crate::workspace::{List, filled};
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     pub(super) now: u32,
-    /// By unit, when it was issued; none: not yet.
-    issued: List<u32>,
+    /// By unit, when what it depends on is there, as far as that was issued.
+    there: List<There>,
     /// Cycle at which all scalar loads so far are done: they arrive in any order, so that each is waited for with all
     /// others.
     scalar_loads: u32,
@@ -20,26 +20,27 @@ pub(super) struct Clock {
     wave: WaveSize,
 }
 
+/// The cycles at which the last values arrive.
+#[derive(Clone, Copy, Debug, Default)]
+struct There {
+    scalar_loads: u32,
+    others: u32,
+}
+
 impl Clock {
     pub(super) fn new(count: usize, wave: WaveSize) -> Self {
-        Self { now: 0, issued: filled(count, 0), scalar_loads: 0, in_order: [0; 2], wave }
+        Self { now: 0, there: filled(count, There::default()), scalar_loads: 0, in_order: [0; 2], wave }
     }
 
     /// The cycle at which a unit can be issued, after all that it depends on.
-    pub(super) fn start(&self, units: Units<'_>, graph: &Graph, unit: usize) -> u32 {
-        let mut start = self.now;
-        for edge in graph.before(unit) {
-            let from = edge.unit as usize;
-            let there = self.issued[from] + edge.latency;
-            let scalar = units.get(from).load.is_some_and(|load| load.kind == LoadKind::Scalar);
-            let there = if scalar && edge.latency > 0 && there > self.now { self.scalar_loads } else { there };
-            start = start.max(there);
-        }
-        start
+    pub(super) fn start(&self, unit: usize) -> u32 {
+        let There { scalar_loads, others } = self.there[unit];
+        let all_scalar_loads = if scalar_loads > self.now { self.scalar_loads } else { 0 };
+        self.now.max(others).max(all_scalar_loads)
     }
 
     /// Issues it; when its result is there.
-    pub(super) fn issue(&mut self, units: Units<'_>, unit: usize, start: u32) -> u32 {
+    pub(super) fn issue(&mut self, units: Units<'_>, graph: &Graph, unit: usize, start: u32) -> u32 {
         let latency = units.get(unit).latency;
         let more = units.range(unit).len() as u32 - 1;
         let mut done = start + latency.result();
@@ -57,7 +58,13 @@ impl Clock {
             self.in_order[queue] = done;
         }
         // Dependencies name the latency of the class: what the queue adds is as if the issue were later.
-        self.issued[unit] = done - latency.result();
+        let issued = done - latency.result();
+        let scalar = units.get(unit).load.is_some_and(|load| load.kind == LoadKind::Scalar);
+        for edge in graph.after(unit) {
+            let There { scalar_loads, others } = &mut self.there[edge.unit as usize];
+            let there = if scalar && edge.latency > 0 { scalar_loads } else { others };
+            *there = (*there).max(issued + edge.latency);
+        }
         self.now = start + latency.issue(self.wave) + more;
         done
     }
@@ -74,8 +81,8 @@ pub(super) fn estimate(
     let mut clock = Clock::new(units.len(), wave);
     let mut end = 0;
     for unit in order {
-        let start = clock.start(units, graph, unit);
-        let done = clock.issue(units, unit, start);
+        let start = clock.start(unit);
+        let done = clock.issue(units, graph, unit, start);
         if stays[unit] && units.get(unit).latency != Latency::None {
             end = end.max(done);
         }

@@ -98,7 +98,7 @@ pub(super) fn order(
             let spare = Counts { scalars: reserve(goal.limit.scalars), vectors: reserve(goal.limit.vectors) };
             let above = within.plus(spare).above(&goal.limit);
             let growth = if above > 0 { after.scalars + after.vectors } else { 0 };
-            let stall = clock.start(units, graph, unit) - clock.now;
+            let stall = clock.start(unit) - clock.now;
             // First the next load of the same clause, then other loads, then everything else.
             let turn = match load {
                 Some(_) if load == last => 0,
@@ -110,8 +110,8 @@ pub(super) fn order(
             ((above, growth, stall, turn, height, place), unit)
         });
         let Some(((.., place), unit)) = judged.min() else { break };
-        let start = clock.start(units, graph, unit);
-        clock.issue(units, unit, start);
+        let start = clock.start(unit);
+        clock.issue(units, graph, unit, start);
         pressure.pass(unit);
         last = units.get(unit).load;
         out.push(window.take(graph, place));

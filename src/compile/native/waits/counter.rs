@@ -52,7 +52,7 @@ impl Counter {
     /// wait.
     pub(super) fn count_for(&self, registers: &RegisterSet, spared: u8) -> Option<u8> {
         let with = self.pending.iter().filter(|p| p.kind & spared == 0);
-        with.filter(|p| !p.registers.intersection(registers).is_empty()).map(|p| p.age).min()
+        with.filter(|p| p.registers.meets(registers)).map(|p| p.age).min()
     }
 
     /// Adds operations that may be outstanding on another path; returns whether any was new.
