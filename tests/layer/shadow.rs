@@ -3,7 +3,7 @@
 use crate::cases::Case;
 use crate::support::{glsl, root};
 use crate::vulkan::{Lavapipe, Shader};
-use crate::{APPLICATION, Scenery};
+use crate::{ABORT, APPLICATION, Scenery};
 use dovetail::emu::inputs::Inputs;
 use dovetail::proof::{Bundle, Outputs};
 use serde_json::Value;
@@ -115,6 +115,11 @@ fn dispatches_are_saved_with_what_was_given_and_what_came_of_it() {
         let (code, says) = replay(path);
         assert_eq!(code, Some(0), "{name}: {says}");
     }
+    // The summary of a killed application counts every bundle in the folder.
+    let killed = [(APPLICATION, CASES), (ABORT, "1"), ("DOVETAIL_LAYER_SHADOW", "killed")];
+    assert_eq!(stage.layered(&killed), (plain.0, false));
+    let (summary, saved) = read(&stage.path("killed"));
+    assert_eq!((&summary["dispatches"]["written"], saved.len()), (&saved.len().into(), bundles.len()));
     let wrong = bundles.iter().find(|path| path.join("expected/set0-binding1-0.bin").is_file()).expect("a result");
     spoil(&wrong.join("expected/set0-binding1-0.bin"));
     let (code, says) = replay(wrong);

@@ -192,7 +192,12 @@ impl Shadow {
         let tally = summary.of(kind);
         tally.pending = tally.pending.saturating_sub(1);
         match result {
-            Ok(()) => tally.written += 1,
+            Ok(()) => {
+                tally.written += 1;
+                drop(summary);
+                // The summary of a killed application must count every bundle in the folder.
+                self.flush();
+            }
             Err(reason) => {
                 drop(summary);
                 self.refuse(kind, &reason);
