@@ -27,12 +27,6 @@ pub fn largest<T>(f: impl FnOnce() -> T) -> (usize, T) {
     (LARGEST.get(), out)
 }
 
-/// Heap allocations of this thread so far.
-#[allow(dead_code, reason = "not every program asks so")]
-pub fn so_far() -> u64 {
-    CALLS.get()
-}
-
 fn count(bytes: usize) {
     CALLS.set(CALLS.get() + 1);
     LARGEST.set(LARGEST.get().max(bytes));
