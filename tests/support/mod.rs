@@ -112,21 +112,41 @@ fn find(name: &str) -> Option<PathBuf> {
 #[must_use]
 pub fn assembly(test: &str, path: &Path) -> Option<Vec<u8>> {
     let assembler = tool(test, "spirv-as")?;
-    Some(assembler.run(&["--target-env", "spv1.6", "-o", "-", path.to_str().expect("a path in UTF-8")], &[]))
+    Some(assembler.module(&["--target-env", "spv1.6"], path))
 }
 
 /// Compiles a GLSL file to SPIR-V; `None` if the compiler is missing. `target` is for example `vulkan1.1`.
 #[must_use]
 pub fn glsl(test: &str, path: &Path, target: &str) -> Option<Vec<u8>> {
     let compiler = tool(test, "glslangValidator")?;
-    let dir = tempfile::tempdir().expect("a folder");
-    let out = dir.path().join("module.spv");
-    let text = |p: &Path| p.to_str().expect("a path in UTF-8").to_owned();
-    compiler.run(&["-V", "--target-env", target, "-o", &text(&out), &text(path)], &[]);
-    Some(std::fs::read(out).expect("the module"))
+    Some(compiler.module(&["-V", "--target-env", target], path))
 }
 
 impl Tool {
+    /// The module that the tool writes from a source file. A dozen tests compile the same sources, each in a process of its
+    /// own, so modules are kept under the digest of what they depend on.
+    fn module(&self, arguments: &[&str], source: &Path) -> Vec<u8> {
+        let text = |p: &Path| p.to_str().expect("a path in UTF-8").to_owned();
+        let program = std::fs::metadata(&self.path).expect("the tool");
+        let content = std::fs::read(source).expect("the source");
+        let facts = (&self.path, program.len(), program.modified().ok(), arguments, source.extension(), content);
+        let digest = blake3::hash(format!("{facts:?}").as_bytes()).to_hex();
+        // Unit tests, which have no folder for this, compile few.
+        let folder =
+            option_env!("CARGO_TARGET_TMPDIR").map_or_else(env::temp_dir, PathBuf::from).join("dovetail-modules");
+        let kept = folder.join(digest.as_str());
+        if let Ok(module) = std::fs::read(&kept) {
+            return module;
+        }
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let out = tempfile::NamedTempFile::new_in(&folder).expect("a file");
+        self.run(&[arguments, &["-o", &text(out.path()), &text(source)]].concat(), &[]);
+        let module = std::fs::read(out.path()).expect("the module");
+        // Complete at once, because another test may look for it now.
+        out.persist(kept).expect("the kept module");
+        module
+    }
+
     /// Runs the tool with this input and returns its output; fails the test if the tool fails.
     pub fn run(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {
         let output = self.output(arguments, input);
