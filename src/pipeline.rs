@@ -225,8 +225,9 @@ fn make_pair<'t>(
     Ok(Parts::from([vertex, fragment]))
 }
 
-/// The constants that the fragment stage reads of the vertex stage, from the parts compiled in advance. Unknown if there are none or if a part
-/// is not available. A process that only has the cache applies the same rule, so that it finds the same keys.
+/// The constants that the fragment stage reads of the vertex stage, from the parts compiled in advance. Unknown if there are
+/// none or if a part is not available. A process that only has the cache applies the same rule, so that it finds the same
+/// keys.
 fn early_constants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Known<Vec<ParamConstant>> {
     let early = |shader| early(request, tools, shader, &KnownState::default()).ok().flatten();
     let shaders = request.shader(Stage::Vertex).zip(request.shader(Stage::Fragment));

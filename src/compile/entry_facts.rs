@@ -1,16 +1,16 @@
-//! What a lowered shader decides about the start of its stage, whatever generates the code (pal-abi 2.4, 6.2).
+//! Facts about the start of a stage that follow from its lowered shader, whichever generator is used (pal-abi 2.4, 6.2).
 //!
-//! | decided here | left to code generation |
+//! | determined here | left to code generation |
 //! | --- | --- |
-//! | registers of the entry arguments, and which of them are used | what optimisation does not need |
+//! | registers of the entry arguments, and which of them are used | arguments that become unused by optimisation |
 //! | SPI_PS_INPUT_ENA, SPI_PS_INPUT_ADDR | likewise: a generator may load fewer inputs |
 //! | FLOAT_MODE, other modes, wave size, LDS_SIZE | |
-//! | scratch: where the wave's offset is | its size, with spills: SCRATCH_EN |
+//! | scratch: the register of the wave's offset | its size including spills: SCRATCH_EN |
 //! | | VGPRS, SGPRS |
 //!
-//! Hardware fills SGPRs from s0 and VGPRs from v0 up, in the order of [`LowerInfo::args`]. Of a fragment shader only those
-//! pixel inputs are loaded that it uses, without gaps. Our own generator takes all of this from here; in debug builds and
-//! tests LLVM's words are held to it.
+//! Hardware fills SGPRs from s0 and VGPRs from v0 up, in the order of [`LowerInfo::args`]. A fragment shader loads only the
+//! pixel inputs that it uses, without gaps. The native generator uses these facts directly; in debug builds and tests LLVM's
+//! register words are checked against them.
 
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
@@ -22,27 +22,27 @@ use crate::metadata::registers::{
 use crate::target::{Stage, WaveSize};
 use crate::workspace::{List, filled};
 
-/// Pixel inputs that are pairs of coordinates: one has to be enabled, or the hardware hangs.
+/// Pixel inputs that are coordinate pairs: at least one must be enabled, or the hardware hangs.
 const COORDINATES: u16 = 0x7f;
 /// The interpolations that are perspective-correct: position W needs one.
 const PERSPECTIVE: u16 = 0xf;
 const POSITION_W: u16 = 1 << 11;
-/// The input that is enabled if none is that may stand alone, and its VGPRs.
+/// The input that is enabled if no coordinate pair is, and its number of VGPRs.
 const FIRST_INPUT: (u16, u16) = (1, 2);
 /// Registers that an instruction can name.
 const MOST_SGPRS: u16 = 106;
 const MOST_VGPRS: u16 = 256;
 /// LDS is allocated in units of this many bytes.
 const LDS_UNIT: u32 = 512;
-/// FLOAT_MODE: denormals are kept, as input and as result; of 32-bit floats, of 16 and 64-bit ones.
+/// FLOAT_MODE: denormal inputs and results are kept; for 32-bit floats, and for 16 and 64-bit floats.
 const KEEP_DENORMALS: [u32; 2] = [3 << 4, 3 << 6];
 
 /// The start of a stage.
 #[derive(Clone, Debug)]
 pub struct EntryFacts {
-    /// First register of each of [`LowerInfo::args`], the rest in the following ones; `None`: it is not loaded.
+    /// First register of each of [`LowerInfo::args`]; the others follow it. `None`: it is not loaded.
     pub args: List<Option<u16>>,
-    /// By argument, whether any reachable instruction uses it.
+    /// By argument: whether any reachable instruction uses it.
     pub used: List<bool>,
     /// Fragment: inputs that the hardware loads, as bits of SPI_PS_INPUT_ENA.
     pub pixel_inputs: u16,
@@ -59,7 +59,7 @@ pub struct EntryFacts {
 /// The lower-level facts of a shader.
 ///
 /// # Errors
-/// A bug: it has none, or another number of arguments than its entry block has parameters.
+/// Bug: it has none, or the number of arguments differs from the entry block's parameters.
 pub fn lower_info(shader: &Shader) -> Result<&LowerInfo> {
     let info = shader.lower.as_ref().filter(|_| shader.level == ShaderLevel::Lower);
     let info = info.ok_or_else(|| Error::bug("an upper-level shader in the code generator"))?;
@@ -80,7 +80,7 @@ impl EntryFacts {
     /// The start of a lowered shader.
     ///
     /// # Errors
-    /// A bug: more arguments than registers or pixel inputs.
+    /// Bug: more arguments than registers or pixel inputs.
     pub fn of(shader: &Shader) -> Result<Self> {
         let info = lower_info(shader)?;
         let kept = shader.modes.keeps_denormals().into_iter().zip(KEEP_DENORMALS);
@@ -135,7 +135,7 @@ impl EntryFacts {
         if inputs & COORDINATES == 0 || inputs & PERSPECTIVE == 0 && inputs & POSITION_W != 0 {
             self.pixel_inputs |= first;
         }
-        // It is in front of all others even where no argument stands for it.
+        // It precedes all others even if no argument stands for it.
         if self.pixel_inputs & first != 0 && !args.iter().any(|arg| arg.class == RegClass::Vgpr) {
             take(&mut self.vgprs, vgprs);
         }
@@ -143,10 +143,10 @@ impl EntryFacts {
     }
 
     /// The register words, with 0 in the fields that code generation decides. What the link decides (user data, inputs of the
-    /// pipeline) is not set. Words of which every bit is 0 are set only where the link has to find them.
+    /// pipeline) is not set. Words with all bits 0 are set only where the link must find them.
     ///
     /// # Errors
-    /// A bug: a value that does not fit its field.
+    /// Bug: a value does not fit its field.
     pub fn words(&self, options: &TuningOptions) -> Result<RegisterWords> {
         let mut out = RegisterWords::default();
         let own = StageRegisters::of(self.stage);
@@ -179,17 +179,17 @@ impl EntryFacts {
         Ok(out)
     }
 
-    /// Holds a generator's register words to these facts.
+    /// Checks a generator's register words against these facts.
     ///
     /// # Errors
-    /// A bug: a word that differs where code generation decides nothing.
+    /// Bug: a word differs in bits that code generation does not decide.
     pub fn agree(&self, options: &TuningOptions, made: &RegisterWords) -> Result<()> {
         let own = StageRegisters::of(self.stage);
         let mut wanted = self.words(options)?;
         for field in [own.vgprs, own.sgprs, own.scratch_en] {
             wanted.set_field(field, made.field(field))?;
         }
-        // Memory and inputs that optimisation finds unused.
+        // Except memory and inputs that optimisation finds unused.
         let lds = match self.stage {
             Stage::Vertex => None,
             Stage::Fragment => Some(rsrc2_ps::EXTRA_LDS_SIZE),

@@ -9,9 +9,9 @@
 //! a position vector that every primitive exports. A variant costs a compile, and only where a pipeline asks for it. It is an early
 //! part all the same: nothing else is known, so all pipelines with that item share it.
 //!
-//! Two stages can also be compiled for each other, with every state item unknown: [`for_vertex`] gives a fragment part that contains the
-//! vertex shader's constants, and [`for_fragment`] a vertex part that computes and exports only what that fragment part reads. They
-//! are optional; the link refuses each with another partner.
+//! Two stages can also be compiled for each other, with every state item unknown: [`for_vertex`] gives a fragment part that
+//! contains the vertex shader's constants, and [`for_fragment`] a vertex part that computes and exports only what that
+//! fragment part reads. They are optional; the link refuses each with another partner.
 
 use super::request::KnownState;
 use crate::metadata::interface::{ParamConstant, StageInterface, StageKind};

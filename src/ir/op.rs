@@ -83,7 +83,7 @@ pub enum Op {
         /// Access flags.
         access: Access,
     },
-    /// descriptor, offset, data (compare-exchange: new value, comparator) → old value, undefined in lanes that do not do it.
+    /// descriptor, offset, data (compare-exchange: new value, comparator) → old value, undefined in lanes that do not execute it.
     /// Helpers: as for stores.
     BufferAtomic {
         /// Operation on the memory.
@@ -194,7 +194,7 @@ pub enum Op {
     DemoteIf,
     /// If no lane of the wave is a live pixel, the wave ends here, with the export that the hardware waits for
     /// ([`super::LowerInfo::color_export`], `depth_export`). Lower level only, after [`Op::DemoteIf`]. A code generator may
-    /// leave it out: such a wave has no effect on anything.
+    /// omit it: such a wave has no side effects.
     EndIfDead,
     /// → whether the invocation is a helper now (b1). Upper level only.
     IsHelper,
@@ -208,8 +208,8 @@ pub enum Op {
     Reloc(SymbolId),
 
     // ---- lower level only
-    /// value → the same value, of which optimisation knows nothing: neither what it is made of, nor that both are equal. Numbers
-    /// are the same for the wave. See `lower_waterfalls`.
+    /// value → the same value, opaque to optimisation: it knows neither the operands of the value nor that both are equal.
+    /// Numbers are uniform for the wave. See `lower_waterfalls`.
     Opaque,
     /// → high 32 bits of every driver address (those of the program counter).
     AddressHigh,

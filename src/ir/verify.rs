@@ -181,7 +181,7 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Checks that the hardware finds in scalar registers what it takes only from there.
+    /// Checks the operands that the hardware takes only from scalar registers.
     fn scalars(&self, id: BlockId, inst: &Inst, wide: Option<&WaveWide>) -> Check {
         let number = |v: &&Value| inst.op == Op::Opaque && self.shader.ty(**v) != Type::B1;
         let Some(wide) = wide.filter(|_| self.cfg.reachable(id)) else { return Ok(()) };
@@ -262,7 +262,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Whether an operation has operands that have to be the same for the wave.
+/// Whether an operation has operands that must be uniform for the wave.
 fn takes_scalars(op: &Op) -> bool {
     op.descriptors() > 0 || *op == Op::Opaque
 }

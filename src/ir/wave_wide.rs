@@ -1,9 +1,9 @@
-//! Values that are the same for the wave by how they are made: of registers at entry, constants, memory that nothing writes, and
-//! what was read from single lanes.
+//! Values that are uniform for the wave because of their operands: entry registers, constants, read-only memory, and values
+//! read from a single lane.
 //!
-//! Unlike [`Uniformity`](super::uniform::Uniformity) it follows no control flow, so no change of jumps makes a value another one: a
-//! block's parameter is never such a value. What was read from a lane is another value in each iteration, and is the same for the
-//! wave only inside all loops around the block that read it.
+//! Unlike [`Uniformity`](super::uniform::Uniformity) the analysis ignores control flow, so changes to branches cannot
+//! invalidate it: block parameters never count as wave-wide. A value read from a lane differs between iterations, so it is
+//! wave-wide only inside all loops around the block that read it.
 
 use super::cfg::Cfg;
 use super::lanes::AmdOp;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct WaveWide {
     cfg: Arc<Cfg>,
-    /// By value: the block inside the most loops in which a lane was read for it; `None`: it may differ between lanes.
+    /// By value: the most deeply nested block in which a lane was read for it; `None`: it may differ between lanes.
     read_in: List<Option<BlockId>>,
 }
 
 impl WaveWide {
-    /// Looks at every value that can be reached.
+    /// Analyses every reachable value.
     pub fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();
         let mut this = Self { read_in: filled(shader.values.len(), None), cfg: Arc::clone(&cfg) };
@@ -43,17 +43,17 @@ impl WaveWide {
         this
     }
 
-    /// Whether the value is the same for all lanes that are in this block together.
+    /// Whether the value is the same for all lanes that execute this block together.
     pub fn holds(&self, v: Value, block: BlockId) -> bool {
         let loops = self.cfg.loops();
         self.read_in[v.index()].is_some_and(|read| match loops.are_all() {
             true => loops.around(block).starts_with(loops.around(read)),
-            // Some cycles are no loops.
+            // The graph has irreducible cycles.
             false => read == block || read == Shader::ENTRY,
         })
     }
 
-    /// Where lanes were read for something that is made of these.
+    /// The block in which lanes were read for a value with these operands.
     fn of_operands(&self, args: &[Value], block: BlockId) -> Option<BlockId> {
         let depth = |b: &BlockId| (self.cfg.loops().around(*b).len(), *b != Shader::ENTRY);
         let read = |v: &Value| self.read_in[v.index()].filter(|_| self.holds(*v, block));
@@ -61,7 +61,7 @@ impl WaveWide {
     }
 }
 
-/// Whether the result is the same for the wave if the operands are, whichever lanes run it.
+/// Whether the result is wave-wide if the operands are, whichever lanes execute it.
 pub fn is_of_wave(op: &Op) -> bool {
     match op {
         Op::Const(_) | Op::Undef | Op::Reloc(_) | Op::AddressHigh => true,

@@ -342,11 +342,11 @@ impl Shared {
         Ok(Some(self.parts.insert(*key, object, elf)))
     }
 
-    /// The pair that replaces a vertex and a fragment part. `None` if the cache has none, or had none when its manifest was read. A pair that was not on disk at the first search is not
-    /// searched for again.
+    /// The pair that replaces a vertex and a fragment part. `None` if the cache has none, or had none when its manifest was
+    /// read. A pair that was not on disk at the first search is not searched for again.
     ///
     /// # Errors
-    /// What is wrong with the note or a part.
+    /// The note or a part is damaged.
     pub(super) fn pair(&self, early: [&Object; 2], disk: bool) -> Result<Option<Pair>> {
         if !self.manifest.get().is_some_and(|manifest| manifest.pairs) {
             return Ok(None);
@@ -372,7 +372,7 @@ impl Shared {
 /// Two parts compiled for each other.
 pub(super) struct Pair {
     vertex: Arc<Object>,
-    /// `None`: the part compiled without its partner serves.
+    /// `None`: the part compiled without its partner is used.
     fragment: Option<Arc<Object>>,
 }
 

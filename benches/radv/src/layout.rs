@@ -39,7 +39,7 @@ fn descriptor(kind: &str) -> Result<vk::DescriptorType, String> {
 }
 
 impl<'a> Layout<'a> {
-    /// Makes it.
+    /// Creates it.
     pub fn new(device: &'a Device, request: &LayoutRequest) -> Result<Self, String> {
         let mut sets: BTreeMap<u32, Vec<vk::DescriptorSetLayoutBinding<'_>>> = BTreeMap::new();
         for (set, binding, kind, count) in &request.bindings {
@@ -93,7 +93,7 @@ pub struct Specialization {
 }
 
 impl Specialization {
-    /// Those of a module.
+    /// The values of a module.
     pub fn new(code: &Code) -> Self {
         let mut out = Self { data: Vec::new(), entries: Vec::new() };
         for (id, value, size) in &code.specialization {
@@ -104,7 +104,7 @@ impl Specialization {
         out
     }
 
-    /// As Vulkan takes them.
+    /// As Vulkan's structure.
     pub fn info(&self) -> vk::SpecializationInfo<'_> {
         vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.data)
     }

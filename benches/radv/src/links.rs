@@ -23,7 +23,7 @@ struct Pair<'a> {
     libraries: Vec<vk::Pipeline>,
 }
 
-/// Pairs that are kept.
+/// All kept pairs.
 pub struct Pairs<'a> {
     device: &'a Device,
     pairs: Vec<Pair<'a>>,
@@ -35,7 +35,7 @@ impl<'a> Pairs<'a> {
         Self { device, pairs: Vec::new() }
     }
 
-    /// Makes the libraries of a pair, which stay as long as the process.
+    /// Creates the libraries of a pair; they live as long as the process.
     pub fn keep(&mut self, request: PairRequest) -> Result<(), String> {
         let layout = Layout::new(self.device, &request.layout)?;
         let mut modules = [vk::ShaderModule::null(); 2];
@@ -71,7 +71,7 @@ impl<'a> Pairs<'a> {
         self.pairs.iter().map(one).collect()
     }
 
-    /// The libraries of every pair and their link, of a cache that has been filled by the same.
+    /// Creates the libraries of every pair, with a pipeline cache that already contains them, and links them.
     pub fn cached_links(&self) -> Result<Vec<u64>, String> {
         let vk = &self.device.vk;
         // SAFETY: the structure outlives the call.

@@ -1,7 +1,8 @@
 //! Memory behind buffer descriptors: raw, by texel, and by vertex format.
 //!
-//! Intrinsics take no alignment and are never split: `legalize_memory` has cut every access to one instruction's width. LLVM
-//! turns helpers off for every write through a descriptor, which is what `Access::live_only` asks of all of them.
+//! Intrinsics take no alignment and are never split: `legalize_memory` has split every access to the width of one
+//! instruction. LLVM disables helper lanes for every write through a descriptor, as `Access::live_only` requires for all of
+//! them.
 
 use super::values::{Cx, Llvm};
 use crate::error::{Error, Result};

@@ -1,14 +1,15 @@
-//! Ends waves of a fragment shader that have no live pixel left, where that saves work.
+//! Ends fragment waves that have no live pixel left, where this saves work.
 //!
-//! | after a demotion | becomes |
+//! | after a demotion follows | result |
 //! | --- | --- |
-//! | in its block, an access to memory | [`Op::EndIfDead`] after it |
-//! | in its block, another demotion before that | stays: the other one looks |
-//! | neither, but an access or a loop that the wave may still come to | [`Op::EndIfDead`] after it |
-//! | none of these | stays: the end is near |
+//! | in its block, a memory access | [`Op::EndIfDead`] after the demotion |
+//! | in its block, another demotion before any access | unchanged: the other demotion checks |
+//! | neither, but the wave may still reach an access or a loop | [`Op::EndIfDead`] after the demotion |
+//! | none of these | unchanged: the wave ends soon |
 //!
-//! What the demoted lane itself may come to is not enough: it may be on its way to the end, while helpers that were not demoted
-//! go on as the only ones. A wave may also come to where a branch before the demotion leads, unless the branch's ways have met.
+//! The code that the demoted lane itself can reach does not decide: it may be on its way to the end while only helper lanes
+//! execute another path. The wave may also still execute the other path of an earlier branch, until the paths of that branch
+//! have met.
 
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
@@ -31,7 +32,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
         cfg.succs(block).iter().any(|next| Some(*next) != but && takes_time[next.index()])
     };
     let meets = cfg.meeting_points();
-    // By block, whether another way of a branch before it is open, and takes time.
+    // By block: whether an earlier branch has another path that has not met this one and takes time.
     let mut open = filled(shader.blocks.len(), false);
     for &block in &cfg.order {
         let Some(over) = cfg.dom.parent(block) else { continue };
@@ -44,11 +45,11 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     Ok(())
 }
 
-/// By block, whether an access or a loop is in it or after it.
+/// By block: whether it or a block after it contains an access or a loop.
 fn taking_time(shader: &Shader, cfg: &Cfg) -> List<bool> {
     let loops = cfg.loops();
     let mut takes = filled(shader.blocks.len(), false);
-    // What comes after a block only along an edge back is in a loop with it.
+    // A block that is only reachable along a back edge is in a loop with this one.
     for &block in cfg.order.iter().rev() {
         takes[block.index()] = !loops.around(block).is_empty()
             || shader.block(block).insts.iter().any(|id| is_access(shader.inst(*id)))
@@ -57,7 +58,7 @@ fn taking_time(shader: &Shader, cfg: &Cfg) -> List<bool> {
     takes
 }
 
-/// Adds the early ends of a block; `more`: the wave may come to other blocks that take time.
+/// Adds the early ends of a block; `more`: the wave may still reach other blocks that take time.
 fn add(shader: &mut Shader, block: BlockId, more: bool) {
     let mut insts = List::<InstId>::default();
     let mut kept = List::<InstId>::default();
@@ -75,7 +76,7 @@ fn add(shader: &mut Shader, block: BlockId, more: bool) {
     shader.block_mut(block).insts.append(&mut kept);
 }
 
-/// Whether an instruction waits for memory that vector instructions read or write.
+/// Whether an instruction is a vector memory access.
 fn is_access(inst: &Inst) -> bool {
     let by_address = matches!(inst.op, Op::GlobalLoad { .. } | Op::GlobalStore { .. } | Op::GlobalAtomic { .. });
     by_address || inst.op.descriptors() > 0

@@ -1,14 +1,14 @@
-//! Keeps helper invocations of a fragment shader from what only live pixels do.
+//! Prevents side effects of helper invocations in fragment shaders.
 //!
 //! | operation | in a fragment shader | elsewhere |
 //! | --- | --- | --- |
 //! | store or atomic by address | in live pixels only; a helper's atomic gives 0 | stays |
 //! | atomic that becomes a loop (`lower_atomics`) | likewise: a helper would never see its swap succeed | stays |
-//! | other store or atomic through a descriptor | [`Access::live_only`](crate::ir::Access): only live pixels do it; a helper's atomic gives anything | stays |
+//! | other store or atomic through a descriptor | [`Access::live_only`](crate::ir::Access): only live pixels do it; a helper's atomic returns an undefined value | unchanged |
 //! | `IsHelper` | the live mask, inverted | false |
 //!
-//! The flag is no branch, since code generators turn helpers off for single instructions, as exports need that anyway. The
-//! verifier demands it.
+//! The flag is not a branch, because code generators can disable helpers for single instructions, which exports need anyway.
+//! The verifier requires it.
 
 use super::lower_atomics;
 use crate::error::Result;

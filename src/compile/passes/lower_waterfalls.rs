@@ -1,10 +1,11 @@
-//! Brings descriptors into scalar registers, where alone the hardware takes them from, if need be by a loop.
+//! Makes every descriptor uniform for the wave, because the hardware takes descriptors only from scalar registers. A
+//! descriptor that may differ between lanes gets a waterfall loop.
 //!
-//! | a descriptor | becomes |
+//! | descriptor | result |
 //! | --- | --- |
-//! | of scalar registers and memory that nothing writes ([`WaveWide`]) | stays |
-//! | the same for all lanes that are here, by control flow ([`Uniformity`]) | that of the first lane |
-//! | other | that of the first lane, in a loop |
+//! | computed from scalar registers and read-only memory ([`WaveWide`]) | unchanged |
+//! | the same for all active lanes, by control flow ([`Uniformity`]) | read from the first lane |
+//! | any other | read from the first lane, in a loop |
 //!
 //! ```text
 //! header: first = root of the first lane          body: result = access by descriptor(hidden)
@@ -14,15 +15,15 @@
 //!                                                 latch: jump header
 //! ```
 //!
-//! Each round does the access for all lanes whose descriptor is that of the first lane, and these leave. What is compared is
-//! not the descriptor of up to twelve dwords but what it is made of, mostly one index: then the descriptor is loaded in the
-//! body, through the scalar cache.
+//! Each iteration does the access for all lanes that have the first lane's descriptor; these lanes then leave the loop. The
+//! comparison does not use the descriptor of up to twelve dwords but the values it is computed from, usually one index; the
+//! body then loads the descriptor through the scalar cache.
 //!
-//! The access has to stay in the loop: only there `first` is the same for all lanes, and after it lanes of all rounds are
-//! together. [`Op::Opaque`] keeps it there. Whoever knew in `join` from where it is reached would let `body` leave the loop by
-//! itself, which puts it outside; whoever knew in `body` that `root` is `hidden` could put the one for the other.
+//! The access must stay in the loop: only there is `first` the same for all active lanes; after the loop the lanes of all
+//! iterations are active. [`Op::Opaque`] keeps it there. Without the opaque `leave`, an optimisation could let `body` branch to
+//! `after` directly, which moves it out of the loop; without `hidden`, one could replace it by the equal `root`.
 //!
-//! Afterwards no access is `non_uniform`, and the verifier holds descriptors to [`WaveWide`].
+//! After the pass no access is `non_uniform`, and the verifier requires [`WaveWide`] descriptors.
 
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -34,23 +35,23 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Limits for the operations that a descriptor is made of: in a row, and in all.
+/// Limits for the operations that a descriptor is computed by: length of a chain, and total.
 const MOST_DEPTH: u32 = 16;
 const MOST_STEPS: u32 = 64;
-/// The cost of a dword that is compared in a loop, where one that is only read from a lane costs 1.
+/// Cost of a dword that a loop compares; a dword that is only read from a lane costs 1.
 const COMPARED: u32 = 64;
 
-/// Makes every descriptor the same for the wave.
+/// Makes every descriptor uniform for the wave.
 ///
 /// # Errors
-/// Unsupported: a loop is needed among cycles that are no loops.
+/// Unsupported: a loop is needed in a shader with irreducible cycles.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     if !shader.has(|op| op.descriptors() > 0) {
         return Ok(());
     }
     let wide = WaveWide::new(shader);
     let cfg = shader.cfg();
-    // By instruction in order, the block of an access whose descriptor has to be read from a lane.
+    // By instruction in order: the block of an access whose descriptor must be read from a lane.
     let mut wanted: Vec<Option<BlockId>> = Vec::new();
     let mut declared = false;
     let mut before = 0;
@@ -88,7 +89,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     })
 }
 
-/// What a module says of its descriptors is not needed any more.
+/// Removes the `non_uniform` flags of the module, which are no longer needed.
 fn forget_declarations(shader: &mut Shader) {
     for inst in &mut shader.insts {
         if let Some(access) = inst.op.descriptor_access_mut() {
@@ -97,24 +98,24 @@ fn forget_declarations(shader: &mut Shader) {
     }
 }
 
-/// Finds the values that decide a descriptor.
+/// Finds the values that determine a descriptor.
 struct Roots<'a> {
     uniformity: &'a Arc<Uniformity>,
     wide: &'a WaveWide,
-    /// Values that the analyses know.
+    /// Number of values that the analyses cover.
     known: usize,
-    /// Of accesses that have been made anew without a loop: their result as the analyses know it.
+    /// Results of accesses that were rebuilt without a loop, with the value that the analyses know.
     before: FxHashMap<Value, Value>,
-    /// Where the access was when it was analysed.
+    /// The block of the access at the time of the analyses.
     block: BlockId,
     steps: u32,
 }
 
 /// The origin of a value.
 enum Made {
-    /// It is the same for the wave.
+    /// It is uniform for the wave.
     Wide,
-    /// It is read from the first lane; whether other lanes may have another.
+    /// It is read from the first lane; `differs`: other lanes may have another value.
     Root { differs: bool },
     /// It is computed from these.
     Of(Vec<Self>),
@@ -137,7 +138,7 @@ impl Roots<'_> {
         let differs = reads.iter().any(|read| read.differs);
         if differs && !loops {
             return Err(Error::unsupported(
-                "descriptors that differ between lanes, among cycles that are no loops",
+                "descriptors that differ between lanes in a shader with irreducible cycles",
                 "",
             ));
         }
@@ -150,7 +151,7 @@ impl Roots<'_> {
         Ok(result.map_or(Rewrite::Remove, Rewrite::Value))
     }
 
-    /// The cheapest way to a value, and its cost; `None`: it cannot be read from a lane.
+    /// The cheapest way to make a value uniform, with its cost; `None`: it cannot be read from a lane.
     fn made(&mut self, b: &Builder<'_>, v: Value, depth: u32) -> (Option<u32>, Made) {
         let analysed = Some(self.before.get(&v).copied().unwrap_or(v)).filter(|v| v.index() < self.known);
         if analysed.is_some_and(|v| self.wide.holds(v, self.block)) {
@@ -175,19 +176,20 @@ impl Roots<'_> {
     }
 }
 
-/// Whether an operation makes different numbers of different numbers, as places in memory are made: an image and its sampler then
-/// have one root. Of others lanes with the same descriptor may have different operands, and would each get a round.
+/// Whether an operation maps different operands to different results, as address arithmetic does: comparing the operand then
+/// costs no additional iteration, and an image and its sampler have one root. With other operations, lanes with the same
+/// descriptor may have different operands and would get an iteration each.
 fn is_address(op: &Op, made: &[Made]) -> bool {
     let one = made.iter().filter(|made| !matches!(made, Made::Wide)).count() == 1;
     one && matches!(op, Op::Alu(AluOp::IAdd | AluOp::IMul | AluOp::Shl, _))
 }
 
-/// Whether an operation can be done again at the access: it depends on its operands only.
+/// Whether an operation can be repeated at the access: it depends only on its operands.
 fn is_repeatable(op: &Op) -> bool {
     is_of_wave(op) && !matches!(op, Op::BufferLoad { .. } | Op::Opaque)
 }
 
-/// The roots of a value, each once.
+/// Collects the roots of a value, each once.
 fn gather(shader: &Shader, made: &Made, v: Value, out: &mut Vec<Read>) {
     match made {
         Made::Wide => {}
@@ -200,7 +202,7 @@ fn gather(shader: &Shader, made: &Made, v: Value, out: &mut Vec<Read>) {
     }
 }
 
-/// The access in a loop.
+/// Emits the access in a loop.
 fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>, ty: Option<Type>) -> Rewrite {
     let [header, body, join, latch, after] = [(); 5].map(|()| b.new_block());
     b.jump(header, &[]);
@@ -235,7 +237,7 @@ fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>,
     result.map_or(Rewrite::Remove, Rewrite::Value)
 }
 
-/// The access for lanes that have the roots of the first one.
+/// Emits the access for the lanes whose roots equal those of the first lane.
 fn access_by(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>, ty: Option<Type>) -> Option<Value> {
     for read in reads.iter_mut().filter(|read| read.first.is_none()) {
         read.first = Some(b.value(Op::Amd(AmdOp::ReadFirstLane), &[read.root], b.ty(read.root)));
@@ -248,7 +250,7 @@ fn access_by(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Rea
     b.shader.inst(id).result
 }
 
-/// The value for lanes that have the roots of the first one.
+/// Repeats a value with the roots of the first lane.
 fn again(b: &mut Builder<'_>, made: &Made, v: Value, reads: &[Read]) -> Value {
     match made {
         Made::Wide => v,

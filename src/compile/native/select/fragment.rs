@@ -54,7 +54,7 @@ impl Selector<'_> {
         self.live.map(|live| mask_run(self.wave, live))
     }
 
-    /// Does an access, in live pixels only if it says so.
+    /// Emits an access; for live pixels only if the access requires it.
     pub(super) fn accessing(&mut self, access: Access, done: impl FnOnce(&mut Self)) {
         let Some(live) = self.live_run().filter(|_| access.live_only) else { return done(self) };
         let all = self.new_mask();
@@ -97,7 +97,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Whether the wave ends after the block at a position if it has no live pixels. Where lanes wait then it goes on.
+    /// Whether the wave ends after the block at a position if it has no live pixels. It continues if other lanes wait.
     pub(super) fn ends_early(&self, position: u32) -> bool {
         let exit = &self.plan.exits[position as usize];
         let last = self.shader.block(self.layout.order[position as usize]).insts.last();
@@ -105,10 +105,10 @@ impl Selector<'_> {
         ends && matches!(exit.go, Go::To(_)) && exit.wait.is_empty() && exit.wait_if.is_empty()
     }
 
-    /// Puts into SCC whether any pixel is live, at the end of a block that starts at an instruction.
+    /// Sets SCC if any pixel is live, at the end of a block that starts with the instruction `start`.
     pub(super) fn any_live(&mut self, start: u32) -> Result<Cond> {
         let live = self.live.ok_or_else(|| Error::bug("native: an early end without a mask of live pixels"))?;
-        // A demotion leaves it there.
+        // A demotion sets it already.
         let demotes = self.f.insts[start as usize..].last().is_some_and(|inst| {
             let removes = matches!(inst.op, Opcode::Isa(Op::SAndn2B32 | Op::SAndn2B64));
             removes && self.f.defs(inst).first().and_then(|one| one.as_val()) == Some(live[0])
@@ -116,7 +116,7 @@ impl Selector<'_> {
         Ok(if demotes { Cond::Scc1 } else { self.put_in_scc(Bool::Mask(live)) })
     }
 
-    /// The block after one that ends early: there the wave ends.
+    /// Emits the block in which the wave ends, after a block with an early end.
     pub(super) fn dead_end(&mut self, info: &LowerInfo) {
         let start = self.open();
         if info.color_export || info.depth_export {

@@ -104,7 +104,7 @@ impl Selector<'_> {
 
     // ---- by descriptor
 
-    /// A descriptor in scalar registers. It is the same for the wave, which the verifier has made sure of.
+    /// A descriptor in scalar registers. The verifier guarantees that it is uniform for the wave.
     pub(super) fn descriptor(&mut self, v: Value) -> Result<Operands> {
         let words = self.words(v)?;
         Ok(self.scalar_run(&words))
