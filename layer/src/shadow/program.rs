@@ -101,13 +101,13 @@ impl Program {
         let known = |id: &u32| info.spec_constants.iter().any(|constant| constant.id == *id);
         let values: Vec<(u32, u64)> = used.specialization.iter().copied().filter(|(id, _)| known(id)).collect();
         let shader = translate(&module, &used.entry_point, used.stage, &values).map_err(unsupported)?;
-        for one in shader.resources {
+        for one in &*shader.resources {
             match self.resources.iter_mut().find(|there| (there.set, there.binding) == (one.set, one.binding)) {
                 Some(there) => {
                     there.written |= one.written;
                     there.count = there.count.zip(one.count).map(|(a, b)| a.max(b));
                 }
-                None => self.resources.push(one),
+                None => self.resources.push(one.clone()),
             }
         }
         let entry = StageEntry { stage: used.stage, entry_point: used.entry_point.clone(), wave };
