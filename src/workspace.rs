@@ -26,6 +26,7 @@ pub trait Reusable: Default + 'static {
 }
 
 /// Implements [`Reusable`] for a struct of which all fields are named and can be cleared.
+#[cfg(feature = "compiler")]
 macro_rules! tables {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::workspace::Reusable for $name {
@@ -38,6 +39,7 @@ macro_rules! tables {
         }
     };
 }
+#[cfg(feature = "compiler")]
 pub(crate) use tables;
 
 impl<T: 'static> Reusable for Vec<T> {
