@@ -1,8 +1,13 @@
 //! The layer's configuration, from environment variables.
 
+use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// What the names of all settings start with.
+const PREFIX: &str = "DOVETAIL_LAYER_";
 
 /// The settings, read once.
 #[derive(Clone, Debug, Default)]
@@ -46,35 +51,73 @@ impl ShadowConfig {
     const MIB: u64 = 512;
     /// One dispatch or draw may use one `SHARE`th of all bytes.
     const SHARE: u64 = 8;
+
+    fn new(settings: &mut Settings<'_>) -> Option<Self> {
+        let bytes = settings.number("SHADOW_MIB").unwrap_or(Self::MIB).saturating_mul(1 << 20);
+        let per_pipeline = settings.number("SHADOW_EACH").unwrap_or(Self::PER_PIPELINE);
+        let most = settings.number("SHADOW_MOST").unwrap_or(Self::MOST);
+        let folder = settings.path("SHADOW")?;
+        Some(Self { folder, per_pipeline, most, bytes, single_bytes: bytes / Self::SHARE })
+    }
+}
+
+/// The variables that have not been read yet, by their names after the prefix.
+struct Settings<'a> {
+    left: BTreeMap<String, OsString>,
+    problems: &'a mut Vec<String>,
+}
+
+impl<'a> Settings<'a> {
+    fn new(variables: impl Iterator<Item = (OsString, OsString)>, problems: &'a mut Vec<String>) -> Self {
+        let ours = |(name, value): (OsString, OsString)| {
+            let name = name.to_str()?.strip_prefix(PREFIX)?.to_owned();
+            (!value.is_empty()).then_some((name, value))
+        };
+        Self { left: variables.filter_map(ours).collect(), problems }
+    }
+
+    fn path(&mut self, name: &str) -> Option<PathBuf> {
+        self.left.remove(name).map(PathBuf::from)
+    }
+
+    fn text(&mut self, name: &str) -> Option<String> {
+        let value = self.left.remove(name)?;
+        let ignored =
+            |value: OsString| self.problems.push(format!("{PREFIX}{name}={value:?} is ignored: it is not UTF-8"));
+        value.into_string().map_err(ignored).ok()
+    }
+
+    fn number(&mut self, name: &str) -> Option<u64> {
+        let text = self.text(name)?;
+        let ignored = |_| self.problems.push(format!("{PREFIX}{name}={text} is ignored: it is not a whole number"));
+        text.parse().map_err(ignored).ok()
+    }
+
+    fn finish(self) {
+        let unknown = self.left.keys().map(|name| format!("{PREFIX}{name} is ignored: no setting has this name"));
+        self.problems.extend(unknown);
+    }
 }
 
 impl Config {
-    /// Reads the environment. An empty variable counts as unset.
-    pub fn from_environment() -> Self {
-        let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let number = |name: &str| text(name).and_then(|number| number.parse::<u64>().ok());
-        let wait = number("DOVETAIL_LAYER_WAIT").unwrap_or(0);
-        Self {
-            dir: path("DOVETAIL_LAYER_DIR"),
-            times: path("DOVETAIL_LAYER_TIMES"),
-            json: path("DOVETAIL_LAYER_JSON"),
-            cache: path("DOVETAIL_LAYER_CACHE"),
-            socket: path("DOVETAIL_LAYER_SOCKET"),
-            target: text("DOVETAIL_LAYER_TARGET"),
+    /// Reads the environment. An empty variable counts as unset. An application must not fail because of a setting, so
+    /// one that is unknown or cannot be used is ignored, and `problems` says so.
+    pub fn from_environment(problems: &mut Vec<String>) -> Self {
+        let mut settings = Settings::new(env::vars_os(), problems);
+        let wait = settings.number("WAIT").unwrap_or(0);
+        let config = Self {
+            dir: settings.path("DIR"),
+            times: settings.path("TIMES"),
+            json: settings.path("JSON"),
+            cache: settings.path("CACHE"),
+            socket: settings.path("SOCKET"),
+            target: settings.text("TARGET"),
             // A day is as good as forever, and can be added to a time.
             wait: Duration::from_secs(wait.min(86_400)),
-            shadow: path("DOVETAIL_LAYER_SHADOW").map(|folder| {
-                let bytes = number("DOVETAIL_LAYER_SHADOW_MIB").unwrap_or(ShadowConfig::MIB).saturating_mul(1 << 20);
-                ShadowConfig {
-                    folder,
-                    per_pipeline: number("DOVETAIL_LAYER_SHADOW_EACH").unwrap_or(ShadowConfig::PER_PIPELINE),
-                    most: number("DOVETAIL_LAYER_SHADOW_MOST").unwrap_or(ShadowConfig::MOST),
-                    bytes,
-                    single_bytes: bytes / ShadowConfig::SHARE,
-                }
-            }),
-        }
+            shadow: ShadowConfig::new(&mut settings),
+        };
+        settings.finish();
+        config
     }
 
     /// Whether pipelines are also made with Dovetail.

@@ -86,8 +86,8 @@ fn name_of(definition: &impl Serialize) -> Hash {
 
 impl Session {
     fn start() -> Self {
-        let config = Config::from_environment();
         let mut problems = Vec::new();
+        let config = Config::from_environment(&mut problems);
         let mut noted = |result: Result<_>| result.map_err(|e: Error| problems.push(e.to_string())).ok();
         let recorder = config.dir.as_ref().and_then(|dir| noted(Recorder::start(dir)));
         let times =

@@ -121,6 +121,12 @@ impl Scenery {
 
     /// Runs the application; returns its output, and whether it succeeded.
     fn run(&self, environment: &[(&str, &str)]) -> (String, bool) {
+        let (numbers, succeeded, _) = self.run_with_errors(environment);
+        (numbers, succeeded)
+    }
+
+    /// Likewise, and what is on standard error.
+    fn run_with_errors(&self, environment: &[(&str, &str)]) -> (String, bool, String) {
         let mut app = Command::new(env::current_exe().expect("this program"));
         app.args(["--exact", "application", "--ignored", "--nocapture"]).env_clear();
         app.envs(env::vars_os().filter(|(name, _)| {
@@ -132,17 +138,22 @@ impl Scenery {
         let out = app.output().expect("the application");
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
         let numbers = text.lines().find_map(|line| Some(line.split_once("numbers ")?.1.to_owned()));
-        let errors = String::from_utf8_lossy(&out.stderr);
-        (numbers.unwrap_or_else(|| panic!("{}: {text}\n{errors}", out.status)), out.status.success())
+        let errors = String::from_utf8_lossy(&out.stderr).into_owned();
+        (numbers.unwrap_or_else(|| panic!("{}: {text}\n{errors}", out.status)), out.status.success(), errors)
     }
 
     /// Runs it with the layer, enabled by name.
     fn layered(&self, more: &[(&str, &str)]) -> (String, bool) {
+        let (numbers, succeeded, _) = self.layered_with_errors(more);
+        (numbers, succeeded)
+    }
+
+    fn layered_with_errors(&self, more: &[(&str, &str)]) -> (String, bool, String) {
         let folder = self.path("explicit.d");
         let path = folder.to_str().expect("a path in UTF-8");
         let mut environment = vec![("VK_LAYER_PATH", path), ("VK_INSTANCE_LAYERS", "VK_LAYER_DOVETAIL_capture")];
         environment.extend_from_slice(more);
-        self.run(&environment)
+        self.run_with_errors(&environment)
     }
 
     fn archives(&self, folder: &str) -> Vec<PathBuf> {
@@ -330,4 +341,26 @@ fn numbers_and_names_are_vulkans() {
     for (number, name) in structures {
         assert_eq!(format!("{:?}", ash::vk::StructureType::from_raw(number as i32)), name, "{number}");
     }
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_reported_and_ignored() {
+    let Some(stage) = Scenery::set("settings_that_cannot_be_used_are_reported_and_ignored") else { return };
+    let settings = [
+        ("DOVETAIL_LAYER_DIR", "out"),
+        ("DOVETAIL_LAYER_WAIT", "soon"),
+        ("DOVETAIL_LAYER_SHADOW_MIB", "-1"),
+        ("DOVETAIL_LAYER_SHADOW_EACH", ""),
+        ("DOVETAIL_LAYER_TIME", "out/times"),
+    ];
+    let (numbers, succeeded, errors) = stage.layered_with_errors(&settings);
+    assert_eq!((numbers, succeeded, stage.archives("out").len()), (TRIPLES(), true, 1));
+    for reported in [
+        "DOVETAIL_LAYER_WAIT=soon is ignored: it is not a whole number",
+        "DOVETAIL_LAYER_SHADOW_MIB=-1 is ignored: it is not a whole number",
+        "DOVETAIL_LAYER_TIME is ignored: no setting has this name",
+    ] {
+        assert_eq!(errors.matches(reported).count(), 1, "{reported}: {errors}");
+    }
+    assert!(!errors.contains("EACH"), "{errors}");
 }
