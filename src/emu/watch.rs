@@ -17,10 +17,21 @@ pub struct StoreWatch {
     on: bool,
     /// Stores of the current instruction.
     log: Vec<Stored>,
-    /// First byte to end, storing wave, and error message.
-    unsettled: BTreeMap<u64, (u64, usize, String)>,
+    /// By the first byte.
+    unsettled: BTreeMap<u64, Unsettled>,
     /// The running wave.
     wave: usize,
+}
+
+/// A store that a wave had not waited for at the barrier.
+#[derive(Clone, Copy, Debug)]
+struct Unsettled {
+    /// After the last byte.
+    end: u64,
+    wave: usize,
+    /// The instruction and its address.
+    by: (&'static str, u64),
+    counter: Counter,
 }
 
 impl StoreWatch {
@@ -57,10 +68,11 @@ impl StoreWatch {
         let end = address.saturating_add(bytes as u64);
         // Stores are at most 16 bytes.
         let near = self.unsettled.range(address.saturating_sub(16)..end);
-        match near.into_iter().find(|(_, (stored, wave, _))| *stored > address && *wave != self.wave) {
+        match near.map(|(_, store)| store).find(|store| store.end > address && store.wave != self.wave) {
             None => Ok(()),
-            Some((_, (_, wave, what))) => Err(Error::malformed(format!(
-                "{bytes} bytes at {address:#x} are loaded, and wave {wave} came to the barrier before {what} was waited for"
+            Some(Unsettled { wave, by: (mnemonic, at), counter, .. }) => Err(Error::malformed(format!(
+                "{bytes} bytes at {address:#x} are loaded, and wave {wave} came to the barrier before {mnemonic} at {at:#x} ({}) was waited for",
+                counter.name()
             ))),
         }
     }
@@ -73,8 +85,8 @@ impl StoreWatch {
     /// Records a store that a wave has not waited for at the barrier.
     pub fn bring(&mut self, wave: usize, counter: Counter, from: &Outstanding, stored: &[Stored]) {
         for range in stored {
-            let what = format!("{} at {:#x} ({})", from.mnemonic, from.at, counter.name());
-            self.unsettled.insert(range.start, (range.end, wave, what));
+            let store = Unsettled { end: range.end, wave, by: (from.mnemonic, from.at), counter };
+            self.unsettled.insert(range.start, store);
         }
     }
 }

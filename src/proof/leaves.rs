@@ -110,9 +110,18 @@ impl Declared {
                 let step = self.stride(ty).unwrap_or(bytes).max(1);
                 let fixed = self.opcode(ty) == Op::TypeArray;
                 let length = if fixed { self.operand(count, 0) as usize } else { usize::MAX };
-                for at in (at..bytes).step_by(step).take(length) {
-                    self.walk(inner, TypeOffset { at, ..place }, bytes, out);
+                let first = out.len();
+                if length > 0 {
+                    self.walk(inner, place, bytes, out);
                 }
+                // The other elements have the same scalars, so the declarations are read once.
+                let element = first..out.len();
+                for further in (0..bytes - at).step_by(step).take(length).skip(1) {
+                    out.extend_from_within(element.clone());
+                    let from = out.len() - element.len();
+                    out[from..].iter_mut().for_each(|leaf| leaf.at += further);
+                }
+                out.retain(|leaf| leaf.at + leaf.bits.bytes() as usize <= bytes);
             }
             Op::TypeStruct => {
                 for n in 0..self.operands(ty) as u32 {
@@ -159,5 +168,28 @@ mod tests {
         assert_eq!(places[6..], [(32, None), (36, None), (48, None), (64, None)]);
         assert_eq!((declared.bytes(block, 1 << 10), leaves[9].float), (68, false));
         assert_eq!(declared.leaves(block, 40).len(), 8);
+    }
+
+    #[test]
+    fn elements_have_equal_scalars_as_far_as_there_is_room() {
+        let mut b = Builder::new();
+        let int = b.type_int(32, 1);
+        let two = b.constant_bit32(int, 2);
+        let pair = b.type_array(int, two);
+        let element = b.type_struct([int, pair]);
+        let all = b.type_runtime_array(element);
+        let block = b.type_struct([int, all]);
+        for (array, stride) in [(pair, 8), (all, 24)] {
+            b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(stride)]);
+        }
+        for (structure, member, offset) in [(element, 0, 0), (element, 1, 8), (block, 0, 0), (block, 1, 4)] {
+            b.member_decorate(structure, member, Decoration::Offset, [Operand::LiteralBit32(offset)]);
+        }
+        let words = b.module().assemble();
+        let declared = Declared::new(&words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
+        let offsets = |bytes| declared.leaves(block, bytes).iter().map(|leaf| leaf.at).collect::<Vec<_>>();
+        assert_eq!(offsets(64), [0, 4, 12, 20, 28, 36, 44, 52, 60]);
+        assert_eq!(offsets(63), [0, 4, 12, 20, 28, 36, 44, 52]);
+        assert_eq!(offsets(14), [0, 4]);
     }
 }

@@ -1,6 +1,6 @@
 //! Finds the sources of a shader's values, attributes and bytes of blocks, by following values back from their uses.
 
-use crate::ir::{Inst, Op, OutputSlot, Shader, Terminator, Value, ValueDef};
+use crate::ir::{Inst, LocalId, Op, OutputSlot, Shader, Terminator, Value, ValueDef};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The inputs that some values depend on.
@@ -98,9 +98,11 @@ pub(super) fn bound(ir: &Shader, inst: &Inst) -> Option<(u32, u32)> {
 /// The instructions that some values depend on, through variables and block parameters, in no particular order.
 pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
     let (mut waiting, mut out, mut seen, mut branches) = (roots, Vec::new(), BTreeSet::new(), false);
-    let stored = |here: &dyn Fn(&Op) -> bool| -> Vec<Value> {
-        ir.live_insts().filter(|i| here(&i.op)).flat_map(|i| i.args.iter().copied()).collect()
-    };
+    let mut stores = Stores::of(ir);
+    let mut calls = vec![Vec::new(); ir.blocks.len()];
+    for call in ir.blocks.iter().flat_map(|b| b.calls()) {
+        calls[call.block.index()].push(call.args);
+    }
     while let Some(value) = waiting.pop() {
         if !seen.insert(value.index()) {
             continue;
@@ -111,17 +113,13 @@ pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
                 out.push(inst);
                 waiting.extend(inst.args.iter().copied());
                 match inst.op {
-                    Op::LocalLoad { local, .. } => waiting
-                        .extend(stored(&|op| matches!(op, Op::LocalStore { local: other, .. } if *other == local))),
-                    Op::SharedLoad { .. } | Op::SharedAtomic(_) => {
-                        waiting.extend(stored(&|op| matches!(op, Op::SharedStore { .. } | Op::SharedAtomic(_))))
-                    }
+                    Op::LocalLoad { local, .. } => waiting.extend(stores.locals.remove(&local).unwrap_or_default()),
+                    Op::SharedLoad { .. } | Op::SharedAtomic(_) => waiting.append(&mut stores.shared),
                     _ => {}
                 }
             }
             Some(ValueDef::Param(block, n)) => {
-                let calls = ir.blocks.iter().flat_map(|b| b.calls()).filter(|call| call.block == block);
-                waiting.extend(calls.filter_map(|call| call.args.get(n as usize).copied()));
+                waiting.extend(calls[block.index()].iter().filter_map(|args| args.get(n as usize).copied()));
                 // Branches decide which of several values is taken.
                 if !std::mem::replace(&mut branches, true) {
                     waiting.extend(decisions(ir));
@@ -131,6 +129,27 @@ pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
         }
     }
     out
+}
+
+/// Operands of the stores that a load may read. Whoever follows the first load takes them out.
+#[derive(Default)]
+struct Stores {
+    locals: BTreeMap<LocalId, Vec<Value>>,
+    shared: Vec<Value>,
+}
+
+impl Stores {
+    fn of(ir: &Shader) -> Self {
+        let mut out = Self::default();
+        for inst in ir.live_insts() {
+            match inst.op {
+                Op::LocalStore { local, .. } => out.locals.entry(local).or_default().extend(&inst.args),
+                Op::SharedStore { .. } | Op::SharedAtomic(_) => out.shared.extend(&inst.args),
+                _ => {}
+            }
+        }
+        out
+    }
 }
 
 /// The values that branches depend on.
