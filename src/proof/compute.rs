@@ -1,8 +1,9 @@
 //! Checks one compute shader of a corpus: compiles it by every route, runs it on inputs made from its declarations, and
 //! compares.
 //!
-//! Candidates of inputs are tried until one proves something; then once more with inputs of the first seed changed so
-//! that comparisons give the other result ([`super::comparisons`]). The emulator runs first, because it is fast and has
+//! Candidates of inputs are tried until one proves something: as they are, then with indices kept within the shader's
+//! arrays ([`super::indices`]), then with inputs of the first seed changed so that comparisons give the other result
+//! ([`super::comparisons`]). The emulator runs first, because it is fast and has
 //! to finish in any case; the interpreter then gives the bounds of the results. If a driver differs from the emulator,
 //! the interpreter runs again at the driver's subgroup size. If that explains the difference, the result depends on the
 //! order or number of invocations that run together, and the interpreter is the reference.
@@ -12,6 +13,7 @@ use super::constant::{changes_memory, constant};
 use super::contents::Choice;
 use super::declared::{Declared, instructions, opcode};
 use super::driver::{Judge, Spirv};
+use super::indices::Limited;
 use super::judge::{bytes_of, interpreted_where, judge, proves_nothing, too_vague};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
@@ -22,13 +24,14 @@ use crate::compile::spirv::{reflect, translate_judged};
 use crate::emu::RunLimits;
 use crate::emu::inputs::{BindingElement, Inputs};
 use crate::error::{Error, Result};
-use crate::ir::Shader;
 use crate::ir::interp::{Compared, MemoryVerdict, Options, World, dispatch};
+use crate::ir::{Op as IrOp, Shader};
 use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
 use rspirv::spirv::Op;
 use std::cell::RefCell;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Seeds of the inputs.
@@ -134,6 +137,20 @@ struct Subject<'a> {
     refused: RefCell<Option<String>>,
 }
 
+/// How inputs are made from a candidate.
+#[derive(Clone, Copy)]
+struct Way {
+    met: Option<Compare>,
+    limited: Limited,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.limited == Limited::All { " limited" } else { "" })?;
+        f.write_str(if self.met.is_some() { " met" } else { "" })
+    }
+}
+
 /// Output of every pipeline for one seed.
 struct Ran {
     inputs: Inputs,
@@ -179,13 +196,16 @@ impl<'a> Subject<'a> {
         let single = Choice { grid: [1; 3], ..Choice::default() };
         let unspecific = [Choice::default(), single.clone(), Choice { below: 1 << 20, ..single }];
         let choices = if self.case.choices.is_empty() { &unspecific } else { self.case.choices };
+        let own_arrays = self.ir.has(|op| matches!(op, IrOp::Within(_)));
+        let limits = [Limited::Descriptors, Limited::All].into_iter().take(if own_arrays { 2 } else { 1 });
         let met = [None, Some(Compare::All), Some(Compare::Equality)].into_iter();
-        for (met, (n, choice)) in met.flat_map(|met| choices.iter().enumerate().map(move |choice| (met, choice))) {
+        let ways = met.flat_map(|met| limits.clone().map(move |limited| Way { met, limited }));
+        for (way, (n, choice)) in ways.flat_map(|way| choices.iter().enumerate().map(move |choice| (way, choice))) {
             if began.elapsed() > PATIENCE {
                 said.push("and no time for more".into());
                 break;
             }
-            match self.try_choice(choice, met, &mut report) {
+            match self.try_choice(choice, way, &mut report) {
                 Ok(()) => return report,
                 // The comparisons do not depend on the inputs.
                 Err((Fate::ProvesNothing, why)) if why.is_empty() => {}
@@ -198,7 +218,7 @@ impl<'a> Subject<'a> {
                     if !report.ran || fate != Fate::Cut {
                         report.fate = fate;
                     }
-                    said.push(format!("{n}{}: {why}", if met.is_some() { " met" } else { "" }));
+                    said.push(format!("{n}{way}: {why}"));
                 }
             }
         }
@@ -207,7 +227,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The inputs of the first seed, changed so that comparisons give the other result, if possible.
-    fn met(&self, mut inputs: Inputs, what: Compare) -> Result<Option<Inputs>> {
+    fn met(&self, mut inputs: Inputs, what: Compare, limited: Limited) -> Result<Option<Inputs>> {
         let mut any = false;
         for round in 0..comparisons::ROUNDS {
             let mut world = World { compared: Some(Compared::new()), ..world(&inputs)? };
@@ -218,21 +238,23 @@ impl<'a> Subject<'a> {
             }
             any = true;
             // A changed number may also be a descriptor index.
-            self.declared.limit_indices(&self.ir, &mut inputs);
+            self.declared.limit_indices(&self.ir, limited, &mut inputs);
         }
         Ok(any.then_some(inputs))
     }
 
     /// Runs one candidate by every route.
-    fn try_choice(&self, choice: &Choice, met: Option<Compare>, report: &mut Report) -> Result<(), (Fate, String)> {
+    fn try_choice(&self, choice: &Choice, way: Way, report: &mut Report) -> Result<(), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let mut runs = Vec::new();
         report.executed.clear();
         for seed in SEEDS {
-            let mut inputs = self.declared.inputs(&self.ir, seed, choice).map_err(nothing)?;
-            if let Some(what) = met.filter(|_| seed == SEEDS[0]) {
+            let mut inputs = self.declared.inputs(&self.ir, seed, choice, way.limited).map_err(nothing)?;
+            if let Some(what) = way.met.filter(|_| seed == SEEDS[0]) {
                 // Errors of the interpreter have already been reported without changed inputs.
-                let Ok(Some(met)) = self.met(inputs, what) else { return Err((Fate::ProvesNothing, String::new())) };
+                let Ok(Some(met)) = self.met(inputs, what, way.limited) else {
+                    return Err((Fate::ProvesNothing, String::new()));
+                };
                 inputs = met;
             }
             runs.push(self.emulate(inputs, report)?);

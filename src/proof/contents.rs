@@ -3,6 +3,7 @@
 
 use super::declared::Declared;
 use super::images;
+use super::indices::Limited;
 use super::kinds::Descriptors;
 use super::random::Random;
 use crate::emu::inputs::{BindingElement, Bound, InputBytes, Inputs};
@@ -89,7 +90,7 @@ impl Declared {
     ///
     /// # Errors
     /// Unsupported: a kind of resource for which no contents can be generated.
-    pub fn inputs(&self, ir: &Shader, seed: u64, choice: &Choice) -> Result<Inputs> {
+    pub(super) fn inputs(&self, ir: &Shader, seed: u64, choice: &Choice, limited: Limited) -> Result<Inputs> {
         let mut random = Random::new(seed);
         let mut inputs = Inputs { grid: choice.grid, ..Default::default() };
         // Where a shader asks how long a buffer is, that is an input too.
@@ -150,7 +151,7 @@ impl Declared {
             }
             inputs.push_constants = InputBytes(data);
         }
-        self.limit_indices(ir, &mut inputs);
+        self.limit_indices(ir, limited, &mut inputs);
         self.add_references(ir, &mut inputs, choice.buffer, |ty, to| {
             self.fill(to, ty, &mut random, Filling { choice, push: false, packed: false });
         });

@@ -17,6 +17,7 @@ use super::constant::{Constant, constant_fragments};
 use super::declared::Declared;
 use super::drawn::{Drawn, compared_in_draw, interpreted_draw};
 use super::driver::{Outputs, Spirv};
+use super::indices::Limited;
 use super::judge::{bytes_of, judge, proves_nothing, too_vague};
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
@@ -240,7 +241,7 @@ impl<'a> Pair<'a> {
             }
             any = true;
             // A changed number may also be a descriptor index.
-            self.parts.iter().for_each(|part| part.declared.limit_indices(&part.ir, &mut inputs));
+            self.parts.iter().for_each(|part| part.declared.limit_indices(&part.ir, Limited::All, &mut inputs));
         }
         any.then_some(Candidate { inputs, ..*scene })
     }

@@ -5,19 +5,30 @@ use super::reads::{Extent, Reads};
 use crate::emu::inputs::{Bound, Inputs};
 use crate::ir::{Bits, Resource, Shader};
 
+/// The indices that are limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limited {
+    /// Of descriptors only: a descriptor that does not exist ends the run.
+    Descriptors,
+    /// Also of the shader's own arrays and vectors, where an index beyond them makes results uncertain. Numbers that only
+    /// decide how often a loop runs are limited too, such as the sizes of a matrix, and then little may be computed.
+    All,
+}
+
 impl Declared {
     /// Limits the integers of push constants and buffers that are indices, or that indices are computed from.
-    pub(super) fn limit_indices(&self, ir: &Shader, inputs: &mut Inputs) {
-        let (of_descriptors, within) = Reads::of_indices(ir);
-        for (bound, reads) in within {
-            self.limit_read(ir, &reads, bound, inputs);
+    pub(super) fn limit_indices(&self, ir: &Shader, limited: Limited, inputs: &mut Inputs) {
+        if limited == Limited::All {
+            for (bound, reads) in Reads::of_indices_within(ir) {
+                self.limit_read(ir, &reads, bound, inputs);
+            }
         }
         let arrays = ir.resources.iter().filter(|r| r.count != Some(1));
         let elements = |r: &Resource| {
             inputs.bindings.iter().filter(|b| (b.set, b.binding) == (r.set, r.binding)).map(|b| b.element + 1).max()
         };
         if let Some(least) = arrays.filter_map(elements).min() {
-            self.limit_read(ir, &of_descriptors, least, inputs);
+            self.limit_read(ir, &Reads::of_descriptor_indices(ir), least, inputs);
         }
     }
 

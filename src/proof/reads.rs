@@ -49,14 +49,18 @@ impl Reads {
         Self::of(ir, |op| matches!(*op, Op::StoreOutput { slot, .. } if place(slot)))
     }
 
-    /// Sources of indices: of descriptors, and of the indices that have each bound.
-    pub fn of_indices(ir: &Shader) -> (Self, BTreeMap<u32, Self>) {
+    /// Sources of the indices of descriptors.
+    pub fn of_descriptor_indices(ir: &Shader) -> Self {
+        Self::of(ir, |op| matches!(op, Op::Descriptor { .. }))
+    }
+
+    /// Sources of the indices of the shader's own arrays and vectors, by the bound that they have.
+    pub fn of_indices_within(ir: &Shader) -> BTreeMap<u32, Self> {
         let bounds =
             ir.live_insts().filter_map(|inst| if let Op::Within(bound) = inst.op { Some(bound) } else { None });
         let bounds: BTreeSet<u32> = bounds.collect();
         let within = |bound| Self::of(ir, |op| matches!(op, Op::Within(other) if *other == bound));
-        let within = bounds.into_iter().map(|bound| (bound, within(bound))).collect();
-        (Self::of(ir, |op| matches!(op, Op::Descriptor { .. })), within)
+        bounds.into_iter().map(|bound| (bound, within(bound))).collect()
     }
 
     /// Sources of the operands of some instructions.

@@ -7,6 +7,7 @@
 
 use super::declared::Declared;
 use super::framing::{Attribute, Block, Framed, Framing, InputPlace, Knobs, apply};
+use super::indices::Limited;
 use super::kinds::Descriptors;
 use super::random::Random;
 use super::reads::Reads;
@@ -263,7 +264,7 @@ impl Scene<'_> {
         }
         inputs.push_constants = InputBytes(bytes);
         for part in [self.vertex, self.fragment] {
-            part.declared.limit_indices(&part.ir, &mut inputs);
+            part.declared.limit_indices(&part.ir, Limited::All, &mut inputs);
         }
         for part in [self.vertex, self.fragment] {
             let mut random = Random::new(!seed);

@@ -12,6 +12,9 @@ use std::path::Path;
 const RAN: f64 = 0.95;
 /// Share of the compared items that must agree.
 const AGREED: f64 = 0.98;
+/// Share of the items that may prove nothing. It says nothing of a few items ([`MANY`]).
+const NOTHING: f64 = 0.08;
+const MANY: usize = 50;
 const BEGIN: &str = "<!-- proof: begin -->";
 const END: &str = "<!-- proof: end -->";
 
@@ -104,6 +107,7 @@ impl<'a> Summary<'a> {
         let compared = sum.agreed + sum.differ;
         share(sum.ran, sum.compiled, RAN)
             && share(sum.agreed, compared, AGREED)
+            && (sum.all < MANY || sum.nothing as f64 <= sum.all as f64 * NOTHING)
             && sum.same == sum.linked
             && self.differences.iter().all(|(_, reason)| reason.is_some())
     }
@@ -135,11 +139,13 @@ impl<'a> Summary<'a> {
         let _ = write!(
             out,
             "\n{:.1} % of what compiles ran to the end (at least {:.0} % must); of what was compared with lavapipe {:.1} % \
-             agreed (at least {:.0} % must).\n",
+             agreed (at least {:.0} % must); {:.1} % of all prove nothing (of {MANY} or more, at most {:.0} % may).\n",
             percent(sum.ran, sum.compiled),
             RAN * 100.0,
             percent(sum.agreed, sum.agreed + sum.differ),
-            AGREED * 100.0
+            AGREED * 100.0,
+            percent(sum.nothing, sum.all),
+            NOTHING * 100.0
         );
         out += &self.samples();
         for fate in [Fate::Differs, Fate::NotRun, Fate::JudgeFailed, Fate::Cut] {
