@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn color(location: u32, channels: u8) -> ColorOutput {
-        ColorOutput { location, index: 0, channels, ty: ComponentType::F32, vgprs: [None; 4] }
+        ColorOutput { location, index: 0, channels, ty: ComponentType::F32, values: [None; 4] }
     }
 
     fn plan(colors: Vec<ColorOutput>, state: &ColorState) -> Result<ColorExportPlan> {

@@ -17,6 +17,19 @@ use smallvec::SmallVec;
 
 /// VGPRs with system values before the first fetched one.
 pub const SYSTEM_VGPRS: u32 = 4;
+/// SGPRs of the scratch wave offset, which stands behind the entry SGPRs.
+const SCRATCH_OFFSET_SGPRS: u32 = 1;
+
+/// SGPRs that a prolog keeps: the entry SGPRs of its body, and the scratch wave offset whether there is one or not.
+pub const fn kept_sgprs(entry_sgprs: u32) -> u32 {
+    entry_sgprs.saturating_add(SCRATCH_OFFSET_SGPRS)
+}
+
+/// The first SGPR of the pair in which a prolog makes the address of the vertex-buffer table. It leaves the high half, which all
+/// driver addresses share, to the body.
+pub const fn table_address_sgpr(kept_sgprs: u32) -> u32 {
+    kept_sgprs.next_multiple_of(2)
+}
 
 /// Fetches of a vertex shader's attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -9,7 +9,8 @@ use super::passes::Lowered;
 use super::request::TuningOptions;
 use super::watch::Watch;
 use crate::error::Result;
-use crate::isa::RegisterSet;
+use crate::isa::{Register, RegisterSet};
+use crate::metadata::interface::ResultSource;
 use crate::metadata::notes::MetadataFields;
 use crate::metadata::registers::RegisterWords;
 use crate::reloc::kind::RelocKind;
@@ -46,14 +47,43 @@ pub struct MachineCode {
     pub counts: MetadataFields,
     /// The register words that code generation decides (`Owner::Code` of the register table).
     pub registers: RegisterWords,
-    /// VGPRs that the code may have written, including those that the hardware or the prolog fills; `None`: any. A
-    /// result returned in another VGPR is undefined, as the generator has found.
-    pub written: Option<RegisterSet>,
+    /// Whether the code waits for the attributes that a prolog loads before it uses them.
+    pub awaits_inputs: bool,
+    /// Whether the code takes the high half of its address from a prolog.
+    pub takes_address_high: bool,
+    /// Where the results of a body with an epilog are.
+    pub results: Results,
     /// Why the code is simpler than the options request; `None`: it is not.
     pub simplified: Option<String>,
     /// The feature that the requested generator does not support, so that another one made the code; `None`: the
     /// requested one made it.
     pub fallback: Option<String>,
+}
+
+/// Sources of the results of a body with an epilog, by their number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Results {
+    /// Each in the VGPR of its number.
+    #[default]
+    InOrder,
+    /// Likewise, but undefined unless its register is in this set.
+    Written(RegisterSet),
+    /// As listed; `None` is an undefined result.
+    Placed(Vec<Option<ResultSource>>),
+}
+
+impl Results {
+    /// The source of a result; `None` if it is undefined.
+    pub fn source(&self, number: u32) -> Option<ResultSource> {
+        match self {
+            Self::InOrder => Some(ResultSource::Vgpr(number)),
+            Self::Written(registers) => {
+                let register = u8::try_from(number).ok().filter(|n| registers.contains(Register::vgpr(*n)));
+                register.map(|n| ResultSource::Vgpr(n.into()))
+            }
+            Self::Placed(sources) => sources.get(number as usize).copied().flatten(),
+        }
+    }
 }
 
 /// A function and its location in the code.

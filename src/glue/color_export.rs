@@ -7,9 +7,9 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::exports::{ColorExport, ColorExportPlan, ExportFormat, MAX_TARGETS, Packing};
 use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, InlineFloat, Instruction, Op, Src, Vgpr};
+use crate::isa::{ExpSources, ExpTarget, Instruction, Op, OperandKind, Src, Vgpr};
 use crate::kinds::NumericKind;
-use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface};
+use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface, ResultSource};
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
@@ -24,15 +24,15 @@ pub struct ColorExportKey {
     pub dummy: bool,
 }
 
-/// Registers of the values for the depth target.
+/// Sources of the values for the depth target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DepthValues {
     /// Depth.
-    pub depth: Option<u32>,
+    pub depth: Option<ResultSource>,
     /// Stencil reference.
-    pub stencil: Option<u32>,
+    pub stencil: Option<ResultSource>,
     /// Sample mask.
-    pub sample_mask: Option<u32>,
+    pub sample_mask: Option<ResultSource>,
 }
 
 /// One colour.
@@ -44,24 +44,22 @@ pub struct ColorValue {
     pub format: ExportFormat,
     /// Type of a component.
     pub ty: ComponentType,
-    /// Registers of the components sent, in the order of the export's sources.
-    pub vgprs: [Option<u32>; 4],
-    /// Alpha is 1 instead of a register.
-    pub alpha_is_one: bool,
+    /// The components sent, in the order of the export's sources.
+    pub values: [Option<ResultSource>; 4],
 }
 
 /// Index of alpha among the components of a colour.
 const ALPHA: u8 = 3;
 
 impl ColorExportKey {
-    /// The key of a plan, with the registers in which this fragment body returns its values.
+    /// The key of a plan, with the values that this fragment body returns.
     ///
     /// # Errors
     /// Malformed: the interface says that the body writes depth, stencil or sample mask, but it does not return them.
     pub fn new(fragment: &FragmentInterface, plan: &ColorExportPlan) -> Result<Self> {
-        let returned = |written: bool, register: Option<u32>, what: &str| match (written, register) {
+        let returned = |written: bool, value: Option<ResultSource>, what: &str| match (written, value) {
             (true, None) => Err(Error::malformed(format!("{what} is written but not returned"))),
-            (true, register) => Ok(register),
+            (true, value) => Ok(value),
             (false, _) => Ok(None),
         };
         let depth = DepthValues {
@@ -78,24 +76,29 @@ impl ColorExportKey {
 
     fn registers(&self) -> impl Iterator<Item = u32> {
         let DepthValues { depth, stencil, sample_mask } = self.depth;
-        let colors = self.colors.iter().flat_map(|color| color.vgprs);
-        [depth, stencil, sample_mask].into_iter().chain(colors).flatten()
+        let colors = self.colors.iter().flat_map(|color| color.values);
+        [depth, stencil, sample_mask].into_iter().chain(colors).flatten().filter_map(|value| match value {
+            ResultSource::Vgpr(register) => Some(register),
+            ResultSource::Constant(_) => None,
+        })
     }
 }
 
 impl ColorValue {
     fn new(export: &ColorExport, color: &ColorOutput) -> Result<Self> {
-        let mut vgprs = [None; 4];
-        for (vgpr, component) in vgprs.iter_mut().zip(export.format.components()) {
-            let sent = component.filter(|component| !(export.alpha_is_one && *component == ALPHA));
-            let written = sent.filter(|component| color.channels >> component & 1 == 1);
-            let Some(component) = written else { continue };
-            let returned = color.vgprs.get(usize::from(component)).copied().flatten();
+        let mut values = [None; 4];
+        for (value, component) in values.iter_mut().zip(export.format.components()) {
+            if export.alpha_is_one && component == Some(ALPHA) {
+                *value = Some(ResultSource::Constant(if color.ty.bits == 16 { HALF_ONE } else { ONE }));
+                continue;
+            }
+            let Some(component) = component.filter(|component| color.channels >> component & 1 == 1) else { continue };
+            let returned = color.values.get(usize::from(component)).copied().flatten();
             let missing = || Error::malformed(format!("colour {} component {component} is missing", color.location));
-            *vgpr = Some(returned.ok_or_else(missing)?);
+            *value = Some(returned.ok_or_else(missing)?);
         }
-        let ColorExport { target, format, alpha_is_one, .. } = *export;
-        Ok(Self { target, format, ty: color.ty, vgprs, alpha_is_one })
+        let ColorExport { target, format, .. } = *export;
+        Ok(Self { target, format, ty: color.ty, values })
     }
 }
 
@@ -120,27 +123,44 @@ struct Epilog<'a> {
     exports: Vec<(ExpTarget, ExpSources)>,
 }
 
-/// 1.0 as a float of the operation's width.
-const ONE: Src = Src::Float(InlineFloat::One);
+/// 1.0 in 32 bits.
+const ONE: u32 = 1f32.to_bits();
+/// 1.0 in 16 bits.
+const HALF_ONE: u32 = 0x3c00;
 
-/// A value in a register, and whether the register may be overwritten.
+/// A value to export.
 #[derive(Clone, Copy)]
-struct Value {
-    register: Vgpr,
-    ours: bool,
+enum Value {
+    /// In a register, which may be overwritten or not.
+    Register { register: Vgpr, ours: bool },
+    /// A constant.
+    Constant(u32),
+}
+
+impl Value {
+    /// The operand of an operation on halves, or on dwords.
+    fn operand(self, halves: bool) -> Src {
+        match self {
+            Self::Register { register, .. } => register.into(),
+            Self::Constant(bits) if halves => {
+                Src::constant(OperandKind::F16, u64::from(bits & 0xffff)).unwrap_or(Src::Literal(bits))
+            }
+            Self::Constant(bits) => Src::from_bits(bits),
+        }
+    }
 }
 
 impl<'a> Epilog<'a> {
     fn new(gfx: GfxIp, key: &'a ColorExportKey) -> Self {
-        let next_vgpr = key.registers().max().map_or(0, |last| last.saturating_add(1));
-        Self { key, out: Recorder::new(gfx), next_vgpr, exports: Vec::new() }
+        Self { key, out: Recorder::new(gfx), next_vgpr: 0, exports: Vec::new() }
     }
 
     fn depth(&mut self) -> Result<()> {
         let DepthValues { depth, stencil, sample_mask } = self.key.depth;
         let mut values = [None; 4];
-        for (value, register) in values.iter_mut().zip([depth, stencil, sample_mask]) {
-            *value = register.map(|register| self.out.vgpr(register)).transpose()?;
+        for (register, source) in values.iter_mut().zip([depth, stencil, sample_mask]) {
+            let value = source.map(|source| self.value(source)).transpose()?;
+            *register = value.map(|value| self.register(value)).transpose()?;
         }
         if values.iter().any(Option::is_some) {
             self.exports.push((ExpTarget::Mrtz, ExpSources::Full(values)));
@@ -153,49 +173,64 @@ impl<'a> Epilog<'a> {
             return Err(Error::malformed(format!("no colour target {}", color.target)));
         }
         let mut values = [None; 4];
-        for (value, register) in values.iter_mut().zip(color.vgprs) {
-            *value = register.map(|register| self.value(register)).transpose()?;
+        for (value, source) in values.iter_mut().zip(color.values) {
+            *value = source.map(|source| self.value(source)).transpose()?;
         }
         let packing = color.format.packing(color.ty);
         let wide = if packing == Packing::Halves { values } else { self.widen(values, color.ty)? };
-        let one = color.alpha_is_one;
         let sources = match packing {
             Packing::Wide => {
-                let mut registers = wide.map(|value| value.map(|v| v.register));
-                let alpha = color.format.components().into_iter().position(|component| component == Some(ALPHA));
-                if let Some(register) = alpha.filter(|_| one).and_then(|at| registers.get_mut(at)) {
-                    let alpha = self.fresh()?;
-                    self.out.mov(alpha, ONE);
-                    *register = Some(alpha);
+                let mut registers = [None; 4];
+                for (register, value) in registers.iter_mut().zip(wide) {
+                    *register = value.map(|value| self.register(value)).transpose()?;
                 }
                 ExpSources::Full(registers)
             }
-            Packing::Halves => self.pack(Op::VPackB32F16, wide, one)?,
-            Packing::RoundedHalves => self.pack(Op::VCvtPkrtzF16F32, wide, one)?,
-            Packing::Unorm16 => self.pack(Op::VCvtPknormU16F32, wide, one)?,
-            Packing::Snorm16 => self.pack(Op::VCvtPknormI16F32, wide, one)?,
-            Packing::Uint16 => self.pack(Op::VCvtPkU16U32, wide, one)?,
-            Packing::Sint16 => self.pack(Op::VCvtPkI16I32, wide, one)?,
+            Packing::Halves => self.pack(Op::VPackB32F16, wide)?,
+            Packing::RoundedHalves => self.pack(Op::VCvtPkrtzF16F32, wide)?,
+            Packing::Unorm16 => self.pack(Op::VCvtPknormU16F32, wide)?,
+            Packing::Snorm16 => self.pack(Op::VCvtPknormI16F32, wide)?,
+            Packing::Uint16 => self.pack(Op::VCvtPkU16U32, wide)?,
+            Packing::Sint16 => self.pack(Op::VCvtPkI16I32, wide)?,
         };
         self.exports.push((ExpTarget::Mrt(color.target), sources));
         Ok(())
     }
 
-    fn value(&mut self, register: u32) -> Result<Value> {
+    fn value(&mut self, source: ResultSource) -> Result<Value> {
+        let register = match source {
+            ResultSource::Constant(bits) => return Ok(Value::Constant(bits)),
+            ResultSource::Vgpr(register) => register,
+        };
         let uses = self.key.registers().filter(|other| *other == register).count();
-        Ok(Value { register: self.out.vgpr(register)?, ours: uses == 1 })
+        Ok(Value::Register { register: self.out.vgpr(register)?, ours: uses == 1 })
+    }
+
+    /// A register with the value.
+    fn register(&mut self, value: Value) -> Result<Vgpr> {
+        match value {
+            Value::Register { register, .. } => Ok(register),
+            Value::Constant(bits) => {
+                let register = self.fresh()?;
+                self.out.mov(register, Src::from_bits(bits));
+                Ok(register)
+            }
+        }
     }
 
     /// A register for the result of converting `value`.
-    fn target(&mut self, value: Value) -> Result<Value> {
-        if value.ours {
-            return Ok(value);
+    fn target(&mut self, value: Value) -> Result<Vgpr> {
+        match value {
+            Value::Register { register, ours: true } => Ok(register),
+            _ => self.fresh(),
         }
-        Ok(Value { register: self.fresh()?, ours: true })
     }
 
-    /// A register that was never used.
+    /// The next register that no value is in.
     fn fresh(&mut self) -> Result<Vgpr> {
+        while self.key.registers().any(|register| register == self.next_vgpr) {
+            self.next_vgpr += 1;
+        }
         let register = self.out.vgpr(self.next_vgpr)?;
         self.next_vgpr += 1;
         Ok(register)
@@ -209,29 +244,37 @@ impl<'a> Epilog<'a> {
         let mut wide = [None; 4];
         for (wide, value) in wide.iter_mut().zip(values) {
             let Some(value) = value else { continue };
-            let target = self.target(value)?;
-            let field = [value.register.into(), Src::Int(0), Src::from_bits(u32::from(ty.bits))];
+            let from = self.register(value)?;
+            let target = match value {
+                Value::Constant(_) => from,
+                Value::Register { .. } => self.target(value)?,
+            };
+            let field = [from.into(), Src::Int(0), Src::from_bits(u32::from(ty.bits))];
             match ty.kind {
-                NumericKind::Float => self.out.vector(Op::VCvtF32F16, target.register, &[value.register.into()]),
-                NumericKind::Sint => self.out.vector(Op::VBfeI32, target.register, &field),
-                NumericKind::Uint => self.out.vector(Op::VBfeU32, target.register, &field),
+                NumericKind::Float => self.out.vector(Op::VCvtF32F16, target, &[from.into()]),
+                NumericKind::Sint => self.out.vector(Op::VBfeI32, target, &field),
+                NumericKind::Uint => self.out.vector(Op::VBfeU32, target, &field),
             }
-            *wide = Some(target);
+            *wide = Some(Value::Register { register: target, ours: true });
         }
         Ok(wide)
     }
 
-    /// Packs pairs of channels to 16 bits each. A missing half of a pair is 0; alpha may be 1 instead.
-    fn pack(&mut self, op: Op, [r, g, b, a]: [Option<Value>; 4], alpha_is_one: bool) -> Result<ExpSources> {
+    /// Packs pairs of channels to 16 bits each. A missing half of a pair is 0.
+    fn pack(&mut self, op: Op, [r, g, b, a]: [Option<Value>; 4]) -> Result<ExpSources> {
         let mut pairs = [None; 2];
-        for (pair, (low, high, one)) in pairs.iter_mut().zip([(r, g, false), (b, a, alpha_is_one)]) {
-            let target = match low.filter(|low| low.ours).or(high).or(low) {
-                Some(any) => self.target(any)?.register,
-                None if one => self.fresh()?,
-                None => continue,
-            };
-            let source = |value: Option<Value>| value.map_or(Src::Int(0), |v| v.register.into());
-            self.out.vector2(op, target, source(low), if one { ONE } else { source(high) });
+        for (pair, (low, high)) in pairs.iter_mut().zip([(r, g), (b, a)]) {
+            let is_ours = |value: &Value| matches!(value, Value::Register { ours: true, .. });
+            let Some(any) = low.filter(is_ours).or(high).or(low) else { continue };
+            let target = self.target(any)?;
+            let [mut low, high] =
+                [low, high].map(|value| value.map_or(Src::Int(0), |value| value.operand(op == Op::VPackB32F16)));
+            if let (Src::Literal(bits), Src::Literal(_)) = (low, high) {
+                // An instruction takes one literal.
+                self.out.mov(target, Src::from_bits(bits));
+                low = target.into();
+            }
+            self.out.vector2(op, target, low, high);
             *pair = Some(target);
         }
         Ok(ExpSources::Packed(pairs))

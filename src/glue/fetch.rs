@@ -1,15 +1,19 @@
 //! The fetch prolog: loads a vertex body's attributes into v4 and up, and falls through into the body.
 //!
 //! Contract (pal-abi 2.3): entry SGPRs and v0 to v3 are unchanged, all loads have completed at the end, and the prolog
-//! may use all registers above the entry SGPRs and the fetched VGPRs. The SGPR after the user data counts as an entry
-//! SGPR too, because the hardware writes the scratch wave offset there if RSRC2.SCRATCH_EN is set. The prolog keeps it
-//! in any case: this costs one register of 104, and lets bodies with and without scratch share a prolog. A batch has as
-//! many descriptors as the free SGPRs hold. A load reads its descriptor when it is issued, so the next batch may
-//! overwrite it.
+//! may use all registers above the entry SGPRs and the fetched VGPRs. A body that waits for its attributes itself gets
+//! them while their loads are outstanding, provided that the prolog neither converts nor moves what they return.
+//!
+//! The SGPR after the user data counts as an entry SGPR too, because the hardware writes the scratch wave offset there if
+//! RSRC2.SCRATCH_EN is set. The prolog keeps it in any case: this costs one register of 104, and lets bodies with and
+//! without scratch share a prolog. A batch has as many descriptors as the free SGPRs hold. A load reads its descriptor
+//! when it is issued, so the next batch may overwrite it.
 
 use super::divide::{Division, division};
 use super::piece::{Attach, GluePiece, Recorder};
-use crate::abi::fetch::{FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex};
+use crate::abi::fetch::{
+    FetchLoad, FetchPlan, FetchedDword, SYSTEM_VGPRS, VertexIndex, kept_sgprs, table_address_sgpr,
+};
 use crate::error::{Error, Result};
 use crate::isa::instruction::{BufferFields, Fields};
 use crate::isa::{BufferFormat, CachePolicy, Instruction, Op, Scalar, Sgpr, Src, Vgpr, Waitcnt};
@@ -30,15 +34,26 @@ pub struct FetchKey {
     pub base_instance: Option<u32>,
     /// SGPRs that the prolog must keep: those that the hardware loads, including the scratch wave offset.
     pub entry_sgprs: u32,
+    /// The body waits for the loads, so the prolog does not.
+    pub awaited: bool,
+    /// The body takes the high half of the code's address, and nothing is loaded that would need it here.
+    pub address_high: bool,
 }
-
-/// Number of SGPRs of the scratch wave offset.
-const SCRATCH_OFFSET_SGPRS: u32 = 1;
 
 const VERTEX_ID: Vgpr = Vgpr(0);
 const INSTANCE_ID: Vgpr = Vgpr(3);
 const DESCRIPTOR_BYTES: u32 = 16;
 const DESCRIPTOR_SGPRS: u32 = 4;
+
+/// What a body expects of its prolog besides the attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BodyTakes {
+    /// It waits for the attributes' loads itself.
+    pub awaits_inputs: bool,
+    /// It takes the high half of the code's address from the prolog.
+    pub address_high: bool,
+}
+
 /// Largest value of the offset field in a buffer load.
 const MAX_OFFSET: u32 = 0xfff;
 
@@ -47,7 +62,7 @@ impl FetchKey {
     ///
     /// # Errors
     /// Malformed: the body lacks user data that the prolog needs.
-    pub fn new(plan: FetchPlan, user_data: &[UserData], entry_sgprs: u32) -> Result<Self> {
+    pub fn new(plan: FetchPlan, user_data: &[UserData], entry_sgprs: u32, takes: BodyTakes) -> Result<Self> {
         let register = |what: UserData, wanted: bool| {
             let found = (0u32..).zip(user_data).find(|(_, data)| **data == what).map(|(register, _)| register);
             match found.filter(|_| wanted) {
@@ -62,7 +77,9 @@ impl FetchKey {
             vertex_buffer_table: register(UserData::VertexBufferTable, loads)?,
             base_vertex: register(UserData::BaseVertex, vertex)?,
             base_instance: register(UserData::BaseInstance, instance)?,
-            entry_sgprs: if loads { entry_sgprs.saturating_add(SCRATCH_OFFSET_SGPRS) } else { 0 },
+            entry_sgprs: if loads || takes.address_high { kept_sgprs(entry_sgprs) } else { 0 },
+            address_high: takes.address_high && !loads,
+            awaited: takes.awaits_inputs && loads && !changes_loaded(&plan),
             plan,
         })
     }
@@ -95,7 +112,7 @@ impl<'a> Prolog<'a> {
 
     fn fetch(&mut self) -> Result<()> {
         let plan = &self.key.plan;
-        if plan.loads.is_empty() {
+        if plan.loads.is_empty() && !self.key.address_high {
             return Ok(());
         }
         let mut bindings: Vec<u32> = Vec::new();
@@ -106,16 +123,19 @@ impl<'a> Prolog<'a> {
         }
         // Temporary SGPRs start above the entry registers: table address, large offset, descriptors.
         let limit = self.out.gfx.registers().usable_sgprs;
-        let pair = self.key.entry_sgprs.min(limit).next_multiple_of(2);
+        let pair = table_address_sgpr(self.key.entry_sgprs.min(limit));
         let descriptors = (pair + 3).next_multiple_of(DESCRIPTOR_SGPRS);
         let room = limit.saturating_sub(descriptors) / DESCRIPTOR_SGPRS;
         if room == 0 {
             return Err(Error::malformed(format!("{} entry SGPRs leave no room to fetch", self.key.entry_sgprs)));
         }
         let table = self.out.sgprs(pair, 2)?;
-        let low = self.user(self.key.vertex_buffer_table)?;
         // Driver memory shares the high half of its addresses with the code.
         self.out.push(Instruction::scalar(self.out.gfx, Op::SGetpcB64, Some(Scalar::Sgpr(table)), &[]));
+        if plan.loads.is_empty() {
+            return Ok(());
+        }
+        let low = self.user(self.key.vertex_buffer_table)?;
         self.out.smov(table, low);
         self.place_loads()?;
         for batch in bindings.chunks(room as usize) {
@@ -136,7 +156,9 @@ impl<'a> Prolog<'a> {
                 }
             }
         }
-        self.out.push(Instruction::wait(self.out.gfx, Waitcnt::VM));
+        if !self.key.awaited {
+            self.out.push(Instruction::wait(self.out.gfx, Waitcnt::VM));
+        }
         Ok(())
     }
 
@@ -224,18 +246,7 @@ impl<'a> Prolog<'a> {
     /// otherwise temporaries.
     fn place_loads(&mut self) -> Result<()> {
         for (number, load) in (0u32..).zip(&self.key.plan.loads) {
-            let dwords = (SYSTEM_VGPRS..).zip(&self.key.plan.dwords);
-            let uses: Vec<(u32, u8)> = dwords
-                .filter_map(|(register, dword)| match dword {
-                    FetchedDword::Loaded { load, component, .. } if *load == number => Some((register, *component)),
-                    _ => None,
-                })
-                .collect();
-            let first = uses.first().map(|(register, _)| *register);
-            let in_order = (0u8..load.components).zip(&uses).all(|(i, (register, component))| {
-                *component == i && Some(*register) == first.map(|first| first + u32::from(i))
-            });
-            let data = match first.filter(|_| in_order && uses.len() == usize::from(load.components)) {
+            let data = match in_place(&self.key.plan, number, load) {
                 Some(first) => self.out.vgpr(first)?,
                 None => self.temporary(data_registers(load))?,
             };
@@ -319,6 +330,23 @@ impl<'a> Prolog<'a> {
         self.out.vgpr(self.next_vgpr - 1)?;
         Ok(first)
     }
+}
+
+/// The first of the fetched registers that a load fills with its channels in order; `None` if it fills others.
+fn in_place(plan: &FetchPlan, number: u32, load: &FetchLoad) -> Option<u32> {
+    let uses = (SYSTEM_VGPRS..).zip(&plan.dwords).filter_map(|(register, dword)| match dword {
+        FetchedDword::Loaded { load, component, .. } if *load == number => Some((register, *component)),
+        _ => None,
+    });
+    let (first, _) = uses.clone().next()?;
+    let expected = (0..load.components).map(|component| (first + u32::from(component), component));
+    uses.eq(expected).then_some(first)
+}
+
+/// Whether the prolog changes or moves loaded values, or loads anything into registers that the body does not know of.
+fn changes_loaded(plan: &FetchPlan) -> bool {
+    let moved = (0u32..).zip(&plan.loads).any(|(number, load)| load.half || in_place(plan, number, load).is_none());
+    moved || plan.dwords.iter().any(|dword| matches!(dword, FetchedDword::Loaded { bits, .. } if *bits < 32))
 }
 
 /// Registers that a load writes.

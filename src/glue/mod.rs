@@ -21,7 +21,7 @@ mod simulate_exports;
 mod tests;
 
 pub use color_export::{ColorExportKey, ColorValue, DepthValues};
-pub use fetch::FetchKey;
+pub use fetch::{BodyTakes, FetchKey};
 pub use param_export::ParamExportKey;
 pub use piece::{Attach, GluePiece};
 
@@ -80,7 +80,8 @@ pub fn fetch_key(vertex: &StageInterface, state: &VertexInputState) -> Result<Gl
     let target = vertex.target;
     let StageKind::Vertex(vs) = &vertex.kind else { return Err(Error::bug("a prolog for no vertex stage")) };
     let plan = FetchPlan::new(target, &vs.inputs, state)?;
-    let key = FetchKey::new(plan, &vertex.user_data, vertex.entry_sgprs)?;
+    let takes = BodyTakes { awaits_inputs: vs.awaits_inputs, address_high: vs.takes_address_high };
+    let key = FetchKey::new(plan, &vertex.user_data, vertex.entry_sgprs, takes)?;
     Ok(GlueKey { target, piece: PieceKey::Fetch(key) })
 }
 

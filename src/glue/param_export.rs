@@ -3,7 +3,7 @@
 use super::piece::{Attach, GluePiece, Recorder};
 use crate::abi::params::{MAX_ATTRIBUTES, ParamExport, ParamPlan};
 use crate::error::{Error, Result};
-use crate::isa::{ExpSources, ExpTarget, Instruction, Src, Vgpr};
+use crate::isa::{ExpSources, ExpTarget, Instruction, Src, Vgpr, Waitcnt};
 use crate::metadata::interface::ParamSource;
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
@@ -21,14 +21,12 @@ impl ParamExportKey {
         Self { exports: plan.epilog_exports().cloned().collect() }
     }
 
-    /// The first register above all returned values that are exported.
-    fn first_free(&self) -> u32 {
-        let sources = self.exports.iter().flat_map(|export| export.channels);
-        let registers = sources.filter_map(|source| match source {
-            Some(ParamSource::Vgpr(register)) => Some(register.saturating_add(1)),
+    /// Registers of returned values that are exported.
+    fn registers(&self) -> impl Iterator<Item = u32> {
+        self.exports.iter().flat_map(|export| export.channels).filter_map(|source| match source {
+            Some(ParamSource::Vgpr(register)) => Some(register),
             _ => None,
-        });
-        registers.max().unwrap_or(0)
+        })
     }
 }
 
@@ -54,15 +52,19 @@ pub(super) fn emit(gfx: GfxIp, key: &ParamExportKey) -> Result<GluePiece> {
     out.finish("dovetail_param_export", Attach::After)
 }
 
-/// Loads each constant into a register, since exports read registers only.
+/// Loads each constant into a register, since exports read registers only. Before that, the body's exports have to have read
+/// theirs.
 fn constants(key: &ParamExportKey, out: &mut Recorder) -> Result<Vec<(u32, Vgpr)>> {
     let mut constants: Vec<(u32, Vgpr)> = Vec::new();
+    let mut free = (0..).filter(|number| !key.registers().any(|register| register == *number));
     for source in key.exports.iter().flat_map(|export| export.channels).flatten() {
         if let ParamSource::Constant(bits) = source
             && !constants.iter().any(|(known, _)| *known == bits)
         {
-            let next = u32::try_from(constants.len()).unwrap_or(u32::MAX);
-            let register = out.vgpr(key.first_free().saturating_add(next))?;
+            if constants.is_empty() {
+                out.push(Instruction::wait(out.gfx, Waitcnt::EXP));
+            }
+            let register = out.vgpr(free.next().unwrap_or(u32::MAX))?;
             out.mov(register, Src::from_bits(bits));
             constants.push((bits, register));
         }

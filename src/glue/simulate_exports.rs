@@ -8,8 +8,8 @@ use super::*;
 use crate::abi::exports::ExportFormat;
 use crate::abi::params::ParamExport;
 use crate::isa::instruction::{Fields, VectorDst};
-use crate::isa::{ExpSources, ExpTarget, Op, Src, Vgpr};
-use crate::metadata::interface::ParamSource;
+use crate::isa::{ExpSources, ExpTarget, Op, OperandKind, Src, Vgpr, Waitcnt};
+use crate::metadata::interface::{ParamSource, ResultSource};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -26,6 +26,8 @@ struct Lane {
     exports: Vec<Export>,
     done: Vec<bool>,
     top: u32,
+    /// Exports of the body may still read registers.
+    exporting: bool,
 }
 
 impl Lane {
@@ -40,6 +42,7 @@ impl Lane {
     }
 
     fn compute(&mut self, op: Op, dst: Vgpr, srcs: &[Src]) {
+        assert!(!self.exporting, "{dst} is written while an export of the body may read it");
         let srcs: Vec<String> = srcs.iter().map(|src| self.source(*src)).collect();
         let name = op.entry(GfxIp::Gfx1030).mnemonic;
         let value = if op == Op::VMovB32 { srcs.concat() } else { format!("{name}({})", srcs.join(",")) };
@@ -47,8 +50,9 @@ impl Lane {
         self.registers.insert(dst, value);
     }
 
+    /// Runs an epilog. Only vertex bodies, whose exports have no valid mask, have exported anything before.
     fn run(piece: &GluePiece, valid_mask: bool) -> Self {
-        let mut lane = Self::default();
+        let mut lane = Self { exporting: !valid_mask, ..Self::default() };
         for inst in instructions(&piece.code) {
             let op = inst.entry.op;
             match inst.fields {
@@ -69,6 +73,10 @@ impl Lane {
                     lane.done.push(f.done);
                 }
                 Fields::Scalar(_) if op == Op::SEndpgm => {}
+                Fields::Scalar(f) if op == Op::SWaitcnt => {
+                    assert_eq!(Waitcnt::from_imm(f.imm), Waitcnt::EXP);
+                    lane.exporting = false;
+                }
                 _ => panic!("{op:?}"),
             }
         }
@@ -77,19 +85,22 @@ impl Lane {
     }
 }
 
-fn name(register: u32) -> String {
-    format!("v{register}")
+fn name(value: ResultSource) -> String {
+    match value {
+        ResultSource::Vgpr(register) => format!("v{register}"),
+        ResultSource::Constant(bits) => Src::from_bits(bits).to_string(),
+    }
 }
 
 /// Expected export of a colour.
 fn expected(color: &ColorValue) -> Export {
     let bits = color.ty.bits;
     let half = color.ty == component_type("f16");
-    let wide = |register: u32| match (color.ty.kind, bits) {
-        (_, 32) => name(register),
-        (crate::kinds::NumericKind::Float, _) => format!("v_cvt_f32_f16(v{register})"),
-        (crate::kinds::NumericKind::Sint, _) => format!("v_bfe_i32(v{register},0,{bits})"),
-        (crate::kinds::NumericKind::Uint, _) => format!("v_bfe_u32(v{register},0,{bits})"),
+    let wide = |value: ResultSource| match (color.ty.kind, bits, name(value)) {
+        (_, 32, name) => name,
+        (crate::kinds::NumericKind::Float, _, name) => format!("v_cvt_f32_f16({name})"),
+        (crate::kinds::NumericKind::Sint, _, name) => format!("v_bfe_i32({name},0,{bits})"),
+        (crate::kinds::NumericKind::Uint, _, name) => format!("v_bfe_u32({name},0,{bits})"),
     };
     let op = match color.format {
         ExportFormat::Fp16 if half => "v_pack_b32_f16",
@@ -102,29 +113,35 @@ fn expected(color: &ColorValue) -> Export {
     };
     let target = ExpTarget::Mrt(color.target).to_string();
     if op.is_empty() {
-        let alpha = color.format.components().into_iter().position(|component| component == Some(3));
-        let one = |at: usize| (color.alpha_is_one && alpha == Some(at)).then(|| "1.0".to_owned());
-        let sources = color.vgprs.iter().enumerate().map(|(at, register)| one(at).or(register.map(wide))).collect();
+        let sources = color.values.iter().map(|value| value.map(wide)).collect();
         return Export { target, sources, packed: false };
     }
-    let value = |register: Option<u32>| match register {
+    let value = |value: Option<ResultSource>| match value {
         None => "0".to_owned(),
-        Some(register) if op == "v_pack_b32_f16" => name(register),
-        Some(register) => wide(register),
-    };
-    let pair = |n: usize, pair: &[Option<u32>]| {
-        let one = color.alpha_is_one && n == 1;
-        let mut values: Vec<String> = pair.iter().map(|register| value(*register)).collect();
-        if one {
-            values[1] = "1.0".to_owned();
+        Some(ResultSource::Constant(bits)) if op == "v_pack_b32_f16" => {
+            Src::constant(OperandKind::F16, u64::from(bits & 0xffff)).map_or_else(String::new, |src| src.to_string())
         }
-        (one || pair.iter().any(Option::is_some)).then(|| format!("{op}({})", values.join(",")))
+        Some(value) if op == "v_pack_b32_f16" => name(value),
+        Some(value) => wide(value),
     };
-    Export { target, sources: color.vgprs.chunks(2).enumerate().map(|(n, two)| pair(n, two)).collect(), packed: true }
+    let pair = |pair: &[Option<ResultSource>]| {
+        let values: Vec<String> = pair.iter().map(|one| value(*one)).collect();
+        pair.iter().any(Option::is_some).then(|| format!("{op}({})", values.join(",")))
+    };
+    Export { target, sources: color.values.chunks(2).map(pair).collect(), packed: true }
 }
 
 fn register() -> impl Strategy<Value = Option<u32>> {
     proptest::option::of(0u32..12)
+}
+
+fn result() -> impl Strategy<Value = Option<ResultSource>> {
+    let constant = prop::sample::select(vec![0, 1, 0x3c00, 0x3f80_0000, 0x4049_0fdb, 0x1234]);
+    let some = prop_oneof![
+        3 => (0u32..12).prop_map(ResultSource::Vgpr),
+        1 => constant.prop_map(ResultSource::Constant),
+    ];
+    proptest::option::of(some)
 }
 
 /// A colour without a target.
@@ -132,14 +149,12 @@ fn color() -> impl Strategy<Value = ColorValue> {
     use ExportFormat::{Abgr32, Ar32, Fp16, Gr32, R32, Sint16, Snorm16, Uint16, Unorm16};
     let formats = prop::sample::select(vec![R32, Gr32, Ar32, Abgr32, Fp16, Unorm16, Snorm16, Uint16, Sint16]);
     let types = prop::sample::select(vec!["f32", "f16", "i32", "u32", "i16", "u16", "i8", "u8"]);
-    let vgprs = [register(), register(), register(), register()];
-    (formats, types.prop_map(component_type), vgprs, any::<bool>()).prop_map(|(format, ty, mut vgprs, one)| {
-        let alpha = format.components().into_iter().position(|component| component == Some(3));
-        let alpha_is_one = one && alpha.is_some() && ty.kind == crate::kinds::NumericKind::Float;
-        if let Some(at) = alpha.filter(|_| alpha_is_one) {
-            vgprs[at] = None;
-        }
-        ColorValue { target: 0, format, ty, vgprs, alpha_is_one }
+    let values = [result(), result(), result(), result()];
+    (formats, types.prop_map(component_type), values).prop_map(|(format, ty, values)| ColorValue {
+        target: 0,
+        format,
+        ty,
+        values,
     })
 }
 
@@ -147,9 +162,9 @@ proptest! {
     #[test]
     fn colour_epilogs_send_what_the_key_says(
         colors in prop::collection::vec(color(), 0..=8),
-        depth in register(),
-        stencil in register(),
-        sample_mask in register(),
+        depth in result(),
+        stencil in result(),
+        sample_mask in result(),
     ) {
         let colors = (0u8..).zip(colors);
         let colors = colors.map(|(target, color)| ColorValue { target, ..color }).collect();
@@ -183,7 +198,7 @@ proptest! {
         let key = PieceKey::ParamExport(ParamExportKey { exports: exports.clone() });
         let lane = Lane::run(&emit(&GlueKey { target: GfxIp::Gfx1030, piece: key }).expect("emits"), false);
         let text = |source: ParamSource| match source {
-            ParamSource::Vgpr(register) => name(register),
+            ParamSource::Vgpr(register) => format!("v{register}"),
             ParamSource::Constant(bits) => Src::from_bits(bits).to_string(),
             ParamSource::Exported => "exported".to_owned(),
         };

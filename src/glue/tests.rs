@@ -6,8 +6,8 @@ use crate::abi::params::ParamVectors;
 use crate::isa::instruction::{Fields, VectorDst};
 use crate::isa::{self, Instruction};
 use crate::metadata::interface::{
-    ColorOutput, ComponentType, FragmentInput, FragmentInterface, ParamSource, Semantic, UserData, VertexInput,
-    VertexInterface, VertexParam,
+    ColorOutput, ComponentType, FragmentInput, FragmentInterface, ParamSource, ResultSource, Semantic, UserData,
+    VertexInput, VertexInterface, VertexParam,
 };
 use crate::state::{ColorState, VertexInputState};
 use crate::target::{Stage, WaveSize};
@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 struct Case {
     entry_sgprs: Option<u32>,
     inputs: Vec<CaseInput>,
+    awaits_inputs: bool,
+    takes_address_high: bool,
     vertex: VertexInputState,
     params: Vec<CaseParam>,
     fragment_inputs: Vec<CaseFragmentInput>,
@@ -70,8 +72,10 @@ struct CaseColor {
     #[serde(default)]
     index: u8,
     ty: String,
-    /// Registers of the components, red first; -1: not written.
+    /// Registers of the components, red first; -1: not written, -2: the next of the constants.
     vgprs: Vec<i64>,
+    #[serde(default)]
+    constants: Vec<u32>,
 }
 
 pub(super) fn component_type(text: &str) -> ComponentType {
@@ -125,14 +129,23 @@ fn case_plan(case: Case) -> Result<Planned> {
         let ty = component_type(&p.ty);
         VertexParam { semantic: p.semantic, component: p.component, ty, source: p.source }
     });
-    let vertex = VertexInterface { inputs: inputs.collect(), params: params.collect(), ..Default::default() };
+    let vertex = VertexInterface {
+        inputs: inputs.collect(),
+        awaits_inputs: case.awaits_inputs,
+        takes_address_high: case.takes_address_high,
+        params: params.collect(),
+        ..Default::default()
+    };
     let colors = case.colors.into_iter().map(|c| {
-        let mut vgprs = [None; 4];
-        for (vgpr, given) in vgprs.iter_mut().zip(&c.vgprs) {
-            *vgpr = u32::try_from(*given).ok();
+        let (mut values, mut constants) = ([None; 4], c.constants.into_iter());
+        for (value, given) in values.iter_mut().zip(&c.vgprs) {
+            *value = match given {
+                -2 => Some(ResultSource::Constant(constants.next().expect("a constant"))),
+                register => u32::try_from(*register).ok().map(ResultSource::Vgpr),
+            };
         }
-        let channels = vgprs.iter().enumerate().map(|(i, v)| u8::from(v.is_some()) << i).sum();
-        ColorOutput { location: c.location, index: c.index, channels, ty: component_type(&c.ty), vgprs }
+        let channels = values.iter().enumerate().map(|(i, v)| u8::from(v.is_some()) << i).sum();
+        ColorOutput { location: c.location, index: c.index, channels, ty: component_type(&c.ty), values }
     });
     let inputs = case.fragment_inputs.into_iter().map(|i| FragmentInput {
         semantic: i.semantic,
@@ -144,9 +157,9 @@ fn case_plan(case: Case) -> Result<Planned> {
     let fragment = FragmentInterface {
         inputs: inputs.collect(),
         colors: colors.collect(),
-        depth: case.depth,
-        stencil: case.stencil,
-        sample_mask: case.sample_mask,
+        depth: case.depth.map(ResultSource::Vgpr),
+        stencil: case.stencil.map(ResultSource::Vgpr),
+        sample_mask: case.sample_mask.map(ResultSource::Vgpr),
         writes_depth: case.depth.is_some(),
         writes_stencil: case.stencil.is_some(),
         writes_sample_mask: case.sample_mask.is_some(),
@@ -315,6 +328,8 @@ fn damaged_keys_are_refused() {
         base_vertex: Some(3),
         base_instance: None,
         entry_sgprs: 5,
+        awaited: false,
+        address_high: false,
     };
     let piece = |key: FetchKey| emit(&GlueKey { target: GfxIp::Gfx1030, piece: PieceKey::Fetch(key) });
     assert!(piece(good.clone()).is_ok());
@@ -373,13 +388,16 @@ proptest::proptest! {
             base_vertex: Some(b),
             base_instance: Some(c),
             entry_sgprs: d,
+            awaited: false,
+            address_high: a % 2 == 0,
         };
         let channels = [Some(ParamSource::Vgpr(a)), Some(ParamSource::Constant(b)), None, Some(ParamSource::Exported)];
         let params = ParamExportKey { exports: vec![ParamExport { slot: target, channels }] };
         let format = crate::abi::exports::ExportFormat::Fp16;
+        let (vgpr, constant) = (ResultSource::Vgpr, ResultSource::Constant);
         let ty = ComponentType { kind: crate::kinds::NumericKind::Sint, bits: target };
-        let colors = vec![ColorValue { target, format, ty, vgprs: [Some(a), Some(b), Some(c), Some(e)], alpha_is_one: a % 2 == 0 }];
-        let depth = DepthValues { depth: Some(d), stencil: None, sample_mask: None };
+        let colors = vec![ColorValue { target, format, ty, values: [Some(vgpr(a)), Some(vgpr(b)), Some(constant(c)), Some(vgpr(e))] }];
+        let depth = DepthValues { depth: Some(vgpr(d)), stencil: Some(constant(b)), sample_mask: None };
         let color = ColorExportKey { depth, colors, dummy: false };
         for piece in [PieceKey::Fetch(fetch), PieceKey::ParamExport(params), PieceKey::ColorExport(color)] {
             if let Err(e) = emit(&GlueKey { target: GfxIp::Gfx1030, piece }) {

@@ -18,6 +18,8 @@ impl Waitcnt {
     pub const NONE: Self = Self { vm: 63, exp: 7, lgkm: 63 };
     /// Waits for all vector loads.
     pub const VM: Self = Self { vm: 0, ..Self::NONE };
+    /// Waits until all exports have read their registers.
+    pub const EXP: Self = Self { exp: 0, ..Self::NONE };
     /// Waits for all scalar loads.
     pub const LGKM: Self = Self { lgkm: 0, ..Self::NONE };
 

@@ -100,6 +100,7 @@ impl Object {
         let digest = *blake3::hash(bytes).as_bytes();
         let notes = part_notes(pipeline, &interface, &digest).at(at)?;
         user_data::check(&interface).at(at)?;
+        check_prolog(&interface).at(at)?;
         let params = match &interface.kind {
             StageKind::Vertex(vertex) => ParamVectors::new(&vertex.params).at(at)?,
             _ => ParamVectors::default(),
@@ -139,6 +140,16 @@ impl Object {
         names.sort();
         names.dedup();
         names
+    }
+}
+
+/// Only a prolog can leave loads outstanding or the high half of the code's address.
+fn check_prolog(interface: &StageInterface) -> Result<()> {
+    match &interface.kind {
+        StageKind::Vertex(vertex) if !interface.prolog && (vertex.awaits_inputs || vertex.takes_address_high) => {
+            Err(Error::malformed("a body without a prolog expects loads or an address from one"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -100,6 +100,10 @@ impl Values<'_> {
             LinkSymbol::DeviceIndex => Value::plain(self.state.device_index),
             LinkSymbol::SpecConstant { id, dword } => Value::plain(self.spec_operand(object, *id, *dword)?),
             LinkSymbol::Next => return Err(Error::bug("a joint has no value")),
+            LinkSymbol::ShadowTable(_) => {
+                let what = "FMASK descriptors: multisampled images must be expanded before a shader reads them";
+                return Err(Error::unsupported("shadow descriptor table", what));
+            }
             LinkSymbol::Opaque(name) => {
                 let value = self.state.symbols.get(name);
                 Value::plain(*value.ok_or_else(|| Error::malformed(format!("the state gives `{name}` no value")))?)

@@ -102,6 +102,10 @@ pub enum StageKind {
 pub struct VertexInterface {
     /// Attributes the prolog fetches into consecutive VGPRs from v4 on, in this order.
     pub inputs: Vec<VertexInput>,
+    /// Whether the body waits for the attributes itself, so that the prolog may end while their loads are outstanding.
+    pub awaits_inputs: bool,
+    /// Whether the body takes the high half of the code's address from the prolog ([`crate::abi::fetch::table_address_sgpr`]).
+    pub takes_address_high: bool,
     /// Parameters that the body returns (or exports itself, if the parameter plan is known), per component.
     pub params: Vec<VertexParam>,
     /// Highest parameter slot that the body exports itself, plus 1 (0 if an epilog exports).
@@ -227,6 +231,16 @@ pub struct FragmentReads {
     pub constants: Vec<ParamConstant>,
 }
 
+/// Where a body leaves a result for its epilog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResultSource {
+    /// In this VGPR.
+    Vgpr(u32),
+    /// Always these bits, in no register.
+    Constant(u32),
+}
+
 /// The position exports of a vertex body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionExports {
@@ -260,14 +274,14 @@ pub struct FragmentInterface {
     pub inputs: Vec<FragmentInput>,
     /// Parameters of the vertex stage that the code contains as constants, sorted.
     pub constants: Vec<ParamConstant>,
-    /// Colours the body returns (or exports itself), in order of VGPRs.
+    /// Colours the body returns (or exports itself), in order of location and index.
     pub colors: Vec<ColorOutput>,
-    /// VGPR of the depth value, if returned.
-    pub depth: Option<u32>,
-    /// VGPR of the stencil reference, if returned.
-    pub stencil: Option<u32>,
-    /// VGPR of the sample mask, if returned.
-    pub sample_mask: Option<u32>,
+    /// Source of the depth value, if returned.
+    pub depth: Option<ResultSource>,
+    /// Source of the stencil reference, if returned.
+    pub stencil: Option<ResultSource>,
+    /// Source of the sample mask, if returned.
+    pub sample_mask: Option<ResultSource>,
     /// Whether depth, stencil or sample mask are written (even if the body exports them itself).
     pub writes_depth: bool,
     /// See `writes_depth`.
@@ -338,8 +352,8 @@ pub struct ColorOutput {
     pub channels: u8,
     /// Type of one component.
     pub ty: ComponentType,
-    /// VGPR of each component (one VGPR each, 16-bit values in the low half); `None` if it is not written.
-    pub vgprs: [Option<u32>; 4],
+    /// Source of each component (16-bit values in the low half); `None` if it is not written.
+    pub values: [Option<ResultSource>; 4],
 }
 
 /// Compute stage.

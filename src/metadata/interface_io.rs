@@ -19,7 +19,7 @@ use rmpv::Value;
 use serde::de::{self, MapAccess};
 
 /// Incremented with every change of the interface's meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 5;
+pub const GENERATION: u32 = 6;
 
 /// Prefix of Dovetail's own keys, which a final ELF does not have.
 pub const PREFIX: &str = ".dovetail.";
@@ -202,7 +202,7 @@ fields!(StageInterface but kind, "", STAGE_KEYS, write_stage, read_stage:
     target stage wave entry_point prolog epilog user_data entry_sgprs resources push_constant_bytes spill_threshold
     specialization spec_operands writes_memory);
 fields!(VertexInterface, "vertex.", VERTEX_KEYS, write_vertex, read_vertex:
-    inputs params exported_params positions vgpr_comp_cnt uses_primitive_id multiview made_for);
+    inputs awaits_inputs takes_address_high params exported_params positions vgpr_comp_cnt uses_primitive_id multiview made_for);
 fields!(FragmentInterface, "fragment.", FRAGMENT_KEYS, write_fragment, read_fragment:
     inputs constants colors depth stencil sample_mask writes_depth writes_stencil writes_sample_mask kills early_fragment_tests
     post_depth_coverage fully_covered depth_mode pixel_center_integer per_sample per_pixel exported);
@@ -300,7 +300,7 @@ fn type_name(out: &mut Writer, ty: ComponentType, count: u32) {
 mod tests {
     use super::*;
     use crate::metadata::document::{get, set};
-    use crate::metadata::interface::{ParamSource, ResourceUse, Semantic, UserData, VertexParam};
+    use crate::metadata::interface::{ParamSource, ResourceUse, ResultSource, Semantic, UserData, VertexParam};
 
     fn interface(stage: Stage, kind: StageKind) -> StageInterface {
         StageInterface {
@@ -334,9 +334,15 @@ mod tests {
             }],
             ..Default::default()
         };
-        let color =
-            ColorOutput { location: 1, index: 0, channels: 0b1011, ty, vgprs: [Some(0), Some(1), None, Some(2)] };
-        let fragment = FragmentInterface { colors: vec![color], stencil: Some(3), ..Default::default() };
+        let vgpr = ResultSource::Vgpr;
+        let color = ColorOutput {
+            location: 1,
+            index: 0,
+            channels: 0b1011,
+            ty,
+            values: [Some(vgpr(0)), Some(vgpr(1)), None, Some(ResultSource::Constant(2))],
+        };
+        let fragment = FragmentInterface { colors: vec![color], stencil: Some(vgpr(3)), ..Default::default() };
         let compute = ComputeInterface { local_size: [8, 8, 1], ..Default::default() };
         vec![
             interface(Stage::Vertex, StageKind::Vertex(vertex)),

@@ -50,6 +50,8 @@ pub enum LinkSymbol {
     },
     /// `dovetail.next`: the part where execution continues after the body (a branch target, not a value).
     Next,
+    /// `doff_S_B_f`, `$shadowenabled`, `$shadowdesctable`: FMASK descriptors and their table, which the linker refuses.
+    ShadowTable(String),
     /// A symbol of the caller.
     Opaque(String),
 }
@@ -66,6 +68,9 @@ pub enum PartLetter {
     /// `t`: texel buffer.
     TexelBuffer,
 }
+
+/// Type letter of an FMASK descriptor.
+const FMASK: &str = "f";
 
 impl PartLetter {
     const ALL: [(Self, char); 4] =
@@ -89,7 +94,7 @@ impl fmt::Display for LinkSymbol {
             Self::DeviceIndex => f.write_str("$deviceIdx"),
             Self::SpecConstant { id, dword } => write!(f, "spec_{id}_{dword}"),
             Self::Next => f.write_str("dovetail.next"),
-            Self::Opaque(name) => f.write_str(name),
+            Self::ShadowTable(name) | Self::Opaque(name) => f.write_str(name),
         }
     }
 }
@@ -111,10 +116,14 @@ impl LinkSymbol {
             "$samplePatternIdx" => Self::SamplePattern,
             "$deviceIdx" => Self::DeviceIndex,
             "dovetail.next" => Self::Next,
+            "$shadowenabled" | "$shadowdesctable" => Self::ShadowTable(name.to_owned()),
             _ => {
                 if let Some(rest) = name.strip_prefix("doff_") {
                     let (place, letter) = rest.rsplit_once('_')?;
                     let (set, binding) = pair(place)?;
+                    if letter == FMASK {
+                        return Some(Self::ShadowTable(name.to_owned()));
+                    }
                     let part = PartLetter::ALL.iter().find(|(_, c)| letter.chars().eq([*c]))?.0;
                     Self::DescriptorOffset { set, binding, part }
                 } else if let Some(rest) = name.strip_prefix("dstride_") {
@@ -155,6 +164,9 @@ mod tests {
             "pushconst",
             "$numsamples",
             "spec_4_1",
+            "doff_0_3_f",
+            "$shadowenabled",
+            "$shadowdesctable",
         ] {
             let symbol = LinkSymbol::parse(name);
             assert!(!matches!(symbol, LinkSymbol::Opaque(_)), "{name}");

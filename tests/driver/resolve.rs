@@ -5,7 +5,7 @@ use dovetail::error::{Error, ErrorKind, FullCompile};
 use dovetail::kinds::{ResourceKind, SpecValue};
 use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::{Document, get};
-use dovetail::metadata::interface::{ResourceUse, StageKind, UserData};
+use dovetail::metadata::interface::{ResourceUse, ResultSource, StageKind, UserData, VertexInterface};
 use dovetail::metadata::note;
 use dovetail::metadata::registers::{COMPUTE_USER_DATA, HardwareRegister};
 use dovetail::state::{BindingKind, PipelineState, SpecializationEntry};
@@ -250,6 +250,13 @@ fn missing_things_are_named_with_stage_and_symbol() {
         let text = malformed(&compute().load_symbol(20, symbol), &state());
         assert!(text.contains(says) && text.contains("compute stage `main`") && text.contains(symbol), "{text}");
     }
+    for symbol in ["doff_0_1_f", "$shadowenabled", "$shadowdesctable"] {
+        let mut given = state();
+        given.symbols.insert(symbol.into(), 0);
+        let error = linked(&compute().load_symbol(20, symbol), &given).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported { feature, .. } if feature == "shadow descriptor table"));
+        assert!(error.to_string().contains(symbol), "{error}");
+    }
     let mut odd = state();
     odd.color.samples = 3;
     assert!(malformed(&compute().load_symbol(20, "$numsamples"), &odd).contains("3 samples"));
@@ -342,7 +349,7 @@ fn graphics_registers_follow_from_interfaces_and_state() {
     ps.interface.writes_memory = true;
     let StageKind::Fragment(f) = &mut ps.interface.kind else { unreachable!() };
     f.kills = true;
-    f.depth = Some(4);
+    f.depth = Some(ResultSource::Vgpr(4));
     f.writes_depth = true;
     let elf = link(&[&vs.build(), &ps.build()], &state, Placement::Adjacent, &EmitGlue).unwrap();
     for (number, expect, name) in [
@@ -389,6 +396,16 @@ fn broken_unlinked_elfs_are_refused_by_name() {
     assert!(refused(|p| p.pipeline.push((".colour".into(), Value::from(1)))).contains("unknown key"));
     assert!(refused(|p| p.interface.epilog = true).contains("no s_branch follows"));
     assert!(refused(|p| p.code.clear()).contains("body at 0x0 with 0x0 bytes"));
+    let expectations: [fn(&mut VertexInterface); 2] = [|v| v.awaits_inputs = true, |v| v.takes_address_high = true];
+    for expect in expectations {
+        let mut part = vertex();
+        let StageKind::Vertex(kind) = &mut part.interface.kind else { unreachable!() };
+        expect(kind);
+        assert!(Object::parse(&part.build()).is_ok());
+        part.interface.prolog = false;
+        part.symbol = Stage::Vertex.entry_symbol().into();
+        assert!(Object::parse(&part.build()).unwrap_err().to_string().contains("a body without a prolog expects"));
+    }
     let mut joint = fragment();
     joint.joint = false;
     joint.code.extend([S_ENDPGM]);

@@ -97,6 +97,13 @@ fn contents_are_made() {
     agree(test, &[("pairs/columns.vert", "pairs/chosen.frag")], &either);
 }
 
+/// Parts that leave loads and results to each other: attributes that a body reads late or not at all, results that stay in the registers
+/// of other values, that are constants, or that several exports share.
+#[test]
+fn joints_keep_what_parts_leave() {
+    agree("reflected_pairs::joints_keep_what_parts_leave", &[("pairs/late.vert", "pairs/kept.frag")], &[Fate::Agreed]);
+}
+
 /// The same for compute shaders: descriptors of arrays, texels of three channels, and addresses in two words.
 #[test]
 fn contents_are_made_for_compute_shaders() {

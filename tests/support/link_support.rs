@@ -303,7 +303,7 @@ pub fn fragment() -> Unlinked {
             index: 0,
             channels: 15,
             ty: ComponentType::F32,
-            vgprs: [Some(0), Some(1), Some(2), Some(3)],
+            values: [0, 1, 2, 3].map(|register| Some(ResultSource::Vgpr(register))),
         }],
         ..Default::default()
     });

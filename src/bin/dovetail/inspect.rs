@@ -187,6 +187,7 @@ fn meaning(symbol: &LinkSymbol) -> String {
         LinkSymbol::DeviceIndex => "index of the device in its group".into(),
         LinkSymbol::SpecConstant { id, dword } => format!("dword {dword} of specialization constant {id}"),
         LinkSymbol::Next => "the part that this one continues in".into(),
+        LinkSymbol::ShadowTable(_) => "FMASK or its descriptor table, unsupported".into(),
         LinkSymbol::Opaque(_) => "the caller's own".into(),
     }
 }

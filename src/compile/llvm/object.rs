@@ -4,7 +4,7 @@
 //! read-only data, relocations, and the note's counts and register words. Anything else is a bug.
 
 use super::written;
-use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget};
+use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget, Results};
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, Result};
 use crate::isa::words::LINE;
@@ -49,7 +49,8 @@ pub(super) fn read(object: &[u8], interface: &StageInterface) -> Result<MachineC
     read_patches(&elf, &tables, &mut code).map_err(bug)?;
     read_note(&elf, interface, &mut code).map_err(bug)?;
     if interface.epilog {
-        code.written = written::vgprs(interface, &code.code, &code.registers).at(|| "LLVM's object")?;
+        let written = written::vgprs(interface, &code.code, &code.registers).at(|| "LLVM's object")?;
+        code.results = written.map_or(Results::InOrder, Results::Written);
     }
     Ok(code)
 }

@@ -1,10 +1,26 @@
 //! The registers that a machine function starts with.
 
 use super::mir::{EntryValue, MachineFunction, PhysReg, RegisterClass, Val};
+use crate::abi::fetch::{SYSTEM_VGPRS, kept_sgprs, table_address_sgpr};
 use crate::compile::entry_facts::{EntryFacts, registers};
 use crate::ir::{EntryArg, RegClass};
+use crate::isa::{RegisterSet, Vgpr};
 use crate::rows::Rows;
 use crate::workspace::Kept;
+
+/// The register in which a prolog leaves the high half of the code's address.
+pub fn address_high(facts: &EntryFacts) -> PhysReg {
+    // There are at most 34 entry SGPRs.
+    PhysReg::sgpr(table_address_sgpr(kept_sgprs(facts.sgprs.into())) as u16 + 1)
+}
+
+/// The registers that a prolog fills.
+pub fn fetched(facts: &EntryFacts) -> RegisterSet {
+    let mut set = RegisterSet::EMPTY;
+    let (first, end) = (SYSTEM_VGPRS as u8, u8::try_from(facts.vgprs).unwrap_or(u8::MAX));
+    set.vgprs(Vgpr(first), end.saturating_sub(first));
+    set
+}
 
 /// Gives a function its entry registers. Returns the values of each argument, one for each register; none for an argument
 /// that is not used.

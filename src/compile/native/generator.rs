@@ -6,7 +6,7 @@ use super::mir::verify::verify;
 use super::mir::{MachineFunction, OperandValue, PhysReg};
 use super::plan::Plan;
 use super::select::select;
-use super::{check_alloc, clauses, combine, dead, emit, finish, graph, opt, schedule, shape, waits};
+use super::{check_alloc, clauses, combine, dead, emit, entry, finish, graph, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::entry_facts::{EntryFacts, lower_info};
 use crate::compile::passes::Lowered;
@@ -16,6 +16,7 @@ use crate::compile::watch::{Made, Watch};
 use crate::error::{Context, ErrorKind, Result};
 use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
+use crate::isa::RegisterSet;
 use std::fmt::Display;
 
 /// Version of this generator, for people; the digest of its sources is in every key too.
@@ -37,21 +38,25 @@ impl Generator for Native {
     fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
         let shader = &prepared(lowered, options, watch)?;
         let info = lower_info(shader)?;
-        let entry = EntryFacts::of(shader)?;
-        let function = physical(shader, &entry, lowered, options, watch)?;
-        let mut code = emit::translate(&function, shader, &entry)?;
+        let facts = EntryFacts::of(shader)?;
+        let function = physical(shader, &facts, lowered, options, watch)?;
+        let mut code = emit::translate(&function, shader, &facts)?;
         shown(watch, "translate", &code)?;
         if options.native.runs(Phase::Combine) {
             finish::run(&mut code);
             shown(watch, "finish", &code)?;
         }
-        waits::insert(&mut code)?;
+        let prolog = lowered.interface().prolog;
+        let awaited = if prolog { entry::fetched(&facts) } else { RegisterSet::EMPTY };
+        waits::insert(&mut code, &awaited)?;
         shown(watch, "waits", &code)?;
         if options.native.runs(Phase::Clauses) {
             clauses::form(&mut code);
             shown(watch, "clauses", &code)?;
         }
-        let out = emit::assemble(&code, &function, shader, info, &entry, options)?;
+        let mut out = emit::assemble(&code, &function, shader, info, &facts, options)?;
+        out.awaits_inputs = !awaited.is_empty();
+        out.takes_address_high = function.address_high.is_some();
         watch.done("emit", Made::Bytes)?;
         Ok(out)
     }
@@ -70,7 +75,7 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 /// Instruction selection, control flow and allocation.
 fn physical(
     shader: &Shader,
-    entry: &EntryFacts,
+    facts: &EntryFacts,
     lowered: &Lowered,
     options: &TuningOptions,
     watch: &mut dyn Watch,
@@ -78,7 +83,7 @@ fn physical(
     let uniformity = Uniformity::of(shader);
     let layout = BlockLayout::new(shader);
     let plan = Plan::new(shader, &layout, &uniformity)?;
-    let mut function = select(shader, entry, lowered, &layout, &plan, &uniformity)?;
+    let mut function = select(shader, facts, lowered, &layout, &plan, &uniformity)?;
     shown(watch, "select", &function)?;
     dead::run(&mut function);
     shown(watch, "dead", &function)?;

@@ -14,7 +14,7 @@ use super::fragment_exports;
 use super::outputs::{self, Outputs, stored};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Builder, Op, OutputSlot, Shader, Type};
-use crate::metadata::interface::{ColorOutput, FragmentInterface, StageKind};
+use crate::metadata::interface::{ColorOutput, FragmentInterface, ResultSource, StageKind};
 use std::collections::BTreeMap;
 
 /// Lowers the outputs of a fragment shader.
@@ -39,17 +39,17 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
     give_back(shader, interface, outputs)
 }
 
-/// Returns all outputs, and records their registers.
+/// Returns all outputs, and records their numbers, which the code generator replaces by their sources.
 fn give_back(shader: &mut Shader, interface: &mut FragmentInterface, outputs: &Outputs) -> Result<()> {
     let mut slots = Vec::new();
     let mut place = |slot| {
         slots.push(slot);
-        slots.len() as u32 - 1
+        ResultSource::Vgpr(slots.len() as u32 - 1)
     };
     for color in &mut interface.colors {
         for component in (0..4).filter(|c| color.channels >> c & 1 != 0) {
             let slot = OutputSlot::Location { location: color.location, component, index: color.index };
-            color.vgprs[usize::from(component)] = Some(place(slot));
+            color.values[usize::from(component)] = Some(place(slot));
         }
     }
     interface.depth = interface.writes_depth.then(|| place(OutputSlot::FragDepth));
@@ -83,7 +83,7 @@ fn colors(outputs: &Outputs) -> Result<Vec<ColorOutput>> {
         if u32::from(ty.bits) == Bits::B64.count() || component > 3 {
             return Err(Error::malformed(format!("colour {location} has a component {component} of {} bits", ty.bits)));
         }
-        let new = ColorOutput { location, index, channels: 0, ty, vgprs: [None; 4] };
+        let new = ColorOutput { location, index, channels: 0, ty, values: [None; 4] };
         let color = out.entry((location, index)).or_insert(new);
         if color.ty != ty {
             return Err(Error::malformed(format!("colour {location} has components of two types")));

@@ -2,12 +2,12 @@
 //!
 //! A body that continues in an epilog gets a branch to `dovetail.next` after its last instruction, outside its symbol;
 //! the linker omits the branch if the epilog follows directly. The metadata note contains the generator's register
-//! words and counts, and the interface without the results that the code does not write. `docs/unlinked-elf.md`
+//! words and counts, and the interface with the results where the code leaves them. `docs/unlinked-elf.md`
 //! describes the layout.
 
 mod file;
+mod results;
 mod strings;
-mod unwritten;
 
 use super::StageElf;
 use super::backend::{MachineCode, Patch, PatchTarget};
@@ -15,7 +15,7 @@ use crate::elf::Elf;
 use crate::error::{Context, Error, Result};
 use crate::isa::words::{S_BRANCH, S_NOP};
 use crate::metadata::document::{Document, get};
-use crate::metadata::interface::StageInterface;
+use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::{interface_io, note, write_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
@@ -29,11 +29,14 @@ pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageE
     let mut run = || -> Result<Vec<u8>> {
         let mut interface = Cow::Borrowed(interface);
         end_body(&mut code)?;
+        if interface.prolog
+            && let StageKind::Vertex(vertex) = &mut interface.to_mut().kind
+        {
+            (vertex.awaits_inputs, vertex.takes_address_high) = (code.awaits_inputs, code.takes_address_high);
+        }
         if interface.epilog {
             add_joint(&mut code)?;
-            if let Some(written) = &code.written {
-                unwritten::drop_unwritten(interface.to_mut(), written);
-            }
+            results::place(interface.to_mut(), &code.results)?;
         }
         let body = code.functions.first().ok_or_else(|| Error::bug("machine code without a function"))?;
         let remarks = [

@@ -1,7 +1,7 @@
 //! Unlinked ELFs of handwritten code, checked with LLVM's tools and read back.
 
 use super::{fallback, simplified, write};
-use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget};
+use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget, Results};
 use crate::elf::{Elf, Home};
 use crate::error::ErrorKind;
 use crate::ir::DepthMode;
@@ -9,8 +9,8 @@ use crate::isa::words::S_BRANCH;
 use crate::isa::{self, RegisterSet};
 use crate::metadata::document::{Document, get};
 use crate::metadata::interface::{
-    ColorOutput, ComponentType, ComputeInterface, FragmentInterface, StageInterface, StageKind, VertexInput,
-    VertexInterface,
+    ColorOutput, ComponentType, ComputeInterface, FragmentInterface, ResultSource, StageInterface, StageKind,
+    VertexInput, VertexInterface,
 };
 use crate::metadata::notes::Notes;
 use crate::metadata::registers::{HardwareRegister, RegisterWords};
@@ -78,7 +78,9 @@ fn code(stage: Stage, epilog: bool) -> MachineCode {
         ],
         counts: [(MetadataKey::VgprCount, 6), (MetadataKey::SgprCount, 9), (MetadataKey::ScratchMemorySize, 0)].into(),
         registers: RegisterWords::default(),
-        written: None,
+        awaits_inputs: false,
+        takes_address_high: false,
+        results: Results::InOrder,
         simplified: None,
         fallback: None,
     }
@@ -185,7 +187,8 @@ fn the_note_carries_interface_counts_and_registers() {
 }
 
 #[test]
-fn results_that_are_never_written_leave_the_interface() {
+fn results_are_listed_where_the_code_leaves_them() {
+    let vgpr = ResultSource::Vgpr;
     let mut interface = interface(Stage::Fragment, true);
     let StageKind::Fragment(fragment) = &mut interface.kind else { panic!("no fragment shader") };
     fragment.colors = vec![ColorOutput {
@@ -193,19 +196,31 @@ fn results_that_are_never_written_leave_the_interface() {
         index: 0,
         channels: 0b1111,
         ty: ComponentType::F32,
-        vgprs: [Some(0), Some(1), Some(2), Some(3)],
+        values: [0, 1, 2, 3].map(|number| Some(vgpr(number))),
     }];
-    (fragment.depth, fragment.writes_depth) = (Some(4), true);
-    let mut code = code(Stage::Fragment, true);
+    (fragment.depth, fragment.writes_depth) = (Some(vgpr(4)), true);
     let mut written = RegisterSet::EMPTY;
     [0, 2, 3].into_iter().for_each(|n| written.insert(isa::Register::vgpr(n)));
-    code.written = Some(written);
-    let elf = write(code, &interface).unwrap().0;
-    let file = Elf::parse(&elf).unwrap();
-    let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
-    let StageKind::Fragment(read) = interface_io::extract(&document.pipeline).unwrap().kind else { panic!() };
-    assert_eq!((read.colors[0].channels, read.colors[0].vgprs), (0b1101, [Some(0), None, Some(2), Some(3)]));
-    assert_eq!((read.depth, read.writes_depth), (None, false));
+    let one = Some(ResultSource::Constant(1));
+    let cases = [
+        (Results::Written(written), [Some(vgpr(0)), None, Some(vgpr(2)), Some(vgpr(3))], None),
+        (
+            Results::Placed(vec![Some(vgpr(9)), None, one, Some(vgpr(9)), one]),
+            [Some(vgpr(9)), None, one, Some(vgpr(9))],
+            one,
+        ),
+        (Results::InOrder, [0, 1, 2, 3].map(|number| Some(vgpr(number))), Some(vgpr(4))),
+    ];
+    for (results, colors, depth) in cases {
+        let code = MachineCode { results, ..code(Stage::Fragment, true) };
+        let elf = write(code, &interface).unwrap().0;
+        let file = Elf::parse(&elf).unwrap();
+        let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
+        let StageKind::Fragment(read) = interface_io::extract(&document.pipeline).unwrap().kind else { panic!() };
+        let channels = if colors[1].is_some() { 0b1111 } else { 0b1101 };
+        assert_eq!((read.colors[0].channels, read.colors[0].values), (channels, colors));
+        assert_eq!((read.depth, read.writes_depth), (depth, depth.is_some()));
+    }
 }
 
 #[test]

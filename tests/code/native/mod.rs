@@ -4,6 +4,7 @@
 //! encodings of instructions; with its waits removed, it must get waits that the code checker accepts. The native
 //! generator's own code must have LLVM's register words, and no errors.
 
+mod claims;
 mod lift;
 
 use crate::elfs::{Builder, Built, build_with};
@@ -20,7 +21,7 @@ use dovetail::compile::request::TuningOptions;
 use dovetail::compile::watch::{Unwatched, Watch};
 use dovetail::error::{Error, ErrorKind, Result};
 use dovetail::isa::instruction::{Fields, Instruction, VectorForm};
-use dovetail::isa::{Op, Traits, disassemble};
+use dovetail::isa::{Op, RegisterSet, Traits, disassemble};
 use dovetail::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters};
 use dovetail::metadata::schema::MetadataKey;
 use std::collections::BTreeMap;
@@ -60,7 +61,8 @@ impl Generator for Relifted {
         plain.modes.round = Default::default();
         let mut code = emit::translate(&function, &plain, &entry)?;
         if self.waits {
-            waits::insert(&mut code)?;
+            // A prolog waits for its loads before LLVM's code.
+            waits::insert(&mut code, &RegisterSet::EMPTY)?;
         }
         let mut ours = emit::assemble(&code, &function, &shader, &info, &entry, options)?;
         if !self.waits {
@@ -73,7 +75,7 @@ impl Generator for Relifted {
         for (own, other) in ours.patches.iter_mut().zip(&theirs.patches) {
             (own.kind, own.target) = (other.kind, other.target.clone());
         }
-        (ours.tables, ours.constants) = (theirs.tables, theirs.constants);
+        (ours.tables, ours.constants, ours.results) = (theirs.tables, theirs.constants, theirs.results);
         if theirs.counts[&MetadataKey::ScratchMemorySize] > 0 {
             (ours.counts, ours.registers) = (theirs.counts, theirs.registers);
         }

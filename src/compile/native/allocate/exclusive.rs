@@ -28,10 +28,9 @@ struct Group {
 pub fn assign(f: &MachineFunction, live: &Liveness, usable: &RegSet, loc: &mut [Option<PhysReg>]) -> Result<RegSet> {
     let mut groups = groups(f, live);
     groups.sort_by_key(|group| (group.first, group.members.first().copied()));
-    // Entry values and results have their own places.
+    // Entry values have their own places.
     let mut open = *usable;
     f.entry.iter().filter(|entry| entry.val.is_some()).for_each(|entry| open.remove(entry.reg));
-    f.results.iter().for_each(|reg| open.remove(*reg));
     let mut taken = RegSet::default();
     let mut busy = List::<(u32, PhysReg)>::default();
     for group in &groups {

@@ -61,12 +61,7 @@ impl Hints {
             }
         }
         f.insts.iter().for_each(|inst| it.join_sum(f, inst));
-        // Fixed places come before runs, because they cannot move.
-        for inst in f.insts.iter().filter(|inst| inst.op == Opcode::Pseudo(Pseudo::Return)) {
-            for (one, reg) in f.uses(inst).iter().zip(&f.results) {
-                it.want(one.as_val(), *reg);
-            }
-        }
+        // Entry registers come before runs, because they cannot move.
         for entry in &f.entry {
             it.want(entry.val, entry.reg);
         }

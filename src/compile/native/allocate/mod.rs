@@ -157,7 +157,7 @@ fn finish(
         params: List::default(),
         values: f.values.clone(),
         entry: f.entry.clone(),
-        results: f.results.clone(),
+        address_high: f.address_high,
         scratch_bytes: f.scratch_bytes,
     };
     let mut origin = output.origin;
@@ -173,12 +173,7 @@ fn finish(
 fn lower_lanes(f: &mut MachineFunction, count: u16, limits: RegisterLimits) {
     let first = PhysReg::vgpr(limits.vgprs.saturating_sub(count));
     let fixed = |one: &Operand| if let OperandValue::Fixed(reg) = one.what { Some(reg) } else { None };
-    let named = f
-        .operands
-        .iter()
-        .filter_map(fixed)
-        .chain(f.entry.iter().map(|entry| entry.reg))
-        .chain(f.results.iter().copied());
+    let named = f.operands.iter().filter_map(fixed).chain(f.entry.iter().map(|entry| entry.reg));
     let used = named.filter(|reg| *reg < first).filter_map(PhysReg::as_vgpr).max().map_or(0, |most| most + 1);
     for one in &mut f.operands {
         if let OperandValue::Fixed(reg) = one.what

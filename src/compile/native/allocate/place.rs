@@ -322,9 +322,7 @@ impl Walk<'_> {
             }
         }
         let unkept = free.without(&self.kept);
-        let cheap = |first: &PhysReg| first.as_vgpr().is_some_and(|number| number + count <= self.full);
-        let apart = unkept.without(&self.results).lowest(class, count, align).filter(cheap);
-        apart.or_else(|| unkept.lowest(class, count, align)).or_else(|| free.lowest(class, count, align))
+        unkept.lowest(class, count, align).or_else(|| free.lowest(class, count, align))
     }
 
     /// The first register of `count` definitions, of which number `k` is `val`, if `val` gets its place in the run that

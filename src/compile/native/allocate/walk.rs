@@ -14,6 +14,7 @@ use super::output::Output;
 use super::registers::{RegSet, class_of};
 use super::room::Need;
 use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
+use crate::compile::native::mir::classes::alignment;
 use crate::compile::native::mir::{
     BlockId, Cond, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
     RegisterClass, Term, Val,
@@ -57,10 +58,6 @@ pub(super) struct Walk<'a> {
     pub(super) end: List<u32>,
     /// Registers of values that are live here.
     pub(super) occupied: RegSet,
-    /// Registers of results, which others leave free as long as that costs no waves: the results get them at last.
-    pub(super) results: RegSet,
-    /// Registers up to this number cost no waves.
-    pub(super) full: u16,
     /// Registers that a run waits for: others take them last.
     pub(super) kept: RegSet,
     /// Registers that the instruction at hand has for itself: copies of run members that are elsewhere.
@@ -95,11 +92,6 @@ impl<'a> Walk<'a> {
             owner: filled(512, None),
             end: filled(f.values.len(), 0),
             occupied: RegSet::default(),
-            results: f.results.iter().filter(|reg| reg.as_vgpr().is_some()).fold(RegSet::default(), |mut set, reg| {
-                set.insert(*reg);
-                set
-            }),
-            full: f.gfx.vgprs_for(f.gfx.registers().waves, f.wave) as u16,
             kept: RegSet::default(),
             temps: RegSet::default(),
             placed: filled(f.blocks.len(), false),
@@ -178,6 +170,9 @@ impl<'a> Walk<'a> {
         let f = self.f;
         for entry in &f.entry {
             let Some(val) = entry.val else { continue };
+            if f.address_high == Some(val) {
+                self.keep_beside(val, entry.reg);
+            }
             match self.loc[val.index()] {
                 Some(own) => self.moves.add(own, CopySource::Reg(entry.reg)),
                 None => {
@@ -196,6 +191,18 @@ impl<'a> Walk<'a> {
             free: open.without(used).lowest(RegisterClass::Scalar, 1, 1),
             scc_dead: true,
         })
+    }
+
+    /// Decides the place of the run that an entry value is in, so that the others come to it.
+    fn keep_beside(&mut self, val: Val, reg: PhysReg) {
+        let Some(member) = self.hints.member(val) else { return };
+        let base = reg.0.checked_sub(member.at).map(PhysReg).filter(|base| {
+            let aligned = base.0.is_multiple_of(alignment(RegisterClass::Scalar, usize::from(member.count)));
+            aligned && self.usable.has_run(*base, member.count)
+        });
+        if let Some(base) = base {
+            self.hints.decide(member, base, &mut self.kept);
+        }
     }
 
     fn find_ends(&mut self, id: BlockId) {
@@ -291,7 +298,7 @@ impl<'a> Walk<'a> {
     fn instruction(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         match inst.op {
             Opcode::Pseudo(Pseudo::Copy) => self.parallel_copy(id, n, inst),
-            Opcode::Pseudo(Pseudo::Return) => self.results(id, n, inst),
+            Opcode::Pseudo(Pseudo::Return) => self.results(n, inst),
             _ => self.ordinary(id, n, inst),
         }
     }
@@ -328,22 +335,16 @@ impl<'a> Walk<'a> {
         self.occupy_defs(f.defs(inst), position)
     }
 
-    /// Moves everything returned to its place; values that are still needed make room.
-    fn results(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
-        let (f, position) = (self.f, 4 * n + 2);
-        let dying = self.dying(f.uses(inst), position);
-        let mut targets = RegSet::default();
-        for (one, to) in f.uses(inst).iter().zip(&f.results) {
-            if let Some(from) = self.source(one)? {
-                self.moves.add(*to, from);
-                targets.insert(*to);
-            }
-        }
-        self.evict(&targets, &dying)?;
-        self.flush(id, n)?;
-        self.occupied = self.occupied.without(&dying).or(&targets);
+    /// Records the registers of the results. They stay occupied.
+    fn results(&mut self, n: u32, inst: &MachineInst) -> Result<()> {
         self.operands.clear();
-        self.operands.extend(f.results.iter().take(usize::from(inst.uses)).map(|reg| Operand::fixed(*reg)));
+        for one in self.f.uses(inst) {
+            let what = match one.what {
+                OperandValue::Val(val) => OperandValue::Fixed(self.at(val)?),
+                other => other,
+            };
+            self.operands.push(Operand { what, ..*one });
+        }
         self.out.push(*inst, &self.operands, Some(n));
         Ok(())
     }

@@ -66,8 +66,7 @@ impl<'a> Check<'a> {
         let after = &allocated.function;
         let same = before.blocks.len() == after.blocks.len()
             && allocated.origin.len() == after.insts.len()
-            && before.entry == after.entry
-            && before.results == after.results;
+            && before.entry == after.entry;
         if !same {
             return Err(Error::bug("allocation changed the shape of the function"));
         }
@@ -142,7 +141,7 @@ impl<'a> Check<'a> {
             return Err(Error::bug(format!("instruction {next} is missing")));
         }
         if judge {
-            self.judge_end(before, &state, scc_spoilt)?;
+            self.judge_end(before, after, &state, scc_spoilt)?;
         }
         state.forget_constants();
         Ok(state)
@@ -173,15 +172,22 @@ impl<'a> Check<'a> {
     }
 
     /// Checks the requirements of a block's end: SCC for its branch, and results where the epilog expects them.
-    fn judge_end(&self, block: &MachineBlock, state: &PointState, scc_spoilt: bool) -> Result<()> {
+    fn judge_end(
+        &self,
+        block: &MachineBlock,
+        after: &MachineBlock,
+        state: &PointState,
+        scc_spoilt: bool,
+    ) -> Result<()> {
         use super::mir::Cond::{Scc0, Scc1};
         if scc_spoilt && matches!(block.term, Term::Branch { when: Scc0 | Scc1, .. }) {
             return Err(Error::bug("SCC was overwritten before the branch"));
         }
-        let last = self.before.insts_of(block).iter().rfind(|inst| inst.op == Opcode::Pseudo(Pseudo::Return));
+        let last = self.after.insts_of(after).iter().rfind(|inst| inst.op == Opcode::Pseudo(Pseudo::Return));
         let Some(last) = last.filter(|_| block.term == Term::Joint) else { return Ok(()) };
-        for (n, (one, reg)) in (0..).zip(self.before.uses(last).iter().zip(&self.before.results)) {
-            if one.what != OperandValue::Undef && !state.holds(StorageLocation::reg(*reg), HeldValue::Result(n)) {
+        for (n, reg) in (0..).zip(self.after.uses(last).iter().map(reg_of)) {
+            let Some(reg) = reg else { continue };
+            if !state.holds(StorageLocation::reg(reg), HeldValue::Result(n)) {
                 return Err(Error::bug(format!("result {n} was overwritten in {reg}")));
             }
         }
@@ -190,7 +196,7 @@ impl<'a> Check<'a> {
 
     /// Whether the wave has this register regardless of the limit.
     fn arrives(&self, reg: PhysReg) -> bool {
-        self.before.entry.iter().any(|entry| entry.reg == reg) || self.before.results.contains(&reg)
+        self.before.entry.iter().any(|entry| entry.reg == reg)
     }
 
     /// Whether a value may be in this register.

@@ -23,9 +23,6 @@ impl Check<'_> {
         if !same_form(before, after) {
             return Err(Error::bug("an instruction became another"));
         }
-        if before.op == Opcode::Pseudo(Pseudo::Return) {
-            return self.judge_return(before, after, state);
-        }
         if scc_spoilt && before.is(b.gfx, Traits::SCC_IN) {
             return Err(Error::bug("SCC was overwritten"));
         }
@@ -105,20 +102,6 @@ impl Check<'_> {
             || constant.is_some_and(|constant| state.holds(StorageLocation::reg(reg), constant))
     }
 
-    fn judge_return(&self, before: &MachineInst, after: &MachineInst, state: &PointState) -> Result<()> {
-        let registers = self.after.uses(after).iter().map(reg_of);
-        if !registers.eq(self.before.results.iter().take(usize::from(before.uses)).map(|reg| Some(*reg))) {
-            return Err(Error::bug("a return without its registers"));
-        }
-        for (one, reg) in self.before.uses(before).iter().zip(&self.before.results) {
-            let missing = HeldValue::of(one).filter(|name| !self.holds(state, *reg, *name));
-            if let Some(name) = missing {
-                return Err(Error::bug(format!("{name:?} is not in {reg}")));
-            }
-        }
-        Ok(())
-    }
-
     fn judge_tied(&self, after: &MachineInst) -> Result<()> {
         let f = self.after;
         let (Some(def), Some(tied)) = (runs(f.defs(after)).next(), runs(f.uses(after)).last()) else { return Ok(()) };
@@ -156,8 +139,8 @@ impl Check<'_> {
     /// Adds the instruction's results to the state.
     pub(super) fn execute(&self, before: &MachineInst, after: &MachineInst, state: &mut PointState) {
         if before.op == Opcode::Pseudo(Pseudo::Return) {
-            for (n, reg) in (0..u32::from(before.uses)).zip(&self.before.results) {
-                state.add(StorageLocation::reg(*reg), HeldValue::Result(n));
+            for (n, reg) in (0..).zip(self.after.uses(after).iter().map(reg_of)) {
+                reg.into_iter().for_each(|reg| state.add(StorageLocation::reg(reg), HeldValue::Result(n)));
             }
             return;
         }

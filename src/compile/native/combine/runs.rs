@@ -21,7 +21,7 @@ pub(super) fn share(f: &mut MachineFunction) {
     let mut places = Kept::<FxHashMap<Val, (Members, usize)>>::default();
     // By run that conflicts, its members anew.
     let mut renamed = Kept::<FxHashMap<Members, Members>>::default();
-    let mut copies = List::<(u32, Val, Val)>::default();
+    let mut copies = List::<(Site, Val, Val)>::default();
     for n in 0..f.insts.len() {
         let inst = f.insts[n];
         let mut at = inst.operands as usize + usize::from(inst.defs);
@@ -37,9 +37,9 @@ pub(super) fn share(f: &mut MachineFunction) {
                     let mut new = members;
                     for (k, val) in members.iter().enumerate() {
                         let place = places.entry(*val).or_insert((members, k));
-                        // A value that exists at entry already has its place.
+                        // A value that exists at entry has its place. Others come only to that of the address's high half.
                         let arrives = f.entry.iter().any(|entry| entry.val == Some(*val));
-                        if arrives || place.1 != k || place.0 != members {
+                        if arrives && f.address_high != Some(*val) || place.1 != k || place.0 != members {
                             f.values.push(MachineValue { class: RegisterClass::Scalar, variable: false });
                             new[k] = Val(f.values.len() as u32 - 1);
                             copies.push((last, *val, new[k]));
@@ -59,12 +59,17 @@ pub(super) fn share(f: &mut MachineFunction) {
     }
 }
 
-/// The last instruction that makes one of the values, if there is one and the others exist by then.
-fn last_site(f: &MachineFunction, members: &Members, sites: &[Option<u32>]) -> Option<u32> {
+/// Where the values of a run exist: after an instruction, or from the start.
+type Site = Option<u32>;
+
+/// Where all values of a run exist; `None` if that is not known or if nothing is to be done.
+fn last_site(f: &MachineFunction, members: &Members, sites: &[Option<u32>]) -> Option<Site> {
     let arrives = |val: &Val| f.entry.iter().any(|entry| entry.val == Some(*val));
     let known = members.iter().all(|val| sites[val.index()].is_some() || arrives(val));
-    // If all values exist at entry there is no such instruction; they are mostly consecutive already.
-    members.iter().filter_map(|val| sites[val.index()]).max().filter(|_| known)
+    let last = members.iter().filter_map(|val| sites[val.index()]).max();
+    // Values that all exist at entry are mostly consecutive already, but for the address's high half.
+    let apart = last.is_some() || members.iter().any(|val| f.address_high == Some(*val));
+    (known && apart).then_some(last)
 }
 
 /// The members of a pair of different scalar values that are defined once.
@@ -88,27 +93,33 @@ fn sites(f: &MachineFunction) -> List<Option<u32>> {
     sites
 }
 
-/// Inserts copies after instructions.
-fn insert(f: &mut MachineFunction, mut copies: List<(u32, Val, Val)>) {
+/// Inserts copies after instructions, or at the start.
+fn insert(f: &mut MachineFunction, mut copies: List<(Site, Val, Val)>) {
     copies.sort_unstable();
     let old = std::mem::take(&mut f.insts);
     let mut copies = copies.iter().copied().peekable();
     let mut blocks = std::mem::take(&mut f.blocks);
-    for block in &mut blocks {
+    let mut insert = |f: &mut MachineFunction, site: Site| {
+        while let Some((_, from, to)) = copies.next_if(|(after, ..)| *after == site) {
+            let operands = f.operands.len() as u32;
+            f.operands.extend([Operand::val(to), Operand::val(from)]);
+            // Not a copy, which would prefer its source's register.
+            let op = Opcode::Isa(Op::SMovB32);
+            f.insts.push(MachineInst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
+        }
+    };
+    for (number, block) in blocks.iter_mut().enumerate() {
         let start = f.insts.len() as u32;
+        if number == 0 {
+            insert(f, None);
+        }
         let mut tail = None;
         for n in block.insts.clone() {
             if n == block.tail {
                 tail = Some(f.insts.len() as u32);
             }
             f.insts.push(old[n as usize]);
-            while let Some((_, from, to)) = copies.next_if(|(after, ..)| *after == n) {
-                let operands = f.operands.len() as u32;
-                f.operands.extend([Operand::val(to), Operand::val(from)]);
-                // Not a copy, which would prefer its source's register.
-                let op = Opcode::Isa(Op::SMovB32);
-                f.insts.push(MachineInst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
-            }
+            insert(f, Some(n));
         }
         block.insts = start..f.insts.len() as u32;
         block.tail = tail.unwrap_or(block.insts.end);

@@ -21,13 +21,16 @@ mod words;
 mod tests;
 
 use super::code::{Code, Open};
-use super::mir::MachineFunction;
-use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol as Body, MachineCode, Patch, PatchTarget};
+use super::mir::{MachineFunction, Operand, OperandValue};
+use crate::compile::backend::{
+    ConstantData, DataAddress, FunctionSymbol as Body, MachineCode, Patch, PatchTarget, Results,
+};
 use crate::compile::entry_facts::EntryFacts;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
 use crate::ir::{LowerInfo, Shader, SymbolId};
 use crate::isa::{Register, RegisterSet, Relocation};
+use crate::metadata::interface::ResultSource;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use smallvec::SmallVec;
@@ -68,7 +71,7 @@ pub fn assemble(
         functions: vec![Body { symbol: String::from(&*info.symbol), start: 0, size }],
         counts: words::counts(function, used),
         registers: words::registers(function, used, entry, options)?,
-        written: written.filter(|_| info.epilog),
+        results: Results::Placed(results(function, written.as_ref())?),
         ..MachineCode::default()
     };
     add_patches(&assembled.relocations, shader, &mut out)?;
@@ -106,6 +109,22 @@ fn registers(code: &Code, function: &MachineFunction, entry: &EntryFacts) -> (wo
     }
     counts.sgprs += vcc;
     (counts, (!indirect).then_some(written))
+}
+
+/// Where the results are; `None` for one that is undefined, or whose register nothing has written.
+fn results(function: &MachineFunction, written: Option<&RegisterSet>) -> Result<Vec<Option<ResultSource>>> {
+    let is_written =
+        |number: u16| written.is_none_or(|written| written.contains(Register::vgpr(number.min(255) as u8)));
+    let source = |one: &Operand| match one.what {
+        OperandValue::Fixed(reg) => {
+            let number = reg.as_vgpr().ok_or_else(|| Error::bug(format!("a result in {reg}")))?;
+            Ok(is_written(number).then_some(ResultSource::Vgpr(number.into())))
+        }
+        OperandValue::Const(bits) => Ok(Some(ResultSource::Constant(bits))),
+        OperandValue::Undef => Ok(None),
+        other => Err(Error::bug(format!("a result is {other:?}"))),
+    };
+    function.results().iter().map(source).collect()
 }
 
 /// The patches for open literals, and the constant tables that they need.

@@ -10,7 +10,7 @@ use crate::compile::native::mir::{
 use crate::compile::native::waits;
 use crate::error::Result;
 use crate::ir::{Align, ConstTable, LowerInfo, Shader, ShaderLevel};
-use crate::isa::{Op, disassemble};
+use crate::isa::{Op, RegisterSet, disassemble};
 use crate::reloc::kind::RelocKind;
 use crate::target::{GfxIp, Stage, WaveSize};
 
@@ -65,7 +65,7 @@ fn emit(function: &MachineFunction) -> Result<MachineCode> {
     let mut entry = EntryFacts::of(&shader)?;
     entry.sgprs = 5;
     let mut code = translate(function, &shader, &entry)?;
-    waits::insert(&mut code)?;
+    waits::insert(&mut code, &RegisterSet::EMPTY)?;
     assemble(&code, function, &shader, &info, &entry, &Default::default())
 }
 

@@ -28,24 +28,12 @@ pub(super) fn translate(function: &MachineFunction) -> Result<Code> {
 fn push(function: &MachineFunction, inst: &MachineInst, items: &mut List<Item>) -> Result<()> {
     match inst.op {
         Opcode::Isa(op) => items.push(instruction(function, op, inst)?),
-        Opcode::Pseudo(Pseudo::Fence) => {}
-        Opcode::Pseudo(Pseudo::Return) => results(function, inst)?,
+        Opcode::Pseudo(Pseudo::Fence | Pseudo::Return) => {}
         Opcode::Pseudo(Pseudo::TableAddress) => table_address(function, inst, items)?,
         Opcode::Pseudo(Pseudo::Choose) => items.push(choice(function, inst)?),
         Opcode::Pseudo(Pseudo::Copy) => return Err(Error::bug("a copy that allocation left")),
     }
     Ok(())
-}
-
-/// Checks that each result is in its register; emits no code.
-fn results(function: &MachineFunction, inst: &MachineInst) -> Result<()> {
-    let mut uses = function.uses(inst).iter().zip(&function.results);
-    match uses.find(|(operand, reg)| {
-        !matches!(operand.what, OperandValue::Undef) && operand.what != OperandValue::Fixed(**reg)
-    }) {
-        Some((operand, reg)) => Err(Error::bug(format!("a result is in {:?} instead of {reg}", operand.what))),
-        None => Ok(()),
-    }
 }
 
 fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result<Item> {

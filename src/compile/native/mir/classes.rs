@@ -73,11 +73,8 @@ impl MachineFunction {
                 Some(OperandValue::Fixed(reg)) if reg.as_vgpr().is_none() => Wants::Scalar,
                 _ => Wants::Any,
             },
-            Opcode::Pseudo(Pseudo::Return) => match self.results.get(n) {
-                Some(reg) if reg.as_vgpr().is_none() => Wants::Scalar,
-                _ => Wants::Any,
-            },
             Opcode::Pseudo(Pseudo::Choose) => Wants::Scalar,
+            Opcode::Pseudo(Pseudo::Return) => Wants::Vector,
             Opcode::Pseudo(_) => Wants::Any,
             Opcode::Isa(op) => {
                 let row = op.entry(self.gfx);

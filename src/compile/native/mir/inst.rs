@@ -54,8 +54,8 @@ pub enum Pseudo {
     /// Defines each definition from the use with the same index, all at once: scalar from scalar or constant; vector
     /// from anything, constant or relocation. Each operand is a run of its own. Becomes moves that do not change SCC.
     Copy,
-    /// Each use must be in the register with its index in [`super::MachineFunction::results`]; undefined ones need no
-    /// register. It is the last instruction before the tail of the block that ends in [`super::Term::Joint`]. No code.
+    /// The results of a body with an epilog, each in any VGPR, a constant or undefined. The last instruction before the tail
+    /// of the block that ends in [`super::Term::Joint`]. No code.
     Return,
     /// The address of a constant table: defines a pair. Becomes `s_getpc` and an addition; writes SCC.
     TableAddress,

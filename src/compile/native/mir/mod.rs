@@ -152,13 +152,19 @@ pub struct MachineFunction {
     pub values: List<MachineValue>,
     /// Entry registers, all of them in their order, used or not.
     pub entry: List<EntryValue>,
-    /// Registers of the results of a body with an epilog, by the number of the use of [`Pseudo::Return`].
-    pub results: List<PhysReg>,
+    /// The entry value with the high half of the code's address, if a prolog leaves it.
+    pub address_high: Option<Val>,
     /// Bytes of scratch memory per lane.
     pub scratch_bytes: u32,
 }
 
 impl MachineFunction {
+    /// The results of a body with an epilog: the uses of [`Pseudo::Return`].
+    pub fn results(&self) -> &[Operand] {
+        let is_return = |inst: &&MachineInst| inst.op == Opcode::Pseudo(Pseudo::Return);
+        self.insts.iter().find(is_return).map_or(&[], |inst| self.uses(inst))
+    }
+
     /// An empty function.
     pub fn new(gfx: GfxIp, stage: Stage, wave: WaveSize) -> Self {
         Self {
@@ -171,7 +177,7 @@ impl MachineFunction {
             params: List::default(),
             values: List::default(),
             entry: List::default(),
-            results: List::default(),
+            address_high: None,
             scratch_bytes: 0,
         }
     }

@@ -35,10 +35,6 @@ impl fmt::Display for MachineFunction {
                 None => writeln!(f, "entry _ in {}", entry.reg)?,
             }
         }
-        if !self.results.is_empty() {
-            let list: Vec<String> = self.results.iter().map(ToString::to_string).collect();
-            writeln!(f, "results {}", list.join(" "))?;
-        }
         self.block_ids().try_for_each(|id| self.print_block(f, id.0, self.block(id)))
     }
 }

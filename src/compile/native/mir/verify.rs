@@ -185,7 +185,7 @@ impl Verify<'_> {
             return bug("a tied operand without a result");
         }
         let joint = f.block(id).term == Term::Joint && n + 1 == f.block(id).tail;
-        if inst.op == Opcode::Pseudo(Pseudo::Return) && !(joint && usize::from(inst.uses) <= f.results.len()) {
+        if inst.op == Opcode::Pseudo(Pseudo::Return) && !joint {
             return bug("a return that is not the last instruction before the tail of the joint");
         }
         Ok(())

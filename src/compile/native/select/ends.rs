@@ -4,12 +4,14 @@ use super::bools::Bool;
 use super::{Made, Operands, Selector, mask_run};
 use crate::compile::entry_facts::EntryFacts;
 use crate::compile::native::entry;
-use crate::compile::native::mir::{BlockId, Cond, Edge, Extra, Operand, OperandValue, PhysReg, Pseudo, Term};
+use crate::compile::native::mir::{
+    BlockId, Cond, Edge, EntryValue, Extra, Operand, OperandValue, Pseudo, RegisterClass, Term,
+};
 use crate::compile::native::plan::{Go, MaskId, MaskSource};
 use crate::error::{Error, Result};
-use crate::ir::{LowerInfo, RegClass, Shader, Terminator, Type, Value};
+use crate::ir::{LowerInfo, Op as IrOp, Shader, Terminator, Type, Value};
 use crate::isa::Op;
-use crate::workspace::List;
+use crate::target::Stage;
 use smallvec::SmallVec;
 
 impl Selector<'_> {
@@ -20,30 +22,12 @@ impl Selector<'_> {
             let words: super::Dwords = made.of(n).iter().copied().map(OperandValue::Val).collect();
             self.set(param, &words);
         }
-        if info.epilog {
-            self.f.results = self.result_registers(info);
+        let takes_high = |inst: &crate::ir::Inst| matches!(inst.op, IrOp::AddressHigh);
+        if self.prolog && self.shader.live_insts().any(takes_high) {
+            let high = self.f.value(RegisterClass::Scalar);
+            self.f.entry.push(EntryValue { val: Some(high), reg: entry::address_high(facts) });
+            self.f.address_high = Some(high);
         }
-    }
-
-    /// Results are returned in SGPRs from s0 and VGPRs from v0 up, dword by dword.
-    fn result_registers(&self, info: &LowerInfo) -> List<PhysReg> {
-        let returned =
-            self.layout.order.iter().filter_map(|b| self.shader.block(*b).term()).find_map(|term| match term {
-                Terminator::Return(values) => Some(values),
-                _ => None,
-            });
-        let (mut sgprs, mut vgprs, mut out) = (0, 0, List::default());
-        for (value, class) in returned.into_iter().flatten().zip(&info.returns) {
-            for _ in 0..self.shader.ty(*value).total_bits().div_ceil(32) {
-                let (next, reg): (&mut u16, fn(u16) -> PhysReg) = match class {
-                    RegClass::Sgpr => (&mut sgprs, PhysReg::sgpr),
-                    RegClass::Vgpr => (&mut vgprs, PhysReg::vgpr),
-                };
-                out.push(reg(*next));
-                *next += 1;
-            }
-        }
-        out
     }
 
     /// Emits the landing of a block, if it has one.
@@ -250,15 +234,15 @@ impl Selector<'_> {
         }
     }
 
-    /// The results of a body with an epilog, each in its register.
+    /// The results of a body with an epilog, dword by dword. A fragment shader may return constants, which the epilog exports;
+    /// constant parameters of a vertex shader are in its metadata before this, because fragment shaders may rely on them.
     fn results(&mut self, values: &[Value]) -> Result<()> {
-        if self.f.results.is_empty() {
+        if !self.shader.lower.as_ref().is_some_and(|lower| lower.epilog) {
             return Ok(());
         }
-        let shader = self.shader;
-        let classes = shader.lower.iter().flat_map(|l| l.returns.iter().copied());
+        let constants = self.shader.stage == Stage::Fragment;
         let mut uses = Operands::new();
-        for (&value, class) in values.iter().zip(classes) {
+        for &value in values {
             let words = match self.made[value.index()] {
                 Made::Bool(made) => {
                     let lanes = self.as_lanes(made)?;
@@ -267,16 +251,14 @@ impl Selector<'_> {
                 _ => self.words(value)?,
             };
             for word in words {
-                let undefined = word == OperandValue::Undef;
-                uses.push(match class {
-                    _ if undefined => Operand::one(OperandValue::Undef),
-                    RegClass::Sgpr => Operand::val(self.scalar_register(word)),
-                    RegClass::Vgpr => self.vector(word),
+                uses.push(match word {
+                    OperandValue::Const(_) if constants => Operand::one(word),
+                    _ => self.vector(word),
                 });
             }
         }
-        if uses.len() != self.f.results.len() || uses.len() > usize::from(u8::MAX) {
-            return Err(Error::bug(format!("native: {} results in {} registers", uses.len(), self.f.results.len())));
+        if uses.len() > usize::from(u8::MAX) {
+            return Err(Error::bug(format!("native: {} results", uses.len())));
         }
         self.pseudo(Pseudo::Return, &[], &uses, Extra::None);
         Ok(())

@@ -100,6 +100,8 @@ struct Selector<'a> {
     all_on: Option<[Val; 2]>,
     /// Only live pixels are on from here to the end of the block.
     exact: bool,
+    /// A prolog runs before the code.
+    prolog: bool,
 }
 
 /// Selects instructions for a shader that `shape` has prepared.
@@ -126,6 +128,7 @@ pub fn select(
         plan,
         uniformity,
         f,
+        prolog: lowered.interface().prolog,
         made: filled(shader.values.len(), Made::None),
         dwords: List::default(),
         masks: List::default(),
@@ -330,9 +333,15 @@ impl Selector<'_> {
             }
             IrOp::Reloc(symbol) => self.set(result, &[OperandValue::Reloc(*symbol)]),
             IrOp::AddressHigh => {
-                let pair = self.scalars(2);
-                self.isa(Op::SGetpcB64, &run_of(&pair), &[], Extra::None);
-                self.set(result, &[OperandValue::Val(pair[1])]);
+                let high = match self.f.address_high {
+                    Some(high) => high,
+                    None => {
+                        let pair = self.scalars(2);
+                        self.isa(Op::SGetpcB64, &run_of(&pair), &[], Extra::None);
+                        pair[1]
+                    }
+                };
+                self.set(result, &[OperandValue::Val(high)]);
             }
             IrOp::Opaque => self.made[result.index()] = self.made[args[0].index()],
             IrOp::Alu(op, flags) => self.alu(*op, *flags, inst, result)?,

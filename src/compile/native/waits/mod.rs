@@ -11,7 +11,7 @@ use super::code::{Code, CodeBlock, Item};
 use super::mir::Term;
 use crate::error::{Error, Result};
 use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{Effects, Instruction, Op, Scalar, Src, Traits, Waitcnt};
+use crate::isa::{Effects, Instruction, Op, RegisterSet, Scalar, Src, Traits, Waitcnt};
 use crate::target::GfxIp;
 use crate::workspace::{List, filled};
 use state::{State, Wait, explicit};
@@ -20,13 +20,13 @@ use std::ops::Range;
 /// `s_nop` for the wait states between a float atomic and a change of the denormal mode (isa-gfx10 7.2).
 const ATOMIC_TO_DENORM: u16 = 2;
 
-/// Adds the waits.
+/// Adds the waits. The code begins while loads of the registers `awaited` may be outstanding.
 ///
 /// # Errors
 /// A bug: a branch to a block that does not exist.
-pub fn insert(code: &mut Code) -> Result<()> {
+pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
     let effects: List<Effects> = code.items.iter().map(|item| item.inst.effects(code.wave)).collect();
-    let mut before = solve(code, &effects)?;
+    let mut before = solve(code, &effects, awaited)?;
     let mut items = List::default();
     let mut ranges = List::<Range<usize>>::default();
     let float_atomics = code.items.iter().any(|item| item.inst.entry.is(Traits::FLOAT_ATOMIC));
@@ -55,11 +55,11 @@ pub fn insert(code: &mut Code) -> Result<()> {
 }
 
 /// The operations that may be outstanding before each block; `None` where no path leads.
-fn solve(code: &Code, effects: &[Effects]) -> Result<List<Option<State>>> {
+fn solve(code: &Code, effects: &[Effects], awaited: &RegisterSet) -> Result<List<Option<State>>> {
     let mut before: List<Option<State>> = filled(code.blocks.len(), None);
     let mut changed = filled(code.blocks.len(), false);
     if let (Some(state), Some(changed)) = (before.first_mut(), changed.first_mut()) {
-        (*state, *changed) = (Some(State::nothing()), true);
+        (*state, *changed) = (Some(State::after_loads(awaited)), true);
     }
     while changed.contains(&true) {
         for n in 0..code.blocks.len() {

@@ -37,9 +37,8 @@ pub(super) struct Wait {
 
 impl Wait {
     pub(super) const NONE: Self = Self { counts: Waitcnt::NONE, vs: 63 };
-    /// The state at the border to another part of the stage: no result is outstanding, and no register will still be
-    /// read.
-    pub(super) const RESULTS: Self = Self { counts: Waitcnt { vm: 0, exp: 0, lgkm: 0 }, vs: 63 };
+    /// The wait before an epilog: no load is outstanding. Exports may be: the epilog waits for them before it writes registers.
+    pub(super) const RESULTS: Self = Self { counts: Waitcnt { vm: 0, lgkm: 0, ..Waitcnt::NONE }, vs: 63 };
 
     /// Waits for both.
     #[must_use]
@@ -60,9 +59,14 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Nothing is outstanding.
-    pub(super) fn nothing() -> Self {
-        Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), vs: Counter::new(63) }
+    /// The state at the start: loads of these registers by the prolog may be outstanding.
+    pub(super) fn after_loads(registers: &RegisterSet) -> Self {
+        let mut state =
+            Self { vm: Counter::new(63), lgkm: Counter::new(63), exp: Counter::new(7), vs: Counter::new(63) };
+        if !registers.is_empty() {
+            state.vm.issue(kind::PLAIN, *registers);
+        }
+        state
     }
 
     /// The counters that an instruction has to wait for.

@@ -199,6 +199,14 @@ impl Generator {
         }
     }
 
+    fn result(&mut self) -> Operand {
+        match self.below(8) {
+            0 => Operand::constant(3),
+            1 => Operand::one(OperandValue::Undef),
+            _ => Operand::val(self.pick(RegisterClass::Vector)),
+        }
+    }
+
     fn scalar(&mut self) -> Operand {
         match self.below(8) {
             0 => Operand::constant(64),
@@ -213,6 +221,7 @@ impl Generator {
         for n in 0..6 {
             let val = self.chance(80).then(|| self.fresh(RegisterClass::Scalar, 1)[0]);
             self.f.entry.push(EntryValue { val, reg: PhysReg::sgpr(n) });
+            self.f.address_high = val.filter(|_| n == 5);
         }
         for n in 0..3 {
             let val = self.chance(80).then(|| self.fresh(RegisterClass::Vector, 1)[0]);
@@ -238,12 +247,7 @@ impl Generator {
         }
         let joint = self.chance(50);
         if joint {
-            for n in 0..3 + self.below(6) as u16 {
-                self.f.results.push(if n < 2 { PhysReg::sgpr(n) } else { PhysReg::vgpr(n) });
-            }
-            let results = self.f.results.clone();
-            let uses: Vec<Operand> =
-                results.iter().map(|reg| if reg.as_vgpr().is_some() { self.source() } else { self.scalar() }).collect();
+            let uses: Vec<Operand> = (0..3 + self.below(6)).map(|_| self.result()).collect();
             self.inst(Opcode::Pseudo(Pseudo::Return), &[], &uses, false, Extra::None);
         }
         self.end(vec![], if joint { Ending::Joint } else { Ending::Stop });
