@@ -123,8 +123,11 @@ fn until_remembered(service: &Service) {
     }
 }
 
+/// A pipeline whose attachment takes red only: the whole compile does without the other channels.
 fn ui(test: &str, dir: &Path) -> Option<Pipeline> {
-    Pipeline::new(test, dir, &[("ui.vert", Stage::Vertex), ("ui.frag", Stage::Fragment)])
+    let mut ui = Pipeline::new(test, dir, &[("ui.vert", Stage::Vertex), ("ui.frag", Stage::Fragment)])?;
+    ui.state.color.attachments.iter_mut().for_each(|one| one.format = "R32_SFLOAT".parse().expect("a format"));
+    Some(ui)
 }
 
 #[test]
@@ -148,7 +151,10 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
 
     // Run both generations on the emulator.
     let inputs = service.dir.path().join("inputs.toml");
-    std::fs::write(&inputs, shaders::UI_INPUTS).expect("a file");
+    let target = |format: &str| format!("targets = [{{ location = 0, format = \"{format}\" }}]");
+    let text = shaders::UI_INPUTS.replace(&target("R8G8B8A8_UNORM"), &target("R32_SFLOAT"));
+    assert!(text.contains(&target("R32_SFLOAT")));
+    std::fs::write(&inputs, text).expect("a file");
     let inputs = read_inputs(&inputs).expect("inputs");
     let run = |elf: &[u8]| emu::run(elf, &ui.state.layout, &inputs, RunLimits::default()).expect("it runs");
     let [before, after] = [&linked, &whole].map(|elf| run(elf));
