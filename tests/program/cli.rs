@@ -313,7 +313,8 @@ fn every_phase_can_be_dumped_and_unlinked_elfs_are_read_by_llvm() {
         ] {
             for phase in phases {
                 let said = good(dir, &["compile", &file, "--backend", backend, "--dump", phase]);
-                assert!(said.lines().count() > 10, "{phase}");
+                // The smallest code, of the vertex shader, has six instructions.
+                assert!(said.lines().count() > 6, "{phase}");
             }
         }
         let graph = dir.join("graph.svg");
