@@ -100,7 +100,7 @@ type Parts<'t> = SmallVec<[PartRef<'t>; 2]>;
 /// # Errors
 /// Those of the compiler and the linker for the shaders or the state; never `NeedsFullCompile`.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
-    let early = |shader: &ShaderRef<'_>, _: Option<&Object>| early(request, tools, shader, &KnownState::default());
+    let early = |shader: &ShaderRef<'_>, _: Option<&Object>| early(request, tools, shader, None);
     let linked = stages(request, early).and_then(|parts| match parts {
         Ok(parts) => finish(request, tools, &chosen(request, tools, parts)?, Route::Linked),
         Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
@@ -143,15 +143,16 @@ fn whole(
     }
 }
 
-/// The part of a stage compiled in advance, or a variant of it.
+/// The part of a stage compiled in advance, or the variant that knows this state.
 fn early<'t>(
     request: &PipelineRequest<'_>,
     tools: &'t Toolchain<'_>,
     shader: &ShaderRef<'_>,
-    known: &KnownState,
+    known: Option<&KnownState>,
 ) -> Result<Option<PartRef<'t>>> {
     let key = shader.key(request, known, tools.compiler_id())?;
-    let found = tools.part_under(key, shader.module(), || Ok(Cow::Owned(request.stage(shader, known.clone()))));
+    let wanted = || Ok(Cow::Owned(request.stage(shader, known.cloned().unwrap_or_default())));
+    let found = tools.part_under(key, shader.module(), wanted);
     found.at(|| format!("{} shader", shader.stage()))
 }
 
@@ -182,7 +183,7 @@ fn chosen<'t>(request: &PipelineRequest<'_>, tools: &'t Toolchain<'_>, mut parts
         let Some(known) = variant(request.state, interface) else { continue };
         varied = true;
         let Some(shader) = request.shader(interface.stage) else { continue };
-        if let Some(found) = early(request, tools, shader, &known)? {
+        if let Some(found) = early(request, tools, shader, Some(&known))? {
             *part = found;
         }
     }
@@ -229,7 +230,7 @@ fn make_pair<'t>(
 /// none or if a part is not available. A process that only has the cache applies the same rule, so that it finds the same
 /// keys.
 fn early_constants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Known<Vec<ParamConstant>> {
-    let early = |shader| early(request, tools, shader, &KnownState::default()).ok().flatten();
+    let early = |shader| early(request, tools, shader, None).ok().flatten();
     let shaders = request.shader(Stage::Vertex).zip(request.shader(Stage::Fragment));
     let parts = shaders.and_then(|(vertex, fragment)| {
         let vertex = early(vertex).filter(|vertex| vertex.object.has_constants())?;

@@ -1,10 +1,11 @@
 //! A table that only grows, up to a limit. Entries are handed out by reference, and lookups write to no memory, so
 //! concurrent readers do not slow each other down.
 //!
-//! The table consists of segments, each twice as large as the previous one, of rows of slots; the hash selects the row. An
-//! entry goes to the first empty slot of its row in the first segment that has one, and stays there. So if a row has an
-//! empty slot, no later segment holds the entry. The hashes of a row are stored apart from its entries, in one cache line: a
-//! search reads that line of each segment, and an entry only if its hash matches.
+//! The table consists of segments of rows of slots; the hash selects the row. The first segment has one row, because many
+//! tables hold few entries; the second has eight, and each later one twice as many as the one before. An entry goes to the first
+//! empty slot of its row in the first segment that has one, and stays there. So if a row has an empty slot, no later segment
+//! holds the entry. The hashes of a row are stored apart from its entries, in one cache line: a search reads that line of each
+//! segment, and an entry only if its hash matches.
 
 use rustc_hash::FxBuildHasher;
 use std::hash::{BuildHasher, Hash};
@@ -13,7 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Number of slots where an entry may be in one segment.
 const ROW: usize = 8;
-const FIRST_SEGMENT: usize = 64;
+/// Number of slots of the second segment.
+const SECOND_SEGMENT: usize = 64;
 /// The table is full when a segment of this size has no room.
 const LAST_SEGMENT: usize = 1 << 13;
 
@@ -99,7 +101,7 @@ impl<K: PartialEq, V> SharedTable<K, V> {
     /// Stores a value if there is room. If another thread has stored one meanwhile, that one stays.
     pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
         let mut entry = Entry { key, value };
-        let (mut place, mut slots) = (&self.first, FIRST_SEGMENT);
+        let (mut place, mut slots) = (&self.first, ROW);
         while slots <= LAST_SEGMENT {
             let segment = place.get_or_init(|| Box::new(Segment::new(slots)));
             for (kept, slot) in segment.row(hash) {
@@ -114,7 +116,7 @@ impl<K: PartialEq, V> SharedTable<K, V> {
                     Err(mine) => entry = mine,
                 }
             }
-            (place, slots) = (&segment.next, 2 * slots);
+            (place, slots) = (&segment.next, SECOND_SEGMENT.max(2 * slots));
         }
         None
     }
@@ -137,7 +139,7 @@ mod tests {
         let there = (0..4 * LAST_SEGMENT as u64).filter(|key| found(*key) == Some(&(key + 1))).count() as u64;
         assert_eq!(there, kept);
         // It must be nearly full before the first rejection, and must not exceed the limit.
-        let slots = 2 * LAST_SEGMENT as u64 - FIRST_SEGMENT as u64;
+        let slots = (ROW + 2 * LAST_SEGMENT - SECOND_SEGMENT) as u64;
         assert!((slots / 2..=slots).contains(&kept), "{kept} of {slots}");
         assert_eq!(table.keep(hash(0u64), 0, 9), Some(&1), "what is there stays");
     }

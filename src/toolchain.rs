@@ -89,7 +89,7 @@ const MOST_BYTES: usize = 64 << 20;
 pub struct Toolchain<'a> {
     cache: &'a Cache,
     compiler: Option<&'a dyn Compiler>,
-    id: CompilerId,
+    id: Arc<CompilerId>,
     parts: SharedTable<Key, ReadyPart>,
     /// Total size of the ELFs of `parts`.
     bytes: AtomicUsize,
@@ -124,7 +124,7 @@ impl<'a> Toolchain<'a> {
         Ok(Self {
             cache,
             compiler,
-            id,
+            id: Arc::new(id),
             parts,
             bytes: AtomicUsize::new(0),
             layouts,
@@ -145,7 +145,7 @@ impl<'a> Toolchain<'a> {
     }
 
     /// The identity of the compiler whose code this toolchain uses.
-    pub fn compiler_id(&self) -> &CompilerId {
+    pub fn compiler_id(&self) -> &Arc<CompilerId> {
         &self.id
     }
 

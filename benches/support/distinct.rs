@@ -32,11 +32,31 @@ struct Stage {
     object: Object,
 }
 
+impl Stage {
+    fn shader(&self) -> ShaderRef<'_> {
+        let Input { module, request, .. } = &self.input;
+        ShaderRef::new(module, &request.entry_point, request.stage, request.wave)
+            .with_spec_ids(request.specialization.iter().map(|(id, _)| *id))
+    }
+}
+
 struct Pair {
     vertex: usize,
     fragment: usize,
     state: PipelineState,
     layout: ResolvedLayout,
+}
+
+impl Pair {
+    fn request<'a>(&'a self, shaders: &[ShaderRef<'a>]) -> PipelineRequest<'a> {
+        PipelineRequest {
+            shaders: [self.vertex, self.fragment].map(|stage| shaders[stage].clone()).to_vec(),
+            state: &self.state,
+            target: GfxIp::Gfx1030,
+            options: TuningOptions::default(),
+            placement: Placement::Adjacent,
+        }
+    }
 }
 
 /// Pairs of compiled stages that can be linked.
@@ -132,7 +152,8 @@ impl Pairs {
         head(&format!("{} pairs of {} parts, {bytes} bytes on average", self.pairs.len(), self.stages.len()));
         let prepared = self.each(|pair| self.linked(pair, &pair.state, &plans, &mut out));
         prepared.row("distinct prepared pairs, into the caller's memory");
-        let elfs: Vec<Vec<u8>> = self.pairs.iter().map(|pair| self.elf(pair)).collect();
+        self.each(|pair| self.elf(pair, Some(&plans))).row("the same, into memory of their own");
+        let elfs: Vec<Vec<u8>> = self.pairs.iter().map(|pair| self.elf(pair, None)).collect();
         let mut next = elfs.iter().cycle();
         let copy = self.each(|_| next.next().map(|elf| out[..elf.len()].copy_from_slice(elf)));
         copy.row("a copy of the same bytes");
@@ -173,18 +194,11 @@ impl Pairs {
             .row(&format!("its libraries out of a pipeline cache, and their link; ours beside it {p50:.2}, {p95:.2}"));
     }
 
-    fn elf(&self, pair: &Pair) -> Vec<u8> {
+    fn elf(&self, pair: &Pair, plans: Option<&Plans>) -> Vec<u8> {
         let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
         let (state, layout, placement) = (&pair.state, &pair.layout, Placement::Adjacent);
-        let job = Job {
-            objects: &objects,
-            state,
-            layout,
-            placement,
-            glue: &EmitGlue,
-            metadata: Default::default(),
-            plans: None,
-        };
+        let job =
+            Job { objects: &objects, state, layout, placement, glue: &EmitGlue, metadata: Default::default(), plans };
         job.link().expect("it has been linked before").elf
     }
 
@@ -225,7 +239,9 @@ impl Pairs {
         let compiler = BuiltInCompiler::new();
         let filling = Toolchain::new(&cache, Some(&compiler)).expect("tools");
         filling.record_compiler().expect("a manifest");
-        let requests: Vec<PipelineRequest<'_>> = self.pairs.iter().map(|pair| self.request(pair)).collect();
+        // Kept beside its module, as a driver keeps it, so that all pipelines share its keys.
+        let shaders: Vec<ShaderRef<'_>> = self.stages.iter().map(Stage::shader).collect();
+        let requests: Vec<PipelineRequest<'_>> = self.pairs.iter().map(|pair| pair.request(&shaders)).collect();
         let built = |request, tools: &Toolchain<'_>| match build(request, tools).expect("it has been linked before") {
             PipelineOutcome::Built(built) => built.elf,
             PipelineOutcome::NotCached(stage) => panic!("no {stage} part"),
@@ -239,21 +255,6 @@ impl Pairs {
             built(request(), &tools)
         });
         on_disk.row("pipeline::build on a cache on disk, with a new Toolchain each time");
-    }
-
-    fn request<'a>(&'a self, pair: &'a Pair) -> PipelineRequest<'a> {
-        let shader = |stage: usize| {
-            let Input { module, request, .. } = &self.stages[stage].input;
-            ShaderRef::new(module, &request.entry_point, request.stage, request.wave)
-                .with_spec_ids(request.specialization.iter().map(|(id, _)| *id))
-        };
-        PipelineRequest {
-            shaders: vec![shader(pair.vertex), shader(pair.fragment)],
-            state: &pair.state,
-            target: GfxIp::Gfx1030,
-            options: TuningOptions::default(),
-            placement: Placement::Adjacent,
-        }
     }
 
     fn threads(&self, plans: &Plans) {

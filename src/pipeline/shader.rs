@@ -8,7 +8,7 @@ use crate::keys;
 use crate::state::{Known, PipelineState};
 use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, Stage, WaveSize};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One stage of a pipeline. Clones share the keys computed for any of them.
 #[derive(Clone)]
@@ -18,7 +18,15 @@ pub struct ShaderRef<'a> {
     stage: Stage,
     wave: WaveSize,
     spec_ids: Arc<[u32]>,
-    keys: Arc<SharedTable<Asked, Key>>,
+    keys: Arc<Keys>,
+}
+
+/// The keys of a shader.
+#[derive(Default)]
+struct Keys {
+    /// The first one asked for, which most pipelines use: found without a hash, and next to what it is compared with.
+    first: OnceLock<(Asked, Key)>,
+    others: SharedTable<Asked, Key>,
 }
 
 /// Inputs of a stage's key besides the shader.
@@ -26,9 +34,18 @@ pub struct ShaderRef<'a> {
 struct Asked {
     target: GfxIp,
     options: TuningOptions,
-    compiler: CompilerId,
-    values: SpecValues,
-    known: KnownState,
+    compiler: Arc<CompilerId>,
+    shaping: Vec<(u32, u64)>,
+    /// `None` if the request knows nothing of a pipeline.
+    known: Option<Box<AskedState>>,
+}
+
+/// What a request knows of a pipeline.
+#[derive(PartialEq)]
+struct AskedState {
+    state: KnownState,
+    /// Values of constants that are only operands.
+    operands: Vec<(u32, u64)>,
 }
 
 impl std::fmt::Debug for ShaderRef<'_> {
@@ -74,29 +91,45 @@ impl<'a> ShaderRef<'a> {
         }
     }
 
-    /// The key of that request for a compiler; computed once.
+    /// The key of the request that knows this state, or nothing of a pipeline, for a compiler; computed once.
     ///
     /// # Errors
     /// As [`keys::stage`].
-    pub(super) fn key(&self, pipeline: &PipelineRequest<'_>, known: &KnownState, compiler: &CompilerId) -> Result<Key> {
+    pub(super) fn key(
+        &self,
+        pipeline: &PipelineRequest<'_>,
+        known: Option<&KnownState>,
+        compiler: &Arc<CompilerId>,
+    ) -> Result<Key> {
         let values = self.values(pipeline.state);
-        let hash = hash((&values.shaping, known));
         // Constants that become relocations are not part of the key.
-        let open = known.operands == Known::Unknown;
+        let operands = known.filter(|known| known.operands != Known::Unknown).map_or(&[][..], |_| &values.operands);
         let is = |kept: &Asked| {
-            kept.values.shaping == values.shaping
-                && (open || kept.values.operands == values.operands)
-                && kept.known == *known
+            let same_state = match (known, kept.known.as_deref()) {
+                (None, None) => true,
+                (Some(known), Some(kept)) => kept.state == *known && kept.operands == operands,
+                _ => false,
+            };
+            same_state
+                && kept.shaping == values.shaping
                 && kept.target == pipeline.target
                 && kept.options == pipeline.options
                 && kept.compiler == *compiler
         };
-        if let Some(key) = self.keys.find(hash, is) {
+        if let Some((_, key)) = self.keys.first.get().filter(|(kept, _)| is(kept)) {
             return Ok(*key);
         }
-        let key = keys::stage(&self.request(pipeline, known.clone()), compiler)?;
+        let hash = hash((&values.shaping, known));
+        if let Some(key) = self.keys.others.find(hash, is) {
+            return Ok(*key);
+        }
+        let key = keys::stage(&self.request(pipeline, known.cloned().unwrap_or_default()), compiler)?;
+        let known = known.map(|known| Box::new(AskedState { state: known.clone(), operands: operands.to_vec() }));
         let (target, options, compiler) = (pipeline.target, pipeline.options.clone(), compiler.clone());
-        self.keys.keep(hash, Asked { target, options, compiler, values, known: known.clone() }, key);
+        let asked = Asked { target, options, compiler, shaping: values.shaping, known };
+        if let Err((asked, key)) = self.keys.first.set((asked, key)) {
+            self.keys.others.keep(hash, asked, key);
+        }
         Ok(key)
     }
 
@@ -107,5 +140,47 @@ impl<'a> ShaderRef<'a> {
         }
         let values = self.spec_ids.iter().filter_map(|id| Some((*id, state.specialized(self.stage, *id)?)));
         SpecValues::new(values, self.module.operand_ids())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Placement;
+    use crate::state::SpecializationEntry;
+
+    #[test]
+    fn kept_keys_are_those_of_their_requests() {
+        let module = Module::new([0x0723_0203_u32, 1].into_iter().flat_map(u32::to_le_bytes).collect()).unwrap();
+        let shader = ShaderRef::new(&module, "main", Stage::Fragment, WaveSize::W64).with_spec_ids([7]);
+        let state = PipelineState::default();
+        let mut special = state.clone();
+        special.specialization.push(SpecializationEntry { stage: None, id: 7, value: 1 });
+        let known = [
+            None,
+            Some(KnownState::default()),
+            Some(KnownState { sample_shading: Known::Known(true), ..KnownState::default() }),
+            Some(KnownState { operands: Known::Known(Vec::new()), ..KnownState::default() }),
+        ];
+        let options = [TuningOptions::default(), TuningOptions { unroll: false, ..TuningOptions::default() }];
+        let compilers = ["a", "b"].map(|name| Arc::new(CompilerId { sources: name.into(), backend: String::new() }));
+        let mut found = Vec::new();
+        for _ in 0..2 {
+            for (state, known, options, compiler) in [&state, &special].into_iter().flat_map(|state| {
+                let all = known.iter().flat_map(|known| options.iter().map(move |options| (known.as_ref(), options)));
+                all.flat_map(|(k, o)| compilers.iter().map(move |c| (k, o, c))).map(move |(k, o, c)| (state, k, o, c))
+            }) {
+                let (target, placement, options) = (GfxIp::Gfx1030, Placement::Adjacent, options.clone());
+                let pipeline = PipelineRequest { shaders: vec![shader.clone()], state, target, options, placement };
+                let request = shader.request(&pipeline, known.cloned().unwrap_or_default());
+                let key = shader.key(&pipeline, known, compiler).unwrap();
+                assert_eq!(key, keys::stage(&request, compiler).unwrap(), "{request:?}");
+                found.push(key);
+            }
+        }
+        found.sort();
+        found.dedup();
+        // Knowing nothing is the same request as an empty known state.
+        assert_eq!(found.len(), 2 * 3 * 2 * 2);
     }
 }

@@ -100,7 +100,7 @@ impl Toolchain<'_> {
         let bytes = rmp_serde::to_vec(&note).map_err(|e| Error::bug(format!("a pair's note: {e}")))?;
         self.cache.keep(&keys::pair(early.map(|part| part.object.digest()))?, &bytes);
         // Without a manifest only toolchains with a compiler use the cache, and they always look for pairs.
-        if let Some(manifest) = CacheManifest::of(self.cache)?.filter(|m| !m.pairs && m.compiler == self.id) {
+        if let Some(manifest) = CacheManifest::of(self.cache)?.filter(|m| !m.pairs && m.compiler == *self.id) {
             // If this fails, the note was not written either.
             let _ = CacheManifest { pairs: true, ..manifest }.put(self.cache);
         }
