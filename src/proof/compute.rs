@@ -15,6 +15,7 @@ use super::declared::{Declared, instructions, opcode};
 use super::driver::{Judge, Spirv};
 use super::indices::Limited;
 use super::judge::{bytes_of, interpreted_where, judge, proves_nothing, too_vague};
+use super::patience::CpuStart;
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
 use super::world::{KnownContents, world};
@@ -38,7 +39,7 @@ use std::time::{Duration, Instant};
 pub const SEEDS: [u64; 2] = [1, 2];
 /// Ulps by which any float may differ in addition to its bound.
 pub const FLOOR: f64 = 4.0;
-/// Time after which no further candidate is started.
+/// CPU time after which no further candidate is started.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest constant table, in elements, that Mesa compiles in reasonable time.
 const LONGEST_TABLE: usize = 512;
@@ -191,7 +192,7 @@ impl<'a> Subject<'a> {
     fn report(&self) -> Report {
         let mut report = Report::new(Fate::ProvesNothing, "no candidate of inputs");
         let mut said = Vec::new();
-        let began = Instant::now();
+        let began = CpuStart::now();
         // One workgroup, where more of them leave arrays; larger numbers, where small ones vanish in a division.
         let single = Choice { grid: [1; 3], ..Choice::default() };
         let unspecific = [Choice::default(), single.clone(), Choice { below: 1 << 20, ..single }];

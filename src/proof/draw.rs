@@ -19,6 +19,7 @@ use super::drawn::{Drawn, compared_in_draw, interpreted_draw};
 use super::driver::{Outputs, Spirv};
 use super::indices::Limited;
 use super::judge::{bytes_of, judge, proves_nothing, too_vague};
+use super::patience::CpuStart;
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
 use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
@@ -33,7 +34,7 @@ use crate::pipeline::ShaderRef;
 use crate::state::{PipelineState, SpecializationEntry, VkFormat};
 use crate::target::Stage;
 use crate::template;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Number of scenes tried until one proves something.
 const TRIES: usize = 6;
@@ -41,7 +42,7 @@ const TRIES: usize = 6;
 const ALIKE: f64 = 0.97;
 /// Share of uncertain values below which a scene is accepted at once.
 const CERTAIN: f64 = 0.05;
-/// Time after which no scene with changed comparisons is drawn, and none with several samples.
+/// CPU time after which no scene with changed comparisons is drawn, and none with several samples.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PATIENCE_WITH_SAMPLES: Duration = Duration::from_secs(8);
 /// Minimum number of pixels drawn.
@@ -128,7 +129,7 @@ impl<'a> Pair<'a> {
     }
 
     fn report(&self, tools: &Tools<'_>) -> Report {
-        let began = Instant::now();
+        let began = CpuStart::now();
         let [vertex, fragment] = &self.parts;
         let scene = Scene { vertex, fragment, state: &self.state };
         let made = |precise| self.pipelines(self.state_of(precise)?, tools);

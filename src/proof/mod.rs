@@ -40,6 +40,7 @@ mod judge;
 mod kinds;
 mod leaves;
 mod multisample;
+mod patience;
 mod pipelines;
 mod plain;
 mod quads;
