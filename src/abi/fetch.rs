@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 /// VGPRs with system values before the first fetched one.
 pub const SYSTEM_VGPRS: u32 = 4;
-/// SGPRs of the scratch wave offset, which stands behind the entry SGPRs.
+/// SGPRs of the scratch wave offset, which follows the entry SGPRs.
 const SCRATCH_OFFSET_SGPRS: u32 = 1;
 
 /// SGPRs that a prolog keeps: the entry SGPRs of its body, and the scratch wave offset whether there is one or not.

@@ -135,7 +135,7 @@ pub(super) fn sources(ir: &Shader, roots: Vec<Value>) -> Vec<&Inst> {
     out
 }
 
-/// Operands of the stores that a load may read. Whoever follows the first load takes them out.
+/// Operands of the stores that a load may read. Following the first load takes them out, since each is followed once.
 #[derive(Default)]
 struct Stores {
     locals: BTreeMap<LocalId, Vec<Value>>,

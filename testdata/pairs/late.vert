@@ -1,5 +1,5 @@
 #version 450
-// Attributes that are read late, and not by every vertex: behind other loads, in a branch, in a loop, in what is passed on unchanged;
+// Attributes that are read late, and not by every vertex: after other loads, in a branch, in a loop, in what is passed on unchanged;
 // one is never read. Their loads may be outstanding when the body begins.
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec4 scaled;

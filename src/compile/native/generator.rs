@@ -56,7 +56,6 @@ impl Generator for Native {
         }
         let mut out = emit::assemble(&code, &function, shader, info, &facts, options)?;
         out.awaits_inputs = !awaited.is_empty();
-        out.takes_address_high = function.address_high.is_some();
         watch.done("emit", Made::Bytes)?;
         Ok(out)
     }

@@ -171,7 +171,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Checks the requirements of a block's end: SCC for its branch, and results where the epilog expects them.
+    /// Checks the requirements of a block's end: SCC for its branch, and results that stay in the registers of the return.
     fn judge_end(
         &self,
         block: &MachineBlock,

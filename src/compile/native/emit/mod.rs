@@ -71,6 +71,7 @@ pub fn assemble(
         functions: vec![Body { symbol: String::from(&*info.symbol), start: 0, size }],
         counts: words::counts(function, used),
         registers: words::registers(function, used, entry, options)?,
+        takes_address_high: function.address_high.is_some(),
         results: Results::Placed(results(function, written.as_ref())?),
         ..MachineCode::default()
     };

@@ -22,8 +22,7 @@ impl Selector<'_> {
             let words: super::Dwords = made.of(n).iter().copied().map(OperandValue::Val).collect();
             self.set(param, &words);
         }
-        let takes_high = |inst: &crate::ir::Inst| matches!(inst.op, IrOp::AddressHigh);
-        if self.prolog && self.shader.live_insts().any(takes_high) {
+        if self.prolog && self.shader.has(|op| matches!(op, IrOp::AddressHigh)) {
             let high = self.f.value(RegisterClass::Scalar);
             self.f.entry.push(EntryValue { val: Some(high), reg: entry::address_high(facts) });
             self.f.address_high = Some(high);
