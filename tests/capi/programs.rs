@@ -147,25 +147,6 @@ fn copies_and_reloads_do_no_harm() {
     }
 }
 
-/// The C program in the manual compiles and runs.
-#[test]
-fn the_example_of_the_manual_runs() {
-    let library = Library::built();
-    let dir = folder();
-    let manual = fs::read_to_string(root().join("docs/capi.md")).expect("the manual");
-    let example = manual.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
-    let source = dir.path().join("example.c");
-    fs::write(&source, example).expect("the example");
-    let out = dir.path().join("example");
-    let mut command = Command::new("cc");
-    command.args(["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I"]).arg(root().join("include"));
-    let done = command.arg(&source).arg("-o").arg(&out).args(library.shared()).output().expect("cc");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    let ran = Command::new(&out).arg("cache").arg("vertex.spv").arg("fragment.spv").current_dir(dir.path()).output();
-    let said = String::from_utf8_lossy(&ran.expect("the example").stdout).into_owned();
-    assert!(said.contains("linked") && said.contains("generation 1"), "{said}");
-}
-
 #[test]
 fn the_library_has_its_name_and_shows_nothing_else() {
     let library = Library::built();

@@ -12,6 +12,7 @@ mod minidriver;
 mod optimize;
 #[cfg(feature = "llvm")]
 mod order;
+mod readme;
 #[path = "../support/shaders.rs"]
 mod shaders;
 #[path = "../support/smallest.rs"]

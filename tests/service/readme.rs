@@ -1,0 +1,50 @@
+//! README's section for drivers, followed word by word: its commands, with the program at the start of docs/capi.md.
+
+use crate::library::Library;
+use crate::support::root;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+/// The first block of commands after a heading.
+fn commands<'t>(text: &'t str, heading: &str) -> &'t str {
+    let section = text.split_once(heading).expect("the heading").1;
+    section.split("```\n").nth(1).expect("a block of commands")
+}
+
+fn script(path: &Path, text: &str) {
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).expect("a script");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a script");
+}
+
+/// In a folder like a clone whose two builds are done: `dev` installs the libraries of this test, `cargo` does nothing.
+#[test]
+fn the_section_for_drivers_works_as_it_is_written() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let commands = commands(&readme, "\n## In a driver\n");
+    for step in ["./dev capi --prefix", "cargo build --release"] {
+        assert!(commands.contains(step), "{step}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    for name in ["docs", "testdata"] {
+        symlink(root().join(name), at(name)).expect("a link");
+    }
+    fs::create_dir_all(at("target/release")).expect("a folder");
+    symlink(env!("CARGO_BIN_EXE_dovetail"), at("target/release/dovetail")).expect("a link");
+    let built = Library::built().shared_file();
+    let built = built.parent().expect("a folder").display();
+    script(&at("dev"), &format!("exec '{}' \"$@\" --built '{built}'", root().join("dev").display()));
+    fs::create_dir(at("bin")).expect("a folder");
+    script(&at("bin/cargo"), "true");
+    // The manual's program must also be free of warnings.
+    script(&at("bin/cc"), "exec /usr/bin/cc -Wall -Wextra -pedantic -Werror \"$@\"");
+    let path = format!("{}:{}", at("bin").display(), std::env::var("PATH").expect("a path"));
+    let mut shell = Command::new("bash");
+    shell.current_dir(folder.path()).env("PATH", path).env_remove("CARGO_TARGET_DIR");
+    let done = shell.args(["-e", "-c", commands]).output().expect("bash");
+    let (said, log) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success(), "{said}{log}");
+    assert!(said.contains("linked; generation 1\n") && said.contains("bytes for the GPU"), "{said}{log}");
+}
