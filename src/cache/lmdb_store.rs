@@ -120,7 +120,8 @@ impl LmdbStore {
             match written {
                 Ok(()) => return Ok(()),
                 Err(Failure::Damage(damage)) => {
-                    lock(&self.notices).push(set_aside(&self.dir, &damage)?);
+                    let notice = set_aside(&self.dir, &damage)?;
+                    lock(&self.notices).push(notice);
                     // The old reader would still find intact entries in the old file, which other processes no longer
                     // see.
                     *self.reader.write().unwrap_or_else(PoisonError::into_inner) = None;

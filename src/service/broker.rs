@@ -134,6 +134,8 @@ impl Broker {
             }
             BrokerEvent::Asked(..) | BrokerEvent::Module(..) => {}
             BrokerEvent::Left(client) => self.client_left(client),
+            BrokerEvent::Rechecked(key, there) => self.rechecked(key, there),
+            BrokerEvent::Condemned(key, written) => self.poison.written(&key, written),
             BrokerEvent::Looked(key, found) => self.looked(key, found),
             BrokerEvent::Loaded(digest, module) => self.module_loaded(digest, module),
             BrokerEvent::Compiled(key, compiled) => self.compiled(key, compiled),
@@ -143,6 +145,9 @@ impl Broker {
             }
             BrokerEvent::Tick(machine) => {
                 self.machine = machine;
+                if self.machine.not_read_because.is_some() {
+                    self.do_without_disk();
+                }
                 self.optimizer.due = true;
                 self.modules.retain(|_, module| module.strong_count() > 0);
                 self.ask_for_overdue_modules();
@@ -179,6 +184,7 @@ impl Broker {
             compile: self.latency.compile(),
             paused_because: self.paused_because(),
             not_kept_because: self.machine.not_kept_because.clone(),
+            not_read_because: self.machine.not_read_because.clone(),
             poisoned: self.poison.len() as u64,
             ..self.facts.status.clone()
         }

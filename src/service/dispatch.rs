@@ -106,10 +106,12 @@ impl Broker {
                     if *death == Death::OutOfMemory {
                         self.hungry_until = self.now + HUNGER_PAUSE;
                     }
-                    let kept = self.poison.add(key, &stage.request, *death, detail, deaths);
-                    let unsaid = kept.err().map(|e| format!(" ({e})")).unwrap_or_default();
                     let shader = describe(&stage.request);
-                    self.effects.push(Effect::Log(format!("poison {key}: {shader}: {error}{unsaid}")));
+                    self.effects.push(Effect::Log(format!("poison {key}: {shader}: {error}")));
+                    match self.poison.add(key, &stage.request, *death, detail, deaths) {
+                        Ok(record) => self.effects.push(Effect::Condemn(key, record)),
+                        Err(e) => self.effects.push(Effect::Log(e.to_string())),
+                    }
                 }
                 served.iter().for_each(|one| self.fail(one.waiter, error.clone()));
             }

@@ -21,6 +21,10 @@ pub enum BrokerEvent {
     Module(ClientId, Result<Module>),
     /// A client has disconnected.
     Left(ClientId),
+    /// Whether the record that a request kills workers still exists.
+    Rechecked(Key, bool),
+    /// Whether such a record was written.
+    Condemned(Key, bool),
     /// The cache's entry for a key.
     Looked(Key, Option<StageElf>),
     /// A module that was sent earlier, if it is still stored.
@@ -54,8 +58,10 @@ pub struct HostMachine {
     pub worker_memory: u64,
     /// Why background jobs should not be started.
     pub pressure: Vec<String>,
-    /// Why no results are stored in the cache.
+    /// Why no results are stored in the cache, or what storing them waits for.
     pub not_kept_because: Option<String>,
+    /// Why the cache is not read.
+    pub not_read_because: Option<String>,
 }
 
 /// An action that the broker's caller must carry out.
@@ -64,6 +70,10 @@ pub enum Effect {
     Tell(ClientId, Tell),
     /// Close the connection of a client that violated the protocol, with this error.
     Close(ClientId, Error),
+    /// Check whether the record that a request kills workers still exists.
+    Recheck(Key),
+    /// Write such a record.
+    Condemn(Key, Vec<u8>),
     /// Look in the cache.
     Look(Key),
     /// Load a module that was sent earlier.

@@ -39,6 +39,7 @@ pub fn text(status: &ServiceStatus) -> String {
         ("poisoned", "Requests that kill workers.", status.poisoned),
         ("paused", "Background jobs are not begun.", (!status.paused_because.is_empty()).into()),
         ("keeping_paused", "Nothing is put into the cache.", status.not_kept_because.is_some().into()),
+        ("lookups_paused", "Nothing is looked up in the cache.", status.not_read_because.is_some().into()),
     ] {
         metric("gauge", name, help, &one(value));
     }

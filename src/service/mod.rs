@@ -14,6 +14,7 @@
 pub mod broker;
 mod budget;
 pub mod comparison;
+mod disk;
 mod dispatch;
 pub mod events;
 mod histogram;
@@ -39,7 +40,7 @@ pub use jobs::ClientId;
 
 use crate::cache::{Cache, Key};
 use crate::compile::StageElf;
-use crate::compile::request::{Module, ModuleDigest};
+use crate::compile::request::Module;
 use crate::compile::worker::{Worker, WorkerConfig};
 use crate::error::{Context as _, Error, Result};
 use crate::files;
@@ -47,6 +48,7 @@ use crate::toolchain::{note_operands, record_compiler};
 use crate::wire::{Priority, ServiceStatus};
 use broker::Broker;
 use budget::BackgroundBudget;
+use disk::Disk;
 use events::{BrokerConfig, BrokerEvent, Effect, HostMachine};
 use journal::Journal;
 use keep::Keeper;
@@ -90,10 +92,12 @@ const MAX_CLIENTS: usize = 256;
 const TICK: Duration = Duration::from_millis(500);
 /// Interval at which metrics are written.
 const METRICS: Duration = Duration::from_secs(15);
-/// Threads for work that waits for a disk.
-const DISK_THREADS: usize = 4;
 /// Capacity of the loop's message queue.
 const MESSAGES: usize = 256;
+/// Time for the last metrics.
+const LAST_METRICS: Duration = Duration::from_secs(1);
+/// Bytes that a small record takes while it waits to be written.
+const RECORD: usize = 4 << 10;
 /// Bytes of modules kept for later requests.
 const MODULES: u64 = 256 << 20;
 
@@ -117,8 +121,8 @@ fn modules_dir(cache: &Path) -> PathBuf {
 /// # Errors
 /// Environment: the socket or the cache cannot be used, or no worker starts.
 pub fn serve(config: Config, log: &dyn Fn(&str)) -> Result<()> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(DISK_THREADS).build()?;
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().max_blocking_threads(disk::THREADS).build()?;
     let ended = runtime.block_on(async {
         // The socket comes first: early clients wait, and two services never both start workers.
         let socket = Socket::open(config.socket.as_deref())?;
@@ -139,9 +143,11 @@ struct Service<'a> {
     begun: Instant,
     broker: Broker,
     workers: Workers,
+    disk: Disk,
     keeper: Keeper,
     cache: Arc<Cache>,
-    modules: Arc<Mutex<Records>>,
+    modules: StoredRecords,
+    poisoned: StoredRecords,
     rows: records::Writer,
     outboxes: BTreeMap<ClientId, Arc<Outbox>>,
     sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
@@ -174,7 +180,7 @@ impl<'a> Service<'a> {
             sandbox,
             ..ServiceStatus::default()
         };
-        let greeting = Greeting { compiler: compiler.clone(), cache: config.cache.clone() };
+        let greeting = Greeting { compiler: compiler.clone(), cache: session::identity(&config.cache) };
         let poison = Poison::open(&poison_dir(&config.cache), compiler.clone());
         let rows = journal::records(&journal_dir(&config.cache));
         let journal = Journal::new(rows.all());
@@ -189,8 +195,10 @@ impl<'a> Service<'a> {
             begun: Instant::now(),
             broker: Broker::new(BrokerConfig { compiler, workers, status }, poison, journal),
             workers: Workers::new(config.worker.clone(), workers, first, to.clone()),
-            keeper: Keeper::new(cache.clone(), to.clone()),
-            modules: Arc::new(Mutex::new(Records::open(&modules_dir(&config.cache), MODULES))),
+            disk: Disk::new(to.clone()),
+            keeper: Keeper::new(cache.clone()),
+            modules: StoredRecords::new(Records::open(&modules_dir(&config.cache), MODULES)),
+            poisoned: StoredRecords::new(poison::kept(&poison_dir(&config.cache))),
             rows: records::Writer::start(rows)?,
             cache,
             outboxes: BTreeMap::new(),
@@ -216,8 +224,11 @@ impl<'a> Service<'a> {
                 break;
             }
         }
-        self.write_metrics();
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        if let Some(write) = self.metrics() {
+            // A disk that is held up does not hold up the exit.
+            let _ = tokio::time::timeout(LAST_METRICS, tokio::task::spawn_blocking(write)).await;
+        }
     }
 
     /// Converts a message to a broker event, unless it is not for the broker.
@@ -242,9 +253,13 @@ impl<'a> Service<'a> {
                 }
                 self.workers.done(&key, idle).then_some(BrokerEvent::Compiled(key, compiled))
             }
-            Message::Kept(key, bytes, result) => {
+            Message::Log(line) => {
+                (self.log)(&line);
+                None
+            }
+            Message::Kept(key, result) => {
                 let kept = result.is_ok();
-                if let Some(said) = self.keeper.done(bytes, result) {
+                if let Some(said) = self.keeper.done(result) {
                     (self.log)(&said);
                 }
                 Some(BrokerEvent::Kept(key, kept))
@@ -281,19 +296,41 @@ impl<'a> Service<'a> {
                 }
                 return self.cut_off(client, &why);
             }
+            Effect::Recheck(key) => {
+                let files = self.poisoned.files.clone();
+                let check = move || BrokerEvent::Rechecked(key, files.get(&key).is_some());
+                return self.disk.read(|| BrokerEvent::Rechecked(key, true), check);
+            }
+            Effect::Condemn(key, record) => {
+                let records = self.poisoned.all.clone();
+                let write = move || {
+                    let written = lock(&records).put(key, &record).is_ok();
+                    Some(Message::Event(BrokerEvent::Condemned(key, written)))
+                };
+                if !self.disk.write(RECORD, write) {
+                    return Some(BrokerEvent::Condemned(key, false));
+                }
+            }
             Effect::Look(key) => {
                 let cache = self.cache.clone();
-                self.on_disk(move || BrokerEvent::Looked(key, cache.get(&key).map(StageElf)));
+                let look = move || BrokerEvent::Looked(key, cache.get(&key).map(StageElf));
+                return self.disk.read(|| BrokerEvent::Looked(key, None), look);
             }
             Effect::Load(digest) => {
-                let modules = self.modules.clone();
-                self.on_disk(move || BrokerEvent::Loaded(digest, load(&modules, digest)));
+                let (files, key) = (self.modules.files.clone(), Key(digest.0));
+                let load =
+                    move || BrokerEvent::Loaded(digest, files.get(&key).and_then(|bytes| Module::new(bytes).ok()));
+                let read = self.disk.read(|| BrokerEvent::Loaded(digest, None), load);
+                if read.is_none() {
+                    self.write_record(&self.modules, RECORD, move |modules| modules.touch(&key));
+                }
+                return read;
             }
             Effect::Save(module) => {
-                let modules = self.modules.clone();
-                tokio::task::spawn_blocking(move || {
-                    // If the module is not stored, it is sent again next time.
-                    let _ = lock(&modules).put(Key(module.digest().0), module.bytes());
+                let bytes = module.bytes().len();
+                // If the module is not stored, it is sent again next time.
+                self.write_record(&self.modules, bytes, move |modules| {
+                    let _ = modules.put(Key(module.digest().0), module.bytes());
                 });
             }
             Effect::Compile { key, request, module, class } => {
@@ -301,10 +338,11 @@ impl<'a> Service<'a> {
                     self.background.insert(key);
                 }
                 let (cache, noted) = (self.cache.clone(), module.clone());
-                tokio::task::spawn_blocking(move || {
+                self.disk.write(module.bytes().len(), move || {
                     // If this fails, clients that have only the module's digest miss parts with values, and have them
                     // compiled.
                     let _ = note_operands(&cache, &noted);
+                    None
                 });
                 self.workers.begin(key, *request, module, class);
             }
@@ -313,26 +351,30 @@ impl<'a> Service<'a> {
                 self.workers.stop(&key);
             }
             Effect::Keep(key, elf) => {
-                if !self.keeper.keep(key, elf) {
+                if !self.keeper.keep(&self.disk, key, elf) {
                     return Some(BrokerEvent::Kept(key, false));
                 }
             }
-            Effect::Compare(comparison) => self.on_disk(move || {
-                let (name, verdict) = comparison.run();
-                BrokerEvent::Compared(name, verdict)
-            }),
+            Effect::Compare(comparison) => {
+                let to = self.to.clone();
+                tokio::task::spawn_blocking(move || {
+                    let (name, verdict) = comparison.run();
+                    // Sending fails only if the service has ended.
+                    let _ = to.blocking_send(Message::Event(BrokerEvent::Compared(name, verdict)));
+                });
+            }
             Effect::Remember(changed) => self.rows.write(changed),
             Effect::Log(line) => (self.log)(&line),
         }
         None
     }
 
-    /// Runs work that may wait for a disk on another thread.
-    fn on_disk(&self, work: impl FnOnce() -> BrokerEvent + Send + 'static) {
-        let to = self.to.clone();
-        tokio::task::spawn_blocking(move || {
-            // Sending fails only if the service has ended.
-            let _ = to.blocking_send(Message::Event(work()));
+    /// Changes stored records, unless too much waits to be written.
+    fn write_record(&self, records: &StoredRecords, bytes: usize, change: impl FnOnce(&mut Records) + Send + 'static) {
+        let records = records.all.clone();
+        self.disk.write(bytes, move || {
+            change(&mut lock(&records));
+            None
         });
     }
 
@@ -359,15 +401,26 @@ impl<'a> Service<'a> {
             self.write_metrics();
         }
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Watchdog]);
-        HostMachine { worker_memory: Workers::memory(), pressure, not_kept_because: self.keeper.pause() }
+        HostMachine {
+            worker_memory: Workers::memory(),
+            pressure,
+            not_kept_because: self.keeper.pause(&self.disk),
+            not_read_because: self.disk.unread_because(),
+        }
     }
 
     fn write_metrics(&mut self) {
         self.metrics_written = Some(Instant::now());
-        let Some(path) = &self.config.metrics_file else { return };
-        if let Err(e) = files::write_unsynced(path, metrics::text(&self.broker.status()).as_bytes()) {
-            (self.log)(&format!("metrics: {e}"));
+        if let Some(write) = self.metrics() {
+            self.disk.write(RECORD, move || write().err().map(|e| Message::Log(format!("metrics: {e}"))));
         }
+    }
+
+    /// What writes the metrics file as of now, if there is one.
+    fn metrics(&self) -> Option<impl FnOnce() -> Result<()> + Send + 'static> {
+        let path = self.config.metrics_file.clone()?;
+        let text = metrics::text(&self.broker.status());
+        Some(move || files::write_unsynced(&path, text.as_bytes()))
     }
 
     fn is_over(&mut self) -> bool {
@@ -386,11 +439,17 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn load(modules: &Mutex<Records>, digest: ModuleDigest) -> Option<Module> {
-    let key = Key(digest.0);
-    let bytes = lock(modules).get(&key)?;
-    lock(modules).touch(&key);
-    Module::new(bytes).ok()
+/// Records that one thread changes at a time, while others read their files.
+struct StoredRecords {
+    all: Arc<Mutex<Records>>,
+    files: records::Files,
+}
+
+impl StoredRecords {
+    fn new(records: Records) -> Self {
+        let files = records.files().clone();
+        Self { all: Arc::new(Mutex::new(records)), files }
+    }
 }
 
 /// Accepts connections, and starts a session for each.

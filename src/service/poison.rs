@@ -1,8 +1,8 @@
 //! Requests that kill workers: each is tried twice, then refused with the reason, as long as the compiler is the same.
 //!
 //! A record tells how the worker died, how often, under which compiler, and its last output. It becomes invalid with
-//! another compiler, or when `dovetail service poison clear` deletes its file: before a request is refused, the list in
-//! memory is checked against the files.
+//! another compiler, or when `dovetail service poison clear` deletes its file: before a request is refused, the service
+//! checks that the file still exists.
 
 use super::records::Records;
 use crate::cache::Key;
@@ -35,43 +35,71 @@ pub struct Sentence {
     pub last: u64,
 }
 
-/// The list.
+/// Whether the record of a refused request can be expected on the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is being written.
+    BeingWritten,
+    /// It was written. If it is missing, it was deleted.
+    Written,
+}
+
+/// The list, in memory. Its caller writes and checks the records.
 pub struct Poison {
-    records: Records,
     compiler: CompilerId,
     /// The requests that killed workers under this compiler.
-    known: BTreeMap<Key, Sentence>,
+    known: BTreeMap<Key, (Sentence, Standing)>,
 }
 
 impl Poison {
     /// Opens the list in a directory, limited to records of this compiler.
     pub fn open(dir: &Path, compiler: CompilerId) -> Self {
-        let records = Records::open(dir, CAP);
-        let known = list(&records).filter(|(_, sentence)| sentence.compiler == compiler).collect();
-        Self { records, compiler, known }
+        let records = kept(dir);
+        let own = list(&records).filter(|(_, sentence)| sentence.compiler == compiler);
+        let known = own.map(|(key, sentence)| (key, (sentence, Standing::Written))).collect();
+        Self { compiler, known }
+    }
+
+    /// The state of a refused request's record; `None` if the request may be tried.
+    pub fn standing(&self, key: &Key) -> Option<Standing> {
+        self.known.get(key).map(|(_, standing)| *standing)
+    }
+
+    /// Removes a request whose record was deleted.
+    pub fn forget(&mut self, key: &Key) {
+        self.known.remove(key);
+    }
+
+    /// Takes the outcome of writing a record. A request without one will be tried again.
+    pub fn written(&mut self, key: &Key, written: bool) {
+        match self.known.get_mut(key) {
+            Some((_, standing)) if written => *standing = Standing::Written,
+            _ => self.forget(key),
+        }
     }
 
     /// Why this request is refused; `None` if it may be tried.
-    pub fn refuses(&mut self, key: &Key) -> Option<Error> {
-        self.known.get(key)?;
-        if self.records.get(key).is_none() {
-            // Someone has deleted the record.
-            self.known.remove(key);
-            return None;
-        }
-        let Sentence { death, last_words, tries, .. } = self.known.get(key)?;
+    pub fn refuses(&self, key: &Key) -> Option<Error> {
+        let (Sentence { death, last_words, tries, .. }, _) = self.known.get(key)?;
         let detail =
             format!("{last_words} (after {tries} tries it is not tried again; `dovetail service poison clear {key}`)");
         Some(Error::quarantined(*death, detail))
     }
 
-    /// Records that a request has killed `tries` workers.
+    /// Notes that a request has killed `tries` workers, and returns the record to write.
     ///
     /// # Errors
-    /// Environment: the record cannot be written; the request will be tried again.
-    pub fn add(&mut self, key: Key, request: &StageRequest, death: Death, last_words: &str, tries: u32) -> Result<()> {
+    /// Bug: the record cannot be serialized.
+    pub fn add(
+        &mut self,
+        key: Key,
+        request: &StageRequest,
+        death: Death,
+        last_words: &str,
+        tries: u32,
+    ) -> Result<Vec<u8>> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let old = self.known.get(&key);
+        let old = self.known.get(&key).map(|(sentence, _)| sentence);
         let sentence = Sentence {
             shader: describe(request),
             death,
@@ -82,8 +110,8 @@ impl Poison {
             last: now,
         };
         let bytes = rmp_serde::to_vec_named(&sentence).map_err(|e| Error::bug(format!("poison: {e}")))?;
-        self.known.insert(key, sentence);
-        self.records.put(key, &bytes)
+        self.known.insert(key, (sentence, Standing::BeingWritten));
+        Ok(bytes)
     }
 
     /// The number of refused requests.
@@ -95,6 +123,11 @@ impl Poison {
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
+}
+
+/// The records of a directory, for the service.
+pub fn kept(dir: &Path) -> Records {
+    Records::open(dir, CAP)
 }
 
 /// All records of a directory, of any compiler.
@@ -137,13 +170,20 @@ mod tests {
         let key = Key([1; 32]);
         let mut poison = Poison::open(dir.path(), compiler("1"));
         assert!(poison.refuses(&key).is_none());
-        poison.add(key, &request, Death::Crashed, "signal 6", 2).unwrap();
+        let record = poison.add(key, &request, Death::Crashed, "signal 6", 2).unwrap();
+        assert_eq!(poison.standing(&key), Some(Standing::BeingWritten));
+        kept(dir.path()).put(key, &record).unwrap();
+        poison.written(&key, true);
+        assert_eq!(poison.standing(&key), Some(Standing::Written));
         let mut poison = Poison::open(dir.path(), compiler("1"));
         let why = poison.refuses(&key).unwrap().to_string();
         assert!(why.contains("crashed") && why.contains("signal 6") && why.contains("after 2 tries"), "{why}");
         assert!(Poison::open(dir.path(), compiler("2")).refuses(&key).is_none());
-        // Another process deleted the record meanwhile.
-        assert!(records(dir.path()).remove(&key));
+        poison.forget(&key);
         assert!(poison.refuses(&key).is_none() && poison.is_empty());
+        // What could not be written is tried again.
+        poison.add(key, &request, Death::Crashed, "signal 6", 2).unwrap();
+        poison.written(&key, false);
+        assert_eq!(poison.standing(&key), None);
     }
 }

@@ -13,15 +13,21 @@ use crate::files;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
-use std::time::SystemTime;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 /// A directory of records.
 pub struct Records {
-    dir: PathBuf,
-    cap: u64,
+    files: Files,
     known: BTreeMap<Key, Known>,
     bytes: u64,
+}
+
+/// The files of a directory of records. They can be read while another thread changes the records.
+#[derive(Clone, Debug)]
+pub struct Files {
+    dir: PathBuf,
+    cap: u64,
     /// Whether this process may clean up the directory.
     owned: bool,
 }
@@ -43,7 +49,8 @@ impl Records {
     }
 
     fn list(dir: &Path, cap: u64, owned: bool) -> Self {
-        let mut records = Self { dir: dir.to_owned(), cap, known: BTreeMap::new(), bytes: 0, owned };
+        let files = Files { dir: dir.to_owned(), cap, owned };
+        let mut records = Self { files, known: BTreeMap::new(), bytes: 0 };
         for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
             let Ok(data) = entry.metadata() else { continue };
             if !data.is_file() {
@@ -61,20 +68,14 @@ impl Records {
         records
     }
 
-    /// Size in bytes of the largest record that is read, whoever wrote it.
-    fn largest(&self) -> u64 {
-        self.cap.min(entry::LARGEST_ENTRY as u64)
+    /// The files, for reading them on other threads.
+    pub fn files(&self) -> &Files {
+        &self.files
     }
 
     /// A record; `None` if it does not exist or is damaged.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
-        let path = self.path(key);
-        let payload = entry::into_payload(key, files::read(&path, self.largest()).ok()?);
-        if payload.is_err() && self.owned {
-            // A damaged record has no use.
-            let _ = fs::remove_file(&path);
-        }
-        payload.ok()
+        self.files.get(key)
     }
 
     /// All undamaged records.
@@ -88,19 +89,20 @@ impl Records {
     /// Environment: the record cannot be written.
     pub fn put(&mut self, key: Key, payload: &[u8]) -> Result<()> {
         let encoded = entry::encode(&key, payload);
-        if encoded.len() as u64 > self.largest() {
-            let most = self.largest();
+        let most = self.files.largest();
+        if encoded.len() as u64 > most {
             return Err(Error::environment(format!("a record of {} bytes: at most {most}", encoded.len())));
         }
-        fs::create_dir_all(&self.dir).map_err(Error::from).at(|| self.dir.display().to_string())?;
-        let path = self.path(&key);
+        let dir = &self.files.dir;
+        fs::create_dir_all(dir).map_err(Error::from).at(|| dir.display().to_string())?;
+        let path = self.files.path(&key);
         if fs::symlink_metadata(&path).is_ok_and(|there| !there.is_file()) {
             // Opening a pipe would block until it has a reader. If removing fails, the write reports it.
             let _ = fs::remove_file(&path);
         }
         files::write_unsynced(&path, &encoded)?;
         self.note(key, encoded.len() as u64, SystemTime::now());
-        while self.bytes > self.cap {
+        while self.bytes > self.files.cap {
             let Some(oldest) = self.known.iter().min_by_key(|(_, known)| known.used).map(|(key, _)| *key) else {
                 break;
             };
@@ -116,7 +118,7 @@ impl Records {
             known.used = now;
         }
         // The order is only a hint: without it, a record may be deleted too early.
-        let _ = fs::File::open(self.path(key)).and_then(|file| file.set_modified(now));
+        let _ = fs::File::open(self.files.path(key)).and_then(|file| file.set_modified(now));
     }
 
     /// Deletes a record. Returns whether it existed.
@@ -124,7 +126,7 @@ impl Records {
         if let Some(known) = self.known.remove(key) {
             self.bytes -= known.bytes;
         }
-        fs::remove_file(self.path(key)).is_ok()
+        fs::remove_file(self.files.path(key)).is_ok()
     }
 
     fn note(&mut self, key: Key, bytes: u64, used: SystemTime) {
@@ -132,6 +134,24 @@ impl Records {
         if let Some(old) = self.known.insert(key, Known { bytes, used }) {
             self.bytes -= old.bytes;
         }
+    }
+}
+
+impl Files {
+    /// A record; `None` if it does not exist or is damaged.
+    pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let payload = entry::into_payload(key, files::read(&path, self.largest()).ok()?);
+        if payload.is_err() && self.owned {
+            // A damaged record has no use.
+            let _ = fs::remove_file(&path);
+        }
+        payload.ok()
+    }
+
+    /// Size in bytes of the largest record that is read, whoever wrote it.
+    fn largest(&self) -> u64 {
+        self.cap.min(entry::LARGEST_ENTRY as u64)
     }
 
     fn path(&self, key: &Key) -> PathBuf {
@@ -142,10 +162,45 @@ impl Records {
 /// Records to write: keys and payloads.
 pub type Batch = Vec<(Key, Vec<u8>)>;
 
-/// Writes records on a thread of its own, in order; dropping it waits until all are written.
-pub struct Writer {
-    to: Option<mpsc::Sender<Batch>>,
-    thread: Option<std::thread::JoinHandle<()>>,
+/// Time that a dropped writer has for its last records.
+const LAST_WRITES: Duration = Duration::from_secs(5);
+
+/// Writes records on a thread of its own. A record that waits is replaced by a newer one of its key, so a disk that is
+/// held up costs no more memory than all records do. Dropping it waits until all are written, for some seconds at most.
+pub struct Writer(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: BTreeMap<Key, Vec<u8>>,
+    /// No more records will come.
+    closed: bool,
+    /// The thread has ended.
+    ended: bool,
+}
+
+impl Shared {
+    /// The state is consistent after a panic at any point.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the next record; `None` if there will be none.
+    fn next(&self) -> Option<(Key, Vec<u8>)> {
+        let mut state = self.state();
+        loop {
+            let first = state.waiting.pop_first();
+            if first.is_some() || state.closed {
+                return first;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
 }
 
 impl Writer {
@@ -154,33 +209,34 @@ impl Writer {
     /// # Errors
     /// Environment: no thread can be created.
     pub fn start(mut records: Records) -> Result<Self> {
-        let (to, from) = mpsc::channel::<Batch>();
-        let thread = std::thread::Builder::new().name("dovetail-records".into());
+        let shared = Arc::new(Shared::default());
+        let of_thread = shared.clone();
         let write = move || {
-            for (key, payload) in from.into_iter().flatten() {
+            while let Some((key, payload)) = of_thread.next() {
                 // A record that is not written is lost when this process exits, and the next one makes it again.
                 let _ = records.put(key, &payload);
             }
+            of_thread.state().ended = true;
+            of_thread.changed.notify_all();
         };
-        Ok(Self { to: Some(to), thread: Some(thread.spawn(write)?) })
+        std::thread::Builder::new().name("dovetail-records".into()).spawn(write)?;
+        Ok(Self(shared))
     }
 
     /// Queues records for writing.
     pub fn write(&self, records: Batch) {
-        if let Some(to) = &self.to {
-            // The thread ends only when this sender is dropped.
-            let _ = to.send(records);
-        }
+        self.0.state().waiting.extend(records);
+        self.0.changed.notify_all();
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.to.take());
-        if let Some(thread) = self.thread.take() {
-            // If the thread panicked, its unwritten records are lost in any case.
-            let _ = thread.join();
-        }
+        self.0.state().closed = true;
+        self.0.changed.notify_all();
+        // If the thread panicked or the disk is held up, the rest is lost.
+        let writing = |state: &mut State| !state.ended;
+        let _ = self.0.changed.wait_timeout_while(self.0.state(), LAST_WRITES, writing);
     }
 }
 

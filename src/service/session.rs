@@ -15,7 +15,7 @@ use crate::wire::{Ask, Cached, Hello, MAX_FRAME, MAX_HELLO, PROTOCOLS, REQUEST_S
 use std::collections::VecDeque;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::UnixStream;
@@ -34,8 +34,14 @@ const LARGE_MODULE: usize = 256 << 10;
 pub struct Greeting {
     /// The compiler whose code the service serves.
     pub compiler: CompilerId,
-    /// Its cache.
-    pub cache: PathBuf,
+    /// Its cache; `None` if it has no identity that clients could compare.
+    pub cache: Option<Cached>,
+}
+
+/// The identity of a cache's directory.
+pub fn identity(cache: &Path) -> Option<Cached> {
+    let data = std::fs::metadata(cache).ok()?;
+    Some(Cached { device: data.dev(), inode: data.ino() })
 }
 
 impl Greeting {
@@ -63,11 +69,9 @@ impl Greeting {
         if hello.schema != REQUEST_SCHEMA {
             return Some("client and service are of different versions, and may name one request by two keys".into());
         }
-        let ours = std::fs::metadata(&self.cache).ok();
-        let ours = ours.map(|data| Cached { device: data.dev(), inode: data.ino() });
         match hello.cache {
             None => Some("the client reads no cache".into()),
-            theirs if theirs == ours => None,
+            theirs if theirs == self.cache => None,
             Some(_) => Some("the client reads another folder than the service's cache".into()),
         }
     }
@@ -268,10 +272,9 @@ mod tests {
     #[test]
     fn a_client_reads_the_cache_only_if_it_is_the_same_one_by_the_same_keys() {
         let dir = tempfile::tempdir().unwrap();
-        let data = std::fs::metadata(dir.path()).unwrap();
-        let ours = Cached { device: data.dev(), inode: data.ino() };
+        let ours = identity(dir.path()).unwrap();
         let compiler = CompilerId { sources: String::new(), backend: String::new() };
-        let greeting = Greeting { compiler, cache: dir.path().into() };
+        let greeting = Greeting { compiler, cache: Some(ours) };
         let hello =
             Hello { protocols: PROTOCOLS, schema: REQUEST_SCHEMA.into(), app: String::new(), cache: Some(ours) };
         let why = |hello: Hello| greeting.welcome(&hello).unwrap().inline_because.unwrap_or_default();

@@ -7,6 +7,7 @@
 use super::broker::{Broker, LIMITS, What};
 use super::events::Effect;
 use super::jobs::{ClientId, Time, Waiter};
+use super::poison::Standing;
 use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{Module, ModuleDigest, StageRequest};
@@ -52,14 +53,14 @@ impl Broker {
             self.facts.status.coalesced += 1;
             return self.deliver(waiter, key, &elf, true);
         }
-        if let Some(error) = self.poison.refuses(&key) {
-            self.facts.status.poison_hits += 1;
-            return self.fail(waiter, error);
-        }
         if self.jobs.join(key, waiter, class, self.now) {
             let (module, asked) = (None, BTreeSet::new());
             self.stages.insert(key, Stage { request, module, phase: Phase::Looking, asked });
-            self.effects.push(Effect::Look(key));
+            match self.poison.standing(&key) {
+                None => self.effects.push(Effect::Look(key)),
+                Some(Standing::Written) => self.effects.push(Effect::Recheck(key)),
+                Some(Standing::BeingWritten) => self.rechecked(key, true),
+            }
             return;
         }
         self.facts.status.coalesced += 1;
@@ -68,6 +69,35 @@ impl Broker {
             return self.answer_not_cached(waiter);
         }
         self.queued.push(waiter);
+    }
+
+    /// Refuses a job that kills workers, unless its record was deleted meanwhile.
+    pub(super) fn rechecked(&mut self, key: Key, there: bool) {
+        if self.stages.get(&key).is_none_or(|stage| stage.phase != Phase::Looking) {
+            return;
+        }
+        let Some(error) = self.poison.refuses(&key).filter(|_| there) else {
+            self.poison.forget(&key);
+            return self.effects.push(Effect::Look(key));
+        };
+        self.stages.remove(&key);
+        for one in self.jobs.finish(&key, Duration::ZERO) {
+            self.facts.status.poison_hits += 1;
+            self.fail(one.waiter, error.clone());
+        }
+    }
+
+    /// The disk is held up: lookups count as misses, and modules are requested from clients.
+    pub(super) fn do_without_disk(&mut self) {
+        for key in self.stages.all(|stage| stage.phase == Phase::Looking) {
+            match self.poison.standing(&key) {
+                Some(_) => self.rechecked(key, true),
+                None => self.looked(key, None),
+            }
+        }
+        for key in self.stages.all(|stage| stage.phase == Phase::Loading) {
+            self.ask_for_module(key);
+        }
     }
 
     /// Takes the result of a job's cache lookup.

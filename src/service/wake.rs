@@ -18,8 +18,10 @@ pub enum Message {
     Gone(ClientId, Option<Error>),
     /// A compile has finished, and may have left an idle worker.
     Compiled(Key, Compiled, Option<Box<Idle>>),
-    /// The outcome of storing a result of this many bytes in the cache.
-    Kept(Key, usize, Result<()>),
+    /// The outcome of storing a result in the cache.
+    Kept(Key, Result<()>),
+    /// A line for the log.
+    Log(String),
     /// Time has passed.
     Tick,
     /// The process was told to exit.

@@ -54,8 +54,10 @@ pub struct ServiceStatus {
     pub poisoned: u64,
     /// Results that could not be stored in the cache.
     pub unkept: u64,
-    /// Why nothing is being written to the cache; `None` if it is.
+    /// Why nothing is being written to the cache, or what writes wait for; `None` if they succeed.
     pub not_kept_because: Option<String>,
+    /// Why the cache is not being read, so that shaders are compiled which it may have; `None` if it is.
+    pub not_read_because: Option<String>,
     /// Whether the service is shutting down.
     pub draining: bool,
     /// Pipelines compiled as a whole that were better.

@@ -12,7 +12,7 @@ use dovetail::frame::{self, Bytes};
 use dovetail::link::Placement;
 use dovetail::service::ClientId;
 use dovetail::service::broker::Broker;
-use dovetail::service::events::{BrokerConfig, BrokerEvent, Compiled, Effect};
+use dovetail::service::events::{BrokerConfig, BrokerEvent, Compiled, Effect, HostMachine};
 use dovetail::service::journal::Journal;
 use dovetail::service::poison::Poison;
 use dovetail::service::session::Frames;
@@ -74,6 +74,10 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Bro
         {
             return Err(Error::bug(format!("request {id} was answered, and nobody asked it")));
         }
+        Effect::Condemn(key, _) => Some(BrokerEvent::Condemned(key, pick(&key) % 2 == 0)),
+        Effect::Recheck(key) => Some(BrokerEvent::Rechecked(key, key.0[1] % 2 == 0)),
+        // A disk that does not answer: the next tick says so.
+        Effect::Look(key) if pick(&key) == 5 => None,
         Effect::Look(key) => Some(BrokerEvent::Looked(key, (pick(&key) == 0).then(part))),
         Effect::Load(digest) => Some(BrokerEvent::Loaded(digest, None)),
         Effect::Compile { key, .. } => {
@@ -92,6 +96,11 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Bro
         }
         _ => None,
     })
+}
+
+/// A moment in which the disk does not answer.
+fn tick() -> BrokerEvent {
+    BrokerEvent::Tick(HostMachine { not_read_because: Some("a fault".into()), ..HostMachine::default() })
 }
 
 /// Feeds frames to two clients in turns.
@@ -130,11 +139,11 @@ pub fn converse(bytes: &[u8]) -> Result<()> {
             }
             Err(_) => events.push_back(BrokerEvent::Left(client)),
         }
-        events.push_back(BrokerEvent::Tick(Default::default()));
+        events.push_back(tick());
     }
     events.extend(clients.map(BrokerEvent::Left));
     // Long enough for everything that is retried later.
-    events.extend((0..8).map(|_| BrokerEvent::Tick(Default::default())));
+    events.extend((0..8).map(|_| tick()));
     while let Some(event) = events.pop_front() {
         now += Duration::from_secs(1);
         for effect in broker.handle(event, now) {

@@ -4,6 +4,7 @@ use crate::harness::{Service, key, request};
 use crate::smallest::shader;
 use crate::support;
 use dovetail::error::{Death, ErrorKind};
+use dovetail::service::poison_dir;
 use dovetail::wire::Priority;
 use std::process::Command;
 
@@ -28,6 +29,12 @@ fn one_shader_is_poison(fault: &str, more: &[&str], death: Death, words: &str) {
     let status = client.status();
     assert_eq!((status.poisoned, status.worker_deaths, status.compiled), (1, 2, 8), "{status:?}");
 
+    // The answer is sent before the record is written.
+    let (record, begun) = (poison_dir(&service.cache_dir()).join(key("bad").to_string()), std::time::Instant::now());
+    while !record.exists() {
+        assert!(begun.elapsed() < crate::harness::PATIENCE, "it is not recorded");
+        std::thread::yield_now();
+    }
     // It is not tried again, even by another service,
     for again in [false, true] {
         if again {

@@ -36,9 +36,16 @@ impl Service {
     /// Starts a service with these arguments, in addition to its paths. It runs as `--dedicated`, because the test
     /// machine may be busy.
     pub fn start(arguments: &[&str]) -> Self {
+        Self::start_with(arguments, |_, _| {})
+    }
+
+    /// The same, after `set` has changed its command; `set` gets its folder too.
+    pub fn start_with(arguments: &[&str], set: impl FnOnce(&mut Command, &Path)) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let process = run(dir.path(), &arguments);
+        let mut command = command(dir.path(), &arguments);
+        set(&mut command, dir.path());
+        let process = command.spawn().expect("the program");
         Self { dir, arguments, process }
     }
 

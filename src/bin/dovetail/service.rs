@@ -166,6 +166,7 @@ fn text(status: &ServiceStatus) -> String {
             .iter()
             .map(|why| format!("nothing is stored ({} results were not): {why}", status.unkept)),
     );
+    lines.extend(status.not_read_because.iter().map(|why| format!("the cache is not read: {why}")));
     lines.extend(status.draining.then(|| "it is shutting down".to_owned()));
     lines.join("\n") + "\n"
 }

@@ -25,6 +25,12 @@ struct World {
     told: Vec<(ClientId, Tell)>,
     stored: Vec<Module>,
     module_words: usize,
+    /// Whether records can be written, and those that are there.
+    writes: bool,
+    records: Vec<Key>,
+    /// Whether the disk does not answer, and the lookups that it owes.
+    held_up: bool,
+    looking: Vec<Key>,
 }
 
 impl World {
@@ -40,6 +46,10 @@ impl World {
             told: Vec::new(),
             stored: Vec::new(),
             module_words: 5,
+            writes: false,
+            records: Vec::new(),
+            held_up: false,
+            looking: Vec::new(),
         };
         [ONE, TWO].into_iter().for_each(|client| world.happens(BrokerEvent::Joined(client, false)));
         world
@@ -87,6 +97,10 @@ impl World {
             for effect in self.broker.handle(event, self.now) {
                 match effect {
                     Effect::Tell(client, tell) => self.told.push((client, tell)),
+                    Effect::Condemn(key, _) => events.push(BrokerEvent::Condemned(key, self.writes)),
+                    Effect::Recheck(key) => events.push(BrokerEvent::Rechecked(key, self.records.contains(&key))),
+                    // A disk that is held up answers later.
+                    Effect::Look(key) if self.held_up => self.looking.push(key),
                     Effect::Look(key) => events.push(BrokerEvent::Looked(key, None)),
                     Effect::Load(digest) => {
                         let stored = self.stored.iter().find(|module| module.digest() == digest).cloned();
@@ -107,6 +121,13 @@ impl World {
         self.compiling.retain(|(running, _)| *running != key);
         let compiled = Compiled { result, cost: Duration::from_millis(10), deaths: 0 };
         self.happens(BrokerEvent::Compiled(key, compiled));
+    }
+
+    /// The number of failures told since the last call.
+    fn failures(&mut self) -> usize {
+        let told = self.told.len();
+        self.told.retain(|(_, tell)| !matches!(tell, Tell::Failed { .. }));
+        told - self.told.len()
     }
 
     fn tick(&mut self, pressure: &[&str]) {
@@ -260,4 +281,45 @@ fn verdicts_of_an_older_compiler_are_made_again_in_order_of_use() {
     world.tick(&[]);
     assert_eq!(redo(&mut world), [500, 400, 300, 10]);
     assert!(matches!(world.told[..], [(ONE, Tell::Failed { id: 1, .. })]));
+}
+
+#[test]
+fn what_kills_workers_is_refused_as_long_as_its_record_is_there() {
+    let mut world = World::new(1);
+    let death = || Err(Error::quarantined(Death::Crashed, "signal 6"));
+    // A record that cannot be written: it is tried again.
+    let key = world.ask(ONE, 1, Priority::Soon);
+    world.done(key, death());
+    assert_eq!((world.failures(), world.broker.status().poisoned), (1, 0));
+    world.writes = true;
+    world.ask(ONE, 1, Priority::Soon);
+    world.done(key, death());
+    assert_eq!((world.failures(), world.broker.status().poisoned), (1, 1));
+    world.records.push(key);
+    world.ask(ONE, 1, Priority::Soon);
+    assert_eq!((world.failures(), world.compiling.len()), (1, 0));
+    // Somebody deletes it.
+    world.records.clear();
+    world.ask(ONE, 1, Priority::Soon);
+    assert_eq!((world.failures(), world.broker.status().poisoned), (0, 0));
+    assert_eq!(world.compiling, [(key, Priority::Soon)]);
+}
+
+#[test]
+fn while_the_disk_is_held_up_lookups_are_misses_and_their_late_results_are_ignored() {
+    let mut world = World::new(1);
+    world.stored.push(world.module(1));
+    world.held_up = true;
+    let key = world.ask(ONE, 1, Priority::Soon);
+    assert!(world.compiling.is_empty());
+    let held = || Some("a read has not returned".to_owned());
+    world.happens(BrokerEvent::Tick(HostMachine { not_read_because: held(), ..HostMachine::default() }));
+    assert_eq!(world.compiling, [(key, Priority::Soon)]);
+    assert_eq!((world.broker.status().not_read_because, &world.looking[..]), (held(), &[key][..]));
+    let late = StageElf(b"late".to_vec());
+    world.happens(BrokerEvent::Looked(key, Some(late)));
+    assert_eq!((world.compiling.len(), world.broker.status().hits), (1, 0));
+    world.done(key, Ok(StageElf(b"ELF".to_vec())));
+    let parts = world.told.iter().filter(|(_, tell)| matches!(tell, Tell::Stage { part: Some(_), .. }));
+    assert_eq!(parts.count(), 1);
 }

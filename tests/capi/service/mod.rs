@@ -3,6 +3,7 @@
 
 mod faults;
 mod pipelines;
+mod slow_disk;
 mod threads;
 
 use crate::cache::{self, Made, compiler, module, request, shader_info, state};
