@@ -39,6 +39,11 @@ impl<T> Known<T> {
             Self::Known(t) => Some(t),
         }
     }
+
+    /// Whether it is left to the linker.
+    pub fn is_unknown(&self) -> bool {
+        self.get().is_none()
+    }
 }
 
 /// The state of one pipeline.

@@ -10,6 +10,12 @@ pub fn measuring() -> bool {
     given("--bench") && !given("--profile-time")
 }
 
+/// Whether the tables of a group are wanted: `cargo bench --bench NAME -- GROUP`.
+pub fn chosen(group: &str) -> bool {
+    let mut names = std::env::args().skip(1).filter(|a| !a.starts_with('-')).peekable();
+    names.peek().is_none() || names.any(|name| name == group)
+}
+
 /// Nanoseconds of each of many runs, sorted.
 pub struct Times(Vec<u64>);
 

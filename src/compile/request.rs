@@ -73,8 +73,10 @@ pub struct CompilerId {
     pub backend: String,
 }
 
-/// Everything that decides the code of one stage.
+/// Everything that decides the code of one stage. A field that a program does not know is an error when it reads a
+/// request; so a new field must have a default that is not serialized, or older services serve no request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StageRequest {
     /// GPU.
     pub target: GfxIp,
@@ -89,9 +91,11 @@ pub struct StageRequest {
     pub specialization: Vec<(u32, u64)>,
     /// Wave size.
     pub wave: WaveSize,
-    /// Tuning.
+    /// Tuning. Default options are not serialized.
+    #[serde(default, skip_serializing_if = "TuningOptions::is_default")]
     pub options: TuningOptions,
     /// Known state of the pipeline.
+    #[serde(default)]
     pub known: KnownState,
 }
 
@@ -141,25 +145,37 @@ impl StageRequest {
 }
 
 /// The pipeline state that is known when a stage is compiled. A separate compile knows nothing.
+///
+/// Unknown facts are not serialized, so that programs of different versions understand each other's requests as long as
+/// these contain no fact that one of them does not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct KnownState {
     /// Specialization values of the constants that are only operands ([`Module::operand_ids`]), sorted by id, without
     /// duplicates; unknown ones are relocations.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
     pub operands: Known<Vec<(u32, u64)>>,
     /// Layout of descriptors and push constants.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
     pub layout: Known<ResourceLayout>,
     /// Vertex: the vertex input state; the body then fetches the attributes itself.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
     pub vertex: Known<VertexInputState>,
     /// Vertex: the fragment stage's reads; the body then exports its parameters itself and computes no others.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
     pub reads: Known<FragmentReads>,
     /// Fragment: constant parameters of the vertex shader, sorted; the body then contains them and does not read them.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
     pub constants: Known<Vec<ParamConstant>>,
     /// Vertex: whether multiview is used; the body then exports its view as the layer.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
     pub multiview: Known<bool>,
     /// Fragment: whether every sample is shaded by itself, where the attachments are unknown; the body then reads its inputs
     /// at the sample.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
     pub sample_shading: Known<bool>,
     /// Fragment: the attachments; the body then exports its colours itself.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
     pub colors: Known<ColorState>,
 }
 
@@ -224,6 +240,11 @@ impl TuningOptions {
     /// The smallest limit of VGPRs. If an instruction needs more registers than the limit, LLVM ends the process; and
     /// the native generator cannot fit the 16 components of four colours and what their export needs.
     pub const MIN_VGPR_LIMIT: u32 = 24;
+
+    /// Whether they are the default.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 
     /// Checks the values that the types do not restrict.
     ///

@@ -11,9 +11,10 @@ use super::wake::Message;
 use crate::compile::request::{CompilerId, Module};
 use crate::error::{Error, Result};
 use crate::frame::{self, HEAD};
-use crate::wire::{Ask, Cached, Hello, MAX_FRAME, MAX_HELLO, PROTOCOLS, REQUEST_SCHEMA, Tell, Welcome};
+use crate::wire::{Ask, Cached, Hello, MAX_FRAME, MAX_HELLO, Numbered, PROTOCOLS, REQUEST_SCHEMA, Tell, Welcome};
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -101,6 +102,10 @@ impl Frames {
     /// # Errors
     /// Malformed: longer than `limit`.
     pub fn next(&mut self, limit: u32) -> Result<Option<&[u8]>> {
+        Ok(self.next_place(limit)?.and_then(|place| self.bytes.get(place)))
+    }
+
+    fn next_place(&mut self, limit: u32) -> Result<Option<Range<usize>>> {
         let rest = self.bytes.get(self.start..).unwrap_or_default();
         let Some((head, rest)) = rest.split_first_chunk::<HEAD>() else { return Ok(None) };
         let length = frame::body_length(*head, limit)?;
@@ -109,7 +114,7 @@ impl Frames {
         }
         let from = self.start + HEAD;
         self.start = from + length;
-        Ok(self.bytes.get(from..from + length))
+        Ok(Some(from..from + length))
     }
 }
 
@@ -195,19 +200,28 @@ async fn talk(
     to: &mpsc::Sender<Message>,
 ) -> Result<()> {
     let mut frames = Frames::default();
-    let first = tokio::time::timeout(HELLO_PATIENCE, receive(stream, &mut frames, MAX_HELLO)).await;
+    let first = tokio::time::timeout(HELLO_PATIENCE, next_body(stream, &mut frames, MAX_HELLO)).await;
     let first = first.map_err(|_| Error::environment(format!("no hello within {HELLO_PATIENCE:?}")))??;
-    let hello = match first {
+    let hello = match first.map(frame::parse).transpose()? {
         Some(Ask::Hello(hello)) => hello,
         Some(_) => return Err(Error::malformed("protocol: something before the hello")),
         None => return Ok(()),
     };
     let welcome = greeting.welcome(&hello)?;
     let inline = welcome.inline_because.is_some();
+    let skewed = hello.schema != REQUEST_SCHEMA;
     outbox.tell(&Tell::Welcome(welcome))?;
     let gone = |_| Error::environment("the service ends");
     to.send(Message::Joined(client, inline, outbox.clone())).await.map_err(gone)?;
-    while let Some(ask) = receive(stream, &mut frames, MAX_FRAME).await? {
+    while let Some(body) = next_body(stream, &mut frames, MAX_FRAME).await? {
+        let ask = match frame::parse(body) {
+            Err(why) if skewed => {
+                let (id, error) = frame::parse::<Numbered>(body).map_err(|_| why.clone())?.failure(&why);
+                outbox.tell(&Tell::Failed { id, error })?;
+                continue;
+            }
+            ask => ask?,
+        };
         let event = match ask {
             Ask::Ping { token } => {
                 outbox.tell(&Tell::Pong { token })?;
@@ -230,10 +244,10 @@ async fn talk(
 }
 
 /// The next message; `None` after the client has closed the connection.
-async fn receive(stream: &UnixStream, frames: &mut Frames, limit: u32) -> Result<Option<Ask>> {
+async fn next_body<'f>(stream: &UnixStream, frames: &'f mut Frames, limit: u32) -> Result<Option<&'f [u8]>> {
     loop {
-        if let Some(body) = frames.next(limit)? {
-            return frame::parse(body).map(Some);
+        if let Some(place) = frames.next_place(limit)? {
+            return Ok(frames.bytes.get(place));
         }
         stream.readable().await?;
         match stream.try_read_buf(frames.room()) {

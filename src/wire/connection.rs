@@ -1,7 +1,7 @@
 //! A client's end of the socket, with blocking calls and no async runtime, so that a driver can use it.
 
-use super::message::{Ask, Hello, Tell, Welcome};
-use super::{MAX_FRAME, PROTOCOLS};
+use super::message::{Ask, Hello, Numbered, Tell, Welcome};
+use super::{MAX_FRAME, PROTOCOLS, REQUEST_SCHEMA};
 use crate::error::{Context as _, Error, Result};
 use crate::frame::{self, HEAD};
 use rustix::net::{
@@ -29,6 +29,8 @@ pub struct Receiver {
     stream: UnixStream,
     /// Received bytes that are not consumed yet: part of a message, or several.
     come: Vec<u8>,
+    /// The service is of another version.
+    skewed: bool,
 }
 
 /// Result of polling for messages.
@@ -64,7 +66,7 @@ impl Connection {
         check_peer(&stream)?;
         stream.set_read_timeout(Some(patience))?;
         stream.set_write_timeout(Some(patience))?;
-        let (mut sender, mut receiver) = (Sender(stream.try_clone()?), Receiver { stream, come: Vec::new() });
+        let (mut sender, mut receiver) = (Sender(stream.try_clone()?), Receiver::new(stream));
         sender.send(&Ask::Hello(hello.clone()))?;
         let welcome = match receiver.receive()? {
             Some(Tell::Welcome(welcome)) => welcome,
@@ -78,6 +80,7 @@ impl Connection {
             return Err(Error::unsupported(format!("service protocol {}", welcome.protocol), ours));
         }
         receiver.stream.set_read_timeout(None)?;
+        receiver.skewed = welcome.schema != REQUEST_SCHEMA;
         Ok(Self { welcome, sender, receiver })
     }
 }
@@ -125,6 +128,10 @@ impl Sender {
 }
 
 impl Receiver {
+    fn new(stream: UnixStream) -> Self {
+        Self { stream, come: Vec::new(), skewed: false }
+    }
+
     /// The next message; `None` once the service has closed the connection.
     ///
     /// # Errors
@@ -171,7 +178,13 @@ impl Receiver {
         let Some((head, rest)) = self.come.split_first_chunk::<HEAD>() else { return Ok(None) };
         let length = frame::body_length(*head, MAX_FRAME)?;
         let Some(body) = rest.get(..length) else { return Ok(None) };
-        let tell = frame::parse(body)?;
+        let tell = match frame::parse(body) {
+            Err(why) if self.skewed => {
+                let (id, error) = frame::parse::<Numbered>(body).map_err(|_| why.clone())?.failure(&why);
+                Tell::Failed { id, error }
+            }
+            tell => tell?,
+        };
         self.come.drain(..HEAD + length);
         Ok(Some(tell))
     }

@@ -88,6 +88,34 @@ pub enum Ask {
     Bye,
 }
 
+/// The part of a request or an answer that every version can read: its number. What another version has sent, and this
+/// one cannot read, is the failure of one request, not of the connection.
+#[derive(Debug, Deserialize)]
+pub enum Numbered {
+    /// [`Ask::Stage`] or [`Tell::Stage`].
+    Stage(RequestNumber),
+    /// [`Ask::Pipeline`] or [`Tell::Pipeline`].
+    Pipeline(RequestNumber),
+    /// [`Tell::Failed`].
+    Failed(RequestNumber),
+}
+
+/// The number of a request.
+#[derive(Debug, Deserialize)]
+pub struct RequestNumber {
+    id: u64,
+}
+
+impl Numbered {
+    /// The number, and the error for its request: the message could not be read because of `why`.
+    pub fn failure(&self, why: &Error) -> (u64, Error) {
+        let (Self::Stage(RequestNumber { id })
+        | Self::Pipeline(RequestNumber { id })
+        | Self::Failed(RequestNumber { id })) = self;
+        (*id, Error::unsupported("a request of another version", format!("client and service differ: {why}")))
+    }
+}
+
 /// A client's greeting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {

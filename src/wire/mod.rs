@@ -19,7 +19,7 @@ mod status;
 
 pub use connection::{Arrival, Connection, Receiver, Sender};
 pub use message::{
-    Ask, Cached, ClientLimits, Hello, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict, Welcome,
+    Ask, Cached, ClientLimits, Hello, Numbered, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict, Welcome,
 };
 pub use status::{ClassStatus, ServiceStatus, Times};
 

@@ -15,6 +15,7 @@ mod order;
 mod readme;
 #[path = "../support/shaders.rs"]
 mod shaders;
+mod skew;
 mod slow_disk;
 #[path = "../support/smallest.rs"]
 mod smallest;

@@ -3,7 +3,7 @@
 use super::io::Io;
 use super::job::JobOutcome;
 use crate::cache::Key;
-use crate::error::{Context as _, Error, Result};
+use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::frame::Bytes;
 use crate::link::Object;
 use crate::wire::{Ask, MAX_MODULE, PartAnswer, Tell, Verdict};
@@ -20,6 +20,11 @@ impl Io {
                 Err(e) => Err(e),
             };
             if let Err(e) = taken {
+                // A service that cannot be understood will not be understood next time.
+                if let Some(session) = self.session.as_mut().filter(|_| !matches!(e.kind(), ErrorKind::Environment(_)))
+                {
+                    session.served = false;
+                }
                 self.lost(e);
             }
         }

@@ -19,7 +19,7 @@ pub(super) struct Session {
     connection: Connection,
     heard: Instant,
     pinged: Option<Instant>,
-    /// Whether it has sent anything besides its welcome.
+    /// Whether it has sent anything useful besides its welcome.
     pub(super) served: bool,
 }
 
@@ -62,15 +62,30 @@ impl Session {
         self.connection.welcome.schema == REQUEST_SCHEMA
     }
 
+    /// Sends a message.
+    ///
+    /// # Errors
+    /// The connection is gone; if the service has said why, this is what it said.
     pub(super) fn send(&mut self, ask: &Ask) -> Result<()> {
-        self.connection.sender.send(ask)
+        let sent = self.connection.sender.send(ask);
+        if sent.is_err() {
+            while let Ok(Arrival::Message(tell)) = self.connection.receiver.arrived() {
+                if let Tell::Refused(why) = tell {
+                    self.served = false;
+                    return Err(why);
+                }
+            }
+        }
+        sent
     }
 
     /// The next message, if a complete one has arrived.
     pub(super) fn receive(&mut self) -> Result<Option<Tell>> {
         match self.connection.receiver.arrived()? {
             Arrival::Message(tell) => {
-                (self.heard, self.pinged, self.served) = (Instant::now(), None, true);
+                (self.heard, self.pinged) = (Instant::now(), None);
+                // A service that refuses this client will do it again.
+                self.served = !matches!(tell, Tell::Refused(_));
                 Ok(Some(tell))
             }
             Arrival::Nothing => Ok(None),

@@ -308,12 +308,13 @@ fn what_kills_workers_is_refused_as_long_as_its_record_is_there() {
 #[test]
 fn while_the_disk_is_held_up_lookups_are_misses_and_their_late_results_are_ignored() {
     let mut world = World::new(1);
-    world.stored.push(world.module(1));
     world.held_up = true;
     let key = world.ask(ONE, 1, Priority::Soon);
     assert!(world.compiling.is_empty());
     let held = || Some("a read has not returned".to_owned());
     world.happens(BrokerEvent::Tick(HostMachine { not_read_because: held(), ..HostMachine::default() }));
+    assert!(world.told.iter().any(|(_, tell)| matches!(tell, Tell::NeedModule { .. })));
+    world.happens(BrokerEvent::Module(ONE, Ok(world.module(1))));
     assert_eq!(world.compiling, [(key, Priority::Soon)]);
     assert_eq!((world.broker.status().not_read_because, &world.looking[..]), (held(), &[key][..]));
     let late = StageElf(b"late".to_vec());

@@ -169,6 +169,50 @@ fn a_service_that_accepts_nobody_holds_nobody() {
 }
 
 #[test]
+fn a_service_that_refuses_is_away_for_its_reason() {
+    let folder = Folder::new();
+    let service = folder.serve(|ask| match ask {
+        Ask::Stage(_) => vec![Reply::Tell(Tell::Refused(Error::unsupported("it", "no reason"))), Reply::Close],
+        _ => vec![],
+    });
+    let context = folder.context();
+    let both = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    for shader in &both {
+        assert_eq!(shader.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    }
+    let Reach::Away(why) = context.reach().unwrap() else { panic!("it is there") };
+    assert!(why.to_string().contains("no reason"), "{why}");
+    service.until(3, is_stage);
+}
+
+/// An answer that a service of another version may send.
+#[derive(serde::Serialize)]
+enum Newer {
+    Failed { id: u64, error: &'static str },
+}
+
+#[test]
+fn an_answer_of_another_version_is_the_failure_of_its_request() {
+    let folder = Folder::new();
+    let mut theirs = welcome(compiler());
+    theirs.schema = "of another version".into();
+    let service = Double::start(&folder.socket(), theirs, |ask| match ask {
+        Ask::Stage(StageAsk { id, request, .. }) if request.stage == Stage::Vertex => {
+            let newer = Newer::Failed { id: *id, error: "of a kind that does not exist yet" };
+            vec![Reply::Raw(dovetail::frame::frame(&newer, 1 << 20).unwrap())]
+        }
+        ask => honest(ask),
+    });
+    let context = folder.context();
+    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    let ShaderStatus::Failed(why) = vs.wait(LONG).unwrap() else { panic!("it was understood") };
+    assert!(matches!(why.kind(), ErrorKind::Unsupported { .. }), "{why}");
+    assert!(why.to_string().contains("client and service differ"), "{why}");
+    assert_eq!(fs.wait(LONG).unwrap(), ShaderStatus::Ready);
+    assert_eq!(service.count(|ask| matches!(ask, Ask::Hello(_))), 1, "over one connection");
+}
+
+#[test]
 fn nonsense_ends_the_connection_and_is_no_code() {
     type Lie = fn(&StageAsk) -> Reply;
     let lies: [(&str, Lie); 5] = [
@@ -195,9 +239,11 @@ fn nonsense_ends_the_connection_and_is_no_code() {
         let context = folder.context();
         let vs = shader(&context, Stage::Vertex, 1);
         service.until(1, is_stage);
-        // It has sent something, so the client retries at once, repeatedly.
+        // Nobody waits for such a service, and the reason is named; the client retries.
+        assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::NotCached, "{says}");
+        let why = format!("{:?}", context.reach().unwrap());
+        assert!(why.contains(says), "{says}: {why}");
         service.until(3, is_stage);
-        assert!(matches!(vs.status().unwrap(), ShaderStatus::Pending | ShaderStatus::NotCached), "{says}");
         assert_eq!(context.stats().unwrap().answered, 0);
         drop(service);
     }
