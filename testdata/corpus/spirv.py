@@ -77,19 +77,48 @@ class Module:
                 yield id, name, has.get(34, 0), has[33], of
 
 
-def rebound(data, binding):
-    """The module with other bindings: of variables by id."""
+LOCATION, BINDING = 30, 33
+
+
+def renumbered(data, decoration, numbers):
+    """The module with other locations or bindings: of variables by id."""
     words = list(struct.unpack(f"<{len(data) // 4}I", data))
     at = 5
     while at < len(words):
-        if words[at] & 0xFFFF == 71 and words[at + 2] == 33:
-            words[at + 3] = binding.get(words[at + 1], words[at + 3])
+        if words[at] & 0xFFFF == 71 and words[at + 2] == decoration:
+            words[at + 3] = numbers.get(words[at + 1], words[at + 3])
         at += words[at] >> 16
     return struct.pack(f"<{len(words)}I", *words)
 
 
 def consistent(stages):
-    """Stages whose variables have a binding each: glslang gives one to a block and to a texture now and then."""
+    """Stages that fit together: each variable has a binding of its own, and inputs have the locations of the outputs of
+    their names. glslang gives one binding to a block and to a texture now and then, and numbers each stage's interface."""
+    return met(bound(stages))
+
+
+def met(stages):
+    """Stages whose fragment inputs have the locations of the vertex outputs of their names."""
+    if set(stages) != {"vert", "frag"}:
+        return stages
+    located = lambda module, storage: {
+        module.names.get(id, ""): (id, module.decorations[id][LOCATION])
+        for id, _, kind in module.variables
+        if kind == storage and LOCATION in module.decorations.get(id, {})
+    }
+    outputs, inputs = located(Module(stages["vert"]), 3), located(Module(stages["frag"]), 1)
+    if all(outputs.get(name, at)[1] == at[1] for name, at in inputs.items()):
+        return stages
+    # What nothing writes comes after everything else, with room for a matrix or an array.
+    beyond = max([location for _, location in outputs.values()], default=0) + 4
+    unwritten = [name for name in inputs if name not in outputs]
+    new = {id: outputs[name][1] for name, (id, _) in inputs.items() if name in outputs}
+    new |= {inputs[name][0]: beyond + 4 * n for n, name in enumerate(unwritten)}
+    return {**stages, "frag": renumbered(stages["frag"], LOCATION, new)}
+
+
+def bound(stages):
+    """Stages whose variables have a binding each."""
     modules = {stage: Module(data) for stage, data in stages.items()}
     every = [variable for module in modules.values() for variable in module.bindings()]
     here = {}
@@ -101,4 +130,4 @@ def consistent(stages):
     for _, name, of_set, _, kind in every:
         numbers.setdefault((of_set, name, kind), sum(key[0] == of_set for key in numbers))
     new = lambda module: {id: numbers[(of_set, name, kind)] for id, name, of_set, _, kind in module.bindings()}
-    return {stage: rebound(data, new(modules[stage])) for stage, data in stages.items()}
+    return {stage: renumbered(data, BINDING, new(modules[stage])) for stage, data in stages.items()}
