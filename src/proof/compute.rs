@@ -14,7 +14,7 @@ use super::contents::Choice;
 use super::declared::{Declared, instructions, opcode};
 use super::driver::{Judge, Spirv};
 use super::indices::Limited;
-use super::judge::{bytes_of, interpreted_where, judge, proves_nothing, too_vague};
+use super::judge::{bytes_of, certain, interpreted_where, judge, plainly, proves_nothing, too_vague};
 use super::patience::CpuStart;
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
@@ -39,7 +39,7 @@ use std::time::{Duration, Instant};
 pub const SEEDS: [u64; 2] = [1, 2];
 /// Ulps by which any float may differ in addition to its bound.
 pub const FLOOR: f64 = 4.0;
-/// CPU time after which no further candidate is started.
+/// CPU time after which no further candidate is started; a third of it once one agrees by a plain bound.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest constant table, in elements, that Mesa compiles in reasonable time.
 const LONGEST_TABLE: usize = 512;
@@ -152,6 +152,15 @@ impl fmt::Display for Way {
     }
 }
 
+/// Comparison of one seed's outputs.
+struct Judged {
+    verdict: MemoryVerdict,
+    /// Why the driver was not used.
+    without_driver: Option<String>,
+    /// Values that agree by a plain bound, whatever the interpreter's bounds; and all values.
+    alike: (usize, usize),
+}
+
 /// Output of every pipeline for one seed.
 struct Ran {
     inputs: Inputs,
@@ -191,7 +200,7 @@ impl<'a> Subject<'a> {
 
     fn report(&self) -> Report {
         let mut report = Report::new(Fate::ProvesNothing, "no candidate of inputs");
-        let mut said = Vec::new();
+        let (mut said, mut plain) = (Vec::new(), None);
         let began = CpuStart::now();
         // One workgroup, where more of them leave arrays; larger numbers, where small ones vanish in a division.
         let single = Choice { grid: [1; 3], ..Choice::default() };
@@ -202,11 +211,11 @@ impl<'a> Subject<'a> {
         let met = [None, Some(Compare::All), Some(Compare::Equality)].into_iter();
         let ways = met.flat_map(|met| limits.clone().map(move |limited| Way { met, limited }));
         for (way, (n, choice)) in ways.flat_map(|way| choices.iter().enumerate().map(move |choice| (way, choice))) {
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > if plain.is_some() { PATIENCE / 3 } else { PATIENCE } {
                 said.push("and no time for more".into());
                 break;
             }
-            match self.try_choice(choice, way, &mut report) {
+            match self.try_choice(choice, way, &mut report, &mut plain) {
                 Ok(()) => return report,
                 // The comparisons do not depend on the inputs.
                 Err((Fate::ProvesNothing, why)) if why.is_empty() => {}
@@ -223,7 +232,10 @@ impl<'a> Subject<'a> {
                 }
             }
         }
-        report.reason = said.join("; ");
+        match plain.filter(|_| report.fate == Fate::ProvesNothing) {
+            Some(why) => (report.fate, report.reason) = (Fate::Agreed, why),
+            None => report.reason = said.join("; "),
+        }
         report
     }
 
@@ -244,8 +256,15 @@ impl<'a> Subject<'a> {
         Ok(any.then_some(inputs))
     }
 
-    /// Runs one candidate by every route.
-    fn try_choice(&self, choice: &Choice, way: Way, report: &mut Report) -> Result<(), (Fate, String)> {
+    /// Runs one candidate by every route. `plain` becomes what to report if every candidate's bounds are too wide, and
+    /// the driver's values agree by a plain bound.
+    fn try_choice(
+        &self,
+        choice: &Choice,
+        way: Way,
+        report: &mut Report,
+        plain: &mut Option<String>,
+    ) -> Result<(), (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let mut runs = Vec::new();
         report.executed.clear();
@@ -277,17 +296,21 @@ impl<'a> Subject<'a> {
             return Err((Fate::ProvesNothing, format!("too long for the interpreter: {most} instructions")));
         }
         let mut sum = MemoryVerdict::default();
-        let mut by_interpreter = None;
+        let (mut by_interpreter, mut alike) = (None, (0, 0));
         for (seed, ran) in SEEDS.iter().zip(&runs) {
-            let (verdict, without_driver) = self.judge(*seed, ran, report)?;
-            sum.add(&verdict);
-            by_interpreter = by_interpreter.or(without_driver);
+            let judged = self.judge(*seed, ran, report)?;
+            sum.add(&judged.verdict);
+            by_interpreter = by_interpreter.or(judged.without_driver);
+            alike = (alike.0 + judged.alike.0, alike.1 + judged.alike.1);
         }
         if let Some(why) = constant.filter(|_| same && too_vague(&sum).is_none()) {
             (report.fate, report.reason) = (Fate::Constant, why.to_owned());
             return Ok(());
         }
         if let Some(why) = proves_nothing(&sum, &results) {
+            if by_interpreter.is_none() && proves_nothing(&certain(&sum), &results).is_none() {
+                *plain = plain.take().or_else(|| plainly(alike, &why));
+            }
             return Err((Fate::ProvesNothing, why));
         }
         (report.exact, report.floats) = (sum.exact, sum.floats);
@@ -320,13 +343,8 @@ impl<'a> Subject<'a> {
         Options { subgroup_size: lanes, limit: self.tools.budget.interpreted, ..Options::default() }
     }
 
-    /// Compares the pipelines' outputs; returns the reason if the driver was not used.
-    fn judge(
-        &self,
-        seed: u64,
-        ran: &Ran,
-        report: &mut Report,
-    ) -> Result<(MemoryVerdict, Option<String>), (Fate, String)> {
+    /// Compares the pipelines' outputs.
+    fn judge(&self, seed: u64, ran: &Ran, report: &mut Report) -> Result<Judged, (Fate, String)> {
         let nothing = |e: Error| (Fate::ProvesNothing, e.to_string());
         let Ran { inputs, results, .. } = ran;
         let options = Options { shadow: true, ..self.options(self.wave.lanes()) };
@@ -386,7 +404,13 @@ impl<'a> Subject<'a> {
                 (Fate::Differs, format!("{what}; {interpreter}"))
             })?;
         }
-        Ok((verdict, why))
+        let written =
+            known.iter().zip(whole.iter().zip(expected)).filter_map(|(known, both)| Some((known.as_ref()?, both)));
+        let alike = written.fold((0, 0), |sum, (known, (ours, theirs))| {
+            let (alike, all) = known.alike(ours, theirs);
+            (sum.0 + alike, sum.1 + all)
+        });
+        Ok(Judged { verdict, without_driver: why, alike })
     }
 
     /// Runs the interpreter once more, with other options.

@@ -2,6 +2,7 @@
 //! floats of moderate size, small integers, or any bytes; sizes in push constants come from a [`Choice`].
 
 use super::declared::Declared;
+use super::float_words::{FloatWords, WordUse};
 use super::images;
 use super::indices::Limited;
 use super::kinds::Descriptors;
@@ -16,6 +17,8 @@ use std::collections::BTreeMap;
 
 /// Largest size of a uniform buffer in bytes.
 const UNIFORM: usize = 1 << 14;
+/// Range of floats in push constants, which are scales and limits.
+const SCALE: [f64; 2] = [0.25, 1.0];
 /// Elements of an array of descriptors without a length.
 const RUNTIME_ARRAY: u32 = 4;
 
@@ -98,6 +101,7 @@ impl Declared {
         let length = choice.buffer + if asked { 256 * (seed as usize % 16) } else { 0 };
         // Integer texels are never filtered, and one sampler may serve all images, so no filter is linear then.
         let linear = !ir.resources.iter().any(|r| self.bound_at(r).iter().any(|ty| self.is_integer_image(*ty)));
+        let words = FloatWords::of(ir);
         for descriptors in Descriptors::all(&[ir]) {
             for element in 0..descriptors.count(RUNTIME_ARRAY) {
                 let r = descriptors.element(element);
@@ -111,7 +115,10 @@ impl Declared {
                         Bound::StorageBuffer(self.buffer(&types, length, &mut random, choice)?)
                     }
                     ResourceKind::UniformBuffer => {
-                        Bound::UniformBuffer(self.buffer(&types, UNIFORM, &mut random, choice)?)
+                        let mut data = self.buffer(&types, UNIFORM, &mut random, choice)?;
+                        let used = |at| words.uniform((r.set, r.binding), at);
+                        types.iter().for_each(|ty| self.put_floats(&mut data.0, *ty, &mut random, used));
+                        Bound::UniformBuffer(data)
                     }
                     ResourceKind::Sampler => Bound::Sampler(images::sampler(linear, None)),
                     ResourceKind::SampledImage => {
@@ -141,6 +148,7 @@ impl Declared {
         if let Some(block) = self.push_constants() {
             let mut data = vec![0; ir.push_constant_bytes as usize];
             self.fill(&mut data, block, &mut random, Filling { choice, push: true, packed: false });
+            self.put_floats(&mut data, block, &mut random, |at| words.push_constant(at));
             let floats = self.float_offsets(block, 0);
             for (n, (to, dword)) in data.as_chunks_mut::<4>().0.iter_mut().zip(&choice.push).enumerate() {
                 // A candidate for a family of shaders may give a size where one shader has a float scale, which stays
@@ -164,6 +172,21 @@ impl Declared {
         let mut data = vec![0; bytes];
         self.fill(&mut data, *ty, random, Filling { choice, push: false, packed: false });
         Ok(InputBytes(data))
+    }
+
+    /// Writes floats into the integers that the shader uses as floats: scales and limits.
+    fn put_floats(&self, data: &mut [u8], ty: u32, random: &mut Random, used: impl Fn(usize) -> Option<WordUse>) {
+        let words = self.leaves(ty, data.len()).into_iter().filter(|leaf| !leaf.float && leaf.bits == Bits::B32);
+        for (at, used) in words.filter_map(|leaf| Some((leaf.at, used(leaf.at)?))) {
+            let one = |random: &mut Random, bits| encode(random.between(SCALE[0], SCALE[1]), bits);
+            let word = match used {
+                WordUse::Float => one(random, Bits::B32),
+                WordUse::Halves => one(random, Bits::B16) | one(random, Bits::B16) << 16,
+            };
+            if let Some(to) = data.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+                *to = (word as u32).to_le_bytes();
+            }
+        }
     }
 
     /// Rank of a type among several that declare the same bytes: by number of floats, then by size.
@@ -207,14 +230,13 @@ impl Declared {
         let choice = place.choice;
         match self.opcode(ty) {
             Op::TypeFloat => {
-                // Floats in push constants are scales and limits.
-                let low = if place.push { 0.25 } else { -1.0 };
+                let [low, high] = if place.push { SCALE } else { [-1.0, 1.0] };
                 let bits = match self.operand(ty, 0) {
                     16 => Bits::B16,
                     64 => Bits::B64,
                     _ => Bits::B32,
                 };
-                put(encode(random.between(low, 1.0), bits), bits.bytes() as usize)
+                put(encode(random.between(low, high), bits), bits.bytes() as usize)
             }
             Op::TypeInt => {
                 let bytes = self.operand(ty, 0) as usize / 8;

@@ -18,7 +18,7 @@ use super::declared::Declared;
 use super::drawn::{Drawn, compared_in_draw, interpreted_draw};
 use super::driver::{Outputs, Spirv};
 use super::indices::Limited;
-use super::judge::{bytes_of, judge, proves_nothing, too_vague};
+use super::judge::{bytes_of, certain, judge, plainly, proves_nothing, too_vague};
 use super::patience::CpuStart;
 use super::pipelines::Pipelines;
 use super::report::{Fate, Report, unfinished};
@@ -38,8 +38,6 @@ use std::time::Duration;
 
 /// Number of scenes tried until one proves something.
 const TRIES: usize = 6;
-/// Share of values that must agree if the interpreter's bounds are too wide.
-const ALIKE: f64 = 0.97;
 /// Share of uncertain values below which a scene is accepted at once.
 const CERTAIN: f64 = 0.05;
 /// CPU time after which no scene with changed comparisons is drawn, and none with several samples.
@@ -437,17 +435,6 @@ impl<'a> Pair<'a> {
         }
         Ok(Shown { verdict, left, pixels: drawn.pixels, alike, without_driver })
     }
-}
-
-/// The verdict as it would be with narrow enough bounds.
-pub(super) fn certain(verdict: &MemoryVerdict) -> MemoryVerdict {
-    MemoryVerdict { loose: 0, uncertain: 0, ..verdict.clone() }
-}
-
-/// The reason to report if enough values agree by a plain bound.
-pub(super) fn plainly((alike, all): (usize, usize), why: &str) -> Option<String> {
-    (alike as f64 > ALIKE * all as f64)
-        .then(|| format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"))
 }
 
 /// The same scene with attachments that round.

@@ -8,6 +8,9 @@ use crate::ir::interp::{Difference, MemoryVerdict, Options, World, dispatch};
 use std::collections::BTreeSet;
 use std::fmt;
 
+/// Share of values that must agree if the interpreter's bounds are too wide.
+const ALIKE: f64 = 0.97;
+
 /// The interpreter's result for each binding that a compute shader may write; `None` for the others.
 ///
 /// # Errors
@@ -112,4 +115,15 @@ pub(super) fn too_vague(verdict: &MemoryVerdict) -> Option<String> {
     (not_finite * 20 > written || (uncertain + loose) * 10 > judged).then(|| {
         format!("proves too little: {loose} loose, {uncertain} uncertain, {not_finite} not finite of {judged}")
     })
+}
+
+/// The verdict as it would be with narrow enough bounds.
+pub(super) fn certain(verdict: &MemoryVerdict) -> MemoryVerdict {
+    MemoryVerdict { loose: 0, uncertain: 0, ..verdict.clone() }
+}
+
+/// The reason to report if enough values agree by a plain bound.
+pub(super) fn plainly((alike, all): (usize, usize), why: &str) -> Option<String> {
+    (alike as f64 > ALIKE * all as f64)
+        .then(|| format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"))
 }

@@ -31,6 +31,7 @@ mod drawn;
 mod driver;
 #[cfg(feature = "bundles")]
 mod failure;
+mod float_words;
 mod framing;
 mod images;
 mod indices;

@@ -2,10 +2,10 @@
 //! per pixel, and once per sample. The resolved samples are compared.
 
 use super::compute::{Divergence, Tools};
-use super::draw::{Failed, Pair, certain, plainly};
+use super::draw::{Failed, Pair};
 use super::drawn::shades_samples;
 use super::driver::Absent;
-use super::judge::too_vague;
+use super::judge::{certain, plainly, too_vague};
 use super::report::{Fate, Report};
 use crate::compile::request::default_wave;
 use crate::emu::inputs::Inputs;

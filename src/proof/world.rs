@@ -224,17 +224,23 @@ impl KnownContents {
         self.memory.judge_between(&ours, &theirs, floor_ulps)
     }
 
-    /// Number of written values that agree in two outputs by a plain bound, and of all written values.
+    /// Number of written values that agree in two outputs by a plain bound, and of all written values; those of a buffer
+    /// are words.
     pub(super) fn alike(&self, ours: &[u8], theirs: &[u8]) -> (usize, usize) {
-        let Some(format) = &self.format else { return (0, 0) };
-        let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
-        let integer = format.format.is_integer();
-        let step = if format.is_normalized() { 2.1 / 255.0 } else { 2e-3 };
+        let [ours, theirs] = [ours, theirs].map(|bytes| match &self.format {
+            Some(format) => words(format, bytes),
+            None => bytes.to_vec(),
+        });
+        let integer = self.format.as_ref().is_some_and(|format| format.format.is_integer());
+        let step = if self.format.as_ref().is_some_and(NamedFormat::is_normalized) { 2.1 / 255.0 } else { 2e-3 };
         let pairs = ours.as_chunks::<4>().0.iter().zip(theirs.as_chunks::<4>().0).enumerate();
         let written = pairs.filter(|(n, _)| self.memory.is_written(n * 4)).map(|(_, pair)| pair);
         written.fold((0, 0), |(alike, all), (a, b)| {
-            let [x, y] = [a, b].map(|word| f32::from_le_bytes(*word));
-            let near = !integer && f64::from((x - y).abs()) <= step * f64::from(y.abs().max(1.0));
+            let floats = [a, b].map(|word| f32::from_le_bytes(*word));
+            let [x, y] = floats;
+            // A small integer is a denormal, and near every other.
+            let numbers = !integer && (self.format.is_some() || floats.iter().all(|x| x.is_normal()));
+            let near = numbers && f64::from((x - y).abs()) <= step * f64::from(y.abs().max(1.0));
             (alike + usize::from(a == b || near), all + 1)
         })
     }
@@ -284,5 +290,21 @@ fn sampler(s: &Sampler) -> InterpSampler {
             ]
         }),
         unnormalized: s.unnormalized,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_words_are_alike_if_equal_or_near_as_floats() {
+        let mut memory = ShadowedMemory::new(vec![0; 20]);
+        (0..16).step_by(4).for_each(|at| memory.store(at, Bits::B32, 0, Shadow::UNCERTAIN));
+        let bytes = |words: [u32; 5]| words.map(u32::to_le_bytes).concat();
+        let one = 1f32.to_bits();
+        // A near float, a far one, a near integer, an equal word; the last is unwritten.
+        let (ours, theirs) = ([one, one, 5, 7, 1], [one + 9, 1.1f32.to_bits(), 6, 7, 2]);
+        assert_eq!(KnownContents::buffer(memory).alike(&bytes(ours), &bytes(theirs)), (2, 4));
     }
 }

@@ -328,3 +328,20 @@ fn samplers_in_a_struct_are_malformed() {
     assert!(matches!(error.kind(), ErrorKind::Malformed(_)), "{error}");
     assert!(error.to_string().contains("in a struct"), "{error}");
 }
+
+#[test]
+fn alignments_that_are_no_power_of_two_hold_as_far_as_they_divide() {
+    // glslang writes 0 for members of unknown alignment, in Mesa's own kernels.
+    for align in [0, 12] {
+        let body = format!(
+            "%entry = OpLabel
+             %from = OpAccessChain %to_u32 %out %n0 %n2
+             %to = OpAccessChain %to_u32 %out %n0 %n1
+             %x = OpLoad %u32 %from Aligned {align}
+             OpStore %to %x Aligned {align}
+             OpReturn"
+        );
+        let Some(words) = run_assembly("assembly", &assembly("", &body)) else { return };
+        assert_eq!(words[..3], [1, 3, 3], "Aligned {align}");
+    }
+}

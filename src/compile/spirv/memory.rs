@@ -71,8 +71,9 @@ fn operands(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<(Operand
     let mut next = at + 1;
     if mask.contains(MemoryAccess::ALIGNED) {
         let align = inst.literal(next)?;
-        out.align =
-            Some(Align::from_bytes(align.min(256)).ok_or_else(|| inst.malformed("alignment is no power of two"))?);
+        // Compilers write 0 for members whose alignment they do not know (glslang, in Mesa's own kernels), and strides that
+        // are no power of two, where the largest one that divides it holds.
+        out.align = Align::from_bytes((align & align.wrapping_neg()).min(256));
         next += 1;
     }
     out.access.volatile = mask.contains(MemoryAccess::VOLATILE);

@@ -37,19 +37,41 @@ pub(super) fn run(
     data: [(u64, Shadow); 2],
     address: Shadow,
 ) -> (u64, Shadow) {
-    let (old, behind) = memory.load(at, bits);
-    if let Some(new) = value(op, bits, old, [data[0].0, data[1].0]) {
-        let args = [old, data[0].0, 0];
-        let shadows = [behind, data[0].1, Shadow::NONE];
-        let shadow = match op {
-            AtomicOp::FAdd => of_float(AluOp::FAdd, args, shadows, bits, bits, new, Default::default()),
-            AtomicOp::FMin | AtomicOp::FMax => {
-                of_float(AluOp::FMin, args, shadows, bits, bits, new, Default::default())
-            }
-            AtomicOp::Store | AtomicOp::Exchange => data[0].1,
-            _ => Shadow::of_bits(&[behind, data[0].1, data[1].1, address]),
-        };
-        memory.store(at, bits, new, shadow);
+    let old = memory.load(at, bits);
+    if let Some(new) = updated(op, bits, old, data) {
+        memory.store(at, bits, new.0, if address.is_exact() { new.1 } else { Shadow::UNCERTAIN });
     }
-    (old, if address.is_exact() { behind } else { Shadow::UNCERTAIN })
+    (old.0, if address.is_exact() { old.1 } else { Shadow::UNCERTAIN })
+}
+
+/// [`value`] and its shadow, from those of the old value and of `data`.
+pub(super) fn updated(op: AtomicOp, bits: Bits, old: (u64, Shadow), data: [(u64, Shadow); 2]) -> Option<(u64, Shadow)> {
+    let new = value(op, bits, old.0, [data[0].0, data[1].0])?;
+    let float = |alu| {
+        of_float(alu, [old.0, data[0].0, 0], [old.1, data[0].1, Shadow::NONE], bits, bits, new, Default::default())
+    };
+    let shadow = match op {
+        AtomicOp::FAdd => float(AluOp::FAdd),
+        AtomicOp::FMin | AtomicOp::FMax => float(AluOp::FMin),
+        AtomicOp::Store | AtomicOp::Exchange => data[0].1,
+        _ => Shadow::of_bits(&[old.1, data[0].1, data[1].1]),
+    };
+    Some((new, shadow))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::number::encode;
+
+    #[test]
+    fn sums_are_bounded_and_uncertain_places_are_not() {
+        let third = encode(1.0 / 3.0, Bits::B32);
+        let (new, shadow) =
+            updated(AtomicOp::FAdd, Bits::B32, (third, Shadow::NONE), [(third, Shadow::NONE); 2]).unwrap();
+        assert!(new == encode(2.0 / 3.0, Bits::B32) && shadow.bound.is_finite(), "{shadow:?}");
+        let mut memory = ShadowedMemory::new(vec![0; 4]);
+        run(&mut memory, 0, AtomicOp::FAdd, Bits::B32, [(third, Shadow::NONE); 2], Shadow::UNCERTAIN);
+        assert!(memory.load(0, Bits::B32).1.is_uncertain());
+    }
 }

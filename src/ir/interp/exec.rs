@@ -129,7 +129,7 @@ impl Machine<'_> {
             Op::Const(bits) => self.set(wave, inst, lane, *bits, Shadow::NONE),
             Op::Undef => {
                 let Some(result) = inst.result else { return Ok(()) };
-                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::UNCERTAIN));
+                self.registers_of(result).for_each(|r| wave.set(r, lane, 0, Shadow::UNDEFINED));
             }
             Op::Alu(op, flags) => self.alu(wave, inst, *op, *flags, lane)?,
             Op::Compose => {
@@ -336,7 +336,8 @@ impl Machine<'_> {
         } else if op.takes_float() {
             of_float(op, args, shadows, from, to, result, self.shader.modes.denorm)
         } else {
-            match (of_float_bits(op, args, shadows, from, result).unwrap_or(Shadow::of_bits(&shadows)), op) {
+            let used = &shadows[..inst.args.len().min(3)];
+            match (of_float_bits(op, args, shadows, from, result).unwrap_or(Shadow::of_bits(used)), op) {
                 // A conversion that rounds gives its result a shadow.
                 (Shadow::NONE, AluOp::S2F | AluOp::U2F) => {
                     let exact = if op == AluOp::S2F {
@@ -374,8 +375,19 @@ impl Machine<'_> {
             } else {
                 (0..b / a).fold(0, |bits, k| bits | words[(at / a + k) as usize] << (k * a))
             };
-            wave.set(register, lane, bits & to.bits().mask(), narrow);
+            let shadow =
+                self.before_packing(wave, arg, to.bits(), n, lane).filter(|was| was.0 == bits & to.bits().mask());
+            wave.set(register, lane, bits & to.bits().mask(), shadow.map_or(narrow, |was| was.1));
         }
+    }
+
+    /// The component that was packed into a word, as GLSL's `packHalf2x16` does before `unpackHalf2x16`: a word has no
+    /// shadow for each half.
+    fn before_packing(&self, wave: &Wave, word: Value, part: Bits, n: usize, lane: usize) -> Option<(u64, Shadow)> {
+        let packing = self.shader.def(word).filter(|inst| matches!(inst.op, Op::Bitcast))?;
+        let &packed = packing.args.first().filter(|v| self.shader.ty(**v).bits() == part)?;
+        let register = self.registers_of(packed).nth(n)?;
+        Some((wave.get(register, lane), wave.shadow(register, lane)))
     }
 
     /// Loads a local, or stores to it if the instruction has a value.

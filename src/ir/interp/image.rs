@@ -1,6 +1,6 @@
 //! Image instructions: samples, loads, stores, atomics and queries, lane by lane.
 
-use super::super::{AtomicOp, Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
+use super::super::{Bits, Dim, ImageInst, ImageOp, ImageOperand, Inst, LodMode};
 use super::atomic;
 use super::cube::face;
 use super::lod::LEVEL_STEP;
@@ -132,10 +132,8 @@ impl Machine<'_> {
                 let operand = |what| operands.get(what).unwrap_or((0, Shadow::NONE));
                 let (data, comparator) = (operand(O::Data), operand(O::AtomicCompare));
                 let old = (u64::from(texel.0[0]), texel.1[0]);
-                if let Some(new) = atomic::value(op, Bits::B32, old.0, [data.0, comparator.0]) {
-                    let floats = matches!(op, AtomicOp::FAdd | AtomicOp::FMin | AtomicOp::FMax);
-                    let shadow = Shadow::of_bits(&[old.1, data.1, comparator.1]);
-                    (texel.0[0], texel.1[0]) = (new as u32, if floats { Shadow::UNCERTAIN } else { shadow });
+                if let Some((new, shadow)) = atomic::updated(op, Bits::B32, old, [data, comparator]) {
+                    (texel.0[0], texel.1[0]) = (new as u32, shadow);
                 }
                 vec![old]
             }

@@ -174,6 +174,9 @@ impl ShadowedMemory {
         verdict: &mut MemoryVerdict,
     ) -> usize {
         let size = bits.bytes() as usize;
+        if shadow.is_undefined() {
+            return size;
+        }
         verdict.written += 1;
         if shadow.is_uncertain() {
             verdict.uncertain += 1;

@@ -28,10 +28,17 @@ impl Shadow {
     pub const NONE: Self = Self { value: 0.0, bound: -1.0 };
     /// Correct implementations may differ.
     pub const UNCERTAIN: Self = Self { value: 0.0, bound: f64::INFINITY };
+    /// The shader leaves it undefined (`OpUndef`): nothing that an implementation gives here is wrong.
+    pub const UNDEFINED: Self = Self { value: f64::MIN, bound: f64::INFINITY };
 
     /// Whether correct implementations may differ without limit.
     pub fn is_uncertain(self) -> bool {
         !self.bound.is_finite()
+    }
+
+    /// Whether it is undefined.
+    pub fn is_undefined(self) -> bool {
+        self == Self::UNDEFINED
     }
 
     /// Whether every implementation gives these bits.
@@ -46,7 +53,12 @@ impl Shadow {
 
     /// The shadow of the result of a non-float operation: as certain as its operands.
     pub fn of_bits(operands: &[Self]) -> Self {
-        if operands.iter().all(|s| s.is_exact()) { Self::NONE } else { Self::UNCERTAIN }
+        if operands.iter().all(|s| s.is_exact()) { Self::NONE } else { Self::of_uncertain(operands) }
+    }
+
+    /// The shadow of a result of operands that are not all certain: undefined if all of them are.
+    fn of_uncertain(operands: &[Self]) -> Self {
+        if operands.iter().all(|s| s.is_undefined()) { Self::UNDEFINED } else { Self::UNCERTAIN }
     }
 
     /// The shadow of a select: if the condition is uncertain, either operand may be chosen.
@@ -105,7 +117,7 @@ pub fn of_float(
     let used = op.arity().min(3);
     let shadows_used = shadows.get(..used).unwrap_or_default();
     if shadows_used.iter().any(|s| s.is_uncertain()) {
-        return Shadow::UNCERTAIN;
+        return Shadow::of_uncertain(shadows_used);
     }
     let mut x = [0.0; 3];
     let mut b = [0.0; 3];

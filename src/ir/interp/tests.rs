@@ -152,3 +152,28 @@ fn a_descriptor_of_another_kind_gives_no_answer() {
     let why = with(ResourceKind::UniformBuffer).unwrap_err().to_string();
     assert!(why.contains("set 0 binding 0 element 0") && why.contains("a UniformBuffer is bound"), "{why}");
 }
+
+#[test]
+fn what_the_shader_leaves_undefined_is_not_judged() {
+    let options = Options { shadow: true, ..Options::default() };
+    let verdict = |body: &str| ran(body, options).map(|memory| memory.judge(&[7; 256], 0.0));
+    // As it is, and through conversions.
+    for body in ["v9: b32 = undef", "v2: b16 = undef\n v3: b16 = fneg v2\n v9: b32 = fconv v3"] {
+        let verdict = verdict(body).unwrap();
+        assert_eq!((verdict.written, verdict.uncertain, verdict.wrong.len()), (0, 0, 0), "{body}");
+    }
+    // What is computed from it and from something else may be anything, but is a result.
+    let verdict = verdict("v2: b32 = undef\n v9: b32 = iadd v2, v1").unwrap();
+    assert_eq!((verdict.written, verdict.uncertain), (64, 64));
+}
+
+#[test]
+fn halves_keep_their_bounds_in_a_word() {
+    let options = Options { shadow: true, ..Options::default() };
+    // A third is not exact in 16 bits.
+    let body = "v2: b32 = const 0x3eaaaaab\n v3: b16 = fconv v2\n v4: b16x2 = compose v3, v3\n v5: b32 = bitcast v4\n\
+        v6: b16x2 = bitcast v5\n v7: b16 = extract[1] v6\n v9: b32 = fconv v7";
+    let memory = ran(body, options).unwrap();
+    let judged = |x: f32| memory.judge(&x.to_le_bytes().repeat(64), 0.0);
+    assert_eq!((judged(0.33334).uncertain, judged(0.33334).wrong.len(), judged(0.335).wrong.len()), (0, 0, 64));
+}
