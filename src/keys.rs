@@ -160,7 +160,7 @@ mod tests {
             with(&|r| r.options.unroll = false),
             with(&|r| r.options.licm = false),
             with(&|r| r.options.vgpr_limit = 64),
-            with(&|r| r.options.llvm.scheduler = "max-ilp".into()),
+            with(&|r| r.options.llvm.scheduler = Some("max-ilp".into())),
             with(&|r| r.options.llvm.opt_level = 1),
             with(&|r| r.options.native.without = Phases::default().with(Phase::Number)),
             with(&|r| r.options.native.without = Phases::default().with(Phase::Clauses)),

@@ -9,6 +9,7 @@ mod shader;
 
 pub use shader::ShaderRef;
 
+use crate::abi::layout::PreparedLayout;
 use crate::cache::Key;
 use crate::compile::request::{KnownState, StageRequest, TuningOptions};
 use crate::compile::{constants_read, for_fragment, for_vertex, variant};
@@ -26,9 +27,12 @@ use std::borrow::Cow;
 #[derive(Clone, Debug)]
 pub struct PipelineRequest<'a> {
     /// A vertex shader, a vertex and a fragment shader, or a compute shader.
-    pub shaders: Vec<ShaderRef<'a>>,
+    pub shaders: SmallVec<[ShaderRef<'a>; 2]>,
     /// State.
     pub state: &'a PipelineState,
+    /// A layout that the caller has prepared, in place of the state's; the state's own is resolved by the toolchain and found
+    /// by its contents.
+    pub layout: Option<&'a PreparedLayout>,
     /// GPU.
     pub target: GfxIp,
     /// Tuning.
@@ -41,6 +45,10 @@ impl<'a> PipelineRequest<'a> {
     /// The compile request for one of its shaders, given this known state.
     pub fn stage(&self, shader: &ShaderRef<'_>, known: KnownState) -> StageRequest {
         shader.request(self, known)
+    }
+
+    fn given_layout(&self) -> &'a ResourceLayout {
+        self.layout.map_or(&self.state.layout, PreparedLayout::given)
     }
 
     fn shader(&self, stage: Stage) -> Option<&ShaderRef<'a>> {
@@ -100,8 +108,7 @@ type Parts<'t> = SmallVec<[PartRef<'t>; 2]>;
 /// # Errors
 /// Those of the compiler and the linker for the shaders or the state; never `NeedsFullCompile`.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
-    let early = |shader: &ShaderRef<'_>, _: Option<&Object>| early(request, tools, shader, None);
-    let linked = stages(request, early).and_then(|parts| match parts {
+    let linked = stages(request, |shader, _| shader.part(request, None, tools)).and_then(|parts| match parts {
         Ok(parts) => finish(request, tools, &chosen(request, tools, parts)?, Route::Linked),
         Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
     });
@@ -134,7 +141,7 @@ fn whole(
     let state = request.state;
     let constants = early_constants(request, tools);
     let parts = stages(request, |shader, before| {
-        let known = everything_known(state, &state.layout, constants.clone(), before);
+        let known = everything_known(state, request.given_layout(), constants.clone(), before);
         tools.part(shader.module(), &request.stage(shader, known)).at(|| format!("{} shader", shader.stage()))
     })?;
     match parts {
@@ -143,25 +150,13 @@ fn whole(
     }
 }
 
-/// The part of a stage compiled in advance, or the variant that knows this state.
-fn early<'t>(
-    request: &PipelineRequest<'_>,
-    tools: &'t Toolchain<'_>,
-    shader: &ShaderRef<'_>,
-    known: Option<&KnownState>,
-) -> Result<Option<PartRef<'t>>> {
-    let key = shader.key(request, known, tools.compiler_id())?;
-    let wanted = || Ok(Cow::Owned(request.stage(shader, known.cloned().unwrap_or_default())));
-    let found = tools.part_under(key, shader.module(), wanted);
-    found.at(|| format!("{} shader", shader.stage()))
-}
-
 /// Every stage, fragment before vertex; `part` returns one, given the previous one.
 fn stages<'t>(
-    request: &PipelineRequest<'_>,
-    part: impl Fn(&ShaderRef<'_>, Option<&Object>) -> Result<Option<PartRef<'t>>>,
+    request: &'t PipelineRequest<'_>,
+    part: impl Fn(&'t ShaderRef<'_>, Option<&Object>) -> Result<Option<PartRef<'t>>>,
 ) -> Result<std::result::Result<Parts<'t>, Stage>> {
-    let mut shaders: SmallVec<[&ShaderRef<'_>; 2]> = request.shaders.iter().collect();
+    // Most requests have the vertex shader first.
+    let mut shaders: SmallVec<[&'t ShaderRef<'_>; 2]> = request.shaders.iter().rev().collect();
     shaders.sort_by_key(|shader| std::cmp::Reverse(shader.stage()));
     let mut parts = Parts::new();
     for shader in shaders {
@@ -170,20 +165,20 @@ fn stages<'t>(
             None => return Ok(Err(shader.stage())),
         }
     }
-    parts.sort_by_key(|part| part.object.stage());
+    parts.reverse();
     Ok(Ok(parts))
 }
 
 /// Selects the parts for a link: variants where the state asks for one, else a pair if there is one, else the parts as they
 /// are. If a variant is not available the part stays, and the link reports why it needs a whole-pipeline compile.
-fn chosen<'t>(request: &PipelineRequest<'_>, tools: &'t Toolchain<'_>, mut parts: Parts<'t>) -> Result<Parts<'t>> {
+fn chosen<'t>(request: &'t PipelineRequest<'_>, tools: &'t Toolchain<'_>, mut parts: Parts<'t>) -> Result<Parts<'t>> {
     let mut varied = false;
     for part in &mut parts {
         let interface = part.object.interface();
         let Some(known) = variant(request.state, interface) else { continue };
         varied = true;
         let Some(shader) = request.shader(interface.stage) else { continue };
-        if let Some(found) = early(request, tools, shader, Some(&known))? {
+        if let Some(found) = shader.part(request, Some(&known), tools)? {
             *part = found;
         }
     }
@@ -192,7 +187,8 @@ fn chosen<'t>(request: &PipelineRequest<'_>, tools: &'t Toolchain<'_>, mut parts
         return Ok(parts);
     }
     match tools.pair([vertex, fragment])? {
-        Some(pair) => Ok(pair.iter().map(PartRef::Kept).collect()),
+        Some(Cow::Borrowed(pair)) => Ok(pair.iter().map(PartRef::Kept).collect()),
+        Some(Cow::Owned(pair)) => Ok(pair.map(PartRef::Own).into_iter().collect()),
         None if tools.makes_pairs() => make_pair(request, tools, [vertex, fragment]),
         None => Ok(parts),
     }
@@ -230,11 +226,11 @@ fn make_pair<'t>(
 /// none or if a part is not available. A process that only has the cache applies the same rule, so that it finds the same
 /// keys.
 fn early_constants(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Known<Vec<ParamConstant>> {
-    let early = |shader| early(request, tools, shader, None).ok().flatten();
     let shaders = request.shader(Stage::Vertex).zip(request.shader(Stage::Fragment));
     let parts = shaders.and_then(|(vertex, fragment)| {
-        let vertex = early(vertex).filter(|vertex| vertex.object.has_constants())?;
-        Some((vertex, early(fragment)?))
+        let [vertex, fragment] = [vertex, fragment].map(|shader| || shader.part(request, None, tools).ok().flatten());
+        let vertex = vertex().filter(|vertex| vertex.object.has_constants())?;
+        Some((vertex, fragment()?))
     });
     parts.map_or(Known::Unknown, |(vertex, fragment)| taken_constants([&vertex.object, &fragment.object]))
 }
@@ -297,11 +293,15 @@ fn finish(
     if parts.is_empty() {
         return Err(Error::malformed("a pipeline without shaders"));
     }
+    let layout = match request.layout {
+        Some(prepared) => Cow::Borrowed(prepared.resolved()),
+        None => tools.layout(&request.state.layout)?,
+    };
     let objects: SmallVec<[&Object; 2]> = parts.iter().map(|part| &*part.object).collect();
     let job = Job {
         objects: &objects,
         state: request.state,
-        layout: &*tools.layout(&request.state.layout)?,
+        layout: &layout,
         placement: request.placement,
         glue: tools,
         metadata: tools.metadata(),

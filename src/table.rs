@@ -1,44 +1,42 @@
 //! A table that only grows, up to a limit. Entries are handed out by reference, and lookups write to no memory, so
 //! concurrent readers do not slow each other down.
 //!
-//! The table consists of segments of rows of slots; the hash selects the row. The first segment has one row, because many
-//! tables hold few entries; the second has eight, and each later one twice as many as the one before. An entry goes to the first
-//! empty slot of its row in the first segment that has one, and stays there. So if a row has an empty slot, no later segment
-//! holds the entry. The hashes of a row are stored apart from its entries, in one cache line: a search reads that line of each
-//! segment, and an entry only if its hash matches.
+//! Entries are numbered in the order in which they are added, and never move. An index leads from a hash to the numbers of its
+//! entries, by linear probing with at most half of the slots used. When it is full, a new one of twice the size is filled and then
+//! replaces it. So a search reads one slot of the index or a few adjacent ones, and the entry itself: two places that may be
+//! outside the processor's caches, however many entries there are. Old indexes stay, since another thread may be reading them;
+//! together they are no larger than the last.
 
 use rustc_hash::FxBuildHasher;
 use std::hash::{BuildHasher, Hash};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Number of slots where an entry may be in one segment.
-const ROW: usize = 8;
-/// Number of slots of the second segment.
-const SECOND_SEGMENT: usize = 64;
-/// The table is full when a segment of this size has no room.
-const LAST_SEGMENT: usize = 1 << 13;
+/// Number of entries of the first level; each level doubles the number.
+const FIRST: usize = 8;
+/// Number of levels: 16,384 entries, whose numbers fit a slot.
+const LEVELS: usize = 12;
 
 /// Map from keys to values.
-pub(crate) struct SharedTable<K, V> {
-    first: Next<K, V>,
+pub(crate) struct SharedTable<K, V>(OnceLock<Box<Levels<K, V>>>);
+
+struct Levels<K, V> {
+    /// The level whose index is complete.
+    current: AtomicUsize,
+    levels: [OnceLock<Level<K, V>>; LEVELS],
+    /// Number of entries. Held by the thread that adds one.
+    count: Mutex<usize>,
 }
 
-type Next<K, V> = OnceLock<Box<Segment<K, V>>>;
-
-struct Segment<K, V> {
-    rows: Box<[Row]>,
-    /// Row by row.
-    slots: Box<[OnceLock<Entry<K, V>>]>,
-    next: Next<K, V>,
+struct Level<K, V> {
+    /// Slots for all entries up to the last of this level.
+    index: Box<[AtomicU32]>,
+    /// The entries that exceeded the level before.
+    entries: Box<[OnceLock<Entry<K, V>>]>,
 }
-
-/// The hashes of a row's entries; 0 where there is none yet.
-#[derive(Default)]
-#[repr(align(64))]
-struct Row([AtomicU64; ROW]);
 
 struct Entry<K, V> {
+    hash: u64,
     key: K,
     value: V,
 }
@@ -50,75 +48,113 @@ pub(crate) fn hash(key: impl Hash) -> u64 {
 
 impl<K, V> Default for SharedTable<K, V> {
     fn default() -> Self {
-        Self { first: OnceLock::new() }
+        Self(OnceLock::new())
     }
 }
 
-impl<K, V> Segment<K, V> {
-    fn new(slots: usize) -> Self {
-        let rows = (0..slots / ROW).map(|_| Row::default()).collect();
-        Self { rows, slots: (0..slots).map(|_| OnceLock::new()).collect(), next: OnceLock::new() }
-    }
+/// Number of entries up to the last of a level.
+fn room(level: usize) -> usize {
+    FIRST << level
+}
 
-    /// The hashes and the slots of a row.
-    fn row(&self, hash: u64) -> impl Iterator<Item = (&AtomicU64, &OnceLock<Entry<K, V>>)> {
-        // The number of rows is a power of two, so the mask keeps the whole position.
-        let at = hash as usize & (self.rows.len() - 1);
-        let slots = self.slots.get(at * ROW..).unwrap_or_default();
-        self.rows.get(at).into_iter().flat_map(|row| &row.0).zip(slots)
+/// The upper half of a slot: the bits of the hash that do not select the slot.
+fn tag(hash: u64) -> u32 {
+    (hash >> 48) as u32
+}
+
+/// A slot's contents; 0 is an empty slot.
+fn slot(hash: u64, number: usize) -> u32 {
+    tag(hash) << 16 | (number + 1) as u32
+}
+
+/// The slots where an entry may be, in order.
+fn places(index: &[AtomicU32], hash: u64) -> impl Iterator<Item = &AtomicU32> {
+    // The number of slots is a power of two, so the mask keeps the whole position.
+    let mask = index.len().wrapping_sub(1);
+    (0..index.len()).filter_map(move |step| index.get((hash as usize).wrapping_add(step) & mask))
+}
+
+fn add(index: &[AtomicU32], hash: u64, number: usize) {
+    if let Some(free) = places(index, hash).find(|place| place.load(Ordering::Relaxed) == 0) {
+        // The entry is there before its slot.
+        free.store(slot(hash, number), Ordering::Release);
     }
 }
 
-/// A hash as rows have it.
-fn mark(hash: u64) -> u64 {
-    hash.max(1)
+impl<K, V> Levels<K, V> {
+    fn new() -> Self {
+        let levels =
+            Self { current: AtomicUsize::new(0), levels: [(); LEVELS].map(|()| OnceLock::new()), count: Mutex::new(0) };
+        levels.start(0);
+        levels
+    }
+
+    /// Makes a level with an index of all entries so far.
+    fn start(&self, level: usize) {
+        let (before, all) = (if level == 0 { 0 } else { room(level - 1) }, room(level));
+        let index: Box<[AtomicU32]> = (0..2 * all).map(|_| AtomicU32::new(0)).collect();
+        for (number, entry) in (0..before).filter_map(|number| Some((number, self.entry(number)?))) {
+            add(&index, entry.hash, number);
+        }
+        let entries = (before..all).map(|_| OnceLock::new()).collect();
+        if let Some(place) = self.levels.get(level) {
+            place.get_or_init(|| Level { index, entries });
+            self.current.store(level, Ordering::Release);
+        }
+    }
+
+    /// The place of an entry.
+    fn place(&self, number: usize) -> Option<&OnceLock<Entry<K, V>>> {
+        let level = (number / FIRST).checked_ilog2().map_or(0, |above| above as usize + 1);
+        let first = if level == 0 { 0 } else { room(level - 1) };
+        self.levels.get(level)?.get()?.entries.get(number - first)
+    }
+
+    fn entry(&self, number: usize) -> Option<&Entry<K, V>> {
+        self.place(number)?.get()
+    }
+
+    fn index(&self) -> &[AtomicU32] {
+        let current = self.levels.get(self.current.load(Ordering::Acquire));
+        current.and_then(OnceLock::get).map_or(&[], |level| &level.index)
+    }
+
+    fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
+        let slots = places(self.index(), hash).map(|place| place.load(Ordering::Acquire)).take_while(|slot| *slot != 0);
+        let mut numbers = slots.filter(|slot| slot >> 16 == tag(hash)).map(|slot| (slot & 0xffff) as usize - 1);
+        let entry = numbers.find_map(|number| self.entry(number).filter(|entry| entry.hash == hash && is(&entry.key)));
+        entry.map(|entry| &entry.value)
+    }
 }
 
 impl<K, V> SharedTable<K, V> {
     /// The value of the key for which `is` returns true.
     pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
-        let wanted = mark(hash);
-        let mut segment = self.first.get();
-        while let Some(here) = segment {
-            for (kept, slot) in here.row(hash) {
-                // The entry was there before its hash.
-                match kept.load(Ordering::Acquire) {
-                    0 => return None,
-                    kept if kept == wanted => match slot.get() {
-                        Some(entry) if is(&entry.key) => return Some(&entry.value),
-                        _ => {}
-                    },
-                    _ => {}
-                }
-            }
-            segment = here.next.get();
-        }
-        None
+        self.0.get()?.find(hash, is)
     }
 }
 
 impl<K: PartialEq, V> SharedTable<K, V> {
     /// Stores a value if there is room. If another thread has stored one meanwhile, that one stays.
     pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
-        let mut entry = Entry { key, value };
-        let (mut place, mut slots) = (&self.first, ROW);
-        while slots <= LAST_SEGMENT {
-            let segment = place.get_or_init(|| Box::new(Segment::new(slots)));
-            for (kept, slot) in segment.row(hash) {
-                let refused = slot.set(entry);
-                let there = slot.get()?;
-                match refused {
-                    Ok(()) => {
-                        kept.store(mark(hash), Ordering::Release);
-                        return Some(&there.value);
-                    }
-                    Err(mine) if there.key == mine.key => return Some(&there.value),
-                    Err(mine) => entry = mine,
-                }
-            }
-            (place, slots) = (&segment.next, SECOND_SEGMENT.max(2 * slots));
+        let levels = self.0.get_or_init(|| Box::new(Levels::new()));
+        // An entry is added in one step, so a table is consistent after a panic.
+        let mut count = levels.count.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(there) = levels.find(hash, |kept| *kept == key) {
+            return Some(there);
         }
-        None
+        let number = *count;
+        if number == room(LEVELS - 1) {
+            return None;
+        }
+        let current = levels.current.load(Ordering::Relaxed);
+        if number == room(current) {
+            levels.start(current + 1);
+        }
+        let kept = levels.place(number)?.get_or_init(|| Entry { hash, key, value });
+        add(levels.index(), hash, number);
+        *count += 1;
+        Some(&kept.value)
     }
 }
 
@@ -131,17 +167,29 @@ mod tests {
     fn what_is_kept_is_found_until_there_is_no_room() {
         let table = SharedTable::default();
         assert_eq!(table.find(hash(1u32), |_| true), None::<&u64>);
-        let mut kept = 0u64;
-        for key in 0..4 * LAST_SEGMENT as u64 {
-            kept += u64::from(table.keep(hash(key), key, key + 1).is_some());
+        let most = room(LEVELS - 1) as u64;
+        for key in 0..2 * most {
+            assert_eq!(table.keep(hash(key), key, key + 1), (key < most).then_some(&(key + 1)));
+            // Also right after the index was replaced.
+            assert_eq!(
+                table.find(hash(key / 2), |other| *other == key / 2),
+                Some(&(key / 2 + 1)).filter(|_| key / 2 < most)
+            );
         }
         let found = |key: u64| table.find(hash(key), |other| *other == key);
-        let there = (0..4 * LAST_SEGMENT as u64).filter(|key| found(*key) == Some(&(key + 1))).count() as u64;
-        assert_eq!(there, kept);
-        // It must be nearly full before the first rejection, and must not exceed the limit.
-        let slots = (ROW + 2 * LAST_SEGMENT - SECOND_SEGMENT) as u64;
-        assert!((slots / 2..=slots).contains(&kept), "{kept} of {slots}");
+        assert!((0..2 * most).all(|key| found(key).copied() == (key < most).then_some(key + 1)));
         assert_eq!(table.keep(hash(0u64), 0, 9), Some(&1), "what is there stays");
+    }
+
+    #[test]
+    fn entries_of_one_hash_are_apart() {
+        let table = SharedTable::default();
+        // The last slot: the search goes on at the first.
+        let kept: Vec<_> = (0..100).map(|key| table.keep(u64::MAX, key, key).copied()).collect();
+        let found: Vec<_> = (0..100).map(|key| table.find(u64::MAX, |other| *other == key).copied()).collect();
+        assert!(kept.iter().chain(&found).zip((0..100).cycle()).all(|(value, key)| *value == Some(key)));
+        assert_eq!(table.find(u64::MAX, |other| *other == 100), None);
+        assert_eq!(table.find(u64::MAX - 1, |_| true), None, "another hash");
     }
 
     #[test]
@@ -150,11 +198,17 @@ mod tests {
         thread::scope(|scope| {
             for thread in 0..4 {
                 let table = &table;
-                scope.spawn(move || (0..200u64).for_each(|key| assert!(table.keep(key % 50, key, thread).is_some())));
+                scope.spawn(move || {
+                    for key in 0..2000u64 {
+                        let kept = table.keep(key % 500, key, thread);
+                        let found = table.find(key % 500, |other| *other == key);
+                        assert!(kept.is_some() && kept == found, "{key}: {kept:?}, {found:?}");
+                    }
+                });
             }
         });
-        let of = |key: u64| table.find(key % 50, |other| *other == key);
-        let again: Vec<_> = (0..200u64).map(|key| table.keep(key % 50, key, 9)).collect();
-        assert!((0..200u64).zip(again).all(|(key, kept)| of(key) == kept && kept != Some(&9)));
+        let of = |key: u64| table.find(key % 500, |other| *other == key);
+        let again: Vec<_> = (0..2000u64).map(|key| table.keep(key % 500, key, 9)).collect();
+        assert!((0..2000u64).zip(again).all(|(key, kept)| of(key) == kept && kept != Some(&9)));
     }
 }

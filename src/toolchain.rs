@@ -8,7 +8,7 @@ mod pairs;
 pub use pairs::{Pair, PairNote, noted_pair};
 
 use crate::abi::layout::ResolvedLayout;
-use crate::cache::{Cache, Key, KeyBuilder};
+use crate::cache::{Cache, Key, KeyBuilder, Payload};
 use crate::compile::request::{CompilerId, Module, ModuleDigest, StageRequest};
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Context, Error, Result};
@@ -19,9 +19,10 @@ use crate::state::ResourceLayout;
 use crate::table::{SharedTable, hash};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::num::NonZeroU32;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// Result of a request for a stage ELF, with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,18 @@ pub struct ReadyPart {
     pub hit: bool,
     /// Size of its ELF in bytes.
     pub bytes: usize,
+    /// Its number among the parts that the toolchain keeps.
+    number: Option<PartNumber>,
+}
+
+/// A kept part's number: half of a pair's key, and smaller than its digest.
+pub(crate) type PartNumber = NonZeroU32;
+
+impl ReadyPart {
+    fn cached(elf: &Payload) -> Result<Self> {
+        let object = Object::parse_digested(elf, elf.digest())?;
+        Ok(Self { object: Arc::new(object), hit: true, bytes: elf.len(), number: None })
+    }
 }
 
 /// A part that the toolchain keeps, or one that was just read.
@@ -82,21 +95,35 @@ fn hash_of(key: &Key) -> u64 {
 /// Limit of part ELFs kept in memory, in bytes; beyond it, parts are parsed anew each time.
 const MOST_BYTES: usize = 64 << 20;
 
+/// A toolchain's number in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ToolchainId(u64);
+
+impl ToolchainId {
+    fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// A cache, with or without a compiler.
 ///
 /// Parts (up to 64 MiB of ELFs), layouts and glue plans stay in memory, keyed by their request. A second pipeline of
 /// the same parts costs little more than its link.
 pub struct Toolchain<'a> {
+    id: ToolchainId,
     cache: &'a Cache,
     compiler: Option<&'a dyn Compiler>,
-    id: Arc<CompilerId>,
+    compiler_id: Arc<CompilerId>,
     parts: SharedTable<Key, ReadyPart>,
     /// Total size of the ELFs of `parts`.
     bytes: AtomicUsize,
-    layouts: SharedTable<ResourceLayout, Arc<ResolvedLayout>>,
+    layouts: SharedTable<ResourceLayout, ResolvedLayout>,
     plans: Plans,
-    /// By the digests of the parts that they replace.
-    pairs: SharedTable<[[u8; 32]; 2], Option<Pair>>,
+    /// The number of the next part.
+    numbers: AtomicU32,
+    /// By the numbers of the parts that they replace.
+    pairs: SharedTable<[PartNumber; 2], Option<Box<Pair>>>,
     /// Whether the cache may have notes of pairs.
     noted_pairs: bool,
     makes_pairs: bool,
@@ -122,11 +149,13 @@ impl<'a> Toolchain<'a> {
         };
         let (parts, layouts, plans) = (SharedTable::default(), SharedTable::default(), Plans::default());
         Ok(Self {
+            id: ToolchainId::next(),
             cache,
             compiler,
-            id: Arc::new(id),
+            compiler_id: Arc::new(id),
             parts,
             bytes: AtomicUsize::new(0),
+            numbers: AtomicU32::new(1),
             layouts,
             plans,
             pairs: SharedTable::default(),
@@ -141,12 +170,16 @@ impl<'a> Toolchain<'a> {
     /// # Errors
     /// Environment: the store is full or fails, or cannot be written.
     pub fn record_compiler(&self) -> Result<()> {
-        if self.compiler.is_none() { Ok(()) } else { record_compiler(self.cache, &self.id) }
+        if self.compiler.is_none() { Ok(()) } else { record_compiler(self.cache, &self.compiler_id) }
     }
 
     /// The identity of the compiler whose code this toolchain uses.
     pub fn compiler_id(&self) -> &Arc<CompilerId> {
-        &self.id
+        &self.compiler_id
+    }
+
+    pub(crate) fn id(&self) -> ToolchainId {
+        self.id
     }
 
     /// One stage.
@@ -156,7 +189,7 @@ impl<'a> Toolchain<'a> {
     /// code.
     pub fn stage(&self, module: &Module, request: &StageRequest) -> Result<Fetched> {
         request.check_module(module)?;
-        let key = keys::stage(request, &self.id)?;
+        let key = keys::stage(request, &self.compiler_id)?;
         match self.cache.get(&key) {
             Some(bytes) => Ok(Fetched::Hit(StageElf(bytes))),
             None => Ok(self.compiled(module, request, &key)?.map_or(Fetched::NotCached, Fetched::Compiled)),
@@ -178,7 +211,7 @@ impl<'a> Toolchain<'a> {
     /// As [`Self::stage`] and [`Object::parse`].
     pub fn part(&self, module: &Module, request: &StageRequest) -> Result<Option<PartRef<'_>>> {
         request.check_module(module)?;
-        self.part_under(keys::stage(request, &self.id)?, module, || Ok(Cow::Borrowed(request)))
+        self.part_under(keys::stage(request, &self.compiler_id)?, module, || Ok(Cow::Borrowed(request)))
     }
 
     /// The same with a known key; the request is only made if the stage has to be compiled.
@@ -195,16 +228,20 @@ impl<'a> Toolchain<'a> {
         if let Some(part) = self.parts.find(hash, |kept| *kept == key) {
             return Ok(Some(PartRef::Kept(part)));
         }
-        let (elf, hit) = match self.cache.get(&key) {
-            Some(bytes) => (StageElf(bytes), true),
+        let mut part = match self.cache.get_digested(&key) {
+            Some(elf) => ReadyPart::cached(&elf)?,
             None => match self.compiled(module, &*request()?, &key)? {
-                Some(elf) => (elf, false),
+                Some(StageElf(elf)) => {
+                    let object = Arc::new(Object::parse(&elf)?);
+                    ReadyPart { object, hit: false, bytes: elf.len(), number: None }
+                }
                 None => return Ok(None),
             },
         };
-        let part = ReadyPart { object: Arc::new(Object::parse(&elf.0)?), hit, bytes: elf.0.len() };
         if self.bytes.fetch_add(part.bytes, Ordering::Relaxed) < MOST_BYTES {
-            self.parts.keep(hash, key, ReadyPart { hit: true, ..part.clone() });
+            let number = PartNumber::new(self.numbers.fetch_add(1, Ordering::Relaxed));
+            let kept = self.parts.keep(hash, key, ReadyPart { hit: true, number, ..part.clone() });
+            part.number = kept.and_then(|kept| kept.number);
         }
         Ok(Some(PartRef::Own(part)))
     }
@@ -213,14 +250,14 @@ impl<'a> Toolchain<'a> {
     ///
     /// # Errors
     /// As [`ResolvedLayout::new`].
-    pub fn layout(&self, given: &ResourceLayout) -> Result<Arc<ResolvedLayout>> {
+    pub fn layout(&self, given: &ResourceLayout) -> Result<Cow<'_, ResolvedLayout>> {
         let hash = hash(given);
         if let Some(kept) = self.layouts.find(hash, |kept| kept == given) {
-            return Ok(kept.clone());
+            return Ok(Cow::Borrowed(kept));
         }
-        let made = Arc::new(ResolvedLayout::new(given).at(|| "resource layout")?);
-        self.layouts.keep(hash, given.clone(), made.clone());
-        Ok(made)
+        let made = ResolvedLayout::new(given).at(|| "resource layout")?;
+        let kept = self.layouts.keep(hash, given.clone(), made.clone());
+        Ok(kept.map_or(Cow::Owned(made), Cow::Borrowed))
     }
 
     /// Sets the metadata version of its pipelines.

@@ -5,7 +5,7 @@ use crate::support::beside::{Beside, Files, SWEEPS as RADV_SWEEPS};
 use crate::support::radv::Keeps;
 use crate::support::times::{Times, head};
 use crate::support::{self, Input};
-use dovetail::abi::layout::ResolvedLayout;
+use dovetail::abi::layout::PreparedLayout;
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
@@ -44,14 +44,15 @@ struct Pair {
     vertex: usize,
     fragment: usize,
     state: PipelineState,
-    layout: ResolvedLayout,
+    layout: PreparedLayout,
 }
 
 impl Pair {
     fn request<'a>(&'a self, shaders: &[ShaderRef<'a>]) -> PipelineRequest<'a> {
         PipelineRequest {
-            shaders: [self.vertex, self.fragment].map(|stage| shaders[stage].clone()).to_vec(),
+            shaders: [self.vertex, self.fragment].map(|stage| shaders[stage].clone()).into(),
             state: &self.state,
+            layout: Some(&self.layout),
             target: GfxIp::Gfx1030,
             options: TuningOptions::default(),
             placement: Placement::Adjacent,
@@ -106,7 +107,7 @@ impl Pairs {
         }
         let inputs = [&self.stages[vertex].input, &self.stages[fragment].input];
         let Some(state) = support::state(&inputs) else { return };
-        let Ok(layout) = ResolvedLayout::new(&state.layout) else { return };
+        let Ok(layout) = PreparedLayout::new(state.layout.clone()) else { return };
         let pair = Pair { vertex, fragment, state, layout };
         if self.linked(&pair, &pair.state, &Plans::default(), &mut []).is_some() {
             self.pairs.push(pair);
@@ -115,7 +116,7 @@ impl Pairs {
 
     fn linked(&self, pair: &Pair, state: &PipelineState, plans: &Plans, out: &mut [u8]) -> Option<usize> {
         let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
-        let (layout, placement, plans) = (&pair.layout, Placement::Adjacent, Some(plans));
+        let (layout, placement, plans) = (pair.layout.resolved(), Placement::Adjacent, Some(plans));
         let job =
             Job { objects: &objects, state, layout, placement, glue: &EmitGlue, metadata: Default::default(), plans };
         match job.link_into(out).ok()? {
@@ -196,7 +197,7 @@ impl Pairs {
 
     fn elf(&self, pair: &Pair, plans: Option<&Plans>) -> Vec<u8> {
         let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
-        let (state, layout, placement) = (&pair.state, &pair.layout, Placement::Adjacent);
+        let (state, layout, placement) = (&pair.state, pair.layout.resolved(), Placement::Adjacent);
         let job =
             Job { objects: &objects, state, layout, placement, glue: &EmitGlue, metadata: Default::default(), plans };
         job.link().expect("it has been linked before").elf
@@ -250,6 +251,10 @@ impl Pairs {
         let mut next = requests.iter().cycle();
         let mut request = || next.next().expect("a cycle");
         self.each(|_| built(request(), &filling)).row("pipeline::build, everything in memory");
+        let unprepared: Vec<_> = requests.iter().map(|r| PipelineRequest { layout: None, ..r.clone() }).collect();
+        let mut states = unprepared.iter().cycle();
+        let found = self.each(|_| built(states.next().expect("a cycle"), &filling));
+        found.row("the same, layouts found by their contents");
         let on_disk = self.each(|_| {
             let tools = Toolchain::new(&cache, None).expect("tools");
             built(request(), &tools)

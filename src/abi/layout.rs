@@ -98,6 +98,34 @@ pub struct ResolvedLayout {
     root_dwords: u32,
 }
 
+/// A layout as given, for keys and whole-pipeline compiles, and with resolved offsets, for links.
+#[derive(Clone, Debug)]
+pub struct PreparedLayout {
+    given: ResourceLayout,
+    resolved: ResolvedLayout,
+}
+
+impl PreparedLayout {
+    /// Resolves every offset.
+    ///
+    /// # Errors
+    /// As [`ResolvedLayout::new`].
+    pub fn new(given: ResourceLayout) -> Result<Self> {
+        let resolved = ResolvedLayout::new(&given).at(|| "resource layout")?;
+        Ok(Self { given, resolved })
+    }
+
+    /// The layout as given.
+    pub fn given(&self) -> &ResourceLayout {
+        &self.given
+    }
+
+    /// The resolved offsets.
+    pub fn resolved(&self) -> &ResolvedLayout {
+        &self.resolved
+    }
+}
+
 /// Place of push constants in the root table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PushPlace {

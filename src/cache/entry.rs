@@ -1,19 +1,23 @@
 //! The envelope of a cached result.
 //!
 //! ```text
-//! 0   4  "DVT\x01"        format version: another version is refused before anything else is read
+//! 0   4  "DVT\x02"        format version: another version is refused before anything else is read
 //! 4   8  payload length   little-endian
 //! 12  n  payload
-//! ..  32 BLAKE3           keyed by the entry's key, over all bytes before: an entry under a wrong key is broken too
+//! ..  32 BLAKE3           keyed by the entry's key, over the first 12 bytes and the payload's BLAKE3: an entry under a wrong key
+//!                         is broken too
 //! ```
+//!
+//! The payload is hashed once: its own digest, which identifies a part to the linker, comes with it.
 
 use super::key::Key;
+use std::ops::Deref;
 
 /// Largest entry, in bytes. LMDB would write pages of a larger transaction to the file early and read them back; and a
 /// damaged size must not make a reader allocate more.
 pub const LARGEST_ENTRY: usize = 64 << 20;
 
-const VERSION: [u8; 4] = *b"DVT\x01";
+const VERSION: [u8; 4] = *b"DVT\x02";
 const HEAD: usize = 12;
 const DIGEST: usize = 32;
 
@@ -28,13 +32,47 @@ pub enum BadEntry {
     Digest,
 }
 
+/// A payload whose entry is complete.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Payload {
+    entry: Vec<u8>,
+    digest: [u8; DIGEST],
+}
+
+impl Payload {
+    /// Its BLAKE3.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Its bytes alone.
+    pub fn into_vec(self) -> Vec<u8> {
+        let Self { entry: mut bytes, .. } = self;
+        bytes.truncate(bytes.len().saturating_sub(DIGEST));
+        bytes.drain(..HEAD);
+        bytes
+    }
+}
+
+impl Deref for Payload {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.entry.get(HEAD..self.entry.len().saturating_sub(DIGEST)).unwrap_or_default()
+    }
+}
+
+/// The digest of an entry.
+fn seal(key: &Key, head: &[u8], payload: &[u8; DIGEST]) -> blake3::Hash {
+    blake3::Hasher::new_keyed(&key.0).update(head).update(payload).finalize()
+}
+
 /// Wraps a payload.
 pub fn encode(key: &Key, payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEAD + payload.len() + DIGEST);
     out.extend_from_slice(&VERSION);
     out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+    let digest = seal(key, &out, blake3::hash(payload).as_bytes());
     out.extend_from_slice(payload);
-    let digest = blake3::keyed_hash(&key.0, &out);
     out.extend_from_slice(digest.as_bytes());
     out
 }
@@ -43,31 +81,22 @@ pub fn encode(key: &Key, payload: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// The reason why it is not usable.
-pub fn decode<'a>(key: &Key, bytes: &'a [u8]) -> Result<&'a [u8], BadEntry> {
-    let body = match bytes.first_chunk::<4>() {
-        Some(&v) if v == VERSION => bytes.len().checked_sub(HEAD + DIGEST).ok_or(BadEntry::Length)?,
+pub fn decode(key: &Key, entry: Vec<u8>) -> Result<Payload, BadEntry> {
+    let body = match entry.first_chunk::<4>() {
+        Some(&v) if v == VERSION => entry.len().checked_sub(HEAD + DIGEST).ok_or(BadEntry::Length)?,
         Some(_) => return Err(BadEntry::Version),
         None => return Err(BadEntry::Length),
     };
-    let (signed, digest) = bytes.split_at(HEAD + body);
-    let length = signed[4..HEAD].iter().rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
+    let (head, rest) = entry.split_at(HEAD);
+    let (payload, sealed) = rest.split_at(body);
+    let length = head[4..].iter().rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
     if length != body as u64 {
         return Err(BadEntry::Length);
     }
+    let digest = *blake3::hash(payload).as_bytes();
     // Hash equality is in constant time, which costs nothing here.
-    let right = <[u8; DIGEST]>::try_from(digest).is_ok_and(|d| blake3::keyed_hash(&key.0, signed) == d);
-    if right { Ok(&signed[HEAD..]) } else { Err(BadEntry::Digest) }
-}
-
-/// [`decode`] in place.
-///
-/// # Errors
-/// As [`decode`].
-pub fn into_payload(key: &Key, mut bytes: Vec<u8>) -> Result<Vec<u8>, BadEntry> {
-    let length = decode(key, &bytes)?.len();
-    bytes.truncate(HEAD + length);
-    bytes.drain(..HEAD);
-    Ok(bytes)
+    let right = <[u8; DIGEST]>::try_from(sealed).is_ok_and(|sealed| seal(key, head, &digest) == sealed);
+    if right { Ok(Payload { entry, digest }) } else { Err(BadEntry::Digest) }
 }
 
 #[cfg(test)]
@@ -78,15 +107,19 @@ mod tests {
     fn every_broken_byte_and_every_cut_is_seen() {
         let key = Key([7; 32]);
         let good = encode(&key, b"some code");
-        assert_eq!(decode(&key, &good), Ok(&b"some code"[..]));
-        assert_eq!(into_payload(&key, good.clone()), Ok(b"some code".to_vec()));
-        assert_eq!(decode(&Key([8; 32]), &good), Err(BadEntry::Digest));
+        let decode = |key, bytes: &[u8]| decode(key, bytes.to_vec());
+        let payload = decode(&key, &good).map_err(|_| ()).unwrap();
+        assert_eq!((&*payload, payload.digest()), (&b"some code"[..], blake3::hash(b"some code").as_bytes()));
+        assert_eq!(payload.into_vec(), b"some code");
+        assert_eq!(decode(&Key([8; 32]), &good).err(), Some(BadEntry::Digest));
         for i in 0..good.len() {
-            let mut bad = good.clone();
-            bad[i] ^= 1;
-            assert!(decode(&key, &bad).is_err(), "byte {i}");
+            for bit in 0..8 {
+                let mut bad = good.clone();
+                bad[i] ^= 1 << bit;
+                assert!(decode(&key, &bad).is_err(), "byte {i}");
+            }
             assert!(decode(&key, &good[..i]).is_err(), "cut at {i}");
         }
-        assert_eq!(decode(&key, b"DVT\x02"), Err(BadEntry::Version));
+        assert_eq!(decode(&key, b"DVT\x01").err(), Some(BadEntry::Version));
     }
 }

@@ -20,6 +20,7 @@ mod reader;
 mod sled;
 mod store;
 
+pub use entry::Payload;
 pub use key::{Key, KeyBuilder};
 pub use kind::StoreKind;
 pub use lmdb_store::{DEFAULT_MAP_BYTES, LmdbStore};
@@ -75,12 +76,17 @@ impl Cache {
 
     /// The bytes under a key. Damage is a miss.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
+        self.get_digested(key).map(Payload::into_vec)
+    }
+
+    /// The same, with their digest.
+    pub fn get_digested(&self, key: &Key) -> Option<Payload> {
         let found = self.store.get(key).unwrap_or_else(|e| {
             self.remember(0, e);
             // No entry is empty, so this counts as a bad one.
             Some(Vec::new())
         });
-        match found.map(|bytes| entry::into_payload(key, bytes)) {
+        match found.map(|bytes| entry::decode(key, bytes)) {
             Some(Ok(payload)) => {
                 self.hits.fetch_add(1, Ordering::Relaxed);
                 return Some(payload);

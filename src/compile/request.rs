@@ -279,15 +279,15 @@ impl Default for TuningOptions {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LlvmOptions {
-    /// Scheduling strategy attribute, empty for the default.
-    pub scheduler: String,
+    /// Scheduling strategy attribute, if it is not the default.
+    pub scheduler: Option<String>,
     /// Code generation level, 0 to 3.
     pub opt_level: u8,
 }
 
 impl Default for LlvmOptions {
     fn default() -> Self {
-        Self { scheduler: String::new(), opt_level: 2 }
+        Self { scheduler: None, opt_level: 2 }
     }
 }
 

@@ -88,6 +88,15 @@ impl Object {
     /// Malformed: anything that violates the unlinked format (docs/unlinked-elf.md). Unsupported: sections or
     /// relocations that PAL could not load. Needs a full compile: another version of the format, or another GPU.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
+        Self::parse_digested(bytes, blake3::hash(bytes).as_bytes())
+    }
+
+    /// The same with the BLAKE3 of these bytes, which the caller has.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub(crate) fn parse_digested(bytes: &[u8], digest: &[u8; 32]) -> Result<Self> {
+        debug_assert_eq!(blake3::hash(bytes).as_bytes(), digest, "another part's digest");
         let elf = Elf::parse(bytes)?;
         let (interface, pipeline) = read_unlinked::read(notes_of(&elf)?)?;
         let stage = interface.stage;
@@ -97,7 +106,7 @@ impl Object {
         let (code, joint) = reader.code(&interface).at(at)?;
         let data = reader.data().at(at)?;
         let (patches, loads) = reader.relocations(&data, joint).at(at)?;
-        let digest = *blake3::hash(bytes).as_bytes();
+        let digest = *digest;
         let notes = part_notes(pipeline, &interface, &digest).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;

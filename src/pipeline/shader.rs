@@ -1,32 +1,62 @@
-//! A shader as pipelines use it. The keys of its part and of its variants are computed once and shared by all pipelines.
+//! A shader as pipelines use it. The keys of its part and of its variants are computed once and shared by all pipelines, and so
+//! are the parts that the first toolchain keeps in memory.
 
 use super::{PipelineRequest, only_for};
 use crate::cache::Key;
 use crate::compile::request::{CompilerId, KnownState, Module, SpecValues, StageRequest, TuningOptions};
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::keys;
 use crate::state::{Known, PipelineState};
 use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, Stage, WaveSize};
+use crate::toolchain::{PartRef, ReadyPart, Toolchain, ToolchainId};
+use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-/// One stage of a pipeline. Clones share the keys computed for any of them.
+/// One stage of a pipeline. Clones are the same shader, with the keys computed for any of them and the parts found under them.
 #[derive(Clone)]
-pub struct ShaderRef<'a> {
-    module: &'a Module,
-    entry_point: Arc<str>,
+pub struct ShaderRef<'a>(Arc<Shader<'a>>);
+
+/// Everything in one place, because a pipeline that is built for the first time finds none of it in the processor's caches.
+struct Shader<'a> {
     stage: Stage,
     wave: WaveSize,
-    spec_ids: Arc<[u32]>,
-    keys: Arc<Keys>,
+    spec_ids: Box<[u32]>,
+    /// The first key asked for, which most pipelines use: found without a hash, and next to what it is compared with.
+    first: OnceLock<(Asked, Kept)>,
+    others: SharedTable<Asked, Kept>,
+    module: &'a Module,
+    entry_point: Box<str>,
 }
 
-/// The keys of a shader.
-#[derive(Default)]
-struct Keys {
-    /// The first one asked for, which most pipelines use: found without a hash, and next to what it is compared with.
-    first: OnceLock<(Asked, Key)>,
-    others: SharedTable<Asked, Key>,
+/// A key, and the part under it.
+struct Kept {
+    key: Key,
+    /// The part that the first toolchain keeps, so that later pipelines do not search for it. Its toolchain may be gone.
+    part: OnceLock<(ToolchainId, ReadyPart)>,
+}
+
+impl From<Key> for Kept {
+    fn from(key: Key) -> Self {
+        Self { key, part: OnceLock::new() }
+    }
+}
+
+/// A key that the shader keeps, or one that no longer had room.
+enum KeptRef<'s> {
+    Kept(&'s Kept),
+    Own(Kept),
+}
+
+impl Deref for KeptRef<'_> {
+    type Target = Kept;
+    fn deref(&self) -> &Kept {
+        match self {
+            Self::Kept(kept) => kept,
+            Self::Own(kept) => kept,
+        }
+    }
 }
 
 /// Inputs of a stage's key besides the shader.
@@ -50,30 +80,36 @@ struct AskedState {
 
 impl std::fmt::Debug for ShaderRef<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} shader `{}`", self.stage, self.entry_point)
+        write!(f, "{} shader `{}`", self.0.stage, self.0.entry_point)
     }
 }
 
 impl<'a> ShaderRef<'a> {
     /// An entry point of a module, without specialization constants.
     pub fn new(module: &'a Module, entry_point: &str, stage: Stage, wave: WaveSize) -> Self {
-        Self { module, entry_point: entry_point.into(), stage, wave, spec_ids: Arc::default(), keys: Arc::default() }
+        Self::with(module, entry_point, stage, wave, Box::default())
     }
 
     /// The same, with the `SpecId`s that the module declares; values for others are not part of its requests.
     #[must_use]
     pub fn with_spec_ids(self, ids: impl IntoIterator<Item = u32>) -> Self {
-        Self { spec_ids: ids.into_iter().collect(), keys: Arc::default(), ..self }
+        let Shader { stage, wave, module, entry_point, .. } = &*self.0;
+        Self::with(module, entry_point, *stage, *wave, ids.into_iter().collect())
+    }
+
+    fn with(module: &'a Module, entry_point: &str, stage: Stage, wave: WaveSize, spec_ids: Box<[u32]>) -> Self {
+        let (first, others) = (OnceLock::new(), SharedTable::default());
+        Self(Arc::new(Shader { stage, wave, spec_ids, first, others, module, entry_point: entry_point.into() }))
     }
 
     /// Its SPIR-V.
     pub fn module(&self) -> &'a Module {
-        self.module
+        self.0.module
     }
 
     /// Its stage.
     pub fn stage(&self) -> Stage {
-        self.stage
+        self.0.stage
     }
 
     /// The compile request for it, given this known state.
@@ -81,26 +117,51 @@ impl<'a> ShaderRef<'a> {
         let values = self.values(pipeline.state);
         StageRequest {
             target: pipeline.target,
-            stage: self.stage,
-            module: self.module.digest(),
-            entry_point: self.entry_point.to_string(),
+            stage: self.0.stage,
+            module: self.0.module.digest(),
+            entry_point: self.0.entry_point.to_string(),
             specialization: values.shaping,
-            wave: self.wave,
+            wave: self.0.wave,
             options: pipeline.options.clone(),
-            known: only_for(self.stage, known, values.operands),
+            known: only_for(self.0.stage, known, values.operands),
         }
     }
 
-    /// The key of the request that knows this state, or nothing of a pipeline, for a compiler; computed once.
+    /// The part of the request that knows this state, or nothing of a pipeline; `None` if it is not available.
+    ///
+    /// # Errors
+    /// As [`Toolchain::part`].
+    pub(super) fn part<'t>(
+        &'t self,
+        pipeline: &PipelineRequest<'_>,
+        known: Option<&KnownState>,
+        tools: &'t Toolchain<'_>,
+    ) -> Result<Option<PartRef<'t>>> {
+        let kept = self.kept(pipeline, known, tools.compiler_id())?;
+        if let KeptRef::Kept(Kept { part, .. }) = kept
+            && let Some((_, part)) = part.get().filter(|(id, _)| *id == tools.id())
+        {
+            return Ok(Some(PartRef::Kept(part)));
+        }
+        let wanted = || Ok(Cow::Owned(self.request(pipeline, known.cloned().unwrap_or_default())));
+        let found = tools.part_under(kept.key, self.0.module, wanted).at(|| format!("{} shader", self.0.stage))?;
+        if let Some(PartRef::Kept(part)) = found {
+            // If another toolchain's part is there, it stays.
+            _ = kept.part.set((tools.id(), part.clone()));
+        }
+        Ok(found)
+    }
+
+    /// The key of that request for a compiler; computed once.
     ///
     /// # Errors
     /// As [`keys::stage`].
-    pub(super) fn key(
+    fn kept(
         &self,
         pipeline: &PipelineRequest<'_>,
         known: Option<&KnownState>,
         compiler: &Arc<CompilerId>,
-    ) -> Result<Key> {
+    ) -> Result<KeptRef<'_>> {
         let values = self.values(pipeline.state);
         // Constants that become relocations are not part of the key.
         let operands = known.filter(|known| known.operands != Known::Unknown).map_or(&[][..], |_| &values.operands);
@@ -116,30 +177,30 @@ impl<'a> ShaderRef<'a> {
                 && kept.options == pipeline.options
                 && kept.compiler == *compiler
         };
-        if let Some((_, key)) = self.keys.first.get().filter(|(kept, _)| is(kept)) {
-            return Ok(*key);
+        if let Some((_, kept)) = self.0.first.get().filter(|(asked, _)| is(asked)) {
+            return Ok(KeptRef::Kept(kept));
         }
         let hash = hash((&values.shaping, known));
-        if let Some(key) = self.keys.others.find(hash, is) {
-            return Ok(*key);
+        if let Some(kept) = self.0.others.find(hash, is) {
+            return Ok(KeptRef::Kept(kept));
         }
         let key = keys::stage(&self.request(pipeline, known.cloned().unwrap_or_default()), compiler)?;
         let known = known.map(|known| Box::new(AskedState { state: known.clone(), operands: operands.to_vec() }));
         let (target, options, compiler) = (pipeline.target, pipeline.options.clone(), compiler.clone());
         let asked = Asked { target, options, compiler, shaping: values.shaping, known };
-        if let Err((asked, key)) = self.keys.first.set((asked, key)) {
-            self.keys.others.keep(hash, asked, key);
+        if let Err((asked, kept)) = self.0.first.set((asked, key.into())) {
+            self.0.others.keep(hash, asked, kept);
         }
-        Ok(key)
+        Ok(KeptRef::Own(key.into()))
     }
 
     /// The state's values of its constants.
     fn values(&self, state: &PipelineState) -> SpecValues {
-        if state.specialization.is_empty() || self.spec_ids.is_empty() {
+        if self.0.spec_ids.is_empty() || state.specialization.is_empty() {
             return SpecValues::default();
         }
-        let values = self.spec_ids.iter().filter_map(|id| Some((*id, state.specialized(self.stage, *id)?)));
-        SpecValues::new(values, self.module.operand_ids())
+        let values = self.0.spec_ids.iter().filter_map(|id| Some((*id, state.specialized(self.0.stage, *id)?)));
+        SpecValues::new(values, self.0.module.operand_ids())
     }
 }
 
@@ -148,6 +209,7 @@ mod tests {
     use super::*;
     use crate::link::Placement;
     use crate::state::SpecializationEntry;
+    use smallvec::smallvec;
 
     #[test]
     fn kept_keys_are_those_of_their_requests() {
@@ -171,9 +233,16 @@ mod tests {
                 all.flat_map(|(k, o)| compilers.iter().map(move |c| (k, o, c))).map(move |(k, o, c)| (state, k, o, c))
             }) {
                 let (target, placement, options) = (GfxIp::Gfx1030, Placement::Adjacent, options.clone());
-                let pipeline = PipelineRequest { shaders: vec![shader.clone()], state, target, options, placement };
+                let pipeline = PipelineRequest {
+                    shaders: smallvec![shader.clone()],
+                    state,
+                    layout: None,
+                    target,
+                    options,
+                    placement,
+                };
                 let request = shader.request(&pipeline, known.cloned().unwrap_or_default());
-                let key = shader.key(&pipeline, known, compiler).unwrap();
+                let key = shader.kept(&pipeline, known, compiler).unwrap().key;
                 assert_eq!(key, keys::stage(&request, compiler).unwrap(), "{request:?}");
                 found.push(key);
             }

@@ -46,8 +46,14 @@ impl Pipelines {
     ) -> Result<Self> {
         let cache = Cache::new(Box::new(MemoryStore::default()));
         let tools = Toolchain::new(&cache, Some(compiler))?;
-        let mut request =
-            PipelineRequest { shaders, state: &state, target: GfxIp::Gfx1030, options, placement: Placement::Adjacent };
+        let mut request = PipelineRequest {
+            shaders: shaders.into(),
+            state: &state,
+            layout: None,
+            target: GfxIp::Gfx1030,
+            options,
+            placement: Placement::Adjacent,
+        };
         let (mut elfs, mut not_linked) = (Vec::new(), None);
         for (name, placement) in [("linked", Placement::Adjacent), ("linked, chained", Placement::Chained)] {
             request.placement = placement;
@@ -63,6 +69,7 @@ impl Pipelines {
             elfs.push(("paired", built(build(&request, &tools)).at(|| "paired")?.0));
         }
         elfs.push(("whole", built(build_whole(&request, &tools, None)).at(|| "whole")?.0));
+        drop(request);
         Ok(Self { state, elfs, not_linked })
     }
 

@@ -7,6 +7,7 @@ use super::service::desk::{self, Desk, Reach};
 use crate::cache::{Cache, Key, StoreKind};
 use crate::compile::request::{CompilerId, ModuleDigest};
 use crate::error::{Context as _, Error, Result};
+use crate::frame::Bytes;
 use crate::keys;
 use crate::link::{Object, Plans};
 use crate::table::{SharedTable, hash};
@@ -304,8 +305,11 @@ impl Shared {
         self.reads.store(reads, Ordering::Relaxed);
     }
 
-    fn cached(&self, key: &Key) -> Option<Vec<u8>> {
-        self.cache.as_ref().filter(|_| self.reads.load(Ordering::Relaxed))?.get(key)
+    fn cached(&self, key: &Key) -> Result<Option<Arc<Object>>> {
+        let cache = self.cache.as_ref().filter(|_| self.reads.load(Ordering::Relaxed));
+        let Some(elf) = cache.and_then(|cache| cache.get_digested(key)) else { return Ok(None) };
+        let object = Object::parse_digested(&elf, elf.digest())?;
+        Ok(Some(self.parts.insert(*key, object, elf.into_vec())))
     }
 
     /// The part in a service's answer; `None` if it is neither attached nor readable from the cache.
@@ -316,7 +320,7 @@ impl Shared {
         if let Some(object) = self.parts.get(&part.key) {
             return Ok(Some(object));
         }
-        let Some(elf) = part.elf.map(|elf| elf.0).or_else(|| self.cached(&part.key)) else { return Ok(None) };
+        let Some(Bytes(elf)) = part.elf else { return self.cached(&part.key) };
         let object = Object::parse(&elf)?;
         Ok(Some(self.parts.insert(part.key, object, elf)))
     }
@@ -333,13 +337,9 @@ impl Shared {
         if !disk {
             return Ok(None);
         }
-        let Some(elf) = self.cached(key) else {
-            count(&self.counters.misses);
-            return Ok(None);
-        };
-        let object = Object::parse(&elf)?;
-        count(&self.counters.disk_hits);
-        Ok(Some(self.parts.insert(*key, object, elf)))
+        let found = self.cached(key)?;
+        count(if found.is_some() { &self.counters.disk_hits } else { &self.counters.misses });
+        Ok(found)
     }
 
     /// The pair that replaces a vertex and a fragment part. `None` if the cache has none, or had none when its manifest was

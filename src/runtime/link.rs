@@ -6,8 +6,9 @@
 
 use super::context::{Context, Shared, count};
 use super::flags::PipelineFlags;
-use super::layout::{Layout, Resolved};
+use super::layout::Layout;
 use super::shader::{Shader, ShaderPart};
+use crate::abi::layout::PreparedLayout;
 use crate::compile::request::StageRequest;
 use crate::compile::variant;
 use crate::error::{Context as _, Error, FullCompile, Result};
@@ -102,7 +103,7 @@ impl Context {
 /// A link job without parts yet, with the context's plans.
 fn job<'a>(
     shared: &'a Shared,
-    layout: &'a Resolved,
+    layout: &'a PreparedLayout,
     state: &'a PipelineState,
     placement: Placement,
     flags: PipelineFlags,
@@ -110,7 +111,7 @@ fn job<'a>(
     Job {
         objects: &[],
         state,
-        layout: &layout.places,
+        layout: layout.resolved(),
         placement,
         glue: &EmitGlue,
         metadata: flags.metadata(),
@@ -125,7 +126,7 @@ fn job<'a>(
 pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     shared: &Shared,
     stages: &[&ShaderPart],
-    layout: &Resolved,
+    layout: &PreparedLayout,
     state: &PipelineState,
     placement: Placement,
     flags: PipelineFlags,
@@ -214,7 +215,7 @@ type WholeParts = SmallVec<[Arc<Object>; MAX_STAGES]>;
 fn whole(
     shared: &Shared,
     stages: &[&ShaderPart],
-    layout: &Resolved,
+    layout: &PreparedLayout,
     state: &PipelineState,
     disk: bool,
 ) -> Result<Answer<WholeParts>> {
@@ -233,7 +234,7 @@ fn whole(
     for part in order {
         let stage = part.request.stage;
         let before = parts.last().map(|part| &**part);
-        let known = everything_known(state, &layout.given, constants.clone(), before);
+        let known = everything_known(state, layout.given(), constants.clone(), before);
         let known = only_for(stage, known, part.operands.clone());
         let request = StageRequest { known, ..part.request.clone() };
         let found = match compiler {
@@ -256,7 +257,7 @@ fn whole(
 pub(super) fn link_whole(
     shared: &Shared,
     parts: &[Arc<Object>],
-    layout: &Resolved,
+    layout: &PreparedLayout,
     state: &PipelineState,
     placement: Placement,
     flags: PipelineFlags,

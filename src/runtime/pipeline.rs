@@ -13,11 +13,11 @@ use super::context::{Context, Shared};
 use super::events::{Event, EventKind};
 use super::flags::PipelineFlags;
 use super::held::Held;
-use super::layout::Resolved;
 use super::link::{Answer, PipelineInfo, PipelineRoute, Stages, link, specialized};
 use super::service::desk::Order;
 use super::shader::ShaderPart;
 use super::urgency::Urgency;
+use crate::abi::layout::PreparedLayout;
 use crate::cache::Key;
 use crate::error::{Error, Result};
 use crate::keys;
@@ -47,7 +47,7 @@ pub(super) struct Inner {
     pub(super) asked: AtomicBool,
     pub(super) shared: Arc<Shared>,
     pub(super) parts: Vec<Arc<ShaderPart>>,
-    pub(super) layout: Arc<Resolved>,
+    pub(super) layout: Arc<PreparedLayout>,
     pub(super) state: PipelineState,
     pub(super) placement: Placement,
     pub(super) flags: PipelineFlags,
@@ -264,7 +264,7 @@ impl Inner {
 
     /// The state, with the layout as it was given.
     pub(super) fn given_state(&self) -> PipelineState {
-        PipelineState { layout: self.layout.given.clone(), ..self.state.clone() }
+        PipelineState { layout: self.layout.given().clone(), ..self.state.clone() }
     }
 
     /// Locks, even a poisoned lock: the guarded value is only replaced as a whole, so it is always consistent.

@@ -7,7 +7,7 @@
 //! bad disk fails its digest and is deleted. Other processes may read the directory while the service writes. Nothing
 //! is synced: records lost in a power failure are made again.
 
-use crate::cache::{Key, entry};
+use crate::cache::{Key, Payload, entry};
 use crate::error::{Context as _, Error, Result};
 use crate::files;
 use std::collections::BTreeMap;
@@ -141,12 +141,12 @@ impl Files {
     /// A record; `None` if it does not exist or is damaged.
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.path(key);
-        let payload = entry::into_payload(key, files::read(&path, self.largest()).ok()?);
+        let payload = entry::decode(key, files::read(&path, self.largest()).ok()?);
         if payload.is_err() && self.owned {
             // A damaged record has no use.
             let _ = fs::remove_file(&path);
         }
-        payload.ok()
+        payload.ok().map(Payload::into_vec)
     }
 
     /// Size in bytes of the largest record that is read, whoever wrote it.

@@ -3,7 +3,7 @@
 //! The note is stored under the digests of the two parts that the pair replaces, and holds the keys of the pair's parts. A note
 //! that leads nowhere is ignored; the link refuses parts that were not compiled for each other.
 
-use super::{CacheManifest, PartRef, ReadyPart, Toolchain};
+use super::{CacheManifest, PartNumber, PartRef, ReadyPart, Toolchain};
 use crate::cache::{Cache, Key};
 use crate::compile::request::{Module, StageRequest};
 use crate::error::{Context, Error, Result};
@@ -12,7 +12,6 @@ use crate::link::Object;
 use crate::table::hash;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// The keys of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,26 +53,27 @@ impl Toolchain<'_> {
     ///
     /// # Errors
     /// What is wrong with the note or a part.
-    pub fn pair(&self, early: [&ReadyPart; 2]) -> Result<Option<&Pair>> {
+    pub fn pair(&self, early: [&ReadyPart; 2]) -> Result<Option<Cow<'_, Pair>>> {
         if !self.noted_pairs {
             return Ok(None);
         }
-        let (hash, digests) = name(early);
-        if let Some(kept) = self.pairs.find(hash, |kept| *kept == digests) {
-            return Ok(kept.as_ref());
+        let numbers = numbers(early);
+        let kept = numbers.and_then(|numbers| self.pairs.find(hash(numbers), |kept| *kept == numbers));
+        if let Some(kept) = kept {
+            return Ok(kept.as_deref().map(Cow::Borrowed));
         }
-        match self.cached_pair(early)? {
-            None if self.makes_pairs => Ok(None),
-            found => Ok(self.pairs.keep(hash, digests, found).and_then(Option::as_ref)),
+        let found = self.cached_pair(early)?;
+        if let Some(numbers) = numbers.filter(|_| found.is_some() || !self.makes_pairs) {
+            self.pairs.keep(hash(numbers), numbers, found.clone().map(Box::new));
         }
+        Ok(found.map(Cow::Owned))
     }
 
     fn cached_pair(&self, early: [&ReadyPart; 2]) -> Result<Option<Pair>> {
         let [vertex, fragment] = early;
         let Some(note) = noted_pair(self.cache, [&vertex.object, &fragment.object])? else { return Ok(None) };
         let part = |key: &Key| -> Result<Option<ReadyPart>> {
-            let Some(elf) = self.cache.get(key) else { return Ok(None) };
-            Ok(Some(ReadyPart { object: Arc::new(Object::parse(&elf)?), hit: true, bytes: elf.len() }))
+            self.cache.get_digested(key).map(|elf| ReadyPart::cached(&elf)).transpose()
         };
         let fragment = match &note.fragment {
             Some(key) => part(key)?,
@@ -87,7 +87,7 @@ impl Toolchain<'_> {
     /// # Errors
     /// As [`Self::part`]; environment: there is no compiler.
     pub fn part_of_pair(&self, module: &Module, request: &StageRequest) -> Result<(PartRef<'_>, Key)> {
-        let key = keys::stage(request, &self.id)?;
+        let key = keys::stage(request, &self.compiler_id)?;
         let part = self.part_under(key, module, || Ok(Cow::Borrowed(request))).at(|| "for its pair")?;
         Ok((part.ok_or_else(|| Error::environment("no compiler, and no part of a pair in the cache"))?, key))
     }
@@ -100,16 +100,18 @@ impl Toolchain<'_> {
         let bytes = rmp_serde::to_vec(&note).map_err(|e| Error::bug(format!("a pair's note: {e}")))?;
         self.cache.keep(&keys::pair(early.map(|part| part.object.digest()))?, &bytes);
         // Without a manifest only toolchains with a compiler use the cache, and they always look for pairs.
-        if let Some(manifest) = CacheManifest::of(self.cache)?.filter(|m| !m.pairs && m.compiler == *self.id) {
+        if let Some(manifest) = CacheManifest::of(self.cache)?.filter(|m| !m.pairs && m.compiler == *self.compiler_id) {
             // If this fails, the note was not written either.
             let _ = CacheManifest { pairs: true, ..manifest }.put(self.cache);
         }
-        let (hash, digests) = name(early);
-        self.pairs.keep(hash, digests, Some(pair.map(Clone::clone)));
+        if let Some(numbers) = numbers(early) {
+            self.pairs.keep(hash(numbers), numbers, Some(Box::new(pair.map(Clone::clone))));
+        }
         Ok(())
     }
 }
 
-fn name(early: [&ReadyPart; 2]) -> (u64, [[u8; 32]; 2]) {
-    (hash(early.map(|part| part.object.short_digest())), early.map(|part| *part.object.digest()))
+/// The key of two parts in memory, if both are kept.
+fn numbers([vertex, fragment]: [&ReadyPart; 2]) -> Option<[PartNumber; 2]> {
+    Some([vertex.number?, fragment.number?])
 }

@@ -49,8 +49,9 @@ fn digests(files: &[PathBuf], compiler: &ChosenCompiler) -> String {
     let state = dovetail::template::state(&irs).expect("a state");
     let alone = shaders.len() == 1 && shaders[0].stage() != Stage::Compute;
     let request = |placement| PipelineRequest {
-        shaders: shaders.clone(),
+        shaders: shaders.clone().into(),
         state: &state,
+        layout: None,
         target: GfxIp::Gfx1030,
         options: Default::default(),
         placement,

@@ -54,6 +54,7 @@ fn listed(test: &str, files: &[PathBuf], wave: WaveSize) -> Option<Listing> {
         let request = PipelineRequest {
             shaders: modules.iter().zip(&stages).map(shader).collect(),
             state: &state,
+            layout: None,
             target: GfxIp::Gfx1030,
             options: Default::default(),
             placement,

@@ -226,8 +226,14 @@ fn both_ways(
     let cache = Cache::new(Box::new(MemoryStore::default()));
     let tools = Toolchain::new(&cache, Some(compiler)).expect("a cache");
     let target = GfxIp::Gfx1030;
-    let request =
-        PipelineRequest { shaders, state, target, options: Default::default(), placement: Placement::Adjacent };
+    let request = PipelineRequest {
+        shaders: shaders.into(),
+        state,
+        layout: None,
+        target,
+        options: Default::default(),
+        placement: Placement::Adjacent,
+    };
     [build(&request, &tools), build_whole(&request, &tools, None)]
 }
 

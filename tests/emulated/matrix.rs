@@ -333,8 +333,9 @@ fn compare(test: &str, points: impl Iterator<Item = usize>) -> Option<usize> {
             ShaderRef::new(module, "main", stage, wave).with_spec_ids(ids)
         };
         let request = PipelineRequest {
-            shaders: vec![shader(Stage::Vertex, &vertex), shader(Stage::Fragment, &fragments[point.colors])],
+            shaders: vec![shader(Stage::Vertex, &vertex), shader(Stage::Fragment, &fragments[point.colors])].into(),
             state: &state,
+            layout: None,
             target: GfxIp::Gfx1030,
             options: Default::default(),
             placement,

@@ -87,6 +87,7 @@ fn request<'a>(modules: [&'a Module; 2], state: &'a PipelineState) -> PipelineRe
     PipelineRequest {
         shaders: shaders.collect(),
         state,
+        layout: None,
         target: GfxIp::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,
@@ -126,8 +127,8 @@ fn pair(tools: &Toolchain<'_>, request: &PipelineRequest<'_>) -> (Pair, Pair) {
         ReadyPart::clone(&part.expect("an early part"))
     };
     let early = [early(0), early(1)];
-    let pair = tools.pair([&early[0], &early[1]]).expect("a pair").expect("it was made").clone();
-    (early, pair)
+    let pair = tools.pair([&early[0], &early[1]]).expect("a pair").expect("it was made");
+    (early, pair.into_owned())
 }
 
 #[test]

@@ -97,6 +97,7 @@ fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) ->
     let request = PipelineRequest {
         shaders: shaders.collect(),
         state,
+        layout: None,
         target: GfxIp::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,
@@ -114,8 +115,9 @@ fn built(tools: &Toolchain<'_>, modules: [&Module; 2], state: &PipelineState) ->
 fn has_variant(tools: &Toolchain<'_>, module: &Module, state: &PipelineState) -> bool {
     let fragment = ShaderRef::new(module, "main", Stage::Fragment, WaveSize::W64);
     let request = PipelineRequest {
-        shaders: vec![fragment.clone()],
+        shaders: vec![fragment.clone()].into(),
         state,
+        layout: None,
         target: GfxIp::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,

@@ -44,7 +44,14 @@ impl<'a> Subject<'a> {
         'a: 's,
     {
         let shaders = vec![self.shader(wave)];
-        PipelineRequest { shaders, state, target: GfxIp::Gfx1030, options: Default::default(), placement }
+        PipelineRequest {
+            shaders: shaders.into(),
+            state,
+            layout: None,
+            target: GfxIp::Gfx1030,
+            options: Default::default(),
+            placement,
+        }
     }
 
     fn state(&self, values: &[(u32, u64)]) -> PipelineState {

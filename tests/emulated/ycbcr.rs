@@ -116,8 +116,9 @@ fn built(module: &Module, state: &PipelineState, wave: WaveSize) -> dovetail::er
 
 fn request<'a>(module: &'a Module, state: &'a PipelineState, wave: WaveSize) -> PipelineRequest<'a> {
     PipelineRequest {
-        shaders: vec![ShaderRef::new(module, "main", Stage::Compute, wave)],
+        shaders: vec![ShaderRef::new(module, "main", Stage::Compute, wave)].into(),
         state,
+        layout: None,
         target: GfxIp::Gfx1030,
         options: Default::default(),
         placement: Placement::Adjacent,

@@ -224,9 +224,9 @@ pub const KEY: Key = Key([7; 32]);
 
 /// Reads an entry, and its contents as if the digest were right.
 fn read_entry(bytes: &[u8]) -> Result<()> {
-    if let Ok(payload) = entry::decode(&KEY, bytes) {
-        drop(rmp_serde::from_slice::<GluePiece>(payload));
-        no_bug(Object::parse(payload))?;
+    if let Ok(payload) = entry::decode(&KEY, bytes.to_vec()) {
+        drop(rmp_serde::from_slice::<GluePiece>(&payload));
+        no_bug(Object::parse(&payload))?;
     }
     drop(rmp_serde::from_slice::<GluePiece>(bytes));
     drop(rmp_serde::from_slice::<CompilerId>(bytes));

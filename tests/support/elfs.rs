@@ -114,8 +114,9 @@ impl Builder<'_> {
             [("adjacent", Placement::Adjacent), ("chained", Placement::Chained), ("whole", Placement::Adjacent)]
         {
             let request = PipelineRequest {
-                shaders: refs.clone(),
+                shaders: refs.clone().into(),
                 state: &state,
+                layout: None,
                 target: GfxIp::Gfx1030,
                 options: self.options.clone(),
                 placement,

@@ -95,8 +95,10 @@ impl Scene {
             shaders: vec![
                 ShaderRef::new(&modules[0], "main", Stage::Vertex, arrangement.vertex),
                 ShaderRef::new(&modules[1], "main", Stage::Fragment, arrangement.fragment),
-            ],
+            ]
+            .into(),
             state: &self.state,
+            layout: None,
             target: GfxIp::Gfx1030,
             options: Default::default(),
             placement: arrangement.placement,

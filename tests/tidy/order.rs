@@ -56,7 +56,20 @@ pub const USES: &[(&str, &[&str])] = &[
     ("toolchain", &["error", "table", "target", "state", "abi", "glue", "compile", "link", "cache", "keys"]),
     (
         "pipeline",
-        &["error", "table", "target", "state", "metadata", "glue", "compile", "link", "cache", "keys", "toolchain"],
+        &[
+            "error",
+            "table",
+            "target",
+            "state",
+            "abi",
+            "metadata",
+            "glue",
+            "compile",
+            "link",
+            "cache",
+            "keys",
+            "toolchain",
+        ],
     ),
     // Messages between the service and its clients.
     ("wire", &["error", "frame", "target", "state", "compile", "link", "cache"]),

@@ -134,8 +134,8 @@ pub struct TuningArgs {
     #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true, value_parser = vgpr_limit)]
     vgpr_limit: u32,
     /// LLVM's scheduling strategy, e.g. max-ilp.
-    #[arg(long, default_value = "", value_name = "NAME", hide_default_value = true)]
-    scheduler: String,
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
     /// LLVM code generation level, 0 to 3.
     #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=3))]
     opt_level: u8,
@@ -171,7 +171,10 @@ impl TuningArgs {
                 without: self.disable.iter().flat_map(|phases| phases.iter()).collect(),
                 ..NativeOptions::default()
             },
-            llvm: LlvmOptions { scheduler: self.scheduler.clone(), opt_level: self.opt_level },
+            llvm: LlvmOptions {
+                scheduler: self.scheduler.clone().filter(|name| !name.is_empty()),
+                opt_level: self.opt_level,
+            },
         }
     }
 }

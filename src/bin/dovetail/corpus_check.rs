@@ -190,8 +190,9 @@ fn check(args: &Args, tools: &Toolchain<'_>, p: &Pipeline) -> Result<Checked> {
     checked.invocations = loaded.invocations;
     for route in ROUTES {
         let request = PipelineRequest {
-            shaders: loaded.shaders(),
+            shaders: loaded.shaders().into(),
             state: &loaded.state,
+            layout: None,
             target: args.target,
             options: args.build.tuning.options(),
             placement: if route == "chained" { Placement::Chained } else { Placement::Adjacent },

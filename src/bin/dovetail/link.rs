@@ -106,6 +106,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let request = PipelineRequest {
         shaders,
         state: &state,
+        layout: None,
         target: args.target,
         options: args.build.tuning.options(),
         placement: args.layout,

@@ -169,8 +169,8 @@ fn attributes(cx: &Cx<'_, '_>, options: &TuningOptions) {
     if options.vgpr_limit > 0 {
         set("amdgpu-num-vgpr", &options.vgpr_limit.to_string());
     }
-    if !options.llvm.scheduler.is_empty() {
-        set("amdgpu-sched-strategy", &options.llvm.scheduler);
+    if let Some(scheduler) = &options.llvm.scheduler {
+        set("amdgpu-sched-strategy", scheduler);
     }
 }
 

@@ -270,6 +270,7 @@ fn link(args: &Args, tools: &Toolchain<'_>, modules: &Modules<'_>, translated: &
     let request = PipelineRequest {
         shaders: shaders.collect(),
         state,
+        layout: None,
         target: args.target,
         options: args.build.tuning.options(),
         placement: Placement::Adjacent,
