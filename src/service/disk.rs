@@ -46,11 +46,7 @@ impl Disk {
         if self.reads.held_up().is_some() {
             return Some(without());
         }
-        let to = self.to.clone();
-        self.reads.run(move || {
-            // Sending fails only if the service has ended.
-            let _ = to.blocking_send(Message::Event(work()));
-        });
+        self.reads.run(&self.to, || Some(Message::Event(work())));
         None
     }
 
@@ -60,12 +56,11 @@ impl Disk {
             return false;
         }
         self.waiting.fetch_add(bytes, Ordering::Relaxed);
-        let (to, waiting) = (self.to.clone(), self.waiting.clone());
-        self.writes.run(move || {
+        let waiting = self.waiting.clone();
+        self.writes.run(&self.to, move || {
             let said = work();
             waiting.fetch_sub(bytes, Ordering::Relaxed);
-            // Sending fails only if the service has ended.
-            let _ = said.map(|message| to.blocking_send(message));
+            said
         });
         true
     }
@@ -104,15 +99,21 @@ impl Default for Lane {
 }
 
 impl Lane {
-    fn run(&self, work: impl FnOnce() + Send + 'static) {
-        let (permits, under_way) = (self.permits.clone(), self.under_way.clone());
+    /// Runs work that returns a message for the loop.
+    fn run(&self, to: &mpsc::Sender<Message>, work: impl FnOnce() -> Option<Message> + Send + 'static) {
+        let (permits, under_way, to) = (self.permits.clone(), self.under_way.clone(), to.clone());
         tokio::spawn(async move {
             // The semaphore is never closed.
             let _permit = permits.acquire().await;
-            let number = begin(&under_way);
+            let timed = move || {
+                let _timer = Timer::start(under_way);
+                work()
+            };
             // A panic concerns only this piece of work.
-            let _ = tokio::task::spawn_blocking(work).await;
-            lock(&under_way).since.remove(&number);
+            if let Ok(Some(message)) = tokio::task::spawn_blocking(timed).await {
+                // Sending fails only if the service has ended.
+                let _ = to.send(message).await;
+            }
         });
     }
 
@@ -123,12 +124,27 @@ impl Lane {
     }
 }
 
-fn begin(under_way: &Mutex<UnderWay>) -> u64 {
-    let mut under_way = lock(under_way);
-    under_way.last += 1;
-    let number = under_way.last;
-    under_way.since.insert(number, Instant::now());
-    number
+/// Marks work as under way until it is dropped.
+struct Timer {
+    under_way: Arc<Mutex<UnderWay>>,
+    number: u64,
+}
+
+impl Timer {
+    fn start(under_way: Arc<Mutex<UnderWay>>) -> Self {
+        let mut all = lock(&under_way);
+        all.last += 1;
+        let number = all.last;
+        all.since.insert(number, Instant::now());
+        drop(all);
+        Self { under_way, number }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        lock(&self.under_way).since.remove(&self.number);
+    }
 }
 
 /// The map is consistent after a panic at any point.

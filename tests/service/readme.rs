@@ -1,11 +1,13 @@
 //! README's section for drivers, followed word by word: its commands, with the program at the start of docs/capi.md.
 
+use crate::harness::PATIENCE;
 use crate::library::Library;
 use crate::support::root;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// The first block of commands after a heading.
 fn commands<'t>(text: &'t str, heading: &str) -> &'t str {
@@ -46,5 +48,17 @@ fn the_section_for_drivers_works_as_it_is_written() {
     let done = shell.args(["-e", "-c", commands]).output().expect("bash");
     let (said, log) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     assert!(done.status.success(), "{said}{log}");
-    assert!(said.contains("linked; generation 1\n") && said.contains("bytes for the GPU"), "{said}{log}");
+    let linked = |said: &str| said.contains("linked; generation 1\n") && said.contains("bytes for the GPU");
+    assert!(linked(&said), "{said}{log}");
+    // Without the service, from what it has stored before it ended.
+    let begun = Instant::now();
+    while at("serve.sock").exists() {
+        assert!(begun.elapsed() < PATIENCE, "the service does not end");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let run = commands.lines().find(|line| line.starts_with("./driver ")).expect("the program's command");
+    let mut shell = Command::new("bash");
+    shell.current_dir(folder.path()).env("LD_LIBRARY_PATH", at("installed/lib")).args(["-e", "-c", run]);
+    let said = String::from_utf8(shell.output().expect("bash").stdout).expect("text");
+    assert!(linked(&said), "{said}");
 }
