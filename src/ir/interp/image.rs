@@ -99,6 +99,7 @@ impl Machine<'_> {
         let Some(texture) = self.texture(wave, descriptor, lane) else {
             return Ok(vec![(0, Shadow::NONE); 4]);
         };
+        let integer = texture.integer;
         let mut at = [0; 3];
         for (n, slot) in at.iter_mut().enumerate().take(image.dim.coords()) {
             *slot = operands.int(O::Coord(n as u8)) + operands.int(O::Offset(n as u8));
@@ -150,7 +151,6 @@ impl Machine<'_> {
             }
             ImageOp::QueryLevels => vec![(texture.levels.len() as u64, Shadow::NONE)],
             ImageOp::QuerySamples => vec![(texture.samples.into(), Shadow::NONE)],
-            ImageOp::Sample | ImageOp::Gather(_) if texture.integer => return Err(unsupported(&inst.op)),
             ImageOp::Sample => {
                 let given = sampler.unwrap_or_default();
                 let least = operands.float(O::MinLod);
@@ -169,7 +169,7 @@ impl Machine<'_> {
                     }
                 }
                 let bound = |bound: f64| if known_lod.is_some() { bound } else { f64::INFINITY };
-                result.iter().map(|s| sampled((s.0, bound(s.1)))).collect()
+                result.iter().map(|s| sampled(integer, (s.0, bound(s.1)))).collect()
             }
             ImageOp::Gather(component) if image.dim == Dim::D2 => {
                 let sampler = sampler.unwrap_or_default();
@@ -196,7 +196,7 @@ impl Machine<'_> {
                     if close {
                         result.1 = f64::INFINITY;
                     }
-                    sampled(result)
+                    sampled(integer, result)
                 });
                 one.to_vec()
             }
@@ -211,6 +211,10 @@ fn with_least_level(mut sampler: InterpretedSampler, least: f64) -> InterpretedS
     sampler
 }
 
-fn sampled((value, bound): (f64, f64)) -> (u64, Shadow) {
-    (encode(value, Bits::B32), Shadow { value, bound })
+fn sampled(integer: bool, (value, bound): (f64, f64)) -> (u64, Shadow) {
+    match integer {
+        // With a bound, one of several texels may be read.
+        true => (value as u64, if bound == 0.0 { Shadow::NONE } else { Shadow::UNCERTAIN }),
+        false => (encode(value, Bits::B32), Shadow { value, bound }),
+    }
 }

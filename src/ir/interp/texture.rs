@@ -1,7 +1,8 @@
 //! Images: texels as 32-bit components, nearest and linear sampling, loads, stores and queries.
 //!
 //! The caller decodes the format. The bound of a sampled value allows 8 bits for the weight between texels, as lavapipe
-//! and the hardware report. If nearest sampling or a face's edge is too close to decide, the result is uncertain.
+//! and the hardware report. If nearest sampling or a face's edge is too close to decide, the result is uncertain. Integers are
+//! not filtered, so with a linear filter they are uncertain.
 
 use super::cube::over_edge;
 use super::shadow::Shadow;
@@ -137,7 +138,7 @@ impl Texture {
     ) -> Sampled {
         let size = self.size(level);
         let mut axes = Vec::new();
-        let mut close = false;
+        let mut close = self.integer && filter == Filter::Linear;
         for (n, &size) in size.iter().enumerate() {
             if n >= at.count {
                 axes.push(vec![(Some(0), 1.0)]);
@@ -169,10 +170,13 @@ impl Texture {
                             self.texel(level, [x, y, 0], layer)
                         }
                         Some(((x, y), z)) => self.texel(level, [x, y, z], at.layer),
+                        None if self.integer => (sampler.border.map(|x| x as u32), [Shadow::NONE; 4]),
                         None => (sampler.border.map(f32::to_bits), [Shadow::NONE; 4]),
                     };
                     for n in 0..4 {
-                        let mut v = f64::from(f32::from_bits(texel[n]));
+                        // A double holds every integer of 32 bits.
+                        let mut v =
+                            if self.integer { f64::from(texel[n]) } else { f64::from(f32::from_bits(texel[n])) };
                         if let (Some((reference, off)), Some([less, equal, greater])) = (reference, sampler.compare) {
                             let pass = match reference.partial_cmp(&v) {
                                 Some(std::cmp::Ordering::Less) => less,
@@ -186,7 +190,8 @@ impl Texture {
                         sum[n] += weight * v;
                         low[n] = low[n].min(v);
                         high[n] = high[n].max(v);
-                        behind = behind.max(shadows[n].bound.max(0.0));
+                        let inexact = self.integer && !shadows[n].is_exact();
+                        behind = behind.max(if inexact { f64::INFINITY } else { shadows[n].bound.max(0.0) });
                     }
                 }
             }
@@ -198,7 +203,8 @@ impl Texture {
             let spread = high[n] - low[n];
             let weights =
                 if filter == Filter::Linear { spread * (error + at.count as f64 * 1.5 / 256.0) + rounded } else { 0.0 };
-            (sum[n], if close { f64::INFINITY } else { weights + behind + sum[n].abs() * 1e-6 })
+            let rounded = if self.integer { 0.0 } else { sum[n].abs() * 1e-6 };
+            (sum[n], if close { f64::INFINITY } else { weights + behind + rounded })
         })
     }
 
@@ -250,7 +256,8 @@ impl Texture {
         let b = self.level(sampler, filter, (low + 1.0).min(last) as usize, at, reference);
         std::array::from_fn(|n| {
             let value = a[n].0 * (1.0 - weight) + b[n].0 * weight;
-            (value, a[n].1.max(b[n].1) + self.step / 2.0)
+            let between = if self.integer && weight != 0.0 { f64::INFINITY } else { self.step / 2.0 };
+            (value, a[n].1.max(b[n].1) + between)
         })
     }
 }
@@ -290,5 +297,23 @@ mod tests {
         near(one(Filter::Nearest, [0.3, 0.4, 0.45]), (0.0, 0.0));
         near(one(Filter::Nearest, [0.3, 0.4, 0.55]), (0.0, 1.0));
         assert!(one(Filter::Nearest, [0.5; 3]).1.is_infinite());
+    }
+
+    #[test]
+    fn integers_are_read_as_they_are() {
+        let levels = vec![[1u32, 0xffff_fffe].map(|x| ([x; 4], [Shadow::NONE; 4])).to_vec()];
+        let texture = Texture { extent: [2, 1, 1], layers: 1, samples: 1, integer: true, step: 0.0, levels };
+        let one = |x: f64| {
+            let [error, offset] = [[0.0; 3]; 2];
+            let at = Coords { at: [x, 0.5, 0.0], error, offset, count: 2, layer: 0, cube: false };
+            let border = InterpretedSampler {
+                address: [AddressMode::ClampToBorder; 3],
+                border: [1.0; 4],
+                ..InterpretedSampler::default()
+            };
+            texture.sample_between(&border, &at, [0.0; 3], None)[0]
+        };
+        assert_eq!([0.25, 0.75, 1.75].map(one), [(1.0, 0.0), (f64::from(0xffff_fffeu32), 0.0), (1.0, 0.0)]);
+        assert!(one(0.5).1.is_infinite(), "between the two");
     }
 }
