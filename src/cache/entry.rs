@@ -47,7 +47,7 @@ impl Payload {
 
     /// Its bytes alone.
     pub fn into_vec(self) -> Vec<u8> {
-        let Self { entry: mut bytes, .. } = self;
+        let mut bytes = self.entry;
         bytes.truncate(bytes.len().saturating_sub(DIGEST));
         bytes.drain(..HEAD);
         bytes

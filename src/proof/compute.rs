@@ -13,10 +13,12 @@ use super::constant::{changes_memory, constant};
 use super::contents::Choice;
 use super::declared::{Declared, instructions, opcode};
 use super::driver::{Judge, Spirv};
+use super::float_words::FloatWords;
 use super::indices::Limited;
-use super::judge::{bytes_of, certain, interpreted_where, judge, plainly, proves_nothing, too_vague};
+use super::judge::{alike, bytes_of, certain, interpreted_where, judge, proves_nothing, too_vague};
 use super::patience::CpuStart;
 use super::pipelines::Pipelines;
+use super::plain::Alike;
 use super::report::{Fate, Report, unfinished};
 use super::world::{KnownContents, world};
 use crate::compile::Compiler;
@@ -131,6 +133,7 @@ struct Subject<'a> {
     tools: &'a Tools<'a>,
     ir: Shader,
     declared: Declared,
+    words: FloatWords,
     spec: Vec<(u32, u64, usize)>,
     wave: WaveSize,
     pipelines: Pipelines,
@@ -157,8 +160,7 @@ struct Judged {
     verdict: MemoryVerdict,
     /// Why the driver was not used.
     without_driver: Option<String>,
-    /// Values that agree by a plain bound, whatever the interpreter's bounds; and all values.
-    alike: (usize, usize),
+    alike: Alike,
 }
 
 /// Output of every pipeline for one seed.
@@ -184,6 +186,7 @@ impl<'a> Subject<'a> {
         let state = PipelineState { specialization: values.iter().map(entry).collect(), ..state };
         Ok(Self {
             declared: Declared::new(case.module.bytes())?,
+            words: FloatWords::of(&ir),
             pipelines: Pipelines::tuned(vec![shader], state, tools.options.clone(), tools.compiler)?,
             spec: values.iter().map(|&(id, value)| (id, value, bytes(id))).collect(),
             case,
@@ -211,7 +214,8 @@ impl<'a> Subject<'a> {
         let met = [None, Some(Compare::All), Some(Compare::Equality)].into_iter();
         let ways = met.flat_map(|met| limits.clone().map(move |limited| Way { met, limited }));
         for (way, (n, choice)) in ways.flat_map(|way| choices.iter().enumerate().map(move |choice| (way, choice))) {
-            if began.elapsed() > if plain.is_some() { PATIENCE / 3 } else { PATIENCE } {
+            let patience = if plain.is_some() { PATIENCE / 3 } else { PATIENCE };
+            if began.elapsed() > patience {
                 said.push("and no time for more".into());
                 break;
             }
@@ -269,7 +273,7 @@ impl<'a> Subject<'a> {
         let mut runs = Vec::new();
         report.executed.clear();
         for seed in SEEDS {
-            let mut inputs = self.declared.inputs(&self.ir, seed, choice, way.limited).map_err(nothing)?;
+            let mut inputs = self.declared.inputs(&self.ir, &self.words, seed, choice, way.limited).map_err(nothing)?;
             if let Some(what) = way.met.filter(|_| seed == SEEDS[0]) {
                 // Errors of the interpreter have already been reported without changed inputs.
                 let Ok(Some(met)) = self.met(inputs, what, way.limited) else {
@@ -296,12 +300,12 @@ impl<'a> Subject<'a> {
             return Err((Fate::ProvesNothing, format!("too long for the interpreter: {most} instructions")));
         }
         let mut sum = MemoryVerdict::default();
-        let (mut by_interpreter, mut alike) = (None, (0, 0));
+        let (mut by_interpreter, mut alike) = (None, Alike::default());
         for (seed, ran) in SEEDS.iter().zip(&runs) {
             let judged = self.judge(*seed, ran, report)?;
             sum.add(&judged.verdict);
             by_interpreter = by_interpreter.or(judged.without_driver);
-            alike = (alike.0 + judged.alike.0, alike.1 + judged.alike.1);
+            alike = alike + judged.alike;
         }
         if let Some(why) = constant.filter(|_| same && too_vague(&sum).is_none()) {
             (report.fate, report.reason) = (Fate::Constant, why.to_owned());
@@ -309,7 +313,7 @@ impl<'a> Subject<'a> {
         }
         if let Some(why) = proves_nothing(&sum, &results) {
             if by_interpreter.is_none() && proves_nothing(&certain(&sum), &results).is_none() {
-                *plain = plain.take().or_else(|| plainly(alike, &why));
+                *plain = plain.take().or_else(|| alike.agreement(&why));
             }
             return Err((Fate::ProvesNothing, why));
         }
@@ -404,13 +408,7 @@ impl<'a> Subject<'a> {
                 (Fate::Differs, format!("{what}; {interpreter}"))
             })?;
         }
-        let written =
-            known.iter().zip(whole.iter().zip(expected)).filter_map(|(known, both)| Some((known.as_ref()?, both)));
-        let alike = written.fold((0, 0), |sum, (known, (ours, theirs))| {
-            let (alike, all) = known.alike(ours, theirs);
-            (sum.0 + alike, sum.1 + all)
-        });
-        Ok(Judged { verdict, without_driver: why, alike })
+        Ok(Judged { verdict, without_driver: why, alike: alike(&known, whole, expected) })
     }
 
     /// Runs the interpreter once more, with other options.

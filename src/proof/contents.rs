@@ -89,11 +89,18 @@ struct Filling<'a> {
 }
 
 impl Declared {
-    /// Generates inputs for a shader of this module from a seed.
+    /// Generates inputs for a shader of this module from a seed. `words` are the shader's.
     ///
     /// # Errors
     /// Unsupported: a kind of resource for which no contents can be generated.
-    pub(super) fn inputs(&self, ir: &Shader, seed: u64, choice: &Choice, limited: Limited) -> Result<Inputs> {
+    pub(super) fn inputs(
+        &self,
+        ir: &Shader,
+        words: &FloatWords,
+        seed: u64,
+        choice: &Choice,
+        limited: Limited,
+    ) -> Result<Inputs> {
         let mut random = Random::new(seed);
         let mut inputs = Inputs { grid: choice.grid, ..Default::default() };
         // Where a shader asks how long a buffer is, that is an input too.
@@ -101,7 +108,6 @@ impl Declared {
         let length = choice.buffer + if asked { 256 * (seed as usize % 16) } else { 0 };
         // Integer texels are never filtered, and one sampler may serve all images, so no filter is linear then.
         let linear = !ir.resources.iter().any(|r| self.bound_at(r).iter().any(|ty| self.is_integer_image(*ty)));
-        let words = FloatWords::of(ir);
         for descriptors in Descriptors::all(&[ir]) {
             for element in 0..descriptors.count(RUNTIME_ARRAY) {
                 let r = descriptors.element(element);
@@ -182,6 +188,7 @@ impl Declared {
             let word = match used {
                 WordUse::Float => one(random, Bits::B32),
                 WordUse::Halves => one(random, Bits::B16) | one(random, Bits::B16) << 16,
+                WordUse::Other => continue,
             };
             if let Some(to) = data.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
                 *to = (word as u32).to_le_bytes();

@@ -18,9 +18,10 @@ use super::declared::Declared;
 use super::drawn::{Drawn, compared_in_draw, interpreted_draw};
 use super::driver::{Outputs, Spirv};
 use super::indices::Limited;
-use super::judge::{bytes_of, certain, judge, plainly, proves_nothing, too_vague};
+use super::judge::{bytes_of, certain, judge, proves_nothing, too_vague};
 use super::patience::CpuStart;
 use super::pipelines::Pipelines;
+use super::plain::Alike;
 use super::report::{Fate, Report, unfinished};
 use super::scene::{Candidate, Manner, Scene, SceneShader, target_format};
 use super::world::KnownContents;
@@ -69,8 +70,7 @@ pub(super) struct Shown {
     left: Vec<Vec<u8>>,
     /// Pixels drawn.
     pixels: usize,
-    /// Values that agree by a plain bound, whatever the interpreter's bounds; and all values.
-    pub alike: (usize, usize),
+    pub alike: Alike,
     /// Why the driver was not used.
     pub without_driver: Option<String>,
 }
@@ -315,13 +315,13 @@ impl<'a> Pair<'a> {
     ) -> Result<(Fate, String), Failed> {
         let mut sum = MemoryVerdict::default();
         let (mut left, mut pixels, mut without_driver) = (Vec::new(), usize::MAX, None);
-        let (mut alike, mut all) = (0, 0);
+        let mut alike = Alike::default();
         for (pipelines, inputs, seed) in scenes {
             let shown = self.draw(pipelines, inputs, *seed, tools, report)?;
             sum.add(&shown.verdict);
             left.push(shown.left);
             pixels = pixels.min(shown.pixels);
-            (alike, all) = (alike + shown.alike.0, all + shown.alike.1);
+            alike = alike + shown.alike;
             without_driver = without_driver.or(shown.without_driver);
         }
         (report.exact, report.floats) = (sum.exact, sum.floats);
@@ -330,7 +330,7 @@ impl<'a> Pair<'a> {
         let nothing = match proves_nothing(&sum, &left).or(too_few.clone()) {
             // If those bounds are too wide, the driver's values may still agree by a plain bound.
             Some(why) if without_driver.is_none() && too_few.or(proves_nothing(&certain(&sum), &left)).is_none() => {
-                match plainly((alike, all), &why) {
+                match alike.agreement(&why) {
                     Some(why) => return Ok((Fate::Agreed, why)),
                     None => Some(why),
                 }
@@ -426,8 +426,7 @@ impl<'a> Pair<'a> {
             })?;
         }
         let targets = drawn.targets.iter().zip(whole.targets.iter().zip(&theirs.targets));
-        let alike = targets.map(|(known, (ours, theirs))| known.alike(ours, theirs));
-        let alike = alike.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let alike = targets.map(|(known, (ours, theirs))| known.alike(ours, theirs)).sum();
         let written = drawn.bindings.iter().zip(whole.bindings).filter(|(known, _)| known.is_some());
         let mut left: Vec<Vec<u8>> = whole.targets.into_iter().chain(written.map(|(_, bytes)| bytes)).collect();
         if left.is_empty() {

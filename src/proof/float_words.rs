@@ -2,7 +2,7 @@
 //! only as two halves: the constants of filters, which programs pass as bits.
 
 use super::reads::bound;
-use crate::ir::{Bits, Inst, LocalId, Op, Shader, Value};
+use crate::ir::{AluOp, Bits, Inst, LocalId, Op, Shader, Value};
 use std::collections::BTreeMap;
 
 /// How a word is used.
@@ -12,12 +12,14 @@ pub(super) enum WordUse {
     Float,
     /// As two of 16 bits.
     Halves,
+    /// As something else, or as several of these.
+    Other,
 }
 
-/// The words of a block by byte offset; `None` for a word that is used as something else too.
-type Words = BTreeMap<u32, Option<WordUse>>;
+/// The used words of a block by byte offset.
+type Words = BTreeMap<u32, WordUse>;
 
-/// The words that a shader uses as floats.
+/// How a shader uses the words of its push constants and buffers.
 #[derive(Debug, Default)]
 pub(super) struct FloatWords {
     push_constants: Words,
@@ -35,24 +37,19 @@ enum Holder {
     Buffer((u32, u32), u32),
 }
 
-/// Sets of places that hold the same bits, and how each set is used.
+/// Sets of places that hold the same bits, and how each set is used; `None`: not at all.
 #[derive(Default)]
 struct Copies {
     numbers: BTreeMap<Holder, usize>,
     parents: Vec<usize>,
-    uses: Vec<[bool; 3]>,
+    uses: Vec<Option<WordUse>>,
 }
-
-/// Indices of `Copies::uses`.
-const FLOAT: usize = 0;
-const HALF: usize = 1;
-const OTHER: usize = 2;
 
 impl Copies {
     fn set(&mut self, holder: Holder) -> usize {
         let mut n = *self.numbers.entry(holder).or_insert_with(|| {
             self.parents.push(self.parents.len());
-            self.uses.push([false; 3]);
+            self.uses.push(None);
             self.parents.len() - 1
         });
         while self.parents[n] != n {
@@ -65,25 +62,20 @@ impl Copies {
     fn join(&mut self, a: Holder, b: Holder) {
         let (a, b) = (self.set(a), self.set(b));
         if a != b {
-            let of_b = self.uses[b];
-            self.uses[a].iter_mut().zip(of_b).for_each(|(to, from)| *to |= from);
+            self.uses[a] = both(self.uses[a], self.uses[b]);
             self.parents[b] = a;
         }
     }
 
-    fn used(&mut self, holder: Holder, how: usize) {
+    fn used(&mut self, holder: Holder, how: WordUse) {
         let set = self.set(holder);
-        self.uses[set][how] = true;
+        self.uses[set] = both(self.uses[set], Some(how));
     }
+}
 
-    fn verdict(&mut self, holder: Holder) -> Option<WordUse> {
-        let set = self.set(holder);
-        match self.uses[set] {
-            [true, false, false] => Some(WordUse::Float),
-            [false, true, false] => Some(WordUse::Halves),
-            _ => None,
-        }
-    }
+/// The use of what is used in two ways.
+fn both(a: Option<WordUse>, b: Option<WordUse>) -> Option<WordUse> {
+    if a == b || b.is_none() { a } else { a.map_or(b, |_| Some(WordUse::Other)) }
 }
 
 impl FloatWords {
@@ -98,7 +90,8 @@ impl FloatWords {
         }
         let mut out = Self::default();
         for holder in copies.numbers.keys().copied().collect::<Vec<_>>() {
-            let how = copies.verdict(holder);
+            let set = copies.set(holder);
+            let Some(how) = copies.uses[set] else { continue };
             match holder {
                 Holder::PushConstant(at) => out.push_constants.insert(at, how),
                 Holder::Buffer(place, at) => out.buffers.entry(place).or_default().insert(at, how),
@@ -108,14 +101,14 @@ impl FloatWords {
         out
     }
 
-    /// The use of a word of push constants.
+    /// The use of a word of push constants, if it is used.
     pub fn push_constant(&self, at: usize) -> Option<WordUse> {
-        *self.push_constants.get(&u32::try_from(at).ok()?)?
+        self.push_constants.get(&u32::try_from(at).ok()?).copied()
     }
 
-    /// The use of a word of a uniform buffer, by set and binding.
+    /// The use of a word of a uniform buffer, by set and binding, if it is used.
     pub fn uniform(&self, place: (u32, u32), at: usize) -> Option<WordUse> {
-        *self.buffers.get(&place)?.get(&u32::try_from(at).ok()?)?
+        self.buffers.get(&place)?.get(&u32::try_from(at).ok()?).copied()
     }
 }
 
@@ -133,7 +126,7 @@ fn joined_with_memory(ir: &Shader, v: Value, at: Option<u64>, copies: &mut Copie
         match at.and_then(|at| u32::try_from(at).ok()) {
             Some(at) if ty.bits() == Bits::B32 => copies.join(Holder::Component(v, n), word(at + 4 * n)),
             // Words at an unknown offset, or parts of one.
-            _ => copies.used(Holder::Component(v, n), OTHER),
+            _ => copies.used(Holder::Component(v, n), WordUse::Other),
         }
     }
 }
@@ -174,20 +167,20 @@ fn follow(ir: &Shader, inst: &Inst, copies: &mut Copies) {
                 (Bits::B16, Bits::B32) => {
                     (0..from.lanes()).for_each(|n| copies.join(Holder::Component(*arg, n), Holder::Component(v, n / 2)))
                 }
-                _ => (0..from.lanes()).for_each(|n| copies.used(Holder::Component(*arg, n), OTHER)),
+                _ => (0..from.lanes()).for_each(|n| copies.used(Holder::Component(*arg, n), WordUse::Other)),
             }
         }
-        (Op::Alu(crate::ir::AluOp::Select, _), Some(v), [cond, a, b]) => {
-            copies.used(Holder::Component(*cond, 0), OTHER);
+        (Op::Alu(AluOp::Select, _), Some(v), [cond, a, b]) => {
+            copies.used(Holder::Component(*cond, 0), WordUse::Other);
             join(ir, *a, v, copies);
             join(ir, *b, v, copies);
         }
         (Op::Alu(op, _), _, args) => {
             for &arg in args {
                 let how = match ir.ty(arg).bits() {
-                    Bits::B32 if op.takes_float() => FLOAT,
-                    Bits::B16 if op.takes_float() => HALF,
-                    _ => OTHER,
+                    Bits::B32 if op.takes_float() => WordUse::Float,
+                    Bits::B16 if op.takes_float() => WordUse::Halves,
+                    _ => WordUse::Other,
                 };
                 copies.used(Holder::Component(arg, 0), how);
             }
@@ -196,7 +189,7 @@ fn follow(ir: &Shader, inst: &Inst, copies: &mut Copies) {
         (Op::Image(_) | Op::StoreOutput { .. }, ..) => {}
         (_, _, args) => {
             for &arg in args {
-                (0..ir.ty(arg).lanes()).for_each(|n| copies.used(Holder::Component(arg, n), OTHER));
+                (0..ir.ty(arg).lanes()).for_each(|n| copies.used(Holder::Component(arg, n), WordUse::Other));
             }
         }
     }
@@ -217,8 +210,9 @@ mod tests {
              v7: b32 = extract[2] v1\n v8: b16x2 = bitcast v7\n v9: b16 = extract[1] v8\n v10: b16 = fneg v9\n\
              v11: b32 = extract[3] v1\n v12: b32 = fneg v11\n v13: b32 = iadd v11, v11\n return\n",
         );
+        use WordUse::{Float, Halves, Other};
         let words = FloatWords::of(&ir.expect("a shader"));
         let found = [0, 4, 8, 12, 16].map(|at| words.push_constant(at));
-        assert_eq!(found, [None, Some(WordUse::Float), Some(WordUse::Halves), None, None]);
+        assert_eq!(found, [Some(Other), Some(Float), Some(Halves), Some(Other), None]);
     }
 }

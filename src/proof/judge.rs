@@ -1,5 +1,6 @@
 //! Compares two outputs of a run, by what the interpreter knows about each value.
 
+use super::plain::Alike;
 use super::world::{KnownContents, known, world};
 use crate::emu::inputs::Inputs;
 use crate::error::{Context, Result};
@@ -7,9 +8,6 @@ use crate::ir::Shader;
 use crate::ir::interp::{Difference, MemoryVerdict, Options, World, dispatch};
 use std::collections::BTreeSet;
 use std::fmt;
-
-/// Share of values that must agree if the interpreter's bounds are too wide.
-const ALIKE: f64 = 0.97;
 
 /// The interpreter's result for each binding that a compute shader may write; `None` for the others.
 ///
@@ -122,8 +120,8 @@ pub(super) fn certain(verdict: &MemoryVerdict) -> MemoryVerdict {
     MemoryVerdict { loose: 0, uncertain: 0, ..verdict.clone() }
 }
 
-/// The reason to report if enough values agree by a plain bound.
-pub(super) fn plainly((alike, all): (usize, usize), why: &str) -> Option<String> {
-    (alike as f64 > ALIKE * all as f64)
-        .then(|| format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"))
+/// How many values of some results agree by a plain bound.
+pub(super) fn alike(known: &[Option<KnownContents>], ours: &[Vec<u8>], theirs: &[Vec<u8>]) -> Alike {
+    let known = known.iter().zip(ours.iter().zip(theirs)).filter_map(|(known, both)| Some((known.as_ref()?, both)));
+    known.map(|(known, (ours, theirs))| known.alike(ours, theirs)).sum()
 }

@@ -5,7 +5,7 @@ use super::compute::{Divergence, Tools};
 use super::draw::{Failed, Pair};
 use super::drawn::shades_samples;
 use super::driver::Absent;
-use super::judge::{certain, plainly, too_vague};
+use super::judge::{certain, too_vague};
 use super::report::{Fate, Report};
 use crate::compile::request::default_wave;
 use crate::emu::inputs::Inputs;
@@ -72,7 +72,7 @@ impl Pair<'_> {
         Ok(match self.draw(&pipelines, &inputs, seed, tools, report) {
             Ok(shown) => match (too_vague(&shown.verdict), shown.without_driver) {
                 (Some(why), None) if too_vague(&certain(&shown.verdict)).is_none() => {
-                    match plainly(shown.alike, &why) {
+                    match shown.alike.agreement(&why) {
                         Some(why) => (Fate::Agreed, why),
                         None => (Fate::ProvesNothing, why),
                     }

@@ -69,6 +69,7 @@ impl Pipelines {
             elfs.push(("paired", built(build(&request, &tools)).at(|| "paired")?.0));
         }
         elfs.push(("whole", built(build_whole(&request, &tools, None)).at(|| "whole")?.0));
+        // It borrows the state until its list of shaders is dropped.
         drop(request);
         Ok(Self { state, elfs, not_linked })
     }

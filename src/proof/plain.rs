@@ -2,6 +2,40 @@
 
 use crate::emu::NamedFormat;
 use crate::error::Result;
+use std::iter::Sum;
+use std::ops::Add;
+
+/// Share of values that must agree if the interpreter's bounds are too wide.
+const ALIKE: f64 = 0.97;
+
+/// Number of written values that agree by a plain bound, whatever the interpreter's bounds, and of all written values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Alike {
+    pub alike: usize,
+    pub all: usize,
+}
+
+impl Alike {
+    /// The reason to report if enough values agree, where the bounds were too wide because of `why`.
+    pub fn agreement(self, why: &str) -> Option<String> {
+        let Self { alike, all } = self;
+        (alike as f64 > ALIKE * all as f64)
+            .then(|| format!("by a plain bound, {alike} of {all} values: the interpreter's {why}"))
+    }
+}
+
+impl Add for Alike {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { alike: self.alike + other.alike, all: self.all + other.all }
+    }
+}
+
+impl Sum for Alike {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Self::add)
+    }
+}
 
 /// A texel, or a word, that differs.
 #[derive(Clone, Copy, Debug, PartialEq)]

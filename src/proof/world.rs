@@ -1,5 +1,6 @@
 //! Converts [`Inputs`] to the interpreter's memory, and that memory back to known values after a run.
 
+use super::plain::Alike;
 use crate::emu::NamedFormat;
 use crate::emu::inputs::{Address, BindingElement, Bound, Image, InputBytes, Inputs, Sampler};
 use crate::emu::pointers::StoredAddresses;
@@ -224,9 +225,8 @@ impl KnownContents {
         self.memory.judge_between(&ours, &theirs, floor_ulps)
     }
 
-    /// Number of written values that agree in two outputs by a plain bound, and of all written values; those of a buffer
-    /// are words.
-    pub(super) fn alike(&self, ours: &[u8], theirs: &[u8]) -> (usize, usize) {
+    /// How many written values agree in two outputs by a plain bound; those of a buffer are words.
+    pub(super) fn alike(&self, ours: &[u8], theirs: &[u8]) -> Alike {
         let [ours, theirs] = [ours, theirs].map(|bytes| match &self.format {
             Some(format) => words(format, bytes),
             None => bytes.to_vec(),
@@ -235,14 +235,15 @@ impl KnownContents {
         let step = if self.format.as_ref().is_some_and(NamedFormat::is_normalized) { 2.1 / 255.0 } else { 2e-3 };
         let pairs = ours.as_chunks::<4>().0.iter().zip(theirs.as_chunks::<4>().0).enumerate();
         let written = pairs.filter(|(n, _)| self.memory.is_written(n * 4)).map(|(_, pair)| pair);
-        written.fold((0, 0), |(alike, all), (a, b)| {
+        let one = |(a, b): (&[u8; 4], &[u8; 4])| {
             let floats = [a, b].map(|word| f32::from_le_bytes(*word));
             let [x, y] = floats;
             // A small integer is a denormal, and near every other.
             let numbers = !integer && (self.format.is_some() || floats.iter().all(|x| x.is_normal()));
             let near = numbers && f64::from((x - y).abs()) <= step * f64::from(y.abs().max(1.0));
-            (alike + usize::from(a == b || near), all + 1)
-        })
+            Alike { alike: usize::from(a == b || near), all: 1 }
+        };
+        written.map(one).sum()
     }
 }
 
@@ -305,6 +306,6 @@ mod tests {
         let one = 1f32.to_bits();
         // A near float, a far one, a near integer, an equal word; the last is unwritten.
         let (ours, theirs) = ([one, one, 5, 7, 1], [one + 9, 1.1f32.to_bits(), 6, 7, 2]);
-        assert_eq!(KnownContents::buffer(memory).alike(&bytes(ours), &bytes(theirs)), (2, 4));
+        assert_eq!(KnownContents::buffer(memory).alike(&bytes(ours), &bytes(theirs)), Alike { alike: 2, all: 4 });
     }
 }

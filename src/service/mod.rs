@@ -181,7 +181,8 @@ impl<'a> Service<'a> {
             ..ServiceStatus::default()
         };
         let greeting = Greeting { compiler: compiler.clone(), cache: session::identity(&config.cache) };
-        let poison = Poison::open(&poison_dir(&config.cache), compiler.clone());
+        let poisoned = poison::kept(&poison_dir(&config.cache));
+        let poison = Poison::new(poison::list(&poisoned), compiler.clone());
         let rows = journal::records(&journal_dir(&config.cache));
         let journal = Journal::new(rows.all());
         let sessions = Arc::new(Mutex::default());
@@ -198,7 +199,7 @@ impl<'a> Service<'a> {
             disk: Disk::new(to.clone()),
             keeper: Keeper::new(cache.clone()),
             modules: StoredRecords::new(Records::open(&modules_dir(&config.cache), MODULES)),
-            poisoned: StoredRecords::new(poison::kept(&poison_dir(&config.cache))),
+            poisoned: StoredRecords::new(poisoned),
             rows: records::Writer::start(rows)?,
             cache,
             outboxes: BTreeMap::new(),

@@ -52,10 +52,9 @@ pub struct Poison {
 }
 
 impl Poison {
-    /// Opens the list in a directory, limited to records of this compiler.
-    pub fn open(dir: &Path, compiler: CompilerId) -> Self {
-        let records = kept(dir);
-        let own = list(&records).filter(|(_, sentence)| sentence.compiler == compiler);
+    /// The list of the records of this compiler.
+    pub fn new(records: impl IntoIterator<Item = (Key, Sentence)>, compiler: CompilerId) -> Self {
+        let own = records.into_iter().filter(|(_, sentence)| sentence.compiler == compiler);
         let known = own.map(|(key, sentence)| (key, (sentence, Standing::Written))).collect();
         Self { compiler, known }
     }
@@ -168,17 +167,18 @@ mod tests {
             known: KnownState::default(),
         };
         let key = Key([1; 32]);
-        let mut poison = Poison::open(dir.path(), compiler("1"));
+        let open = |backend| Poison::new(list(&kept(dir.path())), compiler(backend));
+        let mut poison = open("1");
         assert!(poison.refuses(&key).is_none());
         let record = poison.add(key, &request, Death::Crashed, "signal 6", 2).unwrap();
         assert_eq!(poison.standing(&key), Some(Standing::BeingWritten));
         kept(dir.path()).put(key, &record).unwrap();
         poison.written(&key, true);
         assert_eq!(poison.standing(&key), Some(Standing::Written));
-        let mut poison = Poison::open(dir.path(), compiler("1"));
+        let mut poison = open("1");
         let why = poison.refuses(&key).unwrap().to_string();
         assert!(why.contains("crashed") && why.contains("signal 6") && why.contains("after 2 tries"), "{why}");
-        assert!(Poison::open(dir.path(), compiler("2")).refuses(&key).is_none());
+        assert!(open("2").refuses(&key).is_none());
         poison.forget(&key);
         assert!(poison.refuses(&key).is_none() && poison.is_empty());
         // What could not be written is tried again.

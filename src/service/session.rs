@@ -216,7 +216,7 @@ async fn talk(
     while let Some(body) = next_body(stream, &mut frames, MAX_FRAME).await? {
         let ask = match frame::parse(body) {
             Err(why) if skewed => {
-                let (id, error) = frame::parse::<Numbered>(body).map_err(|_| why.clone())?.failure(&why);
+                let (id, error) = Numbered::failure(body, why)?;
                 outbox.tell(&Tell::Failed { id, error })?;
                 continue;
             }

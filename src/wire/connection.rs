@@ -180,7 +180,7 @@ impl Receiver {
         let Some(body) = rest.get(..length) else { return Ok(None) };
         let tell = match frame::parse(body) {
             Err(why) if self.skewed => {
-                let (id, error) = frame::parse::<Numbered>(body).map_err(|_| why.clone())?.failure(&why);
+                let (id, error) = Numbered::failure(body, why)?;
                 Tell::Failed { id, error }
             }
             tell => tell?,

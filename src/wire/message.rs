@@ -3,8 +3,8 @@
 use super::status::ServiceStatus;
 use crate::cache::Key;
 use crate::compile::request::{CompilerId, ModuleDigest, StageRequest};
-use crate::error::Error;
-use crate::frame::Bytes;
+use crate::error::{Error, Result};
+use crate::frame::{self, Bytes};
 use crate::link::Placement;
 use crate::state::PipelineState;
 use serde::{Deserialize, Serialize};
@@ -107,12 +107,20 @@ pub struct RequestNumber {
 }
 
 impl Numbered {
-    /// The number, and the error for its request: the message could not be read because of `why`.
-    pub fn failure(&self, why: &Error) -> (u64, Error) {
-        let (Self::Stage(RequestNumber { id })
-        | Self::Pipeline(RequestNumber { id })
-        | Self::Failed(RequestNumber { id })) = self;
-        (*id, Error::unsupported("a request of another version", format!("client and service differ: {why}")))
+    /// The request of a message that could not be read because of `why`, and the error for it.
+    ///
+    /// # Errors
+    /// `why`: the message concerns no request.
+    pub fn failure(body: &[u8], why: Error) -> Result<(u64, Error)> {
+        let Ok(
+            Self::Stage(RequestNumber { id })
+            | Self::Pipeline(RequestNumber { id })
+            | Self::Failed(RequestNumber { id }),
+        ) = frame::parse(body)
+        else {
+            return Err(why);
+        };
+        Ok((id, Error::unsupported("a request of another version", format!("client and service differ: {why}"))))
     }
 }
 

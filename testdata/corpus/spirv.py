@@ -94,10 +94,10 @@ def renumbered(data, decoration, numbers):
 def consistent(stages):
     """Stages that fit together: each variable has a binding of its own, and inputs have the locations of the outputs of
     their names. glslang gives one binding to a block and to a texture now and then, and numbers each stage's interface."""
-    return met(bound(stages))
+    return with_common_locations(with_own_bindings(stages))
 
 
-def met(stages):
+def with_common_locations(stages):
     """Stages whose fragment inputs have the locations of the vertex outputs of their names."""
     if set(stages) != {"vert", "frag"}:
         return stages
@@ -117,7 +117,7 @@ def met(stages):
     return {**stages, "frag": renumbered(stages["frag"], LOCATION, new)}
 
 
-def bound(stages):
+def with_own_bindings(stages):
     """Stages whose variables have a binding each."""
     modules = {stage: Module(data) for stage, data in stages.items()}
     every = [variable for module in modules.values() for variable in module.bindings()]

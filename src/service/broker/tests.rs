@@ -10,7 +10,6 @@ use crate::error::{Death, Result};
 use crate::link::Placement;
 use crate::state::PipelineState;
 use crate::target::{GfxIp, Stage as ShaderStage, WaveSize};
-use std::path::Path;
 use std::time::Duration;
 
 const ONE: ClientId = ClientId(1);
@@ -36,7 +35,7 @@ struct World {
 impl World {
     fn new(workers: usize) -> Self {
         let compiler = CompilerId { sources: String::new(), backend: String::new() };
-        let poison = Poison::open(Path::new("/dev/null/none"), compiler.clone());
+        let poison = Poison::new([], compiler.clone());
         let facts = BrokerConfig { compiler, workers, status: ServiceStatus::default() };
         let mut world = Self {
             broker: Broker::new(facts, poison, Journal::default()),
