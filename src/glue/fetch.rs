@@ -44,6 +44,8 @@ const VERTEX_ID: Vgpr = Vgpr(0);
 const INSTANCE_ID: Vgpr = Vgpr(3);
 const DESCRIPTOR_BYTES: u32 = 16;
 const DESCRIPTOR_SGPRS: u32 = 4;
+/// Loads by the number of descriptors that they read, the longest first.
+const LOADS: [(usize, Op); 3] = [(4, Op::SLoadDwordx16), (2, Op::SLoadDwordx8), (1, Op::SLoadDwordx4)];
 
 /// What a body expects of its prolog besides the attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,6 +123,7 @@ impl<'a> Prolog<'a> {
                 bindings.push(load.binding);
             }
         }
+        bindings.sort_unstable();
         // Temporary SGPRs start above the entry registers: table address, large offset, descriptors.
         let limit = self.out.gfx.registers().usable_sgprs;
         let pair = table_address_sgpr(self.key.entry_sgprs.min(limit));
@@ -139,12 +142,7 @@ impl<'a> Prolog<'a> {
         self.out.smov(table, low);
         self.place_loads()?;
         for batch in bindings.chunks(room as usize) {
-            let mut places = Vec::new();
-            for (i, binding) in (0u32..).zip(batch) {
-                let data = self.out.sgprs(descriptors + i * DESCRIPTOR_SGPRS, DESCRIPTOR_SGPRS)?;
-                self.load_descriptor(data, table, *binding)?;
-                places.push((*binding, data));
-            }
+            let places = self.load_descriptors(batch, table, descriptors)?;
             // Index arithmetic runs while the first batch of descriptors loads.
             for load in &plan.loads {
                 self.index(load.index, load.skip)?;
@@ -166,13 +164,25 @@ impl<'a> Prolog<'a> {
         self.out.sgprs(register.ok_or_else(|| Error::malformed("the key lacks a user-data register"))?, 1)
     }
 
-    fn load_descriptor(&mut self, data: Sgpr, base: Sgpr, binding: u32) -> Result<()> {
-        // A 20-bit offset reaches 65536 descriptors.
-        let offset = binding.checked_mul(DESCRIPTOR_BYTES).filter(|offset| *offset < 1 << 20);
-        let offset = offset.and_then(|offset| i32::try_from(offset).ok());
-        let offset = offset.ok_or_else(|| Error::malformed(format!("vertex binding {binding} is out of reach")))?;
-        self.out.push(Instruction::scalar_load(self.out.gfx, Op::SLoadDwordx4, data, base, offset));
-        Ok(())
+    /// Loads the descriptors of bindings in ascending order into registers from `first` on; returns where each is.
+    fn load_descriptors(&mut self, bindings: &[u32], base: Sgpr, first: u32) -> Result<Vec<(u32, Sgpr)>> {
+        let mut places = Vec::new();
+        for (register, binding) in (first..).step_by(DESCRIPTOR_SGPRS as usize).zip(bindings) {
+            places.push((*binding, self.out.sgprs(register, DESCRIPTOR_SGPRS)?));
+        }
+        let mut rest = &places[..];
+        while let Some((binding, data)) = rest.first() {
+            let neighbours = 1 + rest.windows(2).take_while(|pair| pair[1].0 == pair[0].0 + 1).count();
+            let load = LOADS.iter().find(|(count, _)| *count <= neighbours);
+            let (count, op) = *load.ok_or_else(|| Error::bug("no load of one descriptor"))?;
+            // A 20-bit offset reaches 65536 descriptors.
+            let offset = binding.checked_mul(DESCRIPTOR_BYTES).filter(|offset| *offset < 1 << 20);
+            let offset = offset.and_then(|offset| i32::try_from(offset).ok());
+            let offset = offset.ok_or_else(|| Error::malformed(format!("vertex binding {binding} is out of reach")))?;
+            self.out.push(Instruction::scalar_load(self.out.gfx, op, *data, base, offset));
+            rest = &rest[count..];
+        }
+        Ok(places)
     }
 
     /// The register that holds an index, computed at its first use.

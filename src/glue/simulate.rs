@@ -129,19 +129,24 @@ impl Lane {
                 let value = self.source(f.srcs[0].expect("a source"));
                 self.sgprs.insert(u32::from(f.dst.expect("a register").code()), value);
             }
-            (Op::SLoadDwordx4, Fields::Smem(f)) => {
+            (op @ (Op::SLoadDwordx4 | Op::SLoadDwordx8 | Op::SLoadDwordx16), Fields::Smem(f)) => {
                 assert_eq!(f.soffset, None);
+                let count = match op {
+                    Op::SLoadDwordx4 => 1,
+                    Op::SLoadDwordx8 => 2,
+                    _ => 4,
+                };
                 let base = u32::from(f.base.code());
                 let address = u64::from(self.sgprs[&(base + 1)]) << 32 | u64::from(self.sgprs[&base]);
                 let offset = u64::try_from(f.offset).expect("no negative offset");
                 let binding = (address + offset - HIGH - u64::from(TABLE)) / 16;
-                let stride = self.strides[usize::try_from(binding).expect("small")];
+                let first = usize::try_from(binding).expect("small");
                 let address = self.base() | HIGH;
-                let records = (BUFFER_BYTES as u32).checked_div(stride).unwrap_or(BUFFER_BYTES as u32);
-                let words = [address as u32, (address >> 32) as u32 | stride << 16, records, 0];
-                for (register, word) in (u32::from(f.data.code())..).zip(words) {
-                    self.scalar_pending.insert(register, word);
-                }
+                let words = self.strides[first..first + count].iter().flat_map(|stride| {
+                    let records = (BUFFER_BYTES as u32).checked_div(*stride).unwrap_or(BUFFER_BYTES as u32);
+                    [address as u32, (address >> 32) as u32 | stride << 16, records, 0]
+                });
+                self.scalar_pending.extend((u32::from(f.data.code())..).zip(words));
             }
             (Op::SWaitcnt, Fields::Scalar(f)) => match Waitcnt::from_imm(f.imm) {
                 Waitcnt::LGKM => self.sgprs.append(&mut self.scalar_pending),

@@ -27,6 +27,8 @@ pub struct Assembled<S: 'static> {
     pub dwords: List<u32>,
     /// Sorted by offset.
     pub relocations: List<Relocation<S>>,
+    /// Branches in order: byte offset, and that of the target.
+    pub branches: List<[u32; 2]>,
 }
 
 /// Writes instructions in sequence; `S` is the symbol type.
@@ -58,8 +60,7 @@ impl<S: 'static> Assembler<S> {
 
     /// Appends an instruction whose last dword gets the value of `symbol`. That is its only literal (whose value here
     /// is the addend, and which is never turned into an inline constant or shared by two operands), the offset of a
-    /// scalar load, or the whole of a one-dword scalar instruction.
-    /// scalar instruction of one dword, all of it.
+    /// scalar load, or the whole of a scalar instruction of one dword: an `s_cselect_b32` or `s_mov_b32`.
     ///
     /// # Errors
     /// As [`encode`]; a bug of the caller: two operands share the literal, or the instruction is none of these.
@@ -70,8 +71,9 @@ impl<S: 'static> Assembler<S> {
             _ => &[],
         };
         let literals = srcs.iter().filter(|src| matches!(src, Some(Src::Literal(_)))).count();
-        let without = matches!(inst.fields, Fields::Smem(_)) || inst.entry.op == Op::SCselectB32;
-        if literals != usize::from(!without) {
+        let most = usize::from(!matches!(inst.fields, Fields::Smem(_)) && inst.entry.op != Op::SCselectB32);
+        let moves = inst.entry.op == Op::SMovB32 && matches!(srcs.first(), Some(Some(Src::Scalar(_))));
+        if literals != most && !moves {
             let why = Error::bug(format!("{literals} literals where the linker fills in one"));
             return Err(why).at(|| inst.text(self.wave));
         }
@@ -121,6 +123,7 @@ impl<S: 'static> Assembler<S> {
     /// # Errors
     /// Unsupported: a branch over more than 32,767 dwords. A bug of the caller: a label that is not placed.
     pub fn finish(mut self) -> Result<Assembled<S>> {
+        let mut branches = List::default();
         for (at, label) in &self.branches {
             let place = self.labels.get(label.0).copied().flatten();
             let place = place.ok_or_else(|| Error::bug(format!("the branch at dword {at} goes to no place")))?;
@@ -132,8 +135,9 @@ impl<S: 'static> Assembler<S> {
             if let Some(word) = self.dwords.get_mut(*at) {
                 *word = *word & 0xffff_0000 | u32::from(near.cast_unsigned());
             }
+            branches.push([byte_offset(*at)?, byte_offset(place)?]);
         }
-        Ok(Assembled { dwords: self.dwords, relocations: self.relocations })
+        Ok(Assembled { dwords: self.dwords, relocations: self.relocations, branches })
     }
 }
 
@@ -163,7 +167,8 @@ mod tests {
         code.place(end).expect("free");
         assert!(code.place(end).is_err());
         assert!(code.branch(&branch(Op::SNop), end).is_err());
-        let dwords = code.finish().expect("placed").dwords;
+        let Assembled { dwords, branches, .. } = code.finish().expect("placed");
+        assert_eq!(branches[..], [[4, 12], [8, 0]]);
         let text: Vec<String> =
             (0..3).map(|at| disassemble(GFX, &dwords[at..]).expect("ours").text(WaveSize::W32)).collect();
         assert_eq!(text, ["s_nop 0", "s_cbranch_scc1 1", "s_branch 65533"]);
@@ -201,9 +206,11 @@ mod tests {
         assert!(code.push_relocated(&twice, "c").expect_err("shared").to_string().contains("2 literals"));
         let inline = Instruction::scalar(GFX, Op::SMovB32, Some(Scalar::M0), &[Src::Float(InlineFloat::One)]);
         assert!(code.push_relocated(&inline, "d").is_err());
-        let Assembled { dwords, relocations } = code.finish().expect("no branches");
+        let moved = Instruction::scalar(GFX, Op::SMovB32, Some(Scalar::M0), &[Src::Scalar(Scalar::VccLo)]);
+        code.push_relocated(&moved, "e").expect("a register");
+        let Assembled { dwords, relocations, .. } = code.finish().expect("no branches");
         let places: Vec<(u32, &str)> = relocations.iter().map(|r| (r.offset, r.symbol)).collect();
-        assert_eq!(places, [(8, "a"), (16, "b")]);
+        assert_eq!(places, [(8, "a"), (16, "b"), (20, "e")]);
         assert_eq!((dwords[2], dwords[4]), (0, 4));
     }
 }

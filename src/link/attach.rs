@@ -3,6 +3,7 @@
 //! After this step the parts and their order are final. Pieces of glue come from a [`GlueSource`](super::GlueSource),
 //! or from the plans of earlier links ([`super::plans`]).
 
+use super::fit::Shape;
 use super::input::{DWORD, DataSection, LoadReloc, Object, Patch};
 use super::plans::{Held, Joints};
 use super::resolve::Resolved;
@@ -59,6 +60,8 @@ pub(super) struct CodeRun<'u> {
     /// Alignment in bytes.
     pub align: u32,
     pub patches: &'u [Patch],
+    /// What a body may do without.
+    pub shape: Option<&'u Shape>,
 }
 
 impl UnitStage<'_> {
@@ -69,6 +72,7 @@ impl UnitStage<'_> {
             code: &self.object.code,
             align: self.object.code_align,
             patches: &self.object.patches,
+            shape: Some(&self.object.shape),
         };
         let before = self.prolog.as_deref().map(glue_part);
         let after = self.epilog.as_deref().map(glue_part);
@@ -105,7 +109,7 @@ impl UnitStage<'_> {
 }
 
 fn glue_part(piece: &GluePiece) -> CodeRun<'_> {
-    CodeRun { symbol: &piece.symbol, code: &piece.code, align: DWORD, patches: &[] }
+    CodeRun { symbol: &piece.symbol, code: &piece.code, align: DWORD, patches: &[], shape: None }
 }
 
 /// Collects the parts of a pipeline.

@@ -4,6 +4,7 @@
 //! section and refers to a link-time symbol or to constant data; the branch to the next part is cut off; the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
+use super::fit::{Removals, Shape};
 use super::user_data;
 use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
@@ -36,8 +37,10 @@ pub struct Object {
     pub(super) code: Vec<u8>,
     /// Alignment of the code in bytes, at most a cache line.
     pub(super) code_align: u32,
-    /// Places in the code that need a value.
+    /// Places in the code that need a value, in order of their offsets.
     pub(super) patches: Vec<Patch>,
+    /// What the code may do without.
+    pub(super) shape: Shape,
     /// Constant data, in file order.
     pub(super) data: Vec<DataSection>,
     /// Relocations that PAL applies at load.
@@ -105,7 +108,9 @@ impl Object {
         let mut reader = Reader { elf: &elf, text: 0, code_len: 0, code_align: DWORD, homes: Vec::new() };
         let (code, joint) = reader.code(&interface).at(at)?;
         let data = reader.data().at(at)?;
-        let (patches, loads) = reader.relocations(&data, joint).at(at)?;
+        let Relocations { mut patches, loads, removals } = reader.relocations(&data, joint).at(at)?;
+        patches.sort_by_key(|patch| patch.offset);
+        let shape = Shape::new(&code, &patches, &removals, &loads).at(at)?;
         let digest = *digest;
         let notes = part_notes(pipeline, &interface, &digest).at(at)?;
         user_data::check(&interface).at(at)?;
@@ -115,7 +120,7 @@ impl Object {
             _ => ParamVectors::default(),
         };
         let code_align = reader.code_align;
-        Ok(Self { interface, notes, params, digest, code, code_align, patches, data, loads })
+        Ok(Self { interface, notes, params, digest, code, code_align, patches, shape, data, loads })
     }
 
     /// BLAKE3 of the ELF that it was read from.
@@ -190,6 +195,14 @@ fn identify(elf: &Elf<'_>, interface: &StageInterface) -> Result<()> {
     Ok(())
 }
 
+/// All relocations of a file.
+#[derive(Default)]
+struct Relocations {
+    patches: Vec<Patch>,
+    loads: Vec<LoadReloc>,
+    removals: Removals,
+}
+
 /// Where the section of a symbol was put.
 #[derive(Clone, Copy)]
 enum Kept {
@@ -262,8 +275,8 @@ impl Reader<'_, '_> {
         Ok(data)
     }
 
-    fn relocations(&self, data: &[DataSection], joint: bool) -> Result<(Vec<Patch>, Vec<LoadReloc>)> {
-        let (mut patches, mut loads) = (Vec::new(), Vec::new());
+    fn relocations(&self, data: &[DataSection], joint: bool) -> Result<Relocations> {
+        let Relocations { mut patches, mut loads, mut removals } = Relocations::default();
         let mut joined = false;
         for section in &self.elf.sections {
             let patched = match self.homes.get(section.info as usize) {
@@ -296,11 +309,16 @@ impl Reader<'_, '_> {
                 if offset.checked_add(kind.bytes()).is_none_or(|end| end > len) {
                     return Err(Error::malformed(format!("outside its {len:#x} bytes"))).at(at);
                 }
+                if kind == RelocKind::Distance && patched == Patched::Code {
+                    removals.distances.push(offset);
+                    continue;
+                }
                 match self.target(symbol).at(at)? {
                     Some(_) if !kind.is_loaded() => {
                         return Err(Error::malformed(format!("{kind} for an address"))).at(at);
                     }
                     Some((target, value)) => loads.push(LoadReloc { patched, offset, kind, target, value }),
+                    None if kind == RelocKind::Join && patched == Patched::Code => removals.joins.push(offset),
                     None => patches.push(self.patch(patched, offset, kind, symbol).at(at)?),
                 }
             }
@@ -308,7 +326,7 @@ impl Reader<'_, '_> {
         if joint && !joined {
             return Err(Error::malformed("the branch after the body has no relocation to dovetail.next"));
         }
-        Ok((patches, loads))
+        Ok(Relocations { patches, loads, removals })
     }
 
     fn check_joint(&self, kind: RelocKind, symbol: &Symbol<'_>) -> Result<()> {
@@ -345,8 +363,8 @@ impl Reader<'_, '_> {
             return Err(Error::malformed("an undefined symbol without a name"));
         }
         // Only relocations with numbers: addresses are for joints and for the loader.
-        let numbers = [RelocKind::Abs32, RelocKind::Abs32Lo, RelocKind::SmemOffset, RelocKind::Choice];
-        if !numbers.contains(&kind) {
+        use RelocKind::{Abs32, Abs32Lo, Choice, Optional, SmemOffset, Table};
+        if !matches!(kind, Abs32 | Abs32Lo | SmemOffset | Choice | Table | Optional) {
             return Err(Error::malformed(format!("{kind} for a link-time value; it takes {}", RelocKind::Abs32Lo)));
         }
         match LinkSymbol::parse(symbol.name) {

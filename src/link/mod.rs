@@ -4,8 +4,8 @@
 //! bytes ── input ──> Object      code, open symbols, constant data, notes: read and checked once per part
 //! objects + state + glue (or plans of earlier links)
 //!   ── attach ──> Unit           the parts and their order
+//!   ── resolve ─> values         a value per open symbol, and what is superfluous because of them
 //!   ── layout ──> Layout         all offsets
-//!   ── resolve ─> values         a value per open symbol
 //!   ── metadata::finalize ──> FinalNotes
 //!   ── write ───> bytes          first the size, then every byte in its place: in new memory, or in the caller's
 //! ```
@@ -19,6 +19,7 @@
 //! If objects, layout and [`Plans`] are at hand, a link allocates only the memory of the ELF.
 
 mod attach;
+mod fit;
 mod glue_source;
 mod half;
 mod input;
@@ -155,7 +156,6 @@ impl Job<'_> {
     ) -> Result<T> {
         let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
         let unit = attach(objects, state, Joints { source, plans }, begun)?;
-        let layout_of_code = Layout::new(&unit, placement)?;
         let values = Values { state, layout };
         let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
         let mut resolved: SmallVec<[Resolved; 2]> = SmallVec::new();
@@ -165,6 +165,8 @@ impl Job<'_> {
                 _ => values.resolve(&stage.object).at(|| named(stage))?,
             });
         }
+        let removed: SmallVec<[u32; 2]> = resolved.iter().map(|resolved| resolved.fit.removed()).collect();
+        let layout_of_code = Layout::new(&unit, &removed, placement)?;
         let first = unit.stage(0).ok_or_else(|| Error::bug("a pipeline without stages"))?;
         let target = first.object.interface().target;
         let mut notes = FinalNotes::default();

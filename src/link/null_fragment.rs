@@ -1,5 +1,6 @@
 //! The fragment stage of a pipeline without a fragment shader: a piece of glue as an [`Object`].
 
+use super::fit::Shape;
 use super::input::{DWORD, Object, halves};
 use crate::abi::params::ParamVectors;
 use crate::error::Result;
@@ -50,6 +51,7 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
         digest,
         code: piece.code.clone(),
         patches: Vec::new(),
+        shape: Shape::default(),
         data: Vec::new(),
         loads: Vec::new(),
     })

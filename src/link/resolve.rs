@@ -3,6 +3,7 @@
 //! There is one side effect: a symbol that makes the shader read root dwords from memory lowers the spill threshold,
 //! the first root dword that PAL has to write to the spill table. To add a symbol, add an arm to [`Values::of`].
 
+use super::fit::Fit;
 use super::input::{Object, Patch};
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, FullCompile, Result};
@@ -43,6 +44,8 @@ pub(super) struct Resolved {
     pub values: SmallVec<[[u8; 4]; 32]>,
     /// Lowest root dword that the code reads through the spill table.
     pub spilled: Option<u32>,
+    /// What the values make superfluous.
+    pub fit: Fit,
 }
 
 impl Values<'_> {
@@ -64,6 +67,7 @@ impl Values<'_> {
             out.values.push(value.bits.to_le_bytes());
             out.spilled = out.spilled.into_iter().chain(value.spilled).min();
         }
+        out.fit = object.shape.fit(&out.values);
         Ok(out)
     }
 
@@ -85,6 +89,13 @@ impl Values<'_> {
             LinkSymbol::UsesSpill { set, binding } => {
                 let place = self.place(*set, *binding)?;
                 Value { bits: place.in_root.into(), spilled: place.in_root.then_some(place.offset / 4) }
+            }
+            LinkSymbol::RootBuffers => {
+                let asked = object.patches.iter().filter_map(|patch| match &patch.symbol {
+                    LinkSymbol::UsesSpill { set, binding } => self.layout.binding(*set, *binding),
+                    _ => None,
+                });
+                Value::plain(asked.into_iter().any(|place| place.in_root).into())
             }
             LinkSymbol::SetPointer(set) => {
                 let root = self.layout.set_pointer(*set);

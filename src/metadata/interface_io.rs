@@ -19,7 +19,7 @@ use rmpv::Value;
 use serde::de::{self, MapAccess};
 
 /// Incremented with every change of the interface's meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 6;
+pub const GENERATION: u32 = 7;
 
 /// Prefix of Dovetail's own keys, which a final ELF does not have.
 pub const PREFIX: &str = ".dovetail.";

@@ -1,12 +1,12 @@
 //! Patches bytes: a relocation's addend is stored in place (REL), and its result replaces it.
 //!
 //! The patched bytes are a literal inside an instruction, the dword with a scalar load's offset, a branch's 16-bit
-//! distance, or an `s_cselect_b32` whose condition becomes known. Invariant: other bytes are unchanged, and a value
+//! distance, an `s_cselect_b32` whose condition becomes known, or a scalar load's address. Invariant: other bytes are unchanged, and a value
 //! that does not fit is an error, not a truncation.
 
 use super::kind::{Calculation, Range, RelocKind};
 use crate::error::{Error, Result};
-use crate::isa::words::chosen;
+use crate::isa::words::{chosen, with_table};
 
 /// Bits of a scalar load's offset, including its sign: also the first value that is too large.
 const OFFSET_BITS: u64 = 0x1f_ffff;
@@ -55,6 +55,8 @@ fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u6
             return Some(in_place & !OFFSET_BITS | sum);
         }
         Calculation::Choice => return chosen(in_place as u32, symbol != 0).map(u64::from),
+        Calculation::Table => return with_table(in_place, symbol != 0),
+        Calculation::Nothing => return Some(in_place),
         Calculation::Absolute | Calculation::Relative | Calculation::Branch => {}
     }
     // Wide enough that a sum of 64-bit terms cannot overflow.
@@ -69,7 +71,7 @@ fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u6
             let distance = symbol - place - 4;
             (distance % 4 == 0).then_some(distance / 4 + signed)?
         }
-        Calculation::Offset | Calculation::Choice => return None,
+        Calculation::Offset | Calculation::Choice | Calculation::Table | Calculation::Nothing => return None,
     };
     let fits = |low: i128, high: i128| (low..high).contains(&value);
     let (min, signed_end, unsigned_end) = (-(1i128 << (bits - 1)), 1i128 << (bits - 1), 1i128 << bits);
@@ -123,6 +125,10 @@ mod tests {
             // s_cselect_b32 s7, s3, s2 becomes s_mov_b32.
             (Choice, 0x8507_0203, 1, 0, 0xbe87_0303),
             (Choice, 0x8507_0203, 0, 0, 0xbe87_0302),
+            // s_load_dwordx4 s[8:11], s[0:1], s6 offset:0 is from s[6:7], or s[0:1], and has no offset register.
+            (Table, 0x0c00_0000_f408_0200, 1, 0, 0xfa00_0000_f408_0203),
+            (Table, 0x0c00_0000_f408_0200, 0, 0, 0xfa00_0000_f408_0200),
+            (Optional, 0xbe87_0303, 0, 0, 0xbe87_0303),
         ] {
             assert_eq!(patched(kind, in_place, symbol, place), Some(expect), "{kind} {in_place:#x} {symbol:#x}");
         }
@@ -140,6 +146,10 @@ mod tests {
         // Not an s_cselect_b32; one with a literal.
         assert_eq!(patched(Choice, 0xbe87_0303, 1, 0), None);
         assert_eq!(patched(Choice, 0x8507_02ff, 1, 0), None);
+        // Not a scalar load; no offset register; an odd one.
+        assert_eq!(patched(Table, 0x0c00_0000_bf80_0000, 1, 0), None);
+        assert_eq!(patched(Table, 0xfa00_0000_f408_0200, 1, 0), None);
+        assert_eq!(patched(Table, 0x0a00_0000_f408_0200, 1, 0), None);
         assert_eq!(patched(Rel16, 0, 4 * 0x7fff + 4, 0), Some(0x7fff));
         assert_eq!(patched(Rel16, 0, 4 * 0x8000 + 4, 0), None);
         assert_eq!(patched(Rel16, 0, 0, 4 * 0x7fff), Some(0x8000));

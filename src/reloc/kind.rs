@@ -1,7 +1,7 @@
 //! The relocation kinds of AMDGPU objects: one table of number, name, width and meaning.
 //!
-//! The table has the kinds that PAL's loader applies (pal-abi 3.5), and two of Dovetail's own for unlinked ELFs, which
-//! only its linker reads; other kinds are an error. A new kind is a line in the table, and an arm in [`super::apply`]
+//! The table has the kinds that PAL's loader applies (pal-abi 3.5), and Dovetail's own for unlinked ELFs, which only its
+//! linker reads; other kinds are an error. A new kind is a line in the table, and an arm in [`super::apply`]
 //! if it computes something new.
 
 use crate::error::{Error, Result};
@@ -22,6 +22,10 @@ pub enum RelocKind {
     Rel16,
     SmemOffset,
     Choice,
+    Table,
+    Join,
+    Optional,
+    Distance,
 }
 
 /// Value that is stored: a part of S + A, or of S + A - P.
@@ -37,6 +41,11 @@ pub enum Calculation {
     Offset,
     /// The first source of an `s_cselect_b32` if S is not 0, else the second, as an `s_mov_b32`.
     Choice,
+    /// The address of a scalar load: that in its offset register and the next one if S is not 0, else its own. The load
+    /// has no offset register after that.
+    Table,
+    /// Nothing: it says which instructions the code may do without.
+    Nothing,
 }
 
 /// Part of the result that is stored, and the condition on the rest.
@@ -75,10 +84,11 @@ const fn row(
     Row { kind, number, name, bytes, calculation, range }
 }
 
-const TABLE: [Row; 11] = {
-    use Calculation::{Absolute, Branch, Choice as Chosen, Offset, Relative};
+const TABLE: [Row; 15] = {
+    use Calculation::{Absolute, Branch, Choice as Chosen, Nothing, Offset, Relative, Table as Tables};
     use Range::{Either, High, Low, Signed};
-    use RelocKind::{Abs32, Abs32Hi, Abs32Lo, Abs64, Choice, Rel16, Rel32, Rel32Hi, Rel32Lo, Rel64, SmemOffset};
+    use RelocKind::{Abs32, Abs32Hi, Abs32Lo, Abs64, Choice, Distance, Join, Optional, Rel16, Rel32, Rel32Hi, Rel32Lo};
+    use RelocKind::{Rel64, SmemOffset, Table};
     [
         row(Abs32Lo, 1, "R_AMDGPU_ABS32_LO", 4, Absolute, Low),
         row(Abs32Hi, 2, "R_AMDGPU_ABS32_HI", 4, Absolute, High),
@@ -91,6 +101,10 @@ const TABLE: [Row; 11] = {
         row(Rel16, 14, "R_AMDGPU_REL16", 2, Branch, Signed),
         row(SmemOffset, OWN, "R_DOVETAIL_SMEM_OFFSET", 4, Offset, Either),
         row(Choice, OWN + 1, "R_DOVETAIL_CHOICE", 4, Chosen, Either),
+        row(Table, OWN + 2, "R_DOVETAIL_TABLE", 8, Tables, Either),
+        row(Join, OWN + 3, "R_DOVETAIL_JOIN", 8, Nothing, Either),
+        row(Optional, OWN + 4, "R_DOVETAIL_OPTIONAL", 4, Nothing, Either),
+        row(Distance, OWN + 5, "R_DOVETAIL_DISTANCE", 4, Nothing, Either),
     ]
 };
 

@@ -31,6 +31,8 @@ pub enum LinkSymbol {
         /// Binding.
         binding: u32,
     },
+    /// `dusespill`: 1 if a buffer whose `dusespill_S_B` the part asks for is in the root table.
+    RootBuffers,
     /// `descset_S`: byte offset in the root table of the pointer to the set's table.
     SetPointer(u32),
     /// `pushconst`: byte offset in the root table of the push constants.
@@ -87,6 +89,7 @@ impl fmt::Display for LinkSymbol {
             Self::DescriptorOffset { set, binding, part } => write!(f, "doff_{set}_{binding}_{}", part.letter()),
             Self::DescriptorStride { set, binding } => write!(f, "dstride_{set}_{binding}"),
             Self::UsesSpill { set, binding } => write!(f, "dusespill_{set}_{binding}"),
+            Self::RootBuffers => f.write_str("dusespill"),
             Self::SetPointer(set) => write!(f, "descset_{set}"),
             Self::PushConstants => f.write_str("pushconst"),
             Self::NumSamples => f.write_str("$numsamples"),
@@ -112,6 +115,7 @@ impl LinkSymbol {
         };
         Some(match name {
             "pushconst" => Self::PushConstants,
+            "dusespill" => Self::RootBuffers,
             "$numsamples" => Self::NumSamples,
             "$samplePatternIdx" => Self::SamplePattern,
             "$deviceIdx" => Self::DeviceIndex,
@@ -160,6 +164,7 @@ mod tests {
             "doff_1_12_s",
             "dstride_2_0",
             "dusespill_0_1",
+            "dusespill",
             "descset_7",
             "pushconst",
             "$numsamples",

@@ -180,6 +180,7 @@ fn meaning(symbol: &LinkSymbol) -> String {
             format!("descriptor stride in bytes of set {set} binding {binding}")
         }
         LinkSymbol::UsesSpill { set, binding } => format!("1 if set {set} binding {binding} is in the root table"),
+        LinkSymbol::RootBuffers => "1 if a buffer of the part is in the root table".into(),
         LinkSymbol::SetPointer(set) => format!("byte offset in the root table of the pointer to set {set}"),
         LinkSymbol::PushConstants => "byte offset in the root table of the push constants".into(),
         LinkSymbol::NumSamples => "sample count".into(),

@@ -2,7 +2,7 @@
 //!
 //! Runs after the waits, so that no wait is ever needed within a clause.
 
-use super::code::{Code, Item};
+use super::code::{Code, Item, Merging, Open};
 use crate::isa::instruction::{Fields, Instruction};
 use crate::isa::{Format, Op, Traits};
 use crate::workspace::List;
@@ -18,8 +18,13 @@ enum Kind {
     Vector,
 }
 
-/// The kind of clause that an instruction may be in.
-fn kind(inst: &Instruction) -> Option<Kind> {
+/// The kind of clause that an instruction may be in: none for a load that the linker may remove, because the clause would
+/// be longer than what is left.
+fn kind(item: &Item) -> Option<Kind> {
+    if let Some(Open::Descriptor { merging: Merging::First | Merging::Next, .. }) = item.open {
+        return None;
+    }
+    let inst = &item.inst;
     let loads = inst.entry.is(Traits::LOADS);
     match inst.fields {
         Fields::Smem(_) => loads.then_some(Kind::Scalar),
@@ -37,9 +42,9 @@ pub fn form(code: &mut Code) {
         let first = items.len();
         let mut rest = code.items_of(block);
         while let Some(head) = rest.first() {
-            let kind_of_head = kind(&head.inst);
+            let kind_of_head = kind(head);
             let run = match kind_of_head {
-                Some(_) => rest.iter().take(MOST).take_while(|item| kind(&item.inst) == kind_of_head).count(),
+                Some(_) => rest.iter().take(MOST).take_while(|item| kind(item) == kind_of_head).count(),
                 None => 1,
             };
             if let Ok(following @ 1..) = u16::try_from(run - 1) {

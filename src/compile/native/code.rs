@@ -20,10 +20,32 @@ pub enum Open {
     Offset(SymbolId),
     /// Whether a symbol's value is not 0: then the first source of the `s_cselect_b32` is taken.
     Choice(SymbolId),
+    /// The place of a descriptor.
+    Descriptor {
+        /// The value is added to the offset of the scalar load.
+        offset: SymbolId,
+        /// Whether a symbol's value is not 0: then the offset register is that of the table's address.
+        in_root: Option<SymbolId>,
+        /// Whether the linker may merge it with another load.
+        merging: Merging,
+    },
+    /// Whether the `s_mov_b32` is needed, which the linker knows.
+    ForRootBuffers,
     /// The low half of a constant table's address.
     TableLow(u32),
     /// The high half.
     TableHigh(u32),
+}
+
+/// Which loads the linker may merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merging {
+    /// None.
+    Alone,
+    /// The first of several in a row.
+    First,
+    /// With the load before.
+    Next,
 }
 
 /// An instruction, with the part that is still open.
@@ -108,9 +130,13 @@ impl fmt::Display for Code {
             for item in self.items_of(block) {
                 write!(f, "  {}", item.inst.text(self.wave))?;
                 match item.open {
-                    Some(Open::Symbol(symbol) | Open::Offset(symbol) | Open::Choice(symbol)) => {
-                        writeln!(f, " ; {symbol}")?
-                    }
+                    Some(
+                        Open::Symbol(symbol)
+                        | Open::Offset(symbol)
+                        | Open::Choice(symbol)
+                        | Open::Descriptor { offset: symbol, .. },
+                    ) => writeln!(f, " ; {symbol}")?,
+                    Some(Open::ForRootBuffers) => writeln!(f, " ; for root buffers")?,
                     Some(Open::TableLow(table) | Open::TableHigh(table)) => writeln!(f, " ; table{table}")?,
                     None => writeln!(f)?,
                 }

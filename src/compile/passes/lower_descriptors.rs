@@ -2,7 +2,7 @@
 //!
 //! | layout | table | offset |
 //! |---|---|---|
-//! | unknown, buffer | spill table or the set's, chosen by `dusespill_S_B` in 32 bits | `doff_S_B_b` + index × `dstride_S_B` |
+//! | unknown, buffer | spill table or the set's, chosen by `dusespill_S_B` | `doff_S_B_b` + index × `dstride_S_B` |
 //! | unknown, otherwise | the set's | `doff_S_B_T` + index × `dstride_S_B` |
 //! | known, in the root table | spill table | constant + index × constant |
 //! | known, otherwise | the set's | constant + index × constant |
@@ -105,13 +105,12 @@ impl Load<'_, '_> {
         if self.part != DescriptorPart::Buffer {
             return Ok((self.set_table(entry, PointerPlace::Reloc(set))?, offset));
         }
-        let spill = entry.user(UserData::SpillTable)?;
-        let own = self.set_low(entry, PointerPlace::Reloc(set))?;
+        let root = address::table(self.prelude, self.b.shader, entry, UserData::SpillTable)?;
+        let own = self.set_table(entry, PointerPlace::Reloc(set))?;
         let flag = reloc(self.b, &LinkSymbol::UsesSpill { set, binding });
         let zero = self.b.c32(0);
         let in_root = self.b.alu(AluOp::INe, &[flag, zero]);
-        let low = self.b.select(in_root, spill, own);
-        Ok((address::widen(self.prelude, self.b, low), offset))
+        Ok((self.b.select(in_root, root, own), offset))
     }
 
     fn known(&mut self, cx: &mut PassContext<'_>, layout: &ResolvedLayout, index: Value) -> Result<(Value, Value)> {

@@ -158,6 +158,7 @@ fn finish(
         values: f.values.clone(),
         entry: f.entry.clone(),
         address_high: f.address_high,
+        descriptors: f.descriptors.clone(),
         scratch_bytes: f.scratch_bytes,
     };
     let mut origin = output.origin;

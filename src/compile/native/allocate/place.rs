@@ -7,7 +7,7 @@ use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::{Wants, alignment};
 use crate::compile::native::mir::{BlockId, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, runs};
 use crate::error::{Error, Result};
-use crate::isa::{Format, Op, OperandKind};
+use crate::isa::{Format, OperandKind};
 use crate::target::WaveSize;
 use smallvec::SmallVec;
 
@@ -166,7 +166,7 @@ impl Walk<'_> {
         let vector = row.format.is_short_vector() || matches!(row.format, Format::Vop3 | Format::Vop3p);
         // In wave64 the second half of the lanes reads its scalar sources after the first half has written.
         let late = vector && class == RegisterClass::Scalar && f.wave == WaveSize::W64;
-        if late || writes_early(row.op) {
+        if late || inst.writes_early() {
             self.usable.without(&self.occupied).without(&self.temps)
         } else {
             self.usable.without(&self.occupied.without(dying))
@@ -351,11 +351,6 @@ impl Walk<'_> {
         };
         Some(whole.nth(offset))
     }
-}
-
-/// Whether the operation writes its result before it has read all sources.
-fn writes_early(op: Op) -> bool {
-    matches!(op, Op::VQsadPkU16U8 | Op::VMqsadPkU16U8 | Op::VMqsadU32U8)
 }
 
 pub(super) fn is_vcc(reg: PhysReg) -> bool {

@@ -52,6 +52,10 @@ impl Check<'_> {
         if (1..written.len()).any(|n| written[..n].contains(&written[n])) {
             return Err(Error::bug("two definitions in one register"));
         }
+        let untied = runs(a.uses(after)).take(count - usize::from(before.tied)).flatten();
+        if before.writes_early() && untied.filter_map(reg_of).any(|reg| written.contains(&reg)) {
+            return Err(Error::bug("an instruction overwrites what it reads later"));
+        }
         self.judge_tied(after)?;
         self.judge_halves(before, after)
     }

@@ -17,7 +17,7 @@ const MERGED: [(&[Op], &[usize]); 2] =
     [(&[Op::SLoadDword], &[8, 4, 2]), (&[Op::SLoadDwordx4, Op::SLoadDwordx8], &[16, 8])];
 
 /// Loads farther apart are not merged, because their results would be live too long.
-const REACH: u32 = 96;
+pub(super) const REACH: u32 = 96;
 
 /// A load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,6 +7,7 @@
 
 mod across;
 mod bits;
+mod descriptors;
 mod loads;
 mod mix;
 mod results;
@@ -118,6 +119,7 @@ impl Combine<'_> {
         self.repeated_m0(block);
         self.repeated_tests(block);
         self.loads(block);
+        self.descriptors(block);
     }
 
     /// By instruction of a block, whether SCC is read after it before it is written again.

@@ -31,6 +31,11 @@ impl Combine<'_> {
                 self.give(n, op, &results, with_channels(inst.extra, kept));
             }
         } else if let Some((op, count)) = narrower(op, last + 1) {
+            match inst.extra {
+                Extra::Descriptors { first, count: 1 } => self.f.descriptors[first as usize].dwords = count as u8,
+                Extra::Descriptors { .. } => return,
+                _ => {}
+            }
             self.give(n, op, &results[..count], inst.extra);
         }
     }

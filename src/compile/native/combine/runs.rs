@@ -2,7 +2,8 @@
 //!
 //! A value is in one register, so it can be in its place in one run only. The high half of an address is in many: all
 //! descriptors and tables of a shader are within the same four gigabytes. Each further run gets a value of its own, made
-//! where the last of its members is.
+//! where the last of its members is. The address of the root table, if only buffers need it that may be there, gets two
+//! values, whose moves the linker removes if none is.
 
 use crate::compile::native::mir::{
     Extra, MachineFunction, MachineInst, MachineValue, Opcode, Operand, OperandValue, RegisterClass, Val, runs,
@@ -21,16 +22,21 @@ pub(super) fn share(f: &mut MachineFunction) {
     let mut places = Kept::<FxHashMap<Val, (Members, usize)>>::default();
     // By run that conflicts, its members anew.
     let mut renamed = Kept::<FxHashMap<Members, Members>>::default();
-    let mut copies = List::<(Site, Val, Val)>::default();
+    let mut copies = List::<CopyOf>::default();
+    let mut roots = List::<(usize, Members, Site)>::default();
     for n in 0..f.insts.len() {
         let inst = f.insts[n];
         let mut at = inst.operands as usize + usize::from(inst.defs);
         let uses: SmallVec<[Operand; 16]> = f.uses(&inst).iter().copied().collect();
-        for run in runs(&uses) {
+        for (number, run) in runs(&uses).enumerate() {
             let here = at;
             at += run.len();
             let Some(members) = members(f, run).filter(|_| !inst.tied) else { continue };
             let Some(last) = last_site(f, &members, &sites) else { continue };
+            if number == 1 && matches!(inst.extra, Extra::Descriptors { .. }) {
+                roots.push((here, members, last));
+                continue;
+            }
             let new = match renamed.get(&members) {
                 Some(new) => *new,
                 None => {
@@ -42,21 +48,45 @@ pub(super) fn share(f: &mut MachineFunction) {
                         if arrives && f.address_high != Some(*val) || place.1 != k || place.0 != members {
                             f.values.push(MachineValue { class: RegisterClass::Scalar, variable: false });
                             new[k] = Val(f.values.len() as u32 - 1);
-                            copies.push((last, *val, new[k]));
+                            copies.push(CopyOf { after: last, from: *val, to: new[k], for_root: false });
                         }
                     }
                     renamed.insert(members, new);
                     new
                 }
             };
-            for (k, val) in new.iter().enumerate() {
-                f.operands[here + k].what = OperandValue::Val(*val);
-            }
+            rename(f, here, &new);
         }
+    }
+    for &(here, members, last) in &roots {
+        let new = *renamed.entry(members).or_insert_with(|| {
+            members.map(|val| {
+                let new = f.value(RegisterClass::Scalar);
+                copies.push(CopyOf { after: last, from: val, to: new, for_root: true });
+                new
+            })
+        });
+        rename(f, here, &new);
     }
     if !copies.is_empty() {
         insert(f, copies);
     }
+}
+
+fn rename(f: &mut MachineFunction, at: usize, new: &Members) {
+    for (k, val) in new.iter().enumerate() {
+        f.operands[at + k].what = OperandValue::Val(*val);
+    }
+}
+
+/// A move to insert.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct CopyOf {
+    after: Site,
+    from: Val,
+    to: Val,
+    /// Only for buffers in the root table.
+    for_root: bool,
 }
 
 /// Where the values of a run exist: after an instruction, or from the start.
@@ -94,18 +124,19 @@ fn sites(f: &MachineFunction) -> List<Option<u32>> {
 }
 
 /// Inserts copies after instructions, or at the start.
-fn insert(f: &mut MachineFunction, mut copies: List<(Site, Val, Val)>) {
+fn insert(f: &mut MachineFunction, mut copies: List<CopyOf>) {
     copies.sort_unstable();
     let old = std::mem::take(&mut f.insts);
     let mut copies = copies.iter().copied().peekable();
     let mut blocks = std::mem::take(&mut f.blocks);
     let mut insert = |f: &mut MachineFunction, site: Site| {
-        while let Some((_, from, to)) = copies.next_if(|(after, ..)| *after == site) {
+        while let Some(CopyOf { from, to, for_root, .. }) = copies.next_if(|copy| copy.after == site) {
             let operands = f.operands.len() as u32;
             f.operands.extend([Operand::val(to), Operand::val(from)]);
+            let extra = if for_root { Extra::ForRootBuffers } else { Extra::None };
             // Not a copy, which would prefer its source's register.
             let op = Opcode::Isa(Op::SMovB32);
-            f.insts.push(MachineInst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
+            f.insts.push(MachineInst { op, operands, defs: 1, uses: 1, tied: false, extra });
         }
     };
     for (number, block) in blocks.iter_mut().enumerate() {

@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::compile::native::dead;
-use crate::compile::native::mir::{RegisterClass, Val, runs};
+use crate::compile::native::mir::{LinkedDescriptor, RegisterClass, Val, runs};
 use crate::compile::native::tests::writer::Writer;
+use crate::ir::SymbolId;
 use crate::isa::instruction::{CachePolicy, Dpp16};
+use crate::reloc::symbol::PartLetter;
 
 const NEGATIVE: u32 = 0x8000_0000;
 
@@ -247,4 +249,41 @@ fn a_comparison_whose_result_is_still_there_is_not_made_again() {
     let mut f = w.done();
     run(&mut f);
     assert_eq!(f.insts.iter().filter(|inst| inst.isa() == Some(Op::SCmpLgU32)).count(), 2);
+}
+
+/// A load of a descriptor whose place the linker decides, as a value whose dwords are stored.
+fn linked(w: &mut Writer, x: Val, tables: &[[Val; 2]], dwords: u8, order: (u32, u32, PartLetter)) {
+    let first = w.0.descriptors.len() as u32;
+    let in_root = (tables.len() > 1).then_some(SymbolId(1));
+    w.0.descriptors.push(LinkedDescriptor { order, offset: SymbolId(0), in_root, dwords });
+    let pair = |pair: &[Val; 2]| [Operand { run: 2, ..val(pair[0]) }, Operand { run: 0, ..val(pair[1]) }];
+    let uses: Vec<Operand> = tables.iter().flat_map(pair).collect();
+    let op = if dwords == 4 { Op::SLoadDwordx4 } else { Op::SLoadDwordx8 };
+    for loaded in w.push_run(op, RegisterClass::Scalar, dwords, &uses, Extra::Descriptors { first, count: 1 }) {
+        let sum = w.v(Op::VAddNcU32, val(loaded), val(x));
+        w.store(x, sum, 0);
+    }
+}
+
+#[test]
+fn descriptors_that_layouts_place_side_by_side_are_loaded_together_and_the_root_table_has_moves_of_its_own() {
+    use PartLetter::{Buffer, Image, Sampler};
+    let mut w = Writer::new();
+    let base: Vec<Val> =
+        (0..3).map(|n| w.push(Op::SMovB32, Some(RegisterClass::Scalar), &[bits(n)], Extra::None)).collect();
+    let x = unknown(&mut w);
+    let (own, root) = ([base[0], base[2]], [base[1], base[2]]);
+    linked(&mut w, x, &[own], 4, (0, 1, Sampler));
+    linked(&mut w, x, &[own, root], 4, (0, 0, Buffer));
+    linked(&mut w, x, &[own], 8, (0, 1, Image));
+    linked(&mut w, x, &[own], 8, (0, 4, Image));
+    let mut f = w.done();
+    run(&mut f);
+    let loads: Vec<_> = f.insts.iter().filter(|inst| matches!(inst.extra, Extra::Descriptors { .. })).collect();
+    let made: Vec<(usize, usize)> = loads.iter().map(|inst| (f.defs(inst).len(), runs(f.uses(inst)).count())).collect();
+    assert_eq!(made, [(16, 2), (8, 1)]);
+    let Extra::Descriptors { first, count: 3 } = loads[0].extra else { panic!("{:?}", loads[0].extra) };
+    let order: Vec<_> = f.descriptors[first as usize..][..3].iter().map(|one| (one.order.1, one.order.2)).collect();
+    assert_eq!(order, [(0, Buffer), (1, Image), (1, Sampler)]);
+    assert_eq!(f.insts.iter().filter(|inst| inst.extra == Extra::ForRootBuffers).count(), 2);
 }

@@ -24,7 +24,7 @@ pub(super) fn scalar(
         *src = Some(operands.source(*kind, entry.scalar_source())?);
     }
     let imm = match inst.extra {
-        Extra::None => 0,
+        Extra::None | Extra::ForRootBuffers => 0,
         Extra::Imm(imm) => imm,
         _ => return Err(wrong_extra(inst)),
     };

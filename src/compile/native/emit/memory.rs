@@ -1,13 +1,16 @@
 //! Emits memory accesses and exports from machine IR.
 
 use super::operands::{Operands, wrong_extra};
-use crate::compile::native::mir::{Extra, MachineInst};
+use crate::compile::native::code::{Item, Merging, Open};
+use crate::compile::native::mir::{Extra, LinkedDescriptor, MachineFunction, MachineInst};
+use crate::compile::native::widths::SCALAR_LOADS;
 use crate::error::{Error, Result};
 use crate::isa::instruction::{
     Addresses, BufferFields, CachePolicy, DsFields, ExportFields, Fields, FlatFields, ImageFields, Instruction,
     SmemFields,
 };
 use crate::isa::{Format, OpcodeRow, OperandKind, Scalar, Src, Takes, Traits, Vgpr};
+use crate::workspace::List;
 
 /// Operands that a buffer access supports as its scalar offset.
 const SCALAR_OFFSET: Takes = Takes { vector: false, scalar: true, special: false, inline: true, literal: false };
@@ -28,6 +31,41 @@ pub(super) fn smem(entry: &'static OpcodeRow, inst: &MachineInst, operands: &mut
         f.soffset = if operands.uses_left() > 0 { operands.load_offset()? } else { None };
     }
     Ok(Instruction { entry, fields: Fields::Smem(f) })
+}
+
+/// Loads of descriptors whose places the linker decides, into registers one after the other.
+pub(super) fn descriptors(
+    function: &MachineFunction,
+    inst: &MachineInst,
+    descriptors: &[LinkedDescriptor],
+    items: &mut List<Item>,
+) -> Result<()> {
+    let mut operands = Operands::new(inst, function.defs(inst), function.uses(inst), function.wave);
+    let (mut data, table) = (operands.def_scalar()?, operands.scalar()?);
+    let root = if operands.uses_left() > 0 { Some(operands.scalar()?) } else { None };
+    operands.finish()?;
+    let several = descriptors.len() > 1;
+    for (n, one) in descriptors.iter().enumerate() {
+        let row = SCALAR_LOADS.iter().find(|row| row.0 == usize::from(one.dwords));
+        let (_, op, _) = *row.ok_or_else(|| wrong_extra(inst))?;
+        let merging = match n {
+            0 if several => Merging::First,
+            0 => Merging::Alone,
+            _ => Merging::Next,
+        };
+        // The register of the root table's address is where an offset register would be, until the linker takes one.
+        let soffset = root.filter(|_| one.in_root.is_some());
+        let fields = SmemFields { data, base: table, offset: 0, soffset, cache: CachePolicy::default() };
+        items.push(Item {
+            inst: Instruction { entry: op.entry(function.gfx), fields: Fields::Smem(fields) },
+            open: Some(Open::Descriptor { offset: one.offset, in_root: one.in_root, merging }),
+        });
+        if n + 1 < descriptors.len() {
+            let next = Scalar::from_code(data.code() + one.dwords);
+            data = next.ok_or_else(|| Error::bug("descriptors outside of the scalar registers"))?;
+        }
+    }
+    Ok(())
 }
 
 /// DS.

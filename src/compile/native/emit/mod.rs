@@ -20,7 +20,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use super::code::{Code, Open};
+use super::code::{Code, Merging, Open};
 use super::mir::{MachineFunction, Operand, OperandValue};
 use crate::compile::backend::{
     ConstantData, DataAddress, FunctionSymbol as Body, MachineCode, Patch, PatchTarget, Results,
@@ -29,10 +29,11 @@ use crate::compile::entry_facts::EntryFacts;
 use crate::compile::request::TuningOptions;
 use crate::error::{Error, Result};
 use crate::ir::{LowerInfo, Shader, SymbolId};
-use crate::isa::{Register, RegisterSet, Relocation};
+use crate::isa::{Assembled, Register, RegisterSet};
 use crate::metadata::interface::ResultSource;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
+use crate::workspace::List;
 use smallvec::SmallVec;
 
 /// Smallest alignment of a constant table in bytes: tables are read by dwords.
@@ -75,7 +76,7 @@ pub fn assemble(
         results: Results::Placed(results(function, written.as_ref())?),
         ..MachineCode::default()
     };
-    add_patches(&assembled.relocations, shader, &mut out)?;
+    add_patches(&assembled, shader, &mut out)?;
     Ok(out)
 }
 
@@ -129,20 +130,50 @@ fn results(function: &MachineFunction, written: Option<&RegisterSet>) -> Result<
 }
 
 /// The patches for open literals, and the constant tables that they need.
-fn add_patches(relocations: &[Relocation<Open>], shader: &Shader, out: &mut MachineCode) -> Result<()> {
+fn add_patches(assembled: &Assembled<Open>, shader: &Shader, out: &mut MachineCode) -> Result<()> {
+    let relocations = &assembled.relocations;
     let mut tables = SmallVec::<[u32; 8]>::new();
     // One more for the epilog.
     out.patches.reserve(relocations.len() + 1);
+    // Instructions that the linker may remove.
+    let mut removable = List::default();
+    let mut before = None;
     for relocation in relocations {
         let (kind, target) = match relocation.symbol {
             Open::Symbol(symbol) => (RelocKind::Abs32Lo, link_symbol(shader, symbol)?),
             Open::Offset(symbol) => (RelocKind::SmemOffset, link_symbol(shader, symbol)?),
             Open::Choice(symbol) => (RelocKind::Choice, link_symbol(shader, symbol)?),
+            Open::ForRootBuffers => {
+                removable.push(relocation.offset);
+                (RelocKind::Optional, PatchTarget::Link(LinkSymbol::RootBuffers))
+            }
+            Open::Descriptor { offset, in_root, merging } => {
+                let start = relocation.offset - 4;
+                let target = link_symbol(shader, offset)?;
+                if let Some(symbol) = in_root {
+                    let target = link_symbol(shader, symbol)?;
+                    out.patches.push(Patch { offset: start, kind: RelocKind::Table, target });
+                }
+                // A wait may have come between them.
+                if merging == Merging::Next && before == Some(start) {
+                    out.patches.push(Patch { offset: start, kind: RelocKind::Join, target: target.clone() });
+                    removable.push(start);
+                }
+                before = Some(start + 8);
+                (RelocKind::SmemOffset, target)
+            }
             Open::TableLow(table) => (RelocKind::Abs32Lo, PatchTarget::Table(position(&mut tables, table))),
             Open::TableHigh(table) => (RelocKind::Abs32Hi, PatchTarget::Table(position(&mut tables, table))),
         };
         out.patches.push(Patch { offset: relocation.offset, kind, target });
     }
+    for &[from, to] in assembled.branches.iter().filter(|_| !removable.is_empty()) {
+        let first = removable.partition_point(|at| *at < from.min(to));
+        if removable.get(first).is_some_and(|at| *at < from.max(to)) {
+            out.patches.push(Patch { offset: from, kind: RelocKind::Distance, target: PatchTarget::Function(0) });
+        }
+    }
+    out.patches.sort_by_key(|patch| patch.offset);
     add_tables(&tables, shader, out)
 }
 

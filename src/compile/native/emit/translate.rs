@@ -27,7 +27,15 @@ pub(super) fn translate(function: &MachineFunction) -> Result<Code> {
 
 fn push(function: &MachineFunction, inst: &MachineInst, items: &mut List<Item>) -> Result<()> {
     match inst.op {
-        Opcode::Isa(op) => items.push(instruction(function, op, inst)?),
+        Opcode::Isa(_) if stays(function, inst) => {}
+        Opcode::Isa(op) => match inst.extra {
+            Extra::Descriptors { first, count } => {
+                let range = first as usize..first as usize + usize::from(count);
+                let descriptors = function.descriptors.get(range).ok_or_else(|| wrong_extra(inst))?;
+                memory::descriptors(function, inst, descriptors, items)?;
+            }
+            _ => items.push(instruction(function, op, inst)?),
+        },
         Opcode::Pseudo(Pseudo::Fence | Pseudo::Return) => {}
         Opcode::Pseudo(Pseudo::TableAddress) => table_address(function, inst, items)?,
         Opcode::Pseudo(Pseudo::Choose) => items.push(choice(function, inst)?),
@@ -55,9 +63,18 @@ fn instruction(function: &MachineFunction, op: Op, inst: &MachineInst) -> Result
         Format::Exp => memory::export(entry, inst, &mut operands),
         Format::Vintrp => arithmetic::interp(entry, inst, &mut operands),
     }?;
-    let open = operands.open;
+    let open = if inst.extra == Extra::ForRootBuffers { Some(Open::ForRootBuffers) } else { operands.open };
     operands.finish()?;
     Ok(Item { inst: made, open })
+}
+
+/// Whether it moves a value to the register that it is in already.
+fn stays(function: &MachineFunction, inst: &MachineInst) -> bool {
+    let same = || match (function.defs(inst), function.uses(inst)) {
+        ([to], [from]) => matches!(to.what, OperandValue::Fixed(_)) && to.what == from.what,
+        _ => false,
+    };
+    inst.isa() == Some(Op::SMovB32) && same()
 }
 
 /// An `s_cselect_b32` that the linker turns into a move.

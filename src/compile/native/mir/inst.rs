@@ -4,6 +4,7 @@
 use crate::ir::SymbolId;
 use crate::isa::instruction::{CachePolicy, Dpp16, Modifiers, Sdwa};
 use crate::isa::{Op, Traits};
+use crate::reloc::symbol::PartLetter;
 use crate::target::GfxIp;
 
 /// An instruction. Its operands are in [`super::MachineFunction::operands`], definitions first. Order of uses by
@@ -13,6 +14,7 @@ use crate::target::GfxIp;
 /// | --- | --- |
 /// | scalar, vector | the sources of the table's row; a carry or select mask is the last one |
 /// | SMEM | base (run of 2, descriptor: 4), offset register (run of 1, only if there is one) |
+/// | SMEM with [`Extra::Descriptors`] | address of the set's table, address of the root table (a run of 2 each, the second only if a descriptor may be there) |
 /// | DS | address, data 0, data 1 (as many as the row has) |
 /// | FLAT | vector address (run of 1 with a scalar address, else 2), data (if any), scalar address (run of 2, if any) |
 /// | MUBUF, MTBUF | index and offset (run of 0 to 2), descriptor (run of 4), scalar offset, data (if any) |
@@ -156,6 +158,29 @@ pub enum Extra {
     Table(u32),
     /// The symbol whose value [`Pseudo::Choose`] selects by.
     Choice(SymbolId),
+    /// Descriptors whose places the linker decides: a range of [`super::MachineFunction::descriptors`]. They are
+    /// loaded one by one, unless the linker finds neighbours.
+    Descriptors {
+        /// First of them.
+        first: u32,
+        /// Their number.
+        count: u8,
+    },
+    /// An `s_mov_b32` that the linker removes unless a buffer is in the root table.
+    ForRootBuffers,
+}
+
+/// A descriptor whose place the linker decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkedDescriptor {
+    /// Set, binding and part, the order in which layouts usually place descriptors.
+    pub order: (u32, u32, PartLetter),
+    /// The symbol of its offset.
+    pub offset: SymbolId,
+    /// The symbol that says whether it is in the root table.
+    pub in_root: Option<SymbolId>,
+    /// Its size.
+    pub dwords: u8,
 }
 
 impl MachineInst {
@@ -170,6 +195,12 @@ impl MachineInst {
     /// Whether its row in the table has any of these traits.
     pub fn is(&self, gfx: GfxIp, traits: Traits) -> bool {
         self.isa().is_some_and(|op| op.entry(gfx).is(traits))
+    }
+
+    /// Whether it writes a result before it has read all sources.
+    pub fn writes_early(&self) -> bool {
+        matches!(self.isa(), Some(Op::VQsadPkU16U8 | Op::VMqsadPkU16U8 | Op::VMqsadU32U8))
+            || matches!(self.extra, Extra::Descriptors { count: 2.., .. })
     }
 
     /// Whether it begins code that all lanes run, including lanes that wait elsewhere.

@@ -30,7 +30,7 @@ mod print;
 pub mod sources;
 pub mod verify;
 
-pub use inst::{Extra, MachineInst, Opcode, Pseudo};
+pub use inst::{Extra, LinkedDescriptor, MachineInst, Opcode, Pseudo};
 pub use operand::{Operand, OperandValue, PhysReg, RegisterClass, Val};
 
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -156,6 +156,8 @@ pub struct MachineFunction {
     pub address_high: Option<Val>,
     /// Bytes of scratch memory per lane.
     pub scratch_bytes: u32,
+    /// Descriptors of [`Extra::Descriptors`].
+    pub descriptors: List<LinkedDescriptor>,
 }
 
 impl MachineFunction {
@@ -179,6 +181,7 @@ impl MachineFunction {
             entry: List::default(),
             address_high: None,
             scratch_bytes: 0,
+            descriptors: List::default(),
         }
     }
 

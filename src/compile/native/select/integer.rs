@@ -237,6 +237,10 @@ impl Selector<'_> {
         let mut out = super::Dwords::new();
         if let Some((symbol, swapped)) = chosen_by(made).filter(|_| scalar) {
             for (then, els) in then.into_iter().zip(els) {
+                if then == els {
+                    out.push(then);
+                    continue;
+                }
                 let [first, second] = if swapped { [els, then] } else { [then, els] };
                 let uses = [first, second].map(|word| Operand::val(self.scalar_register(word)));
                 let val = self.f.value(RegisterClass::Scalar);
@@ -306,7 +310,7 @@ impl Selector<'_> {
 }
 
 /// The symbol that alone decides a condition, if it must be nonzero; and whether the condition is inverted.
-fn chosen_by(made: Bool) -> Option<(SymbolId, bool)> {
+pub(super) fn chosen_by(made: Bool) -> Option<(SymbolId, bool)> {
     match made {
         Bool::Compare(op @ (Op::SCmpLgU32 | Op::SCmpEqU32), OperandValue::Reloc(symbol), OperandValue::Const(0)) => {
             Some((symbol, op == Op::SCmpEqU32))

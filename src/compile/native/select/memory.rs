@@ -33,7 +33,10 @@ impl Selector<'_> {
     pub(super) fn load(&mut self, op: &IrOp, args: &[Value], result: Value) -> Result<()> {
         match *op {
             IrOp::BufferLoad { kind, access, .. } => self.buffer_load(kind, access, args, result),
-            IrOp::TableLoad { align } => self.load_at(args[0], Some(args[1]), align, constant_memory(), result),
+            IrOp::TableLoad { align } => match self.linked_descriptor(args, result)? {
+                true => Ok(()),
+                false => self.load_at(args[0], Some(args[1]), align, constant_memory(), result),
+            },
             IrOp::GlobalLoad { align, access } => self.load_at(args[0], None, align, access, result),
             IrOp::ConstLoad { table, align } => {
                 let base: Dwords = self.table_address(table).map(OperandValue::Val).into_iter().collect();
@@ -139,7 +142,7 @@ impl Selector<'_> {
         self.is_scalar(v) || self.uniformity.is_uniform_in(v, self.layout.order[self.here as usize])
     }
 
-    fn set_vals(&mut self, v: Value, vals: &[Val]) {
+    pub(super) fn set_vals(&mut self, v: Value, vals: &[Val]) {
         let words: Dwords = vals.iter().map(|val| OperandValue::Val(*val)).collect();
         self.set(v, &words);
     }

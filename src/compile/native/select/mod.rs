@@ -8,6 +8,7 @@
 
 mod bools;
 mod compare;
+mod descriptors;
 mod ends;
 mod float;
 mod fragment;

@@ -1,0 +1,412 @@
+//! What a layout makes superfluous in a body: loads of neighbouring descriptors become one, and moves that only buffers
+//! in the root table need are removed. Branches across what is removed become shorter.
+//!
+//! [`Shape`] lists what may be removed, read and checked once per part; [`Fit`] is what a link removes.
+
+use super::input::{DWORD, LoadReloc, Patch, Patched};
+use crate::error::{Context, Error, Result};
+use crate::isa::words::{LoadWords, branch_distance, is_move};
+use crate::reloc::kind::RelocKind;
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// Size of a scalar load in bytes.
+const LOAD: u32 = 8;
+/// Sizes in dwords of the loads that neighbours may become.
+const MERGED: [u32; 2] = [8, 16];
+
+/// Offsets of the relocations about removed instructions that need no value.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Removals {
+    /// Of loads that may be merged with the one before.
+    pub joins: Vec<u32>,
+    /// Of branches.
+    pub distances: Vec<u32>,
+}
+
+/// The instructions that a body may do without.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shape {
+    /// In order of their offsets, disjoint.
+    groups: Vec<Group>,
+    loads: Vec<Load>,
+    branches: Vec<Branch>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    at: u32,
+    kind: GroupKind,
+}
+
+#[derive(Clone, Debug)]
+enum GroupKind {
+    /// An instruction that is removed if the value of this patch is 0.
+    Optional(usize),
+    /// Loads in a row, of which neighbours are merged: a range of [`Shape::loads`].
+    Loads(Range<usize>),
+}
+
+/// A load of a descriptor.
+#[derive(Clone, Debug)]
+struct Load {
+    words: LoadWords,
+    /// The patch with the descriptor's offset.
+    place: usize,
+    /// The patch that says whether it is in the root table.
+    in_root: Option<usize>,
+}
+
+/// A branch across something that may be removed.
+#[derive(Clone, Debug)]
+struct Branch {
+    at: u32,
+    to: u32,
+}
+
+impl Group {
+    fn end(&self) -> u32 {
+        let size = match &self.kind {
+            GroupKind::Optional(_) => DWORD,
+            GroupKind::Loads(range) => LOAD.saturating_mul(range.len() as u32),
+        };
+        self.at.saturating_add(size)
+    }
+}
+
+impl Shape {
+    /// Reads what may be removed; the patches are in order of their offsets.
+    ///
+    /// # Errors
+    /// Malformed: other instructions than these relocations are for, or a relocation for the loader among them.
+    pub(super) fn new(code: &[u8], patches: &[Patch], removals: &Removals, loader: &[LoadReloc]) -> Result<Self> {
+        let mut shape = Self::default();
+        let mut joins = removals.joins.clone();
+        joins.sort_unstable();
+        for at in joins {
+            shape.join(code, patches, at).at(|| format!("{} at {at:#x}", RelocKind::Join))?;
+        }
+        for (n, patch) in patches.iter().enumerate().filter(|(_, patch)| patch.kind == RelocKind::Optional) {
+            if !word(code, patch.offset).is_some_and(is_move) {
+                return Err(Error::malformed(format!("{} at {:#x}: no s_mov_b32", patch.kind, patch.offset)));
+            }
+            shape.groups.push(Group { at: patch.offset, kind: GroupKind::Optional(n) });
+        }
+        shape.groups.sort_by_key(|group| group.at);
+        if shape.groups.windows(2).any(|pair| matches!(pair, [a, b] if b.at < a.end())) {
+            return Err(Error::malformed("instructions that may be removed overlap"));
+        }
+        for &at in &removals.distances {
+            let branch = Branch::new(code, at);
+            shape.branches.push(branch.ok_or_else(|| {
+                Error::malformed(format!("{} at {at:#x}: no branch within the body", RelocKind::Distance))
+            })?);
+        }
+        let inside = |load: &&LoadReloc| {
+            let hit =
+                |group: &Group| load.offset < group.end() && load.offset.saturating_add(load.kind.bytes()) > group.at;
+            load.patched == Patched::Code && shape.groups.iter().any(hit)
+        };
+        match loader.iter().find(inside) {
+            Some(load) => Err(Error::malformed(format!("an address at {:#x}, which may be removed", load.offset))),
+            None => Ok(shape),
+        }
+    }
+
+    /// A load that may be merged with the one before.
+    fn join(&mut self, code: &[u8], patches: &[Patch], at: u32) -> Result<()> {
+        let load = load(code, patches, at)?;
+        let begun = self.groups.last().is_some_and(|group| group.end() == at);
+        if !begun {
+            let first = at.checked_sub(LOAD).ok_or_else(|| Error::malformed("nothing before it"))?;
+            self.loads.push(self::load(code, patches, first)?);
+            let last = self.loads.len();
+            self.groups.push(Group { at: first, kind: GroupKind::Loads(last - 1..last) });
+        }
+        let follows = self.loads.last().is_some_and(|before| {
+            before.words.base() == load.words.base() && before.words.data() + before.words.dwords() == load.words.data()
+        });
+        if !follows {
+            return Err(Error::malformed("the load before it is of other registers"));
+        }
+        self.loads.push(load);
+        if let Some(Group { kind: GroupKind::Loads(range), .. }) = self.groups.last_mut() {
+            range.end = self.loads.len();
+        }
+        Ok(())
+    }
+
+    /// What is removed where the patches have these values.
+    pub(super) fn fit(&self, values: &[[u8; 4]]) -> Fit {
+        let mut fit = Fit::default();
+        let value = |patch: usize| values.get(patch).map_or(0, |bytes| u32::from_le_bytes(*bytes));
+        for group in &self.groups {
+            match &group.kind {
+                GroupKind::Optional(patch) if value(*patch) == 0 => fit.remove(group.at, DWORD),
+                GroupKind::Optional(_) => {}
+                GroupKind::Loads(range) => {
+                    fit.merge(group.at, self.loads.get(range.clone()).unwrap_or_default(), value);
+                }
+            }
+        }
+        fit
+    }
+}
+
+impl Branch {
+    fn new(code: &[u8], at: u32) -> Option<Self> {
+        let distance = branch_distance(word(code, at)?)?;
+        let to = (i64::from(at) + 4 + 4 * i64::from(distance)).try_into().ok()?;
+        (to as usize <= code.len()).then_some(Self { at, to })
+    }
+}
+
+fn load(code: &[u8], patches: &[Patch], at: u32) -> Result<Load> {
+    let words = code.get(at as usize..).and_then(|rest| rest.first_chunk());
+    let words = words.and_then(|words| LoadWords::new(u64::from_le_bytes(*words))).filter(|load| load.offset() == 0);
+    let words = words.ok_or_else(|| Error::malformed("no scalar load by address"))?;
+    let find = |kind: RelocKind, offset: u32| {
+        let first = patches.partition_point(|patch| patch.offset < offset);
+        let mut here = patches.iter().enumerate().skip(first).take_while(|(_, patch)| patch.offset == offset);
+        here.find(|(_, patch)| patch.kind == kind).map(|(n, _)| n)
+    };
+    let place = find(RelocKind::SmemOffset, at.saturating_add(DWORD));
+    let place = place.ok_or_else(|| Error::malformed("a load without an offset from the linker"))?;
+    Ok(Load { words, place, in_root: find(RelocKind::Table, at) })
+}
+
+fn word(code: &[u8], at: u32) -> Option<u32> {
+    code.get(at as usize..)?.first_chunk().map(|word| u32::from_le_bytes(*word))
+}
+
+/// What a link removes from a body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fit {
+    /// In order of their offsets.
+    cuts: SmallVec<[Cut; 8]>,
+    /// Loads that also load what comes after: offset, and first dword of the instruction.
+    wide: SmallVec<[(u32, u32); 4]>,
+}
+
+/// Bytes that are removed.
+#[derive(Clone, Debug)]
+struct Cut {
+    at: u32,
+    bytes: u32,
+    /// Bytes removed before it.
+    before: u32,
+}
+
+impl Cut {
+    fn removed(&self) -> u32 {
+        self.before.saturating_add(self.bytes)
+    }
+
+    fn end(&self) -> u32 {
+        self.at.saturating_add(self.bytes)
+    }
+}
+
+impl Fit {
+    fn remove(&mut self, at: u32, bytes: u32) {
+        let before = self.removed();
+        self.cuts.push(Cut { at, bytes, before });
+    }
+
+    /// Merges loads in a row, as many as possible with one instruction.
+    fn merge(&mut self, mut at: u32, mut loads: &[Load], value: impl Fn(usize) -> u32) {
+        while let [first, others @ ..] = loads {
+            let in_root = |load: &Load| load.in_root.is_some_and(|patch| value(patch) != 0);
+            let (mut dwords, mut count, mut merged) = (first.words.dwords(), 1, 0);
+            for (n, load) in others.iter().enumerate() {
+                let neighbour = value(first.place).checked_add(DWORD * dwords) == Some(value(load.place));
+                if !neighbour || in_root(load) != in_root(first) {
+                    break;
+                }
+                dwords += load.words.dwords();
+                if MERGED.contains(&dwords) {
+                    (count, merged) = (n + 2, dwords);
+                }
+            }
+            let bytes = LOAD.saturating_mul(count as u32);
+            if count > 1 {
+                self.wide.push((at, first.words.widened(merged)));
+                self.remove(at.saturating_add(LOAD), bytes.saturating_sub(LOAD));
+            }
+            at = at.saturating_add(bytes);
+            loads = loads.get(count..).unwrap_or_default();
+        }
+    }
+
+    /// Number of bytes removed.
+    pub(super) fn removed(&self) -> u32 {
+        self.cuts.last().map_or(0, Cut::removed)
+    }
+
+    /// New offset of an instruction; `None` if it is removed.
+    pub(super) fn moved(&self, offset: u32) -> Option<u32> {
+        let count = self.cuts.partition_point(|cut| cut.at <= offset);
+        match self.cuts.get(..count)?.last() {
+            Some(cut) if offset < cut.end() => None,
+            Some(cut) => offset.checked_sub(cut.removed()),
+            None => Some(offset),
+        }
+    }
+
+    /// New offset of a branch's target: the next instruction that is left.
+    fn moved_target(&self, offset: u32) -> u32 {
+        let count = self.cuts.partition_point(|cut| cut.at < offset);
+        let before = self.cuts.get(..count).and_then(<[Cut]>::last).map_or(0, Cut::removed);
+        offset.saturating_sub(before)
+    }
+
+    /// Copies what is left of a body.
+    ///
+    /// # Errors
+    /// Bug: another size than that of the body without what is removed.
+    pub(super) fn copy(&self, shape: &Shape, code: &[u8], to: &mut [u8]) -> Result<()> {
+        let size = to.len();
+        let (mut rest, mut from) = (&mut *to, 0);
+        let ends = self.cuts.iter().map(|cut| (cut.at as usize, cut.end() as usize)).chain([(code.len(), code.len())]);
+        for (end, next) in ends {
+            let kept = code.get(from..end).ok_or_else(misfit)?;
+            let (here, others) = rest.split_at_mut_checked(kept.len()).ok_or_else(misfit)?;
+            here.copy_from_slice(kept);
+            (rest, from) = (others, next);
+        }
+        if !rest.is_empty() {
+            return Err(misfit());
+        }
+        debug_assert_eq!(size + self.removed() as usize, code.len());
+        for &(at, word) in &self.wide {
+            put(to, self.moved(at), word)?;
+        }
+        if self.cuts.is_empty() {
+            return Ok(());
+        }
+        for branch in &shape.branches {
+            let (at, target) = (self.moved_target(branch.at), self.moved_target(branch.to));
+            let distance = (i64::from(target) - i64::from(at) - 4) / 4;
+            let old = word(to, at).ok_or_else(misfit)?;
+            put(to, Some(at), old & 0xffff_0000 | u32::from(distance as u16))?;
+        }
+        Ok(())
+    }
+}
+
+fn put(to: &mut [u8], at: Option<u32>, word: u32) -> Result<()> {
+    let place = at.and_then(|at| to.get_mut(at as usize..)?.first_chunk_mut());
+    *place.ok_or_else(misfit)? = word.to_le_bytes();
+    Ok(())
+}
+
+fn misfit() -> Error {
+    Error::bug("what is removed from a body is not in it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{Instruction, Op, Scalar, Sgpr, Src, disassemble, encode_all};
+    use crate::reloc::symbol::{LinkSymbol, PartLetter};
+    use crate::target::{GfxIp, WaveSize};
+
+    const GFX: GfxIp = GfxIp::Gfx1030;
+
+    fn s(n: u8) -> Sgpr {
+        Sgpr::new(n).expect("in range")
+    }
+
+    fn encoded(insts: &[Instruction]) -> Vec<u8> {
+        encode_all(GFX, WaveSize::W32, insts).expect("encodes")
+    }
+
+    fn text(code: &[u8]) -> Vec<String> {
+        let dwords: Vec<u32> = code.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let (mut at, mut out) = (0, Vec::new());
+        while at < dwords.len() {
+            let inst = disassemble(GFX, &dwords[at..]).expect("ours");
+            at += usize::from(inst.dwords());
+            out.push(inst.text(WaveSize::W32));
+        }
+        out
+    }
+
+    fn patch(offset: u32, kind: RelocKind) -> Patch {
+        let symbol = LinkSymbol::DescriptorOffset { set: 0, binding: 0, part: PartLetter::Buffer };
+        Patch { offset, kind, symbol }
+    }
+
+    /// A branch over an optional move and three loads, of 4, 8 and 4 dwords, and one back over them.
+    fn body() -> (Vec<u8>, Vec<Patch>) {
+        let branch = |op, imm: i16| Instruction::program(GFX, op, imm.cast_unsigned());
+        let load = |op, data| Instruction::scalar_load(GFX, op, s(data), s(4), 0);
+        let code = encoded(&[
+            branch(Op::SCbranchScc0, 7),
+            Instruction::scalar(GFX, Op::SMovB32, Some(Scalar::Sgpr(s(7))), &[Src::Scalar(Scalar::Sgpr(s(1)))]),
+            load(Op::SLoadDwordx4, 8),
+            load(Op::SLoadDwordx8, 12),
+            load(Op::SLoadDwordx4, 20),
+            branch(Op::SBranch, -9),
+        ]);
+        let patches = [
+            patch(4, RelocKind::Optional),
+            patch(8, RelocKind::Table),
+            patch(12, RelocKind::SmemOffset),
+            patch(20, RelocKind::SmemOffset),
+            patch(24, RelocKind::Table),
+            patch(28, RelocKind::SmemOffset),
+        ];
+        (code, patches.to_vec())
+    }
+
+    fn fitted(values: [u32; 6]) -> Vec<String> {
+        let (code, patches) = body();
+        let removals = Removals { joins: vec![24, 16], distances: vec![0, 32] };
+        let shape = Shape::new(&code, &patches, &removals, &[]).expect("as it should be");
+        let fit = shape.fit(&values.map(u32::to_le_bytes));
+        let mut out = vec![0; code.len() - fit.removed() as usize];
+        fit.copy(&shape, &code, &mut out).expect("fits");
+        // A patch moves with its instruction.
+        for patch in patches.iter().filter(|patch| patch.kind == RelocKind::SmemOffset) {
+            let before = text(&code[patch.offset as usize - 4..][..8]);
+            let after = fit.moved(patch.offset).map(|at| text(&out[at as usize - 4..][..8]));
+            assert!(after.is_none_or(|after| after[0].contains("x16") || after == before));
+        }
+        text(&out)
+    }
+
+    #[test]
+    fn neighbours_are_loaded_at_once_and_branches_get_shorter() {
+        let [x4, x8] = ["s_load_dwordx4 s[8:11], s[4:5], null", "s_load_dwordx8 s[12:19], s[4:5], null"];
+        let last = "s_load_dwordx4 s[20:23], s[4:5], null";
+        let moved = "s_mov_b32 s7, s1";
+        assert_eq!(
+            fitted([0, 0, 0x40, 0x50, 0, 0x70]),
+            ["s_cbranch_scc0 2", "s_load_dwordx16 s[8:23], s[4:5], null", "s_branch 65532"]
+        );
+        // 12 dwords are no load, and what is in another table is no neighbour.
+        assert_eq!(fitted([0, 0, 0x40, 0x50, 0, 0x80]), ["s_cbranch_scc0 6", x4, x8, last, "s_branch 65528"]);
+        assert_eq!(fitted([1, 1, 0x40, 0x50, 0, 0x70]), ["s_cbranch_scc0 7", moved, x4, x8, last, "s_branch 65527"]);
+        assert_eq!(fitted([1, 0, 0x40, 0x50, 1, 0x70]), ["s_cbranch_scc0 7", moved, x4, x8, last, "s_branch 65527"]);
+    }
+
+    #[test]
+    fn other_instructions_are_refused() {
+        let (code, patches) = body();
+        let refused = |patches: &[Patch], [joins, distances]: [Vec<u32>; 2]| {
+            let removals = Removals { joins, distances };
+            Shape::new(&code, patches, &removals, &[]).expect_err("malformed").to_string()
+        };
+        assert!(refused(&patches, [vec![8], vec![]]).contains("no scalar load"));
+        assert!(refused(&patches, [vec![24], vec![4]]).contains("no branch"));
+        assert!(refused(&patches, [vec![0], vec![]]).contains("no scalar load"));
+        assert!(refused(&patches[..5], [vec![24], vec![]]).contains("without an offset"));
+        assert!(refused(&[patch(8, RelocKind::Optional)], [vec![], vec![]]).contains("no s_mov_b32"));
+        let twice = [patch(4, RelocKind::Optional), patch(4, RelocKind::Optional)];
+        assert!(refused(&twice, [vec![], vec![]]).contains("overlap"));
+        assert!(refused(&patches, [vec![], vec![400]]).contains("no branch"));
+        let load = LoadReloc { patched: Patched::Code, offset: 4, kind: RelocKind::Abs32Lo, target: 0, value: 0 };
+        assert!(Shape::new(&code, &patches, &Removals::default(), &[load]).is_err());
+    }
+}
