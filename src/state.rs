@@ -1,6 +1,8 @@
 //! Pipeline state besides the shaders, in Vulkan's terms: the schema of a state file, and the input of a link.
 //!
-//! Every field has a default, so an empty file is a compute pipeline without resources. Unknown keys are rejected.
+//! Every field has a default, so an empty file is a compute pipeline without resources. Unknown keys are rejected. So a
+//! new field must not be serialized if it has its default, or services of older versions understand no client
+//! (`tests/service/skew.rs`).
 
 mod format;
 mod kind;
