@@ -3,10 +3,11 @@
 use crate::harness::PATIENCE;
 use crate::library::Library;
 use crate::support::root;
+use rustix::process::{Pid, Signal};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// The first block of commands after a heading.
@@ -18,6 +19,16 @@ fn commands<'t>(text: &'t str, heading: &str) -> &'t str {
 fn script(path: &Path, text: &str) {
     fs::write(path, format!("#!/bin/sh\n{text}\n")).expect("a script");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a script");
+}
+
+/// A process group, of which nothing remains after this.
+struct Group(Child);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Usually nothing is left.
+        let _ = rustix::process::kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+    }
 }
 
 /// In a folder like a clone whose two builds are done: `dev` installs the libraries of this test, `cargo` does nothing.
@@ -43,11 +54,16 @@ fn the_section_for_drivers_works_as_it_is_written() {
     // The manual's program must also be free of warnings.
     script(&at("bin/cc"), "exec /usr/bin/cc -Wall -Wextra -pedantic -Werror \"$@\"");
     let path = format!("{}:{}", at("bin").display(), std::env::var("PATH").expect("a path"));
-    let mut shell = Command::new("bash");
+    let mut shell = Command::new("timeout");
     shell.current_dir(folder.path()).env("PATH", path).env_remove("CARGO_TARGET_DIR");
-    let done = shell.args(["-e", "-c", commands]).output().expect("bash");
-    let (said, log) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    assert!(done.status.success(), "{said}{log}");
+    shell.arg(PATIENCE.as_secs().to_string()).args(["bash", "-e", "-c", commands]);
+    // Files, because a service that the commands leave behind would hold the end of a pipe.
+    let output = |name: &str| fs::File::create(at(name)).expect("a file");
+    let mut shell = Group(shell.stdout(output("said")).stderr(output("log")).spawn().expect("timeout"));
+    let done = shell.0.wait().expect("timeout");
+    let read = |name: &str| fs::read_to_string(at(name)).expect("text");
+    let (said, log) = (read("said"), read("log"));
+    assert!(done.success(), "{done}: {said}{log}");
     let linked = |said: &str| said.contains("linked; generation 1\n") && said.contains("bytes for the GPU");
     assert!(linked(&said), "{said}{log}");
     // Without the service, from what it has stored before it ended.

@@ -1,10 +1,12 @@
 //! A disk that does not answer, in a running service: a library that is preloaded into it holds up its reads or its
 //! writes of the cache.
 
-use crate::harness::{Client, PATIENCE, Service, key};
+use crate::harness::{Client, PATIENCE, Service, key, request};
 use crate::support::{root, run};
 use dovetail::error::ErrorKind;
-use dovetail::wire::Priority;
+use dovetail::link::Placement;
+use dovetail::state::PipelineState;
+use dovetail::wire::{Ask, PipelineAsk, Priority};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -129,6 +131,10 @@ fn a_service_whose_disk_is_held_up_ends_when_it_is_told_to() {
     let mut slow = Slow::start(&["--workers=1", "--grace=1", &file]);
     let mut client = slow.0.client();
     client.compile("first", Priority::Soon).expect("a part");
+    // Its row is written when the service ends.
+    let (id, stages, state) = (client.next_id(), vec![request("first")], PipelineState::default());
+    let (placement, class, uses, inline) = (Placement::Adjacent, Priority::Optimize, 1, true);
+    client.send(&Ask::Pipeline(PipelineAsk { id, stages, state, placement, class, uses, inline }));
     ["reads", "writes"].iter().for_each(|what| slow.hold_up(what));
     client.compile("second", Priority::Soon).expect("a part");
     let begun = Instant::now();

@@ -69,9 +69,8 @@ impl Session {
     pub(super) fn send(&mut self, ask: &Ask) -> Result<()> {
         let sent = self.connection.sender.send(ask);
         if sent.is_err() {
-            while let Ok(Arrival::Message(tell)) = self.connection.receiver.arrived() {
+            while let Ok(Some(tell)) = self.receive() {
                 if let Tell::Refused(why) = tell {
-                    self.served = false;
                     return Err(why);
                 }
             }

@@ -170,19 +170,27 @@ fn a_service_that_accepts_nobody_holds_nobody() {
 
 #[test]
 fn a_service_that_refuses_is_away_for_its_reason() {
-    let folder = Folder::new();
-    let service = folder.serve(|ask| match ask {
-        Ask::Stage(_) => vec![Reply::Tell(Tell::Refused(Error::unsupported("it", "no reason"))), Reply::Close],
-        _ => vec![],
-    });
-    let context = folder.context();
-    let both = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
-    for shader in &both {
-        assert_eq!(shader.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    let (unsupported, like_a_lost_connection) =
+        (Error::unsupported("it", "no reason"), Error::environment("no reason"));
+    // The refusal comes after the only request, or while the client sends another one.
+    let stages = [&[Stage::Vertex][..], &[Stage::Vertex, Stage::Fragment]];
+    for (refusal, stages) in [&unsupported, &like_a_lost_connection].iter().flat_map(|why| stages.map(|of| (*why, of)))
+    {
+        let (folder, refusal) = (Folder::new(), refusal.clone());
+        let service = folder.serve(move |ask| match ask {
+            Ask::Stage(_) => vec![Reply::Tell(Tell::Refused(refusal.clone())), Reply::Close],
+            _ => vec![],
+        });
+        let context = folder.context();
+        let shaders: Vec<Shader> = (1..).zip(stages).map(|(n, stage)| shader(&context, *stage, n)).collect();
+        for shader in &shaders {
+            assert_eq!(shader.wait(LONG).unwrap(), ShaderStatus::NotCached);
+        }
+        let Reach::Away(why) = context.reach().unwrap() else { panic!("it is there") };
+        assert!(why.to_string().contains("no reason"), "{why}");
+        // It is asked again.
+        service.until(1 + 2 * stages.len(), is_stage);
     }
-    let Reach::Away(why) = context.reach().unwrap() else { panic!("it is there") };
-    assert!(why.to_string().contains("no reason"), "{why}");
-    service.until(3, is_stage);
 }
 
 /// An answer that a service of another version may send.

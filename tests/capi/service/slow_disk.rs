@@ -4,7 +4,8 @@ use super::*;
 use dovetail::cache::{Cache, DEFAULT_MAP_BYTES, Key, LmdbStore, Store};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// A disk whose reads do not return while it is held up.
+/// A disk whose reads do not return while it is held up; but they do after some time, so that a test fails that waits for
+/// them.
 struct Disk {
     store: LmdbStore,
     held_up: Arc<(Mutex<bool>, Condvar)>,
@@ -13,7 +14,7 @@ struct Disk {
 impl Store for Disk {
     fn get(&self, key: &Key) -> dovetail::error::Result<Option<Vec<u8>>> {
         let (held_up, changed) = &*self.held_up;
-        drop(changed.wait_while(held_up.lock().unwrap(), |held_up| *held_up).unwrap());
+        drop(changed.wait_timeout_while(held_up.lock().unwrap(), LONG, |held_up| *held_up).unwrap());
         self.store.get(key)
     }
 
@@ -44,6 +45,9 @@ fn without_the_disk_calls_return_and_waits_end_with_their_timeout() {
     assert_eq!(cold.wait(short).unwrap(), ShaderStatus::Pending);
     let waiting = pipeline(&context, &[&cold], PipelineFlags::NO_DISK);
     assert_eq!(waiting.wait(1, short).unwrap().phase, Phase::Pending(Stage::Compute));
+    // The context's thread is reading already.
+    let other = pipeline(&context, &[&cold], PipelineFlags::default());
+    assert_eq!(other.wait(1, short).unwrap().phase, Phase::Pending(Stage::Compute));
     // What is in memory is linked.
     let linked = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
     assert_eq!(linked.generation(), 1);
