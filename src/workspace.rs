@@ -215,7 +215,7 @@ impl<T: Reusable + fmt::Debug> fmt::Debug for Kept<T> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "compiler"))]
 mod tests {
     use super::*;
 
