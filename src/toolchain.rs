@@ -200,8 +200,9 @@ impl<'a> Toolchain<'a> {
     fn compiled(&self, module: &Module, request: &StageRequest, key: &Key) -> Result<Option<StageElf>> {
         let Some(compiler) = self.compiler else { return Ok(None) };
         let elf = compiler.compile(module, request)?;
-        self.cache.keep(key, &elf.0);
-        note_operands(self.cache, module)?;
+        let note = operands_note(module)?;
+        let note = note.iter().map(|(key, bytes)| (*key, &bytes[..]));
+        self.cache.keep_all(&note.chain([(*key, &elf.0[..])]).collect::<Vec<_>>());
         Ok(Some(elf))
     }
 

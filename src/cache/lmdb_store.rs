@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// Default size limit of a store: 64 GiB. The file grows as it is filled.
 pub const DEFAULT_MAP_BYTES: usize = 64 << 30;
+/// Entries that are stored together.
+type Entries = Vec<(Key, Vec<u8>)>;
 /// Size in bytes after which a transaction takes no further entries.
 const LARGEST_BATCH: usize = 16 << 20;
 
@@ -35,11 +37,11 @@ pub struct LmdbStore {
     gave_up: AtomicBool,
 }
 
-/// Entries to be written, and results of those that were, by ticket.
+/// Entries to be written, and results of those that were, by the ticket of the call that put them.
 #[derive(Default)]
 struct Queue {
     tickets: u64,
-    waiting: BTreeMap<u64, (Key, Vec<u8>)>,
+    waiting: BTreeMap<u64, Entries>,
     done: BTreeMap<u64, Result<()>>,
 }
 
@@ -90,10 +92,10 @@ impl LmdbStore {
         let waiting = &mut lock(&self.queue).waiting;
         let (mut tickets, mut entries, mut bytes) = (Vec::new(), BTreeMap::new(), 0);
         while bytes < LARGEST_BATCH {
-            let Some((ticket, (key, value))) = waiting.pop_first() else { break };
-            bytes += value.len();
+            let Some((ticket, put)) = waiting.pop_first() else { break };
+            bytes += put.iter().map(|(_, value)| value.len()).sum::<usize>();
             tickets.push(ticket);
-            entries.insert(key, value);
+            entries.extend(put);
         }
         (tickets, entries)
     }
@@ -139,14 +141,18 @@ impl Store for LmdbStore {
     }
 
     fn put(&self, key: &Key, bytes: &[u8]) -> Result<()> {
-        if bytes.len() > LARGEST_ENTRY {
+        self.put_all(vec![(*key, bytes.to_vec())])
+    }
+
+    fn put_all(&self, entries: Entries) -> Result<()> {
+        if let Some((_, bytes)) = entries.iter().find(|(_, bytes)| bytes.len() > LARGEST_ENTRY) {
             return Err(Error::environment(format!("an entry of {} bytes: at most {LARGEST_ENTRY}", bytes.len())));
         }
         let ticket = {
             let mut queue = lock(&self.queue);
             queue.tickets += 1;
             let ticket = queue.tickets;
-            queue.waiting.insert(ticket, (*key, bytes.to_vec()));
+            queue.waiting.insert(ticket, entries);
             ticket
         };
         let _writer = lock(&self.writer);

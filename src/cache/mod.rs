@@ -108,10 +108,23 @@ impl Cache {
         self.store.put(key, &entry::encode(key, payload))
     }
 
+    /// Stores several entries, in one transaction if the store has transactions.
+    ///
+    /// # Errors
+    /// As [`Self::put`]; some entries may be stored.
+    pub fn put_all(&self, entries: &[(Key, &[u8])]) -> Result<()> {
+        self.store.put_all(entries.iter().map(|(key, payload)| (*key, entry::encode(key, payload))).collect())
+    }
+
     /// Stores a result if possible. The caller has the result anyway, so a failure is only counted and recorded.
     pub fn keep(&self, key: &Key, payload: &[u8]) {
-        if let Err(e) = self.put(key, payload) {
-            self.unkept.fetch_add(1, Ordering::Relaxed);
+        self.keep_all(&[(*key, payload)]);
+    }
+
+    /// The same for several results, in one transaction if the store has transactions.
+    pub fn keep_all(&self, entries: &[(Key, &[u8])]) {
+        if let Err(e) = self.put_all(entries) {
+            self.unkept.fetch_add(entries.len() as u64, Ordering::Relaxed);
             self.remember(1, e);
         }
     }

@@ -18,6 +18,14 @@ pub trait Store: Send + Sync {
     /// Environment: the backend is full or fails, or is not writable.
     fn put(&self, key: &Key, bytes: &[u8]) -> Result<()>;
 
+    /// Stores several entries; a store with transactions does it in one.
+    ///
+    /// # Errors
+    /// As [`Self::put`]; some entries may be stored.
+    fn put_all(&self, entries: Vec<(Key, Vec<u8>)>) -> Result<()> {
+        entries.iter().try_for_each(|(key, bytes)| self.put(key, bytes))
+    }
+
     /// Whether a put can be expected to succeed.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! Turns requests into answers: the state of the service, without I/O and without a clock of its own.
 //!
 //! ```text
-//! Ask ──> request ──> stage job: look in the cache ──> find the module ──> wait for a worker ──> compile ──> keep
-//!            │                       └── hit ──────────────────────────────────────────────────────┴──> answer to all
+//! Ask ──> request ──> stage job: look on the disk ──> have its module ──> wait for a worker ──> compile ──> keep
+//!            │                       └── hit ─────────────────────────────────────────────────────┴──> answer to all
 //!            └─ of a pipeline: one stage job after another (`pipelines`), then an answer
 //! ```
 //!
@@ -14,17 +14,18 @@ use super::events::{BrokerConfig, BrokerEvent, Effect, HostMachine};
 use super::jobs::{ClientId, Jobs, Time, Waiter};
 use super::journal::Journal;
 use super::latency::Latencies;
+use super::modules::Modules;
 use super::optimize::{Both, Optimizer};
 use super::pipelines::Run;
 use super::poison::Poison;
 use super::stages::Stages;
 use crate::cache::Key;
 use crate::compile::StageElf;
-use crate::compile::request::{Module, ModuleDigest};
+use crate::compile::request::ModuleDigest;
 use crate::error::Error;
 use crate::wire::{Ask, ClientLimits, PipelineAsk, Priority, ServiceStatus, StageAsk, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// The limits of one client.
 pub const LIMITS: ClientLimits = ClientLimits { requests: 4096, module_bytes: 256 << 20 };
@@ -35,7 +36,7 @@ pub struct Broker {
     pub(super) jobs: Jobs,
     /// State of each job.
     pub(super) stages: Stages,
-    pub(super) modules: BTreeMap<ModuleDigest, Weak<Module>>,
+    pub(super) modules: Modules,
     pub(super) clients: BTreeMap<ClientId, Client>,
     pub(super) requests: BTreeMap<Waiter, Request>,
     /// Results that are being stored in the cache.
@@ -62,8 +63,8 @@ pub(super) struct Client {
     pub(super) offered: BTreeMap<u64, Key>,
     /// Modules that the service has requested from it and not received.
     pub(super) asked: BTreeSet<ModuleDigest>,
-    /// Modules that it has sent and that a request still needs.
-    pub(super) sent: Vec<Weak<Module>>,
+    /// Sizes of modules that it has sent and that a job may still need.
+    pub(super) sent: BTreeMap<ModuleDigest, usize>,
 }
 
 /// An unanswered request.
@@ -105,7 +106,7 @@ impl Broker {
             facts,
             jobs: Jobs::default(),
             stages: Stages::default(),
-            modules: BTreeMap::new(),
+            modules: Modules::default(),
             clients: BTreeMap::new(),
             requests: BTreeMap::new(),
             keeping: BTreeMap::new(),
@@ -137,11 +138,10 @@ impl Broker {
             BrokerEvent::Rechecked(key, there) => self.rechecked(key, there),
             BrokerEvent::Condemned(key, written) => self.poison.written(&key, written),
             BrokerEvent::Looked(key, found) => self.looked(key, found),
-            BrokerEvent::Loaded(digest, module) => self.module_loaded(digest, module),
             BrokerEvent::Compiled(key, compiled) => self.compiled(key, compiled),
-            BrokerEvent::Kept(key, kept) => {
-                self.keeping.remove(&key);
-                self.facts.status.unkept += u64::from(!kept);
+            BrokerEvent::Kept(keys, kept) => {
+                self.facts.status.unkept += if kept { 0 } else { keys.len() as u64 };
+                keys.iter().for_each(|key| _ = self.keeping.remove(key));
             }
             BrokerEvent::Tick(machine) => {
                 self.machine = machine;
@@ -149,7 +149,7 @@ impl Broker {
                     self.do_without_disk();
                 }
                 self.optimizer.due = true;
-                self.modules.retain(|_, module| module.strong_count() > 0);
+                self.modules.tidy();
                 self.ask_for_overdue_modules();
             }
             BrokerEvent::Compared(name, verdict) => self.compared(name, verdict),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// Threads of each direction.
 const LANE: usize = 4;
@@ -41,18 +41,23 @@ impl Disk {
     pub fn read(
         &self,
         without: impl FnOnce() -> BrokerEvent,
-        work: impl FnOnce() -> BrokerEvent + Send + 'static,
+        work: impl FnOnce() -> Message + Send + 'static,
     ) -> Option<BrokerEvent> {
         if self.reads.held_up().is_some() {
             return Some(without());
         }
-        self.reads.run(&self.to, || Some(Message::Event(work())));
+        self.reads.run(&self.to, || Some(work()));
         None
+    }
+
+    /// Whether so many bytes can be written; otherwise too much is waiting.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.waiting.load(Ordering::Relaxed).saturating_add(bytes) <= MAX_WAITING
     }
 
     /// Writes something of this size; `work` returns a message for the loop. Returns false if too much is waiting.
     pub fn write(&self, bytes: usize, work: impl FnOnce() -> Option<Message> + Send + 'static) -> bool {
-        if self.waiting.load(Ordering::Relaxed) + bytes > MAX_WAITING {
+        if !self.has_room(bytes) {
             return false;
         }
         self.waiting.fetch_add(bytes, Ordering::Relaxed);
@@ -101,20 +106,29 @@ impl Default for Lane {
 impl Lane {
     /// Runs work that returns a message for the loop.
     fn run(&self, to: &mpsc::Sender<Message>, work: impl FnOnce() -> Option<Message> + Send + 'static) {
-        let (permits, under_way, to) = (self.permits.clone(), self.under_way.clone(), to.clone());
-        tokio::spawn(async move {
-            // The semaphore is never closed.
-            let _permit = permits.acquire().await;
-            let timed = move || {
-                let _timer = Timer::start(under_way);
-                work()
-            };
-            // A panic concerns only this piece of work.
-            if let Ok(Some(message)) = tokio::task::spawn_blocking(timed).await {
+        let (under_way, to) = (self.under_way.clone(), to.clone());
+        // A panic concerns only this piece of work.
+        let timed = move |permit: Option<OwnedSemaphorePermit>| {
+            let timer = Timer::start(under_way);
+            let message = work();
+            drop(timer);
+            if let Some(message) = message {
                 // Sending fails only if the service has ended.
-                let _ = to.send(message).await;
+                let _ = to.blocking_send(message);
             }
-        });
+            drop(permit);
+        };
+        match self.permits.clone().try_acquire_owned() {
+            Ok(permit) => drop(tokio::task::spawn_blocking(move || timed(Some(permit)))),
+            Err(_) => {
+                let permits = self.permits.clone();
+                tokio::spawn(async move {
+                    // The semaphore is never closed.
+                    let permit = permits.acquire_owned().await.ok();
+                    tokio::task::spawn_blocking(move || timed(permit));
+                });
+            }
+        }
     }
 
     /// How long the oldest unfinished work has taken, if that is too long.

@@ -25,20 +25,28 @@ pub enum BrokerEvent {
     Rechecked(Key, bool),
     /// Whether such a record was written.
     Condemned(Key, bool),
-    /// The cache's entry for a key.
-    Looked(Key, Option<StageElf>),
-    /// A module that was sent earlier, if it is still stored.
-    Loaded(ModuleDigest, Option<Module>),
+    /// The result of a lookup.
+    Looked(Key, Lookup),
     /// The result of a compile.
     Compiled(Key, Compiled),
-    /// Whether a result was stored in the cache.
-    Kept(Key, bool),
+    /// Whether results were stored in the cache.
+    Kept(Vec<Key>, bool),
     /// The verdict on a pipeline that was compiled as a whole.
     Compared(Key, Result<Verdict>),
     /// Time has passed; the state of the machine.
     Tick(HostMachine),
     /// Start no new jobs from now on.
     Drain,
+}
+
+/// What a lookup has found on the disk.
+pub enum Lookup {
+    /// The part.
+    Part(StageElf),
+    /// Not the part, but its module, which was sent earlier.
+    Module(Module),
+    /// Neither.
+    Nothing,
 }
 
 /// Result of a compile.
@@ -74,10 +82,8 @@ pub enum Effect {
     Recheck(Key),
     /// Write such a record.
     Condemn(Key, Vec<u8>),
-    /// Look in the cache.
-    Look(Key),
-    /// Load a module that was sent earlier.
-    Load(ModuleDigest),
+    /// Look in the cache; if the part is not there, load this module, which may have been sent earlier.
+    Look(Key, Option<ModuleDigest>),
     /// Store a module, so that it can be loaded later.
     Save(Arc<Module>),
     /// Compile.

@@ -25,6 +25,7 @@ mod latency;
 mod listen;
 mod measure;
 mod metrics;
+mod modules;
 mod optimize;
 mod pipelines;
 pub mod poison;
@@ -44,12 +45,12 @@ use crate::compile::request::Module;
 use crate::compile::worker::{Worker, WorkerConfig};
 use crate::error::{Context as _, Error, Result};
 use crate::files;
-use crate::toolchain::{note_operands, record_compiler};
+use crate::toolchain::record_compiler;
 use crate::wire::{Priority, ServiceStatus};
 use broker::Broker;
 use budget::BackgroundBudget;
 use disk::Disk;
-use events::{BrokerConfig, BrokerEvent, Effect, HostMachine};
+use events::{BrokerConfig, BrokerEvent, Effect, HostMachine, Lookup};
 use journal::Journal;
 use keep::Keeper;
 use listen::Socket;
@@ -146,7 +147,6 @@ struct Service<'a> {
     disk: Disk,
     keeper: Keeper,
     cache: Arc<Cache>,
-    modules: StoredRecords,
     poisoned: StoredRecords,
     rows: records::Writer,
     outboxes: BTreeMap<ClientId, Arc<Outbox>>,
@@ -197,8 +197,11 @@ impl<'a> Service<'a> {
             broker: Broker::new(BrokerConfig { compiler, workers, status }, poison, journal),
             workers: Workers::new(config.worker.clone(), workers, first, to.clone()),
             disk: Disk::new(to.clone()),
-            keeper: Keeper::new(cache.clone()),
-            modules: StoredRecords::new(Records::open(&modules_dir(&config.cache), MODULES)),
+            keeper: Keeper::new(
+                cache.clone(),
+                StoredRecords::new(Records::open(&modules_dir(&config.cache), MODULES)),
+                to.clone(),
+            ),
             poisoned: StoredRecords::new(poisoned),
             rows: records::Writer::start(rows)?,
             cache,
@@ -258,16 +261,27 @@ impl<'a> Service<'a> {
                 (self.log)(&line);
                 None
             }
-            Message::Kept(key, result) => {
+            Message::Kept(keys, result) => {
                 let kept = result.is_ok();
                 if let Some(said) = self.keeper.done(result) {
                     (self.log)(&said);
                 }
-                Some(BrokerEvent::Kept(key, kept))
+                Some(BrokerEvent::Kept(keys, kept))
+            }
+            Message::Looked(key, found) => {
+                if let Lookup::Module(module) = &found {
+                    self.keeper.used(&self.disk, module.digest());
+                }
+                Some(BrokerEvent::Looked(key, found))
+            }
+            Message::Flush => {
+                self.keeper.time_is_over(&self.disk);
+                None
             }
             Message::Tick => Some(BrokerEvent::Tick(self.look_at_machine())),
             Message::Stop => {
                 self.draining_since.get_or_insert_with(Instant::now);
+                self.keeper.close(&self.disk);
                 Some(BrokerEvent::Drain)
             }
         }
@@ -299,7 +313,7 @@ impl<'a> Service<'a> {
             }
             Effect::Recheck(key) => {
                 let files = self.poisoned.files.clone();
-                let check = move || BrokerEvent::Rechecked(key, files.get(&key).is_some());
+                let check = move || Message::Event(BrokerEvent::Rechecked(key, files.get(&key).is_some()));
                 return self.disk.read(|| BrokerEvent::Rechecked(key, true), check);
             }
             Effect::Condemn(key, record) => {
@@ -312,39 +326,22 @@ impl<'a> Service<'a> {
                     return Some(BrokerEvent::Condemned(key, false));
                 }
             }
-            Effect::Look(key) => {
-                let cache = self.cache.clone();
-                let look = move || BrokerEvent::Looked(key, cache.get(&key).map(StageElf));
-                return self.disk.read(|| BrokerEvent::Looked(key, None), look);
+            Effect::Look(key, module) => {
+                let (cache, modules) = (self.cache.clone(), self.keeper.modules().clone());
+                let load = move || Module::new(modules.get(&Key(module?.0))?).ok();
+                let look = move || {
+                    let found = cache.get(&key).map(|elf| Lookup::Part(StageElf(elf)));
+                    found.or_else(|| load().map(Lookup::Module)).unwrap_or(Lookup::Nothing)
+                };
+                let without = || BrokerEvent::Looked(key, Lookup::Nothing);
+                return self.disk.read(without, move || Message::Looked(key, look()));
             }
-            Effect::Load(digest) => {
-                let (files, key) = (self.modules.files.clone(), Key(digest.0));
-                let load =
-                    move || BrokerEvent::Loaded(digest, files.get(&key).and_then(|bytes| Module::new(bytes).ok()));
-                let read = self.disk.read(|| BrokerEvent::Loaded(digest, None), load);
-                if read.is_none() {
-                    self.write_record(&self.modules, RECORD, move |modules| modules.touch(&key));
-                }
-                return read;
-            }
-            Effect::Save(module) => {
-                let bytes = module.bytes().len();
-                // If the module is not stored, it is sent again next time.
-                self.write_record(&self.modules, bytes, move |modules| {
-                    let _ = modules.put(Key(module.digest().0), module.bytes());
-                });
-            }
+            Effect::Save(module) => self.keeper.save(&self.disk, module),
             Effect::Compile { key, request, module, class } => {
                 if class >= Priority::Optimize {
                     self.background.insert(key);
                 }
-                let (cache, noted) = (self.cache.clone(), module.clone());
-                self.disk.write(module.bytes().len(), move || {
-                    // If this fails, clients that have only the module's digest miss parts with values, and have them
-                    // compiled.
-                    let _ = note_operands(&cache, &noted);
-                    None
-                });
+                self.keeper.note(&self.disk, &module);
                 self.workers.begin(key, *request, module, class);
             }
             Effect::Stop(key) => {
@@ -353,7 +350,7 @@ impl<'a> Service<'a> {
             }
             Effect::Keep(key, elf) => {
                 if !self.keeper.keep(&self.disk, key, elf) {
-                    return Some(BrokerEvent::Kept(key, false));
+                    return Some(BrokerEvent::Kept(vec![key], false));
                 }
             }
             Effect::Compare(comparison) => {
@@ -368,15 +365,6 @@ impl<'a> Service<'a> {
             Effect::Log(line) => (self.log)(&line),
         }
         None
-    }
-
-    /// Changes stored records, unless too much waits to be written.
-    fn write_record(&self, records: &StoredRecords, bytes: usize, change: impl FnOnce(&mut Records) + Send + 'static) {
-        let records = records.all.clone();
-        self.disk.write(bytes, move || {
-            change(&mut lock(&records));
-            None
-        });
     }
 
     fn cut_off(&mut self, client: ClientId, why: &Error) -> Option<BrokerEvent> {

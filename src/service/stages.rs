@@ -1,15 +1,15 @@
-//! A stage job until a worker gets it: a cache lookup, then its module, stored here or requested from a client.
+//! A stage job until a worker gets it: a lookup of its part and, failing that, of its module, which may have to be
+//! requested from a client.
 //!
 //! The service requests the module from one of the clients that wait for the job. It asks another if that client does
 //! not have the module, disconnects, or does not answer in time. A client that sends a module that was not requested is
 //! disconnected.
 
 use super::broker::{Broker, LIMITS, What};
-use super::events::Effect;
+use super::events::{Effect, Lookup};
 use super::jobs::{ClientId, Time, Waiter};
 use super::poison::Standing;
 use crate::cache::Key;
-use crate::compile::StageElf;
 use crate::compile::request::{Module, ModuleDigest, StageRequest};
 use crate::error::{Error, Result};
 use crate::keys;
@@ -32,10 +32,8 @@ pub(super) struct Stage {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Its key is being looked up in the cache.
+    /// Its part is being looked up, or its module.
     Looking,
-    /// Its module is being loaded, if it was sent earlier.
-    Loading,
     /// A client was asked for the module at this time.
     Asking(Time),
     /// It has everything that it needs.
@@ -57,7 +55,7 @@ impl Broker {
             let (module, asked) = (None, BTreeSet::new());
             self.stages.insert(key, Stage { request, module, phase: Phase::Looking, asked });
             match self.poison.standing(&key) {
-                None => self.effects.push(Effect::Look(key)),
+                None => self.look(key),
                 Some(Standing::Written) => self.effects.push(Effect::Recheck(key)),
                 Some(Standing::BeingWritten) => self.rechecked(key, true),
             }
@@ -71,6 +69,11 @@ impl Broker {
         self.queued.push(waiter);
     }
 
+    fn look(&mut self, key: Key) {
+        let digest = self.stages.get(&key).map(|stage| stage.request.module);
+        self.effects.push(Effect::Look(key, digest.filter(|digest| self.modules.get(digest).is_none())));
+    }
+
     /// Refuses a job that kills workers, unless its record was deleted meanwhile.
     pub(super) fn rechecked(&mut self, key: Key, there: bool) {
         if self.stages.get(&key).is_none_or(|stage| stage.phase != Phase::Looking) {
@@ -78,7 +81,7 @@ impl Broker {
         }
         let Some(error) = self.poison.refuses(&key).filter(|_| there) else {
             self.poison.forget(&key);
-            return self.effects.push(Effect::Look(key));
+            return self.look(key);
         };
         self.stages.remove(&key);
         for one in self.jobs.finish(&key, Duration::ZERO) {
@@ -92,29 +95,30 @@ impl Broker {
         for key in self.stages.all(|stage| stage.phase == Phase::Looking) {
             match self.poison.standing(&key) {
                 Some(_) => self.rechecked(key, true),
-                None => self.looked(key, None),
+                None => self.looked(key, Lookup::Nothing),
             }
-        }
-        for key in self.stages.all(|stage| stage.phase == Phase::Loading) {
-            self.ask_for_module(key);
         }
     }
 
-    /// Takes the result of a job's cache lookup.
-    pub(super) fn looked(&mut self, key: Key, found: Option<StageElf>) {
+    /// Takes the result of a job's lookup.
+    pub(super) fn looked(&mut self, key: Key, found: Lookup) {
         let Some(stage) = self.stages.get_mut(&key).filter(|stage| stage.phase == Phase::Looking) else { return };
-        if let Some(elf) = found {
-            self.stages.remove(&key);
-            let elf = Arc::new(elf);
-            // Requests that joined the lookup count as `coalesced`, not as hits.
-            self.facts.status.hits += 1;
-            for one in self.jobs.finish(&key, Duration::ZERO) {
-                self.deliver(one.waiter, key, &elf, false);
-            }
-            return;
-        }
-        stage.phase = Phase::Loading;
         let digest = stage.request.module;
+        let module = match found {
+            Lookup::Part(elf) => {
+                self.stages.remove(&key);
+                let elf = Arc::new(elf);
+                // Requests that joined the lookup count as `coalesced`, not as hits.
+                self.facts.status.hits += 1;
+                for one in self.jobs.finish(&key, Duration::ZERO) {
+                    self.deliver(one.waiter, key, &elf, false);
+                }
+                return;
+            }
+            Lookup::Module(module) if module.digest() == digest => Some(self.modules.add(module)),
+            Lookup::Module(_) | Lookup::Nothing => self.modules.get(&digest),
+        };
+        stage.phase = Phase::Asking(self.now);
         let waiters: Vec<Waiter> = self.jobs.waiters(&key).collect();
         for waiter in waiters.into_iter().filter(|waiter| self.is_cached_only(*waiter)).collect::<Vec<_>>() {
             self.answer_not_cached(waiter);
@@ -122,20 +126,9 @@ impl Broker {
         if self.stages.get(&key).is_none() {
             return;
         }
-        match self.modules.get(&digest).and_then(std::sync::Weak::upgrade) {
+        match module {
             Some(module) => self.supply(key, module),
-            None => self.effects.push(Effect::Load(digest)),
-        }
-    }
-
-    /// Takes the result of loading a module that may have been sent earlier.
-    pub(super) fn module_loaded(&mut self, digest: ModuleDigest, module: Option<Module>) {
-        let module = module.filter(|module| module.digest() == digest).map(|module| self.share(module));
-        for key in self.stages.of_module(digest, |stage| stage.phase == Phase::Loading) {
-            match &module {
-                Some(module) => self.supply(key, module.clone()),
-                None => self.ask_for_module(key),
-            }
+            None => self.ask_for_module(key),
         }
     }
 
@@ -151,19 +144,16 @@ impl Broker {
         if !sender.asked.remove(&digest) {
             return self.close(client, "a module that was not requested");
         }
-        let alive: usize = sender.sent.iter().filter_map(std::sync::Weak::upgrade).map(|m| m.bytes().len()).sum();
-        if (alive + module.bytes().len()) as u64 > LIMITS.module_bytes {
+        sender.sent.retain(|digest, _| self.stages.need(*digest));
+        if (sender.sent.values().sum::<usize>() + module.bytes().len()) as u64 > LIMITS.module_bytes {
             let limit = format!("{} bytes of modules of one client", LIMITS.module_bytes);
             return self.without_module(client, digest, |broker, waiter| {
                 broker.end(waiter);
                 broker.busy(waiter, limit.clone());
             });
         }
-        let module = self.share(module);
-        if let Some(sender) = self.clients.get_mut(&client) {
-            sender.sent.retain(|module| module.strong_count() > 0);
-            sender.sent.push(Arc::downgrade(&module));
-        }
+        sender.sent.insert(digest, module.bytes().len());
+        let module = self.modules.add(module);
         self.effects.push(Effect::Save(module.clone()));
         for key in self.stages.of_module(digest, Stage::needs_module) {
             self.supply(key, module.clone());
@@ -261,14 +251,6 @@ impl Broker {
         }
     }
 
-    fn share(&mut self, module: Module) -> Arc<Module> {
-        let digest = module.digest();
-        let known = self.modules.get(&digest).and_then(std::sync::Weak::upgrade);
-        let module = known.unwrap_or_else(|| Arc::new(module));
-        self.modules.insert(digest, Arc::downgrade(&module));
-        module
-    }
-
     fn is_cached_only(&self, waiter: Waiter) -> bool {
         self.requests.get(&waiter).is_some_and(|request| matches!(request.what, What::Stage { cached_only: true }))
     }
@@ -282,7 +264,7 @@ impl Broker {
 
 impl Stage {
     fn needs_module(&self) -> bool {
-        matches!(self.phase, Phase::Loading | Phase::Asking(_))
+        matches!(self.phase, Phase::Asking(_))
     }
 }
 
@@ -312,6 +294,11 @@ impl Stages {
 
     fn get_mut(&mut self, key: &Key) -> Option<&mut Stage> {
         self.stages.get_mut(key)
+    }
+
+    /// Whether a job needs this module.
+    fn need(&self, digest: ModuleDigest) -> bool {
+        self.of_module.range((digest, Key([0; 32]))..=(digest, Key([u8::MAX; 32]))).next().is_some()
     }
 
     /// The keys of a module's jobs that satisfy a condition.

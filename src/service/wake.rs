@@ -1,6 +1,6 @@
 //! Messages from the service's tasks to its loop.
 
-use super::events::{BrokerEvent, Compiled};
+use super::events::{BrokerEvent, Compiled, Lookup};
 use super::jobs::ClientId;
 use super::session::Outbox;
 use crate::cache::Key;
@@ -18,8 +18,12 @@ pub enum Message {
     Gone(ClientId, Option<Error>),
     /// A compile has finished, and may have left an idle worker.
     Compiled(Key, Compiled, Option<Box<Idle>>),
-    /// The outcome of storing a result in the cache.
-    Kept(Key, Result<()>),
+    /// The outcome of storing results in the cache.
+    Kept(Vec<Key>, Result<()>),
+    /// What was gathered is to be stored.
+    Flush,
+    /// The result of a lookup.
+    Looked(Key, Lookup),
     /// A line for the log.
     Log(String),
     /// Time has passed.

@@ -10,7 +10,7 @@ use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{Module, StageRequest};
 use crate::compile::worker::protocol::{MAX_FRAME, RequestRef};
-use crate::compile::worker::{Attempt, Worker, WorkerConfig, attempt, processor_time};
+use crate::compile::worker::{Attempt, Worker, WorkerConfig, attempt};
 use crate::error::{Death, Error, Result};
 use crate::frame::{Bytes, frame};
 use crate::link::Object;
@@ -86,7 +86,7 @@ impl Workers {
     /// Whether a worker may be used again: one that holds half of its memory limit is replaced before it runs out of
     /// memory at a shader.
     fn is_fit(&self, worker: &Worker) -> bool {
-        worker.pid().is_some_and(|pid| resident(pid) < (self.config.memory_mib << 20) / 2)
+        worker.resident().is_some_and(|resident| resident < (self.config.memory_mib << 20) / 2)
     }
 
     /// Resident memory of all workers, in bytes.
@@ -172,13 +172,10 @@ impl Task {
         if slot.is_none() {
             *slot = Some(self.start().await.map_err(Attempt::NoWorker)?);
         }
-        let pid = slot.as_ref().and_then(Worker::pid);
-        let spent = |pid: Option<u32>| pid.and_then(processor_time);
-        let (begun, before) = (Instant::now(), spent(pid));
+        let begun = Instant::now();
         let answer = attempt(&self.config, slot, request, id).await;
         // The time of a dead worker is unknown.
-        let cost = spent(pid).zip(before).map(|(after, before)| after.saturating_sub(before));
-        self.cost += cost.unwrap_or_else(|| begun.elapsed());
+        self.cost += slot.as_mut().and_then(Worker::spent).unwrap_or_else(|| begun.elapsed());
         self.deaths += u32::from(matches!(answer, Err(Attempt::Died(..))));
         answer
     }

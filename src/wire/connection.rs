@@ -160,10 +160,8 @@ impl Receiver {
             return Ok(Arrival::Message(tell));
         }
         let start = self.come.len();
-        self.come.resize(start + STEP, 0);
-        let read = recv(&self.stream, &mut self.come[start..], flags);
-        self.come.truncate(start + read.map_or(0, |(bytes, _)| bytes));
-        match read {
+        self.come.reserve(STEP);
+        match recv(&self.stream, rustix::buffer::spare_capacity(&mut self.come), flags) {
             Ok((0, _)) if start == 0 => Ok(Arrival::Closed),
             Ok((0, _)) => Err(Error::environment("the service's answer is cut short")),
             Ok(_) => Ok(self.take()?.map_or(Arrival::Nothing, Arrival::Message)),

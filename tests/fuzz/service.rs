@@ -12,7 +12,7 @@ use dovetail::frame::{self, Bytes};
 use dovetail::link::Placement;
 use dovetail::service::ClientId;
 use dovetail::service::broker::Broker;
-use dovetail::service::events::{BrokerConfig, BrokerEvent, Compiled, Effect, HostMachine};
+use dovetail::service::events::{BrokerConfig, BrokerEvent, Compiled, Effect, HostMachine, Lookup};
 use dovetail::service::journal::Journal;
 use dovetail::service::poison::Poison;
 use dovetail::service::session::Frames;
@@ -76,9 +76,9 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Bro
         Effect::Condemn(key, _) => Some(BrokerEvent::Condemned(key, pick(&key) % 2 == 0)),
         Effect::Recheck(key) => Some(BrokerEvent::Rechecked(key, key.0[1] % 2 == 0)),
         // A disk that does not answer: the next tick says so.
-        Effect::Look(key) if pick(&key) == 5 => None,
-        Effect::Look(key) => Some(BrokerEvent::Looked(key, (pick(&key) == 0).then(part))),
-        Effect::Load(digest) => Some(BrokerEvent::Loaded(digest, None)),
+        Effect::Look(key, _) if pick(&key) == 5 => None,
+        Effect::Look(key, _) if pick(&key) == 0 => Some(BrokerEvent::Looked(key, Lookup::Part(part()))),
+        Effect::Look(key, _) => Some(BrokerEvent::Looked(key, Lookup::Nothing)),
         Effect::Compile { key, .. } => {
             let result = match pick(&key) {
                 1 => Err(Error::malformed("the shader")),
@@ -88,7 +88,7 @@ fn world(effect: Effect, asked: &BTreeSet<(ClientId, u64)>) -> Result<Option<Bro
             };
             Some(BrokerEvent::Compiled(key, Compiled { result, cost: Duration::from_millis(10), deaths: 1 }))
         }
-        Effect::Keep(key, _) => Some(BrokerEvent::Kept(key, pick(&key) != 4)),
+        Effect::Keep(key, _) => Some(BrokerEvent::Kept(vec![key], pick(&key) != 4)),
         Effect::Compare(comparison) => {
             let (name, verdict) = comparison.run();
             Some(BrokerEvent::Compared(name, verdict))

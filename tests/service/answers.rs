@@ -1,9 +1,11 @@
 //! Answers of the service: their source, and the number of compiles.
 
-use crate::harness::{Service, key, request};
+use crate::harness::{PATIENCE, Service, key, request};
 use crate::smallest::shader;
+use dovetail::cache::Key;
 use dovetail::link::Object;
 use dovetail::wire::{Ask, Priority, StageAsk, Tell};
+use std::time::{Duration, Instant};
 
 #[test]
 fn one_shader_for_64_clients_is_compiled_once() {
@@ -89,6 +91,12 @@ fn modules_are_asked_for_once_and_of_those_who_have_them() {
     // A client that requests the same module with other options is not asked for it, even by another service.
     for again in [false, true] {
         if again {
+            let stored = service.cache_dir().join("service/modules").join(Key(digest.0).to_string());
+            let begun = Instant::now();
+            while !stored.exists() {
+                assert!(begun.elapsed() < PATIENCE, "the module is not stored");
+                std::thread::sleep(Duration::from_millis(5));
+            }
             service.kill();
             service.start_again();
         }

@@ -79,10 +79,9 @@ fn what_nobody_waits_for_any_more_is_not_compiled() {
     client.stage().expect("a part");
     ids[1..].iter().for_each(|&id| client.send(&Ask::Cancel { id }));
     let mut watch = service.client();
-    let status = watch.until("all are answered or cancelled", |status| {
-        status.busy == 0 && status.classes.iter().all(|class| class.queued == 0) && status.cancelled > 0
-    });
-    assert!(status.compiled < 190 && status.cancelled + status.compiled >= 200, "{status:?}");
+    let status = watch
+        .until("all are answered or cancelled", |status| status.busy == 0 && status.cancelled + status.compiled >= 200);
+    assert!(status.compiled < 190, "{status:?}");
     // A disconnecting client cancels all its requests.
     (0..200).for_each(|n| _ = client.ask(&format!("other{n}"), Priority::Soon));
     let before = watch.status().compiled;

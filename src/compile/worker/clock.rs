@@ -1,6 +1,8 @@
 //! Limits a worker's time: its own processor time counts, so that a busy machine makes no shader fail.
 
+use std::fs::File;
 use std::future::Future;
+use std::os::unix::fs::FileExt;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -15,13 +17,15 @@ pub fn wait_limit(deadline: Duration) -> Duration {
 }
 
 /// Waits for the answer of process `pid` until it has used `deadline` of processor time, or has waited for
-/// [`wait_limit`]. A runnable process that gets no processor does not count as waiting.
+/// [`wait_limit`]. A runnable process that gets no processor does not count as waiting. What it uses before the first
+/// look does not count either: most answers come before it, and reading a process's time costs as much as a small part of
+/// a compile.
 ///
 /// # Errors
 /// Which of the two limits was reached, in words.
 pub async fn watch<T>(pid: Option<u32>, deadline: Duration, answer: impl Future<Output = T>) -> Result<T, String> {
     let mut answer = pin!(answer);
-    let before = pid.and_then(Spent::of).map_or(Duration::ZERO, |spent| spent.processor);
+    let mut before = None;
     let mut waited = Duration::ZERO;
     loop {
         let looked = Instant::now();
@@ -29,8 +33,9 @@ pub async fn watch<T>(pid: Option<u32>, deadline: Duration, answer: impl Future<
             return Ok(answer);
         }
         // If the system does not tell, the wall clock remains.
-        let now = pid.and_then(Spent::of).unwrap_or(Spent { processor: before, runs: false });
-        let used = now.processor.saturating_sub(before);
+        let now = pid.and_then(Spent::of);
+        let now = now.unwrap_or(Spent { processor: before.unwrap_or_default(), runs: false });
+        let used = now.processor.saturating_sub(*before.get_or_insert(now.processor));
         if used >= deadline {
             return Err(format!("no answer in {:.1} s of processor time", used.as_secs_f64()));
         }
@@ -66,10 +71,37 @@ impl Spent {
     }
 }
 
-/// Processor time of a process with one thread, in microseconds where the kernel keeps them (proc(5) `schedstat`).
-pub fn processor_time(pid: u32) -> Option<Duration> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
-    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
+/// What a process uses, from files of proc(5) that stay open: opening one costs more than reading it.
+#[derive(Default)]
+pub struct ProcessUsage {
+    schedstat: Option<File>,
+    statm: Option<File>,
+}
+
+impl ProcessUsage {
+    /// The usage of a running process.
+    pub fn of(pid: u32) -> Self {
+        let open = |name: &str| File::open(format!("/proc/{pid}/{name}")).ok();
+        Self { schedstat: open("schedstat"), statm: open("statm") }
+    }
+
+    /// Processor time of a process with one thread, in nanoseconds where the kernel keeps them; `None` after its end.
+    pub fn processor_time(&self) -> Option<Duration> {
+        number(self.schedstat.as_ref()?, 0).map(Duration::from_nanos)
+    }
+
+    /// Resident memory in bytes; `None` after its end.
+    pub fn resident(&self) -> Option<u64> {
+        Some(number(self.statm.as_ref()?, 1)?.saturating_mul(rustix::param::page_size() as u64))
+    }
+}
+
+/// A number of a file that has one line of them.
+fn number(file: &File, index: usize) -> Option<u64> {
+    let mut line = [0; 256];
+    let length = file.read_at(&mut line, 0).ok()?;
+    let line = std::str::from_utf8(line.get(..length)?).ok()?;
+    line.split_ascii_whitespace().nth(index)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ pub mod protocol;
 pub mod sandbox;
 mod serve;
 
-pub use clock::processor_time;
 pub use pool::WorkerPool;
 pub use process::{Attempt, Worker, WorkerConfig, attempt};
 pub use serve::{Fault, serve};

@@ -3,7 +3,7 @@
 //! The pool and the service use only [`attempt`]: it takes a request and returns the worker's answer, or why there is
 //! none. A worker that has answered stays for the next request; any other is gone.
 
-use super::clock;
+use super::clock::{self, ProcessUsage};
 use super::protocol::{MAX_FRAME, PROTOCOL, Response, WorkerHello};
 use crate::compile::request::CompilerId;
 use crate::error::{Death, Error, Result};
@@ -94,7 +94,13 @@ pub struct Worker {
     output: BufReader<ChildStdout>,
     errors: tokio::task::JoinHandle<String>,
     hello: WorkerHello,
+    usage: ProcessUsage,
+    /// Its processor time when [`Self::spent`] was last called.
+    seen: Duration,
 }
+
+/// Bytes read from a worker at a time: most answers in one read.
+const CHUNK: usize = 64 << 10;
 
 impl Worker {
     /// Starts a worker and waits for its hello. If the worker is killed before that, as the system does when memory is
@@ -128,9 +134,13 @@ impl Worker {
             return Err(failed(Error::bug("a worker without pipes")));
         };
         let errors = tokio::spawn(last_words(errors));
-        let mut output = BufReader::new(output);
+        let mut output = BufReader::with_capacity(CHUNK, output);
         match hello(&mut output, clock::wait_limit(config.deadline).max(HELLO)).await {
-            Ok(hello) => Ok(Self { child, input, output, errors, hello }),
+            Ok(hello) => {
+                let usage = child.id().map(ProcessUsage::of).unwrap_or_default();
+                let seen = usage.processor_time().unwrap_or_default();
+                Ok(Self { child, input, output, errors, hello, usage, seen })
+            }
             Err(e) => {
                 let ended = tokio::time::timeout(FAREWELL, child.wait()).await.ok().and_then(|status| status.ok());
                 let _ = child.kill().await;
@@ -156,6 +166,17 @@ impl Worker {
     /// Its process id; `None` after it was seen to have ended.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()
+    }
+
+    /// Processor time since the last call, or since its hello; `None` if it is unknown.
+    pub fn spent(&mut self) -> Option<Duration> {
+        let now = self.usage.processor_time()?;
+        Some(now.saturating_sub(std::mem::replace(&mut self.seen, now)))
+    }
+
+    /// Resident memory in bytes; `None` if it is unknown.
+    pub fn resident(&self) -> Option<u64> {
+        self.usage.resident()
     }
 
     async fn ask(&mut self, request: &[u8]) -> Result<Response> {

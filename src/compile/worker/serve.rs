@@ -5,8 +5,11 @@ use crate::compile::request::Module;
 use crate::compile::{Compiler, StageElf};
 use crate::error::{Error, Result};
 use crate::frame::{self, Bytes, frame};
-use std::io::{Read, Write};
+use std::io::{BufReader, Read};
 use std::str::FromStr;
+
+/// Bytes read at a time: most requests in one read.
+const CHUNK: usize = 64 << 10;
 
 /// A failure on demand, to test the parent's handling: `KIND:ENTRY_POINT`.
 #[derive(Clone, Debug)]
@@ -54,9 +57,7 @@ impl FromStr for Fault {
 /// # Errors
 /// Environment: the pipes break. Malformed: the parent violates the protocol.
 pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> Result<()> {
-    let mut input = std::io::stdin().lock();
-    let mut output = std::io::stdout().lock();
-    let mut say = |bytes: &[u8]| output.write_all(bytes).and_then(|()| output.flush());
+    let mut input = BufReader::with_capacity(CHUNK, std::io::stdin().lock());
     say(&frame(
         &WorkerHello { protocol: PROTOCOL, compiler: compiler.id().clone(), sandbox: sandbox.into() },
         MAX_FRAME,
@@ -85,6 +86,19 @@ pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> R
         let result = Module::new(module.0).and_then(|m| compiler.compile(&m, &request)).map(|StageElf(elf)| Bytes(elf));
         say(&frame(&Response { id, result }, MAX_FRAME)?)?;
     }
+}
+
+/// Writes to standard output at once. Its own lock would look for line feeds, and write what is after the last one later.
+fn say(bytes: &[u8]) -> Result<()> {
+    let (output, mut rest) = (std::io::stdout(), bytes);
+    while !rest.is_empty() {
+        match rustix::io::write(&output, rest) {
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(std::io::Error::from(e).into()),
+        }
+    }
+    Ok(())
 }
 
 /// Tries what code that has taken over this process would try, reports how far it got, and exits.

@@ -2,10 +2,10 @@
 //! time.
 
 use super::super::dispatch::HUNGER_PAUSE;
-use super::super::events::Compiled;
+use super::super::events::{Compiled, Lookup};
 use super::super::journal::{Decided, Row};
 use super::*;
-use crate::compile::request::{CompilerId, KnownState, StageRequest, TuningOptions};
+use crate::compile::request::{CompilerId, KnownState, Module, StageRequest, TuningOptions};
 use crate::error::{Death, Result};
 use crate::link::Placement;
 use crate::state::PipelineState;
@@ -99,11 +99,10 @@ impl World {
                     Effect::Condemn(key, _) => events.push(BrokerEvent::Condemned(key, self.writes)),
                     Effect::Recheck(key) => events.push(BrokerEvent::Rechecked(key, self.records.contains(&key))),
                     // A disk that is held up answers later.
-                    Effect::Look(key) if self.held_up => self.looking.push(key),
-                    Effect::Look(key) => events.push(BrokerEvent::Looked(key, None)),
-                    Effect::Load(digest) => {
-                        let stored = self.stored.iter().find(|module| module.digest() == digest).cloned();
-                        events.push(BrokerEvent::Loaded(digest, stored));
+                    Effect::Look(key, _) if self.held_up => self.looking.push(key),
+                    Effect::Look(key, digest) => {
+                        let stored = self.stored.iter().find(|module| Some(module.digest()) == digest).cloned();
+                        events.push(BrokerEvent::Looked(key, stored.map_or(Lookup::Nothing, Lookup::Module)));
                     }
                     Effect::Compile { key, class, .. } => self.compiling.push((key, class)),
                     Effect::Stop(key) => {
@@ -225,7 +224,7 @@ fn an_answer_goes_to_all_and_once() {
     // Until the result is in the cache, later requests are answered from memory.
     world.ask(TWO, 1, Priority::Waits);
     assert_eq!((answered(&world), world.compiling.len()), (3, 0));
-    world.happens(BrokerEvent::Kept(key, true));
+    world.happens(BrokerEvent::Kept(vec![key], true));
     world.ask(TWO, 1, Priority::Waits);
     assert_eq!((answered(&world), world.compiling.len()), (3, 1));
     let status = world.broker.status();
@@ -317,7 +316,7 @@ fn while_the_disk_is_held_up_lookups_are_misses_and_their_late_results_are_ignor
     assert_eq!(world.compiling, [(key, Priority::Soon)]);
     assert_eq!((world.broker.status().not_read_because, &world.looking[..]), (held(), &[key][..]));
     let late = StageElf(b"late".to_vec());
-    world.happens(BrokerEvent::Looked(key, Some(late)));
+    world.happens(BrokerEvent::Looked(key, Lookup::Part(late)));
     assert_eq!((world.compiling.len(), world.broker.status().hits), (1, 0));
     world.done(key, Ok(StageElf(b"ELF".to_vec())));
     let parts = world.told.iter().filter(|(_, tell)| matches!(tell, Tell::Stage { part: Some(_), .. }));
