@@ -22,6 +22,8 @@ pub(super) struct Removals {
     pub joins: Vec<u32>,
     /// Of branches.
     pub distances: Vec<u32>,
+    /// Of moves that only buffers in the root table need.
+    pub optional: Vec<u32>,
 }
 
 /// The instructions that a body may do without.
@@ -41,8 +43,8 @@ struct Group {
 
 #[derive(Clone, Debug)]
 enum GroupKind {
-    /// An instruction that is removed if the value of this patch is 0.
-    Optional(usize),
+    /// A move that only buffers in the root table need.
+    Optional,
     /// Loads in a row, of which neighbours are merged: a range of [`Shape::loads`].
     Loads(Range<usize>),
 }
@@ -67,7 +69,7 @@ struct Branch {
 impl Group {
     fn end(&self) -> u32 {
         let size = match &self.kind {
-            GroupKind::Optional(_) => DWORD,
+            GroupKind::Optional => DWORD,
             GroupKind::Loads(range) => LOAD.saturating_mul(range.len() as u32),
         };
         self.at.saturating_add(size)
@@ -86,11 +88,11 @@ impl Shape {
         for at in joins {
             shape.join(code, patches, at).at(|| format!("{} at {at:#x}", RelocKind::Join))?;
         }
-        for (n, patch) in patches.iter().enumerate().filter(|(_, patch)| patch.kind == RelocKind::Optional) {
-            if !word(code, patch.offset).is_some_and(is_move) {
-                return Err(Error::malformed(format!("{} at {:#x}: no s_mov_b32", patch.kind, patch.offset)));
+        for &at in &removals.optional {
+            if !word(code, at).is_some_and(is_move) {
+                return Err(Error::malformed(format!("{} at {at:#x}: no s_mov_b32", RelocKind::Optional)));
             }
-            shape.groups.push(Group { at: patch.offset, kind: GroupKind::Optional(n) });
+            shape.groups.push(Group { at, kind: GroupKind::Optional });
         }
         shape.groups.sort_by_key(|group| group.at);
         if shape.groups.windows(2).any(|pair| matches!(pair, [a, b] if b.at < a.end())) {
@@ -136,14 +138,14 @@ impl Shape {
         Ok(())
     }
 
-    /// What is removed where the patches have these values.
-    pub(super) fn fit(&self, values: &[[u8; 4]]) -> Fit {
+    /// What is removed where the patches have these values, and a buffer is in the root table or none is.
+    pub(super) fn fit(&self, values: &[[u8; 4]], root_buffers: bool) -> Fit {
         let mut fit = Fit::default();
         let value = |patch: usize| values.get(patch).map_or(0, |bytes| u32::from_le_bytes(*bytes));
         for group in &self.groups {
             match &group.kind {
-                GroupKind::Optional(patch) if value(*patch) == 0 => fit.remove(group.at, DWORD),
-                GroupKind::Optional(_) => {}
+                GroupKind::Optional if root_buffers => {}
+                GroupKind::Optional => fit.remove(group.at, DWORD),
                 GroupKind::Loads(range) => {
                     fit.merge(group.at, self.loads.get(range.clone()).unwrap_or_default(), value);
                 }
@@ -245,12 +247,12 @@ impl Fit {
 
     /// New offset of an instruction; `None` if it is removed.
     pub(super) fn moved(&self, offset: u32) -> Option<u32> {
-        let count = self.cuts.partition_point(|cut| cut.at <= offset);
-        match self.cuts.get(..count)?.last() {
-            Some(cut) if offset < cut.end() => None,
-            Some(cut) => offset.checked_sub(cut.removed()),
-            None => Some(offset),
-        }
+        self.walk().moved(offset)
+    }
+
+    /// New offsets of instructions in order.
+    pub(super) fn walk(&self) -> FitWalk<'_> {
+        FitWalk { cuts: &self.cuts, removed: 0 }
     }
 
     /// New offset of a branch's target: the next instruction that is left.
@@ -291,6 +293,28 @@ impl Fit {
             put(to, Some(at), old & 0xffff_0000 | u32::from(distance as u16))?;
         }
         Ok(())
+    }
+}
+
+/// Goes through a body once.
+pub(super) struct FitWalk<'a> {
+    /// Not passed yet.
+    cuts: &'a [Cut],
+    removed: u32,
+}
+
+impl FitWalk<'_> {
+    /// New offset of an instruction at or after the one before; `None` if it is removed.
+    pub(super) fn moved(&mut self, offset: u32) -> Option<u32> {
+        while let [cut, rest @ ..] = self.cuts
+            && cut.end() <= offset
+        {
+            (self.removed, self.cuts) = (cut.removed(), rest);
+        }
+        match self.cuts.first() {
+            Some(cut) if cut.at <= offset => None,
+            _ => offset.checked_sub(self.removed),
+        }
     }
 }
 
@@ -350,7 +374,6 @@ mod tests {
             branch(Op::SBranch, -9),
         ]);
         let patches = [
-            patch(4, RelocKind::Optional),
             patch(8, RelocKind::Table),
             patch(12, RelocKind::SmemOffset),
             patch(20, RelocKind::SmemOffset),
@@ -360,11 +383,11 @@ mod tests {
         (code, patches.to_vec())
     }
 
-    fn fitted(values: [u32; 6]) -> Vec<String> {
+    fn fitted(root: bool, values: [u32; 5]) -> Vec<String> {
         let (code, patches) = body();
-        let removals = Removals { joins: vec![24, 16], distances: vec![0, 32] };
+        let removals = Removals { joins: vec![24, 16], distances: vec![0, 32], optional: vec![4] };
         let shape = Shape::new(&code, &patches, &removals, &[]).expect("as it should be");
-        let fit = shape.fit(&values.map(u32::to_le_bytes));
+        let fit = shape.fit(&values.map(u32::to_le_bytes), root);
         let mut out = vec![0; code.len() - fit.removed() as usize];
         fit.copy(&shape, &code, &mut out).expect("fits");
         // A patch moves with its instruction.
@@ -382,31 +405,33 @@ mod tests {
         let last = "s_load_dwordx4 s[20:23], s[4:5], null";
         let moved = "s_mov_b32 s7, s1";
         assert_eq!(
-            fitted([0, 0, 0x40, 0x50, 0, 0x70]),
+            fitted(false, [0, 0x40, 0x50, 0, 0x70]),
             ["s_cbranch_scc0 2", "s_load_dwordx16 s[8:23], s[4:5], null", "s_branch 65532"]
         );
         // 12 dwords are no load, and what is in another table is no neighbour.
-        assert_eq!(fitted([0, 0, 0x40, 0x50, 0, 0x80]), ["s_cbranch_scc0 6", x4, x8, last, "s_branch 65528"]);
-        assert_eq!(fitted([1, 1, 0x40, 0x50, 0, 0x70]), ["s_cbranch_scc0 7", moved, x4, x8, last, "s_branch 65527"]);
-        assert_eq!(fitted([1, 0, 0x40, 0x50, 1, 0x70]), ["s_cbranch_scc0 7", moved, x4, x8, last, "s_branch 65527"]);
+        assert_eq!(fitted(false, [0, 0x40, 0x50, 0, 0x80]), ["s_cbranch_scc0 6", x4, x8, last, "s_branch 65528"]);
+        assert_eq!(fitted(true, [1, 0x40, 0x50, 0, 0x70]), ["s_cbranch_scc0 7", moved, x4, x8, last, "s_branch 65527"]);
+        assert_eq!(fitted(true, [0, 0x40, 0x50, 1, 0x70]), ["s_cbranch_scc0 7", moved, x4, x8, last, "s_branch 65527"]);
     }
 
     #[test]
     fn other_instructions_are_refused() {
         let (code, patches) = body();
-        let refused = |patches: &[Patch], [joins, distances]: [Vec<u32>; 2]| {
-            let removals = Removals { joins, distances };
+        let refused = |patches: &[Patch], [joins, distances, optional]: [&[u32]; 3]| {
+            let removals =
+                Removals { joins: joins.to_vec(), distances: distances.to_vec(), optional: optional.to_vec() };
             Shape::new(&code, patches, &removals, &[]).expect_err("malformed").to_string()
         };
-        assert!(refused(&patches, [vec![8], vec![]]).contains("no scalar load"));
-        assert!(refused(&patches, [vec![24], vec![4]]).contains("no branch"));
-        assert!(refused(&patches, [vec![0], vec![]]).contains("no scalar load"));
-        assert!(refused(&patches[..5], [vec![24], vec![]]).contains("without an offset"));
-        assert!(refused(&[patch(8, RelocKind::Optional)], [vec![], vec![]]).contains("no s_mov_b32"));
-        let twice = [patch(4, RelocKind::Optional), patch(4, RelocKind::Optional)];
-        assert!(refused(&twice, [vec![], vec![]]).contains("overlap"));
-        assert!(refused(&patches, [vec![], vec![400]]).contains("no branch"));
-        let load = LoadReloc { patched: Patched::Code, offset: 4, kind: RelocKind::Abs32Lo, target: 0, value: 0 };
-        assert!(Shape::new(&code, &patches, &Removals::default(), &[load]).is_err());
+        assert!(refused(&patches, [&[8], &[], &[]]).contains("no scalar load"));
+        assert!(refused(&patches, [&[0], &[], &[]]).contains("no scalar load"));
+        assert!(refused(&patches[..4], [&[24], &[], &[]]).contains("without an offset"));
+        assert!(refused(&patches, [&[24], &[4], &[]]).contains("no branch"));
+        assert!(refused(&patches, [&[], &[400], &[]]).contains("no branch"));
+        assert!(refused(&patches, [&[], &[], &[8]]).contains("no s_mov_b32"));
+        assert!(refused(&patches, [&[], &[], &[4, 4]]).contains("overlap"));
+        let removals = Removals { optional: vec![4], ..Removals::default() };
+        let load = |offset| LoadReloc { patched: Patched::Code, offset, kind: RelocKind::Abs32Lo, target: 0, value: 0 };
+        assert!(Shape::new(&code, &patches, &removals, &[load(4)]).is_err());
+        assert!(Shape::new(&code, &patches, &removals, &[load(0), load(8)]).is_ok());
     }
 }

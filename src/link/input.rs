@@ -9,7 +9,7 @@ use super::user_data;
 use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::isa::words::{LINE, S_BRANCH};
+use crate::isa::words::{LINE, S_BRANCH, S_NOP};
 use crate::metadata::document::{Document, Map};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
@@ -106,10 +106,14 @@ impl Object {
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
         let mut reader = Reader { elf: &elf, text: 0, code_len: 0, code_align: DWORD, homes: Vec::new() };
-        let (code, joint) = reader.code(&interface).at(at)?;
+        let (mut code, joint) = reader.code(&interface).at(at)?;
         let data = reader.data().at(at)?;
         let Relocations { mut patches, loads, removals } = reader.relocations(&data, joint).at(at)?;
         patches.sort_by_key(|patch| patch.offset);
+        // A body without instructions has a no-op in the file, which the pipeline does not need: an epilog follows.
+        if joint && code == S_NOP.to_le_bytes() && patches.is_empty() && loads.is_empty() {
+            code.clear();
+        }
         let shape = Shape::new(&code, &patches, &removals, &loads).at(at)?;
         let digest = *digest;
         let notes = part_notes(pipeline, &interface, &digest).at(at)?;
@@ -319,6 +323,12 @@ impl Reader<'_, '_> {
                     }
                     Some((target, value)) => loads.push(LoadReloc { patched, offset, kind, target, value }),
                     None if kind == RelocKind::Join && patched == Patched::Code => removals.joins.push(offset),
+                    None if kind == RelocKind::Optional && patched == Patched::Code => {
+                        if LinkSymbol::parse(symbol.name) != LinkSymbol::RootBuffers {
+                            return Err(Error::malformed(format!("{kind} for it"))).at(at);
+                        }
+                        removals.optional.push(offset);
+                    }
                     None => patches.push(self.patch(patched, offset, kind, symbol).at(at)?),
                 }
             }
@@ -363,8 +373,8 @@ impl Reader<'_, '_> {
             return Err(Error::malformed("an undefined symbol without a name"));
         }
         // Only relocations with numbers: addresses are for joints and for the loader.
-        use RelocKind::{Abs32, Abs32Lo, Choice, Optional, SmemOffset, Table};
-        if !matches!(kind, Abs32 | Abs32Lo | SmemOffset | Choice | Table | Optional) {
+        use RelocKind::{Abs32, Abs32Lo, Choice, SmemOffset, Table};
+        if !matches!(kind, Abs32 | Abs32Lo | SmemOffset | Choice | Table) {
             return Err(Error::malformed(format!("{kind} for a link-time value; it takes {}", RelocKind::Abs32Lo)));
         }
         match LinkSymbol::parse(symbol.name) {

@@ -57,6 +57,7 @@ impl Values<'_> {
         self.specialization(object)?;
         self.resources(object)?;
         let mut out = Resolved::default();
+        let mut root_buffers = false;
         for patch in &object.patches {
             let value =
                 self.of(object, &patch.symbol).at(|| format!("symbol `{}` at {:#x}", patch.symbol, patch.offset))?;
@@ -64,10 +65,11 @@ impl Values<'_> {
             if patch.kind == RelocKind::SmemOffset && !is_near(object, patch, value.bits) {
                 return Err(too_far(&patch.symbol, value.bits));
             }
+            root_buffers |= value.bits != 0 && matches!(patch.symbol, LinkSymbol::UsesSpill { .. });
             out.values.push(value.bits.to_le_bytes());
             out.spilled = out.spilled.into_iter().chain(value.spilled).min();
         }
-        out.fit = object.shape.fit(&out.values);
+        out.fit = object.shape.fit(&out.values, root_buffers);
         Ok(out)
     }
 
@@ -91,11 +93,7 @@ impl Values<'_> {
                 Value { bits: place.in_root.into(), spilled: place.in_root.then_some(place.offset / 4) }
             }
             LinkSymbol::RootBuffers => {
-                let asked = object.patches.iter().filter_map(|patch| match &patch.symbol {
-                    LinkSymbol::UsesSpill { set, binding } => self.layout.binding(*set, *binding),
-                    _ => None,
-                });
-                Value::plain(asked.into_iter().any(|place| place.in_root).into())
+                return Err(Error::malformed(format!("{} decides only over {}", symbol, RelocKind::Optional)));
             }
             LinkSymbol::SetPointer(set) => {
                 let root = self.layout.set_pointer(*set);

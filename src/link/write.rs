@@ -296,8 +296,9 @@ impl<'a, 'u> Output<'a, 'u> {
                 })?;
             }
             let values = resolved.map_or(&[][..], |r| &r.values);
+            let mut walk = fitted.map(|(_, fit)| fit.walk());
             for (patch, value) in placed.part.patches.iter().zip(values) {
-                let moved = fitted.map_or(Some(patch.offset), |(_, fit)| fit.moved(patch.offset));
+                let moved = walk.as_mut().map_or(Some(patch.offset), |walk| walk.moved(patch.offset));
                 let Some(offset) = moved else { continue };
                 let at = placed.offset.checked_add(offset).ok_or_else(too_large)?;
                 apply(text, at, patch.kind, u32::from_le_bytes(*value).into(), at.into())

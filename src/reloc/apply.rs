@@ -18,33 +18,36 @@ const OFFSET_END: u64 = 1 << 20;
 /// Malformed: the location is outside the bytes, or the result does not fit.
 pub fn apply(bytes: &mut [u8], offset: u32, kind: RelocKind, symbol: u64, place: u64) -> Result<()> {
     let len = bytes.len();
-    let start = usize::try_from(offset).ok();
-    if kind == RelocKind::Abs32Lo
-        && let Some(word) = start.and_then(|start| bytes.get_mut(start..)?.first_chunk_mut::<4>())
-    {
-        // The common case, for every descriptor: the low half of a sum does not need the wide computation.
-        *word = u32::from_le_bytes(*word).wrapping_add(symbol as u32).to_le_bytes();
-        return Ok(());
+    let unfit = || Error::malformed(format!("{kind} at {offset:#x}: value {symbol:#x} does not fit"));
+    let outside = || Error::malformed(format!("{kind} at {offset:#x} leaves its section of {len:#x} bytes"));
+    let field = usize::try_from(offset).ok().and_then(|start| bytes.get_mut(start..)).ok_or_else(outside)?;
+    match kind.bytes() {
+        2 => {
+            let field = field.first_chunk_mut().ok_or_else(outside)?;
+            let result = compute(kind, u16::from_le_bytes(*field).into(), symbol, place).ok_or_else(unfit)?;
+            *field = (result as u16).to_le_bytes();
+        }
+        4 => {
+            let field = field.first_chunk_mut().ok_or_else(outside)?;
+            let word = u32::from_le_bytes(*field);
+            let result = match kind {
+                // The low half of a sum does not need the wide computation.
+                RelocKind::Abs32Lo => word.wrapping_add(symbol as u32),
+                _ => compute(kind, word.into(), symbol, place).ok_or_else(unfit)? as u32,
+            };
+            *field = result.to_le_bytes();
+        }
+        _ => {
+            let field = field.first_chunk_mut().ok_or_else(outside)?;
+            *field = compute(kind, u64::from_le_bytes(*field), symbol, place).ok_or_else(unfit)?.to_le_bytes();
+        }
     }
-    let field = start
-        .zip(start.and_then(|s| s.checked_add(kind.bytes() as usize)))
-        .and_then(|(start, end)| bytes.get_mut(start..end))
-        .ok_or_else(|| Error::malformed(format!("{kind} at {offset:#x} leaves its section of {len:#x} bytes")))?;
-    let result = compute(kind, read(field), symbol, place)
-        .ok_or_else(|| Error::malformed(format!("{kind} at {offset:#x}: value {symbol:#x} does not fit")))?;
-    let result = result.to_le_bytes();
-    field.iter_mut().zip(result).for_each(|(to, from)| *to = from);
     Ok(())
 }
 
 /// Whether a symbol's value plus the addend in place fits the field, for kinds that do not depend on the place.
 pub fn fits(kind: RelocKind, in_place: u64, symbol: u64) -> bool {
     compute(kind, in_place, symbol, 0).is_some()
-}
-
-/// The addend in place, as an unsigned number.
-fn read(field: &[u8]) -> u64 {
-    field.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// The bits to store; `None` if the value does not fit.
@@ -100,7 +103,7 @@ mod tests {
         bytes[2..2 + n].copy_from_slice(&in_place.to_le_bytes()[..n]);
         apply(&mut bytes, 2, kind, symbol, place).ok()?;
         assert!(bytes[..2].iter().chain(&bytes[2 + n..]).all(|&b| b == 0xaa), "{kind} wrote beyond its field");
-        Some(read(&bytes[2..2 + n]))
+        Some(bytes[2..2 + n].iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)))
     }
 
     #[test]
