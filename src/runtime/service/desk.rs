@@ -167,16 +167,13 @@ impl Desk {
         }
     }
 
-    pub(super) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::Acquire)
-    }
-
-    /// The orders since the last call. The descriptor is read first, so that later orders raise it again.
-    pub(super) fn orders(&self) -> Vec<Order> {
+    /// The orders since the last call; `None` if the thread is to end. The descriptor is read first, so that what comes
+    /// later raises it again.
+    pub(super) fn orders(&self) -> Option<Vec<Order>> {
         if let Some(wake) = self.wake.get() {
             let _ = rustix::io::read(wake, &mut [0; 8]);
         }
-        std::mem::take(&mut *lock(&self.orders))
+        (!self.closing.load(Ordering::Acquire)).then(|| std::mem::take(&mut *lock(&self.orders)))
     }
 
     /// State of the connection.

@@ -40,8 +40,8 @@ fn run(shared: Arc<Shared>, desk: Arc<Desk>) {
         draws_at: now,
     };
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        while !io.desk.is_closing() {
-            io.turn();
+        while let Some(orders) = io.desk.orders() {
+            io.turn(orders);
         }
         io.session.take().into_iter().for_each(Session::end);
     }));
@@ -65,8 +65,8 @@ pub(super) struct Io {
 }
 
 impl Io {
-    fn turn(&mut self) {
-        for order in self.desk.orders() {
+    fn turn(&mut self, orders: Vec<Order>) {
+        for order in orders {
             match order {
                 Order::Start(job) => self.start(&job),
                 Order::Urgency(id) => {
