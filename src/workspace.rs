@@ -215,7 +215,8 @@ impl<T: Reusable + fmt::Debug> fmt::Debug for Kept<T> {
     }
 }
 
-#[cfg(all(test, feature = "compiler"))]
+#[cfg(feature = "compiler")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
