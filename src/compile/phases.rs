@@ -31,10 +31,12 @@ phases! {
     Jumps "jumps" "Removes jumps to jumps and known branches.";
     Ifs "ifs" "Turns small branches into selects.";
     Unroll "unroll" "Unrolls loops with few iterations.";
+    Rotate "rotate" "Moves the test at the top of a loop to its end.";
     Licm "licm" "Moves loop-invariant code out of loops.";
     Vectors "vectors" "Merges adjacent memory accesses.";
     Contract "contract" "Fuses multiplications and additions where allowed.";
     Dce "dce" "Removes unused code.";
+    Sink "sink" "Moves arithmetic past branches whose other path does not use it.";
     Blocks "blocks" "Merges consecutive blocks.";
     Combine "combine" "Combines machine instructions, uses short encodings, and shortens control flow.";
     Schedule "schedule" "Schedules the instructions of each block.";

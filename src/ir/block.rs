@@ -5,6 +5,7 @@
 
 use super::ids::{BlockId, InstId, Value};
 use crate::workspace::Reusable;
+use smallvec::SmallVec;
 use std::ops::{Deref, DerefMut};
 
 /// A basic block.
@@ -189,9 +190,9 @@ enum Kind {
 pub struct End {
     kind: Kind,
     /// The values that it uses itself (a condition, or what is returned), then the arguments of each jump.
-    values: Vec<Value>,
+    values: SmallVec<[Value; 6]>,
     /// Target of each jump, and where its arguments end in `values`. A switch has its default last.
-    jumps: Vec<(BlockId, u32)>,
+    jumps: SmallVec<[(BlockId, u32); 2]>,
     /// Literals of a switch: of all jumps but the last.
     literals: Vec<u64>,
 }
@@ -287,7 +288,8 @@ impl End {
     pub fn set_call(&mut self, n: usize, call: BlockCall<'_>) {
         let old = self.range(n);
         let (start, end, new) = (old.start, old.end, call.args.len());
-        self.values.splice(old, call.args.iter().copied());
+        self.values.drain(old);
+        self.values.insert_from_slice(start, call.args);
         self.jumps[n].0 = call.block;
         self.jumps[n..].iter_mut().for_each(|(_, at)| *at = (*at as usize - (end - start) + new) as u32);
     }

@@ -218,6 +218,11 @@ impl Modes {
         [d32 == DenormMode::Preserve, !flush]
     }
 
+    /// Whether float operations of every width round to nearest.
+    pub fn rounds_to_nearest(&self) -> bool {
+        self.round.iter().all(|mode| *mode == RoundMode::NearestEven)
+    }
+
     /// Whether to round towards zero: at 32 bits, and at 16 and 64 bits, for which the hardware has one mode.
     pub fn rounds_toward_zero(&self) -> [bool; 2] {
         let [r16, r32, r64] = self.round.map(|r| r == RoundMode::TowardZero);

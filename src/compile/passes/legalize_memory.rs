@@ -21,6 +21,7 @@ use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::uniform::Uniformity;
 use crate::ir::{Access, Align, AluOp, Bits, BufferKind, Builder, Op, Shader, Type, Value};
 use crate::target::WaveSize;
+use smallvec::SmallVec;
 
 /// Limit on blocks for finding uniform values, whose time is up to quadratic in them. In larger shaders every operand
 /// counts as divergent.
@@ -83,6 +84,9 @@ fn mark_divergent(shader: &mut Shader) {
     }
 }
 
+/// The units or elements of a value.
+type Parts = SmallVec<[Value; 16]>;
+
 struct Load {
     kind: BufferKind,
     align: Align,
@@ -118,8 +122,8 @@ impl Load {
     }
 
     /// Loads `count` consecutive units, in loads of the longest lengths that fit.
-    fn pieces(&self, b: &mut Builder<'_>, unit: Bits, count: u32, lengths: &[u32]) -> Vec<Value> {
-        let mut parts = Vec::new();
+    fn pieces(&self, b: &mut Builder<'_>, unit: Bits, count: u32, lengths: &[u32]) -> Parts {
+        let mut parts = Parts::new();
         for (start, len) in runs(count, lengths) {
             let offset = at(b, self.offset, start * unit.bytes());
             let ty = Type::vector(unit, len).unwrap_or(Type::scalar(unit));
@@ -173,20 +177,21 @@ const fn vector_lengths(unit: Bits) -> &'static [u32] {
 }
 
 /// Start and length of each run; the longest lengths first.
-fn runs(count: u32, lengths: &[u32]) -> Vec<(u32, u32)> {
-    let (mut out, mut start) = (Vec::new(), 0);
-    while start < count {
-        let len = lengths.iter().copied().find(|&l| l <= count - start).unwrap_or(1);
-        out.push((start, len));
+fn runs(count: u32, lengths: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = count - start;
+        let len = lengths.iter().copied().find(|&len| len <= rest).unwrap_or(1).min(rest);
+        let from = start;
         start += len;
-    }
-    out
+        (len > 0).then_some((from, len))
+    })
 }
 
 /// Combines units in memory order into a value; units beyond its end are dropped.
 fn put_together(b: &mut Builder<'_>, parts: &[Value], unit: Bits, ty: Type) -> Result<Value> {
     let element = ty.element();
-    let mut elements: Vec<Value> = if element.bytes() > unit.bytes() {
+    let mut elements: Parts = if element.bytes() > unit.bytes() {
         let group = (element.bytes() / unit.bytes()) as usize;
         parts
             .chunks(group)
@@ -214,7 +219,7 @@ fn put_together(b: &mut Builder<'_>, parts: &[Value], unit: Bits, ty: Type) -> R
 }
 
 /// Splits a value into units in memory order. Its size is a multiple of the unit's.
-fn taken_apart(b: &mut Builder<'_>, value: Value, unit: Bits) -> Vec<Value> {
+fn taken_apart(b: &mut Builder<'_>, value: Value, unit: Bits) -> Parts {
     let elements = b.split(value);
     let element = b.ty(value).element();
     let unit_type = Type::scalar(unit);

@@ -44,7 +44,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             return Err(inst.malformed("the accumulator is not a float"));
         }
         let sum = mixed(&mut cx.b, &x, &y, start);
-        set_result(cx, inst, vec![sum])?;
+        set_result(cx, inst, LeafValues::from_slice(&[sum]))?;
         return Ok(true);
     }
     let accumulator = if accumulates { Some(cx.value(inst.id(2)?)?) } else { None };
@@ -53,7 +53,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         return Err(inst.malformed("operands that no dot product takes"));
     }
     let result = dot(&mut cx.b, Signs { left, right }, (&x, &y), accumulator, ty);
-    set_result(cx, inst, vec![result])?;
+    set_result(cx, inst, LeafValues::from_slice(&[result]))?;
     Ok(true)
 }
 

@@ -34,7 +34,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         Op::IsHelperInvocationEXT => {
             helpers(cx, inst)?;
             let helper = cx.b.value(IrOp::IsHelper, &[], Type::B1);
-            set_result(cx, inst, vec![helper])?;
+            set_result(cx, inst, LeafValues::from_slice(&[helper]))?;
         }
         Op::ReadClockKHR => {
             let scope = scope(cx, inst, 0)?;

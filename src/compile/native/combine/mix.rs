@@ -3,7 +3,7 @@
 use super::signs::{ONE, plain_or};
 use super::{Combine, Operands};
 use crate::compile::native::mir::sources::is_literal;
-use crate::compile::native::mir::{Extra, Operand, OperandValue};
+use crate::compile::native::mir::{Extra, MachineBlock, Operand, OperandValue};
 use crate::isa::Op;
 use crate::isa::instruction::Modifiers;
 
@@ -11,14 +11,42 @@ use crate::isa::instruction::Modifiers;
 const MIXED: [Op; 5] = [Op::VFmaF32, Op::VMulF32, Op::VAddF32, Op::VSubF32, Op::VSubrevF32];
 
 impl Combine<'_> {
-    /// Reads f16 operands directly if each conversion is used only by this operation.
+    /// Notes the conversions from f16 of a block that are used only by operations that [`Combine::mixed_sources`] can
+    /// change, as far as can be seen from their sources.
+    pub(super) fn mixed_uses(&mut self, block: &MachineBlock) {
+        for n in block.insts.clone() {
+            let inst = self.f.insts[n as usize];
+            let Some(op) = inst.isa() else { continue };
+            if let (Op::VCvtF32F16, [made]) = (op, self.f.defs(&inst))
+                && let Some(val) = made.as_val()
+            {
+                self.unmixed[val.index()] = self.uses[val.index()];
+            } else if MIXED.contains(&op) && plain_or(inst.extra).is_some_and(|mods| mods.omod == 0 && mods.op_sel == 0)
+            {
+                let literal = self.f.uses(&inst).iter().any(|one| is_literal(one.what));
+                for n in 0..if literal { 0 } else { self.f.uses(&inst).len() } {
+                    if let Some(val) = self.f.uses(&inst)[n].as_val() {
+                        let left = &mut self.unmixed[val.index()];
+                        *left = left.wrapping_sub(1);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a conversion from f16 has no use that keeps it.
+    fn always_mixed(&self, one: Operand) -> bool {
+        self.used_once(one) || one.as_val().is_some_and(|val| self.unmixed[val.index()] == 0)
+    }
+
+    /// Reads f16 operands directly if each conversion is used only by operations that do.
     pub(super) fn mixed_sources(&mut self, n: u32, op: Op) -> bool {
         let Some((mut uses, mut mods)) = self.as_mix(n, op) else { return false };
         let mut halves = 0;
         for (i, one) in uses.iter_mut().enumerate() {
             let Some((_, cvt, Op::VCvtF32F16)) = self.maker(*one) else { continue };
             let plain = cvt.extra == Extra::None && cvt.uses == 1;
-            let Some(from) = self.sources(&cvt).filter(|_| plain && self.used_once(*one)) else { continue };
+            let Some(from) = self.sources(&cvt).filter(|_| plain && self.always_mixed(*one)) else { continue };
             if let OperandValue::Val(_) = from[0].what {
                 *one = from[0];
                 halves |= 1 << i;

@@ -7,12 +7,14 @@
 
 mod across;
 mod bits;
+mod constants;
 mod descriptors;
 mod loads;
 mod mix;
 mod results;
 mod runs;
 mod scalar;
+mod shared;
 mod signs;
 mod three;
 
@@ -43,6 +45,7 @@ pub fn run(f: &mut MachineFunction) {
     let mut it = Combine {
         in_runs,
         made: filled(f.values.len(), None),
+        unmixed: filled(f.values.len(), 0),
         gone: filled(f.insts.len(), false),
         names: filled(f.values.len(), None),
         uses,
@@ -69,6 +72,8 @@ struct Combine<'a> {
     /// By value, the instruction that makes it, if it is no variable.
     made: List<Option<u32>>,
     uses: List<u32>,
+    /// By value converted from f16, the number of uses that keep the conversion; of others, anything.
+    unmixed: List<u32>,
     /// By instruction, whether it is to be removed.
     gone: List<bool>,
     /// By value, whether it is in a run somewhere, where another name could stand already.
@@ -86,6 +91,7 @@ impl Combine<'_> {
         self.start = block.insts.start;
         self.lanes_set = None;
         let scc = self.scc_live(block);
+        self.mixed_uses(block);
         for n in block.insts.clone() {
             let inst = self.f.insts[n as usize];
             let uses = (inst.operands + u32::from(inst.defs)) as usize;
@@ -120,6 +126,8 @@ impl Combine<'_> {
         self.repeated_tests(block);
         self.loads(block);
         self.descriptors(block);
+        self.repeated_constants(block);
+        self.shared_pairs(block);
     }
 
     /// By instruction of a block, whether SCC is read after it before it is written again.

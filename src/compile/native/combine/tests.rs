@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::compile::native::dead;
-use crate::compile::native::mir::{LinkedDescriptor, RegisterClass, Val, runs};
+use crate::compile::native::mir::{LinkedDescriptor, PhysReg, RegisterClass, Val, runs};
 use crate::compile::native::tests::writer::Writer;
 use crate::ir::SymbolId;
 use crate::isa::instruction::{CachePolicy, Dpp16};
@@ -161,7 +161,70 @@ fn halves_are_converted_by_the_operation_that_takes_or_makes_them() {
         let float = cvt(w, Op::VCvtF32F16, x);
         w.v(Op::VMulF32, val(float), val(float))
     });
-    assert_eq!(twice, ["v_cvt_f32_f16", "v_mul_f32"]);
+    assert_eq!(twice, ["v_fma_mix_f32 4 0 false"]);
+    // A use that needs the conversion keeps it for all.
+    let kept = combined(|w, x| {
+        let float = cvt(w, Op::VCvtF32F16, x);
+        let product = w.v(Op::VMulF32, val(float), val(x));
+        w.v(Op::VMaxF32, val(product), val(float))
+    });
+    assert_eq!(kept, ["v_cvt_f32_f16", "v_mul_f32", "v_max_f32"]);
+}
+
+#[test]
+fn dwords_of_workgroup_memory_are_accessed_in_pairs() {
+    let extra = |offset: u16| Extra::Ds { offsets: offset.to_le_bytes() };
+    let load =
+        |w: &mut Writer, x: Val, at: u16| w.push(Op::DsReadB32, Some(RegisterClass::Vector), &[val(x)], extra(at));
+    let two = |first: u16, second: u16, between: Option<Op>| {
+        combined(move |w, x| {
+            let a = load(w, x, first);
+            if let Some(op) = between {
+                w.push(op, None, &[val(x), val(x)], extra(0));
+            }
+            let b = load(w, x, second);
+            w.v(Op::VMulLoU32, val(a), val(b))
+        })
+    };
+    assert_eq!(two(4, 1020, None), ["ds_read2_b32", "v_mul_lo_u32"]);
+    assert_eq!(two(256, 0x4000, None), ["ds_read2st64_b32", "v_mul_lo_u32"]);
+    assert_eq!(two(4, 1024, None), ["ds_read_b32", "ds_read_b32", "v_mul_lo_u32"]);
+    assert_eq!(two(2, 4, None), ["ds_read_b32", "ds_read_b32", "v_mul_lo_u32"]);
+    assert_eq!(two(4, 8, Some(Op::DsWriteB8)), ["ds_read_b32", "ds_write_b8", "ds_read_b32", "v_mul_lo_u32"]);
+    let stored = |between: bool| {
+        combined(move |w, x| {
+            let address = w.v(Op::VMulLoU32, val(x), val(x));
+            w.push(Op::DsWriteB32, None, &[val(address), val(x)], extra(4));
+            let read = if between { load(w, x, 8) } else { x };
+            w.push(Op::DsWriteB32, None, &[val(address), val(x)], extra(12));
+            w.v(Op::VMulLoU32, val(read), val(x))
+        })
+    };
+    assert_eq!(stored(false), ["v_mul_lo_u32", "ds_write2_b32", "v_mul_lo_u32"]);
+    let kept = ["v_mul_lo_u32", "ds_write_b32", "ds_read_b32", "ds_write_b32", "v_mul_lo_u32"];
+    assert_eq!(stored(true), kept);
+}
+
+#[test]
+fn a_constant_is_moved_to_a_vector_register_once() {
+    let moved = |n: u32, set_lanes: bool| {
+        combined(move |w, x| {
+            let a = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[bits(7)], Extra::None);
+            if set_lanes {
+                let operands = w.0.operands.len() as u32;
+                w.0.operands.extend([Operand::one(OperandValue::Fixed(PhysReg::EXEC)), bits(1)]);
+                let op = Opcode::Isa(Op::SMovB32);
+                w.0.insts.push(MachineInst { op, operands, defs: 1, uses: 1, tied: false, extra: Extra::None });
+            }
+            let b = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[bits(n)], Extra::None);
+            let sum = w.v(Op::VMulLoU32, val(a), val(x));
+            w.v(Op::VMulLoU32, val(sum), val(b))
+        })
+    };
+    assert_eq!(moved(7, false), ["v_mov_b32", "v_mul_lo_u32", "v_mul_lo_u32"]);
+    assert_eq!(moved(8, false), ["v_mov_b32", "v_mov_b32", "v_mul_lo_u32", "v_mul_lo_u32"]);
+    // Other lanes do not have it.
+    assert_eq!(moved(7, true), ["v_mov_b32", "s_mov_b32", "v_mov_b32", "v_mul_lo_u32", "v_mul_lo_u32"]);
 }
 
 #[test]

@@ -2,22 +2,23 @@
 
 use crate::ir::{AluOp, Inst, Op, Shader, Value};
 
-/// Largest depth of operations that are examined.
-const DEPTH: u32 = 4;
+/// Number of operations that are examined at most.
+const EFFORT: u32 = 24;
 
 /// Number of low bits that are certainly zero.
 pub(super) fn low_zeros(shader: &Shader, v: Value) -> u32 {
-    zeros(shader, v, DEPTH)
+    zeros(shader, v, &mut { EFFORT })
 }
 
-fn zeros(shader: &Shader, v: Value, depth: u32) -> u32 {
+fn zeros(shader: &Shader, v: Value, left: &mut u32) -> u32 {
     if let Some(bits) = shader.as_const(v) {
         return (bits as u32).trailing_zeros();
     }
-    let (Some(Inst { op: Op::Alu(op, _), args, .. }), Some(depth)) = (shader.def(v), depth.checked_sub(1)) else {
+    let (Some(Inst { op: Op::Alu(op, _), args, .. }), Some(rest)) = (shader.def(v), left.checked_sub(1)) else {
         return 0;
     };
-    let of = |n: usize| args.get(n).map_or(0, |v| zeros(shader, *v, depth));
+    *left = rest;
+    let mut of = |n: usize| args.get(n).map_or(0, |v| zeros(shader, *v, left));
     let known = |n: usize| args.get(n).and_then(|v| shader.as_const(*v));
     let sum = match op {
         AluOp::Shl => known(1).map_or(0, |k| k.min(32) as u32) + of(0),
@@ -32,18 +33,19 @@ fn zeros(shader: &Shader, v: Value, depth: u32) -> u32 {
 
 /// The largest possible value.
 pub(super) fn greatest(shader: &Shader, v: Value) -> u64 {
-    most(shader, v, DEPTH)
+    most(shader, v, &mut { EFFORT })
 }
 
-fn most(shader: &Shader, v: Value, depth: u32) -> u64 {
+fn most(shader: &Shader, v: Value, left: &mut u32) -> u64 {
     let all = shader.ty(v).bits().mask();
     if let Some(bits) = shader.as_const(v) {
         return bits;
     }
-    let (Some(Inst { op: Op::Alu(op, _), args, .. }), Some(depth)) = (shader.def(v), depth.checked_sub(1)) else {
+    let (Some(Inst { op: Op::Alu(op, _), args, .. }), Some(rest)) = (shader.def(v), left.checked_sub(1)) else {
         return all;
     };
-    let of = |n: usize| args.get(n).map_or(all, |v| most(shader, *v, depth));
+    *left = rest;
+    let mut of = |n: usize| args.get(n).map_or(all, |v| most(shader, *v, left));
     let known = |n: usize| args.get(n).and_then(|v| shader.as_const(*v)).filter(|k| *k < 32);
     let bound = match op {
         AluOp::IAnd | AluOp::UMin => of(0).min(of(1)),

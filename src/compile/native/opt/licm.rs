@@ -21,10 +21,11 @@ const MOST: u32 = 512;
 /// None.
 pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     let cfg = shader.cfg();
-    let loops = cfg.loops();
-    if !options.licm || loops.is_empty() || !loops.are_all() {
+    if !options.licm || cfg.loops().is_empty() || !cfg.loops().are_all() {
         return Ok(());
     }
+    let cfg = if add_entries(shader, &cfg) { shader.cfg() } else { cfg };
+    let loops = cfg.loops();
     let before: List<Option<BlockId>> = (0..loops.len() as u32).map(|l| block_before(shader, &cfg, l)).collect();
     let mut moved = filled(shader.blocks.len(), 0);
     let mut home = filled(shader.values.len(), BlockId::ENTRY);
@@ -56,6 +57,23 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         shader.block_mut(block).insts.append(&mut kept);
     }
     Ok(())
+}
+
+/// Gives each loop that is entered by one branch an empty block before it. Returns whether there were any. Those that stay
+/// empty are removed with other jumps to jumps.
+fn add_entries(shader: &mut Shader, cfg: &Cfg) -> bool {
+    let (loops, blocks) = (cfg.loops(), shader.blocks.len());
+    for l in 0..loops.len() as u32 {
+        let header = loops.header(l);
+        let mut entries = cfg.preds(header).iter().filter(|b| !loops.around(**b).contains(&l));
+        let (Some(&entry), None) = (entries.next(), entries.next()) else { continue };
+        let place = shader.block(entry).calls().position(|call| call.block == header);
+        if let (Some(Terminator::Branch { .. }), Some(n)) = (shader.block(entry).term(), place) {
+            let before = shader.add_block();
+            shader.blocks.split_call(entry, n, before);
+        }
+    }
+    shader.blocks.len() > blocks
 }
 
 /// The only block that enters a loop, if it has no other successor.

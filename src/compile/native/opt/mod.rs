@@ -19,10 +19,12 @@ mod number;
 mod params;
 mod promote;
 mod purity;
+mod rotate;
 mod rules;
 #[cfg(test)]
 mod rules_proof;
 mod simplify;
+mod sink;
 mod trips;
 mod unroll;
 mod vectors;
@@ -48,11 +50,13 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Ifs, ifs::run),
     (Phase::Unroll, unroll::run),
     (Phase::Ifs, ifs::run),
+    (Phase::Rotate, rotate::run),
     (Phase::Licm, hoist::run),
     (Phase::Licm, licm::run),
     (Phase::Vectors, vectors::run),
     (Phase::Contract, number::contract),
     (Phase::Dce, remove_dead),
+    (Phase::Sink, sink::run),
     // Removed code may have left empty blocks, and these may have left branches.
     (Phase::Jumps, jumps::run),
     (Phase::Dce, remove_dead),

@@ -12,7 +12,7 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, RoundMode, Shader, Type, Value};
+use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, Shader, Type, Value};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -47,7 +47,7 @@ fn walk(shader: &mut Shader, contracts: bool) {
     let count = shader.blocks.iter().map(|b| b.insts.len()).sum();
     let mut walk = Numbering {
         contracts,
-        fold_floats: shader.modes.round.iter().all(|r| *r == RoundMode::NearestEven),
+        fold_floats: shader.modes.rounds_to_nearest(),
         known: Known::new(count),
         names: Names::default(),
         consts: Kept::default(),

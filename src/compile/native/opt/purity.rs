@@ -16,7 +16,7 @@ pub(super) enum Depends {
 }
 
 /// Kinds of memory: accesses to different kinds do not alias, unless synchronized.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Memory {
     /// Buffers, texel buffers, memory by address.
     Buffers,

@@ -123,7 +123,7 @@ impl Evaluation<'_> {
                     let args: SmallVec<[u64; 4]> = args.iter().map(|v| self.value(*v)).collect::<Option<_>>()?;
                     match op {
                         crate::ir::AluOp::Select => Some(if args[0] != 0 { args[1] } else { args[2] }),
-                        _ => fold::constant(*op, &args, from, to, false),
+                        _ => fold::constant(*op, &args, from, to, self.shader.modes.rounds_to_nearest()),
                     }
                 }
                 _ => None,

@@ -22,8 +22,9 @@ const MAX_COPIED: usize = 1024;
 /// The same if the loop indexes a variable: with known indices the variable needs no memory.
 const MAX_TRIPS_INDEXED: u32 = 128;
 const MAX_COPIED_INDEXED: usize = 8192;
-/// Largest number of instructions of all copies of a loop with other exits.
+/// Largest number of instructions of all copies of a loop with other exits; the same if it indexes a variable.
 const MAX_COPIED_EARLY: usize = 256;
+const MAX_COPIED_EARLY_INDEXED: usize = 4096;
 /// Largest number of instructions added to a shader.
 const MAX_ADDED: usize = 1 << 14;
 /// Largest number of blocks of a loop.
@@ -95,9 +96,14 @@ fn choose(shader: &Shader, cfg: &Cfg, left: &mut usize) -> List<Counted> {
         let dynamic = |v: Option<&Value>| v.is_some_and(|v| shader.as_const(*v).is_none());
         let indexed = all()
             .any(|inst| matches!(inst.op, Op::LocalLoad { .. } | Op::LocalStore { .. }) && dynamic(inst.args.first()));
-        let (trips, copied) = if indexed { (MAX_TRIPS_INDEXED, MAX_COPIED_INDEXED) } else { (MAX_TRIPS, MAX_COPIED) };
+        let trips = if indexed { MAX_TRIPS_INDEXED } else { MAX_TRIPS };
         let Some(counted) = count(shader, cfg, blocks, trips) else { continue };
-        let copied = if counted.many_exits { copied.min(MAX_COPIED_EARLY) } else { copied };
+        let copied = match (counted.many_exits, indexed) {
+            (false, false) => MAX_COPIED,
+            (false, true) => MAX_COPIED_INDEXED,
+            (true, false) => MAX_COPIED_EARLY,
+            (true, true) => MAX_COPIED_EARLY_INDEXED,
+        };
         let added = size * (counted.trips as usize + 1);
         if added <= copied.min(*left) {
             *left -= added;

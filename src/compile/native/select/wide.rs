@@ -5,12 +5,13 @@ use crate::compile::native::mir::{Extra, Operand, OperandValue, RegisterClass, V
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Type, Value};
 use crate::isa::Op;
+use smallvec::SmallVec;
 
 impl Selector<'_> {
     /// An integer operation of 64 bits.
     pub(super) fn wide(&mut self, op: AluOp, args: &[Value], result: Value) -> Result<()> {
         use AluOp as A;
-        let words: Vec<Dwords> = args.iter().map(|v| self.words(*v)).collect::<Result<_>>()?;
+        let words: SmallVec<[Dwords; 3]> = args.iter().map(|v| self.words(*v)).collect::<Result<_>>()?;
         let zero: Dwords = [OperandValue::Const(0), OperandValue::Const(0)].into_iter().collect();
         let made = match op {
             A::IAdd => self.add_wide(&words[0], &words[1])?,

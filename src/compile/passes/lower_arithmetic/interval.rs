@@ -109,10 +109,9 @@ fn of_result(shader: &Shader, inst: &Inst, width: u32, depth: u32) -> Option<Int
         A::IAdd => Some(Interval::new(x.low + y?.low, x.high + y?.high)),
         A::IMul => {
             let (x, y) = (x, y?);
-            let ends = [x.low, x.high].map(|a| [y.low, y.high].map(|b| a.checked_mul(b)));
-            let mut ends = ends.into_iter().flatten().collect::<Option<Vec<_>>>()?.into_iter();
-            let first = ends.next()?;
-            Some(ends.fold(Interval::new(first, first), |i, end| i.join(Interval::new(end, end))))
+            let end = |a: i128, b: i128| a.checked_mul(b).map(|n| Interval::new(n, n));
+            let of_low = end(x.low, y.low)?.join(end(x.low, y.high)?);
+            Some(of_low.join(end(x.high, y.low)?).join(end(x.high, y.high)?))
         }
         A::Select => Some(arg(1)?.join(arg(2)?)),
         A::FindUMsb | A::FindILsb => Some(Interval::new(-1, 63)),

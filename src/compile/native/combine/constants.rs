@@ -1,0 +1,52 @@
+//! Constants in vector registers: one that is repeated shortly after is not moved to a register again.
+
+use super::Combine;
+use crate::compile::native::mir::{Extra, MachineBlock, OperandValue, RegisterClass, Val};
+use crate::isa::Op;
+use smallvec::SmallVec;
+
+/// A register is not kept for a constant that is not repeated within so many instructions.
+const REACH: u32 = 64;
+
+/// A constant, the value that has it, and the last move of it.
+struct Held {
+    bits: u32,
+    val: Val,
+    last: u32,
+}
+
+impl Combine<'_> {
+    /// Removes moves of a constant that another vector register has.
+    pub(super) fn repeated_constants(&mut self, block: &MachineBlock) {
+        let mut held: SmallVec<[Held; 8]> = SmallVec::new();
+        for n in block.insts.clone() {
+            if self.gone[n as usize] {
+                continue;
+            }
+            if self.f.writes_exec(&self.f.insts[n as usize]) {
+                // Other lanes do not have it.
+                held.clear();
+            }
+            let Some((val, bits)) = self.moved_constant(n) else { continue };
+            held.retain(|one| n - one.last <= REACH);
+            match held.iter_mut().find(|one| one.bits == bits) {
+                Some(one) => {
+                    one.last = n;
+                    self.alias(n, val, one.val);
+                }
+                None => held.push(Held { bits, val, last: n }),
+            }
+        }
+    }
+
+    /// The value and the constant of a move to a vector register whose place is not fixed.
+    fn moved_constant(&self, n: u32) -> Option<(Val, u32)> {
+        let inst = &self.f.insts[n as usize];
+        let (Some(Op::VMovB32), Extra::None) = (inst.isa(), inst.extra) else { return None };
+        let ([made], [source]) = (self.f.defs(inst), self.f.uses(inst)) else { return None };
+        let (OperandValue::Val(val), OperandValue::Const(bits)) = (made.what, source.what) else { return None };
+        let data = self.f.values[val.index()];
+        let free = !data.variable && !self.in_runs[val.index()] && self.f.class(val) == RegisterClass::Vector;
+        free.then_some((val, bits))
+    }
+}
