@@ -140,12 +140,14 @@ pub fn converse(bytes: &[u8]) -> Result<()> {
         events.push_back(tick());
     }
     events.extend(clients.map(BrokerEvent::Left));
-    // Long enough for everything that is retried later.
-    events.extend((0..8).map(|_| tick()));
-    while let Some(event) = events.pop_front() {
-        now += Duration::from_secs(1);
-        for effect in broker.handle(event, now) {
-            events.extend(world(effect, &asked)?);
+    // Each tick takes 10 s: long enough for everything that is retried later, and for what a lack of memory pauses.
+    for _ in 0..16 {
+        events.push_back(tick());
+        while let Some(event) = events.pop_front() {
+            now += Duration::from_secs(10);
+            for effect in broker.handle(event, now) {
+                events.extend(world(effect, &asked)?);
+            }
         }
     }
     if broker.is_idle() { Ok(()) } else { Err(Error::bug("something is left of clients that are gone")) }
