@@ -108,9 +108,10 @@ fn metrics_are_in_their_file() {
     let [waits, soon] = [0, 1].map(|class| &status["classes"][class]);
     assert_eq!((&waits["answer"]["count"], &waits["queue"]["count"]), (&1.into(), &0.into()), "{status}");
     assert_eq!((&soon["answer"]["count"], &soon["queue"]["count"]), (&1.into(), &1.into()), "{status}");
-    for times in [&waits["answer"], &soon["answer"], &status["compile"]] {
+    // A result that is being stored is answered at once, in no time of the service's clock.
+    for (least, times) in [(0, &waits["answer"]), (1, &soon["answer"]), (1, &status["compile"])] {
         let [p50, p95, p99] = ["p50_us", "p95_us", "p99_us"].map(|name| times[name].as_u64().expect("a number"));
-        assert!(0 < p50 && p50 <= p95 && p95 <= p99 && p99 <= took, "{times}");
+        assert!(least <= p50 && p50 <= p95 && p95 <= p99 && p99 <= took, "{times}");
     }
     let said = say(&[]);
     assert!(
