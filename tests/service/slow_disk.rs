@@ -72,6 +72,10 @@ fn while_writes_are_held_up_everybody_is_served() {
     let mut client = slow.0.client();
     client.compile("kept", Priority::Soon).expect("a part");
     slow.until_kept("kept");
+    // Until the service's loop knows that it is stored.
+    while client.status().hits == 0 {
+        client.compile("kept", Priority::Soon).expect("a part");
+    }
     slow.hold_up("writes");
     // More than there are threads for writing.
     let slowest = (0..40).map(|n| timed(&mut client, &format!("new{n}"))).max().expect("forty");
