@@ -84,9 +84,13 @@ fn place(shader: &Shader, inst: &Inst) -> Option<Place> {
     if access.volatile || access.coherent || ty.bits() == Bits::B1 || narrow {
         return None;
     }
-    let (base, start) = split(shader, inst.args[operands - 1]);
-    // Arithmetic on ends does not overflow.
-    start.checked_add(256)?;
+    let offset = inst.args[operands - 1];
+    let (base, start) = split(shader, offset);
+    // Places that wrap cannot be compared.
+    let end = start.checked_add(256).map(|_| start + u64::from(ty.bytes()))?;
+    if end - 1 > shader.ty(offset).bits().mask() {
+        return None;
+    }
     Some(Place { base: Base { memory, descriptor, base }, start, ty, align })
 }
 
