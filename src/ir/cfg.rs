@@ -46,6 +46,17 @@ impl DomTree {
         self.node(b).and_then(|n| n.parent)
     }
 
+    /// The nearest block that dominates both, if it is at most so many steps above `a`.
+    pub fn common(&self, mut a: BlockId, b: BlockId, most: usize) -> Option<BlockId> {
+        for _ in 0..most {
+            if self.dominates(a, b) {
+                return Some(a);
+            }
+            a = self.parent(a)?;
+        }
+        None
+    }
+
     /// First and last preorder number of the blocks that `b` dominates, in the dominator tree; the first is its own.
     /// `None` if it is unreachable.
     pub fn span(&self, b: BlockId) -> Option<(u32, u32)> {

@@ -53,7 +53,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
                 continue;
             };
             let Some(same) = shader.inst(before).result else { continue };
-            let Some(meeting) = common(&cfg, home[same.index()], block) else { continue };
+            let Some(meeting) = cfg.dom.common(home[same.index()], block, usize::MAX) else { continue };
             if meeting != home[same.index()] {
                 let known = key.3.iter().all(|v| cfg.dom.dominates(home[v.index()], meeting));
                 let of_both =
@@ -119,12 +119,4 @@ fn wanted(shader: &Shader, cfg: &Cfg) -> List<bool> {
         }
     }
     leads
-}
-
-/// The nearest block that dominates both.
-fn common(cfg: &Cfg, mut a: BlockId, b: BlockId) -> Option<BlockId> {
-    while !cfg.dom.dominates(a, b) {
-        a = cfg.dom.parent(a)?;
-    }
-    Some(a)
 }

@@ -75,7 +75,9 @@ impl Wanted<'_> {
         let at = &mut self.at[v.index()];
         *at = Some(match *at {
             None => Use::Below(block),
-            Some(Use::Below(before)) => common(self.cfg, before, block).map_or(Use::Anywhere, Use::Below),
+            Some(Use::Below(before)) => {
+                self.cfg.dom.common(before, block, MOST_STEPS).map_or(Use::Anywhere, Use::Below)
+            }
             Some(Use::Anywhere) => Use::Anywhere,
         });
     }
@@ -107,15 +109,4 @@ impl Wanted<'_> {
         }
         false
     }
-}
-
-/// The nearest block that dominates both, if it is not far.
-fn common(cfg: &Cfg, mut a: BlockId, b: BlockId) -> Option<BlockId> {
-    for _ in 0..MOST_STEPS {
-        if cfg.dom.dominates(a, b) {
-            return Some(a);
-        }
-        a = cfg.dom.parent(a)?;
-    }
-    None
 }

@@ -1,7 +1,7 @@
 //! Merges loads of a block.
 
 use super::pieces::taken_from;
-use super::{Alignment, Base, Place, Replaced, aligned, alike, place, width};
+use super::{Alignment, Base, Place, Replaced, aligned, alike, longest_run, place};
 use crate::compile::native::opt::names::Names;
 use crate::compile::native::opt::purity::{Changes, Depends, Memory, changes, depends};
 use crate::ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
@@ -83,21 +83,12 @@ fn merge_group(shader: &mut Shader, group: &Group, loads: &[Load], replaced: &mu
     let alignment = Alignment::of(shader, group.base.base, loads.iter().map(|load| load.place));
     let op = shader.inst(group.example).op.clone();
     let mut rest = loads;
-    while let Some(first) = rest.first().map(|load| load.place) {
-        // The longest run with an access of its size.
-        let (mut longest, mut end) = (None, first.end());
-        for (n, next) in rest.iter().enumerate().skip(1) {
-            let apart = next.place.start - first.start;
-            let in_dwords = apart.is_multiple_of(next.place.ty.bits().bytes().min(4).into());
-            if next.place.start > end || apart >= 64 || !in_dwords {
-                break;
-            }
-            end = end.max(next.place.end());
-            let align = alignment.at(first.start);
-            if let Some(dwords) = width(shader, &op, group.base, first.start, end - first.start, align) {
-                longest = Some((n + 1, dwords, align));
-            }
-        }
+    let joins = |first: &Place, end: u64, next: &Place| {
+        let in_dwords = (next.start - first.start).is_multiple_of(next.ty.bits().bytes().min(4).into());
+        next.start <= end && in_dwords
+    };
+    while !rest.is_empty() {
+        let longest = longest_run(shader, &op, alignment, rest.iter().map(|load| load.place), joins);
         let (run, after) = rest.split_at(longest.map_or(1, |(count, ..)| count));
         if let Some((_, dwords, align)) = longest {
             merge_run(shader, aligned(&op, align), run, dwords, replaced, names);

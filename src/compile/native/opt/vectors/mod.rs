@@ -20,6 +20,9 @@ use crate::ir::{Align, AluOp, Bits, FpFlags, Inst, InstId, Op, Shader, Type, Val
 use crate::workspace::List;
 use smallvec::SmallVec;
 
+/// Size of the largest access, a scalar load.
+const MAX_BYTES: u64 = 64;
+
 /// Merges accesses.
 ///
 /// # Errors
@@ -167,6 +170,30 @@ fn width(shader: &Shader, op: &Op, base: Base, start: u64, bytes: u64, align: Al
     };
     let in_range = base.descriptor.is_none() || stays_in_range(shader, base.base, start as u32, 4 * dwords);
     in_range.then_some(dwords)
+}
+
+/// The longest run of places, sorted by their start, that one access covers: how many places, how many dwords, and the
+/// access's alignment. `joins`: whether a place belongs to the run of the first one, which ends at this distance.
+fn longest_run(
+    shader: &Shader,
+    op: &Op,
+    alignment: Alignment,
+    mut places: impl Iterator<Item = Place>,
+    joins: impl Fn(&Place, u64, &Place) -> bool,
+) -> Option<(usize, u32, Align)> {
+    let first = places.next()?;
+    let align = alignment.at(first.start);
+    let (mut longest, mut end) = (None, first.end());
+    for (n, next) in (2..).zip(places) {
+        if next.start - first.start >= MAX_BYTES || !joins(&first, end, &next) {
+            break;
+        }
+        end = end.max(next.end());
+        if let Some(dwords) = width(shader, op, first.base, first.start, end - first.start, align) {
+            longest = Some((n, dwords, align));
+        }
+    }
+    longest
 }
 
 /// Instructions that take the place of others, by index in the block.

@@ -1,7 +1,7 @@
 //! Merges stores of a block.
 
 use super::pieces::dwords_of;
-use super::{Alignment, Place, Replaced, aligned, alike, place, width};
+use super::{Alignment, Place, Replaced, aligned, alike, longest_run, place};
 use crate::compile::native::opt::names::Names;
 use crate::compile::native::opt::purity::{Changes, Depends, Memory, changes, depends};
 use crate::ir::{Bits, BlockId, InstId, Op, Shader, Type, Value};
@@ -93,24 +93,14 @@ pub(super) fn merge(shader: &mut Shader, block: BlockId, replaced: &mut Replaced
 
 /// Merges runs of adjacent stores of a group.
 fn merge_group(shader: &mut Shader, stores: &[Store], replaced: &mut Replaced) {
-    let base = stores[0].place.base;
-    let alignment = Alignment::of(shader, base.base, stores.iter().map(|store| store.place));
+    let alignment = Alignment::of(shader, stores[0].place.base.base, stores.iter().map(|store| store.place));
     let op = shader.inst(stores[0].id).op.clone();
     let mut rest = stores;
-    while let Some(first) = rest.first().map(|store| store.place) {
-        let (mut longest, mut end) = (None, first.end());
-        for (n, next) in rest.iter().enumerate().skip(1) {
-            if next.place.start != end || next.place.ty.bits() != first.ty.bits() || end - first.start >= 16 {
-                break;
-            }
-            end = next.place.end();
-            let align = alignment.at(first.start);
-            if width(shader, &op, base, first.start, end - first.start, align).is_some() {
-                longest = Some((n + 1, align));
-            }
-        }
-        let (run, after) = rest.split_at(longest.map_or(1, |(count, _)| count));
-        if let Some((_, align)) = longest {
+    let joins = |first: &Place, end: u64, next: &Place| next.start == end && next.ty.bits() == first.ty.bits();
+    while !rest.is_empty() {
+        let longest = longest_run(shader, &op, alignment, rest.iter().map(|store| store.place), joins);
+        let (run, after) = rest.split_at(longest.map_or(1, |(count, ..)| count));
+        if let Some((_, _, align)) = longest {
             merge_run(shader, aligned(&op, align), run, replaced);
         }
         rest = after;
