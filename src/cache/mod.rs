@@ -8,6 +8,7 @@
 mod aside;
 mod checked;
 pub mod entry;
+mod gather;
 mod key;
 mod kind;
 mod lmdb;
@@ -31,9 +32,10 @@ pub use sled::SledStore;
 pub use store::Store;
 
 use crate::error::{Error, Result};
+use gather::Gathered;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A store with checked entries and counters. Shared by reference between threads.
 pub struct Cache {
@@ -44,6 +46,13 @@ pub struct Cache {
     unkept: AtomicU64,
     /// The first read error and the first write error.
     trouble: Mutex<[Option<Error>; 2]>,
+    /// Results to be stored together, if this cache gathers them.
+    gathered: Option<Mutex<Gathered>>,
+}
+
+/// What these locks protect is consistent after a panic at any point.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Counters of a cache.
@@ -63,7 +72,15 @@ impl Cache {
     /// A cache on a store.
     pub fn new(store: Box<dyn Store>) -> Self {
         let [hits, misses, bad, unkept] = [(); 4].map(|()| AtomicU64::new(0));
-        Self { store, hits, misses, bad, unkept, trouble: Mutex::default() }
+        Self { store, hits, misses, bad, unkept, trouble: Mutex::default(), gathered: None }
+    }
+
+    /// Gathers the results that it is to keep for 50 ms and stores them in one transaction. For a process that compiles much:
+    /// if it is killed, it loses those of the last 50 ms, or those since the last result if that is longer ago.
+    #[must_use]
+    pub fn gathering(mut self) -> Self {
+        self.gathered = Some(Mutex::default());
+        self
     }
 
     /// Opens the store in a directory, which need not exist or be writable as long as nothing is put.
@@ -81,7 +98,8 @@ impl Cache {
 
     /// The same, with their digest.
     pub fn get_digested(&self, key: &Key) -> Option<Payload> {
-        let found = self.store.get(key).unwrap_or_else(|e| {
+        let waiting = self.gathered.as_ref().and_then(|gathered| lock(gathered).get(key).cloned());
+        let found = waiting.map_or_else(|| self.store.get(key), |waiting| Ok(Some(waiting))).unwrap_or_else(|e| {
             self.remember(0, e);
             // No entry is empty, so this counts as a bad one.
             Some(Vec::new())
@@ -113,7 +131,7 @@ impl Cache {
     /// # Errors
     /// As [`Self::put`]; some entries may be stored.
     pub fn put_all(&self, entries: &[(Key, &[u8])]) -> Result<()> {
-        self.store.put_all(entries.iter().map(|(key, payload)| (*key, entry::encode(key, payload))).collect())
+        self.store.put_all(encoded(entries).collect())
     }
 
     /// Stores a result if possible. The caller has the result anyway, so a failure is only counted and recorded.
@@ -123,8 +141,31 @@ impl Cache {
 
     /// The same for several results, in one transaction if the store has transactions.
     pub fn keep_all(&self, entries: &[(Key, &[u8])]) {
-        if let Err(e) = self.put_all(entries) {
-            self.unkept.fetch_add(entries.len() as u64, Ordering::Relaxed);
+        let Some(gathered) = &self.gathered else {
+            return self.store_results(encoded(entries).collect());
+        };
+        let mut gathered = lock(gathered);
+        gathered.add(encoded(entries));
+        if gathered.is_due() {
+            // Under the lock, so that a result is always found: among those gathered or in the store.
+            self.store_results(gathered.take());
+        }
+    }
+
+    /// Stores the results gathered so far.
+    pub fn flush(&self) {
+        if let Some(gathered) = &self.gathered {
+            let mut gathered = lock(gathered);
+            self.store_results(gathered.take());
+        }
+    }
+
+    fn store_results(&self, entries: Vec<(Key, Vec<u8>)>) {
+        let count = entries.len() as u64;
+        if count > 0
+            && let Err(e) = self.store.put_all(entries)
+        {
+            self.unkept.fetch_add(count, Ordering::Relaxed);
             self.remember(1, e);
         }
     }
@@ -138,17 +179,17 @@ impl Cache {
     }
 
     fn remember(&self, which: usize, e: Error) {
-        self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[which].get_or_insert(e);
+        lock(&self.trouble)[which].get_or_insert(e);
     }
 
     /// Error of the first result that could not be stored.
     pub fn not_kept(&self) -> Option<Error> {
-        self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[1].clone()
+        lock(&self.trouble)[1].clone()
     }
 
     /// Notices about damage found since the last call, one line each.
     pub fn notices(&self) -> Vec<String> {
-        let unread = self.trouble.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[0].take();
+        let unread = lock(&self.trouble)[0].take();
         let done = self.store.notices();
         // A store that was set aside needs only one notice.
         if done.is_empty() { unread.iter().map(|e| format!("{e}: treated as missing")).collect() } else { done }
@@ -164,4 +205,14 @@ impl Cache {
             unkept: count(&self.unkept),
         }
     }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+fn encoded<'a>(entries: &'a [(Key, &[u8])]) -> impl Iterator<Item = (Key, Vec<u8>)> + use<'a> {
+    entries.iter().map(|(key, payload)| (*key, entry::encode(key, payload)))
 }

@@ -93,11 +93,11 @@ fn what_is_too_much_for_llvm_gets_simple_code() {
     use crate::shapes::{cyclic_phis, memory_in_turn, multiplies, products_and_sums, switch};
     use dovetail::compile::Compiler;
     use dovetail::compile::llvm::LlvmCompiler;
-    use dovetail::compile::unlinked::simplified;
+    use dovetail::compile::unlinked::Remarks;
     let compile = |bytes: Vec<u8>| {
         let module = Module::new(bytes).expect("a module");
         let elf = LlvmCompiler::new().compile(&module, &request(&module, Vec::new())).expect("code");
-        simplified(&elf).expect("an unlinked ELF")
+        Remarks::of(&elf).expect("an unlinked ELF").simplified
     };
     assert_eq!(compile(memory_in_turn(8)), None);
     for (name, large, why) in [

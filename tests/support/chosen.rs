@@ -4,7 +4,8 @@
 
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{CompilerId, GeneratorKind, Module, Scheduling, StageRequest, TuningOptions};
-use dovetail::compile::{Compiler, StageElf, unlinked};
+use dovetail::compile::unlinked::Remarks;
+use dovetail::compile::{Compiler, StageElf};
 use dovetail::error::{Error, Result};
 
 /// Compiles every request with one generator.
@@ -37,7 +38,7 @@ impl Compiler for ChosenCompiler {
         }
         let elf = self.inner.compile(module, &StageRequest { options, ..request.clone() })?;
         // Code of another generator would prove nothing about the chosen one.
-        if let Some(feature) = unlinked::fallback(&elf)? {
+        if let Some(feature) = Remarks::of(&elf)?.fallback {
             return Err(Error::bug(format!("LLVM made the code: the native generator does not support {feature}")));
         }
         Ok(elf)

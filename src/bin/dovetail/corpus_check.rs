@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use dovetail::check::{self, CodeRule};
 use dovetail::compile::request::{KnownState, Module, default_wave};
 use dovetail::compile::spirv;
-use dovetail::compile::unlinked::fallback;
+use dovetail::compile::unlinked::Remarks;
 use dovetail::corpus::input::each_file;
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Error, Result, printable};
@@ -255,7 +255,7 @@ fn unlinked(args: &Args, tools: &Toolchain<'_>, request: &PipelineRequest<'_>, c
         let Some(elf) = fetched.elf() else { continue };
         let stage = shader.stage().name();
         checked.digests.insert(stage, blake3::hash(&elf.0));
-        checked.fallbacks.extend(fallback(elf)?.map(|feature| (stage, feature)));
+        checked.fallbacks.extend(Remarks::of(elf)?.fallback.map(|feature| (stage, feature)));
         if args.tools {
             outside(&elf.0).at(|| format!("unlinked {} stage", shader.stage()))?;
         }

@@ -9,7 +9,8 @@ use dovetail::check::estimate::{self, Placed};
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest, default_wave};
-use dovetail::compile::{spirv, unlinked};
+use dovetail::compile::spirv;
+use dovetail::compile::unlinked::Remarks;
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::{Instruction, Latency, Op, Traits};
 use dovetail::target::{GfxIp, WaveSize};
@@ -135,7 +136,7 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
     let mut make = |generator: GeneratorKind| -> Result<Side> {
         request.options.generator = generator;
         let elf = compiler.compile(module, &request)?;
-        if let Some(feature) = unlinked::fallback(&elf)? {
+        if let Some(feature) = Remarks::of(&elf)?.fallback {
             return Err(Error::unsupported(feature, "LLVM made the code of both"));
         }
         side(&generator.to_string(), &elf.0, request.wave)

@@ -10,7 +10,8 @@ use crate::remote::{self, Remote};
 use archive::Pipelines;
 use dovetail::compile::request::{Module, SpecValues, StageRequest, default_wave};
 use dovetail::compile::spirv::reflect;
-use dovetail::compile::{StageElf, unlinked, variant_of};
+use dovetail::compile::unlinked::Remarks;
+use dovetail::compile::{StageElf, variant_of};
 use dovetail::corpus::input::{self, Input, Others, Reading};
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Death, Error, ErrorKind, Result, printable};
@@ -121,11 +122,8 @@ struct Made {
 impl Made {
     /// Reads an ELF. An error here is not a failure: the link reads the ELF again and reports it then.
     fn of(elf: &StageElf) -> Self {
-        Self {
-            bytes: elf.0.len(),
-            simplified: unlinked::simplified(elf).ok().flatten(),
-            fallback: unlinked::fallback(elf).ok().flatten(),
-        }
+        let Remarks { simplified, fallback } = Remarks::of(elf).unwrap_or_default();
+        Self { bytes: elf.0.len(), simplified, fallback }
     }
 }
 
@@ -237,7 +235,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let (events, pipelines) = events(args, &spec, &maker, &pool);
         return report(args, &summarize(events, pipelines, started.elapsed(), 0));
     }
-    let cache = args.build.cache.open()?;
+    let cache = args.build.cache.open()?.gathering();
     // Checked before compiling anything that could not be stored.
     cache.check_writable()?;
     let compiler = args.build.worker.start_if_built(args.jobs.count())?;
@@ -246,6 +244,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let tools = if args.pairs { tools.making_pairs() } else { tools };
     let pool = args.jobs.threads()?;
     let (events, pipelines) = events(args, &spec, &Maker::Own(tools), &pool);
+    cache.flush();
     let code = report(args, &summarize(events, pipelines, started.elapsed(), cache.stats().bad))?;
     CacheArgs::tell(&cache);
     // Storing them was the purpose.

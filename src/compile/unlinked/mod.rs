@@ -50,28 +50,28 @@ pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageE
     run().map(StageElf).at(|| format!("unlinked ELF of `{}`", interface.entry_point))
 }
 
-/// Why the code of an unlinked ELF is simpler than requested; `None`: it is not.
-///
-/// # Errors
-/// Malformed: not an unlinked ELF.
-pub fn simplified(elf: &StageElf) -> Result<Option<String>> {
-    remark(elf, interface_io::SIMPLIFIED_KEY)
+/// What the compiler remarked about an unlinked ELF.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remarks {
+    /// Why the code is simpler than requested; `None`: it is not.
+    pub simplified: Option<String>,
+    /// The feature because of which another code generator than the requested one made it; `None`: the requested one
+    /// made it.
+    pub fallback: Option<String>,
 }
 
-/// The feature because of which another code generator than the requested one made an unlinked ELF; `None`: the
-/// requested one made it.
-///
-/// # Errors
-/// Malformed: not an unlinked ELF.
-pub fn fallback(elf: &StageElf) -> Result<Option<String>> {
-    remark(elf, interface_io::FALLBACK_KEY)
-}
-
-fn remark(elf: &StageElf, key: &str) -> Result<Option<String>> {
-    let file = Elf::parse(&elf.0)?;
-    let (_, note) = file.section(file::NOTE).ok_or_else(|| Error::malformed("no section .note"))?;
-    let document = Document::parse(note::metadata(note.data)?)?;
-    Ok(get(&document.pipeline, key).and_then(|why| why.as_str().map(str::to_owned)))
+impl Remarks {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Malformed: not an unlinked ELF.
+    pub fn of(elf: &StageElf) -> Result<Self> {
+        let file = Elf::parse(&elf.0)?;
+        let (_, note) = file.section(file::NOTE).ok_or_else(|| Error::malformed("no section .note"))?;
+        let document = Document::parse(note::metadata(note.data)?)?;
+        let text = |key| get(&document.pipeline, key).and_then(|why| why.as_str().map(str::to_owned));
+        Ok(Self { simplified: text(interface_io::SIMPLIFIED_KEY), fallback: text(interface_io::FALLBACK_KEY) })
+    }
 }
 
 /// Adds a no-op to a body without instructions: its results are where they were passed, but a part must not be empty.

@@ -1,6 +1,6 @@
 //! Unlinked ELFs of handwritten code, checked with LLVM's tools and read back.
 
-use super::{fallback, simplified, write};
+use super::{Remarks, write};
 use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget, Results};
 use crate::elf::{Elf, Home};
 use crate::error::ErrorKind;
@@ -172,8 +172,8 @@ fn the_note_carries_interface_counts_and_registers() {
     code.simplified = Some("too long".into());
     code.fallback = Some("a feature".into());
     let elf = write(code, &interface).unwrap();
-    assert_eq!(simplified(&elf).unwrap().as_deref(), Some("too long"));
-    assert_eq!(fallback(&elf).unwrap().as_deref(), Some("a feature"));
+    let remarks = Remarks { simplified: Some("too long".into()), fallback: Some("a feature".into()) };
+    assert_eq!(Remarks::of(&elf).unwrap(), remarks);
     let file = Elf::parse(&elf.0).unwrap();
     let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
     assert_eq!(interface_io::extract(&document.pipeline).unwrap(), interface);

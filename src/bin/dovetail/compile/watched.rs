@@ -5,8 +5,9 @@ use crate::common::{print_json, read_module, write_file};
 use dovetail::compile::backend::Generator;
 use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::request::{StageRequest, default_wave};
+use dovetail::compile::spirv;
+use dovetail::compile::unlinked::Remarks;
 use dovetail::compile::watch::{Made, Timings, Watch, wall_clock};
-use dovetail::compile::{spirv, unlinked};
 use dovetail::error::{Context, Error, Result};
 use dovetail::ir::verify::verify_between;
 use std::path::Path;
@@ -43,7 +44,7 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
         Timings::new(wall_clock, Show { wanted: &wanted, graph: args.graph.as_deref(), verify: args.verify_ir });
     let elf = compiler.compile_watched(&module, &request, &mut watch).at(place)?;
     let phases = watch.phases;
-    if let Some(feature) = unlinked::fallback(&elf)? {
+    if let Some(feature) = Remarks::of(&elf)?.fallback {
         eprintln!("dovetail: LLVM made the code: the native generator does not support {feature}");
     }
     if let Some(unknown) = wanted.iter().find(|w| !phases.iter().any(|(phase, _)| w == phase)) {
