@@ -15,6 +15,8 @@ mod link_support;
 mod metadata;
 mod metadata_versions;
 mod prepared;
+mod register_cases;
+mod registers;
 mod resolve;
 mod robust;
 #[cfg(feature = "sled")]
