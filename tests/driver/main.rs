@@ -15,6 +15,7 @@ mod link_support;
 mod metadata;
 mod metadata_versions;
 mod prepared;
+mod refusals;
 mod register_cases;
 mod registers;
 mod resolve;

@@ -21,6 +21,7 @@ mod picture;
 mod probe;
 mod reflected_modules;
 mod reflected_pairs;
+mod refusals;
 mod replay;
 mod sample_shading;
 mod sampled_pairs;
