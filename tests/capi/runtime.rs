@@ -3,6 +3,7 @@
 use crate::alloc::allocations;
 use crate::cache::{self, Made, adding_module, module, put_unlinkable, put_whole, request, shader_info, state};
 use crate::link_support;
+use crate::support;
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Cache, DEFAULT_MAP_BYTES, Key, LmdbStore, Store, StoreKind, entry};
 use dovetail::compile::request::Module;
@@ -18,8 +19,11 @@ use dovetail::runtime::{
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
 use dovetail::toolchain::note_operands;
+use std::fs::Permissions;
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -438,6 +442,47 @@ fn damage_is_a_miss_and_what_is_no_part_fails_for_good() {
     assert!(matches!(pipeline.status().unwrap().phase, Phase::Failed(_)));
     // Other shaders are not affected.
     assert_eq!(shader(&context, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
+}
+
+/// Looks for a part in the cache at `DOVETAIL_TEST_CACHE`, which this process must not read.
+#[test]
+#[ignore = "started by another test"]
+fn without_rights() {
+    let dir = std::env::var_os("DOVETAIL_TEST_CACHE").expect("a cache");
+    let context = context(Some(Path::new(&dir)));
+    assert_eq!(shader(&context, Stage::Vertex, 1).wait(Duration::ZERO).unwrap(), ShaderStatus::NotCached);
+}
+
+#[test]
+fn a_cache_that_is_another_users_is_none() {
+    let test = "runtime::a_cache_that_is_another_users_is_none";
+    let dir = tempfile::tempdir().unwrap();
+    cache::full(dir.path());
+    let rights = |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let program = std::env::current_exe().unwrap();
+    let mut command = Command::new(&program);
+    if rustix::process::geteuid().is_root() {
+        let as_nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+        let probe = Command::new("setpriv").args(as_nobody).arg("test").arg("-x").arg(&program).status();
+        if !probe.is_ok_and(|status| status.success()) {
+            return support::without(test, "no setpriv, or the tests are where other users cannot run them");
+        }
+        command = Command::new("setpriv");
+        command.args(as_nobody).arg(&program);
+    }
+    command.args(["--ignored", "--exact", "runtime::without_rights"]).env("DOVETAIL_TEST_CACHE", dir.path());
+    // First the file, then the folder it is in.
+    rights(dir.path(), 0o755);
+    let file = dir.path().join("lmdb/data.mdb");
+    for (path, before) in [(file.as_path(), 0o600), (dir.path(), 0o755)] {
+        rights(path, 0);
+        let out = command.output().unwrap();
+        rights(path, before);
+        assert!(out.status.success(), "{path:?}: {}", String::from_utf8_lossy(&out.stdout));
+        assert!(String::from_utf8_lossy(&out.stdout).contains("1 passed"), "{path:?}");
+    }
+    // It is as good as before for its owner.
+    assert_eq!(shader(&context(Some(dir.path())), Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
 }
 
 #[test]

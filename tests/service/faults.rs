@@ -143,40 +143,56 @@ fn what_nobody_waits_for_has_the_lowest_priority() {
 }
 
 #[test]
-fn on_a_full_disk_everybody_is_still_served() {
-    let test = "faults::on_a_full_disk_everybody_is_still_served";
+fn on_a_full_disk_everybody_is_still_served_until_there_is_room_again() {
+    let test = "faults::on_a_full_disk_everybody_is_still_served_until_there_is_room_again";
     let dir = tempfile::tempdir().expect("a folder");
-    let (cache, socket) = (dir.path().join("cache"), dir.path().join("socket"));
-    std::fs::create_dir(&cache).expect("a folder");
-    // A disk of 256 KiB, in a mount namespace.
-    let script = "mount -t tmpfs -o size=256k none \"$1\" && shift && exec \"$@\"";
-    let unshared = ["-Urm", "sh", "-c", script, "sh"];
-    let probe = Command::new("unshare").args(unshared).arg(&cache).arg("true").output();
-    if !probe.is_ok_and(|out| out.status.success()) {
+    let [disk, room, socket] = ["disk", "room", "socket"].map(|name| dir.path().join(name));
+    std::fs::create_dir(&disk).expect("a folder");
+    // A disk of 4 MiB in a mount namespace, of which 256 KiB are free until the file `room` is there, for two minutes at most.
+    let script = "mount -t tmpfs -o size=4m none \"$1\" && head -c 3932160 /dev/zero >\"$1/ballast\" || exit 1
+        (for n in $(seq 1200); do [ ! -e \"$2\" ] || break; sleep 0.1; done; rm \"$1/ballast\") &
+        shift 2 && exec \"$@\"";
+    let unshared = |command: &mut Command| {
+        command.args(["-Urm", "sh", "-c", script, "sh"]).args([&disk, &room]);
+    };
+    let mut probe = Command::new("unshare");
+    unshared(&mut probe);
+    std::fs::write(&room, "").expect("a file");
+    if !probe.arg("true").output().is_ok_and(|out| out.status.success()) {
         return support::without(test, "no user namespace with a tmpfs in it");
     }
+    std::fs::remove_file(&room).expect("the file");
     let log = std::fs::File::create(dir.path().join("log")).expect("a log");
-    let mut service = Command::new("unshare")
-        .args(unshared)
-        .arg(&cache)
+    let mut service = Command::new("unshare");
+    unshared(&mut service);
+    let mut service = service
         .arg(env!("CARGO_BIN_EXE_dovetail"))
         .args(["serve", "--dedicated", "--workers=1", "--cache"])
-        .arg(&cache)
+        .arg(disk.join("cache"))
         .arg("--socket")
         .arg(&socket)
         .stderr(log)
         .spawn()
         .expect("unshare");
     let mut client = crate::harness::Client::connect(&socket, None);
-    for n in 0..200 {
-        let module = shader(&format!("main{n}"));
-        client.ask_for(module, request(&format!("main{n}")), Priority::Soon).expect("a service");
-        let (_, elf) = client.stage().expect("a part, kept or not");
-        assert!(elf.is_some());
-    }
+    let compile = |client: &mut crate::harness::Client, numbers: std::ops::Range<u32>| {
+        for n in numbers {
+            let module = shader(&format!("main{n}"));
+            client.ask_for(module, request(&format!("main{n}")), Priority::Soon).expect("a service");
+            let (_, elf) = client.stage().expect("a part, kept or not");
+            assert!(elf.is_some());
+        }
+    };
+    compile(&mut client, 0..200);
     // The load is checked only twice a second.
-    let status = client.until("nothing is put", |status| status.unkept > 0 && status.not_kept_because.is_some());
+    let full = client.until("nothing is put", |status| status.unkept > 0 && status.not_kept_because.is_some());
+    assert!(full.not_kept_because.is_some_and(|why| why.contains("tried again in")), "{:?}", full.unkept);
+    std::fs::write(&room, "").expect("a file");
+    let before = client.until("it is tried again", |status| status.not_kept_because.is_none());
+    compile(&mut client, 200..300);
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let after = client.status();
     service.kill().and_then(|()| service.wait()).expect("a process");
-    assert_eq!(status.compiled, 200);
-    assert!(status.not_kept_because.is_some_and(|why| why.contains("tried again in")), "{:?}", status.unkept);
+    assert_eq!((before.compiled, after.compiled), (200, 300));
+    assert_eq!((after.unkept, after.not_kept_because), (before.unkept, None));
 }
