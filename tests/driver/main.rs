@@ -6,6 +6,7 @@
 mod alloc;
 #[cfg(feature = "sled")]
 mod damaged_stores;
+mod fitted;
 mod format_numbers;
 mod halves;
 mod kills;
