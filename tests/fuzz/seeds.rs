@@ -1,6 +1,6 @@
 //! Valid inputs, made from `testdata` and by the tests' own writers, without external tools.
 
-use super::link_support::{compute, fragment, state as good_state, vertex};
+use super::link_support::{compute, fragment, removable, state as good_state, vertex};
 use super::shapes::SHAPES;
 use super::targets::KEY;
 use dovetail::cache::entry;
@@ -30,7 +30,7 @@ pub fn spirv() -> Vec<Vec<u8>> {
     out
 }
 
-/// Parts of every stage with relocations and data, and linked pipelines.
+/// Parts of every stage with relocations and data, one with what a layout makes superfluous, and linked pipelines.
 pub fn elf() -> Vec<Vec<u8>> {
     let mut ps = fragment().load_symbol(6, "doff_0_0_b").load_symbol(7, "pushconst");
     ps.data.push((".rodata".into(), 16, vec![7; 24]));
@@ -38,6 +38,7 @@ pub fn elf() -> Vec<Vec<u8>> {
     let glue = dovetail::link::EmitGlue;
     let graphics = link(&[&parts[0], &parts[1]], &good_state(), Placement::Adjacent, &glue).expect("a pipeline");
     let mut out = parts.to_vec();
+    out.push(removable().build());
     out.push(link(&[&parts[2]], &good_state(), Placement::Adjacent, &glue).expect("a pipeline"));
     out.push(graphics);
     out

@@ -3,7 +3,7 @@
 //! To add a target: a line in [`TARGETS`], seeds in `seeds.rs`.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use super::link_support::{compute, fragment, state, vertex};
+use super::link_support::{buffers, compute, fragment, state, vertex};
 #[cfg(feature = "native")]
 use super::native;
 use super::random::Random;
@@ -182,7 +182,13 @@ fn link_parts(bytes: &[u8]) -> Result<()> {
         Stage::Fragment => vec![&GOOD[0], bytes],
         Stage::Compute => vec![bytes],
     };
-    linked(&parts, &state())
+    linked(&parts, &state())?;
+    if stage == Stage::Compute {
+        // Neighbours, and a buffer in the root table.
+        linked(&parts, &buffers([Some(0), Some(16), Some(32), Some(48)]))?;
+        linked(&parts, &buffers([None, Some(16), Some(32), Some(64)]))?;
+    }
+    Ok(())
 }
 
 /// A linked ELF must pass `verify`.

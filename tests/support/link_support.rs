@@ -381,6 +381,86 @@ pub fn state() -> PipelineState {
     }
 }
 
+// Dovetail's own relocations (docs/unlinked-elf.md).
+pub const SMEM_OFFSET: u32 = 0xe0;
+pub const TABLE: u32 = 0xe2;
+pub const JOIN: u32 = 0xe3;
+pub const OPTIONAL: u32 = 0xe4;
+pub const DISTANCE: u32 = 0xe5;
+
+pub const S_CBRANCH_SCC0: u32 = 0xbf84_0000;
+/// `s_mov_b32 s7, s1`
+pub const MOVE: u32 = 0xbe87_0301;
+/// No offset register, in the second dword of a scalar load; `s6` there.
+pub const NO_OFFSET: u32 = 0xfa00_0000;
+pub const S6: u32 = 0x0c00_0000;
+
+/// First dword of a load of 4, 8 or 16 dwords to registers from `data` on, by the address in s4 and s5.
+pub fn scalar_load(dwords: u32, data: u32) -> u32 {
+    0xf400_0000 | dwords.trailing_zeros() << 18 | data << 6 | 4 / 2
+}
+
+/// A branch over a move for buffers in the root table, four loads of which the first may be from there, two literals, and a
+/// branch back to the move.
+pub fn removable() -> Unlinked {
+    let mut part = compute();
+    part.code = vec![
+        S_CBRANCH_SCC0 | 14,
+        MOVE,
+        scalar_load(4, 8),
+        S6,
+        scalar_load(4, 12),
+        NO_OFFSET,
+        scalar_load(4, 16),
+        NO_OFFSET,
+        scalar_load(4, 20),
+        NO_OFFSET,
+        s_mov_literal(30),
+        0,
+        s_mov_literal(31),
+        0,
+        S_BRANCH | 0xfff2,
+        S_ENDPGM,
+    ];
+    let open = |symbol: &str| Against::Open(symbol.into());
+    part.relocations = vec![
+        (56, DISTANCE, open("dusespill")),
+        (44, ABS32_LO, open("dstride_0_1")),
+        (0, DISTANCE, open("dusespill")),
+        (4, OPTIONAL, open("dusespill")),
+        (8, TABLE, open("dusespill_0_0")),
+        (12, SMEM_OFFSET, open("doff_0_0_b")),
+        (20, SMEM_OFFSET, open("doff_0_1_b")),
+        (28, SMEM_OFFSET, open("doff_0_2_b")),
+        (36, SMEM_OFFSET, open("doff_0_3_b")),
+        (32, JOIN, open("doff_0_3_b")),
+        (16, JOIN, open("doff_0_1_b")),
+        (24, JOIN, open("doff_0_2_b")),
+        (52, ABS32_LO, Against::Section(".rodata".into())),
+    ];
+    part.data.push((".rodata".into(), 16, vec![7; 16]));
+    part
+}
+
+/// Four buffers at these offsets; without one, it is in the root table.
+pub fn buffers(offsets: [Option<u32>; 4]) -> PipelineState {
+    let binding = |(binding, offset): (u32, &Option<u32>)| BindingLayout {
+        binding,
+        kind: dovetail::kinds::ResourceKind::UniformBuffer.into(),
+        count: 1,
+        dynamic: offset.is_none(),
+        offset: *offset,
+        samplers: Vec::new(),
+    };
+    let bindings = (0..).zip(&offsets).map(binding).collect();
+    let layout = ResourceLayout {
+        sets: vec![SetLayout { set: 0, root: None, bindings }],
+        push_constant_bytes: 16,
+        push_constant_root: None,
+    };
+    PipelineState { layout, ..state() }
+}
+
 /// Runs an LLVM tool on an ELF. If the tool is missing, prints that and returns `None`; CI fails on it.
 pub fn tool(name: &str, args: &[&str], elf: &[u8]) -> Option<String> {
     let dir = tempfile::tempdir().unwrap();
