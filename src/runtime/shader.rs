@@ -205,6 +205,11 @@ impl Shader {
 }
 
 impl ShaderPart {
+    /// Whether it has no specialization values.
+    pub(super) fn has_no_values(&self) -> bool {
+        self.request.specialization.is_empty() && self.operands.is_empty()
+    }
+
     pub(super) fn specialization(&self) -> impl Iterator<Item = SpecializationEntry> + '_ {
         let stage = Some(self.request.stage);
         let all = self.request.specialization.iter().chain(&self.operands);
