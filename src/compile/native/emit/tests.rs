@@ -4,14 +4,16 @@ use super::{assemble, translate};
 use crate::compile::backend::{MachineCode, PatchTarget};
 use crate::compile::entry_facts::EntryFacts;
 use crate::compile::native::mir::{
-    BlockId, Cond, Extra, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
-    Term, Val,
+    BlockId, Cond, Extra, LinkedDescriptor, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue,
+    PhysReg, Pseudo, Term, Val,
 };
 use crate::compile::native::waits;
+use crate::compile::native::widths::SCALAR_LOADS;
 use crate::error::Result;
 use crate::ir::{Align, ConstTable, LowerInfo, Shader, ShaderLevel};
 use crate::isa::{Op, RegisterSet, disassemble};
 use crate::reloc::kind::RelocKind;
+use crate::reloc::symbol::PartLetter;
 use crate::target::{GfxIp, Stage, WaveSize};
 
 const GFX: GfxIp = GfxIp::Gfx1030;
@@ -47,6 +49,9 @@ fn shader() -> Shader {
     let mut shader = Shader::new("main", Stage::Compute);
     shader.tables.push(ConstTable { bytes: vec![0; 3], align: Align::A1 });
     shader.tables.push(ConstTable { bytes: vec![1; 8], align: Align::A8 });
+    for name in ["doff_0_0_b", "dusespill_0_0"] {
+        shader.symbols.intern(name);
+    }
     shader
 }
 
@@ -236,4 +241,108 @@ fn scratch_memory_has_its_descriptor() {
             "s_endpgm"
         ]
     );
+}
+
+/// A load of descriptors of these sizes into registers from s8 on, the first perhaps from the root table.
+fn linked(out: &mut MachineFunction, sizes: &[u8], root: bool) -> Row {
+    let [offset, in_root] = ["doff_0_0_b", "dusespill_0_0"].map(|name| shader().symbols.intern(name));
+    let first = out.descriptors.len() as u32;
+    for (n, &dwords) in sizes.iter().enumerate() {
+        let in_root = Some(in_root).filter(|_| root && n == 0);
+        out.descriptors.push(LinkedDescriptor { order: (0, n as u32, PartLetter::Buffer), offset, in_root, dwords });
+    }
+    let total = sizes.iter().map(|size| u16::from(*size)).sum::<u16>();
+    let op = SCALAR_LOADS.iter().find(|row| row.0 == usize::from(total)).expect("a load").1;
+    let uses: Vec<OperandValue> = [s(4), s(5), s(6), s(7)].into_iter().take(if root { 4 } else { 2 }).collect();
+    let extra = Extra::Descriptors { first, count: sizes.len() as u8 };
+    (Opcode::Isa(op), (8..8 + total).map(s).collect(), uses, extra)
+}
+
+/// Joins the registers of scalar loads to runs: all results, and pairs of sources.
+fn with_runs(mut out: MachineFunction) -> MachineFunction {
+    for inst in out.insts.iter().filter(|inst| matches!(inst.extra, Extra::Descriptors { .. } | Extra::Smem { .. })) {
+        let (start, defs) = (inst.operands as usize, usize::from(inst.defs));
+        for n in 0..defs + usize::from(inst.uses) {
+            let run = match n.checked_sub(defs) {
+                None if n == 0 => inst.defs,
+                Some(source) if source % 2 == 0 => 2,
+                _ => 0,
+            };
+            out.operands[start + n].run = run;
+        }
+    }
+    out
+}
+
+fn patches_of(function: &MachineFunction) -> Vec<(u32, RelocKind)> {
+    emit(function).expect("emitted").patches.iter().map(|patch| (patch.offset, patch.kind)).collect()
+}
+
+#[test]
+fn what_the_linker_may_remove_is_listed_with_every_branch_across_it() {
+    let to = |n| Term::Jump(BlockId(n));
+    let branch = |when, then, els| Term::Branch { when, then: BlockId(then), els: BlockId(els) };
+    let one = [isa(Op::SNop, &[], &[])];
+    let moved = [(Opcode::Isa(Op::SMovB32), vec![s(7)], vec![s(1)], Extra::ForRootBuffers)];
+    let mut descriptors = function(&[]);
+    let several = [linked(&mut descriptors, &[4, 8, 4], true)];
+    let alone = [linked(&mut descriptors, &[4], false)];
+    let mut f = with_runs(function(&[
+        (&one, to(1)),
+        // A loop that begins with what may be removed.
+        (&moved, branch(Cond::Scc1, 1, 2)),
+        (&one, branch(Cond::Scc0, 4, 3)),
+        (&several, to(4)),
+        (&one, branch(Cond::Scc1, 4, 5)),
+        (&alone, branch(Cond::Scc0, 5, 6)),
+        (&[], Term::End),
+    ]));
+    f.descriptors = descriptors.descriptors;
+    let text = listing(&f);
+    assert_eq!(
+        text,
+        [
+            "s_nop 0",
+            "s_mov_b32 s7, s1",
+            "s_cbranch_scc1 65534",
+            "s_nop 0",
+            "s_cbranch_scc0 6",
+            "s_load_dwordx4 s[8:11], s[4:5], s6",
+            "s_load_dwordx8 s[12:19], s[4:5], null",
+            "s_load_dwordx4 s[20:23], s[4:5], null",
+            "s_nop 0",
+            "s_cbranch_scc1 65534",
+            "s_waitcnt lgkmcnt(0)",
+            "s_load_dwordx4 s[8:11], s[4:5], null",
+            "s_cbranch_scc0 65532",
+            "s_endpgm"
+        ]
+    );
+    use RelocKind::{Distance, Join, Optional, SmemOffset, Table};
+    let expected = [
+        (4, Optional),
+        (8, Distance),
+        (16, Distance),
+        (20, Table),
+        (24, SmemOffset),
+        (28, Join),
+        (32, SmemOffset),
+        (36, Join),
+        (40, SmemOffset),
+        (60, SmemOffset),
+    ];
+    assert_eq!(patches_of(&f), expected);
+}
+
+#[test]
+fn loads_that_a_wait_separates_are_not_merged() {
+    let mut descriptors = function(&[]);
+    let several = linked(&mut descriptors, &[4, 4], false);
+    let smem = Extra::Smem { offset: 16, cache: Default::default() };
+    let before = (Opcode::Isa(Op::SLoadDword), vec![s(12)], vec![s(4), s(5)], smem);
+    let mut f = with_runs(function(&[(&[before, several], Term::End)]));
+    f.descriptors = descriptors.descriptors;
+    let text = listing(&f);
+    assert!(text[2].starts_with("s_waitcnt lgkmcnt(0)"), "{text:?}");
+    assert_eq!(patches_of(&f), [(12, RelocKind::SmemOffset), (24, RelocKind::SmemOffset)]);
 }
