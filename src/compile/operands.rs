@@ -6,7 +6,7 @@
 //! |---|---|
 //! | arithmetic, conversions, vectors, selects, float comparisons; stored, passed, returned; an operand of GLSL.std.450 | is an operand |
 //! | `OpSpecConstantOp` of these on at most [`MAX_TREE`] constants | is an operand: code computes the result from the relocation |
-//! | array length, workgroup size, initializer, composite that is not a vector | shapes code: a type or memory depends on it |
+//! | array length, workgroup size (also that of `LocalSizeId`), initializer, composite that is not a vector | shapes code: a type or memory depends on it |
 //! | branch, switch, integer comparison (as a loop bound) | shapes code: known values remove code and unroll loops |
 //! | integer divisor, index | shapes code: a known divisor becomes a multiplication, a known index a register |
 //! | anything else (scopes, image operands, atomics, …) | shapes code: instructions have it as an immediate |
@@ -36,6 +36,8 @@ mod op {
     pub const FUNCTION: u32 = 54;
     pub const VARIABLE: u32 = 59;
     pub const DECORATE: u32 = 71;
+    pub const EXECUTION_MODE_ID: u32 = 331;
+    pub const DECORATE_ID: u32 = 332;
 }
 
 const DECORATION_SPEC_ID: u32 = 1;
@@ -120,6 +122,8 @@ struct Uses {
     /// Imports of GLSL.std.450, and of instruction sets without effect on code.
     glsl: BTreeSet<u32>,
     silent: BTreeSet<u32>,
+    /// What execution modes and decorations refer to: they come before the constants.
+    ahead: BTreeSet<u32>,
     by_id: BTreeMap<u32, usize>,
     nodes: Vec<Node>,
 }
@@ -137,6 +141,7 @@ impl Uses {
             }
             (op::DECORATE, [_, id, DECORATION_SPEC_ID, value]) => _ = self.spec_ids.insert(*id, *value),
             (op::DECORATE, [_, id, DECORATION_BUILT_IN, _]) => _ = self.built_in.insert(*id),
+            (op::EXECUTION_MODE_ID | op::DECORATE_ID, [_, _, _, ids @ ..]) => self.ahead.extend(ids),
             (op::TYPE_VECTOR, [_, id, ..]) => _ = self.vectors.insert(*id),
             (op::SPEC_CONSTANT | op::SPEC_CONSTANT_TRUE | op::SPEC_CONSTANT_FALSE, [_, _, id, ..]) => {
                 if let Some(&spec) = self.spec_ids.get(id) {
@@ -168,6 +173,9 @@ impl Uses {
     fn add(&mut self, id: u32, node: Node) {
         self.by_id.insert(id, self.nodes.len());
         self.nodes.push(node);
+        if self.ahead.contains(&id) {
+            self.shape(id);
+        }
     }
 
     /// A constant computed from others; `in_code`: code can compute it.

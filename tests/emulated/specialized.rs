@@ -15,10 +15,14 @@ use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::{Fetched, Toolchain};
 
 fn compiled(test: &str, source: &str) -> Option<Module> {
+    compiled_for(test, source, "vulkan1.1")
+}
+
+fn compiled_for(test: &str, source: &str, environment: &str) -> Option<Module> {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("shader.comp");
     std::fs::write(&path, source).expect("a source");
-    Some(Module::new(support::glsl(test, &path, "vulkan1.1")?).expect("a module"))
+    Some(Module::new(support::glsl(test, &path, environment)?).expect("a module"))
 }
 
 /// A shader with a storage buffer of input words at binding 0 and of output words at 1.
@@ -268,5 +272,27 @@ fn what_shapes_code_is_in_the_key_and_held_against_the_state() {
         assert_eq!(got, expect, "{values:?}");
         let made = linked.iter().flat_map(|built| &built.parts).filter(|part| !part.hit).count();
         assert_eq!(made, [1, 0, 2, 2][n], "{values:?}: a part for each value that shapes");
+    }
+}
+
+const SIZED: &str = "#version 450
+    layout(constant_id = 1) const uint added = 1u;
+    layout(local_size_x_id = 8, local_size_y_id = 9) in;
+    layout(set = 0, binding = 0) readonly buffer A { uint a[]; };
+    layout(set = 0, binding = 1) buffer B { uint b[]; };
+    void main() { b[gl_LocalInvocationIndex] = a[0] + added; }";
+
+/// From SPIR-V 1.6 on the size is an execution mode, which comes before the constants that it names.
+#[test]
+fn a_workgroup_size_shapes_code_as_a_built_in_and_as_an_execution_mode() {
+    let test = "specialized::a_workgroup_size_shapes_code_as_a_built_in_and_as_an_execution_mode";
+    for environment in ["vulkan1.1", "vulkan1.3"] {
+        let Some(module) = compiled_for(test, SIZED, environment) else { return };
+        let (cache, compiler) = (Cache::new(Box::new(MemoryStore::default())), ChosenCompiler::new());
+        let tools = Toolchain::new(&cache, Some(&compiler)).expect("a toolchain");
+        let subject = Subject::new(&module, &tools);
+        assert_eq!(module.operand_ids(), [1], "{environment}");
+        let (got, _) = subject.run(&[(8, 3), (9, 2), (1, 4)], &[30], 8);
+        assert_eq!(got, [34, 34, 34, 34, 34, 34, 0, 0], "{environment}");
     }
 }
