@@ -132,10 +132,9 @@ impl Uses {
     fn declaration(&mut self, opcode: u32, inst: &[u32]) {
         match (opcode, inst) {
             (op::EXT_INST_IMPORT, [_, id, name @ ..]) => {
-                let text: Vec<u8> = name.iter().flat_map(|w| w.to_le_bytes()).take_while(|b| *b != 0).collect();
-                if text == b"GLSL.std.450" {
+                if literal(name) == b"GLSL.std.450" {
                     self.glsl.insert(*id);
-                } else if text.starts_with(b"NonSemantic.") {
+                } else if is_silent(name) {
                     self.silent.insert(*id);
                 }
             }
@@ -239,6 +238,18 @@ impl Uses {
         ids.sort_unstable();
         ids
     }
+}
+
+/// The bytes of a literal string.
+fn literal(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0).collect()
+}
+
+/// Whether the instruction set of this name has no effect on code: its instructions describe the source or are made for
+/// tools, and may be anywhere, also before the phis of a block and between functions.
+pub(super) fn is_silent(name: &[u32]) -> bool {
+    let name = literal(name);
+    name.starts_with(b"NonSemantic.") || name == b"DebugInfo" || name == b"OpenCL.DebugInfo.100"
 }
 
 /// How many words of an `OpSpecConstantOp` are ids of constants from which code can compute it; `None` if its value

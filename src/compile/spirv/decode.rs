@@ -9,11 +9,13 @@
 use super::instruction::{NOT_TRANSLATED, SpirvInst};
 use super::words::{self, HEADER};
 use super::{beyond, fold_scalar};
+use crate::compile::operands::is_silent;
 use crate::error::{Error, Result};
 use crate::workspace::{List, filled};
 use rspirv::binary::{Consumer, DecodeError, ParseAction, ParseState};
 use rspirv::dr::{self, Operand};
 use rspirv::grammar::{INSTRUCTION_TABLE, Instruction, OperandKind, OperandQuantifier};
+use smallvec::SmallVec;
 use spirv::{Decoration, ExecutionMode, ImageOperands, LoopControl, MemoryAccess, Op};
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -157,6 +159,7 @@ impl Decoder<'_> {
     fn all(&mut self, words: &[u32]) -> Result<()> {
         let mut at = HEADER;
         let mut moved = List::<u32>::default();
+        let mut silent = SmallVec::<[u32; 4]>::new();
         while let Some(inst) = words::instruction(words, at)? {
             let opcode = inst.first().map_or(0, |first| first & 0xffff);
             let place = |e: Error| e.at(format!("word {at}"));
@@ -174,7 +177,13 @@ impl Decoder<'_> {
                     moved.extend(rest);
                     self.one(op & 0xffff, &moved, at).map_err(place)?;
                 }
+                [_, _, _, set, ..] if opcode == Op::ExtInst as u32 && silent.contains(set) => {}
                 [_, rest @ ..] if !is_debug(opcode) && !beyond::is_capability(inst) => {
+                    if let (Some(Op::ExtInstImport), [id, name @ ..]) = (Op::from_u32(opcode), rest)
+                        && is_silent(name)
+                    {
+                        silent.push(*id);
+                    }
                     let known = beyond::stand_in(opcode).map_or(opcode, |op| op as u32);
                     self.one(known, rest, at).map_err(place)?;
                 }

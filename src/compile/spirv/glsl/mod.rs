@@ -1,4 +1,4 @@
-//! `OpExtInst`: the instruction set GLSL.std.450, and those without an effect on code.
+//! `OpExtInst`: the instruction set GLSL.std.450. The decoder leaves out those without an effect on code.
 //!
 //! Most functions work by component and are lines in the tables [`unary`], [`binary`] and [`ternary`]; the formulas are
 //! in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another result shape are arms of
@@ -30,9 +30,6 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         return Ok(false);
     }
     let set = cx.import(inst.id(0)?)?;
-    if set.starts_with("NonSemantic.") || matches!(set, "DebugInfo" | "OpenCL.DebugInfo.100") {
-        return Ok(true);
-    }
     if set != "GLSL.std.450" {
         return Err(Error::unsupported(format!("instruction set {set}"), inst.place()));
     }
