@@ -193,6 +193,24 @@ fn deep_calls_fit_a_small_stack_and_deeper_ones_are_refused() {
 }
 
 #[test]
+fn the_length_of_an_array_is_not_cut_to_32_bits() {
+    let test = "assembly::the_length_of_an_array_is_not_cut_to_32_bits";
+    let source = |length: u64| {
+        let types = format!(
+            "%length = OpConstant %u64 {length}
+            %many = OpTypeArray %u32 %length
+            %many_f = OpTypePointer Function %many"
+        );
+        assembly(&types, "%entry = OpLabel\n%local = OpVariable %many_f Function\nOpReturn")
+    };
+    for (length, allowed) in [(4, true), ((1 << 32) + 4, false), (1 << 33, false)] {
+        let Some(module) = assemble(test, &source(length)) else { return };
+        let error = translate(&module, "main", Stage::Compute, &[]).err();
+        assert_eq!(error.map(|e| e.exit_code()), if allowed { None } else { Some(3) }, "{length}");
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_with_its_place() {
     let cases = [
         ("%x = OpIAdd %u32 %n1 %never", "%never = OpIAdd %u32 %n1 %n2", "is not defined here"),
