@@ -5,13 +5,13 @@
 
 use super::super::{Bits, Type};
 use super::shadow::Shadow;
-use crate::ir::number::{decode, ulp};
+use crate::ir::number::{decode, encode, ulp};
 
 /// Bytes, and the shadows of the floats in them.
 #[derive(Clone, Debug, Default)]
 pub struct ShadowedMemory {
     bytes: Vec<u8>,
-    /// One per two bytes, stored at a value's first bytes; empty until there is a shadow.
+    /// One per byte, with the size of the value that begins there; empty until there is a shadow.
     shadows: Vec<(Shadow, u8)>,
     /// By byte, whether it was written.
     written: Vec<bool>,
@@ -28,13 +28,13 @@ impl ShadowedMemory {
 
     /// Uninitialized memory: zeros here; implementations need not agree on it.
     pub fn unwritten(bytes: usize, shadow: bool) -> Self {
-        let shadows = if shadow { vec![(Shadow::UNCERTAIN, 0); bytes.div_ceil(2)] } else { Vec::new() };
+        let shadows = if shadow { vec![(Shadow::UNCERTAIN, 0); bytes] } else { Vec::new() };
         Self { shadows, ..Self::new(vec![0; bytes]) }
     }
 
     /// Makes all contents uncertain.
     pub(super) fn forget(&mut self) {
-        self.shadows = vec![(Shadow::UNCERTAIN, 0); self.bytes.len().div_ceil(2)];
+        self.shadows = vec![(Shadow::UNCERTAIN, 0); self.bytes.len()];
     }
 
     /// Excludes unwritten bytes from comparison: another implementation may have written them.
@@ -68,12 +68,12 @@ impl ShadowedMemory {
             Some(&[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
             _ => 0,
         };
-        let shadow = match self.shadows.get(start / 2) {
+        let shadow = match self.shadows.get(start) {
             None => Shadow::NONE,
-            Some((s, width)) if u32::from(*width) == bits.bytes() && start % 2 == 0 => *s,
+            Some((s, width)) if u32::from(*width) == bits.bytes() => *s,
             // If a read spans several values, only exact bytes stay exact.
             Some(_) => {
-                let cells = self.shadows.get(start / 2..range.end.div_ceil(2)).unwrap_or_default();
+                let cells = self.shadows.get(range).unwrap_or_default();
                 let certain = cells.iter().all(|c| c.0.is_exact());
                 if certain { Shadow::NONE } else { Shadow::UNCERTAIN }
             }
@@ -90,11 +90,11 @@ impl ShadowedMemory {
             if shadow == Shadow::NONE {
                 return;
             }
-            self.shadows = vec![(Shadow::NONE, 0); self.bytes.len().div_ceil(2)];
+            self.shadows = vec![(Shadow::NONE, 0); self.bytes.len()];
         }
         // The rest of a value records only whether it is exact.
         let rest = if shadow.is_exact() { Shadow::NONE } else { Shadow::UNCERTAIN };
-        let cells = &mut self.shadows[range.start / 2..range.end.div_ceil(2)];
+        let cells = &mut self.shadows[range];
         cells.fill((rest, 0));
         if let Some(first) = cells.first_mut() {
             *first = (shadow, bits.bytes() as u8);
@@ -132,13 +132,13 @@ impl ShadowedMemory {
         }
         let mut at = 0;
         while at < other.len() {
-            let (shadow, width) = self.shadows.get(at / 2).copied().unwrap_or((Shadow::NONE, 0));
-            let float = [Bits::B16, Bits::B32, Bits::B64].into_iter().find(|b| b.bytes() == u32::from(width));
-            let step = match float {
-                Some(bits) if at.is_multiple_of(2) && (shadow.is_float() || shadow.is_uncertain()) => {
-                    self.judge_float(at, [first, other], bits, shadow, floor_ulps, &mut verdict)
-                }
-                _ => self.judge_byte(at, [first, other], &mut verdict),
+            let (shadow, width) = self.shadows.get(at).copied().unwrap_or((Shadow::NONE, 0));
+            let known = [Bits::B16, Bits::B32, Bits::B64].into_iter().find(|b| b.bytes() == u32::from(width));
+            let bits = known.unwrap_or(Bits::B8);
+            let step = if shadow.is_uncertain() || shadow.is_float() && bits != Bits::B8 {
+                self.judge_float(at, [first, other], bits, shadow, floor_ulps, &mut verdict)
+            } else {
+                self.judge_byte(at, [first, other], &mut verdict)
             };
             at += step;
         }
@@ -148,7 +148,7 @@ impl ShadowedMemory {
     fn judge_byte(&self, at: usize, [first, other]: [&[u8]; 2], verdict: &mut MemoryVerdict) -> usize {
         // Compares whole words if nothing has a shadow, so that it counts values rather than bytes.
         let word = at.is_multiple_of(4) && at + 4 <= other.len();
-        let free = (at / 2..at / 2 + 2).all(|n| self.shadows.get(n).is_none_or(|c| c.0 == Shadow::NONE));
+        let free = (at..at + 4).all(|n| self.shadows.get(n).is_none_or(|c| c.0 == Shadow::NONE));
         let size = if word && free { 4 } else { 1 };
         let (ours, theirs) = (&first[at..at + size], &other[at..at + size]);
         let written = self.written[at..at + size].iter().any(|w| *w);
@@ -193,6 +193,13 @@ impl ShadowedMemory {
             decode(u64::from_le_bytes(word), bits)
         });
         let limit = 8.0 * (own - shadow.value).abs() + shadow.bound + floor_ulps * ulp(own, bits);
+        // A value that may be beyond the largest float may be infinite.
+        let largest = decode(encode(f64::INFINITY, bits) - 1, bits);
+        let infinite = |x: f64| x == f64::INFINITY.copysign(own) && own.abs() + limit > largest;
+        if infinite(ours) || infinite(theirs) {
+            verdict.not_finite += 1;
+            return size;
+        }
         verdict.floats += 1;
         verdict.loose += usize::from(limit > 0.05 * own.abs().max(0.2));
         // Both may be right but on opposite sides of the known value, so up to twice the limit apart.
@@ -283,6 +290,32 @@ mod tests {
         assert_eq!((near.wrong.len(), near.floats, near.exact, near.uncertain, near.written), (0, 1, 1, 1, 3));
         assert_eq!(m.judge(&other(1.002, 4), 0.0).wrong.len(), 2);
         assert_eq!(m.judge(&other(f32::NAN, 5), 0.0).wrong.len(), 1);
+    }
+
+    #[test]
+    fn an_uncertain_byte_is_not_judged_and_its_neighbours_are() {
+        let mut m = ShadowedMemory::new(vec![0; 8]);
+        m.store(1, Bits::B8, 7, Shadow::UNCERTAIN);
+        m.store(2, Bits::B8, 8, Shadow::NONE);
+        let near = m.judge(&[0, 9, 8, 0, 0, 0, 0, 0], 0.0);
+        assert_eq!((near.wrong.len(), near.uncertain, near.written), (0, 1, 2));
+        assert_eq!(m.judge(&[0, 7, 9, 0, 0, 0, 0, 0], 0.0).wrong.len(), 1);
+        assert!(m.load(1, Bits::B8).1.is_uncertain() && m.load(2, Bits::B8).1.is_exact());
+        // What is left of a float after a write over its beginning is not known either.
+        m.store(4, Bits::B32, u64::from(1f32.to_bits()), Shadow { value: 1.0, bound: 1e-3 });
+        m.store(4, Bits::B8, 0, Shadow::NONE);
+        assert_eq!(m.judge(&[0, 7, 8, 0, 0, 1, 1, 1], 0.0).wrong.len(), 0);
+    }
+
+    #[test]
+    fn what_may_be_beyond_the_largest_float_may_be_infinite() {
+        let mut m = ShadowedMemory::new(vec![0; 4]);
+        m.store(0, Bits::B16, 0x7bff, Shadow { value: 65510.0, bound: 30.0 });
+        m.store(2, Bits::B16, 0x7b00, Shadow { value: 57344.0, bound: 30.0 });
+        let wrong = |a: u16, b: u16| m.judge(&[a.to_le_bytes(), b.to_le_bytes()].concat(), 0.0).wrong.len();
+        assert_eq!(wrong(0x7c00, 0x7b00), 0);
+        assert_eq!(wrong(0xfc00, 0x7b00), 1);
+        assert_eq!(wrong(0x7bff, 0x7c00), 1);
     }
 
     #[test]
