@@ -55,6 +55,12 @@ impl Lanes {
         self.saved.retain(|register, mask| other.saved.get(register) == Some(mask));
     }
 
+    /// At a join, lanes that ended on one of the paths are no divergence.
+    pub(super) fn without_ended(&mut self, names: &Names) {
+        let all = self.exec.clone();
+        self.exec.retain(|whole| !all.iter().any(|name| names.is_rest_of_ended(*name, *whole)));
+    }
+
     /// Drops the masks with a register that is written.
     pub(super) fn forget(&mut self, writes: &RegisterSet) {
         let written = |code: u8| writes.contains(Register::sgpr(code));

@@ -2,11 +2,11 @@
 //! restored before any instruction depends on it.
 
 use super::code::StageCode;
-use super::flow::{Graph, Step};
+use super::flow::{Block, Graph, Step};
 use super::masks::{Exec, Lanes};
 use super::names::{Kind, Name, Names};
 use super::report::{CodeRule, Reporter};
-use crate::isa::{Register, RegisterSet};
+use crate::isa::{Op, Register, RegisterSet};
 use crate::target::WaveSize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +77,8 @@ impl<'g> Paths<'g> {
             block.back = if writes.contains(Register::EXEC) { Back::Fewer } else { Back::All };
             block.writes = writes;
         }
-        Self { after: vec![None; blocks.len()], blocks, wave, names: Names::default() }
+        let names = Names::new(graph.blocks.iter().filter_map(|block| ending(graph, block)).collect());
+        Self { after: vec![None; blocks.len()], blocks, wave, names }
     }
 
     /// Visits all blocks; returns the instructions that use EXEC before its lanes have reconverged.
@@ -131,6 +132,7 @@ impl<'g> Paths<'g> {
         let mut all = entry.into_iter().chain(ahead);
         let mut lanes = all.next()?;
         all.for_each(|other| lanes.meet(&other));
+        lanes.without_ended(&self.names);
         if !block.backward.is_empty() {
             lanes.forget(&block.writes);
             match (block.back, lanes.name(), block.steps.first()) {
@@ -143,6 +145,17 @@ impl<'g> Paths<'g> {
         }
         Some(lanes)
     }
+}
+
+/// The instruction of a block that deactivates lanes whose invocations have ended: if no others are left, the wave ends
+/// at once. Lanes that have something left to do are restored where such a branch leads.
+fn ending(graph: &Graph, block: &Block) -> Option<u32> {
+    let steps = graph.steps_of(block);
+    let branch = steps.last().filter(|step| step.op() == Op::SCbranchExecz)?;
+    let target = graph.blocks.get(graph.target(branch)?)?;
+    let ends = graph.steps_of(target).iter().all(|step| matches!(step.op(), Op::SNop | Op::SEndpgm));
+    let writes = steps.iter().rfind(|step| step.effects.writes.contains(Register::EXEC))?;
+    ends.then_some(writes.at)
 }
 
 /// Registers that the blocks of a header's loop write.

@@ -1,6 +1,6 @@
 //! Names of sets of lanes, as a tree: each set is a subset of its parent; the root is all lanes at entry.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Depth limit of nested subsets, so that code which never restores EXEC does not take forever.
 const DEEPEST: usize = 100;
@@ -33,9 +33,16 @@ pub(super) struct Names {
     /// Indexed by the name's number − 1; number 0 is the entry.
     origins: Vec<Origin>,
     known: BTreeMap<Origin, Name>,
+    /// Instructions that deactivate lanes whose invocations have ended.
+    ending: BTreeSet<u32>,
 }
 
 impl Names {
+    /// With the instructions after which the deactivated lanes have nothing left to do.
+    pub(super) fn new(ending: BTreeSet<u32>) -> Self {
+        Self { ending, ..Self::default() }
+    }
+
     /// All lanes of the wave at entry.
     pub(super) const ENTRY: Name = Name(0);
 
@@ -61,6 +68,16 @@ impl Names {
     /// Whether `name` is `whole` or a subset of it.
     pub(super) fn is_part(&self, name: Name, whole: Name) -> bool {
         self.upwards(name).any(|(name, _)| name == whole)
+    }
+
+    /// Whether `name` is a subset of `whole` without only lanes whose invocations have ended.
+    pub(super) fn is_rest_of_ended(&self, name: Name, whole: Name) -> bool {
+        let ended =
+            |origin: Option<Origin>| origin.is_some_and(|o| o.kind != Kind::Loop && self.ending.contains(&o.at));
+        let mut further = true;
+        // From each set the step upwards is taken only if it adds lanes that ended.
+        let reached = self.upwards(name).take_while(|(_, origin)| std::mem::replace(&mut further, ended(*origin)));
+        name != whole && reached.map(|(name, _)| name).any(|name| name == whole)
     }
 
     /// Union of two sets; `None` if it has no name.

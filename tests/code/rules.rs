@@ -421,6 +421,23 @@ fn lanes_are_the_same_by_every_way() {
     };
     keeps(test, compute, &rounds(&format!("over: {restored}")));
     breaks(test, compute, CodeRule::Lanes, &rounds(&format!("{restored}\nover:\n>")));
+    // On one of two paths some lanes return: without them the wave would end. Or they only miss the store.
+    let returned = |target: &str, mark: &str| {
+        format!(
+            "s_cmp_eq_u32 s2, 0
+            s_cbranch_scc1 joined
+            v_cmp_gt_u32 vcc_lo, 5, v0
+            s_andn2_b32 exec_lo, exec_lo, vcc_lo
+            s_cbranch_execz {target}
+            {store}
+            joined:
+            {mark} v_add_nc_u32 v1, v0, v0
+            {store}
+            ended: s_endpgm"
+        )
+    };
+    keeps(test, compute, &returned("ended", ""));
+    breaks(test, compute, CodeRule::Lanes, &returned("joined", ">"));
 }
 
 #[test]
