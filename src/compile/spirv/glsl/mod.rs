@@ -1,4 +1,5 @@
-//! `OpExtInst`: the instruction set GLSL.std.450. The decoder leaves out those without an effect on code.
+//! `OpExtInst`: the instruction set GLSL.std.450, and AMD's of three operands. The decoder leaves out sets without effect on
+//! code.
 //!
 //! Most functions work by component and are lines in the tables [`unary`], [`binary`] and [`ternary`]; the formulas are
 //! in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another result shape are arms of
@@ -8,6 +9,7 @@ mod math;
 mod pack;
 #[cfg(test)]
 mod tests;
+mod trinary;
 mod vector;
 
 use self::pack::Norm;
@@ -30,6 +32,10 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         return Ok(false);
     }
     let set = cx.import(inst.id(0)?)?;
+    if set == trinary::SET {
+        trinary::translate(cx, inst)?;
+        return Ok(true);
+    }
     if set != "GLSL.std.450" {
         return Err(Error::unsupported(format!("instruction set {set}"), inst.place()));
     }

@@ -4,7 +4,7 @@ use super::super::evaluate::{run, run_f32};
 use super::super::float::FloatOps;
 use super::super::operands::{from_words, words};
 use super::pack::Norm;
-use super::{math as m, pack as p, vector as v};
+use super::{math as m, pack as p, trinary, vector as v};
 use crate::ir::{AluOp, Builder, FpFlags, Op, Type, Value, ValueDef};
 
 type Unary = fn(&mut Builder<'_>, Value) -> Value;
@@ -62,6 +62,14 @@ fn atan2_has_all_four_quadrants_and_the_axes() {
     }
     let got = run_f32(&[f32::INFINITY, f32::INFINITY], |b, a| vec![m::atan2(b, a[0], a[1])])[0];
     close("atan2", &[f32::INFINITY], got, std::f64::consts::FRAC_PI_4, 1e-6, 0.0);
+}
+
+#[test]
+fn the_middle_of_three_is_the_same_in_every_order() {
+    for x in [[1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 3.0, 1.0], [3.0, 2.0, 1.0], [2.0, 2.0, 1.0], [2.0, 3.0, 2.0]] {
+        let got = run_f32(&x, |b, v| vec![trinary::middle(b, AluOp::FMin, AluOp::FMax, [v[0], v[1], v[2]])]);
+        assert_eq!(got, [2.0], "{x:?}");
+    }
 }
 
 #[test]
