@@ -60,7 +60,7 @@ impl<S: 'static> Assembler<S> {
 
     /// Appends an instruction whose last dword gets the value of `symbol`. That is its only literal (whose value here
     /// is the addend, and which is never turned into an inline constant or shared by two operands), the offset of a
-    /// scalar load, or the whole of a scalar instruction of one dword: an `s_cselect_b32` or `s_mov_b32`.
+    /// scalar load, or the whole of a scalar instruction of one dword: an `s_cselect_b32` or `s_mov_b32` without a literal.
     ///
     /// # Errors
     /// As [`encode`]; a bug of the caller: two operands share the literal, or the instruction is none of these.
@@ -71,9 +71,13 @@ impl<S: 'static> Assembler<S> {
             _ => &[],
         };
         let literals = srcs.iter().filter(|src| matches!(src, Some(Src::Literal(_)))).count();
-        let most = usize::from(!matches!(inst.fields, Fields::Smem(_)) && inst.entry.op != Op::SCselectB32);
-        let moves = inst.entry.op == Op::SMovB32 && matches!(srcs.first(), Some(Some(Src::Scalar(_))));
-        if literals != most && !moves {
+        let fits = match inst.entry.op {
+            // The whole instruction, or the literal.
+            Op::SCselectB32 => literals <= 1,
+            Op::SMovB32 => literals == 1 || matches!(srcs.first(), Some(Some(Src::Scalar(_)))),
+            _ => literals == usize::from(!matches!(inst.fields, Fields::Smem(_))),
+        };
+        if !fits {
             let why = Error::bug(format!("{literals} literals where the linker fills in one"));
             return Err(why).at(|| inst.text(self.wave));
         }
@@ -208,9 +212,12 @@ mod tests {
         assert!(code.push_relocated(&inline, "d").is_err());
         let moved = Instruction::scalar(GFX, Op::SMovB32, Some(Scalar::M0), &[Src::Scalar(Scalar::VccLo)]);
         code.push_relocated(&moved, "e").expect("a register");
+        let select = |src| Instruction::scalar(GFX, Op::SCselectB32, Some(Scalar::M0), &[src, Src::Scalar(Scalar::M0)]);
+        code.push_relocated(&select(Src::Int(0)), "f").expect("the whole instruction");
+        code.push_relocated(&select(Src::Literal(5)), "g").expect("one literal");
         let Assembled { dwords, relocations, .. } = code.finish().expect("no branches");
         let places: Vec<(u32, &str)> = relocations.iter().map(|r| (r.offset, r.symbol)).collect();
-        assert_eq!(places, [(8, "a"), (16, "b"), (20, "e")]);
+        assert_eq!(places, [(8, "a"), (16, "b"), (20, "e"), (24, "f"), (32, "g")]);
         assert_eq!((dwords[2], dwords[4]), (0, 4));
     }
 }

@@ -139,6 +139,9 @@ const WIDTHS: &str = "#version 450
         b[9] = sum + x;
         b[10] = mix(2u * x, x, many);
         b[11] = uint(dot(vec2(real, 2.0), vec2(x)));
+        // Selected for the whole wave.
+        b[12] = x > 5u ? word : x + 1u;
+        b[13] = x > 50u ? word : x + 1u;
     }";
 
 /// Expected results of [`WIDTHS`] for an input, with these values in the order of its constants.
@@ -165,6 +168,8 @@ fn widths(x: u32, v: [u64; 8]) -> Vec<u32> {
         (word.wrapping_add(3)).wrapping_mul(2).wrapping_add(x),
         if word > 100 { x } else { 2 * x },
         (real * x as f32 + 2.0 * x as f32) as u32,
+        if x > 5 { word } else { x + 1 },
+        if x > 50 { word } else { x + 1 },
     ]
 }
 
@@ -193,7 +198,7 @@ fn one_part_serves_every_value_of_every_width() {
         if which > 9 {
             break;
         }
-        let (got, linked) = subject.run(&values, &[21], 12);
+        let (got, linked) = subject.run(&values, &[21], 14);
         assert_eq!(got, widths(21, expect), "{values:?}");
         assert_eq!(linked.len(), 4, "{values:?}: every early route is a link");
         // Compiled once per wave size, and never for a value.
