@@ -259,15 +259,44 @@ pub(super) fn opcode(words: &[u32]) -> u32 {
     words.first().map_or(0, |word| word & 0xffff)
 }
 
-/// The module without capabilities and functions, since the reader may not know those of newer versions.
+/// What the reader must not see: capabilities, which may be of newer versions; `ExecutionModeId` and extended instructions,
+/// which it accepts only inside functions; and descriptions of the source, whose text may be in any encoding.
+const UNREAD: [Op; 8] = [
+    Op::Capability,
+    Op::ExecutionModeId,
+    Op::ExtInst,
+    Op::Source,
+    Op::SourceContinued,
+    Op::SourceExtension,
+    Op::String,
+    Op::ModuleProcessed,
+];
+
+/// The module without functions and without [`UNREAD`] instructions.
 fn declarations(module: &[u8]) -> Vec<u8> {
-    let kept = instructions(module).take_while(|words| opcode(words) != Op::Function as u32).filter(|words| {
-        // The reader accepts `ExecutionModeId` only inside functions.
-        opcode(words) != Op::Capability as u32 && opcode(words) != Op::ExecutionModeId as u32
-    });
+    let kept = instructions(module)
+        .take_while(|words| opcode(words) != Op::Function as u32)
+        .filter(|words| !UNREAD.iter().any(|op| opcode(words) == *op as u32));
     let head = module.get(..20).unwrap_or_default().to_vec();
     kept.fold(head, |mut out, words| {
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         out
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_describes_the_source_is_not_read() {
+        let header = [0x0723_0203, 0x0001_0600, 0, 9, 0];
+        let text = [3 << 16 | Op::String as u32, 1, 0x00ff_feff];
+        let void = [2 << 16 | Op::TypeVoid as u32, 2];
+        let debug = [5 << 16 | Op::ExtInst as u32, 2, 3, 4, 34];
+        let number = [4 << 16 | Op::TypeInt as u32, 5, 32, 0];
+        let words = [&header[..], &text, &void, &debug, &number].concat();
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!(Declared::new(&bytes).expect("declarations").opcode(5), Op::TypeInt);
+    }
 }

@@ -22,8 +22,6 @@ use std::time::Duration;
 
 /// The first argument of a worker.
 pub const FLAG: &str = "--worker";
-/// The entry point of every shader of the corpus.
-const ENTRY: &str = "main";
 /// Large shaders nest deeply.
 const STACK: usize = 256 << 20;
 
@@ -151,20 +149,22 @@ fn judged(item: &Item, backend: GeneratorKind, shapes: &Shapes, judge: &dyn Judg
         Ok(modules) => modules,
         Err(e) => return Report::new(Fate::NotCompiled, e.to_string()),
     };
+    let entries = entries(item, &modules);
     let options = TuningOptions { generator: backend, ..TuningOptions::default() };
     let saved = RefCell::new(None);
     let on_difference = |difference: &Divergence<'_>| {
-        saved.borrow_mut().get_or_insert_with(|| save(item, &options, &modules, difference, judge));
+        saved.borrow_mut().get_or_insert_with(|| save(item, &options, &modules, &entries, difference, judge));
     };
     let (compiler, budget) = (BuiltInCompiler::new(), RunBudget::default());
     let tools = Tools { compiler: &compiler, options: &options, judge, budget, on_difference: &on_difference };
-    let mut report = match modules.as_slice() {
-        [module] => {
+    let mut report = match (modules.as_slice(), entries.as_slice()) {
+        ([module], [entry]) => {
             let choices = shapes.choices(&item.name);
-            compute(&Case { module, entry: ENTRY, spec: &item.spec, choices: &choices }, &tools)
+            compute(&Case { module, entry, spec: &item.spec, choices: &choices }, &tools)
         }
-        [vertex, fragment] => {
-            let [vertex, fragment] = [vertex, fragment].map(|m| Spirv { module: m.bytes(), entry: ENTRY, spec: &[] });
+        ([vertex, fragment], [of_vertex, of_fragment]) => {
+            let vertex = Spirv { module: vertex.bytes(), entry: of_vertex, spec: &[] };
+            let fragment = Spirv { module: fragment.bytes(), entry: of_fragment, spec: &[] };
             pair(&vertex, &fragment, &tools)
         }
         _ => Report::new(Fate::NotCompiled, "neither one module nor two"),
@@ -175,21 +175,37 @@ fn judged(item: &Item, backend: GeneratorKind, shapes: &Shapes, judge: &dyn Judg
     report
 }
 
+fn stages(item: &Item) -> &'static [Stage] {
+    if item.is_pair() { &[Stage::Vertex, Stage::Fragment] } else { &[Stage::Compute] }
+}
+
+/// The entry point of each module: the first one of its stage.
+fn entries(item: &Item, modules: &[Module]) -> Vec<String> {
+    let first = |(stage, module): (&Stage, &Module)| {
+        let points = reflect(module).map_or_else(|_| Vec::new(), |info| info.entry_points);
+        points
+            .into_iter()
+            .find(|point| point.stage == Some(*stage))
+            .map_or_else(|| "main".to_owned(), |point| point.name)
+    };
+    stages(item).iter().zip(modules).map(first).collect()
+}
+
 /// Saves a failure as a bundle; returns its path.
 fn save(
     item: &Item,
     options: &TuningOptions,
     modules: &[Module],
+    entries: &[String],
     difference: &Divergence<'_>,
     judge: &dyn Judge,
 ) -> String {
-    let stages: &[Stage] = if item.is_pair() { &[Stage::Vertex, Stage::Fragment] } else { &[Stage::Compute] };
-    let entry = |(stage, module): (&Stage, &Module)| {
+    let entry = |((stage, module), entry_point): ((&Stage, &Module), &String)| {
         let subgroups = reflect(module).is_ok_and(|info| info.uses_subgroups);
         let wave = default_wave(*stage, subgroups);
-        (StageEntry { stage: *stage, entry_point: ENTRY.to_owned(), wave }, module.clone())
+        (StageEntry { stage: *stage, entry_point: entry_point.clone(), wave }, module.clone())
     };
-    let stages = stages.iter().zip(modules).map(entry).collect();
+    let stages = stages(item).iter().zip(modules).zip(entries).map(entry).collect();
     let mut bundle = Bundle::new(&item.name, difference.seed, "lavapipe", stages);
     bundle.manifest.floor = FLOOR;
     bundle.manifest.options = options.clone();
@@ -197,8 +213,9 @@ fn save(
     let spec: Vec<(u32, u64, usize)> =
         difference.state.specialization.iter().map(|entry| (entry.id, entry.value, 4)).collect();
     let ask = &mut |inputs: &Inputs| {
+        let named = modules.iter().zip(entries);
         let spirv: Vec<Spirv<'_>> =
-            modules.iter().map(|m| Spirv { module: m.bytes(), entry: ENTRY, spec: &spec }).collect();
+            named.map(|(module, entry)| Spirv { module: module.bytes(), entry, spec: &spec }).collect();
         match spirv.as_slice() {
             [vertex, fragment] => judge.draw(vertex, Some(fragment), &difference.state.vertex, inputs),
             [one, ..] => judge.compute(one, inputs),
