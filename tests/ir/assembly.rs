@@ -133,6 +133,45 @@ fn copies_and_wide_selectors() {
     assert_eq!(got, [3, 7, 3, 4, 5, 6, 7]);
 }
 
+/// Compilers and tools describe the source before the phis of a block, before its label, and between functions.
+#[test]
+fn instructions_without_an_effect_may_be_anywhere() {
+    let body = "%before = OpExtInst %void %debug DebugScope %unit
+        %entry = OpLabel
+        %within = OpExtInst %void %debug DebugScope %unit
+        %from = OpAccessChain %to_u32 %out %n0 %n2
+        %x = OpLoad %u32 %from
+        %is_0 = OpIEqual %bool %x %n0
+        OpSelectionMerge %join None
+        OpBranchConditional %is_0 %then %join
+        %then = OpLabel
+        OpBranch %join
+        %join = OpLabel
+        %joined = OpExtInst %void %debug DebugScope %unit
+        OpLine %file 5 6
+        %either = OpPhi %u32 %x %entry %n1 %then
+        %noted = OpExtInst %void %remark 2 %either
+        %to = OpAccessChain %to_u32 %out %n0 %n1
+        OpStore %to %either
+        OpReturn
+        %after = OpExtInst %void %debug DebugNoScope
+        OpFunctionEnd
+        %between = OpExtInst %void %remark 3 %main
+        %other = OpFunction %void None %fn
+        %other_entry = OpLabel
+        OpReturn";
+    let types = "%source = OpExtInst %void %debug DebugSource %file
+        %unit = OpExtInst %void %debug DebugCompilationUnit 2 4 %source HLSL";
+    let sets = "OpExtension \"SPV_KHR_non_semantic_info\"
+        %debug = OpExtInstImport \"OpenCL.DebugInfo.100\"
+        %remark = OpExtInstImport \"NonSemantic.Remark\"
+        OpMemoryModel Logical GLSL450";
+    let source = assembly(types, body).replace("OpMemoryModel Logical GLSL450", sets);
+    let source = source.replace("OpDecorate %block Block", "%file = OpString \"a file\"\nOpDecorate %block Block");
+    let Some(words) = run_assembly("assembly", &source) else { return };
+    assert_eq!(words[..3], [1, 3, 3]);
+}
+
 #[test]
 fn empty_structures_take_no_memory_and_constants_round_to_halves() {
     let source = assembly(
