@@ -421,14 +421,14 @@ fn lanes_are_the_same_by_every_way() {
     };
     keeps(test, compute, &rounds(&format!("over: {restored}")));
     breaks(test, compute, CodeRule::Lanes, &rounds(&format!("{restored}\nover:\n>")));
-    // On one of two paths some lanes return: without them the wave would end. Or they only miss the store.
-    let returned = |target: &str, mark: &str| {
+    // On one of two paths some lanes return: without others the wave would end. If it would not, they are missing later.
+    let returned = |branch: &str, mark: &str| {
         format!(
             "s_cmp_eq_u32 s2, 0
             s_cbranch_scc1 joined
             v_cmp_gt_u32 vcc_lo, 5, v0
             s_andn2_b32 exec_lo, exec_lo, vcc_lo
-            s_cbranch_execz {target}
+            {branch}
             {store}
             joined:
             {mark} v_add_nc_u32 v1, v0, v0
@@ -436,8 +436,8 @@ fn lanes_are_the_same_by_every_way() {
             ended: s_endpgm"
         )
     };
-    keeps(test, compute, &returned("ended", ""));
-    breaks(test, compute, CodeRule::Lanes, &returned("joined", ">"));
+    keeps(test, compute, &returned("s_cbranch_execz ended", ""));
+    breaks(test, compute, CodeRule::Lanes, &returned("s_nop 0", ">"));
 }
 
 #[test]
