@@ -60,7 +60,8 @@ impl<S: 'static> Assembler<S> {
 
     /// Appends an instruction whose last dword gets the value of `symbol`. That is its only literal (whose value here
     /// is the addend, and which is never turned into an inline constant or shared by two operands), the offset of a
-    /// scalar load, or the whole of a scalar instruction of one dword: an `s_cselect_b32` or `s_mov_b32` without a literal.
+    /// scalar load, or the whole of a scalar instruction of one dword: an `s_cselect_b32` or `s_mov_b32` without a
+    /// literal.
     ///
     /// # Errors
     /// As [`encode`]; a bug of the caller: two operands share the literal, or the instruction is none of these.

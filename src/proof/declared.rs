@@ -259,8 +259,9 @@ pub(super) fn opcode(words: &[u32]) -> u32 {
     words.first().map_or(0, |word| word & 0xffff)
 }
 
-/// What the reader must not see: capabilities, which may be of newer versions; `ExecutionModeId` and extended instructions,
-/// which it accepts only inside functions; and descriptions of the source, whose text may be in any encoding.
+/// What the reader must not see: capabilities, which may be of newer versions; `ExecutionModeId` and extended
+/// instructions, which it accepts only inside functions; and descriptions of the source, whose text may be in any
+/// encoding.
 const UNREAD: [Op; 8] = [
     Op::Capability,
     Op::ExecutionModeId,

@@ -421,7 +421,7 @@ fn lanes_are_the_same_by_every_way() {
     };
     keeps(test, compute, &rounds(&format!("over: {restored}")));
     breaks(test, compute, CodeRule::Lanes, &rounds(&format!("{restored}\nover:\n>")));
-    // On one of two paths some lanes return: without others the wave would end. If it would not, they are missing later.
+    // On one of two paths some lanes return: without others the wave would end. Or it would not, and they are missing.
     let returned = |branch: &str, mark: &str| {
         format!(
             "s_cmp_eq_u32 s2, 0

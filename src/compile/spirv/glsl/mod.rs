@@ -1,5 +1,5 @@
-//! `OpExtInst`: the instruction set GLSL.std.450, and AMD's of three operands. The decoder leaves out sets without effect on
-//! code.
+//! `OpExtInst`: the instruction set GLSL.std.450, and AMD's of three operands. The decoder leaves out the sets without
+//! an effect on code.
 //!
 //! Most functions work by component and are lines in the tables [`unary`], [`binary`] and [`ternary`]; the formulas are
 //! in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another result shape are arms of
