@@ -9,7 +9,7 @@
 use crate::rows::Rows;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::{Any, TypeId};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -17,6 +17,8 @@ use std::ops::{Deref, DerefMut};
 thread_local! {
     /// By type `T`, a `Vec<T>` of those that nobody has at the moment.
     static IDLE: RefCell<FxHashMap<TypeId, Box<dyn Any>>> = RefCell::default();
+    /// Whether tables go back there.
+    static KEEPS: Cell<bool> = const { Cell::new(true) };
 }
 
 /// Tables that can be emptied and used again.
@@ -121,14 +123,28 @@ pub fn filled<T: Clone + 'static>(count: usize, value: T) -> List<T> {
     list
 }
 
-/// Frees what this thread keeps: after a shader that was much larger than most.
-pub fn release() {
-    IDLE.with_borrow_mut(std::mem::take);
+/// While it exists, this thread keeps nothing: for a shader that is much larger than most, whose tables would be kept from
+/// phase to phase and then be of no use.
+pub struct NothingKept(());
+
+impl NothingKept {
+    /// Frees what the thread has kept.
+    pub fn begin() -> Self {
+        KEEPS.set(false);
+        IDLE.with_borrow_mut(std::mem::take);
+        Self(())
+    }
+}
+
+impl Drop for NothingKept {
+    fn drop(&mut self) {
+        KEEPS.set(true);
+    }
 }
 
 impl<T: Reusable> Drop for Kept<T> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() || !KEEPS.get() {
             return;
         }
         let mut tables = std::mem::take(&mut self.0);
@@ -236,9 +252,20 @@ mod tests {
         let again = [take::<Numbers>(), take::<Numbers>()];
         assert!(again.iter().all(|one| one.list.is_empty()));
         assert!(again.iter().any(|one| one.list.capacity() >= 1000));
-        drop(again);
-        release();
+    }
+
+    #[test]
+    fn nothing_is_kept_while_that_is_so() {
+        let fill = || take::<Numbers>().list.extend(0..1000);
+        fill();
+        let nothing = NothingKept::begin();
         assert_eq!(take::<Numbers>().list.capacity(), 0);
+        fill();
+        assert_eq!(take::<Numbers>().list.capacity(), 0);
+        drop(nothing);
+        assert_eq!(take::<Numbers>().list.capacity(), 0);
+        fill();
+        assert!(take::<Numbers>().list.capacity() >= 1000);
     }
 
     #[test]

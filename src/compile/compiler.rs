@@ -8,12 +8,12 @@ use super::{Compiler, StageElf, passes, spirv, unlinked};
 use crate::error::{Context, Result};
 use crate::ir::Shader;
 use crate::state::Known;
-use crate::workspace;
+use crate::workspace::NothingKept;
 use std::borrow::Cow;
 
-/// Size in bytes of a module from which on the thread's tables are freed after the compile: few modules are larger, and nothing
-/// else would use that memory.
-const LARGE_MODULE: usize = 1 << 20;
+/// Size in bytes of a module from which on tables are freed as soon as a phase is done with them: few modules are larger, and
+/// nothing else would use that memory.
+const LARGE_MODULE: usize = 1 << 18;
 
 /// Compiles in this process, with one code generator.
 #[derive(Debug)]
@@ -45,11 +45,8 @@ impl<G: Generator> StageCompiler<G> {
             watch.done("elf", Made::Bytes)?;
             Ok(elf)
         };
-        let elf = run().at(|| format!("{} `{}`", request.stage, request.entry_point));
-        if module.bytes().len() >= LARGE_MODULE {
-            workspace::release();
-        }
-        elf
+        let _nothing_kept = (module.bytes().len() >= LARGE_MODULE).then(NothingKept::begin);
+        run().at(|| format!("{} `{}`", request.stage, request.entry_point))
     }
 }
 
