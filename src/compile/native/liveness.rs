@@ -26,23 +26,30 @@ pub struct Liveness {
     live_out: Kept<Rows<u32>>,
 }
 
-/// Numbers and blocks, each once; all of one number after each other.
+/// Numbers, each with some blocks.
 struct Pairs {
-    list: List<(u32, BlockId)>,
+    /// The blocks of one number after those of another.
+    blocks: List<BlockId>,
+    /// Numbers, with the ends of their blocks.
+    runs: List<(u32, usize)>,
     /// By block, the last number.
     last: List<u32>,
 }
 
 impl Pairs {
     fn new(blocks: usize) -> Self {
-        Self { list: List::default(), last: filled(blocks, u32::MAX) }
+        Self { blocks: List::default(), runs: List::default(), last: filled(blocks, u32::MAX) }
     }
 
-    /// Adds one if it is not there.
+    /// Adds a pair if it is not there. All pairs of one number are added before those of the next.
     fn add(&mut self, place: u32, block: BlockId) -> bool {
         let new = std::mem::replace(&mut self.last[block.index()], place) != place;
         if new {
-            self.list.push((place, block));
+            self.blocks.push(block);
+            match self.runs.last_mut() {
+                Some((last, end)) if *last == place => *end = self.blocks.len(),
+                _ => self.runs.push((place, self.blocks.len())),
+            }
         }
         new
     }
@@ -50,7 +57,13 @@ impl Pairs {
     /// By block, its numbers.
     fn by_block(&self) -> Kept<Rows<u32>> {
         let mut rows = Kept::<Rows<u32>>::default();
-        rows.group(self.last.len(), self.list.iter().map(|(place, block)| (block.index(), *place)));
+        let starts = [0].into_iter().chain(self.runs.iter().map(|(_, end)| *end));
+        let pairs = self
+            .runs
+            .iter()
+            .zip(starts)
+            .flat_map(|((place, end), start)| self.blocks[start..*end].iter().map(|block| (block.index(), *place)));
+        rows.group(self.last.len(), pairs);
         rows
     }
 }
