@@ -9,8 +9,9 @@ use crate::support::cpu;
 use dovetail::check::estimate;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{GeneratorKind, Module, StageRequest};
+use dovetail::compile::unlinked::Remarks;
 use dovetail::compile::watch::{Timings, Unwatched};
-use dovetail::compile::{Compiler, StageElf, unlinked};
+use dovetail::compile::{Compiler, StageElf};
 use serde::Serialize;
 use std::hint::black_box;
 
@@ -184,7 +185,7 @@ impl Bench {
             let request = with(request, generator);
             let elf = Module::new(shader.spirv.clone()).and_then(|module| self.compiler.compile(&module, &request));
             let code = elf.map_err(|e| e.to_string()).and_then(|elf| {
-                if let Some(feature) = unlinked::fallback(&elf).map_err(|e| e.to_string())? {
+                if let Some(feature) = Remarks::of(&elf).map_err(|e| e.to_string())?.fallback {
                     return Err(format!("left to LLVM: {feature}"));
                 }
                 let StageElf(elf) = &elf;

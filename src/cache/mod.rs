@@ -75,8 +75,8 @@ impl Cache {
         Self { store, hits, misses, bad, unkept, trouble: Mutex::default(), gathered: None }
     }
 
-    /// Gathers the results that it is to keep for 50 ms and stores them in one transaction. For a process that compiles much:
-    /// if it is killed, it loses those of the last 50 ms, or those since the last result if that is longer ago.
+    /// Gathers the results that it is to keep for 50 ms and stores them in one transaction, for a process that compiles much.
+    /// [`Self::store_due`] has to be called from time to time: results that wait are lost if the process is killed.
     #[must_use]
     pub fn gathering(mut self) -> Self {
         self.gathered = Some(Mutex::default());
@@ -149,6 +149,16 @@ impl Cache {
         if gathered.is_due() {
             // Under the lock, so that a result is always found: among those gathered or in the store.
             self.store_results(gathered.take());
+        }
+    }
+
+    /// Stores the results gathered so far if the first of them has waited for 50 ms.
+    pub fn store_due(&self) {
+        if let Some(gathered) = &self.gathered {
+            let mut gathered = lock(gathered);
+            if gathered.is_due() {
+                self.store_results(gathered.take());
+            }
         }
     }
 

@@ -154,23 +154,23 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
         return Ok(Answer::Ready(found));
     }
     let disk = !flags.has(PipelineFlags::NO_DISK);
-    let pair;
-    let mut objects: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
+    let mut early: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
     let mut varied = false;
     for part in stages {
         match part.object(disk)? {
             Answer::Ready(object) => {
                 varied |= variant(state, object.interface()).is_some();
-                objects.push(part.serving(object, state, disk)?);
+                early.push(part.serving(object, state, disk)?);
             }
             Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
         }
     }
-    pair = match vertex_and_fragment(&objects).filter(|_| !varied) {
+    let pair = match vertex_and_fragment(&early).filter(|_| !varied) {
         Some(early) => shared.pair(early, disk)?,
         None => None,
     };
+    let mut objects = early;
     if let Some(pair) = &pair {
         objects.iter_mut().for_each(|object| *object = pair.instead_of(object));
     }

@@ -397,7 +397,7 @@ pub const S6: u32 = 0x0c00_0000;
 
 /// First dword of a load of 4, 8 or 16 dwords to registers from `data` on, by the address in s4 and s5.
 pub fn scalar_load(dwords: u32, data: u32) -> u32 {
-    0xf400_0000 | dwords.trailing_zeros() << 18 | data << 6 | 4 / 2
+    0xf400_0000 | dwords.trailing_zeros() << 18 | data << 6 | (4 / 2)
 }
 
 /// A branch over a move for buffers in the root table, four loads of which the first may be from there, two literals, and a

@@ -8,6 +8,7 @@ use crate::feed::{Fed, feed};
 use crate::progress::Progress;
 use crate::remote::{self, Remote};
 use archive::Pipelines;
+use dovetail::cache::Cache;
 use dovetail::compile::request::{Module, SpecValues, StageRequest, default_wave};
 use dovetail::compile::spirv::reflect;
 use dovetail::compile::unlinked::Remarks;
@@ -23,7 +24,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+/// Time between looks at whether results have waited for long enough to be stored.
+const STORED_EVERY: Duration = Duration::from_millis(50);
 
 /// Compile SPIR-V shaders into the cache, without pipeline state.
 ///
@@ -243,12 +248,28 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     tools.record_compiler()?;
     let tools = if args.pairs { tools.making_pairs() } else { tools };
     let pool = args.jobs.threads()?;
-    let (events, pipelines) = events(args, &spec, &Maker::Own(tools), &pool);
-    cache.flush();
+    let (events, pipelines) = storing(&cache, || events(args, &spec, &Maker::Own(tools), &pool));
     let code = report(args, &summarize(events, pipelines, started.elapsed(), cache.stats().bad))?;
     CacheArgs::tell(&cache);
     // Storing them was the purpose.
     Ok(cache.not_kept().map_or(code, |why| ExitCode::from(why.exit_code())))
+}
+
+/// Runs `work` while results that have waited for long enough are stored, whatever else is being compiled.
+fn storing<T>(cache: &Cache, work: impl FnOnce() -> T) -> T {
+    let done = std::thread::scope(|scope| {
+        let (end, ended) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            while ended.recv_timeout(STORED_EVERY) == Err(RecvTimeoutError::Timeout) {
+                cache.store_due();
+            }
+        });
+        let done = work();
+        drop(end);
+        done
+    });
+    cache.flush();
+    done
 }
 
 /// Results of the shaders, and of the pipelines if there are archives.
