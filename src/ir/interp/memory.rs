@@ -193,13 +193,10 @@ impl ShadowedMemory {
             decode(u64::from_le_bytes(word), bits)
         });
         let limit = 8.0 * (own - shadow.value).abs() + shadow.bound + floor_ulps * ulp(own, bits);
-        // A value that may be beyond the largest float may be infinite.
-        let largest = decode(encode(f64::INFINITY, bits) - 1, bits);
-        let infinite = |x: f64| x == f64::INFINITY.copysign(own) && own.abs() + limit > largest;
-        if infinite(ours) || infinite(theirs) {
-            verdict.not_finite += 1;
-            return size;
-        }
+        // A value that may be beyond the largest float may be infinite, and is as near to the known one as that float.
+        let largest = decode(encode(f64::INFINITY, bits) - 1, bits).copysign(own);
+        let infinite = |x: f64| x == f64::INFINITY.copysign(own) && own.abs() + limit > largest.abs();
+        let [ours, theirs] = [ours, theirs].map(|x| if infinite(x) { largest } else { x });
         verdict.floats += 1;
         verdict.loose += usize::from(limit > 0.05 * own.abs().max(0.2));
         // Both may be right but on opposite sides of the known value, so up to twice the limit apart.
@@ -315,6 +312,11 @@ mod tests {
         let wrong = |a: u16, b: u16| m.judge(&[a.to_le_bytes(), b.to_le_bytes()].concat(), 0.0).wrong.len();
         assert_eq!(wrong(0x7c00, 0x7b00), 0);
         assert_eq!(wrong(0xfc00, 0x7b00), 1);
+        let pair = |ours: u16, theirs: u16| {
+            let [ours, theirs] = [ours, theirs].map(|x| [x.to_le_bytes(), 0x7b00_u16.to_le_bytes()].concat());
+            m.judge_between(&ours, &theirs, 0.0).wrong.len()
+        };
+        assert_eq!((pair(0x7c00, 0x7bff), pair(0x7c00, 0x4000)), (0, 1));
         assert_eq!(wrong(0x7bff, 0x7c00), 1);
     }
 
