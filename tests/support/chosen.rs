@@ -24,6 +24,12 @@ impl ChosenCompiler {
         let schedule = seed.map(|seed| seed.parse().expect("DOVETAIL_SCHEDULE: a number"));
         Self { inner: BuiltInCompiler::new(), generator, schedule }
     }
+
+    /// The code generator.
+    #[allow(dead_code, reason = "not every program asks")]
+    pub fn generator(&self) -> GeneratorKind {
+        self.generator
+    }
 }
 
 impl Compiler for ChosenCompiler {
