@@ -418,10 +418,12 @@ impl<'a> Cx<'a> {
     /// A constant integer's bits.
     ///
     /// # Errors
-    /// Malformed: not a scalar constant.
+    /// Malformed: not a scalar constant. Unsupported: more than 32 bits.
     pub fn const_u32(&mut self, id: u32) -> Result<u32> {
         let found = self.const_bits(id)?;
-        found.map(|bits| bits as u32).ok_or_else(|| Error::malformed(format!("%{id} is not a constant integer")))
+        let bits = found.ok_or_else(|| Error::malformed(format!("%{id} is not a constant integer")))?;
+        u32::try_from(bits)
+            .map_err(|_| Error::unsupported("a length, index or scope beyond 32 bits", format!("{bits}")))
     }
 
     /// A constant scalar's bits; `None` if the id is another value.

@@ -179,7 +179,8 @@ impl Decoder<'_> {
                 }
                 [_, _, _, set, ..] if opcode == Op::ExtInst as u32 && silent.contains(set) => {}
                 [_, rest @ ..] if !is_debug(opcode) && !beyond::is_capability(inst) => {
-                    if let (Some(Op::ExtInstImport), [id, name @ ..]) = (Op::from_u32(opcode), rest)
+                    if opcode == Op::ExtInstImport as u32
+                        && let [id, name @ ..] = rest
                         && is_silent(name)
                     {
                         silent.push(*id);

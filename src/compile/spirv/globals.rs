@@ -146,13 +146,10 @@ fn declare_type(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
         }
         Op::TypeArray => {
             let elem = cx.named_type(inst.id(0)?)?;
-            let Some(len) = cx.const_bits(inst.id(1)?)? else {
-                return Err(inst.malformed("an array whose length is not a constant integer"));
-            };
+            let len = cx.const_u32(inst.id(1)?)?;
             if len == 0 {
                 return Err(inst.malformed("an array of length 0"));
             }
-            let len = u32::try_from(len).map_err(|_| inst.unsupported(format!("an array of length {len}")))?;
             Ty::Array { elem, len, stride }
         }
         Op::TypeRuntimeArray => Ty::RuntimeArray { elem: cx.named_type(inst.id(0)?)?, stride },
