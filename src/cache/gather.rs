@@ -4,7 +4,7 @@ use super::key::Key;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Time after which results are stored with the next one.
+/// Time after which results are stored.
 const WAIT: Duration = Duration::from_millis(50);
 /// Bytes after which they are stored at once.
 const MOST_BYTES: usize = 4 << 20;

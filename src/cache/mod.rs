@@ -144,28 +144,25 @@ impl Cache {
         let Some(gathered) = &self.gathered else {
             return self.store_results(encoded(entries).collect());
         };
-        let mut gathered = lock(gathered);
-        gathered.add(encoded(entries));
-        if gathered.is_due() {
-            // Under the lock, so that a result is always found: among those gathered or in the store.
-            self.store_results(gathered.take());
-        }
+        lock(gathered).add(encoded(entries));
+        self.store_due();
     }
 
-    /// Stores the results gathered so far if the first of them has waited for 50 ms.
+    /// Stores the results gathered so far if the first of them has waited for 50 ms, or if they are many.
     pub fn store_due(&self) {
-        if let Some(gathered) = &self.gathered {
-            let mut gathered = lock(gathered);
-            if gathered.is_due() {
-                self.store_results(gathered.take());
-            }
-        }
+        self.store_gathered(Gathered::is_due);
     }
 
     /// Stores the results gathered so far.
     pub fn flush(&self) {
-        if let Some(gathered) = &self.gathered {
-            let mut gathered = lock(gathered);
+        self.store_gathered(|_| true);
+    }
+
+    fn store_gathered(&self, wanted: fn(&Gathered) -> bool) {
+        let Some(gathered) = &self.gathered else { return };
+        let mut gathered = lock(gathered);
+        if wanted(&gathered) {
+            // Under the lock, so that a result is always found: among those gathered or in the store.
             self.store_results(gathered.take());
         }
     }
