@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_kept_while_that_is_so() {
+    fn no_table_is_kept_while_a_nothing_kept_exists() {
         let fill = || take::<Numbers>().list.extend(0..1000);
         fill();
         let nothing = NothingKept::begin();

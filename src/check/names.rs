@@ -72,12 +72,12 @@ impl Names {
 
     /// Whether `name` is a subset of `whole` without only lanes whose invocations have ended.
     pub(super) fn is_rest_of_ended(&self, name: Name, whole: Name) -> bool {
-        let ended =
-            |origin: Option<Origin>| origin.is_some_and(|o| o.kind != Kind::Loop && self.ending.contains(&o.at));
-        let mut further = true;
-        // From each set the step upwards is taken only if it adds lanes that ended.
-        let reached = self.upwards(name).take_while(|(_, origin)| std::mem::replace(&mut further, ended(*origin)));
-        name != whole && reached.map(|(name, _)| name).any(|name| name == whole)
+        // The parent, if only lanes that ended are added.
+        let with_ended = |name: &Name| {
+            let origin = self.origin(*name).filter(|o| o.kind != Kind::Loop && self.ending.contains(&o.at));
+            origin.map(|o| o.whole)
+        };
+        std::iter::successors(Some(name), with_ended).take(DEEPEST).skip(1).any(|name| name == whole)
     }
 
     /// Union of two sets; `None` if it has no name.

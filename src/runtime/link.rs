@@ -170,6 +170,7 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
         Some(early) => shared.pair(early, disk)?,
         None => None,
     };
+    // A new variable, because it borrows from the pair and so must be dropped before it.
     let mut objects = early;
     if let Some(pair) = &pair {
         objects.iter_mut().for_each(|object| *object = pair.instead_of(object));

@@ -26,11 +26,11 @@ pub struct Liveness {
     live_out: Kept<Rows<u32>>,
 }
 
-/// Numbers, each with some blocks.
+/// Pairs of a value's number and a block, grouped by number.
 struct Pairs {
-    /// The blocks of one number after those of another.
+    /// The blocks of every number, in the order of `runs`.
     blocks: List<BlockId>,
-    /// Numbers, with the ends of their blocks.
+    /// Each number, and where its blocks end in `blocks`.
     runs: List<(u32, usize)>,
     /// By block, the last number.
     last: List<u32>,
