@@ -4,10 +4,6 @@ use crate::link_support::*;
 use dovetail::link::{EmitGlue, Placement, link, verify};
 use dovetail::state::PipelineState;
 
-fn word(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("a dword"))
-}
-
 /// The words of the code up to `s_endpgm`, and the offsets that the loader patches.
 fn fitted(part: &Unlinked, state: &PipelineState) -> (Vec<u32>, Vec<u32>) {
     let elf = link(&[&part.build()], state, Placement::Adjacent, &EmitGlue).expect("links");

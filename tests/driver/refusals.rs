@@ -14,16 +14,12 @@ fn feature(refused: Error) -> String {
     }
 }
 
-fn word(bytes: &[u8], at: usize) -> usize {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("a word")) as usize
-}
-
 /// Place of the first section header of a type, and of the section.
-fn section(elf: &[u8], kind: usize) -> (usize, usize) {
-    let table = word(elf, 40);
+fn section(elf: &[u8], kind: u32) -> (usize, usize) {
+    let table = word(elf, 40) as usize;
     let mut headers = (table..elf.len()).step_by(64);
     let header = headers.find(|header| word(elf, header + 4) == kind).expect("a section");
-    (header, word(elf, header + 24))
+    (header, word(elf, header + 24) as usize)
 }
 
 /// A compute part with a relocation for an undefined symbol, the last of the table.
@@ -49,7 +45,7 @@ fn symbols_in_reserved_sections_and_in_code() {
     for (home, says) in [(0xfff1u16, "symbol section 0xfff1"), (2, "relocation against code")] {
         let mut elf = part();
         let (header, symbols) = section(&elf, 2);
-        let last = symbols + word(&elf, header + 32) - 24;
+        let last = symbols + word(&elf, header + 32) as usize - 24;
         elf[last + 6..last + 8].copy_from_slice(&home.to_le_bytes());
         assert_eq!(parsed(&elf), says);
     }

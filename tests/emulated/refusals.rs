@@ -17,7 +17,18 @@ use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use std::fmt::Write;
 
-const CORNERS: &str = "vec2 corners[3] = vec2[](vec2(-0.9, -0.8), vec2(0.95, -0.7), vec2(-0.6, 0.9));";
+/// A vertex shader that draws two triangles, with more declarations and statements.
+fn triangles(declarations: &str, statements: &str) -> String {
+    format!(
+        "#version 450
+        {declarations}
+        void main() {{
+            vec2 corners[3] = vec2[](vec2(-0.9, -0.8), vec2(0.95, -0.7), vec2(-0.6, 0.9));
+            gl_Position = vec4(corners[gl_VertexIndex % 3] * (gl_VertexIndex < 3 ? 1.0 : -0.4), 0.0, 1.0);
+            {statements}
+        }}"
+    )
+}
 
 fn spirv(test: &str, source: &str, stage: &str) -> Option<Vec<u8>> {
     let dir = tempfile::tempdir().expect("a folder");
@@ -80,17 +91,13 @@ fn refused(mut scene: Scene, name: &str, says: &str) {
 fn more_attributes_than_a_prolog_passes() {
     let test = "refusals::more_attributes_than_a_prolog_passes";
     for count in [32, 34] {
-        let mut vertex = "#version 450\n".to_owned();
+        let mut declarations = "layout(location = 0) out vec4 o;\n".to_owned();
         let mut sum = "vec4(0.0)".to_owned();
         for n in 0..count {
-            let _ = writeln!(vertex, "layout(location = {n}) in vec4 a{n};");
+            let _ = writeln!(declarations, "layout(location = {n}) in vec4 a{n};");
             let _ = write!(sum, " + a{n} * {:.3}", 0.125 + f64::from(n) / 32.0);
         }
-        let _ = write!(
-            vertex,
-            "layout(location = 0) out vec4 o; void main() {{ {CORNERS}
-            gl_Position = vec4(corners[gl_VertexIndex % 3] * (gl_VertexIndex < 3 ? 1.0 : -0.4), 0.0, 1.0); o = {sum}; }}"
-        );
+        let vertex = triangles(&declarations, &format!("o = {sum};"));
         let fragment = "#version 450
             layout(location = 0) in vec4 i; layout(location = 0) out vec4 c; void main() { c = i; }";
         let Some(mut scene) = scene(test, &vertex, fragment) else { return };
@@ -121,17 +128,12 @@ fn more_attributes_than_a_prolog_passes() {
 /// 36 vectors, of which the fragment shader reads three.
 #[test]
 fn more_parameters_than_an_epilog_takes() {
-    let mut vertex = "#version 450\n".to_owned();
-    let mut writes = String::new();
+    let [mut declarations, mut writes] = [(); 2].map(|()| String::new());
     for n in 0..36 {
-        let _ = writeln!(vertex, "layout(location = {n}) out vec4 o{n};");
+        let _ = writeln!(declarations, "layout(location = {n}) out vec4 o{n};");
         let _ = write!(writes, "o{n} = vec4(gl_VertexIndex * {n} + 1, corners[gl_VertexIndex % 3], gl_VertexIndex);");
     }
-    let _ = write!(
-        vertex,
-        "void main() {{ {CORNERS}
-        gl_Position = vec4(corners[gl_VertexIndex % 3] * (gl_VertexIndex < 3 ? 1.0 : -0.4), 0.0, 1.0); {writes} }}"
-    );
+    let vertex = triangles(&declarations, &writes);
     let fragment = "#version 450
         layout(location = 1) in vec4 a; layout(location = 17) flat in vec4 b; layout(location = 35) in vec4 d;
         layout(location = 0) out vec4 c; void main() { c = a + b * 2.0 + d.wzyx; }";
@@ -143,32 +145,22 @@ fn more_parameters_than_an_epilog_takes() {
 /// The fragment shader reads the primitive id, which a vertex part compiled on its own does not pass on.
 #[test]
 fn a_primitive_id_that_no_part_passes_on() {
-    let vertex = format!(
-        "#version 450
-        void main() {{ {CORNERS}
-        gl_Position = vec4(corners[gl_VertexIndex % 3] * (gl_VertexIndex < 3 ? 1.0 : -0.4), 0.0, 1.0); }}"
-    );
     let fragment = "#version 450
         layout(location = 0) out vec4 c;
         void main() { c = vec4(gl_PrimitiveID + 1, gl_FragCoord.xy, gl_PrimitiveID * 2); }";
     let test = "refusals::a_primitive_id_that_no_part_passes_on";
-    let Some(scene) = scene(test, &vertex, fragment) else { return };
+    let Some(scene) = scene(test, &triangles("", ""), fragment) else { return };
     refused(scene, "primitive id", "primitive id");
 }
 
 /// The offset of a scalar load reaches the first MiB of a table. LLVM's code has it in a register and reaches everything.
 #[test]
 fn a_descriptor_that_a_load_does_not_reach() {
-    let vertex = format!(
-        "#version 450
-        void main() {{ {CORNERS}
-        gl_Position = vec4(corners[gl_VertexIndex % 3] * (gl_VertexIndex < 3 ? 1.0 : -0.4), 0.0, 1.0); }}"
-    );
     let fragment = "#version 450
         layout(set = 0, binding = 0) uniform U { vec4 u; };
         layout(location = 0) out vec4 c; void main() { c = u + vec4(gl_FragCoord.xy, 0.0, 1.0); }";
     let test = "refusals::a_descriptor_that_a_load_does_not_reach";
-    let Some(mut scene) = scene(test, &vertex, fragment) else { return };
+    let Some(mut scene) = scene(test, &triangles("", ""), fragment) else { return };
     scene.state.layout.sets[0].bindings[0].offset = Some(0x20_0000);
     let bound = Bound::UniformBuffer(floats(&[0.25, 7.0, -3.0, 2.0]));
     scene.inputs.bindings = vec![BindingElement { set: 0, binding: 0, element: 0, bound }];

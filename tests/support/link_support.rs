@@ -381,6 +381,11 @@ pub fn state() -> PipelineState {
     }
 }
 
+/// The dword at a byte offset.
+pub fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("a dword"))
+}
+
 // Dovetail's own relocations (docs/unlinked-elf.md).
 pub const SMEM_OFFSET: u32 = 0xe0;
 pub const TABLE: u32 = 0xe2;
