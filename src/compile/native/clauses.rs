@@ -65,11 +65,15 @@ mod tests {
     use super::*;
     use crate::compile::native::code::CodeBlock;
     use crate::compile::native::mir::Term;
+    use crate::ir::SymbolId;
     use crate::isa::Sgpr;
     use crate::target::{GfxIp, WaveSize};
 
     fn formed(insts: &[Instruction]) -> Vec<String> {
-        let items: List<Item> = insts.iter().copied().map(Item::new).collect();
+        formed_of(insts.iter().copied().map(Item::new).collect())
+    }
+
+    fn formed_of(items: List<Item>) -> Vec<String> {
         let blocks = vec![CodeBlock { items: 0..items.len(), term: Term::End }].into();
         let mut code = Code { gfx: GfxIp::Gfx1030, wave: WaveSize::W32, blocks, items };
         form(&mut code);
@@ -87,5 +91,25 @@ mod tests {
         assert_eq!((text.len(), at, text[2].as_str()), (6, vec![2], "s_clause 0x1"));
         let many = formed(&[load(0); 64]);
         assert_eq!((many.len(), many[0].as_str()), (65, "s_clause 0x3e"));
+    }
+
+    #[test]
+    fn a_load_that_the_linker_may_merge_is_in_no_clause() {
+        let [s0, s4] = [0, 4].map(|n| Sgpr::new(n).expect("an SGPR"));
+        let load = Instruction::scalar_load(GfxIp::Gfx1030, Op::SLoadDwordx4, s4, s0, 0);
+        let linked = |merging| Item {
+            open: Some(Open::Descriptor { offset: SymbolId(0), in_root: None, merging }),
+            ..Item::new(load)
+        };
+        let clauses = |items: [Item; 3]| {
+            let text = formed_of(items.to_vec().into());
+            text.iter().filter(|text| text.starts_with("s_clause")).cloned().collect::<Vec<_>>()
+        };
+        use Merging::{Alone, First, Next};
+        let plain = Item::new(load);
+        assert_eq!(clauses([linked(Alone), linked(Alone), plain]), ["s_clause 0x2"]);
+        assert_eq!(clauses([linked(First), linked(Next), plain]), [""; 0]);
+        assert_eq!(clauses([linked(First), linked(Next), linked(Next)]), [""; 0]);
+        assert_eq!(clauses([plain, plain, linked(First)]), ["s_clause 0x1"]);
     }
 }

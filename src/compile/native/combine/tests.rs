@@ -1,5 +1,6 @@
 //! Combinations of a few instructions, and combinations that must not happen.
 
+use super::loads::REACH;
 use super::*;
 use crate::compile::native::dead;
 use crate::compile::native::mir::{LinkedDescriptor, PhysReg, RegisterClass, Val, runs};
@@ -349,4 +350,32 @@ fn descriptors_that_layouts_place_side_by_side_are_loaded_together_and_the_root_
     let order: Vec<_> = f.descriptors[first as usize..][..3].iter().map(|one| (one.order.1, one.order.2)).collect();
     assert_eq!(order, [(0, Buffer), (1, Image), (1, Sampler)]);
     assert_eq!(f.insts.iter().filter(|inst| inst.extra == Extra::ForRootBuffers).count(), 2);
+}
+
+#[test]
+fn descriptors_of_two_tables_are_loaded_apart() {
+    let loads_of = |second: usize, roots: [Option<usize>; 2], between: u32| {
+        let mut w = Writer::new();
+        let base: Vec<Val> =
+            (0..4).map(|n| w.push(Op::SMovB32, Some(RegisterClass::Scalar), &[bits(n)], Extra::None)).collect();
+        let x = unknown(&mut w);
+        let tables = |table: usize, root: Option<usize>| -> Vec<[Val; 2]> {
+            [Some(table), root].into_iter().flatten().map(|low| [base[low], base[3]]).collect()
+        };
+        linked(&mut w, x, &tables(0, roots[0]), 4, (0, 0, PartLetter::Buffer));
+        for _ in 0..between {
+            let sum = w.v(Op::VAddNcU32, val(x), val(x));
+            w.store(x, sum, 0);
+        }
+        linked(&mut w, x, &tables(second, roots[1]), 4, (0, 1, PartLetter::Buffer));
+        let mut f = w.done();
+        run(&mut f);
+        f.insts.iter().filter(|inst| matches!(inst.extra, Extra::Descriptors { .. })).count()
+    };
+    assert_eq!(loads_of(0, [None, None], 0), 1);
+    assert_eq!(loads_of(0, [None, Some(2)], 0), 1);
+    assert_eq!(loads_of(0, [Some(2), Some(2)], 0), 1);
+    assert_eq!(loads_of(1, [None, None], 0), 2, "two tables");
+    assert_eq!(loads_of(0, [Some(1), Some(2)], 0), 2, "two root tables");
+    assert_eq!(loads_of(0, [None, None], REACH), 2, "registers would be occupied for long");
 }

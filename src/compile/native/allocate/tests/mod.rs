@@ -5,8 +5,10 @@ pub(in crate::compile::native) mod generate;
 use super::{Allocated, RegisterLimits, allocate};
 use crate::compile::native::check_alloc::check;
 use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{MachineFunction, OperandValue};
+use crate::compile::native::mir::{Extra, MachineFunction, Operand, OperandValue, RegisterClass, run_of};
+use crate::compile::native::tests::writer::Writer;
 use crate::error::ErrorKind;
+use crate::isa::Op;
 use crate::target::{GfxIp, WaveSize};
 use generate::{Shape, generate};
 
@@ -111,6 +113,39 @@ fn the_checker_finds_wrong_registers_and_missing_moves() {
         }
     }
     assert!(planted > 100 && missed * 20 < planted, "{missed} of {planted} planted mistakes were not found");
+}
+
+/// The linker may replace a merged load with several, the first of which then must leave the table's address alone.
+#[test]
+fn the_checker_finds_merged_loads_that_overwrite_their_address() {
+    for (count, wrong) in [(1, false), (2, true)] {
+        let mut w = Writer::new();
+        let table = w.push_run(Op::SMovB64, RegisterClass::Scalar, 2, &[Operand::constant(0)], Extra::None);
+        let uses: Vec<Operand> = run_of(table.iter().map(|val| OperandValue::Val(*val))).collect();
+        let extra = Extra::Descriptors { first: 0, count };
+        let loaded = w.push_run(Op::SLoadDwordx8, RegisterClass::Scalar, 8, &uses, extra);
+        let x = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::val(loaded[5])], Extra::None);
+        w.store(x, x, 0);
+        let f = w.done();
+        let limits = RegisterLimits::new(GfxIp::Gfx1030, 64);
+        let good = allocated(&f, limits, "the unharmed one").expect("few registers");
+        let scalars = |f: &MachineFunction, at: usize| match f.operands[at].what {
+            OperandValue::Fixed(reg) if reg.as_vgpr().is_none() => Some(reg),
+            _ => None,
+        };
+        let load = good.function.insts.iter().find(|inst| matches!(inst.extra, Extra::Descriptors { .. }));
+        let at = load.expect("the load").operands as usize;
+        let [result, table] = [at, at + 8].map(|at| scalars(&good.function, at).expect("a scalar register"));
+        // The results begin where the address is, as the allocator too places those of a single load.
+        let mut bad = good.clone();
+        for at in at..bad.function.operands.len() {
+            let nth = scalars(&bad.function, at).and_then(|reg| reg.0.checked_sub(result.0)).filter(|n| *n < 8);
+            if let Some(n) = nth {
+                bad.function.operands[at].what = OperandValue::Fixed(table.nth(n));
+            }
+        }
+        assert_eq!(check(&f, &bad, limits).is_err(), wrong, "{}", bad.function);
+    }
 }
 
 /// The code without one instruction.
