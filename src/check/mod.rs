@@ -39,6 +39,7 @@ mod meet;
 mod names;
 mod report;
 mod results;
+mod saved;
 mod solve;
 mod values;
 mod waits;

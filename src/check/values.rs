@@ -4,12 +4,12 @@
 //! instruction, on every path on which one of its lanes is active ([`super::written`]). For other registers one path is
 //! enough: the reader may not use the lanes that took other paths, which LLVM knows but the code does not show. A write
 //! counts under any EXEC and in any part.
-//! EXEC and in any part.
 
 use super::code::{Code, StageCode};
 use super::entry;
 use super::flow::{Graph, Step};
 use super::report::{CodeRule, Reporter};
+use super::saved::saved;
 use super::solve::forwards;
 use super::written::{Written, copied, is_copy};
 use crate::isa::instruction::Fields;
@@ -82,9 +82,10 @@ pub(super) fn check(graph: &Graph, code: &Code<'_>, stage: &StageCode, reporter:
     forwards(graph, Written::entry(stage.wave, set), |before, step| {
         let reads = &step.effects.reads;
         // A copy of an undefined value is checked where the copy is used.
-        let missing = match copied(step) {
-            Some(_) => RegisterSet::EMPTY,
-            None => reads.without(before.maybe()).without(&any_upper_half(step)),
+        let missing = if copied(step).is_some() || saved(step).is_some() {
+            RegisterSet::EMPTY
+        } else {
+            reads.without(before.maybe()).without(&any_upper_half(step))
         };
         let mut unsure = strict(step).without(before.surely());
         if !unsure.is_empty() && does_nothing_without_lanes(step) {

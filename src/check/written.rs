@@ -10,6 +10,7 @@
 use super::flow::Step;
 use super::mask_op::MaskForm::{Plain, Save, Write};
 use super::mask_op::{MaskOp, mask_op};
+use super::saved::UnwrittenLanes;
 use super::solve::Flow;
 use crate::isa::instruction::{Fields, ScalarFields, VectorDst, VectorForm};
 use crate::isa::{Effects, Format, Op, Register, RegisterSet, Scalar, Src};
@@ -32,12 +33,14 @@ pub(super) struct Written {
     maybe: RegisterSet,
     /// Registers that each mask register vouches for beyond `surely`.
     vouches: Box<[Scalars; COUNT as usize]>,
+    /// Lanes with copies of registers that no path has written.
+    lanes: UnwrittenLanes,
 }
 
 impl Written {
     /// Facts at the entry.
     pub(super) fn entry(wave: WaveSize, set: RegisterSet) -> Self {
-        Self { wave, surely: set, maybe: set, vouches: Box::new([0; COUNT as usize]) }
+        Self { wave, surely: set, maybe: set, vouches: Box::new([0; COUNT as usize]), lanes: UnwrittenLanes::default() }
     }
 
     /// Whether some path has written a register.
@@ -173,8 +176,10 @@ impl Flow for Written {
 
     fn step(&mut self, step: &Step) {
         let Effects { writes, indirect, .. } = &step.effects;
+        self.lanes.step(step, &self.maybe);
         self.maybe = match copied(step) {
             Some(pairs) => self.maybe_after_copy(&pairs, is_copy(step)),
+            None if self.lanes.restores(step) => self.maybe.without(writes),
             None => self.maybe.union(writes),
         };
         if is_copy(step) {
@@ -219,7 +224,7 @@ impl Flow for Written {
         let (surely, maybe) = (self.surely.intersection(&other.surely), self.maybe.union(&other.maybe));
         changed |= surely != self.surely || maybe != self.maybe;
         (self.surely, self.maybe) = (surely, maybe);
-        changed
+        self.lanes.join(&other.lanes) || changed
     }
 }
 

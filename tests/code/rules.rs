@@ -251,6 +251,23 @@ fn registers_are_written_before_they_are_read() {
     for unset in ["v2", "s11", "vcc_lo", "m0"] {
         breaks(test, compute, CodeRule::Uninitialised, &code(unset, ">"));
     }
+    // A register that is saved in a lane and restored is as unwritten as before.
+    let saved = |from: &str, between: &str, mark: &str| {
+        format!(
+            "v_writelane_b32 v9, {from}, 3
+            {between}
+            v_readlane_b32 s20, v9, 3
+            v_readlane_b32 s21, v9, 4
+            v_mov_b32 v2, s21
+            {mark} v_add_nc_u32 v2, v2, s20
+            global_store_dword v0, v2, s[2:3]
+            s_endpgm"
+        )
+    };
+    breaks(test, compute, CodeRule::Uninitialised, &saved("s11", "", ">"));
+    breaks(test, compute, CodeRule::Uninitialised, &saved("s11", "v_writelane_b32 v9, s3, 4", ">"));
+    keeps(test, compute, &saved("s3", "", ""));
+    keeps(test, compute, &saved("s11", "v_writelane_b32 v9, s3, 3", ""));
     let one_path = |other: &str, mark: &str| {
         format!(
             "s_cmp_eq_u32 s7, 0

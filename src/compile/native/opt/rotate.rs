@@ -52,10 +52,15 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     demote::run(shader, &uses);
     let mut added = List::<BlockId>::default();
     for rotated in &chosen {
-        rotate(shader, &cfg, rotated, &mut added, |shader, id| match shader.inst(id).op {
-            // Added for a value of an outer loop's header.
-            Op::LocalLoad { local, .. } if local.index() >= locals => true,
-            _ => invariant.get(id.index()).is_some_and(|is| *is),
+        rotate(shader, &cfg, rotated, &mut added, |shader, id, copied| {
+            let inst = shader.inst(id);
+            match (&inst.op, invariant.get(id.index())) {
+                // Added for a value of another loop's header.
+                (Op::LocalLoad { local, .. }, _) if local.index() >= locals => true,
+                (_, Some(same)) => *same,
+                // Added too: makes a loaded word the boolean that it stands for, or the other way round.
+                (_, None) => inst.result.is_some() && !inst.args.iter().any(|v| copied.contains_key(v)),
+            }
         });
     }
     structure::drop_untrue(shader);
@@ -140,13 +145,13 @@ fn carried(shader: &Shader, chosen: &[Rotated], invariant: &Invariant) -> List<U
 }
 
 /// Changes one loop. `added`: for each new block, the header of the loop that it was added before; it is in the loops around
-/// that one. `moves`: whether an instruction moves, and is not copied.
+/// that one. `moves`: whether an instruction moves, and is not copied, given the copies of parameters and of instructions before.
 fn rotate(
     shader: &mut Shader,
     cfg: &Cfg,
     rotated: &Rotated,
     added: &mut List<BlockId>,
-    moves: impl Fn(&Shader, InstId) -> bool,
+    moves: impl Fn(&Shader, InstId, &FxHashMap<Value, Value>) -> bool,
 ) {
     let &Rotated { header, number, inside } = rotated;
     let loops = cfg.loops();
@@ -162,7 +167,7 @@ fn rotate(
     let (mut old_insts, mut stay) = (List::<InstId>::default(), List::<InstId>::default());
     old_insts.append(&mut shader.block_mut(header).insts);
     for &old in &old_insts {
-        if moves(shader, old) {
+        if moves(shader, old, &values) {
             shader.block_mut(first).insts.push(old);
             continue;
         }
