@@ -86,11 +86,10 @@ impl<T: Copy> Rows<T> {
     pub fn group(&mut self, count: usize, pairs: impl Iterator<Item = (usize, T)> + Clone) {
         self.clear();
         self.ends.resize(count, 0);
-        for (row, item) in pairs.clone() {
-            self.ends[row] += 1;
-            // Each place gets its own item below.
-            self.items.push(item);
-        }
+        pairs.clone().for_each(|(row, _)| self.ends[row] += 1);
+        // Each place gets its own item below. These lists may be most of a compiler's memory, so they do not grow one by one.
+        self.items.reserve(self.ends.iter().map(|count| *count as usize).sum());
+        self.items.extend(pairs.clone().map(|(_, item)| item));
         // Counts become starts, and each item moves the start of its list towards the end.
         let mut sum = 0;
         for end in &mut self.ends {

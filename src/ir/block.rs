@@ -55,8 +55,12 @@ impl Clone for BasicBlock {
     }
 
     fn clone_from(&mut self, from: &Self) {
-        self.params.clone_from(&from.params);
-        self.insts.clone_from(&from.insts);
+        self.params.clear();
+        reserve(&mut self.params, from.params.len());
+        self.params.extend_from_slice(&from.params);
+        self.insts.clear();
+        reserve(&mut self.insts, from.insts.len());
+        self.insts.extend_from_slice(&from.insts);
         self.end.clone_from(&from.end);
         self.merge = from.merge;
     }
@@ -183,6 +187,16 @@ enum Kind {
     Switch,
     Return,
     Unreachable,
+}
+
+/// Items for which a list has room when it gets any memory: it is used again and again, for blocks of every size.
+const ROOM: usize = 16;
+
+/// Makes room for more items in a list that is kept.
+pub(super) fn reserve<T>(list: &mut Vec<T>, more: usize) {
+    if list.len() + more > list.capacity() {
+        list.reserve(more.max(ROOM));
+    }
 }
 
 /// How a block ends: what it decides by or returns, and its jumps.
@@ -370,7 +384,12 @@ impl End {
     /// Adds arguments to a jump, after those that it has.
     pub fn add_args(&mut self, n: usize, args: impl Iterator<Item = Value>) {
         let (end, before) = (self.jumps[n].1 as usize, self.values.len());
-        self.values.extend(args);
+        for value in args {
+            if self.values.len() == self.values.capacity() {
+                self.values.reserve(ROOM);
+            }
+            self.values.push(value);
+        }
         let count = self.values.len() - before;
         self.values[end..].rotate_right(count);
         self.jumps[n..].iter_mut().for_each(|(_, end)| *end += count as u32);
@@ -427,6 +446,7 @@ impl Blocks {
     /// Puts a block after another one that only jumps to it. What remains is a block that nothing reaches.
     pub fn append(&mut self, first: BlockId, next: BlockId) {
         let Ok([block, taken]) = self.get_disjoint_mut([first.index(), next.index()]) else { return };
+        reserve(&mut block.insts, taken.insts.len());
         block.insts.append(&mut taken.insts);
         std::mem::swap(&mut block.end, &mut taken.end);
         if block.merge == Merge::None {

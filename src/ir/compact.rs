@@ -4,9 +4,8 @@
 
 use super::ids::InstId;
 use super::kept::Remembered;
-use super::shader::{Inst, Shader, Value, ValueData, ValueDef};
+use super::shader::{Args, Inst, Shader, Value, ValueData, ValueDef};
 use crate::workspace::{List, filled};
-use smallvec::SmallVec;
 
 /// New number of a removed item.
 const NONE: u32 = u32::MAX;
@@ -25,7 +24,7 @@ impl Shader {
         let inst = |id: InstId| InstId(insts[id.index()]);
         let mut new_insts = List::default();
         for (old, _) in self.insts.iter().zip(&insts).filter(|(_, n)| **n != NONE) {
-            let args: Option<SmallVec<[Value; 4]>> = old.args.iter().map(|v| value(*v)).collect();
+            let args: Option<Args> = old.args.iter().map(|v| value(*v)).collect();
             let result = old.result.and_then(value);
             new_insts.push(Inst { op: old.op.clone(), args: args?, result });
         }

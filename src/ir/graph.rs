@@ -20,6 +20,16 @@ impl Graph {
         self.targets.push(targets);
     }
 
+    /// Adds an edge of the block that [`Graph::end`] ends.
+    pub fn add(&mut self, target: BlockId) {
+        self.targets.add(target);
+    }
+
+    /// Ends the edges of the next block.
+    pub fn end(&mut self) {
+        self.targets.end();
+    }
+
     /// Number of blocks.
     pub fn len(&self) -> usize {
         self.targets.len()

@@ -74,8 +74,8 @@ pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, Fen
 pub use name::Name;
 pub use op::Op;
 pub use shader::{
-    ArgRole, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Local, LowerInfo, Modes, RegClass, Resource,
-    RoundMode, Shader, ShaderLevel, ValueData, ValueDef,
+    ArgRole, Args, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Local, LowerInfo, Modes, RegClass,
+    Resource, RoundMode, Shader, ShaderLevel, ValueData, ValueDef,
 };
 pub use symbols::Symbols;
 pub use types::{Align, Bits, Type};

@@ -4,7 +4,7 @@
 //! an instruction's result or a block's parameter. The entry block is block 0; it has no predecessors and, at the upper
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
-use super::block::{BasicBlock, Blocks};
+use super::block::{BasicBlock, Blocks, reserve};
 use super::cfg::Cfg;
 use super::graph::Graph;
 use super::kept::Remembered;
@@ -86,13 +86,16 @@ pub enum ValueDef {
     Param(BlockId, u32),
 }
 
+/// Operands of an instruction: more than six only of image operations.
+pub type Args = SmallVec<[Value; 6]>;
+
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inst {
     /// Operation.
     pub op: Op,
     /// Operands.
-    pub args: SmallVec<[Value; 4]>,
+    pub args: Args,
     /// Its result, if it has one.
     pub result: Option<Value>,
 }
@@ -341,12 +344,14 @@ impl Shader {
         let v = Value(self.values.len() as u32);
         let n = self.blocks[block.index()].params.len() as u32;
         self.values.push(ValueData { ty, def: ValueDef::Param(block, n) });
-        self.blocks[block.index()].params.push(v);
+        let params = &mut self.blocks[block.index()].params;
+        reserve(params, 1);
+        params.push(v);
         v
     }
 
     /// A new instruction, in no block yet.
-    pub fn add_inst(&mut self, op: Op, args: SmallVec<[Value; 4]>, ty: Option<Type>) -> InstId {
+    pub fn add_inst(&mut self, op: Op, args: Args, ty: Option<Type>) -> InstId {
         let id = InstId(self.insts.len() as u32);
         let result = ty.map(|ty| {
             let v = Value(self.values.len() as u32);

@@ -1,7 +1,7 @@
 //! The values that are live at block boundaries: scalar values along linear edges, vector values along logical edges.
 //!
 //! Only values that some block uses without having defined them before have a place in the bit rows; the others live
-//! and die in their block. A block's parameters are defined at its start. Arguments of an edge are used at the end of
+//! and die in their block. What lives out of a block is what lives into its successors. A block's parameters are defined at its start. Arguments of an edge are used at the end of
 //! the block before its tail if it is the block's only edge, as the copies stand there; otherwise at the start of the
 //! target, which has no other predecessor then.
 
@@ -10,7 +10,7 @@ use super::mir::{BlockId, MachineFunction, Operand, RegisterClass, Val};
 use crate::rows::Rows;
 use crate::workspace::{Kept, List, filled};
 
-/// Live values at the ends of blocks, as lists: most values live in few blocks.
+/// Live values at the starts of blocks, as lists: most values live in few blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Liveness {
     /// Predecessors along logical edges.
@@ -23,7 +23,6 @@ pub struct Liveness {
     values: List<Val>,
     /// By block, numbers of values, ascending.
     live_in: Kept<Rows<u32>>,
-    live_out: Kept<Rows<u32>>,
 }
 
 /// Pairs of a value's number and a block, grouped by number.
@@ -52,6 +51,11 @@ impl Pairs {
             }
         }
         new
+    }
+
+    /// Whether a pair is there, of the number that was added last.
+    fn has(&self, place: u32, block: BlockId) -> bool {
+        self.last[block.index()] == place
     }
 
     /// By block, its numbers.
@@ -86,7 +90,7 @@ impl Liveness {
             homes.iter().filter_map(|(val, block)| Some((place[val.index()]?, *block))).collect();
         homes.sort_unstable_by_key(|(place, block)| (*place, block.0));
         exposed.sort_unstable_by_key(|(place, block)| (*place, block.0));
-        let [mut into, mut out] = [(); 2].map(|()| Pairs::new(f.blocks.len()));
+        let mut into = Pairs::new(f.blocks.len());
         let mut work = List::<BlockId>::default();
         let mut homes = &homes[..];
         for uses in exposed.chunk_by(|a, b| a.0 == b.0) {
@@ -102,12 +106,12 @@ impl Liveness {
                 if !into.add(place, block) {
                     continue;
                 }
-                let before = preds.of(block).iter().filter(|pred| out.add(place, **pred));
-                work.extend(before.filter(|pred| own.binary_search_by_key(&pred.0, |(_, home)| home.0).is_err()));
+                let made = |pred: &BlockId| own.binary_search_by_key(&pred.0, |(_, home)| home.0).is_ok();
+                work.extend(preds.of(block).iter().filter(|pred| !into.has(place, **pred) && !made(pred)));
             }
         }
-        let [live_in, live_out] = [into, out].map(|pairs| pairs.by_block());
-        Self { logical, linear, place, values, live_in, live_out }
+        let live_in = into.by_block();
+        Self { logical, linear, place, values, live_in }
     }
 
     /// Values live into a block, without its parameters.
@@ -115,14 +119,18 @@ impl Liveness {
         self.live_in.of(block.index()).iter().map(|place| self.values[*place as usize])
     }
 
-    /// Values live out of a block: into a successor of their kind. Arguments of its only edge are not among them.
-    pub fn live_out(&self, block: BlockId) -> impl Iterator<Item = Val> {
-        self.live_out.of(block.index()).iter().map(|place| self.values[*place as usize])
+    /// Values live out of a block: into a successor of their kind. One may come several times. Arguments of its only edge
+    /// are not among them.
+    pub fn live_out<'a>(&'a self, f: &'a MachineFunction, block: BlockId) -> impl Iterator<Item = Val> + 'a {
+        successors(f, block).flat_map(move |(to, kind)| {
+            self.live_in(to).filter(move |val| kind.is_none_or(|kind| f.class(*val) == kind))
+        })
     }
 
     /// Whether a value is live out of a block.
-    pub fn is_live_out(&self, block: BlockId, val: Val) -> bool {
-        self.place[val.index()].is_some_and(|place| self.live_out.of(block.index()).binary_search(&place).is_ok())
+    pub fn is_live_out(&self, f: &MachineFunction, block: BlockId, val: Val) -> bool {
+        let follows = |kind: Option<RegisterClass>| kind.is_none_or(|kind| f.class(val) == kind);
+        self.is_global(val) && successors(f, block).any(|(to, kind)| follows(kind) && self.is_live_in(to, val))
     }
 
     /// Whether a value is live into a block.
@@ -134,6 +142,19 @@ impl Liveness {
     pub fn is_global(&self, val: Val) -> bool {
         self.place[val.index()].is_some()
     }
+}
+
+/// The successors of a block, each with the class of the values that go there: both, if the wave goes where its lanes go.
+fn successors(
+    f: &MachineFunction,
+    block: BlockId,
+) -> impl Iterator<Item = (BlockId, Option<RegisterClass>)> + Clone + '_ {
+    let block = f.block(block);
+    let [logical, linear] = [block.edges.len(), block.term.targets().count()];
+    let both = logical == linear && block.edges.iter().map(|edge| edge.to).eq(block.term.targets());
+    let lanes = block.edges.iter().map(move |edge| (edge.to, (!both).then_some(RegisterClass::Vector)));
+    let wave = block.term.targets().filter(move |_| !both).map(|to| (to, Some(RegisterClass::Scalar)));
+    lanes.chain(wave)
 }
 
 /// Whether the copies for the block's edges are before its tail; otherwise each is at the start of its target.

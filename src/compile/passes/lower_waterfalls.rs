@@ -165,7 +165,7 @@ impl Roots<'_> {
         self.steps += 1;
         let inst = b.shader.def(v).filter(|inst| depth > 0 && self.steps < MOST_STEPS && is_repeatable(&inst.op));
         let Some(inst) = inst else { return (own, root) };
-        let args: SmallVec<[Value; 4]> = inst.args.clone();
+        let args = inst.args.clone();
         let (costs, made): (SmallVec<[Option<u32>; 4]>, Vec<Made>) =
             args.iter().map(|v| self.made(b, *v, depth - 1)).unzip();
         match (costs.into_iter().sum::<Option<u32>>(), own) {

@@ -11,7 +11,7 @@ use crate::ir::cfg::DomTree;
 use crate::ir::{BlockId, Graph, PerBlock};
 use crate::workspace::{Kept, filled, take};
 use rspirv::dr::Operand;
-use smallvec::SmallVec;
+
 use spirv::Op;
 
 /// Declaration of `OpSelectionMerge` or `OpLoopMerge`, with blocks by index.
@@ -67,7 +67,7 @@ impl SpirvCfg {
         };
         let mut successors = take::<Graph>();
         for b in f.blocks {
-            successors.push(cfg.successors(f.insts_of(b))?);
+            cfg.successors(f.insts_of(b), &mut successors)?;
         }
         for (b, header) in f.blocks.iter().zip(0..) {
             let declared = cfg.header(f.insts_of(b))?;
@@ -117,11 +117,15 @@ impl SpirvCfg {
         }
     }
 
-    /// The possible successors of a block.
-    fn successors(&self, insts: Insts<'_>) -> Result<SmallVec<[BlockId; 2]>> {
-        let Some(last) = insts.last() else { return Ok(SmallVec::new()) };
-        let position = |id| self.target(id).map(|n| BlockId(n as u32)).map_err(|e| e.at(last.place()));
-        targets(&last)?.into_iter().map(position).collect()
+    /// Appends the possible successors of a block.
+    fn successors(&self, insts: Insts<'_>, out: &mut Graph) -> Result<()> {
+        if let Some(last) = insts.last() {
+            for label in targets(last) {
+                out.add(BlockId(self.target(label?).map_err(|e| e.at(last.place()))? as u32));
+            }
+        }
+        out.end();
+        Ok(())
     }
 
     fn header(&self, insts: Insts<'_>) -> Result<Option<Header>> {
@@ -203,19 +207,15 @@ fn incoming(f: &SpirvFunction<'_>) -> Result<Kept<Vec<(u32, u32, u32)>>> {
 }
 
 /// Labels to which a terminator may jump.
-pub fn targets(inst: &SpirvInst<'_>) -> Result<SmallVec<[u32; 2]>> {
-    Ok(match inst.op() {
-        Op::Branch => SmallVec::from_slice(&[inst.id(0)?]),
-        Op::BranchConditional => SmallVec::from_slice(&[inst.id(1)?, inst.id(2)?]),
-        Op::Switch => {
-            let mut out: SmallVec<[u32; 2]> = SmallVec::from_slice(&[inst.id(1)?]);
-            for n in (3..inst.len()).step_by(2) {
-                out.push(inst.id(n)?);
-            }
-            out
-        }
-        _ => SmallVec::new(),
-    })
+pub fn targets(inst: SpirvInst<'_>) -> impl Iterator<Item = Result<u32>> {
+    let (labels, step) = match inst.op() {
+        Op::Branch => (0..1, 1),
+        Op::BranchConditional => (1..3, 1),
+        // The default, then each case's label after its literal.
+        Op::Switch => (1..inst.len().max(2), 2),
+        _ => (0..0, 1),
+    };
+    labels.step_by(step).map(move |n| inst.id(n))
 }
 
 /// Literal of case `n` of an `OpSwitch`.

@@ -307,6 +307,7 @@ impl Decoder<'_> {
             K::StorageClass => Operand::StorageClass(spirv::StorageClass::from_u32(word)?),
             K::Dim => Operand::Dim(spirv::Dim::from_u32(word)?),
             K::ImageFormat => Operand::ImageFormat(spirv::ImageFormat::from_u32(word)?),
+            K::PackedVectorFormat => Operand::PackedVectorFormat(spirv::PackedVectorFormat::from_u32(word)?),
             K::GroupOperation => Operand::GroupOperation(spirv::GroupOperation::from_u32(word)?),
             K::SelectionControl => Operand::SelectionControl(spirv::SelectionControl::from_bits(word)?),
             K::FunctionControl => Operand::FunctionControl(spirv::FunctionControl::from_bits(word)?),

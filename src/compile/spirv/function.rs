@@ -134,10 +134,10 @@ impl Session<'_> {
             }
         }
         if control::is_terminator(at.op()) {
-            let mut labels = cfg::targets(at)?;
+            let mut labels = cfg::targets(*at).collect::<Result<List<u32>>>()?;
             labels.sort_unstable();
             labels.dedup();
-            for label in labels {
+            for &label in &labels {
                 let Some(to) = frame.function.blocks.get(frame.cfg.target(label)?) else { continue };
                 let phis = frame.function.insts_of(to).iter().take_while(|i| i.op() == Op::Phi);
                 let from = frame.function.blocks.get(frame.current).map_or(0, |b| b.label);

@@ -267,7 +267,7 @@ impl Cx<'_> {
         let stage = self.b.shader.stage;
         let first = self.interface.input_leaves.len();
         let wide = if stage == Stage::Vertex { Wide::Channels } else { Wide::Dwords };
-        for (leaf, c) in at.into_iter().zip(components(self, id, ty, wide)?) {
+        for (&leaf, c) in at.iter().zip(components(self, id, ty, wide)?) {
             let source = match c.decor.builtin {
                 Some(b) => builtins::input(stage, b, c.component).at(place(&c.decor)),
                 // SPIR-V and Vulkan allow the variable, but no Vulkan interface supplies it.
@@ -300,7 +300,7 @@ impl Cx<'_> {
         self.spend(at.len())?;
         let stage = self.b.shader.stage;
         let first = self.interface.output_leaves.len();
-        for (at, c) in at.into_iter().zip(components(self, id, ty, Wide::Dwords)?) {
+        for (&at, c) in at.iter().zip(components(self, id, ty, Wide::Dwords)?) {
             let slot = match c.decor.builtin {
                 Some(b) => match builtins::output(stage, b, c.component)? {
                     Some(slot) => slot,

@@ -7,6 +7,7 @@ use super::cx::{Cx, LeafValues, MemoryLayout, Pointer, PointerMemory, SpirvInst,
 use super::types::Leaf;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
+use crate::workspace::{List, filled};
 use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::{MemoryAccess, Op};
@@ -110,14 +111,14 @@ struct Group {
 }
 
 /// Runs of adjacent leaves of one width. A row-major matrix's leaves are not in memory order.
-fn groups(leaves: &[Leaf]) -> SmallVec<[Group; 4]> {
+fn groups(leaves: &[Leaf]) -> List<Group> {
     let stored = |ty: Type| if ty == Type::B1 { Bits::B32 } else { ty.bits() };
-    let mut order: SmallVec<[usize; 16]> = (0..leaves.len()).collect();
+    let mut order: List<usize> = (0..leaves.len()).collect();
     if !leaves.is_sorted_by_key(|l| l.offset) {
         order.sort_by_key(|n| leaves.get(*n).map(|l| l.offset));
     }
     let at = |n: usize| order.get(n).and_then(|l| leaves.get(*l));
-    let mut out = SmallVec::new();
+    let mut out = List::default();
     let mut next = 0;
     while let Some(first) = at(next) {
         let bits = stored(first.ty);
@@ -168,10 +169,10 @@ impl Cx<'_> {
             return Ok((0..ty.lanes()).map(|lane| self.b.extract(wide, lane)).collect());
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
-        let mut out: SmallVec<[Option<Value>; 16]> = SmallVec::from_elem(None, leaves.len());
-        for group in groups(&leaves) {
+        let mut out = filled::<Option<Value>>(leaves.len(), None);
+        for group in &groups(&leaves) {
             let wide = self.load_at(pointer, group.offset, group.ty, operands)?;
-            for (lane, leaf) in (0..).zip(group.leaves) {
+            for (lane, &leaf) in (0..).zip(&group.leaves) {
                 let v = self.b.extract(wide, lane);
                 let is_bool = leaves.get(leaf).is_some_and(|l| l.ty == Type::B1);
                 if let Some(slot) = out.get_mut(leaf) {
@@ -179,7 +180,7 @@ impl Cx<'_> {
                 }
             }
         }
-        Ok(out.into_iter().flatten().collect())
+        Ok(out.iter().flatten().copied().collect())
     }
 
     /// Stores to the pointee.
@@ -204,7 +205,7 @@ impl Cx<'_> {
         if !same {
             return Err(Error::malformed("the value does not have the type that the pointer points to"));
         }
-        for group in groups(&leaves) {
+        for group in &groups(&leaves) {
             let parts: LeafValues = group.leaves.iter().filter_map(|leaf| values.get(*leaf).copied()).collect();
             let wide = self.stored(&parts);
             self.store_at(pointer, group.offset, wide, operands)?;

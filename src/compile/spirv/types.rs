@@ -171,7 +171,7 @@ pub struct Leaf {
 /// IR types of the leaves of a value; most have no more than a matrix.
 pub type LeafTypes = SmallVec<[Type; 16]>;
 /// Leaves of a value in memory.
-pub type Leaves = SmallVec<[Leaf; 16]>;
+pub type Leaves = List<Leaf>;
 
 /// The arena of types.
 #[derive(Debug, Default)]
@@ -456,7 +456,8 @@ impl Types {
     /// # Errors
     /// As [`Types::leaf_count`]; unsupported for types without a memory layout.
     pub fn walk(&self, id: TypeId, layout: MemoryLayout) -> Result<Leaves> {
-        let mut out = Leaves::with_capacity(self.leaf_count(id)?);
+        let mut out = Leaves::default();
+        out.reserve(self.leaf_count(id)?);
         self.walk_into(id, layout, 0, &mut out)?;
         Ok(out)
     }

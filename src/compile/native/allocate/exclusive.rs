@@ -120,7 +120,7 @@ fn groups(f: &MachineFunction, live: &Liveness) -> List<Group> {
     for id in f.block_ids() {
         let block = f.block(id);
         let whole = [block.insts.start, block.insts.end];
-        live.live_in(id).chain(live.live_out(id)).for_each(|val| note(val, whole));
+        live.live_in(id).chain(live.live_out(f, id)).for_each(|val| note(val, whole));
         for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
             let operands = f.defs(inst).iter().chain(f.uses(inst));
             operands.filter_map(|one| one.as_val()).for_each(|val| note(val, [n, n]));

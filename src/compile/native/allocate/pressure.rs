@@ -98,12 +98,12 @@ impl Chooser<'_> {
             let block = f.block(id);
             let weight = 10f32.powi(i32::from(block.depth.min(6)));
             let length = (block.insts.end - block.insts.start) as f32;
-            for val in self.live.live_in(id).filter(|val| self.live.is_live_out(id, *val)) {
+            for val in self.live.live_in(id).filter(|val| self.live.is_live_out(f, id, *val)) {
                 self.span[val.index()] += length;
             }
             for (n, inst) in (0u16..).zip(f.insts_of(block)) {
                 for val in f.defs(inst).iter().filter_map(|one| one.as_val()) {
-                    let leaves = self.live.is_live_out(id, val);
+                    let leaves = self.live.is_live_out(f, id, val);
                     self.cost[val.index()] += weight;
                     self.span[val.index()] += if leaves { length - f32::from(n) } else { 0.0 };
                 }
@@ -146,7 +146,7 @@ impl Chooser<'_> {
         last.dedup_by_key(|(val, _)| *val);
         let dies = |live: &Liveness, val: Val, n: u32| {
             let last = last.binary_search_by_key(&val, |(val, _)| *val).map_or(0, |at| last[at].1);
-            !live.is_live_out(id, val) && last <= n
+            !live.is_live_out(f, id, val) && last <= n
         };
         let params = f.params_of(block).iter().copied().filter(|val| hints.is_used(*val));
         let start = self.live.live_in(id).chain(params.clone());

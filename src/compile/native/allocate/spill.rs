@@ -155,7 +155,7 @@ impl Rewrite<'_> {
                 self.keep(n);
             }
         }
-        let uses: SmallVec<[Operand; 16]> = f.uses(inst).iter().map(|one| self.load(one)).collect();
+        let uses: SmallVec<[Operand; 32]> = f.uses(inst).iter().map(|one| self.load(one)).collect();
         self.push(*inst, f.defs(inst), &uses, Some(n));
         for val in f.defs(inst).iter().filter_map(|one| one.as_val()) {
             self.store(val);

@@ -210,19 +210,11 @@ impl<'a> Walk<'a> {
         let block = f.block(id);
         self.vcc_open = true;
         self.exec_until = block.insts.start;
-        for val in self.live.live_out(id) {
-            self.end[val.index()] = LIVES_ON;
-        }
-        let live = self.live;
         let ends = &mut self.end;
         let mut note = |operands: &[Operand], position: u32| {
-            for val in operands.iter().filter_map(|one| one.as_val()) {
-                if !live.is_live_out(id, val) {
-                    ends[val.index()] = position;
-                }
-            }
+            operands.iter().filter_map(|one| one.as_val()).for_each(|val| ends[val.index()] = position);
         };
-        note(args_at_start(f, &live.logical, id), 4 * block.insts.start);
+        note(args_at_start(f, &self.live.logical, id), 4 * block.insts.start);
         for param in f.params_of(block) {
             note(&[Operand::val(*param)], 4 * block.insts.start);
         }
@@ -242,6 +234,9 @@ impl<'a> Walk<'a> {
         }
         if block.tail >= block.insts.end {
             note(args_at_end(f, id), 4 * block.tail + 1);
+        }
+        for val in self.live.live_out(f, id) {
+            self.end[val.index()] = LIVES_ON;
         }
     }
 

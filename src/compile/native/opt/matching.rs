@@ -1,8 +1,8 @@
 //! Applies the table of rules: patterns of arithmetic, and their replacements.
 
-use super::number::{Args, Numbering};
+use super::number::Numbering;
 use super::rules::RULES;
-use crate::ir::{AluOp, Bits, FpFlags, Inst, Op, Type, Value};
+use crate::ir::{AluOp, Args, Bits, FpFlags, Inst, Op, Type, Value};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 

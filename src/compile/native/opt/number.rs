@@ -12,14 +12,11 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, Shader, Type, Value};
+use crate::ir::{AluOp, Args, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, Shader, Type, Value};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// Operands of an instruction.
-pub(super) type Args = SmallVec<[Value; 4]>;
 
 /// Numbers the values of a shader.
 ///

@@ -2,9 +2,9 @@
 //! split and composed again.
 
 use super::matching::{Simpler, commutes};
-use super::number::{Args, Numbering};
+use super::number::Numbering;
 use crate::compile::passes::fold;
-use crate::ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, Op, Type, Value};
+use crate::ir::{AluOp, AmdOp, Args, Bits, ConstTableId, FpFlags, Inst, Op, Type, Value};
 use smallvec::SmallVec;
 
 /// Limit on rewrites of one operation: rules make progress, but a mistake in them must not hang the compiler.

@@ -82,7 +82,7 @@ impl Pressure {
         // A new number each time, so that nothing needs to be cleared.
         self.block += 1;
         self.live = Counts::default();
-        for val in live.live_out(id) {
+        for val in live.live_out(f, id) {
             self.stays[val.index()] = self.block;
         }
         let tail = f.insts[block.tail as usize..block.insts.end as usize].iter().flat_map(|inst| f.uses(inst));

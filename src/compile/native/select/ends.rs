@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ir::{LowerInfo, Op as IrOp, Shader, Terminator, Type, Value};
 use crate::isa::Op;
 use crate::target::Stage;
+use crate::workspace::List;
 use smallvec::SmallVec;
 
 impl Selector<'_> {
@@ -207,7 +208,7 @@ impl Selector<'_> {
             let none = self.f.operands.len() as u32;
             return Ok(Edge { to: body, args: none..none });
         }
-        let mut words = super::Dwords::new();
+        let mut words = List::<OperandValue>::default();
         for (&param, &arg) in params.iter().zip(args) {
             let scalar = self.is_scalar_param(param);
             if shader.ty(param) == Type::B1 {

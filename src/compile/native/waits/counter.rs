@@ -28,6 +28,13 @@ impl Counter {
         Self { pending: List::default(), kinds: 0, most }
     }
 
+    /// Makes it equal to another one, and keeps its memory.
+    pub(super) fn set(&mut self, to: &Self) {
+        self.pending.clear();
+        self.pending.extend_from_slice(&to.pending);
+        (self.kinds, self.most) = (to.kinds, to.most);
+    }
+
     /// An operation of this kind that will still use these registers.
     pub(super) fn issue(&mut self, kind: u8, registers: RegisterSet) {
         let oldest = self.most - 1;

@@ -26,15 +26,17 @@ const ATOMIC_TO_DENORM: u16 = 2;
 /// A bug: a branch to a block that does not exist.
 pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
     let effects: List<Effects> = code.items.iter().map(|item| item.inst.effects(code.wave)).collect();
-    let mut before = solve(code, &effects, awaited)?;
+    let before = solve(code, &effects, awaited)?;
+    let mut state = State::after_loads(awaited);
     let mut items = List::default();
     let mut ranges = List::<Range<usize>>::default();
     let float_atomics = code.items.iter().any(|item| item.inst.entry.is(Traits::FLOAT_ATOMIC));
-    for (block, state) in code.blocks.iter().zip(&mut before) {
+    for (block, before) in code.blocks.iter().zip(&before) {
         let first = items.len();
-        match state {
-            Some(state) => {
-                walk(code, &effects, block, state, |wait, item| {
+        match before {
+            Some(before) => {
+                state.set(before);
+                walk(code, &effects, block, &mut state, |wait, item| {
                     push(code.gfx, wait, &mut items);
                     if let Some(item) = item {
                         if float_atomics && item.inst.entry.op == Op::SDenormMode {
@@ -61,12 +63,14 @@ fn solve(code: &Code, effects: &[Effects], awaited: &RegisterSet) -> Result<List
     if let (Some(state), Some(changed)) = (before.first_mut(), changed.first_mut()) {
         (*state, *changed) = (Some(State::after_loads(awaited)), true);
     }
+    let mut state = State::after_loads(awaited);
     while changed.contains(&true) {
         for n in 0..code.blocks.len() {
             if !std::mem::take(&mut changed[n]) {
                 continue;
             }
-            let Some(mut state) = before[n].clone() else { continue };
+            let Some(known) = &before[n] else { continue };
+            state.set(known);
             walk(code, effects, &code.blocks[n], &mut state, |_, _| {});
             for to in code.blocks[n].term.targets() {
                 let to = to.index();

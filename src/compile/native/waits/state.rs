@@ -102,6 +102,14 @@ impl State {
         wait
     }
 
+    /// Makes it equal to another one, and keeps its memory.
+    pub(super) fn set(&mut self, to: &Self) {
+        self.vm.set(&to.vm);
+        self.lgkm.set(&to.lgkm);
+        self.exp.set(&to.exp);
+        self.vs.set(&to.vs);
+    }
+
     /// The useful part of a wait: counters on which something may be outstanding.
     pub(super) fn useful(&self, wait: Wait) -> Wait {
         let of = |counter: &Counter, count: u8, none: u8| if counter.kinds == 0 { none } else { count };
