@@ -5,7 +5,7 @@ use super::alu::{AluOp, FpFlags};
 use super::block::{BlockCall, Merge, Terminator};
 use super::op::Op;
 use super::pool::ConstPool;
-use super::shader::{Args, BlockId, InstId, Shader, Value};
+use super::shader::{BlockId, InstArgs, InstId, Shader, Value};
 use super::types::{Bits, Type};
 use crate::workspace::{Kept, take};
 use smallvec::SmallVec;
@@ -59,11 +59,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Any instruction.
-    pub fn push(&mut self, op: Op, args: impl Into<Args>, ty: Option<Type>) -> InstId {
+    pub fn push(&mut self, op: Op, args: impl Into<InstArgs>, ty: Option<Type>) -> InstId {
         self.push_to(self.block, op, args.into(), ty)
     }
 
-    fn push_to(&mut self, block: BlockId, op: Op, args: Args, ty: Option<Type>) -> InstId {
+    fn push_to(&mut self, block: BlockId, op: Op, args: InstArgs, ty: Option<Type>) -> InstId {
         let id = self.shader.add_inst(op, args, ty);
         self.shader.block_mut(block).insts.push(id);
         id

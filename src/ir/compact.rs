@@ -4,7 +4,7 @@
 
 use super::ids::InstId;
 use super::kept::Remembered;
-use super::shader::{Args, Inst, Shader, Value, ValueData, ValueDef};
+use super::shader::{Inst, InstArgs, Shader, Value, ValueData, ValueDef};
 use crate::workspace::{List, filled};
 
 /// New number of a removed item.
@@ -24,7 +24,7 @@ impl Shader {
         let inst = |id: InstId| InstId(insts[id.index()]);
         let mut new_insts = List::default();
         for (old, _) in self.insts.iter().zip(&insts).filter(|(_, n)| **n != NONE) {
-            let args: Option<Args> = old.args.iter().map(|v| value(*v)).collect();
+            let args: Option<InstArgs> = old.args.iter().map(|v| value(*v)).collect();
             let result = old.result.and_then(value);
             new_insts.push(Inst { op: old.op.clone(), args: args?, result });
         }

@@ -74,7 +74,7 @@ pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, Fen
 pub use name::Name;
 pub use op::Op;
 pub use shader::{
-    ArgRole, Args, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Local, LowerInfo, Modes, RegClass,
+    ArgRole, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, InstArgs, Local, LowerInfo, Modes, RegClass,
     Resource, RoundMode, Shader, ShaderLevel, ValueData, ValueDef,
 };
 pub use symbols::Symbols;

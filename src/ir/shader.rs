@@ -87,7 +87,7 @@ pub enum ValueDef {
 }
 
 /// Operands of an instruction: more than six only of image operations.
-pub type Args = SmallVec<[Value; 6]>;
+pub type InstArgs = SmallVec<[Value; 6]>;
 
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +95,7 @@ pub struct Inst {
     /// Operation.
     pub op: Op,
     /// Operands.
-    pub args: Args,
+    pub args: InstArgs,
     /// Its result, if it has one.
     pub result: Option<Value>,
 }
@@ -351,7 +351,7 @@ impl Shader {
     }
 
     /// A new instruction, in no block yet.
-    pub fn add_inst(&mut self, op: Op, args: Args, ty: Option<Type>) -> InstId {
+    pub fn add_inst(&mut self, op: Op, args: InstArgs, ty: Option<Type>) -> InstId {
         let id = InstId(self.insts.len() as u32);
         let result = ty.map(|ty| {
             let v = Value(self.values.len() as u32);

@@ -72,7 +72,7 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
 }
 
 /// Instruction selection, control flow and allocation.
-fn physical(
+pub(super) fn physical(
     shader: &Shader,
     facts: &EntryFacts,
     lowered: &Lowered,
@@ -181,57 +181,4 @@ fn checked(watch: &mut dyn Watch, phase: &'static str, check: &dyn Fn() -> Resul
 fn shown(watch: &mut dyn Watch, phase: &'static str, made: &dyn Display) -> Result<()> {
     let text = || Ok(made.to_string());
     watch.done(phase, Made::Text(&text))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compile::passes::lower;
-    use crate::compile::request::{KnownState, ModuleDigest, StageRequest};
-    use crate::compile::watch::Unwatched;
-    use crate::ir::parse::parse;
-    use crate::target::{GfxIp, Stage, WaveSize};
-
-    const BUFFER_OF_AN_UNKNOWN_LAYOUT: &str = r#"shader upper compute "main"
-modes 8 4 1 any any any any rte rte rte
-shared 0
-push_constants 0
-res0 "a" set1 binding0 storage_buffer count1 written
-block0:
-  v0: b32 = const 0x0
-  v1: b32x4 = descriptor[res0 buffer] v0
-  v2: b32 = buffer_size v1
-  v3: b32 = buffer_atomic[iadd] v1, v0, v2
-  return
-"#;
-
-    /// Optimization may turn the selection of the root table around; the linker knows only one way.
-    #[test]
-    fn a_selection_of_the_root_table_turned_around_gives_the_same_code() {
-        let request = StageRequest {
-            target: GfxIp::Gfx1030,
-            stage: Stage::Compute,
-            module: ModuleDigest([0; 32]),
-            entry_point: "main".into(),
-            specialization: Default::default(),
-            wave: WaveSize::W32,
-            options: TuningOptions::default(),
-            known: KnownState::default(),
-        };
-        let lowered = lower(parse(BUFFER_OF_AN_UNKNOWN_LAYOUT).expect("a shader"), &request).expect("lowered");
-        let text = lowered.shader().to_string();
-        let line = |of: &str| text.lines().find(|line| line.contains(of)).unwrap_or_else(|| panic!("{of}: {text}"));
-        let (asked, selected) = (line("= ine v"), line("= select v"));
-        let [head, then, els] = selected.split(", ").collect::<Vec<_>>()[..] else { panic!("{selected}") };
-        let turned = format!("{head}, {els}, {then}");
-        let code = |text: &str| {
-            let shader = parse(text).expect("a shader");
-            let facts = EntryFacts::of(&shader).expect("an entry");
-            let made = physical(&shader, &facts, &lowered, &request.options, &mut Unwatched).expect("selected");
-            made.to_string()
-        };
-        let direct = code(&text);
-        assert_eq!(code(&text.replace(asked, &asked.replace("= ine", "= ieq")).replace(selected, &turned)), direct);
-        assert_ne!(code(&text.replace(selected, &turned)), direct);
-    }
 }

@@ -66,6 +66,7 @@ pub(super) fn choose(
         cost: filled(f.values.len(), 0.0),
         span: filled(f.values.len(), 1.0),
         stays: exclusive.iter().copied().collect(),
+        last: filled(f.values.len(), (u32::MAX, 0)),
         here: List::default(),
         leaving,
     };
@@ -86,6 +87,8 @@ struct Chooser<'a> {
     span: List<f32>,
     /// Values that cannot leave.
     stays: List<bool>,
+    /// By value, the block that was visited last where it is used or lives on, and its last use there.
+    last: List<(u32, u32)>,
     /// Values of the class that are live and do not leave.
     here: List<Val>,
     leaving: &'a mut Leaving,
@@ -101,11 +104,11 @@ impl Chooser<'_> {
             for val in self.live.live_in(id).filter(|val| self.live.is_live_out(f, id, *val)) {
                 self.span[val.index()] += length;
             }
-            for (n, inst) in (0u16..).zip(f.insts_of(block)) {
+            for (n, inst) in (0u32..).zip(f.insts_of(block)) {
                 for val in f.defs(inst).iter().filter_map(|one| one.as_val()) {
                     let leaves = self.live.is_live_out(f, id, val);
                     self.cost[val.index()] += weight;
-                    self.span[val.index()] += if leaves { length - f32::from(n) } else { 0.0 };
+                    self.span[val.index()] += if leaves { length - n as f32 } else { 0.0 };
                 }
                 for val in f.uses(inst).iter().filter_map(|one| one.as_val()) {
                     self.cost[val.index()] += weight;
@@ -114,7 +117,7 @@ impl Chooser<'_> {
                     }
                 }
                 // The lanes of the tail are those of a successor.
-                if block.insts.start + u32::from(n) >= block.tail && self.class == RegisterClass::Vector {
+                if block.insts.start + n >= block.tail && self.class == RegisterClass::Vector {
                     let operands = f.defs(inst).iter().chain(f.uses(inst));
                     operands.filter_map(|one| one.as_val()).for_each(|val| self.stays[val.index()] = true);
                 }
@@ -137,17 +140,16 @@ impl Chooser<'_> {
     fn block(&mut self, id: BlockId, hints: &Hints) {
         let f = self.f;
         let block = f.block(id);
-        let mut last = List::<(Val, u32)>::default();
         for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
-            last.extend(f.uses(inst).iter().filter_map(|one| Some((one.as_val()?, n))));
+            if n == block.tail {
+                args_at_end(f, id).iter().filter_map(|one| one.as_val()).for_each(|val| self.use_at(id, val, n));
+            }
+            f.uses(inst).iter().filter_map(|one| one.as_val()).for_each(|val| self.use_at(id, val, n));
         }
-        last.extend(args_at_end(f, id).iter().filter_map(|one| Some((one.as_val()?, block.tail))));
-        last.sort_unstable_by_key(|(val, n)| (*val, std::cmp::Reverse(*n)));
-        last.dedup_by_key(|(val, _)| *val);
-        let dies = |live: &Liveness, val: Val, n: u32| {
-            let last = last.binary_search_by_key(&val, |(val, _)| *val).map_or(0, |at| last[at].1);
-            !live.is_live_out(f, id, val) && last <= n
-        };
+        if block.tail == block.insts.end {
+            args_at_end(f, id).iter().filter_map(|one| one.as_val()).for_each(|val| self.use_at(id, val, block.tail));
+        }
+        self.live.live_out(f, id).for_each(|val| self.use_at(id, val, u32::MAX));
         let params = f.params_of(block).iter().copied().filter(|val| hints.is_used(*val));
         let start = self.live.live_in(id).chain(params.clone());
         let leaves = &self.leaving.leaves;
@@ -160,24 +162,30 @@ impl Chooser<'_> {
             if n == block.tail {
                 self.fit(args_at_end(f, id), 0);
             }
-            let extra = self.extra(inst, n, &dies);
+            let extra = self.extra(id, inst, n);
             self.fit(f.uses(inst), extra);
-            self.here.retain(|val| !dies(self.live, *val, n));
+            let last = &self.last;
+            self.here.retain(|val| !dies(last, id, *val, n));
             let defs: SmallVec<[Val; 16]> =
                 f.defs(inst).iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
             let undefined = f.defs(inst).iter().filter(|one| one.what == OperandValue::Undef).count() as u32;
             self.here.extend(defs.iter().filter(|val| !self.leaving.leaves[val.index()]));
             self.fit(f.defs(inst), undefined);
-            self.here.retain(|val| !defs.contains(val) || !dies(self.live, *val, n));
+            let last = &self.last;
+            self.here.retain(|val| !defs.contains(val) || !dies(last, id, *val, n));
         }
         if block.tail == block.insts.end {
             self.fit(args_at_end(f, id), 0);
         }
     }
 
+    fn use_at(&mut self, block: BlockId, val: Val, n: u32) {
+        self.last[val.index()] = (block.0, n);
+    }
+
     /// Registers needed in addition to those of the values live before an instruction: results that must not be in the
     /// sources' registers, and runs of values that are also in another run.
-    fn extra(&self, inst: &MachineInst, n: u32, dies: &impl Fn(&Liveness, Val, u32) -> bool) -> u32 {
+    fn extra(&self, block: BlockId, inst: &MachineInst, n: u32) -> u32 {
         let f = self.f;
         let row = inst.isa().map(|op| op.entry(f.gfx));
         let vector = row.is_some_and(|row| row.format.is_short_vector() || row.format == Format::Vop3);
@@ -187,7 +195,8 @@ impl Chooser<'_> {
         }
         let tied = runs(f.uses(inst)).last().filter(|_| inst.tied).unwrap_or(&[]);
         let mine = f.defs(inst).first().and_then(|one| one.as_val()).is_some_and(|val| self.counts(val));
-        let whole = tied.iter().all(|one| one.as_val().is_some_and(|val| self.counts(val) && dies(self.live, val, n)));
+        let whole =
+            tied.iter().all(|one| one.as_val().is_some_and(|val| self.counts(val) && dies(&self.last, block, val, n)));
         if mine && !whole {
             extra += tied.len();
         }
@@ -223,4 +232,10 @@ impl Chooser<'_> {
             self.here.retain(|val| *val != best);
         }
     }
+}
+
+/// Whether a block's instruction `n`, or one before it, is the last use of a value.
+fn dies(last: &[(u32, u32)], block: BlockId, val: Val, n: u32) -> bool {
+    let (used_in, at) = last[val.index()];
+    used_in != block.0 || at <= n
 }

@@ -10,12 +10,12 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AluOp, Args, BlockId, FpFlags, InstId, Op, RegClass, Shader, Type};
+use crate::ir::{AluOp, BlockId, FpFlags, InstArgs, InstId, Op, RegClass, Shader, Type};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 
 /// The key of a computation: two with equal keys give equal results.
-type Key = (AluOp, FpFlags, Type, Args);
+type Key = (AluOp, FpFlags, Type, InstArgs);
 
 /// Moves what several blocks compute from scalar registers to a block before them.
 ///

@@ -2,7 +2,7 @@
 
 use super::number::Numbering;
 use super::rules::RULES;
-use crate::ir::{AluOp, Args, Bits, FpFlags, Inst, Op, Type, Value};
+use crate::ir::{AluOp, Bits, FpFlags, Inst, InstArgs, Op, Type, Value};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
@@ -102,7 +102,7 @@ impl Rule {
 /// The result of simplifying an operation.
 pub(super) enum Simpler {
     Value(Value),
-    Op(AluOp, FpFlags, Args),
+    Op(AluOp, FpFlags, InstArgs),
 }
 
 /// Whether an operation is commutative.
@@ -280,7 +280,7 @@ impl Numbering<'_> {
             Out::Bool(truth) => self.constant(Type::B1, u64::from(*truth)),
             Out::Calc(f) => self.constant(width, f(consts)),
             Out::Op(op, outs) => {
-                let args: Args = outs.iter().map(|out| self.build(out, found, consts, flags, width)).collect();
+                let args: InstArgs = outs.iter().map(|out| self.build(out, found, consts, flags, width)).collect();
                 let types: SmallVec<[Type; 4]> = args.iter().map(|v| self.shader.ty(*v)).collect();
                 let ty = op.result_type(&types, width).unwrap_or(width);
                 self.alu(*op, flags, &args, ty)

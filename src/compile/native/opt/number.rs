@@ -12,7 +12,7 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AluOp, Args, BlockId, DenormMode, FpFlags, InstId, Op, RegClass, Shader, Type, Value};
+use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, InstArgs, InstId, Op, RegClass, Shader, Type, Value};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -186,7 +186,7 @@ impl Numbering<'_> {
             }
             _ => return,
         };
-        let (args, value): (Args, Value) = (SmallVec::from_slice(&inst.args[..1]), inst.args[1]);
+        let (args, value): (InstArgs, Value) = (SmallVec::from_slice(&inst.args[..1]), inst.args[1]);
         let (ty, version) = (self.shader.ty(value), self.versions[memory as usize]);
         let key = Key { op: &load, args: &args, ty, version };
         if let Err(slot) = self.known.find(self.shader, &self.cfg, self.block, key) {
@@ -217,7 +217,7 @@ impl Numbering<'_> {
         self.alu_at(op, flags, SmallVec::from_slice(args), ty, None)
     }
 
-    fn alu_at(&mut self, op: AluOp, flags: FpFlags, args: Args, ty: Type, id: Option<InstId>) -> Value {
+    fn alu_at(&mut self, op: AluOp, flags: FpFlags, args: InstArgs, ty: Type, id: Option<InstId>) -> Value {
         match self.simplify(op, flags, args, ty) {
             Ok(v) => v,
             Err((op, flags, args)) => self.place(Op::Alu(op, flags), args, ty, id),
@@ -233,7 +233,7 @@ impl Numbering<'_> {
     }
 
     /// The value of an equal instruction, or of a new one here.
-    fn place(&mut self, op: Op, args: Args, ty: Type, id: Option<InstId>) -> Value {
+    fn place(&mut self, op: Op, args: InstArgs, ty: Type, id: Option<InstId>) -> Value {
         let version = match depends(&op) {
             Depends::Nothing => 0,
             Depends::Memory(memory) => self.versions[memory as usize],
@@ -260,7 +260,7 @@ impl Numbering<'_> {
     }
 
     /// Writes an instruction in place of an old one, or as a new one.
-    fn write(&mut self, op: Op, args: Args, ty: Type, id: Option<InstId>) -> (InstId, Value) {
+    fn write(&mut self, op: Op, args: InstArgs, ty: Type, id: Option<InstId>) -> (InstId, Value) {
         if let Some(id) = id
             && let Some(v) = self.shader.inst(id).result
         {

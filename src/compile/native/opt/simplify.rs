@@ -4,7 +4,7 @@
 use super::matching::{Simpler, commutes};
 use super::number::Numbering;
 use crate::compile::passes::fold;
-use crate::ir::{AluOp, AmdOp, Args, Bits, ConstTableId, FpFlags, Inst, Op, Type, Value};
+use crate::ir::{AluOp, AmdOp, Bits, ConstTableId, FpFlags, Inst, InstArgs, Op, Type, Value};
 use smallvec::SmallVec;
 
 /// Limit on rewrites of one operation: rules make progress, but a mistake in them must not hang the compiler.
@@ -16,9 +16,9 @@ impl Numbering<'_> {
         &mut self,
         mut op: AluOp,
         mut flags: FpFlags,
-        mut args: Args,
+        mut args: InstArgs,
         ty: Type,
-    ) -> Result<Value, (AluOp, FpFlags, Args)> {
+    ) -> Result<Value, (AluOp, FpFlags, InstArgs)> {
         for _ in 0..MAX_STEPS {
             self.order(&mut op, &mut args);
             if let Some(v) = self.folded(op, &args, ty) {
@@ -38,7 +38,7 @@ impl Numbering<'_> {
     }
 
     /// Puts constants last and orders the other operands by number, if the operation is commutative.
-    fn order(&self, op: &mut AluOp, args: &mut Args) {
+    fn order(&self, op: &mut AluOp, args: &mut InstArgs) {
         let [x, y] = args[..] else { return };
         let key = |v: Value| (self.shader.as_const(v).is_some(), v);
         if key(x) > key(y) {
@@ -112,7 +112,7 @@ impl Numbering<'_> {
                 if inner == A::INot {
                     return Some(Simpler::Value(from[0]));
                 }
-                let from: Args = SmallVec::from_slice(from);
+                let from: InstArgs = SmallVec::from_slice(from);
                 Some(Simpler::Op(opposite(inner)?, flags, from))
             }
             A::IEq | A::INe => {
@@ -255,7 +255,7 @@ impl Numbering<'_> {
         let size = ty.element().bytes() as usize;
         let number = |part: &[u8]| part.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
         let parts: SmallVec<[u64; 4]> = read.chunks_exact(size).map(number).collect();
-        let parts: Args = parts.into_iter().map(|bits| self.constant(ty.element(), bits)).collect();
+        let parts: InstArgs = parts.into_iter().map(|bits| self.constant(ty.element(), bits)).collect();
         Some(if ty.is_scalar() { parts[0] } else { self.value(Op::Compose, &parts, ty) })
     }
 
