@@ -243,7 +243,11 @@ impl Declared {
                     64 => Bits::B64,
                     _ => Bits::B32,
                 };
-                put(encode(random.between(low, high), bits), bits.bytes() as usize)
+                let number = random.between(low, high);
+                // With an encoding it is a bfloat16: the high half of a float.
+                let is_bfloat = self.operands(ty) > 1;
+                let value = if is_bfloat { encode(number, Bits::B32) >> 16 } else { encode(number, bits) };
+                put(value, bits.bytes() as usize)
             }
             Op::TypeInt => {
                 let bytes = self.operand(ty, 0) as usize / 8;

@@ -81,7 +81,8 @@ impl Declared {
             Op::TypeFloat | Op::TypeInt => {
                 let bits = Bits::from_count(inner).unwrap_or(Bits::B32);
                 if at + bits.bytes() as usize <= bytes {
-                    let float = self.opcode(ty) == Op::TypeFloat;
+                    // A bfloat16 has a further operand, and is just bits here.
+                    let float = self.opcode(ty) == Op::TypeFloat && self.operands(ty) == 1;
                     out.push(Leaf { at, bits, float, element: None, pointee: None });
                 }
             }

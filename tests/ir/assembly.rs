@@ -10,14 +10,14 @@ use dovetail::ir::verify::verify;
 use dovetail::target::Stage;
 
 /// Assembles SPIR-V; `None` if the assembler is missing.
-fn assemble(test: &str, source: &str) -> Option<Module> {
+pub fn assemble(test: &str, source: &str) -> Option<Module> {
     let tool = support::tool(test, "spirv-as")?;
     let bytes = tool.run(&["--target-env", "vulkan1.3", "-o", "-", "-"], source.as_bytes());
     Some(Module::new(bytes).expect("a module"))
 }
 
 /// Wraps a main function that writes to a storage buffer of words, in assembly.
-fn assembly(types: &str, body: &str) -> String {
+pub fn assembly(types: &str, body: &str) -> String {
     format!(
         "OpCapability Shader
         OpCapability Int64

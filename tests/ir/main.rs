@@ -2,6 +2,7 @@
 //! with plain Rust or with a file case; and the inputs that they reject. Without LLVM.
 
 mod assembly;
+mod bfloat;
 mod broken_text;
 #[path = "../support/cases.rs"]
 mod cases;

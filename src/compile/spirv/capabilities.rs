@@ -119,7 +119,9 @@ pub fn check(capability: C) -> Result<()> {
         | C::RoundingModeRTE
         | C::RoundingModeRTZ
         | C::ExpectAssumeKHR
-        | C::ReplicatedCompositesEXT => Ok(()),
+        | C::ReplicatedCompositesEXT
+        | C::BFloat16TypeKHR
+        | C::BFloat16DotProductKHR => Ok(()),
         _ => Err(Error::unsupported(format!("capability {capability:?}"), "")),
     }
 }

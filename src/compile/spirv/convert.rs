@@ -1,5 +1,6 @@
 //! Conversions between numbers, and bit casts.
 
+use super::bfloat;
 use super::cx::{Cx, LeafValues, SpirvInst};
 use crate::error::Result;
 use crate::ir::{AluOp, Type};
@@ -31,6 +32,9 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         }
         _ => return Ok(false),
     };
+    let to_bfloat = cx.types.is_bfloat(cx.result_type(inst)?);
+    // To and from bfloat16 everything goes through 32 bits.
+    let ty = if to_bfloat { Type::B32 } else { ty };
     let op = match inst.op() {
         Op::ConvertFToU => AluOp::F2U,
         Op::ConvertFToS => AluOp::F2S,
@@ -42,7 +46,10 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         _ => rounding(cx, inst, ty)?,
     };
     let count = cx.types.leaf_count(cx.result_type(inst)?)?;
-    let from = cx.values_n(inst.id(0)?, count)?;
+    let mut from = cx.values_n(inst.id(0)?, count)?;
+    if cx.types.is_bfloat(cx.type_id(inst.id(0)?)?) {
+        from.iter_mut().for_each(|x| *x = bfloat::widen(&mut cx.b, *x));
+    }
     if from.iter().any(|v| !cx.b.ty(*v).is_scalar() || cx.b.ty(*v) == Type::B1) {
         return Err(inst.malformed("not of numbers"));
     }
@@ -50,7 +57,11 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     if op.takes_float() && !from.iter().all(|v| float(cx.b.ty(*v))) || op.gives_float() && !float(ty) {
         return Err(inst.malformed("no float has this width"));
     }
-    let values: LeafValues = from.into_iter().map(|v| cx.b.convert(op, v, ty)).collect();
+    let mut values: LeafValues = from.into_iter().map(|v| cx.b.convert(op, v, ty)).collect();
+    if to_bfloat {
+        let toward_zero = bfloat::rounds_toward_zero(cx, inst)?;
+        values.iter_mut().for_each(|x| *x = bfloat::narrow(&mut cx.b, *x, toward_zero));
+    }
     cx.set(inst.result()?, values);
     Ok(true)
 }

@@ -2,6 +2,7 @@
 //!
 //! To add an operation, add a line to [`scalar`]; if it only moves leaves, add an arm to [`Cx::fold`].
 
+use super::bfloat;
 use super::constants::Constant;
 use super::cx::Cx;
 use super::fold_scalar::{folds, scalar};
@@ -57,8 +58,15 @@ impl Cx<'_> {
                             Some((*bits.get(i).or(bits.first())?, width))
                         });
                         let args: Option<SmallVec<[_; 4]>> = args.collect();
-                        args.and_then(|args| scalar(inst.op(), &args, to.bits()))
-                            .ok_or_else(|| inst.unsupported("in a constant"))
+                        args.and_then(|args| match (inst.op(), operands.first()) {
+                            (Op::FConvert, Some(&(from, _)))
+                                if self.types.is_bfloat(from) || self.types.is_bfloat(ty) =>
+                            {
+                                bfloat::fold(self, args.first()?.0, from, ty)
+                            }
+                            (op, _) => scalar(op, &args, to.bits()),
+                        })
+                        .ok_or_else(|| inst.unsupported("in a constant"))
                     })
                     .collect::<Result<_>>()?
             }

@@ -9,7 +9,7 @@ use super::cx::{Cx, Def, LeafValues, Pointer, SpirvInst, Storage, Ty};
 use super::join::check;
 use super::parse::{Parsed, SpirvFunction};
 use super::types::{LeafTypes, MemoryLayout};
-use super::{control, inst, usage::Usage};
+use super::{bfloat, control, inst, usage::Usage};
 use crate::error::{Error, Result};
 use crate::ir::verify::check_types;
 use crate::ir::{BlockId, Merge, PerBlock, Terminator};
@@ -307,6 +307,7 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
 
 fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &SpirvInst<'_>) -> Result<()> {
     session.check_uses(frame, at).map_err(|e| e.at(at.place()))?;
+    bfloat::check(cx, at)?;
     match at.op() {
         Op::FunctionCall => call(cx, session, at, frame.nesting),
         Op::Variable => variable(cx, session, at),

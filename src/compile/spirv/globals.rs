@@ -3,6 +3,7 @@
 //! It walks the globals once in file order, because array lengths are constants and constants have types. A variable
 //! becomes a pointer: to a binding, an input or output, workgroup memory, push constants, or a local.
 
+use super::bfloat;
 use super::constants::ConstantLeaves;
 use super::cx::{Cx, Def, Index, Pointer, Storage};
 use super::instruction::SpirvInst;
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ir::{Align, Bits, BufferKind, Local, LocalId, Resource, ResourceId, ResourceKind};
 use crate::workspace::List;
 use rspirv::dr::Operand;
-use spirv::{Decoration, Op, StorageClass};
+use spirv::{Capability, Decoration, FPEncoding, Op, StorageClass};
 
 /// Limit of bytes of one local variable; a shader above it is refused.
 const MAX_LOCAL: u32 = 1 << 20;
@@ -46,6 +47,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
             op if op.is_type() && inst.result_id.is_some() => declare_type(cx, inst).map_err(|e| e.at(inst.place()))?,
             Op::ExtInst => {} // non-semantic information
             _ => {
+                bfloat::check(cx, inst)?;
                 let c = cx.declare_constant(at, inst).map_err(|e| e.at(inst.place()))?;
                 cx.define(inst.result()?, Def::Constant(c));
             }
@@ -123,13 +125,17 @@ fn declare_type(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
         Op::TypeVoid => Ty::Void,
         Op::TypeBool => Ty::Bool,
         Op::TypeInt => Ty::Int { bits: bits(0)?, signed: inst.literal(1)? != 0 },
-        Op::TypeFloat => {
-            let encoding = inst.len() > 1;
-            if encoding || bits(0)? == Bits::B8 {
-                return Err(Error::unsupported("float encoding", format!("{:?}", inst.operands)));
+        Op::TypeFloat => match (bits(0)?, inst.operands.get(1)) {
+            (bits, None) if bits != Bits::B8 => Ty::Float { bits },
+            (Bits::B16, Some(Operand::FPEncoding(FPEncoding::BFloat16KHR))) => {
+                let declared = [Capability::BFloat16TypeKHR, Capability::BFloat16DotProductKHR];
+                if !declared.iter().any(|c| cx.module.capabilities.contains(c)) {
+                    return Err(inst.malformed("a bfloat16 without the capability BFloat16TypeKHR"));
+                }
+                Ty::BFloat16
             }
-            Ty::Float { bits: bits(0)? }
-        }
+            _ => return Err(Error::unsupported("float encoding", format!("{:?}", inst.operands))),
+        },
         Op::TypeVector => {
             let (elem, count) = (cx.named_type(inst.id(0)?)?, inst.literal(1)?);
             if cx.types.scalar(elem).is_none() || !(2..=16).contains(&count) {
@@ -190,6 +196,7 @@ fn declare_type(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
 
 fn image(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<Ty> {
     match (inst.operand(1)?, inst.operand(6)?) {
+        _ if cx.types.is_bfloat(cx.named_type(inst.id(0)?)?) => Err(inst.malformed("an image of bfloat16")),
         (Operand::Dim(dim), Operand::ImageFormat(format)) => Ok(Ty::Image {
             sampled_type: cx.named_type(inst.id(0)?)?,
             dim: *dim,

@@ -260,8 +260,18 @@ fn kind(cx: &Cx<'_>, ty: TypeId) -> NumericKind {
 }
 
 impl Cx<'_> {
+    /// A location's components are fetched, interpolated and exported as IEEE floats or integers.
+    fn no_bfloat(&self, ty: TypeId) -> Result<()> {
+        if self.types.reaches_bfloat(ty) {
+            Err(Error::unsupported("bfloat16 as stage input or output", ""))
+        } else {
+            Ok(())
+        }
+    }
+
     /// Declares an input variable; returns its index in the interface.
     pub(super) fn declare_input(&mut self, id: u32, ty: TypeId) -> Result<usize> {
+        self.no_bfloat(ty)?;
         let at = self.types.walk(ty, MemoryLayout::PACKED)?;
         self.spend(at.len())?;
         let stage = self.b.shader.stage;
@@ -296,6 +306,7 @@ impl Cx<'_> {
 
     /// Declares an output variable; returns its index in the interface.
     pub(super) fn declare_output(&mut self, id: u32, ty: TypeId) -> Result<usize> {
+        self.no_bfloat(ty)?;
         let at = self.types.walk(ty, MemoryLayout::PACKED)?;
         self.spend(at.len())?;
         let stage = self.b.shader.stage;

@@ -1,5 +1,6 @@
 //! Linear algebra on columns of leaves: products, transposes, dot products.
 
+use super::bfloat;
 use super::cx::{Cx, LeafValues, SpirvInst, Ty};
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
@@ -17,9 +18,16 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             v.into_iter().map(|x| cx.b.alu(AluOp::FMul, &[x, s])).collect()
         }
         Op::Dot => {
-            let (a, b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
+            let (mut a, mut b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
             same(cx, inst, &[&a, &b])?;
-            LeafValues::from_slice(&[dot(cx, inst, &a, &b)?])
+            if cx.types.is_bfloat(cx.result_type(inst)?) {
+                a.iter_mut().chain(&mut b).for_each(|x| *x = bfloat::widen(&mut cx.b, *x));
+                let sum = dot(cx, inst, &a, &b)?;
+                let toward_zero = bfloat::rounds_toward_zero(cx, inst)?;
+                LeafValues::from_slice(&[bfloat::narrow(&mut cx.b, sum, toward_zero)])
+            } else {
+                LeafValues::from_slice(&[dot(cx, inst, &a, &b)?])
+            }
         }
         Op::MatrixTimesVector => {
             let (m, v) = (Matrix::of(cx, inst, 0)?, cx.values(inst.id(1)?)?);

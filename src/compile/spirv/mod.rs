@@ -11,6 +11,7 @@ mod access;
 mod arith;
 mod atomic;
 mod beyond;
+mod bfloat;
 mod builtins;
 mod capabilities;
 mod cfg;

@@ -35,6 +35,8 @@ pub enum Ty {
     Float {
         bits: Bits,
     },
+    /// Not an IEEE half: see `bfloat`.
+    BFloat16,
     Vector {
         elem: TypeId,
         count: u32,
@@ -128,6 +130,8 @@ struct TyData {
     filled: Members,
     /// Explicit size of a struct in bytes, saturating. Enclosing types do not change it.
     explicit: u32,
+    /// It is a bfloat16, or has a part that is.
+    bfloat: bool,
 }
 
 /// Offset of a member of a struct.
@@ -182,6 +186,7 @@ pub struct Types {
     parts: List<MemberOffset>,
     /// Indices of members that have leaves: visiting others would cost time for each value of the type.
     filled: List<u32>,
+    has_bfloat: bool,
 }
 
 /// The data of a type without parts.
@@ -193,6 +198,7 @@ const VOID: TyData = TyData {
     depth: 0,
     filled: Members { first: 0, len: 0 },
     explicit: 0,
+    bfloat: false,
 };
 
 impl Types {
@@ -210,16 +216,21 @@ impl Types {
         let scalar = |bits: Bits| data(1, bits.bytes(), bits.bytes(), 0);
         let times = |elem: TypeId, n: u32| {
             let e = self.data(elem);
-            data(e.leaves.saturating_mul(n), e.packed.saturating_mul(n), e.align, e.depth + 1)
+            let made = data(e.leaves.saturating_mul(n), e.packed.saturating_mul(n), e.align, e.depth + 1);
+            TyData { bfloat: e.bfloat, ..made }
         };
         let made = match &ty {
             Ty::Void | Ty::Function => data(0, 0, 1, 0),
             // A boolean is stored as 32 bits.
             Ty::Bool => scalar(Bits::B32),
             Ty::Int { bits, .. } | Ty::Float { bits } => scalar(*bits),
+            Ty::BFloat16 => TyData { bfloat: true, ..scalar(Bits::B16) },
             Ty::Vector { elem, count } | Ty::Matrix { column: elem, count } => times(*elem, *count),
             Ty::Array { elem, len, .. } => times(*elem, *len),
-            Ty::RuntimeArray { elem, .. } => data(u32::MAX, u32::MAX, 1, self.data(*elem).depth + 1),
+            Ty::RuntimeArray { elem, .. } => {
+                let e = self.data(*elem);
+                TyData { bfloat: e.bfloat, ..data(u32::MAX, u32::MAX, 1, e.depth + 1) }
+            }
             Ty::Struct { members, .. } => self.structure(*members),
             Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => scalar(Bits::B64),
             Ty::Pointer { .. } => data(0, 0, 1, 0),
@@ -229,6 +240,7 @@ impl Types {
         if made.depth > MAX_DEPTH {
             return Err(Error::unsupported("type nesting", format!("types over {MAX_DEPTH} deep in each other")));
         }
+        self.has_bfloat |= made.bfloat;
         self.list.push(TyData { ty, ..made });
         Ok(TypeId(self.list.len() as u32 - 1))
     }
@@ -254,6 +266,7 @@ impl Types {
 
     fn structure(&mut self, members: Members) -> TyData {
         let (mut leaves, mut end, mut depth, mut align, mut explicit) = (0u32, 0u32, 0, 1, 0);
+        let mut bfloat = false;
         let first_filled = self.filled.len() as u32;
         self.parts.resize(self.members.len(), MemberOffset::default());
         for n in 0..members.len {
@@ -268,13 +281,14 @@ impl Types {
             end = packed.saturating_add(e.packed);
             depth = depth.max(e.depth + 1);
             align = align.max(e.align);
+            bfloat |= e.bfloat;
             let size = self.size(m.ty, member_layout(&m, MemoryLayout::EXPLICIT));
             explicit = explicit.max(m.offset.saturating_add(size));
         }
         // Padded to align the members of every array element.
         let packed = align_up(end, align);
         let filled = Members { first: first_filled, len: self.filled.len() as u32 - first_filled };
-        TyData { leaves, packed, align, depth, filled, explicit, ..VOID }
+        TyData { leaves, packed, align, depth, filled, explicit, bfloat, ..VOID }
     }
 
     fn part(&self, members: Members, index: usize) -> Option<MemberOffset> {
@@ -298,6 +312,7 @@ impl Types {
         Some(match self.get(id) {
             Ty::Bool => Type::B1,
             Ty::Int { bits, .. } | Ty::Float { bits } => Type::scalar(*bits),
+            Ty::BFloat16 => Type::B16,
             Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => Type::B64,
             _ => return None,
         })
@@ -318,14 +333,35 @@ impl Types {
 
     /// Whether a scalar, or a vector's component, is a signed integer.
     pub fn is_signed(&self, id: TypeId) -> bool {
-        let elem = self.vector(id).map_or(id, |(elem, _)| elem);
-        matches!(self.get(elem), Ty::Int { signed: true, .. })
+        matches!(self.get(self.element_of(id)), Ty::Int { signed: true, .. })
     }
 
-    /// Whether a scalar, or a vector's component, is a float.
+    /// A vector's component type; any other type itself.
+    pub fn element_of(&self, id: TypeId) -> TypeId {
+        self.vector(id).map_or(id, |(elem, _)| elem)
+    }
+
+    /// Whether a scalar, or a vector's component, is an IEEE float.
     pub fn is_float(&self, id: TypeId) -> bool {
-        let elem = self.vector(id).map_or(id, |(elem, _)| elem);
-        matches!(self.get(elem), Ty::Float { .. })
+        matches!(self.get(self.element_of(id)), Ty::Float { .. })
+    }
+
+    /// Whether a scalar, or a vector's component, is a bfloat16.
+    pub fn is_bfloat(&self, id: TypeId) -> bool {
+        matches!(self.get(self.element_of(id)), Ty::BFloat16)
+    }
+
+    /// Whether any type is or has a bfloat16.
+    pub fn has_bfloat(&self) -> bool {
+        self.has_bfloat
+    }
+
+    /// Whether values of a type, or what they point to, are or have a bfloat16.
+    pub fn reaches_bfloat(&self, id: TypeId) -> bool {
+        match self.get(id) {
+            Ty::Pointer { pointee, .. } => self.data(*pointee).bfloat,
+            _ => self.data(id).bfloat,
+        }
     }
 
     /// The members of a struct that have leaves, by index.
@@ -388,7 +424,9 @@ impl Types {
                 self.push_leaf_types(*image, out);
                 out.push(Type::DESC4);
             }
-            Ty::Bool | Ty::Int { .. } | Ty::Float { .. } | Ty::Pointer { .. } => out.extend(self.scalar(id)),
+            Ty::Bool | Ty::Int { .. } | Ty::Float { .. } | Ty::BFloat16 | Ty::Pointer { .. } => {
+                out.extend(self.scalar(id));
+            }
         }
     }
 
