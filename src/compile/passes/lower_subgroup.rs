@@ -151,7 +151,8 @@ fn operation(b: &mut Builder<'_>, op: SubgroupOp, inst: &Inst, wave: WaveSize, s
             let sum = b.alu(AluOp::IAdd, &[own, arg(1)?]);
             let (low, high) = (b.alu(AluOp::IAnd, &[sum, inside]), b.alu(AluOp::IAnd, &[own, outside]));
             let from = b.alu(AluOp::IOr, &[high, low]);
-            shuffle(b, arg(0)?, from, wave)
+            // Within a half of wave64 no loop is needed.
+            if size <= 32 { permute(b, arg(0)?, from) } else { shuffle(b, arg(0)?, from, wave) }
         }
         SubgroupOp::Reduce(op, cluster) => {
             let whole = cluster == 0 || u32::from(cluster) >= wave.lanes();
@@ -227,13 +228,16 @@ fn shuffle(b: &mut Builder<'_>, v: Value, lane: Value, wave: WaveSize) -> Value 
         return moved(b, v, |b, p| amd(b, AmdOp::ReadLane, &[p, lane]));
     }
     match wave {
-        WaveSize::W32 => {
-            let two = b.c32(2);
-            let address = b.alu(AluOp::Shl, &[lane, two]);
-            moved(b, v, |b, p| amd(b, AmdOp::BPermute, &[address, p]))
-        }
+        WaveSize::W32 => permute(b, v, lane),
         WaveSize::W64 => shuffle_loop(b, v, lane),
     }
+}
+
+/// The value of any lane of the same 32.
+fn permute(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
+    let two = b.c32(2);
+    let address = b.alu(AluOp::Shl, &[lane, two]);
+    moved(b, v, |b, p| amd(b, AmdOp::BPermute, &[address, p]))
 }
 
 /// In wave64 ds_bpermute reaches only the same half, so this is a loop over source lanes: each iteration reads the
