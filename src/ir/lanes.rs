@@ -78,7 +78,7 @@ pub struct DerivativeKind {
     pub fine: bool,
 }
 
-/// Hardware lane primitives; all but the cube ones are convergent (must not be moved).
+/// Hardware lane primitives; all but the cube ones are convergent (must not be moved) and of the lower level only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AmdOp {
     /// T → T of the lowest active lane; uniform.

@@ -29,6 +29,7 @@ pub fn level(op: &Op) -> Option<ShaderLevel> {
         | Op::Image(_)
         | Op::Subgroup(_)
         | Op::Derivative(_) => Some(ShaderLevel::Upper),
+        Op::Amd(AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa) => None,
         Op::EndIfDead
         | Op::Opaque
         | Op::AddressHigh

@@ -10,7 +10,7 @@ use dovetail::target::Stage;
 use std::path::Path;
 
 /// Compiles GLSL to SPIR-V with glslang; `None` if that is missing.
-fn glsl(test: &str, stage: Stage, source: &str) -> Option<Module> {
+pub fn glsl(test: &str, stage: Stage, source: &str) -> Option<Module> {
     let tool = support::tool(test, "glslangValidator")?;
     let extension = match stage {
         Stage::Vertex => "vert",

@@ -1,6 +1,7 @@
 //! From SPIR-V to IR: the output of the front end and the passes, run by the interpreter and compared with lavapipe,
 //! with plain Rust or with a file case; and the inputs that they reject. Without LLVM.
 
+mod amd;
 mod assembly;
 mod bfloat;
 mod broken_text;

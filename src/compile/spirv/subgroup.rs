@@ -101,11 +101,11 @@ fn check_scope(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     }
 }
 
-fn lane_op(cx: &mut Cx<'_>, op: SubgroupOp, args: &[Value], ty: Type) -> Value {
+pub(super) fn lane_op(cx: &mut Cx<'_>, op: SubgroupOp, args: &[Value], ty: Type) -> Value {
     cx.b.value(IrOp::Subgroup(op), args, ty)
 }
 
-fn built_in(cx: &mut Cx<'_>, builtin: BuiltIn, component: u8) -> Value {
+pub(super) fn built_in(cx: &mut Cx<'_>, builtin: BuiltIn, component: u8) -> Value {
     cx.b.value(IrOp::load_builtin(builtin, component), &[], Type::B32)
 }
 
@@ -173,7 +173,7 @@ fn ballot(cx: &mut Cx<'_>, mask: Value) -> LeafValues {
     words
 }
 
-fn bit(cx: &mut Cx<'_>, mask: Value, index: Value) -> Value {
+pub(super) fn bit(cx: &mut Cx<'_>, mask: Value, index: Value) -> Value {
     let index = cx.b.convert(AluOp::ZExt, index, Type::B64);
     let shifted = cx.b.alu(AluOp::LShr, &[mask, index]);
     cx.b.convert(AluOp::Trunc, shifted, Type::B1)

@@ -2,6 +2,10 @@
 //!
 //! The emulator has separate code for the same facts, so the two check each other and share no mistakes.
 
+use super::shadow::Shadow;
+use crate::ir::number::decode;
+use crate::ir::{AmdOp, Bits};
+
 /// A change of coordinates, each with its error bound.
 pub(super) type Step = [(f64, f64); 3];
 
@@ -16,18 +20,39 @@ pub(super) fn length(apart: Step, size: [i64; 3]) -> [f64; 3] {
 }
 
 /// Face and its coordinates in [0, 1].
-pub(super) fn face([x, y, z]: [f64; 3]) -> (i64, f64, f64) {
+pub(super) fn face(direction: [f64; 3]) -> (i64, f64, f64) {
+    let (face, s, t, major) = hit(direction);
+    (face, (s / major.abs() + 1.0) / 2.0, (t / major.abs() + 1.0) / 2.0)
+}
+
+/// Face, its coordinates times the magnitude of the major axis, and the major axis.
+fn hit([x, y, z]: [f64; 3]) -> (i64, f64, f64, f64) {
     let (ax, ay, az) = (x.abs(), y.abs(), z.abs());
-    let (face, s, t, major) = if az >= ax && az >= ay {
-        if z >= 0.0 { (4, x, -y, az) } else { (5, -x, -y, az) }
+    if az >= ax && az >= ay {
+        if z >= 0.0 { (4, x, -y, z) } else { (5, -x, -y, z) }
     } else if ay >= ax {
-        if y >= 0.0 { (2, x, z, ay) } else { (3, x, -z, ay) }
+        if y >= 0.0 { (2, x, z, y) } else { (3, x, -z, y) }
     } else if x >= 0.0 {
-        (0, -z, -y, ax)
+        (0, -z, -y, x)
     } else {
-        (1, z, -y, ax)
+        (1, z, -y, x)
+    }
+}
+
+/// The result of a cube operation on a direction. It is exact, but which face a direction hits that is not known
+/// exactly is not known either; nor is it for NaN, and for denormals, which may be flushed before they are compared.
+pub(super) fn primitive(op: AmdOp, direction: [(u64, Shadow); 3]) -> (f64, Shadow) {
+    let parts = direction.map(|(bits, _)| decode(bits, Bits::B32));
+    let (face, s, t, major) = hit(parts);
+    let result = match op {
+        AmdOp::CubeId => face as f64,
+        AmdOp::CubeS => s,
+        AmdOp::CubeT => t,
+        _ => 2.0 * major,
     };
-    (face, (s / major + 1.0) / 2.0, (t / major + 1.0) / 2.0)
+    let plain = |x: &f64| *x == 0.0 || x.abs() >= f64::from(f32::MIN_POSITIVE);
+    let known = direction.iter().all(|(_, shadow)| shadow.is_exact()) && parts.iter().all(plain);
+    (result, if known { Shadow::NONE } else { Shadow::UNCERTAIN })
 }
 
 /// The texel beyond a face's edge, on the adjacent face; `None` at a corner.

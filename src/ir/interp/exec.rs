@@ -10,9 +10,9 @@ use super::machine::{Bound, Machine, store, unsupported};
 use super::memory::ShadowedMemory;
 use super::shadow::{Shadow, is_free, of_float};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
-use super::{atomic, bounds, lanes};
+use super::{atomic, bounds, cube, lanes};
 use crate::error::{Context, Error, Result};
-use crate::ir::number::{decode, float, integer};
+use crate::ir::number::{decode, encode, float, integer};
 use smallvec::SmallVec;
 
 impl Machine<'_> {
@@ -305,6 +305,11 @@ impl Machine<'_> {
             }
             Op::IsHelper => self.set(wave, inst, lane, wave.helpers >> lane & 1, Shadow::NONE),
             Op::Amd(AmdOp::LiveMask) => self.set(wave, inst, lane, !wave.helpers >> lane & 1, Shadow::NONE),
+            Op::Amd(op @ (AmdOp::CubeId | AmdOp::CubeS | AmdOp::CubeT | AmdOp::CubeMa)) => {
+                let args = [0, 1, 2].map(|n| arg(wave, n));
+                let (number, shadow) = cube::primitive(*op, args);
+                self.set(wave, inst, lane, encode(number, Bits::B32), shadow);
+            }
             other => return Err(unsupported(other)),
         }
         Ok(())

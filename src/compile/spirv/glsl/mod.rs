@@ -1,10 +1,12 @@
-//! `OpExtInst`: the instruction set GLSL.std.450, and AMD's of three operands. The decoder leaves out the sets without
-//! an effect on code.
+//! `OpExtInst`: the instruction set GLSL.std.450, and AMD's, a file each. The decoder leaves out the sets without an
+//! effect on code.
 //!
 //! Most functions work by component and are lines in the tables [`unary`], [`binary`] and [`ternary`]; the formulas are
 //! in `math`, `vector` and `pack`. Functions on whole vectors, on pointers or with another result shape are arms of
 //! [`special`].
 
+mod ballot;
+mod gcn;
 mod math;
 mod pack;
 #[cfg(test)]
@@ -31,14 +33,18 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     if inst.op() != Op::ExtInst {
         return Ok(false);
     }
-    let set = cx.import(inst.id(0)?)?;
-    if set == trinary::SET {
-        trinary::translate(cx, inst)?;
-        return Ok(true);
+    match cx.import(inst.id(0)?)? {
+        "GLSL.std.450" => standard(cx, inst)?,
+        ballot::SET => ballot::translate(cx, inst)?,
+        gcn::SET => gcn::translate(cx, inst)?,
+        trinary::SET => trinary::translate(cx, inst)?,
+        set => return Err(Error::unsupported(format!("instruction set {set}"), inst.place())),
     }
-    if set != "GLSL.std.450" {
-        return Err(Error::unsupported(format!("instruction set {set}"), inst.place()));
-    }
+    Ok(true)
+}
+
+/// Translates an instruction of GLSL.std.450.
+fn standard(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     // The instruction's fast-math flags concern its result, not the intermediate values of its expansion.
     cx.b.fp = FpFlags(cx.b.fp.0 & FpFlags::NO_CONTRACT.0);
     let number = inst.literal(1)?;
@@ -57,8 +63,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     } else {
         special(cx, inst, op).map_err(|e| e.at(format!("GLSL.std.450 {op:?}")))?
     };
-    set_result(cx, inst, values)?;
-    Ok(true)
+    set_result(cx, inst, values)
 }
 
 /// Operands with equal numbers of components; each has one type, of the kind that the function takes.
