@@ -42,6 +42,8 @@ pub fn check(capability: C) -> Result<()> {
         | C::StorageImageExtendedFormats
         | C::StorageImageReadWithoutFormat
         | C::StorageImageWriteWithoutFormat
+        | C::ImageReadWriteLodAMD
+        | C::Float16ImageAMD
         | C::ImageCubeArray
         | C::SampledCubeArray
         | C::ImageMSArray

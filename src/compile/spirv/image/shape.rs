@@ -207,8 +207,8 @@ pub fn read_texel(
     source: &Sources,
     (shape, lanes): (Shape, u32),
 ) -> Result<TexelRead> {
-    if image.sparse && (image.dim == Dim::Buffer || shape.texel == Type::B64) {
-        return Err(inst.unsupported("residency of texel buffers or of texels of 64 bits"));
+    if image.sparse && (image.dim == Dim::Buffer || shape.texel != Type::B32) {
+        return Err(inst.unsupported("residency of texel buffers, or of texels of 64 or 16 bits"));
     }
     let v = emit(cx, inst, image, source, texels(shape, lanes + u32::from(image.sparse)))?;
     let mut parts: LeafValues = cx.b.split(v).into_iter().collect();
