@@ -5,8 +5,9 @@ use crate::invocation::{run_lanes, shader};
 use dovetail::ir::{Op, Scope};
 use dovetail::target::Stage;
 
-/// Runs a compute shader with an input buffer at binding 0 and an output of `n` words at 1.
-fn lanes(test: &str, source: &str, input: &[u32], n: usize, size: u32) -> Option<Vec<u32>> {
+/// Runs a compute shader with an input buffer at binding 0 and an output of `n` words at 1; the output, and how many of
+/// its values are not defined.
+fn lanes(test: &str, source: &str, input: &[u32], n: usize, size: u32) -> Option<(Vec<u32>, usize)> {
     let ir = shader(&glsl(test, Stage::Compute, source)?, Stage::Compute, &[]);
     Some(run_lanes(&ir, &[(0, input.to_vec()), (1, vec![0; n])], size))
 }
@@ -41,7 +42,7 @@ fn directions_hit_faces_of_a_cube() {
         ([0.0, 0.0, -0.0], [4.0, f32::NAN, f32::NAN]),
     ];
     let input: Vec<u32> = cases.iter().flat_map(|(d, _)| d.map(f32::to_bits)).collect();
-    let Some(got) = lanes("directions_hit_faces_of_a_cube", source, &input, 30, 32) else { return };
+    let Some((got, _)) = lanes("directions_hit_faces_of_a_cube", source, &input, 30, 32) else { return };
     for ((direction, want), got) in cases.iter().zip(got.chunks(3)) {
         let same = want.iter().zip(got).all(|(want, got)| {
             let got = f32::from_bits(*got);
@@ -89,7 +90,8 @@ fn lanes_are_read_by_patterns_and_inactive_ones_give_zero() {
     let input: Vec<u32> = (100..164).collect();
     for size in [32, 64] {
         let test = "lanes_are_read_by_patterns_and_inactive_ones_give_zero";
-        let Some(got) = lanes(test, source, &input, 320, size) else { return };
+        let Some((got, undefined)) = lanes(test, source, &input, 320, size) else { return };
+        assert_eq!(undefined, 0, "a lane that is not active gives zero, not anything");
         for n in (0..64).filter(|n| is_active(*n)) {
             let lane = n % size;
             let quad = n - n % 4;

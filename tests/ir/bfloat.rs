@@ -42,7 +42,7 @@ fn store(n: usize, value: &str, wide: bool) -> String {
 /// The seven words that a module stores.
 fn run(test: &str, source: &str) -> Option<Vec<u32>> {
     let ir = shader(&assemble(test, source)?, Stage::Compute, &[]);
-    Some(run_lanes(&ir, &[(0, vec![0; 7])], 32))
+    Some(run_lanes(&ir, &[(0, vec![0; 7])], 32).0)
 }
 
 const WORDS: &str = "%w0 = OpConstant %u32 0\n%w1 = OpConstant %u32 1\n%w2 = OpConstant %u32 2\n%w3 = OpConstant %u32 3

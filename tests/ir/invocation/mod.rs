@@ -22,8 +22,9 @@ pub fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|w| w.to_le_bytes()).collect()
 }
 
-/// Runs one workgroup in subgroups of some size, with buffers of words at these bindings; returns the last buffer.
-pub fn run_lanes(ir: &Shader, buffers: &[(u32, Vec<u32>)], size: u32) -> Vec<u32> {
+/// Runs one workgroup in subgroups of some size, with buffers of words at these bindings; returns the last buffer, and how
+/// many of its values may be any.
+pub fn run_lanes(ir: &Shader, buffers: &[(u32, Vec<u32>)], size: u32) -> (Vec<u32>, usize) {
     let bound = |(binding, contents): &(u32, Vec<u32>)| {
         let bound = Bound::StorageBuffer(InputBytes(words(contents)));
         BindingElement { set: 0, binding: *binding, element: 0, bound }
@@ -32,5 +33,6 @@ pub fn run_lanes(ir: &Shader, buffers: &[(u32, Vec<u32>)], size: u32) -> Vec<u32
     let options = Options { subgroup_size: size, shadow: true, ..Options::default() };
     let known = interpreted(ir, &inputs, options).expect("a run");
     let bytes = bytes_of(&known).expect("bytes").pop().expect("a buffer");
-    bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
+    let verdict = known.last().and_then(Option::as_ref).expect("its contents").judge_between(&bytes, &bytes, 0.0);
+    (bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect(), verdict.uncertain)
 }
