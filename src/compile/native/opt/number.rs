@@ -12,11 +12,16 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, InstArgs, InstId, Op, RegClass, Shader, Type, Value};
+use crate::ir::{
+    AluOp, BlockId, DenormMode, FpFlags, Inst, InstArgs, InstId, Op, RegClass, Shader, Type, Value, ValueDef,
+};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// Instructions before in a block among which [`Numbering::made_here`] looks.
+const NEAR: usize = 64;
 
 /// Numbers the values of a shader.
 ///
@@ -281,6 +286,13 @@ impl Numbering<'_> {
     /// Whether a value is certainly the same in all lanes, whichever lanes run.
     pub fn is_uniform(&self, v: Value) -> bool {
         self.uniform.get(v.index()).copied().unwrap_or(false)
+    }
+
+    /// The instruction that makes a value, if it is a little before in the current block: what it gives to all lanes may
+    /// differ elsewhere, between lanes that have left a loop in different iterations.
+    pub fn made_here(&self, v: Value) -> Option<&Inst> {
+        let ValueDef::Inst(id) = self.shader.values[v.index()].def else { return None };
+        self.out.iter().rev().take(NEAR).any(|near| *near == id).then(|| self.shader.inst(id))
     }
 
     /// Whether float constants may be folded.

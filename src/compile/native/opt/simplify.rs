@@ -239,7 +239,7 @@ impl Numbering<'_> {
             Op::Bitcast => self.bitcast(args[0], ty),
             Op::ConstLoad { table, .. } => self.table_content(*table, self.shader.as_const(args[0])?, ty),
             Op::Amd(AmdOp::ReadFirstLane) if self.is_uniform(args[0]) => Some(args[0]),
-            Op::Amd(AmdOp::ReadFirstLane) => match self.shader.def(args[0])? {
+            Op::Amd(AmdOp::ReadFirstLane) => match self.made_here(args[0])? {
                 Inst { op: Op::Amd(AmdOp::ReadFirstLane | AmdOp::ReadLane | AmdOp::Ballot), .. } => Some(args[0]),
                 _ => None,
             },
