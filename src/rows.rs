@@ -87,7 +87,7 @@ impl<T: Copy> Rows<T> {
         self.clear();
         self.ends.resize(count, 0);
         pairs.clone().for_each(|(row, _)| self.ends[row] += 1);
-        // Each place gets its own item below. These lists may be most of a compiler's memory, so they do not grow one by one.
+        // Each place gets its own item below. Large lists of liveness would take twice the memory if they grew by doubling.
         self.items.reserve(self.ends.iter().map(|count| *count as usize).sum());
         self.items.extend(pairs.clone().map(|(_, item)| item));
         // Counts become starts, and each item moves the start of its list towards the end.

@@ -5,7 +5,7 @@
 //! bytes ── code ──> Code        words, parts, and what the metadata declare of each stage
 //!   per stage ── flow ──> Graph     reachable instructions, their effects, basic blocks
 //!     ├ waits      results used before they have arrived, exports overwritten, barriers with work outstanding
-//!     ├ values     registers read that were not written, or not for the active lanes (written)
+//!     ├ values     registers read that were not written, or not for the active lanes (written), or only saved (saved)
 //!     ├ handover   entry registers that a prolog overwrites and the body reads
 //!     ├ results    arithmetic with unused results
 //!     ├ lanes      vector work with EXEC = 0

@@ -6,7 +6,7 @@
 
 use super::flow::Step;
 use crate::isa::instruction::{Fields, VectorDst, VectorFields};
-use crate::isa::{Op, Register, RegisterSet, Scalar, Src, Vgpr};
+use crate::isa::{Op, Register, RegisterSet, Src, Vgpr};
 use std::collections::BTreeMap;
 
 /// By vector register, its lanes that have a copy of an unwritten register on every path.
@@ -47,7 +47,7 @@ impl UnwrittenLanes {
 pub(super) fn saved(step: &Step) -> Option<(Vgpr, u64, Register)> {
     let (Fields::Vector(f), Op::VWritelaneB32) = (&step.inst.fields, step.op()) else { return None };
     let (Some(VectorDst::Vgpr(to)), Some(Src::Scalar(from))) = (f.dst, f.srcs[0]) else { return None };
-    Some((to, lane(f)?, Register::sgpr(Scalar::code(from))))
+    Some((to, lane(f)?, Register::sgpr(from.code())))
 }
 
 /// The lane that `v_writelane` or `v_readlane` names, as a mask, if the instruction itself says which.

@@ -55,12 +55,8 @@ impl Clone for BasicBlock {
     }
 
     fn clone_from(&mut self, from: &Self) {
-        self.params.clear();
-        reserve(&mut self.params, from.params.len());
-        self.params.extend_from_slice(&from.params);
-        self.insts.clear();
-        reserve(&mut self.insts, from.insts.len());
-        self.insts.extend_from_slice(&from.insts);
+        refill(&mut self.params, &from.params);
+        refill(&mut self.insts, &from.insts);
         self.end.clone_from(&from.end);
         self.merge = from.merge;
     }
@@ -197,6 +193,13 @@ pub(super) fn reserve<T>(list: &mut Vec<T>, more: usize) {
     if list.len() + more > list.capacity() {
         list.reserve(more.max(ROOM));
     }
+}
+
+/// Makes a list that is kept equal to another one.
+fn refill<T: Copy>(list: &mut Vec<T>, from: &[T]) {
+    list.clear();
+    reserve(list, from.len());
+    list.extend_from_slice(from);
 }
 
 /// How a block ends: what it decides by or returns, and its jumps.

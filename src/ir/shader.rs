@@ -86,7 +86,7 @@ pub enum ValueDef {
     Param(BlockId, u32),
 }
 
-/// Operands of an instruction: more than six only of image operations.
+/// Operands of an instruction. Only image operations often have more than six.
 pub type InstArgs = SmallVec<[Value; 6]>;
 
 /// An instruction.

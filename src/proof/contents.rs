@@ -244,9 +244,8 @@ impl Declared {
                     _ => Bits::B32,
                 };
                 let number = random.between(low, high);
-                // With an encoding it is a bfloat16: the high half of a float.
-                let is_bfloat = self.operands(ty) > 1;
-                let value = if is_bfloat { encode(number, Bits::B32) >> 16 } else { encode(number, bits) };
+                // A bfloat16 is the high half of a float.
+                let value = if self.is_bfloat(ty) { encode(number, Bits::B32) >> 16 } else { encode(number, bits) };
                 put(value, bits.bytes() as usize)
             }
             Op::TypeInt => {

@@ -184,6 +184,11 @@ impl Declared {
         self.types.get(&ty).map_or(Op::Nop, |inst| inst.class.opcode)
     }
 
+    /// Whether a float type is a bfloat16: the only encoding that is translated.
+    pub(super) fn is_bfloat(&self, ty: u32) -> bool {
+        self.opcode(ty) == Op::TypeFloat && self.operands(ty) > 1
+    }
+
     /// Bytes from one element of an array to the next.
     pub(super) fn stride(&self, ty: u32) -> Option<usize> {
         self.decorations.get(&(ty, Decoration::ArrayStride)).map(|n| (*n as usize).max(1))

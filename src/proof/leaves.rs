@@ -81,8 +81,8 @@ impl Declared {
             Op::TypeFloat | Op::TypeInt => {
                 let bits = Bits::from_count(inner).unwrap_or(Bits::B32);
                 if at + bits.bytes() as usize <= bytes {
-                    // A bfloat16 has a further operand, and is just bits here.
-                    let float = self.opcode(ty) == Op::TypeFloat && self.operands(ty) == 1;
+                    // A bfloat16 is just bits here.
+                    let float = self.opcode(ty) == Op::TypeFloat && !self.is_bfloat(ty);
                     out.push(Leaf { at, bits, float, element: None, pointee: None });
                 }
             }

@@ -1,9 +1,9 @@
 //! The values that are live at block boundaries: scalar values along linear edges, vector values along logical edges.
 //!
-//! Only values that some block uses without having defined them before have a place in the bit rows; the others live
-//! and die in their block. What lives out of a block is what lives into its successors. A block's parameters are defined at its start. Arguments of an edge are used at the end of
-//! the block before its tail if it is the block's only edge, as the copies stand there; otherwise at the start of the
-//! target, which has no other predecessor then.
+//! Only values that some block uses without having defined them before have a number; the others live and die in their
+//! block. What lives out of a block is what lives into its successors. A block's parameters are defined at its start.
+//! Arguments of an edge are used at the end of the block before its tail if it is the block's only edge, as the copies
+//! stand there; otherwise at the start of the target, which has no other predecessor then.
 
 use super::mir::preds::Preds;
 use super::mir::{BlockId, MachineFunction, Operand, RegisterClass, Val};
@@ -145,13 +145,9 @@ impl Liveness {
 }
 
 /// The successors of a block, each with the class of the values that go there: both, if the wave goes where its lanes go.
-fn successors(
-    f: &MachineFunction,
-    block: BlockId,
-) -> impl Iterator<Item = (BlockId, Option<RegisterClass>)> + Clone + '_ {
+fn successors(f: &MachineFunction, block: BlockId) -> impl Iterator<Item = (BlockId, Option<RegisterClass>)> {
     let block = f.block(block);
-    let [logical, linear] = [block.edges.len(), block.term.targets().count()];
-    let both = logical == linear && block.edges.iter().map(|edge| edge.to).eq(block.term.targets());
+    let both = block.edges.iter().map(|edge| edge.to).eq(block.term.targets());
     let lanes = block.edges.iter().map(move |edge| (edge.to, (!both).then_some(RegisterClass::Vector)));
     let wave = block.term.targets().filter(move |_| !both).map(|to| (to, Some(RegisterClass::Scalar)));
     lanes.chain(wave)

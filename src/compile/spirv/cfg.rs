@@ -11,7 +11,6 @@ use crate::ir::cfg::DomTree;
 use crate::ir::{BlockId, Graph, PerBlock};
 use crate::workspace::{Kept, filled, take};
 use rspirv::dr::Operand;
-
 use spirv::Op;
 
 /// Declaration of `OpSelectionMerge` or `OpLoopMerge`, with blocks by index.

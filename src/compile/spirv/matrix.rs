@@ -20,14 +20,16 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         Op::Dot => {
             let (mut a, mut b) = (cx.values(inst.id(0)?)?, cx.values(inst.id(1)?)?);
             same(cx, inst, &[&a, &b])?;
-            if cx.types.is_bfloat(cx.result_type(inst)?) {
+            let is_bfloat = cx.types.is_bfloat(cx.result_type(inst)?);
+            if is_bfloat {
                 a.iter_mut().chain(&mut b).for_each(|x| *x = bfloat::widen(&mut cx.b, *x));
-                let sum = dot(cx, inst, &a, &b)?;
-                let toward_zero = bfloat::rounds_toward_zero(cx, inst)?;
-                LeafValues::from_slice(&[bfloat::narrow(&mut cx.b, sum, toward_zero)])
-            } else {
-                LeafValues::from_slice(&[dot(cx, inst, &a, &b)?])
             }
+            let mut sum = dot(cx, inst, &a, &b)?;
+            if is_bfloat {
+                let toward_zero = bfloat::rounds_toward_zero(cx, inst)?;
+                sum = bfloat::narrow(&mut cx.b, sum, toward_zero);
+            }
+            LeafValues::from_slice(&[sum])
         }
         Op::MatrixTimesVector => {
             let (m, v) = (Matrix::of(cx, inst, 0)?, cx.values(inst.id(1)?)?);

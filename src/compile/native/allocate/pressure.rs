@@ -140,16 +140,7 @@ impl Chooser<'_> {
     fn block(&mut self, id: BlockId, hints: &Hints) {
         let f = self.f;
         let block = f.block(id);
-        for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
-            if n == block.tail {
-                args_at_end(f, id).iter().filter_map(|one| one.as_val()).for_each(|val| self.use_at(id, val, n));
-            }
-            f.uses(inst).iter().filter_map(|one| one.as_val()).for_each(|val| self.use_at(id, val, n));
-        }
-        if block.tail == block.insts.end {
-            args_at_end(f, id).iter().filter_map(|one| one.as_val()).for_each(|val| self.use_at(id, val, block.tail));
-        }
-        self.live.live_out(f, id).for_each(|val| self.use_at(id, val, u32::MAX));
+        self.find_last_uses(id);
         let params = f.params_of(block).iter().copied().filter(|val| hints.is_used(*val));
         let start = self.live.live_in(id).chain(params.clone());
         let leaves = &self.leaving.leaves;
@@ -179,8 +170,16 @@ impl Chooser<'_> {
         }
     }
 
-    fn use_at(&mut self, block: BlockId, val: Val, n: u32) {
-        self.last[val.index()] = (block.0, n);
+    fn find_last_uses(&mut self, id: BlockId) {
+        let f = self.f;
+        let block = f.block(id);
+        let uses = (block.insts.start..).zip(f.insts_of(block)).map(|(n, inst)| (n, f.uses(inst)));
+        let before = (block.tail - block.insts.start) as usize;
+        let at_end = std::iter::once((block.tail, args_at_end(f, id)));
+        for (n, operands) in uses.clone().take(before).chain(at_end).chain(uses.skip(before)) {
+            operands.iter().filter_map(|one| one.as_val()).for_each(|val| self.last[val.index()] = (id.0, n));
+        }
+        self.live.live_out(f, id).for_each(|val| self.last[val.index()] = (id.0, u32::MAX));
     }
 
     /// Registers needed in addition to those of the values live before an instruction: results that must not be in the

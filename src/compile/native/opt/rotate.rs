@@ -145,7 +145,8 @@ fn carried(shader: &Shader, chosen: &[Rotated], invariant: &Invariant) -> List<U
 }
 
 /// Changes one loop. `added`: for each new block, the header of the loop that it was added before; it is in the loops around
-/// that one. `moves`: whether an instruction moves, and is not copied, given the copies of parameters and of instructions before.
+/// that one. `moves`: whether an instruction moves, and is not copied, given the copies of parameters and of instructions
+/// before.
 fn rotate(
     shader: &mut Shader,
     cfg: &Cfg,

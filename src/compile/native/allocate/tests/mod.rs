@@ -136,7 +136,7 @@ fn the_checker_finds_merged_loads_that_overwrite_their_address() {
         let load = good.function.insts.iter().find(|inst| matches!(inst.extra, Extra::Descriptors { .. }));
         let at = load.expect("the load").operands as usize;
         let [result, table] = [at, at + 8].map(|at| scalars(&good.function, at).expect("a scalar register"));
-        // The results begin where the address is, as the allocator too places those of a single load.
+        // The results begin where the address is: right for a single load, which has read it by then.
         let mut bad = good.clone();
         for at in at..bad.function.operands.len() {
             let nth = scalars(&bad.function, at).and_then(|reg| reg.0.checked_sub(result.0)).filter(|n| *n < 8);
