@@ -51,6 +51,14 @@ impl Slow {
         }
     }
 
+    /// Waits until the cache has this part and the service's loop knows it: until then it answers from memory.
+    fn until_found(&self, client: &mut Client, entry: &str) {
+        self.until_kept(entry);
+        while client.status().hits == 0 {
+            client.compile(entry, Priority::Soon).expect("a part");
+        }
+    }
+
     /// The output of `dovetail service status`.
     fn said(&self) -> String {
         let mut status = Command::new(env!("CARGO_BIN_EXE_dovetail"));
@@ -71,11 +79,7 @@ fn while_writes_are_held_up_everybody_is_served() {
     let slow = Slow::start(&["--workers=2", "--fault=abort:bad"]);
     let mut client = slow.0.client();
     client.compile("kept", Priority::Soon).expect("a part");
-    slow.until_kept("kept");
-    // Until the service's loop knows that it is stored.
-    while client.status().hits == 0 {
-        client.compile("kept", Priority::Soon).expect("a part");
-    }
+    slow.until_found(&mut client, "kept");
     slow.hold_up("writes");
     // More than there are threads for writing.
     let slowest = (0..40).map(|n| timed(&mut client, &format!("new{n}"))).max().expect("forty");
@@ -104,7 +108,7 @@ fn while_reads_are_held_up_shaders_are_compiled_without_a_lookup() {
     let mut client = slow.0.distant_client();
     let (_, kept) = client.compile("kept", Priority::Soon).expect("a part");
     client.compile("bad", Priority::Soon).expect_err("it kills workers");
-    slow.until_kept("kept");
+    slow.until_found(&mut client, "kept");
     slow.hold_up("reads");
     let (begun, again) = (Instant::now(), client.compile("kept", Priority::Waits).expect("a part"));
     assert!(begun.elapsed() < SOON && again.1 == kept, "{:?}", begun.elapsed());
