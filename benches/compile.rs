@@ -129,9 +129,9 @@ fn compile(c: &mut Criterion) {
         group.bench_function(&input.name, |b| b.iter(whole));
         let front = || passes::lower(input.translate().expect("translated"), &input.request).expect("lowered");
         group.bench_function(format!("{}, without LLVM", input.name), |b| b.iter(front));
-        let lowered = front();
-        let code = Llvm.generate(&lowered, &input.request.options, &mut Unwatched).expect("code");
-        let elf = |code| unlinked::write(code, lowered.interface()).expect("an ELF");
+        let passes::Lowered { shader, interface } = front();
+        let code = Llvm.generate(shader, &interface, &input.request.options, &mut Unwatched).expect("code");
+        let elf = |code| unlinked::write(code, &interface).expect("an ELF");
         group.bench_function(format!("{}, unlinked ELF", input.name), |b| {
             b.iter_batched(|| code.clone(), elf, BatchSize::SmallInput)
         });

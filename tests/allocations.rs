@@ -63,7 +63,7 @@ fn translation_and_lowering_ask_for_memory_less_than_once_for_ten_instructions()
         // Create the tables that are made once per program first, so that they do not count.
         lowered(&module, &request).expect("lowered");
         let (asked, lowered) = allocations(|| lowered(&module, &request));
-        let made = lowered.expect("lowered").shader().live_insts().count();
+        let made = lowered.expect("lowered").shader.live_insts().count();
         println!("{name}: {asked} allocations, {made} instructions");
         calls += asked;
         insts += made;

@@ -1,16 +1,16 @@
 //! The interface of code generators.
 //!
-//! A [`Generator`] takes [`Lowered`], which only [`super::passes::lower`] makes, and only from a shader that the
+//! A [`Generator`] takes a [`LoweredShader`], which only [`super::passes::lower`] makes, and only from a shader that the
 //! verifier accepts at the lower level; it returns [`MachineCode`]. It never sees SPIR-V, metadata keys or ELF files:
 //! all generators share the front end, the passes and [`super::unlinked`]. To add a generator, add a folder beside
 //! `llvm` that implements this trait; its name is part of every cache key.
 
-use super::passes::Lowered;
+use super::passes::LoweredShader;
 use super::request::TuningOptions;
 use super::watch::Watch;
 use crate::error::Result;
 use crate::isa::{Register, RegisterSet};
-use crate::metadata::interface::ResultSource;
+use crate::metadata::interface::{ResultSource, StageInterface};
 use crate::metadata::notes::MetadataFields;
 use crate::metadata::registers::RegisterWords;
 use crate::reloc::kind::RelocKind;
@@ -25,7 +25,20 @@ pub trait Generator: Send + Sync {
     ///
     /// # Errors
     /// `NeedsFullCompile` for more values than registers can pass between parts; missing features; bugs.
-    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode>;
+    fn generate(
+        &self,
+        shader: LoweredShader,
+        interface: &StageInterface,
+        options: &TuningOptions,
+        watch: &mut dyn Watch,
+    ) -> Result<MachineCode>;
+
+    /// The options for another attempt, by another generator, if the first was [`ErrorKind::Unsupported`].
+    ///
+    /// [`ErrorKind::Unsupported`]: crate::error::ErrorKind::Unsupported
+    fn fallback(&self, _: &TuningOptions) -> Option<TuningOptions> {
+        None
+    }
 }
 
 /// The code of one stage, before it has a file format.

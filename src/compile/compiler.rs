@@ -1,19 +1,21 @@
 //! Compiles a stage: translates, lowers, generates code, and writes the unlinked ELF. All callers use this.
 
-use super::backend::Generator;
-use super::request::{CompilerId, Module, StageRequest};
+use super::backend::{Generator, MachineCode};
+use super::passes::Lowered;
+use super::request::{CompilerId, Module, StageRequest, TuningOptions};
 use super::spirv::Specialization;
 use super::watch::{Made, Unwatched, Watch};
 use super::{Compiler, StageElf, passes, spirv, unlinked};
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::ir::Shader;
+use crate::metadata::interface::StageInterface;
 use crate::state::Known;
 use crate::workspace::NothingKept;
 use std::borrow::Cow;
 
-/// Size in bytes of a module from which on tables are freed as soon as a phase is done with them: few modules are larger, and
-/// nothing else would use that memory. Below, a kernel of 520 KiB takes 35 MiB with the tables of all phases.
-const LARGE_MODULE: usize = 3 << 18;
+/// Number of instructions of a lowered shader from which on tables are freed as soon as a phase is done with them: few shaders
+/// are larger, and nothing else would use that memory. Below, the tables of all phases take less than 64 MiB.
+const LARGE_SHADER: usize = 40_000;
 
 /// Compiles in this process, with one code generator.
 #[derive(Debug)]
@@ -37,16 +39,46 @@ impl<G: Generator> StageCompiler<G> {
         let mut run = || -> Result<StageElf> {
             request.check_module(module)?;
             request.options.check()?;
-            let shader = translate(module, request)?;
-            watch.done("upper", Made::Shader(&shader))?;
-            let lowered = passes::lower_watched(shader, request, watch)?;
-            let code = self.generator.generate(&lowered, &request.options, watch)?;
-            let elf = unlinked::write(code, lowered.interface())?;
+            let (code, interface) = match self.generated(module, request, &request.options, watch) {
+                Err(refused) => self.fallback(module, request, refused, watch)?,
+                done => done?,
+            };
+            let elf = unlinked::write(code, &interface)?;
             watch.done("elf", Made::Bytes)?;
             Ok(elf)
         };
-        let _nothing_kept = (module.bytes().len() >= LARGE_MODULE).then(NothingKept::begin);
         run().at(|| format!("{} `{}`", request.stage, request.entry_point))
+    }
+
+    /// One attempt, with the request's options or others.
+    fn generated(
+        &self,
+        module: &Module,
+        request: &StageRequest,
+        options: &TuningOptions,
+        watch: &mut dyn Watch,
+    ) -> Result<(MachineCode, StageInterface)> {
+        let shader = translate(module, request)?;
+        watch.done("upper", Made::Shader(&shader))?;
+        let Lowered { shader, interface } = passes::lower_watched(shader, request, watch)?;
+        let _nothing_kept = (shader.insts.len() >= LARGE_SHADER).then(NothingKept::begin);
+        let code = self.generator.generate(shader, &interface, options, watch)?;
+        Ok((code, interface))
+    }
+
+    /// Another attempt, by the generator that takes over what the first one does not support.
+    fn fallback(
+        &self,
+        module: &Module,
+        request: &StageRequest,
+        refused: Error,
+        watch: &mut dyn Watch,
+    ) -> Result<(MachineCode, StageInterface)> {
+        let ErrorKind::Unsupported { feature, .. } = refused.kind() else { return Err(refused) };
+        let Some(options) = self.generator.fallback(&request.options) else { return Err(refused) };
+        let (mut code, interface) = self.generated(module, request, &options, watch)?;
+        code.fallback = Some(feature.clone());
+        Ok((code, interface))
     }
 }
 

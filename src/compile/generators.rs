@@ -9,12 +9,13 @@ use super::compiler::StageCompiler;
 use super::llvm::Llvm;
 #[cfg(feature = "native")]
 use super::native::Native;
-use super::passes::Lowered;
+use super::passes::LoweredShader;
 use super::request::{GeneratorKind, TuningOptions};
 use super::watch::Watch;
-#[cfg(all(feature = "llvm", feature = "native"))]
-use crate::error::ErrorKind;
-use crate::error::{Error, Result};
+#[cfg(not(all(feature = "llvm", feature = "native")))]
+use crate::error::Error;
+use crate::error::Result;
+use crate::metadata::interface::StageInterface;
 
 /// All built-in generators.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,43 +48,31 @@ impl Generator for BuiltInGenerators {
         names.join(", ")
     }
 
-    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
+    fn generate(
+        &self,
+        shader: LoweredShader,
+        interface: &StageInterface,
+        options: &TuningOptions,
+        watch: &mut dyn Watch,
+    ) -> Result<MachineCode> {
         match options.generator {
             #[cfg(feature = "llvm")]
-            GeneratorKind::Llvm => Llvm.generate(lowered, options, watch),
-            #[cfg(not(feature = "llvm"))]
-            GeneratorKind::Llvm => Err(missing(options)),
+            GeneratorKind::Llvm => Llvm.generate(shader, interface, options, watch),
             #[cfg(feature = "native")]
-            GeneratorKind::Native => native(lowered, options, watch),
-            #[cfg(not(feature = "native"))]
-            GeneratorKind::Native => {
-                let _ = (lowered, watch);
-                Err(missing(options))
+            GeneratorKind::Native => Native.generate(shader, interface, options, watch),
+            #[cfg(not(all(feature = "llvm", feature = "native")))]
+            missing => {
+                let _ = (shader, interface, watch);
+                Err(Error::environment(format!("this build has no code generator `{missing}`")))
             }
         }
     }
-}
 
-#[cfg(not(all(feature = "llvm", feature = "native")))]
-fn missing(options: &TuningOptions) -> Error {
-    Error::environment(format!("this build has no code generator `{}`", options.generator))
-}
-
-#[cfg(all(feature = "native", not(feature = "llvm")))]
-fn native(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
-    Native.generate(lowered, options, watch)
-}
-
-#[cfg(all(feature = "native", feature = "llvm"))]
-fn native(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
-    let refused: Error = match Native.generate(lowered, options, watch) {
-        Ok(code) => return Ok(code),
-        Err(e) => e,
-    };
-    let ErrorKind::Unsupported { feature, .. } = refused.kind() else { return Err(refused) };
-    let mut code = Llvm.generate(lowered, options, watch)?;
-    code.fallback = Some(feature.clone());
-    Ok(code)
+    fn fallback(&self, options: &TuningOptions) -> Option<TuningOptions> {
+        let both = cfg!(all(feature = "llvm", feature = "native"));
+        let native = both && options.generator == GeneratorKind::Native;
+        native.then(|| TuningOptions { generator: GeneratorKind::Llvm, ..options.clone() })
+    }
 }
 
 #[cfg(test)]

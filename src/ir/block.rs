@@ -1,7 +1,8 @@
 //! Blocks: their parameters, instructions and ends.
 //!
 //! Everything about a block is in flat lists that it keeps. An end that is changed, and a block that is removed, leaves
-//! its memory to the next one.
+//! its memory to the next one. Contents that move to another block are copied: memory that moved with them would be
+//! where the next compile of the same shader needs less, and so it would allocate again.
 
 use super::ids::{BlockId, InstId, Value};
 use crate::workspace::Reusable;
@@ -451,7 +452,7 @@ impl Blocks {
         let Ok([block, taken]) = self.get_disjoint_mut([first.index(), next.index()]) else { return };
         reserve(&mut block.insts, taken.insts.len());
         block.insts.append(&mut taken.insts);
-        std::mem::swap(&mut block.end, &mut taken.end);
+        block.end.clone_from(&taken.end);
         if block.merge == Merge::None {
             block.merge = taken.merge;
         }
@@ -463,7 +464,9 @@ impl Blocks {
         let mut kept = 0;
         for n in 0..self.count {
             if keep(&self.list[n]) {
-                self.list.swap(kept, n);
+                if let Ok([to, from]) = self.list.get_disjoint_mut([kept, n]) {
+                    to.clone_from(from);
+                }
                 kept += 1;
             }
         }

@@ -51,7 +51,8 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         insts.clear();
         insts.append(&mut block.insts);
         // The end follows the builder to the last block that the rule makes.
-        std::mem::swap(&mut end_of_block, &mut block.end);
+        end_of_block.clone_from(&block.end);
+        block.end.clear();
         for &inst_id in insts.iter() {
             let mut inst = std::mem::replace(b.shader.inst_mut(inst_id), Inst::none());
             if !names.0.is_empty() {
@@ -74,7 +75,7 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         }
         let end = b.block();
         let end = b.shader.block_mut(end);
-        std::mem::swap(&mut end_of_block, &mut end.end);
+        end.end.clone_from(&end_of_block);
         end.end.values_mut().iter_mut().for_each(|v| *v = names.of(*v));
         if selection != Merge::None {
             end.merge = selection;

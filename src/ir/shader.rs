@@ -305,6 +305,12 @@ impl Shader {
         self.stage == Stage::Fragment || self.modes.derivatives != DerivativeGroup::None
     }
 
+    /// Removes all blocks, instructions and values, and frees their memory.
+    pub fn remove_code(&mut self) {
+        (self.blocks, self.insts, self.values) = Default::default();
+        (self.cfg, self.uniformity) = Default::default();
+    }
+
     /// An empty shader with an entry block.
     pub fn new(name: impl Into<Name>, stage: Stage) -> Self {
         let mut shader = Self {

@@ -28,8 +28,8 @@ fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
     let stage = info.entry_points.first().and_then(|entry| entry.stage).expect("an entry point");
     let request = StageRequest { stage, ..request(&module, specialization) };
     let shader = translate(&module, "main", stage, &request.specialization)?;
-    let lowered = passes::lower(shader, &request)?;
-    Native.generate(&lowered, &request.options, &mut Unwatched)?;
+    let passes::Lowered { shader, interface } = passes::lower(shader, &request)?;
+    Native.generate(shader, &interface, &request.options, &mut Unwatched)?;
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod broken_text;
 #[path = "../support/cases.rs"]
 mod cases;
 mod cube_gradients;
+mod fallback;
 mod filetests;
 mod fuzz_findings;
 mod glsl;

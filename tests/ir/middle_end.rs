@@ -42,7 +42,7 @@ fn lowered(file: &Path, spec: &SpecFile) -> Result<Vec<Shader>> {
             options: TuningOptions::default(),
             known: KnownState::default(),
         };
-        out.push(passes::lower(shader, &request)?.shader().clone());
+        out.push(passes::lower(shader, &request)?.shader.into_inner());
     }
     Ok(out)
 }

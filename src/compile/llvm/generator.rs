@@ -5,10 +5,11 @@ use super::object;
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::compiler::StageCompiler;
 use crate::compile::entry_facts::EntryFacts;
-use crate::compile::passes::Lowered;
+use crate::compile::passes::LoweredShader;
 use crate::compile::request::TuningOptions;
 use crate::compile::watch::{Made, Watch};
 use crate::error::{Context, Result};
+use crate::metadata::interface::StageInterface;
 
 /// LLVM 19, as linked in.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,8 +37,14 @@ impl Generator for Llvm {
         format!("llvm {major}.{minor}.{patch}")
     }
 
-    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
-        let (shader, interface) = (lowered.shader(), lowered.interface());
+    fn generate(
+        &self,
+        shader: LoweredShader,
+        interface: &StageInterface,
+        options: &TuningOptions,
+        watch: &mut dyn Watch,
+    ) -> Result<MachineCode> {
+        let shader = &shader;
         let Object { bytes, simplified } = emit_object(shader, interface.target, options, watch)?;
         // The code generator changes the module, so its assembly is made from the shader again.
         let assembly = || emit_assembly(shader, interface.target, options);

@@ -9,7 +9,7 @@ use super::select::select;
 use super::{check_alloc, clauses, combine, dead, emit, entry, finish, graph, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::entry_facts::{EntryFacts, lower_info};
-use crate::compile::passes::Lowered;
+use crate::compile::passes::LoweredShader;
 use crate::compile::phases::Phase;
 use crate::compile::request::{Scheduling, TuningOptions};
 use crate::compile::watch::{Made, Watch};
@@ -17,6 +17,7 @@ use crate::error::{Context, ErrorKind, Result};
 use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
 use crate::isa::RegisterSet;
+use crate::metadata::interface::StageInterface;
 use std::fmt::Display;
 
 /// Version of this generator, for people; the digest of its sources is in every key too.
@@ -35,18 +36,27 @@ impl Generator for Native {
         format!("native {VERSION}")
     }
 
-    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
-        let shader = &prepared(lowered, options, watch)?;
-        let info = lower_info(shader)?;
-        let facts = EntryFacts::of(shader)?;
-        let function = physical(shader, &facts, lowered, options, watch)?;
-        let mut code = emit::translate(&function, shader, &facts)?;
+    fn generate(
+        &self,
+        shader: LoweredShader,
+        interface: &StageInterface,
+        options: &TuningOptions,
+        watch: &mut dyn Watch,
+    ) -> Result<MachineCode> {
+        let mut shader = prepared(shader, options, watch)?;
+        let info = lower_info(&shader)?.clone();
+        let facts = EntryFacts::of(&shader)?;
+        let function = selected(&shader, &facts, interface, options, watch)?;
+        // Allocation needs the most memory, and from here on only symbols, tables and modes of the shader are used.
+        shader.remove_code();
+        let function = physical(function, options, watch)?;
+        let mut code = emit::translate(&function, &shader, &facts)?;
         shown(watch, "translate", &code)?;
         if options.native.runs(Phase::Combine) {
             finish::run(&mut code);
             shown(watch, "finish", &code)?;
         }
-        let prolog = lowered.interface().prolog;
+        let prolog = interface.prolog;
         let awaited = if prolog { entry::fetched(&facts) } else { RegisterSet::EMPTY };
         waits::insert(&mut code, &awaited)?;
         shown(watch, "waits", &code)?;
@@ -54,7 +64,7 @@ impl Generator for Native {
             clauses::form(&mut code);
             shown(watch, "clauses", &code)?;
         }
-        let mut out = emit::assemble(&code, &function, shader, info, &facts, options)?;
+        let mut out = emit::assemble(&code, &function, &shader, &info, &facts, options)?;
         out.awaits_inputs = !awaited.is_empty();
         watch.done("emit", Made::Bytes)?;
         Ok(out)
@@ -62,8 +72,9 @@ impl Generator for Native {
 }
 
 /// The optimized shader, in a graph that can be laid out.
-fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Shader> {
-    let mut shader = lowered.shader().compacted();
+fn prepared(shader: LoweredShader, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Shader> {
+    let mut shader = shader.into_inner();
+    shader.compact();
     opt::run(&mut shader, options)?;
     watch.done("optimise", Made::Shader(&shader))?;
     shape::run(&mut shader)?;
@@ -71,18 +82,18 @@ fn prepared(lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -
     Ok(shader)
 }
 
-/// Instruction selection, control flow and allocation.
-pub(super) fn physical(
+/// Instruction selection and control flow.
+pub(super) fn selected(
     shader: &Shader,
     facts: &EntryFacts,
-    lowered: &Lowered,
+    interface: &StageInterface,
     options: &TuningOptions,
     watch: &mut dyn Watch,
 ) -> Result<MachineFunction> {
     let uniformity = Uniformity::of(shader);
     let layout = BlockLayout::new(shader);
     let plan = Plan::new(shader, &layout, &uniformity)?;
-    let mut function = select(shader, facts, lowered, &layout, &plan, &uniformity)?;
+    let mut function = select(shader, facts, interface, &layout, &plan, &uniformity)?;
     shown(watch, "select", &function)?;
     dead::run(&mut function);
     shown(watch, "dead", &function)?;
@@ -92,6 +103,15 @@ pub(super) fn physical(
         shown(watch, "combine", &function)?;
     }
     checked(watch, "verify", &|| verify(&function))?;
+    Ok(function)
+}
+
+/// Scheduling and allocation.
+pub(super) fn physical(
+    function: MachineFunction,
+    options: &TuningOptions,
+    watch: &mut dyn Watch,
+) -> Result<MachineFunction> {
     let limits = limits(&function, options);
     let (function, allocated) = scheduled(function, limits, options, watch)?;
     shown(watch, "allocate", &allocated.function)?;

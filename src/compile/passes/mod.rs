@@ -48,4 +48,4 @@ mod ycbcr_matrix;
 mod tests;
 
 pub use context::PassContext;
-pub use pipeline::{Lowered, PASSES, Pass, lower, lower_watched};
+pub use pipeline::{Lowered, LoweredShader, PASSES, Pass, lower, lower_watched};

@@ -16,25 +16,34 @@ use crate::ir::verify::{verify, verify_between};
 use crate::ir::{Shader, ShaderLevel};
 use crate::metadata::interface::StageInterface;
 use crate::target::WaveSize;
+use std::ops::Deref;
 
-/// A shader for a code generator, with its pre-link metadata. Only [`lower`] makes it, and only from a shader that
-/// satisfies every rule of the lower level.
+/// A shader for a code generator. Only [`lower`] makes it, and only from a shader that satisfies every rule of the lower
+/// level.
 #[derive(Clone, Debug)]
-pub struct Lowered {
-    shader: Shader,
-    interface: StageInterface,
+pub struct LoweredShader(Shader);
+
+impl LoweredShader {
+    /// Lower-level IR, to change.
+    pub fn into_inner(self) -> Shader {
+        self.0
+    }
 }
 
-impl Lowered {
-    /// Lower-level IR.
-    pub fn shader(&self) -> &Shader {
-        &self.shader
+impl Deref for LoweredShader {
+    type Target = Shader;
+    fn deref(&self) -> &Shader {
+        &self.0
     }
+}
 
+/// A lowered shader with its pre-link metadata.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// Lower-level IR.
+    pub shader: LoweredShader,
     /// Pre-link metadata.
-    pub fn interface(&self) -> &StageInterface {
-        &self.interface
-    }
+    pub interface: StageInterface,
 }
 
 /// A pass.
@@ -123,5 +132,5 @@ pub fn lower_watched(mut shader: Shader, request: &StageRequest, watch: &mut dyn
     }
     verify(&shader).at(|| "after lowering")?;
     watch.done("lower", Made::Shader(&shader))?;
-    Ok(Lowered { shader, interface: cx.interface })
+    Ok(Lowered { shader: LoweredShader(shader), interface: cx.interface })
 }

@@ -6,10 +6,11 @@ use dovetail::check::{CodeRule, check};
 use dovetail::compile::backend::{Generator, MachineCode};
 use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::llvm::Llvm;
-use dovetail::compile::passes::Lowered;
+use dovetail::compile::passes::LoweredShader;
 use dovetail::compile::request::TuningOptions;
 use dovetail::compile::watch::Watch;
 use dovetail::error::Result;
+use dovetail::metadata::interface::StageInterface;
 use dovetail::target::{Stage, WaveSize};
 
 /// LLVM's code, which does not wait for attributes, with the claim that it does.
@@ -20,8 +21,15 @@ impl Generator for Impatient {
         "impatient".to_owned()
     }
 
-    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
-        Ok(MachineCode { awaits_inputs: lowered.interface().prolog, ..Llvm.generate(lowered, options, watch)? })
+    fn generate(
+        &self,
+        shader: LoweredShader,
+        interface: &StageInterface,
+        options: &TuningOptions,
+        watch: &mut dyn Watch,
+    ) -> Result<MachineCode> {
+        let code = Llvm.generate(shader, interface, options, watch)?;
+        Ok(MachineCode { awaits_inputs: interface.prolog, ..code })
     }
 }
 

@@ -16,12 +16,13 @@ use dovetail::compile::llvm::Llvm;
 use dovetail::compile::native::entry::enter;
 use dovetail::compile::native::mir::MachineFunction;
 use dovetail::compile::native::{Native, emit, waits};
-use dovetail::compile::passes::Lowered;
+use dovetail::compile::passes::LoweredShader;
 use dovetail::compile::request::TuningOptions;
 use dovetail::compile::watch::{Unwatched, Watch};
 use dovetail::error::{Error, ErrorKind, Result};
 use dovetail::isa::instruction::{Fields, Instruction, VectorForm};
 use dovetail::isa::{Op, RegisterSet, Traits, disassemble};
+use dovetail::metadata::interface::StageInterface;
 use dovetail::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, StageRegisters};
 use dovetail::metadata::schema::MetadataKey;
 use std::collections::BTreeMap;
@@ -42,14 +43,20 @@ impl Generator for Relifted {
         format!("relifted {}", self.waits)
     }
 
-    fn generate(&self, lowered: &Lowered, options: &TuningOptions, _: &mut dyn Watch) -> Result<MachineCode> {
-        let theirs = Llvm.generate(lowered, options, &mut Unwatched)?;
+    fn generate(
+        &self,
+        shader: LoweredShader,
+        interface: &StageInterface,
+        options: &TuningOptions,
+        _: &mut dyn Watch,
+    ) -> Result<MachineCode> {
+        let theirs = Llvm.generate(shader.clone(), interface, options, &mut Unwatched)?;
         let note = |what: String| *self.seen.lock().expect("no panic").entry(what).or_default() += 1;
-        let mut shader = lowered.shader().clone();
+        let mut shader = shader.into_inner();
         let symbol = shader.symbols.intern("of.a.test");
         let info = shader.lower.clone().expect("lowered");
         let entry = EntryFacts::of(&shader)?;
-        let mut function = MachineFunction::new(lowered.interface().target, shader.stage, info.wave);
+        let mut function = MachineFunction::new(interface.target, shader.stage, info.wave);
         enter(&mut function, &entry, &info.args, &vec![false; info.args.len()]);
         let keep = |inst: &Instruction| !self.waits || !is_wait(inst);
         if let Err(why) = lift::lift(&mut function, &theirs, symbol, keep) {
@@ -66,10 +73,10 @@ impl Generator for Relifted {
         }
         let mut ours = emit::assemble(&code, &function, &shader, &info, &entry, options)?;
         if !self.waits {
-            compare_code(lowered, &theirs, &ours)?;
+            compare_code(interface, &theirs, &ours)?;
         }
         note("lifted".to_owned());
-        words(lowered, &theirs, &ours, &note);
+        words(interface, &theirs, &ours, &note);
         // Relocated values come in the order of the code.
         assert_eq!(ours.patches.len(), theirs.patches.len());
         for (own, other) in ours.patches.iter_mut().zip(&theirs.patches) {
@@ -88,13 +95,13 @@ fn is_wait(inst: &Instruction) -> bool {
 }
 
 /// Checks for the same instructions in the same order, in any encoding; branches on VCC may differ.
-fn compare_code(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode) -> Result<()> {
+fn compare_code(interface: &StageInterface, theirs: &MachineCode, ours: &MachineCode) -> Result<()> {
     let [theirs, ours] = [theirs, ours].map(|code| {
         let words: Vec<u32> = code.code.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
         let mut rest = words.as_slice();
         let mut out = Vec::new();
         while !rest.is_empty() {
-            let mut inst = disassemble(lowered.interface().target, rest).expect("an instruction");
+            let mut inst = disassemble(interface.target, rest).expect("an instruction");
             rest = &rest[usize::from(inst.dwords())..];
             let branches = inst.entry.is(Traits::BRANCH.or(Traits::VCC_IN)) || is_vcc_compare(&inst);
             if let Fields::Vector(f) = &mut inst.fields
@@ -103,7 +110,7 @@ fn compare_code(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode) -> 
                 f.form = VectorForm::Long;
             }
             if !branches && inst.entry.op != Op::SNop {
-                out.push(inst.text(lowered.interface().wave));
+                out.push(inst.text(interface.wave));
             }
         }
         out
@@ -133,10 +140,16 @@ impl Generator for Compared {
         "compared".to_owned()
     }
 
-    fn generate(&self, lowered: &Lowered, options: &TuningOptions, watch: &mut dyn Watch) -> Result<MachineCode> {
+    fn generate(
+        &self,
+        shader: LoweredShader,
+        interface: &StageInterface,
+        options: &TuningOptions,
+        watch: &mut dyn Watch,
+    ) -> Result<MachineCode> {
         let note = |what: String| *self.seen.lock().expect("no panic").entry(what).or_default() += 1;
-        let theirs = Llvm.generate(lowered, options, &mut Unwatched)?;
-        let ours = match Native.generate(lowered, options, watch) {
+        let theirs = Llvm.generate(shader.clone(), interface, options, &mut Unwatched)?;
+        let ours = match Native.generate(shader, interface, options, watch) {
             Ok(ours) => ours,
             Err(e) if matches!(e.kind(), ErrorKind::Unsupported { .. }) => {
                 note("not lifted: unsupported".to_owned());
@@ -145,15 +158,15 @@ impl Generator for Compared {
             Err(e) => return Err(e),
         };
         note("lifted".to_owned());
-        words(lowered, &theirs, &ours, &note);
+        words(interface, &theirs, &ours, &note);
         Ok(ours)
     }
 }
 
 /// Compares the register words except register counts, and records each difference. Whether there is scratch memory
 /// depends on the generator, because one may keep in registers a variable that the other puts into memory.
-fn words(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode, note: &dyn Fn(String)) {
-    let own = StageRegisters::of(lowered.interface().stage);
+fn words(interface: &StageInterface, theirs: &MachineCode, ours: &MachineCode, note: &dyn Fn(String)) {
+    let own = StageRegisters::of(interface.stage);
     let mut wanted = theirs.registers;
     for field in [own.vgprs, own.sgprs] {
         wanted.set_field(field, ours.registers.field(field)).expect("a field");
@@ -165,7 +178,7 @@ fn words(lowered: &Lowered, theirs: &MachineCode, ours: &MachineCode, note: &dyn
             let inputs = register == SPI_PS_INPUT_ENA || register == SPI_PS_INPUT_ADDR;
             // LLVM eliminates more code than lowering does.
             let kind = if inputs && given.is_some_and(|given| given & word == word) { "more inputs" } else { "word" };
-            note(format!("{kind} {} of {}: {word:#x}, {given:x?}", register.name(), lowered.interface().entry_point));
+            note(format!("{kind} {} of {}: {word:#x}, {given:x?}", register.name(), interface.entry_point));
         }
     }
     for (register, _) in ours.registers.iter().filter(|(register, _)| wanted.get(*register).is_none()) {

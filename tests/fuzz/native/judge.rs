@@ -202,12 +202,12 @@ fn compiled(setup: &Setup, shader: &Shader, known: KnownState) -> Result<(Vec<u8
     };
     let shown = std::env::var("DOVETAIL_DUMP").ok().filter(|_| stage != Stage::Vertex);
     let mut checks = Checks { shown };
-    let lowered = passes::lower_watched(shader, &request, &mut checks).at(|| "lower")?;
-    let code = Native.generate(&lowered, &request.options, &mut checks).map_err(|e| match e.kind() {
+    let passes::Lowered { shader, interface } = passes::lower_watched(shader, &request, &mut checks).at(|| "lower")?;
+    let code = Native.generate(shader, &interface, &request.options, &mut checks).map_err(|e| match e.kind() {
         ErrorKind::Unsupported { feature, .. } if !REFUSED.contains(&feature.as_str()) => {
             Error::bug(format!("refused: {e}"))
         }
         _ => e,
     })?;
-    Ok((unlinked::write(code, lowered.interface())?.0, lowered.interface().clone()))
+    Ok((unlinked::write(code, &interface)?.0, interface))
 }

@@ -78,6 +78,7 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
     let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs).saturating_sub(own_vectors) };
     let mut least = Error::bug("no attempt at allocation");
     let mut class = starved;
+    let mut live = Some(live);
     for attempt in 0..MOST_ATTEMPTS {
         let air = if attempt == 0 { 0 } else { 1 + attempt };
         match class {
@@ -86,7 +87,10 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
             }
             RegisterClass::Vector => goal.vectors = goal.vectors.saturating_sub(air),
         }
-        let spilled = spill(f, &live, &exclusive, goal, limits);
+        // Not kept beside that of the new code: for large functions it is a large part of all memory.
+        let known = live.take().unwrap_or_else(|| Liveness::new(f));
+        let spilled = spill(f, &known, &exclusive, goal, limits);
+        drop(known);
         let lower = RegisterLimits { vgprs: limits.vgprs.saturating_sub(spilled.lane_registers), ..limits };
         let again = Liveness::new(&spilled.function);
         match once(&spilled.function, &again, lower)? {

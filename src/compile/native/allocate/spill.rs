@@ -73,8 +73,14 @@ pub(super) fn spill(
             }
         });
     }
-    let (insts, operands, blocks) = (List::default(), List::default(), List::default());
-    let function = MachineFunction { insts, operands, blocks, ..f.clone() };
+    let function = MachineFunction {
+        params: f.params.clone(),
+        values: f.values.clone(),
+        entry: f.entry.clone(),
+        address_high: f.address_high,
+        descriptors: f.descriptors.clone(),
+        ..MachineFunction::new(f.gfx, f.stage, f.wave)
+    };
     let mut it = Rewrite {
         f,
         slots,

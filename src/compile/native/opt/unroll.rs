@@ -258,7 +258,7 @@ impl Copies<'_> {
             Merge::None | Merge::Loop { .. } => Merge::Selection(self.counted.after),
         };
         let block = self.shader.block_mut(to);
-        std::mem::swap(&mut block.end, &mut end);
+        block.end.clone_from(&end);
         block.merge = merge;
         self.end = end;
     }

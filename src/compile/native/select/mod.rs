@@ -31,12 +31,12 @@ use super::mir::{
 };
 use super::plan::{Landing, MaskId, Plan, WavePaths};
 use crate::compile::entry_facts::EntryFacts;
-use crate::compile::passes::Lowered;
 use crate::error::{Context, Error, Result};
 use crate::ir::cfg::Cfg;
 use crate::ir::uniform::Uniformity;
 use crate::ir::{self, ConstTableId, InstId, Op as IrOp, Shader, Value};
 use crate::isa::Op;
+use crate::metadata::interface::StageInterface;
 use crate::target::{GfxIp, WaveSize};
 use crate::workspace::{Kept, List, filled};
 use bools::Bool;
@@ -112,13 +112,13 @@ struct Selector<'a> {
 pub fn select(
     shader: &Shader,
     entry: &EntryFacts,
-    lowered: &Lowered,
+    interface: &StageInterface,
     layout: &BlockLayout,
     plan: &Plan,
     uniformity: &Uniformity,
 ) -> Result<MachineFunction> {
     let info = shader.lower.as_ref().ok_or_else(|| Error::bug("native: an upper-level shader"))?;
-    let gfx = lowered.interface().target;
+    let gfx = interface.target;
     let f = MachineFunction::new(gfx, shader.stage, info.wave);
     let mut selector = Selector {
         shader,
@@ -129,7 +129,7 @@ pub fn select(
         plan,
         uniformity,
         f,
-        prolog: lowered.interface().prolog,
+        prolog: interface.prolog,
         made: filled(shader.values.len(), Made::None),
         dwords: List::default(),
         masks: List::default(),

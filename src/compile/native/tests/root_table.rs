@@ -1,7 +1,7 @@
 //! The choice between a set's table and the root table.
 
 use crate::compile::entry_facts::EntryFacts;
-use crate::compile::native::generator::physical;
+use crate::compile::native::generator;
 use crate::compile::passes::lower;
 use crate::compile::request::{KnownState, ModuleDigest, StageRequest, TuningOptions};
 use crate::compile::watch::Unwatched;
@@ -35,7 +35,7 @@ fn a_selection_of_the_root_table_turned_around_gives_the_same_code() {
         known: KnownState::default(),
     };
     let lowered = lower(parse(BUFFER_OF_AN_UNKNOWN_LAYOUT).expect("a shader"), &request).expect("lowered");
-    let text = lowered.shader().to_string();
+    let text = lowered.shader.to_string();
     let line = |of: &str| text.lines().find(|line| line.contains(of)).unwrap_or_else(|| panic!("{of}: {text}"));
     let (asked, selected) = (line("= ine v"), line("= select v"));
     let [head, then, els] = selected.split(", ").collect::<Vec<_>>()[..] else { panic!("{selected}") };
@@ -43,8 +43,9 @@ fn a_selection_of_the_root_table_turned_around_gives_the_same_code() {
     let code = |text: &str| {
         let shader = parse(text).expect("a shader");
         let facts = EntryFacts::of(&shader).expect("an entry");
-        let made = physical(&shader, &facts, &lowered, &request.options, &mut Unwatched).expect("selected");
-        made.to_string()
+        let made = generator::selected(&shader, &facts, &lowered.interface, &request.options, &mut Unwatched)
+            .expect("selected");
+        generator::physical(made, &request.options, &mut Unwatched).expect("allocated").to_string()
     };
     let direct = code(&text);
     assert_eq!(code(&text.replace(asked, &asked.replace("= ine", "= ieq")).replace(selected, &turned)), direct);

@@ -45,9 +45,9 @@ fn compile(file: &Path) -> Result<Vec<Result<()>>> {
             options: TuningOptions::default(),
             known: KnownState::default(),
         };
-        let lowered = passes::lower(shader, &request)?;
+        let passes::Lowered { shader, interface } = passes::lower(shader, &request)?;
         let mut last = Selected::default();
-        let made = Native.generate(&lowered, &request.options, &mut last).map(|_| ());
+        let made = Native.generate(shader, &interface, &request.options, &mut last).map(|_| ());
         if made.as_ref().is_err_and(|e| matches!(e.kind(), ErrorKind::Bug(_)))
             && std::env::var_os("DOVETAIL_SHOW").is_some()
         {
