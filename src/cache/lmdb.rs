@@ -58,7 +58,7 @@ fn system(what: &str, e: impl std::fmt::Display) -> Failure {
 
 /// Puts entries into the file of a folder, all or none, and creates the file if needed. The caller holds the lock that
 /// excludes other writers. The file may grow to `limit` bytes.
-pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Result<(), Failure> {
+pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, &[u8]>) -> Result<(), Failure> {
     // A panic under the lock at worst leaves an environment open, and the next one is refused by name.
     let _one = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = dir.canonicalize().map_err(|e| system("folder", e))?;
@@ -110,7 +110,7 @@ fn database(env: &Env) -> Result<Database<'_, Bytes, Bytes>, Failure> {
 
 /// Map size for all pages, the new entries, and the tree pages that change: LMDB copies each page on the path to a leaf
 /// and may split it. No more than that, because the map uses address space, which may be limited.
-fn map_length(checked: &Checked, limit: usize, entries: &BTreeMap<Key, Vec<u8>>) -> Option<usize> {
+fn map_length(checked: &Checked, limit: usize, entries: &BTreeMap<Key, &[u8]>) -> Option<usize> {
     const TREE_PAGES: u64 = 64;
     let page_size = checked.page_size as u64;
     let values: u64 = entries.values().map(|bytes| overflow_pages(bytes.len(), checked.page_size)).sum();

@@ -87,17 +87,27 @@ impl LmdbStore {
         }
     }
 
-    /// A batch of waiting entries, with their tickets. If a key is put twice, the later value wins.
-    fn batch(&self) -> (Vec<u64>, BTreeMap<Key, Vec<u8>>) {
+    /// A batch of waiting puts, by ticket.
+    fn batch(&self) -> Vec<(u64, Entries)> {
         let waiting = &mut lock(&self.queue).waiting;
-        let (mut tickets, mut entries, mut bytes) = (Vec::new(), BTreeMap::new(), 0);
+        let (mut puts, mut bytes) = (Vec::new(), 0);
         while bytes < LARGEST_BATCH {
-            let Some((ticket, put)) = waiting.pop_first() else { break };
-            bytes += put.iter().map(|(_, value)| value.len()).sum::<usize>();
-            tickets.push(ticket);
-            entries.extend(put);
+            let Some(put) = waiting.pop_first() else { break };
+            bytes += put.1.iter().map(|(_, value)| value.len()).sum::<usize>();
+            puts.push(put);
         }
-        (tickets, entries)
+        puts
+    }
+
+    /// Writes puts together. If that fails, each by itself: one that does not fit must not cost the others.
+    fn write_batch(&self, puts: &[(u64, Entries)]) -> Vec<(u64, Result<()>)> {
+        let together = self.write(puts);
+        match puts {
+            [_, _, ..] if together.is_err() => {
+                puts.iter().map(|put| (put.0, self.write(std::slice::from_ref(put)))).collect()
+            }
+            _ => puts.iter().map(|(ticket, _)| (*ticket, together.clone())).collect(),
+        }
     }
 
     fn write_lock(&self) -> Result<WriteLock> {
@@ -107,7 +117,9 @@ impl LmdbStore {
         lock.ok_or_else(|| held().at(self.dir.display().to_string()))
     }
 
-    fn write(&self, entries: &BTreeMap<Key, Vec<u8>>) -> Result<()> {
+    /// If a key is put twice, the later value wins.
+    fn write(&self, puts: &[(u64, Entries)]) -> Result<()> {
+        let entries = puts.iter().flat_map(|(_, put)| put).map(|(key, bytes)| (*key, &bytes[..])).collect();
         let _lock = self.write_lock()?;
         let place = || self.dir.display().to_string();
         // A fresh store is not damaged; if it is, another program is at work.
@@ -117,7 +129,7 @@ impl LmdbStore {
                 Err(_) if !self.dir.is_dir() => {
                     Err(Failure::Damage(Damage::new(0, "cannot be in a path that is not a folder")))
                 }
-                _ => lmdb::write(&self.dir, self.limit, entries),
+                _ => lmdb::write(&self.dir, self.limit, &entries),
             };
             match written {
                 Ok(()) => return Ok(()),
@@ -160,9 +172,8 @@ impl Store for LmdbStore {
             if let Some(result) = lock(&self.queue).done.remove(&ticket) {
                 return result;
             }
-            let (tickets, entries) = self.batch();
-            let result = self.write(&entries);
-            lock(&self.queue).done.extend(tickets.into_iter().map(|ticket| (ticket, result.clone())));
+            let written = self.write_batch(&self.batch());
+            lock(&self.queue).done.extend(written);
         }
     }
 
@@ -172,5 +183,42 @@ impl Store for LmdbStore {
 
     fn notices(&self) -> Vec<String> {
         std::mem::take(&mut *lock(&self.notices))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(n: u8) -> Key {
+        Key([n; 32])
+    }
+
+    #[test]
+    fn a_full_store_says_so_keeps_what_it_has_and_takes_what_fits() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("lmdb");
+        let store = LmdbStore::open(&path, 1 << 20);
+        let value = |n: u8| vec![n; 64 << 10];
+        let taken: Vec<u8> = (0..64).take_while(|n| store.put(&key(*n), &value(*n)).is_ok()).collect();
+        assert!((8..16).contains(&taken.len()), "{} entries of 64 KiB in 1 MiB", taken.len());
+        let refused = store.put(&key(99), &value(99)).expect_err("a full store");
+        assert!(refused.to_string().contains("size limit"), "{refused}");
+        for store in [&store, &LmdbStore::open(&path, 1 << 20)] {
+            for n in &taken {
+                assert_eq!(store.get(&key(*n)).expect("a store"), Some(value(*n)));
+            }
+            assert_eq!(store.get(&key(99)).expect("a store"), None);
+            assert_eq!(store.notices(), Vec::<String>::new(), "it is not damaged");
+        }
+        // Two puts in one batch, the first of which does not fit.
+        let small = (101, vec![(key(101), vec![1; 16])]);
+        let written = store.write_batch(&[(100, vec![(key(100), value(100))]), small]);
+        let outcomes: Vec<(u64, bool)> = written.iter().map(|(ticket, result)| (*ticket, result.is_ok())).collect();
+        assert_eq!(outcomes, [(100, false), (101, true)]);
+        assert_eq!(store.get(&key(101)).expect("a store"), Some(vec![1; 16]));
+        let larger = LmdbStore::open(&path, 2 << 20);
+        larger.put(&key(99), &value(99)).expect("room again");
+        assert_eq!(store.get(&key(99)).expect("a store"), Some(value(99)));
     }
 }

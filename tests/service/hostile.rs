@@ -152,3 +152,23 @@ fn one_who_does_not_listen_is_cut_off() {
         }
     });
 }
+
+#[test]
+fn a_hundred_thousand_connections_leave_nothing_behind() {
+    let service = Service::start(&["--workers=1"]);
+    others_unaffected(&service, || {
+        let open = || std::fs::read_dir(format!("/proc/{}/fd", service.process.id())).expect("a process").count();
+        let before = open();
+        let hello = frame(&Ask::Hello(hello()), MAX_FRAME).expect("a frame");
+        for n in 0..100_000 {
+            let mut stream = stream(&service);
+            // Nothing, half of a length, or all but the last byte of a hello. The service may have closed it already.
+            let _ = stream.write_all(&hello[..[0, 2, hello.len() - 1][n % 3]]);
+        }
+        let begun = Instant::now();
+        while open() > before {
+            assert!(begun.elapsed() < PATIENCE, "{} of {before} files are open", open());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+}
