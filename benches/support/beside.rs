@@ -6,14 +6,19 @@ use crate::support::times::Times;
 use dovetail::state::{PipelineState, VertexRate};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Sweeps over all pairs; the first one links each for the first time.
 pub const SWEEPS: usize = 4;
+/// The most pairs that RADV is asked for: it compiles both shaders of each pair twice in each process.
+pub const MOST: usize = 1000;
+/// Between two lines that say how far it is.
+const EVERY: Duration = Duration::from_secs(5);
 
 /// RADV, with libraries of pairs.
 pub struct Beside {
     radv: Radv,
-    requests: Vec<Value>,
+    kept: Vec<(usize, Value)>,
 }
 
 /// Modules of pairs on disk, for another process to read.
@@ -57,26 +62,34 @@ fn code(input: &Input, path: &Path) -> Value {
 }
 
 impl Beside {
-    /// Starts RADV and makes the libraries; returns the indices of the pairs that it accepts. `None` if RADV is not available.
-    pub fn start(keeps: Keeps, requests: &[Option<Value>]) -> Option<(Self, Vec<usize>)> {
-        let mut out = Self { radv: Radv::start(keeps)?, requests: Vec::new() };
-        let mut taken = Vec::new();
-        for (n, request) in requests.iter().enumerate() {
-            let Some(request) = request else { continue };
-            match out.radv.ask(request) {
-                Ok(_) => {
-                    out.requests.push(request.clone());
-                    taken.push(n);
-                }
+    /// Starts RADV and makes the libraries of the pairs, each with its number. `None` if RADV is not available.
+    pub fn start(keeps: Keeps, requests: &[(usize, Value)]) -> Option<Self> {
+        let mut out = Self { radv: Radv::start(keeps)?, kept: Vec::new() };
+        let started = Instant::now();
+        let mut next = EVERY;
+        for (done, request) in requests.iter().enumerate() {
+            match out.radv.ask(&request.1) {
+                Ok(_) => out.kept.push(request.clone()),
                 // The process crashed and lost its libraries.
                 Err(e) if e == ENDED => {
-                    let again = out.requests.iter().try_for_each(|kept| out.radv.ask(kept).map(drop));
+                    let again = out.kept.iter().try_for_each(|(_, kept)| out.radv.ask(kept).map(drop));
                     again.expect("what RADV has taken once");
                 }
                 Err(_) => {}
             }
+            if started.elapsed() > next {
+                let (done, all) = (done + 1, requests.len());
+                let left = started.elapsed().as_secs_f64() / done as f64 * (all - done) as f64;
+                eprintln!("RADV's libraries: {done} of {all} pairs, about {left:.0} s left");
+                next = started.elapsed() + EVERY;
+            }
         }
-        Some((out, taken))
+        Some(out)
+    }
+
+    /// The pairs that RADV accepts.
+    pub fn kept(&self) -> &[(usize, Value)] {
+        &self.kept
     }
 
     /// The driver's name and version.

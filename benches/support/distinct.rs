@@ -1,7 +1,7 @@
 //! Different pairs linked in sequence, so that no link profits from data that the previous one left in the processor's
 //! caches; and the cost of state changes, of reading from bytes or from a cache, and of a second thread.
 
-use crate::support::beside::{Beside, Files, SWEEPS as RADV_SWEEPS};
+use crate::support::beside::{Beside, Files, MOST, SWEEPS as RADV_SWEEPS};
 use crate::support::radv::Keeps;
 use crate::support::times::{Times, head};
 use crate::support::{self, Input};
@@ -169,13 +169,16 @@ impl Pairs {
     fn beside_radv(mut self, plans: &Plans, out: &mut [u8]) {
         let mut files = Files::new();
         let stages = |pair: &Pair| [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].input);
-        let requests: Vec<_> = self.pairs.iter().map(|pair| files.request(stages(pair), &pair.state)).collect();
-        let Some((mut radv, taken)) = Beside::start(Keeps::Nothing, &requests) else { return };
-        let mut number = 0..;
-        self.pairs.retain(|_| number.next().is_some_and(|n| taken.binary_search(&n).is_ok()));
+        let spread = self.pairs.iter().enumerate().step_by(self.pairs.len().div_ceil(MOST));
+        let asked: Vec<_> =
+            spread.filter_map(|(n, pair)| Some((n, files.request(stages(pair), &pair.state)?))).collect();
+        let Some(mut radv) = Beside::start(Keeps::Nothing, &asked) else { return };
+        let kept = radv.kept().to_vec();
+        let mut numbers = 0..;
+        self.pairs.retain(|_| numbers.next().is_some_and(|n| kept.binary_search_by_key(&n, |(n, _)| *n).is_ok()));
         let before: Vec<Times> = (0..RADV_SWEEPS).map(|_| radv.links()).collect();
         let ours = self.each(|pair| self.linked(pair, &pair.state, plans, out));
-        let Some((mut again, _)) = Beside::start(Keeps::Nothing, &requests) else { return };
+        let Some(mut again) = Beside::start(Keeps::Nothing, &kept) else { return };
         let after: Vec<Times> = (0..RADV_SWEEPS).map(|_| again.links()).collect();
         head(&format!("beside {}: {} of the pairs", radv.driver(), self.pairs.len()));
         ours.row("ours, distinct prepared pairs, into the caller's memory");
@@ -187,7 +190,7 @@ impl Pairs {
             }
         }
         drop((radv, again));
-        let Some((mut cached, _)) = Beside::start(Keeps::PipelineCache, &requests) else { return };
+        let Some(mut cached) = Beside::start(Keeps::PipelineCache, &kept) else { return };
         let (theirs, first) = (cached.cached_links(), self.first_links());
         first.row("ours, from bytes, nothing planned");
         let [p50, p95] = [50, 95].map(|p| first.percentile(p) as f64 / theirs.percentile(p) as f64);
