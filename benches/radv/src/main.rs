@@ -34,7 +34,7 @@ fn main() {
             .and_then(|line| serde_json::from_str::<Request>(&line).map_err(|e| e.to_string()))
             .and_then(|request| match request {
                 Request::Stage(stage) => pipeline::compile(&device, &stage),
-                Request::Pair(pair) => pairs.keep(pair).map(|()| Answer::Kept),
+                Request::Pair(pair) => pairs.keep(pair).map(|()| Answer::Kept {}),
                 Request::Links => pairs.links().map(Answer::Times),
                 Request::CachedLinks => pairs.cached_links().map(Answer::Times),
             });

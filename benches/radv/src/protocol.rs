@@ -77,7 +77,7 @@ pub enum Answer {
     /// Instruction words.
     Code(Vec<u32>),
     /// The pair was added.
-    Kept,
+    Kept {},
     /// Wall-clock time of each pair, in nanoseconds.
     Times(Vec<u64>),
     /// An error instead of another answer.
