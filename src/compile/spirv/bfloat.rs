@@ -6,14 +6,13 @@
 //! flushes denormals unless the shader requires it.
 
 use super::cx::{Cx, SpirvInst};
-use super::types::{Ty, TypeId};
 use crate::error::Result;
-use crate::ir::{AluOp, Bits, Builder, DenormMode, RoundMode, Type, Value};
+use crate::ir::{AluOp, Builder, DenormMode, RoundMode, Type, Value};
 use rspirv::dr::Operand;
 use spirv::{Capability, Decoration, FPRoundingMode, Op};
 
 /// The bits of a 32-bit float that a bfloat16 does not have.
-const LOST: u32 = 16;
+pub(super) const LOST: u32 = 16;
 
 /// Checks that an instruction may have values of this type, or pointers to them, as operands and as its result.
 ///
@@ -147,19 +146,15 @@ pub(super) fn rounds_toward_zero(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<bo
     })
 }
 
-/// `OpFConvert` of a constant; `None` if it is not exact, since constants are folded before rounding modes are known, or
-/// not between this type and 32 bits.
-pub(super) fn fold(cx: &Cx<'_>, bits: u64, from: TypeId, to: TypeId) -> Option<u64> {
-    let is_single = |ty| matches!(cx.types.get(cx.types.element_of(ty)), Ty::Float { bits: Bits::B32 });
-    let single = if cx.types.is_bfloat(from) { bits << LOST } else { bits };
-    let denormal = single & 0x7f80_0000 == 0 && single & 0x7fff_ffff != 0;
-    let exact = single & ((1 << LOST) - 1) == 0;
-    match (cx.types.is_bfloat(from), cx.types.is_bfloat(to)) {
-        _ if denormal => None,
-        (true, false) if is_single(to) => Some(single),
-        (false, true) if is_single(from) && exact => Some(single >> LOST),
-        _ => None,
-    }
+/// [`narrow`] of a constant.
+pub(super) fn narrowed(single: u32, toward_zero: bool) -> u64 {
+    let high = single >> LOST;
+    let result = match (f32::from_bits(single).is_nan(), toward_zero) {
+        (true, _) => high | 0x40,
+        (false, true) => high,
+        (false, false) => (single + 0x7fff + (high & 1)) >> LOST,
+    };
+    result.into()
 }
 
 #[cfg(test)]
@@ -167,8 +162,11 @@ mod tests {
     use super::super::evaluate::run;
     use super::*;
 
-    fn narrowed(bits: u32, toward_zero: bool) -> u64 {
-        run(&[(Type::B32, u64::from(bits))], |b, a| vec![narrow(b, a[0], toward_zero)])[0]
+    /// The same by the code and as a constant.
+    fn narrow_both(bits: u32, toward_zero: bool) -> u64 {
+        let by_code = run(&[(Type::B32, u64::from(bits))], |b, a| vec![narrow(b, a[0], toward_zero)])[0];
+        assert_eq!(narrowed(bits, toward_zero), by_code, "{bits:#x}");
+        by_code
     }
 
     /// Bits of a float, rounded to nearest even and towards zero.
@@ -202,7 +200,7 @@ mod tests {
     #[test]
     fn rounds_by_hand() {
         for &(bits, nearest, truncated) in ROUNDED {
-            assert_eq!((narrowed(bits, false), narrowed(bits, true)), (nearest, truncated), "{bits:#x}");
+            assert_eq!((narrow_both(bits, false), narrow_both(bits, true)), (nearest, truncated), "{bits:#x}");
         }
     }
 
@@ -213,7 +211,7 @@ mod tests {
             let wide = run(&[(Type::B16, bits)], |b, a| vec![widen(b, a[0])])[0];
             assert_eq!(wide, bits << 16);
             let quiet = if f32::from_bits(wide as u32).is_nan() { 0x40 } else { 0 };
-            assert_eq!(narrowed(wide as u32, false), bits | quiet);
+            assert_eq!(narrow_both(wide as u32, false), bits | quiet);
         }
     }
 

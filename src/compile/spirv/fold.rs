@@ -2,9 +2,9 @@
 //!
 //! To add an operation, add a line to [`scalar`]; if it only moves leaves, add an arm to [`Cx::fold`].
 
-use super::bfloat;
 use super::constants::Constant;
 use super::cx::Cx;
+use super::fold_convert::Conversion;
 use super::fold_scalar::{folds, scalar};
 use super::instruction::SpirvInst;
 use super::types::TypeId;
@@ -50,6 +50,10 @@ impl Cx<'_> {
                 let operands = (0..inst.len()).map(|n| self.constant_operand(inst, n, &mut parts));
                 let operands: SmallVec<[(TypeId, &[u64]); 4]> = operands.collect::<Result<_>>()?;
                 let Some(to) = self.types.component(ty) else { return Err(inst.unsupported("of this type")) };
+                let conversion = match operands.first() {
+                    Some(&(from, _)) if inst.op() == Op::FConvert => Some(Conversion::new(self, inst, from, ty)?),
+                    _ => None,
+                };
                 (0..self.types.leaf_count(ty)?)
                     .map(|i| {
                         let args = operands.iter().map(|(t, bits)| {
@@ -58,13 +62,9 @@ impl Cx<'_> {
                             Some((*bits.get(i).or(bits.first())?, width))
                         });
                         let args: Option<SmallVec<[_; 4]>> = args.collect();
-                        args.and_then(|args| match (inst.op(), operands.first()) {
-                            (Op::FConvert, Some(&(from, _)))
-                                if self.types.is_bfloat(from) || self.types.is_bfloat(ty) =>
-                            {
-                                bfloat::fold(self, args.first()?.0, from, ty)
-                            }
-                            (op, _) => scalar(op, &args, to.bits()),
+                        args.and_then(|args| match &conversion {
+                            Some(conversion) => conversion.apply(args.first()?.0),
+                            None => scalar(inst.op(), &args, to.bits()),
                         })
                         .ok_or_else(|| inst.unsupported("in a constant"))
                     })

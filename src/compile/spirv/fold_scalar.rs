@@ -5,8 +5,8 @@ use spirv::Op;
 
 /// Whether an operation can be folded.
 pub(super) fn folds(op: Op) -> bool {
-    let moves = matches!(op, Op::CompositeExtract | Op::CompositeInsert | Op::VectorShuffle);
-    moves || scalar(op, &[(1, Bits::B32); 3], Bits::B32).is_some()
+    let elsewhere = matches!(op, Op::CompositeExtract | Op::CompositeInsert | Op::VectorShuffle | Op::FConvert);
+    elsewhere || scalar(op, &[(1, Bits::B32); 3], Bits::B32).is_some()
 }
 
 /// Bits read as a signed number.
@@ -63,9 +63,6 @@ pub(super) fn scalar(op: Op, args: &[(u64, Bits)], to: Bits) -> Option<u64> {
                 c
             }
         }
-        Op::FConvert if width == to => a,
-        Op::FConvert if (width, to) == (Bits::B32, Bits::B64) => f64::from(f32::from_bits(a as u32)).to_bits(),
-        Op::FConvert if (width, to) == (Bits::B64, Bits::B32) => u64::from((f64::from_bits(a) as f32).to_bits()),
         Op::QuantizeToF16 if (width, to) == (Bits::B32, Bits::B32) => {
             number::float(AluOp::FQuantize16, [a, 0, 0], width, to)?
         }

@@ -25,6 +25,7 @@ mod dot;
 mod finish;
 mod float;
 mod fold;
+mod fold_convert;
 mod fold_scalar;
 mod function;
 mod globals;
@@ -97,6 +98,7 @@ fn translated(module: &Module, entry: &str, stage: Stage, spec: Specialization<'
     let mut cx = cx::Cx::new(&parsed, &mut shader);
     cx.constants.specialize(spec);
     cx.judged = judged;
+    modes::floats(&mut cx, point.function)?;
     globals::declare(&mut cx, &usage)?;
     modes::apply(&mut cx, point.function)?;
     function::entry(&mut cx, &usage, point.function)?;

@@ -27,7 +27,19 @@ pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
     Ok(())
 }
 
-fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> Result<()> {
+/// Applies the float modes of a function. They come first, because constants are folded by them.
+///
+/// # Errors
+/// Malformed: a mode for another width.
+pub fn floats(cx: &mut Cx<'_>, function: u32) -> Result<()> {
+    let module = cx.module;
+    for inst in module.modes().filter(|i| i.id(0) == Ok(function)) {
+        float(cx, &inst).map_err(|e| e.at(inst.place()))?;
+    }
+    Ok(())
+}
+
+fn float(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let Operand::ExecutionMode(mode) = *inst.operand(1)? else { return Err(inst.malformed("no mode")) };
     // Index of a width in the tables of modes.
     let width = || match inst.literal(2)? {
@@ -36,6 +48,19 @@ fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> R
         64 => Ok(2),
         n => Err(inst.malformed(format!("a mode for {n} bits"))),
     };
+    let modes = &mut cx.b.shader.modes;
+    match mode {
+        M::DenormFlushToZero => modes.denorm[width()?] = DenormMode::Flush,
+        M::DenormPreserve => modes.denorm[width()?] = DenormMode::Preserve,
+        M::RoundingModeRTZ => modes.round[width()?] = RoundMode::TowardZero,
+        M::RoundingModeRTE => modes.round[width()?] = RoundMode::NearestEven,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> Result<()> {
+    let Operand::ExecutionMode(mode) = *inst.operand(1)? else { return Err(inst.malformed("no mode")) };
     match mode {
         M::LocalSize => {
             let size = [inst.literal(2)?, inst.literal(3)?, inst.literal(4)?];
@@ -54,13 +79,14 @@ fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> R
         M::PostDepthCoverage => cx.b.shader.modes.post_depth_coverage = true,
         M::PixelCenterInteger => cx.b.shader.modes.pixel_center_integer = true,
         M::OriginUpperLeft => *origin_upper_left = true,
-        M::DenormFlushToZero => cx.b.shader.modes.denorm[width()?] = DenormMode::Flush,
-        M::DenormPreserve => cx.b.shader.modes.denorm[width()?] = DenormMode::Preserve,
-        M::RoundingModeRTZ => cx.b.shader.modes.round[width()?] = RoundMode::TowardZero,
-        M::RoundingModeRTE => cx.b.shader.modes.round[width()?] = RoundMode::NearestEven,
         // Nothing is assumed about NaN, Inf or the sign of zero beyond the operations' own flags; subgroups are always
         // full and have the size that the pipeline requires; quads and uniform control flow hold by construction.
-        M::SignedZeroInfNanPreserve
+        // Denormals and rounding are applied by [`floats`].
+        M::DenormFlushToZero
+        | M::DenormPreserve
+        | M::RoundingModeRTZ
+        | M::RoundingModeRTE
+        | M::SignedZeroInfNanPreserve
         | M::DepthReplacing
         | M::StencilRefReplacingEXT
         | M::SubgroupUniformControlFlowKHR
