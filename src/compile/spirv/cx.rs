@@ -20,6 +20,7 @@ use crate::workspace::{Kept, List, filled, take};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use spirv::Decoration;
+use std::ops::Range;
 
 /// Leaf values of a SPIR-V value: a matrix has 16.
 pub type LeafValues = SmallVec<[Value; 16]>;
@@ -193,6 +194,8 @@ pub struct Cx<'a> {
     pub(super) exit: BlockId,
     /// Indices are marked with their bounds.
     pub(super) judged: bool,
+    /// Workgroup memory that is zero at the start, in bytes.
+    pub(super) zeroed: List<Range<u32>>,
     /// Values read, defined and passed by jumps so far, and calls: a measure of work that the number of instructions
     /// does not bound.
     work: usize,
@@ -224,6 +227,7 @@ impl<'a> Cx<'a> {
             interface: Interface::default(),
             exit,
             judged: false,
+            zeroed: List::default(),
             work: 0,
             slots: filled(module.bound as usize, 0),
             defs: List::default(),

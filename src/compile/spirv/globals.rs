@@ -9,6 +9,7 @@ use super::cx::{Cx, Def, Index, Pointer, Storage};
 use super::instruction::SpirvInst;
 use super::types::{Members, MemoryLayout, StructMember, Ty, TypeId};
 use super::usage::Usage;
+use super::zeroed::UNIT;
 use crate::error::{Error, Result};
 use crate::ir::{Align, Bits, BufferKind, Local, LocalId, Resource, ResourceId, ResourceKind};
 use crate::workspace::List;
@@ -293,19 +294,30 @@ fn initialize(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointer: &Pointer) -> Resul
 /// Workgroup variables are placed one after the other at multiples of 16 bytes; explicitly laid out blocks all start at
 /// 0.
 fn shared(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointee: TypeId) -> Result<Pointer> {
-    if inst.len() > 1 {
-        return Err(Error::unsupported("initializer of workgroup memory", ""));
-    }
+    let zeroed = match inst.opt_id(1)? {
+        Some(value) => match *cx.def(value)? {
+            Def::Constant(c) => match cx.constants.get(c).map(|c| &c.leaves) {
+                Some(ConstantLeaves::Null) => true,
+                Some(ConstantLeaves::Undef) => false,
+                _ => return Err(Error::unsupported("initializer of workgroup memory other than zero", "")),
+            },
+            _ => return Err(inst.malformed("the initializer is no constant")),
+        },
+        None => false,
+    };
     let explicit = matches!(cx.types.get(pointee), Ty::Struct { block: true, .. });
     let layout = if explicit { MemoryLayout::EXPLICIT } else { MemoryLayout::PACKED };
     let size = cx.types.size(pointee, layout);
     let start = if explicit { 0 } else { cx.b.shader.shared_bytes.next_multiple_of(16) };
-    let end = start.saturating_add(size);
+    let end = start.saturating_add(if zeroed { size.saturating_add(UNIT - 1) / UNIT * UNIT } else { size });
     if end > 1 << 16 {
         return Err(Error::unsupported("workgroup memory", format!("{end} bytes")));
     }
     cx.b.shader.shared_bytes = cx.b.shader.shared_bytes.max(end);
     cx.b.shader.shared_variables.push(start..end);
+    if zeroed && start < end {
+        cx.zeroed.push(start..end);
+    }
     let mut pointer = Pointer::new(Storage::Shared, pointee, layout);
     pointer.constant = start;
     Ok(pointer)

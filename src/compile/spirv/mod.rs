@@ -47,6 +47,7 @@ mod sync;
 mod types;
 mod usage;
 mod words;
+mod zeroed;
 
 #[cfg(test)]
 mod evaluate;
@@ -101,6 +102,7 @@ fn translated(module: &Module, entry: &str, stage: Stage, spec: Specialization<'
     modes::floats(&mut cx, point.function)?;
     globals::declare(&mut cx, &usage)?;
     modes::apply(&mut cx, point.function)?;
+    zeroed::write(&mut cx);
     function::entry(&mut cx, &usage, point.function)?;
     let exit = cx.exit;
     cx.b.switch_to(exit);
