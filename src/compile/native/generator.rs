@@ -13,7 +13,7 @@ use crate::compile::passes::LoweredShader;
 use crate::compile::phases::Phase;
 use crate::compile::request::{Scheduling, TuningOptions};
 use crate::compile::watch::{Made, Watch};
-use crate::error::{Context, ErrorKind, Result};
+use crate::error::{Context, Error, ErrorKind, Result};
 use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
 use crate::isa::RegisterSet;
@@ -94,6 +94,7 @@ pub(super) fn selected(
     let layout = BlockLayout::new(shader);
     let plan = Plan::new(shader, &layout, &uniformity)?;
     let mut function = select(shader, facts, interface, &layout, &plan, &uniformity)?;
+    scratch_fits(&function)?;
     shown(watch, "select", &function)?;
     dead::run(&mut function);
     shown(watch, "dead", &function)?;
@@ -114,10 +115,22 @@ pub(super) fn physical(
 ) -> Result<MachineFunction> {
     let limits = limits(&function, options);
     let (function, allocated) = scheduled(function, limits, options, watch)?;
+    scratch_fits(&allocated.function)?;
     shown(watch, "allocate", &allocated.function)?;
     watch.done("graph", Made::Picture(&|| graph::svg(&allocated.function)))?;
     checked(watch, "check", &|| check_alloc::check(&function, &allocated, limits))?;
     Ok(allocated.function)
+}
+
+/// Most scratch memory of a wave in bytes: what the field for it in `SPI_TMPRING_SIZE` counts.
+const MOST_SCRATCH: u64 = 8191 << 10;
+
+fn scratch_fits(f: &MachineFunction) -> Result<()> {
+    if u64::from(f.scratch_bytes) * u64::from(f.wave.lanes()) <= MOST_SCRATCH {
+        return Ok(());
+    }
+    let most = MOST_SCRATCH / u64::from(f.wave.lanes());
+    Err(Error::unsupported("scratch memory", format!("{} bytes for each lane; the limit is {most}", f.scratch_bytes)))
 }
 
 /// The function in a better order with its registers; in source order if the better one costs waves or memory, since

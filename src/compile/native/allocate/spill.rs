@@ -240,9 +240,13 @@ impl Rewrite<'_> {
         }
     }
 
-    /// Descriptor and scalar offset of a scratch dword; the rest of the offset is in the instruction.
+    /// Descriptor and scalar offset of a scratch dword; the rest of the offset is in the instruction. The hardware
+    /// interleaves the lanes by the instruction's offset, not by the scalar one, which is therefore that of all lanes.
     fn address(&mut self, offset: u32) -> (SmallVec<[Operand; 4]>, Extra) {
         let far = offset / OFFSETS * OFFSETS;
+        let offset = (offset - far) as u16;
+        // Scratch memory of a size that overflows here is refused.
+        let far = far.wrapping_mul(self.f.wave.lanes());
         let scalar = if far == 0 {
             Operand::constant(0)
         } else {
@@ -250,7 +254,6 @@ impl Rewrite<'_> {
             self.insert(Opcode::Pseudo(Pseudo::Copy), &[Operand::val(val)], &[Operand::constant(far)], false);
             Operand::val(val)
         };
-        let offset = (offset - far) as u16;
         let extra = Extra::Buffer { offset, idxen: false, offen: false, format: None, cache: CachePolicy::default() };
         (smallvec![Operand::fixed(PhysReg::SCRATCH), scalar], extra)
     }

@@ -43,7 +43,7 @@ impl StorageLocation {
 
     /// A dword of each lane's scratch memory.
     pub fn scratch(offset: u32) -> Self {
-        Self(SCRATCH | offset)
+        Self(SCRATCH + offset)
     }
 
     /// A lane of a vector register.
