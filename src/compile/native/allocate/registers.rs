@@ -18,9 +18,9 @@ impl RegSet {
         set
     }
 
-    /// Whether the set contains the register.
+    /// Whether the set contains the register. One beyond the last vector register is in no set: runs are tried up to there.
     pub fn has(&self, reg: PhysReg) -> bool {
-        self.0[usize::from(reg.0 >> 6) & 7] >> (reg.0 & 63) & 1 != 0
+        self.0.get(usize::from(reg.0 >> 6)).is_some_and(|word| word >> (reg.0 & 63) & 1 != 0)
     }
 
     /// Adds a register.
@@ -192,5 +192,13 @@ mod tests {
         assert_eq!(set.lowest(RegisterClass::Scalar, 9, 4), Some(PhysReg::sgpr(8)));
         assert_eq!(set.lowest(RegisterClass::Scalar, 10, 4), None);
         assert_eq!(set.iter(RegisterClass::Scalar).count(), 12);
+    }
+
+    #[test]
+    fn no_run_goes_on_from_the_last_vector_register_to_the_first_scalar_one() {
+        let mut set = RegSet::first(RegisterClass::Scalar, 8);
+        set.insert_run(PhysReg::vgpr(250), 6);
+        assert!(set.has_run(PhysReg::vgpr(252), 4));
+        assert!(!set.has_run(PhysReg::vgpr(254), 4));
     }
 }
