@@ -4,6 +4,7 @@
 //! then are left out.
 
 use super::islands::Islands;
+use super::pieces;
 use crate::compile::native::code::{Code, Item, Open};
 use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::error::{Error, Result};
@@ -16,9 +17,11 @@ use rustc_hash::FxHashMap;
 /// The dwords of the code, and where the open values are.
 ///
 /// # Errors
-/// Unsupported: a block of more than 30,000 dwords that a branch goes over. A bug: an instruction without encoding, a joint
-/// that is not last.
+/// A bug: an instruction without encoding, a joint that is not last.
 pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
+    // Islands are between blocks.
+    let cut = pieces::cut(code);
+    let code = cut.as_ref().unwrap_or(code);
     let leads_to = code.leads_to();
     let order = reached(code, &leads_to);
     let islands = islands(code, &leads_to, &order);

@@ -13,6 +13,7 @@ mod islands;
 mod layout;
 mod memory;
 mod operands;
+mod pieces;
 mod setup;
 mod translate;
 mod words;
@@ -52,7 +53,7 @@ pub fn translate(function: &MachineFunction, shader: &Shader, entry: &EntryFacts
 /// Assembles the code of a stage.
 ///
 /// # Errors
-/// Unsupported: a branch too far. A bug: what no encoding has.
+/// A bug: what no encoding has.
 pub fn assemble(
     code: &Code,
     function: &MachineFunction,

@@ -1,0 +1,67 @@
+//! Cuts long blocks into pieces, so that islands of branches fit between them.
+
+use super::islands::Islands;
+use crate::compile::native::code::{Code, CodeBlock, Item, Merging, Open};
+use crate::compile::native::mir::{BlockId, Term};
+use crate::isa::Op;
+use crate::isa::instruction::{Fields, ScalarFields};
+use crate::workspace::List;
+
+/// Dwords of a piece, if there is a place to cut.
+const LENGTH: usize = 2_000;
+
+/// The code with its blocks cut; `None` if none is too long, which is nearly always so.
+pub(super) fn cut(code: &Code) -> Option<Code> {
+    if dwords(&code.items) <= Islands::NEAR || code.blocks.iter().all(|b| dwords(code.items_of(b)) <= 2 * LENGTH) {
+        return None;
+    }
+    let mut pieces = List::<CodeBlock>::default();
+    // By block, its first piece.
+    let mut first = List::<BlockId>::default();
+    for block in &code.blocks {
+        first.push(BlockId(pieces.len() as u32));
+        let mut start = block.items.start;
+        for &at in &places(code, block) {
+            let next = BlockId(pieces.len() as u32 + 1);
+            pieces.push(CodeBlock { items: start..at, term: Term::Jump(next) });
+            start = at;
+        }
+        pieces.push(CodeBlock { items: start..block.items.end, term: Term::End });
+    }
+    // The last piece of each block ends as the block does.
+    let renamed = |id: BlockId| first[id.index()];
+    let ends = first.iter().skip(1).map(|next| next.index()).chain([pieces.len()]);
+    for (end, block) in ends.zip(&code.blocks) {
+        pieces[end - 1].term = match block.term {
+            Term::Jump(to) => Term::Jump(renamed(to)),
+            Term::Branch { when, then, els } => Term::Branch { when, then: renamed(then), els: renamed(els) },
+            term @ (Term::End | Term::Joint) => term,
+        };
+    }
+    Some(Code { blocks: pieces, ..code.clone() })
+}
+
+fn dwords(items: &[Item]) -> usize {
+    items.iter().map(|item| usize::from(item.inst.dwords())).sum()
+}
+
+/// The instructions of a block that begin pieces. A clause stays whole, as do loads that the linker may merge.
+fn places(code: &Code, block: &CodeBlock) -> List<usize> {
+    let mut out = List::default();
+    let (mut since, mut clause) = (0, 0);
+    for at in block.items.clone() {
+        let item = &code.items[at];
+        let merges = matches!(item.open, Some(Open::Descriptor { merging: Merging::Next, .. }));
+        if since >= LENGTH && clause == 0 && !merges {
+            out.push(at);
+            since = 0;
+        }
+        since += usize::from(item.inst.dwords());
+        clause = match item.inst.fields {
+            // It counts the instructions after the next one.
+            Fields::Scalar(ScalarFields { imm, .. }) if item.inst.entry.op == Op::SClause => imm + 1,
+            _ => clause.saturating_sub(1),
+        };
+    }
+    out
+}
