@@ -6,6 +6,8 @@
 use crate::config::Config;
 use crate::guard::{aside, lock};
 use dovetail::capture::{Hash, StageUse, Translated};
+use dovetail::compile::request::Module;
+use dovetail::compile::spirv::reflect;
 use dovetail::error::{Error, ErrorKind, Result};
 use dovetail::link::Placement;
 use dovetail::runtime::{
@@ -26,7 +28,7 @@ pub struct Times {
     made: Mutex<Made>,
 }
 
-/// Module, stage, entry point, specialization, and wave size; 0: any.
+/// Module, stage, entry point, specialization, and size of subgroups; 0: any.
 type ShaderKey = (Hash, Stage, String, Vec<(u32, u64)>, u32);
 
 #[derive(Default)]
@@ -182,7 +184,7 @@ impl Made {
     ) -> Result<Vec<Shader>> {
         let mut found = Vec::new();
         for stage in stages {
-            let lanes = stage.wave.map_or(0, u32::from);
+            let lanes = stage.lanes.unwrap_or(0);
             let key = (stage.module, stage.stage, stage.entry_point.clone(), stage.specialization.clone(), lanes);
             if let Some(shader) = self.shaders.get(&key) {
                 found.push(shader.clone());
@@ -190,13 +192,18 @@ impl Made {
             }
             let code = module(stage.module);
             let code = code.ok_or_else(|| Error::malformed(format!("module {} was not seen", stage.module)))?;
+            // Only a size that no wave has makes it matter whether the module uses subgroups.
+            let wave = match stage.wave(true) {
+                Ok(wave) => wave,
+                Err(_) => stage.wave(reflect(&Module::new(code.to_vec())?)?.uses_subgroups)?,
+            };
             let shader = Shader::new(
                 context,
                 &ShaderInfo {
                     module: ModuleRef::Code(&code),
                     entry_point: &stage.entry_point,
                     stage: stage.stage,
-                    wave: stage.wave,
+                    wave,
                     specialization: &stage.specialization,
                     no_disk: false,
                     fail_on_compile: false,

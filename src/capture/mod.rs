@@ -23,4 +23,4 @@ mod translate;
 pub use load::{Recording, Skipped};
 pub use model::*;
 pub use source::DefinitionSource;
-pub use translate::{FixedState, StageUse, Translated, compute, fixed, graphics, names, stage_use};
+pub use translate::{FixedState, StageUse, Translated, compute, fixed, graphics, names, requested_wave, stage_use};

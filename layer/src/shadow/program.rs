@@ -91,12 +91,12 @@ impl Program {
         if info.capabilities.iter().any(|name| name.starts_with("PhysicalStorageBufferAddresses")) {
             return Err(Reason::Addresses);
         }
-        let wave = used.wave.unwrap_or_else(|| default_wave(used.stage, info.uses_subgroups));
         let wave = if info.uses_subgroups {
-            let same = lanes.try_into().ok().filter(|same| used.wave.is_none_or(|asked| asked == *same));
-            same.ok_or(Reason::Subgroups)?
+            let same = used.lanes.is_none_or(|asked| asked == lanes);
+            lanes.try_into().ok().filter(|_| same).ok_or(Reason::Subgroups)?
         } else {
-            wave
+            let asked = used.wave(false).map_err(unsupported)?;
+            asked.unwrap_or_else(|| default_wave(used.stage, false))
         };
         let known = |id: &u32| info.spec_constants.iter().any(|constant| constant.id == *id);
         let values: Vec<(u32, u64)> = used.specialization.iter().copied().filter(|(id, _)| known(id)).collect();

@@ -42,8 +42,32 @@ pub struct StageUse {
     pub entry_point: String,
     /// Values by `SpecId`, sorted; the module need not have these ids.
     pub specialization: Vec<(u32, u64)>,
-    /// Wave size, if the application requests one.
-    pub wave: Option<WaveSize>,
+    /// Size of a subgroup, if the application requests one.
+    pub lanes: Option<u32>,
+}
+
+impl StageUse {
+    /// [`requested_wave`] of this stage.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn wave(&self, uses_subgroups: bool) -> Result<Option<WaveSize>> {
+        requested_wave(self.lanes, uses_subgroups).at(|| format!("{} shader", self.stage))
+    }
+}
+
+/// The wave size for subgroups of a requested size, by a module that uses subgroups or does not. A recording may come
+/// from a driver with subgroups of other sizes; they make no difference to a module that does not use them.
+///
+/// # Errors
+/// Unsupported: subgroups of a size that no wave has.
+pub fn requested_wave(lanes: Option<u32>, uses_subgroups: bool) -> Result<Option<WaveSize>> {
+    let Some(lanes) = lanes else { return Ok(None) };
+    match WaveSize::try_from(lanes) {
+        Ok(wave) => Ok(Some(wave)),
+        Err(_) if !uses_subgroups => Ok(None),
+        Err(_) => Err(Error::unsupported(format!("subgroups of {lanes}"), "")),
+    }
 }
 
 /// A translated pipeline.
@@ -185,19 +209,13 @@ pub fn stage_use(given: &ShaderStage) -> Result<StageUse> {
         let length = format!("{} bytes, the limit is {MAX_ENTRY_POINT}", given.name.len());
         return Err(Error::unsupported("name of an entry point of this length", length).at(place()));
     }
-    let size = Next::find(&given.p_next, s_type::SUBGROUP_SIZE).and_then(|next| next.required_subgroup_size);
-    let wave = size
-        .map(|lanes| {
-            let refused = |_| Error::unsupported(format!("subgroups of {lanes}"), "");
-            WaveSize::try_from(lanes).map_err(refused).at(place)
-        })
-        .transpose()?;
+    let lanes = Next::find(&given.p_next, s_type::SUBGROUP_SIZE).and_then(|next| next.required_subgroup_size);
     Ok(StageUse {
         stage,
         module: given.module,
         entry_point: given.name.clone(),
         specialization: specialization(given).at(place)?,
-        wave,
+        lanes,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::capture::model::*;
+use crate::error::ErrorKind;
 use crate::kinds::ResourceKind;
 use crate::state::{
     BindingKind, ChromaFilter, ChromaLocation, SamplerWords, Swizzle, VertexRate, VkFormat, YcbcrModel, YcbcrRange,
@@ -330,9 +331,6 @@ fn what_has_no_place_is_named() {
         ("geometry shader", |p, _| p.stages.push(shader(8, 12))),
         ("mesh shader", |p, _| p.stages.push(shader(0x80, 12))),
         ("shader without a module", |p, _| p.stages[0].module = Hash(0)),
-        ("subgroups of 16", |p, _| {
-            p.stages[0].p_next = vec![Next { required_subgroup_size: Some(16), ..Next::new(s_type::SUBGROUP_SIZE) }];
-        }),
         ("advanced blend operation", |p, _| {
             *blend(p) = BlendAttachment { blend_enable: 1, color_blend_op: 1_000_148_003, ..blend(p).clone() };
         }),
@@ -430,4 +428,22 @@ fn definitions_read_back_from_their_json() {
     let payload = crate::capture::foz::payload::of(Hash(5), &Definition::Graphics(&pipeline)).unwrap();
     let read = crate::capture::foz::payload::read::<GraphicsPipeline>(&payload, &[Key::GraphicsPipelines], Hash(5));
     assert_eq!(read.unwrap().1, pipeline);
+}
+
+/// A recording may come from a driver whose subgroups have a size that no wave has.
+#[test]
+fn another_subgroup_size_matters_only_to_a_module_with_subgroups() {
+    let asking = |lanes| ShaderStage {
+        p_next: vec![Next { required_subgroup_size: Some(lanes), ..Next::new(s_type::SUBGROUP_SIZE) }],
+        ..shader(1, 12)
+    };
+    for (lanes, wave) in [(32, WaveSize::W32), (64, WaveSize::W64)] {
+        let used = stage_use(&asking(lanes)).unwrap();
+        assert_eq!([true, false].map(|uses| used.wave(uses).unwrap()), [Some(wave); 2]);
+    }
+    let used = stage_use(&asking(8)).unwrap();
+    assert_eq!(used.wave(false).unwrap(), None);
+    let refused = used.wave(true).unwrap_err();
+    assert!(matches!(refused.kind(), ErrorKind::Unsupported { .. }), "{refused}");
+    assert!(refused.to_string().contains("subgroups of 8"), "{refused}");
 }

@@ -7,12 +7,12 @@ use super::{Args, Done, Event, InputError, Item, Maker, Outcome, Work, compile};
 use crate::common::guarded;
 use crate::progress::Progress;
 use dovetail::capture::foz::{EntryKind, MAGIC};
-use dovetail::capture::{self, Hash, Recording, ShaderStage, StageUse, Translated};
+use dovetail::capture::{self, Hash, Recording, ShaderStage, StageUse, Translated, requested_wave};
 use dovetail::compile::request::{StageRequest, default_wave};
 use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, PipelineRequest, Route, ShaderRef};
-use dovetail::target::{Stage, WaveSize};
+use dovetail::target::Stage;
 use dovetail::toolchain::Toolchain;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -141,11 +141,8 @@ pub fn populate(
 
 type Uses = BTreeMap<Hash, BTreeSet<Use>>;
 
-/// An entry point with its stage, which may be an unsupported one.
-type Entry = (Option<Stage>, String, Vec<(u32, u64)>, Option<WaveSize>);
-
-/// A stage, in a form that sets can order.
-type Use = (Stage, String, Vec<(u32, u64)>, Option<WaveSize>);
+/// A stage, in a form that sets can order: with the subgroup size that the application requests.
+type Use = (Stage, String, Vec<(u32, u64)>, Option<u32>);
 
 /// Report text for stages that did not fit in the list.
 const LEFT_OUT: &str = "stages beyond --input-memory: compiled with their pipelines only";
@@ -167,12 +164,12 @@ fn stages(recording: &Recording, names: &[(EntryKind, Hash)], room: u64) -> (Vec
         recording.hashes(EntryKind::ShaderModule).into_iter().map(|name| (name, BTreeSet::new())).collect();
     let found = Mutex::new((uses, room, 0));
     names.par_iter().flat_map_iter(given).filter_map(|stage| capture::stage_use(&stage).ok()).for_each(|used| {
-        let StageUse { stage, module, entry_point, specialization, wave } = used;
+        let StageUse { stage, module, entry_point, specialization, lanes } = used;
         let bytes = USE + (entry_point.len() + specialization.len() * size_of::<(u32, u64)>()) as u64;
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         let (uses, room, left_out) = &mut *found;
         let uses = uses.entry(module).or_default();
-        let used = (stage, entry_point, specialization, wave);
+        let used = (stage, entry_point, specialization, lanes);
         match room.checked_sub(bytes) {
             _ if uses.contains(&used) => {}
             Some(left) => {
@@ -202,9 +199,11 @@ fn compile_module(
     let Described { module, info } = &*found;
     let unused = uses.is_empty();
     let entries = info.entry_points.iter().filter(|_| unused);
-    let uses = uses.into_iter().map(|(stage, entry, values, wave)| (Some(stage), entry, values, wave));
+    let uses = uses.into_iter().map(|(stage, entry, values, lanes)| (Some(stage), entry, values, lanes));
     let all = entries.map(|entry| (entry.stage, entry.name.clone(), Vec::new(), None)).chain(uses);
-    let item = |(stage, entry_point, values, wave): Entry| {
+    let item = |(stage, entry_point, values, lanes): (Option<Stage>, String, Vec<_>, _)| {
+        // Another size is reported for the pipeline.
+        let wave = requested_wave(lanes, info.uses_subgroups).unwrap_or_default();
         let specialization = info.specialization(&values);
         let values: String = specialization.iter().map(|(id, value)| format!(" {id}={value:#x}")).collect();
         let name = format!("{place}:{entry_point}{values}");
@@ -263,12 +262,14 @@ fn link(args: &Args, tools: &Toolchain<'_>, modules: &Modules<'_>, translated: &
     let Translated { state, stages } = translated;
     let modules = stages.iter().map(|stage| modules.get(stage.module)).collect::<Result<Vec<_>>>()?;
     let shaders = stages.iter().zip(&modules).map(|(stage, found)| {
-        let wave = stage.wave.or(args.wave).unwrap_or_else(|| default_wave(stage.stage, found.info.uses_subgroups));
+        let uses_subgroups = found.info.uses_subgroups;
+        let wave = stage.wave(uses_subgroups)?.or(args.wave);
+        let wave = wave.unwrap_or_else(|| default_wave(stage.stage, uses_subgroups));
         let shader = ShaderRef::new(&found.module, &stage.entry_point, stage.stage, wave);
-        shader.with_spec_ids(found.info.spec_constants.iter().map(|constant| constant.id))
+        Ok(shader.with_spec_ids(found.info.spec_constants.iter().map(|constant| constant.id)))
     });
     let request = PipelineRequest {
-        shaders: shaders.collect(),
+        shaders: shaders.collect::<Result<_>>()?,
         state,
         layout: None,
         target: args.target,
