@@ -2,7 +2,7 @@
 
 use super::backend::{Generator, MachineCode};
 use super::passes::Lowered;
-use super::request::{CompilerId, Module, StageRequest, TuningOptions};
+use super::request::{CompilerId, GeneratorKind, Module, StageRequest, TuningOptions};
 use super::spirv::Specialization;
 use super::watch::{Made, Unwatched, Watch};
 use super::{Compiler, StageElf, passes, spirv, unlinked};
@@ -66,7 +66,8 @@ impl<G: Generator> StageCompiler<G> {
         Ok((code, interface))
     }
 
-    /// Another attempt, by the generator that takes over what the first one does not support.
+    /// More attempts: by the same generator without unrolling, since unrolled loops need more registers for masks, and by the
+    /// one that takes over what the first one does not support.
     fn fallback(
         &self,
         module: &Module,
@@ -75,6 +76,13 @@ impl<G: Generator> StageCompiler<G> {
         watch: &mut dyn Watch,
     ) -> Result<(MachineCode, StageInterface)> {
         let ErrorKind::Unsupported { feature, .. } = refused.kind() else { return Err(refused) };
+        if request.options.unroll && request.options.generator == GeneratorKind::Native {
+            let rolled = TuningOptions { unroll: false, ..request.options.clone() };
+            match self.generated(module, request, &rolled, watch) {
+                Err(again) if matches!(again.kind(), ErrorKind::Unsupported { .. }) => {}
+                done => return done,
+            }
+        }
         let Some(options) = self.generator.fallback(&request.options) else { return Err(refused) };
         let (mut code, interface) = self.generated(module, request, &options, watch)?;
         code.fallback = Some(feature.clone());
