@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 /// Number of instructions of a lowered shader from which on tables are freed as soon as a phase is done with them: few shaders
 /// are larger, and nothing else would use that memory. Below, the tables of all phases take less than 64 MiB.
-const LARGE_SHADER: usize = 40_000;
+const LARGE_SHADER: usize = 15_000;
 
 /// Compiles in this process, with one code generator.
 #[derive(Debug)]
