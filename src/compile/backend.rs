@@ -33,11 +33,11 @@ pub trait Generator: Send + Sync {
         watch: &mut dyn Watch,
     ) -> Result<MachineCode>;
 
-    /// The options for another attempt, by another generator, if the first was [`ErrorKind::Unsupported`].
+    /// The options of further attempts, in their order, at a shader that is [`ErrorKind::Unsupported`] with these.
     ///
     /// [`ErrorKind::Unsupported`]: crate::error::ErrorKind::Unsupported
-    fn fallback(&self, _: &TuningOptions) -> Option<TuningOptions> {
-        None
+    fn fallbacks(&self, _: &TuningOptions) -> Vec<TuningOptions> {
+        Vec::new()
     }
 }
 

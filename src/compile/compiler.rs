@@ -1,8 +1,8 @@
 //! Compiles a stage: translates, lowers, generates code, and writes the unlinked ELF. All callers use this.
 
 use super::backend::{Generator, MachineCode};
-use super::passes::Lowered;
-use super::request::{CompilerId, GeneratorKind, Module, StageRequest, TuningOptions};
+use super::passes::{Lowered, LoweredShader};
+use super::request::{CompilerId, Module, StageRequest, TuningOptions};
 use super::spirv::Specialization;
 use super::watch::{Made, Unwatched, Watch};
 use super::{Compiler, StageElf, passes, spirv, unlinked};
@@ -39,8 +39,9 @@ impl<G: Generator> StageCompiler<G> {
         let mut run = || -> Result<StageElf> {
             request.check_module(module)?;
             request.options.check()?;
-            let (code, interface) = match self.generated(module, request, &request.options, watch) {
-                Err(refused) => self.fallback(module, request, refused, watch)?,
+            let Lowered { shader, interface } = lowered(module, request, watch)?;
+            let code = match self.generate(shader, &interface, &request.options, watch) {
+                Err(refused) => self.try_again(module, request, refused, watch)?,
                 done => done?,
             };
             let elf = unlinked::write(code, &interface)?;
@@ -50,44 +51,46 @@ impl<G: Generator> StageCompiler<G> {
         run().at(|| format!("{} `{}`", request.stage, request.entry_point))
     }
 
-    /// One attempt, with the request's options or others.
-    fn generated(
+    fn generate(
         &self,
-        module: &Module,
-        request: &StageRequest,
+        shader: LoweredShader,
+        interface: &StageInterface,
         options: &TuningOptions,
         watch: &mut dyn Watch,
-    ) -> Result<(MachineCode, StageInterface)> {
-        let shader = translate(module, request)?;
-        watch.done("upper", Made::Shader(&shader))?;
-        let Lowered { shader, interface } = passes::lower_watched(shader, request, watch)?;
+    ) -> Result<MachineCode> {
         let _nothing_kept = (shader.insts.len() >= LARGE_SHADER).then(NothingKept::begin);
-        let code = self.generator.generate(shader, &interface, options, watch)?;
-        Ok((code, interface))
+        self.generator.generate(shader, interface, options, watch)
     }
 
-    /// More attempts: by the same generator without unrolling, since unrolled loops need more registers for masks, and by the
-    /// one that takes over what the first one does not support.
-    fn fallback(
+    /// Attempts with other options, if the generator does not support the shader with the request's.
+    fn try_again(
         &self,
         module: &Module,
         request: &StageRequest,
         refused: Error,
         watch: &mut dyn Watch,
-    ) -> Result<(MachineCode, StageInterface)> {
+    ) -> Result<MachineCode> {
         let ErrorKind::Unsupported { feature, .. } = refused.kind() else { return Err(refused) };
-        if request.options.unroll && request.options.generator == GeneratorKind::Native {
-            let rolled = TuningOptions { unroll: false, ..request.options.clone() };
-            match self.generated(module, request, &rolled, watch) {
-                Err(again) if matches!(again.kind(), ErrorKind::Unsupported { .. }) => {}
-                done => return done,
+        for options in self.generator.fallbacks(&request.options) {
+            let Lowered { shader, interface } = lowered(module, request, watch)?;
+            match self.generate(shader, &interface, &options, watch) {
+                Err(e) if matches!(e.kind(), ErrorKind::Unsupported { .. }) => {}
+                Err(e) => return Err(e),
+                Ok(code) => {
+                    let another = options.generator != request.options.generator;
+                    return Ok(MachineCode { fallback: another.then(|| feature.clone()), ..code });
+                }
             }
         }
-        let Some(options) = self.generator.fallback(&request.options) else { return Err(refused) };
-        let (mut code, interface) = self.generated(module, request, &options, watch)?;
-        code.fallback = Some(feature.clone());
-        Ok((code, interface))
+        Err(refused)
     }
+}
+
+/// Translates and lowers.
+fn lowered(module: &Module, request: &StageRequest, watch: &mut dyn Watch) -> Result<Lowered> {
+    let shader = translate(module, request)?;
+    watch.done("upper", Made::Shader(&shader))?;
+    passes::lower_watched(shader, request, watch)
 }
 
 /// Translates. A specialization constant that is only an operand becomes a constant if the request has its value,

@@ -68,10 +68,16 @@ impl Generator for BuiltInGenerators {
         }
     }
 
-    fn fallback(&self, options: &TuningOptions) -> Option<TuningOptions> {
-        let both = cfg!(all(feature = "llvm", feature = "native"));
-        let native = both && options.generator == GeneratorKind::Native;
-        native.then(|| TuningOptions { generator: GeneratorKind::Llvm, ..options.clone() })
+    fn fallbacks(&self, options: &TuningOptions) -> Vec<TuningOptions> {
+        match options.generator {
+            #[cfg(feature = "native")]
+            GeneratorKind::Native => {
+                let llvm = cfg!(feature = "llvm");
+                let other = llvm.then(|| TuningOptions { generator: GeneratorKind::Llvm, ..options.clone() });
+                Native.fallbacks(options).into_iter().chain(other).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 }
 

@@ -38,8 +38,9 @@ impl Generator for Refusing {
         }
     }
 
-    fn fallback(&self, options: &TuningOptions) -> Option<TuningOptions> {
-        self.takes_over.then(|| TuningOptions { generator: GeneratorKind::Llvm, ..options.clone() })
+    fn fallbacks(&self, options: &TuningOptions) -> Vec<TuningOptions> {
+        let other = self.takes_over.then(|| TuningOptions { generator: GeneratorKind::Llvm, ..options.clone() });
+        other.into_iter().collect()
     }
 }
 

@@ -69,6 +69,12 @@ impl Generator for Native {
         watch.done("emit", Made::Bytes)?;
         Ok(out)
     }
+
+    fn fallbacks(&self, options: &TuningOptions) -> Vec<TuningOptions> {
+        // Unrolled loops may need more masks than there are registers.
+        let rolled = options.unroll.then(|| TuningOptions { unroll: false, ..options.clone() });
+        rolled.into_iter().collect()
+    }
 }
 
 /// The optimized shader, in a graph that can be laid out.
