@@ -202,6 +202,11 @@ impl ResolvedLayout {
         Ok(())
     }
 
+    /// The first set and binding.
+    pub fn first_binding(&self) -> Option<(u32, u32)> {
+        self.bindings.keys().next().copied()
+    }
+
     /// Place of a binding's descriptors.
     pub fn binding(&self, set: u32, binding: u32) -> Option<&DescriptorPlace> {
         self.bindings.get(&(set, binding))

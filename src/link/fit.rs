@@ -77,6 +77,11 @@ impl Group {
 }
 
 impl Shape {
+    /// Where the first group is.
+    pub(super) fn first(&self) -> u32 {
+        self.groups.first().map_or(0, |group| group.at)
+    }
+
     /// Reads what may be removed; the patches are in order of their offsets.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ mod null_fragment;
 mod pipeline_hash;
 mod plans;
 mod resolve;
+mod touch;
 mod user_data;
 pub mod verify;
 mod write;
@@ -52,6 +53,7 @@ use pipeline_hash::pipeline_hash;
 use plans::Joints;
 use resolve::{Resolved, Values};
 use smallvec::SmallVec;
+use touch::touch;
 use write::{Contents, Output};
 
 /// Links unlinked ELFs in any order.
@@ -155,6 +157,7 @@ impl Job<'_> {
         done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>,
     ) -> Result<T> {
         let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
+        touch(objects, state, layout);
         let unit = attach(objects, state, Joints { source, plans }, begun)?;
         let values = Values { state, layout };
         let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);

@@ -33,6 +33,12 @@ pub struct PartNotes {
 }
 
 impl PartNotes {
+    /// A combination of what each of its lists begins with.
+    pub fn touched(&self) -> u32 {
+        let text = [&self.text.shader, &self.text.hardware].map(|text| text.first().map_or(0, |byte| u32::from(*byte)));
+        text[0] ^ text[1] ^ self.own.len() as u32 ^ self.stage as u32
+    }
+
     /// Computes them. `hash` is that of the part.
     ///
     /// # Errors

@@ -1,0 +1,46 @@
+//! Reads the beginning of every list that a link will read, before the first of them is needed.
+//!
+//! The parts and the state of one pipeline among thousands are in no cache of the processor, and each list costs a wait
+//! for memory. Loads that do not depend on each other wait together.
+
+use super::input::Object;
+use crate::abi::layout::ResolvedLayout;
+use crate::metadata::interface::{StageKind, UserData};
+use crate::state::PipelineState;
+use std::hint::black_box;
+
+/// Reads what links of these parts and this state begin with.
+pub(super) fn touch(objects: &[&Object], state: &PipelineState, layout: &ResolvedLayout) {
+    black_box(objects.iter().fold(0, |sum, object| sum ^ of_object(object)));
+    black_box([
+        state.vertex.bindings.first().map(|b| b.binding),
+        state.vertex.attributes.first().map(|a| a.location),
+        state.color.attachments.first().map(|a| a.location),
+        layout.first_binding().map(|(set, _)| set),
+    ]);
+}
+
+fn of_object(object: &Object) -> u32 {
+    let interface = &object.interface;
+    let lists = [
+        object.code.first().map_or(0, |byte| u32::from(*byte)),
+        object.patches.first().map_or(0, |patch| patch.offset),
+        object.shape.first(),
+        object.notes.touched(),
+        interface.resources.first().map_or(0, |used| used.set),
+        interface.user_data.first().map_or(0, |data| u32::from(*data == UserData::SpillTable)),
+        interface.entry_point.bytes().next().map_or(0, u32::from),
+        match &interface.kind {
+            StageKind::Vertex(vertex) => {
+                let input = vertex.inputs.first().map_or(0, |input| input.location);
+                input ^ vertex.params.first().map_or(0, |param| u32::from(param.component))
+            }
+            StageKind::Fragment(fragment) => {
+                let input = fragment.inputs.first().map_or(0, |input| u32::from(input.channels));
+                input ^ fragment.colors.first().map_or(0, |color| color.location)
+            }
+            StageKind::Compute(_) => 0,
+        },
+    ];
+    lists.iter().fold(0, |sum, word| sum ^ word)
+}
