@@ -10,7 +10,9 @@ use super::llvm::Llvm;
 #[cfg(feature = "native")]
 use super::native::Native;
 use super::passes::LoweredShader;
-use super::request::{GeneratorKind, TuningOptions};
+#[cfg(any(feature = "llvm", feature = "native"))]
+use super::request::GeneratorKind;
+use super::request::TuningOptions;
 use super::watch::Watch;
 #[cfg(not(all(feature = "llvm", feature = "native")))]
 use crate::error::Error;
