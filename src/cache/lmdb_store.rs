@@ -117,7 +117,7 @@ impl LmdbStore {
         lock.ok_or_else(|| held().at(self.dir.display().to_string()))
     }
 
-    /// If a key is put twice, the later value wins.
+    /// Writes puts in one transaction. If a key is put twice, the later value wins.
     fn write(&self, puts: &[(u64, Entries)]) -> Result<()> {
         let entries = puts.iter().flat_map(|(_, put)| put).map(|(key, bytes)| (*key, &bytes[..])).collect();
         let _lock = self.write_lock()?;

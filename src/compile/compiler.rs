@@ -1,21 +1,15 @@
 //! Compiles a stage: translates, lowers, generates code, and writes the unlinked ELF. All callers use this.
 
 use super::backend::{Generator, MachineCode};
-use super::passes::{Lowered, LoweredShader};
-use super::request::{CompilerId, Module, StageRequest, TuningOptions};
+use super::passes::Lowered;
+use super::request::{CompilerId, Module, StageRequest};
 use super::spirv::Specialization;
 use super::watch::{Made, Unwatched, Watch};
 use super::{Compiler, StageElf, passes, spirv, unlinked};
 use crate::error::{Context, Error, ErrorKind, Result};
 use crate::ir::Shader;
-use crate::metadata::interface::StageInterface;
 use crate::state::Known;
-use crate::workspace::NothingKept;
 use std::borrow::Cow;
-
-/// Number of instructions of a lowered shader from which on tables are freed as soon as a phase is done with them: few shaders
-/// are larger, and nothing else would use that memory. Below, the tables of all phases take less than 64 MiB.
-const LARGE_SHADER: usize = 15_000;
 
 /// Compiles in this process, with one code generator.
 #[derive(Debug)]
@@ -40,7 +34,7 @@ impl<G: Generator> StageCompiler<G> {
             request.check_module(module)?;
             request.options.check()?;
             let Lowered { shader, interface } = lowered(module, request, watch)?;
-            let code = match self.generate(shader, &interface, &request.options, watch) {
+            let code = match self.generator.generate(shader, &interface, &request.options, watch) {
                 Err(refused) => self.try_again(module, request, refused, watch)?,
                 done => done?,
             };
@@ -49,17 +43,6 @@ impl<G: Generator> StageCompiler<G> {
             Ok(elf)
         };
         run().at(|| format!("{} `{}`", request.stage, request.entry_point))
-    }
-
-    fn generate(
-        &self,
-        shader: LoweredShader,
-        interface: &StageInterface,
-        options: &TuningOptions,
-        watch: &mut dyn Watch,
-    ) -> Result<MachineCode> {
-        let _nothing_kept = (shader.insts.len() >= LARGE_SHADER).then(NothingKept::begin);
-        self.generator.generate(shader, interface, options, watch)
     }
 
     /// Attempts with other options, if the generator does not support the shader with the request's.
@@ -73,7 +56,7 @@ impl<G: Generator> StageCompiler<G> {
         let ErrorKind::Unsupported { feature, .. } = refused.kind() else { return Err(refused) };
         for options in self.generator.fallbacks(&request.options) {
             let Lowered { shader, interface } = lowered(module, request, watch)?;
-            match self.generate(shader, &interface, &options, watch) {
+            match self.generator.generate(shader, &interface, &options, watch) {
                 Err(e) if matches!(e.kind(), ErrorKind::Unsupported { .. }) => {}
                 Err(e) => return Err(e),
                 Ok(code) => {

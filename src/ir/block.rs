@@ -464,8 +464,9 @@ impl Blocks {
         let mut kept = 0;
         for n in 0..self.count {
             if keep(&self.list[n]) {
-                if let Ok([to, from]) = self.list.get_disjoint_mut([kept, n]) {
-                    to.clone_from(from);
+                if kept < n {
+                    let (before, from) = self.list.split_at_mut(n);
+                    before[kept].clone_from(&from[0]);
                 }
                 kept += 1;
             }

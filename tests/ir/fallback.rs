@@ -1,18 +1,19 @@
 //! What one generator does not support, it may without unrolling loops, or another one may compile it.
 
 use crate::assembly::assemble;
+use crate::limits::request;
 use crate::shapes::memory_in_turn;
 use dovetail::compile::Compiler;
 use dovetail::compile::backend::{Generator, MachineCode};
 use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::native::Native;
 use dovetail::compile::passes::LoweredShader;
-use dovetail::compile::request::{GeneratorKind, KnownState, Module, StageRequest, TuningOptions};
+use dovetail::compile::request::{GeneratorKind, Module, StageRequest, TuningOptions};
 use dovetail::compile::unlinked::Remarks;
 use dovetail::compile::watch::Watch;
 use dovetail::error::{Error, ErrorKind, Result};
 use dovetail::metadata::interface::StageInterface;
-use dovetail::target::{GfxIp, Stage, WaveSize};
+use dovetail::target::{Stage, WaveSize};
 
 /// Refuses everything as the native generator, for this reason, and is the native generator as LLVM, if it takes over.
 struct Refusing {
@@ -46,20 +47,7 @@ impl Generator for Refusing {
 
 fn compiled(reason: fn() -> Error, takes_over: bool) -> Result<Remarks> {
     let module = Module::new(memory_in_turn(2)).expect("a module");
-    Remarks::of(&StageCompiler::with(Refusing { reason, takes_over }).compile(&module, &request(&module))?)
-}
-
-fn request(module: &Module) -> StageRequest {
-    StageRequest {
-        target: GfxIp::Gfx1030,
-        stage: Stage::Compute,
-        module: module.digest(),
-        entry_point: "main".to_owned(),
-        specialization: Vec::new(),
-        wave: WaveSize::W32,
-        options: TuningOptions::default(),
-        known: KnownState::default(),
-    }
+    Remarks::of(&StageCompiler::with(Refusing { reason, takes_over }).compile(&module, &request(&module, Vec::new()))?)
 }
 
 #[test]
@@ -143,6 +131,6 @@ fn a_loop_that_unrolls_to_too_many_masks_stays_a_loop() {
         OpReturn
         OpFunctionEnd";
     let Some(module) = assemble("a_loop_that_unrolls_to_too_many_masks_stays_a_loop", source) else { return };
-    let request = StageRequest { stage: Stage::Fragment, wave: WaveSize::W64, ..request(&module) };
+    let request = StageRequest { stage: Stage::Fragment, wave: WaveSize::W64, ..request(&module, Vec::new()) };
     StageCompiler::with(Native).compile(&module, &request).expect("code");
 }

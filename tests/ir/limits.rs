@@ -33,7 +33,8 @@ fn compile_without_llvm(bytes: Vec<u8>) -> Result<(), Error> {
     Ok(())
 }
 
-fn request(module: &Module, specialization: Vec<(u32, u64)>) -> StageRequest {
+/// A request for the compute shader `main`.
+pub fn request(module: &Module, specialization: Vec<(u32, u64)>) -> StageRequest {
     StageRequest {
         target: GfxIp::Gfx1030,
         stage: Stage::Compute,

@@ -67,7 +67,8 @@ pub struct PairRequest {
     pub colors: Vec<i32>,
 }
 
-/// Answer to a request; `Driver` comes once, at the start.
+/// Answer to a request, as a JSON object: the reader skips other lines, which the driver printed. `Driver` comes once, at the
+/// start.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// Name and version of the driver.

@@ -64,6 +64,11 @@ impl Item {
     }
 }
 
+/// Dwords of these instructions.
+pub fn dwords(items: &[Item]) -> usize {
+    items.iter().map(|item| usize::from(item.inst.dwords())).sum()
+}
+
 /// A block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CodeBlock {

@@ -18,6 +18,7 @@ use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
 use crate::isa::RegisterSet;
 use crate::metadata::interface::StageInterface;
+use crate::workspace::NothingKept;
 use std::fmt::Display;
 
 /// Version of this generator, for people; the digest of its sources is in every key too.
@@ -26,6 +27,10 @@ const VERSION: u32 = 1;
 /// Vector registers that scheduling leaves free, tried in order until allocation fits the source order's number of
 /// waves: consecutive registers need more room than the values alone.
 const SPARE: [u32; 3] = [0, 3, 8];
+
+/// Number of instructions of a lowered shader from which on tables are freed as soon as a phase is done with them: few shaders
+/// are larger, and nothing else would use that memory. Below, the tables of all phases take less than 64 MiB.
+const LARGE_SHADER: usize = 15_000;
 
 /// The native code generator.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +48,7 @@ impl Generator for Native {
         options: &TuningOptions,
         watch: &mut dyn Watch,
     ) -> Result<MachineCode> {
+        let _nothing_kept = (shader.insts.len() >= LARGE_SHADER).then(NothingKept::begin);
         let mut shader = prepared(shader, options, watch)?;
         let info = lower_info(&shader)?.clone();
         let facts = EntryFacts::of(&shader)?;

@@ -6,10 +6,11 @@
 //! flushes denormals unless the shader requires it.
 
 use super::cx::{Cx, SpirvInst};
+use super::modes;
 use crate::error::Result;
 use crate::ir::{AluOp, Builder, DenormMode, RoundMode, Type, Value};
 use rspirv::dr::Operand;
-use spirv::{Capability, Decoration, FPRoundingMode, Op};
+use spirv::{Capability, Op};
 
 /// The bits of a 32-bit float that a bfloat16 does not have.
 pub(super) const LOST: u32 = 16;
@@ -138,12 +139,8 @@ fn flushed(b: &mut Builder<'_>, x: Value) -> Value {
 
 /// Whether results are rounded towards zero: by an instruction's own decoration, or else by the mode of 16 bits.
 pub(super) fn rounds_toward_zero(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
-    Ok(match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
-        Some(mode) if mode == FPRoundingMode::RTZ as u32 => true,
-        Some(mode) if mode == FPRoundingMode::RTE as u32 => false,
-        Some(_) => return Err(inst.unsupported("rounding up or down")),
-        None => cx.b.shader.modes.round[0] == RoundMode::TowardZero,
-    })
+    let mode = modes::own_rounding(cx, inst)?.unwrap_or(cx.b.shader.modes.round[0]);
+    Ok(mode == RoundMode::TowardZero)
 }
 
 /// [`narrow`] of a constant.

@@ -2,9 +2,10 @@
 
 use super::bfloat;
 use super::cx::{Cx, LeafValues, SpirvInst};
+use super::modes;
 use crate::error::Result;
-use crate::ir::{AluOp, Type};
-use spirv::{Decoration, Op};
+use crate::ir::{AluOp, RoundMode, Type};
+use spirv::Op;
 
 /// Translates a conversion; false if it is not one.
 ///
@@ -43,7 +44,11 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         Op::UConvert | Op::SConvert if narrower(cx, ty)? => AluOp::Trunc,
         Op::UConvert => AluOp::ZExt,
         Op::SConvert => AluOp::SExt,
-        _ => rounding(cx, inst, ty)?,
+        // The shader's modes are applied later.
+        _ => match modes::own_rounding(cx, inst)? {
+            Some(RoundMode::TowardZero) => AluOp::FConvRtz,
+            _ => AluOp::FConv,
+        },
     };
     let count = cx.types.leaf_count(cx.result_type(inst)?)?;
     let mut from = cx.values_n(inst.id(0)?, count)?;
@@ -64,16 +69,6 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
     }
     cx.set(inst.result()?, values);
     Ok(true)
-}
-
-/// Rounding of a float conversion: only its own decoration counts here; the shader's modes are applied later.
-fn rounding(cx: &Cx<'_>, inst: &SpirvInst<'_>, _to: Type) -> Result<AluOp> {
-    match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
-        Some(mode) if mode == spirv::FPRoundingMode::RTZ as u32 => Ok(AluOp::FConvRtz),
-        None => Ok(AluOp::FConv),
-        Some(mode) if mode == spirv::FPRoundingMode::RTE as u32 => Ok(AluOp::FConv),
-        Some(_) => Err(inst.unsupported("rounding up or down")),
-    }
 }
 
 fn bitcast(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {

@@ -4,19 +4,19 @@
 use super::bfloat;
 use super::cx::Cx;
 use super::instruction::SpirvInst;
+use super::modes::own_rounding;
 use super::types::{Ty, TypeId};
 use crate::error::Result;
 use crate::ir::{AluOp, Bits, DenormMode, RoundMode, number};
-use spirv::{Decoration, FPRoundingMode};
 
 /// The conversion of one component.
 pub(super) struct Conversion {
     /// `None` for bfloat16.
     from: Option<Bits>,
     to: Option<Bits>,
-    /// Whether results are rounded towards zero, and their denormals flushed: by width.
-    toward_zero: [bool; 3],
-    flush: [bool; 3],
+    /// How results are rounded, and what becomes of denormals: by width.
+    round: [RoundMode; 3],
+    denorm: [DenormMode; 3],
 }
 
 impl Conversion {
@@ -32,13 +32,8 @@ impl Conversion {
         };
         let (from, to) = (format(from)?, format(to)?);
         let modes = &cx.b.shader.modes;
-        let toward_zero = match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
-            None => modes.round.map(|mode| mode == RoundMode::TowardZero),
-            Some(mode) if mode == FPRoundingMode::RTZ as u32 => [true; 3],
-            Some(mode) if mode == FPRoundingMode::RTE as u32 => [false; 3],
-            Some(_) => return Err(inst.unsupported("rounding up or down")),
-        };
-        Ok(Self { from, to, toward_zero, flush: modes.denorm.map(|mode| mode == DenormMode::Flush) })
+        let round = own_rounding(cx, inst)?.map_or(modes.round, |own| [own; 3]);
+        Ok(Self { from, to, round, denorm: modes.denorm })
     }
 
     /// The bits of the result. A conversion to or from bfloat16 goes through 32 bits.
@@ -53,7 +48,7 @@ impl Conversion {
             }
             (Some(from), None) => {
                 let wide = self.flushed(self.between(bits, from, Bits::B32)?, single);
-                let narrow = bfloat::narrowed(wide as u32, self.toward_zero[place(None)]);
+                let narrow = bfloat::narrowed(wide as u32, self.rounds_toward_zero(None));
                 Some(self.flushed(narrow, None))
             }
         }
@@ -63,9 +58,13 @@ impl Conversion {
         if from == to {
             return Some(bits);
         }
-        let op = if self.toward_zero[place(Some(to))] { AluOp::FConvRtz } else { AluOp::FConv };
+        let op = if self.rounds_toward_zero(Some(to)) { AluOp::FConvRtz } else { AluOp::FConv };
         let result = number::float(op, [self.flushed(bits, Some(from)), 0, 0], from, to)?;
         Some(self.flushed(result, Some(to)))
+    }
+
+    fn rounds_toward_zero(&self, to: Option<Bits>) -> bool {
+        self.round[place(to)] == RoundMode::TowardZero
     }
 
     /// A zero of the same sign for a denormal, if the entry point requires it.
@@ -78,7 +77,7 @@ impl Conversion {
         };
         let sign = 1u64 << (width - 1);
         let denormal = bits & (sign - 1) < 1 << fraction;
-        if denormal && self.flush[place(format)] { bits & sign } else { bits }
+        if denormal && self.denorm[place(format)] == DenormMode::Flush { bits & sign } else { bits }
     }
 }
 

@@ -280,30 +280,30 @@ fn variable(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, usage: &Usage) -> Result<Poin
     }
 }
 
+/// The initializer of a variable, and what it consists of if it is a constant; `None` if there is none, or an undefined one.
+fn initializer<'c>(cx: &'c Cx<'_>, inst: &SpirvInst<'_>) -> Result<Option<(u32, Option<&'c ConstantLeaves>)>> {
+    let Some(value) = inst.opt_id(1)? else { return Ok(None) };
+    let leaves = match *cx.def(value)? {
+        Def::Constant(c) => cx.constants.get(c).map(|c| &c.leaves),
+        _ => None,
+    };
+    Ok(Some((value, leaves)).filter(|_| !matches!(leaves, Some(ConstantLeaves::Undef))))
+}
+
 fn initialize(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointer: &Pointer) -> Result<()> {
-    match inst.opt_id(1)? {
-        Some(value) if !matches!(cx.def(value)?, Def::Constant(c) if cx.constants.get(*c).is_some_and(|c| matches!(c.leaves, ConstantLeaves::Undef))) =>
-        {
-            let values = cx.values(value)?;
-            cx.store(pointer, &values, Default::default())
-        }
-        _ => Ok(()),
-    }
+    let Some((value, _)) = initializer(cx, inst)? else { return Ok(()) };
+    let values = cx.values(value)?;
+    cx.store(pointer, &values, Default::default())
 }
 
 /// Workgroup variables are placed one after the other at multiples of 16 bytes; explicitly laid out blocks all start at
 /// 0.
 fn shared(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointee: TypeId) -> Result<Pointer> {
-    let zeroed = match inst.opt_id(1)? {
-        Some(value) => match *cx.def(value)? {
-            Def::Constant(c) => match cx.constants.get(c).map(|c| &c.leaves) {
-                Some(ConstantLeaves::Null) => true,
-                Some(ConstantLeaves::Undef) => false,
-                _ => return Err(Error::unsupported("initializer of workgroup memory other than zero", "")),
-            },
-            _ => return Err(inst.malformed("the initializer is no constant")),
-        },
+    let zeroed = match initializer(cx, inst)? {
         None => false,
+        Some((_, Some(ConstantLeaves::Null))) => true,
+        Some((_, Some(_))) => return Err(Error::unsupported("initializer of workgroup memory other than zero", "")),
+        Some((_, None)) => return Err(inst.malformed("the initializer is no constant")),
     };
     let explicit = matches!(cx.types.get(pointee), Ty::Struct { block: true, .. });
     let layout = if explicit { MemoryLayout::EXPLICIT } else { MemoryLayout::PACKED };

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::ir::{DenormMode, DepthMode, DerivativeGroup, RoundMode};
 use crate::target::Stage;
 use rspirv::dr::Operand;
-use spirv::{BuiltIn, ExecutionMode as M, Op};
+use spirv::{BuiltIn, Decoration, ExecutionMode as M, FPRoundingMode, Op};
 
 /// Applies the modes of a function, and the `WorkgroupSize` constant, to the shader.
 ///
@@ -25,6 +25,19 @@ pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+/// The rounding that an instruction's own decoration requires, if it has one.
+///
+/// # Errors
+/// Unsupported: rounding up or down.
+pub fn own_rounding(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<Option<RoundMode>> {
+    match cx.module.decoration(inst.result()?, Decoration::FPRoundingMode) {
+        None => Ok(None),
+        Some(mode) if mode == FPRoundingMode::RTZ as u32 => Ok(Some(RoundMode::TowardZero)),
+        Some(mode) if mode == FPRoundingMode::RTE as u32 => Ok(Some(RoundMode::NearestEven)),
+        Some(_) => Err(inst.unsupported("rounding up or down")),
+    }
 }
 
 /// Applies the float modes of a function. They come first, because constants are folded by them.

@@ -151,20 +151,7 @@ fn finish(
     spilled: Option<&Spilled>,
     limits: RegisterLimits,
 ) -> Allocated {
-    let mut function = MachineFunction {
-        gfx: f.gfx,
-        stage: f.stage,
-        wave: f.wave,
-        blocks,
-        insts: output.insts,
-        operands: output.operands,
-        params: List::default(),
-        values: f.values.clone(),
-        entry: f.entry.clone(),
-        address_high: f.address_high,
-        descriptors: f.descriptors.clone(),
-        scratch_bytes: f.scratch_bytes,
-    };
+    let mut function = MachineFunction { blocks, insts: output.insts, operands: output.operands, ..f.without_code() };
     let mut origin = output.origin;
     if let Some(spilled) = spilled {
         lower_lanes(&mut function, spilled.lane_registers, limits);

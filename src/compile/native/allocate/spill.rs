@@ -73,14 +73,7 @@ pub(super) fn spill(
             }
         });
     }
-    let function = MachineFunction {
-        params: f.params.clone(),
-        values: f.values.clone(),
-        entry: f.entry.clone(),
-        address_high: f.address_high,
-        descriptors: f.descriptors.clone(),
-        ..MachineFunction::new(f.gfx, f.stage, f.wave)
-    };
+    let function = MachineFunction { params: f.params.clone(), ..f.without_code() };
     let mut it = Rewrite {
         f,
         slots,

@@ -5,7 +5,7 @@
 
 use super::islands::Islands;
 use super::pieces;
-use crate::compile::native::code::{Code, Item, Open};
+use crate::compile::native::code::{Code, Item, Open, dwords};
 use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::error::{Error, Result};
 use crate::isa::{Assembled, Assembler, Instruction, Label, Op};
@@ -19,12 +19,13 @@ use rustc_hash::FxHashMap;
 /// # Errors
 /// A bug: an instruction without encoding, a joint that is not last.
 pub(super) fn assemble(code: &Code) -> Result<Assembled<Open>> {
+    let size = dwords(&code.items);
     // Islands are between blocks.
-    let cut = pieces::cut(code);
+    let cut = pieces::cut(code, size);
     let code = cut.as_ref().unwrap_or(code);
     let leads_to = code.leads_to();
     let order = reached(code, &leads_to);
-    let islands = islands(code, &leads_to, &order);
+    let islands = islands(code, size, &leads_to, &order);
     let mut out = Assembler::new(code.gfx, code.wave);
     let labels: List<Label> = code.blocks.iter().map(|_| out.label()).collect();
     let mut ways = Kept::<FxHashMap<(usize, BlockId), Label>>::default();
@@ -73,16 +74,15 @@ fn push(out: &mut Assembler<Open>, item: &Item) -> Result<()> {
     }
 }
 
-/// Plans the islands of code; most code has none.
-fn islands(code: &Code, leads_to: &[BlockId], order: &[BlockId]) -> Islands {
-    // A block ends in at most two branches.
-    let size = |items: &[Item], blocks: usize| {
-        items.iter().map(|item| usize::from(item.inst.dwords())).sum::<usize>() + 2 * blocks
-    };
-    if size(&code.items, order.len()) <= Islands::NEAR {
+/// Dwords of the branches that a block ends in, at most.
+const BRANCHES: usize = 2;
+
+/// Plans the islands of code that has `size` dwords without its branches; most code has none.
+fn islands(code: &Code, size: usize, leads_to: &[BlockId], order: &[BlockId]) -> Islands {
+    if size + BRANCHES * order.len() <= Islands::NEAR {
         return Islands::default();
     }
-    let sizes: List<usize> = order.iter().map(|id| size(code.items_of(code.block(*id)), 1)).collect();
+    let sizes: List<usize> = order.iter().map(|id| dwords(code.items_of(code.block(*id))) + BRANCHES).collect();
     let mut targets = Kept::<Rows<BlockId>>::default();
     order.iter().for_each(|id| targets.push(simple(leads_to, code.block(*id).term).targets()));
     let mut position = filled(code.blocks.len(), 0);

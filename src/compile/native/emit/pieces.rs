@@ -1,7 +1,7 @@
 //! Cuts long blocks into pieces, so that islands of branches fit between them.
 
 use super::islands::Islands;
-use crate::compile::native::code::{Code, CodeBlock, Item, Merging, Open};
+use crate::compile::native::code::{Code, CodeBlock, Merging, Open, dwords};
 use crate::compile::native::mir::{BlockId, Term};
 use crate::isa::Op;
 use crate::isa::instruction::{Fields, ScalarFields};
@@ -10,9 +10,9 @@ use crate::workspace::List;
 /// Dwords of a piece, if there is a place to cut.
 const LENGTH: usize = 2_000;
 
-/// The code with its blocks cut; `None` if none is too long, which is nearly always so.
-pub(super) fn cut(code: &Code) -> Option<Code> {
-    if dwords(&code.items) <= Islands::NEAR || code.blocks.iter().all(|b| dwords(code.items_of(b)) <= 2 * LENGTH) {
+/// The code, which has `size` dwords, with its blocks cut; `None` if none is too long, which is nearly always so.
+pub(super) fn cut(code: &Code, size: usize) -> Option<Code> {
+    if size <= Islands::NEAR || code.blocks.iter().all(|b| dwords(code.items_of(b)) <= 2 * LENGTH) {
         return None;
     }
     let mut pieces = List::<CodeBlock>::default();
@@ -39,10 +39,6 @@ pub(super) fn cut(code: &Code) -> Option<Code> {
         };
     }
     Some(Code { blocks: pieces, ..code.clone() })
-}
-
-fn dwords(items: &[Item]) -> usize {
-    items.iter().map(|item| usize::from(item.inst.dwords())).sum()
 }
 
 /// The instructions of a block that begin pieces. A clause stays whole, as do loads that the linker may merge.

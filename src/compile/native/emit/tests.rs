@@ -166,69 +166,86 @@ fn branches_go_where_blocks_without_code_lead() {
     assert_eq!(text, ["s_nop 0", "s_nop 0", "s_endpgm"]);
 }
 
-/// The target of a branch at a dword of code, through other branches.
-fn leads_to(words: &[u32], mut at: usize) -> usize {
-    loop {
-        let inst = disassemble(GfxIp::Gfx1030, &words[at..]).expect("an instruction");
-        if inst.entry.op != Op::SBranch {
-            return at;
+/// An instruction that the code of a test has once.
+fn mark(n: u16) -> Row {
+    isa(Op::SMovB32, &[s(n)], &[s(0)])
+}
+
+/// Code with marks.
+struct Marked(Vec<u32>);
+
+impl Marked {
+    fn new(function: &MachineFunction) -> Self {
+        let code = emit(function).expect("branches that reach").code;
+        Self(code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    /// The dword of a mark.
+    fn at(&self, n: u32) -> usize {
+        self.0.iter().position(|word| *word == (0xbe80_0300 | n << 16)).expect("the mark")
+    }
+
+    /// Where a branch at a dword leads, through other branches.
+    fn target(&self, at: usize) -> usize {
+        self.leads_to(self.next(at))
+    }
+
+    fn next(&self, at: usize) -> usize {
+        (at as i64 + 1 + i64::from(self.0[at] as u16 as i16)) as usize
+    }
+
+    /// The first instruction from a dword on that is not a branch.
+    fn leads_to(&self, mut at: usize) -> usize {
+        while disassemble(GfxIp::Gfx1030, &self.0[at..]).expect("an instruction").entry.op == Op::SBranch {
+            at = self.next(at);
         }
-        at = (at as i64 + 1 + i64::from(words[at] as u16 as i16)) as usize;
+        at
+    }
+
+    /// Number of instructions of one dword, branches aside, that execution passes from a dword to a mark.
+    fn steps(&self, mut at: usize, mark: u32) -> usize {
+        let (end, mut steps) = (self.at(mark), 0);
+        while self.leads_to(at) != end {
+            at = self.leads_to(at) + 1;
+            steps += 1;
+        }
+        steps
     }
 }
 
 #[test]
 fn branches_over_more_than_sixteen_bits_go_by_islands() {
     let to = |n| Term::Jump(BlockId(n));
-    let marked = |n: u16| [isa(Op::SMovB32, &[s(n)], &[s(0)])];
     let long = vec![isa(Op::SNop, &[], &[]); 3_000];
     // Forwards over 60,000 dwords, and back over as many.
-    let (first, last, done) = (marked(7), marked(8), marked(9));
+    let [first, last, done] = [7, 8, 9].map(|n| [mark(n)]);
     let mut rows: Vec<(&[Row], Term)> =
         vec![(&first, Term::Branch { when: Cond::Scc1, then: BlockId(22), els: BlockId(1) })];
     (1..=20).for_each(|n| rows.push((&long, to(n + 1))));
     rows.push((&done, Term::End));
     rows.push((&last, Term::Branch { when: Cond::Scc0, then: BlockId(0), els: BlockId(21) }));
-    let code = emit(&function(&rows)).expect("branches that reach");
-    let words: Vec<u32> = code.code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let marks = |n: u32| words.iter().position(|word| *word == (0xbe80_0300 | n << 16)).expect("the mark");
-    let target = |at: usize| leads_to(&words, (at as i64 + 1 + i64::from(words[at] as u16 as i16)) as usize);
-    assert_eq!(target(marks(7) + 1), marks(8));
-    assert_eq!(target(marks(8) + 1), marks(7));
+    let code = Marked::new(&function(&rows));
+    assert_eq!(code.target(code.at(7) + 1), code.at(8));
+    assert_eq!(code.target(code.at(8) + 1), code.at(7));
     // Execution that falls through goes around the islands.
-    let (mut at, mut steps) = (marks(7) + 2, 0);
-    while leads_to(&words, at) != marks(9) {
-        at = leads_to(&words, at) + 1;
-        steps += 1;
-    }
-    assert_eq!(steps, 60_000);
+    assert_eq!(code.steps(code.at(7) + 2, 9), 60_000);
 }
 
 /// A block of more dwords than a branch counts is cut, and what its pieces are made of stays in order.
 #[test]
 fn branches_over_a_long_block_go_by_islands_within_it() {
-    let marked = |n: u16| isa(Op::SMovB32, &[s(n)], &[s(0)]);
-    let [first, last] = [[marked(7)], [marked(8)]];
-    let long: Vec<Row> = (0..70_000).map(|_| isa(Op::SNop, &[], &[])).collect();
+    let [first, last] = [7, 8].map(|n| [mark(n)]);
+    let long = vec![isa(Op::SNop, &[], &[]); 70_000];
     let branch = |when, then, els| Term::Branch { when, then: BlockId(then), els: BlockId(els) };
-    let code = emit(&function(&[
+    let code = Marked::new(&function(&[
         (&first, branch(Cond::Scc1, 2, 1)),
         (&long, Term::Jump(BlockId(2))),
         (&last, branch(Cond::Scc0, 0, 3)),
         (&[], Term::End),
-    ]))
-    .expect("branches that reach");
-    let words: Vec<u32> = code.code.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-    let marks = |n: u32| words.iter().position(|word| *word == (0xbe80_0300 | n << 16)).expect("the mark");
-    let target = |at: usize| leads_to(&words, (at as i64 + 1 + i64::from(words[at] as u16 as i16)) as usize);
-    assert_eq!(target(marks(7) + 1), marks(8));
-    assert_eq!(target(marks(8) + 1), marks(7));
-    let (mut at, mut steps) = (marks(7) + 2, 0);
-    while leads_to(&words, at) != marks(8) {
-        at = leads_to(&words, at) + 1;
-        steps += 1;
-    }
-    assert_eq!(steps, 70_000);
+    ]));
+    assert_eq!(code.target(code.at(7) + 1), code.at(8));
+    assert_eq!(code.target(code.at(8) + 1), code.at(7));
+    assert_eq!(code.steps(code.at(7) + 2, 8), 70_000);
 }
 
 #[test]

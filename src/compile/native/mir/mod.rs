@@ -185,6 +185,18 @@ impl MachineFunction {
         }
     }
 
+    /// The same function without blocks, their parameters, instructions and operands.
+    pub fn without_code(&self) -> Self {
+        Self {
+            values: self.values.clone(),
+            entry: self.entry.clone(),
+            address_high: self.address_high,
+            scratch_bytes: self.scratch_bytes,
+            descriptors: self.descriptors.clone(),
+            ..Self::new(self.gfx, self.stage, self.wave)
+        }
+    }
+
     /// A new value.
     pub fn value(&mut self, class: RegisterClass) -> Val {
         self.values.push(MachineValue { class, variable: false });
