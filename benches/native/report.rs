@@ -128,10 +128,42 @@ fn compare(all: &[&Measured], name: &str, side: Other, worst: bool) {
         for measure in MEASURES.iter().filter(|measure| NAMED.contains(&measure.0)) {
             println!("worst in {}, native / {name}:", measure.0);
             for pair in pairs(all, measure, side).iter().rev().take(WORST) {
-                println!("  {:.2}  {} / {}  {}/{}", pair.ratio(), pair.ours, pair.theirs, pair.of.set, pair.of.name);
+                let Pair { of, ours, theirs } = pair;
+                let why = if measure.0 == "CPU time" { slowest(of) } else { surplus(of, side(of)) };
+                println!("  {:.2}  {ours} / {theirs}  {}/{}: {why}", pair.ratio(), of.set, of.name);
             }
         }
     }
+}
+
+/// The phases that take most of a compile.
+fn slowest(of: &Measured) -> String {
+    let all = of.phases.iter().map(|(_, took)| took).sum::<u64>().max(1);
+    let mut phases = of.phases.clone();
+    phases.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
+    let share = |(phase, took): &(&str, u64)| format!("{phase} {} %", took * 100 / all);
+    phases.iter().take(3).map(share).collect::<Vec<_>>().join(", ")
+}
+
+/// The kinds of instructions that the native code has more of, and its waves if they are fewer.
+fn surplus(of: &Measured, other: &Side) -> String {
+    let (Some(ours), Some(theirs)) = (&of.native.code, &other.code) else { return String::new() };
+    let kinds = [
+        ("SALU", ours.salu, theirs.salu),
+        ("VALU", ours.valu, theirs.valu),
+        ("memory", ours.memory, theirs.memory),
+        ("waits", ours.waits, theirs.waits),
+        ("moves", ours.moves, theirs.moves),
+        ("branches", ours.branches, theirs.branches),
+    ];
+    let more = kinds.map(|(name, ours, theirs)| (name, ours as i64 - theirs as i64));
+    let mut more: Vec<_> = more.into_iter().filter(|(_, more)| *more > 0).collect();
+    more.sort_by_key(|(_, more)| -more);
+    let mut out: Vec<String> = more.iter().take(3).map(|(name, more)| format!("{more} {name} more")).collect();
+    if ours.waves < theirs.waves {
+        out.push(format!("{} waves instead of {}", ours.waves, theirs.waves));
+    }
+    if out.is_empty() { "no kind of instruction is more".to_owned() } else { out.join(", ") }
 }
 
 fn by_set(all: &[Measured], name: &str, side: Other) {

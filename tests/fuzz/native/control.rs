@@ -81,8 +81,26 @@ impl Gen<'_> {
             {
                 self.leave();
             }
+            _ if self.random.once_in(60) => self.long(),
             _ => self.expression(),
         }
+    }
+
+    /// A long block, rarely of more than the 128 KiB that a branch reaches.
+    fn long(&mut self) {
+        let steps = *self.random.pick(&[60, 300, 300, 1000]);
+        let steps = if self.random.once_in(12) { 8000 } else { steps };
+        let mut value = self.operand(Kind::INT);
+        let mut odd = || {
+            let number = self.random.next() as u32 | 1;
+            self.c32(number)
+        };
+        let numbers: Vec<Value> = (0..7).map(|_| odd()).collect();
+        for n in 0..steps {
+            let product = self.alu(AluOp::IMul, &[value, numbers[n % 7]]);
+            value = self.alu(AluOp::IXor, &[product, numbers[n % 5]]);
+        }
+        self.mix(value, Kind::INT);
     }
 
     /// Assigns a value to a variable.

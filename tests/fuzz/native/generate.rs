@@ -82,6 +82,9 @@ pub struct Var {
 #[derive(Clone, Copy, Debug)]
 pub struct Array {
     pub local: LocalId,
+    /// Offset in bytes of the elements that are used.
+    pub base: u32,
+    /// Number of these dwords.
     pub dwords: u32,
 }
 
@@ -400,15 +403,18 @@ impl Gen<'_> {
 
     fn array(&mut self) {
         let dwords = *self.random.pick(&[4, 8, 16, 40]);
+        // An instruction reaches 4 KiB from its address: sometimes the elements, and what is spilled, lie beyond.
+        let base = if self.random.once_in(10) { 16 * (200 + self.random.below(400) as u32) } else { 0 };
         let name = format!("a{}", self.arrays.len());
-        let local = self.shader.add_local(Local { name: name.as_str().into(), bytes: 4 * dwords, align: Align::A16 });
+        let bytes = base + 4 * dwords;
+        let local = self.shader.add_local(Local { name: name.as_str().into(), bytes, align: Align::A16 });
         for n in 0..dwords / 4 {
             let ty = Type::DESC4;
             let value = self.some_constant(Kind::Bits(ty));
-            let at = self.c32(16 * n);
+            let at = self.c32(base + 16 * n);
             self.effect(Op::LocalStore { local, align: Align::A16 }, &[at, value]);
         }
-        self.arrays.push(Array { local, dwords });
+        self.arrays.push(Array { local, base, dwords });
     }
 
     /// Adds a constant table of 64 dwords.

@@ -146,9 +146,6 @@ impl Gen<'_> {
             (op, Kind::Float(bits, most), Kind::Float(bits, most + more))
         } else {
             let ty = *self.random.pick(&[Type::B32, Type::B32, Type::B32, Type::B64, Type::B16, Type::B8]);
-            // In fragment shaders other lanes always wait at these points, where 64 bits are unsupported.
-            let refused = ty == Type::B64 && self.fragment.is_some() && !self.random.once_in(8);
-            let ty = if refused { Type::B32 } else { ty };
             (*self.random.pick(&REDUCE), Kind::Bits(ty), Kind::Bits(ty))
         };
         let value = self.operand(kind);

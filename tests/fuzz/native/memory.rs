@@ -264,7 +264,9 @@ impl Gen<'_> {
         // The largest power of two that fits.
         let room = 1 << (4 * array.dwords).ilog2();
         let same = if self.random.once_in(3) { Same::Group } else { Same::Lane };
-        let (offset, align) = self.offset(ty, room, same);
+        let (inside, align) = self.offset(ty, room, same);
+        let base = self.c32(array.base);
+        let offset = self.alu(AluOp::IAdd, &[inside, base]);
         if self.random.once_in(2) {
             let value = self.operand(Kind::Bits(ty));
             self.effect(Op::LocalStore { local: array.local, align }, &[offset, value]);

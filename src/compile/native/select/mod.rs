@@ -284,7 +284,6 @@ impl Selector<'_> {
         let is_address = |inst: &&InstId| matches!(shader.inst(**inst).op, IrOp::AddressHigh);
         for &inst in insts.iter().filter(is_address).chain(insts.iter().filter(|inst| !is_address(inst))) {
             self.switch_lanes(shader.inst(inst).result);
-            self.check_reserved(shader.inst(inst).result)?;
             self.inst(inst).at(|| format!("{inst}"))?;
         }
         self.switch_lanes(None);

@@ -222,8 +222,14 @@ impl Selector<'_> {
         self.distinct(run_of(&vals), RegisterClass::Scalar)
     }
 
-    /// Dwords as a run of vector registers; undefined ones stay undefined.
+    /// Dwords as a run of vector registers; undefined ones stay undefined. Variables are copied: a variable has one place
+    /// and so can be in one run only, and where they share no registers the allocator may not copy them itself.
     pub(super) fn vector_run(&mut self, words: &[OperandValue]) -> Operands {
+        if self.is_reserved() {
+            let known = |word: &OperandValue| if *word == OperandValue::Undef { OperandValue::Const(0) } else { *word };
+            let vals: SmallVec<[Val; 8]> = words.iter().map(|word| self.copy_to_vector(known(word))).collect();
+            return run_of(&vals);
+        }
         let mut out: Operands = words.iter().map(|word| self.vector(*word)).collect();
         out.iter_mut().for_each(|operand| operand.run = 0);
         if let Some(first) = out.first_mut() {

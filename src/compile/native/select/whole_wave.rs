@@ -8,7 +8,7 @@ use super::{Selector, mask_run};
 use crate::compile::native::layout::BlockLayout;
 use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::error::{Error, Result};
-use crate::ir::{AmdOp, Bits, Op as IrOp, Shader, Value};
+use crate::ir::{AmdOp, Op as IrOp, Shader, Value};
 use crate::isa::Op;
 use crate::workspace::{List, filled};
 
@@ -67,18 +67,6 @@ impl Selector<'_> {
         let made = self.by_mask(active, value, identity);
         self.set_val(result, made);
         Ok(())
-    }
-
-    /// # Errors
-    /// Unsupported: a pair of registers where values must not share registers. The pair may have to be copied together,
-    /// and the copy would affect all lanes.
-    pub(super) fn check_reserved(&self, result: Option<Value>) -> Result<()> {
-        match result {
-            Some(v) if self.is_reserved() && self.shader.ty(v).bits() == Bits::B64 => {
-                Err(Error::unsupported("native: whole-wave code of 64 bits under divergent control", ""))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Whether vector values made here must not share registers.
