@@ -30,6 +30,7 @@ pub const SHAPES: &[Shape] = &[
     ("a switch whose cases meet in a phi", 16_000, switch_phi),
     ("a switch of one target with phis", 5_000, switch_one_target),
     ("cyclic phis", 30_000, cyclic_phis),
+    ("more cyclic phis than registers", 1_000, cyclic_phis),
     ("ifs in a row", 50_000, ifs),
     ("breaks out of one loop", 10_000, breaks),
     ("loops in a row", 4_000, loops),

@@ -49,7 +49,7 @@ impl Generator for Native {
         watch: &mut dyn Watch,
     ) -> Result<MachineCode> {
         let _nothing_kept = (shader.insts.len() >= LARGE_SHADER).then(NothingKept::begin);
-        let mut shader = prepared(shader, options, watch)?;
+        let mut shader = prepared(shader, interface, options, watch)?;
         let info = lower_info(&shader)?.clone();
         let facts = EntryFacts::of(&shader)?;
         let function = selected(&shader, &facts, interface, options, watch)?;
@@ -84,12 +84,18 @@ impl Generator for Native {
 }
 
 /// The optimized shader, in a graph that can be laid out.
-fn prepared(shader: LoweredShader, options: &TuningOptions, watch: &mut dyn Watch) -> Result<Shader> {
+fn prepared(
+    shader: LoweredShader,
+    interface: &StageInterface,
+    options: &TuningOptions,
+    watch: &mut dyn Watch,
+) -> Result<Shader> {
     let mut shader = shader.into_inner();
     shader.compact();
     opt::run(&mut shader, options)?;
     watch.done("optimise", Made::Shader(&shader))?;
     shape::run(&mut shader)?;
+    opt::crowded::run(&mut shader, RegisterLimits::new(interface.target, most_vgprs(options)));
     watch.done("shape", Made::Shader(&shader))?;
     Ok(shader)
 }
@@ -202,13 +208,17 @@ fn waves(f: &MachineFunction) -> u32 {
     f.gfx.waves(named.max().map_or(0, |last| u32::from(last) + 1), f.wave)
 }
 
-/// Registers that values may have.
-fn limits(function: &MachineFunction, options: &TuningOptions) -> RegisterLimits {
-    let vgprs = match options.vgpr_limit {
+/// The limit of VGPRs that a request sets.
+fn most_vgprs(options: &TuningOptions) -> u16 {
+    match options.vgpr_limit {
         0 => u16::MAX,
         limit => u16::try_from(limit).unwrap_or(u16::MAX),
-    };
-    let mut limits = RegisterLimits::new(function.gfx, vgprs);
+    }
+}
+
+/// Registers that values may have.
+fn limits(function: &MachineFunction, options: &TuningOptions) -> RegisterLimits {
+    let mut limits = RegisterLimits::new(function.gfx, most_vgprs(options));
     if function.scratch_bytes > 0 {
         limits.sgprs = limits.sgprs.min(PhysReg::SCRATCH.0);
     }

@@ -7,6 +7,7 @@ mod blocks;
 mod bounds;
 mod cells;
 mod constants;
+pub mod crowded;
 mod demote;
 mod hoist;
 mod ifs;
