@@ -3,7 +3,7 @@
 //! A value is split into leaves by the pointer's layout; adjacent leaves of one width are merged into one wide access
 //! of up to 16 bytes. Booleans are stored as 32 bits. Inputs have no bytes: see `interface`.
 
-use super::cx::{Cx, LeafValues, MemoryLayout, Pointer, PointerMemory, SpirvInst, Storage, TexelPointer, Ty};
+use super::cx::{Cx, Index, LeafValues, MemoryLayout, Pointer, PointerMemory, SpirvInst, Storage, TexelPointer, Ty};
 use super::types::Leaf;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
@@ -301,20 +301,37 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Descriptors of an image, sampler or both.
+    /// Descriptors of an image, sampler or both; of an array, those of all its elements.
     fn load_opaque(&mut self, pointer: &Pointer) -> Result<LeafValues> {
         let Storage::Resource { resource, index } = pointer.place else {
             return Err(Error::malformed("an image or a sampler that is no resource"));
         };
-        let parts: &[DescriptorPart] = match *self.types.get(pointer.ty) {
+        let (mut elements, mut ty) = (1u32, pointer.ty);
+        while let Ty::Array { elem, len, .. } = *self.types.get(ty) {
+            elements = elements.saturating_mul(len);
+            ty = elem;
+        }
+        let parts: &[DescriptorPart] = match *self.types.get(ty) {
             Ty::Image { dim: spirv::Dim::DimBuffer, .. } => &[DescriptorPart::TexelBuffer],
             Ty::Image { .. } => &[DescriptorPart::Image],
             Ty::Sampler => &[DescriptorPart::Sampler],
             Ty::SampledImage { .. } => &[DescriptorPart::Image, DescriptorPart::Sampler],
-            _ => return Err(Error::unsupported("array of resources as a value", "")),
+            _ => return Err(Error::unsupported("run-time array of resources as a value", "")),
         };
         let non_uniform = pointer.access.non_uniform;
-        Ok(parts.iter().map(|&part| self.descriptor(resource, index, part, non_uniform)).collect())
+        let mut out = LeafValues::with_capacity(self.types.leaf_count(pointer.ty)?);
+        for n in 0..elements {
+            let at = match index {
+                Index::Const(first) => Index::Const(first.wrapping_add(n)),
+                Index::Dynamic(first) if n > 0 => {
+                    let n = self.b.c32(n);
+                    Index::Dynamic(self.b.iadd(first, n))
+                }
+                first => first,
+            };
+            out.extend(parts.iter().map(|&part| self.descriptor(resource, at, part, non_uniform)));
+        }
+        Ok(out)
     }
 }
 
