@@ -42,8 +42,10 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
         let mut v13 = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
         let features =
             vk::PhysicalDeviceFeatures::default().fragment_stores_and_atomics(true).multi_draw_indirect(true);
-        let info =
-            vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_features(&features).push_next(&mut v13);
+        let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default().multi_draw(true);
+        let extensions = [ash::ext::multi_draw::NAME.as_ptr()];
+        let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&extensions);
+        let info = info.enabled_features(&features).push_next(&mut v13).push_next(&mut multi);
         let device = instance.create_device(physical, &info, None).expect("vkCreateDevice");
         let modules = shaders.map(|code| {
             let words = ash::util::read_spv(&mut Cursor::new(code)).expect("SPIR-V");
@@ -55,6 +57,7 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
             queue: device.get_device_queue(0, 0),
             pool: pool.expect("vkCreateCommandPool"),
             modules,
+            multi: ash::ext::multi_draw::Device::new(&instance, &device),
             device,
             layout: vk::PipelineLayout::null(),
             sets: [vk::DescriptorSetLayout::null()],
@@ -184,7 +187,8 @@ impl App {
                         let info = begin(going_on, part_of_it);
                         device.cmd_begin_render_pass(commands, &info, vk::SubpassContents::INLINE);
                         app.bind(commands, part);
-                        device.cmd_draw(commands, 3, 1, 4, 2);
+                        let one = vk::MultiDrawInfoEXT { first_vertex: 4, vertex_count: 3 };
+                        (app.multi.fp().cmd_draw_multi_ext)(commands, 1, &one, 1, 2, 0);
                     }
                     device.cmd_end_render_pass(commands);
                 });
@@ -193,7 +197,7 @@ impl App {
         }
     }
 
-    /// 4: indices, instances, a flipped viewport, and culling. 5: counts in memory, and blend constants. 6: a stencil.
+    /// 4: indices, instances, a flipped viewport, and culling, in a call that could draw more. 5: counts in memory, and blend constants. 6: a stencil.
     ///
     /// # Safety
     /// As above.
@@ -218,7 +222,9 @@ impl App {
                 device.cmd_set_viewport(commands, 0, &[view]);
                 device.cmd_set_scissor(commands, 0, &[part]);
                 device.cmd_bind_index_buffer(commands, app.indices, 2, vk::IndexType::UINT16);
-                device.cmd_draw_indexed(commands, 6, 2, 1, 0, 1);
+                // The offset of the call replaces the draw's own.
+                let one = vk::MultiDrawIndexedInfoEXT { first_index: 1, index_count: 6, vertex_offset: 90 };
+                (app.multi.fp().cmd_draw_multi_indexed_ext)(commands, 1, &one, 2, 1, 0, &0);
             });
             let blend = blending(vk::BlendFactor::CONSTANT_COLOR, vk::BlendFactor::ONE_MINUS_CONSTANT_ALPHA);
             let dynamic = [vk::DynamicState::BLEND_CONSTANTS];

@@ -17,6 +17,7 @@ pub const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
 /// The application.
 pub struct App {
     pub device: ash::Device,
+    pub multi: ash::ext::multi_draw::Device,
     pub queue: vk::Queue,
     pub pool: vk::CommandPool,
     pub modules: [vk::ShaderModule; 2],

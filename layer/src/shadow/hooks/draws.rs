@@ -160,9 +160,9 @@ indirect! {
     cmd_draw_indexed_indirect: true;
 }
 
-/// Hooks of draws that are counted, and not followed.
-macro_rules! refused {
-    ($($hook:ident($($arg:ident: $ty:ty),*) $(keep $($list:ident = $kept:expr),+)?; $reason:ident;)*) => {$(
+/// Hooks of draws whose number is given with the call: followed if it is known and one.
+macro_rules! several {
+    ($($hook:ident($($arg:ident: $ty:ty),*) $(keep $($list:ident = $kept:expr),+)?; $call:expr;)*) => {$(
         pub(super) unsafe extern "system" fn $hook(commands: vk::CommandBuffer $(, $arg: $ty)*) {
             // SAFETY: the same arguments go below.
             unsafe {
@@ -173,7 +173,7 @@ macro_rules! refused {
                         $hook(commands $(, $arg)*);
                     }
                 };
-                drawn(commands, Err(Reason::$reason), again, |below| {
+                drawn(commands, $call, again, |below| {
                     below.$hook.iter().for_each(|below| below(commands $(, $arg)*));
                 });
             }
@@ -181,16 +181,28 @@ macro_rules! refused {
     )*};
 }
 
-refused! {
+/// Bytes of a list whose elements are `stride` apart; one element may have any stride.
+fn spread<T>(count: u32, stride: u32) -> u32 {
+    count.checked_sub(1).map_or(0, |gaps| gaps.saturating_mul(stride).saturating_add(size_of::<T>() as u32))
+}
+
+several! {
     cmd_draw_indirect_count(
         buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
-    ); DrawCount;
+    ); Err(Reason::DrawCount);
     cmd_draw_indexed_indirect_count(
         buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
-    ); DrawCount;
+    ); Err(Reason::DrawCount);
     cmd_draw_multi(
         count: u32, infos: *const vk::MultiDrawInfoEXT, instances: u32, instance: u32, stride: u32
-    ) keep infos = list(infos.cast::<u8>(), count.saturating_mul(stride)); Calls;
+    ) keep infos = list(infos.cast::<u8>(), spread::<vk::MultiDrawInfoEXT>(count, stride));
+    match (count, list(infos, count.min(1))) {
+        (1, [one]) => {
+            let (count, vertex) = (one.vertex_count, one.first_vertex);
+            Ok(Call::Given(Counts { index: None, count, instances, vertex, instance }))
+        }
+        _ => Err(Reason::Calls),
+    };
     cmd_draw_multi_indexed(
         count: u32,
         infos: *const vk::MultiDrawIndexedInfoEXT,
@@ -198,5 +210,14 @@ refused! {
         instance: u32,
         stride: u32,
         vertex: *const i32
-    ) keep infos = list(infos.cast::<u8>(), count.saturating_mul(stride)), vertex = list(vertex, 1); Calls;
+    )
+    keep infos = list(infos.cast::<u8>(), spread::<vk::MultiDrawIndexedInfoEXT>(count, stride)), vertex = list(vertex, 1);
+    match (count, list(infos, count.min(1))) {
+        (1, [one]) => {
+            let vertex = list(vertex, 1).first().unwrap_or(&one.vertex_offset).cast_unsigned();
+            let (index, count) = (Some(one.first_index), one.index_count);
+            Ok(Call::Given(Counts { index, count, instances, vertex, instance }))
+        }
+        _ => Err(Reason::Calls),
+    };
 }
