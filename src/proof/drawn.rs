@@ -360,6 +360,22 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Marks everything if a vertex may be anywhere: its primitives then cover any pixels, also where those of the
+    /// interpreter's position are clipped away.
+    fn strays(&mut self) {
+        let astray = |vertex: &Invocation| {
+            let clips = |slot: &OutputSlot| matches!(slot, OutputSlot::ClipDistance(_) | OutputSlot::CullDistance(_));
+            let clipped = vertex.outputs.iter().filter(|(slot, _)| clips(slot)).map(|(_, (_, shadow))| *shadow);
+            let place = (0..4).map(|n| output(vertex, OutputSlot::Position(n)).1);
+            place.chain(clipped).any(Shadow::is_uncertain)
+        };
+        if self.vertices.iter().any(astray) {
+            let part = self.command.scissor();
+            let pixels = |axis: usize| part.from[axis]..part.from[axis].saturating_add(part.extent[axis]);
+            self.edges.extend(pixels(1).flat_map(|y| pixels(0).map(move |x| [x, y])));
+        }
+    }
+
     fn drawn(self, inputs: &Inputs) -> Result<Drawn> {
         let [width, height] = self.command.extent;
         let places: Vec<[u32; 2]> = (0..height).flat_map(|y| (0..width).map(move |x| [x, y])).collect();
@@ -432,6 +448,7 @@ impl Shaders for Run<'_> {
         if self.command.topology == Topology::PointList {
             self.outer_points();
         }
+        self.strays();
         let vertices = self.vertices.iter().map(|vertex| {
             let of = |slot| vertex.outputs.get(&slot).map(|(bits, _)| f32::from_bits(*bits as u32));
             let row = |slot: fn(u8) -> OutputSlot| (0..8).map_while(|n| of(slot(n))).collect();

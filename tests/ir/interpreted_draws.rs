@@ -8,7 +8,7 @@ use crate::vulkan::Lavapipe;
 use crate::{support, vulkan};
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
-use dovetail::emu::inputs::{Draw, TargetAttachment};
+use dovetail::emu::inputs::{Draw, Inputs, TargetAttachment};
 use dovetail::ir::Shader;
 use dovetail::ir::interp::{MemoryVerdict, Options};
 use dovetail::proof::interpreted_draw;
@@ -91,4 +91,37 @@ fn fragments_agree() {
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// A vertex whose position is undefined may be anywhere, so nothing is known of what its triangle covers: not where the
+/// position that the interpreter takes is clipped away, either.
+#[test]
+fn a_triangle_with_an_undefined_corner_is_not_judged() {
+    let test = "interpreted_draws::a_triangle_with_an_undefined_corner_is_not_judged";
+    let folder = tempfile::tempdir().expect("a folder");
+    let drawn = |first: &str| {
+        let texts = [
+            ("a.vert", format!("void main() {{ vec4 p; if ({first}) p = vec4(-1, -1, 0, 1); gl_Position = p; }}")),
+            ("a.frag", "layout(location = 0) out vec4 c; void main() { c = vec4(1); }".to_owned()),
+        ];
+        let modules = texts.map(|(name, text)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, format!("#version 450\n{text}")).expect("a file");
+            glsl(test, &path, "vulkan1.1")
+        });
+        let [Some(vertex), Some(fragment)] = modules else { return None };
+        let (vertex, fragment) = (shader(&vertex, Stage::Vertex), shader(&fragment, Stage::Fragment));
+        let targets = vec![TargetAttachment::new(0, "R32G32B32A32_SFLOAT".to_owned())];
+        let draw = Draw { targets, ..Draw::new(Default::default(), 3, [SIZE, SIZE]) };
+        let inputs = Inputs { draw: Some(draw), ..Default::default() };
+        let options = Options { shadow: true, ..Default::default() };
+        let attributes = VertexInputState::default();
+        Some(interpreted_draw(&vertex, Some(&fragment), &attributes, &inputs, options).expect("a picture").edges)
+    };
+    let (Some(all), Some(one), Some(none)) =
+        (drawn("gl_VertexIndex < 4"), drawn("gl_VertexIndex < 2"), drawn("gl_VertexIndex > 4"))
+    else {
+        return;
+    };
+    assert_eq!((all, one, none), (0, (SIZE * SIZE) as usize, (SIZE * SIZE) as usize));
 }
