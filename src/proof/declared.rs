@@ -238,9 +238,10 @@ impl Declared {
         }
     }
 
+    /// The type of a resource. Arrays around it are arrays of descriptors, also those that Mesa's Zink gives a stride.
     fn pointee(&self, pointer: u32) -> u32 {
         let mut ty = self.operand(pointer, 1);
-        while matches!(self.opcode(ty), Op::TypeArray | Op::TypeRuntimeArray) && self.stride(ty).is_none() {
+        while matches!(self.opcode(ty), Op::TypeArray | Op::TypeRuntimeArray) {
             ty = self.operand(ty, 0);
         }
         ty
@@ -304,5 +305,30 @@ mod tests {
         let words = [&header[..], &text, &void, &debug, &number].concat();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(Declared::new(&bytes).expect("declarations").opcode(5), Op::TypeInt);
+    }
+
+    /// Zink decorates an array of samplers with a stride.
+    #[test]
+    fn an_array_of_resources_may_have_a_stride() {
+        let word = |op: Op, operands: &[u32]| [&[(operands.len() as u32 + 1) << 16 | op as u32], operands].concat();
+        let (class, array, variable) = (StorageClass::UniformConstant as u32, 5, 7);
+        let words = [
+            vec![0x0723_0203, 0x0001_0000, 0, 9, 0],
+            word(Op::Decorate, &[array, Decoration::ArrayStride as u32, 8]),
+            word(Op::Decorate, &[variable, Decoration::DescriptorSet as u32, 2]),
+            word(Op::Decorate, &[variable, Decoration::Binding as u32, 3]),
+            word(Op::TypeFloat, &[1, 32]),
+            word(Op::TypeImage, &[2, 1, Dim::Dim2D as u32, 0, 0, 0, 1, ImageFormat::Unknown as u32]),
+            word(Op::TypeInt, &[3, 32, 0]),
+            word(Op::Constant, &[3, 4, 2]),
+            word(Op::TypeArray, &[array, 2, 4]),
+            word(Op::TypePointer, &[6, class, array]),
+            word(Op::Variable, &[6, variable, class]),
+        ];
+        let bytes: Vec<u8> = words.concat().iter().flat_map(|word| word.to_le_bytes()).collect();
+        let shader = "shader upper compute \"t\"\nmodes 1 1 1 any any any any rte rte rte\n\
+            res0 \"maps\" set2 binding3 sampled_image count2\nblock0:\n return\n";
+        let shader = crate::ir::parse::parse(shader).expect("a shader");
+        assert_eq!(Declared::new(&bytes).expect("declarations").bound_at(&shader.resources[0]), [2]);
     }
 }
