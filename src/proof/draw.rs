@@ -109,7 +109,7 @@ impl<'a> Pair<'a> {
             let spec: Vec<(u32, u64)> = source.spec.iter().map(|s| (s.0, s.1)).collect();
             let ir = spirv::translate_judged(&module, source.entry, stage, &info.specialization(&spec))?;
             let declared = Declared::new(source.module)?;
-            Ok(((module, info), SceneShader { ir, declared }))
+            Ok(((module, info), SceneShader::new(ir, declared)))
         };
         let (vertex_module, vertex_part) = load(vertex, Stage::Vertex).at(|| "vertex")?;
         let (fragment_module, fragment_part) = load(fragment, Stage::Fragment).at(|| "fragment")?;

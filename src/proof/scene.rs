@@ -6,9 +6,11 @@
 //! picture is usable ([`framing`](super::framing)). Scenes that cover most of the screen come first.
 
 use super::declared::Declared;
+use super::float_words::{FloatWords, WordUse};
 use super::framing::{Attribute, Block, Framed, Framing, InputPlace, Knobs, apply};
 use super::indices::Limited;
 use super::kinds::Descriptors;
+use super::leaves::Leaf;
 use super::random::Random;
 use super::reads::Reads;
 use super::textures;
@@ -44,9 +46,16 @@ pub(super) struct SceneShader {
     pub ir: Shader,
     /// Its module's declarations.
     pub declared: Declared,
+    /// How it uses the words of its blocks, whatever it declares them to be.
+    words: FloatWords,
 }
 
 impl SceneShader {
+    pub(super) fn new(ir: Shader, declared: Declared) -> Self {
+        let words = FloatWords::of(&ir);
+        Self { ir, declared, words }
+    }
+
     /// The channels of an attachment that the shader ever gives a value: the others stay as they are.
     pub(super) fn written_channels(&self, attachment: u32) -> u8 {
         let stored = self.ir.live_insts().filter_map(|inst| match inst.op {
@@ -180,18 +189,19 @@ impl Scene<'_> {
     /// The floats that the position depends on.
     fn knobs(&self, inputs: &Inputs, reads: &Reads) -> Knobs {
         let mut knobs = Knobs::default();
-        let SceneShader { ir, declared } = self.vertex;
+        let SceneShader { ir, declared, .. } = self.vertex;
         let mut add = |place: InputPlace, floats: Vec<usize>| {
             if !floats.is_empty() {
                 knobs.blocks.push(Block { place, floats });
             }
         };
-        let floats = |ty: u32, bytes: usize| {
+        let floats = |ty: u32, bytes: usize, place: Option<(u32, u32)>| {
             let leaves = declared.leaves(ty, bytes).into_iter();
-            leaves.filter(|leaf| leaf.float && leaf.bits == Bits::B32).map(|leaf| leaf.at)
+            let float = move |leaf: &Leaf| leaf.float || self.holds_float(place, leaf.at);
+            leaves.filter(move |leaf| leaf.bits == Bits::B32 && float(leaf)).map(|leaf| leaf.at)
         };
         if let Some(block) = declared.push_constants() {
-            let all = floats(block, inputs.push_constants.0.len());
+            let all = floats(block, inputs.push_constants.0.len(), None);
             add(InputPlace::Push, all.filter(|at| reads.push_constants.has(*at)).collect());
         }
         for binding in &inputs.bindings {
@@ -208,11 +218,22 @@ impl Scene<'_> {
             let (Some(read), Some(resource)) = (read, ir.resources.iter().find(here)) else { continue };
             let types = declared.bound_at(resource);
             let Some(ty) = types.into_iter().max_by_key(|ty| declared.bytes(*ty, LARGEST)) else { continue };
-            add(InputPlace::Bound(binding.slot()), floats(ty, data.0.len()).filter(|at| read.has(*at)).collect());
+            let all = floats(ty, data.0.len(), Some((binding.set, binding.binding)));
+            add(InputPlace::Bound(binding.slot()), all.filter(|at| read.has(*at)).collect());
         }
         let attributes = self.position_attributes(reads).into_iter();
         knobs.attributes = attributes.map(|n| Attribute { buffer: n, wide: self.wide(n) }).collect();
         knobs
+    }
+
+    /// Whether the shaders use a word of the push constants, or of a buffer, as a float and as nothing else.
+    fn holds_float(&self, place: Option<(u32, u32)>, at: usize) -> bool {
+        let used = [self.vertex, self.fragment].map(|part| match place {
+            Some(place) => part.words.uniform(place, at),
+            None => part.words.push_constant(at),
+        });
+        let mut used = used.into_iter().flatten().peekable();
+        used.peek().is_some() && used.all(|word| word == WordUse::Float)
     }
 
     /// Attributes of 32-bit floats that the position depends on; all if none.
@@ -259,7 +280,7 @@ impl Scene<'_> {
         // The vertex shader's declaration has priority over the fragment shader's.
         for part in [self.fragment, self.vertex] {
             if let Some(block) = part.declared.push_constants() {
-                fill(&part.declared, block, style, &mut random, &mut bytes);
+                fill(&part.declared, block, |at| self.holds_float(None, at), style, &mut random, &mut bytes);
             }
         }
         inputs.push_constants = InputBytes(bytes);
@@ -269,7 +290,7 @@ impl Scene<'_> {
         for part in [self.vertex, self.fragment] {
             let mut random = Random::new(!seed);
             part.declared.add_references(&part.ir, &mut inputs, OPEN, |ty, to| {
-                fill(&part.declared, ty, style, &mut random, to);
+                fill(&part.declared, ty, |_| false, style, &mut random, to);
             });
         }
         Ok((inputs, style))
@@ -296,7 +317,8 @@ impl Scene<'_> {
         Ok(match resource.kind {
             ResourceKind::UniformBuffer | ResourceKind::StorageBuffer => {
                 let (ty, mut bytes) = block();
-                fill(&part.declared, ty, style, random, &mut bytes);
+                let float = |at| self.holds_float(Some((resource.set, resource.binding)), at);
+                fill(&part.declared, ty, float, style, random, &mut bytes);
                 match resource.kind {
                     ResourceKind::UniformBuffer => Bound::UniformBuffer(InputBytes(bytes)),
                     _ => Bound::StorageBuffer(InputBytes(bytes)),
@@ -396,13 +418,13 @@ fn element(style: Style, attribute: usize, vertex: u32, component: usize, wide: 
     }) as f32
 }
 
-/// Fills a block.
-fn fill(declared: &Declared, ty: u32, style: Style, random: &mut Random, to: &mut [u8]) {
+/// Fills a block; `float` tells which words of integers hold floats.
+fn fill(declared: &Declared, ty: u32, float: impl Fn(usize) -> bool, style: Style, random: &mut Random, to: &mut [u8]) {
     let leaves = declared.leaves(ty, to.len());
     let [low, high] = style.floats;
     for (n, leaf) in leaves.iter().enumerate() {
         let part = |low: f64| low + (high - low) * n as f64 / leaves.len() as f64;
-        let value = match (leaf.float, leaf.element) {
+        let value = match (leaf.float || leaf.bits == Bits::B32 && float(leaf.at), leaf.element) {
             (true, Some([column, row])) => {
                 let one = if column == row { 1.0 } else { 0.0 };
                 // Moves the picture in front of the near plane.

@@ -70,12 +70,13 @@ fn pairs_agree() {
 }
 
 /// A scene in front of the eye is found whatever the position is computed from: matrices as structures of columns or
-/// rows, quaternions, nodes by address, points whose size depends on the distance.
+/// rows, quaternions, nodes by address, blocks declared as words, points whose size depends on the distance.
 #[test]
 fn scenes_are_found_by_evaluation() {
     let shaded = ["columns", "rows", "quaternion", "addressed"].map(|v| format!("pairs/{v}.vert"));
     let mut pairs: Vec<(&str, &str)> = shaded.iter().map(|v| (v.as_str(), "pairs/shaded.frag")).collect();
     pairs.push(("pairs/particles.vert", "pairs/particles.frag"));
+    pairs.push(("pairs/words.vert", "pairs/words.frag"));
     agree("reflected_pairs::scenes_are_found_by_evaluation", &pairs, &[Fate::Agreed]);
 }
 
