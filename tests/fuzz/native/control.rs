@@ -89,7 +89,7 @@ impl Gen<'_> {
     /// A long block, rarely of more than the 128 KiB that a branch reaches.
     fn long(&mut self) {
         let steps = *self.random.pick(&[60, 300, 300, 1000]);
-        let steps = if self.random.once_in(12) { 8000 } else { steps };
+        let steps = if self.random.once_in(12) { 12_000 } else { steps };
         let mut value = self.operand(Kind::INT);
         let mut odd = || {
             let number = self.random.next() as u32 | 1;

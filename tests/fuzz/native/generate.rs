@@ -78,6 +78,9 @@ pub struct Var {
     pub now: Value,
 }
 
+/// Number of dwords of a large private array.
+const LARGE_ARRAY: u32 = 160;
+
 /// A private array.
 #[derive(Clone, Copy, Debug)]
 pub struct Array {
@@ -201,6 +204,7 @@ impl Gen<'_> {
             let known = *self.random.pick(&self.scope);
             self.mix(known.value, known.kind);
         }
+        self.large_arrays();
         self.shared_results();
         self.leave();
     }
@@ -403,10 +407,15 @@ impl Gen<'_> {
 
     fn array(&mut self) {
         let dwords = *self.random.pick(&[4, 8, 16, 40]);
-        // An instruction reaches 4 KiB from its address: sometimes the elements, and what is spilled, lie beyond.
-        let base = if self.random.once_in(10) { 16 * (200 + self.random.below(400) as u32) } else { 0 };
+        // An instruction reaches 4 KiB from its address. Sometimes the elements lie beyond, sometimes only what is spilled
+        // does: then elements are where it would be if its offset were that of all lanes together.
+        let (base, dwords, rest) = match self.random.below(20) {
+            0 => (16 * (200 + self.random.below(400) as u32), dwords, 0),
+            1 => (0, LARGE_ARRAY, 4096 - 64 - 4 * LARGE_ARRAY + 16 * self.random.below(20) as u32),
+            _ => (0, dwords, 0),
+        };
         let name = format!("a{}", self.arrays.len());
-        let bytes = base + 4 * dwords;
+        let bytes = base + 4 * dwords + rest;
         let local = self.shader.add_local(Local { name: name.as_str().into(), bytes, align: Align::A16 });
         for n in 0..dwords / 4 {
             let ty = Type::DESC4;
@@ -415,6 +424,17 @@ impl Gen<'_> {
             self.effect(Op::LocalStore { local, align: Align::A16 }, &[at, value]);
         }
         self.arrays.push(Array { local, base, dwords });
+    }
+
+    /// Mixes in all elements of large arrays, which nothing else may have changed.
+    fn large_arrays(&mut self) {
+        for Array { local, base, .. } in self.arrays.clone().into_iter().filter(|array| array.dwords == LARGE_ARRAY) {
+            for n in 0..LARGE_ARRAY / 4 {
+                let at = self.c32(base + 16 * n);
+                let value = self.push(Op::LocalLoad { local, align: Align::A16 }, &[at], Type::DESC4);
+                self.mix(value, Kind::Bits(Type::DESC4));
+            }
+        }
     }
 
     /// Adds a constant table of 64 dwords.
