@@ -15,6 +15,9 @@ const SIZES: [usize; 3] = [10, 100, 1000];
 /// caches.
 const MOST: f64 = 2.5;
 
+/// Allocations per copy that are accepted in any case: the tables of large shaders are freed after each phase.
+const FREED: f64 = 20.0;
+
 /// Each copy has arithmetic, memory, a divergent branch and a merged value, with different constants.
 fn text(copies: usize) -> String {
     let mut out = "#version 450
@@ -67,7 +70,7 @@ pub fn print(runs: usize) {
             after.0
         );
         assert!(
-            after.1 <= 1.5 * before.1,
+            after.1 <= (1.5 * before.1).max(FREED),
             "a copy makes {:.2} allocations, {:.2} among ten times as many",
             before.1,
             after.1
