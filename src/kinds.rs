@@ -1,6 +1,7 @@
 //! Terms of shader interfaces that the IR, the pipeline state and the metadata share.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 
 /// Kinds of descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -23,6 +24,62 @@ impl ResourceKind {
     /// combined one (Vulkan, "Shader Resource and Descriptor Type Correspondence").
     pub fn serves(self, used: Self) -> bool {
         used == self || self == Self::CombinedImageSampler && matches!(used, Self::SampledImage | Self::Sampler)
+    }
+}
+
+/// A set of kinds. In files a list of names.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct KindSet(u16);
+
+impl KindSet {
+    /// All kinds, in the order of their declaration.
+    const ALL: [ResourceKind; 9] = {
+        use ResourceKind as K;
+        [
+            K::UniformBuffer,
+            K::StorageBuffer,
+            K::SampledImage,
+            K::Sampler,
+            K::CombinedImageSampler,
+            K::StorageImage,
+            K::UniformTexelBuffer,
+            K::StorageTexelBuffer,
+            K::InputAttachment,
+        ]
+    };
+
+    /// The kinds, in the order of their declaration.
+    pub fn iter(self) -> impl Iterator<Item = ResourceKind> {
+        Self::ALL.into_iter().filter(move |kind| self.contains(*kind))
+    }
+
+    /// Whether the kind is in it.
+    pub fn contains(self, kind: ResourceKind) -> bool {
+        self.0 >> kind as u16 & 1 == 1
+    }
+}
+
+impl FromIterator<ResourceKind> for KindSet {
+    fn from_iter<I: IntoIterator<Item = ResourceKind>>(kinds: I) -> Self {
+        Self(kinds.into_iter().fold(0, |set, kind| set | 1 << kind as u16))
+    }
+}
+
+impl fmt::Debug for KindSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+impl Serialize for KindSet {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for KindSet {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Vec::deserialize(from).map(Self::from_iter)
     }
 }
 
@@ -70,4 +127,20 @@ pub enum NumericKind {
     Sint,
     /// Unsigned integer.
     Uint,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_a_bit_for_every_kind() {
+        for (n, kind) in KindSet::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, n);
+            assert_eq!(KindSet::from_iter([kind]).iter().collect::<Vec<_>>(), [kind]);
+        }
+        let all = KindSet::from_iter(KindSet::ALL);
+        let bytes = rmp_serde::to_vec(&all).unwrap();
+        assert_eq!(rmp_serde::from_slice::<KindSet>(&bytes).unwrap(), all);
+    }
 }

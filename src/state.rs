@@ -13,7 +13,7 @@ use crate::target::Stage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use crate::kinds::ResourceKind;
+pub use crate::kinds::{KindSet, ResourceKind};
 pub use format::VkFormat;
 pub use kind::BindingKind;
 pub use planes::{PlaneChannel, PlaneView, Planes};

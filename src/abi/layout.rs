@@ -48,6 +48,8 @@ fn has_part(kind: ResourceKind, part: PartLetter) -> bool {
 /// Location of a binding's first descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DescriptorPlace {
+    /// Set and binding.
+    of: (u32, u32),
     /// The kind that the layout declares.
     pub kind: BindingKind,
     /// Array length.
@@ -61,7 +63,7 @@ pub struct DescriptorPlace {
     /// Image descriptors per element: more than one only if the sampler converts from Y'CBCR.
     pub images: u32,
     /// Immutable samplers: one for each element, or none.
-    pub samplers: Vec<ImmutableSampler>,
+    pub samplers: Box<[ImmutableSampler]>,
 }
 
 impl DescriptorPlace {
@@ -92,8 +94,10 @@ impl DescriptorPlace {
 /// A layout in which every offset is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedLayout {
-    set_pointers: BTreeMap<u32, u32>,
-    bindings: BTreeMap<(u32, u32), DescriptorPlace>,
+    /// For each set the root dword of the pointer to its table; sorted.
+    set_pointers: Box<[(u32, u32)]>,
+    /// Sorted by set and binding.
+    bindings: Box<[DescriptorPlace]>,
     push_constants: Option<PushPlace>,
     root_dwords: u32,
 }
@@ -148,14 +152,18 @@ impl ResolvedLayout {
         if let Some(w) = sets.windows(2).find(|w| w[0].set == w[1].set) {
             return Err(Error::malformed(format!("descriptor set {} is listed twice", w[0].set)));
         }
+        let mut pointers = Vec::new();
         // Given offsets first, so that packed ones avoid them.
         for set in sets.iter().filter(|s| s.root.is_some()).chain(sets.iter().filter(|s| s.root.is_none())) {
             let dword = root.place(set.root, 1, || format!("pointer of set {}", set.set))?;
-            out.set_pointers.insert(set.set, dword);
+            pointers.push((set.set, dword));
         }
+        pointers.sort_unstable();
+        let mut places = Vec::new();
         for set in &sets {
-            out.add_bindings(set, &mut root)?;
+            add_bindings(&mut places, set, &mut root)?;
         }
+        (out.set_pointers, out.bindings) = (pointers.into(), places.into());
         if layout.push_constant_bytes > 0 {
             let dwords = layout.push_constant_bytes.div_ceil(4);
             let at = root.place(layout.push_constant_root, dwords, || "push constants".into())?;
@@ -165,56 +173,20 @@ impl ResolvedLayout {
         Ok(out)
     }
 
-    fn add_bindings(&mut self, set: &SetLayout, root: &mut RootAllocator) -> Result<()> {
-        let mut bindings: Vec<&BindingLayout> = set.bindings.iter().collect();
-        bindings.sort_by_key(|b| b.binding);
-        let name = |b: &BindingLayout| format!("set {} binding {}", set.set, b.binding);
-        let mut table = TableAllocator::default();
-        for b in bindings.iter().filter(|b| !b.dynamic) {
-            if let Some(at) = b.offset {
-                table.give(at, size(b).at(|| name(b))?.bytes).at(|| name(b))?;
-            }
-        }
-        for b in bindings {
-            let Size { stride, bytes } = size(b).at(|| name(b))?;
-            check_samplers(b).at(|| name(b))?;
-            let offset = if b.dynamic {
-                if !matches!(b.kind, BindingKind::One(ResourceKind::UniformBuffer | ResourceKind::StorageBuffer)) {
-                    return Err(Error::malformed(format!("{}: only buffers can be dynamic", name(b))));
-                }
-                root.place(b.offset, bytes / 4, || name(b))? * 4
-            } else {
-                table.place(b.offset, bytes).at(|| name(b))?
-            };
-            let place = DescriptorPlace {
-                kind: b.kind.clone(),
-                count: b.count,
-                in_root: b.dynamic,
-                offset,
-                stride,
-                images: images(b),
-                samplers: b.samplers.clone(),
-            };
-            if self.bindings.insert((set.set, b.binding), place).is_some() {
-                return Err(Error::malformed(format!("{} is listed twice", name(b))));
-            }
-        }
-        Ok(())
-    }
-
     /// The first set and binding.
     pub fn first_binding(&self) -> Option<(u32, u32)> {
-        self.bindings.keys().next().copied()
+        self.bindings.first().map(|place| place.of)
     }
 
     /// Place of a binding's descriptors.
     pub fn binding(&self, set: u32, binding: u32) -> Option<&DescriptorPlace> {
-        self.bindings.get(&(set, binding))
+        let found = self.bindings.binary_search_by_key(&(set, binding), |place| place.of).ok()?;
+        self.bindings.get(found)
     }
 
     /// Root dword of the pointer to a set's table.
     pub fn set_pointer(&self, set: u32) -> Option<u32> {
-        self.set_pointers.get(&set).copied()
+        self.set_pointers.iter().find(|(of, _)| *of == set).map(|(_, dword)| *dword)
     }
 
     /// Place of push constants.
@@ -226,6 +198,46 @@ impl ResolvedLayout {
     pub fn root_dwords(&self) -> u32 {
         self.root_dwords
     }
+}
+
+/// Adds the places of a set's bindings in order of their numbers.
+fn add_bindings(places: &mut Vec<DescriptorPlace>, set: &SetLayout, root: &mut RootAllocator) -> Result<()> {
+    let mut bindings: Vec<&BindingLayout> = set.bindings.iter().collect();
+    bindings.sort_by_key(|b| b.binding);
+    let name = |b: &BindingLayout| format!("set {} binding {}", set.set, b.binding);
+    let mut table = TableAllocator::default();
+    for b in bindings.iter().filter(|b| !b.dynamic) {
+        if let Some(at) = b.offset {
+            table.give(at, size(b).at(|| name(b))?.bytes).at(|| name(b))?;
+        }
+    }
+    for b in bindings {
+        let Size { stride, bytes } = size(b).at(|| name(b))?;
+        check_samplers(b).at(|| name(b))?;
+        let offset = if b.dynamic {
+            if !matches!(b.kind, BindingKind::One(ResourceKind::UniformBuffer | ResourceKind::StorageBuffer)) {
+                return Err(Error::malformed(format!("{}: only buffers can be dynamic", name(b))));
+            }
+            root.place(b.offset, bytes / 4, || name(b))? * 4
+        } else {
+            table.place(b.offset, bytes).at(|| name(b))?
+        };
+        let of = (set.set, b.binding);
+        if places.last().is_some_and(|before| before.of == of) {
+            return Err(Error::malformed(format!("{} is listed twice", name(b))));
+        }
+        places.push(DescriptorPlace {
+            of,
+            kind: b.kind,
+            count: b.count,
+            in_root: b.dynamic,
+            offset,
+            stride,
+            images: images(b),
+            samplers: b.samplers.as_slice().into(),
+        });
+    }
+    Ok(())
 }
 
 /// Bytes per descriptor of a binding, and of all its descriptors.

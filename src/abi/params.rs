@@ -161,6 +161,11 @@ impl ParamVectors {
         Ok(Self(vectors))
     }
 
+    /// A part of what the list begins with.
+    pub(crate) fn first(&self) -> u32 {
+        self.0.first().map_or(0, |(_, channels)| u32::from(channels[0].is_some()))
+    }
+
     /// Sources of the channels of a vector that are read.
     fn channels(&self, semantic: Semantic, read: u8) -> [Option<ParamSource>; 4] {
         let found = self.0.iter().find(|(other, _)| *other == semantic);

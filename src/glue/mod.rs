@@ -23,7 +23,7 @@ mod tests;
 pub use color_export::{ColorExportKey, ColorValue, DepthValues};
 pub use fetch::{BodyTakes, FetchKey};
 pub use param_export::ParamExportKey;
-pub use piece::{Attach, GluePiece};
+pub use piece::{Attach, GlueCode, GluePiece};
 
 use crate::abi::exports::ColorExportPlan;
 use crate::abi::fetch::FetchPlan;

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::isa::{self, Instruction, Op, Scalar, Sgpr, Src, Vgpr};
 use crate::target::{GfxIp, WaveSize};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// Position of a piece.
@@ -18,11 +19,14 @@ pub enum Attach {
     Alone,
 }
 
+/// Most pieces fit, so that a piece and its code lie together in memory.
+pub type GlueCode = SmallVec<[u8; 192]>;
+
 /// A prolog or epilog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GluePiece {
     /// Machine code, whole dwords.
-    pub code: Vec<u8>,
+    pub code: GlueCode,
     /// Symbol of its first instruction.
     pub symbol: Cow<'static, str>,
     /// Its position.
@@ -89,6 +93,7 @@ impl Recorder {
     pub(super) fn finish(self, symbol: &'static str, attach: Attach) -> Result<GluePiece> {
         // Glue uses no lane masks, the only operands that depend on the wave size.
         let code = isa::encode_all(self.gfx, WaveSize::W64, &self.insts)?;
+        let code = GlueCode::from_slice(&code);
         Ok(GluePiece { code, symbol: Cow::Borrowed(symbol), attach, sgprs: self.sgprs, vgprs: self.vgprs })
     }
 }

@@ -28,7 +28,7 @@ const MAX_SECTION: usize = 1 << 24;
 #[derive(Clone, Debug)]
 pub struct Object {
     pub(super) interface: StageInterface,
-    pub(super) notes: Box<PartNotes>,
+    pub(super) notes: PartNotes,
     /// The parameters that a vertex body returns.
     pub(super) params: ParamVectors,
     /// Hash of the ELF's bytes.
@@ -172,9 +172,9 @@ fn check_prolog(interface: &StageInterface) -> Result<()> {
 }
 
 /// Separate from [`Object::parse`], so that its locals do not use stack while the interface is read.
-fn part_notes(pipeline: Map, interface: &StageInterface, digest: &[u8; 32]) -> Result<Box<PartNotes>> {
+fn part_notes(pipeline: Map, interface: &StageInterface, digest: &[u8; 32]) -> Result<PartNotes> {
     let notes = Notes::from_unlinked(&Document { version: None, pipeline }, interface.stage)?;
-    PartNotes::new(&notes, interface, halves(digest)).map(Box::new)
+    PartNotes::new(&notes, interface, halves(digest))
 }
 
 /// The first 128 bits of a digest.

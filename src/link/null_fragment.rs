@@ -45,11 +45,11 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
     let digest = *blake3::hash(&piece.code).as_bytes();
     Ok(Object {
         code_align: DWORD,
-        notes: PartNotes::new(&notes, &interface, halves(&digest)).map(Box::new)?,
+        notes: PartNotes::new(&notes, &interface, halves(&digest))?,
         interface,
         params: ParamVectors::default(),
         digest,
-        code: piece.code.clone(),
+        code: piece.code.to_vec(),
         patches: Vec::new(),
         shape: Shape::default(),
         data: Vec::new(),

@@ -29,17 +29,10 @@ fn of_object(object: &Object) -> u32 {
         object.notes.touched(),
         interface.resources.first().map_or(0, |used| used.set),
         interface.user_data.first().map_or(0, |data| u32::from(*data == UserData::SpillTable)),
-        interface.entry_point.bytes().next().map_or(0, u32::from),
+        object.params.first(),
         match &interface.kind {
-            StageKind::Vertex(vertex) => {
-                let input = vertex.inputs.first().map_or(0, |input| input.location);
-                input ^ vertex.params.first().map_or(0, |param| u32::from(param.component))
-            }
-            StageKind::Fragment(fragment) => {
-                let input = fragment.inputs.first().map_or(0, |input| u32::from(input.channels));
-                input ^ fragment.colors.first().map_or(0, |color| color.location)
-            }
-            StageKind::Compute(_) => 0,
+            StageKind::Fragment(fragment) => fragment.inputs.first().map_or(0, |input| u32::from(input.channels)),
+            StageKind::Vertex(_) | StageKind::Compute(_) => 0,
         },
     ];
     lists.iter().fold(0, |sum, word| sum ^ word)

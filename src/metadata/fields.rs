@@ -61,8 +61,8 @@ impl MetadataFields {
     ///
     /// # Errors
     /// Malformed: they contradict each other.
-    pub(super) fn merge(&mut self, other: &Self) -> Result<()> {
-        for (key, value) in other.iter() {
+    pub(super) fn merge(&mut self, other: &[(MetadataKey, u32)]) -> Result<()> {
+        for &(key, value) in other {
             let merged = self.get(key).map_or(Some(value), |own| key.merge().apply(own, value));
             let merged = merged.ok_or_else(|| Error::malformed(format!("the parts give {key} different values")))?;
             self.insert(key, merged);
@@ -99,10 +99,10 @@ mod tests {
 
     #[test]
     fn each_key_follows_its_rule_in_any_order() {
-        let [a, b] = [(5, 2), (3, 9)].map(|(spill, limit)| {
-            MetadataFields::from([(MetadataKey::SpillThreshold, spill), (MetadataKey::UserDataLimit, limit)])
-        });
-        for (mut first, second) in [(a, b), (b, a)] {
+        let [a, b] = [(5, 2), (3, 9)]
+            .map(|(spill, limit)| [(MetadataKey::SpillThreshold, spill), (MetadataKey::UserDataLimit, limit)]);
+        for (first, second) in [(a, b), (b, a)] {
+            let mut first = MetadataFields::from(first);
             first.merge(&second).unwrap();
             assert_eq!(
                 first,
@@ -111,8 +111,9 @@ mod tests {
         }
         let mut none = MetadataFields::new();
         none.merge(&a).unwrap();
-        assert_eq!(none, a);
-        let wave = |lanes| MetadataFields::from([(MetadataKey::WavefrontSize, lanes)]);
-        assert!(wave(32).merge(&wave(64)).unwrap_err().to_string().contains(".wavefront_size"));
+        assert_eq!(none, MetadataFields::from(a));
+        let wave = |lanes| [(MetadataKey::WavefrontSize, lanes)];
+        let refused = MetadataFields::from(wave(32)).merge(&wave(64)).unwrap_err();
+        assert!(refused.to_string().contains(".wavefront_size"));
     }
 }

@@ -82,11 +82,9 @@ pub fn finalize<'p>(facts: &PipelineFacts<'_, 'p>, notes: &mut FinalNotes<'p>) -
     let first = facts.stages.first().ok_or_else(|| Error::bug("a pipeline without stages"))?;
     let is_compute = first.part.stage == Stage::Compute;
     notes.kind = if is_compute { "Cs" } else { "VsPs" };
-    notes.pipeline = first.part.pipeline;
-    notes.registers = first.part.registers;
-    for other in facts.stages.iter().skip(1) {
-        notes.pipeline.merge(&other.part.pipeline)?;
-        notes.registers.merge(&other.part.registers)?;
+    for stage in facts.stages {
+        notes.pipeline.merge(&stage.part.pipeline)?;
+        notes.registers.merge(&stage.part.registers)?;
     }
     let mut mapped_end = 0;
     for stage in facts.stages {
@@ -106,9 +104,8 @@ pub fn finalize<'p>(facts: &PipelineFacts<'_, 'p>, notes: &mut FinalNotes<'p>) -
 /// The register counts of a stage with its glue.
 fn counts(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> Result<Counts> {
     let registers = StageRegisters::of(facts.part.stage);
-    let own = &facts.part.own;
-    let sgprs = own[&MetadataKey::SgprCount].max(facts.glue.sgprs);
-    let vgprs = own[&MetadataKey::VgprCount].max(facts.glue.vgprs);
+    let own = facts.part.counts;
+    let (sgprs, vgprs) = (own.sgprs.max(facts.glue.sgprs), own.vgprs.max(facts.glue.vgprs));
     if vgprs > MAX_VGPRS {
         return Err(Error::malformed(format!("{vgprs} VGPRs")));
     }

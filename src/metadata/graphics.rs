@@ -6,7 +6,7 @@
 
 use super::finalize::PipelineFacts;
 use super::interface::{FragmentInterface, PositionExports, StageInterface, VertexInterface};
-use super::part_notes::{PartNotes, vgpr_comp_cnt};
+use super::part_notes::{Draft, vgpr_comp_cnt};
 use super::registers::*;
 use super::schema::MetadataKey;
 use crate::error::{Error, FullCompile, Result};
@@ -27,7 +27,7 @@ const EARLY_Z_THEN_LATE_Z: u32 = 1;
 const INNER_COVERAGE: u32 = 1;
 
 /// Registers and counts that depend on a vertex part alone.
-pub(super) fn vertex_part(part: &mut PartNotes, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
+pub(super) fn vertex_part(part: &mut Draft, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
     let words = &mut part.registers;
     let positions = &vertex.positions;
     words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt))?;
@@ -146,11 +146,7 @@ fn rasterizer(words: &mut RegisterWords, positions: &PositionExports) -> Result<
 }
 
 /// Registers and counts that depend on a fragment part alone.
-pub(super) fn fragment_part(
-    part: &mut PartNotes,
-    interface: &StageInterface,
-    fragment: &FragmentInterface,
-) -> Result<()> {
+pub(super) fn fragment_part(part: &mut Draft, interface: &StageInterface, fragment: &FragmentInterface) -> Result<()> {
     let words = &mut part.registers;
     let (ena, addr) = (words.get(SPI_PS_INPUT_ENA).unwrap_or(0), words.get(SPI_PS_INPUT_ADDR).unwrap_or(0));
     // A pixel wave cannot start without a pair of barycentrics; ENA must be a subset of ADDR, which determines the

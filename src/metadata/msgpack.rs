@@ -22,6 +22,11 @@ impl Writer {
         Self(Vec::with_capacity(bytes))
     }
 
+    /// Bytes written so far.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn finish(self) -> Vec<u8> {
         self.0
     }

@@ -6,11 +6,12 @@ use super::fields::MetadataFields;
 use super::graphics;
 use super::interface::{ComputeInterface, StageInterface, StageKind};
 use super::notes::Notes;
+use super::register_words::PackedWords;
 use super::registers::{
     COMPUTE_NUM_THREAD, RegisterWords, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs,
 };
 use super::schema::MetadataKey;
-use super::stage_text::StageText;
+use super::stage_text::{Counts, StageText};
 use crate::error::{Error, Result};
 use crate::target::{Stage, WaveSize};
 
@@ -20,23 +21,22 @@ const VGPR_LIMIT: u32 = 256;
 /// Size in bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
 const LDS_UNIT: u32 = 512;
 
-/// The notes that depend on one part alone.
+/// The notes that depend on one part alone, in little memory: a link that reads a part for the first time waits for it.
 #[derive(Clone, Debug)]
 pub struct PartNotes {
     pub(super) stage: Stage,
+    /// Registers that the body uses and the hardware loads.
+    pub(super) counts: Counts,
     /// Fields of the pipeline.
-    pub(super) pipeline: MetadataFields,
-    /// Fields of the hardware stage.
-    pub(super) own: MetadataFields,
-    pub(super) registers: RegisterWords,
+    pub(super) pipeline: Box<[(MetadataKey, u32)]>,
+    pub(super) registers: PackedWords,
     pub(super) text: StageText,
 }
 
 impl PartNotes {
     /// A combination of what each of its lists begins with.
     pub fn touched(&self) -> u32 {
-        let text = [&self.text.shader, &self.text.hardware].map(|text| text.first().map_or(0, |byte| u32::from(*byte)));
-        text[0] ^ text[1] ^ self.own.len() as u32 ^ self.stage as u32
+        self.registers.first().unwrap_or(0) ^ self.text.first()
     }
 
     /// Computes them. `hash` is that of the part.
@@ -45,23 +45,35 @@ impl PartNotes {
     /// Malformed: impossible counts or registers.
     pub fn new(notes: &Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
         let stage = interface.stage;
-        let mut out = Self {
-            stage,
-            pipeline: notes.pipeline,
-            own: notes.stages.get(&stage).copied().unwrap_or_default(),
-            registers: notes.registers,
-            text: StageText::default(),
-        };
-        out.stage_registers(interface, hash)?;
+        let own = notes.stages.get(&stage).copied().unwrap_or_default();
+        let mut draft = Draft { pipeline: notes.pipeline, own, registers: notes.registers };
+        draft.stage_registers(interface, hash)?;
         match &interface.kind {
-            StageKind::Vertex(vertex) => graphics::vertex_part(&mut out, interface, vertex)?,
-            StageKind::Fragment(fragment) => graphics::fragment_part(&mut out, interface, fragment)?,
-            StageKind::Compute(compute) => out.compute(interface, compute)?,
+            StageKind::Vertex(vertex) => graphics::vertex_part(&mut draft, interface, vertex)?,
+            StageKind::Fragment(fragment) => graphics::fragment_part(&mut draft, interface, fragment)?,
+            StageKind::Compute(compute) => draft.compute(interface, compute)?,
         }
-        out.text = StageText::new(stage, &out.own, &out.registers, hash);
-        Ok(out)
+        let Draft { pipeline, own, registers } = draft;
+        Ok(Self {
+            stage,
+            counts: Counts { sgprs: own[&MetadataKey::SgprCount], vgprs: own[&MetadataKey::VgprCount] },
+            pipeline: pipeline.iter().collect(),
+            registers: registers.pack(),
+            text: StageText::new(stage, &own, &registers, hash),
+        })
     }
+}
 
+/// The notes while they are computed.
+pub(super) struct Draft {
+    /// Fields of the pipeline.
+    pub pipeline: MetadataFields,
+    /// Fields of the hardware stage.
+    pub own: MetadataFields,
+    pub registers: RegisterWords,
+}
+
+impl Draft {
     /// Counts, the number of user-data SGPRs, wave size.
     fn stage_registers(&mut self, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
         let registers = StageRegisters::of(interface.stage);

@@ -127,8 +127,7 @@ impl RegisterWords {
 
     /// All words in order.
     pub fn iter(&self) -> impl Iterator<Item = (HardwareRegister, u32)> {
-        let places = self.present.into_iter().zip(0..).flat_map(|(mask, n)| Bits(mask).map(move |bit| 64 * n + bit));
-        places.map(|place| (HardwareRegister(NUMBERS[place].into()), self.words[place]))
+        places(self.present).map(|place| (HardwareRegister(NUMBERS[place].into()), self.words[place]))
     }
 
     /// The number of words.
@@ -146,26 +145,53 @@ impl RegisterWords {
         (self.present.map(u64::to_le_bytes), self.words.map(u32::to_le_bytes))
     }
 
-    /// Merges the words of another part, by the table's rule if both have one.
+    /// The same words without the absent ones between them.
+    pub(super) fn pack(&self) -> PackedWords {
+        PackedWords { present: self.present, words: self.iter().map(|(_, word)| word).collect() }
+    }
+
+    /// Merges the words of a part, by the table's rule if both have one.
     ///
     /// # Errors
     /// Malformed: they contradict each other.
-    pub(super) fn merge(&mut self, other: &Self) -> Result<()> {
-        for (n, (own, theirs)) in self.present.into_iter().zip(other.present).enumerate() {
-            for place in Bits(own & theirs).map(|bit| 64 * n + bit) {
-                let register = HardwareRegister(NUMBERS[place].into());
-                let differ = self.words[place] != other.words[place];
-                if differ && register.info().is_none_or(|info| info.merge == MergeRule::Same) {
-                    return Err(Error::malformed(format!("the parts give {} different values", register.name())));
+    pub(super) fn merge(&mut self, other: &PackedWords) -> Result<()> {
+        let mut words = other.words.iter();
+        for (n, mask) in other.present.into_iter().enumerate() {
+            for (place, theirs) in Bits(mask).map(|bit| 64 * n + bit).zip(&mut words) {
+                let own = &mut self.words[place];
+                if *own != *theirs && self.present[place / 64] >> (place % 64) & 1 == 1 {
+                    let register = HardwareRegister(NUMBERS[place].into());
+                    if register.info().is_none_or(|info| info.merge == MergeRule::Same) {
+                        return Err(Error::malformed(format!("the parts give {} different values", register.name())));
+                    }
                 }
+                // Absent words are 0, and every register's rule is `Same` or `Or`, so OR is correct for both. A register
+                // with another rule needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails without it.
+                *own |= theirs;
             }
         }
-        // Absent words are 0, and every register's rule is `Same` or `Or`, so OR is correct for both. A register with
-        // another rule needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails without it.
-        self.words.iter_mut().zip(other.words).for_each(|(own, theirs)| *own |= theirs);
         self.present.iter_mut().zip(other.present).for_each(|(own, theirs)| *own |= theirs);
         Ok(())
     }
+}
+
+/// The words of one part, one after the other: a tenth of the memory of [`RegisterWords`], which a link has to wait for.
+#[derive(Clone, Debug)]
+pub(super) struct PackedWords {
+    present: [u64; MASKS],
+    words: Box<[u32]>,
+}
+
+impl PackedWords {
+    /// The first word.
+    pub(super) fn first(&self) -> Option<u32> {
+        self.words.first().copied()
+    }
+}
+
+/// The slots of the set bits, in order.
+fn places(present: [u64; MASKS]) -> impl Iterator<Item = usize> {
+    present.into_iter().zip(0..).flat_map(|(mask, n)| Bits(mask).map(move |bit| 64 * n + bit))
 }
 
 impl fmt::Debug for RegisterWords {
@@ -203,13 +229,13 @@ mod tests {
         for (mut first, second) in
             [(words(0x80_0000, 1), words(0x40_0000, 1)), (words(0x40_0000, 1), words(0x80_0000, 1))]
         {
-            first.merge(&second).unwrap();
+            first.merge(&second.pack()).unwrap();
             assert_eq!(first, words(0xc0_0000, 1));
         }
-        let refused = words(0, 1).merge(&words(0, 2)).unwrap_err();
+        let refused = words(0, 1).merge(&words(0, 2).pack()).unwrap_err();
         assert!(refused.to_string().contains("SPI_BARYC_CNTL"), "{refused}");
         let mut none = RegisterWords::default();
-        none.merge(&words(7, 8)).unwrap();
+        none.merge(&words(7, 8).pack()).unwrap();
         assert_eq!(none, words(7, 8));
     }
 

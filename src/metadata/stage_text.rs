@@ -11,11 +11,11 @@ use crate::target::Stage;
 /// The encoded text of a stage in the document.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StageText {
-    /// Key and value in `.shaders`.
-    pub(super) shader: Vec<u8>,
-    /// Key and value in `.hardware_stages`.
-    pub(super) hardware: Vec<u8>,
-    /// Offsets in `hardware` of the register counts, which glue may raise.
+    /// Key and value in `.shaders`, then those in `.hardware_stages`.
+    bytes: Box<[u8]>,
+    /// Size of the former.
+    shader: usize,
+    /// Offsets in the latter of the register counts, which glue may raise.
     sgprs: usize,
     vgprs: usize,
 }
@@ -31,19 +31,17 @@ pub struct Counts {
 
 impl StageText {
     pub(super) fn new(stage: Stage, fields: &MetadataFields, registers: &RegisterWords, hash: [u64; 2]) -> Self {
-        let mut out = Self::default();
-        let mut shader = Writer::with_capacity(96);
-        shader.str(stage.api_key());
-        shader.map(2);
-        shader.str(".api_shader_hash");
-        shader.array(2);
-        hash.into_iter().for_each(|half| shader.uint(half));
-        shader.str(".hardware_mapping");
-        shader.array(1);
-        shader.str(stage.hardware_name());
-        out.shader = shader.finish();
+        let mut own = Writer::with_capacity(384);
+        own.str(stage.api_key());
+        own.map(2);
+        own.str(".api_shader_hash");
+        own.array(2);
+        hash.into_iter().for_each(|half| own.uint(half));
+        own.str(".hardware_mapping");
+        own.array(1);
+        own.str(stage.hardware_name());
 
-        let mut own = Writer::with_capacity(256);
+        let mut out = Self { shader: own.len(), ..Self::default() };
         let is_compute = stage == Stage::Compute;
         own.str(stage.hardware_name());
         own.map(fields.len() + if is_compute { 2 } else { 1 });
@@ -66,22 +64,39 @@ impl StageText {
                     let Some(value) = fields.get(key) else { continue };
                     own.str(key.name());
                     match key {
-                        MetadataKey::SgprCount => out.sgprs = own.fixed_uint(value),
-                        MetadataKey::VgprCount => out.vgprs = own.fixed_uint(value),
+                        MetadataKey::SgprCount => out.sgprs = own.fixed_uint(value) - out.shader,
+                        MetadataKey::VgprCount => out.vgprs = own.fixed_uint(value) - out.shader,
                         _ if key.ty() == ValueType::Bool => own.bool(value != 0),
                         _ => own.uint(value.into()),
                     }
                 }
             }
         }
-        out.hardware = own.finish();
+        out.bytes = own.finish().into_boxed_slice();
         out
     }
 
+    /// Size of both texts in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The first byte.
+    pub(super) fn first(&self) -> u32 {
+        self.bytes.first().map_or(0, |byte| u32::from(*byte))
+    }
+
+    /// Writes key and value in `.shaders`.
+    pub(super) fn write_shader(&self, out: &mut FixedWriter<'_>) {
+        out.put(self.bytes.get(..self.shader).unwrap_or_default());
+    }
+
+    /// Writes key and value in `.hardware_stages`.
     pub(super) fn write_hardware(&self, counts: Counts, out: &mut FixedWriter<'_>) {
-        let own = out.take(self.hardware.len());
-        if own.len() == self.hardware.len() {
-            own.copy_from_slice(&self.hardware);
+        let text = self.bytes.get(self.shader..).unwrap_or_default();
+        let own = out.take(text.len());
+        if own.len() == text.len() {
+            own.copy_from_slice(text);
         }
         for (place, count) in [(self.sgprs, counts.sgprs), (self.vgprs, counts.vgprs)] {
             if let Some(number) = own.get_mut(place..place + 4) {

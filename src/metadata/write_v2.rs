@@ -31,7 +31,7 @@ pub fn size(notes: &FinalNotes<'_>) -> usize {
     let fixed = HEAD.len() + TYPE.len() + API_AND_HASH.len() + SHADERS.len() + STAGES.len() + REGISTERS.len();
     // Lengths of maps, and the tag of the text.
     let lengths = 1 + 1 + 1 + 1 + 2;
-    let texts: usize = notes.parts.iter().map(|(part, _)| part.text.shader.len() + part.text.hardware.len()).sum();
+    let texts: usize = notes.parts.iter().map(|(part, _)| part.text.len()).sum();
     let numbers =
         notes.pipeline.iter().map(|(key, _)| 1 + key.name().len() + if key.ty() == ValueType::Bool { 1 } else { 5 });
     fixed
@@ -60,7 +60,7 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
     let parts = 0x80 | notes.parts.len() as u8;
     out.put(SHADERS);
     out.put(&[parts]);
-    notes.parts.iter().for_each(|(part, _)| out.put(&part.text.shader));
+    notes.parts.iter().for_each(|(part, _)| part.text.write_shader(out));
     out.put(STAGES);
     out.put(&[parts]);
     notes.parts.iter().for_each(|(part, counts)| part.text.write_hardware(*counts, out));

@@ -5,11 +5,10 @@
 //! which each variable reads its half. Kinds that no single descriptor serves become a mutable binding
 //! (`VK_EXT_mutable_descriptor_type`, the descriptor heaps of Direct3D 12): each array element holds one of them.
 
-use crate::kinds::ResourceKind;
+use crate::kinds::{KindSet, ResourceKind};
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// The key of a mutable binding's list in a state file.
@@ -17,43 +16,47 @@ const MUTABLE: &str = "mutable";
 
 /// Kind of a binding's descriptors. In a state file a name, `"sampled_image"`, or a list of names, `{ mutable =
 /// ["sampled_image", "storage_buffer"] }`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BindingKind {
     /// Every descriptor is of this kind.
     One(ResourceKind),
     /// Each descriptor is of one of these kinds, with the size of the largest.
-    Mutable(BTreeSet<ResourceKind>),
+    Mutable(KindSet),
 }
 
 impl BindingKind {
     /// Kind of a binding shared by variables of these kinds.
     pub fn of_uses(uses: impl IntoIterator<Item = ResourceKind>) -> Self {
         use ResourceKind::{CombinedImageSampler, SampledImage, Sampler};
-        let mut kinds: BTreeSet<ResourceKind> = uses.into_iter().collect();
-        let halves = [SampledImage, Sampler].iter().filter(|half| kinds.contains(half)).count();
+        let mut kinds: KindSet = uses.into_iter().collect();
+        let halves = [SampledImage, Sampler].into_iter().filter(|half| kinds.contains(*half)).count();
         // One shader may read both halves of one element, so both must exist.
-        if halves == 2 || halves == 1 && kinds.contains(&CombinedImageSampler) {
-            kinds.retain(|kind| !matches!(kind, SampledImage | Sampler));
-            kinds.insert(CombinedImageSampler);
+        if halves == 2 || halves == 1 && kinds.contains(CombinedImageSampler) {
+            let others = kinds.iter().filter(|kind| !matches!(kind, SampledImage | Sampler));
+            kinds = others.chain([CombinedImageSampler]).collect();
         }
-        match kinds.first() {
-            Some(&kind) if kinds.len() == 1 => Self::One(kind),
+        let mut all = kinds.iter();
+        match (all.next(), all.next()) {
+            (Some(kind), None) => Self::One(kind),
             _ => Self::Mutable(kinds),
         }
     }
 
     /// Possible kinds of a descriptor of the binding.
-    pub fn kinds(&self) -> impl Iterator<Item = ResourceKind> + '_ {
-        let (one, several) = match self {
-            Self::One(kind) => (Some(*kind), None),
-            Self::Mutable(kinds) => (None, Some(kinds)),
-        };
-        one.into_iter().chain(several.into_iter().flatten().copied())
+    pub fn kinds(self) -> impl Iterator<Item = ResourceKind> {
+        match self {
+            Self::One(kind) => KindSet::from_iter([kind]),
+            Self::Mutable(kinds) => kinds,
+        }
+        .iter()
     }
 
     /// Whether a variable of this kind can use some descriptor of the binding.
-    pub fn serves(&self, used: ResourceKind) -> bool {
-        self.kinds().any(|kind| kind.serves(used))
+    pub fn serves(self, used: ResourceKind) -> bool {
+        match self {
+            Self::One(kind) => kind.serves(used),
+            Self::Mutable(kinds) => kinds.iter().any(|kind| kind.serves(used)),
+        }
     }
 }
 
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn kinds_are_names_or_a_list_in_files_and_messages() {
-        let heap = BindingKind::Mutable([K::StorageBuffer, K::SampledImage].into());
+        let heap = BindingKind::Mutable(KindSet::from_iter([K::StorageBuffer, K::SampledImage]));
         for kind in [BindingKind::One(K::StorageImage), heap.clone()] {
             let layout =
                 BindingLayout { binding: 3, kind, count: 2, dynamic: false, offset: Some(8), samplers: Vec::new() };

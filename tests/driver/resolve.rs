@@ -83,7 +83,7 @@ fn every_symbol_has_its_value_and_its_side_effect() {
 fn a_mutable_binding_has_one_offset_a_letter_and_the_stride_of_its_largest() {
     let mut state = state();
     let kinds = [ResourceKind::UniformBuffer, ResourceKind::StorageBuffer, ResourceKind::CombinedImageSampler];
-    state.layout.sets[0].bindings[0].kind = BindingKind::Mutable(kinds.into());
+    state.layout.sets[0].bindings[0].kind = BindingKind::Mutable(kinds.into_iter().collect());
     for (symbol, expect) in
         [("doff_0_0_b", 0), ("doff_0_0_r", 0), ("doff_0_0_s", 32), ("dstride_0_0", 48), ("doff_0_3_t", 192)]
     {

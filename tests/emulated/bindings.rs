@@ -14,7 +14,7 @@ use dovetail::ir::{Op, Shader};
 use dovetail::link::Placement;
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build, build_whole};
 use dovetail::proof::Pipelines;
-use dovetail::state::{BindingKind, PipelineState, ResourceKind, SpecializationEntry};
+use dovetail::state::{BindingKind, KindSet, PipelineState, ResourceKind, SpecializationEntry};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use std::process::Command;
@@ -60,7 +60,7 @@ fn variables_that_share_a_binding_have_a_state() {
     let state = dovetail::template::state(&shaders).expect("a state");
     assert_eq!(kind_of(&state, 0), (BindingKind::One(ResourceKind::CombinedImageSampler), 1));
     let heap = [ResourceKind::UniformBuffer, ResourceKind::SampledImage, ResourceKind::StorageBuffer];
-    assert_eq!(kind_of(&state, 1), (BindingKind::Mutable(heap.into()), 64));
+    assert_eq!(kind_of(&state, 1), (BindingKind::Mutable(KindSet::from_iter(heap)), 64));
     let text = dovetail::template::toml(&state).expect("as text");
     assert_eq!(toml::from_str::<PipelineState>(&text).expect("read again"), state, "{text}");
 }
@@ -259,7 +259,7 @@ fn a_layout_of_another_kind_is_malformed() {
     for (binding, kind) in [
         (0, BindingKind::One(K::UniformBuffer)),
         (0, BindingKind::One(K::Sampler)),
-        (0, BindingKind::Mutable([K::UniformBuffer, K::StorageImage].into())),
+        (0, BindingKind::Mutable(KindSet::from_iter([K::UniformBuffer, K::StorageImage]))),
         (1, BindingKind::One(K::StorageImage)),
         (1, BindingKind::One(K::UniformTexelBuffer)),
         (2, BindingKind::One(K::StorageBuffer)),
@@ -275,8 +275,8 @@ fn a_layout_of_another_kind_is_malformed() {
     // A list that contains the kind, or a combined kind with it, works.
     for kind in [
         BindingKind::One(K::CombinedImageSampler),
-        BindingKind::Mutable([K::StorageBuffer, K::CombinedImageSampler].into()),
-        BindingKind::Mutable([K::SampledImage, K::UniformBuffer].into()),
+        BindingKind::Mutable(KindSet::from_iter([K::StorageBuffer, K::CombinedImageSampler])),
+        BindingKind::Mutable(KindSet::from_iter([K::SampledImage, K::UniformBuffer])),
     ] {
         let mut state = fitting.clone();
         state.layout.sets[0].bindings[1].kind = kind;

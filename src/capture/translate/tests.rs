@@ -223,7 +223,7 @@ fn each_part_of_the_state_reaches_its_place() {
                 set.p_next = vec![Next { mutable_descriptor_type_lists: lists, ..Next::new(s_type::MUTABLE_TYPES) }];
             },
             |s| {
-                let kinds = [ResourceKind::UniformBuffer, ResourceKind::SampledImage].into();
+                let kinds = [ResourceKind::UniformBuffer, ResourceKind::SampledImage].into_iter().collect();
                 s.layout.sets[0].bindings[0].kind == BindingKind::Mutable(kinds)
             },
         ),
