@@ -48,14 +48,29 @@ impl KindSet {
         ]
     };
 
+    /// The set of these kinds.
+    pub const fn of(kinds: &[ResourceKind]) -> Self {
+        let (mut set, mut n) = (0, 0);
+        while n < kinds.len() {
+            set |= 1 << kinds[n] as u16;
+            n += 1;
+        }
+        Self(set)
+    }
+
     /// The kinds, in the order of their declaration.
     pub fn iter(self) -> impl Iterator<Item = ResourceKind> {
         Self::ALL.into_iter().filter(move |kind| self.contains(*kind))
     }
 
     /// Whether the kind is in it.
-    pub fn contains(self, kind: ResourceKind) -> bool {
-        self.0 >> kind as u16 & 1 == 1
+    pub const fn contains(self, kind: ResourceKind) -> bool {
+        self.meets(Self::of(&[kind]))
+    }
+
+    /// Whether a kind is in both.
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 }
 

@@ -113,9 +113,7 @@ mod tests {
         layout(K::Sampler, 2, &[None, None]).unwrap();
         assert!(one(K::SampledImage, &[None]).contains("an immutable sampler in a binding of SampledImage"));
         assert!(one(K::Sampler, &[Some("G8_B8R8_2PLANE_420_UNORM")]).contains("a sampler that converts"));
-        assert!(
-            why(BindingKind::Mutable(KindSet::from_iter([K::Sampler])), 1, &[None]).to_string().contains("mutable")
-        );
+        assert!(why(BindingKind::Mutable(KindSet::of(&[K::Sampler])), 1, &[None]).to_string().contains("mutable"));
         assert!(why(K::Sampler.into(), 3, &[None]).to_string().contains("1 immutable samplers for 3 elements"));
         let why = why(K::CombinedImageSampler.into(), 1, &[Some("R5G6B5_UNORM_PACK16")]);
         assert!(why.to_string().contains("R5G6B5_UNORM_PACK16") && why.exit_code() == 3, "{why}");

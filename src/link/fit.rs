@@ -143,9 +143,9 @@ impl Shape {
         Ok(())
     }
 
-    /// What is removed where the patches have these values, and a buffer is in the root table or none is.
-    pub(super) fn fit(&self, values: &[[u8; 4]], root_buffers: bool) -> Fit {
-        let mut fit = Fit::default();
+    /// Adds to an empty result what is removed where the patches have these values, and a buffer is in the root table
+    /// or none is.
+    pub(super) fn fit(&self, values: &[[u8; 4]], root_buffers: bool, fit: &mut Fit) {
         let value = |patch: usize| values.get(patch).map_or(0, |bytes| u32::from_le_bytes(*bytes));
         for group in &self.groups {
             match &group.kind {
@@ -156,7 +156,6 @@ impl Shape {
                 }
             }
         }
-        fit
     }
 }
 
@@ -392,7 +391,8 @@ mod tests {
         let (code, patches) = body();
         let removals = Removals { joins: vec![24, 16], distances: vec![0, 32], optional: vec![4] };
         let shape = Shape::new(&code, &patches, &removals, &[]).expect("as it should be");
-        let fit = shape.fit(&values.map(u32::to_le_bytes), root);
+        let mut fit = Fit::default();
+        shape.fit(&values.map(u32::to_le_bytes), root, &mut fit);
         let mut out = vec![0; code.len() - fit.removed() as usize];
         fit.copy(&shape, &code, &mut out).expect("fits");
         // A patch moves with its instruction.

@@ -8,7 +8,7 @@
 use super::attach::Begun;
 use super::input::{Object, Patch};
 use super::plans::Joints;
-use super::resolve::Values;
+use super::resolve::{Resolved, Values};
 use super::{Job, Linked, Size};
 use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::LinkSymbol;
@@ -38,7 +38,8 @@ impl<'a> Job<'a> {
         let at = || "vertex stage";
         let joints = Joints { source: self.glue, plans: self.plans };
         let prolog = joints.prolog(vertex, &self.state.vertex).at(at)?;
-        let resolved = Values { state: self.state, layout: self.layout }.resolve(vertex).at(at)?;
+        let mut resolved = Resolved::default();
+        Values { state: self.state, layout: self.layout }.resolve(vertex, &mut resolved).at(at)?;
         Ok(VertexHalf { vertex, job: Job { objects: &[], ..*self }, begun: Begun { prolog, resolved } })
     }
 }

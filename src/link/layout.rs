@@ -101,18 +101,20 @@ type Parts<'u> = SmallVec<[PlacedPart<'u>; 5]>;
 type Data<'u> = SmallVec<[PlacedData<'u>; 2]>;
 
 impl<'u> Layout<'u> {
-    /// Computes all offsets; `removed` has the number of bytes that are not needed of each stage's body.
+    /// Computes all offsets of an empty layout, which is expensive to copy; `removed` has the number of bytes that are
+    /// not needed of each stage's body.
     ///
     /// # Errors
     /// Malformed: parts too large for 32-bit offsets.
-    pub(super) fn new(unit: &'u Unit<'_>, removed: &[u32], placement: Placement) -> Result<Self> {
-        let mut layout = Self { placement, data: place_data(unit)?, ..Self::default() };
-        layout.place(unit, removed)?;
-        if !layout.parts.iter().all(PlacedPart::branch_reaches) {
-            layout.placement = Placement::Adjacent;
-            layout.place(unit, removed)?;
+    pub(super) fn fill(&mut self, unit: &'u Unit<'_>, removed: &[u32], placement: Placement) -> Result<()> {
+        self.placement = placement;
+        place_data(&mut self.data, unit)?;
+        self.place(unit, removed)?;
+        if !self.parts.iter().all(PlacedPart::branch_reaches) {
+            self.placement = Placement::Adjacent;
+            self.place(unit, removed)?;
         }
-        Ok(layout)
+        Ok(())
     }
 
     /// Computes the offsets of the parts.
@@ -180,8 +182,7 @@ fn resolve_joints(parts: &mut [PlacedPart<'_>]) -> Result<()> {
 }
 
 /// Merges sections of equal names, in the order in which the names first occur.
-fn place_data<'u>(unit: &'u Unit<'_>) -> Result<Data<'u>> {
-    let mut out = Data::new();
+fn place_data<'u>(out: &mut Data<'u>, unit: &'u Unit<'_>) -> Result<()> {
     for (stage, of_stage) in unit.stages().enumerate() {
         for (index, section) in of_stage.data().iter().enumerate() {
             let at = match out.iter().position(|d| d.name == section.name) {
@@ -200,7 +201,7 @@ fn place_data<'u>(unit: &'u Unit<'_>) -> Result<Data<'u>> {
             data.pieces.push((stage, index, offset));
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 fn too_large() -> Error {

@@ -161,15 +161,16 @@ impl Job<'_> {
         let unit = attach(objects, state, Joints { source, plans }, begun)?;
         let values = Values { state, layout };
         let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
-        let mut resolved: SmallVec<[Resolved; 2]> = SmallVec::new();
-        for stage in unit.stages() {
-            resolved.push(match begun {
-                Some(begun) if stage.stage() == Stage::Vertex => begun.resolved.clone(),
-                _ => values.resolve(&stage.object).at(|| named(stage))?,
-            });
+        let mut resolved: [Resolved; 2] = Default::default();
+        for (stage, resolved) in unit.stages().zip(&mut resolved) {
+            match begun {
+                Some(begun) if stage.stage() == Stage::Vertex => *resolved = begun.resolved.clone(),
+                _ => values.resolve(&stage.object, resolved).at(|| named(stage))?,
+            }
         }
-        let removed: SmallVec<[u32; 2]> = resolved.iter().map(|resolved| resolved.fit.removed()).collect();
-        let layout_of_code = Layout::new(&unit, &removed, placement)?;
+        let removed = resolved.each_ref().map(|resolved| resolved.fit.removed());
+        let mut layout_of_code = Layout::default();
+        layout_of_code.fill(&unit, &removed, placement)?;
         let first = unit.stage(0).ok_or_else(|| Error::bug("a pipeline without stages"))?;
         let target = first.object.interface().target;
         let mut notes = FinalNotes::default();

@@ -49,14 +49,14 @@ pub(super) struct Resolved {
 }
 
 impl Values<'_> {
-    /// Checks that an object fits the state, and computes the value of each of its patches.
+    /// Checks that an object fits the state, and adds the value of each of its patches to an empty result, which is
+    /// expensive to copy.
     ///
     /// # Errors
     /// Malformed: the layout lacks something. Needs a full compile: the object was compiled for another state.
-    pub(super) fn resolve(&self, object: &Object) -> Result<Resolved> {
+    pub(super) fn resolve(&self, object: &Object, out: &mut Resolved) -> Result<()> {
         self.specialization(object)?;
         self.resources(object)?;
-        let mut out = Resolved::default();
         let mut root_buffers = false;
         for patch in &object.patches {
             let value =
@@ -67,13 +67,17 @@ impl Values<'_> {
             }
             root_buffers |= value.bits != 0 && matches!(patch.symbol, LinkSymbol::UsesSpill { .. });
             out.values.push(value.bits.to_le_bytes());
-            out.spilled = out.spilled.into_iter().chain(value.spilled).min();
+            out.spilled = match (out.spilled, value.spilled) {
+                (Some(one), Some(other)) => Some(one.min(other)),
+                (one, other) => one.or(other),
+            };
         }
-        out.fit = object.shape.fit(&out.values, root_buffers);
-        Ok(out)
+        object.shape.fit(&out.values, root_buffers, &mut out.fit);
+        Ok(())
     }
 
     /// The value of one symbol of an object.
+    #[inline(never)]
     pub(super) fn of(&self, object: &Object, symbol: &LinkSymbol) -> Result<Value> {
         Ok(match symbol {
             LinkSymbol::DescriptorOffset { set, binding, part } => {

@@ -16,7 +16,7 @@ pub(super) fn touch(objects: &[&Object], state: &PipelineState, layout: &Resolve
         state.vertex.bindings.first().map(|b| b.binding),
         state.vertex.attributes.first().map(|a| a.location),
         state.color.attachments.first().map(|a| a.location),
-        layout.first_binding().map(|(set, _)| set),
+        Some(layout.touched()),
     ]);
 }
 

@@ -43,12 +43,16 @@ impl BindingKind {
     }
 
     /// Possible kinds of a descriptor of the binding.
-    pub fn kinds(self) -> impl Iterator<Item = ResourceKind> {
+    pub const fn set(self) -> KindSet {
         match self {
-            Self::One(kind) => KindSet::from_iter([kind]),
+            Self::One(kind) => KindSet::of(&[kind]),
             Self::Mutable(kinds) => kinds,
         }
-        .iter()
+    }
+
+    /// The kinds of the set, one after the other.
+    pub fn kinds(self) -> impl Iterator<Item = ResourceKind> {
+        self.set().iter()
     }
 
     /// Whether a variable of this kind can use some descriptor of the binding.
@@ -151,7 +155,7 @@ mod tests {
 
     #[test]
     fn kinds_are_names_or_a_list_in_files_and_messages() {
-        let heap = BindingKind::Mutable(KindSet::from_iter([K::StorageBuffer, K::SampledImage]));
+        let heap = BindingKind::Mutable(KindSet::of(&[K::StorageBuffer, K::SampledImage]));
         for kind in [BindingKind::One(K::StorageImage), heap.clone()] {
             let layout =
                 BindingLayout { binding: 3, kind, count: 2, dynamic: false, offset: Some(8), samplers: Vec::new() };

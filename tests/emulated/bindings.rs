@@ -38,7 +38,7 @@ fn upper(module: &Module, stage: Stage) -> Shader {
 
 fn kind_of(state: &PipelineState, binding: u32) -> (BindingKind, u32) {
     let found = state.layout.sets[0].bindings.iter().find(|b| b.binding == binding).expect("laid out");
-    (found.kind.clone(), found.count)
+    (found.kind, found.count)
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn variables_that_share_a_binding_have_a_state() {
     let state = dovetail::template::state(&shaders).expect("a state");
     assert_eq!(kind_of(&state, 0), (BindingKind::One(ResourceKind::CombinedImageSampler), 1));
     let heap = [ResourceKind::UniformBuffer, ResourceKind::SampledImage, ResourceKind::StorageBuffer];
-    assert_eq!(kind_of(&state, 1), (BindingKind::Mutable(KindSet::from_iter(heap)), 64));
+    assert_eq!(kind_of(&state, 1), (BindingKind::Mutable(KindSet::of(&heap)), 64));
     let text = dovetail::template::toml(&state).expect("as text");
     assert_eq!(toml::from_str::<PipelineState>(&text).expect("read again"), state, "{text}");
 }
@@ -259,13 +259,13 @@ fn a_layout_of_another_kind_is_malformed() {
     for (binding, kind) in [
         (0, BindingKind::One(K::UniformBuffer)),
         (0, BindingKind::One(K::Sampler)),
-        (0, BindingKind::Mutable(KindSet::from_iter([K::UniformBuffer, K::StorageImage]))),
+        (0, BindingKind::Mutable(KindSet::of(&[K::UniformBuffer, K::StorageImage]))),
         (1, BindingKind::One(K::StorageImage)),
         (1, BindingKind::One(K::UniformTexelBuffer)),
         (2, BindingKind::One(K::StorageBuffer)),
     ] {
         let mut state = fitting.clone();
-        state.layout.sets[0].bindings[binding].kind = kind.clone();
+        state.layout.sets[0].bindings[binding].kind = kind;
         for result in said(&state) {
             let why = result.expect_err("another kind");
             assert_eq!(why.exit_code(), 2, "{binding} {kind}: {why}");
@@ -275,8 +275,8 @@ fn a_layout_of_another_kind_is_malformed() {
     // A list that contains the kind, or a combined kind with it, works.
     for kind in [
         BindingKind::One(K::CombinedImageSampler),
-        BindingKind::Mutable(KindSet::from_iter([K::StorageBuffer, K::CombinedImageSampler])),
-        BindingKind::Mutable(KindSet::from_iter([K::SampledImage, K::UniformBuffer])),
+        BindingKind::Mutable(KindSet::of(&[K::StorageBuffer, K::CombinedImageSampler])),
+        BindingKind::Mutable(KindSet::of(&[K::SampledImage, K::UniformBuffer])),
     ] {
         let mut state = fitting.clone();
         state.layout.sets[0].bindings[1].kind = kind;

@@ -107,7 +107,7 @@ fn a_plain_pipeline_is_what_vulkan_says() {
     );
     let [set] = &state.layout.sets[..] else { panic!("{:?}", state.layout) };
     assert_eq!((set.set, state.layout.push_constant_bytes), (1, 24));
-    let bindings: Vec<_> = set.bindings.iter().map(|b| (b.binding, b.kind.clone(), b.count, b.dynamic)).collect();
+    let bindings: Vec<_> = set.bindings.iter().map(|b| (b.binding, b.kind, b.count, b.dynamic)).collect();
     let one = BindingKind::One;
     // The binding without descriptors is left out.
     let wanted =
