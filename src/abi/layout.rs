@@ -180,8 +180,9 @@ impl ResolvedLayout {
     /// Place of a binding's descriptors.
     pub fn binding(&self, set: u32, binding: u32) -> Option<&DescriptorPlace> {
         let of = key(set, binding);
-        let first = self.bindings.partition_point(|place| place.of < of);
-        self.bindings.get(first).filter(|place| place.of == of)
+        let at = |n: usize| self.bindings.get(n).filter(|place| place.of == of);
+        // A binding is usually at its number, which saves the search.
+        at(binding as usize).or_else(|| at(self.bindings.partition_point(|place| place.of < of)))
     }
 
     /// Root dword of the pointer to a set's table.

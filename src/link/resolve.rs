@@ -6,7 +6,7 @@
 use super::fit::Fit;
 use super::input::{Object, Patch};
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
-use crate::error::{Context, Error, FullCompile, Result};
+use crate::error::{Error, FullCompile, Result};
 use crate::metadata::interface::{ResourceUse, UserData};
 use crate::reloc::apply::fits;
 use crate::reloc::kind::RelocKind;
@@ -59,8 +59,11 @@ impl Values<'_> {
         self.resources(object)?;
         let mut root_buffers = false;
         for patch in &object.patches {
-            let value =
-                self.of(object, &patch.symbol).at(|| format!("symbol `{}` at {:#x}", patch.symbol, patch.offset))?;
+            // With `at` outside of the match, every value would be copied through memory.
+            let value = match self.of(object, &patch.symbol) {
+                Ok(value) => value,
+                Err(error) => return Err(error.at(format!("symbol `{}` at {:#x}", patch.symbol, patch.offset))),
+            };
             self.reachable(object, &patch.symbol, value)?;
             if patch.kind == RelocKind::SmemOffset && !is_near(object, patch, value.bits) {
                 return Err(too_far(&patch.symbol, value.bits));
@@ -77,7 +80,6 @@ impl Values<'_> {
     }
 
     /// The value of one symbol of an object.
-    #[inline(never)]
     pub(super) fn of(&self, object: &Object, symbol: &LinkSymbol) -> Result<Value> {
         Ok(match symbol {
             LinkSymbol::DescriptorOffset { set, binding, part } => {
