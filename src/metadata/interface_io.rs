@@ -55,9 +55,10 @@ macro_rules! fields {
         }
 
         fn $read<'de, A: MapAccess<'de>>(key: &str, map: &mut A, to: &mut Read<$struct>) -> std::result::Result<(), A::Error> {
-            to.see($keys, key).map_err(de::Error::custom)?;
+            let number = to.see($keys, key).map_err(de::Error::custom)?;
+            let mut numbers = 0..;
             $(
-                if key == concat!(".dovetail.", $prefix, stringify!($field)) {
+                if numbers.next() == Some(number) {
                     to.fields.$field = map.next_value()?;
                     return Ok(());
                 }
@@ -75,14 +76,18 @@ struct Read<T> {
 }
 
 impl<T> Read<T> {
-    fn see(&mut self, keys: &[&str], key: &str) -> std::result::Result<(), String> {
-        let number = keys.iter().position(|known| *known == key);
-        let bit = 1 << number.ok_or_else(|| format!("unknown key {key}"))?;
-        if self.seen & bit != 0 {
+    /// Marks a key as read, and returns its number.
+    fn see(&mut self, keys: &[&str], key: &str) -> std::result::Result<usize, String> {
+        // Our files have the keys in this order.
+        let next = (u32::BITS - self.seen.leading_zeros()) as usize;
+        let number = Some(next).filter(|next| keys.get(*next) == Some(&key));
+        let number = number.or_else(|| keys.iter().position(|known| *known == key));
+        let number = number.ok_or_else(|| format!("unknown key {key}"))?;
+        if self.seen >> number & 1 == 1 {
             return Err(format!("the key {key} twice"));
         }
-        self.seen |= bit;
-        Ok(())
+        self.seen |= 1 << number;
+        Ok(number)
     }
 
     fn check(&self, keys: &[&str]) -> Result<()> {
@@ -137,13 +142,16 @@ impl Reading {
                 _ => Err(de::Error::custom("another generation")),
             };
         }
-        match field.split_once('.').map(|(kind, _)| kind) {
-            _ if NOT_INTERFACE.contains(&key) => map.next_value::<de::IgnoredAny>().map(drop),
-            None => read_stage(key, map, &mut self.stage),
-            Some("vertex") => read_vertex(key, map, &mut self.vertex),
-            Some("fragment") => read_fragment(key, map, &mut self.fragment),
-            Some("compute") => read_compute(key, map, &mut self.compute),
-            Some(_) => Err(de::Error::custom(format!("unknown key {key}"))),
+        if field.starts_with("vertex.") {
+            read_vertex(key, map, &mut self.vertex)
+        } else if field.starts_with("fragment.") {
+            read_fragment(key, map, &mut self.fragment)
+        } else if field.starts_with("compute.") {
+            read_compute(key, map, &mut self.compute)
+        } else if NOT_INTERFACE.contains(&key) {
+            map.next_value::<de::IgnoredAny>().map(drop)
+        } else {
+            read_stage(key, map, &mut self.stage)
         }
     }
 
