@@ -10,6 +10,7 @@ use crate::functions::Functions;
 use crate::guard::aside;
 use crate::handles::{self, Handles};
 use crate::hook::{Row, hook, hooks};
+use crate::late;
 use crate::read::{self, Reader};
 use crate::session::{self, Session};
 use crate::shadow;
@@ -71,7 +72,7 @@ static HOOKS: &[Row] = hooks! {
 
 fn find_hook(name: &CStr) -> vk::PFN_vkVoidFunction {
     let found = CHAIN.iter().chain(HOOKS).find(|(names, _)| names.contains(&name));
-    found.map_or_else(|| shadow::hooks::find(name), |(_, hook)| hook())
+    found.map_or_else(|| shadow::hooks::find(name).or_else(|| late::find(name)), |(_, hook)| hook())
 }
 
 unsafe extern "system" fn get_instance_proc(instance: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {

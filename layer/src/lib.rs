@@ -14,7 +14,7 @@
 //! memory after a call. A failure in the layer shows in the report, not in the application. After a fork the child's
 //! calls are only passed on.
 //!
-//! All unsafe code is in `entry`, `hook`, `dispatch`, `chain`, `exit`, `functions`, `read`, and `shadow::{hooks, copies,
+//! All unsafe code is in `entry`, `hook`, `dispatch`, `chain`, `exit`, `functions`, `late`, `read`, and `shadow::{hooks, copies,
 //! descriptors, passes, tracker, unroll}`. To hook a function, add a row to `functions`, and a hook of that name to `entry` or `shadow::hooks` and
 //! its `HOOKS` list. `docs/layer.md` is the manual.
 
@@ -28,6 +28,7 @@ mod functions;
 mod guard;
 mod handles;
 mod hook;
+mod late;
 mod read;
 mod recorder;
 mod report;

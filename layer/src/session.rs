@@ -10,12 +10,13 @@ use crate::shadow::Shadow;
 use crate::times::Times;
 use dovetail::capture::{
     ComputePipeline, DefinitionSource, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout,
-    Translated, compute, fixed, graphics,
+    Translated, VertexInputState, awaits_vertex_input, compute, fixed, graphics, with_vertex_input,
 };
 use dovetail::error::{Error, Result};
 use serde::Serialize;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -30,6 +31,10 @@ struct Tables {
     /// Only pipeline libraries: no other pipeline is referred to by name.
     libraries: Table<GraphicsPipeline>,
     pipelines: BTreeSet<Hash>,
+    /// Pipelines whose vertex input is set by commands.
+    waiting: Table<GraphicsPipeline>,
+    /// What became of them, by their name and the vertex input's.
+    completed: BTreeMap<(Hash, Hash), Hash>,
     /// Modules, with their code if pipelines are made here.
     modules: BTreeMap<Hash, Option<Arc<[u8]>>>,
     /// Features because of which pipelines could not be translated, each with the number of pipelines.
@@ -43,6 +48,8 @@ pub struct Session {
     pub times: Option<Times>,
     pub shadow: Option<Shadow>,
     tables: Mutex<Tables>,
+    /// Whether there are waiting pipelines.
+    any_waiting: AtomicBool,
     process: u32,
 }
 
@@ -99,7 +106,15 @@ impl Session {
             problems.push(format!("nothing to do: {names} is to be set"));
         }
         problems.iter().for_each(|problem| complain(problem));
-        Self { config, recorder, times, shadow, tables: Mutex::default(), process: std::process::id() }
+        Self {
+            config,
+            recorder,
+            times,
+            shadow,
+            tables: Mutex::default(),
+            any_waiting: AtomicBool::new(false),
+            process: std::process::id(),
+        }
     }
 
     /// Adds a definition to its table, and passes it to the recorder if it is new.
@@ -163,17 +178,49 @@ impl Session {
             );
         }
         let name = name_of(&pipeline);
+        let pipeline = Arc::new(pipeline);
+        if awaits_vertex_input(&pipeline, self) {
+            lock(&self.tables).waiting.insert(name, pipeline.clone());
+            self.any_waiting.store(true, Ordering::Release);
+        }
         let translated = graphics(&pipeline, self);
         let fixed = self.shadow.as_ref().and_then(|_| fixed(&pipeline, self).ok());
         if self.is_new(name, &translated) {
             let state = translated.as_ref().ok().cloned().map(Arc::new);
-            self.record(Item::Graphics(name, Arc::new(pipeline), state));
+            self.record(Item::Graphics(name, pipeline, state));
         }
         if let Some(shadow) = &self.shadow {
             shadow.learn(name, &translated, fixed, |module| self.code(module));
         }
         self.time(name, "graphics", driver, translated);
         name
+    }
+
+    /// Whether any pipeline's vertex input is set by commands.
+    pub fn has_waiting(&self) -> bool {
+        self.any_waiting.load(Ordering::Acquire)
+    }
+
+    /// Whether commands set this pipeline's vertex input.
+    pub fn is_waiting(&self, name: Hash) -> bool {
+        self.has_waiting() && lock(&self.tables).waiting.contains_key(&name)
+    }
+
+    /// The pipeline that a waiting one is with this vertex input; it is recorded like one that the application creates.
+    /// The driver's time counts for the waiting one.
+    pub fn complete(&self, name: Hash, input: &VertexInputState) -> Option<Hash> {
+        let key = (name, name_of(input));
+        let waiting = {
+            let tables = lock(&self.tables);
+            if let Some(done) = tables.completed.get(&key) {
+                return Some(*done);
+            }
+            tables.waiting.get(&name)?.clone()
+        };
+        let pipeline = with_vertex_input(&waiting, input, self, &mut |library| self.graphics(library, Duration::ZERO))?;
+        let name = self.graphics(pipeline, Duration::ZERO);
+        lock(&self.tables).completed.insert(key, name);
+        Some(name)
     }
 
     /// Records a compute pipeline that the driver created in `driver` time.

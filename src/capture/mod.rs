@@ -23,4 +23,7 @@ mod translate;
 pub use load::{Recording, Skipped};
 pub use model::*;
 pub use source::DefinitionSource;
-pub use translate::{FixedState, StageUse, Translated, compute, fixed, graphics, names, requested_wave, stage_use};
+pub use translate::{
+    FixedState, StageUse, Translated, awaits_vertex_input, compute, fixed, graphics, names, requested_wave, stage_use,
+    with_vertex_input,
+};

@@ -43,9 +43,11 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
         let features =
             vk::PhysicalDeviceFeatures::default().fragment_stores_and_atomics(true).multi_draw_indirect(true);
         let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default().multi_draw(true);
-        let extensions = [ash::ext::multi_draw::NAME.as_ptr()];
+        let mut input =
+            vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT::default().vertex_input_dynamic_state(true);
+        let extensions = [ash::ext::multi_draw::NAME.as_ptr(), ash::ext::vertex_input_dynamic_state::NAME.as_ptr()];
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&extensions);
-        let info = info.enabled_features(&features).push_next(&mut v13).push_next(&mut multi);
+        let info = info.enabled_features(&features).push_next(&mut v13).push_next(&mut multi).push_next(&mut input);
         let device = instance.create_device(physical, &info, None).expect("vkCreateDevice");
         let modules = shaders.map(|code| {
             let words = ash::util::read_spv(&mut Cursor::new(code)).expect("SPIR-V");
@@ -58,6 +60,7 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
             pool: pool.expect("vkCreateCommandPool"),
             modules,
             multi: ash::ext::multi_draw::Device::new(&instance, &device),
+            input: ash::ext::vertex_input_dynamic_state::Device::new(&instance, &device),
             device,
             layout: vk::PipelineLayout::null(),
             sets: [vk::DescriptorSetLayout::null()],
@@ -69,6 +72,7 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
         app.prepare();
         app.in_a_pass();
         app.rendered();
+        app.with_dynamic_input();
         app.not_followed();
         app.secondaries();
         app.device.device_wait_idle().expect("vkDeviceWaitIdle");
@@ -262,6 +266,51 @@ impl App {
                 device.cmd_set_stencil_reference(commands, vk::StencilFaceFlags::BACK, 129);
                 device.cmd_draw(commands, 6, 3, 4, 0);
                 device.cmd_draw(commands, 3, 1, 0, 0);
+            });
+        }
+    }
+
+    /// 7: one pipeline with two vertex inputs, which are set by commands: as all other cases have it, and from the second
+    /// corner on with half of a colour. 8: set before the pipeline is
+    /// bound.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn with_dynamic_input(&mut self) {
+        let device = self.device.clone();
+        let binding = |binding, stride, input_rate| {
+            let one = vk::VertexInputBindingDescription2EXT::default().binding(binding).stride(stride).divisor(1);
+            one.input_rate(input_rate)
+        };
+        let bindings = [binding(0, 16, vk::VertexInputRate::VERTEX), binding(1, 8, vk::VertexInputRate::INSTANCE)];
+        let attribute = |location, binding, format, offset| {
+            let one = vk::VertexInputAttributeDescription2EXT::default().location(location).binding(binding);
+            one.format(format).offset(offset)
+        };
+        let usual = [
+            attribute(0, 0, vk::Format::R32G32B32_SFLOAT, 0),
+            attribute(1, 0, vk::Format::R8G8B8A8_UNORM, 12),
+            attribute(2, 1, vk::Format::R32G32_SFLOAT, 0),
+        ];
+        let mut other = usual;
+        (other[0].offset, other[1].format) = (16, vk::Format::R8G8_UNORM);
+        let dynamic = [vk::DynamicState::VERTEX_INPUT_EXT];
+        // SAFETY: as above.
+        unsafe {
+            let [seven, eight] = [7, 8].map(|number| self.pipeline(&Case { dynamic: &dynamic, ..case(number) }));
+            let color = self.color();
+            self.render(7, color, None, |app, commands| {
+                app.bind(commands, seven);
+                for attributes in [&usual, &other] {
+                    app.input.cmd_set_vertex_input(commands, &bindings, attributes);
+                    device.cmd_draw(commands, 3, 1, 4, 0);
+                }
+            });
+            let color = self.color();
+            self.render(8, color, None, |app, commands| {
+                app.input.cmd_set_vertex_input(commands, &bindings, &usual);
+                app.bind(commands, eight);
+                device.cmd_draw(commands, 3, 1, 7, 1);
             });
         }
     }

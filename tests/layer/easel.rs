@@ -18,6 +18,7 @@ pub const GENERAL: vk::ImageLayout = vk::ImageLayout::GENERAL;
 pub struct App {
     pub device: ash::Device,
     pub multi: ash::ext::multi_draw::Device,
+    pub input: ash::ext::vertex_input_dynamic_state::Device,
     pub queue: vk::Queue,
     pub pool: vk::CommandPool,
     pub modules: [vk::ShaderModule; 2],

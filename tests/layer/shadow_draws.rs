@@ -3,7 +3,8 @@
 use crate::draw_application::{CORNERS, INDICES, SHIFTS};
 use crate::easel::{CLEAR, FACTOR, SIZE};
 use crate::shadow::{number, read, replay, spoil};
-use crate::{APPLICATION, Scenery};
+use crate::{APPLICATION, Scenery, states};
+use dovetail::capture::Recording;
 use dovetail::emu::inputs::{Bound, Cull, Draw};
 use dovetail::proof::Bundle;
 use std::collections::BTreeMap;
@@ -49,7 +50,7 @@ fn draws_are_saved_with_what_was_given_and_what_came_of_it() {
     let left: BTreeMap<u64, Vec<u8>> = serde_json::from_str(&plain.0).expect("pictures");
     let (summary, bundles) = read(&stage.path("shadow"));
     let expected = serde_json::json!({
-        "all": 23, "passed_over": 1, "pending": 0, "written": 12, "bytes": summary["draws"]["bytes"],
+        "all": 26, "passed_over": 1, "pending": 0, "written": 15, "bytes": summary["draws"]["bytes"],
         "reasons": {
             "depth bias": 1,
             "multisampled image": 1,
@@ -70,13 +71,16 @@ fn draws_are_saved_with_what_was_given_and_what_came_of_it() {
         seen.push((case, turn));
         let draw = compare(case, &bundle);
         let before = &draw.fixed.before;
+        // Each vertex input makes a pipeline of its own.
+        let position = bundle.state.vertex.attributes.iter().find(|attribute| attribute.location == 0);
+        let is_first_of_seven = case == 7 && position.is_some_and(|position| position.offset == 0);
         assert_eq!(
             before.targets[0].0 == cleared,
-            [1, 4, 5, 17, 20].contains(&case) || (case, turn) == (6, 1),
+            [1, 4, 5, 8, 17, 20].contains(&case) || (case, turn) == (6, 1) || is_first_of_seven,
             "{case}"
         );
-        // Cases 1 and 17 and the first draw of 6 are followed by other draws.
-        let last = ![1, 17].contains(&case) && (case, turn) != (6, 1);
+        // Cases 1 and 17 and the first draws of 6 and 7 are followed by other draws.
+        let last = ![1, 17].contains(&case) && (case, turn) != (6, 1) && !is_first_of_seven;
         let picture = &left[&match case {
             1 | 17 => case + 1,
             _ => case,
@@ -113,10 +117,8 @@ fn draws_are_saved_with_what_was_given_and_what_came_of_it() {
         assert!(says.contains("changed") && !says.contains("proves nothing"), "{case}: {says}");
     }
     seen.sort_unstable();
-    assert_eq!(
-        seen,
-        [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1), (6, 2), (17, 1), (18, 1), (19, 1), (19, 2), (20, 1)]
-    );
+    let seen: Vec<String> = seen.into_iter().map(|(case, turn)| format!("{case}.{turn}")).collect();
+    assert_eq!(seen.join(" "), "1.1 2.1 3.1 4.1 5.1 6.1 6.2 7.1 7.1 8.1 17.1 18.1 19.1 19.2 20.1");
     for file in ["target0.bin", "depth.bin"] {
         let wrong = bundles.iter().find(|path| path.join("expected").join(file).is_file()).expect("a result");
         let right = std::fs::read(wrong.join("expected").join(file)).expect("a result");
@@ -125,4 +127,35 @@ fn draws_are_saved_with_what_was_given_and_what_came_of_it() {
         assert!(code == Some(6) && says.contains("differs"), "{file}: {code:?} {says}");
         std::fs::write(wrong.join("expected").join(file), right).expect("a result");
     }
+}
+
+#[test]
+fn each_vertex_input_that_commands_set_makes_a_recorded_pipeline() {
+    const NAME: &str = "each_vertex_input_that_commands_set_makes_a_recorded_pipeline";
+    let Some(stage) = Scenery::set(NAME) else { return };
+    let plain = stage.run(&[(APPLICATION, DRAWS)]);
+    assert_eq!(stage.layered(&[(APPLICATION, DRAWS), ("DOVETAIL_LAYER_DIR", "out")]), plain);
+    let [archive] = &stage.archives("out")[..] else { panic!("{:?}", stage.archives("out")) };
+    let recording = Recording::open(archive, 1 << 20).expect("an archive");
+    let (known, refused): (Vec<_>, Vec<_>) = states(&recording).into_iter().partition(Result::is_ok);
+    // Those of cases 7 and 8, as the application created them.
+    let refused: Vec<String> = refused.into_iter().map(|e| e.unwrap_err().to_string()).collect();
+    assert_eq!(refused, ["unsupported: VK_DYNAMIC_STATE_VERTEX_INPUT_EXT"; 2]);
+    let mut inputs = Vec::new();
+    for state in known.into_iter().map(|known| known.unwrap().state) {
+        let case = state.specialization[0].value;
+        let first =
+            |location| state.vertex.attributes.iter().find(move |one| one.location == location).cloned().unwrap();
+        if matches!(case, 7 | 8) {
+            let strides: Vec<_> = state.vertex.bindings.iter().map(|binding| binding.stride).collect();
+            assert_eq!(strides, [16, 8]);
+            inputs.push((case, first(0).offset, first(1).format.to_string()));
+        }
+    }
+    inputs.sort();
+    let [usual, other] = ["R8G8B8A8_UNORM", "R8G8_UNORM"].map(str::to_owned);
+    assert_eq!(inputs, [(7, 0, usual.clone()), (7, 16, other), (8, 0, usual)]);
+    let summary = stage.populate("out");
+    assert_eq!(summary["pipelines"]["failed"], serde_json::json!([]), "{summary}");
+    assert_eq!(summary["pipelines"]["whole"], serde_json::json!({}), "{summary}");
 }

@@ -196,6 +196,33 @@ unsafe fn multisample(reader: &Reader<'_>, given: &vk::PipelineMultisampleStateC
     }
 }
 
+/// The vertex input that a command sets.
+pub fn vertex_input_set(
+    bindings: &[vk::VertexInputBindingDescription2EXT<'_>],
+    attributes: &[vk::VertexInputAttributeDescription2EXT<'_>],
+) -> VertexInputState {
+    let attribute = |given: &vk::VertexInputAttributeDescription2EXT<'_>| VertexAttribute {
+        location: given.location,
+        binding: given.binding,
+        offset: given.offset,
+        format: number!(given.format),
+    };
+    let binding = |given: &vk::VertexInputBindingDescription2EXT<'_>| VertexBinding {
+        binding: given.binding,
+        stride: given.stride,
+        input_rate: number!(given.input_rate),
+    };
+    let divided = bindings.iter().filter(|given| given.divisor != 1);
+    let divisors: Vec<_> = divided.map(|given| Divisor { binding: given.binding, divisor: given.divisor }).collect();
+    let next = Next { vertex_binding_divisors: divisors, ..Next::new(s_type::VERTEX_DIVISORS) };
+    VertexInputState {
+        flags: 0,
+        attributes: attributes.iter().map(attribute).collect(),
+        bindings: bindings.iter().map(binding).collect(),
+        p_next: if next.vertex_binding_divisors.is_empty() { Vec::new() } else { vec![next] },
+    }
+}
+
 /// # Safety
 /// The state is valid.
 unsafe fn vertex_input(reader: &Reader<'_>, given: &vk::PipelineVertexInputStateCreateInfo<'_>) -> VertexInputState {

@@ -3,6 +3,7 @@
 use super::objects::{Objects, Set};
 use super::program::Known;
 use ash::vk;
+use dovetail::capture::Hash;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ const PUSH_CONSTANTS: usize = 4096;
 #[derive(Default)]
 pub struct BindPoint {
     pub pipeline: Option<Arc<Known>>,
+    /// The pipeline's name, if commands set its vertex input.
+    pub waiting: Option<Hash>,
     pub sets: BTreeMap<u32, BoundSet>,
     pub push_constants: Vec<u8>,
 }

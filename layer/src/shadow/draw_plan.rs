@@ -40,7 +40,7 @@ impl Plan {
             let range = if indexed { 20 } else { 16 };
             plan.buffer(sight.objects, vk::DescriptorBufferInfo { buffer, offset, range }, false)?;
         }
-        plan.add_vertices(&mut drawing, program, commands, sight)?;
+        plan.add_vertices(&mut drawing, (known, program), commands, sight)?;
         if call.is_indexed() {
             let bound = commands.vertices.indices.ok_or(Reason::Object)?;
             drawing.indices = Some(plan.add_indices(call, bound, fixed.restart, sight)?);
@@ -88,7 +88,7 @@ impl Plan {
     fn add_vertices(
         &mut self,
         drawing: &mut Drawing,
-        program: &Program,
+        (known, program): (&Known, &Program),
         commands: &Commands,
         sight: &Sight<'_>,
     ) -> Result<(), Reason> {
@@ -98,8 +98,10 @@ impl Plan {
                 continue;
             }
             let bound = commands.vertices.buffers.get(&binding.binding).ok_or(Reason::Object)?;
-            let dynamic = bound.stride.filter(|_| binding.stride == 0).and_then(|stride| stride.try_into().ok());
-            let stride = dynamic.unwrap_or(binding.stride);
+            let stride = match known.has_dynamic_stride() {
+                true => bound.stride.and_then(|stride| stride.try_into().ok()).ok_or(Reason::Dynamic)?,
+                false => binding.stride,
+            };
             let rest = sight.objects.buffers.get(&bound.buffer).map_or(0, |buffer| buffer.size);
             let all = bound.size.filter(|size| *size != vk::WHOLE_SIZE);
             let all = all.unwrap_or_else(|| rest.saturating_sub(bound.offset));

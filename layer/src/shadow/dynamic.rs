@@ -1,7 +1,8 @@
 //! Dynamic state that a command buffer has set.
 
 use ash::vk;
-use dovetail::capture::{Rect, StencilOps, Viewport};
+use dovetail::capture::{Rect, StencilOps, VertexInputState, Viewport};
+use std::sync::Arc;
 
 /// Dynamic state with its last values, in Vulkan's numbers.
 #[derive(Clone, Default)]
@@ -11,6 +12,7 @@ pub struct Dynamic {
     pub scissor: Option<Rect>,
     /// The numbers of viewports and scissors, if they were set with a count.
     pub counts: [Option<u32>; 2],
+    pub vertex_input: Option<Arc<VertexInputState>>,
     pub line_width: Option<f32>,
     pub blend_constants: Option<[f32; 4]>,
     pub depth_bias_enable: Option<u32>,

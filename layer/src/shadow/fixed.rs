@@ -11,7 +11,7 @@ use dovetail::emu::inputs::{
 };
 
 /// `VkDynamicState` numbers that [`Dynamic`] holds, or that do not affect the draws followed here.
-mod state {
+pub mod state {
     pub const VIEWPORT: u32 = 0;
     pub const SCISSOR: u32 = 1;
     pub const LINE_WIDTH: u32 = 2;

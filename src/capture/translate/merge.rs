@@ -13,7 +13,7 @@ use crate::error::{Context, Error, Result};
 use std::collections::BTreeSet;
 
 /// A pipeline has four parts; libraries made of libraries need some more.
-const MAX_LIBRARIES: usize = 32;
+pub(super) const MAX_LIBRARIES: usize = 32;
 
 /// Bits of `VkGraphicsPipelineLibraryFlagBitsEXT`.
 const VERTEX_INPUT: u64 = 1;

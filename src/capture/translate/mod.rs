@@ -11,6 +11,7 @@
 
 mod color;
 mod fixed;
+mod late;
 mod layout;
 mod merge;
 mod sampler;
@@ -18,6 +19,7 @@ mod tables;
 mod vertex;
 
 pub use fixed::{FixedState, fixed};
+pub use late::{awaits_vertex_input, with_vertex_input};
 pub use tables::names;
 
 use super::model::{ComputePipeline, GraphicsPipeline, Hash, Next, ShaderStage, base64_bytes, s_type};

@@ -17,6 +17,7 @@ enum End {
 /// Dynamic states that `translate` handles.
 pub(super) mod dynamic {
     pub const VERTEX_STRIDE: u32 = 1_000_267_005;
+    pub const VERTEX_INPUT: u32 = 1_000_352_000;
     pub const BLEND_ENABLE: u32 = 1_000_455_010;
     pub const WRITE_MASK: u32 = 1_000_455_012;
 }
@@ -52,7 +53,7 @@ const DYNAMIC: &[Row] = &[
     (1_000_267_009, "DEPTH_BOUNDS_TEST_ENABLE", End::Driver),
     (1_000_267_010, "STENCIL_TEST_ENABLE", End::Driver),
     (1_000_267_011, "STENCIL_OP", End::Driver),
-    (1_000_352_000, "VERTEX_INPUT_EXT", End::Unsupported),
+    (dynamic::VERTEX_INPUT, "VERTEX_INPUT_EXT", End::Unsupported),
     (1_000_377_000, "PATCH_CONTROL_POINTS_EXT", End::Driver),
     (1_000_377_001, "RASTERIZER_DISCARD_ENABLE", End::Unsupported),
     (1_000_377_002, "DEPTH_BIAS_ENABLE", End::Driver),

@@ -411,6 +411,46 @@ fn libraries_make_the_same_pipeline() {
 }
 
 #[test]
+fn a_vertex_input_completes_a_pipeline_that_waits_for_it() {
+    let mut whole = plain();
+    let input = whole.vertex_input_state.take().unwrap();
+    let wanted = graphics(&plain(), &given()).unwrap();
+    assert!(!awaits_vertex_input(&plain(), &given()));
+    dynamic(&mut whole, dynamic::VERTEX_INPUT);
+    assert!(awaits_vertex_input(&whole, &given()));
+    let complete = with_vertex_input(&whole, &input, &given(), &mut |_| unreachable!()).unwrap();
+    assert_eq!(graphics(&complete, &given()).unwrap(), wanted);
+
+    // The same from libraries, one of which is made of libraries: only those with the vertex input become others.
+    let mut given = given();
+    let of = |names: &[u64]| {
+        let libraries = Some(names.iter().copied().map(Hash).collect());
+        Next { libraries, ..Next::new(s_type::LIBRARIES) }
+    };
+    given.libraries.insert(Hash(100), library(1, &whole));
+    given.libraries.insert(Hash(101), library(14, &plain()));
+    given
+        .libraries
+        .insert(Hash(102), GraphicsPipeline { flags: 0x800, p_next: vec![of(&[100])], ..Default::default() });
+    let linked = GraphicsPipeline { p_next: vec![of(&[102, 101])], ..Default::default() };
+    assert!(awaits_vertex_input(&linked, &given) && graphics(&linked, &given).is_err());
+    let mut new = Vec::new();
+    let define = &mut |library| {
+        new.push(library);
+        Hash(200 + new.len() as u64)
+    };
+    let complete = with_vertex_input(&linked, &input, &given, define).unwrap();
+    given.libraries.extend((201..).map(Hash).zip(new));
+    assert_eq!(complete.p_next[0].libraries, Some(vec![Hash(202), Hash(101)]));
+    assert_eq!(graphics(&complete, &given).unwrap(), wanted);
+    // Unknown ones, and more than one may read.
+    given.libraries.remove(&Hash(101));
+    assert_eq!(with_vertex_input(&linked, &input, &given, &mut |_| Hash(1)), None);
+    given.libraries.insert(Hash(102), GraphicsPipeline { p_next: vec![of(&[102, 102])], ..whole });
+    assert_eq!(with_vertex_input(&linked, &input, &given, &mut |_| Hash(1)), None);
+}
+
+#[test]
 fn libraries_that_name_themselves_end() {
     let mut given = given();
     let chain = vec![Next { libraries: Some(vec![Hash(100), Hash(100)]), ..Next::new(s_type::LIBRARIES) }];

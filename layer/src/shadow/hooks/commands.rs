@@ -74,7 +74,7 @@ passes! {
     |watch| {
         lose(watch, commands, "with shader objects");
         let stages = list(stages, count).iter().fold(vk::ShaderStageFlags::empty(), |all, one| all | *one);
-        of(watch, commands, |commands| commands.of(stages).for_each(|bound| bound.pipeline = None));
+        of(watch, commands, |commands| commands.of(stages).for_each(|bound| (bound.pipeline, bound.waiting) = (None, None)));
     };
     cmd_set_descriptor_buffer_offsets(
         commands: vk::CommandBuffer,
@@ -131,9 +131,10 @@ records! {
     |watch| {
         let name = watch.device.with(|handles| handles.pipelines.of(pipeline));
         let known = watch.shadow.pipeline(name);
+        let waiting = watch.session.is_waiting(name).then_some(name);
         of(watch, commands, |commands| {
             if let Some(bound) = commands.at(point) {
-                bound.pipeline = known;
+                (bound.pipeline, bound.waiting) = (known, waiting);
             }
         });
     };

@@ -86,8 +86,12 @@ unsafe fn drawn(
     // SAFETY: a command buffer of the caller's.
     let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
     let kept = watch(&device, |watch| {
-        let commands = watch.state.commands.get_mut(&commands);
-        commands.is_some_and(|commands| commands.keep_draw(again))
+        let Some(commands) = watch.state.commands.get_mut(&commands) else { return false };
+        if let (Some(waiting), Some(input)) = (commands.graphics.waiting, &commands.dynamic.vertex_input) {
+            let completed = watch.session.complete(waiting, input);
+            commands.graphics.pipeline = completed.and_then(|name| watch.shadow.pipeline(name));
+        }
+        commands.keep_draw(again)
     });
     if kept == Some(true) {
         return pass_on(&device.functions);

@@ -3,11 +3,12 @@
 //! Every command that is allowed in a render pass is here, in another file of hooks, or in [`PASSED`]. If an application
 //! can call any other command, logs count as incomplete.
 
-use super::{lose, records};
+use super::{lose, of, records};
 use crate::dispatch::Device;
-use crate::read::list;
+use crate::read::{list, vertex_input_set};
 use ash::vk;
 use std::ffi::CStr;
+use std::sync::Arc;
 
 /// Commands that do not affect draws, or that are not allowed in a secondary command buffer that continues a render pass.
 const PASSED: &[&CStr] = &[
@@ -198,13 +199,18 @@ records! {
     )
     keep bindings = list(bindings.cast::<vk::VertexInputBindingDescription2EXT<'static>>(), binding_count),
         attributes = list(attributes.cast::<vk::VertexInputAttributeDescription2EXT<'static>>(), attribute_count);
-    |watch| plain!(
-        watch,
-        commands,
-        "vkCmdSetVertexInputEXT",
-        list(bindings, binding_count),
-        list(attributes, attribute_count)
-    );
+    |watch| {
+        let (bindings, attributes) = (list(bindings, binding_count), list(attributes, attribute_count));
+        plain!(watch, commands, "vkCmdSetVertexInputEXT", bindings, attributes);
+        of(watch, commands, |commands| {
+            commands.dynamic.vertex_input = Some(Arc::new(vertex_input_set(bindings, attributes)));
+            // Where strides are dynamic too, the last command that gives one counts.
+            for given in bindings {
+                let bound = commands.vertices.buffers.get_mut(&given.binding);
+                bound.into_iter().for_each(|bound| bound.stride = Some(given.stride.into()));
+            }
+        });
+    };
     cmd_bind_transform_feedback_buffers(
         commands: vk::CommandBuffer,
         from: u32,

@@ -1,0 +1,199 @@
+//! Hooks that follow vertex input that is set by commands (`vkCmdSetVertexInputEXT`): each input that a pipeline draws
+//! with makes a pipeline of its own. If the shadow is on, its hooks replace these.
+
+use crate::dispatch::{self, Device, key};
+use crate::guard::{aside, lock};
+use crate::hook::{Row, hooks};
+use crate::read::{list, vertex_input_set};
+use crate::session;
+use ash::vk;
+use dovetail::capture::{Hash, VertexInputState};
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::sync::{Arc, Mutex};
+
+static HOOKS: &[Row] = hooks! {
+    self:
+        begin_command_buffer,
+        cmd_bind_pipeline,
+        cmd_set_vertex_input,
+        cmd_draw,
+        cmd_draw_indexed,
+        cmd_draw_indirect,
+        cmd_draw_indexed_indirect,
+        cmd_draw_indirect_count,
+        cmd_draw_indexed_indirect_count,
+        cmd_draw_multi,
+        cmd_draw_multi_indexed,
+        cmd_draw_indirect_byte_count;
+};
+
+/// The hook of a function, if pipelines are recorded or made.
+pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
+    let (_, hook) = HOOKS.iter().find(|(names, _)| names.contains(&name))?;
+    session::get().filter(|session| session.recorder.is_some() || session.times.is_some())?;
+    hook()
+}
+
+/// What a command buffer has bound.
+#[derive(Default)]
+struct Bound {
+    /// The pipeline, if commands set its vertex input.
+    waiting: Option<Hash>,
+    input: Option<Arc<VertexInputState>>,
+    /// Whether this pipeline was drawn with this input.
+    drawn: bool,
+}
+
+/// Command buffers, which are forgotten when they begin again. Those with neither a waiting pipeline nor an input are
+/// left out.
+static BOUND: Mutex<BTreeMap<vk::CommandBuffer, Bound>> = Mutex::new(BTreeMap::new());
+
+fn bind(device: &Device, commands: vk::CommandBuffer, pipeline: vk::Pipeline) {
+    let Some(session) = session::get().filter(|session| session.has_waiting()) else { return };
+    let name = device.with(|handles| handles.pipelines.of(pipeline));
+    let waiting = session.is_waiting(name).then_some(name);
+    let mut all = lock(&BOUND);
+    let bound = all.entry(commands).or_default();
+    (bound.waiting, bound.drawn) = (waiting, false);
+}
+
+fn set(commands: vk::CommandBuffer, input: VertexInputState) {
+    let mut all = lock(&BOUND);
+    let bound = all.entry(commands).or_default();
+    (bound.input, bound.drawn) = (Some(Arc::new(input)), false);
+}
+
+fn draw(commands: vk::CommandBuffer) {
+    let Some(session) = session::get().filter(|session| session.has_waiting()) else { return };
+    let (waiting, input) = {
+        let mut all = lock(&BOUND);
+        let Some(bound) = all.get_mut(&commands).filter(|bound| !bound.drawn) else { return };
+        let (Some(waiting), Some(input)) = (bound.waiting, &bound.input) else { return };
+        bound.drawn = true;
+        (waiting, input.clone())
+    };
+    session.complete(waiting, &input);
+}
+
+unsafe extern "system" fn begin_command_buffer(
+    commands: vk::CommandBuffer,
+    info: *const vk::CommandBufferBeginInfo<'_>,
+) -> vk::Result {
+    // SAFETY: a command buffer of the caller's; the same arguments go below.
+    unsafe {
+        let Some((_, begin)) = dispatch::below(key(commands), |functions| functions.begin_command_buffer) else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        aside(|| lock(&BOUND).remove(&commands));
+        begin(commands, info)
+    }
+}
+
+/// Hooks that look at a call and pass it on.
+macro_rules! looks {
+    ($($hook:ident($commands:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) |$device:ident| $look:expr;)*) => {$(
+        unsafe extern "system" fn $hook($commands: $ty $(, $arg: $arg_ty)*) {
+            // SAFETY: a command buffer of the caller's; the same arguments go below, and are valid.
+            unsafe {
+                let Some(device) = dispatch::device(key($commands)) else { return };
+                let $device = &device;
+                aside(|| $look);
+                if let Some(below) = device.functions.$hook {
+                    below($commands $(, $arg)*);
+                }
+            }
+        }
+    )*};
+}
+
+looks! {
+    cmd_bind_pipeline(commands: vk::CommandBuffer, point: vk::PipelineBindPoint, pipeline: vk::Pipeline)
+    |device| if point == vk::PipelineBindPoint::GRAPHICS {
+        bind(device, commands, pipeline);
+    };
+    cmd_set_vertex_input(
+        commands: vk::CommandBuffer,
+        binding_count: u32,
+        bindings: *const vk::VertexInputBindingDescription2EXT<'_>,
+        attribute_count: u32,
+        attributes: *const vk::VertexInputAttributeDescription2EXT<'_>
+    )
+    |_device| set(commands, vertex_input_set(list(bindings, binding_count), list(attributes, attribute_count)));
+    cmd_draw(commands: vk::CommandBuffer, count: u32, instances: u32, vertex: u32, instance: u32)
+    |_device| draw(commands);
+    cmd_draw_indexed(
+        commands: vk::CommandBuffer,
+        count: u32,
+        instances: u32,
+        index: u32,
+        vertex: i32,
+        instance: u32
+    )
+    |_device| draw(commands);
+    cmd_draw_indirect(
+        commands: vk::CommandBuffer,
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        count: u32,
+        stride: u32
+    )
+    |_device| draw(commands);
+    cmd_draw_indexed_indirect(
+        commands: vk::CommandBuffer,
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        count: u32,
+        stride: u32
+    )
+    |_device| draw(commands);
+    cmd_draw_indirect_count(
+        commands: vk::CommandBuffer,
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        counts: vk::Buffer,
+        count: vk::DeviceSize,
+        most: u32,
+        stride: u32
+    )
+    |_device| draw(commands);
+    cmd_draw_indexed_indirect_count(
+        commands: vk::CommandBuffer,
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        counts: vk::Buffer,
+        count: vk::DeviceSize,
+        most: u32,
+        stride: u32
+    )
+    |_device| draw(commands);
+    cmd_draw_multi(
+        commands: vk::CommandBuffer,
+        count: u32,
+        infos: *const vk::MultiDrawInfoEXT,
+        instances: u32,
+        instance: u32,
+        stride: u32
+    )
+    |_device| draw(commands);
+    cmd_draw_multi_indexed(
+        commands: vk::CommandBuffer,
+        count: u32,
+        infos: *const vk::MultiDrawIndexedInfoEXT,
+        instances: u32,
+        instance: u32,
+        stride: u32,
+        vertex: *const i32
+    )
+    |_device| draw(commands);
+    cmd_draw_indirect_byte_count(
+        commands: vk::CommandBuffer,
+        instances: u32,
+        instance: u32,
+        buffer: vk::Buffer,
+        offset: vk::DeviceSize,
+        from: u32,
+        stride: u32
+    )
+    |_device| draw(commands);
+}
