@@ -1,5 +1,5 @@
-//! Hooks that follow vertex input that is set by commands (`vkCmdSetVertexInputEXT`): each input that a pipeline draws
-//! with makes a pipeline of its own. If the shadow is on, its hooks replace these.
+//! Hooks that follow state that decides code and that commands set: each [`LateState`] that a pipeline draws with makes a
+//! pipeline of its own. If the shadow is on, its hooks replace these.
 
 use crate::dispatch::{self, Device, key};
 use crate::guard::{aside, lock};
@@ -7,16 +7,17 @@ use crate::hook::{Row, hooks};
 use crate::read::{list, vertex_input_set};
 use crate::session;
 use ash::vk;
-use dovetail::capture::{Hash, VertexInputState};
+use dovetail::capture::{Hash, LateState};
 use std::collections::BTreeMap;
 use std::ffi::CStr;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 static HOOKS: &[Row] = hooks! {
     self:
         begin_command_buffer,
         cmd_bind_pipeline,
         cmd_set_vertex_input,
+        cmd_set_rasterizer_discard_enable,
         cmd_draw,
         cmd_draw_indexed,
         cmd_draw_indirect,
@@ -38,15 +39,15 @@ pub fn find(name: &CStr) -> vk::PFN_vkVoidFunction {
 /// What a command buffer has bound.
 #[derive(Default)]
 struct Bound {
-    /// The pipeline, if commands set its vertex input.
+    /// The pipeline, if it waits.
     waiting: Option<Hash>,
-    input: Option<Arc<VertexInputState>>,
-    /// Whether this pipeline was drawn with this input.
+    late: LateState,
+    /// Whether this pipeline was drawn with this state.
     drawn: bool,
 }
 
-/// Command buffers, which are forgotten when they begin again. Those with neither a waiting pipeline nor an input are
-/// left out.
+/// Command buffers, which are forgotten when they begin again. Those that have
+/// neither such a pipeline nor such a state are left out.
 static BOUND: Mutex<BTreeMap<vk::CommandBuffer, Bound>> = Mutex::new(BTreeMap::new());
 
 fn bind(device: &Device, commands: vk::CommandBuffer, pipeline: vk::Pipeline) {
@@ -58,22 +59,23 @@ fn bind(device: &Device, commands: vk::CommandBuffer, pipeline: vk::Pipeline) {
     (bound.waiting, bound.drawn) = (waiting, false);
 }
 
-fn set(commands: vk::CommandBuffer, input: VertexInputState) {
+fn set(commands: vk::CommandBuffer, work: impl FnOnce(&mut LateState)) {
     let mut all = lock(&BOUND);
     let bound = all.entry(commands).or_default();
-    (bound.input, bound.drawn) = (Some(Arc::new(input)), false);
+    work(&mut bound.late);
+    bound.drawn = false;
 }
 
 fn draw(commands: vk::CommandBuffer) {
     let Some(session) = session::get().filter(|session| session.has_waiting()) else { return };
-    let (waiting, input) = {
+    let (waiting, late) = {
         let mut all = lock(&BOUND);
         let Some(bound) = all.get_mut(&commands).filter(|bound| !bound.drawn) else { return };
-        let (Some(waiting), Some(input)) = (bound.waiting, &bound.input) else { return };
+        let Some(waiting) = bound.waiting else { return };
         bound.drawn = true;
-        (waiting, input.clone())
+        (waiting, bound.late.clone())
     };
-    session.complete(waiting, &input);
+    session.complete(waiting, &late);
 }
 
 unsafe extern "system" fn begin_command_buffer(
@@ -119,7 +121,11 @@ looks! {
         attribute_count: u32,
         attributes: *const vk::VertexInputAttributeDescription2EXT<'_>
     )
-    |_device| set(commands, vertex_input_set(list(bindings, binding_count), list(attributes, attribute_count)));
+    |_device| set(commands, |late| {
+        late.vertex_input = Some(vertex_input_set(list(bindings, binding_count), list(attributes, attribute_count)));
+    });
+    cmd_set_rasterizer_discard_enable(commands: vk::CommandBuffer, enable: vk::Bool32)
+    |_device| set(commands, |late| late.rasterizer_discard = Some(enable));
     cmd_draw(commands: vk::CommandBuffer, count: u32, instances: u32, vertex: u32, instance: u32)
     |_device| draw(commands);
     cmd_draw_indexed(

@@ -9,8 +9,8 @@ use crate::report;
 use crate::shadow::Shadow;
 use crate::times::Times;
 use dovetail::capture::{
-    ComputePipeline, DefinitionSource, GraphicsPipeline, Hash, PipelineLayout, RenderPass, Sampler, SetLayout,
-    Translated, VertexInputState, awaits_vertex_input, compute, fixed, graphics, with_vertex_input,
+    ComputePipeline, DefinitionSource, GraphicsPipeline, Hash, LateState, PipelineLayout, RenderPass, Sampler,
+    SetLayout, Translated, complete, compute, fixed, graphics, waits,
 };
 use dovetail::error::{Error, Result};
 use serde::Serialize;
@@ -31,9 +31,9 @@ struct Tables {
     /// Only pipeline libraries: no other pipeline is referred to by name.
     libraries: Table<GraphicsPipeline>,
     pipelines: BTreeSet<Hash>,
-    /// Pipelines whose vertex input is set by commands.
+    /// Pipelines with state that decides code and that commands set.
     waiting: Table<GraphicsPipeline>,
-    /// What became of them, by their name and the vertex input's.
+    /// What became of them, by their name and the state's.
     completed: BTreeMap<(Hash, Hash), Hash>,
     /// Modules, with their code if pipelines are made here.
     modules: BTreeMap<Hash, Option<Arc<[u8]>>>,
@@ -179,7 +179,7 @@ impl Session {
         }
         let name = name_of(&pipeline);
         let pipeline = Arc::new(pipeline);
-        if awaits_vertex_input(&pipeline, self) {
+        if waits(&pipeline, self) {
             lock(&self.tables).waiting.insert(name, pipeline.clone());
             self.any_waiting.store(true, Ordering::Release);
         }
@@ -196,20 +196,20 @@ impl Session {
         name
     }
 
-    /// Whether any pipeline's vertex input is set by commands.
+    /// Whether any pipeline waits for state that commands set.
     pub fn has_waiting(&self) -> bool {
         self.any_waiting.load(Ordering::Acquire)
     }
 
-    /// Whether commands set this pipeline's vertex input.
+    /// Whether this pipeline waits for state that commands set.
     pub fn is_waiting(&self, name: Hash) -> bool {
         self.has_waiting() && lock(&self.tables).waiting.contains_key(&name)
     }
 
-    /// The pipeline that a waiting one is with this vertex input; it is recorded like one that the application creates.
+    /// The pipeline that a waiting one is with this state; it is recorded like one that the application creates.
     /// The driver's time counts for the waiting one.
-    pub fn complete(&self, name: Hash, input: &VertexInputState) -> Option<Hash> {
-        let key = (name, name_of(input));
+    pub fn complete(&self, name: Hash, late: &LateState) -> Option<Hash> {
+        let key = (name, name_of(late));
         let waiting = {
             let tables = lock(&self.tables);
             if let Some(done) = tables.completed.get(&key) {
@@ -217,7 +217,7 @@ impl Session {
             }
             tables.waiting.get(&name)?.clone()
         };
-        let pipeline = with_vertex_input(&waiting, input, self, &mut |library| self.graphics(library, Duration::ZERO))?;
+        let pipeline = complete(&waiting, late, self, &mut |library| self.graphics(library, Duration::ZERO))?;
         let name = self.graphics(pipeline, Duration::ZERO);
         lock(&self.tables).completed.insert(key, name);
         Some(name)

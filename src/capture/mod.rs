@@ -24,6 +24,6 @@ pub use load::{Recording, Skipped};
 pub use model::*;
 pub use source::DefinitionSource;
 pub use translate::{
-    FixedState, StageUse, Translated, awaits_vertex_input, compute, fixed, graphics, names, requested_wave, stage_use,
-    with_vertex_input,
+    FixedState, LateState, StageUse, Translated, complete, compute, fixed, graphics, names, requested_wave, stage_use,
+    waits,
 };

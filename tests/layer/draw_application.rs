@@ -272,7 +272,7 @@ impl App {
 
     /// 7: one pipeline with two vertex inputs, which are set by commands: as all other cases have it, and from the second
     /// corner on with half of a colour. 8: set before the pipeline is
-    /// bound.
+    /// bound, and discarding too.
     ///
     /// # Safety
     /// As above.
@@ -294,10 +294,11 @@ impl App {
         ];
         let mut other = usual;
         (other[0].offset, other[1].format) = (16, vk::Format::R8G8_UNORM);
-        let dynamic = [vk::DynamicState::VERTEX_INPUT_EXT];
+        let dynamic = [vk::DynamicState::VERTEX_INPUT_EXT, vk::DynamicState::RASTERIZER_DISCARD_ENABLE];
         // SAFETY: as above.
         unsafe {
-            let [seven, eight] = [7, 8].map(|number| self.pipeline(&Case { dynamic: &dynamic, ..case(number) }));
+            let seven = self.pipeline(&Case { dynamic: &dynamic[..1], ..case(7) });
+            let eight = self.pipeline(&Case { dynamic: &dynamic, ..case(8) });
             let color = self.color();
             self.render(7, color, None, |app, commands| {
                 app.bind(commands, seven);
@@ -309,6 +310,7 @@ impl App {
             let color = self.color();
             self.render(8, color, None, |app, commands| {
                 app.input.cmd_set_vertex_input(commands, &bindings, &usual);
+                device.cmd_set_rasterizer_discard_enable(commands, false);
                 app.bind(commands, eight);
                 device.cmd_draw(commands, 3, 1, 7, 1);
             });

@@ -140,7 +140,8 @@ fn each_vertex_input_that_commands_set_makes_a_recorded_pipeline() {
     let (known, refused): (Vec<_>, Vec<_>) = states(&recording).into_iter().partition(Result::is_ok);
     // Those of cases 7 and 8, as the application created them.
     let refused: Vec<String> = refused.into_iter().map(|e| e.unwrap_err().to_string()).collect();
-    assert_eq!(refused, ["unsupported: VK_DYNAMIC_STATE_VERTEX_INPUT_EXT"; 2]);
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    assert!(refused.iter().all(|e| e.starts_with("unsupported: VK_DYNAMIC_STATE_")), "{refused:?}");
     let mut inputs = Vec::new();
     for state in known.into_iter().map(|known| known.unwrap().state) {
         let case = state.specialization[0].value;

@@ -14,7 +14,7 @@ const PUSH_CONSTANTS: usize = 4096;
 #[derive(Default)]
 pub struct BindPoint {
     pub pipeline: Option<Arc<Known>>,
-    /// The pipeline's name, if commands set its vertex input.
+    /// The pipeline's name, if it waits for state that commands set.
     pub waiting: Option<Hash>,
     pub sets: BTreeMap<u32, BoundSet>,
     pub push_constants: Vec<u8>,

@@ -1,8 +1,7 @@
 //! Dynamic state that a command buffer has set.
 
 use ash::vk;
-use dovetail::capture::{Rect, StencilOps, VertexInputState, Viewport};
-use std::sync::Arc;
+use dovetail::capture::{LateState, Rect, StencilOps, Viewport};
 
 /// Dynamic state with its last values, in Vulkan's numbers.
 #[derive(Clone, Default)]
@@ -12,7 +11,8 @@ pub struct Dynamic {
     pub scissor: Option<Rect>,
     /// The numbers of viewports and scissors, if they were set with a count.
     pub counts: [Option<u32>; 2],
-    pub vertex_input: Option<Arc<VertexInputState>>,
+    /// What decides code.
+    pub late: LateState,
     pub line_width: Option<f32>,
     pub blend_constants: Option<[f32; 4]>,
     pub depth_bias_enable: Option<u32>,

@@ -1,5 +1,5 @@
-//! Pipelines whose vertex input is set by commands (`VK_DYNAMIC_STATE_VERTEX_INPUT_EXT`). A vertex input makes another
-//! pipeline of such a one: the same, with that input in its state.
+//! Pipelines with dynamic state that decides code, and that is therefore known only at a draw. What commands set makes
+//! another pipeline of such a one: the same, with the values in its state.
 //!
 //! Invariant: at most [`MAX_LIBRARIES`] libraries are read for one pipeline, however they refer to each other.
 
@@ -7,58 +7,73 @@ use super::merge::MAX_LIBRARIES;
 use super::tables::dynamic;
 use crate::capture::model::{GraphicsPipeline, Hash, Next, VertexInputState, s_type};
 use crate::capture::source::DefinitionSource;
+use serde::Serialize;
 
-fn is_own(pipeline: &GraphicsPipeline) -> bool {
-    pipeline.dynamic_state.iter().any(|state| state.dynamic_state.contains(&dynamic::VERTEX_INPUT))
+/// Dynamic state that decides code, as far as commands have set it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LateState {
+    /// `vkCmdSetVertexInputEXT`.
+    pub vertex_input: Option<VertexInputState>,
+    /// `vkCmdSetRasterizerDiscardEnable`.
+    pub rasterizer_discard: Option<u32>,
+}
+
+fn is_own(pipeline: &GraphicsPipeline, state: u32) -> bool {
+    pipeline.dynamic_state.iter().any(|states| states.dynamic_state.contains(&state))
 }
 
 fn libraries(pipeline: &GraphicsPipeline) -> &[Hash] {
     Next::find(&pipeline.p_next, s_type::LIBRARIES).and_then(|next| next.libraries.as_deref()).unwrap_or(&[])
 }
 
-/// Whether commands set the vertex input of a pipeline, by its own state or by that of a library.
-pub fn awaits_vertex_input(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> bool {
-    awaits(pipeline, source, &mut MAX_LIBRARIES.clone())
+/// Whether a pipeline waits for values of a [`LateState`], by its own state or by that of a library.
+pub fn waits(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> bool {
+    waits_within(pipeline, source, &mut MAX_LIBRARIES.clone())
 }
 
-fn awaits(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource, left: &mut usize) -> bool {
-    is_own(pipeline)
+fn waits_within(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource, left: &mut usize) -> bool {
+    [dynamic::VERTEX_INPUT, dynamic::RASTERIZER_DISCARD].iter().any(|state| is_own(pipeline, *state))
         || libraries(pipeline).iter().any(|name| {
             let Some(fewer) = left.checked_sub(1) else { return false };
             *left = fewer;
-            source.graphics(*name).is_ok_and(|library| awaits(&library, source, left))
+            source.graphics(*name).is_ok_and(|library| waits_within(&library, source, left))
         })
 }
 
-/// The pipeline with a vertex input in its state. `define` adds libraries that differ from the given ones, and names them.
-/// `None`: a library is unknown, or there are too many.
-pub fn with_vertex_input(
+/// The pipeline with the values that it waits for in its state. `define` adds libraries that differ from the given ones,
+/// and names them. `None`: a value is not set, a library is unknown, or there are too many.
+pub fn complete(
     pipeline: &GraphicsPipeline,
-    input: &VertexInputState,
+    late: &LateState,
     source: &dyn DefinitionSource,
     define: &mut dyn FnMut(GraphicsPipeline) -> Hash,
 ) -> Option<GraphicsPipeline> {
-    complete(pipeline, input, source, define, &mut MAX_LIBRARIES.clone())
+    complete_within(pipeline, late, source, define, &mut MAX_LIBRARIES.clone())
 }
 
-fn complete(
+fn complete_within(
     pipeline: &GraphicsPipeline,
-    input: &VertexInputState,
+    late: &LateState,
     source: &dyn DefinitionSource,
     define: &mut dyn FnMut(GraphicsPipeline) -> Hash,
     left: &mut usize,
 ) -> Option<GraphicsPipeline> {
     let mut new = pipeline.clone();
-    if is_own(pipeline) {
-        let states = new.dynamic_state.iter_mut();
-        states.for_each(|state| state.dynamic_state.retain(|number| *number != dynamic::VERTEX_INPUT));
-        new.vertex_input_state = Some(input.clone());
+    if is_own(pipeline, dynamic::VERTEX_INPUT) {
+        new.vertex_input_state = Some(late.vertex_input.clone()?);
     }
+    if is_own(pipeline, dynamic::RASTERIZER_DISCARD) {
+        let enable = late.rasterizer_discard?;
+        new.rasterization_state.iter_mut().for_each(|state| state.rasterizer_discard_enable = enable);
+    }
+    let known = [dynamic::VERTEX_INPUT, dynamic::RASTERIZER_DISCARD];
+    let states = new.dynamic_state.iter_mut();
+    states.for_each(|states| states.dynamic_state.retain(|state| !known.contains(state)));
     for name in new.p_next.iter_mut().filter_map(|next| next.libraries.as_mut()).flatten() {
         *left = left.checked_sub(1)?;
         let library = source.graphics(*name).ok()?;
-        if awaits_vertex_input(&library, source) {
-            let library = complete(&library, input, source, define, left)?;
+        if waits(&library, source) {
+            let library = complete_within(&library, late, source, define, left)?;
             *name = define(library);
         }
     }

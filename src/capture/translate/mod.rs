@@ -19,7 +19,7 @@ mod tables;
 mod vertex;
 
 pub use fixed::{FixedState, fixed};
-pub use late::{awaits_vertex_input, with_vertex_input};
+pub use late::{LateState, complete, waits};
 pub use tables::names;
 
 use super::model::{ComputePipeline, GraphicsPipeline, Hash, Next, ShaderStage, base64_bytes, s_type};

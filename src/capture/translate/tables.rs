@@ -18,6 +18,7 @@ enum End {
 pub(super) mod dynamic {
     pub const VERTEX_STRIDE: u32 = 1_000_267_005;
     pub const VERTEX_INPUT: u32 = 1_000_352_000;
+    pub const RASTERIZER_DISCARD: u32 = 1_000_377_001;
     pub const BLEND_ENABLE: u32 = 1_000_455_010;
     pub const WRITE_MASK: u32 = 1_000_455_012;
 }
@@ -55,7 +56,7 @@ const DYNAMIC: &[Row] = &[
     (1_000_267_011, "STENCIL_OP", End::Driver),
     (dynamic::VERTEX_INPUT, "VERTEX_INPUT_EXT", End::Unsupported),
     (1_000_377_000, "PATCH_CONTROL_POINTS_EXT", End::Driver),
-    (1_000_377_001, "RASTERIZER_DISCARD_ENABLE", End::Unsupported),
+    (dynamic::RASTERIZER_DISCARD, "RASTERIZER_DISCARD_ENABLE", End::Unsupported),
     (1_000_377_002, "DEPTH_BIAS_ENABLE", End::Driver),
     (1_000_377_003, "LOGIC_OP_EXT", End::Driver),
     (1_000_377_004, "PRIMITIVE_RESTART_ENABLE", End::Driver),

@@ -411,15 +411,26 @@ fn libraries_make_the_same_pipeline() {
 }
 
 #[test]
-fn a_vertex_input_completes_a_pipeline_that_waits_for_it() {
+fn what_commands_set_completes_a_pipeline_that_waits_for_it() {
     let mut whole = plain();
-    let input = whole.vertex_input_state.take().unwrap();
+    let late = LateState { vertex_input: whole.vertex_input_state.take(), rasterizer_discard: Some(0) };
     let wanted = graphics(&plain(), &given()).unwrap();
-    assert!(!awaits_vertex_input(&plain(), &given()));
+    assert!(!waits(&plain(), &given()));
     dynamic(&mut whole, dynamic::VERTEX_INPUT);
-    assert!(awaits_vertex_input(&whole, &given()));
-    let complete = with_vertex_input(&whole, &input, &given(), &mut |_| unreachable!()).unwrap();
-    assert_eq!(graphics(&complete, &given()).unwrap(), wanted);
+    whole.dynamic_state.iter_mut().for_each(|states| states.dynamic_state.push(dynamic::RASTERIZER_DISCARD));
+    assert!(waits(&whole, &given()));
+    let completed = complete(&whole, &late, &given(), &mut |_| unreachable!()).unwrap();
+    assert_eq!(graphics(&completed, &given()).unwrap(), wanted);
+    let discarding = LateState { rasterizer_discard: Some(1), ..late.clone() };
+    let discarding = complete(&whole, &discarding, &given(), &mut |_| unreachable!()).unwrap();
+    let mut same = plain();
+    same.rasterization_state.as_mut().unwrap().rasterizer_discard_enable = 1;
+    assert_eq!(graphics(&discarding, &given()).unwrap(), graphics(&same, &given()).unwrap());
+    for unset in
+        [LateState { vertex_input: None, ..late.clone() }, LateState { rasterizer_discard: None, ..late.clone() }]
+    {
+        assert_eq!(complete(&whole, &unset, &given(), &mut |_| unreachable!()), None);
+    }
 
     // The same from libraries, one of which is made of libraries: only those with the vertex input become others.
     let mut given = given();
@@ -427,27 +438,27 @@ fn a_vertex_input_completes_a_pipeline_that_waits_for_it() {
         let libraries = Some(names.iter().copied().map(Hash).collect());
         Next { libraries, ..Next::new(s_type::LIBRARIES) }
     };
-    given.libraries.insert(Hash(100), library(1, &whole));
-    given.libraries.insert(Hash(101), library(14, &plain()));
+    given.libraries.insert(Hash(100), library(3, &whole));
+    given.libraries.insert(Hash(101), library(12, &plain()));
     given
         .libraries
         .insert(Hash(102), GraphicsPipeline { flags: 0x800, p_next: vec![of(&[100])], ..Default::default() });
     let linked = GraphicsPipeline { p_next: vec![of(&[102, 101])], ..Default::default() };
-    assert!(awaits_vertex_input(&linked, &given) && graphics(&linked, &given).is_err());
+    assert!(waits(&linked, &given) && graphics(&linked, &given).is_err());
     let mut new = Vec::new();
     let define = &mut |library| {
         new.push(library);
         Hash(200 + new.len() as u64)
     };
-    let complete = with_vertex_input(&linked, &input, &given, define).unwrap();
+    let completed = complete(&linked, &late, &given, define).unwrap();
     given.libraries.extend((201..).map(Hash).zip(new));
-    assert_eq!(complete.p_next[0].libraries, Some(vec![Hash(202), Hash(101)]));
-    assert_eq!(graphics(&complete, &given).unwrap(), wanted);
+    assert_eq!(completed.p_next[0].libraries, Some(vec![Hash(202), Hash(101)]));
+    assert_eq!(graphics(&completed, &given).unwrap(), wanted);
     // Unknown ones, and more than one may read.
     given.libraries.remove(&Hash(101));
-    assert_eq!(with_vertex_input(&linked, &input, &given, &mut |_| Hash(1)), None);
+    assert_eq!(complete(&linked, &late, &given, &mut |_| Hash(1)), None);
     given.libraries.insert(Hash(102), GraphicsPipeline { p_next: vec![of(&[102, 102])], ..whole });
-    assert_eq!(with_vertex_input(&linked, &input, &given, &mut |_| Hash(1)), None);
+    assert_eq!(complete(&linked, &late, &given, &mut |_| Hash(1)), None);
 }
 
 #[test]

@@ -87,9 +87,10 @@ unsafe fn drawn(
     let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
     let kept = watch(&device, |watch| {
         let Some(commands) = watch.state.commands.get_mut(&commands) else { return false };
-        if let (Some(waiting), Some(input)) = (commands.graphics.waiting, &commands.dynamic.vertex_input) {
-            let completed = watch.session.complete(waiting, input);
-            commands.graphics.pipeline = completed.and_then(|name| watch.shadow.pipeline(name));
+        if let Some(waiting) = commands.graphics.waiting {
+            // Without all values it stays what the application created, which is refused.
+            let name = watch.session.complete(waiting, &commands.dynamic.late).unwrap_or(waiting);
+            commands.graphics.pipeline = watch.shadow.pipeline(name);
         }
         commands.keep_draw(again)
     });

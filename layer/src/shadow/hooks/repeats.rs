@@ -8,7 +8,6 @@ use crate::dispatch::Device;
 use crate::read::{list, vertex_input_set};
 use ash::vk;
 use std::ffi::CStr;
-use std::sync::Arc;
 
 /// Commands that do not affect draws, or that are not allowed in a secondary command buffer that continues a render pass.
 const PASSED: &[&CStr] = &[
@@ -120,6 +119,7 @@ records! {
         list(images, image_count)
     );
     cmd_set_rasterizer_discard_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
+    |watch| of(watch, commands, |commands| commands.dynamic.late.rasterizer_discard = Some(enable));
     cmd_set_patch_control_points(commands: vk::CommandBuffer, points: u32);
     cmd_set_logic_op(commands: vk::CommandBuffer, op: vk::LogicOp);
     cmd_set_line_stipple(commands: vk::CommandBuffer, factor: u32, pattern: u16);
@@ -203,7 +203,7 @@ records! {
         let (bindings, attributes) = (list(bindings, binding_count), list(attributes, attribute_count));
         plain!(watch, commands, "vkCmdSetVertexInputEXT", bindings, attributes);
         of(watch, commands, |commands| {
-            commands.dynamic.vertex_input = Some(Arc::new(vertex_input_set(bindings, attributes)));
+            commands.dynamic.late.vertex_input = Some(vertex_input_set(bindings, attributes));
             // Where strides are dynamic too, the last command that gives one counts.
             for given in bindings {
                 let bound = commands.vertices.buffers.get_mut(&given.binding);
