@@ -23,6 +23,7 @@ const UNSAFE: &[&str] = &[
     "layer/src/entry.rs",
     "layer/src/exit.rs",
     "layer/src/hook.rs",
+    "layer/src/late.rs",
     "layer/src/read/",
     "layer/src/shadow/copies.rs",
     "layer/src/shadow/descriptors.rs",

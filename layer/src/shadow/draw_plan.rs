@@ -3,7 +3,7 @@
 use super::bound::IndexBuffer;
 use super::commands::Commands;
 use super::drawing::{Call, Counts, Drawing, Indices, index_bytes};
-use super::fixed::fixed;
+use super::fixed::{fixed, state};
 use super::passes::Pass;
 use super::plan::{Plan, Sight, Work};
 use super::program::{Known, Program};
@@ -98,7 +98,7 @@ impl Plan {
                 continue;
             }
             let bound = commands.vertices.buffers.get(&binding.binding).ok_or(Reason::Object)?;
-            let stride = match known.has_dynamic_stride() {
+            let stride = match known.fixed.as_ref().is_some_and(|fixed| fixed.dynamic.contains(&state::VERTEX_STRIDE)) {
                 true => bound.stride.and_then(|stride| stride.try_into().ok()).ok_or(Reason::Dynamic)?,
                 false => binding.stride,
             };

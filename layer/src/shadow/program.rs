@@ -1,6 +1,5 @@
 //! A pipeline in the shadow: its shaders, and the resources that they use.
 
-use super::fixed::state;
 use super::reason::Reason;
 use dovetail::capture::{FixedState, Hash, StageUse, Translated};
 use dovetail::compile::request::{Module, default_wave};
@@ -49,11 +48,6 @@ impl Known {
             Err(e) => Err(Reason::Unsupported(e.to_string())),
         };
         Self { name, fixed, given, program: OnceLock::new(), used: AtomicU64::new(0), taken: AtomicU64::new(0) }
-    }
-
-    /// Whether strides of vertex buffers are set by commands.
-    pub fn has_dynamic_stride(&self) -> bool {
-        self.fixed.as_ref().is_some_and(|fixed| fixed.dynamic.contains(&state::VERTEX_STRIDE))
     }
 
     /// Counts a dispatch or a draw; whether it is to be looked at.
