@@ -1,4 +1,4 @@
-//! Hooks that follow state that decides code and that commands set: each [`LateState`] that a pipeline draws with makes a
+//! Hooks that follow dynamic state that the code depends on: each [`LateState`] that a pipeline draws with makes a
 //! pipeline of its own. If the shadow is on, its hooks replace these.
 
 use crate::dispatch::{self, Device, key};
@@ -46,8 +46,8 @@ struct Bound {
     drawn: bool,
 }
 
-/// Command buffers, which are forgotten when they begin again. Those that have
-/// neither such a pipeline nor such a state are left out.
+/// Command buffers, which are forgotten when they begin again. Those that have neither such a pipeline nor such a state
+/// are left out.
 static BOUND: Mutex<BTreeMap<vk::CommandBuffer, Bound>> = Mutex::new(BTreeMap::new());
 
 fn bind(device: &Device, commands: vk::CommandBuffer, pipeline: vk::Pipeline) {
@@ -55,8 +55,10 @@ fn bind(device: &Device, commands: vk::CommandBuffer, pipeline: vk::Pipeline) {
     let name = device.with(|handles| handles.pipelines.of(pipeline));
     let waiting = session.is_waiting(name).then_some(name);
     let mut all = lock(&BOUND);
-    let bound = all.entry(commands).or_default();
-    (bound.waiting, bound.drawn) = (waiting, false);
+    if waiting.is_some() || all.contains_key(&commands) {
+        let bound = all.entry(commands).or_default();
+        (bound.waiting, bound.drawn) = (waiting, false);
+    }
 }
 
 fn set(commands: vk::CommandBuffer, work: impl FnOnce(&mut LateState)) {

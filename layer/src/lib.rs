@@ -14,8 +14,8 @@
 //! memory after a call. A failure in the layer shows in the report, not in the application. After a fork the child's
 //! calls are only passed on.
 //!
-//! All unsafe code is in `entry`, `hook`, `dispatch`, `chain`, `exit`, `functions`, `late`, `read`, and `shadow::{hooks, copies,
-//! descriptors, passes, tracker, unroll}`. To hook a function, add a row to `functions`, and a hook of that name to `entry` or `shadow::hooks` and
+//! All unsafe code is in `entry`, `hook`, `dispatch`, `chain`, `exit`, `functions`, `late`, `read`, and
+//! `shadow::{hooks, copies, descriptors, passes, tracker, unroll}`. To hook a function, add a row to `functions`, and a hook of that name to `entry` or `shadow::hooks` and
 //! its `HOOKS` list. `docs/layer.md` is the manual.
 
 mod chain;

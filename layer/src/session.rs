@@ -31,7 +31,7 @@ struct Tables {
     /// Only pipeline libraries: no other pipeline is referred to by name.
     libraries: Table<GraphicsPipeline>,
     pipelines: BTreeSet<Hash>,
-    /// Pipelines with state that decides code and that commands set.
+    /// Pipelines whose code depends on state that commands set.
     waiting: Table<GraphicsPipeline>,
     /// What became of them, by their name and the state's.
     completed: BTreeMap<(Hash, Hash), Hash>,

@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn kinds_are_names_or_a_list_in_files_and_messages() {
         let heap = BindingKind::Mutable(KindSet::of(&[K::StorageBuffer, K::SampledImage]));
-        for kind in [BindingKind::One(K::StorageImage), heap.clone()] {
+        for kind in [BindingKind::One(K::StorageImage), heap] {
             let layout =
                 BindingLayout { binding: 3, kind, count: 2, dynamic: false, offset: Some(8), samplers: Vec::new() };
             let bytes = rmp_serde::to_vec_named(&layout).unwrap();

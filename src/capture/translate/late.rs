@@ -1,5 +1,5 @@
-//! Pipelines with dynamic state that decides code, and that is therefore known only at a draw. What commands set makes
-//! another pipeline of such a one: the same, with the values in its state.
+//! Pipelines whose code depends on dynamic state, which is known only at a draw. With what commands have set, such a
+//! pipeline becomes another one: the same, with the values in its state.
 //!
 //! Invariant: at most [`MAX_LIBRARIES`] libraries are read for one pipeline, however they refer to each other.
 
@@ -9,7 +9,7 @@ use crate::capture::model::{GraphicsPipeline, Hash, Next, VertexInputState, s_ty
 use crate::capture::source::DefinitionSource;
 use serde::Serialize;
 
-/// Dynamic state that decides code, as far as commands have set it.
+/// Dynamic state that code depends on, as far as commands have set it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LateState {
     /// `vkCmdSetVertexInputEXT`.
