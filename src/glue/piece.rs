@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::isa::{self, Instruction, Op, Scalar, Sgpr, Src, Vgpr};
 use crate::target::{GfxIp, WaveSize};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -26,6 +26,7 @@ pub type GlueCode = SmallVec<[u8; 192]>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GluePiece {
     /// Machine code, whole dwords.
+    #[serde(deserialize_with = "code")]
     pub code: GlueCode,
     /// Symbol of its first instruction.
     pub symbol: Cow<'static, str>,
@@ -35,6 +36,11 @@ pub struct GluePiece {
     pub sgprs: u32,
     /// VGPRs used: the highest + 1.
     pub vgprs: u32,
+}
+
+/// Reads code through a `Vec`: `SmallVec` would reserve as much memory as the length says, before any byte is read.
+fn code<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<GlueCode, D::Error> {
+    Vec::deserialize(from).map(|code| GlueCode::from_slice(&code))
 }
 
 /// Records the instructions of a piece.
