@@ -4,7 +4,7 @@
 use crate::dispatch::{self, Device, key};
 use crate::guard::{aside, lock};
 use crate::hook::{Row, hooks};
-use crate::read::{list, vertex_input_set};
+use crate::read::{blend_equation, list, vertex_input_set};
 use crate::session;
 use ash::vk;
 use dovetail::capture::{Hash, LateState};
@@ -18,6 +18,11 @@ static HOOKS: &[Row] = hooks! {
         cmd_bind_pipeline,
         cmd_set_vertex_input,
         cmd_set_rasterizer_discard_enable,
+        cmd_set_rasterization_samples,
+        cmd_set_alpha_to_coverage_enable,
+        cmd_set_alpha_to_one_enable,
+        cmd_set_color_blend_equation,
+        cmd_set_line_rasterization_mode,
         cmd_draw,
         cmd_draw_indexed,
         cmd_draw_indirect,
@@ -128,6 +133,24 @@ looks! {
     });
     cmd_set_rasterizer_discard_enable(commands: vk::CommandBuffer, enable: vk::Bool32)
     |_device| set(commands, |late| late.rasterizer_discard = Some(enable));
+    cmd_set_rasterization_samples(commands: vk::CommandBuffer, samples: vk::SampleCountFlags)
+    |_device| set(commands, |late| late.samples = Some(samples.as_raw()));
+    cmd_set_alpha_to_coverage_enable(commands: vk::CommandBuffer, enable: vk::Bool32)
+    |_device| set(commands, |late| late.alpha_to_coverage = Some(enable));
+    cmd_set_alpha_to_one_enable(commands: vk::CommandBuffer, enable: vk::Bool32)
+    |_device| set(commands, |late| late.alpha_to_one = Some(enable));
+    cmd_set_color_blend_equation(
+        commands: vk::CommandBuffer,
+        from: u32,
+        count: u32,
+        equations: *const vk::ColorBlendEquationEXT
+    )
+    |_device| set(commands, |late| {
+        let equations = list(equations, count).iter().map(blend_equation);
+        late.blend_equations.extend((from..).zip(equations));
+    });
+    cmd_set_line_rasterization_mode(commands: vk::CommandBuffer, mode: vk::LineRasterizationModeEXT)
+    |_device| set(commands, |late| late.line_mode = Some(mode.as_raw() as u32));
     cmd_draw(commands: vk::CommandBuffer, count: u32, instances: u32, vertex: u32, instance: u32)
     |_device| draw(commands);
     cmd_draw_indexed(

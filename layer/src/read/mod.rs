@@ -13,6 +13,6 @@ mod stage;
 
 pub use objects::{conversion, pipeline_layout, sampler, set_layout};
 pub use pass::{render_pass, render_pass2};
-pub use pipeline::{compute, graphics, vertex_input_set};
+pub use pipeline::{blend_equation, compute, graphics, vertex_input_set};
 pub use reader::{Reader, list};
 pub use stage::words;

@@ -196,6 +196,19 @@ unsafe fn multisample(reader: &Reader<'_>, given: &vk::PipelineMultisampleStateC
     }
 }
 
+/// The blend equation that a command sets, without enable and write mask.
+pub fn blend_equation(given: &vk::ColorBlendEquationEXT) -> BlendAttachment {
+    BlendAttachment {
+        dst_alpha_blend_factor: number!(given.dst_alpha_blend_factor),
+        src_alpha_blend_factor: number!(given.src_alpha_blend_factor),
+        dst_color_blend_factor: number!(given.dst_color_blend_factor),
+        src_color_blend_factor: number!(given.src_color_blend_factor),
+        alpha_blend_op: number!(given.alpha_blend_op),
+        color_blend_op: number!(given.color_blend_op),
+        ..BlendAttachment::default()
+    }
+}
+
 /// The vertex input that a command sets.
 pub fn vertex_input_set(
     bindings: &[vk::VertexInputBindingDescription2EXT<'_>],

@@ -5,9 +5,23 @@
 
 use super::merge::MAX_LIBRARIES;
 use super::tables::dynamic;
-use crate::capture::model::{GraphicsPipeline, Hash, Next, VertexInputState, s_type};
+use crate::capture::model::{
+    BlendAttachment, GraphicsPipeline, Hash, MultisampleState, Next, RasterizationState, VertexInputState, s_type,
+};
 use crate::capture::source::DefinitionSource;
 use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Dynamic states whose values a [`LateState`] has.
+const LATE: [u32; 7] = [
+    dynamic::VERTEX_INPUT,
+    dynamic::RASTERIZER_DISCARD,
+    dynamic::SAMPLES,
+    dynamic::ALPHA_TO_COVERAGE,
+    dynamic::ALPHA_TO_ONE,
+    dynamic::BLEND_EQUATION,
+    dynamic::LINE_MODE,
+];
 
 /// Dynamic state that code depends on, as far as commands have set it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -16,6 +30,16 @@ pub struct LateState {
     pub vertex_input: Option<VertexInputState>,
     /// `vkCmdSetRasterizerDiscardEnable`.
     pub rasterizer_discard: Option<u32>,
+    /// `vkCmdSetRasterizationSamplesEXT`.
+    pub samples: Option<u32>,
+    /// `vkCmdSetAlphaToCoverageEnableEXT`.
+    pub alpha_to_coverage: Option<u32>,
+    /// `vkCmdSetAlphaToOneEnableEXT`.
+    pub alpha_to_one: Option<u32>,
+    /// `vkCmdSetColorBlendEquationEXT`, by attachment; without enables and write masks.
+    pub blend_equations: BTreeMap<u32, BlendAttachment>,
+    /// `vkCmdSetLineRasterizationModeEXT`.
+    pub line_mode: Option<u32>,
 }
 
 fn is_own(pipeline: &GraphicsPipeline, state: u32) -> bool {
@@ -32,7 +56,7 @@ pub fn waits(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> bool
 }
 
 fn waits_within(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource, left: &mut usize) -> bool {
-    [dynamic::VERTEX_INPUT, dynamic::RASTERIZER_DISCARD].iter().any(|state| is_own(pipeline, *state))
+    LATE.iter().any(|state| is_own(pipeline, *state))
         || libraries(pipeline).iter().any(|name| {
             let Some(fewer) = left.checked_sub(1) else { return false };
             *left = fewer;
@@ -59,16 +83,10 @@ fn complete_within(
     left: &mut usize,
 ) -> Option<GraphicsPipeline> {
     let mut new = pipeline.clone();
-    if is_own(pipeline, dynamic::VERTEX_INPUT) {
-        new.vertex_input_state = Some(late.vertex_input.clone()?);
-    }
-    if is_own(pipeline, dynamic::RASTERIZER_DISCARD) {
-        let enable = late.rasterizer_discard?;
-        new.rasterization_state.iter_mut().for_each(|state| state.rasterizer_discard_enable = enable);
-    }
-    let known = [dynamic::VERTEX_INPUT, dynamic::RASTERIZER_DISCARD];
+    let own = LATE.into_iter().filter(|state| is_own(pipeline, *state));
+    own.map(|state| set(&mut new, state, late)).collect::<Option<()>>()?;
     let states = new.dynamic_state.iter_mut();
-    states.for_each(|states| states.dynamic_state.retain(|state| !known.contains(state)));
+    states.for_each(|states| states.dynamic_state.retain(|state| !LATE.contains(state)));
     for name in new.p_next.iter_mut().filter_map(|next| next.libraries.as_mut()).flatten() {
         *left = left.checked_sub(1)?;
         let library = source.graphics(*name).ok()?;
@@ -78,4 +96,51 @@ fn complete_within(
         }
     }
     Some(new)
+}
+
+/// Sets one value; `None`: no command has set it.
+fn set(pipeline: &mut GraphicsPipeline, state: u32, late: &LateState) -> Option<()> {
+    let raster = pipeline.rasterization_state.as_mut();
+    // The state may be left out if all of it is dynamic.
+    let mut samples = |set: &dyn Fn(&mut MultisampleState)| set(pipeline.multisample_state.get_or_insert_default());
+    match state {
+        dynamic::VERTEX_INPUT => pipeline.vertex_input_state = Some(late.vertex_input.clone()?),
+        dynamic::RASTERIZER_DISCARD => {
+            let enable = late.rasterizer_discard?;
+            raster.into_iter().for_each(|state| state.rasterizer_discard_enable = enable);
+        }
+        dynamic::LINE_MODE => {
+            let mode = late.line_mode?;
+            raster.into_iter().for_each(|state| set_line_mode(state, mode));
+        }
+        dynamic::SAMPLES => {
+            let count = late.samples?;
+            samples(&|state| state.rasterization_samples = count);
+        }
+        dynamic::ALPHA_TO_COVERAGE => {
+            let enable = late.alpha_to_coverage?;
+            samples(&|state| state.alpha_to_coverage_enable = enable);
+        }
+        dynamic::ALPHA_TO_ONE => {
+            let enable = late.alpha_to_one?;
+            samples(&|state| state.alpha_to_one_enable = enable);
+        }
+        dynamic::BLEND_EQUATION => {
+            let attachments = pipeline.color_blend_state.iter_mut().flat_map(|state| &mut state.attachments);
+            for (n, attachment) in (0..).zip(attachments) {
+                let BlendAttachment { blend_enable, color_write_mask, .. } = *attachment;
+                let equation = late.blend_equations.get(&n)?.clone();
+                *attachment = BlendAttachment { blend_enable, color_write_mask, ..equation };
+            }
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+fn set_line_mode(state: &mut RasterizationState, mode: u32) {
+    match state.p_next.iter_mut().find(|next| next.s_type == s_type::LINES) {
+        Some(lines) => lines.line_rasterization_mode = Some(mode),
+        None => state.p_next.push(Next { line_rasterization_mode: Some(mode), ..Next::new(s_type::LINES) }),
+    }
 }

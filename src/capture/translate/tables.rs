@@ -19,8 +19,13 @@ pub(super) mod dynamic {
     pub const VERTEX_STRIDE: u32 = 1_000_267_005;
     pub const VERTEX_INPUT: u32 = 1_000_352_000;
     pub const RASTERIZER_DISCARD: u32 = 1_000_377_001;
+    pub const SAMPLES: u32 = 1_000_455_005;
+    pub const ALPHA_TO_COVERAGE: u32 = 1_000_455_007;
+    pub const ALPHA_TO_ONE: u32 = 1_000_455_008;
     pub const BLEND_ENABLE: u32 = 1_000_455_010;
+    pub const BLEND_EQUATION: u32 = 1_000_455_011;
     pub const WRITE_MASK: u32 = 1_000_455_012;
+    pub const LINE_MODE: u32 = 1_000_455_020;
 }
 
 type Row = (u32, &'static str, End);
@@ -64,13 +69,13 @@ const DYNAMIC: &[Row] = &[
     (1_000_455_002, "TESSELLATION_DOMAIN_ORIGIN_EXT", End::Driver),
     (1_000_455_003, "DEPTH_CLAMP_ENABLE_EXT", End::Driver),
     (1_000_455_004, "POLYGON_MODE_EXT", End::Driver),
-    (1_000_455_005, "RASTERIZATION_SAMPLES_EXT", End::Unsupported),
+    (dynamic::SAMPLES, "RASTERIZATION_SAMPLES_EXT", End::Unsupported),
     (1_000_455_006, "SAMPLE_MASK_EXT", End::Driver),
-    (1_000_455_007, "ALPHA_TO_COVERAGE_ENABLE_EXT", End::Unsupported),
-    (1_000_455_008, "ALPHA_TO_ONE_ENABLE_EXT", End::Unsupported),
+    (dynamic::ALPHA_TO_COVERAGE, "ALPHA_TO_COVERAGE_ENABLE_EXT", End::Unsupported),
+    (dynamic::ALPHA_TO_ONE, "ALPHA_TO_ONE_ENABLE_EXT", End::Unsupported),
     (1_000_455_009, "LOGIC_OP_ENABLE_EXT", End::Driver),
     (dynamic::BLEND_ENABLE, "COLOR_BLEND_ENABLE_EXT", End::Read),
-    (1_000_455_011, "COLOR_BLEND_EQUATION_EXT", End::Unsupported),
+    (dynamic::BLEND_EQUATION, "COLOR_BLEND_EQUATION_EXT", End::Unsupported),
     (dynamic::WRITE_MASK, "COLOR_WRITE_MASK_EXT", End::Read),
     (1_000_455_013, "RASTERIZATION_STREAM_EXT", End::Unsupported),
     (1_000_455_014, "CONSERVATIVE_RASTERIZATION_MODE_EXT", End::Unsupported),
@@ -79,7 +84,7 @@ const DYNAMIC: &[Row] = &[
     (1_000_455_017, "SAMPLE_LOCATIONS_ENABLE_EXT", End::Driver),
     (1_000_455_018, "COLOR_BLEND_ADVANCED_EXT", End::Unsupported),
     (1_000_455_019, "PROVOKING_VERTEX_MODE_EXT", End::Driver),
-    (1_000_455_020, "LINE_RASTERIZATION_MODE_EXT", End::Unsupported),
+    (dynamic::LINE_MODE, "LINE_RASTERIZATION_MODE_EXT", End::Unsupported),
     (1_000_455_021, "LINE_STIPPLE_ENABLE_EXT", End::Driver),
     (1_000_455_022, "DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT", End::Driver),
     (1_000_524_000, "ATTACHMENT_FEEDBACK_LOOP_ENABLE_EXT", End::Driver),

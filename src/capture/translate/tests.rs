@@ -413,7 +413,11 @@ fn libraries_make_the_same_pipeline() {
 #[test]
 fn what_commands_set_completes_a_pipeline_that_waits_for_it() {
     let mut whole = plain();
-    let late = LateState { vertex_input: whole.vertex_input_state.take(), rasterizer_discard: Some(0) };
+    let late = LateState {
+        vertex_input: whole.vertex_input_state.take(),
+        rasterizer_discard: Some(0),
+        ..LateState::default()
+    };
     let wanted = graphics(&plain(), &given()).unwrap();
     assert!(!waits(&plain(), &given()));
     dynamic(&mut whole, dynamic::VERTEX_INPUT);
@@ -459,6 +463,52 @@ fn what_commands_set_completes_a_pipeline_that_waits_for_it() {
     assert_eq!(complete(&linked, &late, &given, &mut |_| Hash(1)), None);
     given.libraries.insert(Hash(102), GraphicsPipeline { p_next: vec![of(&[102, 102])], ..whole });
     assert_eq!(complete(&linked, &late, &given, &mut |_| Hash(1)), None);
+}
+
+#[test]
+fn samples_and_blending_that_commands_set_are_like_those_of_a_pipeline() {
+    let mut same = plain();
+    let multisample = same.multisample_state.as_mut().unwrap();
+    (multisample.alpha_to_coverage_enable, multisample.alpha_to_one_enable) = (1, 1);
+    let equations = same.color_blend_state.as_mut().unwrap().attachments.iter_mut().enumerate().map(|(n, one)| {
+        // Source alpha, a second source, and constants.
+        (one.blend_enable, one.src_color_blend_factor) = (1, [6, 15, 10][n]);
+        BlendAttachment { blend_enable: 9, color_write_mask: 9, ..one.clone() }
+    });
+    let late = LateState {
+        samples: Some(4),
+        alpha_to_coverage: Some(1),
+        alpha_to_one: Some(1),
+        blend_equations: (0..).zip(equations).collect(),
+        line_mode: Some(1),
+        ..LateState::default()
+    };
+    let mut waiting = same.clone();
+    waiting.multisample_state = None;
+    for one in &mut waiting.color_blend_state.as_mut().unwrap().attachments {
+        *one = BlendAttachment { blend_enable: 1, color_write_mask: one.color_write_mask, ..Default::default() };
+    }
+    let states = [
+        dynamic::SAMPLES,
+        dynamic::ALPHA_TO_COVERAGE,
+        dynamic::ALPHA_TO_ONE,
+        dynamic::BLEND_EQUATION,
+        dynamic::LINE_MODE,
+    ];
+    waiting.dynamic_state = Some(DynamicState { flags: 0, dynamic_state: states.to_vec() });
+    let completed = |late: &LateState| complete(&waiting, late, &given(), &mut |_| unreachable!());
+    assert_eq!(graphics(&completed(&late).unwrap(), &given()).unwrap(), graphics(&same, &given()).unwrap());
+    let smooth = completed(&LateState { line_mode: Some(3), ..late.clone() }).unwrap();
+    assert!(graphics(&smooth, &given()).unwrap_err().to_string().contains("smooth lines"));
+    for unset in [
+        LateState { samples: None, ..late.clone() },
+        LateState { alpha_to_coverage: None, ..late.clone() },
+        LateState { alpha_to_one: None, ..late.clone() },
+        LateState { blend_equations: late.blend_equations.clone().into_iter().take(2).collect(), ..late.clone() },
+        LateState { line_mode: None, ..late.clone() },
+    ] {
+        assert_eq!(completed(&unset), None);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::{lose, of, records};
 use crate::dispatch::Device;
-use crate::read::{list, vertex_input_set};
+use crate::read::{blend_equation, list, vertex_input_set};
 use ash::vk;
 use std::ffi::CStr;
 
@@ -127,13 +127,16 @@ records! {
     cmd_set_depth_clamp_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
     cmd_set_polygon_mode(commands: vk::CommandBuffer, mode: vk::PolygonMode);
     cmd_set_rasterization_samples(commands: vk::CommandBuffer, samples: vk::SampleCountFlags);
+    |watch| of(watch, commands, |commands| commands.dynamic.late.samples = Some(samples.as_raw()));
     cmd_set_sample_mask(
         commands: vk::CommandBuffer,
         samples: vk::SampleCountFlags,
         mask: *const vk::SampleMask
     ) keep mask = list(mask, samples.as_raw().div_ceil(32));
     cmd_set_alpha_to_coverage_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
+    |watch| of(watch, commands, |commands| commands.dynamic.late.alpha_to_coverage = Some(enable));
     cmd_set_alpha_to_one_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
+    |watch| of(watch, commands, |commands| commands.dynamic.late.alpha_to_one = Some(enable));
     cmd_set_logic_op_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
     cmd_set_color_blend_enable(
         commands: vk::CommandBuffer,
@@ -147,6 +150,10 @@ records! {
         count: u32,
         equations: *const vk::ColorBlendEquationEXT
     ) keep equations = list(equations, count);
+    |watch| {
+        let equations = list(equations, count).iter().map(blend_equation);
+        of(watch, commands, |commands| commands.dynamic.late.blend_equations.extend((from..).zip(equations)));
+    };
     cmd_set_color_blend_advanced(
         commands: vk::CommandBuffer,
         from: u32,
@@ -175,6 +182,7 @@ records! {
     cmd_set_sample_locations_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
     cmd_set_provoking_vertex_mode(commands: vk::CommandBuffer, mode: vk::ProvokingVertexModeEXT);
     cmd_set_line_rasterization_mode(commands: vk::CommandBuffer, mode: vk::LineRasterizationModeEXT);
+    |watch| of(watch, commands, |commands| commands.dynamic.late.line_mode = Some(mode.as_raw() as u32));
     cmd_set_line_stipple_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
     cmd_set_attachment_feedback_loop_enable(commands: vk::CommandBuffer, aspects: vk::ImageAspectFlags);
     cmd_set_discard_rectangle(
