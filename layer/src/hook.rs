@@ -26,4 +26,20 @@ macro_rules! hooks {
         ),)+)+]
     };
 }
-pub(crate) use {hook, hooks};
+/// Hooks that look at a call and pass it on.
+macro_rules! looks {
+    ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) |$device:ident| $look:expr;)*) => {$(
+        pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) {
+            // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
+            unsafe {
+                let Some(device) = $crate::dispatch::device($crate::dispatch::key($first)) else { return };
+                let $device = &device;
+                $look;
+                if let Some(below) = device.functions.$hook {
+                    below($first $(, $arg)*);
+                }
+            }
+        }
+    )*};
+}
+pub(crate) use {hook, hooks, looks};

@@ -3,7 +3,7 @@
 
 use crate::dispatch::{self, Device, key};
 use crate::guard::{aside, lock};
-use crate::hook::{Row, hooks};
+use crate::hook::{Row, hooks, looks};
 use crate::read::{blend_equation, list, vertex_input_set};
 use crate::session;
 use ash::vk;
@@ -55,8 +55,9 @@ struct Bound {
 /// are left out.
 static BOUND: Mutex<BTreeMap<vk::CommandBuffer, Bound>> = Mutex::new(BTreeMap::new());
 
-fn bind(device: &Device, commands: vk::CommandBuffer, pipeline: vk::Pipeline) {
-    let Some(session) = session::get().filter(|session| session.has_waiting()) else { return };
+fn bind(device: &Device, commands: vk::CommandBuffer, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
+    let is_graphics = point == vk::PipelineBindPoint::GRAPHICS;
+    let Some(session) = session::get().filter(|session| is_graphics && session.has_waiting()) else { return };
     let name = device.with(|handles| handles.pipelines.of(pipeline));
     let waiting = session.is_waiting(name).then_some(name);
     let mut all = lock(&BOUND);
@@ -67,10 +68,12 @@ fn bind(device: &Device, commands: vk::CommandBuffer, pipeline: vk::Pipeline) {
 }
 
 fn set(commands: vk::CommandBuffer, work: impl FnOnce(&mut LateState)) {
-    let mut all = lock(&BOUND);
-    let bound = all.entry(commands).or_default();
-    work(&mut bound.late);
-    bound.drawn = false;
+    aside(|| {
+        let mut all = lock(&BOUND);
+        let bound = all.entry(commands).or_default();
+        work(&mut bound.late);
+        bound.drawn = false;
+    });
 }
 
 fn draw(commands: vk::CommandBuffer) {
@@ -99,28 +102,9 @@ unsafe extern "system" fn begin_command_buffer(
     }
 }
 
-/// Hooks that look at a call and pass it on.
-macro_rules! looks {
-    ($($hook:ident($commands:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) |$device:ident| $look:expr;)*) => {$(
-        unsafe extern "system" fn $hook($commands: $ty $(, $arg: $arg_ty)*) {
-            // SAFETY: a command buffer of the caller's; the same arguments go below, and are valid.
-            unsafe {
-                let Some(device) = dispatch::device(key($commands)) else { return };
-                let $device = &device;
-                aside(|| $look);
-                if let Some(below) = device.functions.$hook {
-                    below($commands $(, $arg)*);
-                }
-            }
-        }
-    )*};
-}
-
 looks! {
     cmd_bind_pipeline(commands: vk::CommandBuffer, point: vk::PipelineBindPoint, pipeline: vk::Pipeline)
-    |device| if point == vk::PipelineBindPoint::GRAPHICS {
-        bind(device, commands, pipeline);
-    };
+    |device| aside(|| bind(device, commands, point, pipeline));
     cmd_set_vertex_input(
         commands: vk::CommandBuffer,
         binding_count: u32,
@@ -152,7 +136,7 @@ looks! {
     cmd_set_line_rasterization_mode(commands: vk::CommandBuffer, mode: vk::LineRasterizationModeEXT)
     |_device| set(commands, |late| late.line_mode = Some(mode.as_raw() as u32));
     cmd_draw(commands: vk::CommandBuffer, count: u32, instances: u32, vertex: u32, instance: u32)
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
     cmd_draw_indexed(
         commands: vk::CommandBuffer,
         count: u32,
@@ -161,7 +145,7 @@ looks! {
         vertex: i32,
         instance: u32
     )
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
     cmd_draw_indirect(
         commands: vk::CommandBuffer,
         buffer: vk::Buffer,
@@ -169,7 +153,7 @@ looks! {
         count: u32,
         stride: u32
     )
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
     cmd_draw_indexed_indirect(
         commands: vk::CommandBuffer,
         buffer: vk::Buffer,
@@ -177,7 +161,7 @@ looks! {
         count: u32,
         stride: u32
     )
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
     cmd_draw_indirect_count(
         commands: vk::CommandBuffer,
         buffer: vk::Buffer,
@@ -187,7 +171,7 @@ looks! {
         most: u32,
         stride: u32
     )
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
     cmd_draw_indexed_indirect_count(
         commands: vk::CommandBuffer,
         buffer: vk::Buffer,
@@ -197,7 +181,7 @@ looks! {
         most: u32,
         stride: u32
     )
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
     cmd_draw_multi(
         commands: vk::CommandBuffer,
         count: u32,
@@ -206,7 +190,7 @@ looks! {
         instance: u32,
         stride: u32
     )
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
     cmd_draw_multi_indexed(
         commands: vk::CommandBuffer,
         count: u32,
@@ -216,7 +200,7 @@ looks! {
         stride: u32,
         vertex: *const i32
     )
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
     cmd_draw_indirect_byte_count(
         commands: vk::CommandBuffer,
         instances: u32,
@@ -226,5 +210,5 @@ looks! {
         from: u32,
         stride: u32
     )
-    |_device| draw(commands);
+    |_device| aside(|| draw(commands));
 }

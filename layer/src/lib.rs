@@ -15,8 +15,8 @@
 //! calls are only passed on.
 //!
 //! All unsafe code is in `entry`, `hook`, `dispatch`, `chain`, `exit`, `functions`, `late`, `read`, and
-//! `shadow::{hooks, copies, descriptors, passes, tracker, unroll}`. To hook a function, add a row to `functions`, and a hook of that name to `entry` or `shadow::hooks` and
-//! its `HOOKS` list. `docs/layer.md` is the manual.
+//! `shadow::{hooks, copies, descriptors, passes, tracker, unroll}`. To hook a function, add a row to `functions`, and a
+//! hook of that name to `entry`, `late` or `shadow::hooks` and its `HOOKS` list. `docs/layer.md` is the manual.
 
 mod chain;
 mod complain;

@@ -161,7 +161,7 @@ impl ParamVectors {
         Ok(Self(vectors))
     }
 
-    /// A part of what the list begins with.
+    /// A number that depends on the first vector, for a caller that only needs it read.
     pub(crate) fn first(&self) -> u32 {
         self.0.first().map_or(0, |(_, channels)| u32::from(channels[0].is_some()))
     }

@@ -175,7 +175,8 @@ impl RegisterWords {
     }
 }
 
-/// The words of one part, one after the other: a tenth of the memory of [`RegisterWords`], which a link has to wait for.
+/// The words of one part without gaps, in about a quarter of the memory of [`RegisterWords`]: a link of a part that is in
+/// no cache waits for its memory.
 #[derive(Clone, Debug)]
 pub(super) struct PackedWords {
     present: [u64; MASKS],

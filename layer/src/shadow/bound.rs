@@ -3,7 +3,7 @@
 use super::objects::{Objects, Set};
 use super::program::Known;
 use ash::vk;
-use dovetail::capture::Hash;
+use dovetail::capture::{Hash, LateState};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ pub struct BindPoint {
     pub pipeline: Option<Arc<Known>>,
     /// The pipeline's name, if it waits for state that commands set.
     pub waiting: Option<Hash>,
+    /// The state with which the bound pipeline is already complete.
+    pub completed: Option<LateState>,
     pub sets: BTreeMap<u32, BoundSet>,
     pub push_constants: Vec<u8>,
 }

@@ -121,6 +121,11 @@ impl Next {
     pub fn find(chain: &[Self], s_type: u32) -> Option<&Self> {
         chain.iter().find(|next| next.s_type == s_type)
     }
+
+    /// The pipeline libraries in a pipeline's chain.
+    pub fn libraries(chain: &[Self]) -> &[Hash] {
+        Self::find(chain, s_type::LIBRARIES).and_then(|next| next.libraries.as_deref()).unwrap_or(&[])
+    }
 }
 
 /// `VkVertexInputBindingDivisorDescription`.

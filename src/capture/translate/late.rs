@@ -6,7 +6,7 @@
 use super::merge::MAX_LIBRARIES;
 use super::tables::dynamic;
 use crate::capture::model::{
-    BlendAttachment, GraphicsPipeline, Hash, MultisampleState, Next, RasterizationState, VertexInputState, s_type,
+    BlendAttachment, GraphicsPipeline, Hash, Next, RasterizationState, VertexInputState, s_type,
 };
 use crate::capture::source::DefinitionSource;
 use serde::Serialize;
@@ -46,10 +46,6 @@ fn is_own(pipeline: &GraphicsPipeline, state: u32) -> bool {
     pipeline.dynamic_state.iter().any(|states| states.dynamic_state.contains(&state))
 }
 
-fn libraries(pipeline: &GraphicsPipeline) -> &[Hash] {
-    Next::find(&pipeline.p_next, s_type::LIBRARIES).and_then(|next| next.libraries.as_deref()).unwrap_or(&[])
-}
-
 /// Whether a pipeline waits for values of a [`LateState`], by its own state or by that of a library.
 pub fn waits(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> bool {
     waits_within(pipeline, source, &mut MAX_LIBRARIES.clone())
@@ -57,7 +53,7 @@ pub fn waits(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> bool
 
 fn waits_within(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource, left: &mut usize) -> bool {
     LATE.iter().any(|state| is_own(pipeline, *state))
-        || libraries(pipeline).iter().any(|name| {
+        || Next::libraries(&pipeline.p_next).iter().any(|name| {
             let Some(fewer) = left.checked_sub(1) else { return false };
             *left = fewer;
             source.graphics(*name).is_ok_and(|library| waits_within(&library, source, left))
@@ -83,16 +79,17 @@ fn complete_within(
     left: &mut usize,
 ) -> Option<GraphicsPipeline> {
     let mut new = pipeline.clone();
-    let own = LATE.into_iter().filter(|state| is_own(pipeline, *state));
-    own.map(|state| set(&mut new, state, late)).collect::<Option<()>>()?;
+    for state in LATE.into_iter().filter(|state| is_own(pipeline, *state)) {
+        set(&mut new, state, late)?;
+    }
     let states = new.dynamic_state.iter_mut();
     states.for_each(|states| states.dynamic_state.retain(|state| !LATE.contains(state)));
     for name in new.p_next.iter_mut().filter_map(|next| next.libraries.as_mut()).flatten() {
         *left = left.checked_sub(1)?;
         let library = source.graphics(*name).ok()?;
-        if waits(&library, source) {
-            let library = complete_within(&library, late, source, define, left)?;
-            *name = define(library);
+        let completed = complete_within(&library, late, source, define, left)?;
+        if completed != *library {
+            *name = define(completed);
         }
     }
     Some(new)
@@ -101,8 +98,8 @@ fn complete_within(
 /// Sets one value; `None`: no command has set it.
 fn set(pipeline: &mut GraphicsPipeline, state: u32, late: &LateState) -> Option<()> {
     let raster = pipeline.rasterization_state.as_mut();
-    // The state may be left out if all of it is dynamic.
-    let mut samples = |set: &dyn Fn(&mut MultisampleState)| set(pipeline.multisample_state.get_or_insert_default());
+    // Vulkan lets an application leave this state out if all of it is dynamic.
+    let samples = &mut pipeline.multisample_state;
     match state {
         dynamic::VERTEX_INPUT => pipeline.vertex_input_state = Some(late.vertex_input.clone()?),
         dynamic::RASTERIZER_DISCARD => {
@@ -115,15 +112,15 @@ fn set(pipeline: &mut GraphicsPipeline, state: u32, late: &LateState) -> Option<
         }
         dynamic::SAMPLES => {
             let count = late.samples?;
-            samples(&|state| state.rasterization_samples = count);
+            samples.get_or_insert_default().rasterization_samples = count;
         }
         dynamic::ALPHA_TO_COVERAGE => {
             let enable = late.alpha_to_coverage?;
-            samples(&|state| state.alpha_to_coverage_enable = enable);
+            samples.get_or_insert_default().alpha_to_coverage_enable = enable;
         }
         dynamic::ALPHA_TO_ONE => {
             let enable = late.alpha_to_one?;
-            samples(&|state| state.alpha_to_one_enable = enable);
+            samples.get_or_insert_default().alpha_to_one_enable = enable;
         }
         dynamic::BLEND_EQUATION => {
             let attachments = pipeline.color_blend_state.iter_mut().flat_map(|state| &mut state.attachments);

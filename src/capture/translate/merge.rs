@@ -83,8 +83,7 @@ fn add(
     waiting: &mut Vec<Hash>,
 ) -> Result<()> {
     tables::chain(&from.p_next)?;
-    let libraries =
-        Next::find(&from.p_next, s_type::LIBRARIES).and_then(|next| next.libraries.as_deref()).unwrap_or(&[]);
+    let libraries = Next::libraries(&from.p_next);
     let parts = match Next::find(&from.p_next, s_type::LIBRARY_PARTS).and_then(|next| next.flags) {
         Some(parts) => parts,
         None if libraries.is_empty() => ALL,

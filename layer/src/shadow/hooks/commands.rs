@@ -134,7 +134,7 @@ records! {
         let waiting = watch.session.is_waiting(name).then_some(name);
         of(watch, commands, |commands| {
             if let Some(bound) = commands.at(point) {
-                (bound.pipeline, bound.waiting) = (known, waiting);
+                (bound.pipeline, bound.waiting, bound.completed) = (known, waiting, None);
             }
         });
     };

@@ -87,10 +87,12 @@ unsafe fn drawn(
     let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
     let kept = watch(&device, |watch| {
         let Some(commands) = watch.state.commands.get_mut(&commands) else { return false };
-        if let Some(waiting) = commands.graphics.waiting {
+        let (graphics, late) = (&mut commands.graphics, &commands.dynamic.late);
+        if let Some(waiting) = graphics.waiting.filter(|_| graphics.completed.as_ref() != Some(late)) {
             // Without all values it stays what the application created, which is refused.
-            let name = watch.session.complete(waiting, &commands.dynamic.late).unwrap_or(waiting);
-            commands.graphics.pipeline = watch.shadow.pipeline(name);
+            let name = watch.session.complete(waiting, late).unwrap_or(waiting);
+            graphics.pipeline = watch.shadow.pipeline(name);
+            graphics.completed = Some(late.clone());
         }
         commands.keep_draw(again)
     });

@@ -319,18 +319,11 @@ macro_rules! records {
 
 /// Hooks of functions without a result, which are looked at before they are passed on.
 macro_rules! passes {
-    ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) $look:expr;)*) => {$(
-        pub(super) unsafe extern "system" fn $hook($first: $ty $(, $arg: $arg_ty)*) {
-            // SAFETY: a handle of the caller's; the same arguments go below, and are valid.
-            unsafe {
-                let Some(device) = $crate::dispatch::device($crate::dispatch::key($first)) else { return };
-                super::watch(&device, $look);
-                if let Some(below) = device.functions.$hook {
-                    below($first $(, $arg)*);
-                }
-            }
-        }
-    )*};
+    ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) $look:expr;)*) => {
+        $crate::hook::looks! {$(
+            $hook($first: $ty $(, $arg: $arg_ty)*) |device| super::watch(device, $look);
+        )*}
+    };
 }
 
 /// Hooks of functions with a result, which look at the call afterwards.
