@@ -10,9 +10,7 @@ use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::isa::words::{LINE, S_BRANCH, S_NOP};
-use crate::metadata::document::{Document, Map};
 use crate::metadata::interface::{StageInterface, StageKind};
-use crate::metadata::notes::Notes;
 use crate::metadata::part_notes::PartNotes;
 use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
@@ -101,7 +99,7 @@ impl Object {
     pub(crate) fn parse_digested(bytes: &[u8], digest: &[u8; 32]) -> Result<Self> {
         debug_assert_eq!(blake3::hash(bytes).as_bytes(), digest, "another part's digest");
         let elf = Elf::parse(bytes)?;
-        let (interface, pipeline) = read_unlinked::read(notes_of(&elf)?)?;
+        let (interface, notes) = read_unlinked::read(notes_of(&elf)?)?;
         let stage = interface.stage;
         let at = || format!("{stage} stage `{}`", interface.entry_point);
         identify(&elf, &interface).at(at)?;
@@ -116,7 +114,7 @@ impl Object {
         }
         let shape = Shape::new(&code, &patches, &removals, &loads).at(at)?;
         let digest = *digest;
-        let notes = part_notes(pipeline, &interface, &digest).at(at)?;
+        let notes = PartNotes::new(&notes, &interface, halves(&digest)).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;
         let params = match &interface.kind {
@@ -169,12 +167,6 @@ fn check_prolog(interface: &StageInterface) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Separate from [`Object::parse`], so that its locals do not use stack while the interface is read.
-fn part_notes(pipeline: Map, interface: &StageInterface, digest: &[u8; 32]) -> Result<PartNotes> {
-    let notes = Notes::from_unlinked(&Document { version: None, pipeline }, interface.stage)?;
-    PartNotes::new(&notes, interface, halves(digest))
 }
 
 /// The first 128 bits of a digest.

@@ -16,7 +16,7 @@ use crate::target::{GfxIp, Stage, WaveSize};
 pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) -> Result<Object> {
     let mut notes = Notes::default();
     let counts = MetadataFields::from([(MetadataKey::SgprCount, piece.sgprs), (MetadataKey::VgprCount, piece.vgprs)]);
-    notes.stages.insert(Stage::Fragment, counts);
+    notes.stage = counts;
     let words = &mut notes.registers;
     words.set_field(rsrc1_ps::DX10_CLAMP, 1)?;
     words.set_field(rsrc1_ps::MEM_ORDERED, 1)?;

@@ -5,17 +5,14 @@
 //! (pal-abi 2.1), for its tools; they are not read back. A new field needs its name in a table here, and a new
 //! [`GENERATION`].
 
-use super::document::{Map, encode};
 use super::interface::{
     ColorOutput, ComponentType, ComputeInterface, FragmentInterface, StageInterface, StageKind, VertexInput,
     VertexInterface,
 };
 use super::msgpack::Writer;
-use super::read_unlinked::read_pipeline;
 use crate::error::{Error, FullCompile, Result};
 use crate::kinds::NumericKind;
 use crate::target::{GfxIp, Stage, WaveSize};
-use rmpv::Value;
 use serde::de::{self, MapAccess};
 
 /// Incremented with every change of the interface's meaning; a part of another generation cannot be linked.
@@ -106,8 +103,6 @@ pub(super) struct Reading {
     vertex: Read<VertexInterface>,
     fragment: Read<FragmentInterface>,
     compute: Read<ComputeInterface>,
-    /// Keys that are not part of the interface.
-    rest: Map,
 }
 
 impl Reading {
@@ -121,20 +116,16 @@ impl Reading {
             vertex: Read { fields: VertexInterface::default(), seen: 0 },
             fragment: Read { fields: FragmentInterface::default(), seen: 0 },
             compute: Read { fields: ComputeInterface::default(), seen: 0 },
-            rest: Map::new(),
         }
     }
 
-    /// Reads the value of one key.
+    /// Reads the value of one key, which begins with [`PREFIX`].
     pub(super) fn entry<'de, A: MapAccess<'de>>(
         &mut self,
         key: &str,
         map: &mut A,
     ) -> std::result::Result<(), A::Error> {
-        let Some(field) = key.strip_prefix(PREFIX) else {
-            self.rest.push((key.into(), map.next_value()?));
-            return Ok(());
-        };
+        let field = key.strip_prefix(PREFIX).unwrap_or(key);
         if key == GENERATION_KEY {
             self.generation = Some(map.next_value()?);
             return match self.generation {
@@ -167,11 +158,11 @@ impl Reading {
         }
     }
 
-    /// The interface, and the other entries.
+    /// The interface.
     ///
     /// # Errors
     /// Malformed: no interface, or one with missing fields or those of another stage.
-    pub(super) fn finish(self) -> Result<(StageInterface, Map)> {
+    pub(super) fn finish(self) -> Result<StageInterface> {
         if self.generation.is_none() {
             return Err(Error::malformed("no stage interface: this is not an unlinked ELF of ours"));
         }
@@ -202,7 +193,7 @@ impl Reading {
                 StageKind::Compute(self.compute.fields)
             }
         };
-        Ok((interface, self.rest))
+        Ok(interface)
     }
 }
 
@@ -261,14 +252,6 @@ pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<()> 
     Ok(())
 }
 
-/// Reads an interface from the pipeline map of an unlinked ELF.
-///
-/// # Errors
-/// Malformed: a field is missing, unknown or of another type. `NeedsFullCompile`: another generation of the format.
-pub fn extract(pipeline: &Map) -> Result<StageInterface> {
-    read_pipeline(&encode(&Value::Map(pipeline.clone()))).map(|(interface, _)| interface)
-}
-
 fn vertex_input(out: &mut Writer, input: &VertexInput) {
     out.array(3);
     out.uint(input.location.into());
@@ -307,8 +290,10 @@ fn type_name(out: &mut Writer, ty: ComponentType, count: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::document::{get, set};
+    use crate::metadata::document::{Document, Map, get, set};
     use crate::metadata::interface::{ParamSource, ResourceUse, ResultSource, Semantic, UserData, VertexParam};
+    use crate::metadata::read_unlinked::interface_of;
+    use rmpv::Value;
 
     fn interface(stage: Stage, kind: StageKind) -> StageInterface {
         StageInterface {
@@ -369,6 +354,10 @@ mod tests {
         let Value::Map(map) = rmpv::decode::read_value(&mut rest).unwrap() else { panic!("no map") };
         assert!(rest.is_empty());
         map
+    }
+
+    fn extract(map: &Map) -> Result<StageInterface> {
+        interface_of(&Document { version: None, pipeline: map.clone() })
     }
 
     #[test]

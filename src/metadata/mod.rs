@@ -2,10 +2,9 @@
 //!
 //! [`note`] frames bytes, [`document`] is the msgpack tree in them, and [`interface_io`] stores a stage's pre-link
 //! interface in that tree. [`write_unlinked`] writes the whole document of an unlinked ELF, and [`read_unlinked`] reads
-//! it. For the link, [`notes`] decodes a part's document to numbers, and [`part_notes`] adds, once per part, what
-//! depends on the part alone; [`finalize`] merges the parts and adds what depends on the pipeline, and [`write_v2`]
-//! encodes the result; [`named`] expresses the same as version 3.0. [`schema`] and [`registers`] are the tables that
-//! all of them use.
+//! it: the interface, and [`notes`], the rest as numbers. [`part_notes`] adds, once per part, what depends on the part
+//! alone; [`finalize`] merges the parts and adds what depends on the pipeline, and [`write_v2`] encodes the result;
+//! [`named`] expresses the same as version 3.0. [`schema`] and [`registers`] are the tables that all of them use.
 
 pub mod document;
 mod fields;
@@ -18,6 +17,7 @@ pub mod named;
 pub mod note;
 pub mod notes;
 pub mod part_notes;
+mod read_notes;
 pub mod read_unlinked;
 mod register_words;
 pub mod registers;

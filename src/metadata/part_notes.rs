@@ -45,8 +45,7 @@ impl PartNotes {
     /// Malformed: impossible counts or registers.
     pub fn new(notes: &Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
         let stage = interface.stage;
-        let own = notes.stages.get(&stage).copied().unwrap_or_default();
-        let mut draft = Draft { pipeline: notes.pipeline, own, registers: notes.registers };
+        let mut draft = Draft { pipeline: notes.pipeline, own: notes.stage, registers: notes.registers };
         draft.stage_registers(interface, hash)?;
         match &interface.kind {
             StageKind::Vertex(vertex) => graphics::vertex_part(&mut draft, interface, vertex)?,

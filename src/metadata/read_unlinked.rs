@@ -1,65 +1,88 @@
-//! Reads the metadata document of an unlinked ELF in one pass: the stage's interface into its struct, everything else
-//! into a tree for [`super::notes`]. A driver does this once per part, while a game waits.
+//! Reads the metadata document of an unlinked ELF in one pass: the stage's interface, and the notes. A driver does this
+//! once per part, while a game waits.
 //!
-//! [`super::document`], used by tools, reads the same bytes.
+//! [`super::document`], used by tools, reads the same bytes into a tree.
 
-use super::document::{MAX_DEPTH, Map, PIPELINES, VERSION, unique_keys, version};
+use super::document::{Document, MAX_DEPTH, PIPELINES, VERSION, encode, version};
 use super::interface::StageInterface;
-use super::interface_io::Reading;
+use super::interface_io::{PREFIX, Reading};
+use super::notes::Notes;
+use super::read_notes::NotesReading;
 use crate::error::{Error, Result};
+use crate::target::Stage;
 use rmp_serde::decode;
 use rmpv::Value;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::io::ErrorKind;
 
-/// The interface of a stage, and the entries of the pipeline map that are not part of it.
+/// The interface of a stage, and its notes.
 ///
 /// # Errors
-/// Malformed: not msgpack, a duplicate key, not exactly one pipeline; a field is missing, unknown or of another type.
-/// `NeedsFullCompile`: another generation of the format.
-pub fn read(document: &[u8]) -> Result<(StageInterface, Map)> {
-    read_by(document, |deserializer, reading| Root(reading).deserialize(deserializer))
+/// Malformed: not msgpack, a duplicate key, not exactly one pipeline; a field is missing, unknown or of another type; a
+/// value that only the link may set. Unsupported: an unknown register. `NeedsFullCompile`: another generation of the
+/// format.
+pub fn read(document: &[u8]) -> Result<(StageInterface, Notes)> {
+    let both = read_by(document, |deserializer, both| Root(both).deserialize(deserializer))?;
+    let interface = both.interface.finish()?;
+    let notes = both.notes.finish(interface.stage)?;
+    Ok((interface, notes))
 }
 
-/// The same from the bytes of a pipeline map.
-pub(super) fn read_pipeline(map: &[u8]) -> Result<(StageInterface, Map)> {
-    read_by(map, |deserializer, reading| Pipeline(reading).deserialize(deserializer))
+/// The interface in a document.
+///
+/// # Errors
+/// As [`read`].
+pub fn interface_of(document: &Document) -> Result<StageInterface> {
+    read_pipeline(document)?.interface.finish()
+}
+
+/// The notes in the document of a part of this stage, also of one without an interface, as LLVM writes it.
+///
+/// # Errors
+/// As [`read`].
+pub fn notes_of(document: &Document, stage: Stage) -> Result<Notes> {
+    read_pipeline(document)?.notes.finish(stage)
+}
+
+fn read_pipeline(document: &Document) -> Result<Both> {
+    let map = encode(&Value::Map(document.pipeline.clone()));
+    read_by(&map, |deserializer, both| Pipeline(both).deserialize(deserializer))
+}
+
+/// A pipeline map while it is being read.
+struct Both {
+    interface: Reading,
+    notes: NotesReading,
 }
 
 type Decoder<'d, 'de> = &'d mut rmp_serde::Deserializer<decode::ReadRefReader<'de, [u8]>>;
 
 fn read_by<'de>(
     bytes: &'de [u8],
-    run: impl FnOnce(Decoder<'_, 'de>, &mut Reading) -> std::result::Result<(), decode::Error>,
-) -> Result<(StageInterface, Map)> {
+    run: impl FnOnce(Decoder<'_, 'de>, &mut Both) -> std::result::Result<(), decode::Error>,
+) -> Result<Both> {
     let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);
     deserializer.set_max_depth(MAX_DEPTH);
-    let mut reading = Reading::new();
-    let done = run(&mut deserializer, &mut reading);
+    let mut both = Both { interface: Reading::new(), notes: NotesReading::default() };
+    let done = run(&mut deserializer, &mut both);
     // A document of another generation may have any contents.
-    reading.check_generation()?;
+    both.interface.check_generation()?;
+    both.notes.refusal()?;
     done.map_err(|e| Error::malformed(format!("metadata: {e}")))?;
     // The decoder does not tell its position; at the end of the input it fails to read the next value's first byte.
     match IgnoredAny::deserialize(&mut deserializer) {
-        Err(decode::Error::InvalidMarkerRead(e)) if e.kind() == ErrorKind::UnexpectedEof => {}
-        _ => return Err(Error::malformed("bytes after the metadata document")),
-    }
-    let (interface, rest) = reading.finish()?;
-    let rest = Value::Map(rest);
-    unique_keys(&rest)?;
-    match rest {
-        Value::Map(rest) => Ok((interface, rest)),
-        _ => Err(Error::bug("the rest of a map is not a map")),
+        Err(decode::Error::InvalidMarkerRead(e)) if e.kind() == ErrorKind::UnexpectedEof => Ok(both),
+        _ => Err(Error::malformed("bytes after the metadata document")),
     }
 }
 
 /// The whole document.
-struct Root<'r>(&'r mut Reading);
+struct Root<'r>(&'r mut Both);
 /// Its list with one pipeline.
-struct Pipelines<'r>(&'r mut Reading);
+struct Pipelines<'r>(&'r mut Both);
 /// The pipeline's map.
-struct Pipeline<'r>(&'r mut Reading);
+struct Pipeline<'r>(&'r mut Both);
 
 impl<'de> DeserializeSeed<'de> for Root<'_> {
     type Value = ();
@@ -137,8 +160,56 @@ impl<'de> Visitor<'de> for Pipeline<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(key) = map.next_key::<&str>()? {
-            self.0.entry(key, &mut map)?;
+            if key.starts_with(PREFIX) {
+                self.0.interface.entry(key, &mut map)?;
+            } else {
+                self.0.notes.entry(key, &mut map)?;
+            }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::document::{Map, set};
+    use crate::metadata::schema::MetadataKey;
+
+    /// A document like llc-19's for a fragment shader.
+    fn document() -> Document {
+        let mut own = Map::new();
+        set(&mut own, ".entry_point", "_amdgpu_ps_main".into());
+        set(&mut own, ".sgpr_count", 3.into());
+        set(&mut own, ".vgpr_count", 2.into());
+        let registers = vec![(11274.into(), 0x022f_0000.into()), (11275.into(), 0.into())];
+        let mut pipeline = Map::new();
+        set(&mut pipeline, ".hardware_stages", Value::Map(vec![(".ps".into(), Value::Map(own))]));
+        set(&mut pipeline, ".registers", Value::Map(registers));
+        Document { version: None, pipeline }
+    }
+
+    fn refusal(change: impl FnOnce(&mut Map)) -> String {
+        let mut doc = document();
+        change(&mut doc.pipeline);
+        notes_of(&doc, Stage::Fragment).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_llvm_writes_is_read() {
+        let notes = notes_of(&document(), Stage::Fragment).unwrap();
+        assert_eq!(notes.stage[&MetadataKey::SgprCount], 3);
+        assert_eq!(notes.registers.len(), 2);
+    }
+
+    #[test]
+    fn what_is_not_the_parts_to_say_is_refused() {
+        let registers = |number: u32, word: u32| Value::Map(vec![(number.into(), word.into())]);
+        assert!(refusal(|p| set(p, ".registers", registers(0xA08F, 1))).contains("CB_SHADER_MASK is the link's"));
+        assert!(refusal(|p| set(p, ".registers", registers(0x1234, 1))).contains("0x1234"));
+        assert!(refusal(|p| set(p, ".type", "VsPs".into())).contains(".type is the link's"));
+        assert!(refusal(|p| set(p, ".colour", 1.into())).contains("unknown key"));
+        assert!(refusal(|p| set(p, ".spill_threshold", "x".into())).contains(".spill_threshold"));
+        assert!(notes_of(&document(), Stage::Compute).is_err());
     }
 }

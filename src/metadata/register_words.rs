@@ -1,6 +1,6 @@
 //! Register words, each register in a fixed slot: set, merged and copied without searching.
 
-use super::registers::{Field, HardwareRegister, TABLE};
+use super::registers::{Field, HardwareRegister, RegisterInfo, TABLE};
 use super::schema::MergeRule;
 use crate::error::{Error, Result};
 use std::fmt;
@@ -68,6 +68,32 @@ static PLACES: [[u8; 256]; PAGES] = {
     }
     places
 };
+
+/// By slot, the register's row in the table.
+static ROWS: [&RegisterInfo; COUNT] = {
+    let mut rows = [&TABLE[0]; COUNT];
+    let mut place = 0;
+    while place < COUNT {
+        let mut row = 0;
+        while row < TABLE.len() {
+            let info = &TABLE[row];
+            let number = NUMBERS[place] as u32;
+            if info.first.0 <= number && number - info.first.0 < info.count {
+                rows[place] = info;
+            }
+            row += 1;
+        }
+        place += 1;
+    }
+    rows
+};
+
+impl HardwareRegister {
+    /// Its row in the table.
+    pub fn info(self) -> Option<&'static RegisterInfo> {
+        place(self).map(|place| ROWS[place])
+    }
+}
 
 // For a register known at compile time, all of this is a constant.
 #[inline(always)]

@@ -19,11 +19,6 @@ impl HardwareRegister {
         Self(self.0.wrapping_add(n))
     }
 
-    /// Its row in the table.
-    pub fn info(self) -> Option<&'static RegisterInfo> {
-        TABLE.iter().find(|r| self.0.checked_sub(r.first.0).is_some_and(|n| n < r.count))
-    }
-
     /// Its name, with its index in a range.
     pub fn name(self) -> String {
         match self.info() {

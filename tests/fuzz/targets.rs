@@ -28,8 +28,7 @@ use dovetail::frame;
 use dovetail::glue::GluePiece;
 use dovetail::link::{EmitGlue, Object, Placement, link, verify};
 use dovetail::metadata::document::Document;
-use dovetail::metadata::notes::Notes;
-use dovetail::metadata::{interface_io, note};
+use dovetail::metadata::{note, read_unlinked};
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
 use std::any::Any;
@@ -210,9 +209,9 @@ fn read_note(bytes: &[u8]) -> Result<()> {
     // A document must survive writing and reading.
     Document::parse(&document.to_bytes()).map_err(|e| Error::bug(format!("written again: {e}")))?;
     for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
-        no_bug(Notes::from_unlinked(&document, stage))?;
+        no_bug(read_unlinked::notes_of(&document, stage))?;
     }
-    no_bug(interface_io::extract(&document.pipeline))?;
+    no_bug(read_unlinked::interface_of(&document))?;
     Ok(())
 }
 

@@ -11,8 +11,7 @@ use crate::isa::words::LINE;
 use crate::isa::words::S_CODE_END;
 use crate::metadata::document::Document;
 use crate::metadata::interface::StageInterface;
-use crate::metadata::note;
-use crate::metadata::notes::Notes;
+use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 
@@ -146,11 +145,11 @@ fn read_patches(elf: &Elf<'_>, tables: &[Option<usize>], code: &mut MachineCode)
 fn read_note(elf: &Elf<'_>, interface: &StageInterface, code: &mut MachineCode) -> Result<()> {
     let (_, section) = elf.section(NOTE).ok_or_else(|| Error::bug("no section .note"))?;
     let document = Document::parse(note::metadata(section.data)?)?;
-    let mut notes = Notes::from_unlinked(&document, interface.stage)?;
+    let notes = read_unlinked::notes_of(&document, interface.stage)?;
     if !notes.pipeline.is_empty() {
         return Err(Error::bug(format!("metadata of the whole pipeline: {:?}", notes.pipeline)));
     }
-    code.counts = notes.stages.remove(&interface.stage).unwrap_or_default();
+    code.counts = notes.stage;
     code.registers = notes.registers;
     Ok(())
 }
