@@ -16,6 +16,7 @@ mod place;
 mod pressure;
 mod registers;
 mod room;
+mod slots;
 mod spill;
 mod walk;
 

@@ -151,7 +151,7 @@ impl Chooser<'_> {
         self.fit(&params, 0);
         for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
             if n == block.tail {
-                self.fit(args_at_end(f, id), 0);
+                self.fit_args(id);
             }
             let extra = self.extra(id, inst, n);
             self.fit(f.uses(inst), extra);
@@ -166,7 +166,7 @@ impl Chooser<'_> {
             self.here.retain(|val| !defs.contains(val) || !dies(last, id, *val, n));
         }
         if block.tail == block.insts.end {
-            self.fit(args_at_end(f, id), 0);
+            self.fit_args(id);
         }
     }
 
@@ -207,6 +207,16 @@ impl Chooser<'_> {
             extra += if again { run.len() } else { run.iter().filter(|one| one.what == OperandValue::Undef).count() };
         }
         extra as u32
+    }
+
+    /// Lets values leave until those that are here fit, with the arguments of the block's edges that are loaded at once:
+    /// those in registers of the parameters' class.
+    fn fit_args(&mut self, id: BlockId) {
+        let f = self.f;
+        let passed = f.block(id).edges.iter().flat_map(|edge| f.args(edge).iter().zip(f.params_of(f.block(edge.to))));
+        let alike = |arg: &Operand, to: Val| arg.as_val().is_some_and(|val| f.class(val) == f.class(to));
+        let args: List<Operand> = passed.filter(|(arg, to)| alike(arg, **to)).map(|(arg, _)| *arg).collect();
+        self.fit(&args, 0);
     }
 
     /// Lets values leave until those that are here fit, with the operands at hand and some registers more.

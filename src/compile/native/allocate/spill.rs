@@ -6,6 +6,7 @@
 
 use super::pressure::{Goal, Leaving, choose, constant_of};
 use super::registers::RegisterLimits;
+use super::slots::Spans;
 use crate::compile::native::liveness::Liveness;
 use crate::compile::native::mir::{
     BlockId, Edge, Extra, MachineBlock, MachineFunction, MachineInst, MachineValue, Opcode, Operand, OperandValue,
@@ -52,27 +53,26 @@ pub(super) fn spill(
     }
     choose(f, live, RegisterClass::Scalar, goal, exclusive, &mut leaving);
     let lanes = f.wave.lanes();
-    let is = |val: usize, class| f.values[val].class == class && leaving.leaves[val] && leaving.constant[val].is_none();
-    let scalars = (0..f.values.len()).filter(|val| is(*val, RegisterClass::Scalar)).count() as u32;
-    let lane_registers = scalars.div_ceil(lanes) as u16;
+    let spans = Spans::new(f, live);
+    let places = |class, leaving: &Leaving| {
+        spans.share(|val| f.values[val].class == class && leaving.leaves[val] && leaving.constant[val].is_none())
+    };
+    let scalars = places(RegisterClass::Scalar, &leaving);
+    let lane_registers = scalars.count.div_ceil(lanes) as u16;
     let vectors = goal.vectors.saturating_sub(u32::from(lane_registers));
     choose(f, live, RegisterClass::Vector, Goal { vectors, ..goal }, exclusive, &mut leaving);
-    let mut slots: List<Option<Slot>> = filled(f.values.len(), None);
-    let (mut lane, mut bytes) = (0, f.scratch_bytes.next_multiple_of(4));
-    for val in (0..f.values.len()).filter(|val| leaving.leaves[*val]) {
-        slots[val] = Some(match (leaving.constant[val], f.values[val].class) {
-            (Some(constant), _) => Slot::Constant(constant),
-            (None, RegisterClass::Scalar) => {
-                lane += 1;
-                let number = limits.vgprs.saturating_sub(1 + ((lane - 1) / lanes) as u16);
-                Slot::Lane(PhysReg::vgpr(number), (lane - 1) % lanes)
-            }
-            (None, RegisterClass::Vector) => {
-                bytes += 4;
-                Slot::Scratch(bytes - 4)
-            }
-        });
-    }
+    let vectors = places(RegisterClass::Vector, &leaving);
+    let first = f.scratch_bytes.next_multiple_of(4);
+    let lane = |place: u32| {
+        let number = limits.vgprs.saturating_sub(1 + (place / lanes) as u16);
+        Slot::Lane(PhysReg::vgpr(number), place % lanes)
+    };
+    let slot = |val: usize| {
+        let constant = leaving.constant[val].filter(|_| leaving.leaves[val]).map(Slot::Constant);
+        let scratch = || vectors.of[val].map(|place| Slot::Scratch(first + 4 * place));
+        constant.or_else(|| scalars.of[val].map(lane)).or_else(scratch)
+    };
+    let slots = (0..f.values.len()).map(slot).collect();
     let function = MachineFunction { params: f.params.clone(), ..f.without_code() };
     let mut it = Rewrite {
         f,
@@ -83,7 +83,7 @@ pub(super) fn spill(
         kept: List::default(),
         arriving: List::default(),
     };
-    it.out.scratch_bytes = if bytes > f.scratch_bytes.next_multiple_of(4) { bytes } else { f.scratch_bytes };
+    it.out.scratch_bytes = if vectors.count > 0 { first + 4 * vectors.count } else { f.scratch_bytes };
     for id in f.block_ids() {
         it.block(id);
     }
@@ -137,7 +137,8 @@ impl Rewrite<'_> {
         let f = self.f;
         self.reloaded.clear();
         let each = edges.iter().map(|edge| {
-            let args: List<Operand> = f.args(edge).iter().map(|arg| self.load(arg)).collect();
+            let params = f.params_of(f.block(edge.to));
+            let args: List<Operand> = f.args(edge).iter().zip(params).map(|(arg, to)| self.pass(arg, *to)).collect();
             let start = self.out.operands.len() as u32;
             self.out.operands.extend_from_slice(&args);
             Edge { to: edge.to, args: start..self.out.operands.len() as u32 }
@@ -179,6 +180,25 @@ impl Rewrite<'_> {
         }
     }
 
+    /// An argument in a register. A spilled scalar one of a vector parameter passes through one scalar register into a
+    /// vector register, since a block may have more vector parameters than there are scalar registers.
+    fn pass(&mut self, arg: &Operand, param: Val) -> Operand {
+        let spilled = arg.as_val().filter(|val| self.slots[val.index()].is_some() && !self.arriving.contains(val));
+        let Some(val) = spilled.filter(|val| self.f.class(*val) != self.f.class(param)) else { return self.load(arg) };
+        let class = self.f.class(param);
+        let known = self.reloaded.iter().find(|(old, new)| *old == val && self.out.class(*new) == class);
+        let known = known.map(|(_, new)| *new);
+        let new = known.unwrap_or_else(|| {
+            let loaded = self.load(arg);
+            let new = self.value(class);
+            self.insert(Opcode::Pseudo(Pseudo::Copy), &[Operand::val(new)], &[loaded], false);
+            self.reloaded.retain(|(old, _)| *old != val);
+            self.reloaded.push((val, new));
+            new
+        });
+        Operand { what: OperandValue::Val(new), ..*arg }
+    }
+
     /// The operand in a register: a new value if it was spilled.
     fn load(&mut self, operand: &Operand) -> Operand {
         let Some((val, slot)) = operand.as_val().and_then(|val| Some((val, self.slots[val.index()]?))) else {
@@ -187,9 +207,11 @@ impl Rewrite<'_> {
         if self.arriving.contains(&val) {
             return *operand;
         }
-        let known = self.kept.iter().chain(&self.reloaded).find(|(old, _)| *old == val).map(|(_, new)| *new);
+        let class = self.f.class(val);
+        let mut known = self.kept.iter().chain(&self.reloaded);
+        let known = known.find(|(old, new)| *old == val && self.out.class(*new) == class).map(|(_, new)| *new);
         let new = known.unwrap_or_else(|| {
-            let new = self.value(self.f.class(val));
+            let new = self.value(class);
             self.reload(new, slot);
             self.reloaded.push((val, new));
             new

@@ -2,13 +2,14 @@
 //!
 //! The parameters of a block are in registers all at once, which spilling cannot change: it works between instructions.
 //! Here those beyond half of a register file are stored in each block before and loaded in the block itself, where the
-//! allocator may spill them again. Conditions stay parameters. Edges are split already ([`crate::compile::native::shape`]),
-//! and a variable is read in one block only, so a store on a path that leads elsewhere does no harm.
+//! allocator may spill them again. A condition is stored as a word. Edges are split already
+//! ([`crate::compile::native::shape`]), and a variable is read in one block only, so a store on a path that leads
+//! elsewhere does no harm.
 
 use super::names::Names;
 use crate::compile::native::allocate::RegisterLimits;
 use crate::ir::uniform::Uniformity;
-use crate::ir::{Align, AmdOp, Bits, BlockId, Builder, Local, LocalId, Op, Shader, Type, Value};
+use crate::ir::{Align, AluOp, AmdOp, Bits, BlockId, Builder, Local, LocalId, Op, Shader, Type, Value};
 use crate::workspace::List;
 use std::sync::Arc;
 
@@ -63,8 +64,9 @@ fn moved(shader: &mut Shader, limits: RegisterLimits) -> List<Moved> {
             let mut kept = 0;
             for (place, (ty, _)) in of_file() {
                 kept += dwords(*ty);
-                if kept > u32::from(most) / 2 && ty.bits() != Bits::B1 {
-                    let (bytes, align) = (ty.bytes(), align(*ty));
+                if kept > u32::from(most) / 2 && (ty.is_scalar() || ty.bits() != Bits::B1) {
+                    let stored = stored(*ty);
+                    let (bytes, align) = (stored.bytes(), align(stored));
                     let local = shader.add_local(Local { name: "crowded".into(), bytes, align });
                     out.push(Moved { block, place, local, uniform });
                 }
@@ -80,6 +82,11 @@ fn dwords(ty: Type) -> u32 {
     ty.total_bits().div_ceil(32)
 }
 
+/// The type in memory of a value of this type.
+fn stored(ty: Type) -> Type {
+    if ty == Type::B1 { Type::B32 } else { ty }
+}
+
 fn align(ty: Type) -> Align {
     Align::from_bytes(ty.bytes().next_power_of_two().min(16)).unwrap_or(Align::A16)
 }
@@ -93,8 +100,10 @@ fn load(shader: &mut Shader, moved: &[Moved], names: &mut Names) {
     for one in moved {
         let param = b.shader.block(block).params[one.place];
         let ty = b.ty(param);
-        let loaded = b.value(Op::LocalLoad { local: one.local, align: align(ty) }, &[start], ty);
-        let value = if one.uniform { b.value(Op::Amd(AmdOp::ReadFirstLane), &[loaded], ty) } else { loaded };
+        let stored = stored(ty);
+        let loaded = b.value(Op::LocalLoad { local: one.local, align: align(stored) }, &[start], stored);
+        let value = if one.uniform { b.value(Op::Amd(AmdOp::ReadFirstLane), &[loaded], stored) } else { loaded };
+        let value = b.convert(AluOp::Trunc, value, ty);
         names.set(param, value);
     }
     shader.block_mut(block).insts.append(&mut rest);
@@ -115,7 +124,9 @@ fn store(shader: &mut Shader, block: BlockId, moved: &[Moved]) {
     let mut b = Builder::new(shader, block);
     let start = b.c32(0);
     for &(local, value) in &passed {
-        let align = align(b.ty(value));
+        let ty = stored(b.ty(value));
+        let value = b.convert(AluOp::ZExt, value, ty);
+        let align = align(ty);
         b.effect(Op::LocalStore { local, align }, &[start, value]);
     }
     shader.block_mut(block).end = end;

@@ -5,12 +5,13 @@ pub(in crate::compile::native) mod generate;
 use super::{Allocated, RegisterLimits, allocate};
 use crate::compile::native::check_alloc::check;
 use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{Extra, MachineFunction, Operand, OperandValue, RegisterClass, run_of};
+use crate::compile::native::mir::{Extra, MachineFunction, Operand, OperandValue, RegisterClass, Val, run_of};
 use crate::compile::native::tests::writer::Writer;
 use crate::error::ErrorKind;
 use crate::isa::Op;
 use crate::target::{GfxIp, WaveSize};
 use generate::{Shape, generate};
+use std::collections::HashSet;
 
 /// Verifies, allocates and checks a function; `None` if there are too few registers.
 fn allocated(f: &MachineFunction, limits: RegisterLimits, what: &str) -> Option<Allocated> {
@@ -71,6 +72,48 @@ fn many_random_functions() {
             let after = allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}"));
             assert!(after.is_some() || vgprs < 256, "{limits:?} of {shape:?} refused");
         }
+    }
+}
+
+#[test]
+fn values_that_do_not_live_at_the_same_time_share_a_place() {
+    const AT_ONCE: u8 = 60;
+    for (class, limits) in [(RegisterClass::Vector, [104, 16]), (RegisterClass::Scalar, [20, 64])]
+        .map(|(class, [sgprs, vgprs])| (class, RegisterLimits { sgprs, vgprs }))
+    {
+        let mut w = Writer::new();
+        let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::constant(0)], Extra::None);
+        for _ in 0..5 {
+            let values: Vec<Val> = match class {
+                RegisterClass::Vector => (0..AT_ONCE).map(|n| w.load(address, n)).collect(),
+                RegisterClass::Scalar => (0..AT_ONCE)
+                    .map(|n| {
+                        let loaded = w.load(address, n);
+                        w.push(Op::VReadfirstlaneB32, Some(class), &[Operand::val(loaded)], Extra::None)
+                    })
+                    .collect(),
+            };
+            for (value, n) in values.into_iter().zip(0..AT_ONCE).rev() {
+                let value = match class {
+                    RegisterClass::Vector => value,
+                    RegisterClass::Scalar => {
+                        w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::val(value)], Extra::None)
+                    }
+                };
+                w.store(address, value, n);
+            }
+        }
+        let after = allocated(&w.done(), limits, "five times as many values").expect("places for them");
+        let places = match class {
+            RegisterClass::Vector => after.function.scratch_bytes / 4,
+            RegisterClass::Scalar => {
+                let lanes = after.function.insts.iter().filter(|inst| inst.isa() == Some(Op::VWritelaneB32));
+                let lane = |inst| after.function.uses(inst)[1].what;
+                let lanes: HashSet<String> = lanes.map(|inst| format!("{:?}", lane(inst))).collect();
+                lanes.len() as u32
+            }
+        };
+        assert!((30..=u32::from(AT_ONCE)).contains(&places), "{class:?}: {places} places");
     }
 }
 
