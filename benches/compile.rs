@@ -131,7 +131,7 @@ fn compile(c: &mut Criterion) {
         group.bench_function(format!("{}, without LLVM", input.name), |b| b.iter(front));
         let passes::Lowered { shader, interface } = front();
         let code = Llvm.generate(shader, &interface, &input.request.options, &mut Unwatched).expect("code");
-        let elf = |code| unlinked::write(code, &interface).expect("an ELF");
+        let elf = |code| unlinked::write(code, interface.clone()).expect("an ELF");
         group.bench_function(format!("{}, unlinked ELF", input.name), |b| {
             b.iter_batched(|| code.clone(), elf, BatchSize::SmallInput)
         });

@@ -38,7 +38,7 @@ impl<G: Generator> StageCompiler<G> {
                 Err(refused) => self.try_again(module, request, refused, watch)?,
                 done => done?,
             };
-            let elf = unlinked::write(code, &interface)?;
+            let elf = unlinked::write(code, interface)?;
             watch.done("elf", Made::Bytes)?;
             Ok(elf)
         };

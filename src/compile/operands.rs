@@ -132,7 +132,7 @@ impl Uses {
     fn declaration(&mut self, opcode: u32, inst: &[u32]) {
         match (opcode, inst) {
             (op::EXT_INST_IMPORT, [_, id, name @ ..]) => {
-                if literal(name) == b"GLSL.std.450" {
+                if literal(name)[..] == b"GLSL.std.450"[..] {
                     self.glsl.insert(*id);
                 } else if is_silent(name) {
                     self.silent.insert(*id);
@@ -241,7 +241,7 @@ impl Uses {
 }
 
 /// The bytes of a literal string.
-fn literal(words: &[u32]) -> Vec<u8> {
+fn literal(words: &[u32]) -> SmallVec<[u8; 64]> {
     words.iter().flat_map(|word| word.to_le_bytes()).take_while(|byte| *byte != 0).collect()
 }
 
@@ -249,7 +249,7 @@ fn literal(words: &[u32]) -> Vec<u8> {
 /// tools, and may be anywhere, also before the phis of a block and between functions.
 pub(super) fn is_silent(name: &[u32]) -> bool {
     let name = literal(name);
-    name.starts_with(b"NonSemantic.") || name == b"DebugInfo" || name == b"OpenCL.DebugInfo.100"
+    name.starts_with(b"NonSemantic.") || [&b"DebugInfo"[..], b"OpenCL.DebugInfo.100"].contains(&&name[..])
 }
 
 /// How many words of an `OpSpecConstantOp` are ids of constants from which code can compute it; `None` if its value

@@ -475,6 +475,12 @@ impl Blocks {
     }
 }
 
+impl Reusable for End {
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
 impl Reusable for Blocks {
     /// Removes all blocks.
     fn clear(&mut self) {

@@ -34,7 +34,7 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
     let early = early(shader);
     let mut passed = take::<Vec<BlockId>>();
     let mut insts = take::<Vec<InstId>>();
-    let mut end_of_block = End::default();
+    let mut end_of_block = take::<End>();
     let mut names = Names(take());
     let blocks = shader.block_ids();
     let mut b = Builder::new(shader, Shader::ENTRY);
@@ -51,7 +51,7 @@ pub fn rewrite(shader: &mut Shader, mut rule: impl FnMut(&mut Builder<'_>, &Inst
         insts.clear();
         insts.append(&mut block.insts);
         // The end follows the builder to the last block that the rule makes.
-        end_of_block.clone_from(&block.end);
+        (*end_of_block).clone_from(&block.end);
         block.end.clear();
         for &inst_id in insts.iter() {
             let mut inst = std::mem::replace(b.shader.inst_mut(inst_id), Inst::none());

@@ -9,6 +9,7 @@ use super::notes::MetadataFields;
 use super::registers::RegisterWords;
 use super::schema::MetadataKey;
 use crate::error::Result;
+use smallvec::SmallVec;
 
 /// Encodes the document. `symbol` is the name of the stage's body; `remarks` are texts under keys that are not part of
 /// the interface.
@@ -31,7 +32,7 @@ pub fn document(
     out.map(1);
     out.str(interface.stage.hardware_name());
     // Sorted by name, as LLVM writes them.
-    let mut counts: Vec<_> = counts.iter().map(|(key, value)| (key.name(), value)).collect();
+    let mut counts: SmallVec<[_; 8]> = counts.iter().map(|(key, value)| (key.name(), value)).collect();
     counts.sort_unstable();
     out.map(1 + counts.len());
     out.str(MetadataKey::EntryPoint.name());

@@ -14,7 +14,7 @@ use crate::ir::{
     Terminator, Type, Value,
 };
 use crate::target::{Stage, WaveSize};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Lowers every subgroup operation, and the built-ins that depend only on the wave size.
 ///
@@ -248,19 +248,20 @@ fn shuffle_loop(b: &mut Builder<'_>, v: Value, lane: Value) -> Value {
     let parts = pieces(b, v);
     let [header, next, done] = [(); 3].map(|()| b.new_block());
     let on = b.cbool(true);
-    let mut first = vec![ballot(b, on, WaveSize::W64)];
+    let mut first: SmallVec<[Value; 8]> = smallvec![ballot(b, on, WaveSize::W64)];
     first.extend(parts.iter().map(|_| b.undef(Type::B32)));
     b.jump(header, &first);
 
     b.switch_to(header);
     let left = b.shader.add_param(header, Type::B64);
-    let before: Vec<Value> = parts.iter().map(|_| b.shader.add_param(header, Type::B32)).collect();
+    let before: SmallVec<[Value; 8]> = parts.iter().map(|_| b.shader.add_param(header, Type::B32)).collect();
     b.set_merge(Merge::Loop { merge: done, continue_to: next });
     let first = b.alu(AluOp::FindILsb, &[left]);
     let wish = amd(b, AmdOp::ReadLane, &[lane, first]);
     let mine = b.alu(AluOp::IEq, &[wish, lane]);
-    let read: Vec<Value> = parts.iter().map(|&p| amd(b, AmdOp::ReadLane, &[p, wish])).collect();
-    let served: Vec<Value> = read.iter().zip(before).map(|(&read, before)| b.select(mine, read, before)).collect();
+    let read: SmallVec<[Value; 8]> = parts.iter().map(|&p| amd(b, AmdOp::ReadLane, &[p, wish])).collect();
+    let served: SmallVec<[Value; 8]> =
+        read.iter().zip(before).map(|(&read, before)| b.select(mine, read, before)).collect();
     let now = ballot(b, mine, WaveSize::W64);
     let others = b.alu(AluOp::INot, &[now]);
     let left = b.alu(AluOp::IAnd, &[left, others]);

@@ -20,6 +20,7 @@ use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, OutputSlot, Sha
 use crate::metadata::interface::{
     ComponentType, FragmentReads, ParamConstant, ParamSource, Semantic, StageKind, VertexInterface, VertexParam,
 };
+use crate::workspace::List;
 use std::collections::BTreeMap;
 
 /// A 32-bit channel of a parameter, with its source in the shader.
@@ -44,7 +45,9 @@ enum Source {
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outputs) -> Result<()> {
     let primitive_id = cx.entry.system(System::PrimitiveId)?;
     let plan = vertex_positions::plan(outputs)?;
-    let mut channels = channels(outputs)?;
+    let reads = cx.request.known.reads.get();
+    let reads_primitive_id = reads.is_some_and(|r| r.inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId));
+    let channels = channels(outputs, reads_primitive_id)?;
     let StageKind::Vertex(interface) = &mut cx.interface.kind else {
         return Err(Error::bug("vertex outputs of another stage"));
     };
@@ -53,22 +56,17 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
         let mut b = Builder::new(shader, *block);
         plan.export(&mut b, outputs, stores);
     }
-    match cx.request.known.reads.get() {
+    match reads {
         Some(reads) => {
-            if reads.inputs.iter().any(|i| i.semantic == Semantic::PrimitiveId) {
+            if reads_primitive_id {
                 interface.uses_primitive_id = true;
                 interface.vgpr_comp_cnt = interface.vgpr_comp_cnt.max(2);
-                let ty = ComponentType { kind: NumericKind::Uint, bits: 32 };
-                let semantic = Semantic::PrimitiveId;
-                channels.insert((semantic, 0), Channel { semantic, component: 0, ty, from: Source::PrimitiveId });
             }
-            let channels: Vec<Channel> = channels.into_values().collect();
             interface.made_for = Some(reads.clone());
             export(shader, interface, outputs, &channels, reads, primitive_id)
         }
         None if channels.is_empty() => Ok(()),
         None => {
-            let channels: Vec<Channel> = channels.into_values().collect();
             cx.interface.epilog = true;
             give_back(shader, interface, outputs, &channels, primitive_id)
         }
@@ -83,7 +81,7 @@ fn give_back(
     channels: &[Channel],
     primitive_id: Value,
 ) -> Result<()> {
-    let mut returned = Vec::new();
+    let mut returned = List::<Channel>::default();
     for &c in channels {
         let source = match constant(outputs, c) {
             Some(bits) => ParamSource::Constant(bits),
@@ -211,12 +209,10 @@ impl Channel {
     }
 }
 
-/// Every channel that a fragment shader may read, by semantic and component.
-fn channels(outputs: &Outputs) -> Result<BTreeMap<(Semantic, u8), Channel>> {
-    let mut out = BTreeMap::new();
-    let mut add = |semantic, component, ty, from| {
-        out.insert((semantic, component), Channel { semantic, component, ty, from });
-    };
+/// Every channel that a fragment shader may read, in the order of semantics and components.
+fn channels(outputs: &Outputs, primitive_id: bool) -> Result<List<Channel>> {
+    let mut out = List::default();
+    let mut add = |semantic, component, ty, from| out.push(Channel { semantic, component, ty, from });
     for (&slot, &(kind, ty)) in &outputs.slots {
         let uint = ComponentType { kind: NumericKind::Uint, bits: 32 };
         match slot {
@@ -243,5 +239,17 @@ fn channels(outputs: &Outputs) -> Result<BTreeMap<(Semantic, u8), Channel>> {
             }
         }
     }
+    if primitive_id {
+        add(Semantic::PrimitiveId, 0, ComponentType { kind: NumericKind::Uint, bits: 32 }, Source::PrimitiveId);
+    }
+    out.sort_by_key(|channel| (channel.semantic, channel.component));
+    // Of two outputs in one place the last one counts.
+    out.dedup_by(|later, earlier| {
+        let same = (later.semantic, later.component) == (earlier.semantic, earlier.component);
+        if same {
+            *earlier = *later;
+        }
+        same
+    });
     Ok(out)
 }

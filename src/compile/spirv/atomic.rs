@@ -9,7 +9,7 @@ use super::operands::{result_component, set_result};
 use super::sync::{fence, scope, semantics};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, FenceOrder, Op as IrOp, Type, Value};
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 use spirv::Op;
 
 /// Translates an atomic instruction; false if it is not one.
@@ -104,7 +104,7 @@ fn perform(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: AtomicOp, data: &[Value], 
             PointerMemory::Local(..) => return Err(inst.unsupported("on a variable of the invocation")),
         }
     };
-    let args = [place.as_slice(), data].concat();
+    let args: SmallVec<[Value; 8]> = place.iter().chain(data).copied().collect();
     if inst.result_id.is_none() {
         cx.b.effect(op, &args);
         return Ok(None);

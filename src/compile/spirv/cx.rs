@@ -23,7 +23,7 @@ use spirv::Decoration;
 use std::ops::Range;
 
 /// Leaf values of a SPIR-V value: a matrix has 16.
-pub type LeafValues = SmallVec<[Value; 16]>;
+pub type LeafValues = SmallVec<[Value; 32]>;
 
 /// Leaf values in the list of a translation.
 #[derive(Clone, Copy, Debug)]

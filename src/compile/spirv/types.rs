@@ -173,7 +173,7 @@ pub struct Leaf {
 }
 
 /// IR types of the leaves of a value; most have no more than a matrix.
-pub type LeafTypes = SmallVec<[Type; 16]>;
+pub type LeafTypes = SmallVec<[Type; 32]>;
 /// Leaves of a value in memory.
 pub type Leaves = List<Leaf>;
 

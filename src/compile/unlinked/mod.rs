@@ -19,24 +19,22 @@ use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::{interface_io, note, write_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use std::borrow::Cow;
 
 /// Writes the unlinked ELF of a stage.
 ///
 /// # Errors
 /// Bug: the code has no function at its start, its parts contradict each other, or it exceeds 4 GiB.
-pub fn write(mut code: MachineCode, interface: &StageInterface) -> Result<StageElf> {
+pub fn write(mut code: MachineCode, mut interface: StageInterface) -> Result<StageElf> {
     let mut run = || -> Result<Vec<u8>> {
-        let mut interface = Cow::Borrowed(interface);
         end_body(&mut code)?;
         if interface.prolog
-            && let StageKind::Vertex(vertex) = &mut interface.to_mut().kind
+            && let StageKind::Vertex(vertex) = &mut interface.kind
         {
             (vertex.awaits_inputs, vertex.takes_address_high) = (code.awaits_inputs, code.takes_address_high);
         }
         if interface.epilog {
             add_joint(&mut code)?;
-            results::place(interface.to_mut(), &code.results)?;
+            results::place(&mut interface, &code.results)?;
         }
         let body = code.functions.first().ok_or_else(|| Error::bug("machine code without a function"))?;
         let remarks = [

@@ -12,10 +12,9 @@ use crate::metadata::interface::{
     ColorOutput, ComponentType, ComputeInterface, FragmentInterface, ResultSource, StageInterface, StageKind,
     VertexInput, VertexInterface,
 };
-use crate::metadata::notes::Notes;
 use crate::metadata::registers::{HardwareRegister, RegisterWords};
 use crate::metadata::schema::MetadataKey;
-use crate::metadata::{interface_io, note};
+use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -98,7 +97,7 @@ fn tool(tool: &str, args: &[&str], bytes: &[u8]) -> String {
 #[test]
 fn llvm_s_tools_accept_every_stage() {
     for (stage, epilog) in [(Stage::Vertex, true), (Stage::Fragment, true), (Stage::Compute, false)] {
-        let elf = write(code(stage, epilog), &interface(stage, epilog)).unwrap().0;
+        let elf = write(code(stage, epilog), interface(stage, epilog)).unwrap().0;
         let headers = tool("llvm-readelf-19", &["-a"], &elf);
         for wanted in [
             "AMDGPU - PAL",
@@ -124,7 +123,7 @@ fn llvm_s_tools_accept_every_stage() {
 #[test]
 fn what_is_written_is_what_is_read() {
     let (stage, epilog) = (Stage::Fragment, true);
-    let elf = write(code(stage, epilog), &interface(stage, epilog)).unwrap().0;
+    let elf = write(code(stage, epilog), interface(stage, epilog)).unwrap().0;
     let file = Elf::parse(&elf).unwrap();
     let (_, text) = file.section(".text").unwrap();
     let body = file.symbols.iter().find(|s| s.name == stage.unlinked_symbol()).unwrap();
@@ -146,7 +145,7 @@ fn several_functions_are_several_symbols() {
     two.functions[0].size = 8;
     two.functions.push(FunctionSymbol { symbol: "helper".into(), start: 8, size: 12 });
     two.patches.push(Patch { offset: 16, kind: RelocKind::Rel32, target: PatchTarget::Function(1) });
-    let elf = write(two, &interface(Stage::Compute, false)).unwrap().0;
+    let elf = write(two, interface(Stage::Compute, false)).unwrap().0;
     let file = Elf::parse(&elf).unwrap();
     let helper = file.symbols.iter().find(|s| s.name == "helper").unwrap();
     assert_eq!((helper.value, helper.size, helper.local), (8, 12, false));
@@ -158,7 +157,7 @@ fn several_functions_are_several_symbols() {
 fn a_body_without_instructions_gets_one() {
     let symbol = Stage::Fragment.unlinked_symbol().into();
     let empty = MachineCode { functions: vec![FunctionSymbol { symbol, start: 0, size: 0 }], ..MachineCode::default() };
-    let elf = write(empty, &interface(Stage::Fragment, true)).unwrap().0;
+    let elf = write(empty, interface(Stage::Fragment, true)).unwrap().0;
     let listing = tool("llvm-objdump-19", &["-d"], &elf);
     let lines: Vec<_> = listing.lines().filter(|l| l.contains("//")).collect();
     assert!(lines.len() == 2 && lines[0].contains("s_nop") && lines[1].contains("s_branch"), "{listing}");
@@ -171,15 +170,15 @@ fn the_note_carries_interface_counts_and_registers() {
     code.registers.set(HardwareRegister(0x2c4a), 0x082c_0000);
     code.simplified = Some("too long".into());
     code.fallback = Some("a feature".into());
-    let elf = write(code, &interface).unwrap();
+    let elf = write(code, interface.clone()).unwrap();
     let remarks = Remarks { simplified: Some("too long".into()), fallback: Some("a feature".into()) };
     assert_eq!(Remarks::of(&elf).unwrap(), remarks);
     let file = Elf::parse(&elf.0).unwrap();
     let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
-    assert_eq!(interface_io::extract(&document.pipeline).unwrap(), interface);
-    let notes = Notes::from_unlinked(&document, Stage::Vertex).unwrap();
+    assert_eq!(read_unlinked::interface_of(&document).unwrap(), interface);
+    let notes = read_unlinked::notes_of(&document, Stage::Vertex).unwrap();
     assert_eq!(notes.registers.iter().collect::<Vec<_>>(), [(HardwareRegister(0x2c4a), 0x082c_0000)]);
-    assert_eq!(notes.stages[&Stage::Vertex][&MetadataKey::SgprCount], 9);
+    assert_eq!(notes.stage[&MetadataKey::SgprCount], 9);
     // Keys in the order of LLVM's writer.
     let stages = get(&document.pipeline, ".hardware_stages").unwrap().to_string();
     let places = [".entry_point", ".scratch_memory_size", ".sgpr_count", ".vgpr_count"].map(|key| stages.find(key));
@@ -213,10 +212,10 @@ fn results_are_listed_where_the_code_leaves_them() {
     ];
     for (results, colors, depth) in cases {
         let code = MachineCode { results, ..code(Stage::Fragment, true) };
-        let elf = write(code, &interface).unwrap().0;
+        let elf = write(code, interface.clone()).unwrap().0;
         let file = Elf::parse(&elf).unwrap();
         let document = Document::parse(note::metadata(file.section(".note").unwrap().1.data).unwrap()).unwrap();
-        let StageKind::Fragment(read) = interface_io::extract(&document.pipeline).unwrap().kind else { panic!() };
+        let StageKind::Fragment(read) = read_unlinked::interface_of(&document).unwrap().kind else { panic!() };
         let channels = if colors[1].is_some() { 0b1111 } else { 0b1101 };
         assert_eq!((read.colors[0].channels, read.colors[0].values), (channels, colors));
         assert_eq!((read.depth, read.writes_depth), (depth, depth.is_some()));
@@ -227,11 +226,11 @@ fn results_are_listed_where_the_code_leaves_them() {
 fn same_code_same_bytes_and_contradictions_are_refused() {
     let interface = interface(Stage::Compute, false);
     let make = || code(Stage::Compute, false);
-    assert_eq!(write(make(), &interface).unwrap(), write(make(), &interface).unwrap());
+    assert_eq!(write(make(), interface.clone()).unwrap(), write(make(), interface.clone()).unwrap());
     let refused = |change: &dyn Fn(&mut MachineCode)| {
         let mut wrong = make();
         change(&mut wrong);
-        assert!(matches!(write(wrong, &interface).unwrap_err().kind(), ErrorKind::Bug(_)));
+        assert!(matches!(write(wrong, interface.clone()).unwrap_err().kind(), ErrorKind::Bug(_)));
     };
     refused(&|c| c.functions.clear());
     refused(&|c| c.functions[0].start = 4);

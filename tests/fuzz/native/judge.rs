@@ -215,5 +215,5 @@ fn compiled(setup: &Setup, shader: &Shader, known: KnownState) -> Result<(Vec<u8
         ErrorKind::Unsupported { .. } if !tight => Error::bug(format!("refused: {e}")),
         _ => e,
     })?;
-    Ok((unlinked::write(code, &interface)?.0, interface))
+    Ok((unlinked::write(code, interface.clone())?.0, interface))
 }

@@ -54,7 +54,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
         let mut names = Names::default();
         let mut values: List<Value> = (0..shader.values.len() as u32).map(Value).collect();
         for counted in &chosen {
-            let (blocks, end) = (List::default(), End::default());
+            let (blocks, end) = (List::default(), Kept::default());
             let copies = Copies { shader, counted, values: &mut values, blocks, next: BlockId::ENTRY, end };
             copies.run(&cfg, &mut names);
         }
@@ -159,7 +159,7 @@ struct Copies<'a> {
     /// The header's copy for the next iteration.
     next: BlockId,
     /// The end of the block that is being copied.
-    end: End,
+    end: Kept<End>,
 }
 
 impl Copies<'_> {
@@ -237,7 +237,7 @@ impl Copies<'_> {
             self.shader.block_mut(to).insts.push(id);
         }
         let mut end = std::mem::take(&mut self.end);
-        end.clone_from(&self.shader.block(from).end);
+        (*end).clone_from(&self.shader.block(from).end);
         if from == self.counted.exit
             && let Some(Terminator::Branch { then, .. }) = end.get()
         {
@@ -258,7 +258,7 @@ impl Copies<'_> {
             Merge::None | Merge::Loop { .. } => Merge::Selection(self.counted.after),
         };
         let block = self.shader.block_mut(to);
-        block.end.clone_from(&end);
+        block.end.clone_from(&*end);
         block.merge = merge;
         self.end = end;
     }

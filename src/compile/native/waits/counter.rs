@@ -2,10 +2,11 @@
 
 use crate::isa::RegisterSet;
 use crate::workspace::List;
+use std::ops::Range;
 
 /// An operation whose registers are not settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Pending {
+pub(super) struct Pending {
     registers: RegisterSet,
     /// A bit of the counter's own.
     kind: u8,
@@ -14,7 +15,7 @@ struct Pending {
 }
 
 /// A counter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Counter {
     pending: List<Pending>,
     /// Kinds of operations that may be outstanding, with registers or without.
@@ -23,16 +24,30 @@ pub(super) struct Counter {
     most: u8,
 }
 
+/// A counter whose operations are in a list with those of others.
+#[derive(Clone, Debug)]
+pub(super) struct SavedCounter {
+    pending: Range<u32>,
+    kinds: u8,
+}
+
 impl Counter {
     pub(super) fn new(most: u8) -> Self {
         Self { pending: List::default(), kinds: 0, most }
     }
 
-    /// Makes it equal to another one, and keeps its memory.
-    pub(super) fn set(&mut self, to: &Self) {
+    /// Makes it what was saved.
+    pub(super) fn load(&mut self, saved: &SavedCounter, list: &[Pending]) {
         self.pending.clear();
-        self.pending.extend_from_slice(&to.pending);
-        (self.kinds, self.most) = (to.kinds, to.most);
+        self.pending.extend_from_slice(&list[saved.pending.start as usize..saved.pending.end as usize]);
+        self.kinds = saved.kinds;
+    }
+
+    /// Saves it; its operations go to the end of a list.
+    pub(super) fn save(&self, list: &mut List<Pending>) -> SavedCounter {
+        let start = list.len() as u32;
+        list.extend_from_slice(&self.pending);
+        SavedCounter { pending: start..list.len() as u32, kinds: self.kinds }
     }
 
     /// An operation of this kind that will still use these registers.

@@ -14,7 +14,8 @@ use crate::isa::instruction::{Fields, ScalarFields};
 use crate::isa::{Effects, Instruction, Op, RegisterSet, Scalar, Src, Traits, Waitcnt};
 use crate::target::GfxIp;
 use crate::workspace::{List, filled};
-use state::{State, Wait, explicit};
+use counter::Pending;
+use state::{SavedState, State, Wait, explicit};
 use std::ops::Range;
 
 /// `s_nop` for the wait states between a float atomic and a change of the denormal mode (isa-gfx10 7.2).
@@ -31,11 +32,11 @@ pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
     let mut items = List::default();
     let mut ranges = List::<Range<usize>>::default();
     let float_atomics = code.items.iter().any(|item| item.inst.entry.is(Traits::FLOAT_ATOMIC));
-    for (block, before) in code.blocks.iter().zip(&before) {
+    for (block, point) in code.blocks.iter().zip(&before.points) {
         let first = items.len();
-        match before {
-            Some(before) => {
-                state.set(before);
+        match point {
+            Some(point) => {
+                state.load(point, &before.pending);
                 walk(code, &effects, block, &mut state, |wait, item| {
                     push(code.gfx, wait, &mut items);
                     if let Some(item) = item {
@@ -56,32 +57,43 @@ pub fn insert(code: &mut Code, awaited: &RegisterSet) -> Result<()> {
     Ok(())
 }
 
-/// The operations that may be outstanding before each block; `None` where no path leads.
-fn solve(code: &Code, effects: &[Effects], awaited: &RegisterSet) -> Result<List<Option<State>>> {
-    let mut before: List<Option<State>> = filled(code.blocks.len(), None);
+/// The operations that may be outstanding before each block.
+struct Before {
+    /// By block; `None` where no path leads.
+    points: List<Option<SavedState>>,
+    /// The operations of all points, and those of states that points had before.
+    pending: List<Pending>,
+}
+
+fn solve(code: &Code, effects: &[Effects], awaited: &RegisterSet) -> Result<Before> {
+    let mut before = Before { points: filled(code.blocks.len(), None), pending: List::default() };
     let mut changed = filled(code.blocks.len(), false);
-    if let (Some(state), Some(changed)) = (before.first_mut(), changed.first_mut()) {
-        (*state, *changed) = (Some(State::after_loads(awaited)), true);
+    let [mut state, mut known] = [(); 2].map(|()| State::after_loads(awaited));
+    if let (Some(point), Some(changed)) = (before.points.first_mut(), changed.first_mut()) {
+        (*point, *changed) = (Some(state.save(&mut before.pending)), true);
     }
-    let mut state = State::after_loads(awaited);
     while changed.contains(&true) {
         for n in 0..code.blocks.len() {
             if !std::mem::take(&mut changed[n]) {
                 continue;
             }
-            let Some(known) = &before[n] else { continue };
-            state.set(known);
+            let Some(point) = &before.points[n] else { continue };
+            state.load(point, &before.pending);
             walk(code, effects, &code.blocks[n], &mut state, |_, _| {});
             for to in code.blocks[n].term.targets() {
                 let to = to.index();
-                let known = before.get_mut(to).ok_or_else(|| Error::bug(format!("b{n} goes to b{to}")))?;
-                changed[to] |= match known {
-                    Some(known) => known.join(&state),
-                    None => {
-                        *known = Some(state.clone());
-                        true
+                let point = before.points.get_mut(to).ok_or_else(|| Error::bug(format!("b{n} goes to b{to}")))?;
+                let new = match point {
+                    Some(point) => {
+                        known.load(point, &before.pending);
+                        known.join(&state).then_some(&known)
                     }
+                    None => Some(&state),
                 };
+                if let Some(new) = new {
+                    *point = Some(new.save(&mut before.pending));
+                    changed[to] = true;
+                }
             }
         }
     }

@@ -1,10 +1,11 @@
 //! The operations outstanding at a point of the code, and the waits that an instruction needs there (isa-gfx10 7.1).
 
-use super::counter::Counter;
+use super::counter::{Counter, Pending, SavedCounter};
 use crate::isa::instruction::{Fields, Instruction};
 use crate::isa::{
     CountedAccess, Effects, ExportKind, Op, Register, RegisterSet, Scalar, Src, Traits, VectorPath, Waitcnt,
 };
+use crate::workspace::List;
 
 /// Kinds of operations of a counter, as bits.
 mod kind {
@@ -50,13 +51,17 @@ impl Wait {
 }
 
 /// Outstanding operations.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct State {
     vm: Counter,
     lgkm: Counter,
     exp: Counter,
     vs: Counter,
 }
+
+/// A [`State`] whose operations are in a list with those of others.
+#[derive(Clone, Debug)]
+pub(super) struct SavedState([SavedCounter; 4]);
 
 impl State {
     /// The state at the start: loads of these registers by the prolog may be outstanding.
@@ -102,12 +107,17 @@ impl State {
         wait
     }
 
-    /// Makes it equal to another one, and keeps its memory.
-    pub(super) fn set(&mut self, to: &Self) {
-        self.vm.set(&to.vm);
-        self.lgkm.set(&to.lgkm);
-        self.exp.set(&to.exp);
-        self.vs.set(&to.vs);
+    /// Makes it what was saved.
+    pub(super) fn load(&mut self, SavedState([vm, lgkm, exp, vs]): &SavedState, list: &[Pending]) {
+        self.vm.load(vm, list);
+        self.lgkm.load(lgkm, list);
+        self.exp.load(exp, list);
+        self.vs.load(vs, list);
+    }
+
+    /// Saves it; its operations go to the end of a list.
+    pub(super) fn save(&self, list: &mut List<Pending>) -> SavedState {
+        SavedState([&self.vm, &self.lgkm, &self.exp, &self.vs].map(|counter| counter.save(list)))
     }
 
     /// The useful part of a wait: counters on which something may be outstanding.
