@@ -428,6 +428,8 @@ fn decoration(d: Decoration, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Opt
         | D::Coherent
         | D::NonWritable
         | D::NonReadable
+        | D::AliasedPointer
+        | D::RestrictPointer
         | D::NoContraction
         | D::NonUniform => Some(()),
         _ => None,
@@ -467,8 +469,9 @@ fn memory_access(mask: MemoryAccess, rest: &mut Rest<'_>, out: &mut Vec<Operand>
 /// Operands of an image operands mask.
 fn image_operands(mask: ImageOperands, rest: &mut Rest<'_>, out: &mut Vec<Operand>) -> Option<()> {
     use ImageOperands as I;
+    let none = I::SIGN_EXTEND | I::ZERO_EXTEND | I::NON_PRIVATE_TEXEL | I::VOLATILE_TEXEL | I::NONTEMPORAL;
     let one = I::BIAS | I::LOD | I::CONST_OFFSET | I::OFFSET | I::CONST_OFFSETS | I::SAMPLE | I::MIN_LOD;
-    if !(one | I::GRAD).contains(mask) {
+    if !(none | one | I::GRAD).contains(mask) {
         return None;
     }
     ids((mask & one).iter().count() + if mask.contains(I::GRAD) { 2 } else { 0 }, rest, out)

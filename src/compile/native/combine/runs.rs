@@ -11,7 +11,6 @@ use crate::compile::native::mir::{
 use crate::isa::Op;
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 /// The values of a run that may be shared.
 type Members = [Val; 2];
@@ -24,10 +23,12 @@ pub(super) fn share(f: &mut MachineFunction) {
     let mut renamed = Kept::<FxHashMap<Members, Members>>::default();
     let mut copies = List::<CopyOf>::default();
     let mut roots = List::<(usize, Members, Site)>::default();
+    let mut uses = List::<Operand>::default();
     for n in 0..f.insts.len() {
         let inst = f.insts[n];
         let mut at = inst.operands as usize + usize::from(inst.defs);
-        let uses: SmallVec<[Operand; 16]> = f.uses(&inst).iter().copied().collect();
+        uses.clear();
+        uses.extend_from_slice(f.uses(&inst));
         for (number, run) in runs(&uses).enumerate() {
             let here = at;
             at += run.len();

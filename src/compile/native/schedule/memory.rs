@@ -4,9 +4,7 @@
 //! independent if they have the same address registers and offsets that do not overlap. Scalar loads read only memory
 //! that nothing writes.
 
-use crate::compile::native::mir::{
-    Extra, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo, runs,
-};
+use crate::compile::native::mir::{Extra, MachineFunction, MachineInst, Opcode, OperandValue, PhysReg, Pseudo, runs};
 use crate::isa::{Format, Op, OpcodeRow, Traits};
 use smallvec::SmallVec;
 
@@ -116,14 +114,16 @@ fn place(f: &MachineFunction, inst: &MachineInst, row: &OpcodeRow) -> Option<Acc
         () if row.is(Traits::HALF) => 2,
         () => 4 * row.dst.iter().chain(row.src).map(|kind| u32::from(kind.registers())).max().unwrap_or(1),
     };
-    let uses: SmallVec<[&[Operand]; 6]> = runs(f.uses(inst)).collect();
     if f.uses(inst).iter().any(|one| one.what == OperandValue::Undef) {
         return None;
     }
-    let base = |of: &[&[Operand]]| of.iter().flat_map(|run| run.iter()).map(|one| one.what).collect();
+    let base = |count: usize| {
+        let runs = || runs(f.uses(inst)).take(count);
+        (runs().count() == count).then(|| runs().flatten().map(|one| one.what).collect())
+    };
     match inst.extra {
         Extra::Ds { offsets } => {
-            let base = base(uses.get(..1)?);
+            let base = base(1)?;
             let parts = match row.two_offsets() {
                 Some((each, unit)) => offsets.map(|at| (u32::from(at) * unit, u32::from(at) * unit + each)),
                 None => {
@@ -135,7 +135,7 @@ fn place(f: &MachineFunction, inst: &MachineInst, row: &OpcodeRow) -> Option<Acc
         }
         Extra::Buffer { offset, idxen: false, offen, format: None, .. } => {
             // Address, descriptor, scalar offset: everything that forms the address, except the constant.
-            let base = base(uses.get(..2 + usize::from(offen))?);
+            let base = base(2 + usize::from(offen))?;
             let at = u32::from(offset);
             Some(AccessRange { base, parts: [(at, at + bytes); 2] })
         }
