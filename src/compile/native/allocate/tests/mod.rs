@@ -11,7 +11,7 @@ use crate::error::ErrorKind;
 use crate::isa::Op;
 use crate::target::{GfxIp, WaveSize};
 use generate::{Shape, generate};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// Verifies, allocates and checks a function; `None` if there are too few registers.
 fn allocated(f: &MachineFunction, limits: RegisterLimits, what: &str) -> Option<Allocated> {
@@ -109,7 +109,7 @@ fn values_that_do_not_live_at_the_same_time_share_a_place() {
             RegisterClass::Scalar => {
                 let lanes = after.function.insts.iter().filter(|inst| inst.isa() == Some(Op::VWritelaneB32));
                 let lane = |inst| after.function.uses(inst)[1].what;
-                let lanes: HashSet<String> = lanes.map(|inst| format!("{:?}", lane(inst))).collect();
+                let lanes: BTreeSet<String> = lanes.map(|inst| format!("{:?}", lane(inst))).collect();
                 lanes.len() as u32
             }
         };
