@@ -22,6 +22,8 @@ static HOOKS: &[Row] = hooks! {
         cmd_set_alpha_to_coverage_enable,
         cmd_set_alpha_to_one_enable,
         cmd_set_color_blend_equation,
+        cmd_set_rasterization_stream,
+        cmd_set_conservative_rasterization_mode,
         cmd_set_line_rasterization_mode,
         cmd_draw,
         cmd_draw_indexed,
@@ -133,6 +135,13 @@ looks! {
         let equations = list(equations, count).iter().map(blend_equation);
         late.blend_equations.extend((from..).zip(equations));
     });
+    cmd_set_rasterization_stream(commands: vk::CommandBuffer, stream: u32)
+    |_device| set(commands, |late| late.stream = Some(stream));
+    cmd_set_conservative_rasterization_mode(
+        commands: vk::CommandBuffer,
+        mode: vk::ConservativeRasterizationModeEXT
+    )
+    |_device| set(commands, |late| late.conservative = Some(mode.as_raw() as u32));
     cmd_set_line_rasterization_mode(commands: vk::CommandBuffer, mode: vk::LineRasterizationModeEXT)
     |_device| set(commands, |late| late.line_mode = Some(mode.as_raw() as u32));
     cmd_draw(commands: vk::CommandBuffer, count: u32, instances: u32, vertex: u32, instance: u32)

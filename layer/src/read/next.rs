@@ -122,13 +122,17 @@ unsafe fn fill(reader: &Reader<'_>, next: &mut Next, from: *const c_void) {
             s_type::LINES => {
                 let given = is!(PipelineRasterizationLineStateCreateInfoKHR);
                 next.line_rasterization_mode = Some(number!(given.line_rasterization_mode));
+                next.stippled_line_enable = Some(given.stippled_line_enable);
                 next.other = [
-                    ("stippledLineEnable", given.stippled_line_enable),
                     ("lineStippleFactor", given.line_stipple_factor),
                     ("lineStipplePattern", given.line_stipple_pattern.into()),
                 ]
                 .map(|(name, value)| (name.to_owned(), value.into()))
                 .into();
+            }
+            s_type::SAMPLE_LOCATIONS => {
+                let given = is!(PipelineSampleLocationsStateCreateInfoEXT);
+                next.sample_locations_enable = Some(given.sample_locations_enable);
             }
             s_type::YCBCR_CONVERSION => {
                 let made = reader.handles.conversions.get(&is!(SamplerYcbcrConversionInfo).conversion);

@@ -156,7 +156,7 @@ pub unsafe fn graphics(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateIn
                 .p_dynamic_state
                 .as_ref()
                 .map(|state| DynamicState { flags: state.flags.as_raw(), dynamic_state: has.dynamic.clone() }),
-            multisample_state: state!(multisamples, p_multisample_state, |state| multisample(reader, state)),
+            multisample_state: state!(multisamples, p_multisample_state, |state| multisample(reader, &has, state)),
             vertex_input_state: state!(uses_vertex_input, p_vertex_input_state, |state| vertex_input(reader, state)),
             rasterization_state: state!(has.before_rasterization, p_rasterization_state, |state| {
                 rasterization(reader, state)
@@ -166,7 +166,7 @@ pub unsafe fn graphics(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateIn
                 topology: number!(state.topology),
                 primitive_restart_enable: state.primitive_restart_enable,
             }),
-            color_blend_state: state!(blends, p_color_blend_state, |state| color_blend(reader, state)),
+            color_blend_state: state!(blends, p_color_blend_state, |state| color_blend(reader, &has, state)),
             viewport_state: state!(has.before_rasterization && has.rasterizes, p_viewport_state, |state| {
                 viewport(reader, &has, state)
             }),
@@ -179,9 +179,14 @@ pub unsafe fn graphics(reader: &Reader<'_>, given: &vk::GraphicsPipelineCreateIn
 
 /// # Safety
 /// The state is valid.
-unsafe fn multisample(reader: &Reader<'_>, given: &vk::PipelineMultisampleStateCreateInfo<'_>) -> MultisampleState {
+unsafe fn multisample(
+    reader: &Reader<'_>,
+    has: &Has<'_>,
+    given: &vk::PipelineMultisampleStateCreateInfo<'_>,
+) -> MultisampleState {
     let samples = given.rasterization_samples.as_raw();
-    // SAFETY: a valid state has null, or one bit per sample.
+    let masked = if has.is_dynamic(vk::DynamicState::SAMPLE_MASK_EXT) { 0 } else { samples };
+    // SAFETY: a valid state has null, or one bit per sample, unless Vulkan ignores it.
     unsafe {
         MultisampleState {
             flags: given.flags.as_raw(),
@@ -190,7 +195,7 @@ unsafe fn multisample(reader: &Reader<'_>, given: &vk::PipelineMultisampleStateC
             min_sample_shading: finite(given.min_sample_shading),
             alpha_to_one_enable: given.alpha_to_one_enable,
             alpha_to_coverage_enable: given.alpha_to_coverage_enable,
-            sample_mask: list(given.p_sample_mask, samples.div_ceil(32)).to_vec(),
+            sample_mask: list(given.p_sample_mask, masked.div_ceil(32)).to_vec(),
             p_next: chain(reader, given.p_next),
         }
     }
@@ -288,7 +293,15 @@ unsafe fn rasterization(
 
 /// # Safety
 /// The state is valid.
-unsafe fn color_blend(reader: &Reader<'_>, given: &vk::PipelineColorBlendStateCreateInfo<'_>) -> ColorBlendState {
+unsafe fn color_blend(
+    reader: &Reader<'_>,
+    has: &Has<'_>,
+    given: &vk::PipelineColorBlendStateCreateInfo<'_>,
+) -> ColorBlendState {
+    use vk::DynamicState as D;
+    let all = [D::COLOR_BLEND_ENABLE_EXT, D::COLOR_BLEND_EQUATION_EXT, D::COLOR_WRITE_MASK_EXT];
+    let ignored = all.into_iter().all(|state| has.is_dynamic(state));
+    let count = if ignored { 0 } else { given.attachment_count };
     let attachment = |given: &vk::PipelineColorBlendAttachmentState| BlendAttachment {
         dst_alpha_blend_factor: number!(given.dst_alpha_blend_factor),
         src_alpha_blend_factor: number!(given.src_alpha_blend_factor),
@@ -299,14 +312,14 @@ unsafe fn color_blend(reader: &Reader<'_>, given: &vk::PipelineColorBlendStateCr
         color_blend_op: number!(given.color_blend_op),
         blend_enable: given.blend_enable,
     };
-    // SAFETY: a valid state has valid lists and chains.
+    // SAFETY: a valid state has valid lists, unless Vulkan ignores them, and chains.
     unsafe {
         ColorBlendState {
             flags: given.flags.as_raw(),
             logic_op: number!(given.logic_op),
             logic_op_enable: given.logic_op_enable,
             blend_constants: given.blend_constants.map(finite),
-            attachments: list(given.p_attachments, given.attachment_count).iter().map(attachment).collect(),
+            attachments: list(given.p_attachments, count).iter().map(attachment).collect(),
             p_next: chain(reader, given.p_next),
         }
     }

@@ -29,13 +29,12 @@ pub struct Vertices {
     pub indices: Option<IndexBuffer>,
 }
 
-/// A vertex buffer, with size and stride if they were given.
+/// A vertex buffer, with its size if it was given.
 #[derive(Clone, Copy)]
 pub struct VertexBuffer {
     pub buffer: vk::Buffer,
     pub offset: u64,
     pub size: Option<u64>,
-    pub stride: Option<u64>,
 }
 
 /// An index buffer.

@@ -3,11 +3,12 @@
 use super::bound::IndexBuffer;
 use super::commands::Commands;
 use super::drawing::{Call, Counts, Drawing, Indices, index_bytes};
-use super::fixed::{fixed, state};
+use super::fixed::fixed;
 use super::passes::Pass;
 use super::plan::{Plan, Sight, Work};
 use super::program::{Known, Program};
 use super::reason::Reason;
+use super::state;
 use super::views::{self, Attached};
 use ash::vk;
 use dovetail::emu::inputs::{Draw, InputBytes, Scissor, Stencil, TargetAttachment, VertexBuffer};
@@ -23,7 +24,7 @@ impl Plan {
         (commands, pass): (&Commands, &Pass),
         sight: &Sight<'_>,
     ) -> Result<Self, Reason> {
-        let fixed = fixed(known.fixed.as_ref().ok_or(Reason::Pipeline)?, &commands.dynamic)?;
+        let fixed = fixed(known.fixed.as_ref().ok_or(Reason::Pipeline)?, &commands.dynamic, program.flat)?;
         let drawing = Drawing {
             call,
             draw: fixed.draw,
@@ -47,8 +48,8 @@ impl Plan {
         }
         for attachment in &program.state.color.attachments {
             let there = pass.colors.get(attachment.location as usize).copied().flatten();
-            let (mask, blend) = fixed.colors.get(attachment.location as usize).copied().unwrap_or((0, None));
             let Some(there) = there.filter(|there| there.view != vk::ImageView::null()) else { continue };
+            let (mask, blend) = fixed.colors.get(attachment.location as usize).cloned().unwrap_or(Ok((0, None)))?;
             let found = views::attachment(sight.objects, there.view, there.layout, vk::ImageAspectFlags::COLOR)?;
             if found.format.as_raw() as u32 != attachment.format.0 {
                 return Err(Reason::Format);
@@ -99,7 +100,10 @@ impl Plan {
             }
             let bound = commands.vertices.buffers.get(&binding.binding).ok_or(Reason::Object)?;
             let stride = match known.fixed.as_ref().is_some_and(|fixed| fixed.dynamic.contains(&state::VERTEX_STRIDE)) {
-                true => bound.stride.and_then(|stride| stride.try_into().ok()).ok_or(Reason::Dynamic)?,
+                true => {
+                    let stride = commands.dynamic.strides.get(&binding.binding);
+                    stride.and_then(|stride| (*stride).try_into().ok()).ok_or(Reason::Unset(state::VERTEX_STRIDE))?
+                }
                 false => binding.stride,
             };
             let rest = sight.objects.buffers.get(&bound.buffer).map_or(0, |buffer| buffer.size);

@@ -1,66 +1,18 @@
 //! The fixed-function state of a draw, from the pipeline's static and dynamic state, in the form of a bundle.
 //!
-//! State that a bundle cannot express is refused by name. To support more, add a field to `emu::inputs::FixedFunction`.
+//! Where a state comes from makes no difference: [`Dynamic::over`] gives the state of a draw as if the pipeline had it. State that a
+//! bundle cannot express is refused by name, if its value matters for the draw. To support more, add a field to `emu::inputs::FixedFunction`.
 
-use super::dynamic::Dynamic;
+use super::dynamic::{Dynamic, Effective};
 use super::reason::Reason;
-use dovetail::capture::{BlendAttachment, FixedState, Next, Rect, StencilOps, s_type};
+use super::state;
+use dovetail::capture::{
+    BlendAttachment, ColorBlendState, FixedState, Next, RasterizationState, Rect, StencilOps, s_type,
+};
 use dovetail::emu::inputs::{
     Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, Draw, FixedFunction, Scissor, StencilFace,
     StencilOp, Topology, Viewport,
 };
-
-/// `VkDynamicState` numbers that [`Dynamic`] holds, or that do not affect the draws followed here.
-pub mod state {
-    pub const VIEWPORT: u32 = 0;
-    pub const SCISSOR: u32 = 1;
-    pub const LINE_WIDTH: u32 = 2;
-    pub const DEPTH_BIAS: u32 = 3;
-    pub const BLEND_CONSTANTS: u32 = 4;
-    pub const DEPTH_BOUNDS: u32 = 5;
-    pub const STENCIL_COMPARE_MASK: u32 = 6;
-    pub const STENCIL_WRITE_MASK: u32 = 7;
-    pub const STENCIL_REFERENCE: u32 = 8;
-    pub const CULL_MODE: u32 = 1_000_267_000;
-    pub const FRONT_FACE: u32 = 1_000_267_001;
-    pub const TOPOLOGY: u32 = 1_000_267_002;
-    pub const VIEWPORT_WITH_COUNT: u32 = 1_000_267_003;
-    pub const SCISSOR_WITH_COUNT: u32 = 1_000_267_004;
-    pub const VERTEX_STRIDE: u32 = 1_000_267_005;
-    pub const DEPTH_TEST: u32 = 1_000_267_006;
-    pub const DEPTH_WRITE: u32 = 1_000_267_007;
-    pub const DEPTH_COMPARE: u32 = 1_000_267_008;
-    pub const DEPTH_BOUNDS_TEST: u32 = 1_000_267_009;
-    pub const STENCIL_TEST: u32 = 1_000_267_010;
-    pub const STENCIL_OP: u32 = 1_000_267_011;
-    pub const DEPTH_BIAS_ENABLE: u32 = 1_000_377_002;
-    pub const RESTART: u32 = 1_000_377_004;
-    pub const ALL: [u32; 23] = [
-        VIEWPORT,
-        SCISSOR,
-        LINE_WIDTH,
-        DEPTH_BIAS,
-        BLEND_CONSTANTS,
-        DEPTH_BOUNDS,
-        STENCIL_COMPARE_MASK,
-        STENCIL_WRITE_MASK,
-        STENCIL_REFERENCE,
-        CULL_MODE,
-        FRONT_FACE,
-        TOPOLOGY,
-        VIEWPORT_WITH_COUNT,
-        SCISSOR_WITH_COUNT,
-        VERTEX_STRIDE,
-        DEPTH_TEST,
-        DEPTH_WRITE,
-        DEPTH_COMPARE,
-        DEPTH_BOUNDS_TEST,
-        STENCIL_TEST,
-        STENCIL_OP,
-        DEPTH_BIAS_ENABLE,
-        RESTART,
-    ];
-}
 
 /// The fixed-function state of a draw.
 pub struct Fixed {
@@ -71,71 +23,134 @@ pub struct Fixed {
     /// The depth test, if there is one.
     pub depth: Option<Depth>,
     pub stencil: Option<[StencilFace; 2]>,
-    /// Write mask and blending by location.
-    pub colors: Vec<(u8, Option<Blend>)>,
+    /// Write mask and blending by location, or why they are not known.
+    pub colors: Vec<Result<(u8, Option<Blend>), Reason>>,
 }
 
+/// `flat`: the fragment shader reads values of single vertices.
+///
 /// # Errors
 /// Why a bundle cannot express it.
-pub fn fixed(given: &FixedState, dynamic: &Dynamic) -> Result<Fixed, Reason> {
-    if given.dynamic.iter().any(|number| !state::ALL.contains(number)) {
-        return Err(Reason::Dynamic);
+pub fn fixed(given: &FixedState, dynamic: &Dynamic, flat: bool) -> Result<Fixed, Reason> {
+    let all = dynamic.over(given)?;
+    let raster = all.state.rasterization.as_ref().ok_or(Reason::Pipeline)?;
+    if !all.state.extending.is_empty() {
+        return Err(Reason::Extended);
     }
-    let is = |number| given.dynamic.contains(&number);
-    let raster = given.rasterization.as_ref().ok_or(Reason::Pipeline)?;
-    let assembly = given.assembly.clone().unwrap_or_default();
-    let topology = topology(pick(is(state::TOPOLOGY), dynamic.topology, assembly.topology)?)?;
-    if let Some(samples) = &given.multisample {
-        match () {
-            () if samples.rasterization_samples > 1 => return Err(Reason::Samples),
-            () if samples.alpha_to_coverage_enable != 0 => return Err(Reason::AlphaToCoverage),
-            () if samples.sample_mask.first().is_some_and(|mask| mask & 1 == 0) => return Err(Reason::SampleMask),
-            () => {}
-        }
-    }
-    if raster.polygon_mode != 0 {
-        return Err(Reason::PolygonMode);
-    }
-    let lines = matches!(topology, Topology::LineList | Topology::LineStrip);
-    if lines && pick(is(state::LINE_WIDTH), dynamic.line_width, raster.line_width)? != 1.0 {
-        return Err(Reason::WideLines);
-    }
-    let triangles = !lines && topology != Topology::PointList;
-    if triangles && pick(is(state::DEPTH_BIAS_ENABLE), dynamic.depth_bias_enable, raster.depth_bias_enable)? != 0 {
-        return Err(Reason::DepthBias);
-    }
-    let (viewport, scissor) = view(given, dynamic)?;
-    let blend = given.blend.clone().unwrap_or_default();
-    if blend.logic_op_enable != 0 {
-        return Err(Reason::LogicOp);
-    }
+    let assembly = all.state.assembly.clone().unwrap_or_default();
+    all.need(&[state::TOPOLOGY, state::RESTART])?;
+    let topology = topology(assembly.topology)?;
+    samples(&all)?;
+    rasterized(&all, raster, topology, flat)?;
+    let (viewport, scissor) = view(&all)?;
+    let blend = all.state.blend.clone().unwrap_or_default();
     let mut draw = Draw::new(topology, 0, [0; 2]);
-    draw.alpha_to_one = given.multisample.as_ref().is_some_and(|samples| samples.alpha_to_one_enable != 0);
-    let cull = match pick(is(state::CULL_MODE), dynamic.cull_mode, raster.cull_mode)? {
+    draw.alpha_to_one = all.state.multisample.as_ref().is_some_and(|samples| samples.alpha_to_one_enable != 0);
+    all.need(&[state::CULL_MODE, state::FRONT_FACE])?;
+    let cull = match raster.cull_mode {
         0 => Cull::None,
         1 => Cull::Front,
         2 => Cull::Back,
         _ => Cull::All,
     };
+    all.need(&[state::DEPTH_CLAMP, state::DEPTH_CLIP])?;
     draw.fixed = FixedFunction {
         viewport: Some(viewport),
         scissor: Some(scissor),
         cull,
-        clockwise: pick(is(state::FRONT_FACE), dynamic.front_face, raster.front_face)? == 1,
+        clockwise: raster.front_face == 1,
         depth_clamp: clamps(raster.depth_clamp_enable != 0, &raster.p_next, viewport.depth == [0.0, 1.0])?,
-        blend_constants: pick(is(state::BLEND_CONSTANTS), dynamic.blend_constants, blend.blend_constants)
-            .unwrap_or_default(),
+        blend_constants: blend.blend_constants,
         ..FixedFunction::default()
     };
-    let colors = blend.attachments.iter().map(|one| Ok(((one.color_write_mask & 15) as u8, equation(one)?)));
-    let restart = pick(is(state::RESTART), dynamic.restart, assembly.primitive_restart_enable)? != 0;
-    let colors = colors.collect::<Result<_, Reason>>()?;
-    Ok(Fixed { draw, restart, depth: depth(given, dynamic)?, stencil: stencil(given, dynamic)?, colors })
+    let copies = copies(&all, &blend)?;
+    let color = |n| {
+        let one = all.attachment(n, dynamic)?;
+        Ok(((one.color_write_mask & 15) as u8, if copies { None } else { equation(&one)? }))
+    };
+    let colors = (0..).zip(&blend.attachments).map(|(n, _)| color(n)).collect();
+    let restart = assembly.primitive_restart_enable != 0;
+    Ok(Fixed { draw, restart, depth: depth(&all)?, stencil: stencil(&all)?, colors })
 }
 
-/// The effective value: the dynamic one if the pipeline makes it dynamic.
-fn pick<T>(is_dynamic: bool, dynamic: Option<T>, own: T) -> Result<T, Reason> {
-    if is_dynamic { dynamic.ok_or(Reason::Dynamic) } else { Ok(own) }
+/// What commands and pipelines say about samples.
+fn samples(all: &Effective) -> Result<(), Reason> {
+    let Some(samples) = &all.state.multisample else { return Ok(()) };
+    all.need(&[state::SAMPLE_MASK, state::SAMPLE_LOCATIONS_ENABLE])?;
+    let locations = Next::find(&samples.p_next, s_type::SAMPLE_LOCATIONS);
+    match () {
+        () if samples.rasterization_samples > 1 => Err(Reason::Samples),
+        () if samples.alpha_to_coverage_enable != 0 => Err(Reason::AlphaToCoverage),
+        () if samples.sample_mask.first().is_some_and(|mask| mask & 1 == 0) => Err(Reason::SampleMask),
+        () if locations.is_some_and(|next| next.sample_locations_enable != Some(0)) => Err(Reason::SampleLocations),
+        () => Ok(()),
+    }
+}
+
+/// What commands and pipelines say about the rasterization of these primitives.
+fn rasterized(all: &Effective, raster: &RasterizationState, topology: Topology, flat: bool) -> Result<(), Reason> {
+    /// `VK_LINE_RASTERIZATION_MODE_BRESENHAM`.
+    const BRESENHAM: u32 = 2;
+    // A stream other than 0 is refused with the shader.
+    let known = [
+        s_type::DEPTH_CLIP,
+        s_type::RASTERIZATION_STREAM,
+        s_type::CONSERVATIVE_RASTERIZATION,
+        s_type::PROVOKING_VERTEX,
+        s_type::LINES,
+    ];
+    if raster.p_next.iter().any(|next| !known.contains(&next.s_type)) {
+        return Err(Reason::Extended);
+    }
+    let of = |s_type| Next::find(&raster.p_next, s_type);
+    let is_set = |number: Option<u32>| number.is_some_and(|number| number != 0);
+    if is_set(of(s_type::CONSERVATIVE_RASTERIZATION).and_then(|next| next.conservative_rasterization_mode)) {
+        return Err(Reason::Conservative);
+    }
+    let lines = matches!(topology, Topology::LineList | Topology::LineStrip);
+    let triangles = !lines && topology != Topology::PointList;
+    if lines {
+        all.need(&[state::LINE_WIDTH, state::LINE_STIPPLE_ENABLE])?;
+        let next = of(s_type::LINES);
+        match () {
+            () if raster.line_width != 1.0 => return Err(Reason::WideLines),
+            () if is_set(next.and_then(|next| next.stippled_line_enable)) => return Err(Reason::LineStipple),
+            () if next.and_then(|next| next.line_rasterization_mode) == Some(BRESENHAM) => {
+                return Err(Reason::LineMode);
+            }
+            () => {}
+        }
+    }
+    if triangles {
+        all.need(&[state::POLYGON_MODE, state::DEPTH_BIAS_ENABLE])?;
+        match () {
+            () if raster.polygon_mode != 0 => return Err(Reason::PolygonMode),
+            () if raster.depth_bias_enable != 0 => return Err(Reason::DepthBias),
+            () => {}
+        }
+    }
+    if flat && (lines || triangles) {
+        all.need(&[state::PROVOKING_VERTEX])?;
+        if is_set(of(s_type::PROVOKING_VERTEX).and_then(|next| next.provoking_vertex_mode)) {
+            return Err(Reason::ProvokingVertex);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a logic operation replaces blending by a copy; others are refused.
+fn copies(all: &Effective, blend: &ColorBlendState) -> Result<bool, Reason> {
+    /// `VK_LOGIC_OP_COPY`.
+    const COPY: u32 = 3;
+    if blend.attachments.is_empty() {
+        return Ok(false);
+    }
+    all.need(&[state::LOGIC_OP_ENABLE])?;
+    if blend.logic_op_enable == 0 {
+        return Ok(false);
+    }
+    all.need(&[state::LOGIC_OP])?;
+    if blend.logic_op == COPY { Ok(true) } else { Err(Reason::LogicOp) }
 }
 
 fn topology(number: u32) -> Result<Topology, Reason> {
@@ -152,40 +167,33 @@ fn topology(number: u32) -> Result<Topology, Reason> {
 
 /// Whether depths are clamped instead of clipped. `whole`: the viewport has the full depth range.
 fn clamps(clamp: bool, chain: &[Next], whole: bool) -> Result<bool, Reason> {
-    // A stream other than 0 is refused with the shader.
-    let known = [s_type::DEPTH_CLIP, s_type::RASTERIZATION_STREAM];
-    if chain.iter().any(|next| !known.contains(&next.s_type)) {
-        return Err(Reason::Rasterization);
-    }
     let clip = Next::find(chain, s_type::DEPTH_CLIP).and_then(|next| next.depth_clip_enable);
     match (clip.map_or(!clamp, |clip| clip != 0), clamp) {
         (true, false) => Ok(false),
         // Clipped depths are already in the range, except those that shaders write.
         (true, true) if whole => Ok(false),
         (false, true) => Ok(true),
-        _ => Err(Reason::Rasterization),
+        _ => Err(Reason::DepthClip),
     }
 }
 
-fn view(given: &FixedState, dynamic: &Dynamic) -> Result<(Viewport, Scissor), Reason> {
-    let own = given.viewport.clone().unwrap_or_default();
-    if !own.p_next.is_empty() {
-        return Err(Reason::Rasterization);
+fn view(all: &Effective) -> Result<(Viewport, Scissor), Reason> {
+    all.need(&[state::VIEWPORT, state::VIEWPORT_WITH_COUNT, state::SCISSOR, state::SCISSOR_WITH_COUNT])?;
+    all.need(&[state::NEGATIVE_ONE_TO_ONE])?;
+    let own = all.state.viewport.clone().unwrap_or_default();
+    if own.p_next.iter().any(|next| next.s_type != s_type::DEPTH_CLIP_CONTROL) {
+        return Err(Reason::Extended);
     }
-    let is = |number| given.dynamic.contains(&number);
-    let counted = [is(state::VIEWPORT_WITH_COUNT), is(state::SCISSOR_WITH_COUNT)];
-    let counts = [own.viewport_count, own.scissor_count];
-    for (n, count) in counts.into_iter().enumerate() {
-        if pick(counted[n], dynamic.counts[n], count)? != 1 {
-            return Err(Reason::Viewports);
-        }
+    if own.p_next.iter().any(|next| next.negative_one_to_one.is_some_and(|enable| enable != 0)) {
+        return Err(Reason::DepthRange);
+    }
+    if own.viewport_count != 1 || own.scissor_count != 1 {
+        return Err(Reason::Viewports);
     }
     let first = own.viewports.and_then(|all| all.into_iter().next());
-    let view = if is(state::VIEWPORT) || counted[0] { dynamic.viewport.clone() } else { first };
-    let view = view.ok_or(Reason::Dynamic)?;
+    let view = first.ok_or(Reason::Unset(state::VIEWPORT))?;
     let first = own.scissors.and_then(|all| all.into_iter().next());
-    let cut = if is(state::SCISSOR) || counted[1] { dynamic.scissor.clone() } else { first };
-    let Rect { x, y, width, height } = cut.ok_or(Reason::Dynamic)?;
+    let Rect { x, y, width, height } = first.ok_or(Reason::Unset(state::SCISSOR))?;
     let from = [x, y].map(|n| u32::try_from(n).unwrap_or(0));
     let depth = [view.min_depth, view.max_depth];
     let view = Viewport { x: view.x, y: view.y, width: view.width, height: view.height, depth };
@@ -235,31 +243,28 @@ fn compare(number: u32) -> Compare {
     ALL.get(number as usize).copied().unwrap_or(Compare::Always)
 }
 
-fn depth(given: &FixedState, dynamic: &Dynamic) -> Result<Option<Depth>, Reason> {
-    let is = |number| given.dynamic.contains(&number);
-    let own = given.depth_stencil.clone().unwrap_or_default();
-    if pick(is(state::DEPTH_BOUNDS_TEST), dynamic.depth_bounds_test, own.depth_bounds_test_enable)? != 0 {
+fn depth(all: &Effective) -> Result<Option<Depth>, Reason> {
+    let own = all.state.depth_stencil.clone().unwrap_or_default();
+    all.need(&[state::DEPTH_BOUNDS_TEST, state::DEPTH_TEST])?;
+    if own.depth_bounds_test_enable != 0 {
         return Err(Reason::DepthBounds);
     }
-    if pick(is(state::DEPTH_TEST), dynamic.depth_test, own.depth_test_enable)? == 0 {
+    if own.depth_test_enable == 0 {
         return Ok(None);
     }
-    let write = pick(is(state::DEPTH_WRITE), dynamic.depth_write, own.depth_write_enable)? != 0;
-    let compare = compare(pick(is(state::DEPTH_COMPARE), dynamic.depth_compare, own.depth_compare_op)?);
-    Ok(Some(Depth { clear: 0.0, compare, write }))
+    all.need(&[state::DEPTH_WRITE, state::DEPTH_COMPARE])?;
+    let write = own.depth_write_enable != 0;
+    Ok(Some(Depth { clear: 0.0, compare: compare(own.depth_compare_op), write }))
 }
 
-fn stencil(given: &FixedState, dynamic: &Dynamic) -> Result<Option<[StencilFace; 2]>, Reason> {
-    let is = |number| given.dynamic.contains(&number);
-    let own = given.depth_stencil.clone().unwrap_or_default();
-    if pick(is(state::STENCIL_TEST), dynamic.stencil_test, own.stencil_test_enable)? == 0 {
+fn stencil(all: &Effective) -> Result<Option<[StencilFace; 2]>, Reason> {
+    let own = all.state.depth_stencil.clone().unwrap_or_default();
+    all.need(&[state::STENCIL_TEST])?;
+    if own.stencil_test_enable == 0 {
         return Ok(None);
     }
-    let numbers = [state::STENCIL_COMPARE_MASK, state::STENCIL_WRITE_MASK, state::STENCIL_REFERENCE, state::STENCIL_OP];
-    let [front, back] = &dynamic.stencil;
-    let front = front.over(&own.front, numbers.map(is)).ok_or(Reason::Dynamic)?;
-    let back = back.over(&own.back, numbers.map(is)).ok_or(Reason::Dynamic)?;
-    Ok(Some([face(&front), face(&back)]))
+    all.need(&[state::STENCIL_COMPARE_MASK, state::STENCIL_WRITE_MASK, state::STENCIL_REFERENCE, state::STENCIL_OP])?;
+    Ok(Some([face(&own.front), face(&own.back)]))
 }
 
 fn face(given: &StencilOps) -> StencilFace {

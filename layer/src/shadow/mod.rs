@@ -35,6 +35,7 @@ mod program;
 mod reason;
 mod region;
 mod scene;
+mod state;
 mod tracker;
 mod unroll;
 mod views;

@@ -5,9 +5,10 @@ use dovetail::capture::{FixedState, Hash, StageUse, Translated};
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::error::Result;
-use dovetail::ir::Resource;
+use dovetail::ir::{BuiltIn, Interp, Op, Resource};
 use dovetail::proof::StageEntry;
 use dovetail::state::PipelineState;
+use dovetail::target::Stage;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -31,6 +32,8 @@ pub struct Program {
     pub state: PipelineState,
     /// Each binding once, in order.
     pub resources: Vec<Resource>,
+    /// The fragment shader reads values of single vertices, for which their order matters.
+    pub flat: bool,
 }
 
 impl Known {
@@ -72,7 +75,8 @@ impl Known {
     pub fn program(&self, lanes: u32) -> std::result::Result<&Program, Reason> {
         let look = || {
             let (translated, code) = self.given.as_ref().map_err(Clone::clone)?;
-            let mut program = Program { stages: Vec::new(), state: translated.state.clone(), resources: Vec::new() };
+            let mut program =
+                Program { stages: Vec::new(), state: translated.state.clone(), resources: Vec::new(), flat: false };
             for (stage, code) in translated.stages.iter().zip(code) {
                 program.add(stage, code, lanes)?;
             }
@@ -101,6 +105,12 @@ impl Program {
         let known = |id: &u32| info.spec_constants.iter().any(|constant| constant.id == *id);
         let values: Vec<(u32, u64)> = used.specialization.iter().copied().filter(|(id, _)| known(id)).collect();
         let shader = translate(&module, &used.entry_point, used.stage, &values).map_err(unsupported)?;
+        let flat = |op: &Op| match op {
+            Op::LoadInput { interp, .. } => matches!(interp, Interp::Flat | Interp::Vertex(_)),
+            Op::LoadBuiltIn { builtin, .. } => matches!(builtin, BuiltIn::BaryCoord | BuiltIn::BaryCoordNoPersp),
+            _ => false,
+        };
+        self.flat |= used.stage == Stage::Fragment && shader.insts.iter().any(|inst| flat(&inst.op));
         for one in &*shader.resources {
             match self.resources.iter_mut().find(|there| (there.set, there.binding) == (one.set, one.binding)) {
                 Some(there) => {

@@ -2,6 +2,15 @@
 
 use std::borrow::Cow;
 
+/// The name of a `VkDynamicState`, without the prefix.
+fn name(number: u32) -> Cow<'static, str> {
+    let [states, _] = dovetail::capture::names();
+    states
+        .into_iter()
+        .find(|(one, _)| *one == number)
+        .map_or_else(|| number.to_string().into(), |(_, name)| name.into())
+}
+
 /// Declares [`Reason`] from variants and the names under which they are counted.
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
@@ -12,6 +21,10 @@ macro_rules! reasons {
             Unsupported(String),
             /// The draws cannot be recorded again in the primary command buffer.
             Secondary(String),
+            /// A dynamic state that is not followed, by its number.
+            Dynamic(u32),
+            /// A dynamic state that no command has set.
+            Unset(u32),
             $($(#[$doc])* $variant,)*
         }
 
@@ -21,6 +34,8 @@ macro_rules! reasons {
                 match self {
                     Self::Unsupported(why) => format!("unsupported shader: {why}").into(),
                     Self::Secondary(why) => format!("secondary command buffer {why}").into(),
+                    Self::Dynamic(number) => format!("dynamic state {}, which is not followed", name(*number)).into(),
+                    Self::Unset(number) => format!("dynamic state {}, which is not set", name(*number)).into(),
                     $(Self::$variant => $name.into(),)*
                 }
             }
@@ -78,22 +93,32 @@ reasons! {
     Imageless = "imageless framebuffer";
     Calls = "several draws in one call";
     DrawCount = "number of draws in memory";
-    /// A dynamic state that is not supported, or was not set.
-    Dynamic = "unknown dynamic state";
     /// Patches, adjacency.
     Topology = "unsupported topology";
     Restart = "primitive restart";
     Indices = "indices beyond their buffer";
     AlphaToCoverage = "alpha to coverage";
     SampleMask = "sample mask";
+    SampleLocations = "sample locations";
     PolygonMode = "polygon mode";
     WideLines = "wide lines";
+    LineStipple = "stippled lines";
+    LineMode = "Bresenham lines";
+    Conservative = "conservative rasterization";
+    /// The last one of each primitive is, and the shader reads its values.
+    ProvokingVertex = "provoking vertex";
+    /// Depths are neither clipped nor clamped, or both to a part of the range.
+    DepthClip = "depth clipping";
+    /// From -1 to 1.
+    DepthRange = "depth range";
+    /// The vertex count is computed from a counter of transform feedback.
+    ByteCount = "number of vertices in memory";
     DepthBias = "depth bias";
     DepthBounds = "depth bounds";
     LogicOp = "logic operation";
     Viewports = "several viewports";
-    /// Structures that extend the state.
-    Rasterization = "extended rasterization state";
+    /// By structures that are not read.
+    Extended = "extended rasterization state";
     /// Two bindings share memory that the dispatch changed, but a bundle holds each separately.
     Aliased = "resources that share memory";
     Bytes = "over the limit of bytes";

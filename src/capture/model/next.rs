@@ -88,6 +88,10 @@ pub struct Next {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_rasterization_mode: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stippled_line_enable: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample_locations_enable: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required_subgroup_size: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduction_mode: Option<u32>,
@@ -115,6 +119,15 @@ impl Next {
     /// An empty structure of a type.
     pub fn new(s_type: u32) -> Self {
         Self { s_type, ..Self::default() }
+    }
+
+    /// The structure of a type in a chain, added if it is not there.
+    pub fn find_or_add(chain: &mut Vec<Self>, s_type: u32) -> &mut Self {
+        let there = chain.iter().position(|next| next.s_type == s_type).unwrap_or(chain.len());
+        if there == chain.len() {
+            chain.push(Self::new(s_type));
+        }
+        &mut chain[there]
     }
 
     /// The structure of a type in a chain.

@@ -32,8 +32,8 @@ pub(super) fn translate(merged: &Merged, discard: bool, source: &dyn DefinitionS
         };
         let blends = (given.blend_enable != 0 || merged.is_dynamic(dynamic::BLEND_ENABLE)).then_some(given);
         blends.map_or(Ok(()), operations).at(place)?;
-        // If writes are enabled dynamically, the driver handles it.
-        let written = enables.get(index) != Some(&0);
+        // If writes are enabled dynamically, the driver handles it, and Vulkan ignores the list.
+        let written = merged.is_dynamic(dynamic::COLOR_WRITE) || enables.get(index) != Some(&0);
         let mask = if merged.is_dynamic(dynamic::WRITE_MASK) { 15 } else { given.color_write_mask & 15 };
         let dual = blends.is_some_and(|given| factors(given).iter().any(|factor| DUAL.contains(factor)));
         if dual && merged.is_dynamic(dynamic::BLEND_ENABLE) {

@@ -2,8 +2,8 @@
 
 use super::merge::merge;
 use crate::capture::model::{
-    ColorBlendState, DepthStencilState, GraphicsPipeline, InputAssemblyState, MultisampleState, RasterizationState,
-    ViewportState,
+    ColorBlendState, DepthStencilState, GraphicsPipeline, InputAssemblyState, MultisampleState, Next,
+    RasterizationState, ViewportState,
 };
 use crate::capture::source::DefinitionSource;
 use crate::error::Result;
@@ -19,6 +19,8 @@ pub struct FixedState {
     pub multisample: Option<MultisampleState>,
     pub depth_stencil: Option<DepthStencilState>,
     pub blend: Option<ColorBlendState>,
+    /// Structures that extend the pipeline and change fixed functions: discard rectangles, shading rates.
+    pub extending: Vec<Next>,
     /// `VkDynamicState` numbers.
     pub dynamic: BTreeSet<u32>,
 }
@@ -36,6 +38,7 @@ pub fn fixed(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) -> Resu
         multisample: merged.multisample,
         depth_stencil: merged.depth_stencil,
         blend: merged.blend,
+        extending: merged.extending,
         dynamic: merged.dynamic,
     })
 }

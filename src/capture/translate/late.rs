@@ -3,23 +3,28 @@
 //!
 //! Invariant: at most [`MAX_LIBRARIES`] libraries are read for one pipeline, however they refer to each other.
 
-use super::merge::MAX_LIBRARIES;
+use super::merge::{self, MAX_LIBRARIES};
 use super::tables::dynamic;
 use crate::capture::model::{
-    BlendAttachment, GraphicsPipeline, Hash, Next, RasterizationState, VertexInputState, s_type,
+    BlendAttachment, ColorBlendState, GraphicsPipeline, Hash, Next, RasterizationState, VertexInputState, s_type,
 };
 use crate::capture::source::DefinitionSource;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Attachments of a blend state that are followed; no driver has more.
+const MAX_ATTACHMENTS: usize = 32;
+
 /// Dynamic states whose values a [`LateState`] has.
-const LATE: [u32; 7] = [
+const LATE: [u32; 9] = [
     dynamic::VERTEX_INPUT,
     dynamic::RASTERIZER_DISCARD,
     dynamic::SAMPLES,
     dynamic::ALPHA_TO_COVERAGE,
     dynamic::ALPHA_TO_ONE,
     dynamic::BLEND_EQUATION,
+    dynamic::STREAM,
+    dynamic::CONSERVATIVE,
     dynamic::LINE_MODE,
 ];
 
@@ -38,6 +43,10 @@ pub struct LateState {
     pub alpha_to_one: Option<u32>,
     /// `vkCmdSetColorBlendEquationEXT`, by attachment; without enables and write masks.
     pub blend_equations: BTreeMap<u32, BlendAttachment>,
+    /// `vkCmdSetRasterizationStreamEXT`.
+    pub stream: Option<u32>,
+    /// `vkCmdSetConservativeRasterizationModeEXT`.
+    pub conservative: Option<u32>,
     /// `vkCmdSetLineRasterizationModeEXT`.
     pub line_mode: Option<u32>,
 }
@@ -79,6 +88,18 @@ fn complete_within(
     left: &mut usize,
 ) -> Option<GraphicsPipeline> {
     let mut new = pipeline.clone();
+    // Vulkan lets an application leave out a state if all of it is dynamic.
+    let parts = merge::parts(pipeline);
+    let missing = |state: u32, part: u64| parts & part != 0 && is_own(pipeline, state);
+    if missing(dynamic::RASTERIZER_DISCARD, merge::BEFORE_RASTERIZATION) {
+        new.rasterization_state.get_or_insert_default();
+    }
+    if missing(dynamic::SAMPLES, merge::OUTPUT) {
+        new.multisample_state.get_or_insert_default();
+    }
+    if missing(dynamic::BLEND_EQUATION, merge::OUTPUT) {
+        new.color_blend_state.get_or_insert_default();
+    }
     for state in LATE.into_iter().filter(|state| is_own(pipeline, *state)) {
         set(&mut new, state, late)?;
     }
@@ -97,47 +118,63 @@ fn complete_within(
 
 /// Sets one value; `None`: no command has set it.
 fn set(pipeline: &mut GraphicsPipeline, state: u32, late: &LateState) -> Option<()> {
-    let raster = pipeline.rasterization_state.as_mut();
-    // Vulkan lets an application leave this state out if all of it is dynamic.
-    let samples = &mut pipeline.multisample_state;
+    let GraphicsPipeline { rasterization_state, multisample_state, color_blend_state, .. } = pipeline;
     match state {
         dynamic::VERTEX_INPUT => pipeline.vertex_input_state = Some(late.vertex_input.clone()?),
         dynamic::RASTERIZER_DISCARD => {
             let enable = late.rasterizer_discard?;
-            raster.into_iter().for_each(|state| state.rasterizer_discard_enable = enable);
+            rasterization_state.iter_mut().for_each(|state| state.rasterizer_discard_enable = enable);
+        }
+        dynamic::STREAM => {
+            let stream = Some(late.stream?);
+            let next = rasterization_state.iter_mut().map(|state| extending(state, s_type::RASTERIZATION_STREAM));
+            next.for_each(|next| next.rasterization_stream = stream);
+        }
+        dynamic::CONSERVATIVE => {
+            let mode = Some(late.conservative?);
+            let next = rasterization_state.iter_mut().map(|state| extending(state, s_type::CONSERVATIVE_RASTERIZATION));
+            next.for_each(|next| next.conservative_rasterization_mode = mode);
         }
         dynamic::LINE_MODE => {
-            let mode = late.line_mode?;
-            raster.into_iter().for_each(|state| set_line_mode(state, mode));
+            let mode = Some(late.line_mode?);
+            let next = rasterization_state.iter_mut().map(|state| extending(state, s_type::LINES));
+            next.for_each(|next| next.line_rasterization_mode = mode);
         }
         dynamic::SAMPLES => {
             let count = late.samples?;
-            samples.get_or_insert_default().rasterization_samples = count;
+            multisample_state.iter_mut().for_each(|state| state.rasterization_samples = count);
         }
         dynamic::ALPHA_TO_COVERAGE => {
             let enable = late.alpha_to_coverage?;
-            samples.get_or_insert_default().alpha_to_coverage_enable = enable;
+            multisample_state.iter_mut().for_each(|state| state.alpha_to_coverage_enable = enable);
         }
         dynamic::ALPHA_TO_ONE => {
             let enable = late.alpha_to_one?;
-            samples.get_or_insert_default().alpha_to_one_enable = enable;
+            multisample_state.iter_mut().for_each(|state| state.alpha_to_one_enable = enable);
         }
         dynamic::BLEND_EQUATION => {
-            let attachments = pipeline.color_blend_state.iter_mut().flat_map(|state| &mut state.attachments);
-            for (n, attachment) in (0..).zip(attachments) {
-                let BlendAttachment { blend_enable, color_write_mask, .. } = *attachment;
-                let equation = late.blend_equations.get(&n)?.clone();
-                *attachment = BlendAttachment { blend_enable, color_write_mask, ..equation };
-            }
+            color_blend_state.as_mut().map_or(Some(()), |state| set_equations(state, &late.blend_equations))?;
         }
         _ => {}
     }
     Some(())
 }
 
-fn set_line_mode(state: &mut RasterizationState, mode: u32) {
-    match state.p_next.iter_mut().find(|next| next.s_type == s_type::LINES) {
-        Some(lines) => lines.line_rasterization_mode = Some(mode),
-        None => state.p_next.push(Next { line_rasterization_mode: Some(mode), ..Next::new(s_type::LINES) }),
+fn extending(state: &mut RasterizationState, s_type: u32) -> &mut Next {
+    Next::find_or_add(&mut state.p_next, s_type)
+}
+
+/// Sets blend equations by attachment. Vulkan ignores the attachments of the state if all that they say is dynamic; then
+/// there are as many as commands have set.
+fn set_equations(state: &mut ColorBlendState, equations: &BTreeMap<u32, BlendAttachment>) -> Option<()> {
+    if state.attachments.is_empty() {
+        let count = equations.keys().next_back().map_or(0, |last| *last as usize + 1).min(MAX_ATTACHMENTS);
+        state.attachments.resize(count, BlendAttachment::default());
     }
+    for (n, attachment) in (0..).zip(&mut state.attachments) {
+        let BlendAttachment { blend_enable, color_write_mask, .. } = *attachment;
+        let equation = equations.get(&n)?.clone();
+        *attachment = BlendAttachment { blend_enable, color_write_mask, ..equation };
+    }
+    Some(())
 }

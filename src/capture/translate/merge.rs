@@ -17,9 +17,9 @@ pub(super) const MAX_LIBRARIES: usize = 32;
 
 /// Bits of `VkGraphicsPipelineLibraryFlagBitsEXT`.
 const VERTEX_INPUT: u64 = 1;
-const BEFORE_RASTERIZATION: u64 = 2;
+pub(super) const BEFORE_RASTERIZATION: u64 = 2;
 const FRAGMENT: u64 = 4;
-const OUTPUT: u64 = 8;
+pub(super) const OUTPUT: u64 = 8;
 const ALL: u64 = 15;
 
 const VERTEX_STAGE: u32 = 1;
@@ -45,6 +45,8 @@ pub(super) struct Merged {
     /// The attachment locations, from the part with the fragment outputs.
     pub(super) locations: Option<Next>,
     pub(super) dynamic: BTreeSet<u32>,
+    /// Structures of the pipelines' own chains that change fixed functions.
+    pub(super) extending: Vec<Next>,
 }
 
 impl Merged {
@@ -69,6 +71,15 @@ pub(super) fn merge(pipeline: &GraphicsPipeline, source: &dyn DefinitionSource) 
     Ok(merged)
 }
 
+/// The parts that a pipeline or library itself has, as bits of `VkGraphicsPipelineLibraryFlagBitsEXT`.
+pub(super) fn parts(pipeline: &GraphicsPipeline) -> u64 {
+    match Next::find(&pipeline.p_next, s_type::LIBRARY_PARTS).and_then(|next| next.flags) {
+        Some(parts) => parts,
+        None if Next::libraries(&pipeline.p_next).is_empty() => ALL,
+        None => 0,
+    }
+}
+
 fn first<T: Clone>(merged: &mut Option<T>, from: &Option<T>, has: bool) {
     if merged.is_none() && has {
         merged.clone_from(from);
@@ -84,11 +95,7 @@ fn add(
 ) -> Result<()> {
     tables::chain(&from.p_next)?;
     let libraries = Next::libraries(&from.p_next);
-    let parts = match Next::find(&from.p_next, s_type::LIBRARY_PARTS).and_then(|next| next.flags) {
-        Some(parts) => parts,
-        None if libraries.is_empty() => ALL,
-        None => 0,
-    };
+    let parts = parts(from);
     waiting.extend(libraries);
     merged.layout.add(of_pipeline(from.layout, source)?);
     let has = |bits: u64| parts & bits != 0;
@@ -119,6 +126,8 @@ fn add(
         merged.locations = Next::find(&from.p_next, s_type::ATTACHMENT_LOCATIONS).cloned();
     }
     merged.dynamic.extend(from.dynamic_state.iter().flat_map(|state| &state.dynamic_state));
+    let extends = |next: &&Next| [s_type::DISCARD_RECTANGLES, s_type::SHADING_RATE].contains(&next.s_type);
+    merged.extending.extend(from.p_next.iter().filter(extends).cloned());
     if merged.stages.iter().filter(|stage| stage.stage == VERTEX_STAGE).count() > 1 {
         return Err(Error::malformed("two vertex shaders in one pipeline"));
     }

@@ -19,12 +19,15 @@ pub(super) mod dynamic {
     pub const VERTEX_STRIDE: u32 = 1_000_267_005;
     pub const VERTEX_INPUT: u32 = 1_000_352_000;
     pub const RASTERIZER_DISCARD: u32 = 1_000_377_001;
+    pub const COLOR_WRITE: u32 = 1_000_381_000;
     pub const SAMPLES: u32 = 1_000_455_005;
     pub const ALPHA_TO_COVERAGE: u32 = 1_000_455_007;
     pub const ALPHA_TO_ONE: u32 = 1_000_455_008;
     pub const BLEND_ENABLE: u32 = 1_000_455_010;
     pub const BLEND_EQUATION: u32 = 1_000_455_011;
     pub const WRITE_MASK: u32 = 1_000_455_012;
+    pub const STREAM: u32 = 1_000_455_013;
+    pub const CONSERVATIVE: u32 = 1_000_455_014;
     pub const LINE_MODE: u32 = 1_000_455_020;
 }
 
@@ -65,7 +68,7 @@ const DYNAMIC: &[Row] = &[
     (1_000_377_002, "DEPTH_BIAS_ENABLE", End::Driver),
     (1_000_377_003, "LOGIC_OP_EXT", End::Driver),
     (1_000_377_004, "PRIMITIVE_RESTART_ENABLE", End::Driver),
-    (1_000_381_000, "COLOR_WRITE_ENABLE_EXT", End::Driver),
+    (dynamic::COLOR_WRITE, "COLOR_WRITE_ENABLE_EXT", End::Read),
     (1_000_455_002, "TESSELLATION_DOMAIN_ORIGIN_EXT", End::Driver),
     (1_000_455_003, "DEPTH_CLAMP_ENABLE_EXT", End::Driver),
     (1_000_455_004, "POLYGON_MODE_EXT", End::Driver),
@@ -77,8 +80,8 @@ const DYNAMIC: &[Row] = &[
     (dynamic::BLEND_ENABLE, "COLOR_BLEND_ENABLE_EXT", End::Read),
     (dynamic::BLEND_EQUATION, "COLOR_BLEND_EQUATION_EXT", End::Unsupported),
     (dynamic::WRITE_MASK, "COLOR_WRITE_MASK_EXT", End::Read),
-    (1_000_455_013, "RASTERIZATION_STREAM_EXT", End::Unsupported),
-    (1_000_455_014, "CONSERVATIVE_RASTERIZATION_MODE_EXT", End::Unsupported),
+    (dynamic::STREAM, "RASTERIZATION_STREAM_EXT", End::Unsupported),
+    (dynamic::CONSERVATIVE, "CONSERVATIVE_RASTERIZATION_MODE_EXT", End::Unsupported),
     (1_000_455_015, "EXTRA_PRIMITIVE_OVERESTIMATION_SIZE_EXT", End::Driver),
     (1_000_455_016, "DEPTH_CLIP_ENABLE_EXT", End::Driver),
     (1_000_455_017, "SAMPLE_LOCATIONS_ENABLE_EXT", End::Driver),

@@ -28,7 +28,7 @@ records! {
     ) keep buffers = list(buffers, count), offsets = list(offsets, count);
     |watch| {
         let given = list(buffers, count).iter().zip(list(offsets, count));
-        let given = given.map(|(&buffer, &offset)| VertexBuffer { buffer, offset, size: None, stride: None });
+        let given = given.map(|(&buffer, &offset)| VertexBuffer { buffer, offset, size: None });
         of(watch, commands, |commands| bind_vertices(commands, first, given));
     };
     cmd_bind_vertex_buffers2(
@@ -48,9 +48,12 @@ records! {
         let [sizes, strides] = [sizes, strides].map(|first| list(first, count));
         let given = list(buffers, count).iter().zip(list(offsets, count)).enumerate();
         let given = given.map(|(n, (&buffer, &offset))| {
-            VertexBuffer { buffer, offset, size: sizes.get(n).copied(), stride: strides.get(n).copied() }
+            VertexBuffer { buffer, offset, size: sizes.get(n).copied() }
         });
-        of(watch, commands, |commands| bind_vertices(commands, first, given));
+        of(watch, commands, |commands| {
+            bind_vertices(commands, first, given);
+            commands.dynamic.strides.extend((first..).zip(strides.iter().copied()));
+        });
     };
     cmd_bind_index_buffer(
         commands: vk::CommandBuffer,
@@ -194,6 +197,9 @@ fn spread<T>(count: u32, stride: u32) -> u32 {
 }
 
 several! {
+    cmd_draw_indirect_byte_count(
+        instances: u32, instance: u32, counter: vk::Buffer, at: vk::DeviceSize, offset: u32, stride: u32
+    ); Err(Reason::ByteCount);
     cmd_draw_indirect_count(
         buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
     ); Err(Reason::DrawCount);

@@ -1,9 +1,11 @@
-//! Hooks of commands that set dynamic state, which fixed functions of later draws use.
+//! Hooks of commands that set dynamic state, which later draws use.
 
 use super::{Watch, of, records};
-use crate::read::list;
+use crate::read::{blend_equation, list};
 use crate::shadow::dynamic::{Dynamic, Ops};
+use crate::shadow::state;
 use ash::vk;
+use std::collections::BTreeMap;
 
 fn set(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Dynamic)) {
     of(watch, commands, |commands| work(&mut commands.dynamic));
@@ -11,26 +13,118 @@ fn set(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mu
 
 /// Hooks of functions that set one number.
 macro_rules! sets {
-    ($($hook:ident: $ty:ty => $field:ident, |$value:ident| $number:expr;)*) => {
+    ($($hook:ident: $ty:ty => $state:ident, |$value:ident| $number:expr;)*) => {
         records! {$(
             $hook(commands: vk::CommandBuffer, $value: $ty);
-            |watch| set(watch, commands, |dynamic| dynamic.$field = Some($number));
+            |watch| set(watch, commands, |dynamic| _ = dynamic.numbers.insert(state::$state, $number));
         )*}
     };
 }
 
 sets! {
-    cmd_set_line_width: f32 => line_width, |width| width;
-    cmd_set_cull_mode: vk::CullModeFlags => cull_mode, |mode| mode.as_raw();
-    cmd_set_front_face: vk::FrontFace => front_face, |face| face.as_raw().cast_unsigned();
-    cmd_set_primitive_topology: vk::PrimitiveTopology => topology, |topology| topology.as_raw().cast_unsigned();
-    cmd_set_depth_test_enable: vk::Bool32 => depth_test, |enable| enable;
-    cmd_set_depth_write_enable: vk::Bool32 => depth_write, |enable| enable;
-    cmd_set_depth_compare_op: vk::CompareOp => depth_compare, |compare| compare.as_raw().cast_unsigned();
-    cmd_set_depth_bounds_test_enable: vk::Bool32 => depth_bounds_test, |enable| enable;
-    cmd_set_stencil_test_enable: vk::Bool32 => stencil_test, |enable| enable;
-    cmd_set_depth_bias_enable: vk::Bool32 => depth_bias_enable, |enable| enable;
-    cmd_set_primitive_restart_enable: vk::Bool32 => restart, |enable| enable;
+    cmd_set_cull_mode: vk::CullModeFlags => CULL_MODE, |mode| mode.as_raw();
+    cmd_set_front_face: vk::FrontFace => FRONT_FACE, |face| face.as_raw().cast_unsigned();
+    cmd_set_primitive_topology: vk::PrimitiveTopology => TOPOLOGY, |topology| topology.as_raw().cast_unsigned();
+    cmd_set_depth_test_enable: vk::Bool32 => DEPTH_TEST, |enable| enable;
+    cmd_set_depth_write_enable: vk::Bool32 => DEPTH_WRITE, |enable| enable;
+    cmd_set_depth_compare_op: vk::CompareOp => DEPTH_COMPARE, |compare| compare.as_raw().cast_unsigned();
+    cmd_set_depth_bounds_test_enable: vk::Bool32 => DEPTH_BOUNDS_TEST, |enable| enable;
+    cmd_set_stencil_test_enable: vk::Bool32 => STENCIL_TEST, |enable| enable;
+    cmd_set_depth_bias_enable: vk::Bool32 => DEPTH_BIAS_ENABLE, |enable| enable;
+    cmd_set_primitive_restart_enable: vk::Bool32 => RESTART, |enable| enable;
+    cmd_set_logic_op: vk::LogicOp => LOGIC_OP, |op| op.as_raw().cast_unsigned();
+    cmd_set_logic_op_enable: vk::Bool32 => LOGIC_OP_ENABLE, |enable| enable;
+    cmd_set_depth_clamp_enable: vk::Bool32 => DEPTH_CLAMP, |enable| enable;
+    cmd_set_depth_clip_enable: vk::Bool32 => DEPTH_CLIP, |enable| enable;
+    cmd_set_depth_clip_negative_one_to_one: vk::Bool32 => NEGATIVE_ONE_TO_ONE, |enable| enable;
+    cmd_set_polygon_mode: vk::PolygonMode => POLYGON_MODE, |mode| mode.as_raw().cast_unsigned();
+    cmd_set_provoking_vertex_mode: vk::ProvokingVertexModeEXT => PROVOKING_VERTEX, |mode| mode.as_raw().cast_unsigned();
+    cmd_set_line_stipple_enable: vk::Bool32 => LINE_STIPPLE_ENABLE, |enable| enable;
+    cmd_set_sample_locations_enable: vk::Bool32 => SAMPLE_LOCATIONS_ENABLE, |enable| enable;
+}
+
+/// Hooks of functions that set what code depends on.
+macro_rules! sets_late {
+    ($($hook:ident: $ty:ty => $field:ident, |$value:ident| $number:expr;)*) => {
+        records! {$(
+            $hook(commands: vk::CommandBuffer, $value: $ty);
+            |watch| set(watch, commands, |dynamic| dynamic.late.$field = Some($number));
+        )*}
+    };
+}
+
+sets_late! {
+    cmd_set_rasterizer_discard_enable: vk::Bool32 => rasterizer_discard, |enable| enable;
+    cmd_set_rasterization_samples: vk::SampleCountFlags => samples, |samples| samples.as_raw();
+    cmd_set_alpha_to_coverage_enable: vk::Bool32 => alpha_to_coverage, |enable| enable;
+    cmd_set_alpha_to_one_enable: vk::Bool32 => alpha_to_one, |enable| enable;
+    cmd_set_rasterization_stream: u32 => stream, |stream| stream;
+    cmd_set_conservative_rasterization_mode: vk::ConservativeRasterizationModeEXT => conservative, |mode| mode.as_raw() as u32;
+    cmd_set_line_rasterization_mode: vk::LineRasterizationModeEXT => line_mode, |mode| mode.as_raw() as u32;
+}
+
+/// Sets values of attachments from number `from` on.
+///
+/// # Safety
+/// The pointer is null, or has `count` elements.
+unsafe fn extend<T: Copy>(
+    values: &mut BTreeMap<u32, u32>,
+    from: u32,
+    (first, count): (*const T, u32),
+    number: fn(T) -> u32,
+) {
+    // SAFETY: as the caller says.
+    let given = unsafe { list(first, count) };
+    values.extend((from..).zip(given.iter().map(|value| number(*value))));
+}
+
+records! {
+    cmd_set_line_width(commands: vk::CommandBuffer, width: f32);
+    |watch| set(watch, commands, |dynamic| dynamic.line_width = Some(width));
+    cmd_set_sample_mask(
+        commands: vk::CommandBuffer,
+        samples: vk::SampleCountFlags,
+        mask: *const vk::SampleMask
+    ) keep mask = list(mask, samples.as_raw().div_ceil(32));
+    |watch| set(watch, commands, |dynamic| {
+        dynamic.sample_mask = list(mask, samples.as_raw().div_ceil(32)).first().copied();
+    });
+    cmd_set_color_blend_enable(
+        commands: vk::CommandBuffer,
+        from: u32,
+        count: u32,
+        enables: *const vk::Bool32
+    ) keep enables = list(enables, count);
+    |watch| set(watch, commands, |dynamic| {
+        extend(&mut dynamic.blend_enables, from, (enables, count), |enable| enable);
+    });
+    cmd_set_color_write_mask(
+        commands: vk::CommandBuffer,
+        from: u32,
+        count: u32,
+        masks: *const vk::ColorComponentFlags
+    ) keep masks = list(masks, count);
+    |watch| set(watch, commands, |dynamic| {
+        extend(&mut dynamic.write_masks, from, (masks, count), |mask| mask.as_raw());
+    });
+    cmd_set_color_write_enable(
+        commands: vk::CommandBuffer,
+        count: u32,
+        enables: *const vk::Bool32
+    ) keep enables = list(enables, count);
+    |watch| set(watch, commands, |dynamic| {
+        extend(&mut dynamic.write_enables, 0, (enables, count), |enable| enable);
+    });
+    cmd_set_color_blend_equation(
+        commands: vk::CommandBuffer,
+        from: u32,
+        count: u32,
+        equations: *const vk::ColorBlendEquationEXT
+    ) keep equations = list(equations, count);
+    |watch| set(watch, commands, |dynamic| {
+        let equations = list(equations, count).iter().map(blend_equation);
+        dynamic.late.blend_equations.extend((from..).zip(equations));
+    });
 }
 
 records! {

@@ -5,7 +5,7 @@
 
 use super::{lose, of, records};
 use crate::dispatch::Device;
-use crate::read::{blend_equation, list, vertex_input_set};
+use crate::read::{list, vertex_input_set};
 use ash::vk;
 use std::ffi::CStr;
 
@@ -118,72 +118,16 @@ records! {
         list(buffers, buffer_count),
         list(images, image_count)
     );
-    cmd_set_rasterizer_discard_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
-    |watch| of(watch, commands, |commands| commands.dynamic.late.rasterizer_discard = Some(enable));
     cmd_set_patch_control_points(commands: vk::CommandBuffer, points: u32);
-    cmd_set_logic_op(commands: vk::CommandBuffer, op: vk::LogicOp);
     cmd_set_line_stipple(commands: vk::CommandBuffer, factor: u32, pattern: u16);
     cmd_set_tessellation_domain_origin(commands: vk::CommandBuffer, origin: vk::TessellationDomainOrigin);
-    cmd_set_depth_clamp_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
-    cmd_set_polygon_mode(commands: vk::CommandBuffer, mode: vk::PolygonMode);
-    cmd_set_rasterization_samples(commands: vk::CommandBuffer, samples: vk::SampleCountFlags);
-    |watch| of(watch, commands, |commands| commands.dynamic.late.samples = Some(samples.as_raw()));
-    cmd_set_sample_mask(
-        commands: vk::CommandBuffer,
-        samples: vk::SampleCountFlags,
-        mask: *const vk::SampleMask
-    ) keep mask = list(mask, samples.as_raw().div_ceil(32));
-    cmd_set_alpha_to_coverage_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
-    |watch| of(watch, commands, |commands| commands.dynamic.late.alpha_to_coverage = Some(enable));
-    cmd_set_alpha_to_one_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
-    |watch| of(watch, commands, |commands| commands.dynamic.late.alpha_to_one = Some(enable));
-    cmd_set_logic_op_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
-    cmd_set_color_blend_enable(
-        commands: vk::CommandBuffer,
-        from: u32,
-        count: u32,
-        enables: *const vk::Bool32
-    ) keep enables = list(enables, count);
-    cmd_set_color_blend_equation(
-        commands: vk::CommandBuffer,
-        from: u32,
-        count: u32,
-        equations: *const vk::ColorBlendEquationEXT
-    ) keep equations = list(equations, count);
-    |watch| {
-        let equations = list(equations, count).iter().map(blend_equation);
-        of(watch, commands, |commands| commands.dynamic.late.blend_equations.extend((from..).zip(equations)));
-    };
     cmd_set_color_blend_advanced(
         commands: vk::CommandBuffer,
         from: u32,
         count: u32,
         advanced: *const vk::ColorBlendAdvancedEXT
     ) keep advanced = list(advanced, count);
-    cmd_set_color_write_mask(
-        commands: vk::CommandBuffer,
-        from: u32,
-        count: u32,
-        masks: *const vk::ColorComponentFlags
-    ) keep masks = list(masks, count);
-    cmd_set_color_write_enable(
-        commands: vk::CommandBuffer,
-        count: u32,
-        enables: *const vk::Bool32
-    ) keep enables = list(enables, count);
-    cmd_set_rasterization_stream(commands: vk::CommandBuffer, stream: u32);
-    cmd_set_conservative_rasterization_mode(
-        commands: vk::CommandBuffer,
-        mode: vk::ConservativeRasterizationModeEXT
-    );
     cmd_set_extra_primitive_overestimation_size(commands: vk::CommandBuffer, size: f32);
-    cmd_set_depth_clip_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
-    cmd_set_depth_clip_negative_one_to_one(commands: vk::CommandBuffer, enable: vk::Bool32);
-    cmd_set_sample_locations_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
-    cmd_set_provoking_vertex_mode(commands: vk::CommandBuffer, mode: vk::ProvokingVertexModeEXT);
-    cmd_set_line_rasterization_mode(commands: vk::CommandBuffer, mode: vk::LineRasterizationModeEXT);
-    |watch| of(watch, commands, |commands| commands.dynamic.late.line_mode = Some(mode.as_raw() as u32));
-    cmd_set_line_stipple_enable(commands: vk::CommandBuffer, enable: vk::Bool32);
     cmd_set_attachment_feedback_loop_enable(commands: vk::CommandBuffer, aspects: vk::ImageAspectFlags);
     cmd_set_discard_rectangle(
         commands: vk::CommandBuffer,
@@ -213,10 +157,8 @@ records! {
         of(watch, commands, |commands| {
             commands.dynamic.late.vertex_input = Some(vertex_input_set(bindings, attributes));
             // Where strides are dynamic too, the last command that gives one counts.
-            for given in bindings {
-                let bound = commands.vertices.buffers.get_mut(&given.binding);
-                bound.into_iter().for_each(|bound| bound.stride = Some(given.stride.into()));
-            }
+            let strides = bindings.iter().map(|given| (given.binding, given.stride.into()));
+            commands.dynamic.strides.extend(strides);
         });
     };
     cmd_bind_transform_feedback_buffers(
@@ -227,15 +169,6 @@ records! {
         offsets: *const vk::DeviceSize,
         sizes: *const vk::DeviceSize
     ) keep buffers = list(buffers, count), offsets = list(offsets, count), sizes = list(sizes, count);
-    cmd_draw_indirect_byte_count(
-        commands: vk::CommandBuffer,
-        instances: u32,
-        instance: u32,
-        counter: vk::Buffer,
-        at: vk::DeviceSize,
-        offset: u32,
-        stride: u32
-    );
     cmd_draw_mesh_tasks(commands: vk::CommandBuffer, x: u32, y: u32, z: u32);
     cmd_draw_mesh_tasks_indirect(
         commands: vk::CommandBuffer,
