@@ -10,8 +10,8 @@ use std::io::Cursor;
 /// A corner: position, colour.
 pub type Corner = ([f32; 3], [u8; 4]);
 /// The vertices of all cases: a quad as a strip, then two triangles of opposite winding, one nearer than the quad, one
-/// farther.
-pub const CORNERS: [Corner; 10] = [
+/// farther, and one that crosses the near and the far plane.
+pub const CORNERS: [Corner; 13] = [
     ([-0.83, -0.71, 0.5], [200, 10, 30, 255]),
     ([0.77, -0.87, 0.5], [20, 180, 60, 128]),
     ([-0.91, 0.67, 0.5], [90, 40, 220, 200]),
@@ -22,14 +22,32 @@ pub const CORNERS: [Corner; 10] = [
     ([-0.57, 0.43, 0.75], [60, 70, 80, 255]),
     ([0.93, 0.59, 0.75], [60, 170, 80, 255]),
     ([0.23, -0.79, 0.75], [160, 70, 80, 255]),
+    ([-0.71, -0.61, -0.5], [30, 90, 200, 255]),
+    ([0.83, -0.47, 0.5], [220, 40, 10, 180]),
+    ([0.13, 0.79, 1.5], [70, 210, 120, 255]),
 ];
 /// The offsets of instances.
 pub const SHIFTS: [[f32; 2]; 3] = [[0.0, 0.0], [0.13, -0.07], [-0.21, 0.17]];
 /// Indices of both triangles, and of the quad as a fan; the last index ends a strip.
 pub const INDICES: [u16; 11] = [9, 9, 4, 5, 6, 7, 8, 9, 0, 1, u16::MAX];
 
-/// Draws everything; returns the resulting colours by case number.
-pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
+/// Draws everything.
+///
+/// # Safety
+/// The device is alive.
+pub unsafe fn draw_all(app: &mut App) {
+    // SAFETY: as the caller says.
+    unsafe {
+        app.in_a_pass();
+        app.rendered();
+        app.with_dynamic_input();
+        app.not_followed();
+        app.secondaries();
+    }
+}
+
+/// Draws with these shaders, pairs for [`App::modules`]; returns the resulting colours by case number.
+pub fn run(shaders: [[&[u8]; 2]; 2], draw: unsafe fn(&mut App)) -> BTreeMap<u32, Vec<u8>> {
     // SAFETY: the library is Vulkan's loader; structures outlive their calls, handles belong to this function, and
     // nothing runs any more when memory is read. Objects that are not destroyed end with the process.
     unsafe {
@@ -40,20 +58,70 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
         let physical = instance.enumerate_physical_devices().expect("devices")[0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
         let mut v13 = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
-        let features =
-            vk::PhysicalDeviceFeatures::default().fragment_stores_and_atomics(true).multi_draw_indirect(true);
+        let features = vk::PhysicalDeviceFeatures::default()
+            .fragment_stores_and_atomics(true)
+            .multi_draw_indirect(true)
+            .depth_clamp(true)
+            .fill_mode_non_solid(true)
+            .logic_op(true)
+            .alpha_to_one(true);
         let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default().multi_draw(true);
         let mut input =
             vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT::default().vertex_input_dynamic_state(true);
-        let extensions = [ash::ext::multi_draw::NAME.as_ptr(), ash::ext::vertex_input_dynamic_state::NAME.as_ptr()];
+        let mut second = vk::PhysicalDeviceExtendedDynamicState2FeaturesEXT::default()
+            .extended_dynamic_state2_logic_op(true)
+            .extended_dynamic_state2_patch_control_points(true);
+        let mut third = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default()
+            .extended_dynamic_state3_tessellation_domain_origin(true)
+            .extended_dynamic_state3_depth_clamp_enable(true)
+            .extended_dynamic_state3_polygon_mode(true)
+            .extended_dynamic_state3_rasterization_samples(true)
+            .extended_dynamic_state3_sample_mask(true)
+            .extended_dynamic_state3_alpha_to_coverage_enable(true)
+            .extended_dynamic_state3_alpha_to_one_enable(true)
+            .extended_dynamic_state3_logic_op_enable(true)
+            .extended_dynamic_state3_color_blend_enable(true)
+            .extended_dynamic_state3_color_blend_equation(true)
+            .extended_dynamic_state3_color_write_mask(true)
+            .extended_dynamic_state3_depth_clip_enable(true)
+            .extended_dynamic_state3_provoking_vertex_mode(true)
+            .extended_dynamic_state3_line_rasterization_mode(true)
+            .extended_dynamic_state3_line_stipple_enable(true)
+            .extended_dynamic_state3_depth_clip_negative_one_to_one(true);
+        let mut write = vk::PhysicalDeviceColorWriteEnableFeaturesEXT::default().color_write_enable(true);
+        let mut clip = vk::PhysicalDeviceDepthClipEnableFeaturesEXT::default().depth_clip_enable(true);
+        let mut control = vk::PhysicalDeviceDepthClipControlFeaturesEXT::default().depth_clip_control(true);
+        let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default().provoking_vertex_last(true);
+        let mut lines = vk::PhysicalDeviceLineRasterizationFeaturesEXT::default()
+            .rectangular_lines(true)
+            .bresenham_lines(true)
+            .stippled_rectangular_lines(true);
+        let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let extensions = [
+            ash::ext::multi_draw::NAME,
+            ash::ext::vertex_input_dynamic_state::NAME,
+            ash::ext::extended_dynamic_state2::NAME,
+            ash::ext::extended_dynamic_state3::NAME,
+            ash::ext::color_write_enable::NAME,
+            ash::ext::depth_clip_enable::NAME,
+            ash::ext::depth_clip_control::NAME,
+            ash::ext::provoking_vertex::NAME,
+            ash::ext::line_rasterization::NAME,
+            ash::ext::transform_feedback::NAME,
+        ]
+        .map(std::ffi::CStr::as_ptr);
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&extensions);
         let info = info.enabled_features(&features).push_next(&mut v13).push_next(&mut multi).push_next(&mut input);
+        let info = info.push_next(&mut second).push_next(&mut third).push_next(&mut write).push_next(&mut clip);
+        let info = info.push_next(&mut control).push_next(&mut provoking).push_next(&mut lines);
+        let info = info.push_next(&mut feedback);
         let device = instance.create_device(physical, &info, None).expect("vkCreateDevice");
-        let modules = shaders.map(|code| {
+        let module = |code: &[u8]| {
             let words = ash::util::read_spv(&mut Cursor::new(code)).expect("SPIR-V");
             let made = device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(&words), None);
             made.expect("vkCreateShaderModule")
-        });
+        };
+        let modules = shaders.map(|pair| pair.map(module));
         let pool = device.create_command_pool(&vk::CommandPoolCreateInfo::default(), None);
         let mut app = App {
             queue: device.get_device_queue(0, 0),
@@ -61,6 +129,11 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
             modules,
             multi: ash::ext::multi_draw::Device::new(&instance, &device),
             input: ash::ext::vertex_input_dynamic_state::Device::new(&instance, &device),
+            second: ash::ext::extended_dynamic_state2::Device::new(&instance, &device),
+            third: ash::ext::extended_dynamic_state3::Device::new(&instance, &device),
+            write: ash::ext::color_write_enable::Device::new(&instance, &device),
+            lines: ash::ext::line_rasterization::Device::new(&instance, &device),
+            feedback: ash::ext::transform_feedback::Device::new(&instance, &device),
             device,
             layout: vk::PipelineLayout::null(),
             sets: [vk::DescriptorSetLayout::null()],
@@ -70,16 +143,32 @@ pub fn run(shaders: [&[u8]; 2]) -> BTreeMap<u32, Vec<u8>> {
             pictures: BTreeMap::new(),
         };
         app.prepare();
-        app.in_a_pass();
-        app.rendered();
-        app.with_dynamic_input();
-        app.not_followed();
-        app.secondaries();
+        draw(&mut app);
         app.device.device_wait_idle().expect("vkDeviceWaitIdle");
         app.device.destroy_device(None);
         instance.destroy_instance(None);
         app.pictures
     }
+}
+
+/// The vertex input of all cases, as commands set it.
+fn usual_input()
+-> ([vk::VertexInputBindingDescription2EXT<'static>; 2], [vk::VertexInputAttributeDescription2EXT<'static>; 3]) {
+    let binding = |binding, stride, input_rate| {
+        let one = vk::VertexInputBindingDescription2EXT::default().binding(binding).stride(stride).divisor(1);
+        one.input_rate(input_rate)
+    };
+    let bindings = [binding(0, 16, vk::VertexInputRate::VERTEX), binding(1, 8, vk::VertexInputRate::INSTANCE)];
+    let attribute = |location, binding, format, offset| {
+        let one = vk::VertexInputAttributeDescription2EXT::default().location(location).binding(binding);
+        one.format(format).offset(offset)
+    };
+    let usual = [
+        attribute(0, 0, vk::Format::R32G32B32_SFLOAT, 0),
+        attribute(1, 0, vk::Format::R8G8B8A8_UNORM, 12),
+        attribute(2, 1, vk::Format::R32G32_SFLOAT, 0),
+    ];
+    (bindings, usual)
 }
 
 /// # Safety
@@ -278,20 +367,7 @@ impl App {
     /// As above.
     unsafe fn with_dynamic_input(&mut self) {
         let device = self.device.clone();
-        let binding = |binding, stride, input_rate| {
-            let one = vk::VertexInputBindingDescription2EXT::default().binding(binding).stride(stride).divisor(1);
-            one.input_rate(input_rate)
-        };
-        let bindings = [binding(0, 16, vk::VertexInputRate::VERTEX), binding(1, 8, vk::VertexInputRate::INSTANCE)];
-        let attribute = |location, binding, format, offset| {
-            let one = vk::VertexInputAttributeDescription2EXT::default().location(location).binding(binding);
-            one.format(format).offset(offset)
-        };
-        let usual = [
-            attribute(0, 0, vk::Format::R32G32B32_SFLOAT, 0),
-            attribute(1, 0, vk::Format::R8G8B8A8_UNORM, 12),
-            attribute(2, 1, vk::Format::R32G32_SFLOAT, 0),
-        ];
+        let (bindings, usual) = usual_input();
         let mut other = usual;
         (other[0].offset, other[1].format) = (16, vk::Format::R8G8_UNORM);
         let dynamic = [vk::DynamicState::VERTEX_INPUT_EXT, vk::DynamicState::RASTERIZER_DISCARD_ENABLE];
@@ -315,6 +391,16 @@ impl App {
                 device.cmd_draw(commands, 3, 1, 7, 1);
             });
         }
+    }
+
+    /// Sets the vertex input of all cases.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn usual_input(&self, commands: vk::CommandBuffer) {
+        let (bindings, attributes) = usual_input();
+        // SAFETY: the command buffer is being recorded.
+        unsafe { self.input.cmd_set_vertex_input(commands, &bindings, &attributes) };
     }
 
     /// Cases that a layer cannot follow.

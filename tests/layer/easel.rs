@@ -19,9 +19,15 @@ pub struct App {
     pub device: ash::Device,
     pub multi: ash::ext::multi_draw::Device,
     pub input: ash::ext::vertex_input_dynamic_state::Device,
+    pub second: ash::ext::extended_dynamic_state2::Device,
+    pub third: ash::ext::extended_dynamic_state3::Device,
+    pub write: ash::ext::color_write_enable::Device,
+    pub lines: ash::ext::line_rasterization::Device,
+    pub feedback: ash::ext::transform_feedback::Device,
     pub queue: vk::Queue,
     pub pool: vk::CommandPool,
-    pub modules: [vk::ShaderModule; 2],
+    /// Vertex and fragment shaders: as usual, and with values of one vertex.
+    pub modules: [[vk::ShaderModule; 2]; 2],
     pub layout: vk::PipelineLayout,
     /// The set layouts of the pipeline layout.
     pub sets: [vk::DescriptorSetLayout; 1],
@@ -42,6 +48,12 @@ pub struct Case<'a> {
     pub raster: vk::PipelineRasterizationStateCreateInfo<'a>,
     pub dynamic: &'a [vk::DynamicState],
     pub samples: vk::SampleCountFlags,
+    pub sample_mask: &'a [u32],
+    pub logic_op: Option<vk::LogicOp>,
+    /// Enables or disables writing of the colour by the extension's state.
+    pub color_write: Option<bool>,
+    /// Uses shaders that take a colour from one vertex.
+    pub flat: bool,
     pub pass: Option<(vk::RenderPass, u32)>,
 }
 
@@ -64,6 +76,10 @@ pub fn case<'a>(number: u32) -> Case<'a> {
         raster: vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0),
         dynamic: &[],
         samples: vk::SampleCountFlags::TYPE_1,
+        sample_mask: &[],
+        logic_op: None,
+        color_write: None,
+        flat: false,
         pass: None,
     }
 }
@@ -258,7 +274,7 @@ impl App {
         let values = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
         let stage =
             |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-        let [vertex, fragment] = self.modules;
+        let [vertex, fragment] = self.modules[usize::from(case.flat)];
         let stages = [
             stage(vk::ShaderStageFlags::VERTEX, vertex),
             stage(vk::ShaderStageFlags::FRAGMENT, fragment).specialization_info(&values),
@@ -290,9 +306,20 @@ impl App {
         let views = [vk::Viewport { x: 0.0, y: 0.0, width, height, min_depth: 0.0, max_depth: 1.0 }];
         let scissors = [area()];
         let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&views).scissors(&scissors);
-        let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(case.samples);
+        let mut samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(case.samples);
+        if !case.sample_mask.is_empty() {
+            samples = samples.sample_mask(case.sample_mask);
+        }
         let blends = [case.blend];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
+        let mut blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
+        let enables = [case.color_write.unwrap_or(true).into()];
+        let mut enables = vk::PipelineColorWriteCreateInfoEXT::default().color_write_enables(&enables);
+        if case.color_write.is_some() {
+            blend = blend.push_next(&mut enables);
+        }
+        if let Some(op) = case.logic_op {
+            blend = blend.logic_op_enable(true).logic_op(op);
+        }
         let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(case.dynamic);
         let depth = case.depth.unwrap_or_default();
         let formats = [COLOR];

@@ -6,6 +6,7 @@ mod cases;
 mod conversions;
 mod dispatches;
 mod draw_application;
+mod dynamic_states;
 mod easel;
 mod secondaries;
 mod served;
@@ -21,6 +22,7 @@ use dovetail::capture::foz::EntryKind;
 use dovetail::capture::{self, Recording, Translated};
 use dovetail::state::{PipelineState, VertexRate};
 use dovetail::target::Stage;
+use easel::App;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -38,8 +40,8 @@ const ABORT: &str = "DOVETAIL_TEST_ABORT";
 const NAMES: [&str; 3] = ["triangle.vert", "triangle.frag", "scale.comp"];
 /// The shader of the second application.
 const MIX: &str = "mix.comp";
-/// The shaders of the third application.
-const DRAW: [&str; 2] = ["draw.vert", "draw.frag"];
+/// The shaders of the third application, by `App::modules`.
+const DRAW: [[&str; 2]; 2] = [["draw.vert", "draw.frag"], ["flat.vert", "flat.frag"]];
 
 /// The application. It is a test only because a test program can start itself only in this way.
 #[test]
@@ -55,9 +57,11 @@ fn application() {
             "[]".to_owned()
         }
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
-        Ok(shadow_draws::DRAWS) => {
-            let [vertex, fragment] = DRAW.map(shader);
-            serde_json::to_string(&draw_application::run([&vertex, &fragment])).expect("JSON")
+        Ok(name @ (shadow_draws::DRAWS | dynamic_states::STATES)) => {
+            let code = DRAW.map(|pair| pair.map(shader));
+            let code = code.each_ref().map(|pair| pair.each_ref().map(Vec::as_slice));
+            let draw = if name == dynamic_states::STATES { App::dynamic_states } else { draw_application::draw_all };
+            serde_json::to_string(&draw_application::run(code, draw)).expect("JSON")
         }
         _ => {
             let [vertex, fragment, compute] = NAMES.map(shader);
@@ -101,7 +105,7 @@ impl Scenery {
         tool(test, "glslangValidator")?;
         let dir = tempfile::tempdir().expect("a folder");
         let stage = Self { dir, icd };
-        for name in NAMES.into_iter().chain([MIX, conversions::PLANES]).chain(DRAW) {
+        for name in NAMES.into_iter().chain([MIX, conversions::PLANES]).chain(DRAW.into_iter().flatten()) {
             let code = glsl(test, &root().join("testdata/layer").join(name), "vulkan1.1")?;
             std::fs::write(stage.path(name), code).expect("a shader");
         }

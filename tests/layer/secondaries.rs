@@ -7,7 +7,8 @@ use ash::vk;
 /// For all functions here: the device is alive, handles are this application's, and structures outlive their calls.
 impl App {
     /// 17 and 18: two secondaries in a render pass, executed by one command. 19: in dynamic rendering, with dynamic state, a
-    /// cleared rectangle and an indexed draw; executed by three primaries. 20: a secondary with a rendering of its own.
+    /// cleared rectangle and an indexed draw; executed by three primaries. 20: a secondary with a rendering of its own. 24 and
+    /// 25: one draw, and one draw twice, whose infos have no bytes between them.
     ///
     /// # Safety
     /// As above.
@@ -17,6 +18,7 @@ impl App {
             self.of_a_pass();
             self.of_a_rendering();
             self.by_itself();
+            self.several();
             self.not_repeated();
         }
     }
@@ -157,6 +159,24 @@ impl App {
             });
             self.done(|_, commands| device.cmd_execute_commands(commands, &[secondary]));
             self.keep(20, color);
+        }
+    }
+
+    /// # Safety
+    /// As above.
+    unsafe fn several(&mut self) {
+        let blend = blending(vk::BlendFactor::SRC_ALPHA, vk::BlendFactor::ONE_MINUS_SRC_ALPHA);
+        for (number, count) in [(24, 1), (25, 2)] {
+            // SAFETY: as above; a stride of 0 repeats the only info.
+            unsafe {
+                let pipeline = self.pipeline(&Case { blend, ..case(number) });
+                let secondary = self.rendering(|app, commands| {
+                    app.bind(commands, pipeline);
+                    let one = Box::new(vk::MultiDrawInfoEXT { first_vertex: 4, vertex_count: 6 });
+                    (app.multi.fp().cmd_draw_multi_ext)(commands, count, &raw const *one, 1, 0, 0);
+                });
+                self.execute(number, secondary);
+            }
         }
     }
 
