@@ -20,7 +20,8 @@ struct Row {
     dynamic: &'static [D],
     /// Changes the pipeline.
     own: fn(&mut Case<'_>),
-    /// Sets dynamic state, after the pipeline is bound.
+    /// Sets dynamic state, before and after the pipeline is bound.
+    before: unsafe fn(&App, vk::CommandBuffer),
     set: unsafe fn(&App, vk::CommandBuffer),
     /// Number of vertices, and the first one.
     vertices: [u32; 2],
@@ -30,9 +31,19 @@ struct Row {
     check: fn(&Draw),
 }
 
-const ROW: Row =
-    Row { number: 0, dynamic: &[], own: |_| {}, set: |_, _| {}, vertices: [6, 4], refused: None, check: |_| {} };
+const ROW: Row = Row {
+    number: 0,
+    dynamic: &[],
+    own: |_| {},
+    before: |_, _| {},
+    set: |_, _| {},
+    vertices: [6, 4],
+    refused: None,
+    check: |_| {},
+};
 
+/// A side of the triangle behind.
+const SIDE: [u32; 2] = [2, 7];
 /// The triangle that begins in front of the near plane and ends behind the far one.
 const DEEP: [u32; 2] = [3, 10];
 
@@ -91,7 +102,7 @@ const ROWS: &[Row] = &[
     Row { number: 36, dynamic: &[D::POLYGON_MODE_EXT],
         set: set!(|app, to| app.third.cmd_set_polygon_mode(to, vk::PolygonMode::LINE)),
         refused: Some("polygon mode"), ..ROW },
-    Row { number: 37, dynamic: &[D::POLYGON_MODE_EXT],
+    Row { number: 37, dynamic: &[D::POLYGON_MODE_EXT], vertices: SIDE,
         own: |case| case.topology = LINES,
         set: set!(|app, to| app.third.cmd_set_polygon_mode(to, vk::PolygonMode::LINE)), ..ROW },
     Row { number: 38, dynamic: &[D::SAMPLE_MASK_EXT],
@@ -158,25 +169,25 @@ const ROWS: &[Row] = &[
         },
         set: set!(|app, to| app.third.cmd_set_provoking_vertex_mode(to, vk::ProvokingVertexModeEXT::FIRST_VERTEX)),
         ..ROW },
-    Row { number: 52, dynamic: &[D::LINE_STIPPLE_ENABLE_EXT],
+    Row { number: 52, dynamic: &[D::LINE_STIPPLE_ENABLE_EXT], vertices: SIDE,
         own: |case| lines(case, false),
         set: set!(|app, to| app.third.cmd_set_line_stipple_enable(to, true)),
         refused: Some("stippled lines"), ..ROW },
     Row { number: 53, dynamic: &[D::LINE_STIPPLE_ENABLE_EXT],
         set: set!(|app, to| app.third.cmd_set_line_stipple_enable(to, true)), ..ROW },
-    Row { number: 54, dynamic: &[D::LINE_STIPPLE_ENABLE_EXT, D::LINE_STIPPLE_EXT],
+    Row { number: 54, dynamic: &[D::LINE_STIPPLE_ENABLE_EXT, D::LINE_STIPPLE_EXT], vertices: SIDE,
         own: |case| lines(case, true),
         set: set!(|app, to| {
             app.third.cmd_set_line_stipple_enable(to, false);
             (app.lines.fp().cmd_set_line_stipple_ext)(to, 1, 0x5555);
         }), ..ROW },
-    Row { number: 55, dynamic: &[D::LINE_RASTERIZATION_MODE_EXT],
+    Row { number: 55, dynamic: &[D::LINE_RASTERIZATION_MODE_EXT], vertices: SIDE,
         own: |case| lines(case, false),
         set: set!(|app, to| {
             app.third.cmd_set_line_rasterization_mode(to, vk::LineRasterizationModeEXT::BRESENHAM);
         }),
         refused: Some("Bresenham lines"), ..ROW },
-    Row { number: 56, dynamic: &[D::LINE_RASTERIZATION_MODE_EXT],
+    Row { number: 56, dynamic: &[D::LINE_RASTERIZATION_MODE_EXT], vertices: SIDE,
         own: |case| case.topology = LINES,
         set: set!(|app, to| {
             app.third.cmd_set_line_rasterization_mode(to, vk::LineRasterizationModeEXT::RECTANGULAR);
@@ -189,15 +200,17 @@ const ROWS: &[Row] = &[
     Row { number: 58, dynamic: &[D::ALPHA_TO_COVERAGE_ENABLE_EXT],
         set: set!(|app, to| app.third.cmd_set_alpha_to_coverage_enable(to, true)),
         refused: Some("alpha to coverage"), ..ROW },
+    // With one sample and alpha to one by a command, lavapipe 22.3 moves the image by half a pixel.
     Row { number: 59, dynamic: &[D::ALPHA_TO_ONE_ENABLE_EXT],
-        set: set!(|app, to| app.third.cmd_set_alpha_to_one_enable(to, true)),
-        check: |draw| assert!(draw.alpha_to_one), ..ROW },
+        own: |case| case.alpha_to_one = true,
+        set: set!(|app, to| app.third.cmd_set_alpha_to_one_enable(to, false)),
+        check: |draw| assert!(!draw.alpha_to_one), ..ROW },
     Row { number: 60, dynamic: &[D::RASTERIZATION_SAMPLES_EXT],
         own: |case| case.samples = vk::SampleCountFlags::TYPE_4,
         set: set!(|app, to| app.third.cmd_set_rasterization_samples(to, vk::SampleCountFlags::TYPE_1)), ..ROW },
-    // The pipeline has strides, so these are ignored.
+    // The pipeline has strides, so these are ignored. Lavapipe 22.3 would not ignore them after the pipeline was bound.
     Row { number: 61,
-        set: set!(|app, to| {
+        before: set!(|app, to| {
             app.device.cmd_bind_vertex_buffers2(to, 0, &app.vertices, &[0, 0], None, Some(&[32, 4]));
         }), ..ROW },
     // The second command keeps the strides.
@@ -224,6 +237,7 @@ impl App {
                 (row.own)(&mut given);
                 let (pipeline, color) = (self.pipeline(&given), self.color());
                 self.render(row.number, color, None, |app, commands| {
+                    (row.before)(app, commands);
                     app.bind(commands, pipeline);
                     (row.set)(app, commands);
                     let [count, first] = row.vertices;
@@ -256,6 +270,7 @@ fn dynamic_values_count_like_a_pipelines_own() {
     let mut reasons = BTreeMap::from([("number of vertices in memory", 1)]);
     ROWS.iter().filter_map(|row| row.refused).for_each(|why| *reasons.entry(why).or_default() += 1);
     assert_eq!(summary["draws"]["reasons"], serde_json::json!(reasons), "{summary}");
+    let mut differing = Vec::new();
     let mut saved: BTreeSet<u64> = BTreeSet::new();
     let cleared = CLEAR.repeat((SIZE[0] * SIZE[1]) as usize);
     for path in &bundles {
@@ -270,8 +285,11 @@ fn dynamic_values_count_like_a_pipelines_own() {
         assert_eq!(bundle.expected.targets[0], pictures[&case], "{case}");
         assert_eq!(pictures[&case] == cleared, case == 48, "{case}");
         let (code, says) = replay(path);
-        assert_eq!(code, Some(0), "{case}: {says}");
+        if code != Some(0) {
+            differing.push(format!("{case}: {says}"));
+        }
     }
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
     assert_eq!(saved.len(), ROWS.iter().filter(|row| row.refused.is_none()).count(), "{saved:?}");
     // The draw whose vertices are counted in memory has completed its pipeline.
     let [archive] = &stage.archives("out")[..] else { panic!("{:?}", stage.archives("out")) };

@@ -49,6 +49,7 @@ pub struct Case<'a> {
     pub dynamic: &'a [vk::DynamicState],
     pub samples: vk::SampleCountFlags,
     pub sample_mask: &'a [u32],
+    pub alpha_to_one: bool,
     pub logic_op: Option<vk::LogicOp>,
     /// Enables or disables writing of the colour by the extension's state.
     pub color_write: Option<bool>,
@@ -77,6 +78,7 @@ pub fn case<'a>(number: u32) -> Case<'a> {
         dynamic: &[],
         samples: vk::SampleCountFlags::TYPE_1,
         sample_mask: &[],
+        alpha_to_one: false,
         logic_op: None,
         color_write: None,
         flat: false,
@@ -306,7 +308,9 @@ impl App {
         let views = [vk::Viewport { x: 0.0, y: 0.0, width, height, min_depth: 0.0, max_depth: 1.0 }];
         let scissors = [area()];
         let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&views).scissors(&scissors);
-        let mut samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(case.samples);
+        let mut samples = vk::PipelineMultisampleStateCreateInfo::default()
+            .rasterization_samples(case.samples)
+            .alpha_to_one_enable(case.alpha_to_one);
         if !case.sample_mask.is_empty() {
             samples = samples.sample_mask(case.sample_mask);
         }
