@@ -219,6 +219,8 @@ const ROWS: &[Row] = &[
             app.device.cmd_bind_vertex_buffers2(to, 0, &app.vertices, &[8, 8], None, Some(&[16, 8]));
             app.device.cmd_bind_vertex_buffers(to, 0, &app.vertices, &[0, 0]);
         }), ..ROW },
+    // Not needed, and therefore not set.
+    Row { number: 64, dynamic: &[D::LINE_WIDTH, D::LOGIC_OP_EXT, D::STENCIL_OP, D::LINE_STIPPLE_EXT], ..ROW },
 ];
 
 /// The draw whose number of vertices is in memory, with a pipeline that waits for its vertex input.

@@ -512,6 +512,59 @@ fn samples_and_blending_that_commands_set_are_like_those_of_a_pipeline() {
 }
 
 #[test]
+fn states_that_are_dynamic_as_a_whole_may_be_missing() {
+    let mut waiting = plain();
+    let blends = waiting.color_blend_state.as_ref().unwrap().attachments.clone();
+    let equations: BTreeMap<u32, BlendAttachment> = (0..).zip(blends.iter().cloned()).collect();
+    let states = [
+        dynamic::RASTERIZER_DISCARD,
+        dynamic::STREAM,
+        dynamic::CONSERVATIVE,
+        dynamic::BLEND_ENABLE,
+        dynamic::BLEND_EQUATION,
+        dynamic::WRITE_MASK,
+    ];
+    waiting.dynamic_state = Some(DynamicState { flags: 0, dynamic_state: states.to_vec() });
+    (waiting.rasterization_state, waiting.color_blend_state) = (None, None);
+    let late = LateState {
+        rasterizer_discard: Some(0),
+        stream: Some(0),
+        conservative: Some(0),
+        blend_equations: equations,
+        ..LateState::default()
+    };
+    let completed = |late: &LateState| complete(&waiting, late, &given(), &mut |_| unreachable!());
+    let state = graphics(&completed(&late).unwrap(), &given()).unwrap().state;
+    assert_eq!(state.color.attachments.len(), graphics(&plain(), &given()).unwrap().state.color.attachments.len());
+    assert!(state.color.attachments.iter().all(|one| one.blend && one.write_mask == 15));
+    assert!(!state.raster.inner_coverage);
+    let inner = graphics(&completed(&LateState { conservative: Some(2), ..late.clone() }).unwrap(), &given()).unwrap();
+    assert!(inner.state.raster.inner_coverage);
+    let streamed = completed(&LateState { stream: Some(1), ..late.clone() }).unwrap();
+    assert!(graphics(&streamed, &given()).unwrap_err().to_string().contains("rasterizationStream"));
+    for unset in [LateState { stream: None, ..late.clone() }, LateState { conservative: None, ..late.clone() }] {
+        assert_eq!(completed(&unset), None);
+    }
+    // A library without the part gets none of it.
+    let part = complete(&library(1, &waiting), &late, &given(), &mut |_| unreachable!()).unwrap();
+    assert_eq!((part.rasterization_state, part.color_blend_state), (None, None));
+}
+
+#[test]
+fn a_list_of_writes_that_vulkan_ignores_enables_all() {
+    let mut pipeline = plain();
+    let chain = &mut pipeline.color_blend_state.as_mut().unwrap().p_next;
+    chain.push(Next { color_write_enables: vec![0; 8], ..Next::new(s_type::COLOR_WRITE) });
+    let masks = |pipeline: &GraphicsPipeline| {
+        let state = graphics(pipeline, &given()).unwrap().state;
+        state.color.attachments.iter().map(|one| one.write_mask).collect::<Vec<_>>()
+    };
+    assert!(masks(&pipeline).iter().all(|mask| *mask == 0));
+    dynamic(&mut pipeline, dynamic::COLOR_WRITE);
+    assert_eq!(masks(&pipeline), masks(&plain()));
+}
+
+#[test]
 fn libraries_that_name_themselves_end() {
     let mut given = given();
     let chain = vec![Next { libraries: Some(vec![Hash(100), Hash(100)]), ..Next::new(s_type::LIBRARIES) }];
