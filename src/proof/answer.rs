@@ -1,7 +1,7 @@
 //! The verdict of a replay: which implementations give the expected output, how the others differ, and the likely
 //! cause.
 
-use crate::ir::interp::WriterInvocation;
+use crate::ir::interp::{Race, WriterInvocation};
 use serde::Serialize;
 use std::fmt;
 
@@ -55,6 +55,9 @@ pub struct Finding {
     pub limit: Option<f64>,
     /// The invocation that wrote the value; `None`: the interpreter does not know it.
     pub writer: Option<WriterInvocation>,
+    /// A data race of the shader: then the value may be its result in another order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub race: Option<Race>,
 }
 
 /// Likely location of the bug.
@@ -63,6 +66,8 @@ pub struct Finding {
 pub enum Cause {
     /// Nothing fails any more.
     None,
+    /// Routes only differ, and the shader has a data race.
+    Race,
     /// The interpreter is right, the pipeline compiled as a whole is wrong: lowering, code generation, or the emulator.
     CodeGeneration,
     /// The interpreter is right, a linked pipeline is wrong, and there is no result of the whole-pipeline compile.
@@ -110,6 +115,10 @@ impl Cause {
         if routes.iter().all(|(_, answer)| agrees(answer)) {
             return Self::None;
         }
+        let racy = |answer: &ComparedOutput| matches!(answer, ComparedOutput::Differs(found) if found.race.is_some());
+        if routes.iter().all(|(_, answer)| agrees(answer) || racy(answer)) {
+            return Self::Race;
+        }
         match interpreter {
             ComparedOutput::Agrees | ComparedOutput::Fails(_) if whole.is_some_and(agrees) => Self::Linking,
             ComparedOutput::Agrees if whole.is_none() => Self::BelowFrontEnd,
@@ -149,7 +158,10 @@ impl fmt::Display for ComparedOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agrees => f.write_str("agrees"),
-            Self::Differs(found) => write!(f, "differs: {found}"),
+            Self::Differs(found) => match found.race {
+                Some(race) => write!(f, "racy: {race}; {found}"),
+                None => write!(f, "differs: {found}"),
+            },
             Self::Fails(why) => write!(f, "fails: {why}"),
         }
     }
@@ -157,7 +169,7 @@ impl fmt::Display for ComparedOutput {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, count, at, ours, expected, limit, writer } = self;
+        let Self { place, count, at, ours, expected, limit, writer, race: _ } = self;
         let number = |x: &[f64]| match x {
             [one] => one.to_string(),
             // Texels have no more digits than an f32 holds.
@@ -204,6 +216,7 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "nothing differs",
+            Self::Race => "the shader has a data race: what differs may be its result in another order",
             Self::CodeGeneration => {
                 "the interpreter gives the expected output: the fault is in lowering, code generation or the emulator"
             }
@@ -229,7 +242,8 @@ mod tests {
     fn wrong(byte: usize) -> ComparedOutput {
         let place = ResultPlace::Binding { set: 0, binding: 1, element: 0 };
         let (ours, expected) = (vec![1.0], vec![2.0]);
-        ComparedOutput::Differs(Finding { place, count: 1, at: vec![byte], ours, expected, limit: None, writer: None })
+        let at = vec![byte];
+        ComparedOutput::Differs(Finding { place, count: 1, at, ours, expected, limit: None, writer: None, race: None })
     }
 
     fn replay(

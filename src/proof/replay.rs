@@ -21,9 +21,10 @@ use crate::emu::inputs::{BindingElement, Bound, Inputs};
 use crate::emu::{self, NamedFormat, RunLimits};
 use crate::error::{Error, Result};
 use crate::ir::Shader;
-use crate::ir::interp::{Difference, Options, WatchedByte, WriterInvocation, dispatch};
+use crate::ir::interp::{Difference, Options, Race, Races, WatchedByte, WriterInvocation, dispatch};
 use crate::pipeline::ShaderRef;
 use crate::target::Stage;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// Instruction limits of the emulator and of the interpreter: smaller inputs may run longer.
@@ -83,8 +84,9 @@ impl Runner {
             }
             Ok(ComparedOutput::Agrees)
         };
+        let race = OnceCell::new();
         let interpreter = match &own {
-            Ok(own) => self.traced(inputs, compare(&slices(own), &expected)?),
+            Ok(own) => self.traced(inputs, &race, compare(&slices(own), &expected)?),
             Err(why) => ComparedOutput::Fails(why.to_string()),
         };
         let mut pixels = pixels(inputs, &places, &expected, &edges)?;
@@ -101,7 +103,7 @@ impl Runner {
                     if let (Ok(own), true) = (&own, answer != ComparedOutput::Agrees) {
                         with_interpreter &= compare(&ours, &slices(own))? == ComparedOutput::Agrees;
                     }
-                    self.traced(inputs, answer)
+                    self.traced(inputs, &race, answer)
                 }
                 Err(e) => {
                     with_interpreter = false;
@@ -173,6 +175,7 @@ impl Runner {
                 expected: vec![first.theirs],
                 limit: Some(first.limit),
                 writer: None,
+                race: None,
             })
         };
         if let Some(known) = known {
@@ -201,11 +204,12 @@ impl Runner {
             expected: first.theirs.into_iter().take(channels).collect(),
             limit: None,
             writer: None,
+            race: None,
         }))
     }
 
-    /// Adds the invocation that wrote the difference, if the interpreter knows it.
-    fn traced(&self, inputs: &Inputs, answer: ComparedOutput) -> ComparedOutput {
+    /// Adds the invocation that wrote the difference, and a race of the shader, if the interpreter knows them.
+    fn traced(&self, inputs: &Inputs, race: &OnceCell<Option<Race>>, answer: ComparedOutput) -> ComparedOutput {
         let ComparedOutput::Differs(found) = answer else { return answer };
         let writer = match (found.place, found.at[..].first()) {
             (ResultPlace::Binding { set, binding, element }, Some(at)) => {
@@ -213,7 +217,17 @@ impl Runner {
             }
             _ => None,
         };
-        ComparedOutput::Differs(Finding { writer, ..found })
+        ComparedOutput::Differs(Finding { writer, race: *race.get_or_init(|| self.race(inputs)), ..found })
+    }
+
+    /// A data race of a dispatch.
+    fn race(&self, inputs: &Inputs) -> Option<Race> {
+        let compute = self.shader(Stage::Compute)?;
+        let mut world = world(inputs).ok()?;
+        world.races = Some(Races::default());
+        // What is found before a limit is reached counts too.
+        _ = dispatch(compute, &mut world, inputs.grid, self.options());
+        world.races?.found
     }
 
     fn writer(&self, inputs: &Inputs, place: (u32, u32, u32), byte: usize) -> Option<WriterInvocation> {

@@ -8,6 +8,7 @@ use super::super::{
 use super::bits::of_float_bits;
 use super::machine::{Bound, Machine, store, unsupported};
 use super::memory::ShadowedMemory;
+use super::races::Touch;
 use super::shadow::{Shadow, is_free, of_float};
 use super::wave::{ENDED, Stop, Wave, lanes as lanes_of};
 use super::{atomic, bounds, cube, lanes};
@@ -165,12 +166,14 @@ impl Machine<'_> {
                 let (offset, shadow) = arg(wave, 0);
                 let inside = self.in_shared(inst, offset, self.bytes_of(inst, None));
                 self.loaded(wave, inst, lane, &self.shared, offset, if inside { shadow } else { Shadow::UNCERTAIN });
+                self.touched(wave, lane, None, offset, self.bytes_of(inst, None), Touch::Read);
             }
             Op::SharedStore { .. } => {
                 let (offset, shadow) = arg(wave, 0);
                 let values = self.values(wave, inst, 1, lane);
                 if self.in_shared(inst, offset, self.bytes_of(inst, Some(1))) {
                     store(&mut self.shared, offset, shadow, &values);
+                    self.touched(wave, lane, None, offset, self.bytes_of(inst, Some(1)), Touch::Write);
                 } else {
                     self.shared.forget();
                 }
@@ -181,6 +184,7 @@ impl Machine<'_> {
                 let bits = self.atomic_width(inst, 1);
                 if self.in_shared(inst, offset, bits.bytes()) {
                     let old = atomic::run(&mut self.shared, offset, *op, bits, data, shadow);
+                    self.touched(wave, lane, None, offset, bits.bytes(), Touch::Atomic);
                     self.set(wave, inst, lane, old.0, old.1);
                 } else {
                     self.shared.forget();
@@ -193,6 +197,9 @@ impl Machine<'_> {
                 let empty = ShadowedMemory::default();
                 let memory = place.and_then(|p| self.world.buffers.get(&p)).unwrap_or(&empty);
                 self.loaded(wave, inst, lane, memory, offset, shadow);
+                if place.is_some() {
+                    self.touched(wave, lane, place, offset, self.bytes_of(inst, None), Touch::Read);
+                }
             }
             Op::BufferStore { .. } => {
                 let ((offset, shadow), place) = (arg(wave, 1), self.place(wave, inst, lane));
@@ -202,6 +209,7 @@ impl Machine<'_> {
                     store(memory, offset, shadow, &values);
                     let bytes = values.iter().map(|v| v.2.bytes()).sum();
                     self.watch(wave, lane, place, offset, bytes);
+                    self.touched(wave, lane, place, offset, bytes, Touch::Write);
                 }
             }
             Op::BufferAtomic { op, .. } => {
@@ -213,6 +221,7 @@ impl Machine<'_> {
                     Some(memory) => {
                         let old = atomic::run(memory, offset, *op, bits, data, shadow);
                         self.watch(wave, lane, place, offset, bits.bytes());
+                        self.touched(wave, lane, place, offset, bits.bytes(), Touch::Atomic);
                         old
                     }
                     None => (0, Shadow::NONE),

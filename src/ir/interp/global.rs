@@ -3,6 +3,7 @@
 use super::super::{AtomicOp, Inst, Op};
 use super::atomic;
 use super::machine::{Bound, Machine, store};
+use super::races::Touch;
 use super::shadow::Shadow;
 use super::wave::Wave;
 use crate::error::{Error, Result};
@@ -22,6 +23,7 @@ impl Machine<'_> {
                     store(memory, offset, shadow, &values);
                 }
                 self.watch(wave, lane, Some(place), offset, bytes);
+                self.touched(wave, lane, Some(place), offset, bytes, Touch::Write);
             }
             Op::GlobalAtomic { op, .. } if !helper => self.global_atomic(wave, inst, lane, op)?,
             Op::GlobalAtomic { .. } => self.set(wave, inst, lane, 0, Shadow::NONE),
@@ -31,6 +33,7 @@ impl Machine<'_> {
                 if let Some(memory) = self.world.buffers.get(&place) {
                     self.loaded(wave, inst, lane, memory, offset, shadow);
                 }
+                self.touched(wave, lane, Some(place), offset, self.shader.ty(result).bytes(), Touch::Read);
             }
             _ => {}
         }
@@ -47,6 +50,7 @@ impl Machine<'_> {
             self.set(wave, inst, lane, old.0, old.1);
         }
         self.watch(wave, lane, Some(place), offset, bits.bytes());
+        self.touched(wave, lane, Some(place), offset, bits.bytes(), Touch::Atomic);
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::super::{Bits, BlockId, Inst, Op, Shader, Type, Value};
 use super::bounds::Reach;
 use super::memory::ShadowedMemory;
 use super::order;
+use super::races::{Races, Touch, Toucher};
 use super::shadow::Shadow;
 use super::texture::{InterpretedSampler, Texture};
 use super::wave::{ENDED, Wave};
@@ -37,6 +38,8 @@ pub(super) struct Machine<'a> {
     pub group: [u32; 3],
     /// Number of workgroups.
     pub grid: [u32; 3],
+    /// Number of barriers that the workgroup has met.
+    pub phase: u32,
 }
 
 /// A descriptor as a value: the resource's index plus one (0: no descriptor), and the array element.
@@ -85,6 +88,7 @@ impl<'a> Machine<'a> {
             shared: ShadowedMemory::default(),
             group: [0; 3],
             grid: [1; 3],
+            phase: 0,
             shader,
         })
     }
@@ -92,7 +96,8 @@ impl<'a> Machine<'a> {
     /// Starts the next workgroup, with fresh shared memory.
     pub fn start_group(&mut self, group: [u32; 3], grid: [u32; 3]) {
         self.shared = ShadowedMemory::unwritten(self.shader.shared_bytes as usize, self.options.shadow);
-        (self.group, self.grid) = (group, grid);
+        (self.group, self.grid, self.phase) = (group, grid, 0);
+        self.world.races.iter_mut().for_each(Races::start_group);
     }
 
     /// A block's index in the order.
@@ -157,6 +162,23 @@ impl<'a> Machine<'a> {
         if place == Some(watch.place) && watch.byte.checked_sub(at).is_some_and(|n| n < u64::from(bytes)) {
             let local = self.shader.modes.local_id(wave.first + lane as u32);
             watch.writer = Some(WriterInvocation { workgroup: self.group, local });
+        }
+    }
+
+    /// Follows an access that was made, if races are to be found; `None`: to workgroup memory.
+    pub fn touched(&mut self, wave: &Wave, lane: usize, place: Option<Bound>, at: u64, bytes: u32, touch: Touch) {
+        let World { races: Some(races), buffers, .. } = &mut *self.world else { return };
+        let memory = match place {
+            Some(place) => buffers.get(&place),
+            None => Some(&self.shared),
+        };
+        let all = memory.map_or(&[][..], ShadowedMemory::bytes);
+        let local = self.shader.modes.local_id(wave.first + lane as u32);
+        let invocation = WriterInvocation { workgroup: self.group, local };
+        let by = Toucher { invocation, phase: self.phase, touch };
+        for byte in at..at.saturating_add(bytes.into()) {
+            let value = usize::try_from(byte).ok().and_then(|n| all.get(n));
+            value.into_iter().for_each(|value| races.touch(place, byte, by, *value));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Runs shaders: grids of workgroups, and quads of single invocations.
 
-use super::super::Shader;
+use super::super::{Op, Scope, Shader};
 use super::machine::Machine;
 use super::wave::{Stop, Wave};
 use super::world::{InterpreterStats, Invocation, Options, World};
@@ -19,6 +19,11 @@ pub fn dispatch(shader: &Shader, world: &mut World, grid: [u32; 3], options: Opt
     let size = x.checked_mul(y).and_then(|n| n.checked_mul(z)).filter(|n| *n <= 4096);
     let size = size.ok_or_else(|| Error::malformed("a workgroup of more than 4096 invocations"))?;
     let mut machine = Machine::new(shader, world, options)?;
+    // What such a fence orders is not followed.
+    let beyond = |op: &Op| matches!(op, Op::Fence { scope, .. } | Op::Barrier { memory: scope, .. } if *scope > Scope::Workgroup);
+    if let Some(races) = &mut machine.world.races {
+        races.within = shader.insts.iter().any(|inst| beyond(&inst.op));
+    }
     let groups = u64::from(grid[0]) * u64::from(grid[1]) * u64::from(grid[2]);
     for n in 0..groups {
         let group = if options.backwards { groups - 1 - n } else { n };
@@ -86,5 +91,6 @@ fn run_together(machine: &mut Machine<'_>, waves: &mut [Wave]) -> Result<()> {
         if !running {
             return Ok(());
         }
+        machine.phase += 1;
     }
 }

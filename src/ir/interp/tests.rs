@@ -177,3 +177,50 @@ fn halves_keep_their_bounds_in_a_word() {
     let judged = |x: f32| memory.judge(&x.to_le_bytes().repeat(64), 0.0);
     assert_eq!((judged(0.33334).uncertain, judged(0.33334).wrong.len(), judged(0.335).wrong.len()), (0, 0, 64));
 }
+
+#[test]
+fn races_are_found_unless_something_orders_them() {
+    // v0: the local index; v2: the place of a word of each invocation, v3: of its neighbour; v4: word 0.
+    let found = |body: &str, [size, groups]: [u32; 2]| {
+        let text = format!(
+            "shader upper compute \"t\"\nmodes {size} 1 1 any any any any rte rte rte\nshared 64\n\
+             res0 \"out\" set0 binding0 storage_buffer count1 written\nblock0:\n\
+             v0: b32 = load_builtin[local_invocation_index component0]\n v1: b32 = const 0x2\n v2: b32 = shl v0, v1\n\
+             v5: b32 = const 0x4\n v3: b32 = ixor v2, v5\n v4: b32 = const 0x0\n v6: b32x4 = descriptor[res0 buffer] v4\n\
+             {body}\n return\n"
+        );
+        let shader = parse(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let mut world = World { races: Some(super::Races::default()), ..World::default() };
+        world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0; 64]));
+        dispatch(&shader, &mut world, [groups, 1, 1], Options::default()).unwrap();
+        world.races.unwrap().found.map(|race| (race.place, race.byte, race.writes))
+    };
+    let buffer = Some((0, 0, 0));
+    let store = "buffer_store[align4] v6, v2, v0";
+    let load = "v9: b32 = buffer_load[align4] v6, v3";
+    let barrier = "barrier[exec workgroup]";
+    let own = "shared_store[align4] v2, v0";
+    let others = "v9: b32 = shared_load[align4] v3";
+    for (body, sizes, wanted) in [
+        (store.to_owned(), [8, 1], None),
+        (format!("{store}\n {load}"), [8, 1], Some((buffer, 4, [true, false]))),
+        (format!("{load}\n {store}"), [8, 1], Some((buffer, 4, [false, true]))),
+        (format!("{store}\n {barrier}\n {load}"), [8, 1], None),
+        ("buffer_store[align4] v6, v4, v0".to_owned(), [8, 1], Some((buffer, 0, [true, true]))),
+        // All write one value.
+        ("buffer_store[align4] v6, v4, v5".to_owned(), [8, 1], None),
+        ("v9: b32 = buffer_atomic[iadd] v6, v4, v5".to_owned(), [8, 2], None),
+        // A barrier orders one workgroup only.
+        (format!("{load}\n {barrier}\n v8: b32 = iadd v9, v5\n buffer_store[align4] v6, v3, v8"), [8, 1], None),
+        (
+            format!("{load}\n v8: b32 = iadd v9, v5\n buffer_store[align4] v6, v3, v8"),
+            [8, 2],
+            Some((buffer, 4, [true, false])),
+        ),
+        (format!("{own}\n {others}"), [8, 1], Some((None, 4, [true, false]))),
+        // Each workgroup has its own memory.
+        (own.to_owned(), [8, 2], None),
+    ] {
+        assert_eq!(found(&body, sizes), wanted, "{body}");
+    }
+}

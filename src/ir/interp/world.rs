@@ -3,6 +3,7 @@
 use super::super::{BuiltIn, InterpPlace, OutputSlot, Resource, ResourceKind, Value};
 use super::memory::ShadowedMemory;
 use super::plane::Plane;
+use super::races::Races;
 use super::shadow::Shadow;
 use super::texture::{InterpretedSampler, Texture};
 use crate::error::{Error, Result};
@@ -66,6 +67,8 @@ pub struct World {
     pub doubtful: bool,
     /// A byte whose writer is to be found.
     pub watch: Option<WatchedByte>,
+    /// Races of a dispatch, if they are to be found.
+    pub races: Option<Races>,
     /// Sample positions in a pixel, from its top left corner; empty: one sample at the centre.
     pub sample_places: Vec<[f64; 2]>,
     /// The operands of comparisons, if requested.
