@@ -62,8 +62,13 @@ fn stage(stage: Stage) -> StageEntry {
 
 /// The shader on four workgroups, in a state with a value for the constant.
 fn compute(test: &str, folder: &Path) -> Option<Bundle> {
+    compute_with(SHADER, test, folder)
+}
+
+/// Another shader with the same interface.
+fn compute_with(shader: &str, test: &str, folder: &Path) -> Option<Bundle> {
     let source = folder.join("literal.comp");
-    std::fs::write(&source, SHADER).expect("the source");
+    std::fs::write(&source, shader).expect("the source");
     let module = Module::new(glsl(test, &source, "vulkan1.1")?).expect("a module");
     let ir = translate(&module, "main", Stage::Compute, &[]).expect("a shader");
     let mut bundle = Bundle::new(test, 7, "interpreter", vec![(stage(Stage::Compute), module)]);
@@ -126,6 +131,28 @@ fn difference(replay: &Replay, route: &str) -> (ResultPlace, usize, usize, Optio
         [a, b, c, x, y, z]
     });
     (found.place, found.count, found.at[0], writer)
+}
+
+#[test]
+fn a_race_is_called_by_its_name() {
+    let test = "a_race_is_called_by_its_name";
+    let dir = tempfile::tempdir().expect("a folder");
+    let racy = SHADER.replace("b[i] =", "b[i & ~1u] =");
+    let Some(mut bundle) = compute_with(&racy, test, dir.path()) else { return };
+    let Bound::StorageBuffer(from) = &bundle.inputs.bindings[0].bound else { panic!("a buffer") };
+    let from = from.0.clone();
+    // The first of each two invocations comes last.
+    let value = |n: usize| (word(&from, n) ^ LITERAL).wrapping_mul(3).wrapping_add(77);
+    let left = words((0..32).map(|n| if n % 2 == 0 { value(n) } else { 0 }));
+    bundle.expected = Outputs { bindings: vec![from.clone(), left], ..Default::default() };
+    let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
+    let replayed = runner.run(&bundle.inputs, &bundle.expected).expect("a replay");
+    assert_eq!(replayed.cause, Cause::Race, "{replayed:?}");
+    let path = bundle.save(dir.path()).expect("saved");
+    let (code, says, _) = replay(dir.path(), &path, &[]);
+    let race = "racy: set 0, binding 1, byte 0 is written by invocation [0, 0, 0] of workgroup [0, 0, 0] and written by \
+                invocation [1, 0, 0] of workgroup [0, 0, 0] without an order";
+    assert!(code == 6 && says.contains(race) && !says.contains("differs:"), "{says}");
 }
 
 #[test]

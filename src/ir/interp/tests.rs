@@ -197,8 +197,9 @@ fn races_are_found_unless_something_orders_them() {
     };
     let buffer = Some((0, 0, 0));
     let store = "buffer_store[align4] v6, v2, v0";
-    let load = "v9: b32 = buffer_load[align4] v6, v3";
+    let load = "v9: b32 = buffer_load[storage align4] v6, v3";
     let barrier = "barrier[exec workgroup]";
+    let next = "v8: b32 = iadd v9, v5\n buffer_store[align4] v6, v3, v8";
     let own = "shared_store[align4] v2, v0";
     let others = "v9: b32 = shared_load[align4] v3";
     for (body, sizes, wanted) in [
@@ -210,14 +211,12 @@ fn races_are_found_unless_something_orders_them() {
         // All write one value.
         ("buffer_store[align4] v6, v4, v5".to_owned(), [8, 1], None),
         ("v9: b32 = buffer_atomic[iadd] v6, v4, v5".to_owned(), [8, 2], None),
-        // A barrier orders one workgroup only.
-        (format!("{load}\n {barrier}\n v8: b32 = iadd v9, v5\n buffer_store[align4] v6, v3, v8"), [8, 1], None),
-        (
-            format!("{load}\n v8: b32 = iadd v9, v5\n buffer_store[align4] v6, v3, v8"),
-            [8, 2],
-            Some((buffer, 4, [true, false])),
-        ),
+        // A barrier orders one workgroup only; what a fence beyond it orders is not known.
+        (format!("{load}\n {barrier}\n {next}"), [8, 1], None),
+        (format!("{load}\n {barrier}\n {next}"), [8, 2], Some((buffer, 4, [true, false]))),
+        (format!("{load}\n fence[device acq_rel buffer]\n {next}"), [8, 2], None),
         (format!("{own}\n {others}"), [8, 1], Some((None, 4, [true, false]))),
+        (format!("{own}\n {barrier}\n {others}"), [8, 1], None),
         // Each workgroup has its own memory.
         (own.to_owned(), [8, 2], None),
     ] {
