@@ -183,6 +183,7 @@ functions! {
     cmd_wait_events2: PFN_vkCmdWaitEvents2 = c"vkCmdWaitEvents2" | c"vkCmdWaitEvents2KHR";
     cmd_set_device_mask: PFN_vkCmdSetDeviceMask = c"vkCmdSetDeviceMask" | c"vkCmdSetDeviceMaskKHR";
     cmd_set_depth_bias: PFN_vkCmdSetDepthBias = c"vkCmdSetDepthBias";
+    cmd_set_depth_bias2: PFN_vkCmdSetDepthBias2EXT = c"vkCmdSetDepthBias2EXT";
     cmd_set_depth_bounds: PFN_vkCmdSetDepthBounds = c"vkCmdSetDepthBounds";
     cmd_clear_attachments: PFN_vkCmdClearAttachments = c"vkCmdClearAttachments";
     cmd_write_timestamp: PFN_vkCmdWriteTimestamp = c"vkCmdWriteTimestamp";

@@ -448,7 +448,10 @@ impl App {
                 device.cmd_end_query(commands, queries, 0);
             });
             // 13: a depth bias. 14: an index that ends a strip.
-            let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).depth_bias_enable(true);
+            let raster = vk::PipelineRasterizationStateCreateInfo::default()
+                .line_width(1.0)
+                .depth_bias_enable(true)
+                .depth_bias_constant_factor(4.0);
             let (thirteen, color) = (self.pipeline(&Case { raster, ..case(13) }), self.color());
             self.render(13, color, None, |app, commands| {
                 app.bind(commands, thirteen);

@@ -219,6 +219,13 @@ const ROWS: &[Row] = &[
             app.device.cmd_bind_vertex_buffers2(to, 0, &app.vertices, &[8, 8], None, Some(&[16, 8]));
             app.device.cmd_bind_vertex_buffers(to, 0, &app.vertices, &[0, 0]);
         }), ..ROW },
+    Row { number: 65, dynamic: &[D::DEPTH_BIAS],
+        own: |case| (case.raster.depth_bias_enable, case.raster.depth_bias_constant_factor) = (1, 4.0),
+        set: set!(|app, to| app.device.cmd_set_depth_bias(to, 0.0, 0.0, 0.0)), ..ROW },
+    Row { number: 66, dynamic: &[D::DEPTH_BIAS],
+        own: |case| case.raster.depth_bias_enable = 1,
+        set: set!(|app, to| app.device.cmd_set_depth_bias(to, 4.0, 0.0, 0.0)),
+        refused: Some("depth bias"), ..ROW },
     // Not needed, and therefore not set.
     Row { number: 64, dynamic: &[D::LINE_WIDTH, D::LOGIC_OP_EXT, D::STENCIL_OP, D::LINE_STIPPLE_EXT], ..ROW },
 ];

@@ -19,6 +19,8 @@ pub struct Dynamic {
     /// What decides code.
     pub late: LateState,
     pub line_width: Option<f32>,
+    /// Constant, clamp, slope.
+    pub depth_bias: Option<[f32; 3]>,
     pub blend_constants: Option<[f32; 4]>,
     /// The first word.
     pub sample_mask: Option<u32>,
@@ -114,6 +116,10 @@ impl Dynamic {
             state::SCISSOR_WITH_COUNT => {
                 state::viewport(all).scissor_count = self.counts[1]?;
                 state::viewport(all).scissors = Some(vec![self.scissor.clone()?]);
+            }
+            state::DEPTH_BIAS => {
+                let own = state::rasterization(all);
+                [own.depth_bias_constant_factor, own.depth_bias_clamp, own.depth_bias_slope_factor] = self.depth_bias?;
             }
             state::LINE_WIDTH => state::rasterization(all).line_width = self.line_width?,
             state::BLEND_CONSTANTS => state::blend(all).blend_constants = self.blend_constants?,

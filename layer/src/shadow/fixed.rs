@@ -123,10 +123,14 @@ fn rasterized(all: &Effective, raster: &RasterizationState, topology: Topology, 
     }
     if triangles {
         all.need(&[state::POLYGON_MODE, state::DEPTH_BIAS_ENABLE])?;
-        match () {
-            () if raster.polygon_mode != 0 => return Err(Reason::PolygonMode),
-            () if raster.depth_bias_enable != 0 => return Err(Reason::DepthBias),
-            () => {}
+        if raster.polygon_mode != 0 {
+            return Err(Reason::PolygonMode);
+        }
+        if raster.depth_bias_enable != 0 {
+            all.need(&[state::DEPTH_BIAS])?;
+            if [raster.depth_bias_constant_factor, raster.depth_bias_slope_factor] != [0.0; 2] {
+                return Err(Reason::DepthBias);
+            }
         }
     }
     if flat && (lines || triangles) {

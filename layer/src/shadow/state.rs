@@ -81,10 +81,11 @@ pub const NUMBERS: &[(u32, Place)] = &[
 ];
 
 /// States that are more than a number.
-const LISTS: [u32; 15] = [
+const LISTS: [u32; 16] = [
     VIEWPORT,
     SCISSOR,
     LINE_WIDTH,
+    DEPTH_BIAS,
     BLEND_CONSTANTS,
     STENCIL_COMPARE_MASK,
     STENCIL_WRITE_MASK,
@@ -99,10 +100,9 @@ const LISTS: [u32; 15] = [
     COLOR_WRITE_ENABLE,
 ];
 
-/// States whose values are not needed: draws that they affect are refused for another reason, such as an enabled depth
-/// bias. By Vulkan's rules a feedback loop reads what was there before the draw.
-const UNUSED: [u32; 8] = [
-    DEPTH_BIAS,
+/// States whose values are not needed: draws that they affect are refused for another reason, such as enabled depth
+/// bounds. By Vulkan's rules a feedback loop reads what was there before the draw.
+const UNUSED: [u32; 7] = [
     DEPTH_BOUNDS,
     SAMPLE_LOCATIONS,
     LINE_STIPPLE,

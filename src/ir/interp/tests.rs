@@ -198,7 +198,7 @@ fn races_are_found_unless_something_orders_them() {
     let buffer = Some((0, 0, 0));
     let store = "buffer_store[align4] v6, v2, v0";
     let load = "v9: b32 = buffer_load[storage align4] v6, v3";
-    let barrier = "barrier[exec workgroup]";
+    let barrier = "barrier[workgroup workgroup acq_rel buffer shared]";
     let next = "v8: b32 = iadd v9, v5\n buffer_store[align4] v6, v3, v8";
     let own = "shared_store[align4] v2, v0";
     let others = "v9: b32 = shared_load[align4] v3";

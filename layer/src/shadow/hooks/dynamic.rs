@@ -81,6 +81,8 @@ unsafe fn extend<T: Copy>(
 records! {
     cmd_set_line_width(commands: vk::CommandBuffer, width: f32);
     |watch| set(watch, commands, |dynamic| dynamic.line_width = Some(width));
+    cmd_set_depth_bias(commands: vk::CommandBuffer, constant: f32, clamp: f32, slope: f32);
+    |watch| set(watch, commands, |dynamic| dynamic.depth_bias = Some([constant, clamp, slope]));
     cmd_set_sample_mask(
         commands: vk::CommandBuffer,
         samples: vk::SampleCountFlags,

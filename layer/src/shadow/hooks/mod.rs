@@ -94,6 +94,7 @@ static HOOKS: &[Row] = hooks! {
         cmd_set_viewport,
         cmd_set_scissor,
         cmd_set_line_width,
+        cmd_set_depth_bias,
         cmd_set_blend_constants,
         cmd_set_stencil_compare_mask,
         cmd_set_stencil_write_mask,
@@ -151,7 +152,7 @@ static HOOKS: &[Row] = hooks! {
         cmd_dispatch_base,
         cmd_dispatch_indirect;
     repeats:
-        cmd_set_depth_bias,
+        cmd_set_depth_bias2,
         cmd_set_depth_bounds,
         cmd_clear_attachments,
         cmd_write_timestamp,

@@ -84,7 +84,18 @@ macro_rules! plain {
 }
 
 records! {
-    cmd_set_depth_bias(commands: vk::CommandBuffer, constant: f32, clamp: f32, slope: f32);
+    cmd_set_depth_bias2(commands: vk::CommandBuffer, info: *const vk::DepthBiasInfoEXT<'_>)
+    keep info = list(info.cast::<vk::DepthBiasInfoEXT<'static>>(), 1);
+    |watch| {
+        let info = list(info, 1);
+        plain!(watch, commands, "vkCmdSetDepthBias2EXT", info);
+        of(watch, commands, |commands| {
+            let bias = |info: &vk::DepthBiasInfoEXT<'_>| {
+                [info.depth_bias_constant_factor, info.depth_bias_clamp, info.depth_bias_slope_factor]
+            };
+            commands.dynamic.depth_bias = info.first().map(bias);
+        });
+    };
     cmd_set_depth_bounds(commands: vk::CommandBuffer, least: f32, most: f32);
     cmd_clear_attachments(
         commands: vk::CommandBuffer,
