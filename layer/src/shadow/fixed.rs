@@ -1,7 +1,8 @@
 //! The fixed-function state of a draw, from the pipeline's static and dynamic state, in the form of a bundle.
 //!
-//! Where a state comes from makes no difference: [`Dynamic::over`] gives the state of a draw as if the pipeline had it. State that a
-//! bundle cannot express is refused by name, if its value matters for the draw. To support more, add a field to `emu::inputs::FixedFunction`.
+//! Where a state comes from makes no difference: [`Dynamic::over`] gives the state of a draw as if the pipeline had it.
+//! State that a bundle cannot express is refused by name, if its value matters for the draw. To support more, add a field
+//! to `emu::inputs::FixedFunction`.
 
 use super::dynamic::{Dynamic, Effective};
 use super::reason::Reason;
