@@ -218,7 +218,7 @@ fn races_are_found_unless_something_orders_them() {
         (format!("{own}\n {others}"), [8, 1], Some((None, 4, [true, false]))),
         (format!("{own}\n {barrier}\n {others}"), [8, 1], None),
         // Each workgroup has its own memory.
-        (own.to_owned(), [8, 2], None),
+        (format!("{own}\n {barrier}\n shared_store[align4] v2, v5"), [8, 2], None),
     ] {
         assert_eq!(found(&body, sizes), wanted, "{body}");
     }
