@@ -31,23 +31,9 @@ pub const SHIFTS: [[f32; 2]; 3] = [[0.0, 0.0], [0.13, -0.07], [-0.21, 0.17]];
 /// Indices of both triangles, and of the quad as a fan; the last index ends a strip.
 pub const INDICES: [u16; 11] = [9, 9, 4, 5, 6, 7, 8, 9, 0, 1, u16::MAX];
 
-/// Draws everything.
-///
-/// # Safety
-/// The device is alive.
-pub unsafe fn draw_all(app: &mut App) {
-    // SAFETY: as the caller says.
-    unsafe {
-        app.in_a_pass();
-        app.rendered();
-        app.with_dynamic_input();
-        app.not_followed();
-        app.secondaries();
-    }
-}
-
-/// Draws with these shaders, pairs for [`App::modules`]; returns the resulting colours by case number.
-pub fn run(shaders: [[&[u8]; 2]; 2], draw: unsafe fn(&mut App)) -> BTreeMap<u32, Vec<u8>> {
+/// Draws with these shaders, pairs for [`App::modules`]: all the cases here, or those of dynamic states. Returns the
+/// resulting colours by case number.
+pub fn run(shaders: [[&[u8]; 2]; 2], dynamic_states: bool) -> BTreeMap<u32, Vec<u8>> {
     // SAFETY: the library is Vulkan's loader; structures outlive their calls, handles belong to this function, and
     // nothing runs any more when memory is read. Objects that are not destroyed end with the process.
     unsafe {
@@ -143,7 +129,15 @@ pub fn run(shaders: [[&[u8]; 2]; 2], draw: unsafe fn(&mut App)) -> BTreeMap<u32,
             pictures: BTreeMap::new(),
         };
         app.prepare();
-        draw(&mut app);
+        if dynamic_states {
+            app.dynamic_states();
+        } else {
+            app.in_a_pass();
+            app.rendered();
+            app.with_dynamic_input();
+            app.not_followed();
+            app.secondaries();
+        }
         app.device.device_wait_idle().expect("vkDeviceWaitIdle");
         app.device.destroy_device(None);
         instance.destroy_instance(None);

@@ -21,8 +21,8 @@ struct Row {
     /// Changes the pipeline.
     own: fn(&mut Case<'_>),
     /// Sets dynamic state, before and after the pipeline is bound.
-    before: unsafe fn(&App, vk::CommandBuffer),
-    set: unsafe fn(&App, vk::CommandBuffer),
+    before: fn(&App, vk::CommandBuffer),
+    set: fn(&App, vk::CommandBuffer),
     /// Number of vertices, and the first one.
     vertices: [u32; 2],
     /// Why it is not saved.

@@ -22,7 +22,6 @@ use dovetail::capture::foz::EntryKind;
 use dovetail::capture::{self, Recording, Translated};
 use dovetail::state::{PipelineState, VertexRate};
 use dovetail::target::Stage;
-use easel::App;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -60,8 +59,8 @@ fn application() {
         Ok(name @ (shadow_draws::DRAWS | dynamic_states::STATES)) => {
             let code = DRAW.map(|pair| pair.map(shader));
             let code = code.each_ref().map(|pair| pair.each_ref().map(Vec::as_slice));
-            let draw = if name == dynamic_states::STATES { App::dynamic_states } else { draw_application::draw_all };
-            serde_json::to_string(&draw_application::run(code, draw)).expect("JSON")
+            let dynamic = name == dynamic_states::STATES;
+            serde_json::to_string(&draw_application::run(code, dynamic)).expect("JSON")
         }
         _ => {
             let [vertex, fragment, compute] = NAMES.map(shader);

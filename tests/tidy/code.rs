@@ -35,6 +35,7 @@ const UNSAFE: &[&str] = &[
     "tests/layer/conversions.rs",
     "tests/layer/dispatches.rs",
     "tests/layer/draw_application.rs",
+    "tests/layer/dynamic_states.rs",
     "tests/layer/easel.rs",
     "tests/layer/secondaries.rs",
     "tests/support/vulkan.rs",
