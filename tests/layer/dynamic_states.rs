@@ -95,7 +95,7 @@ const ROWS: &[Row] = &[
         set: set!(|app, to| app.third.cmd_set_depth_clip_negative_one_to_one(to, false)), ..ROW },
     Row { number: 34, dynamic: &[D::DEPTH_CLIP_NEGATIVE_ONE_TO_ONE_EXT], vertices: DEEP,
         set: set!(|app, to| app.third.cmd_set_depth_clip_negative_one_to_one(to, true)),
-        refused: Some("depth range"), ..ROW },
+        check: |draw| assert!(draw.fixed.negative_one_to_one), ..ROW },
     Row { number: 35, dynamic: &[D::POLYGON_MODE_EXT],
         own: |case| case.raster.polygon_mode = vk::PolygonMode::LINE,
         set: set!(|app, to| app.third.cmd_set_polygon_mode(to, vk::PolygonMode::FILL)), ..ROW },

@@ -43,7 +43,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, flat: bool) -> Result<Fixed,
     let topology = topology(assembly.topology)?;
     samples(&all)?;
     rasterized(&all, raster, topology, flat)?;
-    let (viewport, scissor) = view(&all)?;
+    let (viewport, scissor, negative_one_to_one) = view(&all)?;
     let blend = all.state.blend.clone().unwrap_or_default();
     let mut draw = Draw::new(topology, 0, [0; 2]);
     draw.alpha_to_one = all.state.multisample.as_ref().is_some_and(|samples| samples.alpha_to_one_enable != 0);
@@ -61,6 +61,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, flat: bool) -> Result<Fixed,
         cull,
         clockwise: raster.front_face == 1,
         depth_clamp: clamps(raster.depth_clamp_enable != 0, &raster.p_next, viewport.depth == [0.0, 1.0])?,
+        negative_one_to_one,
         blend_constants: blend.blend_constants,
         ..FixedFunction::default()
     };
@@ -182,16 +183,15 @@ fn clamps(clamp: bool, chain: &[Next], whole: bool) -> Result<bool, Reason> {
     }
 }
 
-fn view(all: &Effective) -> Result<(Viewport, Scissor), Reason> {
+/// The viewport, the scissor, and whether the shader's depths go from -w to w.
+fn view(all: &Effective) -> Result<(Viewport, Scissor, bool), Reason> {
     all.need(&[state::VIEWPORT, state::VIEWPORT_WITH_COUNT, state::SCISSOR, state::SCISSOR_WITH_COUNT])?;
     all.need(&[state::NEGATIVE_ONE_TO_ONE])?;
     let own = all.state.viewport.clone().unwrap_or_default();
     if own.p_next.iter().any(|next| next.s_type != s_type::DEPTH_CLIP_CONTROL) {
         return Err(Reason::Extended);
     }
-    if own.p_next.iter().any(|next| next.negative_one_to_one.is_some_and(|enable| enable != 0)) {
-        return Err(Reason::DepthRange);
-    }
+    let negative_one_to_one = own.p_next.iter().any(|next| next.negative_one_to_one.is_some_and(|enable| enable != 0));
     if own.viewport_count != 1 || own.scissor_count != 1 {
         return Err(Reason::Viewports);
     }
@@ -202,7 +202,7 @@ fn view(all: &Effective) -> Result<(Viewport, Scissor), Reason> {
     let from = [x, y].map(|n| u32::try_from(n).unwrap_or(0));
     let depth = [view.min_depth, view.max_depth];
     let view = Viewport { x: view.x, y: view.y, width: view.width, height: view.height, depth };
-    Ok((view, Scissor { from, extent: [width, height] }))
+    Ok((view, Scissor { from, extent: [width, height] }, negative_one_to_one))
 }
 
 fn equation(given: &BlendAttachment) -> Result<Option<Blend>, Reason> {

@@ -109,8 +109,6 @@ reasons! {
     ProvokingVertex = "provoking vertex";
     /// Depths are neither clipped nor clamped, or both to a part of the range.
     DepthClip = "depth clipping";
-    /// From -1 to 1.
-    DepthRange = "depth range";
     /// The vertex count is computed from a counter of transform feedback.
     ByteCount = "number of vertices in memory";
     DepthBias = "depth bias";

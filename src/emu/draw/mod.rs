@@ -341,7 +341,10 @@ impl Batch<'_> {
             return;
         }
         let of = |n: usize| corners.map(|v| f64::from(v.position[n]));
-        let [x, y, z, w] = [of(0), of(1), of(2), of(3)];
+        let [x, y, mut z, w] = [of(0), of(1), of(2), of(3)];
+        if self.command.fixed.negative_one_to_one {
+            z = [0, 1, 2].map(|n| (z[n] + w[n]) / 2.0);
+        }
         let guard = if self.kind == PrimitiveType::Point { 1.0 } else { GUARD };
         let plane = |f: &dyn Fn(usize) -> f64| [f(0), f(1), f(2)];
         let mut planes = vec![

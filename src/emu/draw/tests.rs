@@ -120,6 +120,19 @@ fn depth_orders_and_planes_clip() {
 }
 
 #[test]
+fn depths_of_opengl_begin_at_minus_w() {
+    for (z, w, expect) in [(-1.0, 1.0, Some(0.0)), (0.0, 2.0, Some(0.5)), (1.0, 2.0, Some(0.75)), (-1.5, 1.0, None)] {
+        let corner = |[x, y]: [f32; 2]| vertex([x * w, y * w, z, w], [2.0, 0.0, 0.0, 1.0]);
+        let vertices = [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0]].map(corner).to_vec();
+        let mut command = command(Topology::TriangleList, 3, true);
+        command.fixed.negative_one_to_one = true;
+        let targets = picture(&command, vertices, false, NEVER);
+        assert_eq!(at(&targets, 1, 1)[0], if expect.is_some() { 2.0 } else { -1.0 }, "{z} of {w}");
+        assert_eq!(targets.depth.unwrap().data[9], expect.unwrap_or(1.0), "{z} of {w}");
+    }
+}
+
+#[test]
 fn points_and_lines() {
     let mut point = vertex([0.0, 0.0, 0.0, 1.0], [5.0; 4]);
     point.point_size = Some(4.0);

@@ -22,6 +22,9 @@ pub struct FixedFunction {
     /// Depths outside the viewport's range are clamped instead of clipped.
     #[serde(skip_serializing_if = "is_default")]
     pub depth_clamp: bool,
+    /// The shader's depths go from -w to w, as in OpenGL, instead of from 0.
+    #[serde(skip_serializing_if = "is_default")]
+    pub negative_one_to_one: bool,
     /// The depth attachment holds integers of this many bits; `None`: floats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth_bits: Option<u8>,
