@@ -211,5 +211,10 @@ mod tests {
         assert!(refusal(|p| set(p, ".colour", 1.into())).contains("unknown key"));
         assert!(refusal(|p| set(p, ".spill_threshold", "x".into())).contains(".spill_threshold"));
         assert!(notes_of(&document(), Stage::Compute).is_err());
+        assert!(refusal(|p| p.push((".hardware_stages".into(), Value::Map(vec![])))).contains("twice"));
+        let twice = Value::Map(vec![(11275.into(), 0.into()), (11275.into(), 0.into())]);
+        assert!(refusal(|p| set(p, ".registers", twice)).contains("twice"));
+        let in_a_skipped = Value::Array(vec![Value::Map(vec![(1.into(), 2.into()), (1.into(), 2.into())])]);
+        assert!(refusal(|p| set(p, ".vertexInputs", in_a_skipped)).contains("twice"));
     }
 }

@@ -63,8 +63,8 @@ impl Spans {
         let mut places = Places { of: filled(self.first.len(), None), count: 0 };
         let (mut free, mut ended) = (List::<u32>::default(), 0);
         for &val in &starts {
-            while self.last[ends[ended]] <= self.first[val] {
-                free.extend(places.of[ends[ended]]);
+            while let Some(end) = ends.get(ended).filter(|end| self.last[**end] <= self.first[val]) {
+                free.extend(places.of[*end]);
                 ended += 1;
             }
             places.of[val] = free.pop().or_else(|| {
