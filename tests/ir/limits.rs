@@ -86,6 +86,16 @@ fn every_shape_is_compiled_or_refused_by_name_in_linear_time() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
+/// Materials of MaterialX (glTF's, OpenPBR's) are 300,000 instructions with all calls inlined, before anything is
+/// simplified.
+#[test]
+fn what_inlines_to_hundreds_of_thousands_of_instructions_compiles() {
+    let shape: Shape = ("calls in calls, twice each", 19, crate::shapes::doubling_calls);
+    let (outcome, took) = outcome(&shape).expect("an answer in time");
+    outcome.expect("code");
+    assert!(took < 3 * MOST, "{took:?}");
+}
+
 /// A shader that LLVM would take minutes for gets unoptimized code, and the ELF says so. The limits depend on the
 /// shader, not on time.
 #[cfg(feature = "llvm")]

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use spirv::Op;
 
 /// Limit of instructions, at which inlining stops.
-const MAX_INSTS: usize = 1 << 18;
+const MAX_INSTS: usize = 1 << 20;
 
 /// Limit of nested constructs: the minimum that SPIR-V's universal limits require of an implementation. LLVM walks
 /// nested loops by recursion, and some of its passes take time in the square of their depth.
