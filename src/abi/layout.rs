@@ -141,7 +141,8 @@ impl ResolvedLayout {
     /// Resolves every offset.
     ///
     /// # Errors
-    /// Malformed: a set or binding given twice, ranges that overlap or leave the root table, misaligned offsets.
+    /// Malformed: a set or binding given twice, given ranges that overlap or leave the root table, misaligned offsets.
+    /// Unsupported: more push constants, sets and dynamic buffers than the root table has room for.
     pub fn new(layout: &ResourceLayout) -> Result<Self> {
         let mut out = Self::default();
         let mut root = RootAllocator::default();
@@ -317,12 +318,15 @@ struct RootAllocator {
 
 impl RootAllocator {
     fn place(&mut self, at: Option<u32>, dwords: u32, what: impl Fn() -> String) -> Result<u32> {
+        let given = at.is_some();
         let at = at.unwrap_or_else(|| self.end());
         let end = at.checked_add(dwords).filter(|&e| e <= MAX_ROOT_DWORDS).ok_or_else(|| {
-            Error::malformed(format!(
-                "{}: root dwords {at} to {at}+{dwords} exceed the root table of {MAX_ROOT_DWORDS}",
-                what()
-            ))
+            let where_to = format!("{}: root dwords {at} to {at}+{dwords}", what());
+            if given {
+                Error::malformed(format!("{where_to} exceed the root table of {MAX_ROOT_DWORDS}"))
+            } else {
+                Error::unsupported(format!("root table of over {MAX_ROOT_DWORDS} dwords"), where_to)
+            }
         })?;
         if self.taken.iter().any(|&(a, b)| at < b && a < end) {
             return Err(Error::malformed(format!("{}: root dword {at} is taken already", what())));
@@ -429,5 +433,16 @@ mod tests {
         let set = |set, root| SetLayout { set, root: Some(root), bindings: vec![] };
         let layout = ResourceLayout { sets: vec![set(0, 3), set(1, 3)], ..Default::default() };
         assert!(ResolvedLayout::new(&layout).is_err());
+    }
+
+    #[test]
+    fn more_than_the_root_table_holds_is_unsupported_and_a_place_beyond_it_malformed() {
+        let buffers = |count| (0..count).map(|n| binding(n, ResourceKind::StorageBuffer, true)).collect();
+        assert!(one_set(buffers(31)).is_ok());
+        let why = one_set(buffers(32)).unwrap_err();
+        assert_eq!(why.exit_code(), 3, "{why}");
+        let beyond = SetLayout { set: 0, root: Some(MAX_ROOT_DWORDS), bindings: vec![] };
+        let why = ResolvedLayout::new(&ResourceLayout { sets: vec![beyond], ..Default::default() }).unwrap_err();
+        assert_eq!(why.exit_code(), 2, "{why}");
     }
 }

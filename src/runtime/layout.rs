@@ -13,7 +13,7 @@ impl Layout {
     /// Resolves all offsets.
     ///
     /// # Errors
-    /// Malformed: a duplicate set or binding, offsets that overlap or exceed the root table, misaligned offsets.
+    /// As [`crate::abi::layout::ResolvedLayout::new`].
     pub fn new(layout: &ResourceLayout) -> Result<Self> {
         PreparedLayout::new(layout.clone()).map(|prepared| Self(Arc::new(prepared)))
     }
