@@ -26,6 +26,7 @@ macro_rules! hooks {
         ),)+)+]
     };
 }
+
 /// Hooks that look at a call and pass it on.
 macro_rules! looks {
     ($($hook:ident($first:ident: $ty:ty $(, $arg:ident: $arg_ty:ty)*) |$device:ident| $look:expr;)*) => {$(

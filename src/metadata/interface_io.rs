@@ -119,13 +119,13 @@ impl Reading {
         }
     }
 
-    /// Reads the value of one key, which begins with [`PREFIX`].
+    /// Reads the value of one key; `field` is what follows [`PREFIX`].
     pub(super) fn entry<'de, A: MapAccess<'de>>(
         &mut self,
         key: &str,
+        field: &str,
         map: &mut A,
     ) -> std::result::Result<(), A::Error> {
-        let field = key.strip_prefix(PREFIX).unwrap_or(key);
         if key == GENERATION_KEY {
             self.generation = Some(map.next_value()?);
             return match self.generation {

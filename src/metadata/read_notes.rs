@@ -14,6 +14,19 @@ use std::fmt;
 
 type Read<T, E> = std::result::Result<T, E>;
 
+/// Makes a visitor the seed of its value.
+macro_rules! seed {
+    ($visitor:ty: $value:ty, $method:ident) => {
+        impl<'de> DeserializeSeed<'de> for $visitor {
+            type Value = $value;
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<$value, D::Error> {
+                deserializer.$method(self)
+            }
+        }
+    };
+}
+pub(super) use seed;
+
 /// A pipeline map while its notes are being read. Its entries come in any order.
 #[derive(Default)]
 pub(super) struct NotesReading {
@@ -122,12 +135,7 @@ impl Fields {
 /// The map with one hardware stage.
 struct Stages<'r>(&'r mut NotesReading);
 
-impl<'de> DeserializeSeed<'de> for Stages<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Read<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+seed!(Stages<'_>: (), deserialize_map);
 
 impl<'de> Visitor<'de> for Stages<'_> {
     type Value = ();
@@ -153,12 +161,7 @@ impl<'de> Visitor<'de> for Stages<'_> {
 /// The map of one hardware stage.
 struct OfStage;
 
-impl<'de> DeserializeSeed<'de> for OfStage {
-    type Value = MetadataFields;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Read<MetadataFields, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+seed!(OfStage: MetadataFields, deserialize_map);
 
 impl<'de> Visitor<'de> for OfStage {
     type Value = MetadataFields;
@@ -180,12 +183,7 @@ impl<'de> Visitor<'de> for OfStage {
 /// The map of register words.
 struct Registers<'r>(&'r mut NotesReading);
 
-impl<'de> DeserializeSeed<'de> for Registers<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Read<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+seed!(Registers<'_>: (), deserialize_map);
 
 impl<'de> Visitor<'de> for Registers<'_> {
     type Value = ();
@@ -209,12 +207,7 @@ impl<'de> Visitor<'de> for Registers<'_> {
 /// A value that is not read; no map in it has a key twice.
 struct Skipped;
 
-impl<'de> DeserializeSeed<'de> for Skipped {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Read<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
+seed!(Skipped: (), deserialize_any);
 
 impl<'de> Visitor<'de> for Skipped {
     type Value = ();

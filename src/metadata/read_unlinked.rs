@@ -7,7 +7,7 @@ use super::document::{Document, MAX_DEPTH, PIPELINES, VERSION, encode, version};
 use super::interface::StageInterface;
 use super::interface_io::{PREFIX, Reading};
 use super::notes::Notes;
-use super::read_notes::NotesReading;
+use super::read_notes::{NotesReading, seed};
 use crate::error::{Error, Result};
 use crate::target::Stage;
 use rmp_serde::decode;
@@ -84,12 +84,7 @@ struct Pipelines<'r>(&'r mut Both);
 /// The pipeline's map.
 struct Pipeline<'r>(&'r mut Both);
 
-impl<'de> DeserializeSeed<'de> for Root<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+seed!(Root<'_>: (), deserialize_map);
 
 impl<'de> Visitor<'de> for Root<'_> {
     type Value = ();
@@ -121,12 +116,7 @@ impl<'de> Visitor<'de> for Root<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Pipelines<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
+seed!(Pipelines<'_>: (), deserialize_seq);
 
 impl<'de> Visitor<'de> for Pipelines<'_> {
     type Value = ();
@@ -144,12 +134,7 @@ impl<'de> Visitor<'de> for Pipelines<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Pipeline<'_> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> std::result::Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
+seed!(Pipeline<'_>: (), deserialize_map);
 
 impl<'de> Visitor<'de> for Pipeline<'_> {
     type Value = ();
@@ -160,10 +145,9 @@ impl<'de> Visitor<'de> for Pipeline<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
         while let Some(key) = map.next_key::<&str>()? {
-            if key.starts_with(PREFIX) {
-                self.0.interface.entry(key, &mut map)?;
-            } else {
-                self.0.notes.entry(key, &mut map)?;
+            match key.strip_prefix(PREFIX) {
+                Some(field) => self.0.interface.entry(key, field, &mut map)?,
+                None => self.0.notes.entry(key, &mut map)?,
             }
         }
         Ok(())

@@ -5,7 +5,6 @@ use crate::read::{blend_equation, list};
 use crate::shadow::dynamic::{Dynamic, Ops};
 use crate::shadow::state;
 use ash::vk;
-use std::collections::BTreeMap;
 
 fn set(watch: &mut Watch<'_>, commands: vk::CommandBuffer, work: impl FnOnce(&mut Dynamic)) {
     of(watch, commands, |commands| work(&mut commands.dynamic));
@@ -63,19 +62,24 @@ sets_late! {
     cmd_set_line_rasterization_mode: vk::LineRasterizationModeEXT => line_mode, |mode| mode.as_raw() as u32;
 }
 
-/// Sets values of attachments from number `from` on.
-///
-/// # Safety
-/// The pointer is null, or has `count` elements.
-unsafe fn extend<T: Copy>(
-    values: &mut BTreeMap<u32, u32>,
-    from: u32,
-    (first, count): (*const T, u32),
-    number: fn(T) -> u32,
-) {
-    // SAFETY: as the caller says.
-    let given = unsafe { list(first, count) };
-    values.extend((from..).zip(given.iter().map(|value| number(*value))));
+/// Hooks of functions that set something of each attachment from number `from` on.
+macro_rules! sets_each {
+    ($($hook:ident: $ty:ty => $($field:ident).+, |$value:ident| $each:expr;)*) => {
+        records! {$(
+            $hook(commands: vk::CommandBuffer, from: u32, count: u32, values: *const $ty)
+            keep values = list(values, count);
+            |watch| set(watch, commands, |dynamic| {
+                let values = list(values, count).iter().map(|$value| $each);
+                dynamic.$($field).+.extend((from..).zip(values));
+            });
+        )*}
+    };
+}
+
+sets_each! {
+    cmd_set_color_blend_enable: vk::Bool32 => blend_enables, |enable| *enable;
+    cmd_set_color_write_mask: vk::ColorComponentFlags => write_masks, |mask| mask.as_raw();
+    cmd_set_color_blend_equation: vk::ColorBlendEquationEXT => late.blend_equations, |equation| blend_equation(equation);
 }
 
 records! {
@@ -91,41 +95,13 @@ records! {
     |watch| set(watch, commands, |dynamic| {
         dynamic.sample_mask = list(mask, samples.as_raw().div_ceil(32)).first().copied();
     });
-    cmd_set_color_blend_enable(
-        commands: vk::CommandBuffer,
-        from: u32,
-        count: u32,
-        enables: *const vk::Bool32
-    ) keep enables = list(enables, count);
-    |watch| set(watch, commands, |dynamic| {
-        extend(&mut dynamic.blend_enables, from, (enables, count), |enable| enable);
-    });
-    cmd_set_color_write_mask(
-        commands: vk::CommandBuffer,
-        from: u32,
-        count: u32,
-        masks: *const vk::ColorComponentFlags
-    ) keep masks = list(masks, count);
-    |watch| set(watch, commands, |dynamic| {
-        extend(&mut dynamic.write_masks, from, (masks, count), |mask| mask.as_raw());
-    });
     cmd_set_color_write_enable(
         commands: vk::CommandBuffer,
         count: u32,
         enables: *const vk::Bool32
     ) keep enables = list(enables, count);
     |watch| set(watch, commands, |dynamic| {
-        extend(&mut dynamic.write_enables, 0, (enables, count), |enable| enable);
-    });
-    cmd_set_color_blend_equation(
-        commands: vk::CommandBuffer,
-        from: u32,
-        count: u32,
-        equations: *const vk::ColorBlendEquationEXT
-    ) keep equations = list(equations, count);
-    |watch| set(watch, commands, |dynamic| {
-        let equations = list(equations, count).iter().map(blend_equation);
-        dynamic.late.blend_equations.extend((from..).zip(equations));
+        dynamic.write_enables.extend((0..).zip(list(enables, count).iter().copied()));
     });
 }
 
