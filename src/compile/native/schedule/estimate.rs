@@ -17,6 +17,8 @@ pub(super) struct Clock {
     scalar_loads: u32,
     /// Cycles at which the last vector load and the last access of workgroup memory are done: those arrive in order.
     in_order: [u32; 2],
+    /// Cycle at which everything that is used after the units is there.
+    used: u32,
     wave: WaveSize,
 }
 
@@ -29,7 +31,7 @@ struct There {
 
 impl Clock {
     pub(super) fn new(count: usize, wave: WaveSize) -> Self {
-        Self { now: 0, there: filled(count, There::default()), scalar_loads: 0, in_order: [0; 2], wave }
+        Self { now: 0, there: filled(count, There::default()), scalar_loads: 0, in_order: [0; 2], used: 0, wave }
     }
 
     /// The cycle at which a unit can be issued, after all that it depends on.
@@ -39,8 +41,9 @@ impl Clock {
         self.now.max(others).max(all_scalar_loads)
     }
 
-    /// Issues it; when its result is there.
-    pub(super) fn issue(&mut self, units: Units<'_>, graph: &Graph, unit: usize, start: u32) -> u32 {
+    /// Issues it. `stays` says whether its result is used after the units.
+    pub(super) fn issue(&mut self, units: Units<'_>, graph: &Graph, unit: usize, stays: bool) {
+        let start = self.start(unit);
         let latency = units.get(unit).latency;
         let more = units.range(unit).len() as u32 - 1;
         let mut done = start + latency.result();
@@ -66,26 +69,20 @@ impl Clock {
             *there = (*there).max(issued + edge.latency);
         }
         self.now = start + latency.issue(self.wave) + more;
-        done
+        if stays && latency != Latency::None {
+            self.used = self.used.max(done);
+        }
+    }
+
+    /// The cycle at which all units so far are issued, and what is used after them is there.
+    pub(super) fn end(&self) -> u32 {
+        self.now.max(self.used)
     }
 }
 
-/// Cycles of units in an order. What is used after them is waited for in the end.
-pub(super) fn estimate(
-    units: Units<'_>,
-    graph: &Graph,
-    order: impl Iterator<Item = usize>,
-    wave: WaveSize,
-    stays: &[bool],
-) -> u32 {
+/// Cycles of units in their order. What is used after them is waited for in the end.
+pub(super) fn estimate(units: Units<'_>, graph: &Graph, wave: WaveSize, stays: &[bool]) -> u32 {
     let mut clock = Clock::new(units.len(), wave);
-    let mut end = 0;
-    for unit in order {
-        let start = clock.start(unit);
-        let done = clock.issue(units, graph, unit, start);
-        if stays[unit] && units.get(unit).latency != Latency::None {
-            end = end.max(done);
-        }
-    }
-    clock.now.max(end)
+    (0..units.len()).for_each(|unit| clock.issue(units, graph, unit, stays[unit]));
+    clock.end()
 }

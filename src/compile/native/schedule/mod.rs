@@ -63,7 +63,7 @@ pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spa
         .block_ids()
         .map(|id| {
             pressure.begin(f, &live, id, blocks.of(id));
-            pressure.walk(0..blocks.of(id).len())
+            pressure.walk(blocks.of(id).len())
         })
         .collect();
     let most = peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);
@@ -80,7 +80,7 @@ pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spa
         stats.steps += graph.edges() as u64;
         pressure.begin(f, &live, id, units);
         let stays = pressure.stays(f, units);
-        let before = estimate(units, &graph, 0..units.len(), f.wave, &stays);
+        let before = estimate(units, &graph, f.wave, &stays);
         let weight = loop_weight(f.block(id).depth.into());
         stats.cycles = stats.cycles.map(|sum| sum + weight * u64::from(before));
         let chosen = match how {
@@ -88,18 +88,11 @@ pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spa
             _ => {
                 let goal = Goal { limit, wave: f.wave, stays: &stays };
                 let chosen = order::order(units, &graph, &mut pressure, &goal, &mut stats.steps);
-                pressure.begin(f, &live, id, units);
-                let peak = pressure.walk(chosen.iter().copied());
-                let fits = peak.vectors <= limit.vectors && peak.scalars <= limit.scalars;
-                if !fits {
+                if chosen.peak.above(&limit) > 0 || chosen.cycles >= before {
                     continue;
                 }
-                let after = estimate(units, &graph, chosen.iter().copied(), f.wave, &stays);
-                if after >= before {
-                    continue;
-                }
-                stats.cycles[1] -= weight * u64::from(before - after);
-                chosen
+                stats.cycles[1] -= weight * u64::from(before - chosen.cycles);
+                chosen.units
             }
         };
         stats.changed += u32::from(chosen.iter().enumerate().any(|(n, unit)| n != *unit));

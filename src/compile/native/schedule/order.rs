@@ -25,38 +25,48 @@ pub(super) struct Goal<'a> {
     pub(super) stays: &'a [bool],
 }
 
-/// The first units that are left, and how much each still waits for.
-struct Window {
-    /// In source order.
-    open: List<usize>,
-    next: usize,
-    waits: List<u32>,
+/// An order, and what it takes.
+pub(super) struct Ordered {
+    pub(super) units: List<usize>,
+    /// Most registers at once.
+    pub(super) peak: Counts,
+    pub(super) cycles: u32,
 }
 
-impl Window {
+/// The units that wait for nothing, among the first [`WINDOW`] that are left.
+struct Ready {
+    /// In no particular order.
+    units: List<usize>,
+    /// By unit, the dependencies that it still waits for.
+    waits: List<u32>,
+    /// The first unit after the window.
+    next: usize,
+}
+
+impl Ready {
     fn new(graph: &Graph) -> Self {
-        let waits = (0..graph.len()).map(|unit| graph.before(unit).len() as u32).collect();
-        let mut it = Self { open: List::default(), next: 0, waits };
-        it.fill();
-        it
+        let waits: List<u32> = (0..graph.len()).map(|unit| graph.before(unit).len() as u32).collect();
+        let next = WINDOW.min(graph.len());
+        let units = (0..next).filter(|unit| waits[*unit] == 0).collect();
+        Self { units, waits, next }
     }
 
-    fn fill(&mut self) {
-        while self.open.len() < WINDOW && self.next < self.waits.len() {
-            self.open.push(self.next);
+    /// Takes one. The first unit that is left waits for nothing, so there is one until all are taken.
+    fn take(&mut self, graph: &Graph, place: usize) -> usize {
+        let unit = self.units.swap_remove(place);
+        for edge in graph.after(unit) {
+            let after = edge.unit as usize;
+            self.waits[after] -= 1;
+            if self.waits[after] == 0 && after < self.next {
+                self.units.push(after);
+            }
+        }
+        if let Some(waits) = self.waits.get(self.next) {
+            if *waits == 0 {
+                self.units.push(self.next);
+            }
             self.next += 1;
         }
-    }
-
-    /// The units that wait for nothing, by their place in the window. The first remaining unit is always one of them.
-    fn ready(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.open.iter().copied().enumerate().filter(|(_, unit)| self.waits[*unit] == 0)
-    }
-
-    fn take(&mut self, graph: &Graph, place: usize) -> usize {
-        let unit = self.open.remove(place);
-        graph.after(unit).iter().for_each(|edge| self.waits[edge.unit as usize] -= 1);
-        self.fill();
         unit
     }
 }
@@ -64,14 +74,12 @@ impl Window {
 /// Any order that keeps the dependencies: for tests.
 pub(super) fn random(graph: &Graph, seed: u64, steps: &mut u64) -> List<usize> {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
-    let mut window = Window::new(graph);
+    let mut ready = Ready::new(graph);
     let mut out = List::default();
     while out.len() < graph.len() {
-        let ready: List<usize> = window.ready().map(|(place, _)| place).collect();
-        *steps += window.open.len() as u64;
+        *steps += ready.units.len() as u64;
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        let place = ready[(state >> 33) as usize % ready.len()];
-        out.push(window.take(graph, place));
+        out.push(ready.take(graph, (state >> 33) as usize % ready.units.len()));
     }
     out
 }
@@ -83,21 +91,19 @@ pub(super) fn order(
     pressure: &mut Pressure,
     goal: &Goal<'_>,
     steps: &mut u64,
-) -> List<usize> {
+) -> Ordered {
     let heights = heights(units, graph, goal);
     let mut clock = Clock::new(units.len(), goal.wave);
-    let mut window = Window::new(graph);
-    let mut out = List::default();
+    let mut ready = Ready::new(graph);
+    let mut out = Ordered { units: List::default(), peak: pressure.live(), cycles: 0 };
     let mut last = None;
-    while out.len() < graph.len() {
-        *steps += window.open.len() as u64;
-        let judged = window.ready().map(|(place, unit)| {
+    while out.units.len() < graph.len() {
+        *steps += ready.units.len() as u64;
+        let judged = ready.units.iter().enumerate().map(|(place, &unit)| {
             let load = units.get(unit).load;
-            let [after, within] = pressure.with(unit);
             let reserve = |count: u32| if load.is_some() { count / RESERVE } else { 0 };
             let spare = Counts { scalars: reserve(goal.limit.scalars), vectors: reserve(goal.limit.vectors) };
-            let above = within.plus(spare).above(&goal.limit);
-            let growth = if above > 0 { after.scalars + after.vectors } else { 0 };
+            let (above, growth) = pressure.excess(unit, spare, &goal.limit);
             let stall = clock.start(unit) - clock.now;
             // First the next load of the same clause, then other loads, then everything else.
             let turn = match load {
@@ -107,15 +113,16 @@ pub(super) fn order(
                 None => 3,
             };
             let height = u32::MAX - heights[unit] / COARSE;
-            ((above, growth, stall, turn, height, place), unit)
+            ((above, growth, stall, turn, height, unit), place)
         });
-        let Some(((.., place), unit)) = judged.min() else { break };
-        let start = clock.start(unit);
-        clock.issue(units, graph, unit, start);
-        pressure.pass(unit);
+        let Some((_, place)) = judged.min() else { break };
+        let unit = ready.take(graph, place);
+        clock.issue(units, graph, unit, goal.stays[unit]);
+        out.peak = out.peak.most(pressure.pass(unit));
         last = units.get(unit).load;
-        out.push(window.take(graph, place));
+        out.units.push(unit);
     }
+    out.cycles = clock.end();
     out
 }
 

@@ -26,6 +26,12 @@ impl Counts {
         self.scalars.saturating_sub(limit.scalars) + self.vectors.saturating_sub(limit.vectors)
     }
 
+    /// The larger one of each.
+    #[must_use]
+    pub(super) fn most(self, other: Self) -> Self {
+        Self { scalars: self.scalars.max(other.scalars), vectors: self.vectors.max(other.vectors) }
+    }
+
     /// Both, with so many more of each.
     #[must_use]
     pub(super) fn plus(self, other: Self) -> Self {
@@ -162,8 +168,13 @@ impl Pressure {
         (0..units.len()).map(stays).collect()
     }
 
+    /// Registers of the values that are live now.
+    pub(super) fn live(&self) -> Counts {
+        self.live
+    }
+
     /// Registers after a unit, and at most within it.
-    pub(super) fn with(&self, unit: usize) -> [Counts; 2] {
+    fn with(&self, unit: usize) -> [Counts; 2] {
         let [later, all] = self.made[unit];
         let mut rest = self.live;
         for read in self.reads.of(unit) {
@@ -179,22 +190,31 @@ impl Pressure {
         [rest.plus(later), rest.plus(all)]
     }
 
-    /// Goes past a unit.
-    pub(super) fn pass(&mut self, unit: usize) {
-        let [after, _] = self.with(unit);
+    /// How many registers more than the limit a unit needs, with spare ones, and if it does, how many there are after it.
+    pub(super) fn excess(&self, unit: usize, spare: Counts, limit: &Counts) -> (u32, u32) {
+        let [_, all] = self.made[unit];
+        // What it reads can only end, so usually there is nothing to count.
+        if self.live.plus(all).plus(spare).above(limit) == 0 {
+            return (0, 0);
+        }
+        let [after, within] = self.with(unit);
+        match within.plus(spare).above(limit) {
+            0 => (0, 0),
+            above => (above, after.scalars + after.vectors),
+        }
+    }
+
+    /// Goes past a unit; the most registers within it.
+    pub(super) fn pass(&mut self, unit: usize) -> Counts {
+        let [after, within] = self.with(unit);
         self.reads.of(unit).iter().for_each(|read| self.left[read.val.index()] -= read.times);
         self.defs.of(unit).iter().for_each(|val| self.here[val.index()] = self.block);
         self.live = after;
+        within
     }
 
-    /// Goes past units in an order; the most registers at once.
-    pub(super) fn walk(&mut self, order: impl Iterator<Item = usize>) -> Counts {
-        let mut peak = self.live;
-        for unit in order {
-            let [_, within] = self.with(unit);
-            peak = Counts { scalars: peak.scalars.max(within.scalars), vectors: peak.vectors.max(within.vectors) };
-            self.pass(unit);
-        }
-        peak
+    /// Goes past the first units in their order; the most registers at once.
+    pub(super) fn walk(&mut self, units: usize) -> Counts {
+        (0..units).fold(self.live, |peak, unit| peak.most(self.pass(unit)))
     }
 }

@@ -174,7 +174,7 @@ fn occupancy_stays() {
     let all = AllUnits::new(&f);
     let all = all.of(BlockId(0));
     pressure.begin(&f, &live, BlockId(0), all);
-    let peak = pressure.walk(0..all.len());
+    let peak = pressure.walk(all.len());
     assert!((20..=64).contains(&peak.vectors), "{peak:?}");
 }
 
