@@ -46,10 +46,10 @@ impl WaveWide {
     /// Whether the value is the same for all lanes that execute this block together.
     pub fn holds(&self, v: Value, block: BlockId) -> bool {
         let loops = self.cfg.loops();
-        self.read_in[v.index()].is_some_and(|read| match loops.are_all() {
-            true => loops.around(block).starts_with(loops.around(read)),
-            // The graph has irreducible cycles.
-            false => read == block || read == Shader::ENTRY,
+        self.read_in[v.index()].is_some_and(|read| {
+            // The entry is in no loop. Irreducible cycles are no loops either.
+            let at_once = read == Shader::ENTRY || read == block;
+            at_once || loops.are_all() && loops.around(block).starts_with(loops.around(read))
         })
     }
 
@@ -57,7 +57,10 @@ impl WaveWide {
     fn of_operands(&self, args: &[Value], block: BlockId) -> Option<BlockId> {
         let depth = |b: &BlockId| (self.cfg.loops().around(*b).len(), *b != Shader::ENTRY);
         let read = |v: &Value| self.read_in[v.index()].filter(|_| self.holds(*v, block));
-        args.iter().try_fold(Shader::ENTRY, |deepest, v| [deepest, read(v)?].into_iter().max_by_key(depth))
+        args.iter().try_fold(Shader::ENTRY, |deepest, v| match read(v)? {
+            read if read == deepest || read == Shader::ENTRY => Some(deepest),
+            read => [deepest, read].into_iter().max_by_key(depth),
+        })
     }
 }
 

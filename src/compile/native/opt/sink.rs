@@ -84,7 +84,7 @@ impl Wanted<'_> {
 
     /// The block that a value's maker moves to from `home`, if it moves.
     fn place(&self, v: Value, home: BlockId) -> Option<BlockId> {
-        let Some(Use::Below(mut to)) = self.at[v.index()] else { return None };
+        let Some(Use::Below(mut to)) = self.at[v.index()].filter(|at| *at != Use::Below(home)) else { return None };
         let loops = self.cfg.loops();
         let around = loops.around(home);
         for _ in 0..MOST_STEPS {
