@@ -5,7 +5,10 @@
 
 use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{GfxIp, Stage, WaveSize};
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::ser;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 
 /// VGPRs in which values can pass a joint, into or out of a body: as many as LLVM's calling conventions have
 /// (llvm/lib/Target/AMDGPU/AMDGPUCallingConv.td).
@@ -36,7 +39,6 @@ pub struct StageInterface {
     /// Bytes of push constants the shader may read.
     pub push_constant_bytes: u32,
     /// Lowest root dword read through the spill table at a known offset; unknown offsets have relocations.
-    #[serde(default)]
     pub spill_threshold: Option<u32>,
     /// Specialization constants that shaped the code, sorted by id.
     pub specialization: Vec<SpecValue>,
@@ -147,8 +149,8 @@ pub struct VertexInput {
     pub ty: ComponentType,
 }
 
-/// Type of one component.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// Type of one component. In files `f`, `i` or `u` and the bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ComponentType {
     /// Float or integer.
     pub kind: NumericKind,
@@ -163,6 +165,55 @@ impl ComponentType {
     /// VGPRs that one component takes.
     pub const fn dwords(self) -> u32 {
         if self.bits == 64 { 2 } else { 1 }
+    }
+
+    /// Every type with its name in files.
+    const NAMES: [(&str, Self); 11] = {
+        use NumericKind::{Float, Sint, Uint};
+        const fn of(kind: NumericKind, bits: u8) -> ComponentType {
+            ComponentType { kind, bits }
+        }
+        [
+            ("f32", of(Float, 32)),
+            ("i32", of(Sint, 32)),
+            ("u32", of(Uint, 32)),
+            ("f16", of(Float, 16)),
+            ("i16", of(Sint, 16)),
+            ("u16", of(Uint, 16)),
+            ("i8", of(Sint, 8)),
+            ("u8", of(Uint, 8)),
+            ("f64", of(Float, 64)),
+            ("i64", of(Sint, 64)),
+            ("u64", of(Uint, 64)),
+        ]
+    };
+}
+
+impl Serialize for ComponentType {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match Self::NAMES.iter().find(|(_, ty)| ty == self) {
+            Some((name, _)) => to.serialize_str(name),
+            None => Err(ser::Error::custom(format!("a type of {} bits", self.bits))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ComponentType {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Name;
+        impl Visitor<'_> for Name {
+            type Value = ComponentType;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a type, as f32, i16 or u8")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<ComponentType, E> {
+                let of = ComponentType::NAMES.iter().find(|(known, _)| *known == name);
+                of.map(|(_, ty)| *ty).ok_or_else(|| E::invalid_value(de::Unexpected::Str(name), &self))
+            }
+        }
+        from.deserialize_str(Name)
     }
 }
 

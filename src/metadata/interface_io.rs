@@ -1,9 +1,9 @@
 //! Writes a [`StageInterface`] into the pipeline map of an unlinked ELF, and reads it back.
 //!
 //! Each field is a key: `.dovetail.<field>`, or `.dovetail.<stage>.<field>` for fields of one stage only; the values
-//! are the fields' serde forms, structs as maps. `.vertexInputs` and `.colorExports` repeat part of it in LLPC's terms
-//! (pal-abi 2.1), for its tools; they are not read back. A new field needs its name in a table here, and a new
-//! [`GENERATION`].
+//! are the fields' serde forms, structs as arrays. A field that is 0, false, empty or none has no key. `.vertexInputs` and
+//! `.colorExports` repeat part of the interface in LLPC's terms (pal-abi 2.1), for its tools; they are not read back. A new
+//! field needs its name in a table here, and a new [`GENERATION`].
 
 use super::interface::{
     ColorOutput, ComponentType, ComputeInterface, FragmentInterface, StageInterface, StageKind, VertexInput,
@@ -13,10 +13,11 @@ use super::msgpack::Writer;
 use crate::error::{Error, FullCompile, Result};
 use crate::kinds::NumericKind;
 use crate::target::{GfxIp, Stage, WaveSize};
+use serde::Serialize;
 use serde::de::{self, MapAccess};
 
 /// Incremented with every change of the interface's meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 7;
+pub const GENERATION: u32 = 8;
 
 /// Prefix of Dovetail's own keys, which a final ELF does not have.
 pub const PREFIX: &str = ".dovetail.";
@@ -37,23 +38,49 @@ pub const FALLBACK_KEY: &str = ".dovetail.fallback";
 /// Keys under [`PREFIX`] that are not fields of an interface.
 const NOT_INTERFACE: [&str; 3] = [GENERATION_KEY, SIMPLIFIED_KEY, FALLBACK_KEY];
 
-/// The keys of a struct's fields, and the function that writes them. A field that is not listed does not compile.
-macro_rules! fields {
-    ($struct:ident $(but $other:ident)?, $prefix:literal, $keys:ident, $write:ident, $read:ident: $($field:ident)*) => {
-        const $keys: &[&str] = &[$(concat!(".dovetail.", $prefix, stringify!($field))),*];
+/// The keys of a struct's fields.
+struct Keys {
+    all: &'static [&'static str],
+    /// How many of them, the first ones, are always there. The others are left out if the field is its type's default.
+    always: usize,
+}
 
-        fn $write(out: &mut Writer, fields: &$struct) -> Result<()> {
-            let $struct { $($field,)* $($other: _)? } = fields;
-            $(
-                out.str(concat!(".dovetail.", $prefix, stringify!($field)));
-                out.serde($field).map_err(|e| Error::bug(format!("stage interface: {}: {e}", stringify!($field))))?;
-            )*
-            Ok(())
+/// The keys of a struct's fields, those that are always there in parentheses, and the functions that write and read them.
+/// A field that is not listed does not compile.
+macro_rules! fields {
+    (
+        $struct:ident $(but $other:ident)?, $prefix:literal, $keys:ident, $write:ident, $read:ident:
+        ($($always:ident)*) $($field:ident)*
+    ) => {
+        const $keys: Keys = Keys {
+            all: &[
+                $(concat!(".dovetail.", $prefix, stringify!($always)),)*
+                $(concat!(".dovetail.", $prefix, stringify!($field)),)*
+            ],
+            always: <[&str]>::len(&[$(stringify!($always)),*]),
+        };
+
+        /// Writes the fields' entries and returns their number.
+        fn $write(out: &mut Writer, fields: &$struct) -> Result<usize> {
+            let $struct { $($always,)* $($field,)* $($other: _)? } = fields;
+            let mut entries = $keys.always;
+            $(entry(out, concat!(".dovetail.", $prefix, stringify!($always)), $always)?;)*
+            $(if !is_default($field) {
+                entry(out, concat!(".dovetail.", $prefix, stringify!($field)), $field)?;
+                entries += 1;
+            })*
+            Ok(entries)
         }
 
         fn $read<'de, A: MapAccess<'de>>(key: &str, map: &mut A, to: &mut Read<$struct>) -> std::result::Result<(), A::Error> {
-            let number = to.see($keys, key).map_err(de::Error::custom)?;
+            let number = to.see($keys.all, key).map_err(de::Error::custom)?;
             let mut numbers = 0..;
+            $(
+                if numbers.next() == Some(number) {
+                    to.fields.$always = map.next_value()?;
+                    return Ok(());
+                }
+            )*
             $(
                 if numbers.next() == Some(number) {
                     to.fields.$field = map.next_value()?;
@@ -63,6 +90,15 @@ macro_rules! fields {
             Err(de::Error::custom(format!("unknown key {key}")))
         }
     };
+}
+
+fn entry(out: &mut Writer, key: &str, field: &impl Serialize) -> Result<()> {
+    out.str(key);
+    out.serde(field).map_err(|e| Error::bug(format!("stage interface: {key}: {e}")))
+}
+
+fn is_default<T: Default + PartialEq>(field: &T) -> bool {
+    *field == T::default()
 }
 
 /// A struct while the keys of its fields are being read.
@@ -77,8 +113,7 @@ impl<T> Read<T> {
     fn see(&mut self, keys: &[&str], key: &str) -> std::result::Result<usize, String> {
         // Our files have the keys in this order.
         let next = (u32::BITS - self.seen.leading_zeros()) as usize;
-        let number = Some(next).filter(|next| keys.get(*next) == Some(&key));
-        let number = number.or_else(|| keys.iter().position(|known| *known == key));
+        let number = (next..keys.len()).chain(0..next).find(|number| keys[*number] == key);
         let number = number.ok_or_else(|| format!("unknown key {key}"))?;
         if self.seen >> number & 1 == 1 {
             return Err(format!("the key {key} twice"));
@@ -87,8 +122,8 @@ impl<T> Read<T> {
         Ok(number)
     }
 
-    fn check(&self, keys: &[&str]) -> Result<()> {
-        match keys.iter().enumerate().find(|(number, _)| self.seen >> number & 1 == 0) {
+    fn check(&self, keys: &Keys) -> Result<()> {
+        match keys.all[..keys.always].iter().enumerate().find(|(number, _)| self.seen >> number & 1 == 0) {
             Some((_, key)) => Err(Error::malformed(format!("stage interface: no key {key}"))),
             None => Ok(()),
         }
@@ -166,7 +201,7 @@ impl Reading {
         if self.generation.is_none() {
             return Err(Error::malformed("no stage interface: this is not an unlinked ELF of ours"));
         }
-        self.stage.check(STAGE_KEYS)?;
+        self.stage.check(&STAGE_KEYS)?;
         let mut interface = self.stage.fields;
         let others = match interface.stage {
             Stage::Vertex => self.fragment.seen | self.compute.seen,
@@ -181,15 +216,15 @@ impl Reading {
         }
         interface.kind = match interface.stage {
             Stage::Vertex => {
-                self.vertex.check(VERTEX_KEYS)?;
+                self.vertex.check(&VERTEX_KEYS)?;
                 StageKind::Vertex(self.vertex.fields)
             }
             Stage::Fragment => {
-                self.fragment.check(FRAGMENT_KEYS)?;
+                self.fragment.check(&FRAGMENT_KEYS)?;
                 StageKind::Fragment(self.fragment.fields)
             }
             Stage::Compute => {
-                self.compute.check(COMPUTE_KEYS)?;
+                self.compute.check(&COMPUTE_KEYS)?;
                 StageKind::Compute(self.compute.fields)
             }
         };
@@ -198,47 +233,33 @@ impl Reading {
 }
 
 fields!(StageInterface but kind, "", STAGE_KEYS, write_stage, read_stage:
-    target stage wave entry_point prolog epilog user_data entry_sgprs resources push_constant_bytes spill_threshold
+    (target stage wave entry_point) prolog epilog user_data entry_sgprs resources push_constant_bytes spill_threshold
     specialization spec_operands writes_memory);
 fields!(VertexInterface, "vertex.", VERTEX_KEYS, write_vertex, read_vertex:
-    inputs awaits_inputs takes_address_high params exported_params positions vgpr_comp_cnt uses_primitive_id multiview made_for);
+    () inputs awaits_inputs takes_address_high params exported_params positions vgpr_comp_cnt uses_primitive_id multiview made_for);
 fields!(FragmentInterface, "fragment.", FRAGMENT_KEYS, write_fragment, read_fragment:
-    inputs constants colors depth stencil sample_mask writes_depth writes_stencil writes_sample_mask kills early_fragment_tests
+    () inputs constants colors depth stencil sample_mask writes_depth writes_stencil writes_sample_mask kills early_fragment_tests
     post_depth_coverage fully_covered depth_mode pixel_center_integer per_sample per_pixel exported);
-fields!(ComputeInterface, "compute.", COMPUTE_KEYS, write_compute, read_compute: local_size tidig_comp_cnt lds_bytes);
+fields!(ComputeInterface, "compute.", COMPUTE_KEYS, write_compute, read_compute: () local_size tidig_comp_cnt lds_bytes);
 
-/// The keys of the fields that only this kind of stage has.
-const fn kind_keys(kind: &StageKind) -> &'static [&'static str] {
-    match kind {
-        StageKind::Vertex(_) => VERTEX_KEYS,
-        StageKind::Fragment(_) => FRAGMENT_KEYS,
-        StageKind::Compute(_) => COMPUTE_KEYS,
-    }
-}
-
-/// Number of entries of the pipeline map that [`write()`] produces for an interface.
-pub(super) fn entries(interface: &StageInterface) -> usize {
-    let llpc = usize::from(!matches!(interface.kind, StageKind::Compute(_)));
-    1 + STAGE_KEYS.len() + kind_keys(&interface.kind).len() + llpc
-}
-
-/// Writes an interface as entries of the pipeline map of an unlinked ELF.
+/// Writes an interface as entries of the pipeline map of an unlinked ELF, and returns their number.
 ///
 /// # Errors
 /// A bug: a field without a msgpack form.
-pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<()> {
+pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<usize> {
     out.str(GENERATION_KEY);
     out.uint(GENERATION.into());
-    write_stage(out, interface)?;
-    match &interface.kind {
+    let entries = 1 + write_stage(out, interface)?;
+    let more = match &interface.kind {
         StageKind::Vertex(v) => {
-            write_vertex(out, v)?;
+            let entries = write_vertex(out, v)?;
             out.str(LLPC_UNLINKED_KEYS[0]);
             out.array(v.inputs.len());
             v.inputs.iter().for_each(|input| vertex_input(out, input));
+            entries + 1
         }
         StageKind::Fragment(f) => {
-            write_fragment(out, f)?;
+            let entries = write_fragment(out, f)?;
             out.str(LLPC_UNLINKED_KEYS[1]);
             let extra = [f.depth, f.stencil, f.sample_mask].map(|vgpr| vgpr.is_some());
             out.array(f.colors.len() + usize::from(extra.contains(&true)));
@@ -246,10 +267,11 @@ pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<()> 
             if extra.contains(&true) {
                 depth_export(out, extra);
             }
+            entries + 1
         }
         StageKind::Compute(c) => write_compute(out, c)?,
-    }
-    Ok(())
+    };
+    Ok(entries + more)
 }
 
 fn vertex_input(out: &mut Writer, input: &VertexInput) {
@@ -347,8 +369,9 @@ mod tests {
     /// The entries, parsed by another decoder.
     fn map(interface: &StageInterface) -> Map {
         let mut whole = Writer::default();
-        whole.map(entries(interface));
-        write(&mut whole, interface).unwrap();
+        let head = whole.open_map();
+        let entries = write(&mut whole, interface).unwrap();
+        whole.close_map(head, entries);
         let whole = whole.finish();
         let mut rest = whole.as_slice();
         let Value::Map(map) = rmpv::decode::read_value(&mut rest).unwrap() else { panic!("no map") };
@@ -382,13 +405,10 @@ mod tests {
     #[test]
     fn missing_unknown_and_foreign_fields_are_refused() {
         let map = map(&samples()[0]);
-        for i in 0..map.len() {
-            let (key, _) = &map[i];
-            if !key.as_str().unwrap().starts_with(PREFIX) {
-                continue;
-            }
+        for key in STAGE_KEYS.all[..STAGE_KEYS.always].iter().chain([&GENERATION_KEY]) {
             let mut less = map.clone();
-            less.remove(i);
+            less.retain(|(name, _)| name.as_str() != Some(key));
+            assert_eq!(less.len() + 1, map.len());
             let err = extract(&less).unwrap_err();
             assert!(matches!(err.kind(), crate::error::ErrorKind::Malformed(_)), "{key}: {err}");
         }

@@ -35,6 +35,17 @@ impl Writer {
         self.container(0x80, 0xde, len);
     }
 
+    /// Begins a map whose number of entries is not known yet. Returns its place, for [`Self::close_map`].
+    pub(super) fn open_map(&mut self) -> usize {
+        self.tagged(0xde, &[0; 2]);
+        self.0.len() - 2
+    }
+
+    /// Ends a map of [`Self::open_map`], with fewer than 65,536 entries.
+    pub(super) fn close_map(&mut self, place: usize, len: usize) {
+        self.0[place..place + 2].copy_from_slice(&(len as u16).to_be_bytes());
+    }
+
     pub(super) fn array(&mut self, len: usize) {
         self.container(0x90, 0xdc, len);
     }
@@ -83,12 +94,12 @@ impl Writer {
         self.0.len() - 4
     }
 
-    /// A value by its serde form, structs as maps.
+    /// A value by its serde form, structs as arrays of their fields.
     ///
     /// # Errors
     /// The value has no msgpack form.
     pub(super) fn serde(&mut self, value: &impl serde::Serialize) -> Result<(), rmp_serde::encode::Error> {
-        value.serialize(&mut rmp_serde::Serializer::new(&mut self.0).with_struct_map())
+        value.serialize(&mut rmp_serde::Serializer::new(&mut self.0))
     }
 
     pub(super) fn bool(&mut self, value: bool) {

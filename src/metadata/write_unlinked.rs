@@ -27,7 +27,7 @@ pub fn document(
     out.map(1);
     out.str("amdpal.pipelines");
     out.array(1);
-    out.map(2 + interface_io::entries(interface) + remarks.len());
+    let pipeline = out.open_map();
     out.str(MetadataKey::HardwareStages.name());
     out.map(1);
     out.str(interface.stage.hardware_name());
@@ -47,10 +47,11 @@ pub fn document(
         out.uint(register.0.into());
         out.uint(word.into());
     }
-    interface_io::write(&mut out, interface)?;
+    let fields = interface_io::write(&mut out, interface)?;
     for (key, text) in remarks {
         out.str(key);
         out.str(text);
     }
+    out.close_map(pipeline, 2 + fields + remarks.len());
     Ok(out.finish())
 }
