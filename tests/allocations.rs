@@ -17,8 +17,8 @@ use dovetail::target::GfxIp;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Limit of allocations per lowered instruction, over all shaders of `testdata/shaders`.
-const MOST: f64 = 0.1;
+/// Limits of allocations of translation and lowering, over the shaders of `testdata/shaders`: mean and most.
+const MOST_LOWERED: [u64; 2] = [32, 50];
 
 /// A shader with its name and the request for its first entry point.
 type Shader = (String, Module, StageRequest);
@@ -64,21 +64,19 @@ fn lowered(module: &Module, request: &StageRequest) -> Result<passes::Lowered> {
 }
 
 #[test]
-fn translation_and_lowering_ask_for_memory_less_than_once_for_ten_instructions() {
+fn translation_and_lowering_ask_for_memory_a_few_times() {
     let Some(shaders) = shaders() else { return };
-    let (mut calls, mut insts) = (0, 0);
+    let mut calls = Vec::new();
     for (name, module, request) in shaders {
         // Create the tables that are made once per program first, so that they do not count.
         lowered(&module, &request).expect("lowered");
         let (asked, lowered) = allocations(|| lowered(&module, &request));
         let made = lowered.expect("lowered").shader.live_insts().count();
         println!("{name}: {asked} allocations, {made} instructions");
-        calls += asked;
-        insts += made;
+        calls.push(asked);
     }
-    let each = calls as f64 / insts as f64;
-    println!("{calls} allocations, {insts} instructions: {each:.3}");
-    assert!(each <= MOST, "{each:.3} allocations for each lowered instruction, over {MOST}");
+    let [mean, most] = [calls.iter().sum::<u64>() / calls.len() as u64, calls.iter().copied().max().unwrap_or(0)];
+    assert!(mean <= MOST_LOWERED[0] && most <= MOST_LOWERED[1], "mean {mean}, most {most}, over {MOST_LOWERED:?}");
 }
 
 /// Limits of allocations of a compile to the finished ELF with all checks, over the shaders of `testdata/shaders`: median and

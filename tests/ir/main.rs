@@ -27,5 +27,6 @@ mod shapes;
 mod subgroup_lanes;
 #[path = "../support/mod.rs"]
 mod support;
+mod variables;
 #[path = "../support/vulkan.rs"]
 mod vulkan;

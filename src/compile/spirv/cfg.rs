@@ -31,6 +31,8 @@ pub struct SpirvCfg {
     pub reachable: PerBlock<bool>,
     /// By block, its merge declaration.
     pub headers: PerBlock<Option<Header>>,
+    /// By block, whether a block that is not before it in this order jumps to it.
+    pub repeats: PerBlock<bool>,
     /// Number of reachable blocks that return.
     pub returns: usize,
     /// By block, its nesting depth: constructs entered by their header and not yet ended by their merge block.
@@ -58,6 +60,7 @@ impl SpirvCfg {
             order: take(),
             reachable: filled(n, false),
             headers: filled(n, None),
+            repeats: filled(n, false),
             returns: 0,
             nesting: filled(n, 0),
             dom: Kept::default(),
@@ -75,6 +78,7 @@ impl SpirvCfg {
             }
         }
         cfg.visit(&successors);
+        cfg.find_repeats(&successors);
         cfg.dom = DomTree::new(&successors, &successors.reversed());
         cfg.nest();
         let returns = |n: &&usize| {
@@ -83,6 +87,11 @@ impl SpirvCfg {
         };
         cfg.returns = cfg.order.iter().filter(returns).count();
         Ok(cfg)
+    }
+
+    /// The immediate dominator of a reachable block; the first one has none.
+    pub fn parent(&self, n: usize) -> Option<usize> {
+        self.dom.parent(BlockId(n as u32)).map(|parent| parent.index())
     }
 
     /// Whether `a` dominates the reachable block `b`.
@@ -165,6 +174,16 @@ impl SpirvCfg {
         self.order.reverse();
     }
 
+    fn find_repeats(&mut self, successors: &Graph) {
+        let mut seen = filled(self.repeats.len(), false);
+        for &n in &self.order {
+            seen[n] = true;
+            for to in successors.of(BlockId(n as u32)) {
+                self.repeats[to.index()] |= seen[to.index()];
+            }
+        }
+    }
+
     /// Depth: the immediate dominator's, +1 if that is a header; a merge block has its header's.
     fn nest(&mut self) {
         let mut headers: PerBlock<Option<usize>> = filled(self.headers.len(), None);
@@ -178,7 +197,7 @@ impl SpirvCfg {
         let depth = |nesting: &[u32], n: usize| nesting.get(n).copied().unwrap_or(0);
         for &n in &self.order {
             let merged = headers.get(n).copied().flatten().filter(|h| *h != n && self.dominates(*h, n));
-            let parent = self.dom.parent(BlockId(n as u32)).map(|p| p.index());
+            let parent = self.parent(n);
             let deep = match (merged, parent) {
                 (Some(header), _) => depth(&self.nesting, header),
                 (None, Some(p)) => {

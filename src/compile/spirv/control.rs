@@ -62,6 +62,7 @@ pub(super) fn translate(cx: &mut Cx<'_>, frame: &mut Frame<'_>, at: &SpirvInst<'
             sync::helpers(cx, at)?;
             let always = cx.b.cbool(true);
             cx.b.effect(Ir::DemoteIf, &[always]);
+            cx.contents.leave();
             cx.b.jump(cx.exit, &[]);
         }
         Op::Unreachable => cx.b.terminate(Terminator::Unreachable),

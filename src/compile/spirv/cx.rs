@@ -8,6 +8,7 @@ pub use super::instruction::SpirvInst;
 pub use super::types::{MemoryLayout, Ty, TypeId};
 
 use super::constants::Constants;
+use super::contents::Contents;
 use super::interface::Interface;
 use super::parse::Parsed;
 use super::types::Types;
@@ -190,6 +191,8 @@ pub struct Cx<'a> {
     pub(super) constants: Constants,
     /// Stage inputs and outputs.
     pub(super) interface: Interface,
+    /// What local variables hold.
+    pub(super) contents: Contents,
     /// The only block that returns.
     pub(super) exit: BlockId,
     /// Indices are marked with their bounds.
@@ -225,6 +228,7 @@ impl<'a> Cx<'a> {
             b: Builder::new(shader, Shader::ENTRY),
             constants: Constants::default(),
             interface: Interface::default(),
+            contents: Contents::new(),
             exit,
             judged: false,
             zeroed: List::default(),

@@ -5,6 +5,7 @@
 //! only one return needs none.
 
 use super::cfg::{self, Header, SpirvCfg};
+use super::contents::Place;
 use super::cx::{Cx, Def, LeafValues, Pointer, SpirvInst, Storage, Ty};
 use super::join::check;
 use super::parse::{Parsed, SpirvFunction};
@@ -45,6 +46,8 @@ pub(super) struct Frame<'m> {
     pub starts: PerBlock<Option<BlockId>>,
     /// Number of values for a block's phis: the first parameters of its IR block.
     pub params: PerBlock<u32>,
+    /// The end of each block that has been translated.
+    ends: PerBlock<Place>,
     pub ret: Return,
     /// The block being translated.
     pub current: usize,
@@ -185,7 +188,12 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
             Return::Join(block, types)
         }
     };
-    match translate(cx, session, (n, cfg), ret, nesting)? {
+    let before = cx.contents.here();
+    let returned = translate(cx, session, (n, cfg), ret, nesting)?;
+    if cx.contents.here() != before {
+        cx.contents.enter(before, false);
+    }
+    match returned {
         Return::Here(Some((block, returned))) => {
             cx.b.switch_to(block);
             cx.define(result, returned);
@@ -228,6 +236,7 @@ fn translate(
         function: f,
         starts: filled(f.blocks.len(), None),
         params: filled(f.blocks.len(), 0),
+        ends: filled(f.blocks.len(), Place::default()),
         ret,
         current: 0,
         nesting: outer,
@@ -238,6 +247,10 @@ fn translate(
         let Some(&n) = frame.cfg.order.get(at) else { break };
         let (Some(block), Some(Some(start))) = (f.blocks.get(n), frame.starts.get(n)) else { continue };
         cx.b.switch_to(*start);
+        // The first block goes on where the call is.
+        if let Some(above) = frame.cfg.parent(n).and_then(|above| frame.ends.get(above)) {
+            cx.contents.enter(*above, frame.cfg.repeats.get(n).copied().unwrap_or(true));
+        }
         frame.current = n;
         frame.nesting = outer + frame.cfg.nesting.get(n).copied().unwrap_or(0);
         if frame.nesting > MAX_NESTING {
@@ -259,6 +272,9 @@ fn translate(
             if cx.b.shader.insts.len() > MAX_INSTS {
                 return Err(Error::unsupported("shader size", format!("over {MAX_INSTS} instructions after inlining")));
             }
+        }
+        if let Some(end) = frame.ends.get_mut(n) {
+            *end = cx.contents.here();
         }
     }
     session.cfgs.put_back(n as usize, frame.cfg);
@@ -370,7 +386,10 @@ impl Return {
             _ => None,
         };
         match self {
-            Self::Exit => cx.b.jump(cx.exit, &[]),
+            Self::Exit => {
+                cx.contents.leave();
+                cx.b.jump(cx.exit, &[]);
+            }
             Self::Here(slot) => {
                 let returned = match value {
                     Some(id) if cx.is_logical_pointer(cx.type_id(id)?) => {

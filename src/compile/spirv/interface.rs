@@ -371,7 +371,8 @@ impl Cx<'_> {
                 // Booleans are stored as 32 bits, and no built-in output is one.
                 let ty = if leaf.at.ty == Type::B1 { Type::B32 } else { leaf.at.ty };
                 let align = Align::of_offset(leaf.at.offset).min(Align::A4);
-                let v = self.b.value(Op::LocalLoad { local: o.local, align }, &[offset], ty);
+                let held = self.contents.leaf(o.local, leaf.at.offset).filter(|v| self.b.ty(*v) == ty);
+                let v = held.unwrap_or_else(|| self.b.value(Op::LocalLoad { local: o.local, align }, &[offset], ty));
                 self.b.effect(Op::StoreOutput { slot: leaf.slot, kind: leaf.kind }, &[v]);
             }
         }

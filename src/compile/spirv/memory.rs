@@ -6,11 +6,14 @@
 use super::cx::{Cx, Index, LeafValues, MemoryLayout, Pointer, PointerMemory, SpirvInst, Storage, TexelPointer, Ty};
 use super::types::Leaf;
 use crate::error::{Error, Result};
-use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, Op as Ir, ResourceKind, Type, Value};
+use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, LocalId, Op as Ir, ResourceKind, Type, Value};
 use crate::workspace::{List, filled};
 use rspirv::dr::Operand;
 use smallvec::SmallVec;
 use spirv::{MemoryAccess, Op};
+
+/// Leaves of a value up to which what a variable holds is remembered; more has an array that is copied whole.
+const MOST_HELD: usize = 64;
 
 /// Memory operands of one access.
 #[derive(Clone, Copy, Debug, Default)]
@@ -165,10 +168,19 @@ impl Cx<'_> {
             _ => {}
         }
         if let Some(ty) = self.types.one_access(pointer.ty, pointer.layout) {
+            let offsets = (0..ty.lanes()).map(|lane| lane * ty.bits().bytes());
+            if let Some(held) = self.held(pointer, operands, offsets.clone().map(|offset| (offset, ty.element()))) {
+                return Ok(held);
+            }
             let wide = self.load_at(pointer, 0, ty, operands)?;
-            return Ok((0..ty.lanes()).map(|lane| self.b.extract(wide, lane)).collect());
+            let out: LeafValues = (0..ty.lanes()).map(|lane| self.b.extract(wide, lane)).collect();
+            self.hold(pointer, operands, offsets.zip(out.iter().copied()));
+            return Ok(out);
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
+        if let Some(held) = self.held(pointer, operands, leaves.iter().map(|leaf| (leaf.offset, leaf.ty))) {
+            return Ok(held);
+        }
         let mut out = filled::<Option<Value>>(leaves.len(), None);
         for group in &groups(&leaves) {
             let wide = self.load_at(pointer, group.offset, group.ty, operands)?;
@@ -180,7 +192,9 @@ impl Cx<'_> {
                 }
             }
         }
-        Ok(out.iter().flatten().copied().collect())
+        let out: LeafValues = out.iter().flatten().copied().collect();
+        self.hold(pointer, operands, leaves.iter().map(|leaf| leaf.offset).zip(out.iter().copied()));
+        Ok(out)
     }
 
     /// Stores to the pointee.
@@ -198,7 +212,11 @@ impl Cx<'_> {
             && values.iter().all(|v| self.b.ty(*v) == ty.element())
         {
             let wide = self.stored(values);
-            return self.store_at(pointer, 0, wide, operands);
+            self.store_at(pointer, 0, wide, operands)?;
+            self.overwrite(pointer, operands, values.len());
+            let offsets = (0..ty.lanes()).map(|lane| lane * ty.bits().bytes());
+            self.hold(pointer, operands, offsets.zip(values.iter().copied()));
+            return Ok(());
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
         let same = leaves.len() == values.len() && leaves.iter().zip(values).all(|(l, v)| l.ty == self.b.ty(*v));
@@ -210,7 +228,52 @@ impl Cx<'_> {
             let wide = self.stored(&parts);
             self.store_at(pointer, group.offset, wide, operands)?;
         }
+        self.overwrite(pointer, operands, leaves.len());
+        self.hold(pointer, operands, leaves.iter().map(|leaf| leaf.offset).zip(values.iter().copied()));
         Ok(())
+    }
+
+    /// The variable that an access reads or writes at a known offset.
+    fn tracked(&self, pointer: &Pointer, operands: Operands) -> Option<LocalId> {
+        match pointer.place {
+            Storage::Local(local) if pointer.dynamic.is_none() => {
+                (!pointer.access.volatile && !operands.access.volatile).then_some(local)
+            }
+            _ => None,
+        }
+    }
+
+    /// The leaves that a load gives, if all are known. Each has its offset from the pointer, and its type.
+    fn held(
+        &self,
+        pointer: &Pointer,
+        operands: Operands,
+        leaves: impl ExactSizeIterator<Item = (u32, Type)>,
+    ) -> Option<LeafValues> {
+        let local = self.tracked(pointer, operands).filter(|_| leaves.len() <= MOST_HELD)?;
+        let value = |(offset, ty): (u32, Type)| {
+            let value = self.contents.leaf(local, pointer.constant.wrapping_add(offset));
+            value.filter(|v| self.b.ty(*v) == ty)
+        };
+        leaves.map(value).collect()
+    }
+
+    /// Notes the leaves that a load gave or a store wrote, each with its offset from the pointer.
+    fn hold(&mut self, pointer: &Pointer, operands: Operands, leaves: impl ExactSizeIterator<Item = (u32, Value)>) {
+        if let Some(local) = self.tracked(pointer, operands)
+            && leaves.len() <= MOST_HELD
+        {
+            leaves.for_each(|(offset, v)| self.contents.note(local, pointer.constant.wrapping_add(offset), v));
+        }
+    }
+
+    /// A store through a pointer: what it may write is no longer known, unless [`Self::hold`] notes it.
+    fn overwrite(&mut self, pointer: &Pointer, operands: Operands, leaves: usize) {
+        if let Storage::Local(local) = pointer.place
+            && (self.tracked(pointer, operands).is_none() || leaves > MOST_HELD)
+        {
+            self.contents.forget(local);
+        }
     }
 
     /// The leaves of one access as stored: booleans as 32 bits, vectors split and recombined.

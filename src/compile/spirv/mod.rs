@@ -17,6 +17,7 @@ mod capabilities;
 mod cfg;
 mod composite;
 mod constants;
+mod contents;
 mod control;
 mod convert;
 pub mod cx;
@@ -106,6 +107,7 @@ fn translated(module: &Module, entry: &str, stage: Stage, spec: Specialization<'
     function::entry(&mut cx, &usage, point.function)?;
     let exit = cx.exit;
     cx.b.switch_to(exit);
+    cx.contents.enter_exit();
     cx.store_outputs()?;
     cx.b.terminate(Terminator::Return(&[]));
     cx.b.shader.modes.spec = cx.constants.used();
