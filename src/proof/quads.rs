@@ -4,9 +4,11 @@
 //! With several samples, a pixel is shaded once, at its centre, or once per sample, at the sample; then everything
 //! interpolated in the pixel is read as `Sample` (`ir/sample_shading.rs`).
 
+use super::corners::Corner;
 use super::crossing::{narrow_inputs, number};
 use super::drawn::{Run, output};
-use crate::emu::draw::{Primitive, Quad, Spot};
+use crate::emu::draw::{Primitive, Quad, Spot, depth_bias};
+use crate::emu::inputs::{Draw, Topology};
 use crate::ir::interp::{Invocation, Plane, Shadow, encode};
 use crate::ir::{Bits, BuiltIn, Interp, InterpPlace, Op, OutputSlot, Shader};
 
@@ -14,7 +16,7 @@ use crate::ir::{Bits, BuiltIn, Interp, InterpPlace, Op, OutputSlot, Shader};
 struct Source<'a> {
     run: &'a Run<'a>,
     quad: &'a Quad,
-    corners: [super::corners::Corner; 3],
+    corners: [Corner; 3],
     /// Distance in pixels by which vertices may be displaced.
     slack: f64,
     /// Relative error of w.
@@ -119,6 +121,26 @@ impl<'a> Source<'a> {
     }
 }
 
+/// The depth bias of a triangle, and its error bound.
+fn bias(command: &Draw, corners: &[Corner; 3]) -> (f64, f64) {
+    /// Drivers compute slopes in single precision, from vertices that they have rounded to this many pixels.
+    const ROUNDED: f64 = 1.0 / 256.0;
+    let lines = matches!(command.topology, Topology::LineList | Topology::LineStrip);
+    let Some(how) = command.fixed.depth_bias.filter(|_| !lines) else { return (0.0, 0.0) };
+    let at = corners.map(|c| [c.at[0], c.at[1], c.depth.0]);
+    let bits = command.fixed.depth_bits;
+    let all = depth_bias::bias(&how, bits, &at);
+    let sides = [0, 1, 2].map(|n| [0, 1].map(|axis| at[(n + 1) % 3][axis] - at[n][axis]));
+    let longest = sides.map(|[x, y]| x.hypot(y)).into_iter().fold(0.0, f64::max);
+    let area = (sides[0][0] * sides[1][1] - sides[0][1] * sides[1][0]).abs();
+    let farthest = corners.iter().map(|c| c.depth.0).fold(0.0, f64::max);
+    let off = corners.iter().map(|c| c.depth.1).fold(0.0, f64::max);
+    // A depth near a power of two has one step or half of it.
+    let [least, most] = [farthest - off, farthest + off].map(|depth| depth_bias::step(bits, depth));
+    let of_slope = f64::from(how.slope).abs() * (depth_bias::slope(&at) * ROUNDED + 2.0 * off) * longest / area;
+    (all, of_slope + f64::from(how.constant).abs() * (most - least) + all.abs() * 2f64.powi(-12))
+}
+
 /// The inputs of a quad's pixels, and the depths to test.
 pub(super) fn quad(
     run: &Run<'_>,
@@ -189,7 +211,9 @@ pub(super) fn quad(
         false => source.spread(values, false, place),
     };
     let fourth = at_points(inverse, place);
-    let [depth, tested] = [place, InterpPlace::Sample].map(|place| at_points(corners.map(|c| c.depth), place));
+    let bias = if primitive.point { (0.0, 0.0) } else { bias(run.command, &corners) };
+    let depths = corners.map(|c| (c.depth.0 + bias.0, c.depth.1 + bias.1));
+    let [depth, tested] = [place, InterpPlace::Sample].map(|place| at_points(depths, place));
     // The provoking vertex gives the shading rate; fragments are at most two pixels wide or high.
     let asked = vertices[0].and_then(|v| v.outputs.get(&OutputSlot::ShadingRate)).map_or(0, |(bits, _)| *bits);
     let rate = u64::from(asked & 12 != 0) << 2 | u64::from(asked & 3 != 0);

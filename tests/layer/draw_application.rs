@@ -441,15 +441,18 @@ impl App {
                 device.cmd_draw(commands, 6, 1, 4, 0);
                 device.cmd_end_query(commands, queries, 0);
             });
-            // 13: a depth bias. 14: an index that ends a strip.
+            // 13: a depth bias, with which the triangle behind passes. 14: an index that ends a strip.
             let raster = vk::PipelineRasterizationStateCreateInfo::default()
                 .line_width(1.0)
                 .depth_bias_enable(true)
-                .depth_bias_constant_factor(4.0);
-            let (thirteen, color) = (self.pipeline(&Case { raster, ..case(13) }), self.color());
-            self.render(13, color, None, |app, commands| {
+                .depth_bias_constant_factor(-14_000.0)
+                .depth_bias_slope_factor(1.5);
+            let (depth, depth_format) = (Some(tested(vk::CompareOp::LESS)), vk::Format::D16_UNORM);
+            let biased = Case { raster, depth, depth_format, ..case(13) };
+            let (thirteen, color, depth) = (self.pipeline(&biased), self.color(), self.depth(depth_format));
+            self.render(13, color, Some(depth), |app, commands| {
                 app.bind(commands, thirteen);
-                device.cmd_draw(commands, 6, 1, 4, 0);
+                device.cmd_draw(commands, 9, 1, 4, 0);
             });
             let topology = vk::PrimitiveTopology::TRIANGLE_STRIP;
             let (fourteen, color) = (self.pipeline(&Case { topology, restart: true, ..case(14) }), self.color());

@@ -24,7 +24,7 @@ impl Plan {
         (commands, pass): (&Commands, &Pass),
         sight: &Sight<'_>,
     ) -> Result<Self, Reason> {
-        let fixed = fixed(known.fixed.as_ref().ok_or(Reason::Pipeline)?, &commands.dynamic, program.flat)?;
+        let fixed = fixed(known.fixed.as_ref().ok_or(Reason::Pipeline)?, &commands.dynamic, program.reads)?;
         let drawing = Drawing {
             call,
             draw: fixed.draw,

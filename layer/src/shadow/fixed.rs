@@ -5,13 +5,14 @@
 //! to `emu::inputs::FixedFunction`.
 
 use super::dynamic::{Dynamic, Effective};
+use super::program::FragmentUse;
 use super::reason::Reason;
 use super::state;
 use dovetail::capture::{
     BlendAttachment, ColorBlendState, FixedState, Next, RasterizationState, Rect, StencilOps, s_type,
 };
 use dovetail::emu::inputs::{
-    Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, Draw, FixedFunction, Scissor, StencilFace,
+    Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, DepthBias, Draw, FixedFunction, Scissor, StencilFace,
     StencilOp, Topology, Viewport,
 };
 
@@ -28,11 +29,9 @@ pub struct Fixed {
     pub colors: Vec<Result<(u8, Option<Blend>), Reason>>,
 }
 
-/// `flat`: the fragment shader reads values of single vertices.
-///
 /// # Errors
 /// Why a bundle cannot express it.
-pub fn fixed(given: &FixedState, dynamic: &Dynamic, flat: bool) -> Result<Fixed, Reason> {
+pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse) -> Result<Fixed, Reason> {
     let all = dynamic.over(given)?;
     let raster = all.state.rasterization.as_ref().ok_or(Reason::Pipeline)?;
     if !all.state.extending.is_empty() {
@@ -42,7 +41,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, flat: bool) -> Result<Fixed,
     all.need(&[state::TOPOLOGY, state::RESTART])?;
     let topology = topology(assembly.topology)?;
     samples(&all)?;
-    rasterized(&all, raster, topology, flat)?;
+    let (last_provoking, depth_bias) = rasterized(&all, raster, topology, reads)?;
     let (viewport, scissor, negative_one_to_one) = view(&all)?;
     let blend = all.state.blend.clone().unwrap_or_default();
     let mut draw = Draw::new(topology, 0, [0; 2]);
@@ -62,6 +61,8 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, flat: bool) -> Result<Fixed,
         clockwise: raster.front_face == 1,
         depth_clamp: clamps(raster.depth_clamp_enable != 0, &raster.p_next, viewport.depth == [0.0, 1.0])?,
         negative_one_to_one,
+        last_provoking,
+        depth_bias,
         blend_constants: blend.blend_constants,
         ..FixedFunction::default()
     };
@@ -89,8 +90,14 @@ fn samples(all: &Effective) -> Result<(), Reason> {
     }
 }
 
-/// What commands and pipelines say about the rasterization of these primitives.
-fn rasterized(all: &Effective, raster: &RasterizationState, topology: Topology, flat: bool) -> Result<(), Reason> {
+/// What commands and pipelines say about the rasterization of these primitives: whether the last vertex provokes, and the
+/// depth bias.
+fn rasterized(
+    all: &Effective,
+    raster: &RasterizationState,
+    topology: Topology,
+    reads: FragmentUse,
+) -> Result<(bool, Option<DepthBias>), Reason> {
     /// `VK_LINE_RASTERIZATION_MODE_BRESENHAM`.
     const BRESENHAM: u32 = 2;
     // A stream other than 0 is refused with the shader.
@@ -123,6 +130,7 @@ fn rasterized(all: &Effective, raster: &RasterizationState, topology: Topology, 
             () => {}
         }
     }
+    let mut depth_bias = None;
     if triangles {
         all.need(&[state::POLYGON_MODE, state::DEPTH_BIAS_ENABLE])?;
         if raster.polygon_mode != 0 {
@@ -130,18 +138,25 @@ fn rasterized(all: &Effective, raster: &RasterizationState, topology: Topology, 
         }
         if raster.depth_bias_enable != 0 {
             all.need(&[state::DEPTH_BIAS])?;
-            if [raster.depth_bias_constant_factor, raster.depth_bias_slope_factor] != [0.0; 2] {
-                return Err(Reason::DepthBias);
+            let [constant, slope] = [raster.depth_bias_constant_factor, raster.depth_bias_slope_factor];
+            // Whether the depth that a shader reads is biased differs between drivers.
+            match [constant, slope] != [0.0; 2] {
+                true if reads.depth => return Err(Reason::DepthBias),
+                true => depth_bias = Some(DepthBias { constant, slope, clamp: raster.depth_bias_clamp }),
+                false => {}
             }
         }
     }
-    if flat && (lines || triangles) {
+    let mut last_provoking = false;
+    if (reads.flat || reads.per_vertex) && (lines || triangles) {
         all.need(&[state::PROVOKING_VERTEX])?;
-        if is_set(of(s_type::PROVOKING_VERTEX).and_then(|next| next.provoking_vertex_mode)) {
+        last_provoking = is_set(of(s_type::PROVOKING_VERTEX).and_then(|next| next.provoking_vertex_mode));
+        // It may also change which vertex is which.
+        if last_provoking && reads.per_vertex {
             return Err(Reason::ProvokingVertex);
         }
     }
-    Ok(())
+    Ok((last_provoking, depth_bias))
 }
 
 /// Whether a logic operation replaces blending by a copy; others are refused.

@@ -32,8 +32,30 @@ pub struct Program {
     pub state: PipelineState,
     /// Each binding once, in order.
     pub resources: Vec<Resource>,
-    /// The fragment shader reads values of single vertices, for which their order matters.
+    pub reads: FragmentUse,
+}
+
+/// What a fragment shader reads of its primitive.
+#[derive(Clone, Copy, Default)]
+pub struct FragmentUse {
+    /// Values of the provoking vertex.
     pub flat: bool,
+    /// Values of each vertex, or weights of them.
+    pub per_vertex: bool,
+    /// The depth.
+    pub depth: bool,
+}
+
+impl FragmentUse {
+    fn note(&mut self, op: &Op) {
+        match op {
+            Op::LoadInput { interp: Interp::Flat, .. } => self.flat = true,
+            Op::LoadInput { interp: Interp::Vertex(_), .. }
+            | Op::LoadBuiltIn { builtin: BuiltIn::BaryCoord | BuiltIn::BaryCoordNoPersp, .. } => self.per_vertex = true,
+            Op::LoadBuiltIn { builtin: BuiltIn::FragCoord, component: 2, .. } => self.depth = true,
+            _ => {}
+        }
+    }
 }
 
 impl Known {
@@ -76,7 +98,7 @@ impl Known {
         let look = || {
             let (translated, code) = self.given.as_ref().map_err(Clone::clone)?;
             let mut program =
-                Program { stages: Vec::new(), state: translated.state.clone(), resources: Vec::new(), flat: false };
+                Program { stages: Vec::new(), state: translated.state.clone(), resources: Vec::new(), reads: FragmentUse::default() };
             for (stage, code) in translated.stages.iter().zip(code) {
                 program.add(stage, code, lanes)?;
             }
@@ -105,12 +127,9 @@ impl Program {
         let known = |id: &u32| info.spec_constants.iter().any(|constant| constant.id == *id);
         let values: Vec<(u32, u64)> = used.specialization.iter().copied().filter(|(id, _)| known(id)).collect();
         let shader = translate(&module, &used.entry_point, used.stage, &values).map_err(unsupported)?;
-        let flat = |op: &Op| match op {
-            Op::LoadInput { interp, .. } => matches!(interp, Interp::Flat | Interp::Vertex(_)),
-            Op::LoadBuiltIn { builtin, .. } => matches!(builtin, BuiltIn::BaryCoord | BuiltIn::BaryCoordNoPersp),
-            _ => false,
-        };
-        self.flat |= used.stage == Stage::Fragment && shader.insts.iter().any(|inst| flat(&inst.op));
+        if used.stage == Stage::Fragment {
+            shader.insts.iter().for_each(|inst| self.reads.note(&inst.op));
+        }
         for one in &*shader.resources {
             match self.resources.iter_mut().find(|there| (there.set, there.binding) == (one.set, one.binding)) {
                 Some(there) => {

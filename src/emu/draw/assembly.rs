@@ -24,11 +24,24 @@ impl PrimitiveType {
     }
 }
 
-/// The primitives of a number of vertices; points and lines repeat their last vertex.
-///
+/// The primitives of a number of vertices, each with its provoking vertex first: of those that it has, the last if
+/// `last_provoking`. Points and lines repeat a vertex.
+pub fn primitives(topology: Topology, vertices: usize, last_provoking: bool) -> Vec<[usize; 3]> {
+    let mut all = from_first(topology, vertices);
+    if last_provoking {
+        for corners in &mut all {
+            // Turned, not swapped: the winding stays.
+            while corners.iter().any(|n| *n > corners[0]) {
+                corners.rotate_right(1);
+            }
+        }
+    }
+    all
+}
+
 /// The provoking vertex is the first. Every second triangle of a strip swaps the other two, so that all have the same
 /// winding.
-pub fn primitives(topology: Topology, vertices: usize) -> Vec<[usize; 3]> {
+fn from_first(topology: Topology, vertices: usize) -> Vec<[usize; 3]> {
     let strip = |corners: usize| 0..(vertices + 1).saturating_sub(corners);
     let list = |corners: usize| (0..vertices / corners).map(move |n| n * corners);
     match topology {
@@ -47,7 +60,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_last_vertex_may_provoke() {
+        let primitives = |topology| primitives(topology, 5, true);
+        assert_eq!(primitives(Topology::TriangleList), [[2, 0, 1]]);
+        assert_eq!(primitives(Topology::TriangleStrip), [[2, 0, 1], [3, 2, 1], [4, 2, 3]]);
+        assert_eq!(primitives(Topology::TriangleFan), [[2, 0, 1], [3, 0, 2], [4, 0, 3]]);
+        assert_eq!(primitives(Topology::LineStrip)[..2], [[1, 0, 1], [2, 1, 2]]);
+        assert_eq!(primitives(Topology::PointList)[4], [4; 3]);
+    }
+
+    #[test]
     fn lists_and_strips() {
+        let primitives = |topology, vertices| primitives(topology, vertices, false);
         assert_eq!(primitives(Topology::TriangleList, 7), [[0, 1, 2], [3, 4, 5]]);
         assert_eq!(primitives(Topology::TriangleStrip, 5), [[0, 1, 2], [1, 3, 2], [2, 3, 4]]);
         assert_eq!(primitives(Topology::TriangleFan, 5), [[1, 2, 0], [2, 3, 0], [3, 4, 0]]);

@@ -7,6 +7,7 @@
 mod assembly;
 mod blend;
 mod clip;
+pub mod depth_bias;
 mod per_fragment;
 mod raster;
 mod samples;
@@ -265,7 +266,7 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
             true => (0..command.vertices).collect(),
             false => command.indices.iter().take(command.vertices as usize).copied().collect(),
         };
-        let mut corners = assembly::primitives(command.topology, wanted.len());
+        let mut corners = assembly::primitives(command.topology, wanted.len(), command.fixed.last_provoking);
         let ids: Vec<VertexId> = if shaders.numbers_primitives() {
             let ids = (0..)
                 .zip(&corners)
@@ -413,7 +414,9 @@ impl Batch<'_> {
                 if self.command.fixed.cull.takes(front) {
                     return;
                 }
-                rest.windows(2).map(|pair| [*first, pair[0], pair[1]]).collect()
+                let bias = self.bias(outline);
+                let biased = |corner: Corner| Corner { depth: corner.depth + bias, ..corner };
+                rest.windows(2).map(|pair| [*first, pair[0], pair[1]].map(biased)).collect()
             }
             _ => return,
         };
@@ -437,6 +440,13 @@ impl Batch<'_> {
             layer,
             rate,
         });
+    }
+
+    fn bias(&self, outline: &[Corner]) -> f64 {
+        self.command.fixed.depth_bias.map_or(0.0, |how| {
+            let corners: Vec<depth_bias::Corner> = outline.iter().map(|c| [c.at[0], c.at[1], c.depth]).collect();
+            depth_bias::bias(&how, self.command.fixed.depth_bits, &corners)
+        })
     }
 
     /// The pixels that a primitive may cover. Triangles end at the viewport, points and lines may reach beyond it.

@@ -25,6 +25,12 @@ pub struct FixedFunction {
     /// The shader's depths go from -w to w, as in OpenGL, instead of from 0.
     #[serde(skip_serializing_if = "is_default")]
     pub negative_one_to_one: bool,
+    /// The last vertex of a primitive is the provoking one, as in OpenGL, instead of the first.
+    #[serde(skip_serializing_if = "is_default")]
+    pub last_provoking: bool,
+    /// What is added to the depths of triangles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth_bias: Option<DepthBias>,
     /// The depth attachment holds integers of this many bits; `None`: floats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth_bits: Option<u8>,
@@ -60,6 +66,18 @@ pub struct Viewport {
     pub height: f32,
     /// Depths of the near and the far plane.
     pub depth: [f32; 2],
+}
+
+/// Depth bias of triangles.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DepthBias {
+    /// Factor of the smallest difference of depths that the attachment shows.
+    pub constant: f32,
+    /// Factor of the slope: how much the depth changes from pixel to pixel.
+    pub slope: f32,
+    /// Above 0 the largest bias, below 0 the smallest one.
+    pub clamp: f32,
 }
 
 /// A rectangle of pixels.
