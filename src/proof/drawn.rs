@@ -179,7 +179,7 @@ pub(super) struct Run<'a> {
     /// Sample positions in a pixel.
     places: Vec<[f64; 2]>,
     attributes: &'a VertexInputState,
-    command: &'a Draw,
+    pub(super) command: &'a Draw,
     attachments: Vec<Attachment<'a>>,
     options: Options,
     world: World,

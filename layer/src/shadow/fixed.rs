@@ -12,8 +12,8 @@ use dovetail::capture::{
     BlendAttachment, ColorBlendState, FixedState, Next, RasterizationState, Rect, StencilOps, s_type,
 };
 use dovetail::emu::inputs::{
-    Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, DepthBias, Draw, FixedFunction, Scissor, StencilFace,
-    StencilOp, Topology, Viewport,
+    Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, DepthBias, Draw, FixedFunction, Scissor,
+    StencilFace, StencilOp, Topology, Viewport,
 };
 
 /// The fixed-function state of a draw.

@@ -97,8 +97,12 @@ impl Known {
     pub fn program(&self, lanes: u32) -> std::result::Result<&Program, Reason> {
         let look = || {
             let (translated, code) = self.given.as_ref().map_err(Clone::clone)?;
-            let mut program =
-                Program { stages: Vec::new(), state: translated.state.clone(), resources: Vec::new(), reads: FragmentUse::default() };
+            let mut program = Program {
+                stages: Vec::new(),
+                state: translated.state.clone(),
+                resources: Vec::new(),
+                reads: FragmentUse::default(),
+            };
             for (stage, code) in translated.stages.iter().zip(code) {
                 program.add(stage, code, lanes)?;
             }

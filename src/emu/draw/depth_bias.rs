@@ -62,6 +62,10 @@ mod tests {
         assert_eq!(bias(&DepthBias { clamp: 0.01, ..HOW }, Some(16), &corners), f64::from(0.01f32));
         let back = DepthBias { constant: 0.0, slope: -1.0, clamp: -0.01 };
         assert_eq!(bias(&back, Some(16), &corners), -f64::from(0.01f32));
-        assert_eq!(bias(&HOW, None, &[[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [3.0, 3.0, 0.0]]), 0.0, "neither area nor depth");
+        assert_eq!(
+            bias(&HOW, None, &[[1.0, 1.0, 0.0], [2.0, 2.0, 0.0], [3.0, 3.0, 0.0]]),
+            0.0,
+            "neither area nor depth"
+        );
     }
 }
