@@ -174,7 +174,7 @@ fn mutants(ir: &Shader) -> Vec<(String, Shader)> {
 /// mistakes that no input reveals: a product with 1 turned into a quotient, a path that no lane takes.
 #[test]
 fn mistakes_are_seen() {
-    const SOME: usize = 8;
+    const SOME: usize = 24;
     let test = "interpreted_compute::mistakes_are_seen";
     let vulkan = match Lavapipe::get() {
         Ok(vulkan) => vulkan,
@@ -205,7 +205,7 @@ fn mistakes_are_seen() {
     }
     eprintln!("{seen} mistakes seen, not seen: {missed:?}");
     // A mistake may cause an out-of-bounds read, whose result is undefined.
-    assert!(seen >= 40 && missed.len() * 7 <= seen, "{seen} mistakes seen, not seen: {missed:#?}");
+    assert!(seen >= 120 && missed.len() * 5 <= seen, "{seen} mistakes seen, not seen: {missed:#?}");
 }
 
 #[test]
