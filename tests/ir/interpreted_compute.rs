@@ -170,7 +170,7 @@ fn mutants(ir: &Shader) -> Vec<(String, Shader)> {
     out
 }
 
-/// The cases would detect a wrong front end: nearly all shaders with one mistake give other results. The rest are
+/// The cases would detect a wrong front end: most shaders with one mistake give other results. The rest are
 /// mistakes that no input reveals: a product with 1 turned into a quotient, a path that no lane takes.
 #[test]
 fn mistakes_are_seen() {

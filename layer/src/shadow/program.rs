@@ -2,6 +2,7 @@
 
 use super::reason::Reason;
 use dovetail::capture::{FixedState, Hash, StageUse, Translated};
+use dovetail::compile::passes::dce;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::error::Result;
@@ -130,9 +131,11 @@ impl Program {
         };
         let known = |id: &u32| info.spec_constants.iter().any(|constant| constant.id == *id);
         let values: Vec<(u32, u64)> = used.specialization.iter().copied().filter(|(id, _)| known(id)).collect();
-        let shader = translate(&module, &used.entry_point, used.stage, &values).map_err(unsupported)?;
+        let mut shader = translate(&module, &used.entry_point, used.stage, &values).map_err(unsupported)?;
         if used.stage == Stage::Fragment {
-            shader.insts.iter().for_each(|inst| self.reads.note(&inst.op));
+            // A shader that uses x and y of its position loads the depth too.
+            dce::run(&mut shader, wave).map_err(unsupported)?;
+            shader.live_insts().for_each(|inst| self.reads.note(&inst.op));
         }
         for one in &*shader.resources {
             match self.resources.iter_mut().find(|there| (there.set, there.binding) == (one.set, one.binding)) {
