@@ -445,7 +445,7 @@ impl App {
             let raster = vk::PipelineRasterizationStateCreateInfo::default()
                 .line_width(1.0)
                 .depth_bias_enable(true)
-                .depth_bias_constant_factor(-14_000.0)
+                .depth_bias_constant_factor(-7_000.0)
                 .depth_bias_slope_factor(1.5);
             let (depth, depth_format) = (Some(tested(vk::CompareOp::LESS)), vk::Format::D16_UNORM);
             let biased = Case { raster, depth, depth_format, ..case(13) };

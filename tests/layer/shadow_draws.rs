@@ -100,7 +100,7 @@ fn draws_are_saved_with_what_was_given_and_what_came_of_it() {
                 assert!(turn == 2 || before.stencil.0.iter().all(|value| *value == 65));
                 assert_ne!(bundle.expected.stencil, before.stencil.0);
             }
-            13 => assert_eq!(draw.fixed.depth_bias.map(|bias| [bias.constant, bias.slope]), Some([-14_000.0, 1.5])),
+            13 => assert_eq!(draw.fixed.depth_bias.map(|bias| [bias.constant, bias.slope]), Some([-7_000.0, 1.5])),
             18 => assert_eq!((draw.first_vertex, draw.vertices, draw.fixed.depth_bits), (4, 6, Some(16))),
             19 => {
                 let view = draw.fixed.viewport.expect("one of its own");
