@@ -28,6 +28,7 @@ const FOLLOWED: &[&str] = &[
     "samplers_apart",
     "specialization",
     "storage_8_16",
+    "subgroup_unused",
 ];
 /// Cases that cannot be followed, with the reasons.
 const REFUSED: &[(&str, &str)] =

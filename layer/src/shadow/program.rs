@@ -6,7 +6,7 @@ use dovetail::compile::passes::dce;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{reflect, translate};
 use dovetail::error::Result;
-use dovetail::ir::{BuiltIn, Interp, Op, Resource};
+use dovetail::ir::{BuiltIn, Interp, Op, Resource, SubgroupOp};
 use dovetail::proof::StageEntry;
 use dovetail::state::PipelineState;
 use dovetail::target::Stage;
@@ -122,19 +122,20 @@ impl Program {
         if info.capabilities.iter().any(|name| name.starts_with("PhysicalStorageBufferAddresses")) {
             return Err(Reason::Addresses);
         }
-        let wave = if info.uses_subgroups {
+        let known = |id: &u32| info.spec_constants.iter().any(|constant| constant.id == *id);
+        let values: Vec<(u32, u64)> = used.specialization.iter().copied().filter(|(id, _)| known(id)).collect();
+        let mut shader = translate(&module, &used.entry_point, used.stage, &values).map_err(unsupported)?;
+        // Generators declare subgroups and pass on their size where nothing depends on it, and a shader that uses x and y
+        // of its position loads the depth too.
+        dce::run(&mut shader, default_wave(used.stage, info.uses_subgroups)).map_err(unsupported)?;
+        let wave = if info.uses_subgroups && shader.has(depends_on_subgroups) {
             let same = used.lanes.is_none_or(|asked| asked == lanes);
             lanes.try_into().ok().filter(|_| same).ok_or(Reason::Subgroups)?
         } else {
             let asked = used.wave(false).map_err(unsupported)?;
             asked.unwrap_or_else(|| default_wave(used.stage, false))
         };
-        let known = |id: &u32| info.spec_constants.iter().any(|constant| constant.id == *id);
-        let values: Vec<(u32, u64)> = used.specialization.iter().copied().filter(|(id, _)| known(id)).collect();
-        let mut shader = translate(&module, &used.entry_point, used.stage, &values).map_err(unsupported)?;
         if used.stage == Stage::Fragment {
-            // A shader that uses x and y of its position loads the depth too.
-            dce::run(&mut shader, wave).map_err(unsupported)?;
             shader.live_insts().for_each(|inst| self.reads.note(&inst.op));
         }
         for one in &*shader.resources {
@@ -149,5 +150,27 @@ impl Program {
         let entry = StageEntry { stage: used.stage, entry_point: used.entry_point.clone(), wave };
         self.stages.push((entry, module));
         Ok(())
+    }
+}
+
+/// Whether an operation can give something else if the subgroups have another size. Quads are parts of any subgroup.
+fn depends_on_subgroups(op: &Op) -> bool {
+    use BuiltIn as B;
+    match op {
+        Op::Subgroup(SubgroupOp::QuadBroadcast | SubgroupOp::QuadSwap(_)) => false,
+        Op::Subgroup(_) | Op::Amd(_) => true,
+        Op::LoadBuiltIn { builtin, .. } => matches!(
+            builtin,
+            B::SubgroupSize
+                | B::SubgroupId
+                | B::NumSubgroups
+                | B::SubgroupLocalInvocationId
+                | B::SubgroupEqMask
+                | B::SubgroupGeMask
+                | B::SubgroupGtMask
+                | B::SubgroupLeMask
+                | B::SubgroupLtMask
+        ),
+        _ => false,
     }
 }
