@@ -113,18 +113,25 @@ impl Texture {
                 (vec![(wrap(n.floor() as i64), 1.0)], close)
             }
             Filter::Linear => {
-                let base = (n - 0.5).floor();
-                let weight = n - 0.5 - base;
-                (vec![(wrap(base as i64), 1.0 - weight), (wrap((base as i64).saturating_add(1)), weight)], false)
+                (Self::taps_beyond(n, error).into_iter().map(|(i, weight)| (wrap(i), weight)).collect(), false)
             }
         }
     }
 
-    /// The taps of an axis before addressing: they may be beyond the edge.
-    fn taps_beyond(n: f64) -> (Vec<(Option<i64>, f64)>, bool) {
+    /// The taps of an axis before addressing: they may be beyond the edge. Near a texel's centre its neighbour on the
+    /// other side has no weight, but may have some within the coordinate's error.
+    fn taps_beyond(n: f64, error: f64) -> Vec<(i64, f64)> {
         let base = (n - 0.5).floor();
         let weight = n - 0.5 - base;
-        (vec![(Some(base as i64), 1.0 - weight), (Some((base as i64).saturating_add(1)), weight)], false)
+        let at = |step| (base as i64).saturating_add(step);
+        let mut taps = vec![(at(0), 1.0 - weight), (at(1), weight)];
+        if weight < error {
+            taps.push((at(-1), 0.0));
+        }
+        if 1.0 - weight < error {
+            taps.push((at(2), 0.0));
+        }
+        taps
     }
 
     /// A filtered sample of one level. `error` is the coordinates' error in texels.
@@ -148,7 +155,7 @@ impl Texture {
             let x = at.at[n] * scale + at.offset[n];
             let error = at.error[n] * scale + x.abs() * 2f64.powi(-22) + 1.0 / 512.0;
             let (taps, unsure) = match at.cube && filter == Filter::Linear {
-                true => Self::taps_beyond(x),
+                true => (Self::taps_beyond(x, error).into_iter().map(|(i, weight)| (Some(i), weight)).collect(), false),
                 false => Self::taps(x, error, size, filter, sampler.address[n]),
             };
             close |= unsure;
@@ -297,6 +304,20 @@ mod tests {
         near(one(Filter::Nearest, [0.3, 0.4, 0.45]), (0.0, 0.0));
         near(one(Filter::Nearest, [0.3, 0.4, 0.55]), (0.0, 1.0));
         assert!(one(Filter::Nearest, [0.5; 3]).1.is_infinite());
+    }
+
+    #[test]
+    fn the_centre_of_a_texel_may_be_on_either_side_of_it() {
+        let levels = vec![[1f32, 0.0, 0.0, 0.0].map(|x| ([x.to_bits(); 4], [Shadow::NONE; 4])).to_vec()];
+        let texture = Texture { extent: [4, 1, 1], layers: 1, samples: 1, integer: false, step: 0.0, levels };
+        let bound = |x: f64| {
+            let [error, offset] = [[0.0; 3]; 2];
+            let at = Coords { at: [x / 4.0, 0.5, 0.0], error, offset, count: 2, layer: 0, cube: false };
+            let linear =
+                InterpretedSampler { min: Filter::Linear, mag: Filter::Linear, ..InterpretedSampler::default() };
+            texture.sample_between(&linear, &at, [0.0; 3], None)[0].1
+        };
+        assert!(bound(1.5) > 0.0 && bound(1.51) == 0.0 && bound(2.5) == 0.0);
     }
 
     #[test]
