@@ -147,7 +147,11 @@ impl Machine<'_> {
                     (Dim::D1 | Dim::D2 | Dim::Cube, true) => [x, y, last, 0],
                     _ => [x, y, z, 0],
                 };
-                size.map(|n| (n as u64, Shadow::NONE)).to_vec()
+                // Vulkan leaves the size of a level that the image lacks undefined.
+                let there =
+                    image.lod != LodMode::Explicit || (0..texture.levels.len() as i64).contains(&operands.int(O::Lod));
+                let shadow = if there { Shadow::NONE } else { Shadow::UNCERTAIN };
+                size.map(|n| (n as u64, shadow)).to_vec()
             }
             ImageOp::QueryLevels => vec![(texture.levels.len() as u64, Shadow::NONE)],
             ImageOp::QuerySamples => vec![(texture.samples.into(), Shadow::NONE)],

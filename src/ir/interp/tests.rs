@@ -2,6 +2,8 @@
 
 use super::super::ResourceKind;
 use super::super::parse::parse;
+use super::shadow::Shadow;
+use super::texture::Texture;
 use super::{Options, ShadowedMemory, World, dispatch};
 use crate::error::Result;
 
@@ -15,7 +17,8 @@ fn run(body: &str, lanes: u32) -> Result<Vec<u32>> {
 /// Runs such a workgroup with any options; returns the memory.
 fn ran(body: &str, options: Options) -> Result<ShadowedMemory> {
     let text = format!(
-        "shader upper compute \"t\"\nmodes 64 1 1 any any any any rte rte rte\nres0 \"out\" set0 binding0 storage_buffer count1 written\nblock0:\n\
+        "shader upper compute \"t\"\nmodes 64 1 1 any any any any rte rte rte\nres0 \"out\" set0 binding0 storage_buffer count1 written\n\
+         res1 \"levels\" set0 binding1 sampled_image count1\nblock0:\n\
          v0: b32 = load_builtin[subgroup_local_invocation_id component0]\n\
          v1: b32 = load_builtin[local_invocation_index component0]\n\
          {body}\n\
@@ -26,6 +29,9 @@ fn ran(body: &str, options: Options) -> Result<ShadowedMemory> {
     let shader = parse(&text)?;
     let mut world = World::default();
     world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0; 256]));
+    let levels = [4, 1].map(|texels| vec![([0; 4], [Shadow::NONE; 4]); texels]).to_vec();
+    let image = Texture { extent: [2, 2, 1], layers: 1, samples: 1, integer: false, step: 0.0, levels };
+    world.textures.insert((0, 1, 0), image);
     dispatch(&shader, &mut world, [1; 3], options)?;
     Ok(world.buffers.remove(&(0, 0, 0)).unwrap_or_default())
 }
@@ -53,6 +59,20 @@ fn the_last_step_of_a_coarse_function_may_err_by_more() {
     let wrong = |body: &str| ran(body, options).map(|memory| memory.judge(&other, 0.0).wrong.len());
     assert_eq!(wrong(&format!("{one} !coarse")).ok(), Some(0));
     assert_eq!(wrong(one).ok(), Some(64));
+}
+
+#[test]
+fn the_size_of_a_level_that_an_image_lacks_is_uncertain() {
+    let options = Options { shadow: true, ..Options::default() };
+    let width = |level: u32| {
+        let body = format!(
+            "v2: b32 = const 0x0\n v3: b32 = const {level:#x}\n v4: b32x8 = descriptor[res1 image] v2\n\
+             v5: b32x4 = image[query_size 2d lod_explicit] v4, v3\n v9: b32 = extract[0] v5"
+        );
+        let memory = ran(&body, options).expect("a query");
+        (memory.bytes()[0], memory.judge(&[9; 256], 0.0).wrong.len())
+    };
+    assert_eq!([0, 1, 2].map(width), [(2, 64), (1, 64), (1, 0)]);
 }
 
 #[test]
