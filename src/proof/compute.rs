@@ -367,6 +367,10 @@ impl<'a> Subject<'a> {
         };
         let mut expected = &theirs;
         if why.is_none() && judge(FLOOR, inputs, &known, whole, &theirs).is_err() {
+            let left: Vec<_> = known.iter().map(|k| k.as_ref().map(KnownContents::without_strays)).collect();
+            if judge(FLOOR, inputs, &left, whole, &theirs).is_ok() {
+                return Err((Fate::ProvesNothing, "stores at addresses that are not certain".into()));
+            }
             let lanes = self.wave.lanes();
             let other = self.again(Options { backwards: true, ..self.options(lanes) }, inputs, report)?;
             if judge(FLOOR, inputs, &known, &bytes_of(&other).map_err(nothing)?, &own).is_err() {

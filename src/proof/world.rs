@@ -151,6 +151,12 @@ impl KnownContents {
         Self { memory, format: None }
     }
 
+    /// See [`ShadowedMemory::without_strays`].
+    #[must_use]
+    pub fn without_strays(&self) -> Self {
+        Self { memory: self.memory.without_strays(), format: self.format.clone() }
+    }
+
     /// An image or a texel buffer, rounded to its format. Values equal to `before` are not compared.
     ///
     /// # Errors

@@ -39,7 +39,7 @@ pub(super) fn run(
 ) -> (u64, Shadow) {
     let old = memory.load(at, bits);
     if let Some(new) = updated(op, bits, old, data) {
-        memory.store(at, bits, new.0, if address.is_exact() { new.1 } else { Shadow::UNCERTAIN });
+        memory.store_at((at, address), bits, new.0, new.1);
     }
     (old.0, if address.is_exact() { old.1 } else { Shadow::UNCERTAIN })
 }

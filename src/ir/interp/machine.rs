@@ -208,7 +208,7 @@ pub(super) fn unsupported(op: &Op) -> Error {
 pub(super) fn store(memory: &mut ShadowedMemory, at: u64, address: Shadow, values: &[(u64, Shadow, Bits)]) {
     let mut at = at;
     for &(bits, shadow, width) in values {
-        memory.store(at, width, bits, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });
+        memory.store_at((at, address), width, bits, shadow);
         at = at.wrapping_add(u64::from(width.bytes()));
     }
 }

@@ -17,13 +17,15 @@ pub struct ShadowedMemory {
     written: Vec<bool>,
     /// Unwritten bytes may have been written by another implementation.
     open: bool,
+    /// Something was stored at an address that is not certain, so another implementation may have stored it elsewhere.
+    astray: bool,
 }
 
 impl ShadowedMemory {
     /// Memory with these contents.
     pub fn new(bytes: Vec<u8>) -> Self {
         let written = vec![false; bytes.len()];
-        Self { bytes, shadows: Vec::new(), written, open: false }
+        Self { bytes, shadows: Vec::new(), written, open: false, astray: false }
     }
 
     /// Uninitialized memory: zeros here; implementations need not agree on it.
@@ -35,6 +37,16 @@ impl ShadowedMemory {
     /// Makes all contents uncertain.
     pub(super) fn forget(&mut self) {
         self.shadows = vec![(Shadow::UNCERTAIN, 0); self.bytes.len()];
+    }
+
+    /// Its contents without what is uncertain because of stores at addresses that are not certain: all or nothing.
+    #[must_use]
+    pub fn without_strays(&self) -> Self {
+        let mut left = self.clone();
+        if self.astray {
+            left.forget();
+        }
+        left
     }
 
     /// Excludes unwritten bytes from comparison: another implementation may have written them.
@@ -99,6 +111,12 @@ impl ShadowedMemory {
         if let Some(first) = cells.first_mut() {
             *first = (shadow, bits.bytes() as u8);
         }
+    }
+
+    /// Writes a scalar if it is in range. If the address is not certain, neither is what is there.
+    pub(super) fn store_at(&mut self, (at, address): (u64, Shadow), bits: Bits, value: u64, shadow: Shadow) {
+        self.astray |= !address.is_exact();
+        self.store(at, bits, value, if address.is_exact() { shadow } else { Shadow::UNCERTAIN });
     }
 
     fn range(&self, at: u64, bits: Bits) -> Option<std::ops::Range<usize>> {
@@ -287,6 +305,19 @@ mod tests {
         assert_eq!((near.wrong.len(), near.floats, near.exact, near.uncertain, near.written), (0, 1, 1, 1, 3));
         assert_eq!(m.judge(&other(1.002, 4), 0.0).wrong.len(), 2);
         assert_eq!(m.judge(&other(f32::NAN, 5), 0.0).wrong.len(), 1);
+    }
+
+    #[test]
+    fn what_was_stored_at_an_uncertain_address_may_be_anywhere() {
+        let mut m = ShadowedMemory::new(vec![0; 8]);
+        m.store_at((0, Shadow::NONE), Bits::B32, 7, Shadow::NONE);
+        assert_eq!(m.without_strays().judge(&[7, 0, 0, 0, 9, 0, 0, 0], 0.0).wrong.len(), 1);
+        m.store_at((0, Shadow::UNCERTAIN), Bits::B32, 9, Shadow::NONE);
+        let elsewhere = [7, 0, 0, 0, 9, 0, 0, 0];
+        assert_eq!(
+            (m.judge(&elsewhere, 0.0).wrong.len(), m.without_strays().judge(&elsewhere, 0.0).wrong.len()),
+            (1, 0)
+        );
     }
 
     #[test]
