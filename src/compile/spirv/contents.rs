@@ -1,10 +1,11 @@
 //! What local variables hold at the current place, as far as that is known from what was stored or loaded before: a load of
 //! it gives the value itself.
 //!
-//! Compilers keep every variable in memory, so this halves what the passes that follow go through. The stores stay, because
-//! others may load what they store; `dce` removes those that nothing loads.
+//! Compilers keep every variable in memory, so without this much of what the passes go through would be loads, and vectors
+//! that are put together and taken apart. The stores stay, because others may load what they store; `dce` removes those
+//! that nothing loads.
 //!
-//! A note is valid where its place dominates the current one, and nothing has been stored to the variable since. Blocks are
+//! A note is valid where its place dominates the current one, and nothing else may have been stored there since. Blocks are
 //! translated in reverse postorder, so what runs between two places is translated between them, except for what comes around
 //! a loop: everything is forgotten at the start of a block that is jumped back to.
 
