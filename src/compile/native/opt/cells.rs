@@ -100,7 +100,8 @@ impl Cells {
         let offset = u32::try_from(shader.as_const(*inst.args.first()?)?).ok()?;
         let inside = offset.checked_add(ty.bytes())? <= shader.locals[local.index()].bytes;
         let start = self.start[local.index()]?;
-        inside.then_some(Access { at: start + offset, ty, stored })
+        // Beyond the variable, the sum may be beyond a number too.
+        inside.then(|| Access { at: start + offset, ty, stored })
     }
 
     fn add_boundaries(&mut self, access: Access) {
