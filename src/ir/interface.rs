@@ -92,6 +92,22 @@ pub enum BuiltIn {
 }
 
 impl BuiltIn {
+    /// Whether it says something of the subgroup, so that the subgroup's size matters.
+    pub const fn is_of_subgroup(self) -> bool {
+        matches!(
+            self,
+            Self::SubgroupSize
+                | Self::SubgroupId
+                | Self::NumSubgroups
+                | Self::SubgroupLocalInvocationId
+                | Self::SubgroupEqMask
+                | Self::SubgroupGeMask
+                | Self::SubgroupGtMask
+                | Self::SubgroupLeMask
+                | Self::SubgroupLtMask
+        )
+    }
+
     /// Whether it is interpolated, so that its location in the pixel matters.
     pub const fn is_interpolated(self) -> bool {
         matches!(

@@ -3,7 +3,7 @@
 use crate::emu::inputs::Viewport;
 
 /// Rounding unit of vertices in pixels; drivers may round vertices to it, or not.
-const ROUNDED: f64 = 1.0 / 256.0;
+pub(super) const ROUNDED: f64 = 1.0 / 256.0;
 
 /// Largest change of a number by rounding if the number itself has an error of up to `off`.
 fn moved(n: f64, off: f64) -> f64 {

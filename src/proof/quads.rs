@@ -4,11 +4,11 @@
 //! With several samples, a pixel is shaded once, at its centre, or once per sample, at the sample; then everything
 //! interpolated in the pixel is read as `Sample` (`ir/sample_shading.rs`).
 
-use super::corners::Corner;
+use super::corners::{Corner, ROUNDED};
 use super::crossing::{narrow_inputs, number};
 use super::drawn::{Run, output};
 use crate::emu::draw::{Primitive, Quad, Spot, depth_bias};
-use crate::emu::inputs::{Draw, Topology};
+use crate::emu::inputs::Draw;
 use crate::ir::interp::{Invocation, Plane, Shadow, encode};
 use crate::ir::{Bits, BuiltIn, Interp, InterpPlace, Op, OutputSlot, Shader};
 
@@ -121,12 +121,9 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The depth bias of a triangle, and its error bound.
+/// The depth bias of a primitive, and its error bound: drivers compute slopes in single precision, from rounded vertices.
 fn bias(command: &Draw, corners: &[Corner; 3]) -> (f64, f64) {
-    /// Drivers compute slopes in single precision, from vertices that they have rounded to this many pixels.
-    const ROUNDED: f64 = 1.0 / 256.0;
-    let lines = matches!(command.topology, Topology::LineList | Topology::LineStrip);
-    let Some(how) = command.fixed.depth_bias.filter(|_| !lines) else { return (0.0, 0.0) };
+    let Some(how) = depth_bias::of(command) else { return (0.0, 0.0) };
     let at = corners.map(|c| [c.at[0], c.at[1], c.depth.0]);
     let bits = command.fixed.depth_bits;
     let all = depth_bias::bias(&how, bits, &at);
@@ -211,7 +208,7 @@ pub(super) fn quad(
         false => source.spread(values, false, place),
     };
     let fourth = at_points(inverse, place);
-    let bias = if primitive.point { (0.0, 0.0) } else { bias(run.command, &corners) };
+    let bias = bias(run.command, &corners);
     let depths = corners.map(|c| (c.depth.0 + bias.0, c.depth.1 + bias.1));
     let [depth, tested] = [place, InterpPlace::Sample].map(|place| at_points(depths, place));
     // The provoking vertex gives the shading rate; fragments are at most two pixels wide or high.

@@ -139,11 +139,12 @@ fn rasterized(
         if raster.depth_bias_enable != 0 {
             all.need(&[state::DEPTH_BIAS])?;
             let [constant, slope] = [raster.depth_bias_constant_factor, raster.depth_bias_slope_factor];
-            // Whether the depth that a shader reads is biased differs between drivers.
-            match [constant, slope] != [0.0; 2] {
-                true if reads.depth => return Err(Reason::DepthBias),
-                true => depth_bias = Some(DepthBias { constant, slope, clamp: raster.depth_bias_clamp }),
-                false => {}
+            if [constant, slope] != [0.0; 2] {
+                // Whether the depth that a shader reads is biased differs between drivers.
+                if reads.depth {
+                    return Err(Reason::DepthBias);
+                }
+                depth_bias = Some(DepthBias { constant, slope, clamp: raster.depth_bias_clamp });
             }
         }
     }

@@ -155,22 +155,10 @@ impl Program {
 
 /// Whether an operation can give something else if the subgroups have another size. Quads are parts of any subgroup.
 fn depends_on_subgroups(op: &Op) -> bool {
-    use BuiltIn as B;
     match op {
         Op::Subgroup(SubgroupOp::QuadBroadcast | SubgroupOp::QuadSwap(_)) => false,
         Op::Subgroup(_) | Op::Amd(_) => true,
-        Op::LoadBuiltIn { builtin, .. } => matches!(
-            builtin,
-            B::SubgroupSize
-                | B::SubgroupId
-                | B::NumSubgroups
-                | B::SubgroupLocalInvocationId
-                | B::SubgroupEqMask
-                | B::SubgroupGeMask
-                | B::SubgroupGtMask
-                | B::SubgroupLeMask
-                | B::SubgroupLtMask
-        ),
+        Op::LoadBuiltIn { builtin, .. } => builtin.is_of_subgroup(),
         _ => false,
     }
 }

@@ -42,9 +42,8 @@ pub(super) struct Contents {
     notes: Kept<FxHashMap<(LocalId, u32), Note>>,
     places: List<Dominators>,
     here: Place,
-    /// How often the shader's exit has been jumped to, and a place that dominates it.
-    exits: u32,
-    exit: Place,
+    /// A place that dominates the shader's exit, once something has jumped there.
+    exit: Option<Place>,
     /// By variable, the time from which on notes are valid.
     valid: List<u32>,
     /// The time from which on any note is valid.
@@ -57,8 +56,8 @@ impl Contents {
     /// Nothing is known, at the start of the shader.
     pub(super) fn new() -> Self {
         let places = filled(1, Dominators::default());
-        let (here, exit) = (Place::default(), Place::default());
-        Self { notes: take(), places, here, exits: 0, exit, valid: List::default(), start: 0, now: 0 }
+        let here = Place::default();
+        Self { notes: take(), places, here, exit: None, valid: List::default(), start: 0, now: 0 }
     }
 
     /// The current place.
@@ -68,12 +67,11 @@ impl Contents {
 
     /// Goes to the start of a block, which is only reached from the end of a place. `again`: it is jumped back to.
     pub(super) fn enter(&mut self, parent: Place, again: bool) {
-        let of = |place: Place| self.places.get(place.0 as usize).copied().unwrap_or_default();
-        let above = of(parent);
-        let further = of(above.jump);
+        let above = self.above(parent);
+        let further = self.above(above.jump);
+        let next = self.above(further.jump);
         // Two jumps of one length are followed by one over both.
-        let jump =
-            if above.depth - further.depth == further.depth - of(further.jump).depth { further.jump } else { parent };
+        let jump = if above.depth - further.depth == further.depth - next.depth { further.jump } else { parent };
         self.here = Place(self.places.len() as u32);
         self.places.push(Dominators { parent, jump, depth: above.depth + 1 });
         if again {
@@ -84,22 +82,25 @@ impl Contents {
 
     /// The current place ends with a jump to the shader's exit.
     pub(super) fn leave(&mut self) {
-        self.exit = if self.exits == 0 { self.here } else { Place::default() };
-        self.exits += 1;
+        self.exit = Some(if self.exit.is_none() { self.here } else { Place::default() });
     }
 
     /// Goes to the shader's exit.
     pub(super) fn enter_exit(&mut self) {
-        self.enter(self.exit, false);
+        self.enter(self.exit.unwrap_or_default(), false);
     }
 
+    fn above(&self, place: Place) -> Dominators {
+        self.places.get(place.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// Whether a place dominates the current one.
     fn is_passed(&self, place: Place) -> bool {
-        let of = |place: Place| self.places.get(place.0 as usize).copied().unwrap_or_default();
-        let depth = of(place).depth;
+        let depth = self.above(place).depth;
         let mut at = self.here;
-        while of(at).depth > depth {
-            let Dominators { parent, jump, .. } = of(at);
-            at = if of(jump).depth >= depth { jump } else { parent };
+        while self.above(at).depth > depth {
+            let Dominators { parent, jump, .. } = self.above(at);
+            at = if self.above(jump).depth >= depth { jump } else { parent };
         }
         at == place
     }

@@ -145,6 +145,11 @@ fn groups(leaves: &[Leaf]) -> List<Group> {
     out
 }
 
+/// Offsets of the lanes of an access.
+fn lane_offsets(ty: Type) -> impl ExactSizeIterator<Item = u32> + Clone {
+    (0..ty.lanes()).map(move |lane| lane * ty.bits().bytes())
+}
+
 impl Cx<'_> {
     /// Loads the pointee.
     ///
@@ -168,7 +173,7 @@ impl Cx<'_> {
             _ => {}
         }
         if let Some(ty) = self.types.one_access(pointer.ty, pointer.layout) {
-            let offsets = (0..ty.lanes()).map(|lane| lane * ty.bits().bytes());
+            let offsets = lane_offsets(ty);
             if let Some(held) = self.held(pointer, operands, offsets.clone().map(|offset| (offset, ty.element()))) {
                 return Ok(held);
             }
@@ -213,9 +218,7 @@ impl Cx<'_> {
         {
             let wide = self.stored(values);
             self.store_at(pointer, 0, wide, operands)?;
-            self.overwrite(pointer, operands, values.len());
-            let offsets = (0..ty.lanes()).map(|lane| lane * ty.bits().bytes());
-            self.hold(pointer, operands, offsets.zip(values.iter().copied()));
+            self.wrote(pointer, operands, lane_offsets(ty).zip(values.iter().copied()));
             return Ok(());
         }
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
@@ -228,15 +231,14 @@ impl Cx<'_> {
             let wide = self.stored(&parts);
             self.store_at(pointer, group.offset, wide, operands)?;
         }
-        self.overwrite(pointer, operands, leaves.len());
-        self.hold(pointer, operands, leaves.iter().map(|leaf| leaf.offset).zip(values.iter().copied()));
+        self.wrote(pointer, operands, leaves.iter().map(|leaf| leaf.offset).zip(values.iter().copied()));
         Ok(())
     }
 
-    /// The variable that an access reads or writes at a known offset.
-    fn tracked(&self, pointer: &Pointer, operands: Operands) -> Option<LocalId> {
+    /// The variable whose leaves an access reads or writes, if it is known which, and they are few enough to remember.
+    fn tracked(&self, pointer: &Pointer, operands: Operands, leaves: usize) -> Option<LocalId> {
         match pointer.place {
-            Storage::Local(local) if pointer.dynamic.is_none() => {
+            Storage::Local(local) if pointer.dynamic.is_none() && leaves <= MOST_HELD => {
                 (!pointer.access.volatile && !operands.access.volatile).then_some(local)
             }
             _ => None,
@@ -250,7 +252,7 @@ impl Cx<'_> {
         operands: Operands,
         leaves: impl ExactSizeIterator<Item = (u32, Type)>,
     ) -> Option<LeafValues> {
-        let local = self.tracked(pointer, operands).filter(|_| leaves.len() <= MOST_HELD)?;
+        let local = self.tracked(pointer, operands, leaves.len())?;
         let value = |(offset, ty): (u32, Type)| {
             let value = self.contents.leaf(local, pointer.constant.wrapping_add(offset));
             value.filter(|v| self.b.ty(*v) == ty)
@@ -258,21 +260,20 @@ impl Cx<'_> {
         leaves.map(value).collect()
     }
 
-    /// Notes the leaves that a load gave or a store wrote, each with its offset from the pointer.
+    /// Notes the leaves that a load gave, each with its offset from the pointer.
     fn hold(&mut self, pointer: &Pointer, operands: Operands, leaves: impl ExactSizeIterator<Item = (u32, Value)>) {
-        if let Some(local) = self.tracked(pointer, operands)
-            && leaves.len() <= MOST_HELD
-        {
+        if let Some(local) = self.tracked(pointer, operands, leaves.len()) {
             leaves.for_each(|(offset, v)| self.contents.note(local, pointer.constant.wrapping_add(offset), v));
         }
     }
 
-    /// A store through a pointer: what it may write is no longer known, unless [`Self::hold`] notes it.
-    fn overwrite(&mut self, pointer: &Pointer, operands: Operands, leaves: usize) {
-        if let Storage::Local(local) = pointer.place
-            && (self.tracked(pointer, operands).is_none() || leaves > MOST_HELD)
-        {
-            self.contents.forget(local);
+    /// Notes the leaves that a store wrote. If it is not known which these are, nothing is known of the variable any more.
+    fn wrote(&mut self, pointer: &Pointer, operands: Operands, leaves: impl ExactSizeIterator<Item = (u32, Value)>) {
+        match pointer.place {
+            Storage::Local(local) if self.tracked(pointer, operands, leaves.len()).is_none() => {
+                self.contents.forget(local);
+            }
+            _ => self.hold(pointer, operands, leaves),
         }
     }
 

@@ -443,7 +443,7 @@ impl Batch<'_> {
     }
 
     fn bias(&self, outline: &[Corner]) -> f64 {
-        self.command.fixed.depth_bias.map_or(0.0, |how| {
+        depth_bias::of(self.command).map_or(0.0, |how| {
             let corners: Vec<depth_bias::Corner> = outline.iter().map(|c| [c.at[0], c.at[1], c.depth]).collect();
             depth_bias::bias(&how, self.command.fixed.depth_bits, &corners)
         })
