@@ -47,7 +47,7 @@ impl WaveWide {
     pub fn holds(&self, v: Value, block: BlockId) -> bool {
         let loops = self.cfg.loops();
         self.read_in[v.index()].is_some_and(|read| {
-            // The entry is in no loop. Irreducible cycles are no loops either.
+            // The entry is in no loop. With irreducible cycles, which are not among the loops, nothing else is certain.
             let at_once = read == Shader::ENTRY || read == block;
             at_once || loops.are_all() && loops.around(block).starts_with(loops.around(read))
         })
