@@ -3,14 +3,12 @@
 //! A document is one map: `amdpal.version` and `amdpal.pipelines`, an array of one map (pal-abi 5). Maps are lists in
 //! file order, so that reading and writing gives the same bytes.
 
+use super::msgpack_read::MAX_DEPTH;
 use crate::error::{Error, Result};
 use rmpv::Value;
 
 /// A msgpack map, in order.
 pub type Map = Vec<(Value, Value)>;
-
-/// Nesting limit. A real note nests four deep; a hostile one must not exhaust the stack.
-pub(super) const MAX_DEPTH: usize = 32;
 
 pub(super) const VERSION: &str = "amdpal.version";
 pub(super) const PIPELINES: &str = "amdpal.pipelines";
@@ -102,14 +100,14 @@ pub(super) fn encode(value: &Value) -> Vec<u8> {
     out
 }
 
-pub(super) fn version(value: &Value) -> Result<(u32, u32)> {
+fn version(value: &Value) -> Result<(u32, u32)> {
     let part = |i: usize| value.as_array()?.get(i)?.as_u64()?.try_into().ok();
     let pair = part(0).zip(part(1)).filter(|_| value.as_array().is_some_and(|a| a.len() == 2));
     pair.ok_or_else(|| Error::malformed(format!("{VERSION} is {value}, not two numbers")))
 }
 
 /// Rejects duplicate keys: PAL asserts that there are none, and two readers could take different values.
-pub(super) fn unique_keys(value: &Value) -> Result<()> {
+fn unique_keys(value: &Value) -> Result<()> {
     match value {
         Value::Array(list) => list.iter().try_for_each(unique_keys),
         Value::Map(map) => {

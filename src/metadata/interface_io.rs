@@ -1,26 +1,24 @@
 //! Writes a [`StageInterface`] into the pipeline map of an unlinked ELF, and reads it back.
 //!
-//! Each field is a key: `.dovetail.<field>`, or `.dovetail.<stage>.<field>` for fields of one stage only; the values
-//! are the fields' serde forms, structs as arrays. A field that is 0, false, empty or none has no key. `.vertexInputs` and
-//! `.colorExports` repeat part of the interface in LLPC's terms (pal-abi 2.1), for its tools; they are not read back. A new
-//! field needs its name in a table here, and a new [`GENERATION`].
+//! The interface is one entry, its serde form: structs are arrays of their fields in order, without the fields' names. A
+//! driver reads it while a game waits. `.vertexInputs` and `.colorExports` repeat part of it in LLPC's terms (pal-abi 2.1),
+//! for its tools; they are not read back. A change of a field needs a new [`GENERATION`].
 
-use super::interface::{
-    ColorOutput, ComponentType, ComputeInterface, FragmentInterface, StageInterface, StageKind, VertexInput,
-    VertexInterface,
-};
+use super::interface::{ColorOutput, ComponentType, StageInterface, StageKind, VertexInput};
 use super::msgpack::Writer;
-use crate::error::{Error, FullCompile, Result};
+use super::msgpack_read::Reader;
+use crate::error::{Context, Error, FullCompile, Result};
 use crate::kinds::NumericKind;
-use crate::target::{GfxIp, Stage, WaveSize};
-use serde::Serialize;
-use serde::de::{self, MapAccess};
+use crate::target::Stage;
 
-/// Incremented with every change of the interface's meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 8;
+/// Incremented with every change of the interface's form or meaning; a part of another generation cannot be linked.
+pub const GENERATION: u32 = 9;
 
 /// Prefix of Dovetail's own keys, which a final ELF does not have.
 pub const PREFIX: &str = ".dovetail.";
+
+/// The interface.
+pub const INTERFACE_KEY: &str = ".dovetail.interface";
 
 /// LLPC's keys that only unlinked ELFs have.
 pub const LLPC_UNLINKED_KEYS: [&str; 2] = [".vertexInputs", ".colorExports"];
@@ -35,231 +33,82 @@ pub const SIMPLIFIED_KEY: &str = ".dovetail.simplified";
 /// interface.
 pub const FALLBACK_KEY: &str = ".dovetail.fallback";
 
-/// Keys under [`PREFIX`] that are not fields of an interface.
-const NOT_INTERFACE: [&str; 3] = [GENERATION_KEY, SIMPLIFIED_KEY, FALLBACK_KEY];
-
-/// The keys of a struct's fields.
-struct Keys {
-    all: &'static [&'static str],
-    /// How many of them, the first ones, are always there. The others are left out if the field is its type's default.
-    always: usize,
-}
-
-/// The keys of a struct's fields, those that are always there in parentheses, and the functions that write and read them.
-/// A field that is not listed does not compile.
-macro_rules! fields {
-    (
-        $struct:ident $(but $other:ident)?, $prefix:literal, $keys:ident, $write:ident, $read:ident:
-        ($($always:ident)*) $($field:ident)*
-    ) => {
-        const $keys: Keys = Keys {
-            all: &[
-                $(concat!(".dovetail.", $prefix, stringify!($always)),)*
-                $(concat!(".dovetail.", $prefix, stringify!($field)),)*
-            ],
-            always: <[&str]>::len(&[$(stringify!($always)),*]),
-        };
-
-        /// Writes the fields' entries and returns their number.
-        fn $write(out: &mut Writer, fields: &$struct) -> Result<usize> {
-            let $struct { $($always,)* $($field,)* $($other: _)? } = fields;
-            let mut entries = $keys.always;
-            $(entry(out, concat!(".dovetail.", $prefix, stringify!($always)), $always)?;)*
-            $(if !is_default($field) {
-                entry(out, concat!(".dovetail.", $prefix, stringify!($field)), $field)?;
-                entries += 1;
-            })*
-            Ok(entries)
-        }
-
-        fn $read<'de, A: MapAccess<'de>>(key: &str, map: &mut A, to: &mut Read<$struct>) -> std::result::Result<(), A::Error> {
-            let number = to.see($keys.all, key).map_err(de::Error::custom)?;
-            let mut numbers = 0..;
-            $(
-                if numbers.next() == Some(number) {
-                    to.fields.$always = map.next_value()?;
-                    return Ok(());
-                }
-            )*
-            $(
-                if numbers.next() == Some(number) {
-                    to.fields.$field = map.next_value()?;
-                    return Ok(());
-                }
-            )*
-            Err(de::Error::custom(format!("unknown key {key}")))
-        }
-    };
-}
-
-fn entry(out: &mut Writer, key: &str, field: &impl Serialize) -> Result<()> {
-    out.str(key);
-    out.serde(field).map_err(|e| Error::bug(format!("stage interface: {key}: {e}")))
-}
-
-fn is_default<T: Default + PartialEq>(field: &T) -> bool {
-    *field == T::default()
-}
-
-/// A struct while the keys of its fields are being read.
-struct Read<T> {
-    fields: T,
-    /// Bit n: the key with number n has been read.
-    seen: u32,
-}
-
-impl<T> Read<T> {
-    /// Marks a key as read, and returns its number.
-    fn see(&mut self, keys: &[&str], key: &str) -> std::result::Result<usize, String> {
-        // Our files have the keys in this order.
-        let next = (u32::BITS - self.seen.leading_zeros()) as usize;
-        let number = (next..keys.len()).chain(0..next).find(|number| keys[*number] == key);
-        let number = number.ok_or_else(|| format!("unknown key {key}"))?;
-        if self.seen >> number & 1 == 1 {
-            return Err(format!("the key {key} twice"));
-        }
-        self.seen |= 1 << number;
-        Ok(number)
-    }
-
-    fn check(&self, keys: &Keys) -> Result<()> {
-        match keys.all[..keys.always].iter().enumerate().find(|(number, _)| self.seen >> number & 1 == 0) {
-            Some((_, key)) => Err(Error::malformed(format!("stage interface: no key {key}"))),
-            None => Ok(()),
-        }
-    }
-}
-
 /// A pipeline map while its interface is being read. Its entries come in any order, except that the generation's comes
-/// first.
+/// before the interface.
+#[derive(Default)]
 pub(super) struct Reading {
-    generation: Option<u64>,
-    stage: Read<StageInterface>,
-    vertex: Read<VertexInterface>,
-    fragment: Read<FragmentInterface>,
-    compute: Read<ComputeInterface>,
+    generation: Option<u32>,
+    interface: Option<StageInterface>,
 }
 
 impl Reading {
-    pub(super) fn new() -> Self {
-        // Placeholder: each field is replaced, or reading fails.
-        let kind = StageKind::Compute(ComputeInterface::default());
-        let stage = StageInterface::new(GfxIp::Gfx1030, Stage::Vertex, WaveSize::W32, String::new(), kind);
-        Self {
-            generation: None,
-            stage: Read { fields: stage, seen: 0 },
-            vertex: Read { fields: VertexInterface::default(), seen: 0 },
-            fragment: Read { fields: FragmentInterface::default(), seen: 0 },
-            compute: Read { fields: ComputeInterface::default(), seen: 0 },
-        }
-    }
-
-    /// Reads the value of one key; `field` is what follows [`PREFIX`].
-    pub(super) fn entry<'de, A: MapAccess<'de>>(
-        &mut self,
-        key: &str,
-        field: &str,
-        map: &mut A,
-    ) -> std::result::Result<(), A::Error> {
-        if key == GENERATION_KEY {
-            self.generation = Some(map.next_value()?);
-            return match self.generation {
-                Some(generation) if generation == u64::from(GENERATION) => Ok(()),
-                _ => Err(de::Error::custom("another generation")),
-            };
-        }
-        if field.starts_with("vertex.") {
-            read_vertex(key, map, &mut self.vertex)
-        } else if field.starts_with("fragment.") {
-            read_fragment(key, map, &mut self.fragment)
-        } else if field.starts_with("compute.") {
-            read_compute(key, map, &mut self.compute)
-        } else if NOT_INTERFACE.contains(&key) {
-            map.next_value::<de::IgnoredAny>().map(drop)
-        } else {
-            read_stage(key, map, &mut self.stage)
-        }
-    }
-
+    /// Reads the value of one key of ours.
+    ///
     /// # Errors
-    /// Needs a full compile: another generation than ours was read.
-    pub(super) fn check_generation(&self) -> Result<()> {
-        match self.generation {
-            Some(generation) if generation != u64::from(GENERATION) => {
-                let what = "the generation of the stage interface".to_owned();
-                Err(Error::needs_full(FullCompile::Mismatch { what }))
+    /// Malformed: another key or value. Needs a full compile: another generation than ours.
+    pub(super) fn entry(&mut self, key: &str, from: &mut Reader<'_>) -> Result<()> {
+        match key {
+            GENERATION_KEY if self.generation.is_none() => {
+                let generation = from.uint()?;
+                self.generation = Some(generation);
+                if generation != GENERATION {
+                    let what = "the generation of the stage interface".to_owned();
+                    return Err(Error::needs_full(FullCompile::Mismatch { what }));
+                }
             }
-            _ => Ok(()),
+            INTERFACE_KEY if self.interface.is_none() && self.generation.is_some() => {
+                self.interface = Some(from.serde().at(|| key.to_owned())?);
+            }
+            GENERATION_KEY | INTERFACE_KEY => {
+                return Err(Error::malformed(format!("metadata: {key} twice, or before the generation")));
+            }
+            SIMPLIFIED_KEY | FALLBACK_KEY => _ = from.str()?,
+            _ => return Err(Error::malformed(format!("metadata: unknown key {key}"))),
         }
+        Ok(())
     }
 
     /// The interface.
     ///
     /// # Errors
-    /// Malformed: no interface, or one with missing fields or those of another stage.
+    /// Malformed: no interface, or one with the fields of another stage.
     pub(super) fn finish(self) -> Result<StageInterface> {
-        if self.generation.is_none() {
-            return Err(Error::malformed("no stage interface: this is not an unlinked ELF of ours"));
-        }
-        self.stage.check(&STAGE_KEYS)?;
-        let mut interface = self.stage.fields;
-        let others = match interface.stage {
-            Stage::Vertex => self.fragment.seen | self.compute.seen,
-            Stage::Fragment => self.vertex.seen | self.compute.seen,
-            Stage::Compute => self.vertex.seen | self.fragment.seen,
+        let interface = self.interface;
+        let interface =
+            interface.ok_or_else(|| Error::malformed("no stage interface: this is not an unlinked ELF of ours"))?;
+        let kind = match &interface.kind {
+            StageKind::Vertex(_) => Stage::Vertex,
+            StageKind::Fragment(_) => Stage::Fragment,
+            StageKind::Compute(_) => Stage::Compute,
         };
-        if others != 0 {
-            return Err(Error::malformed(format!(
-                "stage interface: a {} stage with fields of others",
-                interface.stage
-            )));
+        if kind != interface.stage {
+            let what = format!("stage interface: a {} stage with the fields of a {kind} stage", interface.stage);
+            return Err(Error::malformed(what));
         }
-        interface.kind = match interface.stage {
-            Stage::Vertex => {
-                self.vertex.check(&VERTEX_KEYS)?;
-                StageKind::Vertex(self.vertex.fields)
-            }
-            Stage::Fragment => {
-                self.fragment.check(&FRAGMENT_KEYS)?;
-                StageKind::Fragment(self.fragment.fields)
-            }
-            Stage::Compute => {
-                self.compute.check(&COMPUTE_KEYS)?;
-                StageKind::Compute(self.compute.fields)
-            }
-        };
         Ok(interface)
     }
 }
 
-fields!(StageInterface but kind, "", STAGE_KEYS, write_stage, read_stage:
-    (target stage wave entry_point) prolog epilog user_data entry_sgprs resources push_constant_bytes spill_threshold
-    specialization spec_operands writes_memory);
-fields!(VertexInterface, "vertex.", VERTEX_KEYS, write_vertex, read_vertex:
-    () inputs awaits_inputs takes_address_high params exported_params positions vgpr_comp_cnt uses_primitive_id multiview made_for);
-fields!(FragmentInterface, "fragment.", FRAGMENT_KEYS, write_fragment, read_fragment:
-    () inputs constants colors depth stencil sample_mask writes_depth writes_stencil writes_sample_mask kills early_fragment_tests
-    post_depth_coverage fully_covered depth_mode pixel_center_integer per_sample per_pixel exported);
-fields!(ComputeInterface, "compute.", COMPUTE_KEYS, write_compute, read_compute: () local_size tidig_comp_cnt lds_bytes);
+/// Writes the generation as an entry of the pipeline map, the first: the others depend on it.
+pub(super) fn write_generation(out: &mut Writer) {
+    out.str(GENERATION_KEY);
+    out.uint(GENERATION.into());
+}
 
 /// Writes an interface as entries of the pipeline map of an unlinked ELF, and returns their number.
 ///
 /// # Errors
 /// A bug: a field without a msgpack form.
 pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<usize> {
-    out.str(GENERATION_KEY);
-    out.uint(GENERATION.into());
-    let entries = 1 + write_stage(out, interface)?;
-    let more = match &interface.kind {
+    out.str(INTERFACE_KEY);
+    out.serde(interface).map_err(|e| Error::bug(format!("stage interface: {e}")))?;
+    match &interface.kind {
         StageKind::Vertex(v) => {
-            let entries = write_vertex(out, v)?;
             out.str(LLPC_UNLINKED_KEYS[0]);
             out.array(v.inputs.len());
             v.inputs.iter().for_each(|input| vertex_input(out, input));
-            entries + 1
         }
         StageKind::Fragment(f) => {
-            let entries = write_fragment(out, f)?;
             out.str(LLPC_UNLINKED_KEYS[1]);
             let extra = [f.depth, f.stencil, f.sample_mask].map(|vgpr| vgpr.is_some());
             out.array(f.colors.len() + usize::from(extra.contains(&true)));
@@ -267,11 +116,10 @@ pub(super) fn write(out: &mut Writer, interface: &StageInterface) -> Result<usiz
             if extra.contains(&true) {
                 depth_export(out, extra);
             }
-            entries + 1
         }
-        StageKind::Compute(c) => write_compute(out, c)?,
-    };
-    Ok(entries + more)
+        StageKind::Compute(_) => return Ok(1),
+    }
+    Ok(2)
 }
 
 fn vertex_input(out: &mut Writer, input: &VertexInput) {
@@ -312,9 +160,15 @@ fn type_name(out: &mut Writer, ty: ComponentType, count: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
+    use crate::kinds::{ResourceKind, SpecOperand, SpecValue};
     use crate::metadata::document::{Document, Map, get, set};
-    use crate::metadata::interface::{ParamSource, ResourceUse, ResultSource, Semantic, UserData, VertexParam};
+    use crate::metadata::interface::{
+        ComputeInterface, FragmentInterface, ParamSource, ResourceUse, ResultSource, Semantic, UserData,
+        VertexInterface, VertexParam,
+    };
     use crate::metadata::read_unlinked::interface_of;
+    use crate::target::{GfxIp, WaveSize};
     use rmpv::Value;
 
     fn interface(stage: Stage, kind: StageKind) -> StageInterface {
@@ -327,11 +181,11 @@ mod tests {
             epilog: false,
             user_data: vec![UserData::GlobalTable, UserData::PerShaderTable, UserData::DescriptorSet(3)],
             entry_sgprs: 9,
-            resources: vec![ResourceUse { set: 3, binding: 1, kind: crate::kinds::ResourceKind::Sampler, count: None }],
+            resources: vec![ResourceUse { set: 3, binding: 1, kind: ResourceKind::Sampler, count: None }],
             push_constant_bytes: 12,
             spill_threshold: Some(4),
-            specialization: vec![crate::kinds::SpecValue { id: 7, value: u64::MAX, default: 0 }],
-            spec_operands: vec![crate::kinds::SpecOperand { id: 9, default: 3, bits: 16 }],
+            specialization: vec![SpecValue { id: 7, value: u64::MAX, default: 0 }],
+            spec_operands: vec![SpecOperand { id: 9, default: 3, bits: 16 }],
             writes_memory: false,
             kind,
         }
@@ -370,8 +224,9 @@ mod tests {
     fn map(interface: &StageInterface) -> Map {
         let mut whole = Writer::default();
         let head = whole.open_map();
+        write_generation(&mut whole);
         let entries = write(&mut whole, interface).unwrap();
-        whole.close_map(head, entries);
+        whole.close_map(head, 1 + entries);
         let whole = whole.finish();
         let mut rest = whole.as_slice();
         let Value::Map(map) = rmpv::decode::read_value(&mut rest).unwrap() else { panic!("no map") };
@@ -402,24 +257,42 @@ mod tests {
         );
     }
 
+    fn refusal(change: impl FnOnce(&mut Map)) -> Error {
+        let mut map = map(&samples()[0]);
+        change(&mut map);
+        extract(&map).unwrap_err()
+    }
+
+    /// Whether the changed entries are malformed, and the error says so in these words.
+    fn malformed(words: &str, change: impl FnOnce(&mut Map)) {
+        let error = refusal(change);
+        assert!(matches!(error.kind(), ErrorKind::Malformed(_)), "{error}");
+        assert!(error.to_string().contains(words), "{error}: not {words}");
+    }
+
+    fn without(map: &mut Map, key: &str) {
+        map.retain(|(name, _)| name.as_str() != Some(key));
+    }
+
+    /// The fields of the interface in a map.
+    fn fields(map: &mut Map) -> &mut Vec<Value> {
+        let entry = map.iter_mut().find(|(key, _)| key.as_str() == Some(INTERFACE_KEY));
+        let Some((_, Value::Array(fields))) = entry else { panic!("not an array") };
+        fields
+    }
+
     #[test]
     fn missing_unknown_and_foreign_fields_are_refused() {
-        let map = map(&samples()[0]);
-        for key in STAGE_KEYS.all[..STAGE_KEYS.always].iter().chain([&GENERATION_KEY]) {
-            let mut less = map.clone();
-            less.retain(|(name, _)| name.as_str() != Some(key));
-            assert_eq!(less.len() + 1, map.len());
-            let err = extract(&less).unwrap_err();
-            assert!(matches!(err.kind(), crate::error::ErrorKind::Malformed(_)), "{key}: {err}");
-        }
-        let mut more = map.clone();
-        set(&mut more, ".dovetail.vertex.colour", 1.into());
-        assert!(extract(&more).unwrap_err().to_string().contains("unknown key"));
-        let mut older = map.clone();
-        set(&mut older, GENERATION_KEY, (GENERATION + 1).into());
-        assert!(extract(&older).unwrap_err().full_compile().is_some());
-        let mut crossed = map;
-        set(&mut crossed, ".dovetail.stage", "fragment".into());
-        assert!(extract(&crossed).is_err());
+        malformed("before the generation", |map| without(map, GENERATION_KEY));
+        malformed("no stage interface", |map| without(map, INTERFACE_KEY));
+        malformed("before the generation", |map| map.reverse());
+        malformed("twice", |map| map.extend_from_within(..));
+        malformed("unknown key", |map| set(map, ".dovetail.colour", 1.into()));
+        malformed(INTERFACE_KEY, |map| drop(fields(map).pop()));
+        malformed(INTERFACE_KEY, |map| fields(map).push(1.into()));
+        malformed(INTERFACE_KEY, |map| fields(map)[2] = 48.into());
+        malformed("a fragment stage with the fields of a vertex stage", |map| fields(map)[1] = "fragment".into());
+        let newer = refusal(|map| set(map, GENERATION_KEY, (GENERATION + 1).into()));
+        assert!(newer.full_compile().is_some(), "{newer}");
     }
 }

@@ -13,6 +13,7 @@ mod graphics;
 pub mod interface;
 pub mod interface_io;
 mod msgpack;
+mod msgpack_read;
 pub mod named;
 pub mod note;
 pub mod notes;

@@ -3,18 +3,15 @@
 //!
 //! [`super::document`], used by tools, reads the same bytes into a tree.
 
-use super::document::{Document, MAX_DEPTH, PIPELINES, VERSION, encode, version};
+use super::document::{Document, PIPELINES, VERSION, encode};
 use super::interface::StageInterface;
 use super::interface_io::{PREFIX, Reading};
+use super::msgpack_read::Reader;
 use super::notes::Notes;
-use super::read_notes::{NotesReading, seed};
+use super::read_notes::NotesReading;
 use crate::error::{Error, Result};
 use crate::target::Stage;
-use rmp_serde::decode;
 use rmpv::Value;
-use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::fmt;
-use std::io::ErrorKind;
 
 /// The interface of a stage, and its notes.
 ///
@@ -23,7 +20,9 @@ use std::io::ErrorKind;
 /// value that only the link may set. Unsupported: an unknown register. `NeedsFullCompile`: another generation of the
 /// format.
 pub fn read(document: &[u8]) -> Result<(StageInterface, Notes)> {
-    let both = read_by(document, |deserializer, both| Root(both).deserialize(deserializer))?;
+    let mut from = Reader::new(document);
+    let both = root(&mut from)?;
+    from.end()?;
     let interface = both.interface.finish()?;
     let notes = both.notes.finish(interface.stage)?;
     Ok((interface, notes))
@@ -46,112 +45,49 @@ pub fn notes_of(document: &Document, stage: Stage) -> Result<Notes> {
 }
 
 fn read_pipeline(document: &Document) -> Result<Both> {
-    let map = encode(&Value::Map(document.pipeline.clone()));
-    read_by(&map, |deserializer, both| Pipeline(both).deserialize(deserializer))
+    pipeline(&mut Reader::new(&encode(&Value::Map(document.pipeline.clone()))))
 }
 
-/// A pipeline map while it is being read.
+/// What a pipeline map has.
+#[derive(Default)]
 struct Both {
     interface: Reading,
     notes: NotesReading,
 }
 
-type Decoder<'d, 'de> = &'d mut rmp_serde::Deserializer<decode::ReadRefReader<'de, [u8]>>;
-
-fn read_by<'de>(
-    bytes: &'de [u8],
-    run: impl FnOnce(Decoder<'_, 'de>, &mut Both) -> std::result::Result<(), decode::Error>,
-) -> Result<Both> {
-    let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);
-    deserializer.set_max_depth(MAX_DEPTH);
-    let mut both = Both { interface: Reading::new(), notes: NotesReading::default() };
-    let done = run(&mut deserializer, &mut both);
-    // A document of another generation may have any contents.
-    both.interface.check_generation()?;
-    both.notes.refusal()?;
-    done.map_err(|e| Error::malformed(format!("metadata: {e}")))?;
-    // The decoder does not tell its position; at the end of the input it fails to read the next value's first byte.
-    match IgnoredAny::deserialize(&mut deserializer) {
-        Err(decode::Error::InvalidMarkerRead(e)) if e.kind() == ErrorKind::UnexpectedEof => Ok(both),
-        _ => Err(Error::malformed("bytes after the metadata document")),
-    }
-}
-
 /// The whole document.
-struct Root<'r>(&'r mut Both);
-/// Its list with one pipeline.
-struct Pipelines<'r>(&'r mut Both);
+fn root(from: &mut Reader<'_>) -> Result<Both> {
+    let (mut version, mut both) = (None, None);
+    for _ in 0..from.map()? {
+        match from.str()? {
+            VERSION if version.is_none() => version = Some((from.array()?, from.uint()?, from.uint()?)),
+            PIPELINES if both.is_none() => {
+                if from.array()? != 1 {
+                    return Err(Error::malformed(format!("metadata: {PIPELINES} is not an array of one")));
+                }
+                both = Some(pipeline(from)?);
+            }
+            key => return Err(Error::malformed(format!("metadata: the key {key} twice, or unknown"))),
+        }
+    }
+    if version.is_some_and(|(parts, ..)| parts != 2) {
+        return Err(Error::malformed(format!("metadata: {VERSION} is not two numbers")));
+    }
+    both.ok_or_else(|| Error::malformed(format!("metadata: no {PIPELINES}")))
+}
+
 /// The pipeline's map.
-struct Pipeline<'r>(&'r mut Both);
-
-seed!(Root<'_>: (), deserialize_map);
-
-impl<'de> Visitor<'de> for Root<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a map")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        let (mut versions, mut pipelines) = (0, 0);
-        while let Some(key) = map.next_key::<&str>()? {
-            match key {
-                VERSION => {
-                    version(&map.next_value()?).map_err(de::Error::custom)?;
-                    versions += 1;
-                }
-                PIPELINES => {
-                    map.next_value_seed(Pipelines(self.0))?;
-                    pipelines += 1;
-                }
-                _ => return Err(de::Error::custom(format!("unknown key {key}"))),
-            }
-        }
-        match (versions, pipelines) {
-            (0 | 1, 1) => Ok(()),
-            (_, 0) => Err(de::Error::custom(format!("no {PIPELINES}"))),
-            _ => Err(de::Error::custom("a key twice")),
+fn pipeline(from: &mut Reader<'_>) -> Result<Both> {
+    let mut both = Both::default();
+    for _ in 0..from.map()? {
+        let key = from.str()?;
+        if key.starts_with(PREFIX) {
+            both.interface.entry(key, from)?;
+        } else {
+            both.notes.entry(key, from)?;
         }
     }
-}
-
-seed!(Pipelines<'_>: (), deserialize_seq);
-
-impl<'de> Visitor<'de> for Pipelines<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{PIPELINES}, an array of one")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> std::result::Result<(), A::Error> {
-        let one = list.next_element_seed(Pipeline(self.0))?;
-        if one.is_none() || list.next_element::<Value>()?.is_some() {
-            return Err(de::Error::custom(format!("{PIPELINES} is not an array of one")));
-        }
-        Ok(())
-    }
-}
-
-seed!(Pipeline<'_>: (), deserialize_map);
-
-impl<'de> Visitor<'de> for Pipeline<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a pipeline's map")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
-        while let Some(key) = map.next_key::<&str>()? {
-            match key.strip_prefix(PREFIX) {
-                Some(field) => self.0.interface.entry(key, field, &mut map)?,
-                None => self.0.notes.entry(key, &mut map)?,
-            }
-        }
-        Ok(())
-    }
+    Ok(both)
 }
 
 #[cfg(test)]
@@ -198,7 +134,5 @@ mod tests {
         assert!(refusal(|p| p.push((".hardware_stages".into(), Value::Map(vec![])))).contains("twice"));
         let twice = Value::Map(vec![(11275.into(), 0.into()), (11275.into(), 0.into())]);
         assert!(refusal(|p| set(p, ".registers", twice)).contains("twice"));
-        let in_a_skipped = Value::Array(vec![Value::Map(vec![(1.into(), 2.into()), (1.into(), 2.into())])]);
-        assert!(refusal(|p| set(p, ".vertexInputs", in_a_skipped)).contains("twice"));
     }
 }

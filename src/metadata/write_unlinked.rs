@@ -28,6 +28,7 @@ pub fn document(
     out.str("amdpal.pipelines");
     out.array(1);
     let pipeline = out.open_map();
+    interface_io::write_generation(&mut out);
     out.str(MetadataKey::HardwareStages.name());
     out.map(1);
     out.str(interface.stage.hardware_name());
@@ -52,6 +53,6 @@ pub fn document(
         out.str(key);
         out.str(text);
     }
-    out.close_map(pipeline, 2 + fields + remarks.len());
+    out.close_map(pipeline, 3 + fields + remarks.len());
     Ok(out.finish())
 }

@@ -3,7 +3,9 @@
 use crate::common::{print_json, read_elf};
 use dovetail::error::{Context, Error, Result};
 use dovetail::metadata::document::{Document, Map};
+use dovetail::metadata::interface_io::INTERFACE_KEY;
 use dovetail::metadata::note;
+use dovetail::metadata::read_unlinked::interface_of;
 use dovetail::metadata::registers::HardwareRegister as Word;
 use dovetail::reloc::kind;
 use dovetail::reloc::symbol::LinkSymbol;
@@ -116,11 +118,13 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
         if name == ".note" {
             let data = section.data().map_err(broken)?;
             let document = Document::parse(note::metadata(data)?)?;
-            if document.pipeline.iter().any(|(k, _)| k.as_str().is_some_and(|k| k.starts_with(".dovetail."))) {
-                report.kind = "unlinked stage ELF";
-            }
             report.registers = registers_of(&document.pipeline);
-            report.metadata = json(&rmpv::Value::Map(document.pipeline));
+            report.metadata = json(&rmpv::Value::Map(document.pipeline.clone()));
+            if let Some(interface) = report.metadata.get_mut(INTERFACE_KEY) {
+                report.kind = "unlinked stage ELF";
+                // With the names of the fields, which the file does not have.
+                *interface = serde_json::to_value(interface_of(&document)?).map_err(|e| Error::bug(e.to_string()))?;
+            }
         }
         for (offset, relocation) in section.relocations() {
             report.relocations.push(describe(&file, &name, offset, &relocation));

@@ -64,7 +64,7 @@ struct Symbol {
     size: u32,
 }
 
-/// The file: `.text`, read-only data, `.note`, `.strtab`, `.symtab`, `.rel.text`, `.shstrtab`.
+/// The file: `.text`, read-only data, `.note`, `.symtab`, `.rel.text`, `.strtab`.
 ///
 /// # Errors
 /// Bug: the target of a patch is not in the code.
@@ -80,7 +80,7 @@ pub(super) fn write(code: &MachineCode, target: GfxIp, note: &[u8]) -> Result<Ve
     let mut w = Writer {
         bytes: Vec::with_capacity(code.code.len() + constants + note.len() + tables + 1024),
         headers: List::default(),
-        names: take(),
+        names,
     };
     w.bytes.resize(size_of::<FileHeader64<LE>>(), 0);
 
@@ -99,14 +99,14 @@ pub(super) fn write(code: &MachineCode, target: GfxIp, note: &[u8]) -> Result<Ve
     }
     w.section(NOTE, Section { kind: elf::SHT_NOTE, align: 4, ..PLAIN }, note);
 
-    // The index of `.strtab`, after the null section's.
-    let index = w.headers.len() as u32 + 1;
+    // After the null section's.
+    let symtab = w.headers.len() as u32 + 1;
+    let strtab = symtab + 1 + u32::from(!relocs.is_empty());
     // Symbol 0 is local too.
-    let symtab = w.symbols(&symbols, Section { link: index, info: code.tables.len() as u32 + 1, ..PLAIN });
-    let header = Section { flags: elf::SHF_INFO_LINK, link: index + 1, info: TEXT, ..PLAIN };
-    let rel = if relocs.is_empty() { None } else { Some(w.relocations(code, &relocs, header)) };
-    let strtab = w.strings(".strtab", &names);
-    w.headers.extend([strtab, symtab].into_iter().chain(rel));
+    w.symbols(&symbols, Section { link: strtab, info: code.tables.len() as u32 + 1, ..PLAIN });
+    if !relocs.is_empty() {
+        w.relocations(code, &relocs, Section { flags: elf::SHF_INFO_LINK, link: symtab, info: TEXT, ..PLAIN });
+    }
     w.finish(target)
 }
 
@@ -115,7 +115,7 @@ struct Writer {
     bytes: Vec<u8>,
     /// Headers of the sections after the null section.
     headers: List<Section>,
-    /// Names of the sections.
+    /// Names of symbols and sections.
     names: Kept<Strings>,
 }
 
@@ -127,8 +127,8 @@ impl Writer {
     }
 
     /// Ends a section here.
-    fn end(&self, section: Section) -> Section {
-        Section { size: self.bytes.len() - section.offset, ..section }
+    fn end(&mut self, section: Section) {
+        self.headers.push(Section { size: self.bytes.len() - section.offset, ..section });
     }
 
     fn put<T: Pod>(&mut self, part: &T) {
@@ -138,11 +138,10 @@ impl Writer {
     fn section(&mut self, name: impl fmt::Display, header: Section, content: &[u8]) {
         let section = self.start(name, header);
         self.bytes.extend_from_slice(content);
-        let section = self.end(section);
-        self.headers.push(section);
+        self.end(section);
     }
 
-    fn symbols(&mut self, symbols: &[Symbol], header: Section) -> Section {
+    fn symbols(&mut self, symbols: &[Symbol], header: Section) {
         let entry_size = size_of::<Sym64<LE>>();
         let header = Section { kind: elf::SHT_SYMTAB, align: TABLE_ALIGN, entry_size, ..header };
         let section = self.start(".symtab", header);
@@ -157,10 +156,10 @@ impl Writer {
                 st_size: U64::new(LE, symbol.size.into()),
             });
         }
-        self.end(section)
+        self.end(section);
     }
 
-    fn relocations(&mut self, code: &MachineCode, symbols: &[u32], header: Section) -> Section {
+    fn relocations(&mut self, code: &MachineCode, symbols: &[u32], header: Section) {
         let entry_size = size_of::<Rel64<LE>>();
         let header = Section { kind: elf::SHT_REL, align: TABLE_ALIGN, entry_size, ..header };
         let section = self.start(".rel.text", header);
@@ -171,21 +170,14 @@ impl Writer {
                 r_info: Rel64::<LE>::r_info(LE, *symbol, kind),
             });
         }
-        self.end(section)
+        self.end(section);
     }
 
-    fn strings(&mut self, name: &str, strings: &Strings) -> Section {
-        let section = self.start(name, Section { kind: elf::SHT_STRTAB, ..PLAIN });
-        strings.write(&mut self.bytes);
-        self.end(section)
-    }
-
-    /// Writes the names of the sections, their headers, and the header of the file.
+    /// Writes the names, the sections' headers, and the header of the file.
     fn finish(mut self, target: GfxIp) -> Result<Vec<u8>> {
-        let names = self.start(".shstrtab", Section { kind: elf::SHT_STRTAB, ..PLAIN });
+        let names = self.start(".strtab", Section { kind: elf::SHT_STRTAB, ..PLAIN });
         self.names.write(&mut self.bytes);
-        let names = self.end(names);
-        self.headers.push(names);
+        self.end(names);
 
         self.bytes.resize(self.bytes.len().next_multiple_of(TABLE_ALIGN as usize), 0);
         let (start, size) = (self.bytes.len(), size_of::<SectionHeader64<LE>>());
