@@ -464,10 +464,7 @@ impl Blocks {
         let mut kept = 0;
         for n in 0..self.count {
             if keep(&self.list[n]) {
-                if kept < n {
-                    let (before, from) = self.list.split_at_mut(n);
-                    before[kept].clone_from(&from[0]);
-                }
+                self.list.swap(kept, n);
                 kept += 1;
             }
         }

@@ -31,6 +31,7 @@ use crate::ir::uniform::Uniformity;
 use crate::ir::wave_wide::{WaveWide, is_of_wave};
 use crate::ir::{AluOp, AmdOp, Bits, BlockCall, BlockId, Builder, Inst, Merge, Op, Shader, Terminator, Type, Value};
 use crate::target::WaveSize;
+use crate::workspace::{Kept, List, take};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let wide = WaveWide::new(shader);
     let cfg = shader.cfg();
     // By instruction in order: the block of an access whose descriptor must be read from a lane.
-    let mut wanted: Vec<Option<BlockId>> = Vec::new();
+    let mut wanted = List::<Option<BlockId>>::default();
     let mut declared = false;
     let mut before = 0;
     for id in shader.block_ids() {
@@ -77,12 +78,13 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
         uniformity: &uniformity,
         wide: &wide,
         known: shader.values.len(),
-        before: FxHashMap::default(),
+        before: take(),
         block: Shader::ENTRY,
         steps: 0,
+        made: List::default(),
     };
     let loops = cfg.loops().are_all();
-    let mut wanted = wanted.into_iter();
+    let mut wanted = wanted.iter().copied();
     rewrite(shader, |b, inst| match wanted.next().flatten() {
         Some(block) => roots.access(b, inst, block, loops),
         None => Ok(Rewrite::Keep),
@@ -105,21 +107,26 @@ struct Roots<'a> {
     /// Number of values that the analyses cover.
     known: usize,
     /// Results of accesses that were rebuilt without a loop, with the value that the analyses know.
-    before: FxHashMap<Value, Value>,
+    before: Kept<FxHashMap<Value, Value>>,
     /// The block of the access at the time of the analyses.
     block: BlockId,
     steps: u32,
+    /// The origins of its descriptors: each value before the operands that it is computed from.
+    made: List<Made>,
 }
 
 /// The origin of a value.
+#[derive(Clone, Copy)]
 enum Made {
     /// It is uniform for the wave.
     Wide,
     /// It is read from the first lane; `differs`: other lanes may have another value.
     Root { differs: bool },
-    /// It is computed from these.
-    Of(Vec<Self>),
+    /// It is computed from its operands.
+    Computed,
 }
+
+type Reads = SmallVec<[Read; 4]>;
 
 /// A root with its value in the first lane.
 struct Read {
@@ -131,10 +138,14 @@ struct Read {
 impl Roots<'_> {
     fn access(&mut self, b: &mut Builder<'_>, inst: &Inst, block: BlockId, loops: bool) -> Result<Rewrite> {
         (self.block, self.steps) = (block, 0);
+        self.made.clear();
         let descriptors = &inst.args[..inst.op.descriptors()];
-        let made: Vec<Made> = descriptors.iter().map(|v| self.made(b, *v, MOST_DEPTH).1).collect();
-        let mut reads = Vec::new();
-        made.iter().zip(descriptors).for_each(|(made, v)| gather(b.shader, made, *v, &mut reads));
+        for v in descriptors {
+            self.origin(b, *v, MOST_DEPTH);
+        }
+        let mut reads = Reads::new();
+        let mut made = self.made.iter();
+        descriptors.iter().for_each(|v| gather(b.shader, &mut made, *v, &mut reads));
         let differs = reads.iter().any(|read| read.differs);
         if differs && !loops {
             return Err(Error::unsupported(
@@ -144,44 +155,56 @@ impl Roots<'_> {
         }
         let ty = inst.result.map(|v| b.ty(v));
         if differs {
-            return Ok(around(b, inst, &made, reads, ty));
+            return Ok(around(b, inst, &self.made, reads, ty));
         }
-        let result = access_by(b, inst, &made, reads, ty);
+        let result = access_by(b, inst, &self.made, reads, ty);
         self.before.extend(result.zip(inst.result));
         Ok(result.map_or(Rewrite::Remove, Rewrite::Value))
     }
 
-    /// The cheapest way to make a value uniform, with its cost; `None`: it cannot be read from a lane.
-    fn made(&mut self, b: &Builder<'_>, v: Value, depth: u32) -> (Option<u32>, Made) {
+    /// Appends the cheapest way to make a value uniform, and returns its cost; `None`: it cannot be read from a lane.
+    fn origin(&mut self, b: &Builder<'_>, v: Value, depth: u32) -> Option<u32> {
         let analysed = Some(self.before.get(&v).copied().unwrap_or(v)).filter(|v| v.index() < self.known);
         if analysed.is_some_and(|v| self.wide.holds(v, self.block)) {
-            return (Some(0), Made::Wide);
+            self.made.push(Made::Wide);
+            return Some(0);
         }
         let differs = !analysed.is_some_and(|v| self.uniformity.is_uniform_in(v, self.block));
         let ty = b.ty(v);
         let dwords = (ty.bits() == Bits::B32 || ty == Type::B64).then(|| ty.total_bits() / 32);
         let own = dwords.map(|n| if differs { n * COMPARED } else { n });
-        let root = Made::Root { differs };
+        let place = self.made.len();
+        self.made.push(Made::Root { differs });
         self.steps += 1;
         let inst = b.shader.def(v).filter(|inst| depth > 0 && self.steps < MOST_STEPS && is_repeatable(&inst.op));
-        let Some(inst) = inst else { return (own, root) };
-        let args = inst.args.clone();
-        let (costs, made): (SmallVec<[Option<u32>; 4]>, Vec<Made>) =
-            args.iter().map(|v| self.made(b, *v, depth - 1)).unzip();
-        match (costs.into_iter().sum::<Option<u32>>(), own) {
-            (Some(deep), Some(own)) if deep > own || deep == own && !is_address(&inst.op, &made) => (Some(own), root),
-            (None, own) => (own, root),
-            (deep, _) => (deep, Made::Of(made)),
+        let Some(inst) = inst else { return own };
+        // The operands that are not uniform for the wave.
+        let mut others = 0;
+        let mut deep = Some(0);
+        for arg in &inst.args {
+            let place = self.made.len();
+            let cost = self.origin(b, *arg, depth - 1);
+            others += usize::from(!matches!(self.made.get(place), Some(Made::Wide)));
+            deep = deep.zip(cost).map(|(deep, cost)| deep + cost);
         }
+        let is_root = match (deep, own) {
+            (Some(deep), Some(own)) => deep > own || deep == own && !(others == 1 && is_address(&inst.op)),
+            (deep, _) => deep.is_none(),
+        };
+        if is_root {
+            self.made.truncate(place + 1);
+            return own;
+        }
+        self.made[place] = Made::Computed;
+        deep
     }
 }
 
-/// Whether an operation maps different operands to different results, as address arithmetic does: comparing the operand then
-/// costs no additional iteration, and an image and its sampler have one root. With other operations, lanes with the same
-/// descriptor may have different operands and would get an iteration each.
-fn is_address(op: &Op, made: &[Made]) -> bool {
-    let one = made.iter().filter(|made| !matches!(made, Made::Wide)).count() == 1;
-    one && matches!(op, Op::Alu(AluOp::IAdd | AluOp::IMul | AluOp::Shl, _))
+/// Whether an operation of one operand that is not uniform maps different operands to different results, as address
+/// arithmetic does: comparing the operand then costs no additional iteration, and an image and its sampler have one root.
+/// With other operations, lanes with the same descriptor may have different operands and would get an iteration each.
+fn is_address(op: &Op) -> bool {
+    matches!(op, Op::Alu(AluOp::IAdd | AluOp::IMul | AluOp::Shl, _))
 }
 
 /// Whether an operation can be repeated at the access: it depends only on its operands.
@@ -189,21 +212,21 @@ fn is_repeatable(op: &Op) -> bool {
     is_of_wave(op) && !matches!(op, Op::BufferLoad { .. } | Op::Opaque)
 }
 
-/// Collects the roots of a value, each once.
-fn gather(shader: &Shader, made: &Made, v: Value, out: &mut Vec<Read>) {
-    match made {
-        Made::Wide => {}
-        Made::Root { .. } if out.iter().any(|read| read.root == v) => {}
-        Made::Root { differs } => out.push(Read { root: v, differs: *differs, first: None }),
-        Made::Of(parts) => {
+/// Collects the roots of a value, each once. `made` goes on with its origin.
+fn gather<'m>(shader: &Shader, made: &mut impl Iterator<Item = &'m Made>, v: Value, out: &mut Reads) {
+    match made.next() {
+        Some(Made::Root { .. }) if out.iter().any(|read| read.root == v) => {}
+        Some(Made::Root { differs }) => out.push(Read { root: v, differs: *differs, first: None }),
+        Some(Made::Computed) => {
             let args = shader.def(v).map(|inst| inst.args.as_slice()).unwrap_or_default();
-            parts.iter().zip(args).for_each(|(made, v)| gather(shader, made, *v, out));
+            args.iter().for_each(|v| gather(shader, made, *v, out));
         }
+        Some(Made::Wide) | None => {}
     }
 }
 
 /// Emits the access in a loop.
-fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>, ty: Option<Type>) -> Rewrite {
+fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Reads, ty: Option<Type>) -> Rewrite {
     let [header, body, join, latch, after] = [(); 5].map(|()| b.new_block());
     b.jump(header, &[]);
     b.switch_to(header);
@@ -238,29 +261,29 @@ fn around(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>,
 }
 
 /// Emits the access for the lanes whose roots equal those of the first lane.
-fn access_by(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Vec<Read>, ty: Option<Type>) -> Option<Value> {
+fn access_by(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Reads, ty: Option<Type>) -> Option<Value> {
     for read in reads.iter_mut().filter(|read| read.first.is_none()) {
         read.first = Some(b.value(Op::Amd(AmdOp::ReadFirstLane), &[read.root], b.ty(read.root)));
     }
     let mut args = inst.args.clone();
-    for (made, arg) in made.iter().zip(&mut args) {
-        *arg = again(b, made, *arg, &reads);
+    let mut made = made.iter();
+    for arg in args.iter_mut().take(inst.op.descriptors()) {
+        *arg = again(b, &mut made, *arg, &reads);
     }
     let id = b.push(inst.op.clone(), args, ty);
     b.shader.inst(id).result
 }
 
-/// Repeats a value with the roots of the first lane.
-fn again(b: &mut Builder<'_>, made: &Made, v: Value, reads: &[Read]) -> Value {
-    match made {
-        Made::Wide => v,
-        Made::Root { .. } => reads.iter().find(|read| read.root == v).and_then(|read| read.first).unwrap_or(v),
-        Made::Of(parts) => {
-            let Some(inst) = b.shader.def(v).cloned() else { return v };
-            let args: SmallVec<[Value; 4]> =
-                parts.iter().zip(&inst.args).map(|(made, v)| again(b, made, *v, reads)).collect();
-            b.value(inst.op, &args, b.ty(v))
+/// Repeats a value with the roots of the first lane. `made` goes on with its origin.
+fn again<'m>(b: &mut Builder<'_>, made: &mut impl Iterator<Item = &'m Made>, v: Value, reads: &[Read]) -> Value {
+    match made.next() {
+        Some(Made::Root { .. }) => reads.iter().find(|read| read.root == v).and_then(|read| read.first).unwrap_or(v),
+        Some(Made::Computed) => {
+            let Some(mut inst) = b.shader.def(v).cloned() else { return v };
+            inst.args.iter_mut().for_each(|v| *v = again(b, made, *v, reads));
+            b.value(inst.op, &inst.args, b.ty(v))
         }
+        Some(Made::Wide) | None => v,
     }
 }
 

@@ -27,8 +27,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         Op::CompositeExtract => {
             let from = cx.type_id(inst.id(0)?)?;
             let (at, len) = cx.leaf_range(inst, from, 1)?;
-            let all = cx.values(inst.id(0)?)?;
-            LeafValues::from_slice(all.get(at..at.saturating_add(len)).unwrap_or(&[]))
+            cx.part(inst.id(0)?, at, len)?
         }
         Op::CompositeInsert => {
             let whole = cx.type_id(inst.id(1)?)?;

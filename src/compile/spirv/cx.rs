@@ -350,6 +350,12 @@ impl<'a> Cx<'a> {
     /// # Errors
     /// Malformed: not exactly one leaf.
     pub fn value(&mut self, id: u32) -> Result<Value> {
+        if let Def::Values(range) = *self.def(id)?
+            && let &[one] = self.leaves(range)
+        {
+            self.spend(1)?;
+            return Ok(one);
+        }
         match self.values(id)?.as_slice() {
             [one] => Ok(*one),
             many => Err(Error::malformed(format!("%{id} has {} components where one is needed", many.len()))),
@@ -363,6 +369,21 @@ impl<'a> Cx<'a> {
     pub fn values_n(&mut self, id: u32, n: usize) -> Result<LeafValues> {
         let v = self.values(id)?;
         if v.len() == n { Ok(v) } else { Err(Error::malformed(format!("%{id} has {} components, not {n}", v.len()))) }
+    }
+
+    /// Some of the leaves of a value, by their range; fewer where it has fewer.
+    ///
+    /// # Errors
+    /// As [`Self::values`].
+    pub(super) fn part(&mut self, id: u32, at: usize, len: usize) -> Result<LeafValues> {
+        let part = |all: &[Value]| LeafValues::from_slice(all.get(at..at.saturating_add(len)).unwrap_or(&[]));
+        match *self.def(id)? {
+            Def::Values(range) => {
+                self.spend(len)?;
+                Ok(part(self.leaves(range)))
+            }
+            _ => Ok(part(&self.values(id)?)),
+        }
     }
 
     fn leaves(&self, range: ValueRange) -> &[Value] {

@@ -2,7 +2,7 @@
 
 use super::exclusive::in_place;
 use super::registers::{RegSet, base, class_of};
-use super::room::Need;
+use super::room::{Need, Stop};
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::{Wants, alignment};
 use crate::compile::native::mir::{BlockId, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, runs};
@@ -24,18 +24,22 @@ impl Walk<'_> {
         self.held = RegSet::default();
         for _ in 0..MOST_ROOMS {
             self.temps = RegSet::default();
-            self.need = None;
-            let result = self.attempt(id, n, inst);
-            let Some(need) = self.need.take() else { return result };
+            let need = match self.attempt(id, n, inst) {
+                Ok(()) => return Ok(()),
+                Err(Stop::Failed(error)) => return Err(error),
+                Err(Stop::Needs) => self.need.take(),
+            };
+            let need = need.ok_or_else(|| Error::bug("an instruction lacks registers, and none are named"))?;
             self.temps = RegSet::default();
             self.moves.clear();
+            self.starved = Some(need.class);
             self.make_room(id, n, &need)?;
         }
         Err(Error::unsupported("free registers that do not follow each other", "each move undoes another"))
     }
 
     /// Allocates its uses, then its definitions.
-    fn attempt(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
+    fn attempt(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<(), Stop> {
         let (f, position) = (self.f, 4 * n + 2);
         self.operands.clear();
         self.operands.extend_from_slice(f.defs(inst));
@@ -82,7 +86,8 @@ impl Walk<'_> {
         self.out.push(*inst, &self.operands, Some(n));
         self.occupied = self.occupied.without(&dying);
         self.unkeep(inst);
-        self.occupy_defs(f.defs(inst), position)
+        self.occupy_defs(f.defs(inst), position)?;
+        Ok(())
     }
 
     /// Releases the registers kept for the instruction's runs, which are now used.
@@ -97,7 +102,7 @@ impl Walk<'_> {
     }
 
     /// Writes the registers of a run of uses. Members in other places are first copied to a run of their own.
-    fn use_run(&mut self, inst: &MachineInst, run: &[Operand], wants: Wants) -> Result<()> {
+    fn use_run(&mut self, inst: &MachineInst, run: &[Operand], wants: Wants) -> Result<(), Stop> {
         if let [one] = run {
             let what = match one.what {
                 OperandValue::Val(val) => OperandValue::Fixed(self.at(val)?),
@@ -127,7 +132,7 @@ impl Walk<'_> {
     }
 
     /// Copies the members of a run to consecutive free registers.
-    fn gather(&mut self, inst: &MachineInst, run: &[Operand], class: RegisterClass) -> Result<PhysReg> {
+    fn gather(&mut self, inst: &MachineInst, run: &[Operand], class: RegisterClass) -> Result<PhysReg, Stop> {
         let (count, align) = (run.len() as u16, alignment(class, run.len()));
         let free = self.usable.without(&self.occupied).without(&self.temps);
         let first = free.without(&self.kept).lowest(class, count, align);
@@ -135,7 +140,7 @@ impl Walk<'_> {
             // Members that nothing else wants elsewhere go there themselves.
             let members = if self.may_move(inst, run) { run.into() } else { SmallVec::new() };
             let need = Need { class, count: run.len(), members, dying: RegSet::default() };
-            return Err(self.lacks(need, &free));
+            return Err(self.lacks(need));
         };
         for (k, one) in (0..).zip(run) {
             if let Some(from) = self.source(one)? {
@@ -182,7 +187,7 @@ impl Walk<'_> {
         class: RegisterClass,
         free: &RegSet,
         position: u32,
-    ) -> Result<PhysReg> {
+    ) -> Result<PhysReg, Stop> {
         if let Some(own) = self.exclusive_run(run)? {
             return Ok(own);
         }
@@ -194,7 +199,7 @@ impl Walk<'_> {
         }
         // Open although occupied: read for the last time.
         let dying = self.occupied.and(free);
-        Err(self.lacks(Need { class, count: run.len(), members: SmallVec::new(), dying }, free))
+        Err(self.lacks(Need { class, count: run.len(), members: SmallVec::new(), dying }))
     }
 
     /// The registers of variables, which they have before they are defined.
@@ -244,7 +249,13 @@ impl Walk<'_> {
     }
 
     /// The registers of definitions that are tied to uses: in place if the uses end here, otherwise copied.
-    fn tied_run(&mut self, defs: &[Operand], tied: &[Operand], class: RegisterClass, position: u32) -> Result<PhysReg> {
+    fn tied_run(
+        &mut self,
+        defs: &[Operand],
+        tied: &[Operand],
+        class: RegisterClass,
+        position: u32,
+    ) -> Result<PhysReg, Stop> {
         let count = defs.len().max(tied.len());
         let own = self.exclusive_run(defs)?;
         let first = match own {
@@ -260,7 +271,7 @@ impl Walk<'_> {
                     Some(first) => first,
                     None => {
                         let need = Need { class, count, members: SmallVec::new(), dying: RegSet::default() };
-                        return Err(self.lacks(need, &free));
+                        return Err(self.lacks(need));
                     }
                 }
             }
@@ -275,7 +286,7 @@ impl Walk<'_> {
         let read =
             |one: &Operand| matches!(one.what, OperandValue::Fixed(reg) if written.has(reg) && !self.temps.has(reg));
         if own.is_some() && self.operands.iter().skip(defs.len()).any(read) {
-            return Err(Error::unsupported("a variable that is tied and read beside", format!("at {first}")));
+            return Err(Error::unsupported("a variable that is tied and read beside", format!("at {first}")).into());
         }
         Ok(first)
     }

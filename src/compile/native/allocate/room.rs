@@ -20,6 +20,19 @@ pub(super) struct Need {
     pub(super) dying: RegSet,
 }
 
+/// Why an instruction's operands have no registers.
+pub(super) enum Stop {
+    /// A run is missing, [`Walk::need`], for which room may be made.
+    Needs,
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// A value and its new register.
 type Step = (Val, PhysReg);
 
@@ -48,6 +61,12 @@ impl Walk<'_> {
         }
         self.held.insert_run(first, need.count as u16);
         self.flush(id, n)
+    }
+
+    /// Records the run that is missing.
+    pub(super) fn lacks(&mut self, need: Need) -> Stop {
+        self.need = Some(need);
+        Stop::Needs
     }
 
     /// The window in which the least must be moved.
@@ -114,12 +133,5 @@ impl Walk<'_> {
             steps.push((val, to));
         }
         Some(steps)
-    }
-
-    /// Records what would have helped, and returns the error for the case that it is impossible.
-    pub(super) fn lacks(&mut self, need: Need, free: &RegSet) -> Error {
-        let error = self.no_register(need.class, need.count, free);
-        self.need = Some(need);
-        error
     }
 }

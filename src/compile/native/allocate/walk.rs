@@ -46,7 +46,7 @@ pub(super) struct Walk<'a> {
     pub(super) displaced: List<Val>,
     /// Registers that were made free, or filled, for the instruction at hand.
     pub(super) held: RegSet,
-    /// The missing run of registers of the current instruction, if moving values can free one.
+    /// The missing run of registers of the current instruction.
     pub(super) need: Option<Need>,
     /// The file that was too small.
     pub(super) starved: Option<RegisterClass>,

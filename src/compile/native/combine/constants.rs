@@ -3,7 +3,7 @@
 use super::Combine;
 use crate::compile::native::mir::{Extra, MachineBlock, OperandValue, RegisterClass, Val};
 use crate::isa::Op;
-use smallvec::SmallVec;
+use crate::workspace::List;
 
 /// A register is not kept for a constant that is not repeated within so many instructions.
 const REACH: u32 = 64;
@@ -18,7 +18,7 @@ struct Held {
 impl Combine<'_> {
     /// Removes moves of a constant that another vector register has.
     pub(super) fn repeated_constants(&mut self, block: &MachineBlock) {
-        let mut held: SmallVec<[Held; 8]> = SmallVec::new();
+        let mut held = List::<Held>::default();
         for n in block.insts.clone() {
             if self.gone[n as usize] {
                 continue;
