@@ -464,7 +464,10 @@ impl Blocks {
         let mut kept = 0;
         for n in 0..self.count {
             if keep(&self.list[n]) {
-                self.list.swap(kept, n);
+                if kept < n {
+                    let (before, from) = self.list.split_at_mut(n);
+                    before[kept].clone_from(&from[0]);
+                }
                 kept += 1;
             }
         }

@@ -11,7 +11,7 @@
 //! Blocks that cannot be reached keep their place in the list and are not laid out.
 
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, BlockCall, BlockId, Builder, Merge, Op, Shader, Terminator, Type, Value};
+use crate::ir::{AluOp, BlockCall, BlockId, Builder, End, Merge, Op, Shader, Terminator, Type, Value};
 use crate::workspace::List;
 
 /// Reshapes the graph.
@@ -27,31 +27,38 @@ pub fn run(shader: &mut Shader) -> Result<()> {
     Ok(())
 }
 
-/// Turns every switch into a chain of branches; cases with the default's target and no values are dropped.
+/// Turns every switch into a chain of branches.
 fn split_switches(shader: &mut Shader) {
     for block in shader.block_ids() {
-        if !matches!(shader.block(block).term(), Some(Terminator::Switch { .. })) {
-            continue;
+        if matches!(shader.block(block).term(), Some(Terminator::Switch { .. })) {
+            let mut end = std::mem::take(&mut shader.block_mut(block).end);
+            chain(shader, block, &end);
+            // The block keeps the memory.
+            end.clone_from(&shader.block(block).end);
+            shader.block_mut(block).end = end;
         }
-        let switch = std::mem::take(&mut shader.block_mut(block).end);
-        let Some(Terminator::Switch { value, cases, default }) = switch.get() else { continue };
-        let ty = shader.ty(value);
-        let mut b = Builder::new(shader, block);
-        let mut cases = cases.iter().filter(|(_, call)| *call != default).peekable();
+    }
+}
+
+/// Ends a block with branches in place of a switch; cases with the default's target and no values are dropped.
+fn chain(shader: &mut Shader, block: BlockId, switch: &End) {
+    let Some(Terminator::Switch { value, cases, default }) = switch.get() else { return };
+    let ty = shader.ty(value);
+    let mut b = Builder::new(shader, block);
+    let mut cases = cases.iter().filter(|(_, call)| *call != default).peekable();
+    if cases.peek().is_none() {
+        b.terminate(Terminator::Jump(default));
+    }
+    while let Some((literal, then)) = cases.next() {
+        let bits = b.iconst(ty, literal);
+        let cond = b.alu(AluOp::IEq, &[value, bits]);
         if cases.peek().is_none() {
-            b.terminate(Terminator::Jump(default));
+            b.terminate(Terminator::Branch { cond, then, els: default });
+            break;
         }
-        while let Some((literal, then)) = cases.next() {
-            let bits = b.iconst(ty, literal);
-            let cond = b.alu(AluOp::IEq, &[value, bits]);
-            if cases.peek().is_none() {
-                b.terminate(Terminator::Branch { cond, then, els: default });
-                break;
-            }
-            let next = b.new_block();
-            b.terminate(Terminator::Branch { cond, then, els: BlockCall::to(next) });
-            b.switch_to(next);
-        }
+        let next = b.new_block();
+        b.terminate(Terminator::Branch { cond, then, els: BlockCall::to(next) });
+        b.switch_to(next);
     }
 }
 

@@ -9,14 +9,13 @@
 //!
 //! Depth is exported first; the last export has `done` set. A missing half of a packed pair is exported as 0.
 
-use super::outputs::{Outputs, stored};
+use super::outputs::{BySlot, Outputs, stored};
 use crate::abi::exports::{ColorExport, ColorExportPlan, Packing};
 use crate::error::{Context, Error, Result};
 use crate::ir::{AluOp, Bits, Builder, ExportTarget, NumericKind, Op, OutputSlot, Shader, Type, Value};
 use crate::metadata::interface::{ColorOutput, FragmentInterface};
 use crate::state::ColorState;
 use crate::target::GfxIp;
-use std::collections::BTreeMap;
 
 /// Component number of alpha.
 const ALPHA: u8 = 3;
@@ -38,7 +37,7 @@ pub(super) fn run(
     state: &ColorState,
 ) -> Result<()> {
     let plan = ColorExportPlan::new(gfx, interface, state).at(|| "known colour state")?;
-    for (block, stores) in &outputs.ends {
+    for (block, stores) in outputs.ends.iter() {
         let mut b = Builder::new(shader, *block);
         let mut end = End { b: &mut b, stores, exports: Vec::new() };
         if plan.mrtz {
@@ -69,7 +68,7 @@ pub(super) fn run(
 
 struct End<'a, 'b> {
     b: &'a mut Builder<'b>,
-    stores: &'a BTreeMap<OutputSlot, Value>,
+    stores: &'a BySlot<Value>,
     exports: Vec<Export>,
 }
 

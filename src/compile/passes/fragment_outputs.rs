@@ -13,8 +13,9 @@ use super::entry_values::component_type;
 use super::fragment_exports;
 use super::outputs::{self, Outputs, stored};
 use crate::error::{Error, Result};
-use crate::ir::{AluOp, Bits, Builder, Op, OutputSlot, Shader, Type};
+use crate::ir::{AluOp, Bits, Op, OutputSlot, Shader, Type};
 use crate::metadata::interface::{ColorOutput, FragmentInterface, ResultSource, StageKind};
+use crate::workspace::List;
 use std::collections::BTreeMap;
 
 /// Lowers the outputs of a fragment shader.
@@ -41,7 +42,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
 
 /// Returns all outputs, and records their numbers, which the code generator replaces by their sources.
 fn give_back(shader: &mut Shader, interface: &mut FragmentInterface, outputs: &Outputs) -> Result<()> {
-    let mut slots = Vec::new();
+    let mut slots = List::default();
     let mut place = |slot| {
         slots.push(slot);
         ResultSource::Vgpr(slots.len() as u32 - 1)
@@ -56,24 +57,19 @@ fn give_back(shader: &mut Shader, interface: &mut FragmentInterface, outputs: &O
     interface.stencil = interface.writes_stencil.then(|| place(OutputSlot::FragStencilRef));
     interface.sample_mask = interface.writes_sample_mask.then(|| place(OutputSlot::SampleMask));
 
-    let mut ends = Vec::new();
-    for (block, stores) in &outputs.ends {
-        let mut b = Builder::new(shader, *block);
-        let mut values = Vec::new();
+    outputs::fall_through(shader, outputs, "fragment colours", |b, stores, values| {
         for &slot in &slots {
-            let ty = outputs.slots.get(&slot).map_or(Type::B32, |&(_, ty)| ty);
-            let v = stored(&mut b, stores, slot, ty);
+            let ty = outputs.slots.get(slot).map_or(Type::B32, |(_, ty)| ty);
+            let v = stored(b, stores, slot, ty);
             values.push(b.convert(AluOp::ZExt, v, Type::B32));
         }
-        ends.push((*block, values));
-    }
-    outputs::fall_through(shader, ends, "fragment colours")
+    })
 }
 
 /// The colour outputs by location and index.
 fn colors(outputs: &Outputs) -> Result<Vec<ColorOutput>> {
     let mut out: BTreeMap<(u32, u8), ColorOutput> = BTreeMap::new();
-    for (&slot, &(kind, ty)) in &outputs.slots {
+    for (slot, (kind, ty)) in outputs.slots.iter() {
         let (location, component, index) = match slot {
             OutputSlot::Location { location, component, index } => (location, component, index),
             OutputSlot::FragDepth | OutputSlot::FragStencilRef | OutputSlot::SampleMask => continue,

@@ -6,12 +6,12 @@
 
 use super::context::PassContext;
 use super::output_values::Origins;
-use super::outputs::Outputs;
+use super::outputs::{BySlot, Outputs};
 use super::{fragment_outputs, vertex_outputs};
 use crate::error::{Error, Result};
-use crate::ir::{Op, OutputSlot, Shader, Terminator};
+use crate::ir::{Op, Shader, Terminator};
 use crate::target::Stage;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Lowers `StoreOutput` and `Return`.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
@@ -28,19 +28,19 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
 
 /// Removes the stores from the shader and collects them.
 fn collect(shader: &mut Shader) -> Result<Outputs> {
-    let mut out = Outputs { slots: BTreeMap::new(), ends: Vec::new(), constants: BTreeMap::new() };
+    let mut out = Outputs::default();
     let undefined = match shader.stage {
         Stage::Compute => BTreeSet::new(),
         Stage::Vertex | Stage::Fragment => Origins::new(shader).undefined_outputs(),
     };
     for block in shader.block_ids() {
-        let mut stores = BTreeMap::new();
+        let mut stores = BySlot::default();
         let mut insts = std::mem::take(&mut shader.block_mut(block).insts);
         for inst in insts.iter().map(|id| shader.inst(*id)) {
             let Op::StoreOutput { slot, kind } = inst.op else { continue };
             let &[value] = inst.args.as_slice() else { return Err(Error::bug("an output store without a value")) };
             if undefined.contains(&value) {
-                stores.remove(&slot);
+                stores.remove(slot);
                 continue;
             }
             let ty = shader.ty(value);
@@ -53,7 +53,9 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
         shader.block_mut(block).insts = insts;
         match shader.block(block).term() {
             Some(Terminator::Return(_)) => out.ends.push((block, stores)),
-            _ if !stores.is_empty() => return Err(Error::bug(format!("{block} stores outputs and does not return"))),
+            _ if stores.iter().next().is_some() => {
+                return Err(Error::bug(format!("{block} stores outputs and does not return")));
+            }
             _ => {}
         }
     }
@@ -61,11 +63,11 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
 }
 
 /// The bits of each slot that has the same constant at every return.
-fn constants(shader: &Shader, outputs: &Outputs) -> BTreeMap<OutputSlot, u64> {
+fn constants(shader: &Shader, outputs: &Outputs) -> BySlot<u64> {
     let mut origins = Origins::new(shader);
-    let mut common = BTreeMap::new();
-    for &slot in outputs.slots.keys() {
-        let mut bits = outputs.ends.iter().map(|(_, stores)| stores.get(&slot).and_then(|&v| origins.constant(v)));
+    let mut common = BySlot::default();
+    for (slot, _) in outputs.slots.iter() {
+        let mut bits = outputs.ends.iter().map(|(_, stores)| stores.get(slot).and_then(|v| origins.constant(v)));
         if let Some(first) = bits.next().flatten()
             && bits.all(|b| b == Some(first))
         {

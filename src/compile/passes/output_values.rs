@@ -21,8 +21,8 @@ enum Holder {
     Place(LocalId, u64, u64),
 }
 
-/// Most holders have at most as many sources as a vector has lanes.
-type Holders = SmallVec<[Holder; 4]>;
+/// Few holders have more sources.
+type Holders = SmallVec<[Holder; 8]>;
 
 /// Source of a holder's bits.
 enum Origin {

@@ -6,48 +6,95 @@ use crate::ir::{
     BlockId, Builder, ExportTarget, NumericKind, Op, OutputSlot, RegClass, Shader, Terminator, Type, Value,
 };
 use crate::metadata::interface::MAX_JOINT_VGPRS;
-use crate::workspace::filled;
-use std::collections::BTreeMap;
+use crate::workspace::{List, filled};
+
+/// A map with a few slots, in their order.
+pub(super) struct BySlot<T: 'static>(List<(OutputSlot, T)>);
+
+impl<T> Default for BySlot<T> {
+    fn default() -> Self {
+        Self(List::default())
+    }
+}
+
+impl<T: Copy> BySlot<T> {
+    fn find(&self, slot: OutputSlot) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&slot, |(slot, _)| *slot)
+    }
+
+    pub(super) fn get(&self, slot: OutputSlot) -> Option<T> {
+        self.find(slot).ok().map(|n| self.0[n].1)
+    }
+
+    /// Sets what a slot has, and returns what it had.
+    pub(super) fn insert(&mut self, slot: OutputSlot, new: T) -> Option<T> {
+        match self.find(slot) {
+            Ok(n) => Some(std::mem::replace(&mut self.0[n].1, new)),
+            Err(n) => {
+                self.0.insert(n, (slot, new));
+                None
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, slot: OutputSlot) {
+        if let Ok(n) = self.find(slot) {
+            self.0.remove(n);
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (OutputSlot, T)> {
+        self.0.iter().copied()
+    }
+}
 
 /// The outputs of a shader.
+#[derive(Default)]
 pub(super) struct Outputs {
     /// Every slot that is written on some path.
-    pub(super) slots: BTreeMap<OutputSlot, (NumericKind, Type)>,
+    pub(super) slots: BySlot<(NumericKind, Type)>,
     /// The blocks that return, each with its stores.
-    pub(super) ends: Vec<(BlockId, BTreeMap<OutputSlot, Value>)>,
+    pub(super) ends: List<(BlockId, BySlot<Value>)>,
     /// Vertex: the bits of each slot that has the same constant at every return.
-    pub(super) constants: BTreeMap<OutputSlot, u64>,
+    pub(super) constants: BySlot<u64>,
 }
 
 impl Outputs {
     /// Whether a slot is written.
     pub(super) fn has(&self, slot: OutputSlot) -> bool {
-        self.slots.contains_key(&slot)
+        self.slots.get(slot).is_some()
     }
 
     /// The bits of a slot that has the same constant at every return.
     pub(super) fn constant(&self, slot: OutputSlot) -> Option<u64> {
-        self.constants.get(&slot).copied()
+        self.constants.get(slot)
     }
 }
 
 /// Value that a block stores to a slot.
-pub(super) fn stored(b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>, slot: OutputSlot, ty: Type) -> Value {
-    match stores.get(&slot) {
-        Some(&v) => v,
-        None => b.undef(ty),
-    }
+pub(super) fn stored(b: &mut Builder<'_>, stores: &BySlot<Value>, slot: OutputSlot, ty: Type) -> Value {
+    stores.get(slot).unwrap_or_else(|| b.undef(ty))
 }
 
-/// Returns these values in VGPRs from every returning block, and falls through into the epilog.
-pub(super) fn fall_through(shader: &mut Shader, ends: Vec<(BlockId, Vec<Value>)>, what: &str) -> Result<()> {
-    let count = ends.first().map_or(0, |(_, v)| v.len());
-    if count > MAX_JOINT_VGPRS as usize {
-        return Err(Error::needs_full(FullCompile::TooManyValues { what: what.to_owned(), count: count as u32 }));
+/// Returns values in VGPRs from every returning block, and falls through into the epilog. `values` appends those of a block
+/// with these stores.
+pub(super) fn fall_through(
+    shader: &mut Shader,
+    outputs: &Outputs,
+    what: &str,
+    mut values: impl FnMut(&mut Builder<'_>, &BySlot<Value>, &mut List<Value>),
+) -> Result<()> {
+    let mut returned = List::default();
+    for (block, stores) in outputs.ends.iter() {
+        returned.clear();
+        values(&mut Builder::new(shader, *block), stores, &mut returned);
+        if returned.len() > MAX_JOINT_VGPRS as usize {
+            let count = returned.len() as u32;
+            return Err(Error::needs_full(FullCompile::TooManyValues { what: what.to_owned(), count }));
+        }
+        shader.block_mut(*block).end.set(Terminator::Return(&returned));
     }
-    for (block, values) in ends {
-        shader.block_mut(block).end.set(Terminator::Return(&values));
-    }
+    let count = returned.len();
     let info = shader.lower.as_mut().ok_or_else(|| Error::bug("outputs are lowered before the entry"))?;
     info.returns = filled(count, RegClass::Vgpr);
     info.epilog = true;

@@ -12,7 +12,7 @@
 
 use super::context::{PassContext, dword_places};
 use super::entry_values::{System, component_type};
-use super::outputs::{self, Outputs, push_export, stored};
+use super::outputs::{self, BySlot, Outputs, push_export, stored};
 use super::vertex_positions;
 use crate::abi::params::{ParamPlan, ParamVectors, Supply};
 use crate::error::{Error, Result};
@@ -52,7 +52,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>, outputs: &Outpu
         return Err(Error::bug("vertex outputs of another stage"));
     };
     interface.positions = plan.summary;
-    for (block, stores) in &outputs.ends {
+    for (block, stores) in outputs.ends.iter() {
         let mut b = Builder::new(shader, *block);
         plan.export(&mut b, outputs, stores);
     }
@@ -92,13 +92,9 @@ fn give_back(
         };
         interface.params.push(c.param(source));
     }
-    let mut ends = Vec::new();
-    for (block, stores) in &outputs.ends {
-        let mut b = Builder::new(shader, *block);
-        let values = returned.iter().map(|c| c.value(&mut b, outputs, stores, primitive_id)).collect();
-        ends.push((*block, values));
-    }
-    outputs::fall_through(shader, ends, "vertex parameters")
+    outputs::fall_through(shader, outputs, "vertex parameters", |b, stores, values| {
+        values.extend(returned.iter().map(|c| c.value(b, outputs, stores, primitive_id)));
+    })
 }
 
 /// Exports the parameters that the fragment shader reads.
@@ -138,7 +134,7 @@ fn export(
     for (slot, meaning) in by_slot {
         let own: Vec<&Channel> = channels.iter().copied().filter(|c| c.semantic == meaning).collect();
         let enable = own.iter().fold(0, |mask, c| mask | 1 << c.component);
-        for (block, stores) in &outputs.ends {
+        for (block, stores) in outputs.ends.iter() {
             let mut b = Builder::new(shader, *block);
             let undef = b.undef(Type::B32);
             let mut values = [undef; 4];
@@ -168,7 +164,7 @@ fn check_constant(outputs: &Outputs, channels: &[Channel], taken: ParamConstant)
 /// The bits of a channel that has the same constant at every return.
 fn constant(outputs: &Outputs, c: Channel) -> Option<u32> {
     let Source::Slot(slot, dword) = c.from else { return None };
-    let &(kind, ty) = outputs.slots.get(&slot)?;
+    let (kind, ty) = outputs.slots.get(slot)?;
     // f16 is converted on its way; folding that is left to `fold`.
     if kind == NumericKind::Float && ty.bits() == Bits::B16 {
         return None;
@@ -182,19 +178,13 @@ impl Channel {
     }
 
     /// The 32 bits of a channel at the end of a block.
-    fn value(
-        &self,
-        b: &mut Builder<'_>,
-        outputs: &Outputs,
-        stores: &BTreeMap<OutputSlot, Value>,
-        primitive_id: Value,
-    ) -> Value {
+    fn value(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BySlot<Value>, primitive_id: Value) -> Value {
         let (slot, dword) = match self.from {
             Source::Slot(slot, dword) => (slot, dword),
             Source::PrimitiveId => return primitive_id,
         };
-        let (kind, ty) = outputs.slots.get(&slot).copied().unwrap_or((NumericKind::Uint, Type::B32));
-        if !stores.contains_key(&slot) {
+        let (kind, ty) = outputs.slots.get(slot).unwrap_or((NumericKind::Uint, Type::B32));
+        if stores.get(slot).is_none() {
             return b.undef(Type::B32);
         }
         let v = stored(b, stores, slot, ty);
@@ -213,7 +203,7 @@ impl Channel {
 fn channels(outputs: &Outputs, primitive_id: bool) -> Result<List<Channel>> {
     let mut out = List::default();
     let mut add = |semantic, component, ty, from| out.push(Channel { semantic, component, ty, from });
-    for (&slot, &(kind, ty)) in &outputs.slots {
+    for (slot, (kind, ty)) in outputs.slots.iter() {
         let uint = ComponentType { kind: NumericKind::Uint, bits: 32 };
         match slot {
             OutputSlot::Location { location, component, .. } => {

@@ -5,11 +5,10 @@
 //! one.
 
 use super::outputs::push_export;
-use super::outputs::{Outputs, stored};
+use super::outputs::{BySlot, Outputs, stored};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Builder, ExportTarget, OutputSlot, Type, Value};
 use crate::metadata::interface::PositionExports;
-use std::collections::BTreeMap;
 
 /// Limit of clip and cull distances together in hardware.
 const MAX_DISTANCES: usize = 8;
@@ -47,7 +46,7 @@ pub(super) fn plan(outputs: &Outputs) -> Result<Positions> {
 
 impl Positions {
     /// Exports the vectors at the end of a block.
-    pub(super) fn export(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BTreeMap<OutputSlot, Value>) {
+    pub(super) fn export(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BySlot<Value>) {
         let mut vectors = vec![(0xf, self.position(b, outputs, stores))];
         if self.misc {
             vectors.push(self.misc(b, stores));
@@ -67,7 +66,7 @@ impl Positions {
         }
     }
 
-    fn position(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BTreeMap<OutputSlot, Value>) -> [Value; 4] {
+    fn position(&self, b: &mut Builder<'_>, outputs: &Outputs, stores: &BySlot<Value>) -> [Value; 4] {
         if !(0..4).any(|n| outputs.has(OutputSlot::Position(n))) {
             let (zero, one) = (b.c32(0), b.fconst(Type::B32, 1.0));
             return [zero, zero, zero, one];
@@ -76,7 +75,7 @@ impl Positions {
     }
 
     /// x point size, y shading rate, z layer in the low and viewport in the high 16 bits.
-    fn misc(&self, b: &mut Builder<'_>, stores: &BTreeMap<OutputSlot, Value>) -> (u8, [Value; 4]) {
+    fn misc(&self, b: &mut Builder<'_>, stores: &BySlot<Value>) -> (u8, [Value; 4]) {
         let undef = b.undef(Type::B32);
         let mut values = [undef; 4];
         let mut enable = 0;

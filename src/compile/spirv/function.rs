@@ -16,7 +16,6 @@ use crate::ir::verify::check_types;
 use crate::ir::{BlockId, Merge, PerBlock, Terminator};
 use crate::workspace::{Kept, List, filled};
 use rspirv::dr::Operand;
-use smallvec::SmallVec;
 use spirv::Op;
 
 /// Limit of instructions, at which inlining stops.
@@ -165,14 +164,17 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
         return Err(at.unsupported("of an imported function"));
     }
     // Arguments are read before the callee's ids are forgotten.
-    let args = at.ids_from(1).map(|id| argument(cx, id?)).collect::<Result<SmallVec<[Def; 8]>>>()?;
+    let mut args = List::default();
+    for id in at.ids_from(1) {
+        args.push(argument(cx, id?)?);
+    }
     for inst in f.insts() {
         cx.spend(1)?;
         if let Some(id) = inst.result_id {
             cx.forget(id);
         }
     }
-    for (param, def) in f.params.iter().zip(args) {
+    for (param, def) in f.params.iter().zip(args.drain(..)) {
         cx.define(param.result()?, def);
     }
     let cfg = session.cfgs.take(n as usize, &f)?;

@@ -45,7 +45,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Operands of an instruction, most often few.
-type Operands = SmallVec<[Operand; 16]>;
+type Operands = SmallVec<[Operand; 24]>;
 /// The dwords of a value.
 type Dwords = SmallVec<[OperandValue; 16]>;
 
