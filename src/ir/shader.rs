@@ -356,6 +356,13 @@ impl Shader {
         v
     }
 
+    /// Has each parameter of a block know its place again, after some were removed or the block got another number.
+    pub fn place_params(&mut self, block: BlockId) {
+        for (v, n) in self.blocks[block.index()].params.iter().zip(0..) {
+            self.values[v.index()].def = ValueDef::Param(block, n);
+        }
+    }
+
     /// A new instruction, in no block yet.
     pub fn add_inst(&mut self, op: Op, args: InstArgs, ty: Option<Type>) -> InstId {
         let id = InstId(self.insts.len() as u32);

@@ -24,6 +24,7 @@ use dovetail::proof::{
 };
 use dovetail::state::{PipelineState, SpecializationEntry};
 use dovetail::target::{Stage, WaveSize};
+use std::path::PathBuf;
 
 const SEEDS: [u64; 2] = [1, 2];
 
@@ -93,11 +94,8 @@ fn is_output(bound: &Bound) -> bool {
     }
 }
 
-fn coverage(test: &str, wave: WaveSize) {
-    let vulkan = match Lavapipe::get() {
-        Ok(vulkan) => vulkan,
-        Err(why) => return support::skip(test, &why),
-    };
+/// The cases of `testdata/coverage` and their modules, sorted; `DOVETAIL_CASE` selects some. `None` if a tool is missing.
+pub fn coverage_modules(test: &str) -> Option<Vec<(Case, Vec<u8>)>> {
     let only = std::env::var("DOVETAIL_CASE").unwrap_or_default();
     let mut paths: Vec<_> = std::fs::read_dir(root().join("testdata/coverage"))
         .expect("the cases")
@@ -106,22 +104,33 @@ fn coverage(test: &str, wave: WaveSize) {
         .collect();
     paths.sort();
     assert!(!paths.is_empty());
-    let mut failed = Vec::new();
-    for path in &paths {
+    let module = |path: &PathBuf| {
         let name = path.file_stem().expect("a name").to_string_lossy();
         let case = Case::new(&name, &std::fs::read_to_string(path).expect("a case"));
         let assembled = path.extension().is_some_and(|e| e == "spvasm");
-        let module = if assembled { assembly(test, path) } else { glsl(test, path, &case.target) };
-        let Some(module) = module else { return };
-        match run(vulkan, &case, &module, wave) {
-            Ok(summary) => eprintln!("{name}: {summary}"),
+        let module = if assembled { assembly(test, path)? } else { glsl(test, path, &case.target)? };
+        Some((case, module))
+    };
+    paths.iter().map(module).collect()
+}
+
+fn coverage(test: &str, wave: WaveSize) {
+    let vulkan = match Lavapipe::get() {
+        Ok(vulkan) => vulkan,
+        Err(why) => return support::skip(test, &why),
+    };
+    let Some(cases) = coverage_modules(test) else { return };
+    let mut failed = Vec::new();
+    for (case, module) in &cases {
+        match run(vulkan, case, module, wave) {
+            Ok(summary) => eprintln!("{}: {summary}", case.name),
             Err(why) => {
-                eprintln!("{name}: FAILED {why}");
-                failed.push(format!("{name}: {why}"));
+                eprintln!("{}: FAILED {why}", case.name);
+                failed.push(format!("{}: {why}", case.name));
             }
         }
     }
-    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), paths.len(), failed.join("\n"));
+    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), cases.len(), failed.join("\n"));
 }
 
 #[test]

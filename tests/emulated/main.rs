@@ -23,6 +23,7 @@ mod reflected_modules;
 mod reflected_pairs;
 mod refusals;
 mod replay;
+mod rewritten;
 mod sample_shading;
 mod sampled_pairs;
 #[path = "../support/scene.rs"]

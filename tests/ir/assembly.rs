@@ -386,6 +386,34 @@ fn samplers_in_a_struct_are_malformed() {
     assert!(error.to_string().contains("in a struct"), "{error}");
 }
 
+/// A value has at most 16,384 scalars; what has more is a limit of ours, unless its parts are those of another type.
+#[test]
+fn a_huge_constant_is_unsupported_and_one_of_another_type_malformed() {
+    for (part, kind) in [("%row", "huge value"), ("%two", "malformed")] {
+        let rows = vec!["%row"; 127].join(" ");
+        let types = format!(
+            "%n129 = OpConstant %u32 129
+             %n128 = OpConstant %u32 128
+             %one_row = OpTypeArray %u32 %n128
+             %row = OpConstantNull %one_row
+             %two_rows = OpTypeArray %one_row %n2
+             %two = OpConstantComposite %two_rows %row %row
+             %all_rows = OpTypeArray %one_row {}
+             %all = OpConstantComposite %all_rows {rows} {}",
+            if part == "%row" { "%n129" } else { "%n128" },
+            if part == "%row" { "%row %row" } else { part },
+        );
+        let Some(module) = assemble("huge_constants", &assembly(&types, "%entry = OpLabel\nOpReturn")) else { return };
+        let error = translate(&module, "main", Stage::Compute, &[]).expect_err("too many");
+        let fits = match error.kind() {
+            ErrorKind::Unsupported { feature, .. } => feature == kind,
+            ErrorKind::Malformed(_) => kind == "malformed",
+            _ => false,
+        };
+        assert!(fits, "{kind}: {error}");
+    }
+}
+
 #[test]
 fn alignments_that_are_no_power_of_two_hold_as_far_as_they_divide() {
     // glslang writes 0 for members of unknown alignment, in Mesa's own kernels.

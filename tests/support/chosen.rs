@@ -1,12 +1,14 @@
 //! The compiler for tests of machine code: it uses the code generator in the variable `DOVETAIL_BACKEND`, or the
 //! default one, so that the same cases test every generator. `DOVETAIL_SCHEDULE` is a seed with which the native
-//! generator orders the instructions of each block randomly.
+//! generator orders the instructions of each block randomly. The shader is verified after each phase.
 
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{CompilerId, GeneratorKind, Module, Scheduling, StageRequest, TuningOptions};
 use dovetail::compile::unlinked::Remarks;
+use dovetail::compile::watch::{Made, Watch};
 use dovetail::compile::{Compiler, StageElf};
-use dovetail::error::{Error, Result};
+use dovetail::error::{Context, Error, Result};
+use dovetail::ir::verify::verify_between;
 
 /// Compiles every request with one generator.
 pub struct ChosenCompiler {
@@ -32,6 +34,19 @@ impl ChosenCompiler {
     }
 }
 
+/// Verifies what each phase makes.
+struct Verified;
+
+impl Watch for Verified {
+    fn done(&mut self, phase: &'static str, made: Made<'_>) -> Result<()> {
+        match made {
+            Made::Shader(shader) => verify_between(shader).at(|| phase),
+            Made::Check(check) => check().at(|| phase),
+            Made::Text(_) | Made::Picture(_) | Made::Bytes => Ok(()),
+        }
+    }
+}
+
 impl Compiler for ChosenCompiler {
     fn id(&self) -> &CompilerId {
         self.inner.id()
@@ -42,7 +57,8 @@ impl Compiler for ChosenCompiler {
         if let Some(seed) = self.schedule {
             options.native.schedule = Scheduling::Random(seed);
         }
-        let elf = self.inner.compile(module, &StageRequest { options, ..request.clone() })?;
+        let request = StageRequest { options, ..request.clone() };
+        let elf = self.inner.compile_watched(module, &request, &mut Verified)?;
         // Code of another generator would prove nothing about the chosen one.
         if let Some(feature) = Remarks::of(&elf)?.fallback {
             return Err(Error::bug(format!("LLVM made the code: the native generator does not support {feature}")));

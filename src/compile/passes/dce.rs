@@ -4,7 +4,7 @@
 //! their operands; a store to a local only if something loads what it stores. One walk over the uses, so linear.
 
 use crate::error::Result;
-use crate::ir::{BlockId, Inst, LocalId, Op, Shader, Value, ValueDef};
+use crate::ir::{BlockId, Inst, LocalId, Op, Shader, Value};
 use crate::target::WaveSize;
 use crate::workspace::{List, filled};
 
@@ -174,8 +174,6 @@ fn remove_params(shader: &mut Shader, live: &[bool]) {
     }
     for &id in &changed {
         shader.block_mut(id).params.retain(|p| needed(id, p));
-        for (n, p) in shader.blocks[id.index()].params.iter().enumerate() {
-            shader.values[p.index()].def = ValueDef::Param(id, n as u32);
-        }
+        shader.place_params(id);
     }
 }

@@ -359,10 +359,11 @@ impl Cx<'_> {
         if count != inst.len() {
             return Err(inst.malformed("wrong number of constituents"));
         }
+        let most = self.types.leaf_count(ty)?;
         for n in 0..inst.len() {
             bits.extend_from_slice(self.constant_operand(inst, n, &mut parts)?.1);
-            // Checked here, before a list of large parts takes more memory than any type needs.
-            if bits.len() > MAX_LEAVES as usize {
+            // Checked here, before a list of large parts takes more memory than the type needs.
+            if bits.len() > most {
                 return Err(inst.malformed("the constant does not fit its type"));
             }
         }

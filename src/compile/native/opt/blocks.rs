@@ -2,7 +2,7 @@
 
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
-use crate::ir::{BlockId, Shader, ValueDef};
+use crate::ir::{BlockId, Shader};
 use crate::workspace::{List, filled};
 
 /// Empties unreachable blocks, so that none of them counts as a predecessor.
@@ -41,10 +41,9 @@ pub(super) fn run(shader: &mut Shader, _options: &TuningOptions) -> Result<()> {
         .collect();
     let mut stays = kept.iter();
     shader.blocks.retain(|_| stays.next().copied().unwrap_or(true));
-    for (id, block) in (0..).map(BlockId).zip(&mut shader.blocks) {
-        for (n, p) in (0..).zip(&block.params) {
-            shader.values[p.index()].def = ValueDef::Param(id, n);
-        }
+    for id in shader.block_ids() {
+        shader.place_params(id);
+        let block = shader.block_mut(id);
         block.end.targets_mut().for_each(|to| *to = new[to.index()]);
         block.merge = block.merge.renamed(|b| new[b.index()]);
     }

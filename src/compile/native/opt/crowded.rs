@@ -39,6 +39,7 @@ pub fn run(shader: &mut Shader, limits: RegisterLimits) {
         let mut place = 0..;
         of_block.params.retain(|_| place.next().is_some_and(|place| stays(block, place)));
         of_block.end.retain_args(stays);
+        shader.place_params(block);
     }
     names.apply(shader);
 }
@@ -130,4 +131,35 @@ fn store(shader: &mut Shader, block: BlockId, moved: &[Moved]) {
         b.effect(Op::LocalStore { local, align }, &[start, value]);
     }
     shader.block_mut(block).end = end;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+    use crate::ir::verify::verify_between;
+
+    #[test]
+    fn the_parameters_that_stay_know_their_places() {
+        let list =
+            |from: usize, what: &str| (0..8).map(|n| format!("v{}{what}", from + n)).collect::<Vec<_>>().join(", ");
+        let mut shader = parse(&format!(
+            "shader upper compute \"t\"\nmodes 64 1 1 any any any any rte rte rte\n\
+             block0:\n  v0: b32 = load_builtin[local_invocation_id component0]\n  v1: b32 = const 0x0\n  \
+             jump block1({}, {})\n\
+             block1({}, {}): merge block3 continue block2\n  v20: b1 = ult v2, v10\n  branch v20, block2, block3\n\
+             block2:\n  jump block1({}, {})\n\
+             block3:\n  return\n",
+            ["v1"; 8].join(", "),
+            ["v0"; 8].join(", "),
+            list(2, ": b32"),
+            list(10, ": b32"),
+            list(2, ""),
+            list(10, ""),
+        ))
+        .expect("a shader");
+        run(&mut shader, RegisterLimits { sgprs: 8, vgprs: 8 });
+        assert_eq!(shader.block(BlockId(1)).params.len(), 8, "{shader}");
+        verify_between(&shader).unwrap_or_else(|why| panic!("{why}\n{shader}"));
+    }
 }

@@ -182,14 +182,13 @@ fn remove(shader: &mut Shader, params: &Params) {
         let some_go = block.params.iter().any(removed);
         kept.push(block.params.iter().filter(|_| some_go).map(|p| !removed(p)));
     }
-    for (id, block) in (0..).map(BlockId).zip(&mut shader.blocks) {
+    for id in shader.block_ids() {
         let mut stays = kept.of(id.index()).iter();
+        let block = shader.block_mut(id);
         block.params.retain(|_| stays.next().copied().unwrap_or(true));
-        for (n, p) in (0..).zip(&block.params) {
-            shader.values[p.index()].def = ValueDef::Param(id, n);
-        }
         if block.calls().any(|call| !kept.of(call.block.index()).is_empty()) {
             block.end.retain_args(|to, n| kept.of(to.index()).get(n).copied().unwrap_or(true));
         }
+        shader.place_params(id);
     }
 }
