@@ -70,13 +70,16 @@ fn passes(name: &str, time: u64) -> Vec<String> {
     (0..count).map(|_| flag(PASSES[below(PASSES.len())])).collect()
 }
 
+/// A route, and what its pipeline leaves in each binding.
+type Left = (&'static str, Vec<Vec<u8>>);
+
 /// What a module leaves in the bindings of the inputs, by route.
 fn results(
     case: &Case,
     (module, ir): (&Module, &Shader),
     wave: WaveSize,
     inputs: &Inputs,
-) -> Result<Vec<(&'static str, Vec<Vec<u8>>)>, String> {
+) -> Result<Vec<Left>, String> {
     let entry = |s: &(u32, u64, usize)| SpecializationEntry { stage: None, id: s.0, value: s.1 };
     let state = dovetail::template::state(std::slice::from_ref(ir)).map_err(|e| e.to_string())?;
     let state = PipelineState { specialization: case.spec.iter().map(entry).collect(), ..state };
