@@ -85,8 +85,16 @@ fn generate(
     let simplified = simplified.or(chain);
     match diagnosed.take_errors().as_slice() {
         [] => Ok(Object { bytes, simplified }),
-        errors => Err(Error::bug(format!("LLVM's code generator: {}", errors.join("; ")))),
+        errors => Err(refused(&errors.join("; "))),
     }
+}
+
+/// What LLVM's code generator reported. Code that needs more than the GPU has, or than the options allow, is not its fault.
+fn refused(errors: &str) -> Error {
+    if ["ran out of registers", "exceeds limit"].iter().any(|limit| errors.contains(limit)) {
+        return Error::unsupported("code that needs more than there is", format!("LLVM: {errors}"));
+    }
+    Error::bug(format!("LLVM's code generator: {errors}"))
 }
 
 fn write(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Result<Vec<u8>> {
