@@ -3,9 +3,11 @@
 //! A document is one map: `amdpal.version` and `amdpal.pipelines`, an array of one map (pal-abi 5). Maps are lists in
 //! file order, so that reading and writing gives the same bytes.
 
-use super::msgpack_read::MAX_DEPTH;
 use crate::error::{Error, Result};
 use rmpv::Value;
+
+/// Nesting limit. A real note nests ten deep; a hostile one must not exhaust the stack.
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// A msgpack map, in order.
 pub type Map = Vec<(Value, Value)>;
@@ -28,14 +30,7 @@ impl Document {
     /// # Errors
     /// Malformed: not msgpack, a duplicate key, or not exactly one pipeline.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut rest = bytes;
-        let root = rmpv::decode::read_value_with_max_depth(&mut rest, MAX_DEPTH)
-            .map_err(|e| Error::malformed(format!("metadata is not msgpack: {e}")))?;
-        if !rest.is_empty() {
-            return Err(Error::malformed(format!("{} bytes after the metadata document", rest.len())));
-        }
-        unique_keys(&root)?;
-        let Value::Map(root) = root else { return Err(Error::malformed("metadata is not a map")) };
+        let Value::Map(root) = tree(bytes)? else { return Err(Error::malformed("metadata is not a map")) };
         let mut out = Self::default();
         let mut pipelines = None;
         for (key, value) in root {
@@ -90,6 +85,18 @@ pub fn submap<'a>(map: &'a Map, key: &str) -> Result<Option<&'a Map>> {
         Some(Value::Map(m)) => Ok(Some(m)),
         Some(_) => Err(Error::malformed(format!("metadata: {key} is not a map"))),
     }
+}
+
+/// Decodes one value; no map in it may have a key twice.
+pub(super) fn tree(bytes: &[u8]) -> Result<Value> {
+    let mut rest = bytes;
+    let value = rmpv::decode::read_value_with_max_depth(&mut rest, MAX_DEPTH)
+        .map_err(|e| Error::malformed(format!("metadata is not msgpack: {e}")))?;
+    if !rest.is_empty() {
+        return Err(Error::malformed(format!("{} bytes after the metadata document", rest.len())));
+    }
+    unique_keys(&value)?;
+    Ok(value)
 }
 
 /// Encodes one value.

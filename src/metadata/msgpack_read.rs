@@ -2,13 +2,11 @@
 //!
 //! Errors give the byte of the document at which a value is not what is expected.
 
+use super::document::{MAX_DEPTH, tree};
 use crate::error::{Error, Result};
 use rmp::Marker;
 use rmp::decode::{self, Bytes};
 use serde::Deserialize;
-
-/// Nesting limit. A real note nests six deep; a hostile one must not exhaust the stack.
-pub(super) const MAX_DEPTH: usize = 32;
 
 /// A document that is being read.
 pub(super) struct Reader<'a> {
@@ -24,48 +22,66 @@ impl<'a> Reader<'a> {
 
     /// The number of entries of a map, which follow.
     pub(super) fn map(&mut self) -> Result<u32> {
-        let at = self.at();
-        decode::read_map_len(&mut self.rest).map_err(|_| broken(at, "a map"))
+        self.read("a map", decode::read_map_len)
     }
 
     /// The number of items of an array, which follow.
     pub(super) fn array(&mut self) -> Result<u32> {
-        let at = self.at();
-        decode::read_array_len(&mut self.rest).map_err(|_| broken(at, "an array"))
+        self.read("an array", decode::read_array_len)
     }
 
     pub(super) fn uint(&mut self) -> Result<u32> {
-        let at = self.at();
-        decode::read_int(&mut self.rest).map_err(|_| broken(at, "a number of 32 bits"))
+        self.read("a number of 32 bits", decode::read_int)
     }
 
     pub(super) fn bool(&mut self) -> Result<bool> {
-        let at = self.at();
-        decode::read_bool(&mut self.rest).map_err(|_| broken(at, "a boolean"))
+        self.read("a boolean", decode::read_bool)
     }
 
     pub(super) fn str(&mut self) -> Result<&'a str> {
         let at = self.at();
-        let len = decode::read_str_len(&mut self.rest).map_err(|_| broken(at, "a text"))?;
+        let len = self.read("a text", decode::read_str_len)?;
         let text = self.take(len as usize).ok_or_else(|| broken(at, "a text"))?;
         std::str::from_utf8(text).map_err(|_| broken(at, "a text in UTF-8"))
     }
 
-    /// The bytes of one value of any type, except extensions.
-    pub(super) fn skip(&mut self) -> Result<&'a [u8]> {
-        let (at, whole) = (self.at(), self.rest.remaining_slice());
-        let mut values = 1;
-        while values > 0 {
-            let next = self.content().ok_or_else(|| broken(at, "a value"))?;
-            values = values - 1 + next;
+    /// Passes a value that nobody needs; no map in it may have a key twice.
+    pub(super) fn skip(&mut self) -> Result<()> {
+        match self.extent()? {
+            (value, true) => tree(value).map(drop),
+            (_, false) => Ok(()),
         }
-        Ok(&whole[..self.at() - at])
     }
 
-    /// Skips a value up to the values in it, and returns their number.
-    fn content(&mut self) -> Option<u64> {
-        let marker = decode::read_marker(&mut self.rest).ok()?;
-        let bytes = match marker {
+    /// A value in its serde form, structs as arrays of their fields.
+    pub(super) fn serde<T: Deserialize<'a>>(&mut self) -> Result<T> {
+        let at = self.at();
+        let (value, _) = self.extent()?;
+        let mut value = rmp_serde::Deserializer::from_read_ref(value);
+        value.set_max_depth(MAX_DEPTH);
+        T::deserialize(&mut value).map_err(|e| Error::malformed(format!("metadata: byte {at}: {e}")))
+    }
+
+    /// The bytes of one value of any type except extensions, and whether a map is in it.
+    fn extent(&mut self) -> Result<(&'a [u8], bool)> {
+        let (at, whole) = (self.at(), self.rest.remaining_slice());
+        let maps = self.pass(MAX_DEPTH).ok_or_else(|| broken(at, "a value"))?;
+        Ok((&whole[..self.at() - at], maps))
+    }
+
+    /// Passes a value that is nested at most so deep, and returns whether a map is in it.
+    fn pass(&mut self, depth: usize) -> Option<bool> {
+        let (inside, mut maps) = self.content()?;
+        let depth = if inside > 0 { depth.checked_sub(1)? } else { depth };
+        for _ in 0..inside {
+            maps |= self.pass(depth)?;
+        }
+        Some(maps)
+    }
+
+    /// Passes a value up to the values in it, and returns their number, and whether it is a map.
+    fn content(&mut self) -> Option<(u64, bool)> {
+        let bytes = match decode::read_marker(&mut self.rest).ok()? {
             Marker::FixPos(_) | Marker::FixNeg(_) | Marker::Null | Marker::True | Marker::False => 0,
             Marker::U8 | Marker::I8 => 1,
             Marker::U16 | Marker::I16 => 2,
@@ -75,28 +91,20 @@ impl<'a> Reader<'a> {
             Marker::Str8 | Marker::Bin8 => self.number::<1>()?,
             Marker::Str16 | Marker::Bin16 => self.number::<2>()?,
             Marker::Str32 | Marker::Bin32 => self.number::<4>()?,
-            Marker::FixArray(len) => return Some(len.into()),
-            Marker::Array16 => return self.number::<2>(),
-            Marker::Array32 => return self.number::<4>(),
-            Marker::FixMap(len) => return Some(2 * u64::from(len)),
-            Marker::Map16 => return Some(2 * self.number::<2>()?),
-            Marker::Map32 => return Some(2 * self.number::<4>()?),
+            Marker::FixArray(len) => return Some((len.into(), false)),
+            Marker::Array16 => return Some((self.number::<2>()?, false)),
+            Marker::Array32 => return Some((self.number::<4>()?, false)),
+            Marker::FixMap(len) => return Some((2 * u64::from(len), true)),
+            Marker::Map16 => return Some((2 * self.number::<2>()?, true)),
+            Marker::Map32 => return Some((2 * self.number::<4>()?, true)),
             _ => return None,
         };
-        self.take(bytes as usize).map(|_| 0)
+        self.take(bytes as usize).map(|_| (0, false))
     }
 
     /// A big-endian number of so many bytes.
     fn number<const BYTES: usize>(&mut self) -> Option<u64> {
         Some(self.take(BYTES)?.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
-    }
-
-    /// A value in its serde form, structs as arrays of their fields.
-    pub(super) fn serde<T: Deserialize<'a>>(&mut self) -> Result<T> {
-        let at = self.at();
-        let mut value = rmp_serde::Deserializer::from_read_ref(self.skip()?);
-        value.set_max_depth(MAX_DEPTH);
-        T::deserialize(&mut value).map_err(|e| Error::malformed(format!("metadata: byte {at}: {e}")))
     }
 
     /// # Errors
@@ -106,6 +114,12 @@ impl<'a> Reader<'a> {
             [] => Ok(()),
             rest => Err(Error::malformed(format!("{} bytes after the metadata document", rest.len()))),
         }
+    }
+
+    /// A value by one of `rmp`'s functions.
+    fn read<T, E>(&mut self, what: &str, by: impl FnOnce(&mut Bytes<'a>) -> Result<T, E>) -> Result<T> {
+        let at = self.at();
+        by(&mut self.rest).map_err(|_| broken(at, what))
     }
 
     /// The offset of the next byte.

@@ -125,7 +125,7 @@ impl Fields {
 
     fn value(&mut self, key: MetadataKey, from: &mut Reader<'_>) -> Result<()> {
         let number = match key.ty() {
-            ValueType::Other => from.skip().map(|_| None),
+            ValueType::Other => from.skip().map(|()| None),
             ValueType::Uint => from.uint().map(Some),
             ValueType::Bool => from.bool().map(|value| Some(u32::from(value))),
         };

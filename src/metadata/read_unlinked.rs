@@ -57,10 +57,17 @@ struct Both {
 
 /// The whole document.
 fn root(from: &mut Reader<'_>) -> Result<Both> {
-    let (mut version, mut both) = (None, None);
+    let (mut versioned, mut both) = (false, None);
     for _ in 0..from.map()? {
         match from.str()? {
-            VERSION if version.is_none() => version = Some((from.array()?, from.uint()?, from.uint()?)),
+            VERSION if !versioned => {
+                if from.array()? != 2 {
+                    return Err(Error::malformed(format!("metadata: {VERSION} is not two numbers")));
+                }
+                from.uint()?;
+                from.uint()?;
+                versioned = true;
+            }
             PIPELINES if both.is_none() => {
                 if from.array()? != 1 {
                     return Err(Error::malformed(format!("metadata: {PIPELINES} is not an array of one")));
@@ -69,9 +76,6 @@ fn root(from: &mut Reader<'_>) -> Result<Both> {
             }
             key => return Err(Error::malformed(format!("metadata: the key {key} twice, or unknown"))),
         }
-    }
-    if version.is_some_and(|(parts, ..)| parts != 2) {
-        return Err(Error::malformed(format!("metadata: {VERSION} is not two numbers")));
     }
     both.ok_or_else(|| Error::malformed(format!("metadata: no {PIPELINES}")))
 }
@@ -134,5 +138,9 @@ mod tests {
         assert!(refusal(|p| p.push((".hardware_stages".into(), Value::Map(vec![])))).contains("twice"));
         let twice = Value::Map(vec![(11275.into(), 0.into()), (11275.into(), 0.into())]);
         assert!(refusal(|p| set(p, ".registers", twice)).contains("twice"));
+        let in_a_skipped = Value::Array(vec![Value::Map(vec![(1.into(), 2.into()), (1.into(), 2.into())])]);
+        assert!(refusal(|p| set(p, ".vertexInputs", in_a_skipped)).contains("twice"));
+        let deep = (0..40).fold(Value::Nil, |inside, _| Value::Array(vec![inside]));
+        assert!(refusal(|p| set(p, ".vertexInputs", deep)).contains(".vertexInputs"));
     }
 }

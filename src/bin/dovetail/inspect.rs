@@ -5,6 +5,7 @@ use dovetail::error::{Context, Error, Result};
 use dovetail::metadata::document::{Document, Map};
 use dovetail::metadata::interface_io::INTERFACE_KEY;
 use dovetail::metadata::note;
+use dovetail::metadata::notes::unlinked_key;
 use dovetail::metadata::read_unlinked::interface_of;
 use dovetail::metadata::registers::HardwareRegister as Word;
 use dovetail::reloc::kind;
@@ -120,10 +121,12 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
             let document = Document::parse(note::metadata(data)?)?;
             report.registers = registers_of(&document.pipeline);
             report.metadata = json(&rmpv::Value::Map(document.pipeline.clone()));
-            if let Some(interface) = report.metadata.get_mut(INTERFACE_KEY) {
+            if unlinked_key(&document.pipeline).is_some() {
                 report.kind = "unlinked stage ELF";
-                // With the names of the fields, which the file does not have.
-                *interface = serde_json::to_value(interface_of(&document)?).map_err(|e| Error::bug(e.to_string()))?;
+            }
+            // With the names of the fields, which the file does not have. Other generations are shown as they are.
+            if let (Some(shown), Ok(interface)) = (report.metadata.get_mut(INTERFACE_KEY), interface_of(&document)) {
+                *shown = serde_json::to_value(interface).map_err(|e| Error::bug(e.to_string()))?;
             }
         }
         for (offset, relocation) in section.relocations() {

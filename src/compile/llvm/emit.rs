@@ -89,10 +89,13 @@ fn generate(
     }
 }
 
-/// What LLVM's code generator reported. Code that needs more than the GPU has, or than the options allow, is not its fault.
+/// The error for what LLVM's code generator reported: a shader may need more than the GPU has, or than the options allow.
 fn refused(errors: &str) -> Error {
     if ["ran out of registers", "exceeds limit"].iter().any(|limit| errors.contains(limit)) {
-        return Error::unsupported("code that needs more than there is", format!("LLVM: {errors}"));
+        return Error::unsupported(
+            "more registers or memory than the GPU has or the options allow",
+            format!("LLVM: {errors}"),
+        );
     }
     Error::bug(format!("LLVM's code generator: {errors}"))
 }

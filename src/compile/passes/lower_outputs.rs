@@ -53,9 +53,7 @@ fn collect(shader: &mut Shader) -> Result<Outputs> {
         shader.block_mut(block).insts = insts;
         match shader.block(block).term() {
             Some(Terminator::Return(_)) => out.ends.push((block, stores)),
-            _ if stores.iter().next().is_some() => {
-                return Err(Error::bug(format!("{block} stores outputs and does not return")));
-            }
+            _ if !stores.is_empty() => return Err(Error::bug(format!("{block} stores outputs and does not return"))),
             _ => {}
         }
     }

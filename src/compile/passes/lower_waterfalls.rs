@@ -182,9 +182,9 @@ impl Roots<'_> {
         let mut others = 0;
         let mut deep = Some(0);
         for arg in &inst.args {
-            let place = self.made.len();
+            let first = self.made.len();
             let cost = self.origin(b, *arg, depth - 1);
-            others += usize::from(!matches!(self.made.get(place), Some(Made::Wide)));
+            others += usize::from(!matches!(self.made.get(first), Some(Made::Wide)));
             deep = deep.zip(cost).map(|(deep, cost)| deep + cost);
         }
         let is_root = match (deep, own) {
@@ -212,7 +212,7 @@ fn is_repeatable(op: &Op) -> bool {
     is_of_wave(op) && !matches!(op, Op::BufferLoad { .. } | Op::Opaque)
 }
 
-/// Collects the roots of a value, each once. `made` goes on with its origin.
+/// Collects the roots of a value, each once. The next items of `made` are its origin.
 fn gather<'m>(shader: &Shader, made: &mut impl Iterator<Item = &'m Made>, v: Value, out: &mut Reads) {
     match made.next() {
         Some(Made::Root { .. }) if out.iter().any(|read| read.root == v) => {}
@@ -274,7 +274,7 @@ fn access_by(b: &mut Builder<'_>, inst: &Inst, made: &[Made], mut reads: Reads, 
     b.shader.inst(id).result
 }
 
-/// Repeats a value with the roots of the first lane. `made` goes on with its origin.
+/// Repeats a value with the roots of the first lane. The next items of `made` are its origin.
 fn again<'m>(b: &mut Builder<'_>, made: &mut impl Iterator<Item = &'m Made>, v: Value, reads: &[Read]) -> Value {
     match made.next() {
         Some(Made::Root { .. }) => reads.iter().find(|read| read.root == v).and_then(|read| read.first).unwrap_or(v),

@@ -43,6 +43,10 @@ impl<T: Copy> BySlot<T> {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (OutputSlot, T)> {
         self.0.iter().copied()
     }
