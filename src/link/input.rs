@@ -5,12 +5,14 @@
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
 use super::fit::{Removals, Shape};
+use super::identity::{PartId, part_hash};
 use super::user_data;
 use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::isa::words::{LINE, S_BRANCH, S_NOP};
 use crate::metadata::interface::{StageInterface, StageKind};
+use crate::metadata::notes::Notes;
 use crate::metadata::part_notes::PartNotes;
 use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
@@ -29,8 +31,12 @@ pub struct Object {
     pub(super) notes: PartNotes,
     /// The parameters that a vertex body returns.
     pub(super) params: ParamVectors,
-    /// Hash of the ELF's bytes.
-    pub(super) digest: [u8; 32],
+    /// Identifies it in this process.
+    pub(crate) id: PartId,
+    /// Identifies it in metadata.
+    pub(super) hash: [u64; 2],
+    /// BLAKE3 of the ELF, where the caller has it.
+    digest: Option<[u8; 32]>,
     /// The code from the body's first instruction to its last, without the branch to the next part and without padding.
     pub(super) code: Vec<u8>,
     /// Alignment of the code in bytes, at most a cache line.
@@ -89,15 +95,6 @@ impl Object {
     /// Malformed: anything that violates the unlinked format (docs/unlinked-elf.md). Unsupported: sections or
     /// relocations that PAL could not load. Needs a full compile: another version of the format, or another GPU.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        Self::parse_digested(bytes, blake3::hash(bytes).as_bytes())
-    }
-
-    /// The same with the BLAKE3 of these bytes, which the caller has.
-    ///
-    /// # Errors
-    /// As [`Self::parse`].
-    pub(crate) fn parse_digested(bytes: &[u8], digest: &[u8; 32]) -> Result<Self> {
-        debug_assert_eq!(blake3::hash(bytes).as_bytes(), digest, "another part's digest");
         let elf = Elf::parse(bytes)?;
         let (interface, notes) = read_unlinked::read(notes_of(&elf)?)?;
         let stage = interface.stage;
@@ -113,8 +110,8 @@ impl Object {
             code.clear();
         }
         let shape = Shape::new(&code, &patches, &removals, &loads).at(at)?;
-        let digest = *digest;
-        let notes = PartNotes::new(&notes, &interface, halves(&digest)).at(at)?;
+        let (id, hash) = (PartId::of(bytes), part_hash(bytes));
+        let notes = PartNotes::new(&notes, &interface, hash).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;
         let params = match &interface.kind {
@@ -122,17 +119,41 @@ impl Object {
             _ => ParamVectors::default(),
         };
         let code_align = reader.code_align;
-        Ok(Self { interface, notes, params, digest, code, code_align, patches, shape, data, loads })
+        let digest = None;
+        Ok(Self { interface, notes, params, id, hash, digest, code, code_align, patches, shape, data, loads })
     }
 
-    /// BLAKE3 of the ELF that it was read from.
-    pub fn digest(&self) -> &[u8; 32] {
-        &self.digest
+    /// Reads an unlinked ELF, and keeps the BLAKE3 of its bytes, by which a cache finds what was compiled for it.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_digested(bytes: &[u8], digest: &[u8; 32]) -> Result<Self> {
+        debug_assert_eq!(blake3::hash(bytes).as_bytes(), digest, "another part's digest");
+        Ok(Self { digest: Some(*digest), ..Self::parse(bytes)? })
     }
 
-    /// The first 64 bits of the digest, which distinguish nearly all objects.
-    pub(crate) fn short_digest(&self) -> u64 {
-        halves(&self.digest)[0]
+    /// BLAKE3 of the ELF that it was read from, if it was read with it.
+    pub fn digest(&self) -> Option<&[u8; 32]> {
+        self.digest.as_ref()
+    }
+
+    /// A part that was made without an ELF.
+    pub(super) fn made(interface: StageInterface, notes: &Notes, code: Vec<u8>) -> Result<Self> {
+        let (id, hash) = (PartId::of(&code), part_hash(&code));
+        Ok(Self {
+            notes: PartNotes::new(notes, &interface, hash)?,
+            interface,
+            params: ParamVectors::default(),
+            id,
+            hash,
+            digest: None,
+            code,
+            code_align: DWORD,
+            patches: Vec::new(),
+            shape: Shape::default(),
+            data: Vec::new(),
+            loads: Vec::new(),
+        })
     }
 
     /// Its interface.
@@ -167,12 +188,6 @@ fn check_prolog(interface: &StageInterface) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// The first 128 bits of a digest.
-pub(super) fn halves(digest: &[u8; 32]) -> [u64; 2] {
-    let half = |at: usize| digest.iter().skip(at).take(8).rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-    [half(0), half(8)]
 }
 
 fn notes_of<'a>(elf: &Elf<'a>) -> Result<&'a [u8]> {

@@ -22,6 +22,7 @@ mod attach;
 mod fit;
 mod glue_source;
 mod half;
+mod identity;
 mod input;
 mod layout;
 mod null_fragment;
@@ -35,6 +36,7 @@ mod write;
 
 pub use glue_source::{EmitGlue, GlueSource};
 pub use half::VertexHalf;
+pub(crate) use identity::PartId;
 pub use input::Object;
 pub use layout::Placement;
 pub use plans::Plans;

@@ -1,13 +1,10 @@
 //! The fragment stage of a pipeline without a fragment shader: a piece of glue as an [`Object`].
 
-use super::fit::Shape;
-use super::input::{DWORD, Object, halves};
-use crate::abi::params::ParamVectors;
+use super::input::Object;
 use crate::error::Result;
 use crate::glue::GluePiece;
 use crate::metadata::interface::{FragmentInterface, StageInterface, StageKind, UserData};
 use crate::metadata::notes::{MetadataFields, Notes};
-use crate::metadata::part_notes::PartNotes;
 use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
 use crate::metadata::schema::MetadataKey;
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -42,17 +39,5 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
         writes_memory: false,
         kind: StageKind::Fragment(FragmentInterface::default()),
     };
-    let digest = *blake3::hash(&piece.code).as_bytes();
-    Ok(Object {
-        code_align: DWORD,
-        notes: PartNotes::new(&notes, &interface, halves(&digest))?,
-        interface,
-        params: ParamVectors::default(),
-        digest,
-        code: piece.code.to_vec(),
-        patches: Vec::new(),
-        shape: Shape::default(),
-        data: Vec::new(),
-        loads: Vec::new(),
-    })
+    Object::made(interface, &notes, piece.code.to_vec())
 }

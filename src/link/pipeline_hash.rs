@@ -2,8 +2,8 @@
 //!
 //! PAL and the driver write it to traces, dumps and profiles; tools that replace shaders look for the stable half. No
 //! cache uses it as a key: our cache keys are 256 bits of BLAKE3 (`keys`). So the hash has to avoid accidental
-//! collisions, not deliberate ones, which would only mix up their author's own pipelines. XXH3 over the parts' BLAKE3
-//! digests and everything that the link adds is enough: among a million pipelines, the probability that two have the
+//! collisions, not deliberate ones, which would only mix up their author's own pipelines. XXH3 over the parts' XXH3
+//! and everything that the link adds is enough: among a million pipelines, the probability that two have the
 //! same 64 bits is about 1 in 40 million.
 
 use super::attach::Unit;
@@ -17,7 +17,8 @@ pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &Fina
     // Each hash is the seed of the next, so each depends on all before it.
     let (mut stable, mut unique) = (0, 0);
     for (stage, values) in unit.stages().zip(resolved) {
-        stable = xxh3_64_with_seed(&stage.object.digest, stable);
+        let [low, high] = stage.object.hash.map(u64::to_le_bytes);
+        stable = xxh3_64_with_seed([low, high].as_flattened(), stable);
         for piece in stage.glue() {
             unique = xxh3_64_with_seed(&piece.code, unique);
         }

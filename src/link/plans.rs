@@ -11,6 +11,7 @@
 //! thousand entries; when it is full, each link makes its own.
 
 use super::glue_source::GlueSource;
+use super::identity::PartId;
 use super::input::Object;
 use super::null_fragment::null_fragment;
 use crate::abi::params::{ParamExport, ParamPlan};
@@ -32,10 +33,10 @@ pub struct Plans {
     null_fragments: SharedTable<(GfxIp, WaveSize), Arc<Object>>,
 }
 
-/// Key: a part's digest, and a state.
+/// Key: a part, and a state.
 #[derive(PartialEq, Eq)]
 struct OfPart<S> {
-    part: [u8; 32],
+    part: PartId,
     state: S,
 }
 
@@ -87,9 +88,9 @@ impl<'a> Joints<'a> {
         }
         let held = held(
             self.plans.map(|plans| &plans.prologs),
-            hash((vertex.short_digest(), state)),
-            |key| key.part == vertex.digest && key.state == *state,
-            || OfPart { part: vertex.digest, state: state.clone() },
+            hash((vertex.id, state)),
+            |key| key.part == vertex.id && key.state == *state,
+            || OfPart { part: vertex.id, state: state.clone() },
             || self.piece(&glue::fetch_key(&vertex.interface, state)?),
         );
         held.map(Some)
@@ -115,9 +116,9 @@ impl<'a> Joints<'a> {
     pub(super) fn colors(self, fragment: &Object, state: &ColorState) -> Result<Held<'a, ColorEpilog>> {
         held(
             self.plans.map(|plans| &plans.colors),
-            hash((fragment.short_digest(), state)),
-            |key| key.part == fragment.digest && key.state == *state,
-            || OfPart { part: fragment.digest, state: state.clone() },
+            hash((fragment.id, state)),
+            |key| key.part == fragment.id && key.state == *state,
+            || OfPart { part: fragment.id, state: state.clone() },
             || {
                 let (formats, key) = glue::color_export_key(&fragment.interface, state)?;
                 let piece = key.map(|key| self.piece(&key)).transpose()?;

@@ -9,7 +9,7 @@ use crate::compile::request::{CompilerId, ModuleDigest};
 use crate::error::{Context as _, Error, Result};
 use crate::frame::Bytes;
 use crate::keys;
-use crate::link::{Object, Plans};
+use crate::link::{Object, PartId, Plans};
 use crate::table::{SharedTable, hash};
 use crate::target::GfxIp;
 use crate::target::Stage;
@@ -127,8 +127,8 @@ pub(super) struct Shared {
     manifest: OnceLock<CacheManifest>,
     pub(super) parts: Parts,
     pub(super) plans: Plans,
-    /// Notes of pairs, by the digests of the parts that they replace.
-    pairs: SharedTable<[[u8; 32]; 2], Option<PairNote>>,
+    /// Notes of pairs, by the parts that they replace.
+    pairs: SharedTable<[PartId; 2], Option<PairNote>>,
     pub(super) events: Events,
     pub(super) counters: Counters,
     /// [`FORKS`] when the context was created.
@@ -321,7 +321,7 @@ impl Shared {
             return Ok(Some(object));
         }
         let Some(Bytes(elf)) = part.elf else { return self.cached(&part.key) };
-        let object = Object::parse(&elf)?;
+        let object = Object::parse_digested(&elf, blake3::hash(&elf).as_bytes())?;
         Ok(Some(self.parts.insert(part.key, object, elf)))
     }
 
@@ -351,13 +351,12 @@ impl Shared {
         if !self.manifest.get().is_some_and(|manifest| manifest.pairs) {
             return Ok(None);
         }
-        let digests = early.map(|part| *part.digest());
-        let hash = hash(early.map(Object::short_digest));
-        let note = match self.pairs.find(hash, |kept| *kept == digests) {
+        let ids = early.map(|part| part.id);
+        let note = match self.pairs.find(hash(ids), |kept| *kept == ids) {
             Some(note) => *note,
             None if disk && self.reads.load(Ordering::Relaxed) => {
                 let found = self.cache.as_ref().map_or(Ok(None), |cache| noted_pair(cache, early)).at(|| "cache")?;
-                self.pairs.keep(hash, digests, found);
+                self.pairs.keep(hash(ids), ids, found);
                 found
             }
             None => None,

@@ -22,12 +22,13 @@ pub struct PairNote {
     pub fragment: Option<Key>,
 }
 
-/// The note for a vertex and a fragment part.
+/// The note for a vertex and a fragment part; none if their digests are not known.
 ///
 /// # Errors
 /// Malformed: the note. Bug: the key cannot be made.
 pub fn noted_pair(cache: &Cache, early: [&Object; 2]) -> Result<Option<PairNote>> {
-    let note = cache.get(&keys::pair(early.map(Object::digest))?);
+    let [Some(vertex), Some(fragment)] = early.map(Object::digest) else { return Ok(None) };
+    let note = cache.get(&keys::pair([vertex, fragment])?);
     note.map(|bytes| rmp_serde::from_slice(&bytes))
         .transpose()
         .map_err(|e| Error::malformed(format!("a pair's note: {e}")))
@@ -98,7 +99,10 @@ impl Toolchain<'_> {
     /// Bug: the note cannot be serialized.
     pub fn keep_pair(&self, early: [&ReadyPart; 2], pair: [&ReadyPart; 2], note: PairNote) -> Result<()> {
         let bytes = rmp_serde::to_vec(&note).map_err(|e| Error::bug(format!("a pair's note: {e}")))?;
-        self.cache.keep(&keys::pair(early.map(|part| part.object.digest()))?, &bytes);
+        let [Some(vertex), Some(fragment)] = early.map(|part| part.object.digest()) else {
+            return Err(Error::bug("a part that was read without its digest"));
+        };
+        self.cache.keep(&keys::pair([vertex, fragment])?, &bytes);
         // Without a manifest only toolchains with a compiler use the cache, and they always look for pairs.
         if let Some(manifest) = CacheManifest::of(self.cache)?.filter(|m| !m.pairs && m.compiler == *self.compiler_id) {
             // If this fails, the note was not written either.
