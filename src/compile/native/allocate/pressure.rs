@@ -67,7 +67,7 @@ pub(super) fn choose(
         span: filled(f.values.len(), 1.0),
         stays: exclusive.iter().copied().collect(),
         last: filled(f.values.len(), (u32::MAX, 0)),
-        here: List::default(),
+        here: Here { vals: List::default(), place: filled(f.values.len(), None) },
         leaving,
     };
     it.weigh();
@@ -90,8 +90,46 @@ struct Chooser<'a> {
     /// By value, the block that was visited last where it is used or lives on, and its last use there.
     last: List<(u32, u32)>,
     /// Values of the class that are live and do not leave.
-    here: List<Val>,
+    here: Here,
     leaving: &'a mut Leaving,
+}
+
+/// A set of values from which each can be removed in constant time.
+struct Here {
+    vals: List<Val>,
+    /// By value, its position in `vals`.
+    place: List<Option<u32>>,
+}
+
+impl Here {
+    fn has(&self, val: Val) -> bool {
+        self.place[val.index()].is_some()
+    }
+
+    fn insert(&mut self, val: Val) {
+        if !self.has(val) {
+            self.place[val.index()] = Some(self.vals.len() as u32);
+            self.vals.push(val);
+        }
+    }
+
+    fn remove(&mut self, val: Val) {
+        let Some(at) = self.place[val.index()].take() else { return };
+        self.vals.swap_remove(at as usize);
+        if let Some(moved) = self.vals.get(at as usize) {
+            self.place[moved.index()] = Some(at);
+        }
+    }
+
+    fn retain(&mut self, stays: impl Fn(Val) -> bool) {
+        // Backwards, so that the value that takes a removed one's position has been looked at.
+        for at in (0..self.vals.len()).rev() {
+            let val = self.vals[at];
+            if !stays(val) {
+                self.remove(val);
+            }
+        }
+    }
 }
 
 impl Chooser<'_> {
@@ -129,12 +167,19 @@ impl Chooser<'_> {
     }
 
     fn counts(&self, val: Val) -> bool {
-        self.f.class(val) == self.class && !self.stays_apart(val)
+        // Variables have registers of their own.
+        self.f.class(val) == self.class && !self.f.values[val.index()].variable
     }
 
-    /// Variables have registers of their own.
-    fn stays_apart(&self, val: Val) -> bool {
-        self.f.values[val.index()].variable
+    /// The values among some operands that are counted.
+    fn counted<'o>(&self, operands: &'o [Operand]) -> impl Iterator<Item = Val> + use<'o, '_> {
+        operands.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val))
+    }
+
+    fn comes(&mut self, val: Val) {
+        if !self.leaving.leaves[val.index()] {
+            self.here.insert(val);
+        }
     }
 
     fn block(&mut self, id: BlockId, hints: &Hints) {
@@ -142,11 +187,13 @@ impl Chooser<'_> {
         let block = f.block(id);
         self.find_last_uses(id);
         let params = f.params_of(block).iter().copied().filter(|val| hints.is_used(*val));
-        let start = self.live.live_in(id).chain(params.clone());
-        let leaves = &self.leaving.leaves;
-        self.here = start
-            .filter(|val| f.class(*val) == self.class && !f.values[val.index()].variable && !leaves[val.index()])
-            .collect();
+        self.here.retain(|_| false);
+        let live = self.live;
+        for val in live.live_in(id).chain(params.clone()) {
+            if self.counts(val) {
+                self.comes(val);
+            }
+        }
         let params: List<Operand> = params.map(Operand::val).collect();
         self.fit(&params, 0);
         for (n, inst) in (block.insts.start..).zip(f.insts_of(block)) {
@@ -156,14 +203,18 @@ impl Chooser<'_> {
             let extra = self.extra(id, inst, n);
             self.fit(f.uses(inst), extra);
             let last = &self.last;
-            self.here.retain(|val| !dies(last, id, *val, n));
-            let defs: SmallVec<[Val; 16]> =
-                f.defs(inst).iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
+            if n == block.insts.start || n == block.tail {
+                // Parameters without a use, and arguments of the edges.
+                self.here.retain(|val| !dies(last, id, val, n));
+            }
+            let used = f.uses(inst).iter().filter_map(|one| one.as_val());
+            used.filter(|val| dies(last, id, *val, n)).for_each(|val| self.here.remove(val));
+            let defs: SmallVec<[Val; 16]> = self.counted(f.defs(inst)).collect();
             let undefined = f.defs(inst).iter().filter(|one| one.what == OperandValue::Undef).count() as u32;
-            self.here.extend(defs.iter().filter(|val| !self.leaving.leaves[val.index()]));
+            defs.iter().for_each(|val| self.comes(*val));
             self.fit(f.defs(inst), undefined);
             let last = &self.last;
-            self.here.retain(|val| !defs.contains(val) || !dies(last, id, *val, n));
+            defs.iter().filter(|val| dies(last, id, **val, n)).for_each(|val| self.here.remove(*val));
         }
         if block.tail == block.insts.end {
             self.fit_args(id);
@@ -221,24 +272,25 @@ impl Chooser<'_> {
 
     /// Lets values leave until those that are here fit, with the operands at hand and some registers more.
     fn fit(&mut self, operands: &[Operand], extra: u32) {
-        let mut named: SmallVec<[Val; 16]> =
-            operands.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val)).collect();
+        let mut named: SmallVec<[Val; 16]> = self.counted(operands).collect();
         named.sort_unstable();
         named.dedup();
-        loop {
-            let others = self.here.iter().filter(|val| named.binary_search(val).is_err());
-            if others.clone().count() as u32 + named.len() as u32 + extra <= self.goal {
-                return;
-            }
-            let price = |val: &Val| {
-                let cheap = if self.leaving.constant[val.index()].is_some() { 0.25 } else { 1.0 };
-                cheap * self.cost[val.index()] / self.span[val.index()]
-            };
-            let best = others.filter(|val| !self.stays[val.index()]);
-            let best = best.min_by(|a, b| price(a).total_cmp(&price(b)).then(a.cmp(b))).copied();
-            let Some(best) = best else { return };
-            self.leaving.leaves[best.index()] = true;
-            self.here.retain(|val| *val != best);
+        let absent = named.iter().filter(|val| !self.here.has(**val)).count();
+        let needed = (self.here.vals.len() + absent) as u32 + extra;
+        let Some(over) = needed.checked_sub(self.goal).filter(|over| *over > 0) else { return };
+        let price = |val: Val| {
+            let cheap = if self.leaving.constant[val.index()].is_some() { 0.25 } else { 1.0 };
+            cheap * self.cost[val.index()] / self.span[val.index()]
+        };
+        let others = self.here.vals.iter().filter(|val| !self.stays[val.index()] && named.binary_search(val).is_err());
+        let mut others: List<(f32, Val)> = others.map(|val| (price(*val), *val)).collect();
+        let over = (over as usize).min(others.len());
+        if over < others.len() {
+            others.select_nth_unstable_by(over, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        }
+        for (_, val) in others.drain(..over) {
+            self.leaving.leaves[val.index()] = true;
+            self.here.remove(val);
         }
     }
 }
