@@ -72,6 +72,8 @@ pub enum BuiltIn {
     BaryCoord,
     /// 3: linear ones.
     BaryCoordNoPersp,
+    /// 3: i/w, j/w and 1/w at the pixel's centre, where i and j are [`Self::BaryCoord`]'s second and third.
+    BaryCoordPullModel,
     /// 3.
     NumWorkgroups,
     /// 3.

@@ -122,6 +122,7 @@ words! {
         CullDistance "cull_distance",
         BaryCoord "bary_coord",
         BaryCoordNoPersp "bary_coord_no_persp",
+        BaryCoordPullModel "bary_coord_pull_model",
         NumWorkgroups "num_workgroups",
         WorkgroupId "workgroup_id",
         LocalInvocationId "local_invocation_id",

@@ -188,6 +188,11 @@ pub(super) fn quad(
     // Vulkan ("Points") allows the point coordinate of the centre or of any sample.
     let away = if run.samples() > 1 && !run.per_sample { 0.5 } else { 0.0 };
     let sprite = [1, 2].map(|n| source.spread_within(unit(n), false, place, |_| away));
+    let inverse = corners.map(|c| (1.0 / c.w, c.w_off / c.w));
+    // Of i and j, each is 1 at one vertex and 0 at the others.
+    let over_w = |component: u8| {
+        [0, 1, 2].map(|n| if component == 2 || component + 1 == n { inverse[usize::from(n)] } else { (0.0, 0.0) })
+    };
     let distances = |slot| vertices.map(|v| number(v.map_or((0, Shadow::UNCERTAIN), |v| output(v, slot))));
     let mut interpolated = Vec::new();
     for inst in fragment.live_insts() {
@@ -197,11 +202,11 @@ pub(super) fn quad(
             BuiltIn::CullDistance => (distances(OutputSlot::CullDistance(component)), true),
             BuiltIn::BaryCoord if !primitive.point => (unit(component.into()), true),
             BuiltIn::BaryCoordNoPersp if !primitive.point => (unit(component.into()), false),
+            BuiltIn::BaryCoordPullModel if !primitive.point => (over_w(component), false),
             _ => continue,
         };
-        interpolated.push((builtin, component, source.spread(values, perspective, place)));
+        interpolated.push(((place, builtin, component), source.spread(values, perspective, place)));
     }
-    let inverse = corners.map(|c| (1.0 / c.w, c.w_off / c.w));
     // The depth test uses the depth of a sample: the shaded one, or the first.
     let at_points = |values: [(f64, f64); 3], place| match primitive.point {
         true => source.spread([values[0]; 3], false, place),
@@ -226,8 +231,8 @@ pub(super) fn quad(
         for (component, value) in (0..).zip(spot.place) {
             pixel.builtins.insert((BuiltIn::SamplePosition, component), plain(value.into()));
         }
-        for (builtin, component, values) in &interpolated {
-            pixel.builtins.insert((*builtin, *component), values[n]);
+        for (at, values) in &interpolated {
+            pixel.placed_builtins.insert(*at, values[n]);
         }
         let lane = &quad.lanes[n];
         let covered = quad.covered >> n & 1 == 1;

@@ -5,7 +5,7 @@
 //! | flat | `interp_mov` P0 |
 //! | of one vertex | `interp_mov` P0, P10, P20 of an attribute whose vertex values are passed through |
 //! | centre, centroid, sample | `interp` with that (i, j) pair; the centroid is the centre if the wave says so |
-//! | barycentric coordinates | the pair itself, and 1 minus its sum |
+//! | barycentric coordinates | the pair itself, and 1 minus its sum; (i/w, j/w, 1/w) as it is |
 //! | at an offset, at a sample | `interp` with a pair shifted by its derivatives; with perspective, (i/w, j/w, 1/w) is shifted |
 //!
 //! An attribute channel always has 32 bits: f16 inputs are interpolated as f32 and then rounded, small integers are the
@@ -91,6 +91,9 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         let mut at = At { b, p: &mut prelude, entry, shared: &shared };
         if let Some((interp, vertex)) = weight(inst) {
             return at.weight(interp, &inst.args, vertex).map(Rewrite::Value);
+        }
+        if let Op::LoadBuiltIn { builtin: BuiltIn::BaryCoordPullModel, component, .. } = inst.op {
+            return at.lane(System::PerspPull, component).map(Rewrite::Value);
         }
         let Some(read) = read(at.b.shader, inst) else { return Ok(Rewrite::Keep) };
         let channels = channels(at.b.shader, inst, read);

@@ -154,7 +154,8 @@ impl BuiltInReader<'_, '_> {
             | B::ClipDistance
             | B::CullDistance
             | B::BaryCoord
-            | B::BaryCoordNoPersp => {
+            | B::BaryCoordNoPersp
+            | B::BaryCoordPullModel => {
                 let stage = self.b.shader.stage;
                 if stage == Stage::Fragment {
                     return Ok(None);

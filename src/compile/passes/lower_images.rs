@@ -169,7 +169,6 @@ impl ImageLowering<'_, '_> {
         let derivatives = self.derivatives;
         let lod = self.operand(ImageOperand::Lod);
         let min_lod = self.operand(ImageOperand::MinLod);
-        let gather = matches!(self.image.op, ImageOp::Gather(_));
         let level = |mode, before, after: Option<Value>| Level { mode, before, after, clamp: after.is_some() };
         Ok(match self.image.lod {
             LodMode::Gradient => {
@@ -184,9 +183,7 @@ impl ImageLowering<'_, '_> {
                 };
                 level(LodMode::Gradient, gradients, min_lod)
             }
-            // A gather without a level reads the base level.
-            LodMode::Implicit if gather && min_lod.is_none() => Level::zero(),
-            LodMode::Implicit if derivatives && !gather => level(LodMode::Implicit, Values::new(), min_lod),
+            LodMode::Implicit if derivatives => level(LodMode::Implicit, Values::new(), min_lod),
             LodMode::Bias if derivatives => level(LodMode::Bias, lod.into_iter().collect(), min_lod),
             LodMode::Zero | LodMode::Implicit | LodMode::Explicit | LodMode::Bias => {
                 let known_zero = |v: Value| self.b.shader.as_const(v) == Some(0);

@@ -48,6 +48,16 @@ impl InputSource {
         }
     }
 
+    /// This source as a vertex of the primitive has it; `None` if it is not [`Interp::Vertex`].
+    pub fn at_vertex(self, vertex: u8) -> Option<Self> {
+        match self {
+            Self::Location { location, component, kind, interp: Interp::Vertex(_) } => {
+                Some(Self::Location { location, component, kind, interp: Interp::Vertex(vertex) })
+            }
+            _ => None,
+        }
+    }
+
     /// The fragment input that it reads; `None` if it is not one.
     pub fn read(&self) -> Option<FragmentRead> {
         match *self {
@@ -58,10 +68,13 @@ impl InputSource {
     }
 }
 
-/// A component of a built-in input.
-pub fn input(stage: Stage, builtin: Spv, component: u32) -> InputSource {
+/// A component of a built-in input; `place` is where in the pixel it is interpolated, if it is and does not say where.
+pub fn input(stage: Stage, builtin: Spv, component: u32, place: InterpPlace) -> InputSource {
     use BuiltIn as B;
     let c = component.min(255) as u8;
+    if let Some((ours, place)) = barycentric_pair(builtin).filter(|_| stage == Stage::Fragment && c < 2) {
+        return InputSource::BuiltIn(ours, c + 1, place);
+    }
     let (ours, components) = match (stage, builtin) {
         (_, Spv::DeviceIndex) => (B::DeviceIndex, 1),
         (_, Spv::SubgroupSize) => (B::SubgroupSize, 1),
@@ -96,6 +109,7 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> InputSource {
         (Stage::Fragment, Spv::FragSizeEXT) => return InputSource::Constant(1),
         (Stage::Fragment, Spv::BaryCoordKHR) => (B::BaryCoord, 3),
         (Stage::Fragment, Spv::BaryCoordNoPerspKHR) => (B::BaryCoordNoPersp, 3),
+        (Stage::Fragment, Spv::BaryCoordPullModelAMD) => (B::BaryCoordPullModel, 3),
         (Stage::Compute, Spv::NumWorkgroups) => (B::NumWorkgroups, 3),
         (Stage::Compute, Spv::WorkgroupId) => (B::WorkgroupId, 3),
         (Stage::Compute, Spv::LocalInvocationId) => (B::LocalInvocationId, 3),
@@ -107,7 +121,21 @@ pub fn input(stage: Stage, builtin: Spv, component: u32) -> InputSource {
         _ => return InputSource::Unsupported(builtin),
     };
     // Of the four words of a lane mask, two can be nonzero; a sample mask has one.
-    if c < components { InputSource::BuiltIn(ours, c, InterpPlace::Center) } else { InputSource::Constant(0) }
+    let place = if ours.is_interpolated() { place } else { InterpPlace::Center };
+    if c < components { InputSource::BuiltIn(ours, c, place) } else { InputSource::Constant(0) }
+}
+
+/// AMD's built-ins of two coordinates, I and J: the weights of the second and third vertex.
+fn barycentric_pair(builtin: Spv) -> Option<(BuiltIn, InterpPlace)> {
+    Some(match builtin {
+        Spv::BaryCoordSmoothAMD => (BuiltIn::BaryCoord, InterpPlace::Center),
+        Spv::BaryCoordSmoothCentroidAMD => (BuiltIn::BaryCoord, InterpPlace::Centroid),
+        Spv::BaryCoordSmoothSampleAMD => (BuiltIn::BaryCoord, InterpPlace::Sample),
+        Spv::BaryCoordNoPerspAMD => (BuiltIn::BaryCoordNoPersp, InterpPlace::Center),
+        Spv::BaryCoordNoPerspCentroidAMD => (BuiltIn::BaryCoordNoPersp, InterpPlace::Centroid),
+        Spv::BaryCoordNoPerspSampleAMD => (BuiltIn::BaryCoordNoPersp, InterpPlace::Sample),
+        _ => return None,
+    })
 }
 
 /// The slot of a component of a built-in output; `None` if nothing can observe it.

@@ -38,6 +38,7 @@ pub fn check(capability: C) -> Result<()> {
         | C::CullDistance
         | C::SampleRateShading
         | C::ImageGatherExtended
+        | C::ImageGatherBiasLodAMD
         | C::StorageImageMultisample
         | C::StorageImageExtendedFormats
         | C::StorageImageReadWithoutFormat

@@ -87,7 +87,10 @@ struct Decor {
     no_perspective: bool,
     centroid: bool,
     sample: bool,
+    /// An array of the values of each vertex.
     per_vertex: bool,
+    /// Read by `InterpolateAtVertexAMD`, which says which vertex's value.
+    explicit: bool,
 }
 
 impl Decor {
@@ -102,6 +105,7 @@ impl Decor {
             centroid: false,
             sample: false,
             per_vertex: false,
+            explicit: false,
         });
         for decorated in cx.module.decorations_of(id, member) {
             let value = decorated.value.unwrap_or(0);
@@ -115,6 +119,7 @@ impl Decor {
                 Decoration::Centroid => d.centroid = true,
                 Decoration::Sample => d.sample = true,
                 Decoration::PerVertexKHR => d.per_vertex = true,
+                Decoration::ExplicitInterpAMD => d.explicit = true,
                 _ => {}
             }
         }
@@ -279,7 +284,7 @@ impl Cx<'_> {
         let wide = if stage == Stage::Vertex { Wide::Channels } else { Wide::Dwords };
         for (&leaf, c) in at.iter().zip(components(self, id, ty, wide)?) {
             let source = match c.decor.builtin {
-                Some(b) => builtins::input(stage, b, c.component).at(place(&c.decor)),
+                Some(b) => builtins::input(stage, b, c.component, place(&c.decor)),
                 // SPIR-V and Vulkan allow the variable, but no Vulkan interface supplies it.
                 None if stage == Stage::Compute => {
                     let detail = format!("location {}: only built-ins have a value", c.location);
@@ -475,41 +480,56 @@ impl Cx<'_> {
     /// # Errors
     /// Malformed: not an input. Unsupported: a built-in that varies within a pixel.
     pub fn interpolate_at(&mut self, pointer: u32, place: InterpPlace, operands: &[Value]) -> Result<LeafValues> {
+        let moved = |source| match source {
+            InputSource::BuiltIn(b @ BuiltIn::FragCoord, ..) => {
+                Err(Error::unsupported("interpolation function", format!("of BuiltIn {b:?}")))
+            }
+            other => Ok(other.at(place)),
+        };
+        self.read_moved(pointer, &moved, operands)
+    }
+
+    /// An input as one vertex of the primitive has it.
+    ///
+    /// # Errors
+    /// Malformed: not an input with `ExplicitInterpAMD`.
+    pub fn at_vertex(&mut self, pointer: u32, vertex: u8) -> Result<LeafValues> {
+        let moved = |source: InputSource| {
+            let source = source.at_vertex(vertex);
+            source.ok_or_else(|| Error::malformed("the value at a vertex of an input without ExplicitInterpAMD"))
+        };
+        self.read_moved(pointer, &moved, &[])
+    }
+
+    /// Reads an input from other sources than its own.
+    fn read_moved(&mut self, pointer: u32, moved: Moved<'_>, operands: &[Value]) -> Result<LeafValues> {
         let p = self.pointer(pointer)?;
         let Storage::Input(input) = p.place else {
             return Err(Error::malformed("an interpolation function of something that is not an input"));
         };
         if p.dynamic.is_none() {
-            return self.interpolated(input, &p, place, operands);
+            return self.read_leaves(input, &p, moved, operands);
         }
         // The element is known only at run time: all elements are interpolated, and the copy is indexed.
         let Some(ty) = self.interface.inputs.get(input).map(|i| i.ty) else {
             return Err(Error::bug("input out of range"));
         };
-        let values =
-            self.interpolated(input, &Pointer::new(p.place.clone(), ty, MemoryLayout::PACKED), place, operands)?;
+        let whole = Pointer::new(p.place.clone(), ty, MemoryLayout::PACKED);
+        let values = self.read_leaves(input, &whole, moved, operands)?;
         let copy = Storage::Local(self.new_local(pointer, ty)?);
         self.store(&Pointer::new(copy.clone(), ty, MemoryLayout::PACKED), &values, Default::default())?;
         self.load(&Pointer { place: copy, ..p }, Default::default())
     }
 
-    /// The leaves of a part of an input; those that are interpolated are interpolated at this location.
-    fn interpolated(
-        &mut self,
-        input: usize,
-        p: &Pointer,
-        place: InterpPlace,
-        operands: &[Value],
-    ) -> Result<LeafValues> {
-        let one = |cx: &mut Self, (ty, source): (Type, InputSource)| match source {
-            InputSource::BuiltIn(b @ BuiltIn::FragCoord, ..) => {
-                Err(Error::unsupported("interpolation function", format!("of BuiltIn {b:?}")))
-            }
-            other => cx.read_at(&other.at(place), operands, ty),
-        };
-        self.sources(input, p)?.into_iter().map(|s| one(self, s)).collect()
+    /// The leaves of a part of an input.
+    fn read_leaves(&mut self, input: usize, p: &Pointer, moved: Moved<'_>, operands: &[Value]) -> Result<LeafValues> {
+        let sources = self.sources(input, p)?;
+        sources.into_iter().map(|(ty, source)| self.read_at(&moved(source)?, operands, ty)).collect()
     }
 }
+
+/// The source that a function reads in place of an input's own.
+type Moved<'a> = &'a dyn Fn(InputSource) -> Result<InputSource>;
 
 /// The 32-bit slots that an output occupies.
 fn places(slot: OutputSlot, ty: Type) -> impl Iterator<Item = OutputSlot> {
@@ -529,7 +549,7 @@ fn component(n: u32) -> Result<u8> {
 fn interpolation(cx: &Cx<'_>, stage: Stage, c: &Component) -> Interp {
     // Vulkan requires `Flat` for integers and 64-bit types, since they cannot be interpolated.
     let float = matches!(cx.types.get(c.ty), Ty::Float { bits } if *bits != Bits::B64);
-    if c.decor.per_vertex {
+    if c.decor.per_vertex || c.decor.explicit {
         return Interp::Vertex(c.vertex);
     }
     if stage != Stage::Fragment || c.decor.flat || !float {

@@ -287,8 +287,13 @@ impl Machine<'_> {
                 let (bits, shadow) = input.unwrap_or((0, Shadow::NONE));
                 self.set(wave, inst, lane, bits, shadow);
             }
-            Op::LoadBuiltIn { builtin, component, .. } => {
-                let (bits, shadow) = self.builtin(wave, *builtin, *component, lane)?;
+            Op::LoadBuiltIn { builtin, component, place } => {
+                let invocation = wave.invocations.get(lane);
+                let placed = invocation.and_then(|i| i.placed_builtins.get(&(*place, *builtin, *component)));
+                let (bits, shadow) = match placed {
+                    Some(placed) => *placed,
+                    None => self.builtin(wave, *builtin, *component, lane)?,
+                };
                 self.set(wave, inst, lane, bits, shadow);
             }
             Op::StoreOutput { slot, .. } => {

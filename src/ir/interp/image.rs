@@ -179,16 +179,21 @@ impl Machine<'_> {
                 let sampler = sampler.unwrap_or_default();
                 *touched = Touched::sampled(image, &sampler, known_lod, texture.levels.len());
                 let coords = operands.coords(texture.layers);
-                let size = texture.size(0);
+                let (level, unsure) = match image.lod {
+                    LodMode::Zero => (0, false),
+                    _ => texture.gathered_level(&sampler, lod),
+                };
+                let size = texture.size(level);
                 let reference = operands.float(O::Compare);
                 let base: [f64; 2] = std::array::from_fn(|n| {
                     (coords.at[n] * size[n] as f64 - 0.5).floor() + operands.int(O::Offset(n as u8)) as f64
                 });
-                let close = (0..2).any(|n| {
-                    let x = coords.at[n] * size[n] as f64 - 0.5;
-                    let e = coords.error[n] * size[n] as f64 + 1.0 / 256.0;
-                    (x - e).floor() != (x + e).floor()
-                });
+                let close = unsure
+                    || (0..2).any(|n| {
+                        let x = coords.at[n] * size[n] as f64 - 0.5;
+                        let e = coords.error[n] * size[n] as f64 + 1.0 / 256.0;
+                        (x - e).floor() != (x + e).floor()
+                    });
                 let point = InterpretedSampler { mag: Filter::Nearest, min: Filter::Nearest, ..sampler };
                 let corners = [[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]];
                 let one = corners.map(|[dx, dy]| {
@@ -196,8 +201,8 @@ impl Machine<'_> {
                     let [error, offset] = [[0.0; 3]; 2];
                     let at = Coords { at, error, offset, count: 2, layer: coords.layer, cube: false };
                     let mut result =
-                        texture.level(&point, Filter::Nearest, 0, &at, reference)[usize::from(component & 3)];
-                    if close {
+                        texture.level(&point, Filter::Nearest, level, &at, reference)[usize::from(component & 3)];
+                    if close || known_lod.is_none() {
                         result.1 = f64::INFINITY;
                     }
                     sampled(integer, result)

@@ -33,7 +33,7 @@ impl Machine<'_> {
         let derived = self.shader.has_derivatives();
         let all = |what: fn(u8) -> O| [0, 1, 2].map(|n| operands.float(what(n)).unwrap_or_default());
         let lengths = match image.lod {
-            _ if !matches!(image.op, ImageOp::Sample) => return Some([0.0; 3]),
+            _ if !matches!(image.op, ImageOp::Sample | ImageOp::Gather(_)) => return Some([0.0; 3]),
             LodMode::Zero => return Some([0.0; 3]),
             LodMode::Explicit => return Some(quantized(extra)),
             LodMode::Implicit | LodMode::Bias if !derived => return Some(quantized(extra)),

@@ -239,6 +239,19 @@ impl Texture {
         result
     }
 
+    /// The level that a gather reads, and whether it may read another.
+    pub(super) fn gathered_level(&self, sampler: &InterpretedSampler, lods: [f64; 3]) -> (usize, bool) {
+        let last = self.levels.len().saturating_sub(1) as f64;
+        let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
+        let [low, lod, high] = lods.map(|lod| limit(lod).clamp(0.0, last));
+        // A filter that mixes two levels leaves open which of them is read.
+        let same = match sampler.mip {
+            Filter::Nearest => (low - lod.round()).abs() < 0.5 && (high - lod.round()).abs() < 0.5,
+            Filter::Linear => low == high && lod.fract() == 0.0,
+        };
+        (lod.round() as usize, !same)
+    }
+
     pub(super) fn sample(
         &self,
         sampler: &InterpretedSampler,

@@ -153,6 +153,8 @@ pub struct Invocation {
     pub vertices: BTreeMap<(u32, u8), [(u64, Shadow); 3]>,
     /// Built-in inputs by component: bits and shadows.
     pub builtins: BTreeMap<(BuiltIn, u8), (u64, Shadow)>,
+    /// Built-in inputs interpolated in the pixel, by their place in it; others are in `builtins`.
+    pub placed_builtins: BTreeMap<(InterpPlace, BuiltIn, u8), (u64, Shadow)>,
     /// It exists only for its quad; after the run: or it was discarded.
     pub helper: bool,
     /// It is uncertain whether it exists; after the run: or which path it took.

@@ -13,6 +13,7 @@ mod pack;
 mod tests;
 mod trinary;
 mod vector;
+mod vertex;
 
 use self::pack::Norm;
 use super::cx::{Cx, LeafValues, SpirvInst, Ty};
@@ -38,6 +39,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         ballot::SET => ballot::translate(cx, inst)?,
         gcn::SET => gcn::translate(cx, inst)?,
         trinary::SET => trinary::translate(cx, inst)?,
+        vertex::SET => vertex::translate(cx, inst)?,
         set => return Err(Error::unsupported(format!("instruction set {set}"), inst.place())),
     }
     Ok(true)

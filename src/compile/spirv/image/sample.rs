@@ -6,6 +6,8 @@ use super::operands::{self, ImageOperands, float, floats};
 use super::shape::{self, Sources, TexelRead, base, non_uniform, read_texel, set_texel};
 use crate::error::Result;
 use crate::ir::{AluOp, ImageInst, ImageOp, LodMode};
+use crate::target::Stage;
+use spirv::Capability;
 
 /// The variant of a sampling instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,9 +60,11 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, kind: SampleKind) -> Res
     let mut image = base(shape, op, access);
     image.compare = kind.compare;
     image.sparse = kind.sparse;
-    // A gather without a level uses the base level.
-    let base_level = kind.gather && extra.lod == LodMode::Implicit;
-    image.lod = if base_level { LodMode::Zero } else { extra.lod };
+    // A gather without a level uses the base level, unless the module has AMD's gathers with a bias.
+    let fragment = cx.b.shader.stage == Stage::Fragment;
+    let biased = fragment && cx.module.capabilities.contains(&Capability::ImageGatherBiasLodAMD);
+    let implicit = !kind.gather || biased;
+    image.lod = if implicit || extra.lod != LodMode::Implicit { extra.lod } else { LodMode::Zero };
     let gather_offsets = complete(&mut image, &mut source, extra);
     if gather_offsets.is_empty() {
         let lanes = if kind.compare && !kind.gather { 1 } else { 4 };
