@@ -4,6 +4,7 @@
 
 mod address;
 mod context;
+mod copies;
 mod cube;
 pub mod dce;
 pub mod early_exit;

@@ -5,7 +5,7 @@
 
 use super::context::{PassContext, place_of};
 use super::{
-    dce, early_exit, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers,
+    copies, dce, early_exit, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers,
     lower_builtins, lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
     lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner, sample_shading, summarize,
 };
@@ -72,6 +72,7 @@ impl Pass {
 pub const PASSES: &[(&str, Pass)] = &[
     ("partner", Pass::Known(partner::run)),
     ("fold", Pass::Plain(fold::run)),
+    ("copies", Pass::Plain(copies::run)),
     ("dce", Pass::Plain(dce::run)),
     ("lower_ycbcr", Pass::Known(lower_ycbcr::run)),
     ("lower_images", Pass::Plain(lower_images::run)),
