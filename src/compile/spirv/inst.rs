@@ -1,7 +1,7 @@
 //! Dispatches each instruction to the module that translates it.
 
 use super::cx::{Cx, SpirvInst};
-use super::{access, arith, atomic, composite, convert, dot, glsl, image, matrix, memory, subgroup, sync};
+use super::{access, arith, atomic, composite, convert, dot, glsl, image, matrix, memory, pointers, subgroup, sync};
 use crate::error::Result;
 use crate::ir::FpFlags;
 use spirv::{Decoration, FPFastMathMode, Op};
@@ -13,8 +13,9 @@ use spirv::{Decoration, FPFastMathMode, Op};
 pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     /// Translates an instruction if it belongs to the module; returns whether it does.
     type Module = fn(&mut Cx<'_>, &SpirvInst<'_>) -> Result<bool>;
-    const MODULES: [Module; 12] = [
+    const MODULES: [Module; 13] = [
         access::translate,
+        pointers::translate,
         memory::translate,
         arith::translate,
         composite::translate,

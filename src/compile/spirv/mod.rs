@@ -42,6 +42,7 @@ mod memory;
 mod modes;
 mod operands;
 mod parse;
+mod pointers;
 mod reflect;
 mod subgroup;
 mod sync;
