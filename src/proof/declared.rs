@@ -279,13 +279,21 @@ const UNREAD: [Op; 8] = [
     Op::ModuleProcessed,
 ];
 
-/// The module without functions and without [`UNREAD`] instructions.
+/// The module without functions and without [`UNREAD`] instructions. Operations on specialization constants are undefined
+/// values in it: nothing here evaluates them, and the reader fails on those with several literals.
 fn declarations(module: &[u8]) -> Vec<u8> {
     let kept = instructions(module)
         .take_while(|words| opcode(words) != Op::Function as u32)
         .filter(|words| !UNREAD.iter().any(|op| opcode(words) == *op as u32));
     let head = module.get(..20).unwrap_or_default().to_vec();
     kept.fold(head, |mut out, words| {
+        let undefined = match *words {
+            [_, ty, id, ..] if opcode(&words) == Op::SpecConstantOp as u32 => {
+                Some([3 << 16 | Op::Undef as u32, ty, id])
+            }
+            _ => None,
+        };
+        let words = undefined.as_ref().map_or(&words[..], |words| &words[..]);
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         out
     })
@@ -305,6 +313,23 @@ mod tests {
         let words = [&header[..], &text, &void, &debug, &number].concat();
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         assert_eq!(Declared::new(&bytes).expect("declarations").opcode(5), Op::TypeInt);
+    }
+
+    /// The reader takes one literal of an operation on specialization constants; a shuffle has one per component.
+    #[test]
+    fn an_operation_on_specialization_constants_may_have_any_literals() {
+        let word = |op: Op, operands: &[u32]| [&[(operands.len() as u32 + 1) << 16 | op as u32], operands].concat();
+        let words = [
+            vec![0x0723_0203, 0x0001_0600, 0, 9, 0],
+            word(Op::TypeInt, &[1, 32, 0]),
+            word(Op::TypeVector, &[2, 1, 3]),
+            word(Op::SpecConstant, &[1, 3, 7]),
+            word(Op::SpecConstantComposite, &[2, 4, 3, 3, 3]),
+            word(Op::SpecConstantOp, &[2, 5, Op::VectorShuffle as u32, 4, 4, 2, 1, 0]),
+            word(Op::TypeFloat, &[6, 32]),
+        ];
+        let bytes: Vec<u8> = words.concat().iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!(Declared::new(&bytes).expect("declarations").opcode(6), Op::TypeFloat);
     }
 
     /// Zink decorates an array of samplers with a stride.
