@@ -30,6 +30,9 @@ pub struct Args {
     /// Entry point; required if there are several.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// Stage of the entry point: vertex, fragment or compute; required if several of one name differ only in it.
+    #[arg(long, value_parser = stage)]
+    stage: Option<Stage>,
     /// GPU to compile for.
     #[arg(long, default_value = "gfx1030")]
     target: GfxIp,
@@ -81,9 +84,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     watched::compile(args, &BuiltInCompiler::new())
 }
 
-/// The entry point of this name, or the only one.
-pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>) -> Result<(String, Stage)> {
-    let fitting: Vec<_> = entries.iter().filter(|e| name.is_none_or(|n| n == e.name)).collect();
+/// The name of a stage.
+pub fn stage(text: &str) -> Result<Stage> {
+    let all = [Stage::Vertex, Stage::Fragment, Stage::Compute];
+    let found = all.into_iter().find(|stage| stage.name() == text);
+    found.ok_or_else(|| Error::malformed(format!("stage `{text}`: {}", all.map(Stage::name).join(", "))))
+}
+
+/// The entry point of this name and this stage, or the only one.
+pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>, stage: Option<Stage>) -> Result<(String, Stage)> {
+    let fitting = entries.iter().filter(|e| name.is_none_or(|n| n == e.name));
+    let fitting: Vec<_> = fitting.filter(|e| stage.is_none_or(|stage| e.stage == Some(stage))).collect();
     match fitting.as_slice() {
         [one] => match one.stage {
             Some(stage) => Ok((one.name.clone(), stage)),
@@ -91,8 +102,9 @@ pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>) -> Result<(
         },
         [] => Err(Error::malformed("no such entry point")),
         several => {
-            let names: Vec<_> = several.iter().map(|e| e.name.as_str()).collect();
-            Err(Error::malformed(format!("several entry points ({}): select one with --entry", names.join(", "))))
+            let names: Vec<_> = several.iter().map(|e| format!("{} {}", e.model, e.name)).collect();
+            let what = format!("several entry points ({}): select one with --entry and --stage", names.join(", "));
+            Err(Error::malformed(what))
         }
     }
 }
@@ -101,4 +113,22 @@ pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>) -> Result<(
 pub fn laid_out(module: &Module, request: &StageRequest) -> Result<StageRequest> {
     let shader = spirv::translate(module, &request.entry_point, request.stage, &request.specialization)?;
     Ok(request.laid_out(module, template::state(&[shader])?.layout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entry_points_of_one_name_differ_in_their_stage() {
+        let entry =
+            |stage: Stage| spirv::EntryPointInfo { name: "main".into(), stage: Some(stage), model: format!("{stage}") };
+        let entries = [entry(Stage::Vertex), entry(Stage::Fragment)];
+        let several = choose(&entries, Some("main"), None).unwrap_err().to_string();
+        assert!(several.contains("vertex main, fragment main") && several.contains("--stage"), "{several}");
+        let fragment = stage("fragment").expect("a stage");
+        assert_eq!(choose(&entries, None, Some(fragment)).expect("one"), ("main".into(), Stage::Fragment));
+        assert!(choose(&entries, None, Some(Stage::Compute)).is_err());
+        assert!(stage("geometry").unwrap_err().to_string().contains("vertex, fragment, compute"));
+    }
 }

@@ -38,6 +38,9 @@ pub struct Args {
     /// Entry point; required if there are several.
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// Stage of the entry point: vertex, fragment or compute; required if several of one name differ only in it.
+    #[arg(long, value_parser = crate::compile::stage)]
+    stage: Option<dovetail::target::Stage>,
     /// Wave size, 32 or 64; for ELF files, that of the listing.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,
@@ -118,7 +121,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 /// The code of a shader, by the native generator and by LLVM.
 fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
     let info = spirv::reflect(module)?;
-    let (entry_point, stage) = crate::compile::choose(&info.entry_points, args.entry.as_deref())?;
+    let (entry_point, stage) = crate::compile::choose(&info.entry_points, args.entry.as_deref(), args.stage)?;
     let mut request = StageRequest {
         target: GfxIp::Gfx1030,
         stage,

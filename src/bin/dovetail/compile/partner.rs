@@ -22,7 +22,12 @@ pub fn known<G: Generator>(
     let place = || partner.display().to_string();
     let other_module = read_module(partner)?;
     let info = spirv::reflect(&other_module).at(place)?;
-    let (entry_point, stage) = choose(&info.entry_points, args.for_entry.as_deref()).at(place)?;
+    let partners_stage = match request.stage {
+        Stage::Vertex => Some(Stage::Fragment),
+        Stage::Fragment => Some(Stage::Vertex),
+        Stage::Compute => None,
+    };
+    let (entry_point, stage) = choose(&info.entry_points, args.for_entry.as_deref(), partners_stage).at(place)?;
     let other = StageRequest {
         stage,
         module: other_module.digest(),

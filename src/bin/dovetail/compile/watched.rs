@@ -19,7 +19,7 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
     let place = || args.file.display().to_string();
     let module = read_module(&args.file)?;
     let info = spirv::reflect(&module).at(place)?;
-    let (entry_point, stage) = choose(&info.entry_points, args.entry.as_deref()).at(place)?;
+    let (entry_point, stage) = choose(&info.entry_points, args.entry.as_deref(), args.stage).at(place)?;
     let request = StageRequest {
         target: args.target,
         stage,
