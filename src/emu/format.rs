@@ -17,6 +17,11 @@ pub struct DataFormat {
 }
 
 impl DataFormat {
+    /// Image format number of 16-bit depth.
+    pub const DEPTH_16: u16 = 7;
+    /// Image format number of 24-bit depth, below 8 bits of something else.
+    pub const DEPTH_24: u16 = 141;
+
     /// The format of a buffer format number.
     pub fn of_buffer(format: BufferFormat) -> Option<Self> {
         let (layout, number) = format.names()?;
@@ -35,6 +40,7 @@ impl DataFormat {
             135 => Self::parse("5_5_5_1", "UNORM"),
             136 => Self::parse("4_4_4_4", "UNORM"),
             137 => Self::parse("4_4", "UNORM"),
+            Self::DEPTH_24 => Self::parse("8_24", "UNORM"),
             _ => None,
         }
     }

@@ -24,10 +24,12 @@ impl NamedFormat {
     /// Malformed: no such format. Unsupported: a format that descriptors or the emulator lack.
     pub fn new(name: &str) -> Result<Self> {
         let bare = name.strip_prefix("VK_FORMAT_").unwrap_or(name);
-        // Depth is read as red; a 64-bit texel is read as two dwords.
+        // Depth and stencil are read as red; a 64-bit texel is read as two dwords.
         let as_color = match bare {
             "D16_UNORM" => "R16_UNORM",
             "D32_SFLOAT" => "R32_SFLOAT",
+            "S8_UINT" => "R8_UINT",
+            "X8_D24_UNORM_PACK32" => return Ok(Self::depth_24()),
             "R64_UINT" => "R32G32_UINT",
             "R64_SINT" => "R32G32_SINT",
             other => other,
@@ -49,6 +51,13 @@ impl NamedFormat {
             widths: parsed.widths().to_vec(),
             format,
         })
+    }
+
+    /// Depth in the low 24 bits of a word; the others are undefined.
+    fn depth_24() -> Self {
+        let (widths, numbers) = (vec![24, 8], Number::Unorm);
+        let format = DataFormat::new(&widths, numbers);
+        Self { selects: [4, 0, 0, 1], number: DataFormat::DEPTH_24, numbers, widths, format }
     }
 
     /// Red, green, blue, alpha of a texel.
@@ -132,6 +141,10 @@ mod tests {
         assert_eq!(read("R5G6B5_UNORM_PACK16"), (133, [6, 5, 4, 1]));
         assert_eq!(read("D32_SFLOAT"), (22, [4, 0, 0, 1]));
         assert_eq!(read("A8_UNORM"), (1, [0, 0, 0, 4]));
+        assert_eq!(read("S8_UINT"), (5, [4, 0, 0, 1]));
+        assert_eq!(read("X8_D24_UNORM_PACK32"), (141, [4, 0, 0, 1]));
+        let depth = NamedFormat::new("X8_D24_UNORM_PACK32").unwrap();
+        assert_eq!(depth.decode(&[0xff, 0xff, 0x7f, 0xa5]).map(f32::from_bits)[..2], [0.499_999_97, 0.0]);
         assert_eq!(read("R64_UINT"), (62, [4, 5, 0, 1]));
         for name in ["R8G8B8_UNORM", "E5B9G9R9_UFLOAT_PACK32", "NONSENSE"] {
             assert!(NamedFormat::new(name).is_err(), "{name}");

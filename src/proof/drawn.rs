@@ -4,13 +4,14 @@
 //! uses too. Drivers may or may not round vertices to a fraction of a pixel, so an interpolated value is uncertain by
 //! its change over that fraction. A pixel whose centre is that near to an edge may be covered or not: it is an *edge*
 //! and is not compared, nor is a pixel with an uncertain depth test. Blending and write masks are in `blended`. Draws
-//! with a stencil test and some with a depth test are not supported; for these only the edges are known ([`edges`]).
+//! with some tests are not supported ([`tested`]); for these only the edges are known ([`edges`]).
 
 use super::blended::Attachment;
 use super::corners::{Corner, near};
 use super::crossing::{narrow_inputs, number, texel, widen_outputs};
 use super::depth::{DepthTest, Tested, held};
 use super::quads;
+use super::stencil::StencilTest;
 use super::world::{KnownContents, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
@@ -119,7 +120,8 @@ fn tested(command: &Draw, fragment: Option<&Shader>) -> Result<()> {
     let early = fragment.is_some_and(|fragment| fragment.modes.early_fragment_tests);
     let depth = command.depth.is_some_and(|d| d.compare != Compare::Always);
     let several = command.samples > 1;
-    let tested = fixed.stencil.is_some() || (early || several) && depth;
+    let stencil = fixed.stencil.is_some();
+    let tested = (early || several) && (depth || stencil) || stencil && fragment.is_none();
     let kept = several && !fixed.before.targets.is_empty();
     if tested || kept || fixed.depth_clamp {
         return Err(Error::unsupported("interpreting a draw", "tests of fragments against the previous contents"));
@@ -190,6 +192,7 @@ pub(super) struct Run<'a> {
     /// The pixels to shade; `None`: all.
     only: Option<&'a BTreeSet<[u32; 2]>>,
     depth: Option<DepthTest>,
+    stencil: Option<StencilTest>,
     outside: usize,
     vague: usize,
     /// What the vertex shader compared.
@@ -237,6 +240,7 @@ impl<'a> Run<'a> {
             edges: BTreeSet::new(),
             only: None,
             depth: DepthTest::of(command),
+            stencil: StencilTest::of(command),
             outside: 0,
             vague: 0,
             compared: Compared::new(),
@@ -308,6 +312,25 @@ impl<'a> Run<'a> {
         let of = |n| number(output(vertex, OutputSlot::Position(n)));
         let size = vertex.outputs.get(&OutputSlot::PointSize).map_or((1.0, 0.0), |s| number(*s));
         Corner::new([of(0), of(1), of(2), of(3)], size, &self.command.viewport())
+    }
+
+    /// Tests a fragment.
+    fn test(
+        &mut self,
+        at: [u32; 2],
+        front: bool,
+        reference: Option<(u64, Shadow)>,
+        depth: Option<(u64, Shadow)>,
+    ) -> Tested {
+        let depths = &mut self.depth;
+        let mut in_depth = || match depths {
+            Some(test) => test.test(at, super::crossing::number(depth.unwrap_or((0, Shadow::UNCERTAIN)))),
+            None => Tested::Passes,
+        };
+        match &mut self.stencil {
+            Some(stencil) => stencil.test(at, front, reference, in_depth),
+            None => in_depth(),
+        }
     }
 
     /// Marks the pixels at a primitive's edges as uncertain.
@@ -422,7 +445,12 @@ impl<'a> Run<'a> {
             let texel =
                 |(bits, shadow)| ([bits as u32 & 0xff, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
             let given = (u64::from(stencil.reference), Shadow::NONE);
-            let mut texels = texels(&|pixel| pixel.passed.then(|| texel(pixel.stencil.unwrap_or(given))));
+            let tested = self.stencil.as_ref();
+            let replaced = |pixel: &Shaded| pixel.passed && tested.is_none();
+            let mut texels = texels(&|pixel| replaced(pixel).then(|| texel(pixel.stencil.unwrap_or(given))));
+            for (there, at) in texels.iter_mut().zip(&places).filter(|_| tested.is_some()) {
+                there.get_or_insert(texel((tested.map_or(0, |test| test.value(*at)).into(), Shadow::NONE)));
+            }
             for (there, old) in texels.iter_mut().zip(&self.command.fixed.before.stencil.0) {
                 there.get_or_insert(texel((u64::from(*old), Shadow::NONE)));
             }
@@ -507,13 +535,12 @@ impl Shaders for Run<'_> {
                 if !written || mask >> sample & 1 == 0 {
                     continue;
                 }
-                let tested = self.depth.as_mut().map(|test| {
-                    test.test(place(quad, n), super::crossing::number(depth.unwrap_or((0, Shadow::UNCERTAIN))))
-                });
-                match tested {
-                    Some(Tested::Fails) => {}
-                    Some(Tested::Uncertain) => _ = self.edges.insert(place(quad, n)),
-                    Some(Tested::Passes) | None => {
+                let front = primitives.get(quad.primitive).is_none_or(|primitive| primitive.front);
+                let reference = pixel.outputs.get(&OutputSlot::FragStencilRef).copied();
+                match self.test(place(quad, n), front, reference, depth) {
+                    Tested::Fails => {}
+                    Tested::Uncertain => _ = self.edges.insert(place(quad, n)),
+                    Tested::Passes => {
                         let shaded = self.pixels.entry(of(sample)).or_default();
                         shade(&self.attachments, place(quad, n), shaded, (pixel, depth))?;
                     }

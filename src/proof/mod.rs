@@ -53,6 +53,7 @@ mod replay;
 mod report;
 mod scene;
 mod shrink;
+mod stencil;
 mod textures;
 mod world;
 

@@ -1,8 +1,8 @@
 //! Runs a bundle again: every pipeline on the emulator, and the interpreter, each compared with the expected output.
 //! Which of them agree tells where the bug probably is.
 //!
-//! The interpreter's bounds give the allowed difference. If the interpreter has no result, as for draws with a stencil
-//! test or with too many fragments, a plain bound applies to pixels that are not at edges; the interpreter then runs
+//! The interpreter's bounds give the allowed difference. If the interpreter has no result, as for draws with early tests
+//! or with too many fragments, a plain bound applies to pixels that are not at edges; the interpreter then runs
 //! only the pixels that exceed it.
 
 use super::answer::{Cause, ComparedOutput, Finding, Pixels, Replay, ResultPlace};

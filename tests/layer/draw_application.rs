@@ -28,12 +28,25 @@ pub const CORNERS: [Corner; 13] = [
 ];
 /// The offsets of instances.
 pub const SHIFTS: [[f32; 2]; 3] = [[0.0, 0.0], [0.13, -0.07], [-0.21, 0.17]];
+/// The descriptors of each set.
+const KINDS: [vk::DescriptorType; 3] = [
+    vk::DescriptorType::UNIFORM_BUFFER,
+    vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
+    vk::DescriptorType::STORAGE_BUFFER,
+];
 /// Indices of both triangles, and of the quad as a fan; the last index ends a strip.
 pub const INDICES: [u16; 11] = [9, 9, 4, 5, 6, 7, 8, 9, 0, 1, u16::MAX];
 
-/// Draws with these shaders, pairs for [`App::modules`]: all the cases here, or those of dynamic states. Returns the
-/// resulting colours by case number.
-pub fn run(shaders: [[&[u8]; 2]; 2], dynamic_states: bool) -> BTreeMap<u32, Vec<u8>> {
+/// The cases that an application draws.
+pub enum Cases {
+    /// Those of this file.
+    Ways,
+    DynamicStates,
+    DepthStencil,
+}
+
+/// Draws with these shaders, pairs for [`App::modules`]. Returns the resulting colours by case number.
+pub fn run(shaders: [[&[u8]; 2]; 4], cases: Cases) -> BTreeMap<u32, Vec<u8>> {
     // SAFETY: the library is Vulkan's loader; structures outlive their calls, handles belong to this function, and
     // nothing runs any more when memory is read. Objects that are not destroyed end with the process.
     unsafe {
@@ -124,19 +137,22 @@ pub fn run(shaders: [[&[u8]; 2]; 2], dynamic_states: bool) -> BTreeMap<u32, Vec<
             layout: vk::PipelineLayout::null(),
             sets: [vk::DescriptorSetLayout::null()],
             set: vk::DescriptorSet::null(),
+            buffers: [vk::Buffer::null(); 2],
             vertices: [vk::Buffer::null(); 2],
             indices: vk::Buffer::null(),
             pictures: BTreeMap::new(),
         };
         app.prepare();
-        if dynamic_states {
-            app.dynamic_states();
-        } else {
-            app.in_a_pass();
-            app.rendered();
-            app.with_dynamic_input();
-            app.not_followed();
-            app.secondaries();
+        match cases {
+            Cases::Ways => {
+                app.in_a_pass();
+                app.rendered();
+                app.with_dynamic_input();
+                app.not_followed();
+                app.secondaries();
+            }
+            Cases::DynamicStates => app.dynamic_states(),
+            Cases::DepthStencil => app.depth_stencil(),
         }
         app.device.device_wait_idle().expect("vkDeviceWaitIdle");
         app.device.destroy_device(None);
@@ -198,37 +214,45 @@ impl App {
             });
             let sampler = vk::SamplerCreateInfo::default().mag_filter(vk::Filter::LINEAR);
             let sampler = self.device.create_sampler(&sampler, None).expect("vkCreateSampler");
-            let kinds = [
-                vk::DescriptorType::UNIFORM_BUFFER,
-                vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
-                vk::DescriptorType::STORAGE_BUFFER,
-            ];
             let binding = |(n, kind)| {
                 let binding = vk::DescriptorSetLayoutBinding::default().binding(n).descriptor_type(kind);
                 binding.descriptor_count(1).stage_flags(vk::ShaderStageFlags::FRAGMENT)
             };
-            let bindings: Vec<_> = (0..).zip(kinds).map(binding).collect();
+            let bindings: Vec<_> = (0..).zip(KINDS).map(binding).collect();
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
             let sets = [self.device.create_descriptor_set_layout(&info, None).expect("a set layout")];
             self.sets = sets;
             let push = [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::VERTEX).size(16)];
             let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&push);
             self.layout = self.device.create_pipeline_layout(&info, None).expect("vkCreatePipelineLayout");
-            let sizes = kinds.map(|ty| vk::DescriptorPoolSize { ty, descriptor_count: 1 });
-            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+            self.buffers = [uniform, seen];
+            self.set = self.set_of(texture.view, sampler);
+        }
+    }
+
+    /// A set with the buffers of all sets, and a picture.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn set_of(&self, image_view: vk::ImageView, sampler: vk::Sampler) -> vk::DescriptorSet {
+        let sizes = KINDS.map(|ty| vk::DescriptorPoolSize { ty, descriptor_count: 1 });
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+        // SAFETY: as above.
+        unsafe {
             let pool = self.device.create_descriptor_pool(&info, None).expect("vkCreateDescriptorPool");
-            let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&sets);
-            self.set = self.device.allocate_descriptor_sets(&info).expect("vkAllocateDescriptorSets")[0];
-            let buffers =
-                [uniform, seen].map(|buffer| [vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }]);
-            let image = [vk::DescriptorImageInfo { sampler, image_view: texture.view, image_layout: GENERAL }];
+            let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&self.sets);
+            let set = self.device.allocate_descriptor_sets(&info).expect("vkAllocateDescriptorSets")[0];
+            let whole = |buffer| [vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }];
+            let buffers = self.buffers.map(whole);
+            let image = [vk::DescriptorImageInfo { sampler, image_view, image_layout: GENERAL }];
             let write = |n: u32| {
-                let write = vk::WriteDescriptorSet::default().dst_set(self.set).dst_binding(n);
-                write.descriptor_type(kinds[n as usize])
+                let write = vk::WriteDescriptorSet::default().dst_set(set).dst_binding(n);
+                write.descriptor_type(KINDS[n as usize])
             };
             let writes =
                 [write(0).buffer_info(&buffers[0]), write(1).image_info(&image), write(2).buffer_info(&buffers[1])];
             self.device.update_descriptor_sets(&writes, &[]);
+            set
         }
     }
 

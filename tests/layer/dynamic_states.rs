@@ -1,7 +1,7 @@
 //! Draws with each dynamic state that lavapipe has besides those of `draw_application.rs`. The pipeline's own value is another one
 //! wherever that makes a difference, so that a draw whose dynamic value is not followed does not agree.
 
-use crate::easel::{App, CLEAR, Case, SIZE, blending, case};
+use crate::easel::{App, CLEAR, Case, SIZE, Shaders, blending, case};
 use crate::shadow::{number, read, replay};
 use crate::{APPLICATION, Scenery, states};
 use ash::vk;
@@ -155,7 +155,7 @@ const ROWS: &[Row] = &[
         set: set!(|app, to| (app.write.fp().cmd_set_color_write_enable_ext)(to, 1, [0].as_ptr())),
         check: |draw| assert_eq!(draw.targets[0].write_mask, 0), ..ROW },
     Row { number: 49, dynamic: &[D::PROVOKING_VERTEX_MODE_EXT],
-        own: |case| case.flat = true,
+        own: |case| case.shaders = Shaders::Flat,
         set: set!(|app, to| app.third.cmd_set_provoking_vertex_mode(to, vk::ProvokingVertexModeEXT::LAST_VERTEX)),
         check: |draw| assert!(draw.fixed.last_provoking), ..ROW },
     Row { number: 50, dynamic: &[D::PROVOKING_VERTEX_MODE_EXT],
@@ -165,7 +165,7 @@ const ROWS: &[Row] = &[
         own: |case| {
             let last = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default()
                 .provoking_vertex_mode(vk::ProvokingVertexModeEXT::LAST_VERTEX);
-            (case.flat, case.raster) = (true, case.raster.push_next(kept(last)));
+            (case.shaders, case.raster) = (Shaders::Flat, case.raster.push_next(kept(last)));
         },
         set: set!(|app, to| app.third.cmd_set_provoking_vertex_mode(to, vk::ProvokingVertexModeEXT::FIRST_VERTEX)),
         ..ROW },

@@ -26,12 +26,14 @@ pub struct App {
     pub feedback: ash::ext::transform_feedback::Device,
     pub queue: vk::Queue,
     pub pool: vk::CommandPool,
-    /// Vertex and fragment shaders: as usual, and with values of one vertex.
-    pub modules: [[vk::ShaderModule; 2]; 2],
+    /// Vertex and fragment shaders, by [`Shaders`].
+    pub modules: [[vk::ShaderModule; 2]; 4],
     pub layout: vk::PipelineLayout,
     /// The set layouts of the pipeline layout.
     pub sets: [vk::DescriptorSetLayout; 1],
     pub set: vk::DescriptorSet,
+    /// The buffers of each set.
+    pub buffers: [vk::Buffer; 2],
     pub vertices: [vk::Buffer; 2],
     pub indices: vk::Buffer,
     pub pictures: BTreeMap<u32, Vec<u8>>,
@@ -53,9 +55,20 @@ pub struct Case<'a> {
     pub logic_op: Option<vk::LogicOp>,
     /// Enables or disables writing of the colour by the extension's state.
     pub color_write: Option<bool>,
-    /// Uses shaders that take a colour from one vertex.
-    pub flat: bool,
+    pub shaders: Shaders,
     pub pass: Option<(vk::RenderPass, u32)>,
+}
+
+/// The shaders of a pipeline.
+#[derive(Clone, Copy)]
+pub enum Shaders {
+    Usual,
+    /// They take a colour from one vertex.
+    Flat,
+    /// They read integers from the picture.
+    Integers,
+    /// They compare the picture's depths.
+    Compared,
 }
 
 /// An attachment.
@@ -63,6 +76,7 @@ pub struct Case<'a> {
 pub struct Target {
     pub image: vk::Image,
     pub view: vk::ImageView,
+    pub format: vk::Format,
 }
 
 /// A pipeline that only draws triangles.
@@ -81,7 +95,7 @@ pub fn case<'a>(number: u32) -> Case<'a> {
         alpha_to_one: false,
         logic_op: None,
         color_write: None,
-        flat: false,
+        shaders: Shaders::Usual,
         pass: None,
     }
 }
@@ -183,13 +197,23 @@ impl App {
             let size = self.device.get_image_memory_requirements(image).size;
             let memory = self.device.allocate_memory(&vk::MemoryAllocateInfo::default().allocation_size(size), None);
             self.device.bind_image_memory(image, memory.expect("vkAllocateMemory"), 0).expect("vkBindImageMemory");
-            let info = vk::ImageViewCreateInfo::default()
-                .image(image)
-                .view_type(vk::ImageViewType::TYPE_2D)
-                .format(format)
-                .subresource_range(range(aspects(format)));
-            Target { image, view: self.device.create_image_view(&info, None).expect("vkCreateImageView") }
+            let made = Target { image, view: vk::ImageView::null(), format };
+            Target { view: self.view(made, aspects(format)), ..made }
         }
+    }
+
+    /// A view of some aspects of an image.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn view(&self, of: Target, aspects: vk::ImageAspectFlags) -> vk::ImageView {
+        let info = vk::ImageViewCreateInfo::default()
+            .image(of.image)
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(of.format)
+            .subresource_range(range(aspects));
+        // SAFETY: as above.
+        unsafe { self.device.create_image_view(&info, None) }.expect("vkCreateImageView")
     }
 
     /// A colour attachment.
@@ -276,7 +300,7 @@ impl App {
         let values = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
         let stage =
             |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-        let [vertex, fragment] = self.modules[usize::from(case.flat)];
+        let [vertex, fragment] = self.modules[case.shaders as usize];
         let stages = [
             stage(vk::ShaderStageFlags::VERTEX, vertex),
             stage(vk::ShaderStageFlags::FRAGMENT, fragment).specialization_info(&values),
@@ -327,13 +351,11 @@ impl App {
         let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(case.dynamic);
         let depth = case.depth.unwrap_or_default();
         let formats = [COLOR];
-        let stencil_format = match case.depth_format {
-            vk::Format::D32_SFLOAT_S8_UINT => case.depth_format,
-            _ => vk::Format::UNDEFINED,
-        };
+        let [depth_format, stencil_format] = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL]
+            .map(|one| if aspects(case.depth_format).contains(one) { case.depth_format } else { Default::default() });
         let mut rendering = vk::PipelineRenderingCreateInfo::default()
             .color_attachment_formats(&formats)
-            .depth_attachment_format(case.depth_format)
+            .depth_attachment_format(depth_format)
             .stencil_attachment_format(stencil_format);
         let mut info = vk::GraphicsPipelineCreateInfo::default()
             .stages(&stages)
@@ -400,18 +422,35 @@ impl App {
         depth: Option<Target>,
         draw: impl FnOnce(&Self, vk::CommandBuffer),
     ) {
-        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+        // SAFETY: as above.
+        unsafe { self.render_and(vk::AttachmentStoreOp::DONT_CARE, number, color, depth, draw) }
+    }
+
+    /// [`Self::render`], with what becomes of depth and stencil.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn render_and(
+        &mut self,
+        store: vk::AttachmentStoreOp,
+        number: u32,
+        color: Target,
+        depth: Option<Target>,
+        draw: impl FnOnce(&Self, vk::CommandBuffer),
+    ) {
         let cleared = vk::ClearValue { depth_stencil: vk::ClearDepthStencilValue { depth: 0.6, stencil: 65 } };
         // SAFETY: as above.
         unsafe {
             self.done(|app, commands| {
                 app.ready(commands, color.image, vk::ImageAspectFlags::COLOR);
-                depth.iter().for_each(|depth| app.ready(commands, depth.image, both));
+                depth.iter().for_each(|depth| app.ready(commands, depth.image, aspects(depth.format)));
                 let colors = [attach(color)];
-                let depth = depth.map(attach).unwrap_or_default().clear_value(cleared);
-                let forgotten = depth.store_op(vk::AttachmentStoreOp::DONT_CARE);
+                let [depth, stencil] = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL].map(|aspect| {
+                    let there = depth.filter(|depth| aspects(depth.format).contains(aspect));
+                    there.map(attach).unwrap_or_default().clear_value(cleared).store_op(store)
+                });
                 let info = vk::RenderingInfo::default().render_area(area()).layer_count(1).color_attachments(&colors);
-                let info = info.depth_attachment(&forgotten).stencil_attachment(&forgotten);
+                let info = info.depth_attachment(&depth).stencil_attachment(&stencil);
                 app.device.cmd_begin_rendering(commands, &info);
                 draw(app, commands);
                 app.device.cmd_end_rendering(commands);
@@ -509,8 +548,11 @@ impl App {
 
 fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
     match format {
-        vk::Format::D16_UNORM => vk::ImageAspectFlags::DEPTH,
-        vk::Format::D32_SFLOAT_S8_UINT => vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL,
+        vk::Format::D16_UNORM | vk::Format::X8_D24_UNORM_PACK32 => vk::ImageAspectFlags::DEPTH,
+        vk::Format::D24_UNORM_S8_UINT | vk::Format::D32_SFLOAT_S8_UINT => {
+            vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL
+        }
+        vk::Format::S8_UINT => vk::ImageAspectFlags::STENCIL,
         _ => vk::ImageAspectFlags::COLOR,
     }
 }

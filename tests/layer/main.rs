@@ -4,6 +4,7 @@ mod application;
 #[path = "../support/cases.rs"]
 mod cases;
 mod conversions;
+mod depth_stencil;
 mod dispatches;
 mod draw_application;
 mod dynamic_states;
@@ -22,6 +23,7 @@ use dovetail::capture::foz::EntryKind;
 use dovetail::capture::{self, Recording, Translated};
 use dovetail::state::{PipelineState, VertexRate};
 use dovetail::target::Stage;
+use draw_application::Cases;
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -40,7 +42,12 @@ const NAMES: [&str; 3] = ["triangle.vert", "triangle.frag", "scale.comp"];
 /// The shader of the second application.
 const MIX: &str = "mix.comp";
 /// The shaders of the third application, by `App::modules`.
-const DRAW: [[&str; 2]; 2] = [["draw.vert", "draw.frag"], ["flat.vert", "flat.frag"]];
+const DRAW: [[&str; 2]; 4] = [
+    ["draw.vert", "draw.frag"],
+    ["flat.vert", "flat.frag"],
+    ["draw.vert", "integers.frag"],
+    ["draw.vert", "compared.frag"],
+];
 
 /// The application. It is a test only because a test program can start itself only in this way.
 #[test]
@@ -56,11 +63,15 @@ fn application() {
             "[]".to_owned()
         }
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
-        Ok(name @ (shadow_draws::DRAWS | dynamic_states::STATES)) => {
+        Ok(name @ (shadow_draws::DRAWS | dynamic_states::STATES | depth_stencil::DEPTHS)) => {
             let code = DRAW.map(|pair| pair.map(shader));
             let code = code.each_ref().map(|pair| pair.each_ref().map(Vec::as_slice));
-            let dynamic = name == dynamic_states::STATES;
-            serde_json::to_string(&draw_application::run(code, dynamic)).expect("JSON")
+            let cases = match name {
+                shadow_draws::DRAWS => Cases::Ways,
+                dynamic_states::STATES => Cases::DynamicStates,
+                _ => Cases::DepthStencil,
+            };
+            serde_json::to_string(&draw_application::run(code, cases)).expect("JSON")
         }
         _ => {
             let [vertex, fragment, compute] = NAMES.map(shader);

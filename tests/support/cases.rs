@@ -12,6 +12,7 @@
 
 #![allow(dead_code, reason = "each test program uses its own part of this")]
 
+use dovetail::emu::NamedFormat;
 use dovetail::emu::inputs::{
     AbsentLevel, Address, BindingElement, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Compare, Depth, Draw,
     Image, InputBytes, Inputs, Sampler, Slot, Stencil, StoredPointer, TargetAttachment, Texels, Topology, ViewShape,
@@ -211,6 +212,16 @@ fn filtered(linear: bool) -> Sampler {
 }
 
 fn pixels(random: &mut Random, format: &str, count: usize) -> InputBytes {
+    if matches!(format, "S8_UINT" | "D16_UNORM") {
+        let bytes = count * NamedFormat::new(format).expect("a format").format.bytes();
+        let mut words = range(random, &["bits", &bytes.div_ceil(4).to_string()]);
+        words.0.truncate(bytes);
+        return words;
+    }
+    if format == "X8_D24_UNORM_PACK32" {
+        // The highest byte is undefined.
+        return range(random, &["below", &count.to_string(), "16777216"]);
+    }
     let channels = match format {
         _ if format.starts_with("R32G32B32A32") => 4,
         _ if format.starts_with("R32G32_") => 2,

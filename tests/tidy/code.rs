@@ -33,6 +33,7 @@ const UNSAFE: &[&str] = &[
     "layer/src/shadow/unroll.rs",
     "tests/layer/application.rs",
     "tests/layer/conversions.rs",
+    "tests/layer/depth_stencil.rs",
     "tests/layer/dispatches.rs",
     "tests/layer/draw_application.rs",
     "tests/layer/dynamic_states.rs",

@@ -25,12 +25,11 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
     if whole.samples != vk::SampleCountFlags::TYPE_1 {
         return Err(Reason::Samples);
     }
-    let name = VkFormat(view.format.as_raw() as u32).to_string();
-    let own = VkFormat(whole.format.as_raw() as u32).to_string();
+    let range = view.range;
+    let [name, own] = [view.format, whole.format].map(|format| seen(format, range.aspect_mask));
     let [format, own] = [&name, &own].map(|name| NamedFormat::new(name).map(|named| named.format.bytes() as u64));
     let texel = format.ok().filter(|bytes| own.is_ok_and(|own| own == *bytes)).ok_or(Reason::Format)?;
     let (shape, arrayed) = shape(view, whole.kind)?;
-    let range = view.range;
     let count = |given: u32, all: u32, first: u32| {
         let rest = all.saturating_sub(first);
         if given == vk::REMAINING_MIP_LEVELS { rest } else { given.min(rest) }
@@ -48,7 +47,7 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
             base_array_layer: range.base_array_layer,
             layer_count: layers,
         };
-        let (layout, whole) = (info.image_layout, aspects(whole.format));
+        let (layout, whole) = (info.image_layout, aspects(whole.format, info.image_layout));
         (Source::Image { image: view.image, layout, layers, extent, whole }, bytes)
     };
     let first = extent(range.base_mip_level);
@@ -71,9 +70,31 @@ fn level_extent(whole: &Whole, level: u32) -> vk::Extent3D {
     vk::Extent3D { width: part(width), height: part(height), depth: part(depth) }
 }
 
-/// All aspects of a format, since a layout transition covers all of them.
-fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
+/// The name of the format in which a shader reads an aspect of an image, and a copy has it.
+fn seen(format: vk::Format, aspect: vk::ImageAspectFlags) -> String {
     use vk::Format as F;
+    let seen = match (aspects(format, vk::ImageLayout::GENERAL), aspect) {
+        (all, vk::ImageAspectFlags::STENCIL) if all.contains(aspect) => F::S8_UINT,
+        (all, vk::ImageAspectFlags::DEPTH) if all.contains(aspect) => match format {
+            F::D16_UNORM_S8_UINT => F::D16_UNORM,
+            F::D24_UNORM_S8_UINT => F::X8_D24_UNORM_PACK32,
+            F::D32_SFLOAT_S8_UINT => F::D32_SFLOAT,
+            other => other,
+        },
+        _ => format,
+    };
+    VkFormat(seen.as_raw() as u32).to_string()
+}
+
+/// The aspects that a layout transition covers: all of a format, unless the layout is one of a single aspect.
+fn aspects(format: vk::Format, layout: vk::ImageLayout) -> vk::ImageAspectFlags {
+    use vk::Format as F;
+    use vk::ImageLayout as L;
+    match layout {
+        L::DEPTH_ATTACHMENT_OPTIMAL | L::DEPTH_READ_ONLY_OPTIMAL => return vk::ImageAspectFlags::DEPTH,
+        L::STENCIL_ATTACHMENT_OPTIMAL | L::STENCIL_READ_ONLY_OPTIMAL => return vk::ImageAspectFlags::STENCIL,
+        _ => {}
+    }
     match format {
         F::D16_UNORM | F::X8_D24_UNORM_PACK32 | F::D32_SFLOAT => vk::ImageAspectFlags::DEPTH,
         F::S8_UINT => vk::ImageAspectFlags::STENCIL,
@@ -129,7 +150,7 @@ pub fn attachment(
         base_array_layer: range.base_array_layer,
         layer_count: 1,
     };
-    let source = Source::Image { image: view.image, layout, layers, extent, whole: aspects(whole.format) };
+    let source = Source::Image { image: view.image, layout, layers, extent, whole: aspects(whole.format, layout) };
     let bytes = texel.saturating_mul(extent.width.into()).saturating_mul(extent.height.into());
     Ok(Attached { format: view.format, extent: [extent.width, extent.height], source, bytes })
 }

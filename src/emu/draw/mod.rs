@@ -16,6 +16,7 @@ pub mod user_data;
 pub mod waves;
 
 pub use blend::blend;
+pub use per_fragment::{stencil_passes, stencil_result};
 pub use samples::places as sample_places;
 pub use target::{ColorTarget, DepthTarget, StencilTarget};
 

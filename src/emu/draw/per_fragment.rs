@@ -16,8 +16,7 @@ pub fn test(targets: &mut Targets, at: [u32; 2], front: bool, depth: f32, refere
     };
     let reference = reference.unwrap_or(face.reference);
     let Some(there) = stencil.texel(at).copied() else { return false };
-    let masked = |value: u8| f32::from(value & face.compare_mask);
-    let passed = passes(face.compare, masked(reference), masked(there));
+    let passed = stencil_passes(&face, reference, there);
     let seen = passed && targets.depth.as_mut().is_none_or(|target| target.test(at, depth));
     let op = match (passed, seen) {
         (false, _) => face.fail,
@@ -25,7 +24,7 @@ pub fn test(targets: &mut Targets, at: [u32; 2], front: bool, depth: f32, refere
         (true, true) => face.pass,
     };
     if let Some(texel) = stencil.texel(at) {
-        *texel = updated(&face, op, reference, there);
+        *texel = stencil_result(&face, op, reference, there);
     }
     seen
 }
@@ -37,7 +36,14 @@ pub fn replace(targets: &mut Targets, at: [u32; 2], reference: Option<u8>) {
     }
 }
 
-fn updated(face: &StencilFace, op: StencilOp, reference: u8, there: u8) -> u8 {
+/// Whether a fragment passes the stencil test.
+pub fn stencil_passes(face: &StencilFace, reference: u8, there: u8) -> bool {
+    let masked = |value: u8| f32::from(value & face.compare_mask);
+    passes(face.compare, masked(reference), masked(there))
+}
+
+/// What an operation makes of a stencil value.
+pub fn stencil_result(face: &StencilFace, op: StencilOp, reference: u8, there: u8) -> u8 {
     let new = match op {
         StencilOp::Keep => there,
         StencilOp::Zero => 0,
@@ -98,7 +104,7 @@ mod tests {
     #[test]
     fn operations() {
         let all = StencilFace { write_mask: 0xff, ..face(Compare::Always) };
-        let of = |op, there| updated(&all, op, 7, there);
+        let of = |op, there| stencil_result(&all, op, 7, there);
         assert_eq!([StencilOp::Keep, StencilOp::Zero, StencilOp::Invert].map(|op| of(op, 0x0f)), [0x0f, 0, 0xf0]);
         assert_eq!([of(StencilOp::IncrementAndClamp, 255), of(StencilOp::IncrementAndWrap, 255)], [255, 0]);
         assert_eq!([of(StencilOp::DecrementAndClamp, 0), of(StencilOp::DecrementAndWrap, 0)], [0, 255]);

@@ -6,6 +6,7 @@
 use super::cube;
 use super::descriptor::{DescriptorShape, SamplerDescriptor};
 use super::texture::{TexelPosition, TextureView};
+use crate::emu::format::DataFormat;
 use crate::emu::memory::Memory;
 use crate::error::Result;
 
@@ -199,7 +200,7 @@ impl Sampled<'_> {
         Ok(Some(match self.reference {
             Some(reference) => {
                 // Normalised depth is in 0 to 1, and the reference is clamped to that range.
-                let fixed = self.texture.image.format == D16;
+                let fixed = [DataFormat::DEPTH_16, DataFormat::DEPTH_24].contains(&self.texture.image.format);
                 let reference = if fixed { reference.clamp(0.0, 1.0) } else { reference };
                 let passes = self.sampler.compare.passes(reference, f32::from_bits(texel[0]));
                 [f32::from(u8::from(passes)).to_bits(), 0, 0, 1f32.to_bits()]
@@ -217,6 +218,3 @@ impl Sampled<'_> {
         }
     }
 }
-
-/// Format number of 16-bit depth.
-const D16: u16 = 7;

@@ -134,6 +134,17 @@ impl Texture {
         taps
     }
 
+    /// The reference of a comparison, and the distance at which a comparison is too close to decide. Normalised depths
+    /// are compared with a reference that is clamped to their range; then every implementation has the same one.
+    fn compared(&self, (reference, off): (f64, f64)) -> (f64, f64) {
+        match self.step > 0.0 {
+            true if reference - off >= 1.0 => (1.0, 0.0),
+            true if reference + off <= 0.0 => (0.0, 0.0),
+            true => (reference.clamp(0.0, 1.0), 1e-5 + off),
+            false => (reference, 1e-5 + off),
+        }
+    }
+
     /// A filtered sample of one level. `error` is the coordinates' error in texels.
     pub(super) fn level(
         &self,
@@ -184,14 +195,15 @@ impl Texture {
                         // A double holds every integer of 32 bits.
                         let mut v =
                             if self.integer { f64::from(texel[n]) } else { f64::from(f32::from_bits(texel[n])) };
-                        if let (Some((reference, off)), Some([less, equal, greater])) = (reference, sampler.compare) {
+                        if let (Some(reference), Some([less, equal, greater])) = (reference, sampler.compare) {
+                            let (reference, near) = self.compared(reference);
                             let pass = match reference.partial_cmp(&v) {
                                 Some(std::cmp::Ordering::Less) => less,
                                 Some(std::cmp::Ordering::Equal) => equal,
                                 Some(std::cmp::Ordering::Greater) => greater,
                                 None => false,
                             };
-                            close |= (reference - v).abs() < 1e-5 + off;
+                            close |= (reference - v).abs() < near;
                             v = f64::from(u8::from(pass));
                         }
                         sum[n] += weight * v;
@@ -331,6 +343,23 @@ mod tests {
             texture.sample_between(&linear, &at, [0.0; 3], None)[0].1
         };
         assert!(bound(1.5) > 0.0 && bound(1.51) == 0.0 && bound(2.5) == 0.0);
+    }
+
+    #[test]
+    fn references_are_clamped_to_the_range_of_normalised_depths() {
+        let levels = vec![vec![([1f32.to_bits(); 4], [Shadow::NONE; 4])]];
+        let one = |step: f64, reference: (f64, f64)| {
+            let texture =
+                Texture { extent: [1; 3], layers: 1, samples: 1, integer: false, step, levels: levels.clone() };
+            let compare = Some([true, true, false]);
+            let sampler = InterpretedSampler { compare, ..InterpretedSampler::default() };
+            let [error, offset] = [[0.0; 3]; 2];
+            let at = Coords { at: [0.5; 3], error, offset, count: 2, layer: 0, cube: false };
+            texture.level(&sampler, Filter::Nearest, 0, &at, Some(reference))[0]
+        };
+        let (passes, bound) = one(1.0 / 65535.0, (1.5, 1e-3));
+        assert!(passes == 1.0 && bound < 1e-5, "the texel is 1: {passes} {bound}");
+        assert!(one(0.0, (1.5, 1e-3)).0 == 0.0 && one(1.0 / 65535.0, (1.0, 1e-3)).1.is_infinite());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::Run;
 use ash::vk;
+use dovetail::emu::NamedFormat;
 use dovetail::emu::inputs::{Address, Compare, Image, Sampler, ViewShape};
 
 /// An image of a run, with the buffer that its texels are copied from and to.
@@ -71,7 +72,7 @@ impl Run<'_> {
     /// Creates an image and records the upload of its contents; it ends in the general layout.
     pub(super) fn picture(&mut self, image: &Image) -> Picture {
         assert!(image.samples == 1, "an image of several samples: nothing can be copied into one");
-        let texel = texel_bytes(&image.format);
+        let named = NamedFormat::new(&image.format).expect("a format").format;
         let mut regions = Vec::new();
         let mut offset = 0;
         for level in 0..image.levels {
@@ -83,7 +84,8 @@ impl Run<'_> {
             let extent = vk::Extent3D { width, height, depth };
             let region = vk::BufferImageCopy::default().buffer_offset(offset).image_subresource(layers);
             regions.push(region.image_extent(extent));
-            offset += texel * u64::from(width) * u64::from(height) * u64::from(depth) * u64::from(image.layers);
+            let texels = [width, height, depth, image.layers].map(u64::from);
+            offset += named.bytes() as u64 * texels.iter().product::<u64>();
         }
         assert_eq!(offset, image.data.0.len() as u64, "an image's data are all of its texels");
         let staging = self.buffer(&image.data.0);
@@ -127,7 +129,7 @@ impl Run<'_> {
             (ViewShape::Cube, false) => (vk::ImageType::TYPE_2D, vk::ImageViewType::CUBE),
             (ViewShape::Cube, true) => (vk::ImageType::TYPE_2D, vk::ImageViewType::CUBE_ARRAY),
         };
-        let depth = image.format.starts_with('D');
+        let depth = is_depth_or_stencil(&image.format);
         let storage = ["SRGB", "BLOCK", "USCALED", "SSCALED"].iter().all(|s| !image.format.contains(s)) && !depth;
         let attach = if depth { U::DEPTH_STENCIL_ATTACHMENT } else { U::COLOR_ATTACHMENT };
         let mut usage = U::TRANSFER_SRC | U::TRANSFER_DST | U::SAMPLED;
@@ -189,9 +191,17 @@ impl Run<'_> {
     }
 }
 
+fn is_depth_or_stencil(format: &str) -> bool {
+    ["D", "X8_D", "S8"].iter().any(|first| format.starts_with(first))
+}
+
 fn aspect(format: &str) -> vk::ImageAspectFlags {
     let stencil = if format.contains("S8") { vk::ImageAspectFlags::STENCIL } else { Default::default() };
-    if format.starts_with('D') { vk::ImageAspectFlags::DEPTH | stencil } else { vk::ImageAspectFlags::COLOR }
+    match is_depth_or_stencil(format) {
+        true if format.starts_with('S') => stencil,
+        true => vk::ImageAspectFlags::DEPTH | stencil,
+        false => vk::ImageAspectFlags::COLOR,
+    }
 }
 
 pub(super) fn compare(c: Compare) -> vk::CompareOp {
