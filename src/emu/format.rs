@@ -3,6 +3,7 @@
 //! A component of a float, normalised or scaled format is an f32 as bits; a component of an integer format is the
 //! integer. Stores clamp and round to nearest even (K).
 
+use super::block::{self, Compression};
 use super::mode::{Round, from_f16, power, to_f16};
 use crate::abi::formats::Number;
 use crate::error::{Error, Result};
@@ -14,6 +15,8 @@ pub struct DataFormat {
     /// Bits of each component, X first, from the least significant.
     widths: Vec<u8>,
     number: Number,
+    /// Its elements are blocks of texels with these components.
+    compression: Option<Compression>,
 }
 
 impl DataFormat {
@@ -41,13 +44,18 @@ impl DataFormat {
             136 => Self::parse("4_4_4_4", "UNORM"),
             137 => Self::parse("4_4", "UNORM"),
             Self::DEPTH_24 => Self::parse("8_24", "UNORM"),
+            block::FIRST.. => {
+                let (compression, number) = block::ROWS.get(usize::from(number - block::FIRST))?;
+                let widths = compression.widths();
+                Some(Self { compression: Some(*compression), ..Self::new(widths, *number) })
+            }
             _ => None,
         }
     }
 
     /// Components of these widths, X first.
     pub fn new(widths: &[u8], number: Number) -> Self {
-        Self { widths: widths.to_vec(), number }
+        Self { widths: widths.to_vec(), number, compression: None }
     }
 
     fn parse(layout: &str, number: &str) -> Option<Self> {
@@ -64,12 +72,37 @@ impl DataFormat {
             "SRGB" => Number::Srgb,
             _ => return None,
         };
-        Some(Self { widths, number })
+        Some(Self { widths, number, compression: None })
     }
 
     /// Bytes per element.
     pub fn bytes(&self) -> usize {
+        if let Some(compression) = self.compression {
+            return compression.bytes();
+        }
         self.widths.iter().map(|width| usize::from(*width)).sum::<usize>() / 8
+    }
+
+    /// Width and height of an element in texels.
+    pub fn block(&self) -> [u32; 2] {
+        if self.compression.is_some() { [block::EDGE; 2] } else { [1; 2] }
+    }
+
+    /// Elements in a row of texels, and rows of elements.
+    pub fn elements(&self, [width, height]: [u32; 2]) -> [u32; 2] {
+        let [across, down] = self.block();
+        [width.div_ceil(across), height.div_ceil(down)]
+    }
+
+    /// How far another correct decoder may be from [`Self::decode_at`] in a component.
+    pub fn slack(&self, component: usize) -> f64 {
+        let steps = self.compression.map_or(0.0, |compression| compression.slack(component));
+        match self.number {
+            Number::Snorm => steps / 127.0,
+            // The slope of the curve is at most 2.4 times that of a line.
+            Number::Srgb if component < 3 => steps * 2.4 / 255.0,
+            _ => steps / 255.0,
+        }
     }
 
     /// Whether components are integers.
@@ -83,6 +116,9 @@ impl DataFormat {
 
     /// The components; missing ones are those of (0, 0, 0, 1).
     pub fn decode(&self, bytes: &[u8]) -> [u32; 4] {
+        if self.compression.is_some() {
+            return self.decode_at(bytes, [0; 2]);
+        }
         let raw = bytes.iter().rev().fold(0u128, |all, byte| all << 8 | u128::from(*byte));
         let mut components = [0, 0, 0, self.one()];
         let mut at = 0;
@@ -92,6 +128,31 @@ impl DataFormat {
             at += width;
         }
         components
+    }
+
+    /// The components of a texel in an element.
+    pub fn decode_at(&self, element: &[u8], [x, y]: [u32; 2]) -> [u32; 4] {
+        let Some(compression) = self.compression else { return self.decode(element) };
+        let texels = compression.decode(self.number, element);
+        texels.get((y * block::EDGE + x) as usize).copied().unwrap_or_default()
+    }
+
+    /// The components of the texels of an image's slice, row by row, as far as there are bytes.
+    pub fn decode_slice(&self, bytes: &[u8], extent: [u32; 2]) -> Vec<[u32; 4]> {
+        let elements = bytes.chunks_exact(self.bytes().max(1));
+        let Some(compression) = self.compression else { return elements.map(|texel| self.decode(texel)).collect() };
+        let [width, height] = extent.map(|n| n as usize);
+        let (across, edge) = (self.elements(extent)[0] as usize, block::EDGE as usize);
+        let mut out = vec![[0; 4]; width * height];
+        for (n, element) in elements.enumerate() {
+            for (k, texel) in compression.decode(self.number, element).into_iter().enumerate() {
+                let [x, y] = [n % across * edge + k % edge, n / across * edge + k / edge];
+                if let Some(to) = out.get_mut(y * width + x).filter(|_| x < width) {
+                    *to = texel;
+                }
+            }
+        }
+        out
     }
 
     fn component(&self, bits: u32, width: u32, alpha: bool) -> u32 {
@@ -120,8 +181,11 @@ impl DataFormat {
     /// The bytes of components.
     ///
     /// # Errors
-    /// Unsupported: a float width without an encoder here.
+    /// Unsupported: a float width without an encoder here, compressed blocks.
     pub fn encode(&self, components: [u32; 4]) -> Result<Vec<u8>> {
+        if self.compression.is_some() {
+            return Err(Error::unsupported("format", "writing compressed blocks"));
+        }
         let (mut raw, mut at) = (0u128, 0);
         for (n, (component, &width)) in components.into_iter().zip(&self.widths).enumerate() {
             let bits = self.bits(component, u32::from(width), n == 3)?;
@@ -219,7 +283,8 @@ mod tests {
     use super::*;
 
     fn all() -> impl Iterator<Item = (u16, DataFormat)> {
-        (0..256).filter_map(|number| Some((number, DataFormat::of_image(number)?)))
+        let formats = (0..256).filter_map(|number| Some((number, DataFormat::of_image(number)?)));
+        formats.filter(|(_, format)| format.compression.is_none())
     }
 
     #[test]

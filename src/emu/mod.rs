@@ -8,6 +8,7 @@
 mod access;
 mod atomic;
 pub mod bind;
+mod block;
 mod buffer;
 mod control;
 mod dispatch;

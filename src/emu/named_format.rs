@@ -1,5 +1,6 @@
 //! Maps Vulkan's format names to hardware formats: descriptor number, and the component of each channel.
 
+use super::block;
 use super::format::DataFormat;
 use crate::abi::formats::{self, Channel, Number};
 use crate::error::{Error, Result};
@@ -34,6 +35,11 @@ impl NamedFormat {
             "R64_SINT" => "R32G32_SINT",
             other => other,
         };
+        if let Some((number, selects)) = block::named(bare) {
+            let (compression, numbers) = block::ROWS[usize::from(number - block::FIRST)];
+            let format = DataFormat::of_image(number).ok_or_else(|| Error::bug("a format without a number"))?;
+            return Ok(Self { selects, number, numbers, widths: compression.widths().to_vec(), format });
+        }
         let parsed = formats::Format::parse(as_color)?;
         let format = DataFormat::new(&parsed.widths(), parsed.number);
         let known = (0..256).find(|n| DataFormat::of_image(*n).is_some_and(|known| known == format));

@@ -73,10 +73,12 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Re
     let mut data = image.data.0.as_slice();
     for level in 0..image.levels {
         let [width, height, slices] = texture.extent(level);
-        let bytes = width as usize * format.format.bytes();
-        let rows_of = |slice| (0..image.samples).flat_map(move |sample| (0..height).map(move |y| (slice, sample, y)));
+        let [across, down] = format.format.elements([width, height]);
+        let bytes = across as usize * format.format.bytes();
+        let rows_of = |slice| (0..image.samples).flat_map(move |sample| (0..down).map(move |y| (slice, sample, y)));
         for (slice, sample, y) in (0..slices).flat_map(rows_of) {
-            let row = texture.address(TexelPosition { level, at: [0, y, slice], sample });
+            let first = y * format.format.block()[1];
+            let row = texture.address(TexelPosition { level, at: [0, first, slice], sample });
             let (Some(row), Some((now, later))) = (row, data.split_at_checked(bytes)) else {
                 return Err(Error::malformed("an image with too few texels"));
             };

@@ -213,7 +213,8 @@ impl Search<'_> {
             }
         }
         let Some(now) = image(&mut self.best, binding).cloned() else { return };
-        let Ok(bytes) = NamedFormat::new(&now.format).map(|format| format.format.bytes()) else { return };
+        let Ok(format) = NamedFormat::new(&now.format).map(|named| named.format) else { return };
+        let bytes = format.bytes();
         let Some(texel) = now.data.0.get(..bytes).filter(|_| bytes != 0).map(<[u8]>::to_vec) else { return };
         self.attempt(|inputs| {
             let data = &mut image(inputs, binding)?.data.0;
@@ -227,8 +228,11 @@ impl Search<'_> {
                 let image = image(inputs, binding)?;
                 *image.extent.get_mut(axis)? = edge;
                 // As many texels as the levels then have, at least one.
-                let level =
-                    |l| image.extent.iter().map(|x| x.checked_shr(l).unwrap_or(0).max(1) as usize).product::<usize>();
+                let level = |l| {
+                    let [width, height, depth] = image.extent.map(|x| x.checked_shr(l).unwrap_or(0).max(1));
+                    let [across, down] = format.elements([width, height]);
+                    [across, down, depth].iter().map(|n| *n as usize).product::<usize>()
+                };
                 let longest = image.extent.iter().max()?.ilog2();
                 let texels = (image.levels <= longest + 1).then(|| (0..image.levels).map(level).sum::<usize>())?;
                 image.data.0 = texel.repeat(texels * image.layers as usize * image.samples as usize);

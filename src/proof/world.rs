@@ -1,9 +1,9 @@
 //! Converts [`Inputs`] to the interpreter's memory, and that memory back to known values after a run.
 
 use super::plain::Alike;
-use crate::emu::NamedFormat;
 use crate::emu::inputs::{Address, BindingElement, Bound, Image, InputBytes, Inputs, Sampler};
 use crate::emu::pointers::StoredAddresses;
+use crate::emu::{DataFormat, NamedFormat};
 use crate::error::Result;
 use crate::ir::Bits;
 use crate::ir::interp::{
@@ -120,17 +120,38 @@ fn doubt_addresses(inputs: &Inputs, memory: &mut ShadowedMemory) {
 
 fn texture(image: &Image) -> Result<Texture> {
     let format = NamedFormat::new(&image.format)?;
-    let mut rest = texels(&format, &image.data.0);
+    let slack = std::array::from_fn(|component| format.format.slack(component));
+    let mut rest = image.data.0.as_slice();
     let mut levels = Vec::new();
     for level in 0..image.levels.min(32) {
-        let count =
-            image.extent.iter().map(|x| (x >> level).max(1)).fold(image.layers * image.samples, u32::saturating_mul);
-        let tail = rest.split_off((count as usize).min(rest.len()));
-        levels.push(std::mem::replace(&mut rest, tail));
+        let [width, height, depth] = image.extent.map(|x| x.checked_shr(level).unwrap_or(0).max(1));
+        let elements = format.format.elements([width, height]).map(|n| n as usize);
+        let bytes = elements.iter().fold(format.format.bytes(), |all, n| all.saturating_mul(*n));
+        let slices = depth.saturating_mul(image.layers).saturating_mul(image.samples) as usize;
+        let (own, later) = rest.split_at(bytes.saturating_mul(slices).min(rest.len()));
+        rest = later;
+        let texels = own.chunks(bytes.max(1)).flat_map(|slice| format.format.decode_slice(slice, [width, height]));
+        levels.push(texels.map(|texel| selected(&format, texel, slack)).collect());
     }
     let step = if format.is_normalized() { format.step(0, 1.0) } else { 0.0 };
     let (integer, samples) = (format.format.is_integer(), image.samples);
     Ok(Texture { extent: image.extent, layers: image.layers * samples, samples, integer, step, levels })
+}
+
+/// A texel in the channels' order. `slack`: how far other decoders of blocks may be from each component. They, and those of
+/// 24 bits, of which a float does not hold the fractions, round other numbers than 0 and 1 differently.
+fn selected(format: &NamedFormat, texel: [u32; 4], slack: [f64; 4]) -> ShadowedTexel {
+    let rounds = format.is_normalized() && (format.format.block() != [1; 2] || format.number == DataFormat::DEPTH_24);
+    let shadows = format.selects.map(|select| {
+        let component = usize::from(select.saturating_sub(4));
+        let value = f64::from(f32::from_bits(texel[component]));
+        match slack[component] {
+            _ if select < 4 || !rounds => Shadow::NONE,
+            0.0 if value == 0.0 || value == 1.0 => Shadow::NONE,
+            slack => Shadow { value, bound: slack.max(2f64.powi(-24)) },
+        }
+    });
+    (format.selects.map(|select| format.format.select(texel, select)), shadows)
 }
 
 fn texels(format: &NamedFormat, data: &[u8]) -> Vec<ShadowedTexel> {

@@ -19,7 +19,9 @@ pub const DISPATCHES: &str = "dispatches";
 
 /// Coverage cases with all kinds of resources.
 const FOLLOWED: &[&str] = &[
+    "block_compressed",
     "buffers",
+    "depth_and_stencil",
     "descriptor_arrays",
     "image_operands",
     "image_shapes",

@@ -212,6 +212,10 @@ fn filtered(linear: bool) -> Sampler {
 }
 
 fn pixels(random: &mut Random, format: &str, count: usize) -> InputBytes {
+    if format.ends_with("_BLOCK") {
+        let bytes = NamedFormat::new(format).expect("a format").format.bytes();
+        return range(random, &["bits", &(count * bytes / 4).to_string()]);
+    }
     if matches!(format, "S8_UINT" | "D16_UNORM") {
         let bytes = count * NamedFormat::new(format).expect("a format").format.bytes();
         let mut words = range(random, &["bits", &bytes.div_ceil(4).to_string()]);
@@ -243,7 +247,15 @@ fn texels(random: &mut Random, words: &[&str]) -> Bound {
     let shape = words.get(6).copied().unwrap_or("2d");
     let (depth, layers) = if shape == "3d" { (more, 1) } else { (1, more) };
     let extent = [width, height, depth];
-    let count: u32 = (0..levels).map(|l| extent.iter().map(|n| (n >> l).max(1)).product::<u32>() * layers).sum();
+    let elements = |extent| match words[0].ends_with("_BLOCK") {
+        true => NamedFormat::new(words[0]).expect("a format").format.elements(extent),
+        false => extent,
+    };
+    let level = |l: u32| {
+        let [width, height, depth] = extent.map(|n| (n >> l).max(1));
+        elements([width, height]).iter().product::<u32>() * depth * layers
+    };
+    let count: u32 = (0..levels).map(level).sum();
     let image = Image {
         format: words[0].to_owned(),
         shape: match shape.trim_end_matches("_array") {

@@ -7,8 +7,8 @@ use super::region::Source;
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::{Hash, Sampler};
-use dovetail::emu::NamedFormat;
 use dovetail::emu::inputs::{Address, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
+use dovetail::emu::{DataFormat, NamedFormat};
 use dovetail::state::VkFormat;
 
 /// The image of a descriptor without its texels, and for each level its source and size in bytes.
@@ -27,8 +27,9 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
     }
     let range = view.range;
     let [name, own] = [view.format, whole.format].map(|format| seen(format, range.aspect_mask));
-    let [format, own] = [&name, &own].map(|name| NamedFormat::new(name).map(|named| named.format.bytes() as u64));
-    let texel = format.ok().filter(|bytes| own.is_ok_and(|own| own == *bytes)).ok_or(Reason::Format)?;
+    let [format, own] = [&name, &own].map(|name| NamedFormat::new(name).map(|named| named.format));
+    let same = |a: &DataFormat, b: &DataFormat| (a.bytes(), a.block()) == (b.bytes(), b.block());
+    let format = format.ok().filter(|format| own.is_ok_and(|own| same(format, &own))).ok_or(Reason::Format)?;
     let (shape, arrayed) = shape(view, whole.kind)?;
     let count = |given: u32, all: u32, first: u32| {
         let rest = all.saturating_sub(first);
@@ -39,8 +40,9 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
     let extent = |level: u32| level_extent(whole, level);
     let level = |level: u32| {
         let extent = extent(level);
-        let texels = [extent.width, extent.height, extent.depth, layers].into_iter().map(u64::from);
-        let bytes = texels.fold(texel, u64::saturating_mul);
+        let [across, down] = format.elements([extent.width, extent.height]);
+        let elements = [across, down, extent.depth, layers].into_iter().map(u64::from);
+        let bytes = elements.fold(format.bytes() as u64, u64::saturating_mul);
         let layers = vk::ImageSubresourceLayers {
             aspect_mask: range.aspect_mask,
             mip_level: level,

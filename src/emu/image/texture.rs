@@ -1,7 +1,7 @@
 //! Addresses and values of the texels of a linear image (isa-gfx10 4.4).
 //!
 //! Rows are padded to 256 bytes. A slice holds its levels one after the other, smallest first. A texel outside the view
-//! has no address.
+//! has no address. In a compressed format rows and columns are those of blocks.
 
 use super::descriptor::{DescriptorShape, ImageDescriptor};
 use crate::emu::format::DataFormat;
@@ -56,16 +56,21 @@ impl TextureView {
         if flat && image.depth != 0 {
             return u64::from(image.depth) + 1;
         }
-        let width = (image.extent[0] >> level.min(31)).max(1);
+        let width = self.elements(level)[0];
         // The smallest pitch whose bytes are a multiple of 256.
         let bytes = self.format.bytes().max(1) as u64;
         let unit = (1..=256).find(|n| (n * bytes).is_multiple_of(256)).unwrap_or(256);
         u64::from(width).next_multiple_of(unit)
     }
 
+    /// Elements in a row of a level of the image, and rows of elements.
+    fn elements(&self, level: u32) -> [u32; 2] {
+        self.format.elements(self.image.extent.map(|n| (n >> level.min(31)).max(1)))
+    }
+
     fn level_bytes(&self, level: u32) -> u64 {
         let one_row = matches!(self.image.shape, DescriptorShape::D1 | DescriptorShape::D1Array);
-        let rows = if one_row { 1 } else { (self.image.extent[1] >> level.min(31)).max(1) };
+        let rows = if one_row { 1 } else { self.elements(level)[1] };
         self.pitch(level) * u64::from(rows) * self.format.bytes() as u64
     }
 
@@ -78,7 +83,7 @@ impl TextureView {
         (0..=self.last_mip()).map(|level| self.level_bytes(level)).sum()
     }
 
-    /// The byte address of a texel; `None` outside the view.
+    /// The byte address of a texel's element; `None` outside the view.
     pub fn address(&self, place: TexelPosition) -> Option<u64> {
         let image = &self.image;
         let extent = self.extent(place.level);
@@ -90,14 +95,17 @@ impl TextureView {
         let smaller: u64 = (level + 1..=self.last_mip()).map(|level| self.level_bytes(level)).sum();
         let first = if image.shape == DescriptorShape::D3 && !image.slices_of_3d { 0 } else { image.base_array };
         let slice = u64::from(first + place.at[2]) * u64::from(image.samples()) + u64::from(place.sample);
-        let element = u64::from(place.at[1]) * self.pitch(level) + u64::from(place.at[0]);
+        let [across, down] = self.format.block();
+        let element = u64::from(place.at[1] / down) * self.pitch(level) + u64::from(place.at[0] / across);
         Some(image.base + smaller + slice * self.slice_bytes() + element * self.format.bytes() as u64)
     }
 
     /// The components of a texel as stored; `None` outside the view.
     pub fn texel(&self, memory: &Memory, place: TexelPosition) -> Result<Option<[u32; 4]>> {
         let Some(address) = self.address(place) else { return Ok(None) };
-        memory.texel(address, self.format.bytes()).map(|bytes| Some(self.format.decode(bytes)))
+        let [across, down] = self.format.block();
+        let inner = [place.at[0] % across, place.at[1] % down];
+        memory.texel(address, self.format.bytes()).map(|bytes| Some(self.format.decode_at(bytes, inner)))
     }
 
     /// Swizzles components as the view says.
@@ -143,6 +151,17 @@ mod tests {
             one.address(TexelPosition::default()),
             t.address(TexelPosition { level: 1, at: [0, 0, 1], sample: 0 })
         );
+    }
+
+    #[test]
+    fn blocks_are_elements() {
+        // BC1: 3 blocks of 8 bytes, 32 per row; 2 rows of blocks; then a level of 5 by 2 texels.
+        let t =
+            texture(ImageDescriptor { extent: [10, 5], max_mip: 1, last_level: 1, ..view(169, DescriptorShape::D2) });
+        let at = |level, at| t.address(TexelPosition { level, at, sample: 0 }).map(|a| a - t.image.base);
+        assert_eq!(t.slice_bytes(), 8 * 32 * 3);
+        assert_eq!([at(1, [4, 1, 0]), at(1, [0, 1, 0])], [Some(8), Some(0)]);
+        assert_eq!([at(0, [9, 3, 0]), at(0, [0, 4, 0]), at(0, [10, 0, 0])], [Some(256 + 16), Some(512), None]);
     }
 
     #[test]

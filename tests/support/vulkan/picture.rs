@@ -84,8 +84,9 @@ impl Run<'_> {
             let extent = vk::Extent3D { width, height, depth };
             let region = vk::BufferImageCopy::default().buffer_offset(offset).image_subresource(layers);
             regions.push(region.image_extent(extent));
-            let texels = [width, height, depth, image.layers].map(u64::from);
-            offset += named.bytes() as u64 * texels.iter().product::<u64>();
+            let [across, down] = named.elements([width, height]);
+            let elements = [across, down, depth, image.layers].map(u64::from);
+            offset += named.bytes() as u64 * elements.iter().product::<u64>();
         }
         assert_eq!(offset, image.data.0.len() as u64, "an image's data are all of its texels");
         let staging = self.buffer(&image.data.0);
@@ -134,7 +135,8 @@ impl Run<'_> {
         let attach = if depth { U::DEPTH_STENCIL_ATTACHMENT } else { U::COLOR_ATTACHMENT };
         let mut usage = U::TRANSFER_SRC | U::TRANSFER_DST | U::SAMPLED;
         usage |= if storage { U::STORAGE } else { U::empty() };
-        usage |= if image.shape == ViewShape::D2 && !image.arrayed { attach } else { U::empty() };
+        let attached = image.shape == ViewShape::D2 && !image.arrayed && !image.format.contains("BLOCK");
+        usage |= if attached { attach } else { U::empty() };
         if samples > 1 {
             usage = attach;
         }
