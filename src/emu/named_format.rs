@@ -90,6 +90,64 @@ impl NamedFormat {
         matches!(self.numbers, formats::Number::Unorm | formats::Number::Snorm | formats::Number::Srgb)
     }
 
+    /// Whether logic operations apply: to integers and normalised integers on a line, not to floats and sRGB.
+    pub fn takes_logic(&self) -> bool {
+        matches!(self.numbers, Number::Unorm | Number::Snorm | Number::Uint | Number::Sint)
+    }
+
+    /// Bits of a channel.
+    pub fn width(&self, channel: usize) -> u32 {
+        let component = self.selects.get(channel).and_then(|select| select.checked_sub(4));
+        component.and_then(|n| self.widths.get(usize::from(n))).copied().unwrap_or(0).into()
+    }
+
+    /// The stored bits of a colour's channel.
+    ///
+    /// # Errors
+    /// Unsupported: a format that cannot be written.
+    pub fn stored(&self, channel: usize, value: u32) -> Result<u32> {
+        let mut color = [0; 4];
+        if let Some(to) = color.get_mut(channel) {
+            *to = value;
+        }
+        let word = self.encode(color)?.iter().rev().fold(0u128, |all, byte| all << 8 | u128::from(*byte));
+        Ok((word >> self.low(channel)) as u32 & self.mask(channel))
+    }
+
+    /// The value of a channel's stored bits.
+    pub fn value(&self, channel: usize, stored: u32) -> u32 {
+        let word = u128::from(stored & self.mask(channel)) << self.low(channel);
+        self.decode(&word.to_le_bytes()[..self.format.bytes()]).get(channel).copied().unwrap_or(0)
+    }
+
+    /// The lowest bit of a channel in a texel.
+    fn low(&self, channel: usize) -> u32 {
+        let component = self.selects.get(channel).map_or(0, |select| usize::from(select.saturating_sub(4)));
+        self.widths.iter().take(component).map(|width| u32::from(*width)).sum()
+    }
+
+    /// All bits of a channel.
+    fn mask(&self, channel: usize) -> u32 {
+        u32::MAX.checked_shr(32 - self.width(channel)).unwrap_or(0)
+    }
+
+    /// The stored bits to which a number near `low` to `high` may be converted: Vulkan allows both integers between
+    /// which it lies. `None`: more than `most`.
+    pub fn conversions(&self, channel: usize, [low, high]: [f64; 2], most: usize) -> Option<Vec<u32>> {
+        let width = self.width(channel);
+        let signed = match self.numbers {
+            Number::Unorm => false,
+            Number::Snorm => true,
+            _ => return None,
+        };
+        let largest = f64::from(u32::MAX.checked_shr(32 - width).unwrap_or(0) >> u32::from(signed));
+        let least = if signed { -1.0 } else { 0.0 };
+        let [low, high] = [low, high].map(|x| x.clamp(least, 1.0) * largest);
+        let (first, last) = (low.floor() as i64, high.ceil() as i64);
+        let count = usize::try_from(last - first + 1).ok().filter(|count| *count <= most)?;
+        Some((first..).take(count).map(|n| n as u32 & self.mask(channel)).collect())
+    }
+
     /// Distance between neighbouring values of a channel near `x`; 0 for integers and for formats that do not round.
     pub fn step(&self, channel: usize, x: f32) -> f64 {
         let component = self.selects.get(channel).map_or(0, |select| usize::from(select.saturating_sub(4)));
@@ -155,6 +213,19 @@ mod tests {
         for name in ["R8G8B8_UNORM", "E5B9G9R9_UFLOAT_PACK32", "NONSENSE"] {
             assert!(NamedFormat::new(name).is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn numbers_are_converted_to_either_neighbour() {
+        let packed = NamedFormat::new("B5G6R5_UNORM_PACK16").unwrap();
+        assert_eq!([0, 1, 2, 3].map(|channel| packed.width(channel)), [5, 6, 5, 0]);
+        assert_eq!(packed.stored(1, 0.5f32.to_bits()), Ok(32));
+        assert_eq!(f32::from_bits(packed.value(1, 63)), 1.0);
+        assert_eq!(packed.conversions(1, [0.5; 2], 9), Some(vec![31, 32]));
+        assert_eq!(packed.conversions(1, [1.0, 7.0], 9), Some(vec![63]));
+        assert_eq!(packed.conversions(0, [0.0, 1.0], 9), None);
+        let signed = NamedFormat::new("R8_SNORM").unwrap();
+        assert_eq!(signed.conversions(0, [-1.5, -0.995], 9), Some(vec![0x81, 0x82]));
     }
 
     #[test]

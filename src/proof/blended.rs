@@ -2,12 +2,14 @@
 //! attachment's.
 //!
 //! Vulkan allows blending at the attachment's precision or any higher one: sources may be rounded to the format before
-//! it, and products after it. A fragment drawn over another one reads that one's result, including its bounds.
+//! it, and products after it. A fragment drawn over another one reads that one's result, including its bounds. With a
+//! logic operation, [`logic`] lists the results.
 
 use super::crossing::number;
+use super::logic::{self, Allowed};
 use crate::emu::NamedFormat;
 use crate::emu::draw::blend;
-use crate::emu::inputs::{Blend, BlendFactor, BlendOp, Draw, TargetAttachment};
+use crate::emu::inputs::{Blend, BlendFactor, BlendOp, Draw, LogicOp, TargetAttachment};
 use crate::error::Result;
 use crate::ir::interp::{Shadow, ShadowedTexel};
 
@@ -22,6 +24,15 @@ pub(super) struct Attachment<'a> {
     width: usize,
     constants: [f32; 4],
     alpha_to_one: bool,
+    logic_op: Option<LogicOp>,
+}
+
+/// A pixel of an attachment.
+#[derive(Clone, Debug)]
+pub(super) struct Content {
+    pub texel: ShadowedTexel,
+    /// After a logic operation, the stored bits that it may have; the uncertain channels of the texel are among them.
+    pub allowed: Allowed,
 }
 
 impl<'a> Attachment<'a> {
@@ -40,6 +51,7 @@ impl<'a> Attachment<'a> {
                 width: draw.extent[0] as usize,
                 constants: draw.fixed.blend_constants.map(|x| format.limited(x)),
                 alpha_to_one: draw.alpha_to_one && !integer,
+                logic_op: draw.fixed.logic_op,
                 format,
             })
         };
@@ -60,30 +72,58 @@ impl<'a> Attachment<'a> {
     pub fn after(
         &self,
         at: [u32; 2],
-        there: Option<ShadowedTexel>,
+        there: Option<&Content>,
         [mut source, second]: [ShadowedTexel; 2],
-    ) -> Result<ShadowedTexel> {
+    ) -> Result<Content> {
         if self.alpha_to_one {
             (source.0[3], source.1[3]) = (1f32.to_bits(), Shadow::NONE);
         }
+        let plain = |texel| Content { texel, allowed: Allowed::default() };
         let all = self.format.channels().all(|channel| self.state.write_mask >> channel & 1 == 1);
-        let how = self.state.blend.filter(|_| !self.format.format.is_integer());
-        if all && how.is_none() {
-            return Ok(source);
+        let logic_op = self.logic_op.filter(|_| self.format.takes_logic());
+        let how = self.state.blend.filter(|_| !self.format.format.is_integer() && self.logic_op.is_none());
+        if all && how.is_none() && logic_op.is_none() {
+            return Ok(plain(source));
         }
-        let there = match there.or_else(|| self.before(at)) {
-            Some(there) => there,
+        let texel = match there.map(|there| there.texel).or_else(|| self.before(at)) {
+            Some(texel) => texel,
             None => (self.format.decode(&self.format.encode(self.clear)?), [Shadow::NONE; 4]),
         };
-        let fresh = match how {
-            Some(how) => self.blended(&how, [source, second], there)?,
-            None => source,
+        let fresh = match (logic_op, how) {
+            (Some(op), _) => self.combined(op, source, texel, there)?,
+            (None, Some(how)) => plain(self.blended(&how, [source, second], texel)?),
+            (None, None) => plain(source),
         };
-        let mut out = there;
+        let mut out = there.cloned().unwrap_or(plain(texel));
         for channel in (0..4).filter(|channel| self.state.write_mask >> channel & 1 == 1) {
-            (out.0[channel], out.1[channel]) = (fresh.0[channel], fresh.1[channel]);
+            (out.texel.0[channel], out.texel.1[channel]) = (fresh.texel.0[channel], fresh.texel.1[channel]);
+            out.allowed[channel].clone_from(&fresh.allowed[channel]);
         }
         Ok(out)
+    }
+
+    fn combined(
+        &self,
+        op: LogicOp,
+        source: ShadowedTexel,
+        texel: ShadowedTexel,
+        there: Option<&Content>,
+    ) -> Result<Content> {
+        let format = &self.format;
+        let mut before = logic::allowed(format, &texel)?;
+        for (before, there) in before.iter_mut().zip(there.iter().flat_map(|there| &there.allowed)) {
+            *before = before.take().or_else(|| there.clone());
+        }
+        let allowed = logic::after(op, format, &logic::allowed(format, &source)?, &before);
+        let (mut bits, mut shadows) = ([0; 4], [Shadow::UNCERTAIN; 4]);
+        for channel in format.channels() {
+            let own = op.of(format.stored(channel, source.0[channel])?, format.stored(channel, texel.0[channel])?);
+            bits[channel] = format.value(channel, own);
+            if let Some([only]) = allowed[channel].as_deref() {
+                (bits[channel], shadows[channel]) = (format.value(channel, *only), Shadow::NONE);
+            }
+        }
+        Ok(Content { texel: (bits, shadows), allowed })
     }
 
     fn blended(&self, how: &Blend, sources: [ShadowedTexel; 2], there: ShadowedTexel) -> Result<ShadowedTexel> {
@@ -228,7 +268,10 @@ mod tests {
     fn a_fragment_is_blended_with_what_is_there() {
         let draw = draw("R8G8B8A8_UNORM", Some(Blend { color: OVER, alpha: OVER }), 15);
         let [attachment] = &Attachment::of(&draw).unwrap()[..] else { panic!() };
-        let after = |there, source| attachment.after([1, 0], there, [source, exact([0.0; 4])]).unwrap();
+        let after = |there: Option<ShadowedTexel>, source| {
+            let there = there.map(|texel| Content { texel, allowed: Allowed::default() });
+            attachment.after([1, 0], there.as_ref(), [source, exact([0.0; 4])]).unwrap().texel
+        };
         let once = after(None, exact([1.0, 0.5, 0.25, 0.5]));
         for (n, wanted) in [0.7, 0.35, 0.625, 0.65].into_iter().enumerate() {
             assert!((once.1[n].value - wanted).abs() < 1e-6 && f64::from(f32::from_bits(once.0[n])) - wanted < 0.003);
@@ -249,9 +292,28 @@ mod tests {
     fn channels_that_are_not_written_stay() {
         let draw = draw("R8G8B8A8_UNORM", None, 0b0101);
         let [attachment] = &Attachment::of(&draw).unwrap()[..] else { panic!() };
-        let (bits, shadows) = attachment.after([1, 0], None, [exact([1.0; 4]), exact([0.0; 4])]).unwrap();
+        let (bits, shadows) = attachment.after([1, 0], None, [exact([1.0; 4]), exact([0.0; 4])]).unwrap().texel;
         assert_eq!(bits.map(f32::from_bits), [1.0, 0.2, 1.0, 0.8]);
         assert_eq!(shadows, [Shadow::NONE; 4]);
+    }
+
+    #[test]
+    fn a_logic_operation_lists_its_results() {
+        let mut draw = draw("R8G8B8A8_UNORM", Some(Blend { color: OVER, alpha: OVER }), 0b0111);
+        draw.fixed.logic_op = Some(LogicOp::Xor);
+        let [attachment] = &Attachment::of(&draw).unwrap()[..] else { panic!() };
+        let after = |there, source| attachment.after([1, 0], there, [source, exact([0.0; 4])]).unwrap();
+        let mut source = exact([1.0, 0.5, 0.0, 0.0]);
+        source.1[1] = Shadow { value: 0.5, bound: 1e-4 };
+        let once = after(None, source);
+        let stored = |n: u32| (f64::from(n) / 255.0) as f32;
+        assert_eq!((f32::from_bits(once.texel.0[0]), once.texel.1[0]), (stored(153), Shadow::NONE), "102 ^ 255");
+        assert!(once.texel.1[1].is_uncertain() && once.texel.1[2..] == [Shadow::NONE; 2]);
+        assert_eq!(once.allowed[1], Some(vec![51 ^ 128, 51 ^ 127].into_iter().rev().collect()), "51 was there");
+        assert_eq!(f32::from_bits(once.texel.0[3]), stored(204), "alpha is masked");
+        let twice = after(Some(&once), exact([0.0, 1.0, 0.0, 0.0]));
+        assert_eq!(twice.allowed[1].as_ref().map(Vec::len), Some(2));
+        assert_eq!(twice.texel.0[0], once.texel.0[0]);
     }
 
     #[test]
@@ -290,7 +352,7 @@ mod tests {
             draw.fixed.blend_constants = [0.1, 0.6, 0.2, 0.8];
             let [attachment] = &Attachment::of(&draw).unwrap()[..] else { panic!() };
             let sources = [exact([0.5, 0.15, 0.85, 0.35]), exact([0.45, 0.55, 0.65, 0.95])];
-            let (bits, shadows) = attachment.after([1, 0], None, sources).unwrap();
+            let (bits, shadows) = attachment.after([1, 0], None, sources).unwrap().texel;
             for (bits, shadow) in bits.into_iter().zip(shadows) {
                 let off = (f64::from(f32::from_bits(bits)) - shadow.value).abs();
                 assert!(off <= shadow.bound && shadow.bound < 1e-5, "{equation:?}: {off} of {}", shadow.bound);

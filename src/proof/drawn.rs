@@ -11,6 +11,7 @@ use super::corners::{Corner, near};
 use super::crossing::{narrow_inputs, number, texel, widen_outputs};
 use super::depth::{DepthTest, Tested, held};
 use super::quads;
+use super::shaded::{Shaded, average, depth, shade};
 use super::stencil::StencilTest;
 use super::world::{KnownContents, known, world};
 use crate::emu::NamedFormat;
@@ -160,17 +161,6 @@ pub(super) struct Corners {
     pub cut: usize,
     /// Number of undefined outputs.
     pub vague: usize,
-}
-
-/// Known contents of a sample.
-#[derive(Clone, Debug, Default)]
-struct Shaded {
-    /// A fragment passed: it was not killed, and its sample mask includes this sample.
-    passed: bool,
-    /// By location.
-    colors: BTreeMap<u32, ShadowedTexel>,
-    depth: Option<(u64, Shadow)>,
-    stencil: Option<(u64, Shadow)>,
 }
 
 pub(super) struct Run<'a> {
@@ -422,13 +412,17 @@ impl<'a> Run<'a> {
         };
         let texels = |one: &dyn Fn(&Shaded) -> Option<ShadowedTexel>| resolved(one, None);
         let targets = self.attachments.iter().map(|attachment| {
-            let color = |pixel: &Shaded| pixel.colors.get(&attachment.state.location).copied();
+            let content = |pixel: &'_ Shaded| pixel.colors.get(&attachment.state.location).cloned();
+            let color = |pixel: &Shaded| content(pixel).map(|content| content.texel);
             let averaged = !attachment.format.format.is_integer();
             let mut texels = resolved(&color, averaged.then_some(attachment.clear));
             for (texel, at) in texels.iter_mut().zip(&places) {
                 *texel = texel.or_else(|| attachment.before(*at));
             }
-            KnownContents::attachment(attachment.format.clone(), attachment.clear, &texels)
+            let known = KnownContents::attachment(attachment.format.clone(), attachment.clear, &texels);
+            let certain = places.iter().enumerate().filter(|(_, at)| self.samples() == 1 && !self.edges.contains(*at));
+            let chosen = certain.filter_map(|(n, at)| Some((n, content(self.pixels.get(&(*at, 0))?)?.allowed)));
+            known.with_allowed(chosen)
         });
         let depth: Option<Result<KnownContents>> = self.command.depth.map(|depth| {
             let wide = |(bits, shadow)| ([bits as u32, 0, 0, 0], [shadow, Shadow::NONE, Shadow::NONE, Shadow::NONE]);
@@ -555,69 +549,6 @@ impl Shaders for Run<'_> {
     }
 }
 
-/// Resolves several samples of a float attachment.
-fn average(samples: Vec<ShadowedTexel>) -> ShadowedTexel {
-    let count = samples.len().max(1) as f64;
-    let mut out = ([0; 4], [Shadow::NONE; 4]);
-    for channel in 0..4 {
-        let each = || samples.iter().map(|(bits, shadows)| number((bits[channel].into(), shadows[channel])));
-        let own: f64 = samples.iter().map(|(bits, _)| f64::from(f32::from_bits(bits[channel]))).sum();
-        let (sum, off) = each().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
-        let largest = each().map(|(value, _)| value.abs()).fold(0.0, f64::max);
-        // The samples may be summed in any order, with rounding at each step.
-        let bound = off / count + largest * 2f64.powi(-22);
-        out.0[channel] = ((own / count) as f32).to_bits();
-        out.1[channel] = if bound.is_finite() { Shadow { value: sum / count, bound } } else { Shadow::UNCERTAIN };
-    }
-    out
-}
-
 fn place(quad: &Quad, n: usize) -> [u32; 2] {
     [quad.at[0] + (n as u32 & 1), quad.at[1] + (n as u32 >> 1)]
-}
-
-/// The depth of a fragment: from its shader unless the test came before it, or else interpolated from the primitive.
-fn depth(pixel: &Invocation, primitive: Option<(u64, Shadow)>, early: bool) -> Option<(u64, Shadow)> {
-    pixel.outputs.get(&OutputSlot::FragDepth).copied().filter(|_| !early).or(primitive)
-}
-
-/// Merges the outputs of a fragment shader into a sample.
-///
-/// # Errors
-/// A colour that its attachment cannot hold.
-fn shade(
-    attachments: &[Attachment<'_>],
-    at: [u32; 2],
-    shaded: &mut Shaded,
-    (pixel, depth): (&Invocation, Option<(u64, Shadow)>),
-) -> Result<()> {
-    shaded.passed = true;
-    shaded.depth = depth;
-    let (mut fresh, mut seconds): (BTreeMap<u32, ShadowedTexel>, BTreeMap<u32, ShadowedTexel>) = Default::default();
-    for (slot, (bits, shadow)) in &pixel.outputs {
-        match *slot {
-            OutputSlot::Location { location, component, index } => {
-                // Unwritten channels are undefined.
-                let colors = if index == 0 { &mut fresh } else { &mut seconds };
-                let texel = colors.entry(location).or_insert(([0; 4], [Shadow::UNCERTAIN; 4]));
-                if let (Some(to), Some(behind)) =
-                    (texel.0.get_mut(usize::from(component)), texel.1.get_mut(usize::from(component)))
-                {
-                    (*to, *behind) = (*bits as u32, *shadow);
-                }
-            }
-            OutputSlot::FragStencilRef => shaded.stencil = Some((*bits, *shadow)),
-            _ => {}
-        }
-    }
-    for attachment in attachments {
-        let location = attachment.state.location;
-        let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
-        if let Some(color) = fresh.get(&location) {
-            let second = seconds.get(&location).copied().unwrap_or(unknown);
-            let after = attachment.after(at, shaded.colors.get(&location).copied(), [*color, second])?;
-            shaded.colors.insert(location, after);
-        }
-    }
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Converts [`Inputs`] to the interpreter's memory, and that memory back to known values after a run.
 
+use super::logic::Allowed;
 use super::plain::Alike;
 use crate::emu::inputs::{Address, BindingElement, Bound, Image, InputBytes, Inputs, Sampler};
 use crate::emu::pointers::StoredAddresses;
@@ -7,9 +8,10 @@ use crate::emu::{DataFormat, NamedFormat};
 use crate::error::Result;
 use crate::ir::Bits;
 use crate::ir::interp::{
-    AddressMode, Filter, InterpretedSampler as InterpSampler, MemoryVerdict, Shadow, ShadowedMemory, ShadowedTexel,
-    Texture, World,
+    AddressMode, Difference, Filter, InterpretedSampler as InterpSampler, MemoryVerdict, Shadow, ShadowedMemory,
+    ShadowedTexel, Texture, World,
 };
+use std::collections::BTreeMap;
 
 /// The interpreter's memory and bindings for the same inputs.
 ///
@@ -164,18 +166,20 @@ pub struct KnownContents {
     /// For texels: each channel of the format as 32 bits.
     memory: ShadowedMemory,
     format: Option<NamedFormat>,
+    /// The values that a word must have, if there are several: results of logic operations.
+    allowed: BTreeMap<usize, Vec<u32>>,
 }
 
 impl KnownContents {
     /// A buffer.
     pub fn buffer(memory: ShadowedMemory) -> Self {
-        Self { memory, format: None }
+        Self { memory, format: None, allowed: BTreeMap::new() }
     }
 
     /// See [`ShadowedMemory::without_strays`].
     #[must_use]
     pub fn without_strays(&self) -> Self {
-        Self { memory: self.memory.without_strays(), format: self.format.clone() }
+        Self { memory: self.memory.without_strays(), ..self.clone() }
     }
 
     /// An image or a texel buffer, rounded to its format. Values equal to `before` are not compared.
@@ -203,7 +207,7 @@ impl KnownContents {
                 at += 4;
             }
         }
-        Ok(Self { memory, format: Some(format) })
+        Ok(Self { memory, format: Some(format), allowed: BTreeMap::new() })
     }
 
     /// An attachment of a draw: the pixels drawn, or the clear colour.
@@ -219,7 +223,22 @@ impl KnownContents {
                 memory.store(((n * channels.len() + k) * 4) as u64, Bits::B32, bits[channel].into(), shadow);
             }
         }
-        Self { memory, format: Some(format) }
+        Self { memory, format: Some(format), allowed: BTreeMap::new() }
+    }
+
+    /// The same with the stored bits that channels of some texels may have.
+    pub(super) fn with_allowed(mut self, texels: impl Iterator<Item = (usize, Allowed)>) -> Self {
+        let Some(format) = &self.format else { return self };
+        let channels: Vec<usize> = format.channels().collect();
+        for (n, texel) in texels {
+            for (k, &channel) in channels.iter().enumerate() {
+                if let Some(several) = texel[channel].as_deref().filter(|all| all.len() > 1) {
+                    let values = several.iter().map(|stored| format.value(channel, *stored));
+                    self.allowed.insert(n * channels.len() + k, values.collect());
+                }
+            }
+        }
+        self
     }
 
     /// The bytes of the binding.
@@ -249,7 +268,17 @@ impl KnownContents {
     pub fn judge_between(&self, ours: &[u8], theirs: &[u8], floor_ulps: f64) -> MemoryVerdict {
         let Some(format) = &self.format else { return self.memory.judge_between(ours, theirs, floor_ulps) };
         let [ours, theirs] = [ours, theirs].map(|bytes| words(format, bytes));
-        self.memory.judge_between(&ours, &theirs, floor_ulps)
+        let mut verdict = self.memory.judge_between(&ours, &theirs, floor_ulps);
+        let word = |bytes: &[u8], n: usize| bytes.as_chunks::<4>().0.get(n).map(|word| u32::from_le_bytes(*word));
+        for (n, allowed) in &self.allowed {
+            let found = [&ours, &theirs].map(|bytes| word(bytes, *n).unwrap_or(0));
+            verdict.exact += 1;
+            if found.iter().any(|value| !allowed.contains(value)) {
+                let [ours, theirs] = found.map(|bits| f64::from(f32::from_bits(bits)));
+                verdict.wrong.push(Difference { at: n * 4, ours, theirs, limit: 0.0 });
+            }
+        }
+        verdict
     }
 
     /// How many written values agree in two outputs by a plain bound; those of a buffer are words.
@@ -324,6 +353,21 @@ fn sampler(s: &Sampler) -> InterpSampler {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_has_one_of_the_values_that_it_may_have() {
+        let format = NamedFormat::new("R8G8_UNORM").unwrap();
+        let texel = ([0; 4], [Shadow::NONE, Shadow::UNCERTAIN, Shadow::NONE, Shadow::NONE]);
+        let known = KnownContents::attachment(format, [0; 4], &[Some(texel); 2]);
+        let allowed = || [None, Some(vec![0x70, 0x8f]), None, None];
+        let known = known.with_allowed([(1, allowed())].into_iter());
+        let wrong = |ours: u8, theirs: u8| {
+            let verdict = known.judge_between(&[0, 9, 0, ours], &[0, 1, 0, theirs], 0.0);
+            verdict.wrong.iter().map(|one| one.at).collect::<Vec<_>>()
+        };
+        assert!(wrong(0x70, 0x8f).is_empty() && wrong(0x8f, 0x8f).is_empty());
+        assert_eq!([wrong(0x71, 0x70), wrong(0x8f, 0)], [vec![12], vec![12]]);
+    }
 
     #[test]
     fn written_words_are_alike_if_equal_or_near_as_floats() {

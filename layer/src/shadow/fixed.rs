@@ -12,7 +12,7 @@ use dovetail::capture::{
     BlendAttachment, ColorBlendState, FixedState, Next, RasterizationState, Rect, StencilOps, s_type,
 };
 use dovetail::emu::inputs::{
-    Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, DepthBias, Draw, FixedFunction, Scissor,
+    Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, DepthBias, Draw, FixedFunction, LogicOp, Scissor,
     StencilFace, StencilOp, Topology, Viewport,
 };
 
@@ -66,10 +66,11 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse) -> Resul
         blend_constants: blend.blend_constants,
         ..FixedFunction::default()
     };
-    let copies = copies(&all, &blend)?;
+    let logic_op = logic_op(&all, &blend)?;
+    draw.fixed.logic_op = logic_op;
     let color = |n| {
         let one = all.attachment(n, dynamic)?;
-        Ok(((one.color_write_mask & 15) as u8, if copies { None } else { equation(&one)? }))
+        Ok(((one.color_write_mask & 15) as u8, if logic_op.is_some() { None } else { equation(&one)? }))
     };
     let colors = (0..).zip(&blend.attachments).map(|(n, _)| color(n)).collect();
     let restart = assembly.primitive_restart_enable != 0;
@@ -160,19 +161,17 @@ fn rasterized(
     Ok((last_provoking, depth_bias))
 }
 
-/// Whether a logic operation replaces blending by a copy; others are refused.
-fn copies(all: &Effective, blend: &ColorBlendState) -> Result<bool, Reason> {
-    /// `VK_LOGIC_OP_COPY`.
-    const COPY: u32 = 3;
+/// The logic operation, which replaces blending.
+fn logic_op(all: &Effective, blend: &ColorBlendState) -> Result<Option<LogicOp>, Reason> {
     if blend.attachments.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
     all.need(&[state::LOGIC_OP_ENABLE])?;
     if blend.logic_op_enable == 0 {
-        return Ok(false);
+        return Ok(None);
     }
     all.need(&[state::LOGIC_OP])?;
-    if blend.logic_op == COPY { Ok(true) } else { Err(Reason::LogicOp) }
+    LogicOp::ALL.get(blend.logic_op as usize).copied().map(Some).ok_or(Reason::BlendOp)
 }
 
 fn topology(number: u32) -> Result<Topology, Reason> {
@@ -249,8 +248,8 @@ fn equation(given: &BlendAttachment) -> Result<Option<Blend>, Reason> {
         return Ok(None);
     }
     let of = |source: u32, destination: u32, op: u32| {
-        let factor = |n: u32| FACTORS.get(n as usize).copied().ok_or(Reason::LogicOp);
-        let op = OPS.get(op as usize).copied().ok_or(Reason::LogicOp)?;
+        let factor = |n: u32| FACTORS.get(n as usize).copied().ok_or(Reason::BlendOp);
+        let op = OPS.get(op as usize).copied().ok_or(Reason::BlendOp)?;
         Ok(BlendEquation { source: factor(source)?, destination: factor(destination)?, op })
     };
     Ok(Some(Blend {

@@ -113,7 +113,8 @@ reasons! {
     ByteCount = "number of vertices in memory";
     DepthBias = "depth bias";
     DepthBounds = "depth bounds";
-    LogicOp = "logic operation";
+    /// One that is not among Vulkan's own.
+    BlendOp = "unknown blend operation";
     Viewports = "several viewports";
     /// By structures that are not read.
     Extended = "extended rasterization state";

@@ -196,7 +196,9 @@ impl Targets {
         let mut depth = draw.depth.map(|depth| DepthTarget::new(depth, extent));
         let mut stencil = draw.stencil.map(|stencil| StencilTarget::new(stencil, extent));
         let fixed = &draw.fixed;
-        colors.iter_mut().for_each(|color| color.constants = fixed.blend_constants);
+        for color in &mut colors {
+            (color.constants, color.logic_op) = (fixed.blend_constants, fixed.logic_op);
+        }
         if let Some(depth) = &mut depth {
             depth.bits = fixed.depth_bits;
             let [near, far] = draw.viewport().depth;

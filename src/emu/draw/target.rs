@@ -2,7 +2,7 @@
 
 use super::blend::{Color, blend};
 use crate::abi::exports::ExportFormat;
-use crate::emu::inputs::{self, Compare};
+use crate::emu::inputs::{self, Compare, LogicOp};
 use crate::emu::mode::from_f16;
 use crate::emu::named_format::NamedFormat;
 use crate::error::{Error, Result};
@@ -20,6 +20,8 @@ pub struct ColorTarget {
     pub state: inputs::TargetAttachment,
     /// The draw's blend constants.
     pub constants: [f32; 4],
+    /// The draw's logic operation.
+    pub logic_op: Option<LogicOp>,
 }
 
 impl ColorTarget {
@@ -37,7 +39,14 @@ impl ColorTarget {
         let texels = u64::from(extent[0]) * u64::from(extent[1]);
         let texels = usize::try_from(texels).ok().filter(|n| *n <= 1 << 26);
         let texels = texels.ok_or_else(|| Error::malformed(format!("an attachment of {extent:?} pixels")))?;
-        Ok(Self { format, extent, data: texel.repeat(texels), state: state.clone(), constants: [0.0; 4] })
+        Ok(Self {
+            format,
+            extent,
+            data: texel.repeat(texels),
+            state: state.clone(),
+            constants: [0.0; 4],
+            logic_op: None,
+        })
     }
 
     fn texel(&mut self, [x, y]: [u32; 2]) -> Option<&mut [u8]> {
@@ -50,13 +59,13 @@ impl ColorTarget {
     /// `second` is the second colour of a dual-source output.
     pub fn write(&mut self, at: [u32; 2], [color, second]: [[u32; 4]; 2], channels: u8) -> Result<()> {
         let format = self.format.clone();
-        let state_blend = self.state.blend;
+        let (state_blend, logic_op) = (self.state.blend, self.logic_op);
         let constants = self.constants.map(|x| format.limited(x));
         let mask = channels & self.state.write_mask;
         let Some(texel) = self.texel(at) else { return Ok(()) };
         let there = format.decode(texel);
         let mut new = color;
-        if let Some(how) = state_blend.filter(|_| !format.format.is_integer()) {
+        if let Some(how) = state_blend.filter(|_| !format.format.is_integer() && logic_op.is_none()) {
             // Sources are clamped to the attachment's range first.
             let sources = [color, second].map(|color| color.map(|x| format.limited(f32::from_bits(x))));
             let result: Color = blend(&how, sources, there.map(f32::from_bits), constants);
@@ -64,7 +73,10 @@ impl ColorTarget {
         }
         let mixed: [u32; 4] = std::array::from_fn(|n| if mask >> n & 1 == 1 { new[n] } else { there[n] });
         let old = texel.to_vec();
-        let encoded = format.encode(mixed)?;
+        let mut encoded = format.encode(mixed)?;
+        if let Some(op) = logic_op.filter(|_| format.takes_logic()) {
+            encoded.iter_mut().zip(&old).for_each(|(s, d)| *s = op.of((*s).into(), (*d).into()) as u8);
+        }
         texel.copy_from_slice(&format.keep(mask, &encoded, &old));
         Ok(())
     }
@@ -310,6 +322,21 @@ mod tests {
         // A pixel outside the attachment is not written.
         t.write([0, 2], alone([0; 4]), 15).unwrap();
         assert_eq!(t.read([0, 2]), None);
+    }
+
+    #[test]
+    fn logic_operations_combine_bits_and_replace_blending() {
+        let mut t = target("R5G6B5_UNORM_PACK16", 0b011);
+        (t.logic_op, t.state.blend) = (Some(LogicOp::Xor), Some(inputs::Blend::PRODUCT));
+        let texel = |r: u16, g: u16, b: u16| (r << 11 | g << 5 | b).to_le_bytes();
+        t.data[..2].copy_from_slice(&texel(0b10101, 0b11_0011, 0b01010));
+        t.write([0, 0], alone([1.0, 1.0, 1.0, 1.0].map(f32::to_bits)), 15).unwrap();
+        assert_eq!(t.data[..2], texel(0b01010, 0b00_1100, 0b01010), "blue is masked");
+        // Floats and sRGB have none, but are not blended either.
+        let mut t = target("R8G8B8A8_SRGB", 15);
+        (t.logic_op, t.state.blend) = (Some(LogicOp::Invert), Some(inputs::Blend::PRODUCT));
+        t.write([0, 0], alone([0.0, 1.0, 1.0, 0.2].map(f32::to_bits)), 15).unwrap();
+        assert_eq!(t.data[..4], [0, 255, 255, 51]);
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub struct FixedFunction {
     /// Stencil state of front and back faces; `None`: as [`super::Stencil`] says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stencil: Option<[StencilFace; 2]>,
+    /// The logic operation of attachments that have one; then nothing is blended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub logic_op: Option<LogicOp>,
     /// Blend constants.
     #[serde(skip_serializing_if = "is_default")]
     pub blend_constants: [f32; 4],
@@ -165,6 +168,59 @@ pub enum StencilOp {
     DecrementAndWrap,
 }
 
+/// Logic operations, in the order of Vulkan's numbers. Bits of the number: the result where source and destination are
+/// both set, where only the source is, where only the destination is, and where neither is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum LogicOp {
+    Clear,
+    And,
+    AndReverse,
+    Copy,
+    AndInverted,
+    NoOp,
+    Xor,
+    Or,
+    Nor,
+    Equivalent,
+    Invert,
+    OrReverse,
+    CopyInverted,
+    OrInverted,
+    Nand,
+    Set,
+}
+
+impl LogicOp {
+    /// All, by Vulkan's numbers.
+    pub const ALL: [Self; 16] = [
+        Self::Clear,
+        Self::And,
+        Self::AndReverse,
+        Self::Copy,
+        Self::AndInverted,
+        Self::NoOp,
+        Self::Xor,
+        Self::Or,
+        Self::Nor,
+        Self::Equivalent,
+        Self::Invert,
+        Self::OrReverse,
+        Self::CopyInverted,
+        Self::OrInverted,
+        Self::Nand,
+        Self::Set,
+    ];
+
+    /// The result for each bit of a source and a destination.
+    pub fn of(self, source: u32, destination: u32) -> u32 {
+        let cases = [source & destination, source & !destination, !source & destination, !source & !destination];
+        let set = cases.into_iter().enumerate().filter(|(n, _)| self as u32 >> n & 1 == 1);
+        set.fold(0, |all, (_, bits)| all | bits)
+    }
+}
+
 /// Texels of attachments before the draw, row by row; empty: the attachment is cleared.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -182,4 +238,35 @@ pub struct Before {
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LogicOp as L;
+
+    #[test]
+    fn logic_operations_are_vulkans() {
+        let (s, d) = (0b1100u32, 0b1010u32);
+        let expected = [
+            (L::Clear, 0),
+            (L::And, s & d),
+            (L::AndReverse, s & !d),
+            (L::Copy, s),
+            (L::AndInverted, !s & d),
+            (L::NoOp, d),
+            (L::Xor, s ^ d),
+            (L::Or, s | d),
+            (L::Nor, !(s | d)),
+            (L::Equivalent, !(s ^ d)),
+            (L::Invert, !d),
+            (L::OrReverse, s | !d),
+            (L::CopyInverted, !s),
+            (L::OrInverted, !s | d),
+            (L::Nand, !(s & d)),
+            (L::Set, u32::MAX),
+        ];
+        for (number, (op, result)) in expected.into_iter().enumerate() {
+            assert_eq!((op as usize, L::ALL[number], op.of(s, d)), (number, op, result), "{op:?}");
+        }
+    }
 }
