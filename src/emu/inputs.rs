@@ -9,7 +9,9 @@ mod fixed;
 pub use draw::{
     Blend, BlendEquation, BlendFactor, BlendOp, Depth, Draw, Stencil, TargetAttachment, Topology, VertexBuffer,
 };
-pub use fixed::{Before, Cull, DepthBias, FixedFunction, LogicOp, Scissor, StencilFace, StencilOp, Viewport};
+pub use fixed::{
+    Before, Cull, DepthBias, FixedFunction, LogicOp, PolygonMode, Scissor, StencilFace, StencilOp, Viewport,
+};
 
 use crate::error::{Error, Result};
 use crate::state::{ResourceKind, YcbcrConversion};

@@ -88,6 +88,16 @@ pub(super) fn near(place: [f64; 2], [from, to]: [[f64; 2]; 2], slack: f64, endle
     distance <= slack || distance.is_nan()
 }
 
+/// Whether a point is inside a convex outline.
+pub(super) fn contains(outline: &[[f64; 2]], [x, y]: [f64; 2]) -> bool {
+    let sides = outline.iter().zip(outline.iter().cycle().skip(1)).map(|([x0, y0], [x1, y1])| {
+        let side = (x1 - x0) * (y - y0) - (y1 - y0) * (x - x0);
+        (side >= 0.0, side <= 0.0)
+    });
+    let all = sides.fold((true, true), |all, one| (all.0 && one.0, all.1 && one.1));
+    all.0 || all.1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +109,18 @@ mod tests {
         assert!(!near([2.0, 1.1], line, 0.01, false));
         assert!(!near([5.0, 1.0], line, 0.01, false) && near([5.0, 1.0], line, 0.01, true));
         assert!(near([0.0, 0.0], [[f64::NAN, 1.0], [4.0, 1.0]], 0.01, false));
+    }
+
+    #[test]
+    fn outlines_contain_what_is_inside() {
+        let outline = [[1.0, 1.0], [5.0, 1.0], [5.0, 3.0], [1.0, 3.0]];
+        let mut turned = outline;
+        turned.reverse();
+        for outline in [outline, turned] {
+            assert!(
+                contains(&outline, [2.0, 2.0]) && !contains(&outline, [2.0, 3.5]) && !contains(&outline, [0.0, 2.0])
+            );
+        }
     }
 
     const VIEW: Viewport = Viewport { x: 0.0, y: 0.0, width: 8.0, height: 8.0, depth: [0.0, 1.0] };

@@ -7,7 +7,7 @@
 //! with some tests are not supported ([`tested`]); for these only the edges are known ([`edges`]).
 
 use super::blended::Attachment;
-use super::corners::{Corner, near};
+use super::corners::{Corner, contains, near};
 use super::crossing::{narrow_inputs, number, texel, widen_outputs};
 use super::depth::{DepthTest, Tested, held};
 use super::quads;
@@ -16,7 +16,7 @@ use super::stencil::StencilTest;
 use super::world::{KnownContents, known, world};
 use crate::emu::NamedFormat;
 use crate::emu::draw::{self, Pixel, Primitive, Quad, Shaders, Targets, Vertex, VertexId};
-use crate::emu::inputs::{Compare, Draw, Inputs, Topology};
+use crate::emu::inputs::{Compare, Draw, Inputs, PolygonMode, Topology};
 use crate::error::{Error, Result};
 use crate::ir::interp::{Compared, Invocation, Options, Shadow, ShadowedTexel, World, invoke};
 use crate::ir::sample_shading::{FragmentRead, SampleEffect, move_to_sample};
@@ -323,26 +323,46 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The outlines of what a primitive covers.
+    fn outlines(&self, corners: &[Corner; 3]) -> Vec<Vec<[f64; 2]>> {
+        let line = |from: &Corner, to: &Corner| {
+            let [a, b, c, d] = draw::line_places([from.at, to.at], self.command.fixed.width());
+            vec![a, b, d, c]
+        };
+        let square = |corner: &Corner| corner.square().to_vec();
+        match (self.command.topology, self.command.fixed.polygon_mode) {
+            (Topology::PointList, _) => vec![square(&corners[0])],
+            (Topology::LineList | Topology::LineStrip, _) => vec![line(&corners[0], &corners[1])],
+            (_, PolygonMode::Fill) => vec![corners.iter().map(|corner| corner.at).collect()],
+            (_, PolygonMode::Line) => (0..3).map(|n| line(&corners[n], &corners[(n + 1) % 3])).collect(),
+            (_, PolygonMode::Point) => corners.iter().map(square).collect(),
+        }
+    }
+
     /// Marks the pixels at a primitive's edges as uncertain.
     fn outline(&mut self, primitive: &Primitive) {
         let corners = primitive.vertices.map(|n| self.corner(n));
+        let mode = if primitive.point { PolygonMode::Fill } else { self.command.fixed.polygon_mode };
         self.outside += corners.iter().filter(|c| !c.inside && !primitive.point).count();
-        let places: Vec<[f64; 2]> = match primitive.point {
-            true => corners[0].square().to_vec(),
-            false => corners.iter().map(|c| c.at).collect(),
-        };
+        let outlines = self.outlines(&corners);
+        let cut = corners.iter().any(|c| !c.inside);
         // Clipping a primitive adds vertices, between which its edges are drawn.
-        let least = if !primitive.point && corners.iter().any(|c| !c.inside) { 1.0 / 16.0 } else { 1.0 / 128.0 };
-        let enlarged = if primitive.point { corners[0].size_off } else { 0.0 };
+        let least = if !primitive.point && cut { 1.0 / 16.0 } else { 1.0 / 128.0 };
+        let dots = primitive.point || mode == PolygonMode::Point;
+        let enlarged = if dots { corners.iter().map(|c| c.size_off).fold(0.0, f64::max) } else { 0.0 };
+        // Of polygons that are not filled, drivers may draw the edges that clipping adds, and enlarge small points.
+        let open =
+            mode != PolygonMode::Fill && cut || mode == PolygonMode::Point && corners.iter().any(|c| c.size < 1.0);
         let slack = corners.iter().map(|c| c.off * 2.0).fold(least, f64::max) + enlarged;
         // An edge whose ends are on both sides of the eye continues beyond them.
         let behind = !primitive.point && corners.iter().any(|c| c.w <= 0.0);
         let part = self.command.scissor();
-        let known = places.iter().flatten().all(|at| at.is_finite()) && slack.is_finite() && !behind;
+        let places = || outlines.iter().flatten();
+        let known = places().flatten().all(|at| at.is_finite()) && slack.is_finite() && !behind;
         let range = |axis: usize| {
             let (first, end) = (part.from[axis], part.from[axis].saturating_add(part.extent[axis]));
-            let least = places.iter().map(|place| place[axis]).fold(f64::INFINITY, f64::min) - slack - 1.0;
-            let most = places.iter().map(|place| place[axis]).fold(f64::NEG_INFINITY, f64::max) + slack + 1.0;
+            let least = places().map(|place| place[axis]).fold(f64::INFINITY, f64::min) - slack - 1.0;
+            let most = places().map(|place| place[axis]).fold(f64::NEG_INFINITY, f64::max) + slack + 1.0;
             if known { (first.max(least as u32), end.min(most as u32)) } else { (first, end) }
         };
         let ((left, right), (top, bottom)) = (range(0), range(1));
@@ -350,10 +370,15 @@ impl<'a> Run<'a> {
             for x in left..right {
                 let near = |place: &[f64; 2]| {
                     let place = [f64::from(x) + place[0], f64::from(y) + place[1]];
-                    let mut edges = places.iter().zip(places.iter().cycle().skip(1));
-                    edges.any(|(a, b)| near(place, [*a, *b], slack, behind))
+                    let edges = |outline: &[[f64; 2]]| {
+                        let mut edges = outline.iter().zip(outline.iter().cycle().skip(1));
+                        edges.any(|(a, b)| near(place, [*a, *b], slack, behind))
+                    };
+                    // The order of the lines or points of a polygon is the driver's choice ("Primitive Order").
+                    let several = outlines.iter().filter(|outline| contains(outline, place)).nth(1).is_some();
+                    several || outlines.iter().any(|outline| edges(outline))
                 };
-                if self.places.iter().any(near) {
+                if open || self.places.iter().any(near) {
                     self.edges.insert([x, y]);
                 }
             }

@@ -62,6 +62,7 @@ pub fn run(shaders: [[&[u8]; 2]; 4], cases: Cases) -> BTreeMap<u32, Vec<u8>> {
             .multi_draw_indirect(true)
             .depth_clamp(true)
             .fill_mode_non_solid(true)
+            .wide_lines(true)
             .logic_op(true)
             .alpha_to_one(true);
         let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default().multi_draw(true);

@@ -7,7 +7,7 @@ use crate::{APPLICATION, Scenery, states};
 use ash::vk;
 use ash::vk::DynamicState as D;
 use dovetail::capture::Recording;
-use dovetail::emu::inputs::{Draw, LogicOp};
+use dovetail::emu::inputs::{Draw, LogicOp, PolygonMode};
 use dovetail::proof::Bundle;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,7 +125,7 @@ const ROWS: &[Row] = &[
         set: set!(|app, to| app.third.cmd_set_polygon_mode(to, vk::PolygonMode::FILL)), ..ROW },
     Row { number: 36, dynamic: &[D::POLYGON_MODE_EXT],
         set: set!(|app, to| app.third.cmd_set_polygon_mode(to, vk::PolygonMode::LINE)),
-        refused: Some("polygon mode"), ..ROW },
+        check: |draw| assert_eq!(draw.fixed.polygon_mode, PolygonMode::Line), ..ROW },
     Row { number: 37, dynamic: &[D::POLYGON_MODE_EXT], vertices: SIDE,
         own: |case| case.topology = LINES,
         set: set!(|app, to| app.third.cmd_set_polygon_mode(to, vk::PolygonMode::LINE)), ..ROW },
@@ -252,6 +252,19 @@ const ROWS: &[Row] = &[
         set: set!(|app, to| app.device.cmd_set_depth_bias(to, 4.0, 0.5, 2.0)),
         check: |draw| assert_eq!(draw.fixed.depth_bias.map(|bias| [bias.constant, bias.clamp, bias.slope]), Some([4.0, 0.5, 2.0])),
         ..ROW },
+    Row { number: 67, dynamic: &[D::POLYGON_MODE_EXT],
+        set: set!(|app, to| app.third.cmd_set_polygon_mode(to, vk::PolygonMode::POINT)),
+        check: |draw| assert_eq!(draw.fixed.polygon_mode, PolygonMode::Point), ..ROW },
+    Row { number: 68, dynamic: &[D::LINE_WIDTH], vertices: SIDE,
+        own: |case| case.topology = LINES,
+        set: set!(|app, to| app.device.cmd_set_line_width(to, 5.25)),
+        check: |draw| assert_eq!(draw.fixed.line_width, Some(5.25)), ..ROW },
+    Row { number: 69, dynamic: &[D::LINE_WIDTH],
+        own: |case| {
+            (case.raster.polygon_mode, case.raster.cull_mode) = (vk::PolygonMode::LINE, vk::CullModeFlags::BACK);
+        },
+        set: set!(|app, to| app.device.cmd_set_line_width(to, 2.5)),
+        check: |draw| assert_eq!(draw.fixed.line_width, Some(2.5)), ..ROW },
     // Not needed, and therefore not set.
     Row { number: 64, dynamic: &[D::LINE_WIDTH, D::LOGIC_OP_EXT, D::STENCIL_OP, D::LINE_STIPPLE_EXT], ..ROW },
 ];

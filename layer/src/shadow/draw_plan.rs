@@ -24,7 +24,8 @@ impl Plan {
         (commands, pass): (&Commands, &Pass),
         sight: &Sight<'_>,
     ) -> Result<Self, Reason> {
-        let fixed = fixed(known.fixed.as_ref().ok_or(Reason::Pipeline)?, &commands.dynamic, program.reads)?;
+        let fixed =
+            fixed(known.fixed.as_ref().ok_or(Reason::Pipeline)?, &commands.dynamic, program.reads, sight.strict_lines)?;
         let drawing = Drawing {
             call,
             draw: fixed.draw,

@@ -12,8 +12,8 @@ use dovetail::capture::{
     BlendAttachment, ColorBlendState, FixedState, Next, RasterizationState, Rect, StencilOps, s_type,
 };
 use dovetail::emu::inputs::{
-    Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, DepthBias, Draw, FixedFunction, LogicOp, Scissor,
-    StencilFace, StencilOp, Topology, Viewport,
+    Blend, BlendEquation, BlendFactor, BlendOp, Compare, Cull, Depth, DepthBias, Draw, FixedFunction, LogicOp,
+    PolygonMode, Scissor, StencilFace, StencilOp, Topology, Viewport,
 };
 
 /// The fixed-function state of a draw.
@@ -29,9 +29,11 @@ pub struct Fixed {
     pub colors: Vec<Result<(u8, Option<Blend>), Reason>>,
 }
 
+/// The state of a draw; `strict_lines`: the driver's lines are rectangles.
+///
 /// # Errors
 /// Why a bundle cannot express it.
-pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse) -> Result<Fixed, Reason> {
+pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse, strict_lines: bool) -> Result<Fixed, Reason> {
     let all = dynamic.over(given)?;
     let raster = all.state.rasterization.as_ref().ok_or(Reason::Pipeline)?;
     if !all.state.extending.is_empty() {
@@ -41,7 +43,8 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse) -> Resul
     all.need(&[state::TOPOLOGY, state::RESTART])?;
     let topology = topology(assembly.topology)?;
     samples(&all)?;
-    let (last_provoking, depth_bias) = rasterized(&all, raster, topology, reads)?;
+    let Raster { last_provoking, depth_bias, polygon_mode, line_width } =
+        rasterized(&all, raster, topology, (reads, strict_lines))?;
     let (viewport, scissor, negative_one_to_one) = view(&all)?;
     let blend = all.state.blend.clone().unwrap_or_default();
     let mut draw = Draw::new(topology, 0, [0; 2]);
@@ -60,6 +63,8 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse) -> Resul
         cull,
         clockwise: raster.front_face == 1,
         depth_clamp: clamps(raster.depth_clamp_enable != 0, &raster.p_next, viewport.depth == [0.0, 1.0])?,
+        polygon_mode,
+        line_width,
         negative_one_to_one,
         last_provoking,
         depth_bias,
@@ -91,16 +96,22 @@ fn samples(all: &Effective) -> Result<(), Reason> {
     }
 }
 
-/// What commands and pipelines say about the rasterization of these primitives: whether the last vertex provokes, and the
-/// depth bias.
+/// The rasterization of a draw's primitives.
+struct Raster {
+    last_provoking: bool,
+    depth_bias: Option<DepthBias>,
+    polygon_mode: PolygonMode,
+    /// If it is not 1.
+    line_width: Option<f32>,
+}
+
+/// What commands and pipelines say about the rasterization of these primitives.
 fn rasterized(
     all: &Effective,
     raster: &RasterizationState,
     topology: Topology,
-    reads: FragmentUse,
-) -> Result<(bool, Option<DepthBias>), Reason> {
-    /// `VK_LINE_RASTERIZATION_MODE_BRESENHAM`.
-    const BRESENHAM: u32 = 2;
+    (reads, strict_lines): (FragmentUse, bool),
+) -> Result<Raster, Reason> {
     // A stream other than 0 is refused with the shader.
     let known = [
         s_type::DEPTH_CLIP,
@@ -119,24 +130,37 @@ fn rasterized(
     }
     let lines = matches!(topology, Topology::LineList | Topology::LineStrip);
     let triangles = !lines && topology != Topology::PointList;
-    if lines {
+    let mut polygon_mode = PolygonMode::Fill;
+    if triangles {
+        all.need(&[state::POLYGON_MODE])?;
+        const MODES: [PolygonMode; 3] = [PolygonMode::Fill, PolygonMode::Line, PolygonMode::Point];
+        polygon_mode = MODES.get(raster.polygon_mode as usize).copied().ok_or(Reason::PolygonMode)?;
+    }
+    // Vulkan does not say where in a point of a polygon the coordinate is.
+    if polygon_mode == PolygonMode::Point && reads.point {
+        return Err(Reason::PolygonMode);
+    }
+    let mut line_width = None;
+    if lines || polygon_mode == PolygonMode::Line {
         all.need(&[state::LINE_WIDTH, state::LINE_STIPPLE_ENABLE])?;
         let next = of(s_type::LINES);
-        match () {
-            () if raster.line_width != 1.0 => return Err(Reason::WideLines),
-            () if is_set(next.and_then(|next| next.stippled_line_enable)) => return Err(Reason::LineStipple),
-            () if next.and_then(|next| next.line_rasterization_mode) == Some(BRESENHAM) => {
-                return Err(Reason::LineMode);
-            }
-            () => {}
+        if is_set(next.and_then(|next| next.stippled_line_enable)) {
+            return Err(Reason::LineStipple);
+        }
+        let mode = next.and_then(|next| next.line_rasterization_mode).unwrap_or(mode::DEFAULT);
+        line_width = Some(raster.line_width).filter(|width| *width != 1.0);
+        match mode {
+            mode::RECTANGULAR => {}
+            // Without strict lines a wide line is a parallelogram.
+            mode::DEFAULT if line_width.is_none() || strict_lines => {}
+            mode::DEFAULT => return Err(Reason::WideLines),
+            mode::BRESENHAM => return Err(Reason::LineMode),
+            _ => return Err(Reason::SmoothLines),
         }
     }
     let mut depth_bias = None;
     if triangles {
-        all.need(&[state::POLYGON_MODE, state::DEPTH_BIAS_ENABLE])?;
-        if raster.polygon_mode != 0 {
-            return Err(Reason::PolygonMode);
-        }
+        all.need(&[state::DEPTH_BIAS_ENABLE])?;
         if raster.depth_bias_enable != 0 {
             all.need(&[state::DEPTH_BIAS])?;
             let [constant, slope] = [raster.depth_bias_constant_factor, raster.depth_bias_slope_factor];
@@ -158,7 +182,14 @@ fn rasterized(
             return Err(Reason::ProvokingVertex);
         }
     }
-    Ok((last_provoking, depth_bias))
+    Ok(Raster { last_provoking, depth_bias, polygon_mode, line_width })
+}
+
+/// `VkLineRasterizationMode`.
+mod mode {
+    pub const DEFAULT: u32 = 0;
+    pub const RECTANGULAR: u32 = 1;
+    pub const BRESENHAM: u32 = 2;
 }
 
 /// The logic operation, which replaces blending.

@@ -79,6 +79,8 @@ pub struct Sight<'a> {
     pub objects: &'a Objects,
     pub bound: &'a BindPoint,
     pub samplers: &'a Samplers<'a>,
+    /// The driver's lines are rectangles.
+    pub strict_lines: bool,
 }
 
 /// Finds samplers.

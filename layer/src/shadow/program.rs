@@ -45,6 +45,8 @@ pub struct FragmentUse {
     pub per_vertex: bool,
     /// The depth.
     pub depth: bool,
+    /// The coordinate in a point.
+    pub point: bool,
 }
 
 impl FragmentUse {
@@ -54,6 +56,7 @@ impl FragmentUse {
             Op::LoadInput { interp: Interp::Vertex(_), .. }
             | Op::LoadBuiltIn { builtin: BuiltIn::BaryCoord | BuiltIn::BaryCoordNoPersp, .. } => self.per_vertex = true,
             Op::LoadBuiltIn { builtin: BuiltIn::FragCoord, component: 2, .. } => self.depth = true,
+            Op::LoadBuiltIn { builtin: BuiltIn::PointCoord, .. } => self.point = true,
             _ => {}
         }
     }

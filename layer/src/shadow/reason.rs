@@ -100,10 +100,13 @@ reasons! {
     AlphaToCoverage = "alpha to coverage";
     SampleMask = "sample mask";
     SampleLocations = "sample locations";
+    /// Points whose coordinate the shader reads, or a mode of an extension.
     PolygonMode = "polygon mode";
+    /// The driver does not say that they are rectangles.
     WideLines = "wide lines";
     LineStipple = "stippled lines";
     LineMode = "Bresenham lines";
+    SmoothLines = "smooth lines";
     Conservative = "conservative rasterization";
     /// The last one of each primitive is, and the shader reads its values.
     ProvokingVertex = "provoking vertex";

@@ -27,6 +27,8 @@ pub struct Tracker {
     pub surface: Option<vk::PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR>,
     /// The driver's subgroup size.
     pub lanes: u32,
+    /// `VkPhysicalDeviceLimits::strictLines`.
+    pub strict_lines: bool,
     /// The driver's name.
     pub judge: String,
     pub state: Mutex<State>,
@@ -81,7 +83,7 @@ impl Tracker {
         let bound = commands.bound(matches!(asked, Asked::Draw(_)));
         let known = bound.pipeline.clone().ok_or(Reason::Pipeline)?;
         let program = known.program(self.lanes)?;
-        let sight = Sight { objects: &state.objects, bound, samplers };
+        let sight = Sight { objects: &state.objects, bound, samplers, strict_lines: self.strict_lines };
         let (plan, pass) = match asked {
             Asked::Dispatch(grid) => (Plan::dispatch(program, grid, &sight)?, None),
             Asked::Draw(call) => {

@@ -11,12 +11,14 @@ pub mod depth_bias;
 mod per_fragment;
 mod raster;
 mod samples;
+mod shape;
 mod target;
 pub mod user_data;
 pub mod waves;
 
 pub use blend::blend;
 pub use per_fragment::{stencil_passes, stencil_result};
+pub use raster::line as line_places;
 pub use samples::places as sample_places;
 pub use target::{ColorTarget, DepthTarget, StencilTarget};
 
@@ -386,40 +388,28 @@ impl Batch<'_> {
             })
             .collect();
         // A point of negative or NaN size covers nothing.
-        let size = corners[0].point_size.unwrap_or(1.0);
-        let size = if size > 0.0 { size.min(LARGEST_POINT) } else { 0.0 };
-        self.cover((number, vertices), &outline, f64::from(size));
+        let sizes = corners.map(|corner| corner.point_size.unwrap_or(1.0));
+        let sizes = sizes.map(|size| if size > 0.0 { f64::from(size.min(LARGEST_POINT)) } else { 0.0 });
+        self.cover((number, vertices), &outline, sizes);
     }
 
-    fn cover(&mut self, (number, vertices): (u32, [usize; 3]), outline: &[Corner], size: f64) {
+    fn cover(&mut self, (number, vertices): (u32, [usize; 3]), outline: &[Corner], sizes: [f64; 3]) {
         let primitive = self.primitives.len();
+        let fixed = &self.command.fixed;
         let mut front = true;
-        let triangles: Vec<[Corner; 3]> = match (self.kind, outline) {
-            (PrimitiveType::Point, [corner]) => {
-                // The weights of the second and third vertex are the point coordinates.
-                let at = |s: f64, t: f64| {
-                    let weights = [1.0 - s - t, s, t];
-                    let at = [corner.at[0] + (s - 0.5) * size, corner.at[1] + (t - 0.5) * size];
-                    Corner { at, perspective: weights, linear: weights, ..*corner }
-                };
-                let [a, b, c, d] = [at(0.0, 0.0), at(1.0, 0.0), at(0.0, 1.0), at(1.0, 1.0)];
-                vec![[a, b, c], [b, d, c]]
-            }
-            (PrimitiveType::Line, [from, to]) => {
-                let places = raster::line([from.at, to.at]);
-                let [a, b] = [0, 1].map(|n| Corner { at: places[n], ..*from });
-                let [c, d] = [2, 3].map(|n| Corner { at: places[n], ..*to });
-                vec![[a, b, c], [b, d, c]]
-            }
+        let triangles = match (self.kind, outline) {
+            (PrimitiveType::Point, [corner]) => shape::point(corner, sizes[0]),
+            (PrimitiveType::Line, [from, to]) => shape::line([from, to], fixed.width()),
             (PrimitiveType::Triangle, [first, rest @ ..]) => {
                 let areas = rest.windows(2).map(|pair| raster::area(&[first.at, pair[0].at, pair[1].at]));
-                front = (areas.sum::<f64>() < 0.0) != self.command.fixed.clockwise;
-                if self.command.fixed.cull.takes(front) {
+                front = (areas.sum::<f64>() < 0.0) != fixed.clockwise;
+                if fixed.cull.takes(front) {
                     return;
                 }
                 let bias = self.bias(outline);
-                let biased = |corner: Corner| Corner { depth: corner.depth + bias, ..corner };
-                rest.windows(2).map(|pair| [*first, pair[0], pair[1]].map(biased)).collect()
+                let biased = |corner: &Corner| Corner { depth: corner.depth + bias, ..*corner };
+                let outline: Vec<Corner> = outline.iter().map(biased).collect();
+                shape::polygon(&outline, fixed.polygon_mode, fixed.width(), sizes)
             }
             _ => return,
         };
@@ -452,7 +442,8 @@ impl Batch<'_> {
         })
     }
 
-    /// The pixels that a primitive may cover. Triangles end at the viewport, points and lines may reach beyond it.
+    /// The pixels that a primitive may cover. Triangles end at the viewport, however they are drawn; points and lines may
+    /// reach beyond it.
     fn part(&self) -> inputs::Scissor {
         let scissor = self.command.scissor();
         let Some(view) = self.command.fixed.viewport.filter(|_| self.kind == PrimitiveType::Triangle) else {

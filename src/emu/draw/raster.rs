@@ -116,11 +116,11 @@ pub fn triangle(corners: &[Point; 3], part: Scissor, samples: &[Point], mut each
     }
 }
 
-/// The rectangle of a line, one pixel wide: two vertices at its first end, two at its second.
-pub fn line([from, to]: [Point; 2]) -> [Point; 4] {
+/// The rectangle of a line: two vertices at its first end, two at its second.
+pub fn line([from, to]: [Point; 2], width: f64) -> [Point; 4] {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let length = dx.hypot(dy);
-    let [nx, ny] = if length == 0.0 { [0.0, 0.0] } else { [-dy / length / 2.0, dx / length / 2.0] };
+    let [nx, ny] = if length == 0.0 { [0.0, 0.0] } else { [-dy * width / length / 2.0, dx * width / length / 2.0] };
     [[from[0] + nx, from[1] + ny], [from[0] - nx, from[1] - ny], [to[0] + nx, to[1] + ny], [to[0] - nx, to[1] - ny]]
 }
 
@@ -190,8 +190,10 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_pixel_wide() {
-        let [a, b, c, d] = line([[1.0, 4.5], [9.0, 4.5]]);
+    fn a_line_has_a_width() {
+        let [a, b, c, d] = line([[1.0, 4.5], [9.0, 4.5]], 3.0);
+        assert_eq!(count(&[[a, b, c], [b, d, c]]).iter().sum::<u32>(), 24);
+        let [a, b, c, d] = line([[1.0, 4.5], [9.0, 4.5]], 1.0);
         let hits = count(&[[a, b, c], [b, d, c]]);
         assert_eq!(hits.iter().sum::<u32>(), 8);
         assert!(hits[(4 * SIZE + 1) as usize] == 1 && hits[(4 * SIZE + 9) as usize] == 0);

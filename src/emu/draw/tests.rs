@@ -1,7 +1,7 @@
 //! Whole draws with closures as shaders.
 
 use super::*;
-use crate::emu::inputs::{Compare, Depth, Draw, TargetAttachment, Topology};
+use crate::emu::inputs::{Compare, Depth, Draw, PolygonMode, TargetAttachment, Topology};
 
 /// Vertices given by the test; the fragment colour is the first parameter, interpolated by the test.
 struct Given {
@@ -216,4 +216,32 @@ fn provoking_vertices_know_their_primitive() {
     for (x, y, primitive) in [(0, 0, 0.0), (3, 7, 1.0), (4, 0, 2.0), (7, 7, 3.0)] {
         assert_eq!(at(&targets, x, y), [primitive, primitive, 1.0, 4.0 + primitive], "{x} {y}");
     }
+}
+
+#[test]
+fn polygons_are_drawn_as_lines_or_points() {
+    let corner = |x: f32, y: f32| vertex([x, y, 0.5, 1.0], [1.0; 4]);
+    let mut list = command(Topology::TriangleList, 3, false);
+    let mut seen = |mode, width, vertices| {
+        (list.fixed.polygon_mode, list.fixed.line_width) = (mode, width);
+        let targets = picture(&list, vertices, false, NEVER);
+        (0..64).filter(|n| at(&targets, n % 8, n / 8)[0] != -1.0).collect::<Vec<u32>>()
+    };
+    // From pixel (1, 1) to (6, 1) and (1, 6).
+    let [near, far] = [-0.625, 0.625];
+    let three = || vec![corner(near, near), corner(far, near), corner(near, far)];
+    let lines = seen(PolygonMode::Line, None, three());
+    for n in [8 + 2, 8 + 4, 16 + 1, 32 + 1, 4 * 8 + 3, 3 * 8 + 4] {
+        assert!(lines.contains(&n), "{n}: {lines:?}");
+    }
+    assert!(![18, 19, 26].iter().any(|n| lines.contains(n)), "the inside is empty: {lines:?}");
+    assert!(seen(PolygonMode::Line, Some(3.0), three()).len() > 2 * lines.len());
+    let mut vertices = three();
+    (vertices[1].point_size, vertices[2].point_size) = (Some(3.0), Some(0.0));
+    assert_eq!(seen(PolygonMode::Point, None, vertices), [5, 6, 7, 9, 13, 14, 15, 21, 22, 23]);
+    // The right half is clipped away: the edge that clipping adds is not drawn.
+    let mut vertices = three();
+    vertices.iter_mut().for_each(|vertex| vertex.clip = vec![-vertex.position[0]]);
+    let cut = seen(PolygonMode::Line, None, vertices);
+    assert!(cut.contains(&10) && cut.contains(&41) && ![19, 20, 27, 14].iter().any(|n| cut.contains(n)), "{cut:?}");
 }

@@ -19,6 +19,12 @@ pub struct FixedFunction {
     /// Triangles with clockwise vertices are front-facing; otherwise counter-clockwise ones.
     #[serde(skip_serializing_if = "is_default")]
     pub clockwise: bool,
+    /// How triangles are drawn.
+    #[serde(skip_serializing_if = "is_default")]
+    pub polygon_mode: PolygonMode,
+    /// Width in pixels of lines, rectangles around their segment; `None`: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_width: Option<f32>,
     /// Depths outside the viewport's range are clamped instead of clipped.
     #[serde(skip_serializing_if = "is_default")]
     pub depth_clamp: bool,
@@ -52,6 +58,11 @@ impl FixedFunction {
     /// Whether all fields have their defaults.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Width of lines in pixels.
+    pub fn width(&self) -> f64 {
+        f64::from(self.line_width.unwrap_or(1.0))
     }
 }
 
@@ -131,6 +142,17 @@ impl Cull {
             Self::All => true,
         }
     }
+}
+
+/// How triangles are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum PolygonMode {
+    #[default]
+    Fill,
+    Line,
+    Point,
 }
 
 /// Stencil state of one face.

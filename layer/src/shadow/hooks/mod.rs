@@ -236,10 +236,11 @@ pub unsafe fn tracker(
             surface.map(|found| std::mem::transmute::<Any, vk::PFN_vkGetPhysicalDeviceSurfaceCapabilitiesKHR>(found));
         (formats, surface)
     };
+    let strict_lines = properties.properties.limits.strict_lines != 0;
     let judge = properties.properties.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned();
     let gpu = Gpu { functions, device, memory };
     let lanes = subgroups.subgroup_size;
-    Some(Tracker { gpu, physical, image_formats, surface, lanes, judge, state: Mutex::default() })
+    Some(Tracker { gpu, physical, image_formats, surface, lanes, strict_lines, judge, state: Mutex::default() })
 }
 
 /// A function whose type follows from its name.

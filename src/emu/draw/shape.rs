@@ -1,0 +1,54 @@
+//! The triangles on the screen that primitives cover: points are squares, lines rectangles, and polygons are filled or
+//! drawn as lines or points.
+
+use super::Corner;
+use super::clip::Weights;
+use super::raster;
+use crate::emu::inputs::PolygonMode;
+
+/// The triangles of a point; the weights of the second and third vertex are the point coordinates.
+pub(super) fn point(corner: &Corner, size: f64) -> Vec<[Corner; 3]> {
+    square(corner, size, |s, t| [1.0 - s - t, s, t])
+}
+
+/// The triangles of a line.
+pub(super) fn line([from, to]: [&Corner; 2], width: f64) -> Vec<[Corner; 3]> {
+    let places = raster::line([from.at, to.at], width);
+    let [a, b] = [0, 1].map(|n| Corner { at: places[n], ..*from });
+    let [c, d] = [2, 3].map(|n| Corner { at: places[n], ..*to });
+    vec![[a, b, c], [b, d, c]]
+}
+
+/// The triangles of a polygon that clipping has left of a triangle. Lines and points are those of the triangle itself, not
+/// of the edges and vertices that clipping adds. `sizes`: those of the triangle's vertices as points.
+pub(super) fn polygon(outline: &[Corner], mode: PolygonMode, width: f64, sizes: [f64; 3]) -> Vec<[Corner; 3]> {
+    let next = || outline.iter().cycle().skip(1);
+    match (mode, outline) {
+        (PolygonMode::Fill, [first, rest @ ..]) => rest.windows(2).map(|pair| [*first, pair[0], pair[1]]).collect(),
+        (PolygonMode::Line, _) => {
+            let sides = outline.iter().zip(next()).filter(|(from, to)| share_a_side(from, to));
+            sides.flat_map(|(from, to)| line([from, to], width)).collect()
+        }
+        (PolygonMode::Point, _) => {
+            let vertex = |corner: &Corner| corner.perspective.iter().position(|weight| *weight == 1.0);
+            let vertices = outline.iter().filter_map(|corner| Some((corner, sizes[vertex(corner)?])));
+            vertices.flat_map(|(corner, size)| square(corner, size, |_, _| corner.perspective)).collect()
+        }
+        (PolygonMode::Fill, []) => Vec::new(),
+    }
+}
+
+/// Whether two corners are on one side of the triangle: the opposite vertex has no weight in either.
+fn share_a_side(from: &Corner, to: &Corner) -> bool {
+    (0..3).any(|n| from.perspective[n] == 0.0 && to.perspective[n] == 0.0)
+}
+
+fn square(corner: &Corner, size: f64, weights: impl Fn(f64, f64) -> Weights) -> Vec<[Corner; 3]> {
+    let at = |s: f64, t: f64| {
+        let at = [corner.at[0] + (s - 0.5) * size, corner.at[1] + (t - 0.5) * size];
+        let weights = weights(s, t);
+        Corner { at, perspective: weights, linear: weights, ..*corner }
+    };
+    let [a, b, c, d] = [at(0.0, 0.0), at(1.0, 0.0), at(0.0, 1.0), at(1.0, 1.0)];
+    vec![[a, b, c], [b, d, c]]
+}
