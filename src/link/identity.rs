@@ -20,7 +20,7 @@ impl PartId {
     }
 }
 
-/// The hash of a part that its pipelines' metadata carries; [`super::pipeline_hash`] says why it need not be strong.
+/// The hash of a part that its pipelines' metadata carries; [`mod@super::pipeline_hash`] says why it need not be strong.
 pub(super) fn part_hash(bytes: &[u8]) -> [u64; 2] {
     let hash = xxh3_128(bytes);
     [hash as u64, (hash >> 64) as u64]
