@@ -4,6 +4,7 @@
 //! of bindings the indices of the bindings. A null pointer equals only a null pointer.
 
 use super::cx::{Cx, Def, Index, Pointer, SpirvInst, Storage, Ty};
+use super::operands::set_result;
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
 use spirv::Op;
@@ -22,7 +23,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         Op::PtrDiff => difference(cx, inst)?,
         _ => return Ok(false),
     };
-    cx.set(inst.result()?, [value].as_slice());
+    set_result(cx, inst, [value].as_slice())?;
     Ok(true)
 }
 
@@ -30,6 +31,9 @@ fn equal(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Value> {
     let (a, b) = (inst.id(0)?, inst.id(1)?);
     if !cx.is_logical_pointer(cx.type_id(a)?) {
         let (a, b) = (cx.value(a)?, cx.value(b)?);
+        if [a, b].iter().any(|v| cx.b.ty(*v) != Type::B64) {
+            return Err(inst.malformed("operands that are not pointers"));
+        }
         return Ok(cx.b.alu(AluOp::IEq, &[a, b]));
     }
     let [null_a, null_b] = [is_null(cx, a)?, is_null(cx, b)?];
@@ -64,7 +68,8 @@ fn same_place(cx: &mut Cx<'_>, a: &Pointer, b: &Pointer) -> Option<Value> {
 /// The number of elements from the second pointer to the first.
 fn difference(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Value> {
     let (a, b) = (cx.pointer(inst.id(0)?)?, cx.pointer(inst.id(1)?)?);
-    let to = cx.types.scalar(cx.result_type(inst)?).ok_or_else(|| inst.malformed("no scalar result"))?;
+    let to = cx.types.scalar(cx.result_type(inst)?).filter(|ty| *ty != Type::B1);
+    let to = to.ok_or_else(|| inst.malformed("a result that is not an integer"))?;
     let (x, y, ty) = match (&a.place, &b.place) {
         (Storage::Global(_), Storage::Global(_)) => (cx.address(&a, 0), cx.address(&b, 0), Type::B64),
         (x, y) if x == y => (cx.byte_offset(&a, 0), cx.byte_offset(&b, 0), Type::B32),
