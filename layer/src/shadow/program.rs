@@ -54,7 +54,10 @@ impl FragmentUse {
         match op {
             Op::LoadInput { interp: Interp::Flat, .. } => self.flat = true,
             Op::LoadInput { interp: Interp::Vertex(_), .. }
-            | Op::LoadBuiltIn { builtin: BuiltIn::BaryCoord | BuiltIn::BaryCoordNoPersp, .. } => self.per_vertex = true,
+            | Op::LoadBuiltIn {
+                builtin: BuiltIn::BaryCoord | BuiltIn::BaryCoordNoPersp | BuiltIn::BaryCoordPullModel,
+                ..
+            } => self.per_vertex = true,
             Op::LoadBuiltIn { builtin: BuiltIn::FragCoord, component: 2, .. } => self.depth = true,
             Op::LoadBuiltIn { builtin: BuiltIn::PointCoord, .. } => self.point = true,
             _ => {}
