@@ -107,6 +107,15 @@ pub enum Stage {
     Compute,
 }
 
+impl FromStr for Stage {
+    type Err = Error;
+    fn from_str(s: &str) -> Result<Self> {
+        let all = [Self::Vertex, Self::Fragment, Self::Compute];
+        let found = all.into_iter().find(|stage| stage.name() == s);
+        found.ok_or_else(|| Error::malformed(format!("stage `{s}`: {}", all.map(Self::name).join(", "))))
+    }
+}
+
 impl Stage {
     /// Name in messages and keys.
     pub const fn name(self) -> &'static str {

@@ -233,7 +233,7 @@ impl<'a> Toolchain<'a> {
             Some(elf) => ReadyPart::cached(&elf)?,
             None => match self.compiled(module, &*request()?, &key)? {
                 Some(StageElf(elf)) => {
-                    let object = Arc::new(Object::parse_digested(&elf, blake3::hash(&elf).as_bytes())?);
+                    let object = Arc::new(Object::parse_new(&elf)?);
                     ReadyPart { object, hit: false, bytes: elf.len(), number: None }
                 }
                 None => return Ok(None),

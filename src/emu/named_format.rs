@@ -101,6 +101,11 @@ impl NamedFormat {
         component.and_then(|n| self.widths.get(usize::from(n))).copied().unwrap_or(0).into()
     }
 
+    /// The component in which a channel is stored; the first for one that is not.
+    fn component(&self, channel: usize) -> usize {
+        self.selects.get(channel).map_or(0, |select| usize::from(select.saturating_sub(4)))
+    }
+
     /// The stored bits of a colour's channel.
     ///
     /// # Errors
@@ -122,25 +127,23 @@ impl NamedFormat {
 
     /// The lowest bit of a channel in a texel.
     fn low(&self, channel: usize) -> u32 {
-        let component = self.selects.get(channel).map_or(0, |select| usize::from(select.saturating_sub(4)));
-        self.widths.iter().take(component).map(|width| u32::from(*width)).sum()
+        self.widths.iter().take(self.component(channel)).map(|width| u32::from(*width)).sum()
     }
 
-    /// All bits of a channel.
-    fn mask(&self, channel: usize) -> u32 {
+    /// All bits of a channel, from the lowest.
+    pub fn mask(&self, channel: usize) -> u32 {
         u32::MAX.checked_shr(32 - self.width(channel)).unwrap_or(0)
     }
 
     /// The stored bits to which a number near `low` to `high` may be converted: Vulkan allows both integers between
     /// which it lies. `None`: more than `most`.
     pub fn conversions(&self, channel: usize, [low, high]: [f64; 2], most: usize) -> Option<Vec<u32>> {
-        let width = self.width(channel);
         let signed = match self.numbers {
             Number::Unorm => false,
             Number::Snorm => true,
             _ => return None,
         };
-        let largest = f64::from(u32::MAX.checked_shr(32 - width).unwrap_or(0) >> u32::from(signed));
+        let largest = f64::from(self.mask(channel) >> u32::from(signed));
         let least = if signed { -1.0 } else { 0.0 };
         let [low, high] = [low, high].map(|x| x.clamp(least, 1.0) * largest);
         let (first, last) = (low.floor() as i64, high.ceil() as i64);
@@ -150,8 +153,7 @@ impl NamedFormat {
 
     /// Distance between neighbouring values of a channel near `x`; 0 for integers and for formats that do not round.
     pub fn step(&self, channel: usize, x: f32) -> f64 {
-        let component = self.selects.get(channel).map_or(0, |select| usize::from(select.saturating_sub(4)));
-        let width = i32::from(self.widths.get(component).copied().unwrap_or(0));
+        let width = i32::from(self.widths.get(self.component(channel)).copied().unwrap_or(0));
         let fraction = match width {
             32 | 64 => return 0.0,
             16 => 10,

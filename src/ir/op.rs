@@ -282,4 +282,12 @@ impl Op {
     pub const fn load_builtin(builtin: BuiltIn, component: u8) -> Self {
         Self::LoadBuiltIn { builtin, component, place: InterpPlace::Center }
     }
+
+    /// The scratch variable that it accesses.
+    pub const fn local(&self) -> Option<LocalId> {
+        match self {
+            Self::LocalLoad { local, .. } | Self::LocalStore { local, .. } => Some(*local),
+            _ => None,
+        }
+    }
 }

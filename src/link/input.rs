@@ -132,6 +132,14 @@ impl Object {
         Ok(Self { digest: Some(*digest), ..Self::parse(bytes)? })
     }
 
+    /// [`Self::parse_digested`] of an ELF that did not come from a cache.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub(crate) fn parse_new(bytes: &[u8]) -> Result<Self> {
+        Self::parse_digested(bytes, blake3::hash(bytes).as_bytes())
+    }
+
     /// BLAKE3 of the ELF that it was read from, if it was read with it.
     pub fn digest(&self) -> Option<&[u8; 32]> {
         self.digest.as_ref()

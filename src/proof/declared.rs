@@ -303,6 +303,11 @@ fn declarations(module: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
+    /// The words of an instruction.
+    fn word(op: Op, operands: &[u32]) -> Vec<u32> {
+        [&[(operands.len() as u32 + 1) << 16 | op as u32], operands].concat()
+    }
+
     #[test]
     fn what_describes_the_source_is_not_read() {
         let header = [0x0723_0203, 0x0001_0600, 0, 9, 0];
@@ -318,7 +323,6 @@ mod tests {
     /// The reader takes one literal of an operation on specialization constants; a shuffle has one per component.
     #[test]
     fn an_operation_on_specialization_constants_may_have_any_literals() {
-        let word = |op: Op, operands: &[u32]| [&[(operands.len() as u32 + 1) << 16 | op as u32], operands].concat();
         let words = [
             vec![0x0723_0203, 0x0001_0600, 0, 9, 0],
             word(Op::TypeInt, &[1, 32, 0]),
@@ -335,7 +339,6 @@ mod tests {
     /// Zink decorates an array of samplers with a stride.
     #[test]
     fn an_array_of_resources_may_have_a_stride() {
-        let word = |op: Op, operands: &[u32]| [&[(operands.len() as u32 + 1) << 16 | op as u32], operands].concat();
         let (class, array, variable) = (StorageClass::UniformConstant as u32, 5, 7);
         let words = [
             vec![0x0723_0203, 0x0001_0000, 0, 9, 0],

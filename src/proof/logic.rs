@@ -46,7 +46,7 @@ pub(super) fn after(op: LogicOp, format: &NamedFormat, source: &Allowed, there: 
     let ignored = Some(vec![0]);
     let mut out = Allowed::default();
     for channel in format.channels() {
-        let mask = u32::MAX.checked_shr(32 - format.width(channel)).unwrap_or(0);
+        let mask = format.mask(channel);
         let source = if needs_source(op) { &source[channel] } else { &ignored };
         let there = if needs_destination(op) { &there[channel] } else { &ignored };
         let (Some(source), Some(there)) = (source, there) else { continue };

@@ -321,7 +321,7 @@ impl Shared {
             return Ok(Some(object));
         }
         let Some(Bytes(elf)) = part.elf else { return self.cached(&part.key) };
-        let object = Object::parse_digested(&elf, blake3::hash(&elf).as_bytes())?;
+        let object = Object::parse_new(&elf)?;
         Ok(Some(self.parts.insert(part.key, object, elf)))
     }
 

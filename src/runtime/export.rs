@@ -180,7 +180,7 @@ fn read(bytes: &[u8]) -> Result<(Identity, Vec<ExportedPart<'_>>)> {
         if parts.last().is_some_and(|(last, ..)| last.0 >= key) {
             return Err(Error::malformed("keys out of order")).at(at);
         }
-        let object = Object::parse_digested(elf, blake3::hash(elf).as_bytes()).at(at)?;
+        let object = Object::parse_new(elf).at(at)?;
         parts.push((Key(key), object, elf));
         rest = after;
     }

@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Stage of the entry point: vertex, fragment or compute; required if several of one name differ only in it.
-    #[arg(long, value_parser = stage)]
+    #[arg(long)]
     stage: Option<Stage>,
     /// GPU to compile for.
     #[arg(long, default_value = "gfx1030")]
@@ -84,13 +84,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     watched::compile(args, &BuiltInCompiler::new())
 }
 
-/// The name of a stage.
-pub fn stage(text: &str) -> Result<Stage> {
-    let all = [Stage::Vertex, Stage::Fragment, Stage::Compute];
-    let found = all.into_iter().find(|stage| stage.name() == text);
-    found.ok_or_else(|| Error::malformed(format!("stage `{text}`: {}", all.map(Stage::name).join(", "))))
-}
-
 /// The entry point of this name and this stage, or the only one.
 pub fn choose(entries: &[spirv::EntryPointInfo], name: Option<&str>, stage: Option<Stage>) -> Result<(String, Stage)> {
     let fitting = entries.iter().filter(|e| name.is_none_or(|n| n == e.name));
@@ -126,9 +119,9 @@ mod tests {
         let entries = [entry(Stage::Vertex), entry(Stage::Fragment)];
         let several = choose(&entries, Some("main"), None).unwrap_err().to_string();
         assert!(several.contains("vertex main, fragment main") && several.contains("--stage"), "{several}");
-        let fragment = stage("fragment").expect("a stage");
+        let fragment = "fragment".parse().expect("a stage");
         assert_eq!(choose(&entries, None, Some(fragment)).expect("one"), ("main".into(), Stage::Fragment));
         assert!(choose(&entries, None, Some(Stage::Compute)).is_err());
-        assert!(stage("geometry").unwrap_err().to_string().contains("vertex, fragment, compute"));
+        assert!("geometry".parse::<Stage>().unwrap_err().to_string().contains("vertex, fragment, compute"));
     }
 }

@@ -13,7 +13,7 @@ use dovetail::compile::spirv;
 use dovetail::compile::unlinked::Remarks;
 use dovetail::error::{Context, Error, Result};
 use dovetail::isa::{Instruction, Latency, Op, Traits};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{GfxIp, Stage, WaveSize};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -39,8 +39,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
     /// Stage of the entry point: vertex, fragment or compute; required if several of one name differ only in it.
-    #[arg(long, value_parser = crate::compile::stage)]
-    stage: Option<dovetail::target::Stage>,
+    #[arg(long)]
+    stage: Option<Stage>,
     /// Wave size, 32 or 64; for ELF files, that of the listing.
     #[arg(long, value_name = "LANES", value_parser = wave)]
     wave: Option<WaveSize>,

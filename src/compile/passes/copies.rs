@@ -30,6 +30,9 @@ const STEPS: usize = 8;
 /// # Errors
 /// Only bugs.
 pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
+    if shader.locals.is_empty() {
+        return Ok(());
+    }
     for _ in 0..ROUNDS {
         let copies = find(shader);
         if copies.iter().all(Option::is_none) {
@@ -120,7 +123,7 @@ struct Use {
 fn find(shader: &mut Shader) -> List<Option<Copied>> {
     let mut uses = filled(shader.locals.len(), Use::default());
     for inst in shader.live_insts() {
-        let Some(local) = local_of(inst) else { continue };
+        let Some(local) = inst.op.local() else { continue };
         let known = inst.args.first().is_some_and(|offset| shader.as_const(*offset).is_some());
         let used = &mut uses[local.index()];
         match inst.op {
@@ -138,8 +141,8 @@ fn find(shader: &mut Shader) -> List<Option<Copied>> {
     // By variable, the sources of its dwords; `None` if one is not known.
     let mut dwords: List<Option<List<(u32, Source)>>> =
         uses.iter().map(|used| (used.indexed && !used.scattered).then(List::default)).collect();
-    for inst in shader.live_insts().filter(|inst| matches!(inst.op, Op::LocalStore { .. })) {
-        let Some(local) = local_of(inst) else { continue };
+    for inst in shader.live_insts() {
+        let Op::LocalStore { local, .. } = inst.op else { continue };
         let Some(known) = &mut dwords[local.index()] else { continue };
         if !stored(shader, inst, known) {
             dwords[local.index()] = None;
@@ -150,13 +153,6 @@ fn find(shader: &mut Shader) -> List<Option<Copied>> {
         copies[n] = original(shader, LocalId(n as u32), known, uses[n].wide);
     }
     copies
-}
-
-fn local_of(inst: &Inst) -> Option<LocalId> {
-    match inst.op {
-        Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => Some(local),
-        _ => None,
-    }
 }
 
 /// Adds the sources of the dwords that a store writes; false if one is not known.

@@ -20,10 +20,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
         }
         Op::PtrAccessChain | Op::InBoundsPtrAccessChain => {
             let mut base = cx.pointer(inst.id(0)?)?;
-            let stride = match *cx.types.get(cx.type_id(inst.id(0)?)?) {
-                Ty::Pointer { stride, .. } if stride != 0 => stride,
-                _ => cx.types.size(base.ty, base.layout),
-            };
+            let stride = cx.element_stride(inst.id(0)?, &base)?;
             step(cx, inst, &mut base, inst.id(1)?, (stride, None))?;
             chain(cx, inst, base, 2)?;
         }
@@ -46,6 +43,14 @@ impl Cx<'_> {
     /// Whether a type is a logical pointer, which is not a value; a pointer to physical memory is one.
     pub fn is_logical_pointer(&self, ty: TypeId) -> bool {
         matches!(self.types.get(ty), Ty::Pointer { .. }) && self.types.scalar(ty).is_none()
+    }
+
+    /// Bytes from the pointee of a pointer to the next element of the array that it is in.
+    pub fn element_stride(&self, id: u32, pointer: &Pointer) -> Result<u32> {
+        Ok(match *self.types.get(self.type_id(id)?) {
+            Ty::Pointer { stride, .. } if stride != 0 => stride,
+            _ => self.types.size(pointer.ty, pointer.layout),
+        })
     }
 
     /// An index as a value of this type, sign-extended if its own type is signed.
@@ -188,10 +193,7 @@ fn choose_binding(cx: &mut Cx<'_>, p: &mut Pointer, elem: TypeId, id: u32) -> Re
         (before, _) => {
             let v = cx.index_value(id, Type::B32)?;
             let v = cx.b.imul_const(v, u64::from(inner));
-            let before = match before {
-                Index::Const(n) => cx.b.c32(n),
-                Index::Dynamic(v) => v,
-            };
+            let before = cx.binding_index(before);
             Index::Dynamic(cx.b.iadd(before, v))
         }
     };

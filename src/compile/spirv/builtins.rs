@@ -68,7 +68,7 @@ impl InputSource {
     }
 }
 
-/// A component of a built-in input; `place` is where in the pixel it is interpolated, if it is and does not say where.
+/// A component of a built-in input. `place`: where in the pixel it is interpolated, unless the built-in itself says where.
 pub fn input(stage: Stage, builtin: Spv, component: u32, place: InterpPlace) -> InputSource {
     use BuiltIn as B;
     let c = component.min(255) as u8;

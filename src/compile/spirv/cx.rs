@@ -507,15 +507,20 @@ impl<'a> Cx<'a> {
             return *v;
         }
         let ty = if part == DescriptorPart::Image { Type::DESC8 } else { Type::DESC4 };
-        let at = match index {
-            Index::Const(n) => self.b.c32(n),
-            Index::Dynamic(v) => v,
-        };
+        let at = self.binding_index(index);
         let v = self.b.value(Op::Descriptor { resource, part, non_uniform }, &[at], ty);
         if let Index::Const(n) = index {
             self.descriptors.insert((resource, n, part), v);
         }
         v
+    }
+
+    /// An index into an array of bindings as a value.
+    pub fn binding_index(&mut self, index: Index) -> Value {
+        match index {
+            Index::Const(n) => self.b.c32(n),
+            Index::Dynamic(v) => v,
+        }
     }
 
     /// An index with its bound, where a judge wants to know it.

@@ -3,7 +3,7 @@
 //! Pointers into different variables are different; into one variable, their byte offsets are compared, and for an array
 //! of bindings the indices of the bindings. A null pointer equals only a null pointer.
 
-use super::cx::{Cx, Def, Index, Pointer, SpirvInst, Storage, Ty};
+use super::cx::{Cx, Def, Pointer, SpirvInst, Storage};
 use super::operands::set_result;
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
@@ -55,10 +55,7 @@ fn is_null(cx: &mut Cx<'_>, id: u32) -> Result<bool> {
 fn same_place(cx: &mut Cx<'_>, a: &Pointer, b: &Pointer) -> Option<Value> {
     match (&a.place, &b.place) {
         (Storage::Buffer { resource: x, index: i, .. }, Storage::Buffer { resource: y, index: j, .. }) if x == y => {
-            let [i, j] = [*i, *j].map(|index| match index {
-                Index::Const(index) => cx.b.c32(index),
-                Index::Dynamic(index) => index,
-            });
+            let [i, j] = [*i, *j].map(|index| cx.binding_index(index));
             Some(cx.b.alu(AluOp::IEq, &[i, j]))
         }
         (x, y) => (x == y).then(|| cx.b.cbool(true)),
@@ -75,10 +72,7 @@ fn difference(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Value> {
         (x, y) if x == y => (cx.byte_offset(&a, 0), cx.byte_offset(&b, 0), Type::B32),
         _ => return Err(inst.unsupported("of pointers into different variables")),
     };
-    let stride = match *cx.types.get(cx.type_id(inst.id(0)?)?) {
-        Ty::Pointer { stride, .. } if stride != 0 => stride,
-        _ => cx.types.size(a.ty, a.layout),
-    };
+    let stride = cx.element_stride(inst.id(0)?, &a)?;
     let bytes = cx.b.alu(AluOp::ISub, &[x, y]);
     let stride = cx.b.iconst(ty, stride.max(1).into());
     let elements = cx.b.alu(AluOp::SDiv, &[bytes, stride]);

@@ -181,7 +181,7 @@ impl Machine<'_> {
                 let coords = operands.coords(texture.layers);
                 let (level, unsure) = match image.lod {
                     LodMode::Zero => (0, false),
-                    _ => texture.gathered_level(&sampler, lod),
+                    _ => known_lod.map_or((0, true), |lod| texture.gathered_level(&sampler, lod)),
                 };
                 let size = texture.size(level);
                 let reference = operands.float(O::Compare);
@@ -202,7 +202,7 @@ impl Machine<'_> {
                     let at = Coords { at, error, offset, count: 2, layer: coords.layer, cube: false };
                     let mut result =
                         texture.level(&point, Filter::Nearest, level, &at, reference)[usize::from(component & 3)];
-                    if close || known_lod.is_none() {
+                    if close {
                         result.1 = f64::INFINITY;
                     }
                     sampled(integer, result)

@@ -1,6 +1,6 @@
 //! The levels of an image that a read touches, and the residency code that it returns.
 
-use super::super::{ImageInst, ImageOp};
+use super::super::{ImageInst, ImageOp, LodMode};
 use super::shadow::Shadow;
 use super::texture::{Filter, InterpretedSampler};
 
@@ -20,14 +20,11 @@ impl Touched {
     /// Levels that a sample or gather from an image with `levels` touches, for a level of detail in the range `lod`.
     pub fn sampled(image: &ImageInst, sampler: &InterpretedSampler, lod: Option<[f64; 3]>, levels: usize) -> Self {
         let last = levels.saturating_sub(1) as f64;
-        if matches!(image.op, ImageOp::Gather(_)) {
+        if matches!(image.op, ImageOp::Gather(_)) && image.lod == LodMode::Zero {
             return Self::exactly(1);
         }
         let Some([low, _, high]) = lod else { return Self { certain: 0, possible: u32::MAX } };
-        let limit = |lod: f64| {
-            let lod = (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
-            lod.clamp(0.0, last)
-        };
+        let limit = |lod: f64| sampler.limited(lod).clamp(0.0, last);
         // The first and the last level that a level of detail reads.
         let read = |lod: f64| match sampler.mip {
             Filter::Nearest => [((lod + 0.5).ceil() - 1.0).max(0.0); 2],

@@ -69,6 +69,14 @@ pub struct InterpretedSampler {
     pub unnormalized: bool,
 }
 
+impl InterpretedSampler {
+    /// A level of detail with the bias, within the sampler's limits.
+    pub(super) fn limited(&self, lod: f64) -> f64 {
+        let [least, greatest, bias] = self.lod;
+        (lod + bias).clamp(least, greatest.max(least))
+    }
+}
+
 /// A sampled value and its bound.
 type Sampled = [(f64, f64); 4];
 
@@ -235,7 +243,7 @@ impl Texture {
         [low, lod, high]: [f64; 3],
         reference: Option<(f64, f64)>,
     ) -> Sampled {
-        let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
+        let limit = |lod: f64| sampler.limited(lod);
         let mut result = self.sample(sampler, at, lod, reference);
         // Between whole levels the result is linear in the level.
         for end in
@@ -254,8 +262,7 @@ impl Texture {
     /// The level that a gather reads, and whether it may read another.
     pub(super) fn gathered_level(&self, sampler: &InterpretedSampler, lods: [f64; 3]) -> (usize, bool) {
         let last = self.levels.len().saturating_sub(1) as f64;
-        let limit = |lod: f64| (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
-        let [low, lod, high] = lods.map(|lod| limit(lod).clamp(0.0, last));
+        let [low, lod, high] = lods.map(|lod| sampler.limited(lod).clamp(0.0, last));
         // A filter that mixes two levels leaves open which of them is read.
         let same = match sampler.mip {
             Filter::Nearest => (low - lod.round()).abs() < 0.5 && (high - lod.round()).abs() < 0.5,
@@ -272,7 +279,7 @@ impl Texture {
         reference: Option<(f64, f64)>,
     ) -> Sampled {
         let last = self.levels.len().saturating_sub(1) as f64;
-        let lod = (lod + sampler.lod[2]).clamp(sampler.lod[0], sampler.lod[1].max(sampler.lod[0]));
+        let lod = sampler.limited(lod);
         let filter = if lod <= 0.0 { sampler.mag } else { sampler.min };
         let lod = lod.clamp(0.0, last);
         if sampler.mip == Filter::Nearest {

@@ -176,6 +176,7 @@ impl Chooser<'_> {
         operands.iter().filter_map(|one| one.as_val()).filter(|val| self.counts(*val))
     }
 
+    /// Adds a value, unless it has been chosen to leave.
     fn comes(&mut self, val: Val) {
         if !self.leaving.leaves[val.index()] {
             self.here.insert(val);

@@ -4,7 +4,7 @@
 //! boundary, and the bytes between two boundaries are a cell. A scalar that covers several cells is composed from them,
 //! which is cheap if they have equal sizes; otherwise the variable stays in memory.
 
-use crate::ir::{Bits, Inst, LocalId, Op, Shader, Type, Value};
+use crate::ir::{Bits, Inst, Shader, Type, Value};
 use crate::workspace::{List, filled};
 
 /// Largest variable in bytes that is promoted. A larger one would not be kept in registers anyway.
@@ -53,14 +53,14 @@ impl Cells {
         let start: List<Option<u32>> = start.collect();
         let mut this = Self { start, bytes: filled(size as usize, 0), widths: List::default() };
         for inst in shader.live_insts() {
-            let Some(local) = local(&inst.op) else { continue };
+            let Some(local) = inst.op.local() else { continue };
             match this.constant_access(shader, inst) {
                 Some(access) => this.add_boundaries(access),
                 None => this.start[local.index()] = None,
             }
         }
         for inst in shader.live_insts() {
-            let Some(local) = local(&inst.op) else { continue };
+            let Some(local) = inst.op.local() else { continue };
             if let Some(access) = this.access(shader, inst)
                 && !this.add_cells(access)
             {
@@ -82,7 +82,7 @@ impl Cells {
 
     /// The access of an instruction to a promoted variable.
     pub fn access(&self, shader: &Shader, inst: &Inst) -> Option<Access> {
-        self.start[local(&inst.op)?.index()]?;
+        self.start[inst.op.local()?.index()]?;
         self.constant_access(shader, inst)
     }
 
@@ -94,7 +94,7 @@ impl Cells {
     }
 
     fn constant_access(&self, shader: &Shader, inst: &Inst) -> Option<Access> {
-        let local = local(&inst.op)?;
+        let local = inst.op.local()?;
         let stored = inst.args.get(1).copied();
         let ty = shader.ty(stored.or(inst.result)?);
         let offset = u32::try_from(shader.as_const(*inst.args.first()?)?).ok()?;
@@ -130,13 +130,5 @@ impl Cells {
             }
         }
         true
-    }
-}
-
-/// The variable that an operation accesses.
-fn local(op: &Op) -> Option<LocalId> {
-    match op {
-        Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } => Some(*local),
-        _ => None,
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
 fn remove_locals(shader: &mut Shader) {
     let mut used = filled(shader.locals.len(), false);
     for inst in shader.live_insts() {
-        if let Op::LocalLoad { local, .. } | Op::LocalStore { local, .. } = inst.op {
+        if let Some(local) = inst.op.local() {
             used[local.index()] = true;
         }
     }

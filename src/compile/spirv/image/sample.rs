@@ -60,11 +60,8 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, kind: SampleKind) -> Res
     let mut image = base(shape, op, access);
     image.compare = kind.compare;
     image.sparse = kind.sparse;
-    // A gather without a level uses the base level, unless the module has AMD's gathers with a bias.
-    let fragment = cx.b.shader.stage == Stage::Fragment;
-    let biased = fragment && cx.module.capabilities.contains(&Capability::ImageGatherBiasLodAMD);
-    let implicit = !kind.gather || biased;
-    image.lod = if implicit || extra.lod != LodMode::Implicit { extra.lod } else { LodMode::Zero };
+    let base_level = kind.gather && extra.lod == LodMode::Implicit && !gathers_implicitly(cx);
+    image.lod = if base_level { LodMode::Zero } else { extra.lod };
     let gather_offsets = complete(&mut image, &mut source, extra);
     if gather_offsets.is_empty() {
         let lanes = if kind.compare && !kind.gather { 1 } else { 4 };
@@ -84,6 +81,12 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, kind: SampleKind) -> Res
         };
     }
     set_texel(cx, inst, shape, all)
+}
+
+/// Whether gathers without a level use the implicit one, not the base level: in fragment shaders of modules with
+/// `SPV_AMD_texture_gather_bias_lod`.
+fn gathers_implicitly(cx: &Cx<'_>) -> bool {
+    cx.b.shader.stage == Stage::Fragment && cx.module.capabilities.contains(&Capability::ImageGatherBiasLodAMD)
 }
 
 /// Moves the image operands into a sampling operation; returns the offsets of separate gathers.
