@@ -114,7 +114,10 @@ impl<'a> Elf<'a> {
         let header = Header::parse(bytes).map_err(broken)?;
         header.endian().map_err(broken)?;
         let table = header.sections(LE, bytes).map_err(broken)?;
-        let sections = table.iter().map(|s| read_section(&table, s, bytes)).collect::<Result<_>>()?;
+        let mut sections = Vec::with_capacity(table.len());
+        for section in table.iter() {
+            sections.push(read_section(&table, section, bytes)?);
+        }
         let ident = header.e_ident();
         Ok(Self {
             os_abi: ident.os_abi.0,
@@ -192,27 +195,26 @@ fn read_section<'a>(
 
 fn read_symbols<'a>(table: &SectionTable<'a, Header>, bytes: &'a [u8]) -> Result<Vec<Symbol<'a>>> {
     let broken = |e: object::read::Error| Error::malformed(format!("ELF symbols: {e}"));
-    let symbols = table.symbols(LE, bytes, elf::SHT_SYMTAB).map_err(broken)?;
-    symbols
-        .iter()
-        .map(|symbol| {
-            let name = symbols.symbol_name(LE, symbol).map_err(broken)?;
-            let shndx = symbol.st_shndx(LE);
-            let home = match shndx.index() {
-                Some(index) => Home::Section(index.into()),
-                None if shndx == SHN_UNDEF => Home::Undefined,
-                None => Home::Reserved(shndx.0),
-            };
-            Ok(Symbol {
-                name: text(name)?,
-                value: symbol.st_value(LE),
-                size: symbol.st_size(LE),
-                kind: symbol.st_type().0,
-                local: symbol.is_local(),
-                home,
-            })
-        })
-        .collect()
+    let table = table.symbols(LE, bytes, elf::SHT_SYMTAB).map_err(broken)?;
+    let mut symbols = Vec::with_capacity(table.len());
+    for symbol in table.iter() {
+        let name = table.symbol_name(LE, symbol).map_err(broken)?;
+        let shndx = symbol.st_shndx(LE);
+        let home = match shndx.index() {
+            Some(index) => Home::Section(index.into()),
+            None if shndx == SHN_UNDEF => Home::Undefined,
+            None => Home::Reserved(shndx.0),
+        };
+        symbols.push(Symbol {
+            name: text(name)?,
+            value: symbol.st_value(LE),
+            size: symbol.st_size(LE),
+            kind: symbol.st_type().0,
+            local: symbol.is_local(),
+            home,
+        });
+    }
+    Ok(symbols)
 }
 
 fn text(name: &[u8]) -> Result<&str> {

@@ -15,6 +15,7 @@ use crate::metadata::notes::MetadataFields;
 use crate::metadata::registers::RegisterWords;
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
+use std::fmt;
 
 /// Generates machine code from lowered shaders.
 pub trait Generator: Send + Sync {
@@ -121,11 +122,32 @@ pub struct ConstantData {
     pub entry: Option<u32>,
 }
 
+/// Name of a symbol in the read-only data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DataName {
+    /// The start of the section, whose symbol has no name.
+    Section,
+    /// The constant table with this number.
+    Table(u32),
+    /// As the code generator has named it.
+    Text(String),
+}
+
+impl fmt::Display for DataName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Section => Ok(()),
+            Self::Table(number) => write!(f, "table{number}"),
+            Self::Text(name) => f.write_str(name),
+        }
+    }
+}
+
 /// An address in the read-only data that code uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataAddress {
-    /// Name of its symbol; `None`: the start of the section, which has no symbol.
-    pub name: Option<String>,
+    /// Its symbol.
+    pub name: DataName,
     /// Index of its section in [`MachineCode::constants`].
     pub section: usize,
     /// Offset in the section, in bytes.

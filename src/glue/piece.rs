@@ -19,8 +19,11 @@ pub enum Attach {
     Alone,
 }
 
+/// Dwords of code that most pieces have at most.
+const DWORDS: usize = 48;
+
 /// Most pieces fit, so that a piece and its code lie together in memory.
-pub type GlueCode = SmallVec<[u8; 192]>;
+pub type GlueCode = SmallVec<[u8; 4 * DWORDS]>;
 
 /// A prolog or epilog.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,18 +49,22 @@ fn code<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<GlueCode, D::
 /// Records the instructions of a piece.
 pub(super) struct Recorder {
     pub(super) gfx: GfxIp,
-    insts: Vec<Instruction>,
+    dwords: Vec<u32>,
+    /// Why the first instruction without an encoding has none.
+    failed: Option<Error>,
     sgprs: u32,
     vgprs: u32,
 }
 
 impl Recorder {
     pub(super) fn new(gfx: GfxIp) -> Self {
-        Self { gfx, insts: Vec::new(), sgprs: 0, vgprs: 0 }
+        Self { gfx, dwords: Vec::with_capacity(DWORDS), failed: None, sgprs: 0, vgprs: 0 }
     }
 
     pub(super) fn push(&mut self, inst: Instruction) {
-        self.insts.push(inst);
+        // Glue uses no lane masks, the only operands that depend on the wave size.
+        let encoded = isa::encode(self.gfx, WaveSize::W64, &inst, &mut self.dwords);
+        self.failed = self.failed.take().or(encoded.err());
     }
 
     /// The register with this number; records its use.
@@ -97,9 +104,10 @@ impl Recorder {
     }
 
     pub(super) fn finish(self, symbol: &'static str, attach: Attach) -> Result<GluePiece> {
-        // Glue uses no lane masks, the only operands that depend on the wave size.
-        let code = isa::encode_all(self.gfx, WaveSize::W64, &self.insts)?;
-        let code = GlueCode::from_slice(&code);
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let code = self.dwords.into_iter().flat_map(u32::to_le_bytes).collect();
         Ok(GluePiece { code, symbol: Cow::Borrowed(symbol), attach, sgprs: self.sgprs, vgprs: self.vgprs })
     }
 }

@@ -334,8 +334,10 @@ impl Parser {
                 let (mut align, mut digits) = (Align::A1, Name::default());
                 r.align(&mut align)?;
                 r.string(&mut digits)?;
-                s.tables
-                    .push(ConstTable { bytes: unhex(&digits).ok_or("table bytes are pairs of hex digits")?, align });
+                s.tables.push(ConstTable {
+                    bytes: unhex(&digits).ok_or("table bytes are pairs of hex digits")?.into(),
+                    align,
+                });
             }
             "res" => {
                 in_turn(s.resources.len())?;

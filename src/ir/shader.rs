@@ -127,7 +127,7 @@ pub struct Local {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstTable {
     /// Little-endian contents.
-    pub bytes: Vec<u8>,
+    pub bytes: List<u8>,
     /// Alignment.
     pub align: Align,
 }

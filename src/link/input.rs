@@ -280,6 +280,7 @@ impl Reader<'_, '_> {
     /// Reads the constant data, and records where each section was put.
     fn data(&mut self) -> Result<Vec<DataSection>> {
         let mut data = Vec::new();
+        self.homes.reserve_exact(self.elf.sections.len());
         for (index, section) in (0u32..).zip(&self.elf.sections) {
             let kept = if index == self.text {
                 Kept::Code

@@ -36,6 +36,7 @@ mod write;
 
 pub use glue_source::{EmitGlue, GlueSource};
 pub use half::VertexHalf;
+#[cfg(feature = "runtime")]
 pub(crate) use identity::PartId;
 pub use input::Object;
 pub use layout::Placement;

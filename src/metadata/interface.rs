@@ -5,10 +5,10 @@
 
 use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{GfxIp, Stage, WaveSize};
-use serde::de::{self, Visitor};
+use serde::de;
 use serde::ser;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
+use std::borrow::Cow;
 
 /// VGPRs in which values can pass a joint, into or out of a body: as many as LLVM's calling conventions have
 /// (llvm/lib/Target/AMDGPU/AMDGPUCallingConv.td).
@@ -149,7 +149,7 @@ pub struct VertexInput {
     pub ty: ComponentType,
 }
 
-/// Type of one component. In files `f`, `i` or `u` and the bits.
+/// Type of one component. Where people read it `f`, `i` or `u` and the bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ComponentType {
     /// Float or integer.
@@ -167,7 +167,7 @@ impl ComponentType {
         if self.bits == 64 { 2 } else { 1 }
     }
 
-    /// Every type with its name in files.
+    /// Every type with its name. A change of the order changes the format of unlinked ELFs.
     const NAMES: [(&str, Self); 11] = {
         use NumericKind::{Float, Sint, Uint};
         const fn of(kind: NumericKind, bits: u8) -> ComponentType {
@@ -189,31 +189,24 @@ impl ComponentType {
     };
 }
 
+/// Its name where people read it, else its place in [`ComponentType::NAMES`].
 impl Serialize for ComponentType {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match Self::NAMES.iter().find(|(_, ty)| ty == self) {
-            Some((name, _)) => to.serialize_str(name),
-            None => Err(ser::Error::custom(format!("a type of {} bits", self.bits))),
-        }
+        let place = Self::NAMES.iter().position(|(_, ty)| ty == self);
+        let place = place.ok_or_else(|| ser::Error::custom(format!("a type of {} bits", self.bits)))?;
+        if to.is_human_readable() { to.serialize_str(Self::NAMES[place].0) } else { to.serialize_u8(place as u8) }
     }
 }
 
 impl<'de> Deserialize<'de> for ComponentType {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Name;
-        impl Visitor<'_> for Name {
-            type Value = ComponentType;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a type, as f32, i16 or u8")
-            }
-
-            fn visit_str<E: de::Error>(self, name: &str) -> Result<ComponentType, E> {
-                let of = ComponentType::NAMES.iter().find(|(known, _)| *known == name);
-                of.map(|(_, ty)| *ty).ok_or_else(|| E::invalid_value(de::Unexpected::Str(name), &self))
-            }
-        }
-        from.deserialize_str(Name)
+        let found = if from.is_human_readable() {
+            let name = Cow::<'de, str>::deserialize(from)?;
+            Self::NAMES.iter().find(|(known, _)| *known == name)
+        } else {
+            Self::NAMES.get(usize::from(u8::deserialize(from)?))
+        };
+        found.map(|(_, ty)| *ty).ok_or_else(|| de::Error::custom("not a type, as f32, i16 or u8"))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Maps and arrays are written as their length followed by their items. Nothing checks the number of items; the tests
 //! read everything back with another decoder.
 
+use serde::Serialize;
 use std::fmt::Display;
 use std::io::Write as _;
 
@@ -94,12 +95,15 @@ impl Writer {
         self.0.len() - 4
     }
 
-    /// A value by its serde form, structs as arrays of their fields.
+    /// An array of the bytes of a value in postcard's form. LLVM's tools cannot print a binary value.
     ///
     /// # Errors
-    /// The value has no msgpack form.
-    pub(super) fn serde(&mut self, value: &impl serde::Serialize) -> Result<(), rmp_serde::encode::Error> {
-        value.serialize(&mut rmp_serde::Serializer::new(&mut self.0))
+    /// The value has no such form.
+    pub(super) fn postcard(&mut self, value: &impl Serialize) -> Result<(), postcard::Error> {
+        let bytes = postcard::to_extend(value, Vec::with_capacity(512))?;
+        self.array(bytes.len());
+        bytes.iter().for_each(|byte| self.uint(u64::from(*byte)));
+        Ok(())
     }
 
     pub(super) fn bool(&mut self, value: bool) {
@@ -123,7 +127,7 @@ mod tests {
         let texts: Vec<String> = [0, 31, 32, 255, 256, 70_000].iter().map(|&n| "x".repeat(n)).collect();
         for long in [0usize, 15, 16, 0x1_0000] {
             let mut out = Writer::default();
-            out.array(4);
+            out.array(5);
             out.array(numbers.len());
             numbers.iter().for_each(|&n| out.uint(n));
             out.array(texts.len());
@@ -135,6 +139,8 @@ mod tests {
                 out.uint(i);
                 out.bool(false);
             });
+            out.array(texts.len());
+            texts.iter().for_each(|t| out.postcard(t).unwrap());
             let bytes = out.finish();
             let mut rest = bytes.as_slice();
             let value = rmpv::decode::read_value(&mut rest).unwrap();
@@ -143,6 +149,9 @@ mod tests {
             assert_eq!(value[1], Value::Array(texts.iter().map(|t| t.as_str().into()).collect()));
             assert_eq!(value[2].as_array().unwrap().len(), long);
             assert_eq!(value[3].as_map().unwrap().len(), long);
+            let numbers_of =
+                |t: &String| Value::Array(postcard::to_stdvec(t).unwrap().into_iter().map(Value::from).collect());
+            assert_eq!(value[4], Value::Array(texts.iter().map(numbers_of).collect()));
             // rmpv also writes the shortest form.
             let mut again = Vec::new();
             rmpv::encode::write_value(&mut again, &value).unwrap();

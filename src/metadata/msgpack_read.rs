@@ -6,7 +6,7 @@ use super::document::{MAX_DEPTH, tree};
 use crate::error::{Error, Result};
 use rmp::Marker;
 use rmp::decode::{self, Bytes};
-use serde::Deserialize;
+use smallvec::SmallVec;
 
 /// A document that is being read.
 pub(super) struct Reader<'a> {
@@ -53,13 +53,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A value in its serde form, structs as arrays of their fields.
-    pub(super) fn serde<T: Deserialize<'a>>(&mut self) -> Result<T> {
-        let at = self.at();
-        let (value, _) = self.extent()?;
-        let mut value = rmp_serde::Deserializer::from_read_ref(value);
-        value.set_max_depth(MAX_DEPTH);
-        T::deserialize(&mut value).map_err(|e| Error::malformed(format!("metadata: byte {at}: {e}")))
+    /// An array of bytes, each a number.
+    pub(super) fn bytes(&mut self) -> Result<SmallVec<[u8; 512]>> {
+        let count = self.array()? as usize;
+        let mut bytes = SmallVec::new();
+        while bytes.len() < count {
+            let taken = match self.rest.remaining_slice() {
+                [byte @ 0..0x80, ..] => (*byte, 1),
+                [0xcc, byte, ..] => (*byte, 2),
+                _ => return Err(broken(self.at(), "a byte")),
+            };
+            bytes.push(taken.0);
+            self.take(taken.1);
+        }
+        Ok(bytes)
     }
 
     /// The bytes of one value of any type except extensions, and whether a map is in it.

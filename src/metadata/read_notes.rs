@@ -98,6 +98,8 @@ struct Fields {
     numbers: MetadataFields,
     /// Bit n: the key with number n has been read.
     seen: u32,
+    /// The last one.
+    last: Option<MetadataKey>,
 }
 
 impl Fields {
@@ -113,13 +115,14 @@ impl Fields {
 
     /// The key with this name, which has not been read before.
     fn key(&mut self, place: KeyScope, name: &str) -> Result<MetadataKey> {
-        let key = MetadataKey::parse(place, name);
+        let key = MetadataKey::parse(place, name, self.last);
         let key = key.ok_or_else(|| Error::malformed(format!("metadata: an unknown key {name}")))?;
         let bit = 1 << key as u32;
         if self.seen & bit != 0 {
             return Err(Error::malformed(format!("metadata: the key {key} twice")));
         }
         self.seen |= bit;
+        self.last = Some(key);
         Ok(key)
     }
 

@@ -4,7 +4,9 @@
 //! read-only data, relocations, and the note's counts and register words. Anything else is a bug.
 
 use super::written;
-use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget, Results};
+use crate::compile::backend::{
+    ConstantData, DataAddress, DataName, FunctionSymbol, MachineCode, Patch, PatchTarget, Results,
+};
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, Result};
 use crate::isa::words::LINE;
@@ -86,8 +88,8 @@ fn read_data(elf: &Elf<'_>, code: &mut MachineCode) -> Result<Vec<Option<usize>>
         let Home::Section(section) = symbol.home else { continue };
         let Some(section) = positions.get(section as usize).copied().flatten() else { continue };
         let name = match symbol.kind {
-            stt::SECTION if symbol.value == 0 => None,
-            stt::OBJECT if symbol.local => Some(symbol.name.to_owned()),
+            stt::SECTION if symbol.value == 0 => DataName::Section,
+            stt::OBJECT if symbol.local => DataName::Text(symbol.name.to_owned()),
             _ => return Err(Error::bug(format!("LLVM's object: {} in {RODATA} is no local table", symbol.name))),
         };
         let word = |n: u64| u32::try_from(n).map_err(|_| Error::bug("LLVM's object: more than 4 GiB of data"));

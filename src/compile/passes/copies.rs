@@ -85,6 +85,9 @@ enum Source {
     Buffer(Buffer, u32),
 }
 
+/// A dword of a variable, and where its value is from.
+type Dword = (LocalId, u32, Source);
+
 impl Copied {
     fn load(self, b: &mut Builder<'_>, offset: Value, align: Align, ty: Type) -> Value {
         match self {
@@ -138,25 +141,26 @@ fn find(shader: &mut Shader) -> List<Option<Copied>> {
     if !uses.iter().any(|used| used.indexed && !used.scattered) {
         return copies;
     }
-    // By variable, the sources of its dwords; `None` if one is not known.
-    let mut dwords: List<Option<List<(u32, Source)>>> =
-        uses.iter().map(|used| (used.indexed && !used.scattered).then(List::default)).collect();
+    let mut known: List<bool> = uses.iter().map(|used| used.indexed && !used.scattered).collect();
+    let mut dwords = List::default();
     for inst in shader.live_insts() {
         let Op::LocalStore { local, .. } = inst.op else { continue };
-        let Some(known) = &mut dwords[local.index()] else { continue };
-        if !stored(shader, inst, known) {
-            dwords[local.index()] = None;
+        if known[local.index()] {
+            known[local.index()] = stored(shader, inst, local, &mut dwords);
         }
     }
-    for (n, known) in dwords.iter_mut().enumerate() {
-        let Some(known) = known else { continue };
-        copies[n] = original(shader, LocalId(n as u32), known, uses[n].wide);
+    dwords.sort_unstable_by_key(|(local, n, _)| (*local, *n));
+    for of_one in dwords.chunk_by(|(local, ..), (other, ..)| local == other) {
+        let n = of_one[0].0.index();
+        if known[n] {
+            copies[n] = original(shader, of_one, uses[n].wide);
+        }
     }
     copies
 }
 
 /// Adds the sources of the dwords that a store writes; false if one is not known.
-fn stored(shader: &Shader, inst: &Inst, known: &mut List<(u32, Source)>) -> bool {
+fn stored(shader: &Shader, inst: &Inst, local: LocalId, dwords: &mut List<Dword>) -> bool {
     let (Some(&at), Some(&value)) = (inst.args.first(), inst.args.get(1)) else { return false };
     let (Some(at), bytes) = (shader.as_const(at), shader.ty(value).bytes()) else { return false };
     if at % 4 != 0 || bytes % 4 != 0 {
@@ -164,7 +168,7 @@ fn stored(shader: &Shader, inst: &Inst, known: &mut List<(u32, Source)>) -> bool
     }
     (0..bytes / 4).all(|n| {
         let source = source(shader, value, n);
-        known.extend(source.map(|source| (at as u32 / 4 + n, source)));
+        dwords.extend(source.map(|source| (local, at as u32 / 4 + n, source)));
         source.is_some()
     })
 }
@@ -206,24 +210,23 @@ fn source(shader: &Shader, mut value: Value, mut dword: u32) -> Option<Source> {
 }
 
 /// The original of a variable with these dwords.
-fn original(shader: &mut Shader, local: LocalId, dwords: &mut [(u32, Source)], wide: bool) -> Option<Copied> {
-    dwords.sort_unstable_by_key(|(n, _)| *n);
-    if dwords.windows(2).any(|pair| pair[0].0 == pair[1].0 && pair[0].1 != pair[1].1) {
+fn original(shader: &mut Shader, dwords: &[Dword], wide: bool) -> Option<Copied> {
+    if dwords.windows(2).any(|pair| pair[0].1 == pair[1].1 && pair[0].2 != pair[1].2) {
         return None;
     }
-    let (at, from) = *dwords.first()?;
+    let (local, at, from) = *dwords.first()?;
     let Source::Buffer(buffer, from) = from else { return constants(shader, local, dwords) };
-    let next = dwords.iter().find(|(n, _)| *n != at);
+    let next = dwords.iter().find(|(_, n, _)| *n != at);
     let scale = match next {
-        Some((n, Source::Buffer(_, offset))) => {
+        Some((_, n, Source::Buffer(_, offset))) => {
             let (step, dwords) = (offset.checked_sub(from)?, 4 * (n - at));
             (step > 0 && step % dwords == 0).then_some(step / dwords)?
         }
-        Some((_, Source::Constant(_))) => return None,
+        Some((.., Source::Constant(_))) => return None,
         None => 1,
     };
     let first = from.checked_sub(4 * scale * at)?;
-    let alike = dwords.iter().all(|(n, source)| {
+    let alike = dwords.iter().all(|(_, n, source)| {
         let offset = n.checked_mul(4 * scale).and_then(|offset| offset.checked_add(first));
         offset.is_some_and(|offset| *source == Source::Buffer(buffer, offset))
     });
@@ -231,10 +234,10 @@ fn original(shader: &mut Shader, local: LocalId, dwords: &mut [(u32, Source)], w
 }
 
 /// A new table with the constants of a variable; what is never stored is 0.
-fn constants(shader: &mut Shader, local: LocalId, dwords: &[(u32, Source)]) -> Option<Copied> {
+fn constants(shader: &mut Shader, local: LocalId, dwords: &[Dword]) -> Option<Copied> {
     let variable = shader.locals.get(local.index())?;
-    let mut bytes = vec![0; variable.bytes.next_multiple_of(4) as usize];
-    for (n, source) in dwords {
+    let mut bytes = filled(variable.bytes.next_multiple_of(4) as usize, 0);
+    for (_, n, source) in dwords {
         let Source::Constant(bits) = source else { return None };
         bytes.get_mut(4 * *n as usize..)?.first_chunk_mut::<4>()?.copy_from_slice(&bits.to_le_bytes());
     }

@@ -21,8 +21,8 @@ use crate::ir::{
     AluOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type, Value,
 };
 use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
+use crate::workspace::List;
 use smallvec::{SmallVec, smallvec};
-use std::collections::BTreeMap;
 
 /// Limit of the hardware's attributes.
 const MAX_ATTRIBUTES: usize = 32;
@@ -51,26 +51,32 @@ pub(super) struct Read {
 
 /// Lowers every attribute of a fragment shader.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
-    let mut attributes: BTreeMap<Attribute, u8> = BTreeMap::new();
+    // With their channels; the place in the list is the number.
+    let mut attributes = List::<(Attribute, u8)>::default();
+    let number = |attributes: &[(Attribute, u8)], attribute: Attribute| {
+        attributes.binary_search_by_key(&attribute, |(known, _)| *known)
+    };
     for inst in shader.live_insts() {
         let Some(read) = read(shader, inst) else { continue };
         for (attribute, channel) in channels(shader, inst, read) {
-            *attributes.entry(attribute).or_default() |= 1 << channel;
+            match number(&attributes, attribute) {
+                Ok(at) => attributes[at].1 |= 1 << channel,
+                Err(at) => attributes.insert(at, (attribute, 1 << channel)),
+            }
         }
     }
     if attributes.len() > MAX_ATTRIBUTES {
         let detail = format!("{} attributes, the hardware has {MAX_ATTRIBUTES}", attributes.len());
         return Err(Error::unsupported("fragment inputs", detail));
     }
-    let numbers: BTreeMap<Attribute, u32> = attributes.keys().copied().zip(0..).collect();
     let StageKind::Fragment(interface) = &mut cx.interface.kind else {
         return Err(Error::bug("fragment inputs of another stage"));
     };
     interface.inputs = attributes
         .iter()
-        .map(|(a, &channels)| FragmentInput {
+        .map(|(a, channels)| FragmentInput {
             semantic: a.semantic,
-            channels,
+            channels: *channels,
             flat: a.flat,
             per_vertex: a.per_vertex,
             ty: a.ty,
@@ -100,8 +106,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         let pair = at.pair(read.interp, &inst.args)?;
         let mut dwords: SmallVec<[Value; 2]> = SmallVec::new();
         for (attribute, channel) in channels {
-            let number = *numbers.get(&attribute).ok_or_else(|| Error::bug("an attribute without a number"))?;
-            dwords.push(at.channel(number, channel, read.interp, pair)?);
+            let number = number(&attributes, attribute).map_err(|_| Error::bug("an attribute without a number"))?;
+            dwords.push(at.channel(number as u32, channel, read.interp, pair)?);
         }
         let b = at.b;
         let ty = inst.result.map_or(Type::B32, |v| b.ty(v));

@@ -11,7 +11,7 @@ use super::instruction::SpirvInst;
 use super::types::{MAX_LEAVES, MemoryLayout, Ty, TypeId};
 use crate::error::{Error, Result};
 use crate::ir::{Align, ConstTable, ConstTableId, SpecOperand, SpecValue, Type};
-use crate::workspace::{Kept, List};
+use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use spirv::{Decoration, Op};
@@ -243,7 +243,7 @@ impl Cx<'_> {
         let bits = self.constant_bits(index)?;
         let ty = self.constants.get(index).map_or(TypeId(0), |c| c.ty);
         let leaves = self.types.walk(ty, MemoryLayout::PACKED)?;
-        let mut bytes = vec![0u8; self.types.size(ty, MemoryLayout::PACKED) as usize];
+        let mut bytes = filled(self.types.size(ty, MemoryLayout::PACKED) as usize, 0u8);
         for (leaf, bits) in leaves.iter().zip(bits) {
             let (at, len) = (leaf.offset as usize, leaf.ty.bytes() as usize);
             if let Some(to) = bytes.get_mut(at..at + len) {

@@ -2,7 +2,7 @@
 //! content gives equal bytes.
 
 use super::strings::Strings;
-use crate::compile::backend::{MachineCode, PatchTarget};
+use crate::compile::backend::{DataName, MachineCode, PatchTarget};
 use crate::elf::OSABI_PAL;
 use crate::error::{Error, Result};
 use crate::reloc::symbol::LinkSymbol;
@@ -236,9 +236,9 @@ impl Writer {
 fn symbols(code: &MachineCode, names: &mut Strings) -> Result<(List<Symbol>, List<u32>)> {
     let mut symbols = List::default();
     for table in &code.tables {
-        let kind = if table.name.is_some() { elf::STT_OBJECT } else { elf::STT_SECTION };
+        let kind = if table.name == DataName::Section { elf::STT_SECTION } else { elf::STT_OBJECT };
         symbols.push(Symbol {
-            name: names.add(table.name.as_deref().unwrap_or("")),
+            name: names.add(&table.name),
             info: elf::SymbolInfo::new(elf::STB_LOCAL, kind),
             section: TEXT + 1 + table.section as u32,
             value: table.start,

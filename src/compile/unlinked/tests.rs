@@ -1,7 +1,9 @@
 //! Unlinked ELFs of handwritten code, checked with LLVM's tools and read back.
 
 use super::{Remarks, write};
-use crate::compile::backend::{ConstantData, DataAddress, FunctionSymbol, MachineCode, Patch, PatchTarget, Results};
+use crate::compile::backend::{
+    ConstantData, DataAddress, DataName, FunctionSymbol, MachineCode, Patch, PatchTarget, Results,
+};
 use crate::elf::{Elf, Home};
 use crate::error::ErrorKind;
 use crate::ir::DepthMode;
@@ -68,8 +70,8 @@ fn code(stage: Stage, epilog: bool) -> MachineCode {
             ConstantData { bytes: vec![7; 32], align: 8, entry: Some(8) },
         ],
         tables: vec![
-            DataAddress { name: None, section: 1, start: 8, size: 8 },
-            DataAddress { name: Some("table0".into()), section: 0, start: 0, size: 64 },
+            DataAddress { name: DataName::Section, section: 1, start: 8, size: 8 },
+            DataAddress { name: DataName::Table(0), section: 0, start: 0, size: 64 },
         ],
         patches: vec![
             Patch { offset: 4, kind: RelocKind::Abs32Lo, target: PatchTarget::Link(symbol) },

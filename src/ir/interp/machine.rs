@@ -82,7 +82,7 @@ impl<'a> Machine<'a> {
             reach: Reach::new(shader),
             first,
             locals,
-            tables: shader.tables.iter().map(|t| ShadowedMemory::new(t.bytes.clone())).collect(),
+            tables: shader.tables.iter().map(|t| ShadowedMemory::new(t.bytes.to_vec())).collect(),
             order,
             positions,
             shared: ShadowedMemory::default(),

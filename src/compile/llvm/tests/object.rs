@@ -66,7 +66,7 @@ fn an_object_becomes_code_data_and_patches() {
     // s_endpgm is last: the padding is gone.
     assert_eq!(code.code[code.code.len() - 4..], 0xbf81_0000u32.to_le_bytes());
     assert_eq!(code.constants[0].bytes, (0..64).collect::<Vec<u8>>());
-    let table = code.tables.iter().position(|t| t.name.as_deref() == Some("table0")).unwrap();
+    let table = code.tables.iter().position(|t| t.name.to_string() == "table0").unwrap();
     assert_eq!((code.tables[table].section, code.tables[table].start, code.tables[table].size), (0, 0, 64));
     let (link, data): (Vec<_>, Vec<_>) = code.patches.iter().partition(|p| matches!(p.target, PatchTarget::Link(_)));
     let symbol = PatchTarget::Link(LinkSymbol::parse("doff_0_3_b"));

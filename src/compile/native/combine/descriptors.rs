@@ -15,7 +15,8 @@ use crate::workspace::List;
 use smallvec::SmallVec;
 
 /// Sizes in dwords of the loads that read several descriptors, the longest first.
-const SIZES: [usize; 2] = [16, 8];
+const SIZES: [usize; 2] = [MOST, 8];
+const MOST: usize = 16;
 
 /// A load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +53,11 @@ impl Combine<'_> {
                     break;
                 }
                 root = if root.root.is_none() { load } else { root };
-                dwords.push(dwords.last().copied().unwrap_or(0) + load.results.len());
+                let sum = dwords.last().copied().unwrap_or(0) + load.results.len();
+                if sum > MOST {
+                    break;
+                }
+                dwords.push(sum);
             }
             // A single load stays as it is.
             let ends_at = |size: &usize| dwords.iter().skip(1).position(|sum| sum == size).map(|n| n + 2);

@@ -24,7 +24,7 @@ mod tests;
 use super::code::{Code, Merging, Open};
 use super::mir::{MachineFunction, Operand, OperandValue};
 use crate::compile::backend::{
-    ConstantData, DataAddress, FunctionSymbol as Body, MachineCode, Patch, PatchTarget, Results,
+    ConstantData, DataAddress, DataName, FunctionSymbol as Body, MachineCode, Patch, PatchTarget, Results,
 };
 use crate::compile::entry_facts::EntryFacts;
 use crate::compile::request::TuningOptions;
@@ -186,6 +186,9 @@ fn link_symbol(shader: &Shader, symbol: SymbolId) -> Result<PatchTarget> {
 /// The constant tables in use, all in one section.
 fn add_tables(numbers: &[u32], shader: &Shader, out: &mut MachineCode) -> Result<()> {
     let (mut bytes, mut most) = (Vec::new(), TABLE_ALIGN);
+    let used = || numbers.iter().filter_map(|number| shader.tables.get(*number as usize));
+    bytes.reserve(used().map(|table| table.bytes.len() + table.align.bytes() as usize).sum());
+    out.tables.reserve(numbers.len());
     for number in numbers {
         let table = shader.tables.get(*number as usize);
         let table = table.ok_or_else(|| Error::bug(format!("there is no constant table {number}")))?;
@@ -195,7 +198,7 @@ fn add_tables(numbers: &[u32], shader: &Shader, out: &mut MachineCode) -> Result
         let word = |n: usize| u32::try_from(n).map_err(|_| Error::unsupported("constant tables", "4 GiB"));
         let (start, size) = (word(bytes.len())?, word(table.bytes.len())?);
         bytes.extend_from_slice(&table.bytes);
-        out.tables.push(DataAddress { name: Some(format!("table{number}")), section: 0, start, size });
+        out.tables.push(DataAddress { name: DataName::Table(*number), section: 0, start, size });
     }
     if !bytes.is_empty() {
         out.constants.push(ConstantData { bytes, align: most, entry: None });

@@ -1,7 +1,7 @@
 //! Hand-made physical functions: what no code of LLVM's shows.
 
 use super::{assemble, translate};
-use crate::compile::backend::{MachineCode, PatchTarget};
+use crate::compile::backend::{DataName, MachineCode, PatchTarget};
 use crate::compile::entry_facts::EntryFacts;
 use crate::compile::native::mir::{
     BlockId, Cond, Extra, LinkedDescriptor, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue,
@@ -47,8 +47,8 @@ fn function(blocks: &[(&[Row], Term)]) -> MachineFunction {
 
 fn shader() -> Shader {
     let mut shader = Shader::new("main", Stage::Compute);
-    shader.tables.push(ConstTable { bytes: vec![0; 3], align: Align::A1 });
-    shader.tables.push(ConstTable { bytes: vec![1; 8], align: Align::A8 });
+    shader.tables.push(ConstTable { bytes: vec![0; 3].into(), align: Align::A1 });
+    shader.tables.push(ConstTable { bytes: vec![1; 8].into(), align: Align::A8 });
     for name in ["doff_0_0_b", "dusespill_0_0"] {
         shader.symbols.intern(name);
     }
@@ -257,8 +257,8 @@ fn tables_are_addressed_by_two_literals_and_only_those_in_use_are_kept() {
         [(at, RelocKind::Abs32Lo, PatchTarget::Table(table)), (at + 8, RelocKind::Abs32Hi, PatchTarget::Table(table))]
     };
     assert_eq!(patches, [pair(4, 0), pair(20, 1), pair(36, 0)].concat());
-    let places: Vec<_> = code.tables.iter().map(|t| (t.name.as_deref(), t.start, t.size)).collect();
-    assert_eq!(places, [(Some("table1"), 0, 8), (Some("table0"), 8, 3)]);
+    let places: Vec<_> = code.tables.iter().map(|t| (t.name.clone(), t.start, t.size)).collect();
+    assert_eq!(places, [(DataName::Table(1), 0, 8), (DataName::Table(0), 8, 3)]);
     assert_eq!((code.constants.len(), code.constants[0].align, code.constants[0].bytes.len()), (1, 8, 11));
     let none = emit(&function(&[(&[table(2)], Term::End)]));
     assert!(none.expect_err("no such table").to_string().contains("no constant table 2"));
