@@ -3,6 +3,7 @@
 
 use super::alu::{AluOp, FpFlags};
 use super::block::{BlockCall, Merge, Terminator};
+use super::bounds::greatest;
 use super::op::Op;
 use super::pool::ConstPool;
 use super::shader::{BlockId, InstArgs, InstId, Shader, Value};
@@ -116,6 +117,15 @@ impl<'a> Builder<'a> {
             _ => u64::from((x as f32).to_bits()),
         };
         self.iconst(ty, bits)
+    }
+
+    /// The smaller of an unsigned value and a limit, without an instruction where the value is known to be no larger.
+    pub fn at_most(&mut self, v: Value, limit: u64) -> Value {
+        if greatest(self.shader, v) <= limit {
+            return v;
+        }
+        let limit = self.iconst(self.ty(v), limit);
+        self.alu(AluOp::UMin, &[v, limit])
     }
 
     /// An undefined value.

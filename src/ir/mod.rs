@@ -22,6 +22,7 @@
 
 mod alu;
 mod block;
+pub mod bounds;
 mod builder;
 pub mod cfg;
 mod compact;

@@ -215,7 +215,7 @@ impl fmt::Display for ResultPlace {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::None => "nothing differs",
+            Self::None => "every pipeline gives the expected output",
             Self::Race => "the shader has a data race: what differs may be its result in another order",
             Self::CodeGeneration => {
                 "the interpreter gives the expected output: the fault is in lowering, code generation or the emulator"

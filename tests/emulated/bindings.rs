@@ -19,7 +19,7 @@ use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::Toolchain;
 use std::process::Command;
 
-fn compiled(test: &str, name: &str, source: &str) -> Option<Module> {
+pub(crate) fn compiled(test: &str, name: &str, source: &str) -> Option<Module> {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join(name);
     std::fs::write(&path, source).expect("written");

@@ -1,6 +1,7 @@
 //! Compute shaders end to end: GLSL is compiled to SPIR-V and to parts, linked, loaded and dispatched on the emulator,
 //! and the results are compared with plain Rust.
 
+use crate::bindings::compiled;
 use crate::chosen::ChosenCompiler;
 use crate::shaders;
 use dovetail::abi::layout::ResolvedLayout;
@@ -29,6 +30,19 @@ fn run_with(
 ) -> Option<Vec<Vec<f32>>> {
     let dir = tempfile::tempdir().expect("a folder");
     let module = Module::new(std::fs::read(shaders::spirv(name, dir.path(), name)?).expect("written")).expect("SPIR-V");
+    Some(run_module(options, compiler, &module, wave, buffers, push, grid))
+}
+
+/// As [`run_with`], with a module.
+fn run_module(
+    options: TuningOptions,
+    compiler: &dyn Compiler,
+    module: &Module,
+    wave: WaveSize,
+    buffers: &[Vec<f32>],
+    push: &[u32],
+    grid: [u32; 3],
+) -> Vec<Vec<f32>> {
     let request = StageRequest {
         target: GfxIp::Gfx1030,
         stage: Stage::Compute,
@@ -39,7 +53,7 @@ fn run_with(
         options,
         known: Default::default(),
     };
-    let part = compiler.compile(&module, &request).expect("compiles");
+    let part = compiler.compile(module, &request).expect("compiles");
     let binding = |binding| BindingLayout {
         binding,
         kind: ResourceKind::StorageBuffer.into(),
@@ -82,7 +96,7 @@ fn run_with(
         let bytes = machine.read(*address, 4 * values.len()).expect("ours");
         bytes.chunks_exact(4).map(|x| f32::from_le_bytes(x.try_into().expect("four"))).collect()
     };
-    Some(addresses.iter().zip(buffers).map(read).collect())
+    addresses.iter().zip(buffers).map(read).collect()
 }
 
 fn numbers(count: usize, seed: u32) -> Vec<f32> {
@@ -163,6 +177,44 @@ fn random_orders_of_instructions_give_the_same_results() {
                 let got = with(NativeOptions { schedule: how, ..NativeOptions::default() }).expect("as before");
                 assert!(bits(&got) == bits(&wanted), "{name} {wave:?} {how:?}");
             }
+        }
+    }
+}
+
+/// Vulkan leaves the value undefined, but memory beyond the table need not exist.
+#[test]
+fn an_index_beyond_a_constant_table_stays_in_it() {
+    let source = "#version 460\n\
+        layout(local_size_x = 64) in;\n\
+        layout(set = 0, binding = 0) buffer Values { uint at[64]; float table[64]; float copy[64]; float part[64]; };\n\
+        const float ONES[5] = float[](1.5, 2.5, 3.5, 4.5, 5.5);\n\
+        const vec3 THREES[3] = vec3[](vec3(1, 2, 3), vec3(4, 5, 6), vec3(7, 8, 9));\n\
+        float of(float all[5], uint n) { return all[n]; }\n\
+        void main() {\n\
+            uint n = at[gl_LocalInvocationIndex];\n\
+            table[gl_LocalInvocationIndex] = ONES[n];\n\
+            copy[gl_LocalInvocationIndex] = of(ONES, n);\n\
+            part[gl_LocalInvocationIndex] = THREES[n].y + THREES[n / 2][n % 5];\n\
+        }\n";
+    let Some(module) = compiled("tables", "tables.comp", source) else { return };
+    let indices: Vec<u32> = (0..64).map(|n| if n < 8 { n } else { 0x9e37_79b9u32.wrapping_mul(n) }).collect();
+    let values: Vec<f32> = indices.iter().map(|n| f32::from_bits(*n)).chain([0.0; 192]).collect();
+    for wave in [WaveSize::W32, WaveSize::W64] {
+        let compiler = ChosenCompiler::new();
+        let options = TuningOptions::default();
+        let after = &run_module(options, &compiler, &module, wave, &[values.clone()], &[], [1; 3])[0];
+        for (n, index) in indices.iter().enumerate() {
+            let [table, copy, part] = [after[64 + n], after[128 + n], after[192 + n]];
+            for value in [table, copy] {
+                assert!((1..=5).any(|n| value == n as f32 + 0.5), "{wave:?}, {index:#x}: {value}");
+            }
+            if *index < 5 {
+                assert_eq!([table, copy], [*index as f32 + 1.5; 2], "{wave:?}, {index}");
+            }
+            if *index < 3 {
+                assert_eq!(part, (3 * index + 2 + 3 * (index / 2) + index % 5 + 1) as f32, "{wave:?}, {index}");
+            }
+            assert!((2.0..=17.0).contains(&part), "{wave:?}, {index:#x}: {part}");
         }
     }
 }

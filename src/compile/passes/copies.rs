@@ -91,7 +91,13 @@ type Dword = (LocalId, u32, Source);
 impl Copied {
     fn load(self, b: &mut Builder<'_>, offset: Value, align: Align, ty: Type) -> Value {
         match self {
-            Self::Table(table) => b.value(Op::ConstLoad { table, align }, &[offset], ty),
+            Self::Table(table) => {
+                // What is read beyond the variable is undefined, but memory beyond the table need not exist.
+                let bytes = b.shader.tables.get(table.index()).map_or(0, |table| table.bytes.len() as u64);
+                let last = bytes.saturating_sub(ty.bytes().into()) / align.bytes() as u64 * align.bytes() as u64;
+                let offset = b.at_most(offset, last);
+                b.value(Op::ConstLoad { table, align }, &[offset], ty)
+            }
             Self::Buffer { buffer: Buffer { resource, part, index, kind, access }, first, scale } => {
                 let index = b.iconst(Type::B32, index);
                 let descriptor = Op::Descriptor { resource, part, non_uniform: false };

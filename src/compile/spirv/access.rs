@@ -74,7 +74,12 @@ fn step(
     index: u32,
     (stride, bound): (u32, Option<usize>),
 ) -> Result<()> {
+    let last = bound.and_then(|bound| bound.checked_sub(1)).map(|last| last as u64);
+    // Memory after a constant table need not exist: a wild index would end the process that owns the queue.
+    // A judge has to see it.
+    let in_table = last.filter(|_| matches!(p.place, Storage::Table(_)) && !cx.judged);
     if let Some(bits) = cx.const_bits(index)? {
+        let bits = in_table.map_or(bits, |last| bits.min(last));
         p.constant = p.constant.wrapping_add((bits as u32).wrapping_mul(stride));
         return Ok(());
     }
@@ -87,6 +92,9 @@ fn step(
     );
     if let Some(bound) = bound.filter(|_| own) {
         index = cx.bounded(index, bound);
+    }
+    if let Some(last) = in_table {
+        index = cx.b.at_most(index, last);
     }
     let offset = cx.b.imul_const(index, u64::from(stride));
     p.dynamic = Some(match p.dynamic {

@@ -38,7 +38,7 @@ pub fn declare(cx: &mut Cx<'_>, usage: &Usage) -> Result<()> {
             Op::Variable => {
                 let id = inst.result()?;
                 note_access(cx, id);
-                if usage.is_used(id) {
+                if usage.is_used(id) || usage.is_initialized(id) && is_block(cx, inst)? {
                     let pointer = variable(cx, inst, usage).map_err(|e| e.at(format!("variable %{id}")))?;
                     cx.set_pointer(id, pointer);
                     variables.push(id);
@@ -296,6 +296,12 @@ fn initialize(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointer: &Pointer) -> Resul
     cx.store(pointer, &values, Default::default())
 }
 
+/// Whether the pointee of a variable is a block, whose memory other blocks of workgroup memory share.
+fn is_block(cx: &Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
+    let Ty::Pointer { pointee, .. } = *cx.types.get(cx.result_type(inst)?) else { return Ok(false) };
+    Ok(matches!(cx.types.get(pointee), Ty::Struct { block: true, .. }))
+}
+
 /// Workgroup variables are placed one after the other at multiples of 16 bytes; explicitly laid out blocks all start at
 /// 0.
 fn shared(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointee: TypeId) -> Result<Pointer> {
@@ -305,7 +311,7 @@ fn shared(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, pointee: TypeId) -> Result<Poin
         Some((_, Some(_))) => return Err(Error::unsupported("initializer of workgroup memory other than zero", "")),
         Some((_, None)) => return Err(inst.malformed("the initializer is no constant")),
     };
-    let explicit = matches!(cx.types.get(pointee), Ty::Struct { block: true, .. });
+    let explicit = is_block(cx, inst)?;
     let layout = if explicit { MemoryLayout::EXPLICIT } else { MemoryLayout::PACKED };
     let size = cx.types.size(pointee, layout);
     let start = if explicit { 0 } else { cx.b.shader.shared_bytes.next_multiple_of(16) };

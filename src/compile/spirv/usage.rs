@@ -33,12 +33,20 @@ pub struct Usage {
     /// The variable that a pointer points into, by id; 0 if unknown.
     roots: List<u32>,
     variables: List<Variable>,
+    /// Initialized workgroup variables that the entry point lists.
+    initialized: List<u32>,
 }
 
 impl Usage {
     /// Whether reachable code mentions an id.
     pub fn is_used(&self, id: u32) -> bool {
         self.used.get(id as usize).copied().unwrap_or(false)
+    }
+
+    /// Whether it is a workgroup variable that the entry point lists and that has an initial value, though perhaps no
+    /// instruction mentions it: the same memory may have another name.
+    pub fn is_initialized(&self, id: u32) -> bool {
+        self.initialized.contains(&id)
     }
 
     /// Analyses everything that a function reaches.
@@ -48,15 +56,20 @@ impl Usage {
     pub fn of(module: &Parsed<'_>, entry: &EntryPoint<'_>) -> Result<Self> {
         let bound = module.bound as usize;
         let variables = filled(bound, Variable::default());
-        let mut usage = Self { used: filled(bound, false), roots: filled(bound, 0), variables };
+        let initialized = List::default();
+        let mut usage = Self { used: filled(bound, false), roots: filled(bound, 0), variables, initialized };
         let mut interface: List<u32> = entry.interface().collect::<Result<_>>()?;
         interface.sort_unstable();
         for inst in module.globals().filter(|i| i.op() == Op::Variable) {
             usage.variable(&inst);
-            // An initialized output counts as written though no instruction uses it.
-            let output = matches!(inst.operand(0)?, Operand::StorageClass(spirv::StorageClass::Output));
-            if output && inst.len() > 1 && inst.result_id.is_some_and(|id| interface.binary_search(&id).is_ok()) {
-                usage.mark(inst.result()?);
+            if inst.len() < 2 || inst.result_id.is_none_or(|id| interface.binary_search(&id).is_err()) {
+                continue;
+            }
+            match inst.operand(0)? {
+                // An initialized output counts as written though no instruction uses it.
+                Operand::StorageClass(spirv::StorageClass::Output) => usage.mark(inst.result()?),
+                Operand::StorageClass(spirv::StorageClass::Workgroup) => usage.initialized.push(inst.result()?),
+                _ => {}
             }
         }
         let mut functions = filled(bound, 0u32);

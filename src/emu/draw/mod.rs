@@ -66,7 +66,7 @@ pub struct Vertex {
 /// A primitive that covers pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Primitive {
-    /// Its number in the draw, instance by instance.
+    /// Its number in the instance.
     pub number: u32,
     /// Its vertices, the provoking one first.
     pub vertices: [usize; 3],
@@ -264,7 +264,6 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
 }
 
 fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
-    let mut number = 0;
     for instance in 0..command.instances {
         // Equal indices share one vertex.
         let wanted: Vec<u32> = match command.indices.is_empty() {
@@ -304,9 +303,9 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
             primitives: vec![],
             quads: vec![],
         };
-        for corners in corners {
+        // Each instance counts its primitives from 0.
+        for (number, corners) in (0..).zip(corners) {
             batch.rasterize(number, corners);
-            number += 1;
             if batch.quads.len() >= BATCH {
                 batch.shade(shaders, targets)?;
             }

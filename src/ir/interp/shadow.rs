@@ -145,8 +145,7 @@ pub fn of_float(
         }
     }
     let Some(value) = real(op, x) else { return Shadow::UNCERTAIN };
-    let exact =
-        b.iter().all(|b| *b == 0.0) && decode(result, to) == value && (to < Bits::B64 || is_exact_double(op, x));
+    let exact = b.iter().all(|b| *b == 0.0) && decode(result, to) == value && is_exact_double(op, x, to);
     // Fusing is optional, so the result is exact only if it is exact with and without it.
     let exact = exact && (op != AluOp::FFma || decode(encode(x[0] * x[1], to), to) == x[0] * x[1]);
     if exact && is_rounded_right(op) && !may_be_zero(value, to, denormals) {
@@ -213,13 +212,16 @@ fn fits(op: AluOp, x: f64, off: f64, to: Bits) -> bool {
 }
 
 /// Whether the double holds the result without rounding: the rounding error of a sum or product is itself a double.
-fn is_exact_double(op: AluOp, [x, y, _]: [f64; 3]) -> bool {
-    let sum = |y: f64| (x + y) - x == y && (x + y) - y == x;
+/// Of numbers narrower than doubles, a product always is.
+fn is_exact_double(op: AluOp, [x, y, z]: [f64; 3], width: Bits) -> bool {
+    let sum = |x: f64, y: f64| (x + y) - x == y && (x + y) - y == x;
     match op {
-        AluOp::FAdd => sum(y),
-        AluOp::FSub => sum(-y),
+        AluOp::FAdd => sum(x, y),
+        AluOp::FSub => sum(x, -y),
         AluOp::FMul => x.mul_add(y, -(x * y)) == 0.0,
-        _ => op != AluOp::FFma && op != AluOp::FFract,
+        AluOp::FFma => width < Bits::B64 && sum(x * y, z),
+        AluOp::FFract => width < Bits::B64,
+        _ => true,
     }
 }
 
@@ -342,6 +344,8 @@ mod tests {
         assert!(shadow(AluOp::FAdd, [1.0, 2.0], [Shadow::NONE; 2]).is_exact());
         let s = shadow(AluOp::FAdd, [1.0, 1e-9], [Shadow::NONE; 2]);
         assert!(s.bound > 0.0 && s.bound < 1e-6 && s.value > 1.0);
+        // No double holds the difference: towards zero it is the float below.
+        assert!(!shadow(AluOp::FSub, [1e30, 1.0], [Shadow::NONE; 2]).is_exact());
     }
 
     #[test]

@@ -4,7 +4,6 @@
 //! takes time linear in the shader's size, and never recurses. To add a pass, add a file and a line in the list.
 
 mod blocks;
-mod bounds;
 mod cells;
 mod constants;
 pub mod crowded;

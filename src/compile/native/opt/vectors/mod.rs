@@ -11,11 +11,11 @@ mod loads;
 mod pieces;
 mod stores;
 
-use super::bounds::{low_zeros, stays_in_range};
 use super::names::Names;
 use super::purity::{Memory, same};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
+use crate::ir::bounds::{low_zeros, stays_in_range};
 use crate::ir::{Align, AluOp, Bits, FpFlags, Inst, InstId, Op, Shader, Type, Value};
 use crate::workspace::List;
 use smallvec::SmallVec;

@@ -1,12 +1,12 @@
 //! Bounds of a 32-bit offset, found without control flow: its low zero bits, and its largest value.
 
-use crate::ir::{AluOp, Inst, Op, Shader, Value};
+use super::{AluOp, Inst, Op, Shader, Value};
 
 /// Number of operations that are examined at most.
 const EFFORT: u32 = 24;
 
 /// Number of low bits that are certainly zero.
-pub(super) fn low_zeros(shader: &Shader, v: Value) -> u32 {
+pub fn low_zeros(shader: &Shader, v: Value) -> u32 {
     zeros(shader, v, &mut { EFFORT })
 }
 
@@ -32,7 +32,7 @@ fn zeros(shader: &Shader, v: Value, left: &mut u32) -> u32 {
 }
 
 /// The largest possible value.
-pub(super) fn greatest(shader: &Shader, v: Value) -> u64 {
+pub fn greatest(shader: &Shader, v: Value) -> u64 {
     most(shader, v, &mut { EFFORT })
 }
 
@@ -63,7 +63,7 @@ fn most(shader: &Shader, v: Value, left: &mut u32) -> u64 {
 }
 
 /// Whether none of the `length` offsets from `base + start` on wraps.
-pub(super) fn stays_in_range(shader: &Shader, base: Option<Value>, start: u32, length: u32) -> bool {
+pub fn stays_in_range(shader: &Shader, base: Option<Value>, start: u32, length: u32) -> bool {
     let end = u64::from(start) + u64::from(length);
     let Some(base) = base else { return end <= 1 << 32 };
     let chunk = 1u64 << low_zeros(shader, base);
