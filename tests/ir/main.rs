@@ -22,6 +22,7 @@ mod limits;
 #[path = "../support/link_support.rs"]
 mod link_support;
 mod middle_end;
+mod pointer_values;
 #[path = "../support/shapes.rs"]
 mod shapes;
 mod subgroup_lanes;

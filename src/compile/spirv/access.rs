@@ -3,7 +3,7 @@
 //! Constant indices add up in the pointer; a dynamic index becomes a multiplication and an addition. The first indices
 //! into an array of bindings select the descriptor.
 
-use super::cx::{Cx, Index, MemoryLayout, Pointer, SpirvInst, Storage, Ty, TypeId};
+use super::cx::{Cx, Def, Index, MemoryLayout, Pointer, SpirvInst, Storage, Ty, TypeId};
 use crate::error::Result;
 use crate::ir::{Align, AluOp, Type, Value};
 use spirv::Op;
@@ -24,9 +24,9 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             step(cx, inst, &mut base, inst.id(1)?, (stride, None))?;
             chain(cx, inst, base, 2)?;
         }
-        Op::CopyObject if cx.is_logical_pointer(cx.result_type(inst)?) => {
-            let p = cx.pointer(inst.id(0)?)?;
-            cx.set_pointer(inst.result()?, p);
+        Op::CopyObject if let Def::Pointer(_) = cx.def(inst.id(0)?)? => {
+            let p = *cx.def(inst.id(0)?)?;
+            cx.define(inst.result()?, p);
         }
         Op::ConvertUToPtr | Op::ConvertPtrToU => {
             let v = cx.value(inst.id(0)?)?;
@@ -172,7 +172,7 @@ fn chain(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, mut p: Pointer, first: usize) ->
 }
 
 /// Whether the pointer still points to an array of descriptors, outside any block.
-fn is_array_of_bindings(cx: &Cx<'_>, p: &Pointer) -> bool {
+pub(super) fn is_array_of_bindings(cx: &Cx<'_>, p: &Pointer) -> bool {
     match p.place {
         Storage::Resource { .. } => true,
         Storage::Buffer { .. } => {

@@ -3,7 +3,8 @@
 //! Memory semantics become fences around a relaxed operation: a release before it, an acquire after it. An atomic flag
 //! is a 32-bit integer, 0 when clear.
 
-use super::cx::{Cx, LeafValues, PointerMemory, SpirvInst, Storage};
+use super::addresses::PointerMemory;
+use super::cx::{Cx, LeafValues, SpirvInst, Storage};
 use super::image;
 use super::operands::{result_component, set_result};
 use super::sync::{fence, scope, semantics};

@@ -1,6 +1,6 @@
 //! Composites: rearranges leaves; no code results.
 
-use super::cx::{Cx, LeafValues, SpirvInst, TypeId};
+use super::cx::{Cx, Def, LeafValues, SpirvInst, TypeId};
 use super::join::{at_offset, check, joinable};
 use crate::error::Result;
 use crate::ir::{AluOp, Type, Value};
@@ -124,16 +124,23 @@ fn select(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Option<LeafValues>> {
     }
     let ty: TypeId = cx.result_type(inst)?;
     if cx.is_logical_pointer(ty) {
-        let (a, b) = (cx.pointer(inst.id(1)?)?, cx.pointer(inst.id(2)?)?);
         let [cond] = *cond.as_slice() else { return Err(inst.malformed("a vector condition for pointers")) };
-        if !joinable(&a, &b) {
+        let (a, b) = (inst.id(1)?, inst.id(2)?);
+        // A value may be a null pointer, which a pointer cannot.
+        let known = [a, b].iter().all(|id| matches!(cx.known(*id), Some(Def::Pointer(_))));
+        if known {
+            let (a, b) = (cx.pointer(a)?, cx.pointer(b)?);
+            if joinable(&a, &b) {
+                let (x, y) = (cx.byte_offset(&a, 0), cx.byte_offset(&b, 0));
+                let offset = cx.b.select(cond, x, y);
+                let pointer = at_offset(cx, &a, offset);
+                cx.set_pointer(inst.result()?, pointer);
+                return Ok(None);
+            }
+        }
+        if !cx.types.is_variable_pointer(ty) {
             return Err(inst.unsupported("of pointers into different variables"));
         }
-        let (x, y) = (cx.byte_offset(&a, 0), cx.byte_offset(&b, 0));
-        let offset = cx.b.select(cond, x, y);
-        let pointer = at_offset(cx, &a, offset);
-        cx.set_pointer(inst.result()?, pointer);
-        return Ok(None);
     }
     let (a, b) = (cx.values(inst.id(1)?)?, cx.values(inst.id(2)?)?);
     let types = cx.types.leaf_types(ty)?;

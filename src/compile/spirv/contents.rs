@@ -112,6 +112,12 @@ impl Contents {
         (note.time >= from && self.is_passed(note.place)).then_some(note.value)
     }
 
+    /// The same of a variable that is stored only at one place; what it holds stays known in loops.
+    pub(super) fn only(&self, local: LocalId, offset: u32) -> Option<Value> {
+        let note = self.notes.get(&(local, offset))?;
+        self.is_passed(note.place).then_some(note.value)
+    }
+
     /// Notes the value of a variable's leaf.
     pub(super) fn note(&mut self, local: LocalId, offset: u32, value: Value) {
         self.notes.insert((local, offset), Note { value, place: self.here, time: self.now });

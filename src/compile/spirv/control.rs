@@ -1,7 +1,7 @@
 //! Terminators and phis: a jump passes the incoming values of the target's phis.
 //!
-//! Phis become block parameters, made before the function is translated. A phi of pointers becomes a parameter for the
-//! offset when the first jump to its block is translated: the storage must be the same on every edge.
+//! Phis become block parameters, made before the function is translated. A phi of pointers that are no values becomes a
+//! parameter for the offset when the first jump to its block is translated: the storage must be the same on every edge.
 
 use super::cfg;
 use super::cx::{Cx, Def, LeafValues, SpirvInst};
@@ -92,7 +92,8 @@ impl Edge {
         let mut offsets = SmallVec::<[Value; 4]>::new();
         for phi in frame.function.insts_of(block).iter().take_while(|i| i.op() == Op::Phi) {
             let value = frame.cfg.incoming(&phi, from)?;
-            if !cx.is_logical_pointer(cx.result_type(&phi)?) {
+            let ty = cx.result_type(&phi)?;
+            if !cx.is_logical_pointer(ty) || cx.types.is_variable_pointer(ty) {
                 args.extend(cx.values(value).map_err(|e| e.at(phi.place()))?);
                 continue;
             }

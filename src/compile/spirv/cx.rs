@@ -12,10 +12,11 @@ use super::contents::Contents;
 use super::interface::Interface;
 use super::parse::Parsed;
 use super::types::Types;
+use super::variable_pointers::VariablePointers;
 use crate::error::{Error, Result};
 use crate::ir::{
-    Access, Align, AluOp, BlockId, BufferKind, Builder, ConstTableId, DescriptorPart, LocalId, Op, ResourceId,
-    ResourceKind, Shader, Type, Value,
+    Access, Align, BlockId, BufferKind, Builder, ConstTableId, DescriptorPart, LocalId, Op, ResourceId, ResourceKind,
+    Shader, Value,
 };
 use crate::workspace::{Kept, List, filled, take};
 use rustc_hash::FxHashMap;
@@ -68,6 +69,13 @@ pub struct PointerId(u32);
 pub enum Storage {
     /// A local variable.
     Local(LocalId),
+    /// A local variable that holds an image, a sampler or both. It has no memory: what it holds must be known.
+    Handle {
+        /// The variable.
+        local: LocalId,
+        /// It is stored only at one place.
+        once: bool,
+    },
     /// A constant table.
     Table(ConstTableId),
     /// Workgroup memory.
@@ -80,6 +88,13 @@ pub enum Storage {
         index: Index,
         /// Uniform or storage.
         kind: BufferKind,
+    },
+    /// One of the storage buffers that pointers of a class may point into, by its code: see `variable_pointers`.
+    Chosen {
+        /// The code.
+        code: Value,
+        /// The class.
+        class: u32,
     },
     /// Physical memory at this 64-bit address.
     Global(Value),
@@ -152,26 +167,6 @@ impl Pointer {
     }
 }
 
-/// A pointer's memory in the form that IR operations need.
-#[derive(Clone, Copy, Debug)]
-pub enum PointerMemory {
-    /// Local variable and byte offset.
-    Local(LocalId, Value),
-    /// Workgroup memory at a byte offset.
-    Shared(Value),
-    /// A buffer.
-    Buffer {
-        /// Its descriptor.
-        descriptor: Value,
-        /// Byte offset.
-        offset: Value,
-        /// Uniform or storage.
-        kind: BufferKind,
-    },
-    /// Physical memory at a 64-bit address.
-    Global(Value),
-}
-
 /// Limit of [`Cx::work`]: copying composites and calling empty functions cost work but no instruction.
 const MAX_WORK: usize = 1 << 24;
 
@@ -191,6 +186,8 @@ pub struct Cx<'a> {
     pub(super) constants: Constants,
     /// Stage inputs and outputs.
     pub(super) interface: Interface,
+    /// Pointers as values.
+    pub(super) variable_pointers: VariablePointers,
     /// What local variables hold.
     pub(super) contents: Contents,
     /// The only block that returns.
@@ -213,9 +210,9 @@ pub struct Cx<'a> {
     /// By set and binding, whether a variable there is coherent or volatile.
     pub(super) shared_access: Kept<FxHashMap<(u32, u32), (bool, bool)>>,
     /// The block of `descriptors`.
-    descriptor_block: BlockId,
+    pub(super) descriptor_block: BlockId,
     /// Descriptors loaded in this block.
-    descriptors: Kept<FxHashMap<(ResourceId, u32, DescriptorPart), Value>>,
+    pub(super) descriptors: Kept<FxHashMap<(ResourceId, u32, DescriptorPart), Value>>,
 }
 
 impl<'a> Cx<'a> {
@@ -228,6 +225,7 @@ impl<'a> Cx<'a> {
             b: Builder::new(shader, Shader::ENTRY),
             constants: Constants::default(),
             interface: Interface::default(),
+            variable_pointers: VariablePointers::default(),
             contents: Contents::new(),
             exit,
             judged: false,
@@ -339,7 +337,8 @@ impl<'a> Cx<'a> {
             }
             Def::Pointer(p) => match self.pointers.get(p.0 as usize).cloned() {
                 Some(p) if matches!(p.place, Storage::Global(_)) => Ok(SmallVec::from_slice(&[self.address(&p, 0)])),
-                _ => Err(Error::unsupported("pointer as a value", format!("%{id}"))),
+                Some(p) => self.pointer_values(id, &p),
+                None => Err(Error::bug("pointer out of range")),
             },
             _ => Err(Error::malformed(format!("%{id} is not a value"))),
         }
@@ -428,6 +427,9 @@ impl<'a> Cx<'a> {
     pub fn pointer(&mut self, id: u32) -> Result<Pointer> {
         match self.def(id)? {
             Def::Pointer(p) => self.pointer_at(*p).cloned(),
+            Def::Values(_) | Def::Constant(_) if self.types.is_variable_pointer(self.type_id(id)?) => {
+                self.pointer_of_value(id)
+            }
             Def::Values(_) | Def::Constant(_) => {
                 let Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, pointee, .. } =
                     *self.types.get(self.type_id(id)?)
@@ -494,35 +496,6 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The descriptor of a binding's element.
-    pub fn descriptor(&mut self, resource: ResourceId, index: Index, part: DescriptorPart, non_uniform: bool) -> Value {
-        let block = self.b.block();
-        if self.descriptor_block != block {
-            self.descriptors.clear();
-            self.descriptor_block = block;
-        }
-        if let Index::Const(n) = index
-            && let Some(v) = self.descriptors.get(&(resource, n, part))
-        {
-            return *v;
-        }
-        let ty = if part == DescriptorPart::Image { Type::DESC8 } else { Type::DESC4 };
-        let at = self.binding_index(index);
-        let v = self.b.value(Op::Descriptor { resource, part, non_uniform }, &[at], ty);
-        if let Index::Const(n) = index {
-            self.descriptors.insert((resource, n, part), v);
-        }
-        v
-    }
-
-    /// An index into an array of bindings as a value.
-    pub fn binding_index(&mut self, index: Index) -> Value {
-        match index {
-            Index::Const(n) => self.b.c32(n),
-            Index::Dynamic(v) => v,
-        }
-    }
-
     /// An index with its bound, where a judge wants to know it.
     pub fn bounded(&mut self, index: Value, bound: usize) -> Value {
         if !self.judged {
@@ -535,48 +508,5 @@ impl<'a> Cx<'a> {
     /// Kind of a binding.
     pub fn resource_kind(&self, resource: ResourceId) -> Option<ResourceKind> {
         self.b.shader.resources.get(resource.index()).map(|r| r.kind)
-    }
-
-    /// The byte offset of a pointer plus `extra` bytes, b32.
-    pub fn byte_offset(&mut self, p: &Pointer, extra: u32) -> Value {
-        let constant = self.b.c32(p.constant.wrapping_add(extra));
-        match p.dynamic {
-            Some(d) => self.b.iadd(d, constant),
-            None => constant,
-        }
-    }
-
-    /// The 64-bit address of a pointer plus `extra` bytes; only for [`Storage::Global`].
-    pub fn address(&mut self, p: &Pointer, extra: u32) -> Value {
-        let Storage::Global(base) = p.place else { return self.b.undef(Type::B64) };
-        let base = match p.dynamic {
-            Some(d) => self.b.alu(AluOp::IAdd, &[base, d]),
-            None => base,
-        };
-        match p.constant.wrapping_add(extra) {
-            0 => base,
-            n => {
-                // Offsets may be negative only through `OpPtrAccessChain`: sign-extended.
-                let n = self.b.iconst(Type::B64, i64::from(n as i32) as u64);
-                self.b.iadd(base, n)
-            }
-        }
-    }
-
-    /// The memory of a pointer plus `extra` bytes, in the form that IR operations need.
-    ///
-    /// # Errors
-    /// Malformed: not in addressable memory.
-    pub fn memory(&mut self, p: &Pointer, extra: u32) -> Result<PointerMemory> {
-        Ok(match p.place {
-            Storage::Local(local) => PointerMemory::Local(local, self.byte_offset(p, extra)),
-            Storage::Shared => PointerMemory::Shared(self.byte_offset(p, extra)),
-            Storage::Buffer { resource, index, kind } => {
-                let descriptor = self.descriptor(resource, index, DescriptorPart::Buffer, p.access.non_uniform);
-                PointerMemory::Buffer { descriptor, offset: self.byte_offset(p, extra), kind }
-            }
-            Storage::Global(_) => PointerMemory::Global(self.address(p, extra)),
-            _ => return Err(Error::malformed("not memory that can be addressed")),
-        })
     }
 }

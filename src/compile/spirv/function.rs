@@ -182,7 +182,9 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
     let result = at.result()?;
     let ret = match cfg.returns {
         1 => Return::Here(None),
-        _ if cx.is_logical_pointer(ty) => return Err(at.unsupported("several returns of a pointer")),
+        _ if cx.is_logical_pointer(ty) && !cx.types.is_variable_pointer(ty) => {
+            return Err(at.unsupported("several returns of a pointer"));
+        }
         _ => {
             let types = cx.types.leaf_types(ty)?;
             let block = cx.b.new_block();
@@ -306,7 +308,7 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
         }
         for phi in function.insts_of(block).iter().take_while(|i| i.op() == Op::Phi) {
             let ty = cx.result_type(&phi)?;
-            if cx.is_logical_pointer(ty) {
+            if cx.is_logical_pointer(ty) && !cx.types.is_variable_pointer(ty) {
                 continue;
             }
             let types = cx.types.leaf_types(ty)?;
@@ -363,7 +365,7 @@ fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &SpirvInst<'_>) -> Resul
     let Ty::Pointer { class: spirv::StorageClass::Function, pointee, .. } = *cx.types.get(cx.result_type(at)?) else {
         return Err(at.malformed("not a function variable"));
     };
-    if cx.is_logical_pointer(pointee) {
+    if cx.is_logical_pointer(pointee) && !cx.types.is_variable_pointer(pointee) {
         return Err(at.unsupported("holding a pointer"));
     }
     if let Some(table) = session.usage.constant_table(cx, id)? {
@@ -371,7 +373,11 @@ fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &SpirvInst<'_>) -> Resul
         return Ok(());
     }
     let local = cx.new_local(id, pointee)?;
-    let pointer = Pointer::new(Storage::Local(local), pointee, MemoryLayout::PACKED);
+    let place = match cx.types.is_handle(pointee) {
+        true => Storage::Handle { local, once: session.usage.is_stored_once(id) },
+        false => Storage::Local(local),
+    };
+    let pointer = Pointer::new(place, pointee, MemoryLayout::PACKED);
     if let Some(init) = at.opt_id(1)? {
         let values = cx.values(init)?;
         cx.store(&pointer, &values, Default::default())?;
@@ -394,10 +400,7 @@ impl Return {
             }
             Self::Here(slot) => {
                 let returned = match value {
-                    Some(id) if cx.is_logical_pointer(cx.type_id(id)?) => {
-                        let pointer = cx.pointer(id)?;
-                        cx.pointer_def(pointer)
-                    }
+                    Some(id) if matches!(cx.def(id)?, Def::Pointer(_)) => *cx.def(id)?,
                     Some(id) => {
                         let values = cx.values(id)?;
                         cx.values_def(&values)

@@ -248,6 +248,9 @@ fn variable(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, usage: &Usage) -> Result<Poin
     let Ty::Pointer { class, pointee, .. } = *cx.types.get(cx.result_type(inst)?) else {
         return Err(inst.malformed("the type of a variable is not a pointer"));
     };
+    if cx.types.reaches_pointers(pointee) && class != StorageClass::Private {
+        return Err(inst.malformed("pointers in memory that is not of one invocation"));
+    }
     match class {
         StorageClass::Input => {
             Ok(Pointer::new(Storage::Input(cx.declare_input(id, pointee)?), pointee, MemoryLayout::PACKED))
@@ -263,7 +266,10 @@ fn variable(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, usage: &Usage) -> Result<Poin
                 return Ok(Pointer::new(Storage::Table(table), pointee, MemoryLayout::PACKED));
             }
             let local = cx.new_local(id, pointee)?;
-            let pointer = Pointer::new(Storage::Local(local), pointee, MemoryLayout::PACKED);
+            // A function that stores to it may be called several times.
+            let handle = Storage::Handle { local, once: false };
+            let place = if cx.types.is_handle(pointee) { handle } else { Storage::Local(local) };
+            let pointer = Pointer::new(place, pointee, MemoryLayout::PACKED);
             initialize(cx, inst, &pointer)?;
             Ok(pointer)
         }

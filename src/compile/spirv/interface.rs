@@ -5,7 +5,8 @@
 
 use super::builtins::{self, InputSource};
 use super::cx::{Cx, LeafValues, Pointer, Storage, Ty, TypeId};
-use super::types::{Leaf, MemoryLayout};
+use super::layout::Leaf;
+use super::types::MemoryLayout;
 use crate::error::{Error, Result};
 use crate::ir::sample_shading::SampleEffect;
 use crate::ir::{

@@ -2,7 +2,7 @@
 
 use super::cx::{Cx, Pointer};
 use crate::error::{Error, Result};
-use crate::ir::{Type, Value};
+use crate::ir::{Align, Type, Value};
 
 /// Checks that values passed to parameters have their types.
 pub(super) fn check(cx: &Cx<'_>, values: &[Value], types: &[Type]) -> Result<()> {
@@ -15,13 +15,16 @@ pub(super) fn joinable(a: &Pointer, b: &Pointer) -> bool {
     a.place == b.place && a.ty == b.ty && a.layout == b.layout
 }
 
-/// The pointer at a dynamic offset in the storage of another.
+/// The pointer at an offset in the storage of another.
 pub(super) fn at_offset(cx: &Cx<'_>, like: &Pointer, offset: Value) -> Pointer {
-    let natural = crate::ir::Align::from_bytes(cx.types.packed_align(like.ty).min(8));
+    if let Some(known) = cx.b.shader.as_const(offset) {
+        return Pointer { dynamic: None, dynamic_align: Align::of_offset(0), constant: known as u32, ..like.clone() };
+    }
+    let natural = Align::from_bytes(cx.types.packed_align(like.ty).min(8));
     Pointer {
         dynamic: Some(offset),
         // The other side's offset is not known yet, but every pointee has at least its scalars' alignment.
-        dynamic_align: natural.unwrap_or(crate::ir::Align::A1),
+        dynamic_align: natural.unwrap_or(Align::A1),
         constant: 0,
         ..like.clone()
     }

@@ -3,8 +3,10 @@
 //! A value is split into leaves by the pointer's layout; adjacent leaves of one width are merged into one wide access
 //! of up to 16 bytes. Booleans are stored as 32 bits. Inputs have no bytes: see `interface`.
 
-use super::cx::{Cx, Index, LeafValues, MemoryLayout, Pointer, PointerMemory, SpirvInst, Storage, TexelPointer, Ty};
-use super::types::Leaf;
+use super::addresses::PointerMemory;
+use super::cx::{Cx, Index, LeafValues, MemoryLayout, Pointer, SpirvInst, Storage, TexelPointer, Ty, TypeId};
+use super::join::check;
+use super::layout::Leaf;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, LocalId, Op as Ir, ResourceKind, Type, Value};
 use crate::workspace::{List, filled};
@@ -36,9 +38,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             pointer.access.non_uniform |= cx.non_uniform(result) || cx.non_uniform(inst.id(0)?);
             let operands = operands(cx, inst, 1)?.0;
             let ty = cx.result_type(inst)?;
-            if let Ty::Pointer { class, .. } = cx.types.get(ty)
-                && *class != spirv::StorageClass::PhysicalStorageBuffer
-            {
+            if cx.is_logical_pointer(ty) && !cx.types.is_variable_pointer(ty) {
                 return Err(inst.unsupported("of a pointer"));
             }
             let values = cx.load(&pointer, operands)?;
@@ -158,6 +158,7 @@ impl Cx<'_> {
     pub fn load(&mut self, pointer: &Pointer, operands: Operands) -> Result<LeafValues> {
         match pointer.place {
             Storage::Resource { .. } => return self.load_opaque(pointer),
+            Storage::Handle { local, once } => return self.held_handle(local, once, pointer.ty),
             Storage::Input(input) => {
                 if pointer.dynamic.is_none() {
                     return self.load_input(input, pointer, operands.access.volatile);
@@ -212,6 +213,11 @@ impl Cx<'_> {
             let local = self.output_local(output);
             return self.store(&Pointer { place: Storage::Local(local), ..pointer.clone() }, values, operands);
         }
+        if let Storage::Handle { local, .. } = pointer.place {
+            check(self, values, &self.types.leaf_types(pointer.ty)?)?;
+            (0..).zip(values).for_each(|(n, v)| self.contents.note(local, n, *v));
+            return Ok(());
+        }
         if let Some(ty) = self.types.one_access(pointer.ty, pointer.layout)
             && values.len() == ty.lanes() as usize
             && values.iter().all(|v| self.b.ty(*v) == ty.element())
@@ -258,6 +264,14 @@ impl Cx<'_> {
             value.filter(|v| self.b.ty(*v) == ty)
         };
         leaves.map(value).collect()
+    }
+
+    /// What a variable for an image, a sampler or both holds.
+    fn held_handle(&self, local: LocalId, once: bool, ty: TypeId) -> Result<LeafValues> {
+        let held = |n| if once { self.contents.only(local, n) } else { self.contents.leaf(local, n) };
+        let all: Option<LeafValues> = (0..self.types.leaf_count(ty)? as u32).map(held).collect();
+        let what = "one of several images or samplers, or none, at this place";
+        all.ok_or_else(|| Error::unsupported("image or sampler in a variable", what))
     }
 
     /// Notes the leaves that a load gave, each with its offset from the pointer.

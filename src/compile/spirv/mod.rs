@@ -8,8 +8,10 @@
 //! To add an instruction, add an arm to the module of its family; a new family is one line in `inst`.
 
 mod access;
+mod addresses;
 mod arith;
 mod atomic;
+mod bases;
 mod beyond;
 mod bfloat;
 mod builtins;
@@ -37,6 +39,7 @@ mod instruction;
 mod interface;
 mod join;
 mod late;
+mod layout;
 mod matrix;
 mod memory;
 mod modes;
@@ -48,6 +51,7 @@ mod subgroup;
 mod sync;
 mod types;
 mod usage;
+mod variable_pointers;
 mod words;
 mod zeroed;
 
@@ -101,8 +105,10 @@ fn translated(module: &Module, entry: &str, stage: Stage, spec: Specialization<'
     let mut cx = cx::Cx::new(&parsed, &mut shader);
     cx.constants.specialize(spec);
     cx.judged = judged;
+    variable_pointers::prepare(&mut cx);
     modes::floats(&mut cx, point.function)?;
     globals::declare(&mut cx, &usage)?;
+    variable_pointers::follow(&mut cx)?;
     modes::apply(&mut cx, point.function)?;
     zeroed::write(&mut cx);
     function::entry(&mut cx, &usage, point.function)?;

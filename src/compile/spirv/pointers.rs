@@ -1,11 +1,10 @@
 //! Comparisons of pointers, and their difference.
 //!
-//! Pointers into different variables are different; into one variable, their byte offsets are compared, and for an array
-//! of bindings the indices of the bindings. A null pointer equals only a null pointer.
+//! Pointers are equal if their values are: see `variable_pointers`.
 
-use super::cx::{Cx, Def, Pointer, SpirvInst, Storage};
+use super::cx::{Cx, SpirvInst, Storage, Ty};
 use super::operands::set_result;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::{AluOp, Type, Value};
 use spirv::Op;
 
@@ -28,38 +27,22 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
 }
 
 fn equal(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Value> {
-    let (a, b) = (inst.id(0)?, inst.id(1)?);
-    if !cx.is_logical_pointer(cx.type_id(a)?) {
-        let (a, b) = (cx.value(a)?, cx.value(b)?);
-        if [a, b].iter().any(|v| cx.b.ty(*v) != Type::B64) {
+    let [a, b] = [inst.id(0)?, inst.id(1)?];
+    for id in [a, b] {
+        if !matches!(cx.types.get(cx.type_id(id)?), Ty::Pointer { .. }) {
             return Err(inst.malformed("operands that are not pointers"));
         }
-        return Ok(cx.b.alu(AluOp::IEq, &[a, b]));
     }
-    let [null_a, null_b] = [is_null(cx, a)?, is_null(cx, b)?];
-    if null_a || null_b {
-        return Ok(cx.b.cbool(null_a && null_b));
+    let (a, b) = (cx.values(a)?, cx.values(b)?);
+    if a.len() != b.len() || a.is_empty() {
+        return Err(inst.malformed("operands of different types"));
     }
-    let (a, b) = (cx.pointer(a)?, cx.pointer(b)?);
-    let Some(same_place) = same_place(cx, &a, &b) else { return Ok(cx.b.cbool(false)) };
-    let (x, y) = (cx.byte_offset(&a, 0), cx.byte_offset(&b, 0));
-    let same_offset = cx.b.alu(AluOp::IEq, &[x, y]);
-    Ok(cx.b.alu(AluOp::IAnd, &[same_place, same_offset]))
-}
-
-fn is_null(cx: &mut Cx<'_>, id: u32) -> Result<bool> {
-    Ok(matches!(cx.def(id)?, Def::Constant(_)))
-}
-
-/// Whether two pointers point into the same binding of a variable; `None` if into different variables.
-fn same_place(cx: &mut Cx<'_>, a: &Pointer, b: &Pointer) -> Option<Value> {
-    match (&a.place, &b.place) {
-        (Storage::Buffer { resource: x, index: i, .. }, Storage::Buffer { resource: y, index: j, .. }) if x == y => {
-            let [i, j] = [*i, *j].map(|index| cx.binding_index(index));
-            Some(cx.b.alu(AluOp::IEq, &[i, j]))
-        }
-        (x, y) => (x == y).then(|| cx.b.cbool(true)),
+    let mut same = None;
+    for (&x, &y) in a.iter().zip(&b) {
+        let equal = cx.b.alu(AluOp::IEq, &[x, y]);
+        same = Some(same.map_or(equal, |same| cx.b.alu(AluOp::IAnd, &[same, equal])));
     }
+    same.ok_or_else(|| Error::bug("a pointer without leaves"))
 }
 
 /// The number of elements from the second pointer to the first.
@@ -67,9 +50,12 @@ fn difference(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Value> {
     let (a, b) = (cx.pointer(inst.id(0)?)?, cx.pointer(inst.id(1)?)?);
     let to = cx.types.scalar(cx.result_type(inst)?).filter(|ty| *ty != Type::B1);
     let to = to.ok_or_else(|| inst.malformed("a result that is not an integer"))?;
+    // Both point into one array, whichever it is.
     let (x, y, ty) = match (&a.place, &b.place) {
         (Storage::Global(_), Storage::Global(_)) => (cx.address(&a, 0), cx.address(&b, 0), Type::B64),
-        (x, y) if x == y => (cx.byte_offset(&a, 0), cx.byte_offset(&b, 0), Type::B32),
+        (x, y) if x == y || [x, y].iter().any(|place| matches!(place, Storage::Chosen { .. })) => {
+            (cx.byte_offset(&a, 0), cx.byte_offset(&b, 0), Type::B32)
+        }
         _ => return Err(inst.unsupported("of pointers into different variables")),
     };
     let stride = cx.element_stride(inst.id(0)?, &a)?;

@@ -6,7 +6,7 @@
 //! the shader sees. Sizes of nested types are summed when a type is declared: structs nested so that each contains two
 //! of the next have 2^depth parts, so only walks bounded by [`Types::leaf_count`] may visit all parts.
 //!
-//! To add a type, add a variant of [`Ty`], its leaves in [`Types::add`], and its layout in [`Types::walk`].
+//! To add a type, add a variant of [`Ty`], its leaves in [`Types::add`], and its layout in [`Types::walk`] (`layout`).
 
 use crate::error::{Error, Result};
 use crate::ir::{Bits, Type};
@@ -132,6 +132,8 @@ struct TyData {
     explicit: u32,
     /// It is a bfloat16, or has a part that is.
     bfloat: bool,
+    /// It is a variable pointer, has a part that is, or is a pointer to such.
+    pointers: bool,
 }
 
 /// Offset of a member of a struct.
@@ -163,20 +165,8 @@ impl MemoryLayout {
     pub const EXPLICIT: Self = Self { explicit: true, ..Self::PACKED };
 }
 
-/// A scalar of a value in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Leaf {
-    /// Bytes from the start of the value.
-    pub offset: u32,
-    /// Its type as a value; `B1` is stored as 32 bits.
-    pub ty: Type,
-}
-
 /// IR types of the leaves of a value; most have no more than a matrix.
 pub type LeafTypes = SmallVec<[Type; 32]>;
-/// Leaves of a value in memory.
-pub type Leaves = List<Leaf>;
-
 /// The arena of types.
 #[derive(Debug, Default)]
 pub struct Types {
@@ -187,6 +177,8 @@ pub struct Types {
     /// Indices of members that have leaves: visiting others would cost time for each value of the type.
     filled: List<u32>,
     has_bfloat: bool,
+    /// Pointers to storage buffers and to workgroup memory are values: see `variable_pointers`.
+    pub(super) variable_pointers: bool,
 }
 
 /// The data of a type without parts.
@@ -199,6 +191,7 @@ const VOID: TyData = TyData {
     filled: Members { first: 0, len: 0 },
     explicit: 0,
     bfloat: false,
+    pointers: false,
 };
 
 impl Types {
@@ -217,7 +210,7 @@ impl Types {
         let times = |elem: TypeId, n: u32| {
             let e = self.data(elem);
             let made = data(e.leaves.saturating_mul(n), e.packed.saturating_mul(n), e.align, e.depth + 1);
-            TyData { bfloat: e.bfloat, ..made }
+            TyData { bfloat: e.bfloat, pointers: e.pointers, ..made }
         };
         let made = match &ty {
             Ty::Void | Ty::Function => data(0, 0, 1, 0),
@@ -233,7 +226,10 @@ impl Types {
             }
             Ty::Struct { members, .. } => self.structure(*members),
             Ty::Pointer { class: spirv::StorageClass::PhysicalStorageBuffer, .. } => scalar(Bits::B64),
-            Ty::Pointer { .. } => data(0, 0, 1, 0),
+            Ty::Pointer { class, .. } if self.variable_pointers && is_variable(*class) => {
+                TyData { pointers: true, ..data(2, 8, 4, 0) }
+            }
+            Ty::Pointer { pointee, .. } => TyData { pointers: self.data(*pointee).pointers, ..data(0, 0, 1, 0) },
             Ty::Image { .. } | Ty::Sampler => data(1, 0, 1, 0),
             Ty::SampledImage { .. } => data(2, 0, 1, 0),
         };
@@ -266,7 +262,7 @@ impl Types {
 
     fn structure(&mut self, members: Members) -> TyData {
         let (mut leaves, mut end, mut depth, mut align, mut explicit) = (0u32, 0u32, 0, 1, 0);
-        let mut bfloat = false;
+        let (mut bfloat, mut pointers) = (false, false);
         let first_filled = self.filled.len() as u32;
         self.parts.resize(self.members.len(), MemberOffset::default());
         for n in 0..members.len {
@@ -282,13 +278,14 @@ impl Types {
             depth = depth.max(e.depth + 1);
             align = align.max(e.align);
             bfloat |= e.bfloat;
+            pointers |= e.pointers;
             let size = self.size(m.ty, member_layout(&m, MemoryLayout::EXPLICIT));
             explicit = explicit.max(m.offset.saturating_add(size));
         }
         // Padded to align the members of every array element.
         let packed = align_up(end, align);
         let filled = Members { first: first_filled, len: self.filled.len() as u32 - first_filled };
-        TyData { leaves, packed, align, depth, filled, explicit, bfloat, ..VOID }
+        TyData { leaves, packed, align, depth, filled, explicit, bfloat, pointers, ..VOID }
     }
 
     fn part(&self, members: Members, index: usize) -> Option<MemberOffset> {
@@ -301,6 +298,11 @@ impl Types {
             *pointee = to;
             *stride = array_stride;
         }
+    }
+
+    /// Bytes in the tightly packed layout.
+    pub(super) fn packed(&self, id: TypeId) -> u32 {
+        self.data(id).packed
     }
 
     fn data(&self, id: TypeId) -> &TyData {
@@ -364,6 +366,21 @@ impl Types {
         }
     }
 
+    /// Whether a value is an image, a sampler or both.
+    pub fn is_handle(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Ty::Image { .. } | Ty::Sampler | Ty::SampledImage { .. })
+    }
+
+    /// Whether it is a logical pointer that is a value of two leaves.
+    pub fn is_variable_pointer(&self, id: TypeId) -> bool {
+        matches!(self.get(id), Ty::Pointer { class, .. } if self.variable_pointers && is_variable(*class))
+    }
+
+    /// Whether values of a type are, have or point to variable pointers.
+    pub fn reaches_pointers(&self, id: TypeId) -> bool {
+        self.data(id).pointers
+    }
+
     /// The members of a struct that have leaves, by index.
     pub fn filled_members(&self, id: TypeId) -> impl Iterator<Item = (usize, &StructMember)> {
         let members = match self.get(id) {
@@ -424,6 +441,7 @@ impl Types {
                 self.push_leaf_types(*image, out);
                 out.push(Type::DESC4);
             }
+            Ty::Pointer { .. } if self.is_variable_pointer(id) => out.extend([Type::B32; 2]),
             Ty::Bool | Ty::Int { .. } | Ty::Float { .. } | Ty::BFloat16 | Ty::Pointer { .. } => {
                 out.extend(self.scalar(id));
             }
@@ -479,88 +497,6 @@ impl Types {
         Some((self.part(*members, index)?.packed, layout))
     }
 
-    /// Offset between the columns of a matrix, and the layout within one.
-    pub fn column(&self, column: TypeId, layout: MemoryLayout) -> (u32, MemoryLayout) {
-        let elem = self.vector(column).map_or(column, |(e, _)| e);
-        match (layout.explicit, layout.row_major) {
-            (false, _) => (self.data(column).packed, layout),
-            (true, false) => (layout.matrix_stride, MemoryLayout { component_stride: 0, ..layout }),
-            (true, true) => (self.data(elem).packed, MemoryLayout { component_stride: layout.matrix_stride, ..layout }),
-        }
-    }
-
-    /// The leaves of a value in memory, in value order.
-    ///
-    /// # Errors
-    /// As [`Types::leaf_count`]; unsupported for types without a memory layout.
-    pub fn walk(&self, id: TypeId, layout: MemoryLayout) -> Result<Leaves> {
-        let mut out = Leaves::default();
-        out.reserve(self.leaf_count(id)?);
-        self.walk_into(id, layout, 0, &mut out)?;
-        Ok(out)
-    }
-
-    /// The type of the one access that moves a whole value, if this is simple: a scalar or vector without booleans.
-    pub fn one_access(&self, id: TypeId, layout: MemoryLayout) -> Option<Type> {
-        let (scalar, count) = match self.get(id) {
-            Ty::Vector { elem, count } => {
-                let scalar = self.scalar(*elem)?;
-                let dense = layout.component_stride == 0 && self.data(*elem).packed == scalar.bytes()
-                    || layout.component_stride == scalar.bytes();
-                (dense.then_some(scalar)?, *count)
-            }
-            _ => (self.scalar(id)?, 1),
-        };
-        let most = match scalar.bits() {
-            Bits::B1 => return None,
-            Bits::B64 => 2,
-            Bits::B8 | Bits::B16 if count == 3 => return None,
-            _ => 4,
-        };
-        match count {
-            1 => Some(scalar),
-            _ if count <= most => Type::vector(scalar.bits(), count),
-            _ => None,
-        }
-    }
-
-    fn walk_into(&self, id: TypeId, layout: MemoryLayout, at: u32, out: &mut Leaves) -> Result<()> {
-        if self.data(id).leaves == 0 {
-            return Ok(());
-        }
-        match self.get(id) {
-            Ty::Vector { elem, count } => {
-                let step = if layout.component_stride != 0 { layout.component_stride } else { self.data(*elem).packed };
-                for i in 0..*count {
-                    self.walk_into(*elem, layout, at.saturating_add(i.saturating_mul(step)), out)?;
-                }
-            }
-            Ty::Matrix { column, count } => {
-                let (step, inner) = self.column(*column, layout);
-                for i in 0..*count {
-                    self.walk_into(*column, inner, at.saturating_add(i.saturating_mul(step)), out)?;
-                }
-            }
-            Ty::Array { elem, len, .. } => {
-                let step = self.stride(id, *elem, layout);
-                for i in 0..*len {
-                    self.walk_into(*elem, layout, at.saturating_add(i.saturating_mul(step)), out)?;
-                }
-            }
-            Ty::Struct { .. } => {
-                for (n, m) in self.filled_members(id) {
-                    let (offset, inner) = self.member(id, n, layout).unwrap_or((0, layout));
-                    self.walk_into(m.ty, inner, at.saturating_add(offset), out)?;
-                }
-            }
-            _ => match self.scalar(id) {
-                Some(ty) => out.push(Leaf { offset: at, ty }),
-                None => return Err(Error::unsupported("opaque type in memory", "")),
-            },
-        }
-        Ok(())
-    }
-
     /// Leaves before element `index` of a composite, and the element's type.
     pub fn element(&self, id: TypeId, index: u32) -> Option<(usize, TypeId)> {
         let leaves = |t: TypeId| self.data(t).leaves as usize;
@@ -578,6 +514,11 @@ impl Types {
             _ => None,
         }
     }
+}
+
+/// Whether variable pointers may point into memory of a class.
+fn is_variable(class: spirv::StorageClass) -> bool {
+    matches!(class, spirv::StorageClass::StorageBuffer | spirv::StorageClass::Workgroup)
 }
 
 /// The layout inside a member: its own matrix decorations, if any.

@@ -229,6 +229,11 @@ impl Usage {
         self.root(id) == 0 && self.variables.get(id as usize).is_some_and(|v| v.dynamic)
     }
 
+    /// Whether a variable is only accessed as a whole, and stored only one value.
+    pub fn is_stored_once(&self, id: u32) -> bool {
+        self.variables.get(id as usize).is_some_and(|v| !v.escapes && v.stored != 0)
+    }
+
     /// The table for a variable that only ever holds one constant and is dynamically indexed.
     ///
     /// # Errors
