@@ -202,7 +202,7 @@ fn an_index_beyond_a_constant_table_stays_in_it() {
     for wave in [WaveSize::W32, WaveSize::W64] {
         let compiler = ChosenCompiler::new();
         let options = TuningOptions::default();
-        let after = &run_module(options, &compiler, &module, wave, &[values.clone()], &[], [1; 3])[0];
+        let after = &run_module(options, &compiler, &module, wave, std::slice::from_ref(&values), &[], [1; 3])[0];
         for (n, index) in indices.iter().enumerate() {
             let [table, copy, part] = [after[64 + n], after[128 + n], after[192 + n]];
             for value in [table, copy] {
