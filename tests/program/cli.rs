@@ -133,6 +133,21 @@ fn an_invocation_of_a_dispatch_is_followed() {
     let none = dovetail(dir, &[&run[..], &["--trace", "global:16,0,0"]].concat());
     assert_eq!(none.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&none.stderr).contains("nothing was run"));
+
+    // What does not fit the state is said.
+    let given = std::fs::read_to_string(dir.join("k.in.toml")).unwrap();
+    let said = |inputs: String, code: i32, words: &[&str]| {
+        std::fs::write(dir.join("other.toml"), inputs).unwrap();
+        let run = dovetail(dir, &["run", "k.elf", "--state", "k.toml", "--bindings", "other.toml"]);
+        let errors = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(code), "{errors}");
+        assert!(words.iter().all(|words| errors.contains(words)), "{errors}");
+        assert_eq!(errors.is_empty(), words.is_empty(), "{errors}");
+    };
+    said(given.clone(), 0, &[]);
+    said(given.replace("grid = [2, 2, 1]\n", ""), 2, &["nothing would run", "other.toml"]);
+    let elsewhere = ["set 0, binding 3 of the inputs", "set 0, binding 0 of the layout has no input"];
+    said(given.replace("binding = 0", "binding = 3"), 0, &elsewhere);
 }
 
 #[test]

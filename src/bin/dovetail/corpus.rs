@@ -28,6 +28,9 @@ pub struct Args {
 enum Command {
     /// Search files for SPIR-V: plain, in zip, tar, gzip, zlib, zstd and xz, and in Qt resources.
     ///
+    /// Modules whose names differ only in their stage (`rounded.vert`, `rounded.frag`) are listed as pairs, which other
+    /// commands link.
+    ///
     /// A file that cannot be read completely is skipped or cut, and named; the exit code is then 1.
     Extract {
         /// Files, and directories to search.

@@ -6,8 +6,8 @@ use dovetail::emu::inputs::Inputs;
 use dovetail::emu::{self, Follow, RunLimits, RunOutcome, RunStats, Trace};
 use dovetail::error::{Context, Error, Result};
 use dovetail::proof::read_inputs;
-use dovetail::state::PipelineState;
-use std::collections::BTreeMap;
+use dovetail::state::{PipelineState, ResourceLayout};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -50,6 +50,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let elf = read_elf(&args.pipeline)?;
     let state: PipelineState = args.state.as_deref().map(read_toml).transpose()?.unwrap_or_default();
     let inputs = read_inputs(&args.bindings)?;
+    if inputs.draw.is_none() && inputs.grid.contains(&0) {
+        let why = "neither a draw nor a grid of workgroups, as `grid = [1, 1, 1]`: nothing would run";
+        return Err(Error::malformed(why)).at(|| args.bindings.display().to_string());
+    }
+    unmatched(&state.layout, &inputs).iter().for_each(|what| eprintln!("dovetail: {what}"));
     let limits = args.limit.map_or_else(RunLimits::default, |instructions| RunLimits { instructions });
     let mut trace = args.trace.map(|follow| Trace::new(follow, trace::printer(args.json)));
     let outcome = emu::run_traced(&elf, &state.layout, &inputs, limits, trace.as_mut()).at(place)?;
@@ -68,6 +73,27 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What only one of layout and inputs has: valid, but more often a slip.
+fn unmatched(layout: &ResourceLayout, inputs: &Inputs) -> Vec<String> {
+    let slots = layout.sets.iter().flat_map(|set| set.bindings.iter().map(move |of| ((set.set, of.binding), of)));
+    let mut laid_out = BTreeMap::from_iter(slots);
+    let mut found = Vec::new();
+    let given: BTreeSet<(u32, u32)> = inputs.bindings.iter().map(|one| (one.set, one.binding)).collect();
+    for slot @ (set, binding) in given {
+        if laid_out.remove(&slot).is_none() {
+            found.push(format!("set {set}, binding {binding} of the inputs is not in the state's layout"));
+        }
+    }
+    for ((set, binding), _) in laid_out.into_iter().filter(|(_, of)| of.samplers.is_empty()) {
+        found.push(format!("set {set}, binding {binding} of the layout has no input: its descriptors are null"));
+    }
+    if inputs.push_constants.0.len() < layout.push_constant_bytes as usize {
+        let (given, all) = (inputs.push_constants.0.len(), layout.push_constant_bytes);
+        found.push(format!("{given} of {all} bytes of push constants are given: the others are 0"));
+    }
+    found
 }
 
 fn counts(stats: &RunStats) -> BTreeMap<&'static str, u64> {

@@ -7,7 +7,7 @@ use super::lod::LEVEL_STEP;
 use super::machine::{Machine, unsupported};
 use super::residency::Touched;
 use super::shadow::Shadow;
-use super::texture::{Coords, Filter, InterpretedSampler};
+use super::texture::{Coords, Filter, InterpretedSampler, ShadowedTexel};
 use super::wave::{Wave, lanes};
 use crate::error::Result;
 use crate::ir::number::{decode, encode};
@@ -96,6 +96,9 @@ impl Machine<'_> {
         let data = operands.meaning.iter().position(|m| *m == O::Data);
         let components = data.map(|n| self.values(wave, inst, n, lane)).unwrap_or_default();
         let helper = wave.helpers >> lane & 1 != 0;
+        // A texel of 64 bits is two words.
+        let of_result = inst.result.map(|v| self.shader.ty(v).bits());
+        let wide = components.first().map(|one| one.2).or(of_result) == Some(Bits::B64);
         let Some(texture) = self.texture(wave, descriptor, lane) else {
             return Ok(vec![(0, Shadow::NONE); 4]);
         };
@@ -114,13 +117,20 @@ impl Machine<'_> {
             ImageOp::Fetch | ImageOp::Load => {
                 *touched = Touched::exactly(texture.place(level, at, layer).map_or(0, |(level, _)| 1 << level));
                 let (texel, shadows) = texture.texel(level, at, layer);
+                if wide {
+                    let zero = (0, Shadow::NONE);
+                    return Ok(vec![whole((texel, shadows)), zero, zero, (1, Shadow::NONE)]);
+                }
                 texel.iter().zip(shadows).map(|(x, s)| (u64::from(*x), s)).collect()
             }
             ImageOp::Store => {
                 let place = texture.place(level, at, layer).filter(|_| !helper);
                 if let Some(texel) = place.and_then(|(level, n)| texture.levels.get_mut(level)?.get_mut(n)) {
-                    for (n, (bits, shadow, _)) in components.into_iter().take(4).enumerate() {
-                        (texel.0[n], texel.1[n]) = (bits as u32, shadow);
+                    match components.first() {
+                        Some((bits, shadow, Bits::B64)) => set_whole(texel, (*bits, *shadow)),
+                        _ => components.into_iter().take(4).enumerate().for_each(|(n, (bits, shadow, _))| {
+                            (texel.0[n], texel.1[n]) = (bits as u32, shadow);
+                        }),
                     }
                 }
                 Vec::new()
@@ -132,9 +142,12 @@ impl Machine<'_> {
                 };
                 let operand = |what| operands.get(what).unwrap_or((0, Shadow::NONE));
                 let (data, comparator) = (operand(O::Data), operand(O::AtomicCompare));
-                let old = (u64::from(texel.0[0]), texel.1[0]);
-                if let Some((new, shadow)) = atomic::updated(op, Bits::B32, old, [data, comparator]) {
-                    (texel.0[0], texel.1[0]) = (new as u32, shadow);
+                let old = if wide { whole(*texel) } else { (u64::from(texel.0[0]), texel.1[0]) };
+                let width = if wide { Bits::B64 } else { Bits::B32 };
+                match atomic::updated(op, width, old, [data, comparator]) {
+                    Some(new) if wide => set_whole(texel, new),
+                    Some((new, shadow)) => (texel.0[0], texel.1[0]) = (new as u32, shadow),
+                    None => {}
                 }
                 vec![old]
             }
@@ -226,4 +239,14 @@ fn sampled(integer: bool, (value, bound): (f64, f64)) -> (u64, Shadow) {
         true => (value as u64, if bound == 0.0 { Shadow::NONE } else { Shadow::UNCERTAIN }),
         false => (encode(value, Bits::B32), Shadow { value, bound }),
     }
+}
+
+/// The value of a texel of 64 bits.
+fn whole((words, shadows): ShadowedTexel) -> (u64, Shadow) {
+    (u64::from(words[0]) | u64::from(words[1]) << 32, Shadow::of_bits(&shadows[..2]))
+}
+
+fn set_whole(texel: &mut ShadowedTexel, (bits, shadow): (u64, Shadow)) {
+    (texel.0[0], texel.0[1]) = (bits as u32, (bits >> 32) as u32);
+    (texel.1[0], texel.1[1]) = (shadow, shadow);
 }

@@ -256,6 +256,7 @@ fn alu(op: AluOp, args: &[u64], from: Bits, to: Bits) -> u64 {
         A::SLe => u64::from(sx <= sy),
         A::SGt => u64::from(sx > sy),
         A::SGe => u64::from(sx >= sy),
+        A::UMin => x.min(y),
         A::Select if x != 0 => y,
         A::Select => args[2],
         A::ZExt | A::Trunc => x,
