@@ -7,12 +7,12 @@
 pub use super::instruction::SpirvInst;
 pub use super::types::{MemoryLayout, Ty, TypeId};
 
+use super::bases::VariablePointers;
 use super::constants::Constants;
 use super::contents::Contents;
 use super::interface::Interface;
 use super::parse::Parsed;
 use super::types::Types;
-use super::variable_pointers::VariablePointers;
 use crate::error::{Error, Result};
 use crate::ir::{
     Access, Align, BlockId, BufferKind, Builder, ConstTableId, DescriptorPart, LocalId, Op, ResourceId, ResourceKind,

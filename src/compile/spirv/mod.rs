@@ -27,6 +27,7 @@ mod decode;
 mod dot;
 mod finish;
 mod float;
+mod flows;
 mod fold;
 mod fold_convert;
 mod fold_scalar;

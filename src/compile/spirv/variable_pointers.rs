@@ -16,8 +16,8 @@
 //! forbids such variable pointers ("Universal Validation Rules").
 
 use super::access::is_array_of_bindings;
-use super::bases::Bases;
 use super::cx::{Cx, Def, Index, LeafValues, Pointer, Storage};
+use super::flows;
 use super::join::at_offset;
 use super::types::{MemoryLayout, Ty, TypeId};
 use crate::error::{Error, Result};
@@ -25,16 +25,6 @@ use crate::ir::{Access, AluOp, BufferKind, DescriptorPart, ResourceId, ResourceK
 use crate::workspace::List;
 use smallvec::smallvec;
 use spirv::{Capability, Decoration, Op, StorageClass};
-
-/// What the conversion of pointers from and to values has to know.
-#[derive(Debug, Default)]
-pub struct VariablePointers {
-    bases: Bases,
-    /// Bits of a code that name the resource.
-    bits: u32,
-    /// Flags that a member of any struct may give to accesses.
-    access: Access,
-}
 
 /// Prepares for pointers as values if the module declares them, before anything is declared.
 pub fn prepare(cx: &mut Cx<'_>) {
@@ -58,7 +48,7 @@ pub fn follow(cx: &mut Cx<'_>) -> Result<()> {
     let has = |flag| cx.module.decorations.iter().any(|d| d.member.is_some() && d.decoration == flag);
     let access =
         Access { coherent: has(Decoration::Coherent), volatile: has(Decoration::Volatile), ..Access::default() };
-    cx.variable_pointers.bases = Bases::of(cx)?;
+    cx.variable_pointers.bases = flows::follow(cx)?;
     cx.variable_pointers.access = access;
     Ok(())
 }
