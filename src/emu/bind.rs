@@ -119,6 +119,9 @@ fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, 
         Bound::PhysicalStorageBuffer(data) => (Home::Bytes(machine.alloc_with(&data.0)?, data.0.len()), Vec::new()),
         Bound::UniformTexelBuffer(texels) | Bound::StorageTexelBuffer(texels) => typed(machine, texels)?,
         Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
+            if !matches!(bound, Bound::SampledImage(_)) {
+                image.check_identity()?;
+            }
             let (home, words) = texels(machine, image, absent)?;
             (home, vec![(PartLetter::Image, words)])
         }
@@ -299,6 +302,7 @@ mod tests {
             arrayed: layers > 1,
             levels: 1,
             samples,
+            swizzle: Default::default(),
             data: InputBytes((0..6 * 4 * samples * layers).map(|n| n as u8).collect()),
         };
         let layout = layout(ResourceKind::SampledImage, false);
@@ -322,6 +326,7 @@ mod tests {
             arrayed: false,
             levels: 2,
             samples: 1,
+            swizzle: Default::default(),
             data: InputBytes((0..texels * 4).map(|n| n as u8).collect()),
         };
         let mut machine = Machine::new(GfxIp::Gfx1030);

@@ -14,7 +14,7 @@ pub use fixed::{
 };
 
 use crate::error::{Error, Result};
-use crate::state::{ResourceKind, YcbcrConversion};
+use crate::state::{ResourceKind, Swizzle, YcbcrConversion};
 use serde::{Deserialize, Serialize};
 
 /// All inputs of a run.
@@ -219,9 +219,23 @@ pub struct Image {
     /// Samples per texel; a multisampled image has one level.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub samples: u32,
+    /// Sources of red, green, blue and alpha in the view; only of images that are sampled.
+    #[serde(default, skip_serializing_if = "is_identity")]
+    pub swizzle: [Swizzle; 4],
     /// Texels, tightly packed: by level, then layer or slice, then sample, then row. In a multi-planar format the
     /// planes follow each other, each packed like this.
     pub data: InputBytes,
+}
+
+impl Image {
+    /// # Errors
+    /// Malformed: the view has a swizzle, which only images that are sampled have.
+    pub fn check_identity(&self) -> Result<()> {
+        if is_identity(&self.swizzle) {
+            return Ok(());
+        }
+        Err(Error::malformed("a swizzle of an image that is stored, attached or converted"))
+    }
 }
 
 /// Shape of an image view.
@@ -299,6 +313,10 @@ fn one() -> u32 {
 
 fn is_one(n: &u32) -> bool {
     *n == 1
+}
+
+fn is_identity(swizzle: &[Swizzle; 4]) -> bool {
+    Swizzle::are_identity(swizzle)
 }
 
 /// Bytes. In a file: hexadecimal text, numbers (`{ f32 = [0.5, 1] }`), or a count of zeros.

@@ -8,6 +8,7 @@ use super::inputs::{Address, Compare, Image, Sampler, ViewShape};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
 use crate::error::{Error, Result};
+use crate::state::Swizzle;
 
 /// Location of the contents of a binding.
 #[derive(Debug)]
@@ -63,7 +64,7 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Re
         last_level,
         max_mip: last_level,
         min_lod: 0.0,
-        selects: format.selects,
+        selects: Swizzle::of_view(image.swizzle, format.selects, 0, 1),
     };
     let bytes =
         TextureView::new(descriptor)?.slice_bytes() * u64::from(slices.max(1)) * u64::from(image.samples.max(1));

@@ -44,6 +44,7 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, planes: &Planes) -> R
     {
         return Err(Error::malformed("an image with planes has one level, one sample, and even extents"));
     }
+    image.check_identity()?;
     let mut data = image.data.0.as_slice();
     let (mut rows, mut words, mut last) = (Vec::new(), Vec::new(), None);
     for view in &planes.views {

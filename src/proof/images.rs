@@ -40,7 +40,17 @@ pub(super) fn image(declared: &Declared, ty: ImageType, range: [f64; 2], random:
     let samples = ty.samples();
     let count = extent.iter().product::<u32>() * layers * samples;
     let data = contents(&format, count as usize, range, random)?;
-    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels: 1, samples, data })
+    Ok(Image {
+        format,
+        shape,
+        extent,
+        layers,
+        arrayed: ty.arrayed,
+        levels: 1,
+        samples,
+        swizzle: Default::default(),
+        data,
+    })
 }
 
 /// A texel buffer of a type.

@@ -106,6 +106,7 @@ mod tests {
             arrayed: false,
             levels: 1,
             samples: 1,
+            swizzle: Default::default(),
             data: InputBytes((0..=255).cycle().take(1024).collect()),
         };
         let sampler = Sampler { max_lod: 0.1, ..Default::default() };

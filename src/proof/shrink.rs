@@ -401,6 +401,7 @@ mod tests {
             arrayed: false,
             levels: 2,
             samples: 1,
+            swizzle: Default::default(),
             data: texels,
         };
         let bound = Bound::CombinedImageSampler(image, Default::default());

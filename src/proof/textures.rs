@@ -131,5 +131,15 @@ fn image(
             data.extend(named.encode(color)?);
         }
     }
-    Ok(Image { format, shape, extent, layers, arrayed: ty.arrayed, levels, samples, data: InputBytes(data) })
+    Ok(Image {
+        format,
+        shape,
+        extent,
+        layers,
+        arrayed: ty.arrayed,
+        levels,
+        samples,
+        swizzle: Default::default(),
+        data: InputBytes(data),
+    })
 }

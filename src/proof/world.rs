@@ -11,6 +11,7 @@ use crate::ir::interp::{
     AddressMode, Difference, Filter, InterpretedSampler as InterpSampler, MemoryVerdict, Shadow, ShadowedMemory,
     ShadowedTexel, Texture, World,
 };
+use crate::state::Swizzle;
 use std::collections::BTreeMap;
 
 /// The interpreter's memory and bindings for the same inputs.
@@ -40,9 +41,12 @@ pub fn world(inputs: &Inputs) -> Result<World> {
                 let levels = vec![texels(&format, &t.data.0)];
                 let extent = [levels[0].len() as u32, 1, 1];
                 let integer = format.format.is_integer();
-                world.textures.insert(place, Texture { extent, layers: 1, samples: 1, integer, step: 0.0, levels });
+                world.textures.insert(place, Texture { extent, integer, levels, ..Texture::default() });
             }
             Bound::SampledImage(image) | Bound::InputAttachment(image) | Bound::StorageImage(image) => {
+                if !matches!(b.bound, Bound::SampledImage(_)) {
+                    image.check_identity()?;
+                }
                 world.textures.insert(place, texture(image)?);
             }
             Bound::Sampler(s) => {
@@ -122,6 +126,7 @@ fn doubt_addresses(inputs: &Inputs, memory: &mut ShadowedMemory) {
 
 fn texture(image: &Image) -> Result<Texture> {
     let format = NamedFormat::new(&image.format)?;
+    let selects = Swizzle::of_view(image.swizzle, format.selects, 0, 1);
     let slack = std::array::from_fn(|component| format.format.slack(component));
     let mut rest = image.data.0.as_slice();
     let mut levels = Vec::new();
@@ -133,18 +138,19 @@ fn texture(image: &Image) -> Result<Texture> {
         let (own, later) = rest.split_at(bytes.saturating_mul(slices).min(rest.len()));
         rest = later;
         let texels = own.chunks(bytes.max(1)).flat_map(|slice| format.format.decode_slice(slice, [width, height]));
-        levels.push(texels.map(|texel| selected(&format, texel, slack)).collect());
+        levels.push(texels.map(|texel| selected(&format, selects, texel, slack)).collect());
     }
     let step = if format.is_normalized() { format.step(0, 1.0) } else { 0.0 };
     let (integer, samples) = (format.format.is_integer(), image.samples);
-    Ok(Texture { extent: image.extent, layers: image.layers * samples, samples, integer, step, levels })
+    let (layers, selects) = (image.layers * samples, Swizzle::of_view(image.swizzle, [4, 5, 6, 7], 0, 1));
+    Ok(Texture { extent: image.extent, layers, samples, integer, step, selects, levels })
 }
 
-/// A texel in the channels' order. `slack`: how far other decoders of blocks may be from each component. They, and those of
+/// A texel in the order of the view's components, from these sources. `slack`: how far other decoders of blocks may be from each component. They, and those of
 /// 24 bits, of which a float does not hold the fractions, round other numbers than 0 and 1 differently.
-fn selected(format: &NamedFormat, texel: [u32; 4], slack: [f64; 4]) -> ShadowedTexel {
+fn selected(format: &NamedFormat, selects: [u8; 4], texel: [u32; 4], slack: [f64; 4]) -> ShadowedTexel {
     let rounds = format.is_normalized() && (format.format.block() != [1; 2] || format.number == DataFormat::DEPTH_24);
-    let shadows = format.selects.map(|select| {
+    let shadows = selects.map(|select| {
         let component = usize::from(select.saturating_sub(4));
         let value = f64::from(f32::from_bits(texel[component]));
         match slack[component] {
@@ -153,7 +159,7 @@ fn selected(format: &NamedFormat, texel: [u32; 4], slack: [f64; 4]) -> ShadowedT
             slack => Shadow { value, bound: slack.max(2f64.powi(-24)) },
         }
     });
-    (format.selects.map(|select| format.format.select(texel, select)), shadows)
+    (selects.map(|select| format.format.select(texel, select)), shadows)
 }
 
 fn texels(format: &NamedFormat, data: &[u8]) -> Vec<ShadowedTexel> {

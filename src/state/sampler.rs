@@ -97,10 +97,7 @@ impl YcbcrConversion {
         fn one<T: Copy>(field: &'static str, number: u32, all: &[T]) -> Result<T, (&'static str, u32)> {
             usize::try_from(number).ok().and_then(|n| all.get(n)).copied().ok_or((field, number))
         }
-        let swizzle = |number| {
-            use Swizzle::{A, B, G, Identity, One, R, Zero};
-            one("components", number, &[Identity, Zero, One, R, G, B, A])
-        };
+        let swizzle = |number| Swizzle::of_number(number).ok_or(("components", number));
         let location = |field, number| one(field, number, &[ChromaLocation::CositedEven, ChromaLocation::Midpoint]);
         let filters = [ChromaFilter::Nearest, ChromaFilter::Linear];
         let [r, g, b, a] = given.components;
@@ -161,6 +158,33 @@ pub enum Swizzle {
     G,
     B,
     A,
+}
+
+impl Swizzle {
+    /// The swizzle of this number; `None` if Vulkan does not define it.
+    pub fn of_number(number: u32) -> Option<Self> {
+        use Swizzle::{A, B, G, Identity, One, R, Zero};
+        [Identity, Zero, One, R, G, B, A].get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// Whether red, green, blue and alpha stay what they are.
+    pub fn are_identity(all: &[Self; 4]) -> bool {
+        all.iter().zip([Self::R, Self::G, Self::B, Self::A]).all(|(one, own)| [Self::Identity, own].contains(one))
+    }
+
+    /// Of each component of a view, where it comes from. `own`: the sources of red, green, blue and alpha without the
+    /// swizzle; `zero` and `one`: those of the constants.
+    pub fn of_view<T: Copy>(all: [Self; 4], own: [T; 4], zero: T, one: T) -> [T; 4] {
+        std::array::from_fn(|n| match all[n] {
+            Self::Identity => own[n],
+            Self::Zero => zero,
+            Self::One => one,
+            Self::R => own[0],
+            Self::G => own[1],
+            Self::B => own[2],
+            Self::A => own[3],
+        })
+    }
 }
 
 /// `VkChromaLocation`, in the order of its numbers.

@@ -79,6 +79,7 @@ fn image(size: u32, levels: u32, data: Vec<u8>) -> Image {
         arrayed: false,
         levels,
         samples: 1,
+        swizzle: Default::default(),
         data: InputBytes(data),
     }
 }

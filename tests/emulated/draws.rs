@@ -208,6 +208,7 @@ fn a_texture_is_drawn() {
         arrayed: false,
         levels: 1,
         samples: 1,
+        swizzle: Default::default(),
         data,
     };
     let format = |name: &str| name.parse().expect("a format");

@@ -371,6 +371,7 @@ fn a_draw_is_judged_by_pixels() {
         arrayed: false,
         levels: 1,
         samples: 1,
+        swizzle: Default::default(),
         data: InputBytes(texels),
     };
     let bound = Bound::CombinedImageSampler(image, Sampler::default());

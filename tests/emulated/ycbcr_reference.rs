@@ -144,6 +144,7 @@ pub fn contents(known: Known, seed: u32) -> (Planes, Image) {
         arrayed: false,
         levels: 1,
         samples: 1,
+        swizzle: Default::default(),
         data: InputBytes(data),
     };
     (Planes { values, extents: extents.map(|e| e.map(i64::from)) }, image)

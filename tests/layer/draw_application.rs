@@ -43,6 +43,7 @@ pub enum Cases {
     Ways,
     DynamicStates,
     DepthStencil,
+    Swizzles,
 }
 
 /// Draws with these shaders, pairs for [`App::modules`]. Returns the resulting colours by case number.
@@ -154,6 +155,7 @@ pub fn run(shaders: [[&[u8]; 2]; 4], cases: Cases) -> BTreeMap<u32, Vec<u8>> {
             }
             Cases::DynamicStates => app.dynamic_states(),
             Cases::DepthStencil => app.depth_stencil(),
+            Cases::Swizzles => app.swizzles(),
         }
         app.device.device_wait_idle().expect("vkDeviceWaitIdle");
         app.device.destroy_device(None);

@@ -15,6 +15,7 @@ mod shadow;
 mod shadow_draws;
 #[path = "../support/mod.rs"]
 mod support;
+mod swizzles;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
 
@@ -63,13 +64,14 @@ fn application() {
             "[]".to_owned()
         }
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
-        Ok(name @ (shadow_draws::DRAWS | dynamic_states::STATES | depth_stencil::DEPTHS)) => {
+        Ok(name @ (shadow_draws::DRAWS | dynamic_states::STATES | depth_stencil::DEPTHS | swizzles::SWIZZLES)) => {
             let code = DRAW.map(|pair| pair.map(shader));
             let code = code.each_ref().map(|pair| pair.each_ref().map(Vec::as_slice));
             let cases = match name {
                 shadow_draws::DRAWS => Cases::Ways,
                 dynamic_states::STATES => Cases::DynamicStates,
-                _ => Cases::DepthStencil,
+                depth_stencil::DEPTHS => Cases::DepthStencil,
+                _ => Cases::Swizzles,
             };
             serde_json::to_string(&draw_application::run(code, cases)).expect("JSON")
         }

@@ -20,6 +20,7 @@ use dovetail::emu::inputs::{
 use dovetail::ir::Bits;
 use dovetail::ir::interp::encode;
 use dovetail::proof::Random;
+use dovetail::state::Swizzle;
 
 /// A parsed case.
 pub struct Case {
@@ -239,7 +240,22 @@ fn pixels(random: &mut Random, format: &str, count: usize) -> InputBytes {
     }
 }
 
-/// `FORMAT WIDTH HEIGHT KIND [FILTER [LEVELS [SHAPE [DEPTH-OR-LAYERS]]]]`.
+/// The sources of a view's components.
+fn swizzle(parts: &str) -> [Swizzle; 4] {
+    let mut letters = parts.chars();
+    std::array::from_fn(|_| match letters.next().expect("four components") {
+        '0' => Swizzle::Zero,
+        '1' => Swizzle::One,
+        'r' => Swizzle::R,
+        'g' => Swizzle::G,
+        'b' => Swizzle::B,
+        'a' => Swizzle::A,
+        other => panic!("no component {other}"),
+    })
+}
+
+/// `FORMAT WIDTH HEIGHT KIND [FILTER [LEVELS [SHAPE [DEPTH-OR-LAYERS [SWIZZLE]]]]]`. A swizzle has a letter or digit for each
+/// component: `bg01`.
 fn texels(random: &mut Random, words: &[&str]) -> Bound {
     let [width, height] = [1, 2].map(|n| number(words[n]) as u32);
     let count_of = |n: usize| words.get(n).map_or(1, |n| number(n) as u32);
@@ -269,6 +285,7 @@ fn texels(random: &mut Random, words: &[&str]) -> Bound {
         arrayed: shape.ends_with("_array"),
         levels,
         samples: 1,
+        swizzle: words.get(8).map(|parts| swizzle(parts)).unwrap_or_default(),
         data: pixels(random, words[0], count as usize),
     };
     let sampler = Sampler {

@@ -39,6 +39,7 @@ const UNSAFE: &[&str] = &[
     "tests/layer/dynamic_states.rs",
     "tests/layer/easel.rs",
     "tests/layer/secondaries.rs",
+    "tests/layer/swizzles.rs",
     "tests/support/vulkan.rs",
     "tests/support/vulkan/draw.rs",
     "tests/support/vulkan/picture.rs",

@@ -4,6 +4,7 @@ use super::passes::Variants;
 use super::reason::Reason;
 use ash::vk;
 use dovetail::capture::{Binding, SetLayout};
+use dovetail::state::Swizzle;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,7 +61,8 @@ pub struct ImageView {
     pub kind: vk::ImageViewType,
     pub format: vk::Format,
     pub range: vk::ImageSubresourceRange,
-    /// It has no swizzle, and no structure extends it.
+    pub swizzle: [Swizzle; 4],
+    /// No structure extends it.
     pub plain: bool,
 }
 

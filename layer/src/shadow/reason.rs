@@ -74,7 +74,7 @@ reasons! {
     Layouts = "image in two layouts";
     Format = "unsupported format";
     Samples = "multisampled image";
-    /// Swizzles, planes, slices of a volume, what extends it.
+    /// Swizzles of a comparison or of attachments, planes, slices of a volume, what extends it.
     View = "unsupported image view";
     /// Anisotropy, reduction modes, conversions, other borders.
     Sampler = "unsupported sampler";

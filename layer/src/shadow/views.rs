@@ -9,7 +9,7 @@ use ash::vk::Handle;
 use dovetail::capture::{Hash, Sampler};
 use dovetail::emu::inputs::{Address, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
 use dovetail::emu::{DataFormat, NamedFormat};
-use dovetail::state::VkFormat;
+use dovetail::state::{Swizzle, VkFormat};
 
 /// The image of a descriptor without its texels, and for each level its source and size in bytes.
 ///
@@ -61,6 +61,7 @@ pub fn image(objects: &Objects, info: vk::DescriptorImageInfo) -> Result<(Image,
         arrayed,
         levels,
         samples: 1,
+        swizzle: view.swizzle,
         data: InputBytes::default(),
     };
     Ok((image, (0..levels).map(|n| level(range.base_mip_level + n)).collect()))
@@ -131,7 +132,9 @@ pub fn attachment(
     let range = view.range;
     match () {
         () if whole.samples != vk::SampleCountFlags::TYPE_1 => return Err(Reason::Samples),
-        () if !view.plain || whole.kind != vk::ImageType::TYPE_2D => return Err(Reason::View),
+        () if !view.plain || !Swizzle::are_identity(&view.swizzle) || whole.kind != vk::ImageType::TYPE_2D => {
+            return Err(Reason::View);
+        }
         () if range.layer_count != 1 && (range.base_array_layer, whole.layers) != (0, 1) => {
             return Err(Reason::Layered);
         }
@@ -171,8 +174,10 @@ pub fn depth_form(format: vk::Format) -> Option<(u64, Option<u8>)> {
 fn shape(view: &ImageView, image: vk::ImageType) -> Result<(ViewShape, bool), Reason> {
     use vk::ImageType as I;
     use vk::ImageViewType as V;
-    let one_aspect = view.range.aspect_mask.as_raw().is_power_of_two();
-    if !view.plain || !one_aspect {
+    let aspects = view.range.aspect_mask;
+    // A comparison gives red, and compares what red was before the swizzle.
+    let moved = aspects == vk::ImageAspectFlags::DEPTH && !matches!(view.swizzle[0], Swizzle::Identity | Swizzle::R);
+    if !view.plain || !aspects.as_raw().is_power_of_two() || moved {
         return Err(Reason::View);
     }
     match (view.kind, image) {

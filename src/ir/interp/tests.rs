@@ -30,7 +30,7 @@ fn ran(body: &str, options: Options) -> Result<ShadowedMemory> {
     let mut world = World::default();
     world.buffers.insert((0, 0, 0), ShadowedMemory::new(vec![0; 256]));
     let levels = [4, 1].map(|texels| vec![([0; 4], [Shadow::NONE; 4]); texels]).to_vec();
-    let image = Texture { extent: [2, 2, 1], layers: 1, samples: 1, integer: false, step: 0.0, levels };
+    let image = Texture { extent: [2, 2, 1], levels, ..Texture::default() };
     world.textures.insert((0, 1, 0), image);
     dispatch(&shader, &mut world, [1; 3], options)?;
     Ok(world.buffers.remove(&(0, 0, 0)).unwrap_or_default())

@@ -23,8 +23,19 @@ pub struct Texture {
     pub integer: bool,
     /// Distance between neighbouring values of a normalised format, in which filters may compute; 0 for floats.
     pub step: f64,
+    /// Sources of the view's components: 0 zero, 1 one, 4 to 7 a component. The texels are from there already; the
+    /// sampler's border is not.
+    pub selects: [u8; 4],
     /// Texels of each level: layer (or slice) by layer, row by row.
     pub levels: Vec<Vec<ShadowedTexel>>,
+}
+
+impl Default for Texture {
+    /// One layer without levels.
+    fn default() -> Self {
+        let (selects, levels) = ([4, 5, 6, 7], Vec::new());
+        Self { extent: [1; 3], layers: 1, samples: 1, integer: false, step: 0.0, selects, levels }
+    }
 }
 
 /// Sampler filter.
@@ -196,8 +207,15 @@ impl Texture {
                             self.texel(level, [x, y, 0], layer)
                         }
                         Some(((x, y), z)) => self.texel(level, [x, y, z], at.layer),
-                        None if self.integer => (sampler.border.map(|x| x as u32), [Shadow::NONE; 4]),
-                        None => (sampler.border.map(f32::to_bits), [Shadow::NONE; 4]),
+                        None => {
+                            let border = self.selects.map(|select| match select {
+                                0 => 0.0,
+                                1 => 1.0,
+                                component => sampler.border[usize::from(component & 3)],
+                            });
+                            let bits = |x: f32| if self.integer { x as u32 } else { x.to_bits() };
+                            (border.map(bits), [Shadow::NONE; 4])
+                        }
                     };
                     for n in 0..4 {
                         // A double holds every integer of 32 bits.
@@ -320,7 +338,7 @@ mod tests {
     fn a_value_covers_the_levels_that_may_be_read() {
         let level = |x: f32| vec![([x.to_bits(); 4], [Shadow::NONE; 4])];
         let levels = vec![level(0.0), level(1.0), level(0.0)];
-        let texture = Texture { extent: [1; 3], layers: 1, samples: 1, integer: false, step: 0.0, levels };
+        let texture = Texture { levels, ..Texture::default() };
         let [error, offset] = [[0.0; 3]; 2];
         let at = Coords { at: [0.5; 3], error, offset, count: 2, layer: 0, cube: false };
         let sampler = |mip| InterpretedSampler { mip, lod: [0.0, 2.0, 0.0], ..InterpretedSampler::default() };
@@ -341,7 +359,7 @@ mod tests {
     #[test]
     fn the_centre_of_a_texel_may_be_on_either_side_of_it() {
         let levels = vec![[1f32, 0.0, 0.0, 0.0].map(|x| ([x.to_bits(); 4], [Shadow::NONE; 4])).to_vec()];
-        let texture = Texture { extent: [4, 1, 1], layers: 1, samples: 1, integer: false, step: 0.0, levels };
+        let texture = Texture { extent: [4, 1, 1], levels, ..Texture::default() };
         let bound = |x: f64| {
             let [error, offset] = [[0.0; 3]; 2];
             let at = Coords { at: [x / 4.0, 0.5, 0.0], error, offset, count: 2, layer: 0, cube: false };
@@ -356,8 +374,7 @@ mod tests {
     fn references_are_clamped_to_the_range_of_normalised_depths() {
         let levels = vec![vec![([1f32.to_bits(); 4], [Shadow::NONE; 4])]];
         let one = |step: f64, reference: (f64, f64)| {
-            let texture =
-                Texture { extent: [1; 3], layers: 1, samples: 1, integer: false, step, levels: levels.clone() };
+            let texture = Texture { step, levels: levels.clone(), ..Texture::default() };
             let compare = Some([true, true, false]);
             let sampler = InterpretedSampler { compare, ..InterpretedSampler::default() };
             let [error, offset] = [[0.0; 3]; 2];
@@ -372,7 +389,7 @@ mod tests {
     #[test]
     fn integers_are_read_as_they_are() {
         let levels = vec![[1u32, 0xffff_fffe].map(|x| ([x; 4], [Shadow::NONE; 4])).to_vec()];
-        let texture = Texture { extent: [2, 1, 1], layers: 1, samples: 1, integer: true, step: 0.0, levels };
+        let texture = Texture { extent: [2, 1, 1], integer: true, levels, ..Texture::default() };
         let one = |x: f64| {
             let [error, offset] = [[0.0; 3]; 2];
             let at = Coords { at: [x, 0.5, 0.0], error, offset, count: 2, layer: 0, cube: false };

@@ -130,6 +130,7 @@ impl Run<'_> {
                 arrayed: false,
                 levels: 1,
                 samples: 1,
+                swizzle: Default::default(),
                 data: InputBytes::default(),
             };
             let first = if name.starts_with('D') { vk::ImageAspectFlags::DEPTH } else { vk::ImageAspectFlags::COLOR };

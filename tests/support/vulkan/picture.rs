@@ -152,6 +152,7 @@ impl Run<'_> {
             .array_layers(image.layers)
             .samples(vk::SampleCountFlags::from_raw(samples))
             .usage(usage);
+        let [r, g, b, a] = image.swizzle.map(|part| vk::ComponentSwizzle::from_raw(part as i32));
         let range = vk::ImageSubresourceRange::default()
             .aspect_mask(aspect(&image.format))
             .level_count(image.levels)
@@ -166,6 +167,7 @@ impl Run<'_> {
                 .image(made)
                 .view_type(view)
                 .format(format(&image.format))
+                .components(vk::ComponentMapping { r, g, b, a })
                 .subresource_range(range);
             let view = device.create_image_view(&info, None).expect("vkCreateImageView");
             self.owned.images.push(made);

@@ -6,6 +6,7 @@ use crate::read::list;
 use crate::shadow::objects::{Buffer, BufferView, Image, ImageView};
 use crate::shadow::reason::Reason;
 use ash::vk;
+use dovetail::state::Swizzle;
 use std::sync::Arc;
 
 const OK: vk::Result = vk::Result::SUCCESS;
@@ -199,30 +200,32 @@ answers! {
         made: *mut vk::ImageView
     )
     |watch: &mut Watch<'_>, result: vk::Result| {
-        if result == OK {
-            watch.state.objects.image_views.insert(*made, view(&*info));
+        if result == OK && let Some(view) = view(&*info) {
+            watch.state.objects.image_views.insert(*made, view);
         }
     };
 }
 
+/// A view; `None` if Vulkan does not define its swizzle.
+///
 /// # Safety
 /// The info is valid.
-unsafe fn view(given: &vk::ImageViewCreateInfo<'_>) -> ImageView {
-    use vk::ComponentSwizzle as C;
+unsafe fn view(given: &vk::ImageViewCreateInfo<'_>) -> Option<ImageView> {
     let parts = given.components;
-    let parts = [(parts.r, C::R), (parts.g, C::G), (parts.b, C::B), (parts.a, C::A)];
-    let same = parts.iter().all(|(part, own)| part == own || *part == C::IDENTITY);
+    let swizzle = [parts.r, parts.g, parts.b, parts.a].map(|part| Swizzle::of_number(part.as_raw() as u32));
+    let [Some(r), Some(g), Some(b), Some(a)] = swizzle else { return None };
     let usage = vk::StructureType::IMAGE_VIEW_USAGE_CREATE_INFO;
     // SAFETY: null, or a structure, which begins with its type and next pointer.
     let next = unsafe { given.p_next.cast::<vk::BaseInStructure<'_>>().as_ref() };
     let extended = next.is_some_and(|next| next.s_type != usage || !next.p_next.is_null());
-    ImageView {
+    Some(ImageView {
         image: given.image,
         kind: given.view_type,
         format: given.format,
         range: given.subresource_range,
-        plain: same && !extended,
-    }
+        swizzle: [r, g, b, a],
+        plain: !extended,
+    })
 }
 
 passes! {
