@@ -548,7 +548,7 @@ impl App {
 
 fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
     match format {
-        vk::Format::D16_UNORM | vk::Format::X8_D24_UNORM_PACK32 => vk::ImageAspectFlags::DEPTH,
+        vk::Format::D16_UNORM | vk::Format::X8_D24_UNORM_PACK32 | vk::Format::D32_SFLOAT => vk::ImageAspectFlags::DEPTH,
         vk::Format::D24_UNORM_S8_UINT | vk::Format::D32_SFLOAT_S8_UINT => {
             vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL
         }
