@@ -145,6 +145,8 @@ fn an_invocation_of_a_dispatch_is_followed() {
         assert_eq!(errors.is_empty(), words.is_empty(), "{errors}");
     };
     said(given.clone(), 0, &[]);
+    let addressed = "bindings = [{ set = 9, binding = 0, bound = { physical_storage_buffer = { f32 = [1.0] } } }, ";
+    said(given.replace("bindings = [", addressed), 0, &[]);
     said(given.replace("grid = [2, 2, 1]\n", ""), 2, &["nothing would run", "other.toml"]);
     let elsewhere = ["set 0, binding 3 of the inputs", "set 0, binding 0 of the layout has no input"];
     said(given.replace("binding = 0", "binding = 3"), 0, &elsewhere);

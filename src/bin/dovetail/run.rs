@@ -2,7 +2,7 @@
 
 use crate::common::{print_json, read_elf, read_toml, write_file};
 use crate::trace;
-use dovetail::emu::inputs::Inputs;
+use dovetail::emu::inputs::{Bound, Inputs};
 use dovetail::emu::{self, Follow, RunLimits, RunOutcome, RunStats, Trace};
 use dovetail::error::{Context, Error, Result};
 use dovetail::proof::read_inputs;
@@ -80,7 +80,9 @@ fn unmatched(layout: &ResourceLayout, inputs: &Inputs) -> Vec<String> {
     let slots = layout.sets.iter().flat_map(|set| set.bindings.iter().map(move |of| ((set.set, of.binding), of)));
     let mut laid_out = BTreeMap::from_iter(slots);
     let mut found = Vec::new();
-    let given: BTreeSet<(u32, u32)> = inputs.bindings.iter().map(|one| (one.set, one.binding)).collect();
+    // What is found by its address needs no descriptor.
+    let bound = inputs.bindings.iter().filter(|one| !matches!(one.bound, Bound::PhysicalStorageBuffer(_)));
+    let given: BTreeSet<(u32, u32)> = bound.map(|one| (one.set, one.binding)).collect();
     for slot @ (set, binding) in given {
         if laid_out.remove(&slot).is_none() {
             found.push(format!("set {set}, binding {binding} of the inputs is not in the state's layout"));
