@@ -146,8 +146,9 @@ fn texture(image: &Image) -> Result<Texture> {
     Ok(Texture { extent: image.extent, layers, samples, integer, step, selects, levels })
 }
 
-/// A texel in the order of the view's components, from these sources. `slack`: how far other decoders of blocks may be from each component. They, and those of
-/// 24 bits, of which a float does not hold the fractions, round other numbers than 0 and 1 differently.
+/// A texel in the order of the view's components, from these sources. `slack`: how far other decoders of blocks may be
+/// from each component. They, and those of 24 bits, of which a float does not hold the fractions, round other numbers
+/// than 0 and 1 differently.
 fn selected(format: &NamedFormat, selects: [u8; 4], texel: [u32; 4], slack: [f64; 4]) -> ShadowedTexel {
     let rounds = format.is_normalized() && (format.format.block() != [1; 2] || format.number == DataFormat::DEPTH_24);
     let shadows = selects.map(|select| {

@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 /// What only one of layout and inputs has: valid, but more often a slip.
 fn unmatched(layout: &ResourceLayout, inputs: &Inputs) -> Vec<String> {
     let slots = layout.sets.iter().flat_map(|set| set.bindings.iter().map(move |of| ((set.set, of.binding), of)));
-    let mut laid_out = BTreeMap::from_iter(slots);
+    let mut laid_out: BTreeMap<(u32, u32), _> = slots.collect();
     let mut found = Vec::new();
     // What is found by its address needs no descriptor.
     let bound = inputs.bindings.iter().filter(|one| !matches!(one.bound, Bound::PhysicalStorageBuffer(_)));

@@ -51,15 +51,15 @@ pub(super) struct Read {
 
 /// Lowers every attribute of a fragment shader.
 pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
-    // With their channels; the place in the list is the number.
+    // Sorted, each with the channels that are read; the place in the list is the number.
     let mut attributes = List::<(Attribute, u8)>::default();
-    let number = |attributes: &[(Attribute, u8)], attribute: Attribute| {
+    let place_of = |attributes: &[(Attribute, u8)], attribute: Attribute| {
         attributes.binary_search_by_key(&attribute, |(known, _)| *known)
     };
     for inst in shader.live_insts() {
         let Some(read) = read(shader, inst) else { continue };
         for (attribute, channel) in channels(shader, inst, read) {
-            match number(&attributes, attribute) {
+            match place_of(&attributes, attribute) {
                 Ok(at) => attributes[at].1 |= 1 << channel,
                 Err(at) => attributes.insert(at, (attribute, 1 << channel)),
             }
@@ -106,7 +106,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         let pair = at.pair(read.interp, &inst.args)?;
         let mut dwords: SmallVec<[Value; 2]> = SmallVec::new();
         for (attribute, channel) in channels {
-            let number = number(&attributes, attribute).map_err(|_| Error::bug("an attribute without a number"))?;
+            let number = place_of(&attributes, attribute).map_err(|_| Error::bug("an attribute without a number"))?;
             dwords.push(at.channel(number as u32, channel, read.interp, pair)?);
         }
         let b = at.b;

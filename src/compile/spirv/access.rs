@@ -40,9 +40,12 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
 }
 
 impl Cx<'_> {
-    /// Whether a type is a logical pointer, which is not a value; a pointer to physical memory is one.
-    pub fn is_logical_pointer(&self, ty: TypeId) -> bool {
-        matches!(self.types.get(ty), Ty::Pointer { .. }) && self.types.scalar(ty).is_none()
+    /// Whether pointers of a type are no values but known in translation: all but variable pointers and those to physical
+    /// memory.
+    pub fn is_known_pointer(&self, ty: TypeId) -> bool {
+        matches!(self.types.get(ty), Ty::Pointer { .. })
+            && self.types.scalar(ty).is_none()
+            && !self.types.is_variable_pointer(ty)
     }
 
     /// Bytes from the pointee of a pointer to the next element of the array that it is in.
@@ -75,8 +78,8 @@ fn step(
     (stride, bound): (u32, Option<usize>),
 ) -> Result<()> {
     let last = bound.and_then(|bound| bound.checked_sub(1)).map(|last| last as u64);
-    // Memory after a constant table need not exist: a wild index would end the process that owns the queue.
-    // A judge has to see it.
+    // Memory after a constant table need not exist, and a fault there would end the process that owns the queue. A
+    // judge gets the index as it is, to know that the result is undefined.
     let in_table = last.filter(|_| matches!(p.place, Storage::Table(_)) && !cx.judged);
     if let Some(bits) = cx.const_bits(index)? {
         let bits = in_table.map_or(bits, |last| bits.min(last));

@@ -123,7 +123,8 @@ fn select(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Option<LeafValues>> {
         return Err(inst.malformed("the condition is not a boolean"));
     }
     let ty: TypeId = cx.result_type(inst)?;
-    if cx.is_logical_pointer(ty) {
+    let no_values = cx.is_known_pointer(ty);
+    if no_values || cx.types.is_variable_pointer(ty) {
         let [cond] = *cond.as_slice() else { return Err(inst.malformed("a vector condition for pointers")) };
         let (a, b) = (inst.id(1)?, inst.id(2)?);
         // A value may be a null pointer, which a pointer cannot.
@@ -138,7 +139,7 @@ fn select(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Option<LeafValues>> {
                 return Ok(None);
             }
         }
-        if !cx.types.is_variable_pointer(ty) {
+        if no_values {
             return Err(inst.unsupported("of pointers into different variables"));
         }
     }

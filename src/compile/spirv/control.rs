@@ -92,8 +92,7 @@ impl Edge {
         let mut offsets = SmallVec::<[Value; 4]>::new();
         for phi in frame.function.insts_of(block).iter().take_while(|i| i.op() == Op::Phi) {
             let value = frame.cfg.incoming(&phi, from)?;
-            let ty = cx.result_type(&phi)?;
-            if !cx.is_logical_pointer(ty) || cx.types.is_variable_pointer(ty) {
+            if !cx.is_known_pointer(cx.result_type(&phi)?) {
                 args.extend(cx.values(value).map_err(|e| e.at(phi.place()))?);
                 continue;
             }

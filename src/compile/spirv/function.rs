@@ -182,9 +182,7 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
     let result = at.result()?;
     let ret = match cfg.returns {
         1 => Return::Here(None),
-        _ if cx.is_logical_pointer(ty) && !cx.types.is_variable_pointer(ty) => {
-            return Err(at.unsupported("several returns of a pointer"));
-        }
+        _ if cx.is_known_pointer(ty) => return Err(at.unsupported("several returns of a pointer")),
         _ => {
             let types = cx.types.leaf_types(ty)?;
             let block = cx.b.new_block();
@@ -308,7 +306,7 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
         }
         for phi in function.insts_of(block).iter().take_while(|i| i.op() == Op::Phi) {
             let ty = cx.result_type(&phi)?;
-            if cx.is_logical_pointer(ty) && !cx.types.is_variable_pointer(ty) {
+            if cx.is_known_pointer(ty) {
                 continue;
             }
             let types = cx.types.leaf_types(ty)?;
@@ -365,7 +363,7 @@ fn variable(cx: &mut Cx<'_>, session: &Session<'_>, at: &SpirvInst<'_>) -> Resul
     let Ty::Pointer { class: spirv::StorageClass::Function, pointee, .. } = *cx.types.get(cx.result_type(at)?) else {
         return Err(at.malformed("not a function variable"));
     };
-    if cx.is_logical_pointer(pointee) && !cx.types.is_variable_pointer(pointee) {
+    if cx.is_known_pointer(pointee) {
         return Err(at.unsupported("holding a pointer"));
     }
     if let Some(table) = session.usage.constant_table(cx, id)? {

@@ -38,7 +38,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             pointer.access.non_uniform |= cx.non_uniform(result) || cx.non_uniform(inst.id(0)?);
             let operands = operands(cx, inst, 1)?.0;
             let ty = cx.result_type(inst)?;
-            if cx.is_logical_pointer(ty) && !cx.types.is_variable_pointer(ty) {
+            if cx.is_known_pointer(ty) {
                 return Err(inst.unsupported("of a pointer"));
             }
             let values = cx.load(&pointer, operands)?;

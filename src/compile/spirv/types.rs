@@ -167,6 +167,7 @@ impl MemoryLayout {
 
 /// IR types of the leaves of a value; most have no more than a matrix.
 pub type LeafTypes = SmallVec<[Type; 32]>;
+
 /// The arena of types.
 #[derive(Debug, Default)]
 pub struct Types {

@@ -23,8 +23,8 @@ pub struct Texture {
     pub integer: bool,
     /// Distance between neighbouring values of a normalised format, in which filters may compute; 0 for floats.
     pub step: f64,
-    /// Sources of the view's components: 0 zero, 1 one, 4 to 7 a component. The texels are from there already; the
-    /// sampler's border is not.
+    /// Sources of the view's components: 0 zero, 1 one, 4 to 7 a component. The texels have this order already; the
+    /// sampler's border has not.
     pub selects: [u8; 4],
     /// Texels of each level: layer (or slice) by layer, row by row.
     pub levels: Vec<Vec<ShadowedTexel>>,

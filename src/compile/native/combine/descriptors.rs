@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 /// Sizes in dwords of the loads that read several descriptors, the longest first.
 const SIZES: [usize; 2] = [MOST, 8];
+/// The longest.
 const MOST: usize = 16;
 
 /// A load.
