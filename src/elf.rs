@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use object::LittleEndian as LE;
 use object::elf::{self, SHN_UNDEF};
+use object::read::SectionIndex;
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym};
 
 type Header = elf::FileHeader64<LE>;
@@ -114,10 +115,14 @@ impl<'a> Elf<'a> {
         let header = Header::parse(bytes).map_err(broken)?;
         header.endian().map_err(broken)?;
         let table = header.sections(LE, bytes).map_err(broken)?;
+        let names = header.shstrndx(LE, bytes).map_err(broken)?;
+        let names = table.section(SectionIndex(names as usize)).and_then(|section| section.data(LE, bytes));
+        let names = Names::new(names.unwrap_or_default());
         let mut sections = Vec::with_capacity(table.len());
         for section in table.iter() {
-            sections.push(read_section(&table, section, bytes)?);
+            sections.push(read_section(&table, section, bytes, names)?);
         }
+        let symbols = read_symbols(&table, bytes, &sections)?;
         let ident = header.e_ident();
         Ok(Self {
             os_abi: ident.os_abi.0,
@@ -126,7 +131,7 @@ impl<'a> Elf<'a> {
             machine: header.e_machine(LE).0,
             flags: header.e_flags(LE).0,
             sections,
-            symbols: read_symbols(&table, bytes)?,
+            symbols,
         })
     }
 
@@ -153,7 +158,7 @@ impl Section<'_> {
     }
 
     /// The entries of a section of relocations without addends.
-    pub(crate) fn rels(&self) -> Result<Vec<Rel>> {
+    pub(crate) fn rels(&self) -> Result<impl ExactSizeIterator<Item = Rel> + use<'_>> {
         let (records, rest) = self.data.as_chunks::<16>();
         if !rest.is_empty() {
             return Err(Error::malformed(format!(
@@ -162,7 +167,7 @@ impl Section<'_> {
                 self.data.len()
             )));
         }
-        Ok(records.iter().map(Rel::read).collect())
+        Ok(records.iter().map(Rel::read))
     }
 }
 
@@ -177,11 +182,12 @@ fn read_section<'a>(
     table: &SectionTable<'a, Header>,
     section: &elf::SectionHeader64<LE>,
     bytes: &'a [u8],
+    names: Names<'a>,
 ) -> Result<Section<'a>> {
     let broken = |e: object::read::Error| Error::malformed(format!("ELF section: {e}"));
     let name = table.section_name(LE, section).map_err(broken)?;
     Ok(Section {
-        name: text(name)?,
+        name: names.text(section.sh_name(LE), name)?,
         kind: section.sh_type(LE).0,
         flags: section.sh_flags(LE).0,
         align: section.sh_addralign(LE),
@@ -193,9 +199,15 @@ fn read_section<'a>(
     })
 }
 
-fn read_symbols<'a>(table: &SectionTable<'a, Header>, bytes: &'a [u8]) -> Result<Vec<Symbol<'a>>> {
+fn read_symbols<'a>(
+    table: &SectionTable<'a, Header>,
+    bytes: &'a [u8],
+    sections: &[Section<'a>],
+) -> Result<Vec<Symbol<'a>>> {
     let broken = |e: object::read::Error| Error::malformed(format!("ELF symbols: {e}"));
     let table = table.symbols(LE, bytes, elf::SHT_SYMTAB).map_err(broken)?;
+    let names = sections.get(table.string_section().0).map_or(&[][..], |section| section.data);
+    let names = Names::new(names);
     let mut symbols = Vec::with_capacity(table.len());
     for symbol in table.iter() {
         let name = table.symbol_name(LE, symbol).map_err(broken)?;
@@ -206,7 +218,7 @@ fn read_symbols<'a>(table: &SectionTable<'a, Header>, bytes: &'a [u8]) -> Result
             None => Home::Reserved(shndx.0),
         };
         symbols.push(Symbol {
-            name: text(name)?,
+            name: names.text(symbol.st_name(LE), name)?,
             value: symbol.st_value(LE),
             size: symbol.st_size(LE),
             kind: symbol.st_type().0,
@@ -217,6 +229,22 @@ fn read_symbols<'a>(table: &SectionTable<'a, Header>, bytes: &'a [u8]) -> Result
     Ok(symbols)
 }
 
-fn text(name: &[u8]) -> Result<&str> {
-    std::str::from_utf8(name).map_err(|_| Error::malformed(format!("ELF: name {name:?} is not UTF-8")))
+/// A table of names that is checked once, which takes less time than to check each.
+#[derive(Clone, Copy)]
+struct Names<'a>(Option<&'a str>);
+
+impl<'a> Names<'a> {
+    fn new(table: &'a [u8]) -> Self {
+        Self(std::str::from_utf8(table).ok())
+    }
+
+    /// The text of a name at this offset.
+    fn text(self, at: u32, name: &'a [u8]) -> Result<&'a str> {
+        let at = at as usize;
+        let known = self.0.and_then(|table| table.get(at..at.checked_add(name.len())?));
+        match known {
+            Some(text) if text.as_bytes() == name => Ok(text),
+            _ => std::str::from_utf8(name).map_err(|_| Error::malformed(format!("ELF: name {name:?} is not UTF-8"))),
+        }
+    }
 }

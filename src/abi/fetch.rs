@@ -98,7 +98,8 @@ impl FetchPlan {
     pub fn new(gfx: GfxIp, inputs: &[VertexInput], state: &VertexInputState) -> Result<Self> {
         check_unique("vertex attribute location", state.attributes.iter().map(|a| a.location))?;
         check_unique("vertex binding", state.bindings.iter().map(|b| b.binding))?;
-        let mut plan = Self::default();
+        let dwords = inputs.iter().map(|input| usize::from(input.count) * input.ty.dwords() as usize).sum();
+        let mut plan = Self { loads: Vec::with_capacity(inputs.len()), dwords: Vec::with_capacity(dwords) };
         for input in inputs {
             plan.input(gfx, input, state).at(|| format!("vertex input location {}", input.location))?;
         }

@@ -15,6 +15,7 @@ use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::PartLetter;
 use crate::state::{BindingKind, BindingLayout, ImmutableSampler, ResourceLayout, SetLayout};
 use crate::state::{KindSet, ResourceKind};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 pub use crate::metadata::user_data::MAX_ROOT_DWORDS;
@@ -146,19 +147,19 @@ impl ResolvedLayout {
     pub fn new(layout: &ResourceLayout) -> Result<Self> {
         let mut out = Self::default();
         let mut root = RootAllocator::default();
-        let mut sets: Vec<&SetLayout> = layout.sets.iter().collect();
+        let mut sets: SmallVec<[&SetLayout; 8]> = layout.sets.iter().collect();
         sets.sort_by_key(|s| s.set);
         if let Some(w) = sets.windows(2).find(|w| w[0].set == w[1].set) {
             return Err(Error::malformed(format!("descriptor set {} is listed twice", w[0].set)));
         }
-        let mut pointers = Vec::new();
+        let mut pointers = Vec::with_capacity(sets.len());
         // Given offsets first, so that packed ones avoid them.
         for set in sets.iter().filter(|s| s.root.is_some()).chain(sets.iter().filter(|s| s.root.is_none())) {
             let dword = root.place(set.root, 1, || format!("pointer of set {}", set.set))?;
             pointers.push((set.set, dword));
         }
         pointers.sort_unstable();
-        let mut places = Vec::new();
+        let mut places = Vec::with_capacity(sets.iter().map(|set| set.bindings.len()).sum());
         for set in &sets {
             add_bindings(&mut places, set, &mut root)?;
         }
@@ -209,7 +210,7 @@ fn key(set: u32, binding: u32) -> u64 {
 
 /// Adds the places of a set's bindings in order of their numbers.
 fn add_bindings(places: &mut Vec<DescriptorPlace>, set: &SetLayout, root: &mut RootAllocator) -> Result<()> {
-    let mut bindings: Vec<&BindingLayout> = set.bindings.iter().collect();
+    let mut bindings: SmallVec<[&BindingLayout; 16]> = set.bindings.iter().collect();
     bindings.sort_by_key(|b| b.binding);
     let name = |b: &BindingLayout| format!("set {} binding {}", set.set, b.binding);
     let mut table = TableAllocator::default();

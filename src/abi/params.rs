@@ -136,7 +136,9 @@ impl ParamVectors {
     /// # Errors
     /// Malformed: a parameter given twice, or in a channel that does not exist.
     pub fn new(params: &[VertexParam]) -> Result<Self> {
-        let mut vectors: Vec<(Semantic, [Option<ParamSource>; 4])> = Vec::new();
+        // The components of a vector usually follow each other.
+        let count = params.chunk_by(|one, next| one.semantic == next.semantic).count();
+        let mut vectors: Vec<(Semantic, [Option<ParamSource>; 4])> = Vec::with_capacity(count);
         for param in params {
             let semantic = param.semantic;
             let at = vectors.iter().position(|(other, _)| *other == semantic).unwrap_or(vectors.len());

@@ -20,6 +20,7 @@ use crate::isa::{BufferFormat, CachePolicy, Instruction, Op, Scalar, Sgpr, Src, 
 use crate::metadata::interface::{MAX_JOINT_VGPRS, UserData};
 use crate::target::{GfxIp, Stage};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 /// All inputs of a fetch prolog. Registers that the plan does not use are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -100,16 +101,16 @@ struct Prolog<'a> {
     /// Next free VGPR above the fetched ones.
     next_vgpr: u32,
     /// Index values computed so far.
-    indices: Vec<((VertexIndex, u32), Vgpr)>,
+    indices: SmallVec<[((VertexIndex, u32), Vgpr); 4]>,
     /// First register of each load.
-    loaded: Vec<Vgpr>,
+    loaded: SmallVec<[Vgpr; 32]>,
 }
 
 impl<'a> Prolog<'a> {
     fn new(gfx: GfxIp, key: &'a FetchKey) -> Result<Self> {
         let fetched = u32::try_from(key.plan.dwords.len()).ok().filter(|count| *count <= MAX_JOINT_VGPRS);
         let next_vgpr = SYSTEM_VGPRS + fetched.ok_or_else(|| Error::malformed("too many vertex inputs"))?;
-        Ok(Self { key, out: Recorder::new(gfx), next_vgpr, indices: Vec::new(), loaded: Vec::new() })
+        Ok(Self { key, out: Recorder::new(gfx), next_vgpr, indices: SmallVec::new(), loaded: SmallVec::new() })
     }
 
     fn fetch(&mut self) -> Result<()> {
@@ -117,7 +118,7 @@ impl<'a> Prolog<'a> {
         if plan.loads.is_empty() && !self.key.address_high {
             return Ok(());
         }
-        let mut bindings: Vec<u32> = Vec::new();
+        let mut bindings: SmallVec<[u32; 16]> = SmallVec::new();
         for load in &plan.loads {
             if !bindings.contains(&load.binding) {
                 bindings.push(load.binding);
@@ -165,12 +166,12 @@ impl<'a> Prolog<'a> {
     }
 
     /// Loads the descriptors of bindings in ascending order into registers from `first` on; returns where each is.
-    fn load_descriptors(&mut self, bindings: &[u32], base: Sgpr, first: u32) -> Result<Vec<(u32, Sgpr)>> {
-        let mut places = Vec::new();
+    fn load_descriptors(&mut self, bindings: &[u32], base: Sgpr, first: u32) -> Result<SmallVec<[(u32, Sgpr); 16]>> {
+        let mut places = SmallVec::new();
         for (register, binding) in (first..).step_by(DESCRIPTOR_SGPRS as usize).zip(bindings) {
             places.push((*binding, self.out.sgprs(register, DESCRIPTOR_SGPRS)?));
         }
-        let mut rest = &places[..];
+        let mut rest: &[(u32, Sgpr)] = &places;
         while let Some((binding, data)) = rest.first() {
             let neighbours = 1 + rest.windows(2).take_while(|pair| pair[1].0 == pair[0].0 + 1).count();
             let load = LOADS.iter().find(|(count, _)| *count <= neighbours);

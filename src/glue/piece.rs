@@ -107,7 +107,8 @@ impl Recorder {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        let code = self.dwords.into_iter().flat_map(u32::to_le_bytes).collect();
+        let mut code = GlueCode::with_capacity(4 * self.dwords.len());
+        self.dwords.iter().for_each(|dword| code.extend_from_slice(&dword.to_le_bytes()));
         Ok(GluePiece { code, symbol: Cow::Borrowed(symbol), attach, sgprs: self.sgprs, vgprs: self.vgprs })
     }
 }

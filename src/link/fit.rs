@@ -86,14 +86,17 @@ impl Shape {
     ///
     /// # Errors
     /// Malformed: other instructions than these relocations are for, or a relocation for the loader among them.
-    pub(super) fn new(code: &[u8], patches: &[Patch], removals: &Removals, loader: &[LoadReloc]) -> Result<Self> {
-        let mut shape = Self::default();
-        let mut joins = removals.joins.clone();
-        joins.sort_unstable();
-        for at in joins {
+    pub(super) fn new(code: &[u8], patches: &[Patch], mut removals: Removals, loader: &[LoadReloc]) -> Result<Self> {
+        removals.joins.sort_unstable();
+        let mut shape = Self {
+            groups: Vec::with_capacity(removals.joins.len() + removals.optional.len()),
+            loads: Vec::with_capacity(2 * removals.joins.len()),
+            branches: Vec::with_capacity(removals.distances.len()),
+        };
+        for at in removals.joins {
             shape.join(code, patches, at).at(|| format!("{} at {at:#x}", RelocKind::Join))?;
         }
-        for &at in &removals.optional {
+        for at in removals.optional {
             if !word(code, at).is_some_and(is_move) {
                 return Err(Error::malformed(format!("{} at {at:#x}: no s_mov_b32", RelocKind::Optional)));
             }
@@ -103,7 +106,7 @@ impl Shape {
         if shape.groups.windows(2).any(|pair| matches!(pair, [a, b] if b.at < a.end())) {
             return Err(Error::malformed("instructions that may be removed overlap"));
         }
-        for &at in &removals.distances {
+        for at in removals.distances {
             let branch = Branch::new(code, at);
             shape.branches.push(branch.ok_or_else(|| {
                 Error::malformed(format!("{} at {at:#x}: no branch within the body", RelocKind::Distance))
@@ -390,7 +393,7 @@ mod tests {
     fn fitted(root: bool, values: [u32; 5]) -> Vec<String> {
         let (code, patches) = body();
         let removals = Removals { joins: vec![24, 16], distances: vec![0, 32], optional: vec![4] };
-        let shape = Shape::new(&code, &patches, &removals, &[]).expect("as it should be");
+        let shape = Shape::new(&code, &patches, removals, &[]).expect("as it should be");
         let mut fit = Fit::default();
         shape.fit(&values.map(u32::to_le_bytes), root, &mut fit);
         let mut out = vec![0; code.len() - fit.removed() as usize];
@@ -425,7 +428,7 @@ mod tests {
         let refused = |patches: &[Patch], [joins, distances, optional]: [&[u32]; 3]| {
             let removals =
                 Removals { joins: joins.to_vec(), distances: distances.to_vec(), optional: optional.to_vec() };
-            Shape::new(&code, patches, &removals, &[]).expect_err("malformed").to_string()
+            Shape::new(&code, patches, removals, &[]).expect_err("malformed").to_string()
         };
         assert!(refused(&patches, [&[8], &[], &[]]).contains("no scalar load"));
         assert!(refused(&patches, [&[0], &[], &[]]).contains("no scalar load"));
@@ -436,7 +439,7 @@ mod tests {
         assert!(refused(&patches, [&[], &[], &[4, 4]]).contains("overlap"));
         let removals = Removals { optional: vec![4], ..Removals::default() };
         let load = |offset| LoadReloc { patched: Patched::Code, offset, kind: RelocKind::Abs32Lo, target: 0, value: 0 };
-        assert!(Shape::new(&code, &patches, &removals, &[load(4)]).is_err());
-        assert!(Shape::new(&code, &patches, &removals, &[load(0), load(8)]).is_ok());
+        assert!(Shape::new(&code, &patches, removals.clone(), &[load(4)]).is_err());
+        assert!(Shape::new(&code, &patches, removals, &[load(0), load(8)]).is_ok());
     }
 }

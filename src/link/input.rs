@@ -109,9 +109,9 @@ impl Object {
         if joint && code == S_NOP.to_le_bytes() && patches.is_empty() && loads.is_empty() {
             code.clear();
         }
-        let shape = Shape::new(&code, &patches, &removals, &loads).at(at)?;
+        let shape = Shape::new(&code, &patches, removals, &loads).at(at)?;
         let (id, hash) = (PartId::of(bytes), part_hash(bytes));
-        let notes = PartNotes::new(&notes, &interface, hash).at(at)?;
+        let notes = PartNotes::new(notes, &interface, hash).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;
         let params = match &interface.kind {
@@ -146,7 +146,7 @@ impl Object {
     }
 
     /// A part that was made without an ELF.
-    pub(super) fn made(interface: StageInterface, notes: &Notes, code: Vec<u8>) -> Result<Self> {
+    pub(super) fn made(interface: StageInterface, notes: Notes, code: Vec<u8>) -> Result<Self> {
         let (id, hash) = (PartId::of(&code), part_hash(&code));
         Ok(Self {
             notes: PartNotes::new(notes, &interface, hash)?,
@@ -313,7 +313,12 @@ impl Reader<'_, '_> {
                 Patched::Code => self.code_len,
                 Patched::Data(index) => data.get(index).map_or(0, |d| d.bytes.len() as u32),
             };
-            for rel in section.rels()? {
+            let rels = section.rels()?;
+            if patched == Patched::Code {
+                // Nearly all are patches.
+                patches.reserve_exact(rels.len());
+            }
+            for rel in rels {
                 let symbol = self.elf.symbol(rel.symbol).ok_or_else(|| {
                     Error::malformed(format!("{}: no symbol with number {}", section.name, rel.symbol))
                 })?;

@@ -39,5 +39,5 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
         writes_memory: false,
         kind: StageKind::Fragment(FragmentInterface::default()),
     };
-    Object::made(interface, &notes, piece.code.to_vec())
+    Object::made(interface, notes, piece.code.to_vec())
 }

@@ -1,7 +1,7 @@
 //! Writes a [`StageInterface`] into the pipeline map of an unlinked ELF, and reads it back.
 //!
-//! The interface is one entry, an array of the bytes of its postcard form: fields and variants by their order, small
-//! numbers in one byte. A driver reads it while a game waits, in a fraction of the time that MessagePack takes.
+//! The interface is one entry, the bytes of its postcard form in an array of numbers: fields and variants by their order,
+//! small numbers in one byte. A driver reads it while a game waits, in a fraction of the time that MessagePack takes.
 //! `.vertexInputs` and `.colorExports` repeat part of it in LLPC's terms (pal-abi 2.1), for its tools; they are not read
 //! back. A change of a field needs a new [`GENERATION`].
 
@@ -13,7 +13,7 @@ use crate::kinds::NumericKind;
 use crate::target::Stage;
 
 /// Incremented with every change of the interface's form or meaning; a part of another generation cannot be linked.
-pub const GENERATION: u32 = 10;
+pub const GENERATION: u32 = 11;
 
 /// Prefix of Dovetail's own keys, which a final ELF does not have.
 pub const PREFIX: &str = ".dovetail.";
@@ -47,7 +47,8 @@ impl Reading {
     ///
     /// # Errors
     /// Malformed: another key or value. Needs a full compile: another generation than ours.
-    pub(super) fn entry(&mut self, key: &str, from: &mut Reader<'_>) -> Result<()> {
+    pub(super) fn entry(&mut self, key: &[u8], from: &mut Reader<'_>) -> Result<()> {
+        let key = std::str::from_utf8(key).map_err(|_| Error::malformed("metadata: a key that is not UTF-8"))?;
         match key {
             GENERATION_KEY if self.generation.is_none() => {
                 let generation = from.uint()?;
@@ -283,11 +284,22 @@ mod tests {
         map.retain(|(name, _)| name.as_str() != Some(key));
     }
 
-    /// The interface's bytes in a map.
-    fn bytes(map: &mut Map) -> &mut Vec<Value> {
+    /// The interface's entry in a map: the number of its bytes, and numbers with eight of them each.
+    fn numbers(map: &mut Map) -> &mut Vec<Value> {
         let entry = map.iter_mut().find(|(key, _)| key.as_str() == Some(INTERFACE_KEY));
-        let Some((_, Value::Array(bytes))) = entry else { panic!("no array") };
-        bytes
+        let Some((_, Value::Array(numbers))) = entry else { panic!("no array") };
+        numbers
+    }
+
+    fn change_number(map: &mut Map, n: usize, change: impl FnOnce(u64) -> u64) {
+        let number = &mut numbers(map)[n];
+        *number = change(number.as_u64().unwrap()).into();
+    }
+
+    /// Sets the byte of the interface with this index, which is below 8.
+    fn set_byte(map: &mut Map, index: u32, byte: u8) {
+        let at = 8 * (7 - index);
+        change_number(map, 1, |word| word & !(0xff << at) | u64::from(byte) << at);
     }
 
     #[test]
@@ -297,13 +309,19 @@ mod tests {
         malformed("before the generation", |map| map.reverse());
         malformed("twice", |map| map.extend_from_within(..));
         malformed("unknown key", |map| set(map, ".dovetail.colour", 1.into()));
-        malformed(INTERFACE_KEY, |map| drop(bytes(map).pop()));
-        malformed("1 bytes after the interface", |map| bytes(map).push(1.into()));
-        malformed(INTERFACE_KEY, |map| bytes(map)[0] = 48.into());
-        malformed("a byte", |map| bytes(map)[0] = 256.into());
+        malformed("an array of bytes", |map| drop(numbers(map).pop()));
+        malformed("an array of bytes", |map| numbers(map).push(u64::MAX.into()));
+        malformed("an array of bytes", |map| numbers(map)[1] = true.into());
+        // The interface has a whole number of bytes, so the padding is not zero if it is said to have one less or more.
+        malformed(INTERFACE_KEY, |map| change_number(map, 0, |len| len - 1));
+        malformed("8 bytes after the interface", |map| {
+            change_number(map, 0, |len| len + 8);
+            numbers(map).push((1 << 56 | u64::from(u32::MAX)).into());
+        });
+        malformed(INTERFACE_KEY, |map| set_byte(map, 0, 48));
         malformed(INTERFACE_KEY, |map| set(map, INTERFACE_KEY, 1.into()));
         malformed("a fragment stage with the fields of a vertex stage", |map| {
-            bytes(map)[1] = (Stage::Fragment as u8).into()
+            set_byte(map, 1, Stage::Fragment as u8);
         });
         let newer = refusal(|map| set(map, GENERATION_KEY, (GENERATION + 1).into()));
         assert!(newer.full_compile().is_some(), "{newer}");

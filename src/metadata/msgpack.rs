@@ -14,6 +14,9 @@ pub(super) const FIXED_UINT_16: u8 = 0xcd;
 /// Tag of a 64-bit number.
 pub(super) const FIXED_UINT_64: u8 = 0xcf;
 
+/// Bytes in a number of 64 bits.
+pub(super) const BYTES: usize = 8;
+
 /// A buffer that msgpack is written to.
 #[derive(Default)]
 pub(super) struct Writer(Vec<u8>);
@@ -95,14 +98,20 @@ impl Writer {
         self.0.len() - 4
     }
 
-    /// An array of the bytes of a value in postcard's form. LLVM's tools cannot print a binary value.
+    /// The bytes of a value in postcard's form, as an array: their number, and numbers of 64 bits of which each has eight
+    /// bytes. LLVM's tools cannot print a binary value.
     ///
     /// # Errors
     /// The value has no such form.
     pub(super) fn postcard(&mut self, value: &impl Serialize) -> Result<(), postcard::Error> {
         let bytes = postcard::to_extend(value, Vec::with_capacity(512))?;
-        self.array(bytes.len());
-        bytes.iter().for_each(|byte| self.uint(u64::from(*byte)));
+        self.array(1 + bytes.len().div_ceil(BYTES));
+        self.uint(bytes.len() as u64);
+        for bytes in bytes.chunks(BYTES) {
+            let mut word = [0; BYTES];
+            word[..bytes.len()].copy_from_slice(bytes);
+            self.tagged(FIXED_UINT_64, &word);
+        }
         Ok(())
     }
 
@@ -149,13 +158,17 @@ mod tests {
             assert_eq!(value[1], Value::Array(texts.iter().map(|t| t.as_str().into()).collect()));
             assert_eq!(value[2].as_array().unwrap().len(), long);
             assert_eq!(value[3].as_map().unwrap().len(), long);
-            let numbers_of =
-                |t: &String| Value::Array(postcard::to_stdvec(t).unwrap().into_iter().map(Value::from).collect());
-            assert_eq!(value[4], Value::Array(texts.iter().map(numbers_of).collect()));
-            // rmpv also writes the shortest form.
+            for (text, bytes) in texts.iter().zip(value[4].as_array().unwrap()) {
+                let numbers: Vec<u64> = bytes.as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+                let mut bytes: Vec<u8> = numbers[1..].iter().flat_map(|n| n.to_be_bytes()).collect();
+                assert!(bytes.len() - (numbers[0] as usize) < BYTES);
+                bytes.truncate(numbers[0] as usize);
+                assert_eq!(bytes, postcard::to_stdvec(text).unwrap());
+            }
+            // rmpv also writes the shortest form; the numbers of `postcard` all have the longest.
             let mut again = Vec::new();
-            rmpv::encode::write_value(&mut again, &value).unwrap();
-            assert!(again == bytes, "not the bytes that rmpv writes");
+            value.as_array().unwrap()[..4].iter().for_each(|v| rmpv::encode::write_value(&mut again, v).unwrap());
+            assert!(bytes[1..].starts_with(&again), "not the bytes that rmpv writes");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Errors give the byte of the document at which a value is not what is expected.
 
 use super::document::{MAX_DEPTH, tree};
+use super::msgpack::{BYTES, FIXED_UINT_64};
 use crate::error::{Error, Result};
 use rmp::Marker;
 use rmp::decode::{self, Bytes};
@@ -40,9 +41,20 @@ impl<'a> Reader<'a> {
 
     pub(super) fn str(&mut self) -> Result<&'a str> {
         let at = self.at();
-        let len = self.read("a text", decode::read_str_len)?;
-        let text = self.take(len as usize).ok_or_else(|| broken(at, "a text"))?;
-        std::str::from_utf8(text).map_err(|_| broken(at, "a text in UTF-8"))
+        std::str::from_utf8(self.name()?).map_err(|_| broken(at, "a text in UTF-8"))
+    }
+
+    /// A text that is to be compared, and may be anything otherwise.
+    pub(super) fn name(&mut self) -> Result<&'a [u8]> {
+        let at = self.at();
+        let len = match self.rest.remaining_slice().first() {
+            Some(head @ 0xa0..0xc0) => {
+                self.take(1);
+                u32::from(head & 0x1f)
+            }
+            _ => self.read("a text", decode::read_str_len)?,
+        };
+        self.take(len as usize).ok_or_else(|| broken(at, "a text"))
     }
 
     /// Passes a value that nobody needs; no map in it may have a key twice.
@@ -53,20 +65,33 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An array of bytes, each a number.
+    /// An array of bytes, as [`super::msgpack::Writer::postcard`] writes it.
     pub(super) fn bytes(&mut self) -> Result<SmallVec<[u8; 512]>> {
-        let count = self.array()? as usize;
-        let mut bytes = SmallVec::new();
-        while bytes.len() < count {
-            let taken = match self.rest.remaining_slice() {
-                [byte @ 0..0x80, ..] => (*byte, 1),
-                [0xcc, byte, ..] => (*byte, 2),
-                _ => return Err(broken(self.at(), "a byte")),
-            };
-            bytes.push(taken.0);
-            self.take(taken.1);
+        let at = self.at();
+        self.words().ok_or_else(|| broken(at, "an array of bytes"))
+    }
+
+    fn words(&mut self) -> Option<SmallVec<[u8; 512]>> {
+        let items = self.array().ok()? as usize;
+        let len = self.uint().ok()? as usize;
+        let count = len.div_ceil(BYTES);
+        if items != 1 + count || count > self.rest.remaining_slice().len() {
+            return None;
         }
-        Ok(bytes)
+        let mut bytes = SmallVec::from_elem(0, BYTES * count);
+        for place in bytes.as_chunks_mut().0 {
+            *place = match self.rest.remaining_slice().first_chunk::<{ 1 + BYTES }>() {
+                Some(&[FIXED_UINT_64, ref word @ ..]) => {
+                    self.take(1 + BYTES)?;
+                    *word
+                }
+                // Another writer gives a small number in few bytes.
+                _ => decode::read_int::<u64, _>(&mut self.rest).ok()?.to_be_bytes(),
+            };
+        }
+        let padding = bytes.get(len..)?.iter().all(|byte| *byte == 0);
+        bytes.truncate(len);
+        padding.then_some(bytes)
     }
 
     /// The bytes of one value of any type except extensions, and whether a map is in it.

@@ -53,19 +53,30 @@ pub fn isa_name(target: GfxIp) -> String {
 /// # Errors
 /// Malformed: a record extends beyond the section.
 pub fn read_notes(section: &[u8]) -> Result<Vec<Note<'_>>> {
-    let mut notes = Vec::new();
+    notes(section).collect()
+}
+
+/// The records of a note section; the last item may be an error.
+fn notes(section: &[u8]) -> impl Iterator<Item = Result<Note<'_>>> {
     let mut rest = section;
-    while !rest.is_empty() {
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
         let at = section.len() - rest.len();
+        let note = take_note(&mut rest);
+        if note.is_none() {
+            rest = &[];
+        }
         let torn = || Error::malformed(format!("note at byte {at} leaves its section of {} bytes", section.len()));
-        let name_len = take_u32(&mut rest).ok_or_else(torn)?;
-        let desc_len = take_u32(&mut rest).ok_or_else(torn)?;
-        let kind = take_u32(&mut rest).ok_or_else(torn)?;
-        let name = take_padded(&mut rest, name_len).ok_or_else(torn)?;
-        let desc = take_padded(&mut rest, desc_len).ok_or_else(torn)?;
-        notes.push(Note { name: name.strip_suffix(b"\0").unwrap_or(name), kind, desc });
-    }
-    Ok(notes)
+        Some(note.ok_or_else(torn))
+    })
+}
+
+fn take_note<'a>(rest: &mut &'a [u8]) -> Option<Note<'a>> {
+    let (name_len, desc_len, kind) = (take_u32(rest)?, take_u32(rest)?, take_u32(rest)?);
+    let (name, desc) = (take_padded(rest, name_len)?, take_padded(rest, desc_len)?);
+    Some(Note { name: name.strip_suffix(b"\0").unwrap_or(name), kind, desc })
 }
 
 /// The metadata document among the notes of a section.
@@ -73,11 +84,14 @@ pub fn read_notes(section: &[u8]) -> Result<Vec<Note<'_>>> {
 /// # Errors
 /// Malformed: a truncated section, or one without a metadata note.
 pub fn metadata(section: &[u8]) -> Result<&[u8]> {
-    read_notes(section)?
-        .iter()
-        .find(|n| n.is_metadata())
-        .map(|n| n.desc)
-        .ok_or_else(|| Error::malformed("no AMDGPU metadata note (type 32)"))
+    let mut found = None;
+    for note in notes(section) {
+        let note = note?;
+        if note.is_metadata() && found.is_none() {
+            found = Some(note.desc);
+        }
+    }
+    found.ok_or_else(|| Error::malformed("no AMDGPU metadata note (type 32)"))
 }
 
 /// Size in bytes of the `.note` section of one of our ELFs, given the size of the metadata document.

@@ -14,6 +14,7 @@ use super::schema::MetadataKey;
 use super::stage_text::{Counts, StageText};
 use crate::error::{Error, Result};
 use crate::target::{Stage, WaveSize};
+use smallvec::SmallVec;
 
 /// SGPR and VGPR limits of a wave, as in LLPC.
 const SGPR_LIMIT: u32 = 104;
@@ -43,9 +44,10 @@ impl PartNotes {
     ///
     /// # Errors
     /// Malformed: impossible counts or registers.
-    pub fn new(notes: &Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
+    pub fn new(notes: Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
         let stage = interface.stage;
-        let mut draft = Draft { pipeline: notes.pipeline, own: notes.stage, registers: notes.registers };
+        let Notes { pipeline, stage: own, registers } = notes;
+        let mut draft = Draft { pipeline, own, registers };
         draft.stage_registers(interface, hash)?;
         match &interface.kind {
             StageKind::Vertex(vertex) => graphics::vertex_part(&mut draft, interface, vertex)?,
@@ -56,7 +58,7 @@ impl PartNotes {
         Ok(Self {
             stage,
             counts: Counts { sgprs: own[&MetadataKey::SgprCount], vgprs: own[&MetadataKey::VgprCount] },
-            pipeline: pipeline.iter().collect(),
+            pipeline: pipeline.iter().collect::<SmallVec<[_; MetadataKey::COUNT]>>().as_slice().into(),
             registers: registers.pack(),
             text: StageText::new(stage, &own, &registers, hash),
         })

@@ -4,6 +4,7 @@
 use super::fields::MetadataFields;
 use super::msgpack_read::Reader;
 use super::notes::Notes;
+use super::register_words::RegisterSet;
 use super::registers::{HardwareRegister, RegisterWords};
 use super::schema::{KeyScope, MetadataKey, Owner, ValueType};
 use crate::error::{Context, Error, Result};
@@ -14,14 +15,14 @@ use crate::target::Stage;
 pub(super) struct NotesReading {
     pipeline: Fields,
     registers: RegisterWords,
-    /// Registers that the link gives, and the part has as 0.
-    ignored: RegisterWords,
+    /// Registers that have been read.
+    seen: RegisterSet,
     stage: Option<(Stage, MetadataFields)>,
 }
 
 impl NotesReading {
     /// Reads the value of one key.
-    pub(super) fn entry(&mut self, name: &str, from: &mut Reader<'_>) -> Result<()> {
+    pub(super) fn entry(&mut self, name: &[u8], from: &mut Reader<'_>) -> Result<()> {
         match self.pipeline.key(KeyScope::Pipeline, name)? {
             MetadataKey::HardwareStages => self.stages(from),
             MetadataKey::Registers => self.words(from),
@@ -52,11 +53,11 @@ impl NotesReading {
     /// The map with one hardware stage.
     fn stages(&mut self, from: &mut Reader<'_>) -> Result<()> {
         for _ in 0..from.map()? {
-            let name = from.str()?;
+            let name = from.name()?;
             let stage = [Stage::Vertex, Stage::Fragment, Stage::Compute].into_iter();
-            let stage = stage.into_iter().find(|stage| stage.hardware_name() == name);
-            let stage = stage.ok_or_else(|| Error::malformed(format!("metadata: an unknown hardware stage {name}")))?;
-            let own = Fields::read(KeyScope::Stage, from).at(|| format!("hardware stage {name}"))?;
+            let stage = stage.into_iter().find(|stage| stage.hardware_name().as_bytes() == name);
+            let stage = stage.ok_or_else(|| unknown("hardware stage", name))?;
+            let own = Fields::read(KeyScope::Stage, from).at(|| format!("hardware stage {}", stage.hardware_name()))?;
             if self.stage.replace((stage, own)).is_some() {
                 return Err(Error::malformed("metadata: several hardware stages"));
             }
@@ -78,7 +79,7 @@ impl NotesReading {
         let Some(info) = register.info() else {
             return Err(Error::unsupported(register.name(), "in the metadata of an unlinked ELF"));
         };
-        if self.registers.get(register).or_else(|| self.ignored.get(register)).is_some() {
+        if !self.seen.insert(register) {
             return Err(Error::malformed(format!("metadata has {} twice", register.name())));
         }
         match info.owner {
@@ -86,10 +87,15 @@ impl NotesReading {
             Owner::Link if word != 0 => {
                 return Err(Error::malformed(format!("metadata: {} is the link's to give", register.name())));
             }
-            Owner::Link | Owner::Unlinked => self.ignored.set(register, word),
+            Owner::Link | Owner::Unlinked => {}
         }
         Ok(())
     }
+}
+
+#[cold]
+fn unknown(what: &str, name: &[u8]) -> Error {
+    Error::malformed(format!("metadata: an unknown {what} {}", String::from_utf8_lossy(name)))
 }
 
 /// The numbers of one map.
@@ -107,16 +113,16 @@ impl Fields {
     fn read(place: KeyScope, from: &mut Reader<'_>) -> Result<MetadataFields> {
         let mut fields = Self::default();
         for _ in 0..from.map()? {
-            let key = fields.key(place, from.str()?)?;
+            let key = fields.key(place, from.name()?)?;
             fields.value(key, from)?;
         }
         Ok(fields.numbers)
     }
 
     /// The key with this name, which has not been read before.
-    fn key(&mut self, place: KeyScope, name: &str) -> Result<MetadataKey> {
+    fn key(&mut self, place: KeyScope, name: &[u8]) -> Result<MetadataKey> {
         let key = MetadataKey::parse(place, name, self.last);
-        let key = key.ok_or_else(|| Error::malformed(format!("metadata: an unknown key {name}")))?;
+        let key = key.ok_or_else(|| unknown("key", name))?;
         let bit = 1 << key as u32;
         if self.seen & bit != 0 {
             return Err(Error::malformed(format!("metadata: the key {key} twice")));

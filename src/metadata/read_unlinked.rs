@@ -21,7 +21,8 @@ use rmpv::Value;
 /// format.
 pub fn read(document: &[u8]) -> Result<(StageInterface, Notes)> {
     let mut from = Reader::new(document);
-    let both = root(&mut from)?;
+    let mut both = Both::default();
+    root(&mut from, &mut both)?;
     from.end()?;
     let interface = both.interface.finish()?;
     let notes = both.notes.finish(interface.stage)?;
@@ -45,7 +46,9 @@ pub fn notes_of(document: &Document, stage: Stage) -> Result<Notes> {
 }
 
 fn read_pipeline(document: &Document) -> Result<Both> {
-    pipeline(&mut Reader::new(&encode(&Value::Map(document.pipeline.clone()))))
+    let mut both = Both::default();
+    pipeline(&mut Reader::new(&encode(&Value::Map(document.pipeline.clone()))), &mut both)?;
+    Ok(both)
 }
 
 /// What a pipeline map has.
@@ -56,8 +59,8 @@ struct Both {
 }
 
 /// The whole document.
-fn root(from: &mut Reader<'_>) -> Result<Both> {
-    let (mut versioned, mut both) = (false, None);
+fn root(from: &mut Reader<'_>, both: &mut Both) -> Result<()> {
+    let (mut versioned, mut found) = (false, false);
     for _ in 0..from.map()? {
         match from.str()? {
             VERSION if !versioned => {
@@ -68,30 +71,30 @@ fn root(from: &mut Reader<'_>) -> Result<Both> {
                 from.uint()?;
                 versioned = true;
             }
-            PIPELINES if both.is_none() => {
+            PIPELINES if !found => {
                 if from.array()? != 1 {
                     return Err(Error::malformed(format!("metadata: {PIPELINES} is not an array of one")));
                 }
-                both = Some(pipeline(from)?);
+                pipeline(from, both)?;
+                found = true;
             }
             key => return Err(Error::malformed(format!("metadata: the key {key} twice, or unknown"))),
         }
     }
-    both.ok_or_else(|| Error::malformed(format!("metadata: no {PIPELINES}")))
+    if found { Ok(()) } else { Err(Error::malformed(format!("metadata: no {PIPELINES}"))) }
 }
 
 /// The pipeline's map.
-fn pipeline(from: &mut Reader<'_>) -> Result<Both> {
-    let mut both = Both::default();
+fn pipeline(from: &mut Reader<'_>, both: &mut Both) -> Result<()> {
     for _ in 0..from.map()? {
-        let key = from.str()?;
-        if key.starts_with(PREFIX) {
+        let key = from.name()?;
+        if key.starts_with(PREFIX.as_bytes()) {
             both.interface.entry(key, from)?;
         } else {
             both.notes.entry(key, from)?;
         }
     }
-    Ok(both)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::registers::{Field, HardwareRegister, RegisterInfo, TABLE};
 use super::schema::MergeRule;
 use crate::error::{Error, Result};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// Number of registers in the table, with ranges expanded.
@@ -173,7 +174,8 @@ impl RegisterWords {
 
     /// The same words without the absent ones between them.
     pub(super) fn pack(&self) -> PackedWords {
-        PackedWords { present: self.present, words: self.iter().map(|(_, word)| word).collect() }
+        let words: SmallVec<[u32; COUNT]> = self.iter().map(|(_, word)| word).collect();
+        PackedWords { present: self.present, words: words.as_slice().into() }
     }
 
     /// Merges the words of a part, by the table's rule if both have one.
@@ -198,6 +200,21 @@ impl RegisterWords {
         }
         self.present.iter_mut().zip(other.present).for_each(|(own, theirs)| *own |= theirs);
         Ok(())
+    }
+}
+
+/// Registers that have been seen.
+#[derive(Default)]
+pub(super) struct RegisterSet([u64; MASKS]);
+
+impl RegisterSet {
+    /// Adds a register of the table; false if it is in the set already.
+    pub(super) fn insert(&mut self, register: HardwareRegister) -> bool {
+        let Some(place) = place(register) else { return false };
+        let (mask, bit) = (&mut self.0[place / 64], 1 << (place % 64));
+        let new = *mask & bit == 0;
+        *mask |= bit;
+        new
     }
 }
 

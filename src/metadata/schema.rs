@@ -151,9 +151,9 @@ impl MetadataKey {
     pub const COUNT: usize = 25;
 
     /// The key with this name in this map. `after`: a key that it probably follows, because maps have the table's order.
-    pub fn parse(place: KeyScope, name: &str, after: Option<Self>) -> Option<Self> {
+    pub fn parse(place: KeyScope, name: &[u8], after: Option<Self>) -> Option<Self> {
         let (before, rest) = TABLE.split_at(after.map_or(0, |key| key as usize + 1));
-        rest.iter().chain(before).find(|r| r.place == place && r.name == name).map(|r| r.key)
+        rest.iter().chain(before).find(|r| r.place == place && r.name.as_bytes() == name).map(|r| r.key)
     }
 
     /// Every key, in order.
@@ -211,11 +211,11 @@ mod tests {
     fn the_table_is_in_the_order_of_the_keys() {
         for (i, row) in TABLE.iter().enumerate() {
             assert_eq!(row.key as usize, i, "{}", row.name);
-            assert_eq!(MetadataKey::parse(row.place, row.name, None), Some(row.key));
+            assert_eq!(MetadataKey::parse(row.place, row.name.as_bytes(), None), Some(row.key));
             for after in MetadataKey::all() {
-                assert_eq!(MetadataKey::parse(row.place, row.name, Some(after)), Some(row.key));
+                assert_eq!(MetadataKey::parse(row.place, row.name.as_bytes(), Some(after)), Some(row.key));
             }
         }
-        assert_eq!(MetadataKey::parse(KeyScope::Stage, ".type", None), None);
+        assert_eq!(MetadataKey::parse(KeyScope::Stage, b".type", None), None);
     }
 }

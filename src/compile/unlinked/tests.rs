@@ -132,7 +132,7 @@ fn what_is_written_is_what_is_read() {
     // The branch is after the body's symbol.
     assert_eq!(body.size + 4, text.data.len() as u64);
     assert_eq!(text.data[body.size as usize..], S_BRANCH.to_le_bytes());
-    let relocations: Vec<_> = file.section(".rel.text").unwrap().1.rels().unwrap();
+    let relocations: Vec<_> = file.section(".rel.text").unwrap().1.rels().unwrap().collect();
     let against: Vec<_> = relocations.iter().map(|r| (r.offset, file.symbol(r.symbol).unwrap().name)).collect();
     assert_eq!(against, [(4, "doff_0_3_b"), (12, "table0"), (16, "dovetail.next")]);
     let (rodata, _) = file.section(".rodata").unwrap();
