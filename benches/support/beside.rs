@@ -2,14 +2,17 @@
 
 use crate::support::Input;
 use crate::support::radv::{ENDED, Keeps, Radv, layout};
-use crate::support::times::Times;
 use dovetail::state::{PipelineState, VertexRate};
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Sweeps over all pairs; the first one links each for the first time.
 pub const SWEEPS: usize = 4;
+/// Pairs that one program links before the other one does: it takes about as long as a time slice of a machine that others use
+/// too, and long enough that neither program begins with empty caches.
+pub const TURN: usize = 100;
 /// The most pairs that RADV is asked for: it compiles both shaders of each pair twice in each process.
 pub const MOST: usize = 1000;
 /// Between two lines that say how far it is.
@@ -97,18 +100,18 @@ impl Beside {
         &self.radv.driver
     }
 
-    /// One link of every pair.
-    pub fn links(&mut self) -> Times {
-        self.times("Links")
+    /// One link of each of these pairs.
+    pub fn links(&mut self, pairs: Range<usize>) -> Vec<u64> {
+        self.times(&json!({ "Links": pairs }))
     }
 
-    /// Makes the libraries of every pair from a pipeline cache and links them.
-    pub fn cached_links(&mut self) -> Times {
-        self.times("CachedLinks")
+    /// Makes the libraries of these pairs from a pipeline cache and links them.
+    pub fn cached_links(&mut self, pairs: Range<usize>) -> Vec<u64> {
+        self.times(&json!({ "CachedLinks": pairs }))
     }
 
-    fn times(&mut self, what: &str) -> Times {
-        let mut answer = self.radv.ask(&json!(what)).expect("links of what was linked before");
-        Times::taken(serde_json::from_value(answer["Times"].take()).expect("times"))
+    fn times(&mut self, request: &Value) -> Vec<u64> {
+        let mut answer = self.radv.ask(request).expect("links of what was linked before");
+        serde_json::from_value(answer["Times"].take()).expect("times")
     }
 }

@@ -1,7 +1,7 @@
 //! Different pairs linked in sequence, so that no link profits from data that the previous one left in the processor's
 //! caches; and the cost of state changes, of reading from bytes or from a cache, and of a second thread.
 
-use crate::support::beside::{Beside, Files, MOST, SWEEPS as RADV_SWEEPS};
+use crate::support::beside::{Beside, Files, MOST, SWEEPS as RADV_SWEEPS, TURN};
 use crate::support::radv::Keeps;
 use crate::support::times::{Times, head};
 use crate::support::{self, Input};
@@ -17,6 +17,7 @@ use dovetail::target::GfxIp;
 use dovetail::toolchain::Toolchain;
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::ops::Range;
 use std::thread;
 use std::time::Instant;
 
@@ -165,7 +166,7 @@ impl Pairs {
         self.beside_radv(&plans, &mut out);
     }
 
-    /// RADV's fast links of the same pairs, before and after ours, and its libraries and links from a pipeline cache.
+    /// RADV's fast links of the same pairs, and its libraries and links from a pipeline cache, each in turn with ours.
     fn beside_radv(mut self, plans: &Plans, out: &mut [u8]) {
         let mut files = Files::new();
         let stages = |pair: &Pair| [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].input);
@@ -176,26 +177,43 @@ impl Pairs {
         let kept = radv.kept().to_vec();
         let mut numbers = 0..;
         self.pairs.retain(|_| numbers.next().is_some_and(|n| kept.binary_search_by_key(&n, |(n, _)| *n).is_ok()));
-        let before: Vec<Times> = (0..RADV_SWEEPS).map(|_| radv.links()).collect();
-        let ours = self.each(|pair| self.linked(pair, &pair.state, plans, out));
-        let Some(mut again) = Beside::start(Keeps::Nothing, &kept) else { return };
-        let after: Vec<Times> = (0..RADV_SWEEPS).map(|_| again.links()).collect();
-        head(&format!("beside {}: {} of the pairs", radv.driver(), self.pairs.len()));
-        ours.row("ours, distinct prepared pairs, into the caller's memory");
-        for (n, (before, after)) in before.iter().zip(&after).enumerate() {
-            for (when, times) in [("before", before), ("after", after)] {
-                let [p50, p95] = [50, 95].map(|p| ours.percentile(p) as f64 / times.percentile(p) as f64);
-                let name = format!("its fast link, sweep {}, {when} ours; ours beside it {p50:.2}, {p95:.2}", n + 1);
-                times.row(&name);
-            }
+        head(&format!("{} of the pairs in turn with {}", self.pairs.len(), radv.driver()));
+        for n in 1..=RADV_SWEEPS {
+            let theirs = format!("its fast link, sweep {n}");
+            let ours = |pair: &Pair| _ = black_box(self.linked(pair, &pair.state, plans, out));
+            self.in_turn(["ours, prepared, into the caller's memory", &theirs], ours, |pairs| radv.links(pairs));
         }
-        drop((radv, again));
+        drop(radv);
         let Some(mut cached) = Beside::start(Keeps::PipelineCache, &kept) else { return };
-        let (theirs, first) = (cached.cached_links(), self.first_links());
-        first.row("ours, from bytes, nothing planned");
-        let [p50, p95] = [50, 95].map(|p| first.percentile(p) as f64 / theirs.percentile(p) as f64);
-        theirs
-            .row(&format!("its libraries out of a pipeline cache, and their link; ours beside it {p50:.2}, {p95:.2}"));
+        let names = ["ours, from bytes, nothing planned", "its libraries out of a pipeline cache, and their link"];
+        self.in_turn(names, |pair| _ = black_box(self.first_link(pair)), |pairs| cached.cached_links(pairs));
+    }
+
+    /// Rows for both programs, and the ratio of ours to theirs: of the percentiles, and the median turn's.
+    fn in_turn(
+        &self,
+        [our_name, their_name]: [&str; 2],
+        mut ours: impl FnMut(&Pair),
+        mut theirs: impl FnMut(Range<usize>) -> Vec<u64>,
+    ) {
+        let (mut all, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
+        for (n, pairs) in self.pairs.chunks(TURN).enumerate() {
+            let timed = |pair| {
+                let start = Instant::now();
+                ours(pair);
+                start.elapsed().as_nanos() as u64
+            };
+            let times = [pairs.iter().map(timed).collect(), theirs(n * TURN..n * TURN + pairs.len())];
+            let [one, other] = times.each_ref().map(|times: &Vec<u64>| times.iter().sum::<u64>());
+            ratios.push(one as f64 / other as f64);
+            all.iter_mut().zip(times).for_each(|(all, times)| all.extend(times));
+        }
+        let [ours, theirs] = all.map(Times::taken);
+        ours.row(our_name);
+        let [p50, p95] = [50, 95].map(|p| ours.percentile(p) as f64 / theirs.percentile(p) as f64);
+        ratios.sort_by(f64::total_cmp);
+        let middle = ratios[ratios.len() / 2];
+        theirs.row(&format!("{their_name}; ours beside it {p50:.2}, {p95:.2}, by turns {middle:.2}"));
     }
 
     fn elf(&self, pair: &Pair, plans: Option<&Plans>) -> Vec<u8> {
@@ -230,10 +248,12 @@ impl Pairs {
 
     /// Parsing both parts, their digests and the link, as for the first time.
     fn first_links(&self) -> Times {
-        self.each(|pair| {
-            let parts = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].elf[..]);
-            link(&parts, &pair.state, Placement::Adjacent, &EmitGlue).expect("it has been linked before")
-        })
+        self.each(|pair| self.first_link(pair))
+    }
+
+    fn first_link(&self, pair: &Pair) -> Vec<u8> {
+        let parts = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].elf[..]);
+        link(&parts, &pair.state, Placement::Adjacent, &EmitGlue).expect("it has been linked before")
     }
 
     /// `pipeline::build` with everything in memory, and with a cache on disk and nothing in memory.

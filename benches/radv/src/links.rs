@@ -5,6 +5,7 @@ use crate::layout::{Layout, Specialization, module};
 use crate::protocol::PairRequest;
 use ash::vk;
 use std::ffi::CString;
+use std::ops::Range;
 use std::time::Instant;
 use vk::GraphicsPipelineLibraryFlagsEXT as Part;
 
@@ -27,12 +28,23 @@ struct Pair<'a> {
 pub struct Pairs<'a> {
     device: &'a Device,
     pairs: Vec<Pair<'a>>,
+    /// The pipeline cache, once libraries have been made with it.
+    cache: Option<vk::PipelineCache>,
+}
+
+impl Drop for Pairs<'_> {
+    fn drop(&mut self) {
+        if let Some(cache) = self.cache {
+            // SAFETY: no call uses it any more.
+            unsafe { self.device.vk.destroy_pipeline_cache(cache, None) };
+        }
+    }
 }
 
 impl<'a> Pairs<'a> {
     /// None yet.
     pub fn new(device: &'a Device) -> Self {
-        Self { device, pairs: Vec::new() }
+        Self { device, pairs: Vec::new(), cache: None }
     }
 
     /// Creates the libraries of a pair; they live as long as the process.
@@ -58,8 +70,12 @@ impl<'a> Pairs<'a> {
         Ok(())
     }
 
-    /// Links every pair.
-    pub fn links(&self) -> Result<Vec<u64>, String> {
+    fn some(&self, range: Range<usize>) -> Result<&[Pair<'a>], String> {
+        self.pairs.get(range).ok_or_else(|| format!("there are {} pairs", self.pairs.len()))
+    }
+
+    /// Links these pairs.
+    pub fn links(&self, range: Range<usize>) -> Result<Vec<u64>, String> {
         let one = |pair: &Pair<'_>| {
             let start = Instant::now();
             let linked = pair.link(self.device, vk::PipelineCache::null(), &pair.libraries)?;
@@ -68,15 +84,29 @@ impl<'a> Pairs<'a> {
             unsafe { self.device.vk.destroy_pipeline(linked, None) };
             Ok(took)
         };
-        self.pairs.iter().map(one).collect()
+        self.some(range)?.iter().map(one).collect()
     }
 
-    /// Creates the libraries of every pair, with a pipeline cache that already contains them, and links them.
-    pub fn cached_links(&self) -> Result<Vec<u64>, String> {
-        let vk = &self.device.vk;
+    /// Creates the libraries of these pairs, with a pipeline cache that already contains those of all, and links them.
+    pub fn cached_links(&mut self, range: Range<usize>) -> Result<Vec<u64>, String> {
+        let cache = match self.cache {
+            Some(cache) => cache,
+            None => self.filled_cache()?,
+        };
+        self.links_from(cache, range)
+    }
+
+    fn filled_cache(&mut self) -> Result<vk::PipelineCache, String> {
         // SAFETY: the structure outlives the call.
-        let cache = unsafe { vk.create_pipeline_cache(&vk::PipelineCacheCreateInfo::default(), None) };
+        let cache = unsafe { self.device.vk.create_pipeline_cache(&vk::PipelineCacheCreateInfo::default(), None) };
         let cache = cache.map_err(|e| format!("pipeline cache: {e}"))?;
+        self.cache = Some(cache);
+        self.links_from(cache, 0..self.pairs.len())?;
+        Ok(cache)
+    }
+
+    fn links_from(&self, cache: vk::PipelineCache, range: Range<usize>) -> Result<Vec<u64>, String> {
+        let vk = &self.device.vk;
         let one = |pair: &Pair<'_>| {
             let start = Instant::now();
             let libraries = pair.make(self.device, cache)?;
@@ -88,11 +118,7 @@ impl<'a> Pairs<'a> {
             }
             Ok(took)
         };
-        let sweep = || self.pairs.iter().map(one).collect::<Result<Vec<u64>, String>>();
-        let times = sweep().and_then(|_| sweep());
-        // SAFETY: no call uses it any more.
-        unsafe { vk.destroy_pipeline_cache(cache, None) };
-        times
+        self.some(range)?.iter().map(one).collect()
     }
 }
 

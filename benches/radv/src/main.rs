@@ -35,8 +35,8 @@ fn main() {
             .and_then(|request| match request {
                 Request::Stage(stage) => pipeline::compile(&device, &stage),
                 Request::Pair(pair) => pairs.keep(pair).map(|()| Answer::Kept {}),
-                Request::Links => pairs.links().map(Answer::Times),
-                Request::CachedLinks => pairs.cached_links().map(Answer::Times),
+                Request::Links(range) => pairs.links(range).map(Answer::Times),
+                Request::CachedLinks(range) => pairs.cached_links(range).map(Answer::Times),
             });
         say(&answer.unwrap_or_else(Answer::Error));
     }

@@ -1,6 +1,7 @@
 //! The benchmarks' requests and answers.
 
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -9,10 +10,10 @@ pub enum Request {
     Stage(StageRequest),
     /// Make the libraries of a pair, and keep them.
     Pair(PairRequest),
-    /// Link each pair that is kept, one after the other.
-    Links,
-    /// Make the libraries of each pair anew, of a pipeline cache that has them, and link them.
-    CachedLinks,
+    /// Link some of the pairs that are kept, one after the other.
+    Links(Range<usize>),
+    /// Make the libraries of some of the pairs anew, of a pipeline cache that has them, and link them.
+    CachedLinks(Range<usize>),
 }
 
 /// A module, and how it is specialized.
