@@ -146,7 +146,6 @@ impl ColorExportPlan {
         if !plan.mrtz && plan.colors.is_empty() && fragment.kills {
             plan.dummy = true;
             plan.formats.col_format = ExportFormat::R32 as u32;
-            plan.formats.cb_mask = 1;
         }
         Ok(plan)
     }

@@ -105,12 +105,14 @@ impl Attribute {
     pub fn control_word(self) -> u32 {
         const DEFAULT_VAL: u32 = 8;
         const FLAT_SHADE: u32 = 1 << 10;
+        const ROTATE_PC_PTR: u32 = 1 << 11;
         const PT_SPRITE_TEX: u32 = 1 << 17;
         const FP16_INTERP_MODE: u32 = 1 << 19;
         const ATTR0_VALID: u32 = 1 << 24;
         match self.supply {
             Supply::Slot(slot) => {
-                let pass_through = if self.per_vertex { Self::NO_SLOT } else { 0 };
+                // Passed through, in the order of the vertices.
+                let pass_through = if self.per_vertex { Self::NO_SLOT | ROTATE_PC_PTR } else { 0 };
                 let flat = if self.flat || self.per_vertex { FLAT_SHADE } else { 0 };
                 let half = if self.half && flat == 0 { FP16_INTERP_MODE | ATTR0_VALID } else { 0 };
                 u32::from(slot) | pass_through | flat | half

@@ -3,8 +3,9 @@
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Context, Error, Result};
 use crate::metadata::document::{Document, Map, get, submap};
+use crate::metadata::named;
 use crate::metadata::note;
-use crate::metadata::registers::{HardwareRegister, RegisterWords, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};
+use crate::metadata::registers::{RegisterWords, StageRegisters, compute_pgm_rsrc2, rsrc2_ps};
 use crate::metadata::schema::MetadataKey;
 use crate::metadata::user_data::pal::NOT_MAPPED;
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -66,8 +67,9 @@ impl<'a> Code<'a> {
             return Err(Error::malformed(".text is not a sequence of dwords"));
         }
         let notes = elf.sections.iter().find(|s| s.name == ".note").ok_or_else(|| Error::malformed("no .note"))?;
-        let pipeline = Document::parse(note::metadata(notes.data)?)?.pipeline;
-        let registers = registers(&pipeline)?;
+        let document = Document::parse(note::metadata(notes.data)?)?;
+        let registers = named::loaded(&document)?;
+        let pipeline = document.pipeline;
         let code = elf.symbols.iter().filter(|s| s.kind == stt::FUNC && s.home == Home::Section(index));
         let mut parts = Vec::new();
         for symbol in code {
@@ -139,18 +141,6 @@ impl<'a> Code<'a> {
             _ => "epilog",
         }
     }
-}
-
-fn registers(pipeline: &Map) -> Result<RegisterWords> {
-    let mut out = RegisterWords::default();
-    let narrow = |v: &rmpv::Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
-    for (number, word) in submap(pipeline, MetadataKey::Registers.name())?.into_iter().flatten() {
-        let (Some(number), Some(word)) = (narrow(number), narrow(word)) else {
-            return Err(Error::malformed(format!("metadata: register {number} = {word}")));
-        };
-        out.set(HardwareRegister(number), word);
-    }
-    Ok(out)
 }
 
 fn number(map: &Map, key: MetadataKey) -> Result<Option<u32>> {

@@ -4,7 +4,7 @@
 use super::code::StageCode;
 use crate::isa::{Register, RegisterSet, Vgpr};
 use crate::metadata::registers::{
-    RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_vs, spi_ps_input_addr, spi_ps_input_ena,
+    RegisterWords, compute_pgm_rsrc2 as rsrc2, rsrc1_ps, rsrc1_vs, spi_ps_input_addr, spi_ps_input_ena,
 };
 use crate::metadata::user_data::pal;
 use crate::target::Stage;
@@ -30,8 +30,8 @@ pub(super) fn registers(stage: &StageCode, words: &RegisterWords) -> RegisterSet
     let on = |field| words.field(field) == 1;
     let system = match stage.stage {
         Stage::Vertex => 0,
-        // The primitive mask.
-        Stage::Fragment => 1,
+        // The primitive mask, and the provoking vertices.
+        Stage::Fragment => 1 + u8::from(on(rsrc1_ps::LOAD_PROVOKING_VTX)),
         Stage::Compute => {
             let ids = [rsrc2::TGID_X_EN, rsrc2::TGID_Y_EN, rsrc2::TGID_Z_EN, rsrc2::TG_SIZE_EN];
             ids.into_iter().map(|field| u8::from(on(field))).sum()

@@ -9,7 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::metadata::document::{Document, Map, get, submap};
 use crate::metadata::named;
 use crate::metadata::note;
-use crate::metadata::registers::{HardwareRegister, RegisterWords, StageRegisters};
+use crate::metadata::registers::{RegisterWords, StageRegisters};
 use crate::metadata::schema::MetadataKey;
 use crate::target::{Stage, WaveSize};
 use object::elf;
@@ -94,17 +94,8 @@ impl LoadedPipeline {
         let notes = notes.ok_or_else(|| Error::malformed("no notes"))?;
         let notes = notes.data().map_err(|e| Error::malformed(format!("notes: {e}")))?;
         let document = Document::parse(note::metadata(notes)?)?;
-        let by_name = document.version.is_some_and(|(major, _)| major >= 3);
-        let named = by_name.then(|| named::registers(&document)).transpose()?;
+        let registers = named::loaded(&document)?;
         let pipeline = document.pipeline;
-
-        let mut registers = named.unwrap_or_default();
-        for (number, word) in submap(&pipeline, MetadataKey::Registers.name())?.into_iter().flatten() {
-            let (Some(number), Some(word)) = (uint(number), uint(word)) else {
-                return Err(Error::malformed(format!("metadata: register {number} = {word}")));
-            };
-            registers.set(HardwareRegister(number), word);
-        }
         let mut stages = BTreeMap::new();
         for stage in [Stage::Vertex, Stage::Fragment, Stage::Compute] {
             let all = submap(&pipeline, MetadataKey::HardwareStages.name())?;

@@ -154,6 +154,14 @@ pub(super) fn fragment_part(part: &mut Draft, interface: &StageInterface, fragme
     if ena & 0x7f == 0 || ena & !addr != 0 || spi_ps_input_addr::ENA.of(addr) != addr {
         return Err(Error::malformed(format!("SPI_PS_INPUT_ENA {ena:#x}, SPI_PS_INPUT_ADDR {addr:#x}")));
     }
+    // Entry SGPRs after the user data: the primitive mask, and the provoking vertices of the quads.
+    let system = interface.entry_sgprs.saturating_sub(interface.user_data.len() as u32);
+    if !(1..=2).contains(&system) {
+        return Err(Error::malformed(format!(
+            "{system} SGPRs after the user data, not a primitive mask and provoking vertices"
+        )));
+    }
+    words.set_field(rsrc1_ps::LOAD_PROVOKING_VTX, system - 1)?;
     words.set(SPI_BARYC_CNTL, 0);
     words.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1)?;
     words.set_field(spi_baryc_cntl::POS_FLOAT_ULC, u32::from(fragment.pixel_center_integer))?;
@@ -214,8 +222,8 @@ pub(super) fn fragment(
     words.set(SPI_SHADER_COL_FORMAT, facts.formats.col_format);
     words.set(CB_SHADER_MASK, facts.formats.cb_mask);
     words.set(SPI_SHADER_Z_FORMAT, facts.formats.z_format);
-    let no_coverage = fragment.writes_sample_mask || !color.alpha_to_coverage;
-    words.set_field(db_shader_control::ALPHA_TO_MASK_DISABLE, u32::from(no_coverage))
+    // Together with a sample mask from the shader, too: Vulkan applies both.
+    words.set_field(db_shader_control::ALPHA_TO_MASK_DISABLE, u32::from(!color.alpha_to_coverage))
 }
 
 /// DB_SHADER_CONTROL: the time of the depth test, and the shader's declarations about depth.

@@ -237,6 +237,7 @@ const ATTRIBUTE: &[Field3] = &[
     (".offset", 0, 6),
     (".default_val", 8, 2),
     (".flat_shade", 10, 1),
+    (".rotate_pc_ptr", 11, 1),
     (".pt_sprite_tex", 17, 1),
     (".fp16_interp_mode", 19, 1),
     (".attr0_valid", 24, 1),
@@ -370,6 +371,10 @@ pub fn from_registers(document: &Document) -> Result<Document> {
             .map(|word| Value::Map(fields(ATTRIBUTE, word)))
             .collect();
         set(&mut pipeline, INTERPOLANTS, (attributes.len() as u64).into());
+        // An export of which no attachment takes a channel: it only reports the live pixels.
+        if word(SPI_SHADER_COL_FORMAT) != 0 && word(CB_SHADER_MASK) == 0 {
+            set(&mut pipeline, ".ps_dummy_export", true.into());
+        }
         set(&mut pipeline, GRAPHICS, Value::Map(graphics(&words, attributes)));
     }
     Ok(Document { version: Some(VERSION), pipeline })
@@ -524,6 +529,23 @@ fn put(out: &mut RegisterWords, register: HardwareRegister, map: &Map, (key, low
     };
     out.set(register, out.get(register).unwrap_or(0) & !(mask(width) << low) | value << low);
     Ok(())
+}
+
+/// The register words that PAL takes from a document of either version: unlike [`registers`], it passes over unknown ones.
+///
+/// # Errors
+/// Malformed: fields of another type.
+pub fn loaded(document: &Document) -> Result<RegisterWords> {
+    let by_name = document.version.is_some_and(|(major, _)| major >= VERSION.0);
+    let mut out = if by_name { registers(document)? } else { RegisterWords::default() };
+    let number = |v: &Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
+    for (register, word) in submap(&document.pipeline, ".registers")?.into_iter().flatten() {
+        let (Some(register), Some(word)) = (number(register), number(word)) else {
+            return Err(Error::malformed(format!("metadata: register {register} = {word}")));
+        };
+        out.set(HardwareRegister(register), word);
+    }
+    Ok(out)
 }
 
 /// The words of a `.registers` map.

@@ -2,8 +2,9 @@
 
 use crate::common::{print_json, read_elf};
 use dovetail::error::{Context, Error, Result};
-use dovetail::metadata::document::{Document, Map};
+use dovetail::metadata::document::Document;
 use dovetail::metadata::interface_io::INTERFACE_KEY;
+use dovetail::metadata::named;
 use dovetail::metadata::note;
 use dovetail::metadata::notes::unlinked_key;
 use dovetail::metadata::read_unlinked::interface_of;
@@ -119,7 +120,7 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
         if name == ".note" {
             let data = section.data().map_err(broken)?;
             let document = Document::parse(note::metadata(data)?)?;
-            report.registers = registers_of(&document.pipeline);
+            report.registers = registers_of(&document)?;
             report.metadata = json(&rmpv::Value::Map(document.pipeline.clone()));
             if unlinked_key(&document.pipeline).is_some() {
                 report.kind = "unlinked stage ELF";
@@ -200,21 +201,26 @@ fn meaning(symbol: &LinkSymbol) -> String {
     }
 }
 
-fn registers_of(pipeline: &Map) -> Vec<Register> {
-    let found = pipeline.iter().find(|(k, _)| k.as_str() == Some(".registers")).and_then(|(_, v)| v.as_map());
-    let mut out: Vec<Register> = found
-        .into_iter()
-        .flatten()
-        .filter_map(|(k, v)| {
-            let (number, value) = (u32::try_from(k.as_u64()?).ok()?, u32::try_from(v.as_u64()?).ok()?);
-            let word = Word(number);
-            let fields = word.info().map_or(&[][..], |info| info.fields);
-            let fields = fields.iter().map(|f| (f.name.to_owned(), f.of(value))).collect();
-            Some(Register { number, name: word.name(), value, fields })
-        })
-        .collect();
+/// The register words of a document; of one that has fields by name, as far as these tell them.
+fn registers_of(document: &Document) -> Result<Vec<Register>> {
+    let found = document.pipeline.iter().find(|(k, _)| k.as_str() == Some(".registers")).and_then(|(_, v)| v.as_map());
+    let given = found.into_iter().flatten().filter_map(|(k, v)| {
+        let number = |v: &rmpv::Value| u32::try_from(v.as_u64()?).ok();
+        Some((number(k)?, number(v)?))
+    });
+    let words = match document.version {
+        Some((3.., _)) => named::registers(document)?.iter().map(|(register, word)| (register.0, word)).collect(),
+        _ => given.collect::<Vec<_>>(),
+    };
+    let register = |(number, value)| {
+        let word = Word(number);
+        let fields = word.info().map_or(&[][..], |info| info.fields);
+        let fields = fields.iter().map(|f| (f.name.to_owned(), f.of(value))).collect();
+        Register { number, name: word.name(), value, fields }
+    };
+    let mut out: Vec<Register> = words.into_iter().map(register).collect();
     out.sort_by_key(|r| r.number);
-    out
+    Ok(out)
 }
 
 /// Converts MessagePack to JSON; keys that are not strings become text.

@@ -3,14 +3,15 @@
 //! | stage | SGPRs after user data | VGPRs |
 //! |---|---|---|
 //! | vertex | none | vertex id, relative vertex id, primitive id, instance id; then, if the vertex state is unknown, the fetched dwords |
-//! | fragment | primitive mask | the sixteen inputs of pal-abi 2.4, each a parameter of its own |
+//! | fragment | primitive mask; provoking vertices, if [`interpolate`] needs them | the sixteen inputs of pal-abi 2.4, each a parameter of its own |
 //! | compute | workgroup id x y z, group size | local id x y z |
 //!
-//! The code generator drops fragment inputs that nothing uses. Every SGPR is declared, used or not, because the scratch
+//! The code generator drops fragment inputs that nothing uses. Every other SGPR is declared, used or not, because the scratch
 //! offset follows the last.
 
 use super::context::{PassContext, place_of, push_dwords, resource};
-use super::entry_values::{Entry, systems_of, vertex_inputs};
+use super::entry_values::{Entry, System, systems_of, vertex_inputs};
+use super::interpolate;
 use crate::abi::user_data::{self, UserDataNeeds};
 use crate::error::{Error, FullCompile, Result};
 use crate::ir::{ArgRole, BuiltIn, DescriptorPart, EntryArg, LowerInfo, Name, Op, RegClass, Shader, Type};
@@ -42,7 +43,8 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
         let role = ArgRole::UserData(Name::of(format_args!("{which:?}")));
         entry.user.push((which, add(shader, RegClass::Sgpr, Type::B32, role)));
     }
-    for &s in systems_of(shader.stage) {
+    let provoking = interpolate::reads_weights(shader);
+    for &s in systems_of(shader.stage).iter().filter(|s| **s != System::ProvokingVertex || provoking) {
         let v = add(shader, s.class(), s.ty(), ArgRole::System(s.name()));
         entry.system.push((s, v));
     }

@@ -63,6 +63,7 @@ systems! {
     PrimitiveId "primitive_id" Vgpr 1;
     InstanceId "instance_id" Vgpr 1;
     PrimMask "prim_mask" Sgpr 1;
+    ProvokingVertex "provoking_vertex" Sgpr 1;
     PerspSample "persp_sample" Vgpr 2;
     PerspCenter "persp_center" Vgpr 2;
     PerspCentroid "persp_centroid" Vgpr 2;
@@ -94,6 +95,7 @@ pub(super) const fn systems_of(stage: Stage) -> &'static [System] {
         Stage::Vertex => &[S::VertexId, S::RelativeVertexId, S::PrimitiveId, S::InstanceId],
         Stage::Fragment => &[
             S::PrimMask,
+            S::ProvokingVertex,
             S::PerspSample,
             S::PerspCenter,
             S::PerspCentroid,

@@ -5,8 +5,13 @@
 //! | flat | `interp_mov` P0 |
 //! | of one vertex | `interp_mov` P0, P10, P20 of an attribute whose vertex values are passed through |
 //! | centre, centroid, sample | `interp` with that (i, j) pair; the centroid is the centre if the wave says so |
-//! | barycentric coordinates | the pair itself, and 1 minus its sum; (i/w, j/w, 1/w) as it is |
+//! | barycentric coordinates | the pair itself, and 1 minus its sum; (i/w, j/w, 1/w) |
 //! | at an offset, at a sample | `interp` with a pair shifted by its derivatives; with perspective, (i/w, j/w, 1/w) is shifted |
+//!
+//! The hardware keeps the vertices of a triangle in three slots, to which P0, P10 (or i) and P20 (or j) belong, and begins
+//! with any of the three: vertex n is in slot (n + p) mod 3. Barycentric coordinates are selected by p, which an SGPR has for
+//! each quad of the wave (`SPI_SHADER_PGM_RSRC1_PS.LOAD_PROVOKING_VTX`; source: Mesa's `radv_nir_lower_fs_barycentric.c`). Values
+//! that are passed through are turned back by the hardware (`SPI_PS_INPUT_CNTL.ROTATE_PC_PTR`).
 //!
 //! An attribute channel always has 32 bits: f16 inputs are interpolated as f32 and then rounded, small integers are the
 //! low bits, 64-bit values are two channels. The interface lists attributes in the order of their numbers.
@@ -18,19 +23,24 @@ use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{
-    AluOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type, Value,
+    AluOp, AmdOp, Bits, Builder, BuiltIn, DerivativeKind, Inst, Interp, InterpPlace, NumericKind, Op, Shader, Type,
+    Value,
 };
 use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
+use crate::target::WaveSize;
 use crate::workspace::List;
 use smallvec::{SmallVec, smallvec};
 
 /// Limit of the hardware's attributes.
 const MAX_ATTRIBUTES: usize = 32;
+/// How many of them, the first, can be point coordinates or be passed through: the control words of the others lack the bits
+/// (Mesa's `gfx103.json`).
+const MAX_SPECIAL: usize = 20;
 
-/// Selectors of `interp_mov`.
-const P10: u8 = 0;
-const P20: u8 = 1;
+/// Selector of `interp_mov` for a flat value, which the hardware takes from the provoking vertex.
 const P0: u8 = 2;
+/// Selectors by slot: P0, P10, P20.
+const SLOTS: [u8; 3] = [P0, 0, 1];
 
 /// Two channels with equal fields belong to one attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +64,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     // Sorted, each with the channels that are read; the place in the list is the number.
     let mut attributes = List::<(Attribute, u8)>::default();
     let place_of = |attributes: &[(Attribute, u8)], attribute: Attribute| {
-        attributes.binary_search_by_key(&attribute, |(known, _)| *known)
+        attributes.binary_search_by_key(&attribute.order(), |(known, _)| known.order())
     };
     for inst in shader.live_insts() {
         let Some(read) = read(shader, inst) else { continue };
@@ -68,6 +78,11 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     if attributes.len() > MAX_ATTRIBUTES {
         let detail = format!("{} attributes, the hardware has {MAX_ATTRIBUTES}", attributes.len());
         return Err(Error::unsupported("fragment inputs", detail));
+    }
+    let special = attributes.iter().filter(|(attribute, _)| attribute.is_special()).count();
+    if special > MAX_SPECIAL {
+        let detail = format!("{special} that are not interpolated, the hardware has {MAX_SPECIAL}");
+        return Err(Error::unsupported("inputs of each vertex", detail));
     }
     let StageKind::Fragment(interface) = &mut cx.interface.kind else {
         return Err(Error::bug("fragment inputs of another stage"));
@@ -90,7 +105,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
     {
         *may_be = uses_pair(shader, center) && uses_pair(shader, centroid);
     }
-    let shared = Shared { centroid_may_be_center };
+    let shared = Shared { centroid_may_be_center, wave: cx.request.wave };
     let mut prelude = Prelude::default();
     let entry = &cx.entry;
     rewrite(shader, |b, inst| {
@@ -99,7 +114,7 @@ pub(super) fn run(shader: &mut Shader, cx: &mut PassContext<'_>) -> Result<()> {
             return at.weight(interp, &inst.args, vertex).map(Rewrite::Value);
         }
         if let Op::LoadBuiltIn { builtin: BuiltIn::BaryCoordPullModel, component, .. } = inst.op {
-            return at.lane(System::PerspPull, component).map(Rewrite::Value);
+            return at.over_w(component).map(Rewrite::Value);
         }
         let Some(read) = read(at.b.shader, inst) else { return Ok(Rewrite::Keep) };
         let channels = channels(at.b.shader, inst, read);
@@ -209,8 +224,17 @@ pub(super) fn channels(shader: &Shader, inst: &Inst, read: Read) -> SmallVec<[(A
         .collect()
 }
 
+/// Whether a shader reads weights of vertices.
+pub(super) fn reads_weights(shader: &Shader) -> bool {
+    shader.live_insts().any(|inst| match inst.op {
+        Op::LoadBuiltIn { builtin: BuiltIn::BaryCoordPullModel, component, .. } => component < 2,
+        _ => weight(inst).is_some(),
+    })
+}
+
 /// Facts about the whole shader.
 struct Shared {
+    wave: WaveSize,
     /// For perspective, linear: both pairs are loaded, so the hardware may omit the centroid (PrimMask bit 31).
     centroid_may_be_center: [bool; 2],
 }
@@ -222,32 +246,83 @@ struct At<'a, 'b> {
     shared: &'a Shared,
 }
 
+impl Attribute {
+    /// Special attributes come first.
+    fn order(self) -> (bool, Self) {
+        (!self.is_special(), self)
+    }
+
+    fn is_special(self) -> bool {
+        self.per_vertex || self.semantic == Semantic::PointCoord
+    }
+}
+
 impl At<'_, '_> {
     fn channel(&mut self, attr: u32, channel: u8, interp: Interp, pair: Option<[Value; 2]>) -> Result<Value> {
         let mask = self.entry.system(System::PrimMask)?;
         Ok(match (interp, pair) {
             (Interp::At { .. }, Some([i, j])) => self.b.value(Op::Interp { attr, channel }, &[i, j, mask], Type::B32),
             (Interp::Vertex(n), _) => {
-                let vertex = [P0, P10, P20][usize::from(n.min(2))];
+                let vertex = SLOTS[usize::from(n.min(2))];
                 self.b.value(Op::InterpMov { attr, channel, vertex }, &[mask], Type::B32)
             }
             _ => self.b.value(Op::InterpMov { attr, channel, vertex: P0 }, &[mask], Type::B32),
         })
     }
 
-    /// The weight of a vertex: the hardware supplies those of the second and third vertex.
+    /// The weight of a vertex: the hardware supplies those of the second and third slot.
     fn weight(&mut self, interp: Interp, args: &[Value], vertex: u8) -> Result<Value> {
         let pair = self.pair(interp, args)?;
-        let [i, j] = pair.ok_or_else(|| Error::bug("barycentric coordinates that are not interpolated"))?;
-        Ok(match vertex {
-            0 => {
-                let one = self.b.fconst(Type::B32, 1.0);
-                let rest = self.b.alu(AluOp::FSub, &[one, i]);
-                self.b.alu(AluOp::FSub, &[rest, j])
+        let pair = pair.ok_or_else(|| Error::bug("barycentric coordinates that are not interpolated"))?;
+        let one = self.b.fconst(Type::B32, 1.0);
+        self.share(one, pair, vertex)
+    }
+
+    /// i/w, j/w or 1/w, where i and j are the weights of the second and third vertex.
+    fn over_w(&mut self, component: u8) -> Result<Value> {
+        let reciprocal_w = self.lane(System::PerspPull, 2)?;
+        match component {
+            0 | 1 => {
+                let pair = [self.lane(System::PerspPull, 0)?, self.lane(System::PerspPull, 1)?];
+                self.share(reciprocal_w, pair, 1 + component)
             }
-            1 => i,
-            _ => j,
-        })
+            _ => Ok(reciprocal_w),
+        }
+    }
+
+    /// The share of a vertex in a whole, of which the second and third slot have these shares.
+    fn share(&mut self, whole: Value, [i, j]: [Value; 2], vertex: u8) -> Result<Value> {
+        let rest = self.b.alu(AluOp::FSub, &[whole, i]);
+        let rest = self.b.alu(AluOp::FSub, &[rest, j]);
+        self.of_vertex([rest, i, j], vertex)
+    }
+
+    /// The value of a vertex from those of the three slots.
+    fn of_vertex(&mut self, slots: [Value; 3], vertex: u8) -> Result<Value> {
+        let first = usize::from(vertex.min(2));
+        let turned = [0, 1, 2].map(|turn| slots[(first + turn) % 3]);
+        let [once, twice] = self.turns()?;
+        let other = self.b.alu(AluOp::Select, &[once, turned[1], turned[0]]);
+        Ok(self.b.alu(AluOp::Select, &[twice, turned[2], other]))
+    }
+
+    /// Whether the slots of the lane's quad are turned by one, and by two.
+    fn turns(&mut self) -> Result<[Value; 2]> {
+        let of_quads = self.entry.system(System::ProvokingVertex)?;
+        let (all, mask) = match self.shared.wave {
+            WaveSize::W32 => (u32::MAX.into(), Type::B32),
+            WaveSize::W64 => (u64::MAX, Type::B64),
+        };
+        let all = self.p.value(self.b.shader, Op::Const(all), &[], mask);
+        let lane = self.p.value(self.b.shader, Op::Amd(AmdOp::MaskBitCount), &[all], Type::B32);
+        let mut number = |n| self.p.value(self.b.shader, Op::Const(n), &[], Type::B32);
+        let [one, two, three, even] = [number(1), number(2), number(3), number(0x1e)];
+        // Two bits for each quad of four lanes.
+        let half = self.alu(AluOp::LShr, &[lane, one], Type::B32);
+        let place = self.alu(AluOp::IAnd, &[half, even], Type::B32);
+        let moved = self.alu(AluOp::LShr, &[of_quads, place], Type::B32);
+        let turn = self.alu(AluOp::IAnd, &[moved, three], Type::B32);
+        Ok([self.alu(AluOp::IEq, &[turn, one], Type::B1), self.alu(AluOp::IEq, &[turn, two], Type::B1)])
     }
 
     /// The barycentric pair at the input's location in the pixel.

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::isa::Vgpr;
 use crate::metadata::registers::{
     self as reg, cb_shader_mask, db_shader_control, pa_cl_clip_cntl, pa_cl_vs_out_cntl, pa_sc_aa_config,
-    pa_sc_mode_cntl_1, rsrc1_vs, spi_baryc_cntl, spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl,
+    pa_sc_mode_cntl_1, rsrc1_ps, rsrc1_vs, spi_baryc_cntl, spi_ps_in_control, spi_ps_input_addr, spi_ps_input_cntl,
     spi_ps_input_ena, spi_shader_col_format, spi_vs_out_config, vgt_primitiveid_en,
 };
 use crate::metadata::user_data::pal;
@@ -188,8 +188,20 @@ impl<'a> Gpu<'a> {
         Ok(())
     }
 
+    /// The slot that holds the first vertex of a triangle. The hardware begins with any; here it matters where a shader can
+    /// see it, so that the results of others are rounded as if it were the first.
+    fn first_slot(&self, primitive: &Primitive) -> usize {
+        let [first, second, third] = primitive.vertices;
+        let words = (0..32).filter_map(|n| self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)));
+        let passed =
+            |word| spi_ps_input_cntl::FLAT_SHADE.of(word) == 1 && spi_ps_input_cntl::OFFSET.of(word) & 0x20 != 0;
+        let seen = self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1 || words.into_iter().any(passed);
+        if seen && third != first && third != second { primitive.number as usize % 3 } else { 0 }
+    }
+
     /// Interpolation planes of every attribute of a primitive, from `SPI_PS_INPUT_CNTL`.
     fn planes(&self, vertices: &[Vertex], primitive: &Primitive) -> Vec<[InterpolationPlane; 4]> {
+        let turn = 3 - self.first_slot(primitive);
         let count = self.field(spi_ps_in_control::NUM_INTERP);
         let attribute = |n: u32| {
             let word = self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);
@@ -206,7 +218,11 @@ impl<'a> Gpu<'a> {
                     let ones: u32 = [0b0000, 0b1000, 0b0111, 0b1111][default as usize & 3];
                     return [if ones >> channel & 1 == 1 { 1f32.to_bits() } else { 0 }, 0, 0];
                 }
-                let [p0, p1, p2] = primitive.vertices.map(|vertex| {
+                // A flat value is the provoking vertex's, unless the slots are passed through.
+                let in_order = flat && (offset & 0x20 == 0 || spi_ps_input_cntl::ROTATE_PC_PTR.of(word) == 1);
+                let turn = if in_order { 0 } else { turn };
+                let [p0, p1, p2] = [0, 1, 2].map(|slot| {
+                    let vertex = primitive.vertices[(slot + turn) % 3];
                     let parameters = vertices.get(vertex).map(|vertex| &vertex.parameters);
                     let slot = parameters.and_then(|all| all.get(&(offset as u8 & 0x1f)));
                     slot.map_or(POISON, |slot| slot[channel])
@@ -228,7 +244,7 @@ impl<'a> Gpu<'a> {
         let exec = quads.iter().enumerate().map(|(n, quad)| u64::from(quad.covered) << (4 * n)).sum();
         let (mut wave, next) = self.wave(stage, exec)?;
         let mut parameters = Parameters::default();
-        let mut mask = 0u32;
+        let (mut mask, mut provoking) = (0u32, 0u32);
         for (n, quad) in quads.iter().enumerate() {
             if n == 0 || quads[n - 1].primitive != quad.primitive {
                 let primitive = primitives.get(quad.primitive);
@@ -236,11 +252,15 @@ impl<'a> Gpu<'a> {
                 parameters.primitives.push(self.planes(vertices, primitive));
                 mask |= if n == 0 { 0 } else { 1 << (15 + n) };
             }
+            let slot = primitives.get(quad.primitive).map_or(0, |primitive| self.first_slot(primitive));
+            provoking |= (slot as u32) << (2 * n);
         }
         wave.parameters = Some(Arc::new(parameters));
-        set_sgpr(&mut wave, next, mask)?;
-        if stage.scratch != 0 {
-            set_sgpr(&mut wave, next.saturating_add(1), self.scratch)?;
+        let loaded = [(true, mask), (self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1, provoking)];
+        let scratch = (stage.scratch != 0, self.scratch);
+        let values = loaded.into_iter().chain([scratch]).filter(|(wanted, _)| *wanted);
+        for (register, (_, value)) in (next..).zip(values) {
+            set_sgpr(&mut wave, register, value)?;
         }
         self.set_pixel_inputs(&mut wave, primitives, quads);
         if let Some(trace) = self.trace.as_deref_mut() {
@@ -277,12 +297,15 @@ impl<'a> Gpu<'a> {
                 // Per-sample shading sets the fragment size to one pixel.
                 let rate = if quad.sample.is_some() { 0 } else { primitive.map_or(0, |p| p.rate & 0x3c) };
                 let f = |x: f32| x.to_bits();
-                let pair = |[i, j]: [f32; 2]| vec![f(i), f(j)];
+                let slot = primitive.map_or(0, |primitive| self.first_slot(primitive));
+                let turned = |[i, j]: [f32; 2]| [[i, j], [1.0 - i - j, i], [j, 1.0 - i - j]][slot];
+                let pair = |weights| turned(weights).map(f).to_vec();
+                let [i, j] = turned(centre.perspective);
                 let inputs: [Vec<u32>; 16] = [
                     pair(sample.perspective),
                     pair(centre.perspective),
                     pair(lane.centroid.perspective),
-                    vec![f(centre.perspective[0] / centre.w), f(centre.perspective[1] / centre.w), f(1.0 / centre.w)],
+                    vec![f(i / centre.w), f(j / centre.w), f(1.0 / centre.w)],
                     pair(sample.linear),
                     pair(centre.linear),
                     pair(lane.centroid.linear),
