@@ -47,13 +47,13 @@ fn strict(step: &Step) -> RegisterSet {
     if is_copy(step) || step.op() == Op::VMovB32 { RegisterSet::EMPTY } else { reads.intersection(&special) }
 }
 
-/// Vector registers that are stored or exported unchanged.
+/// Vector registers that are stored, exported or an atomic's data.
 fn leaving(step: &Step) -> RegisterSet {
     let entry = step.inst.entry;
     let mut set = RegisterSet::EMPTY;
     match &step.inst.fields {
         Fields::Export(_) => set = step.effects.reads.vector_part(),
-        _ if !entry.is(Traits::STORES) => {}
+        _ if !entry.is(Traits::STORES) && !entry.is(Traits::ATOMIC) => {}
         Fields::Buffer(f) => set.vgprs(f.data, entry.data_registers()),
         Fields::Flat(f) => set.vgprs(f.data, entry.data_registers()),
         Fields::Image(f) => set.vgprs(f.data, f.data_registers(entry)),

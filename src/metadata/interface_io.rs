@@ -316,7 +316,7 @@ mod tests {
         malformed(INTERFACE_KEY, |map| change_number(map, 0, |len| len - 1));
         malformed("8 bytes after the interface", |map| {
             change_number(map, 0, |len| len + 8);
-            numbers(map).push((1 << 56 | u64::from(u32::MAX)).into());
+            numbers(map).push((1u64 << 56).into());
         });
         malformed(INTERFACE_KEY, |map| set_byte(map, 0, 48));
         malformed(INTERFACE_KEY, |map| set(map, INTERFACE_KEY, 1.into()));

@@ -77,9 +77,10 @@ impl Lavapipe {
                 let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
                 let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut driver).push_next(&mut subgroup);
                 instance.get_physical_device_properties2(device, &mut all);
-                (driver.driver_id == vk::DriverId::MESA_LLVMPIPE).then_some((device, subgroup.subgroup_size))
+                let of_subgroups = (subgroup.subgroup_size, subgroup.supported_operations);
+                (driver.driver_id == vk::DriverId::MESA_LLVMPIPE).then_some((device, of_subgroups))
             });
-            let (physical, subgroup_size) = found.ok_or("lavapipe is not among the Vulkan devices")?;
+            let (physical, (subgroup_size, operations)) = found.ok_or("lavapipe is not among the Vulkan devices")?;
             // Enable every feature it has.
             let mut v11 = vk::PhysicalDeviceVulkan11Features::default();
             let mut v12 = vk::PhysicalDeviceVulkan12Features::default();
@@ -100,7 +101,7 @@ impl Lavapipe {
                 .push_next(&mut divisors);
             let device = instance.create_device(physical, &info, None).map_err(|e| format!("lavapipe: {e}"))?;
             let queue = Mutex::new(device.get_device_queue(0, 0));
-            let lacks = lacks::lacking(&v12);
+            let lacks = lacks::lacking(&v12, operations);
             Ok(Self { _entry: entry, instance, physical, device, queue, subgroup_size, lacks })
         }
     }

@@ -30,6 +30,8 @@ pub enum InputSource {
     WorkgroupSize(u8),
     /// A constant integer.
     Constant(u32),
+    /// Nothing: an index beyond the input.
+    Undefined,
     /// Reading it is an error.
     Unsupported(Spv),
 }

@@ -406,7 +406,9 @@ impl Cx<'_> {
                 let found = known.binary_search_by_key(&at, |(l, _)| l.offset).ok().and_then(|n| known.get(n));
                 match found {
                     Some((l, source)) if l.ty == leaf.ty => Ok((leaf.ty, source.clone())),
-                    _ => Err(Error::malformed("an index outside of an input")),
+                    // Only undefined if it is read: an optimizer leaves such code behind conditions that are never true.
+                    None => Ok((leaf.ty, InputSource::Undefined)),
+                    Some(_) => Err(Error::malformed("a value of another type than the input has there")),
                 }
             })
             .collect()
@@ -440,6 +442,7 @@ impl Cx<'_> {
                 self.b.iconst(ty, u64::from(size))
             }
             InputSource::Constant(n) => self.b.iconst(ty, u64::from(n)),
+            InputSource::Undefined => self.b.undef(ty),
             InputSource::Unsupported(name) => {
                 return Err(Error::unsupported(format!("BuiltIn {name:?}"), "as an input"));
             }

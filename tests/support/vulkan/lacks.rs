@@ -6,10 +6,10 @@ use spirv::Capability;
 /// A capability, and the feature that it requires.
 pub type Lack = (Capability, &'static str);
 
-/// Descriptor-indexing capabilities that a module may not declare without a feature, if the feature is missing, and one
-/// whose implementation is wrong. Drivers run such modules, some correctly: lavapipe of Mesa 22.3 samples zeros from an
+/// Capabilities of descriptor indexing and of subgroups that a module may not declare without a feature, if the feature is
+/// missing, and one whose implementation is wrong. Drivers run such modules, some correctly: lavapipe of Mesa 22.3 samples zeros from an
 /// array without a length if invocations select the element.
-pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>) -> Vec<Lack> {
+pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>, subgroups: vk::SubgroupFeatureFlags) -> Vec<Lack> {
     use Capability as C;
     let features = [
         (has.runtime_descriptor_array, C::RuntimeDescriptorArray, "runtimeDescriptorArray"),
@@ -64,7 +64,20 @@ pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>) -> Vec<Lack> {
             "shaderStorageTexelBufferArrayNonUniformIndexing",
         ),
     ];
-    let lacking = features.into_iter().filter(|(has, ..)| *has == vk::FALSE);
+    use vk::SubgroupFeatureFlags as S;
+    let operations = [
+        (S::VOTE, C::GroupNonUniformVote, "subgroup votes"),
+        (S::ARITHMETIC, C::GroupNonUniformArithmetic, "subgroup arithmetic"),
+        (S::BALLOT, C::GroupNonUniformBallot, "subgroup ballots"),
+        (S::SHUFFLE, C::GroupNonUniformShuffle, "subgroup shuffles"),
+        (S::SHUFFLE_RELATIVE, C::GroupNonUniformShuffleRelative, "relative subgroup shuffles"),
+        (S::CLUSTERED, C::GroupNonUniformClustered, "clustered subgroup operations"),
+        (S::QUAD, C::GroupNonUniformQuad, "quad operations"),
+        (S::from_raw(0x200), C::GroupNonUniformRotateKHR, "subgroup rotations"),
+    ];
+    let operations =
+        operations.map(|(bit, capability, name)| (vk::Bool32::from(subgroups.contains(bit)), capability, name));
+    let lacking = features.into_iter().chain(operations).filter(|(has, ..)| *has == vk::FALSE);
     // Lavapipe of Mesa 22.3 treats every offset as zero.
     let offsets = (C::InterpolationFunction, "offsets of interpolateAtOffset");
     lacking.map(|(_, capability, name)| (capability, name)).chain([offsets]).collect()
