@@ -245,7 +245,11 @@ fn disassemble(path: &Path, symbols: &[Symbol]) -> Result<Vec<String>> {
     let output = Command::new(tool).args(["-d", "-r", "--no-show-raw-insn"]).arg(path).output();
     let output = match output {
         Ok(output) if output.status.success() => output,
-        Ok(output) => return Err(Error::environment(format!("{tool}: {}", String::from_utf8_lossy(&output.stderr)))),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let first = said.lines().find(|line| line.contains("error:")).or_else(|| said.lines().next());
+            return Err(Error::malformed(format!("{tool} does not read it: {}", first.unwrap_or_default())));
+        }
         Err(e) => return Ok(vec![format!("(no disassembly: {tool}: {e}; Debian has it in llvm-19)")]),
     };
     let text = String::from_utf8_lossy(&output.stdout);

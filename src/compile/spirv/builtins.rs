@@ -56,6 +56,7 @@ impl InputSource {
             Self::Location { location, component, kind, interp: Interp::Vertex(_) } => {
                 Some(Self::Location { location, component, kind, interp: Interp::Vertex(vertex) })
             }
+            Self::Undefined => Some(self),
             _ => None,
         }
     }

@@ -237,6 +237,8 @@ fn plane(command: &inputs::Draw, [x, y]: [u32; 2], layer: u32, sample: u32) -> [
     [x, y + command.extent[1] * (layer * command.samples + sample)]
 }
 
+/// The most vertices of a draw; they are kept until all primitives of an instance are drawn.
+const MAX_VERTICES: u32 = 1 << 20;
 /// Quads per run of the fragment shader.
 const BATCH: usize = 1024;
 /// Guard band of triangles and lines, in screen sizes.
@@ -245,8 +247,15 @@ const GUARD: f64 = 16.0;
 /// Executes a draw.
 ///
 /// # Errors
-/// Errors of the shaders.
+/// Errors of the shaders. Malformed: an extent of no pixels. Unsupported: too many vertices.
 pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Targets) -> Result<()> {
+    if command.extent.contains(&0) {
+        return Err(Error::malformed(format!("a draw to {:?} pixels", command.extent)));
+    }
+    if command.vertices > MAX_VERTICES {
+        let why = format!("{} in one draw, of which the emulator takes at most {MAX_VERTICES}", command.vertices);
+        return Err(Error::unsupported("vertices", why));
+    }
     for view in command.views() {
         shaders.view(view);
         draw_view(shaders, command, targets)?;

@@ -273,7 +273,7 @@ impl Chooser<'_> {
 
     /// Lets values leave until those that are here fit, with the operands at hand and some registers more.
     fn fit(&mut self, operands: &[Operand], extra: u32) {
-        let mut named: SmallVec<[Val; 16]> = self.counted(operands).collect();
+        let mut named: List<Val> = self.counted(operands).collect();
         named.sort_unstable();
         named.dedup();
         let absent = named.iter().filter(|val| !self.here.has(**val)).count();
