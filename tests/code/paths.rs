@@ -244,9 +244,9 @@ fn waste_is_a_remark() {
     // Storing a value that the shader never computed. Using it as an address or in arithmetic is an error.
     breaks(test, compute, CodeRule::Undefined, "> global_store_dwordx2 v0, v[1:2], s[2:3]\ns_endpgm");
     breaks(test, compute, CodeRule::Undefined, "> ds_write2_b32 v0, v1, v2 offset1:1\ns_endpgm");
-    breaks(test, compute, CodeRule::Undefined, "> global_atomic_add v0, v1, s[2:3]\ns_endpgm");
-    breaks(test, compute, CodeRule::Undefined, "> ds_add_u32 v0, v1\ns_endpgm");
-    breaks(test, compute, CodeRule::Uninitialised, "> global_atomic_add v1, v0, s[2:3]\ns_endpgm");
+    breaks(test, compute, CodeRule::Undefined, "> global_atomic_add v0, v2, s[2:3]\ns_endpgm");
+    breaks(test, compute, CodeRule::Undefined, "> ds_add_u32 v0, v2\ns_endpgm");
+    breaks(test, compute, CodeRule::Uninitialised, "> global_atomic_add v2, v0, s[2:3]\ns_endpgm");
     breaks(test, compute, CodeRule::Uninitialised, "> global_store_dword v2, v1, s[2:3]\ns_endpgm");
     let stored =
         assemble(test, WaveSize::W32, "global_store_dword v0, v2, s[2:3]\ns_endpgm").expect("assembled before");

@@ -129,7 +129,16 @@ pub const VERTEX: &[Case] = &[
             (SPI_SHADER_USER_DATA_VS.nth(8), 0x1000_0005),
         ],
     ),
-    ("3 user SGPRs in the fragment stage", |p| p.fs().interface.user_data.truncate(3), &[(SPI_SHADER_PGM_RSRC2_PS, 6)]),
+    (
+        "3 user SGPRs in the fragment stage",
+        |p| (p.fs().interface.user_data.truncate(3), p.fs().interface.entry_sgprs = 4).1,
+        &[(SPI_SHADER_PGM_RSRC2_PS, 6)],
+    ),
+    (
+        "provoking vertices after the primitive mask",
+        |p| p.fs().interface.entry_sgprs += 1,
+        &[(SPI_SHADER_PGM_RSRC1_PS, 0x0a2c_0000)],
+    ),
 ];
 
 /// State of the rasterizer and the layout, and what must not reach a register (4, 6.1).

@@ -14,7 +14,7 @@ const HALF: ComponentType = ComponentType { kind: NumericKind::Float, bits: 16 }
 pub const PARAMETERS: &[Case] = &[
     ("nothing read", |p| p.f().inputs.clear(), &[(SPI_PS_IN_CONTROL, 0), (SPI_VS_OUT_CONFIG, 0x80)]),
     ("flat", |p| p.f().inputs[0].flat = true, &[(CNTL_0, 0x400)]),
-    ("per vertex: slot, pass-through", |p| p.f().inputs[0].per_vertex = true, &[(CNTL_0, 0x420)]),
+    ("per vertex: slot, pass-through", |p| p.f().inputs[0].per_vertex = true, &[(CNTL_0, 0xc20)]),
     ("16 bits", |p| p.f().inputs[0].ty = HALF, &[(CNTL_0, 0x0108_0000)]),
     ("16 bits, flat", |p| (p.f().inputs[0].ty, p.f().inputs[0].flat) = (HALF, true), &[(CNTL_0, 0x400)]),
     (
@@ -73,7 +73,7 @@ pub const PARAMETERS: &[Case] = &[
     (
         "per vertex: default vectors are bypassed",
         |p| (p.constant([0; 4]), p.f().inputs[0].per_vertex = true).1,
-        &[(CNTL_0, 0x420)],
+        &[(CNTL_0, 0xc20)],
     ),
     (
         "point coordinate",
@@ -149,7 +149,7 @@ pub const FRAGMENT: &[Case] = &[
     (
         "sample mask",
         |p| (p.f().writes_sample_mask, p.f().sample_mask) = (true, V8),
-        &[(SPI_SHADER_Z_FORMAT, 9), (DB_SHADER_CONTROL, 0x0910)],
+        &[(SPI_SHADER_Z_FORMAT, 9), (DB_SHADER_CONTROL, 0x0110)],
     ),
     (
         "depth and stencil",
@@ -243,7 +243,7 @@ pub const COLORS: &[Case] = &[
     (
         "no outputs, kills: an empty export",
         |p| (p.f().colors.clear(), p.f().kills = true).1,
-        &[(SPI_SHADER_COL_FORMAT, 1), (CB_SHADER_MASK, 1), (DB_SHADER_CONTROL, 0x0850)],
+        &[(SPI_SHADER_COL_FORMAT, 1), (CB_SHADER_MASK, 0), (DB_SHADER_CONTROL, 0x0850)],
     ),
     (
         "depth only, kills: depth is the export",
@@ -268,7 +268,7 @@ pub const COLORS: &[Case] = &[
             p.state.color.alpha_to_coverage = true;
             (p.f().writes_sample_mask, p.f().sample_mask) = (true, V8);
         },
-        &[(SPI_SHADER_Z_FORMAT, 9), (DB_SHADER_CONTROL, 0x0910)],
+        &[(SPI_SHADER_Z_FORMAT, 9), (DB_SHADER_CONTROL, 0x0110)],
     ),
     (
         "alpha to coverage, no attachment",
