@@ -430,3 +430,77 @@ fn alignments_that_are_no_power_of_two_hold_as_far_as_they_divide() {
         assert_eq!(words[..3], [1, 3, 3], "Aligned {align}");
     }
 }
+
+/// An optimizer leaves such indices in unrolled loops, behind conditions that are never true.
+#[test]
+fn an_index_beyond_an_input_is_only_undefined() {
+    let source = "
+        OpCapability Shader
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint GLCompute %main \"main\" %gid
+        OpExecutionMode %main LocalSize 1 1 1
+        OpDecorate %gid BuiltIn GlobalInvocationId
+        OpDecorate %words ArrayStride 4
+        OpDecorate %block Block
+        OpMemberDecorate %block 0 Offset 0
+        OpDecorate %a DescriptorSet 0
+        OpDecorate %a Binding 0
+        OpDecorate %b DescriptorSet 0
+        OpDecorate %b Binding 1
+        %void = OpTypeVoid
+        %bool = OpTypeBool
+        %u32 = OpTypeInt 32 0
+        %v3u = OpTypeVector %u32 3
+        %words = OpTypeRuntimeArray %u32
+        %block = OpTypeStruct %words
+        %p_block = OpTypePointer StorageBuffer %block
+        %p_u32 = OpTypePointer StorageBuffer %u32
+        %p_v3u = OpTypePointer Input %v3u
+        %p_in = OpTypePointer Input %u32
+        %a = OpVariable %p_block StorageBuffer
+        %b = OpVariable %p_block StorageBuffer
+        %gid = OpVariable %p_v3u Input
+        %c0 = OpConstant %u32 0
+        %c1 = OpConstant %u32 1
+        %c3 = OpConstant %u32 3
+        %c64 = OpConstant %u32 64
+        %false = OpConstantFalse %bool
+        %fn = OpTypeFunction %void
+        %main = OpFunction %void None %fn
+        %entry = OpLabel
+        %px = OpAccessChain %p_in %gid %c0
+        %x = OpLoad %u32 %px
+        %pa = OpAccessChain %p_u32 %a %c0 %x
+        %va = OpLoad %u32 %pa
+        OpSelectionMerge %next None
+        OpBranchConditional %false %never %next
+        %never = OpLabel
+        %p3 = OpAccessChain %p_in %gid %c3
+        %y = OpLoad %u32 %p3
+        %sum = OpIAdd %u32 %va %y
+        OpBranch %next
+        %next = OpLabel
+        %v = OpPhi %u32 %va %entry %sum %never
+        %odd = OpBitwiseAnd %u32 %va %c1
+        %big = OpUGreaterThan %bool %odd %c64
+        OpSelectionMerge %end None
+        OpBranchConditional %big %unlikely %end
+        %unlikely = OpLabel
+        %p4 = OpAccessChain %p_in %gid %c64
+        %z = OpLoad %u32 %p4
+        %other = OpIAdd %u32 %v %z
+        OpBranch %end
+        %end = OpLabel
+        %w = OpPhi %u32 %v %next %other %unlikely
+        %pb = OpAccessChain %p_u32 %b %c0 %x
+        OpStore %pb %w
+        OpReturn
+        OpFunctionEnd";
+    let Some(module) = assemble("an_index_beyond_an_input_is_only_undefined", source) else { return };
+    let shader = shader(&module, Stage::Compute, &[]);
+    for value in [6, 7] {
+        let mut world = World { buffers: vec![words(&[value]), vec![0; 4]], ..World::default() };
+        run(&shader, &mut world);
+        assert_eq!(world.buffers[1], words(&[value]));
+    }
+}
