@@ -144,6 +144,10 @@ pub fn of_float(
             return Shadow { value: decode(result, to), bound: 0.0 };
         }
     }
+    // A remainder by what may be zero is anything.
+    if matches!(op, AluOp::FRem | AluOp::FMod) && b[1] >= x[1].abs() {
+        return Shadow::UNCERTAIN;
+    }
     let Some(value) = real(op, x) else { return Shadow::UNCERTAIN };
     let exact = b.iter().all(|b| *b == 0.0) && decode(result, to) == value && is_exact_double(op, x, to);
     // Fusing is optional, so the result is exact only if it is exact with and without it.
@@ -356,6 +360,8 @@ mod tests {
         let result = shadow(AluOp::FMul, [tiny, 1e38], [Shadow::NONE; 2]);
         assert!(result.bound >= f64::from(tiny) * 1e38, "{result:?}");
         assert!(shadow(AluOp::FOEq, [tiny, 0.0], [Shadow::NONE; 2]).is_uncertain());
+        assert!(shadow(AluOp::FRem, [1.0, tiny], [Shadow::NONE; 2]).is_uncertain());
+        assert!(shadow(AluOp::FMod, [1.0, -tiny], [Shadow::NONE; 2]).is_uncertain());
         assert!(shadow(AluOp::FMul, [0.0, 2.0], [Shadow::NONE; 2]).is_exact());
         let [args, result] = [[tiny, 2.0, 0.0], [tiny * 2.0; 3]].map(|x| x.map(|x| u64::from(x.to_bits())));
         let kept = [DenormMode::Any, DenormMode::Preserve, DenormMode::Any];
