@@ -124,6 +124,12 @@
 // `raster_flags`: the coverage passed to the fragment shader is inner coverage (pixel fully covered).
 #define DVT_RASTER_INNER_COVERAGE 2
 
+// `raster_flags`: the topology is points. Without this and `DVT_RASTER_LINES` it is triangles.
+#define DVT_RASTER_POINTS 4
+
+// `raster_flags`: the topology is lines. Only barycentric coordinates depend on it.
+#define DVT_RASTER_LINES 8
+
 // `placement`: parts that execute in sequence are laid out in sequence.
 #define DVT_PLACEMENT_ADJACENT 0
 

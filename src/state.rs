@@ -248,6 +248,28 @@ pub struct RasterState {
     pub clip_plane_mask: u8,
     /// Coverage means fully covered (inner conservative rasterization).
     pub inner_coverage: bool,
+    /// The kind of primitives; only barycentric coordinates depend on it.
+    pub primitive: PrimitiveKind,
+}
+
+/// The kind of primitives of a topology.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PrimitiveKind {
+    /// Points.
+    Points,
+    /// Lines.
+    Lines,
+    /// Triangles.
+    #[default]
+    Triangles,
+}
+
+impl PrimitiveKind {
+    /// The number by which code knows it: one less than its vertices.
+    pub const fn number(self) -> u32 {
+        self as u32
+    }
 }
 
 /// One specialization value.

@@ -5,10 +5,10 @@
 //! [`BindingKind::of_uses`] covers variables that share a binding, in one shader or in several.
 
 use crate::error::Result;
-use crate::ir::{InstId, NumericKind, Op, OutputSlot, Shader};
+use crate::ir::{BuiltIn, InstId, NumericKind, Op, OutputSlot, Shader};
 use crate::state::{
-    BindingKind, BindingLayout, ColorAttachment, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexRate,
-    VkFormat,
+    BindingKind, BindingLayout, ColorAttachment, PipelineState, PrimitiveKind, SetLayout, VertexAttribute,
+    VertexBinding, VertexRate, VkFormat,
 };
 use crate::target::Stage;
 use std::collections::BTreeMap;
@@ -119,9 +119,13 @@ fn add_attributes(state: &mut PipelineState, shader: &Shader) -> Result<()> {
 fn add_attachments(state: &mut PipelineState, shader: &Shader) -> Result<()> {
     let mut locations: BTreeMap<u32, NumericKind> = BTreeMap::new();
     for id in placed(shader) {
-        if let Op::StoreOutput { slot: OutputSlot::Location { location, index, .. }, kind } = shader.inst(id).op {
-            locations.insert(location, kind);
-            state.color.dual_source |= index == 1;
+        match shader.inst(id).op {
+            Op::StoreOutput { slot: OutputSlot::Location { location, index, .. }, kind } => {
+                locations.insert(location, kind);
+                state.color.dual_source |= index == 1;
+            }
+            Op::LoadBuiltIn { builtin: BuiltIn::PointCoord, .. } => state.raster.primitive = PrimitiveKind::Points,
+            _ => {}
         }
     }
     for (location, kind) in locations {

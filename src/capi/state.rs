@@ -8,7 +8,7 @@ use crate::kinds::ResourceKind;
 use crate::link::Placement;
 use crate::runtime::PipelineFlags;
 use crate::state::{
-    BindingKind, BindingLayout, ColorAttachment as Attachment, ColorState, PipelineState, RasterState,
+    BindingKind, BindingLayout, ColorAttachment as Attachment, ColorState, PipelineState, PrimitiveKind, RasterState,
     VertexAttribute as Attribute, VertexBinding as Buffer, VertexInputState, VertexRate, VkFormat,
 };
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -124,7 +124,7 @@ pub(super) fn fill(
     // the shaders hold the specialization values.
     let PipelineState { layout: _, vertex, color, raster, view_mask, specialization, device_index, symbols } = state;
     bits("`color_flags`", info.color_flags, 15)?;
-    bits("`raster_flags`", info.raster_flags, 3)?;
+    bits("`raster_flags`", info.raster_flags, 15)?;
     let VertexInputState { bindings, attributes } = vertex;
     refill(bindings, buffers, |VertexBinding { binding, stride, rate, divisor }| {
         let rate = match rate {
@@ -154,9 +154,15 @@ pub(super) fn fill(
     *dual_source = info.color_flags & DVT_COLOR_DUAL_SOURCE != 0;
     *sample_shading = info.color_flags & DVT_COLOR_SAMPLE_SHADING != 0;
     *samples = info.samples;
-    let RasterState { discard, clip_plane_mask, inner_coverage } = raster;
+    let RasterState { discard, clip_plane_mask, inner_coverage, primitive } = raster;
     *discard = info.raster_flags & DVT_RASTER_DISCARD != 0;
     *inner_coverage = info.raster_flags & DVT_RASTER_INNER_COVERAGE != 0;
+    *primitive = match info.raster_flags & (DVT_RASTER_POINTS | DVT_RASTER_LINES) {
+        0 => PrimitiveKind::Triangles,
+        DVT_RASTER_POINTS => PrimitiveKind::Points,
+        DVT_RASTER_LINES => PrimitiveKind::Lines,
+        _ => return argument("`raster_flags`"),
+    };
     let Ok(planes) = u8::try_from(info.clip_plane_mask) else { return argument("`clip_plane_mask`") };
     *clip_plane_mask = planes;
     *view_mask = info.view_mask;

@@ -85,6 +85,10 @@ pub const DVT_ATTACHMENT_BLEND_SOURCE_ALPHA: u32 = 2;
 pub const DVT_RASTER_DISCARD: u32 = 1;
 /// `raster_flags`: the coverage passed to the fragment shader is inner coverage (pixel fully covered).
 pub const DVT_RASTER_INNER_COVERAGE: u32 = 2;
+/// `raster_flags`: the topology is points. Without this and `DVT_RASTER_LINES` it is triangles.
+pub const DVT_RASTER_POINTS: u32 = 4;
+/// `raster_flags`: the topology is lines. Only barycentric coordinates depend on it.
+pub const DVT_RASTER_LINES: u32 = 8;
 
 /// `placement`: parts that execute in sequence are laid out in sequence.
 pub const DVT_PLACEMENT_ADJACENT: u32 = 0;

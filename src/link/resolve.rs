@@ -113,6 +113,7 @@ impl Values<'_> {
             // PAL's table has a pattern for 1, 2, 4, 8 and 16 samples each; shaders index positions, not patterns.
             LinkSymbol::SamplePattern => Value::plain(self.samples()?.ilog2() * POSITIONS_PER_PATTERN),
             LinkSymbol::DeviceIndex => Value::plain(self.state.device_index),
+            LinkSymbol::Primitive => Value::plain(self.state.raster.primitive.number()),
             LinkSymbol::SpecConstant { id, dword } => Value::plain(self.spec_operand(object, *id, *dword)?),
             LinkSymbol::Next => return Err(Error::bug("a joint has no value")),
             LinkSymbol::ShadowTable(_) => {

@@ -200,9 +200,14 @@ pub(super) fn quad(
         let (values, perspective) = match builtin {
             BuiltIn::ClipDistance => (distances(OutputSlot::ClipDistance(component)), true),
             BuiltIn::CullDistance => (distances(OutputSlot::CullDistance(component)), true),
-            BuiltIn::BaryCoord if !primitive.point => (unit(component.into()), true),
-            BuiltIn::BaryCoordNoPersp if !primitive.point => (unit(component.into()), false),
-            BuiltIn::BaryCoordPullModel if !primitive.point => (over_w(component), false),
+            // A point is its first vertex all over.
+            BuiltIn::BaryCoord | BuiltIn::BaryCoordNoPersp if primitive.point => {
+                ([unit(component.into())[0]; 3], false)
+            }
+            BuiltIn::BaryCoordPullModel if primitive.point => ([over_w(component)[0]; 3], false),
+            BuiltIn::BaryCoord => (unit(component.into()), true),
+            BuiltIn::BaryCoordNoPersp => (unit(component.into()), false),
+            BuiltIn::BaryCoordPullModel => (over_w(component), false),
             _ => continue,
         };
         interpolated.push(((place, builtin, component), source.spread(values, perspective, place)));

@@ -43,6 +43,8 @@ pub enum LinkSymbol {
     SamplePattern,
     /// `$deviceIdx`.
     DeviceIndex,
+    /// `dovetail.primitive`: [`crate::state::PrimitiveKind::number`].
+    Primitive,
     /// `spec_I_D`: a dword of a specialization constant's value, 0 the low one.
     SpecConstant {
         /// `SpecId`.
@@ -95,6 +97,7 @@ impl fmt::Display for LinkSymbol {
             Self::NumSamples => f.write_str("$numsamples"),
             Self::SamplePattern => f.write_str("$samplePatternIdx"),
             Self::DeviceIndex => f.write_str("$deviceIdx"),
+            Self::Primitive => f.write_str("dovetail.primitive"),
             Self::SpecConstant { id, dword } => write!(f, "spec_{id}_{dword}"),
             Self::Next => f.write_str("dovetail.next"),
             Self::ShadowTable(name) | Self::Opaque(name) => f.write_str(name),
@@ -119,6 +122,7 @@ impl LinkSymbol {
             "$numsamples" => Self::NumSamples,
             "$samplePatternIdx" => Self::SamplePattern,
             "$deviceIdx" => Self::DeviceIndex,
+            "dovetail.primitive" => Self::Primitive,
             "dovetail.next" => Self::Next,
             "$shadowenabled" | "$shadowdesctable" => Self::ShadowTable(name.to_owned()),
             _ => {

@@ -11,7 +11,9 @@ use dovetail::emu::inputs::{
 use dovetail::emu::{self, LoadedPipeline, Machine, RunLimits};
 use dovetail::ir::ResourceKind;
 use dovetail::metadata::registers::StageRegisters;
-use dovetail::state::{BindingLayout, PipelineState, SetLayout, VertexAttribute, VertexBinding, VertexInputState};
+use dovetail::state::{
+    BindingLayout, PipelineState, PrimitiveKind, SetLayout, VertexAttribute, VertexBinding, VertexInputState,
+};
 use dovetail::target::{GfxIp, Stage};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -157,6 +159,54 @@ fn lines_meet_the_judge() {
     let Some(mut scene) = varied(test, Topology::LineStrip, &corners(9, 3, 0.9)) else { return };
     scene.inputs.draw.iter_mut().for_each(|draw| draw.targets.truncate(2));
     scene.judge(vulkan, "lines", EDGES, None);
+}
+
+/// Lavapipe has no barycentric coordinates, so the test itself states them.
+#[test]
+fn points_lines_and_triangles_have_their_own_weights() {
+    let test = "draws::points_lines_and_triangles_have_their_own_weights";
+    // Three triangles, so that the emulator begins with each of the three slots; three lines, three points.
+    let row = |y: f32, more: &[[f32; 2]]| {
+        let first: Vec<[f32; 2]> = [[-1.0, y], [1.0, y]].iter().chain(more).copied().collect();
+        first.into_iter().map(|[x, y]| [x, y, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0]).collect::<Vec<[f32; 8]>>()
+    };
+    let rows = [-0.9, -0.3, 0.3];
+    let lines = rows.map(|y| row(y, &[])).concat();
+    let triangles = rows.map(|y| row(y, &[[-1.0, y + 0.5]])).concat();
+    let points: Vec<[f32; 8]> = rows.map(|y| [0.0, y, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0]).to_vec();
+    let cases = [
+        (PrimitiveKind::Points, Topology::PointList, points),
+        (PrimitiveKind::Lines, Topology::LineList, lines),
+        (PrimitiveKind::Triangles, Topology::TriangleList, triangles),
+    ];
+    for (kind, topology, vertices) in cases {
+        let targets = vec![TargetAttachment { clear: [0.0; 4], ..target(0, "R32G32B32A32_SFLOAT") }];
+        let Some(mut scene) = pair(test, "weights", topology, &vertices, targets) else { return };
+        scene.state.raster.primitive = kind;
+        scene.take_colors_from_draw();
+        for (route, _, elf) in scene.pipelines() {
+            let drawn = emu::run(&elf, &scene.state.layout, &scene.inputs, RunLimits::default());
+            let targets = drawn.unwrap_or_else(|e| panic!("{kind:?}, {route}: {e}")).targets.expect("targets");
+            let texels =
+                targets.colors[0].data.as_chunks::<16>().0.iter().map(|texel| {
+                    [0, 1, 2, 3].map(|n| f32::from_le_bytes([0, 1, 2, 3].map(|byte| texel[4 * n + byte])))
+                });
+            let mut seen = 0;
+            for (n, [a, b, c, same]) in texels.enumerate().filter(|(_, [a, b, c, _])| a + b + c != 0.0) {
+                seen += 1;
+                // From -1 to 1 across 48 pixels.
+                let along = ((n % 48) as f32 + 0.5) / 48.0;
+                let expected = match kind {
+                    PrimitiveKind::Points => [1.0, 0.0, 0.0],
+                    PrimitiveKind::Lines => [1.0 - along, along, 0.0],
+                    PrimitiveKind::Triangles => [1.0 - along - c, along, c],
+                };
+                let near = [a, b, c].iter().zip(expected).all(|(found, wanted)| (found - wanted).abs() < 1e-3);
+                assert!(near && same == 1.0, "{kind:?}, {route}, pixel {n}: {:?}, expected {expected:?}", [a, b, c]);
+            }
+            assert!(seen >= 60, "{kind:?}, {route}: {seen} pixels");
+        }
+    }
 }
 
 /// Lavapipe of Mesa 22 draws only the first view in dynamic rendering, so the test itself states each layer's contents.

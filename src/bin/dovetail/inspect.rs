@@ -194,6 +194,7 @@ fn meaning(symbol: &LinkSymbol) -> String {
         LinkSymbol::NumSamples => "sample count".into(),
         LinkSymbol::SamplePattern => "sample pattern index".into(),
         LinkSymbol::DeviceIndex => "index of the device in its group".into(),
+        LinkSymbol::Primitive => "kind of primitives: 0 points, 1 lines, 2 triangles".into(),
         LinkSymbol::SpecConstant { id, dword } => format!("dword {dword} of specialization constant {id}"),
         LinkSymbol::Next => "the part that this one continues in".into(),
         LinkSymbol::ShadowTable(_) => "FMASK or its descriptor table, unsupported".into(),

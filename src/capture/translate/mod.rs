@@ -25,7 +25,7 @@ pub use tables::names;
 use super::model::{ComputePipeline, GraphicsPipeline, Hash, Next, ShaderStage, base64_bytes, s_type};
 use super::source::DefinitionSource;
 use crate::error::{Context, Error, Result};
-use crate::state::{PipelineState, RasterState, SpecializationEntry};
+use crate::state::{PipelineState, PrimitiveKind, RasterState, SpecializationEntry};
 use crate::target::{Stage, WaveSize};
 use std::collections::BTreeMap;
 use tables::dynamic;
@@ -166,7 +166,13 @@ fn raster(merged: &merge::Merged, discard: bool) -> Result<RasterState> {
         return Err(Error::unsupported("smooth lines", "lineRasterizationMode"));
     }
     let mode = of(s_type::CONSERVATIVE_RASTERIZATION).and_then(|next| next.conservative_rasterization_mode);
-    Ok(RasterState { discard, clip_plane_mask: 0, inner_coverage: mode == Some(UNDERESTIMATE) })
+    let primitive = match merged.assembly.as_ref().map(|state| state.topology) {
+        Some(0) => PrimitiveKind::Points,
+        // Lists and strips of lines, with adjacent vertices too.
+        Some(1 | 2 | 6 | 7) => PrimitiveKind::Lines,
+        _ => PrimitiveKind::Triangles,
+    };
+    Ok(RasterState { discard, clip_plane_mask: 0, inner_coverage: mode == Some(UNDERESTIMATE), primitive })
 }
 
 /// The stage of a `VkShaderStageFlagBits`.

@@ -19,6 +19,7 @@
 use super::context::{PassContext, dword_places};
 use super::entry_values::{Entry, System};
 use super::lower_builtins::sample_offset;
+use super::lower_descriptors::reloc;
 use super::prelude::Prelude;
 use crate::error::{Error, Result};
 use crate::ir::rewrite::{Rewrite, rewrite};
@@ -27,6 +28,8 @@ use crate::ir::{
     Value,
 };
 use crate::metadata::interface::{ComponentType, FragmentInput, Semantic, StageKind};
+use crate::reloc::symbol::LinkSymbol;
+use crate::state::PrimitiveKind;
 use crate::target::WaveSize;
 use crate::workspace::List;
 use smallvec::{SmallVec, smallvec};
@@ -290,11 +293,26 @@ impl At<'_, '_> {
         }
     }
 
-    /// The share of a vertex in a whole, of which the second and third slot have these shares.
+    /// The share of a vertex in a whole, of which the second and third slot have these shares. Of a line, both are of the
+    /// second vertex; a point has one vertex.
     fn share(&mut self, whole: Value, [i, j]: [Value; 2], vertex: u8) -> Result<Value> {
         let rest = self.b.alu(AluOp::FSub, &[whole, i]);
         let rest = self.b.alu(AluOp::FSub, &[rest, j]);
-        self.of_vertex([rest, i, j], vertex)
+        let of_triangle = self.of_vertex([rest, i, j], vertex)?;
+        let none = self.b.fconst(Type::B32, 0.0);
+        let (of_line, of_point) = match vertex {
+            0 => (rest, whole),
+            1 => (self.b.alu(AluOp::FAdd, &[i, j]), none),
+            _ => (none, none),
+        };
+        let primitive = reloc(self.b, &LinkSymbol::Primitive);
+        let mut is = |kind: PrimitiveKind| {
+            let number = self.b.c32(kind.number());
+            self.b.alu(AluOp::IEq, &[primitive, number])
+        };
+        let [lines, triangles] = [PrimitiveKind::Lines, PrimitiveKind::Triangles].map(&mut is);
+        let other = self.b.alu(AluOp::Select, &[lines, of_line, of_point]);
+        Ok(self.b.alu(AluOp::Select, &[triangles, of_triangle, other]))
     }
 
     /// The value of a vertex from those of the three slots.
