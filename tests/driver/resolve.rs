@@ -8,7 +8,7 @@ use dovetail::metadata::document::{Document, get};
 use dovetail::metadata::interface::{ResourceUse, ResultSource, StageKind, UserData, VertexInterface};
 use dovetail::metadata::note;
 use dovetail::metadata::registers::{COMPUTE_USER_DATA, HardwareRegister};
-use dovetail::state::{BindingKind, PipelineState, SpecializationEntry};
+use dovetail::state::{BindingKind, PipelineState, PrimitiveKind, SpecializationEntry};
 use dovetail::target::Stage;
 use rmpv::Value;
 
@@ -46,6 +46,7 @@ fn value(symbol: &str) -> (u32, u64) {
     }
     let mut state = state();
     state.symbols.insert("mine".into(), 77);
+    state.raster.primitive = PrimitiveKind::Lines;
     let elf = linked(&part, &state).unwrap();
     assert!(verify(&elf).unwrap().is_ok(), "{:?}", verify(&elf).unwrap().violations);
     let text = section(&elf, 3);
@@ -73,6 +74,7 @@ fn every_symbol_has_its_value_and_its_side_effect() {
         ("$numsamples", 4, NO_SPILL),
         ("$samplePatternIdx", 32, NO_SPILL),
         ("$deviceIdx", 3, NO_SPILL),
+        ("dovetail.primitive", 1, NO_SPILL),
         ("mine", 77, NO_SPILL),
     ] {
         assert_eq!(value(symbol), (expect, spill), "{symbol}");
