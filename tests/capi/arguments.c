@@ -242,7 +242,8 @@ static void pipelines(dvt_context *context, const char *dir)
     REFUSED(q.info.vertex_attributes = NULL, "`vertex_attributes` is NULL");
     REFUSED(q.info.attachment_count = 5000, "5000 items in `attachments`");
     REFUSED(q.info.color_flags = 16, "`color_flags` 0x10 is unknown");
-    REFUSED(q.info.raster_flags = 4, "`raster_flags` 0x4 is unknown");
+    REFUSED(q.info.raster_flags = 16, "`raster_flags` 0x10 is unknown");
+    REFUSED(q.info.raster_flags = DVT_RASTER_POINTS | DVT_RASTER_LINES, "`raster_flags`");
     REFUSED(q.info.clip_plane_mask = 256, "`clip_plane_mask`");
     REFUSED(q.info.placement = 2, "placement 2");
     p.buffer.rate = 2;

@@ -468,9 +468,7 @@ fn an_index_beyond_an_input_is_only_undefined() {
         %fn = OpTypeFunction %void
         %main = OpFunction %void None %fn
         %entry = OpLabel
-        %px = OpAccessChain %p_in %gid %c0
-        %x = OpLoad %u32 %px
-        %pa = OpAccessChain %p_u32 %a %c0 %x
+        %pa = OpAccessChain %p_u32 %a %c0 %c0
         %va = OpLoad %u32 %pa
         OpSelectionMerge %next None
         OpBranchConditional %false %never %next
@@ -492,7 +490,7 @@ fn an_index_beyond_an_input_is_only_undefined() {
         OpBranch %end
         %end = OpLabel
         %w = OpPhi %u32 %v %next %other %unlikely
-        %pb = OpAccessChain %p_u32 %b %c0 %x
+        %pb = OpAccessChain %p_u32 %b %c0 %c0
         OpStore %pb %w
         OpReturn
         OpFunctionEnd";

@@ -137,7 +137,7 @@ pub const VERTEX: &[Case] = &[
     (
         "provoking vertices after the primitive mask",
         |p| p.fs().interface.entry_sgprs += 1,
-        &[(SPI_SHADER_PGM_RSRC1_PS, 0x0a2c_0000)],
+        &[(SPI_SHADER_PGM_RSRC1_PS, 0x0a2c_0042)],
     ),
 ];
 

@@ -149,7 +149,7 @@ pub const FRAGMENT: &[Case] = &[
     (
         "sample mask",
         |p| (p.f().writes_sample_mask, p.f().sample_mask) = (true, V8),
-        &[(SPI_SHADER_Z_FORMAT, 9), (DB_SHADER_CONTROL, 0x0110)],
+        &[(SPI_SHADER_Z_FORMAT, 9), (DB_SHADER_CONTROL, 0x0910)],
     ),
     (
         "depth and stencil",
