@@ -248,7 +248,8 @@ pub struct RasterState {
     pub clip_plane_mask: u8,
     /// Coverage means fully covered (inner conservative rasterization).
     pub inner_coverage: bool,
-    /// The kind of primitives; only barycentric coordinates depend on it.
+    /// The kind of primitives; only barycentric coordinates depend on it. Services of other versions may not know it.
+    #[serde(skip_serializing_if = "PrimitiveKind::is_triangles")]
     pub primitive: PrimitiveKind,
 }
 
@@ -266,6 +267,10 @@ pub enum PrimitiveKind {
 }
 
 impl PrimitiveKind {
+    fn is_triangles(&self) -> bool {
+        *self == Self::Triangles
+    }
+
     /// The number by which code knows it: one less than its vertices.
     pub const fn number(self) -> u32 {
         self as u32
