@@ -4,18 +4,21 @@ use super::*;
 
 #[test]
 fn many_threads_create_wait_and_destroy() {
-    let folder = Folder::new();
-    // Each third request is answered after the next one.
-    let held = std::sync::Mutex::new(None);
-    let _service = folder.serve(move |ask| match ask {
-        Ask::Stage(StageAsk { id, .. }) if id % 3 == 0 => {
-            let mut held = held.lock().unwrap();
-            held.replace(honest(ask)).unwrap_or_default()
-        }
-        Ask::Stage(_) => held.lock().unwrap().take().into_iter().flatten().chain(honest(ask)).collect(),
-        ask => silent(ask),
+    // A service for each context: an answer that is held must not go to another one, whose ids are its own.
+    let folders = [Folder::new(), Folder::new()];
+    let _services = folders.each_ref().map(|folder| {
+        // Each third request is answered after the next one.
+        let held = std::sync::Mutex::new(None);
+        folder.serve(move |ask| match ask {
+            Ask::Stage(StageAsk { id, .. }) if id % 3 == 0 => {
+                let mut held = held.lock().unwrap();
+                held.replace(honest(ask)).unwrap_or_default()
+            }
+            Ask::Stage(_) => held.lock().unwrap().take().into_iter().flatten().chain(honest(ask)).collect(),
+            ask => silent(ask),
+        })
     });
-    let contexts = [folder.context(), folder.context()];
+    let contexts = folders.each_ref().map(|folder| folder.context());
     std::thread::scope(|scope| {
         for thread in 0..16u32 {
             let contexts = &contexts;
