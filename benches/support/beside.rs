@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Sweeps over all pairs; the first one links each for the first time.
 pub const SWEEPS: usize = 4;
-/// Pairs that one program links before the other one does: it takes about as long as a time slice of a machine that others use
-/// too, and long enough that neither program begins with empty caches.
+/// Pairs that one program links before the other one does: few, so that a change of the machine's speed meets both, and enough
+/// that a program's first links, with cold caches, are a small part.
 pub const TURN: usize = 100;
 /// The most pairs that RADV is asked for: it compiles both shaders of each pair twice in each process.
 pub const MOST: usize = 1000;

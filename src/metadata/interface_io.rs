@@ -312,7 +312,7 @@ mod tests {
         malformed("an array of bytes", |map| drop(numbers(map).pop()));
         malformed("an array of bytes", |map| numbers(map).push(u64::MAX.into()));
         malformed("an array of bytes", |map| numbers(map)[1] = true.into());
-        // The interface has a whole number of bytes, so the padding is not zero if it is said to have one less or more.
+        // The interface lacks its last byte, which would be padding that is not zero if it is not 0.
         malformed(INTERFACE_KEY, |map| change_number(map, 0, |len| len - 1));
         malformed("8 bytes after the interface", |map| {
             change_number(map, 0, |len| len + 8);

@@ -538,29 +538,30 @@ fn put(out: &mut RegisterWords, register: HardwareRegister, map: &Map, (key, low
 pub fn loaded(document: &Document) -> Result<RegisterWords> {
     let by_name = document.version.is_some_and(|(major, _)| major >= VERSION.0);
     let mut out = if by_name { registers(document)? } else { RegisterWords::default() };
-    let number = |v: &Value| v.as_u64().and_then(|n| u32::try_from(n).ok());
-    for (register, word) in submap(&document.pipeline, ".registers")?.into_iter().flatten() {
-        let (Some(register), Some(word)) = (number(register), number(word)) else {
-            return Err(Error::malformed(format!("metadata: register {register} = {word}")));
-        };
-        out.set(HardwareRegister(register), word);
-    }
+    entries(&document.pipeline)?.into_iter().for_each(|(register, word)| out.set(register, word));
     Ok(out)
 }
 
 /// The words of a `.registers` map.
 fn words(pipeline: &Map) -> Result<RegisterWords> {
     let mut out = RegisterWords::default();
-    for (number, word) in submap(pipeline, ".registers")?.into_iter().flatten() {
-        let pair = number.as_u64().zip(word.as_u64());
-        let pair = pair.and_then(|(n, w)| Some((u32::try_from(n).ok()?, u32::try_from(w).ok()?)));
-        let (number, word) = pair.ok_or_else(|| Error::malformed(format!("metadata: register {number} = {word}")))?;
-        if HardwareRegister(number).info().is_none() {
-            return Err(Error::malformed(format!("metadata: register {number:#x} is not in our table")));
+    for (register, word) in entries(pipeline)? {
+        if register.info().is_none() {
+            return Err(Error::malformed(format!("metadata: register {:#x} is not in our table", register.0)));
         }
-        out.set(HardwareRegister(number), word);
+        out.set(register, word);
     }
     Ok(out)
+}
+
+/// The entries of a `.registers` map, if there is one.
+fn entries(pipeline: &Map) -> Result<Vec<(HardwareRegister, u32)>> {
+    let number = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
+    let entry = |(register, word): &(Value, Value)| {
+        let pair = number(register).map(HardwareRegister).zip(number(word));
+        pair.ok_or_else(|| Error::malformed(format!("metadata: register {register} = {word}")))
+    };
+    submap(pipeline, ".registers")?.into_iter().flatten().map(entry).collect()
 }
 
 /// The bits of a register that version 3.0 can express, or that the driver derives from other keys.

@@ -434,71 +434,47 @@ fn alignments_that_are_no_power_of_two_hold_as_far_as_they_divide() {
 /// An optimizer leaves such indices in unrolled loops, behind conditions that are never true.
 #[test]
 fn an_index_beyond_an_input_is_only_undefined() {
-    let source = "
-        OpCapability Shader
-        OpMemoryModel Logical GLSL450
-        OpEntryPoint GLCompute %main \"main\" %gid
-        OpExecutionMode %main LocalSize 1 1 1
-        OpDecorate %gid BuiltIn GlobalInvocationId
-        OpDecorate %words ArrayStride 4
-        OpDecorate %block Block
-        OpMemberDecorate %block 0 Offset 0
-        OpDecorate %a DescriptorSet 0
-        OpDecorate %a Binding 0
-        OpDecorate %b DescriptorSet 0
-        OpDecorate %b Binding 1
-        %void = OpTypeVoid
-        %bool = OpTypeBool
-        %u32 = OpTypeInt 32 0
-        %v3u = OpTypeVector %u32 3
-        %words = OpTypeRuntimeArray %u32
-        %block = OpTypeStruct %words
-        %p_block = OpTypePointer StorageBuffer %block
-        %p_u32 = OpTypePointer StorageBuffer %u32
-        %p_v3u = OpTypePointer Input %v3u
-        %p_in = OpTypePointer Input %u32
-        %a = OpVariable %p_block StorageBuffer
-        %b = OpVariable %p_block StorageBuffer
-        %gid = OpVariable %p_v3u Input
-        %c0 = OpConstant %u32 0
-        %c1 = OpConstant %u32 1
-        %c3 = OpConstant %u32 3
-        %c64 = OpConstant %u32 64
-        %false = OpConstantFalse %bool
-        %fn = OpTypeFunction %void
-        %main = OpFunction %void None %fn
-        %entry = OpLabel
-        %pa = OpAccessChain %p_u32 %a %c0 %c0
-        %va = OpLoad %u32 %pa
+    let source = assembly(
+        "OpDecorate %id BuiltIn GlobalInvocationId
+        %v3 = OpTypeVector %u32 3
+        %to_id = OpTypePointer Input %v3
+        %to_in = OpTypePointer Input %u32
+        %id = OpVariable %to_id Input
+        %n3 = OpConstant %u32 3
+        %n64 = OpConstant %u32 64
+        %false = OpConstantFalse %bool",
+        "%entry = OpLabel
+        %p0 = OpAccessChain %to_u32 %out %n0 %n0
+        %p1 = OpAccessChain %to_u32 %out %n0 %n1
+        %x = OpLoad %u32 %p0
         OpSelectionMerge %next None
         OpBranchConditional %false %never %next
         %never = OpLabel
-        %p3 = OpAccessChain %p_in %gid %c3
-        %y = OpLoad %u32 %p3
-        %sum = OpIAdd %u32 %va %y
+        %third = OpAccessChain %to_in %id %n3
+        %y = OpLoad %u32 %third
+        %sum = OpIAdd %u32 %x %y
         OpBranch %next
         %next = OpLabel
-        %v = OpPhi %u32 %va %entry %sum %never
-        %odd = OpBitwiseAnd %u32 %va %c1
-        %big = OpUGreaterThan %bool %odd %c64
+        %v = OpPhi %u32 %x %entry %sum %never
+        %odd = OpBitwiseAnd %u32 %x %n1
+        %big = OpUGreaterThan %bool %odd %n64
         OpSelectionMerge %end None
         OpBranchConditional %big %unlikely %end
         %unlikely = OpLabel
-        %p4 = OpAccessChain %p_in %gid %c64
-        %z = OpLoad %u32 %p4
+        %far = OpAccessChain %to_in %id %n64
+        %z = OpLoad %u32 %far
         %other = OpIAdd %u32 %v %z
         OpBranch %end
         %end = OpLabel
         %w = OpPhi %u32 %v %next %other %unlikely
-        %pb = OpAccessChain %p_u32 %b %c0 %c0
-        OpStore %pb %w
-        OpReturn
-        OpFunctionEnd";
-    let Some(module) = assemble("an_index_beyond_an_input_is_only_undefined", source) else { return };
+        OpStore %p1 %w
+        OpReturn",
+    );
+    let Some(module) = assemble("an_index_beyond_an_input_is_only_undefined", &source) else { return };
     let shader = shader(&module, Stage::Compute, &[]);
     for value in [6, 7] {
-        let mut world = World { buffers: vec![words(&[value]), vec![0; 4]], ..World::default() };
+        let mut world = World { buffers: vec![words(&[value, 0, 0, 0, 0, 0, 0])], ..World::default() };
         run(&shader, &mut world);
-        assert_eq!(world.buffers[1], words(&[value]));
+        assert_eq!(world.buffers[0], words(&[value, value, 0, 0, 0, 0, 0]));
     }
 }

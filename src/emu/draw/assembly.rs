@@ -2,28 +2,6 @@
 
 use crate::emu::inputs::Topology;
 
-/// Type of a primitive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PrimitiveType {
-    /// One vertex.
-    Point,
-    /// Two.
-    Line,
-    /// Three.
-    Triangle,
-}
-
-impl PrimitiveType {
-    /// The type of a topology's primitives.
-    pub fn of(topology: Topology) -> Self {
-        match topology {
-            Topology::PointList => Self::Point,
-            Topology::LineList | Topology::LineStrip => Self::Line,
-            Topology::TriangleList | Topology::TriangleStrip | Topology::TriangleFan => Self::Triangle,
-        }
-    }
-}
-
 /// The primitives of a number of vertices, each with its provoking vertex first: of those that it has, the last if
 /// `last_provoking`. Points and lines repeat a vertex.
 pub fn primitives(topology: Topology, vertices: usize, last_provoking: bool) -> Vec<[usize; 3]> {

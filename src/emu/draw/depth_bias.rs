@@ -1,14 +1,14 @@
 //! Depth bias: a number that is added to all depths of a triangle (Vulkan, "Depth Bias").
 
-use super::assembly::PrimitiveType;
 use crate::emu::inputs::{DepthBias, Draw};
+use crate::state::PrimitiveKind;
 
 /// A corner on the screen: pixels, and the depth.
 pub type Corner = [f64; 3];
 
 /// The bias of a draw's primitives, if they are triangles.
 pub fn of(command: &Draw) -> Option<DepthBias> {
-    command.fixed.depth_bias.filter(|_| PrimitiveType::of(command.topology) == PrimitiveType::Triangle)
+    command.fixed.depth_bias.filter(|_| command.topology.kind() == PrimitiveKind::Triangles)
 }
 
 /// The bias of a triangle, or what clipping has left of it. `bits`: those of the integers in the depth attachment; `None` if it

@@ -24,7 +24,7 @@ pub use target::{ColorTarget, DepthTarget, StencilTarget};
 
 use super::inputs;
 use crate::error::{Context, Error, Result};
-use assembly::PrimitiveType;
+use crate::state::PrimitiveKind;
 use clip::{CORNERS, Weights};
 use raster::{Coverage, PIXELS, Point};
 use samples::MAX_SAMPLES;
@@ -304,7 +304,7 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
             continue;
         }
         let mut batch = Batch {
-            kind: PrimitiveType::of(command.topology),
+            kind: command.topology.kind(),
             command,
             samples: samples::places(command.samples)?,
             per_sample: shaders.per_sample(),
@@ -326,7 +326,7 @@ fn draw_view(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Ta
 
 /// Quads queued for the fragment shader.
 struct Batch<'a> {
-    kind: PrimitiveType,
+    kind: PrimitiveKind,
     command: &'a inputs::Draw,
     samples: Vec<Point>,
     per_sample: bool,
@@ -359,7 +359,7 @@ impl Batch<'_> {
         if self.command.fixed.negative_one_to_one {
             z = [0, 1, 2].map(|n| (z[n] + w[n]) / 2.0);
         }
-        let guard = if self.kind == PrimitiveType::Point { 1.0 } else { GUARD };
+        let guard = if self.kind == PrimitiveKind::Points { 1.0 } else { GUARD };
         let plane = |f: &dyn Fn(usize) -> f64| [f(0), f(1), f(2)];
         let mut planes = vec![
             plane(&|n| w[n] - f64::MIN_POSITIVE),
@@ -374,11 +374,11 @@ impl Batch<'_> {
         let clips = corners.iter().map(|v| v.clip.len()).max().unwrap_or(0);
         planes.extend((0..clips).map(|n| corners.map(|v| v.clip.get(n).copied().map_or(0.0, f64::from))));
         let outline = match self.kind {
-            PrimitiveType::Point => CORNERS[..1].to_vec(),
-            PrimitiveType::Line => CORNERS[..2].to_vec(),
-            PrimitiveType::Triangle => CORNERS.to_vec(),
+            PrimitiveKind::Points => CORNERS[..1].to_vec(),
+            PrimitiveKind::Lines => CORNERS[..2].to_vec(),
+            PrimitiveKind::Triangles => CORNERS.to_vec(),
         };
-        let outline = clip::clip(outline, self.kind == PrimitiveType::Triangle, &planes);
+        let outline = clip::clip(outline, self.kind == PrimitiveKind::Triangles, &planes);
         let viewport = self.command.viewport();
         let [left, top, width, height] = [viewport.x, viewport.y, viewport.width, viewport.height].map(f64::from);
         let [near, far] = viewport.depth.map(f64::from);
@@ -406,9 +406,9 @@ impl Batch<'_> {
         let fixed = &self.command.fixed;
         let mut front = true;
         let triangles = match (self.kind, outline) {
-            (PrimitiveType::Point, [corner]) => shape::point(corner, sizes[0]),
-            (PrimitiveType::Line, [from, to]) => shape::line([from, to], fixed.width()),
-            (PrimitiveType::Triangle, [first, rest @ ..]) => {
+            (PrimitiveKind::Points, [corner]) => shape::point(corner, sizes[0]),
+            (PrimitiveKind::Lines, [from, to]) => shape::line([from, to], fixed.width()),
+            (PrimitiveKind::Triangles, [first, rest @ ..]) => {
                 let areas = rest.windows(2).map(|pair| raster::area(&[first.at, pair[0].at, pair[1].at]));
                 front = (areas.sum::<f64>() < 0.0) != fixed.clockwise;
                 if fixed.cull.takes(front) {
@@ -437,7 +437,7 @@ impl Batch<'_> {
             number,
             vertices,
             front,
-            point: self.kind == PrimitiveType::Point,
+            point: self.kind == PrimitiveKind::Points,
             layer,
             rate,
         });
@@ -454,7 +454,7 @@ impl Batch<'_> {
     /// reach beyond it.
     fn part(&self) -> inputs::Scissor {
         let scissor = self.command.scissor();
-        let Some(view) = self.command.fixed.viewport.filter(|_| self.kind == PrimitiveType::Triangle) else {
+        let Some(view) = self.command.fixed.viewport.filter(|_| self.kind == PrimitiveKind::Triangles) else {
             return scissor;
         };
         let ends = |at: f32, size: f32| {

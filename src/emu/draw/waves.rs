@@ -188,20 +188,24 @@ impl<'a> Gpu<'a> {
         Ok(())
     }
 
-    /// The slot that holds the first vertex of a triangle. The hardware begins with any; here it matters where a shader can
-    /// see it, so that the results of others are rounded as if it were the first.
-    fn first_slot(&self, primitive: &Primitive) -> usize {
-        let [first, second, third] = primitive.vertices;
-        let words = (0..32).filter_map(|n| self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)));
+    /// For each quad, the slot that holds the first vertex of its triangle. The hardware begins with any slot. Here only those
+    /// shaders meet another than the first that can tell, so that the results of others are rounded as usual.
+    fn first_slots(&self, primitives: &[Primitive], quads: &[Quad]) -> Vec<usize> {
+        let mut words = (0..32).filter_map(|n| self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)));
         let passed =
             |word| spi_ps_input_cntl::FLAT_SHADE.of(word) == 1 && spi_ps_input_cntl::OFFSET.of(word) & 0x20 != 0;
-        let seen = self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1 || words.into_iter().any(passed);
-        if seen && third != first && third != second { primitive.number as usize % 3 } else { 0 }
+        let seen = self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1 || words.any(passed);
+        let of = |quad: &Quad| match primitives.get(quad.primitive) {
+            // Points and lines repeat a vertex.
+            Some(Primitive { number, vertices: [a, b, c], .. }) if seen && c != a && c != b => *number as usize % 3,
+            _ => 0,
+        };
+        quads.iter().map(of).collect()
     }
 
-    /// Interpolation planes of every attribute of a primitive, from `SPI_PS_INPUT_CNTL`.
-    fn planes(&self, vertices: &[Vertex], primitive: &Primitive) -> Vec<[InterpolationPlane; 4]> {
-        let turn = 3 - self.first_slot(primitive);
+    /// Interpolation planes of every attribute of a primitive whose first vertex is in this slot, from `SPI_PS_INPUT_CNTL`.
+    fn planes(&self, vertices: &[Vertex], primitive: &Primitive, slot: usize) -> Vec<[InterpolationPlane; 4]> {
+        let turn = 3 - slot;
         let count = self.field(spi_ps_in_control::NUM_INTERP);
         let attribute = |n: u32| {
             let word = self.pipeline.registers.get(reg::SPI_PS_INPUT_CNTL.nth(n)).unwrap_or(0);
@@ -244,25 +248,24 @@ impl<'a> Gpu<'a> {
         let exec = quads.iter().enumerate().map(|(n, quad)| u64::from(quad.covered) << (4 * n)).sum();
         let (mut wave, next) = self.wave(stage, exec)?;
         let mut parameters = Parameters::default();
+        let slots = self.first_slots(primitives, quads);
         let (mut mask, mut provoking) = (0u32, 0u32);
-        for (n, quad) in quads.iter().enumerate() {
+        for (n, (quad, slot)) in quads.iter().zip(&slots).enumerate() {
             if n == 0 || quads[n - 1].primitive != quad.primitive {
                 let primitive = primitives.get(quad.primitive);
                 let primitive = primitive.ok_or_else(|| Error::bug("a quad of no primitive"))?;
-                parameters.primitives.push(self.planes(vertices, primitive));
+                parameters.primitives.push(self.planes(vertices, primitive, *slot));
                 mask |= if n == 0 { 0 } else { 1 << (15 + n) };
             }
-            let slot = primitives.get(quad.primitive).map_or(0, |primitive| self.first_slot(primitive));
-            provoking |= (slot as u32) << (2 * n);
+            provoking |= (*slot as u32) << (2 * n);
         }
         wave.parameters = Some(Arc::new(parameters));
-        let loaded = [(true, mask), (self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1, provoking)];
-        let scratch = (stage.scratch != 0, self.scratch);
-        let values = loaded.into_iter().chain([scratch]).filter(|(wanted, _)| *wanted);
-        for (register, (_, value)) in (next..).zip(values) {
+        let loads_provoking = self.field(rsrc1_ps::LOAD_PROVOKING_VTX) == 1;
+        let loaded = [(true, mask), (loads_provoking, provoking), (stage.scratch != 0, self.scratch)];
+        for (register, (_, value)) in (next..).zip(loaded.into_iter().filter(|(wanted, _)| *wanted)) {
             set_sgpr(&mut wave, register, value)?;
         }
-        self.set_pixel_inputs(&mut wave, primitives, quads);
+        self.set_pixel_inputs(&mut wave, primitives, quads, &slots);
         if let Some(trace) = self.trace.as_deref_mut() {
             let found = followed_pixel(trace.follow(), primitives, quads);
             let name = found.map(|(_, [x, y], primitive)| format!("pixel {x}, {y} of primitive {primitive}"));
@@ -273,14 +276,14 @@ impl<'a> Gpu<'a> {
     }
 
     /// Loads the VGPRs that `SPI_PS_INPUT_ADDR` allocates; those that `SPI_PS_INPUT_ENA` enables get their inputs.
-    fn set_pixel_inputs(&self, wave: &mut Wave, primitives: &[Primitive], quads: &[Quad]) {
+    fn set_pixel_inputs(&self, wave: &mut Wave, primitives: &[Primitive], quads: &[Quad], slots: &[usize]) {
         let [places, enabled] = [spi_ps_input_addr::ENA, spi_ps_input_ena::ENA].map(|field| self.field(field));
         let all_bits = self.field(spi_baryc_cntl::FRONT_FACE_ALL_BITS) == 1;
         let corner = self.field(spi_baryc_cntl::POS_FLOAT_ULC) == 1;
         let at_sample = self.field(spi_baryc_cntl::POS_FLOAT_LOCATION) == 2;
         let inner = self.field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT) == 1;
         let tested = self.field(db_shader_control::PRE_SHADER_DEPTH_COVERAGE_ENABLE) == 1;
-        for (number, quad) in quads.iter().enumerate() {
+        for (number, (quad, slot)) in quads.iter().zip(slots).enumerate() {
             for (n, lane) in quad.lanes.iter().enumerate() {
                 let [x, y] = super::pixel(quad, n);
                 let primitive = primitives.get(quad.primitive);
@@ -297,8 +300,8 @@ impl<'a> Gpu<'a> {
                 // Per-sample shading sets the fragment size to one pixel.
                 let rate = if quad.sample.is_some() { 0 } else { primitive.map_or(0, |p| p.rate & 0x3c) };
                 let f = |x: f32| x.to_bits();
-                let slot = primitive.map_or(0, |primitive| self.first_slot(primitive));
-                let turned = |[i, j]: [f32; 2]| [[i, j], [1.0 - i - j, i], [j, 1.0 - i - j]][slot];
+                // The weights of the second and third slot.
+                let turned = |[i, j]: [f32; 2]| [[i, j], [1.0 - i - j, i], [j, 1.0 - i - j]][*slot];
                 let pair = |weights| turned(weights).map(f).to_vec();
                 let [i, j] = turned(centre.perspective);
                 let inputs: [Vec<u32>; 16] = [

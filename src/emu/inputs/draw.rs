@@ -2,6 +2,7 @@
 
 use super::fixed::{FixedFunction, Scissor, Viewport};
 use super::{Compare, InputBytes, is_one, one};
+use crate::state::PrimitiveKind;
 use serde::{Deserialize, Serialize};
 
 /// Inputs of a draw.
@@ -116,6 +117,17 @@ pub enum Topology {
     TriangleList,
     TriangleStrip,
     TriangleFan,
+}
+
+impl Topology {
+    /// The kind of its primitives.
+    pub fn kind(self) -> PrimitiveKind {
+        match self {
+            Self::PointList => PrimitiveKind::Points,
+            Self::LineList | Self::LineStrip => PrimitiveKind::Lines,
+            Self::TriangleList | Self::TriangleStrip | Self::TriangleFan => PrimitiveKind::Triangles,
+        }
+    }
 }
 
 /// One vertex buffer.

@@ -7,8 +7,8 @@ use spirv::Capability;
 pub type Lack = (Capability, &'static str);
 
 /// Capabilities of descriptor indexing and of subgroups that a module may not declare without a feature, if the feature is
-/// missing, and one whose implementation is wrong. Drivers run such modules, some correctly: lavapipe of Mesa 22.3 samples zeros from an
-/// array without a length if invocations select the element.
+/// missing, and one whose implementation is wrong. Drivers run such modules, some correctly: lavapipe of Mesa 22.3 samples
+/// zeros from an array without a length if invocations select the element.
 pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>, subgroups: vk::SubgroupFeatureFlags) -> Vec<Lack> {
     use Capability as C;
     let features = [
@@ -73,6 +73,7 @@ pub fn lacking(has: &vk::PhysicalDeviceVulkan12Features<'_>, subgroups: vk::Subg
         (S::SHUFFLE_RELATIVE, C::GroupNonUniformShuffleRelative, "relative subgroup shuffles"),
         (S::CLUSTERED, C::GroupNonUniformClustered, "clustered subgroup operations"),
         (S::QUAD, C::GroupNonUniformQuad, "quad operations"),
+        // VK_SUBGROUP_FEATURE_ROTATE_BIT
         (S::from_raw(0x200), C::GroupNonUniformRotateKHR, "subgroup rotations"),
     ];
     let operations =
