@@ -17,6 +17,10 @@ use crate::state::{BindingKind, BindingLayout, ImmutableSampler, ResourceLayout,
 use crate::state::{KindSet, ResourceKind};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hash};
+use std::sync::{LazyLock, OnceLock};
+use xxhash_rust::xxh3::Xxh3;
 
 pub use crate::metadata::user_data::MAX_ROOT_DWORDS;
 
@@ -45,7 +49,7 @@ const fn kinds_with(part: PartLetter) -> KindSet {
 }
 
 /// Location of a binding's first descriptor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DescriptorPlace {
     /// Its set and binding.
     of: u64,
@@ -90,9 +94,36 @@ impl DescriptorPlace {
     }
 }
 
+/// Identifies a resolved layout in this process, by its contents. Nobody can make two with one id, because the hash is
+/// seeded at random when the process starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct LayoutId(u128);
+
+impl LayoutId {
+    /// A hash for tables.
+    pub(crate) fn hash(self) -> u64 {
+        self.0 as u64
+    }
+}
+
 /// A layout in which every offset is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct ResolvedLayout {
+    places: Places,
+    /// Computed when it is first asked for: links without plans do not need it.
+    id: OnceLock<LayoutId>,
+}
+
+impl PartialEq for ResolvedLayout {
+    fn eq(&self, other: &Self) -> bool {
+        self.places == other.places
+    }
+}
+
+impl Eq for ResolvedLayout {}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Places {
     /// For each set the root dword of the pointer to its table; sorted.
     set_pointers: Box<[(u32, u32)]>,
     /// Sorted by set and binding.
@@ -130,7 +161,7 @@ impl PreparedLayout {
 }
 
 /// Place of push constants in the root table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PushPlace {
     /// First root dword.
     pub root: u32,
@@ -145,7 +176,7 @@ impl ResolvedLayout {
     /// Malformed: a set or binding given twice, given ranges that overlap or leave the root table, misaligned offsets.
     /// Unsupported: more push constants, sets and dynamic buffers than the root table has room for.
     pub fn new(layout: &ResourceLayout) -> Result<Self> {
-        let mut out = Self::default();
+        let mut out = Places::default();
         let mut root = RootAllocator::default();
         let mut sets: SmallVec<[&SetLayout; 8]> = layout.sets.iter().collect();
         sets.sort_by_key(|s| s.set);
@@ -170,36 +201,40 @@ impl ResolvedLayout {
             out.push_constants = Some(PushPlace { root: at, dwords });
         }
         out.root_dwords = root.end();
-        Ok(out)
+        Ok(Self { places: out, id: OnceLock::new() })
     }
 
-    /// A combination of what each of its lists begins with.
-    pub(crate) fn touched(&self) -> u32 {
-        let place = self.bindings.first().map_or(0, |place| place.offset);
-        place ^ self.set_pointers.first().map_or(0, |(set, _)| *set)
+    /// Its id.
+    pub(crate) fn id(&self) -> LayoutId {
+        static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
+        *self.id.get_or_init(|| {
+            let mut hasher = Xxh3::with_seed(*SEED);
+            self.places.hash(&mut hasher);
+            LayoutId(hasher.digest128())
+        })
     }
 
     /// Place of a binding's descriptors.
     pub fn binding(&self, set: u32, binding: u32) -> Option<&DescriptorPlace> {
         let of = key(set, binding);
-        let at = |n: usize| self.bindings.get(n).filter(|place| place.of == of);
+        let at = |n: usize| self.places.bindings.get(n).filter(|place| place.of == of);
         // A binding is usually at its number, which saves the search.
-        at(binding as usize).or_else(|| at(self.bindings.partition_point(|place| place.of < of)))
+        at(binding as usize).or_else(|| at(self.places.bindings.partition_point(|place| place.of < of)))
     }
 
     /// Root dword of the pointer to a set's table.
     pub fn set_pointer(&self, set: u32) -> Option<u32> {
-        self.set_pointers.iter().find(|(of, _)| *of == set).map(|(_, dword)| *dword)
+        self.places.set_pointers.iter().find(|(of, _)| *of == set).map(|(_, dword)| *dword)
     }
 
     /// Place of push constants.
     pub fn push_constants(&self) -> Option<PushPlace> {
-        self.push_constants
+        self.places.push_constants
     }
 
     /// Number of root dwords in use: the highest + 1.
     pub fn root_dwords(&self) -> u32 {
-        self.root_dwords
+        self.places.root_dwords
     }
 }
 

@@ -3,10 +3,11 @@
 //! After this step the parts and their order are final. Pieces of glue come from a [`GlueSource`](super::GlueSource),
 //! or from the plans of earlier links ([`super::plans`]).
 
-use super::fit::Shape;
+use super::bound::Bound;
+use super::held::Held;
 use super::input::{DWORD, DataSection, LoadReloc, Object, Patch};
-use super::plans::{Held, Joints};
-use super::resolve::Resolved;
+use super::plans::Joints;
+use crate::abi::layout::ResolvedLayout;
 use crate::abi::params::{Controls, ParamPlan};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::glue::GluePiece;
@@ -42,12 +43,14 @@ impl<'a> Unit<'a> {
 /// The results that a [`super::VertexHalf`] has already computed.
 pub(super) struct Begun<'a> {
     pub prolog: Option<Held<'a, GluePiece>>,
-    pub resolved: Resolved,
+    pub bound: Held<'a, Bound>,
 }
 
 /// The parts of one stage.
 pub(super) struct UnitStage<'a> {
     pub object: Held<'a, Object>,
+    /// The object with the pipeline's layout.
+    pub bound: Held<'a, Bound>,
     pub prolog: Option<Held<'a, GluePiece>>,
     pub epilog: Option<Held<'a, GluePiece>>,
 }
@@ -59,9 +62,8 @@ pub(super) struct CodeRun<'u> {
     pub code: &'u [u8],
     /// Alignment in bytes.
     pub align: u32,
+    /// Places that need a value of the state.
     pub patches: &'u [Patch],
-    /// What a body may do without.
-    pub shape: Option<&'u Shape>,
 }
 
 impl UnitStage<'_> {
@@ -69,10 +71,9 @@ impl UnitStage<'_> {
     pub(super) fn parts(&self) -> impl Iterator<Item = CodeRun<'_>> {
         let body = CodeRun {
             symbol: self.object.interface.body_symbol(),
-            code: &self.object.code,
+            code: &self.bound.code,
             align: self.object.code_align,
-            patches: &self.object.patches,
-            shape: Some(&self.object.shape),
+            patches: &self.bound.late,
         };
         let before = self.prolog.as_deref().map(glue_part);
         let after = self.epilog.as_deref().map(glue_part);
@@ -99,7 +100,7 @@ impl UnitStage<'_> {
     }
 
     pub(super) fn loads(&self) -> &[LoadReloc] {
-        &self.object.loads
+        &self.bound.loads
     }
 
     /// Index of the body among the parts.
@@ -109,7 +110,7 @@ impl UnitStage<'_> {
 }
 
 fn glue_part(piece: &GluePiece) -> CodeRun<'_> {
-    CodeRun { symbol: &piece.symbol, code: &piece.code, align: DWORD, patches: &[], shape: None }
+    CodeRun { symbol: &piece.symbol, code: &piece.code, align: DWORD, patches: &[] }
 }
 
 /// Collects the parts of a pipeline.
@@ -119,6 +120,7 @@ fn glue_part(piece: &GluePiece) -> CodeRun<'_> {
 pub(super) fn attach<'a>(
     objects: &[&'a Object],
     state: &PipelineState,
+    layout: &ResolvedLayout,
     joints: Joints<'a>,
     begun: Option<&'a Begun<'_>>,
 ) -> Result<Unit<'a>> {
@@ -132,11 +134,13 @@ pub(super) fn attach<'a>(
     let (vertex, fragment, compute) = (find(Stage::Vertex)?, find(Stage::Fragment)?, find(Stage::Compute)?);
     match (vertex, fragment, compute) {
         (None, None, Some(object)) => {
-            let stage = UnitStage { object: Held::Kept(object), prolog: None, epilog: None };
+            let object = Held::Kept(object);
+            let bound = joints.bound(&object, layout).at(|| named(&object))?;
+            let stage = UnitStage { object, bound, prolog: None, epilog: None };
             let (controls, formats) = (Controls::new(), ExportedFormats::default());
             Ok(Unit { stages: [Some(stage), None], controls, attributes: 0, slots: 0, formats })
         }
-        (Some(vertex), fragment, None) => graphics(vertex, fragment, state, joints, begun),
+        (Some(vertex), fragment, None) => graphics(vertex, fragment, state, layout, joints, begun),
         _ => {
             let names: Vec<_> = objects.iter().map(|o| o.stage().name()).collect();
             Err(Error::malformed(format!("stages [{}] make no pipeline", names.join(", "))))
@@ -148,6 +152,7 @@ fn graphics<'a>(
     vertex: &'a Object,
     fragment: Option<&'a Object>,
     state: &PipelineState,
+    layout: &ResolvedLayout,
     joints: Joints<'a>,
     begun: Option<&'a Begun<'_>>,
 ) -> Result<Unit<'a>> {
@@ -164,31 +169,40 @@ fn graphics<'a>(
     let mut params = ParamPlan::default();
     params.fill(inputs, &vertex.params)?;
     let at = || "vertex stage";
-    let first = UnitStage {
-        object: Held::Kept(vertex),
-        prolog: match begun {
-            Some(begun) => begun.prolog.as_ref().map(Held::again),
-            None => joints.prolog(vertex, &state.vertex).at(at)?,
-        },
-        epilog: joints.params(vertex, &params).at(at)?,
+    let prolog = match begun {
+        Some(begun) => begun.prolog.as_ref().map(Held::again),
+        None => joints.prolog(vertex, &state.vertex).at(at)?,
     };
-    let (second, formats) = match fragment {
+    let epilog = joints.params(vertex, &params).at(at)?;
+    let (object, colors) = match fragment {
         Some(fragment) => {
             let colors = joints.colors(fragment, &state.color).at(|| "fragment stage")?;
-            let epilog = match &colors {
-                Held::Kept(kept) => kept.piece.as_deref().map(Held::Kept),
-                Held::Made(made) => made.piece.clone().map(Held::Made),
-            };
-            (UnitStage { object: Held::Kept(fragment), prolog: None, epilog }, colors.formats)
+            (Held::Kept(fragment), Some(colors))
         }
-        None => {
-            let object = joints.null_fragment(target, vertex.interface.wave).at(|| "fragment stage")?;
-            (UnitStage { object, prolog: None, epilog: None }, ExportedFormats::default())
-        }
+        None => (joints.null_fragment(target, vertex.interface.wave).at(|| "fragment stage")?, None),
     };
+    let vertex = Held::Kept(vertex);
+    let bound = match begun {
+        Some(begun) => begun.bound.again(),
+        None => joints.bound(&vertex, layout).at(|| named(&vertex))?,
+    };
+    let first = UnitStage { object: vertex, bound, prolog, epilog };
+    let bound = joints.bound(&object, layout).at(|| named(&object))?;
+    let formats = colors.as_ref().map_or(ExportedFormats::default(), |colors| colors.formats);
+    let epilog = match &colors {
+        Some(Held::Kept(kept)) => kept.piece.as_deref().map(Held::Kept),
+        Some(Held::Made(made)) => made.piece.clone().map(Held::Made),
+        None => None,
+    };
+    let second = UnitStage { object, bound, prolog: None, epilog };
     let attributes = u32::try_from(params.attributes.len()).unwrap_or(u32::MAX);
     let (controls, slots) = (params.control_words(), params.slots);
     Ok(Unit { stages: [Some(first), Some(second)], controls, attributes, slots, formats })
+}
+
+/// A part's name in errors.
+pub(super) fn named(object: &Object) -> String {
+    format!("{} stage `{}`", object.stage(), object.interface.entry_point)
 }
 
 /// Checks that a stage compiled for one partner has that partner.

@@ -1,14 +1,15 @@
 //! The vertex half of a pipeline: everything that the vertex part and the state of its stage decide, computed once and
 //! then linked with any number of fragment parts.
 //!
-//! It holds the fetch prolog and the value of every relocation of the vertex part. What depends on both stages
+//! It holds the fetch prolog and the vertex part bound to the layout. What depends on both stages
 //! (parameters, registers, offsets) is left to [`VertexHalf::finish`], whose ELF is byte for byte that of a [`Job`]
 //! with both parts.
 
 use super::attach::Begun;
+use super::held::Held;
 use super::input::{Object, Patch};
 use super::plans::Joints;
-use super::resolve::{Resolved, Values};
+use super::resolve::{Resolved, StateValues};
 use super::{Job, Linked, Size};
 use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::LinkSymbol;
@@ -38,9 +39,9 @@ impl<'a> Job<'a> {
         let at = || "vertex stage";
         let joints = Joints { source: self.glue, plans: self.plans };
         let prolog = joints.prolog(vertex, &self.state.vertex).at(at)?;
-        let mut resolved = Resolved::default();
-        Values { state: self.state, layout: self.layout }.resolve(vertex, &mut resolved).at(at)?;
-        Ok(VertexHalf { vertex, job: Job { objects: &[], ..*self }, begun: Begun { prolog, resolved } })
+        let bound = joints.bound(&Held::Kept(vertex), self.layout).at(at)?;
+        StateValues(self.state).resolve(vertex, &bound, &mut Resolved::new()).at(at)?;
+        Ok(VertexHalf { vertex, job: Job { objects: &[], ..*self }, begun: Begun { prolog, bound } })
     }
 }
 

@@ -4,6 +4,7 @@
 //! section and refers to a link-time symbol or to constant data; the branch to the next part is cut off; the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
+use super::bound::Bounds;
 use super::fit::{Removals, Shape};
 use super::identity::{PartId, part_hash};
 use super::user_data;
@@ -49,6 +50,8 @@ pub struct Object {
     pub(super) data: Vec<DataSection>,
     /// Relocations that PAL applies at load.
     pub(super) loads: Vec<LoadReloc>,
+    /// What it is with the layouts that it has been linked with.
+    pub(super) bounds: Bounds,
 }
 
 /// A place in the code that needs a value.
@@ -120,7 +123,21 @@ impl Object {
         };
         let code_align = reader.code_align;
         let digest = None;
-        Ok(Self { interface, notes, params, id, hash, digest, code, code_align, patches, shape, data, loads })
+        Ok(Self {
+            interface,
+            notes,
+            params,
+            id,
+            hash,
+            digest,
+            code,
+            code_align,
+            patches,
+            shape,
+            data,
+            loads,
+            bounds: Bounds::default(),
+        })
     }
 
     /// Reads an unlinked ELF, and keeps the BLAKE3 of its bytes, by which a cache finds what was compiled for it.
@@ -161,6 +178,7 @@ impl Object {
             shape: Shape::default(),
             data: Vec::new(),
             loads: Vec::new(),
+            bounds: Bounds::default(),
         })
     }
 

@@ -101,31 +101,28 @@ type Parts<'u> = SmallVec<[PlacedPart<'u>; 5]>;
 type Data<'u> = SmallVec<[PlacedData<'u>; 2]>;
 
 impl<'u> Layout<'u> {
-    /// Computes all offsets of an empty layout, which is expensive to copy; `removed` has the number of bytes that are
-    /// not needed of each stage's body.
+    /// Computes all offsets of an empty layout, which is expensive to copy.
     ///
     /// # Errors
     /// Malformed: parts too large for 32-bit offsets.
-    pub(super) fn fill(&mut self, unit: &'u Unit<'_>, removed: &[u32], placement: Placement) -> Result<()> {
+    pub(super) fn fill(&mut self, unit: &'u Unit<'_>, placement: Placement) -> Result<()> {
         self.placement = placement;
         place_data(&mut self.data, unit)?;
-        self.place(unit, removed)?;
+        self.place(unit)?;
         if !self.parts.iter().all(PlacedPart::branch_reaches) {
             self.placement = Placement::Adjacent;
-            self.place(unit, removed)?;
+            self.place(unit)?;
         }
         Ok(())
     }
 
     /// Computes the offsets of the parts.
-    fn place(&mut self, unit: &'u Unit<'_>, removed: &[u32]) -> Result<()> {
+    fn place(&mut self, unit: &'u Unit<'_>) -> Result<()> {
         let (placement, parts) = (self.placement, &mut self.parts);
         parts.clear();
         for (stage, of_stage) in unit.stages().enumerate() {
             for (index, part) in of_stage.parts().enumerate() {
                 let size = u32::try_from(part.code.len()).map_err(|_| too_large())?;
-                let removed = removed.get(stage).filter(|_| index == of_stage.body_index());
-                let size = size.saturating_sub(removed.copied().unwrap_or(0));
                 parts.push(PlacedPart { id: PartId { stage, part: index }, part, offset: 0, size, joint: None });
             }
         }

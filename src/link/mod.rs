@@ -4,7 +4,8 @@
 //! bytes ── input ──> Object      code, open symbols, constant data, notes: read and checked once per part
 //! objects + state + glue (or plans of earlier links)
 //!   ── attach ──> Unit           the parts and their order
-//!   ── resolve ─> values         a value per open symbol, and what is superfluous because of them
+//!        └ bound                 each part with the layout's values, without what they make superfluous
+//!   ── resolve ─> values         those of the state
 //!   ── layout ──> Layout         all offsets
 //!   ── metadata::finalize ──> FinalNotes
 //!   ── write ───> bytes          first the size, then every byte in its place: in new memory, or in the caller's
@@ -19,9 +20,11 @@
 //! If objects, layout and [`Plans`] are at hand, a link allocates only the memory of the ELF.
 
 mod attach;
+mod bound;
 mod fit;
 mod glue_source;
 mod half;
+mod held;
 mod identity;
 mod input;
 mod layout;
@@ -49,14 +52,13 @@ use crate::metadata::finalize::{FinalNotes, PipelineFacts, StageFacts, finalize}
 pub use crate::metadata::named::MetadataVersion;
 use crate::metadata::stage_text::Counts;
 use crate::state::PipelineState;
-use crate::target::Stage;
-use attach::{Begun, Unit, UnitStage, attach};
+use attach::{Begun, Unit, attach, named};
 use layout::Layout;
 use pipeline_hash::pipeline_hash;
 use plans::Joints;
-use resolve::{Resolved, Values};
+use resolve::{Resolved, StateValues};
 use smallvec::SmallVec;
-use touch::touch;
+use touch::{touch, touch_bound};
 use write::{Contents, Output};
 
 /// Links unlinked ELFs in any order.
@@ -160,20 +162,15 @@ impl Job<'_> {
         done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>,
     ) -> Result<T> {
         let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
-        touch(objects, state, layout);
-        let unit = attach(objects, state, Joints { source, plans }, begun)?;
-        let values = Values { state, layout };
-        let named = |s: &UnitStage<'_>| format!("{} stage `{}`", s.stage(), s.object.interface().entry_point);
+        touch(objects, state);
+        let unit = attach(objects, state, layout, Joints { source, plans }, begun)?;
+        touch_bound(&unit);
         let mut resolved: [Resolved; 2] = Default::default();
         for (stage, resolved) in unit.stages().zip(&mut resolved) {
-            match begun {
-                Some(begun) if stage.stage() == Stage::Vertex => *resolved = begun.resolved.clone(),
-                _ => values.resolve(&stage.object, resolved).at(|| named(stage))?,
-            }
+            StateValues(state).resolve(&stage.object, &stage.bound, resolved).at(|| named(&stage.object))?;
         }
-        let removed = resolved.each_ref().map(|resolved| resolved.fit.removed());
         let mut layout_of_code = Layout::default();
-        layout_of_code.fill(&unit, &removed, placement)?;
+        layout_of_code.fill(&unit, placement)?;
         let first = unit.stage(0).ok_or_else(|| Error::bug("a pipeline without stages"))?;
         let target = first.object.interface().target;
         let mut notes = FinalNotes::default();
@@ -186,21 +183,15 @@ impl Job<'_> {
 
     /// The metadata of the final ELF.
     fn fill_notes<'u>(&self, unit: &'u Unit<'u>, resolved: &[Resolved], notes: &mut FinalNotes<'u>) -> Result<()> {
-        let mut numbers = user_data::Numbers::new();
-        for stage in unit.stages() {
-            user_data::map(stage.object.interface(), self.layout, &mut numbers).at(|| stage.stage().name())?;
-        }
         let mut stages: SmallVec<[StageFacts<'_, '_>; 2]> = SmallVec::new();
-        let mut rest = numbers.as_slice();
         for stage in unit.stages() {
             let object = &*stage.object;
-            let (user_data, of_others) = rest.split_at_checked(object.interface.user_data.len()).unwrap_or_default();
-            rest = of_others;
+            let (registers, mapped_end) = (&stage.bound.registers, stage.bound.mapped_end);
             let glue = stage.glue().fold(Counts::default(), |most, piece| Counts {
                 sgprs: most.sgprs.max(piece.sgprs),
                 vgprs: most.vgprs.max(piece.vgprs),
             });
-            stages.push(StageFacts { interface: object.interface(), part: &object.notes, user_data, glue });
+            stages.push(StageFacts { interface: object.interface(), part: &object.notes, registers, mapped_end, glue });
         }
         let facts = PipelineFacts {
             state: self.state,
@@ -210,7 +201,7 @@ impl Job<'_> {
             attributes: unit.attributes,
             slots: unit.slots,
             formats: unit.formats,
-            spill_threshold: resolved.iter().filter_map(|r| r.spilled).min(),
+            spill_threshold: unit.stages().filter_map(|stage| stage.bound.spilled).min(),
         };
         finalize(&facts, notes)?;
         notes.hash = pipeline_hash(unit, resolved, notes);

@@ -9,7 +9,7 @@
 use super::attach::Unit;
 use super::resolve::Resolved;
 use crate::metadata::finalize::FinalNotes;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Returns the stable hash, of the shaders alone, and the unique hash, of all code with its values and of the
 /// registers, which depend on the whole state.
@@ -22,9 +22,10 @@ pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &Fina
         for piece in stage.glue() {
             unique = xxh3_64_with_seed(&piece.code, unique);
         }
-        unique = xxh3_64_with_seed(values.values.as_flattened(), unique);
+        unique = xxh3_64_with_seed(&stage.bound.hash.to_le_bytes(), unique);
+        if !values.is_empty() {
+            unique = xxh3_64_with_seed(values.as_flattened(), unique);
+        }
     }
-    let (present, words) = notes.registers.bytes();
-    unique = xxh3_64_with_seed(present.as_flattened(), unique ^ stable);
-    [stable, xxh3_64(words.as_flattened()) ^ unique]
+    [stable, xxh3_64_with_seed(notes.registers.bytes(), unique ^ stable)]
 }

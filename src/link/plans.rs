@@ -8,12 +8,15 @@
 //! | stage that replaces a missing fragment shader | GPU, wave size |
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
-//! thousand entries; when it is full, each link makes its own.
+//! thousand entries; when it is full, each link makes its own. What a part is with a layout, the [`Object`] keeps itself.
 
+use super::bound::Bound;
 use super::glue_source::GlueSource;
+use super::held::{Held, held};
 use super::identity::PartId;
 use super::input::Object;
 use super::null_fragment::null_fragment;
+use crate::abi::layout::ResolvedLayout;
 use crate::abi::params::{ParamExport, ParamPlan};
 use crate::error::{Error, Result};
 use crate::glue::{self, GlueKey, GluePiece, PieceKey};
@@ -21,7 +24,6 @@ use crate::metadata::interface::ExportedFormats;
 use crate::state::{ColorState, VertexInputState};
 use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, WaveSize};
-use std::ops::Deref;
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows.
@@ -47,32 +49,6 @@ pub(super) struct ColorEpilog {
     pub piece: Option<Arc<GluePiece>>,
 }
 
-/// A value kept in a table, or made for this link only.
-pub(super) enum Held<'a, T> {
-    Kept(&'a T),
-    Made(Arc<T>),
-}
-
-impl<T> Held<'_, T> {
-    /// Another reference to the value, valid as long as this one.
-    pub(super) fn again(&self) -> Held<'_, T> {
-        match self {
-            Self::Kept(kept) => Held::Kept(kept),
-            Self::Made(made) => Held::Kept(made),
-        }
-    }
-}
-
-impl<T> Deref for Held<'_, T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        match self {
-            Self::Kept(kept) => kept,
-            Self::Made(made) => made,
-        }
-    }
-}
-
 /// Source of a link's glue.
 #[derive(Clone, Copy)]
 pub(super) struct Joints<'a> {
@@ -81,6 +57,14 @@ pub(super) struct Joints<'a> {
 }
 
 impl<'a> Joints<'a> {
+    /// A part with the values of the layout. An object that outlives the link keeps it, if links share plans.
+    pub(super) fn bound(self, object: &Held<'a, Object>, layout: &ResolvedLayout) -> Result<Held<'a, Bound>> {
+        match object {
+            Held::Kept(object) if self.plans.is_some() => object.bounds.get(object, layout),
+            _ => Bound::new(object, layout).map(|bound| Held::Made(Arc::new(bound))),
+        }
+    }
+
     /// The prolog that fetches a vertex part's attributes, if it needs one.
     pub(super) fn prolog(self, vertex: &Object, state: &VertexInputState) -> Result<Option<Held<'a, GluePiece>>> {
         if !vertex.interface.prolog {
@@ -149,20 +133,4 @@ impl<'a> Joints<'a> {
         let ends = piece.code.len() >= 4 || !matches!(key.piece, PieceKey::NullFragment);
         if whole && fits && ends { Ok(piece) } else { Err(Error::malformed(format!("glue piece {}", piece.symbol))) }
     }
-}
-
-/// Finds an entry in a table, or makes it and adds it.
-fn held<'a, K: PartialEq, V>(
-    table: Option<&'a SharedTable<K, Arc<V>>>,
-    hash: u64,
-    is: impl Fn(&K) -> bool,
-    key: impl FnOnce() -> K,
-    make: impl FnOnce() -> Result<Arc<V>>,
-) -> Result<Held<'a, V>> {
-    if let Some(kept) = table.and_then(|table| table.find(hash, is)) {
-        return Ok(Held::Kept(kept));
-    }
-    let made = make()?;
-    let kept = table.and_then(|table| table.keep(hash, key(), made.clone()));
-    Ok(kept.map_or(Held::Made(made), |kept| Held::Kept(kept)))
 }

@@ -3,32 +3,31 @@
 //! The parts and the state of one pipeline among thousands are in no cache of the processor, and each list costs a wait
 //! for memory. Loads that do not depend on each other wait together.
 
+use super::attach::Unit;
 use super::input::Object;
-use crate::abi::layout::ResolvedLayout;
-use crate::metadata::interface::{StageKind, UserData};
+use crate::metadata::interface::StageKind;
 use crate::state::PipelineState;
 use std::hint::black_box;
 
 /// Reads what links of these parts and this state begin with.
-pub(super) fn touch(objects: &[&Object], state: &PipelineState, layout: &ResolvedLayout) {
+pub(super) fn touch(objects: &[&Object], state: &PipelineState) {
     black_box(objects.iter().fold(0, |sum, object| sum ^ of_object(object)));
     black_box([
         state.vertex.bindings.first().map(|b| b.binding),
         state.vertex.attributes.first().map(|a| a.location),
         state.color.attachments.first().map(|a| a.location),
-        Some(layout.touched()),
     ]);
+}
+
+/// Reads what the bound parts begin with.
+pub(super) fn touch_bound(unit: &Unit<'_>) {
+    black_box(unit.stages().fold(0, |sum, stage| sum ^ stage.bound.touched()));
 }
 
 fn of_object(object: &Object) -> u32 {
     let interface = &object.interface;
     let lists = [
-        object.code.first().map_or(0, |byte| u32::from(*byte)),
-        object.patches.first().map_or(0, |patch| patch.offset),
-        object.shape.first(),
         object.notes.touched(),
-        interface.resources.first().map_or(0, |used| used.set),
-        interface.user_data.first().map_or(0, |data| u32::from(*data == UserData::SpillTable)),
         object.params.first(),
         match &interface.kind {
             StageKind::Fragment(fragment) => fragment.inputs.first().map_or(0, |input| u32::from(input.channels)),

@@ -38,10 +38,10 @@ pub(super) fn check(interface: &StageInterface) -> Result<()> {
     Ok(())
 }
 
-/// The numbers of all stages' user-data SGPRs, stage after stage; `None`: PAL writes nothing useful to this SGPR.
-pub(super) type Numbers = SmallVec<[Option<u32>; 64]>;
+/// The number of each user-data SGPR of a stage.
+pub(super) type Numbers = SmallVec<[Option<u32>; 32]>;
 
-/// Appends the number of each user-data SGPR of a stage.
+/// Appends the number of each user-data SGPR of a stage; `None`: PAL writes nothing useful to it.
 ///
 /// # Errors
 /// Malformed: the layout lacks something that the stage uses.

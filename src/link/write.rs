@@ -276,15 +276,8 @@ impl<'a, 'u> Output<'a, 'u> {
             }
             let code = placed.part.code;
             end = placed.end();
-            let resolved = self.contents.resolved.get(placed.id.stage);
-            let fitted = placed.part.shape.zip(resolved.map(|resolved| &resolved.fit));
-            let size = code.len() - fitted.map_or(0, |(_, fit)| fit.removed() as usize).min(code.len());
-            let place = text.get_mut(placed.offset as usize..).and_then(|rest| rest.get_mut(..size));
-            let place = place.ok_or_else(misplaced)?;
-            match fitted {
-                Some((shape, fit)) => fit.copy(shape, code, place)?,
-                None => place.copy_from_slice(code),
-            }
+            let place = text.get_mut(placed.offset as usize..).and_then(|rest| rest.get_mut(..code.len()));
+            place.ok_or_else(misplaced)?.copy_from_slice(code);
             if let Some(next) = placed.joint {
                 let at = end.saturating_sub(DWORD);
                 fill(text, at, end, S_BRANCH)?;
@@ -295,12 +288,9 @@ impl<'a, 'u> Output<'a, 'u> {
                     ))
                 })?;
             }
-            let values = resolved.map_or(&[][..], |r| &r.values);
-            let mut walk = fitted.map(|(_, fit)| fit.walk());
+            let values = self.contents.resolved.get(placed.id.stage).map_or(&[][..], |values| values);
             for (patch, value) in placed.part.patches.iter().zip(values) {
-                let moved = walk.as_mut().map_or(Some(patch.offset), |walk| walk.moved(patch.offset));
-                let Some(offset) = moved else { continue };
-                let at = placed.offset.checked_add(offset).ok_or_else(too_large)?;
+                let at = placed.offset.checked_add(patch.offset).ok_or_else(too_large)?;
                 apply(text, at, patch.kind, u32::from_le_bytes(*value).into(), at.into())
                     .at(|| format!("`{}`, symbol `{}`", placed.part.symbol, patch.symbol))?;
             }
@@ -414,9 +404,7 @@ impl<'a, 'u> Output<'a, 'u> {
             let Some(base) = self.base(stage, load, data) else { continue };
             let target = self.targets.iter().find(|t| t.is(stage, load));
             let symbol = target.ok_or_else(|| Error::bug("a relocation without symbol"))?.symbol;
-            let fit = self.contents.resolved.get(stage).filter(|_| load.patched == Patched::Code).map(|r| &r.fit);
-            let moved = fit.map_or(Some(load.offset), |fit| fit.moved(load.offset));
-            let offset = moved.and_then(|offset| base.checked_add(offset)).ok_or_else(too_large)?;
+            let offset = base.checked_add(load.offset).ok_or_else(too_large)?;
             out.words([offset, 0, load.kind.number(), symbol]);
         }
         Ok(())

@@ -6,13 +6,13 @@
 //! have.
 
 use super::fields::MetadataFields;
+use super::final_registers::{FinalRegisters, PartRegisters};
 use super::graphics;
 use super::interface::{ExportedFormats, StageInterface, StageKind};
 use super::part_notes::PartNotes;
-use super::registers::{RegisterWords, StageRegisters};
+use super::registers::StageRegisters;
 use super::schema::MetadataKey;
 use super::stage_text::Counts;
-use super::user_data::MAX_ROOT_DWORDS;
 use crate::error::{Context, Error, Result};
 use crate::state::PipelineState;
 use crate::target::Stage;
@@ -30,8 +30,10 @@ pub struct StageFacts<'a, 'p> {
     pub interface: &'a StageInterface,
     /// The notes that depend on its part alone.
     pub part: &'p PartNotes,
-    /// PAL's number for each of its user-data SGPRs; `None` for unused ones.
-    pub user_data: &'a [Option<u32>],
+    /// The part's registers, with its user data.
+    pub registers: &'p PartRegisters,
+    /// End of the root dwords in its user-data SGPRs.
+    pub mapped_end: u32,
     /// Registers that its glue uses.
     pub glue: Counts,
 }
@@ -67,7 +69,7 @@ pub struct FinalNotes<'a> {
     /// Fields at pipeline level.
     pub pipeline: MetadataFields,
     /// Register words.
-    pub registers: RegisterWords,
+    pub registers: FinalRegisters<'a>,
     /// The stages' own notes, and each stage's register counts including glue.
     pub parts: SmallVec<[(&'a PartNotes, Counts); 2]>,
 }
@@ -84,14 +86,14 @@ pub fn finalize<'p>(facts: &PipelineFacts<'_, 'p>, notes: &mut FinalNotes<'p>) -
     notes.kind = if is_compute { "Cs" } else { "VsPs" };
     for stage in facts.stages {
         notes.pipeline.merge(&stage.part.pipeline)?;
-        notes.registers.merge(&stage.part.registers)?;
+        notes.registers.add(stage.registers)?;
     }
     let mut mapped_end = 0;
     for stage in facts.stages {
         let name = || stage.part.stage.name();
         let counts = counts(&mut notes.registers, stage).at(name)?;
         notes.parts.push((stage.part, counts));
-        mapped_end = user_data(&mut notes.registers, stage).max(mapped_end);
+        mapped_end = stage.mapped_end.max(mapped_end);
         match &stage.interface.kind {
             StageKind::Vertex(vertex) => graphics::vertex(&mut notes.registers, vertex, facts).at(name)?,
             StageKind::Fragment(fragment) => graphics::fragment(&mut notes.registers, fragment, facts).at(name)?,
@@ -102,7 +104,7 @@ pub fn finalize<'p>(facts: &PipelineFacts<'_, 'p>, notes: &mut FinalNotes<'p>) -
 }
 
 /// The register counts of a stage with its glue.
-fn counts(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> Result<Counts> {
+fn counts(words: &mut FinalRegisters<'_>, facts: &StageFacts<'_, '_>) -> Result<Counts> {
     let registers = StageRegisters::of(facts.part.stage);
     let own = facts.part.counts;
     let (sgprs, vgprs) = (own.sgprs.max(facts.glue.sgprs), own.vgprs.max(facts.glue.vgprs));
@@ -117,20 +119,6 @@ fn counts(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> Result<Count
     }
     words.set_field(registers.sgprs, sgpr_granules)?;
     Ok(Counts { sgprs, vgprs })
-}
-
-/// Maps the user-data SGPRs; returns the end of the root dwords in them.
-fn user_data(words: &mut RegisterWords, facts: &StageFacts<'_, '_>) -> u32 {
-    let first = StageRegisters::of(facts.part.stage).user_data;
-    let mut mapped_end = 0;
-    for (n, number) in (0u32..).zip(facts.user_data) {
-        let Some(number) = *number else { continue };
-        words.set(first.nth(n), number);
-        if number < MAX_ROOT_DWORDS {
-            mapped_end = mapped_end.max(number + 1);
-        }
-    }
-    mapped_end
 }
 
 /// Sets the size of the root table for PAL, and the offset from which on it must be written to memory.

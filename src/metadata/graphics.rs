@@ -4,8 +4,9 @@
 //! All of them are written, even if they are 0, because PAL reads a fixed list of registers without checking that they
 //! are present.
 
+use super::final_registers::FinalRegisters;
 use super::finalize::PipelineFacts;
-use super::interface::{FragmentInterface, PositionExports, StageInterface, VertexInterface};
+use super::interface::{FragmentInterface, PositionExports, Semantic, StageInterface, VertexInterface};
 use super::part_notes::{Draft, vgpr_comp_cnt};
 use super::registers::*;
 use super::schema::MetadataKey;
@@ -38,6 +39,7 @@ pub(super) fn vertex_part(part: &mut Draft, interface: &StageInterface, vertex: 
     words.set(VGT_STRMOUT_CONFIG, 0);
     words.set(VGT_STRMOUT_BUFFER_CONFIG, 0);
     words.set_field(ia_multi_vgt_param::PRIMGROUP_SIZE, 127)?;
+    words.reserve(SPI_VS_OUT_CONFIG);
     words.set(PA_STEREO_CNTL, 0);
     words.set_field(pa_stereo_cntl::STEREO_MODE, STATE_STEREO_X)?;
 
@@ -66,7 +68,11 @@ pub(super) fn vertex_part(part: &mut Draft, interface: &StageInterface, vertex: 
 }
 
 /// Adds to a vertex part what depends on the state and the other stage.
-pub(super) fn vertex(words: &mut RegisterWords, vertex: &VertexInterface, facts: &PipelineFacts<'_, '_>) -> Result<()> {
+pub(super) fn vertex(
+    words: &mut FinalRegisters<'_>,
+    vertex: &VertexInterface,
+    facts: &PipelineFacts<'_, '_>,
+) -> Result<()> {
     if facts.state.view_mask != 0 && !vertex.multiview {
         // Without this, every view would be drawn to the first layer.
         return Err(Error::needs_full(FullCompile::State { item: "view_mask".into() }));
@@ -75,9 +81,8 @@ pub(super) fn vertex(words: &mut RegisterWords, vertex: &VertexInterface, facts:
     if slots > spi_vs_out_config::VS_EXPORT_COUNT.max() + 1 {
         return Err(Error::malformed(format!("{slots} parameter slots")));
     }
-    words.set(SPI_VS_OUT_CONFIG, 0);
-    words.set_field(spi_vs_out_config::VS_EXPORT_COUNT, slots.saturating_sub(1))?;
-    words.set_field(spi_vs_out_config::NO_PC_EXPORT, u32::from(slots == 0))?;
+    let count = spi_vs_out_config::VS_EXPORT_COUNT.put(0, slots.saturating_sub(1))?;
+    words.set(SPI_VS_OUT_CONFIG, spi_vs_out_config::NO_PC_EXPORT.put(count, u32::from(slots == 0))?);
     let raster = &facts.state.raster;
     if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max() {
         return Err(Error::malformed(format!("clip plane mask {:#x}: there are six planes", raster.clip_plane_mask)));
@@ -166,6 +171,14 @@ pub(super) fn fragment_part(part: &mut Draft, interface: &StageInterface, fragme
     words.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1)?;
     words.set_field(spi_baryc_cntl::POS_FLOAT_ULC, u32::from(fragment.pixel_center_integer))?;
     depth_control(words, interface, fragment)?;
+    // One for each attribute, and one if there are none.
+    (0..fragment.inputs.len().max(1) as u32).for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)));
+    if fragment.inputs.iter().any(|input| input.semantic == Semantic::PointCoord) {
+        words.reserve(SPI_INTERP_CONTROL_0);
+    }
+    for register in [SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT] {
+        words.reserve(register);
+    }
 
     if fragment.writes_sample_mask || ena & SAMPLE_COVERAGE_ENA != 0 {
         // The driver then shades each pixel, whatever the shading rate.
@@ -185,7 +198,7 @@ pub(super) fn fragment_part(part: &mut Draft, interface: &StageInterface, fragme
 
 /// Adds to a fragment part what depends on the state and the other stage.
 pub(super) fn fragment(
-    words: &mut RegisterWords,
+    words: &mut FinalRegisters<'_>,
     fragment: &FragmentInterface,
     facts: &PipelineFacts<'_, '_>,
 ) -> Result<()> {
@@ -196,9 +209,7 @@ pub(super) fn fragment(
     if facts.controls.is_empty() || facts.controls.len() > 32 {
         return Err(Error::malformed(format!("{} fragment attributes", facts.attributes)));
     }
-    for (n, word) in (0u32..).zip(facts.controls) {
-        words.set(SPI_PS_INPUT_CNTL.nth(n), *word);
-    }
+    words.set_range(SPI_PS_INPUT_CNTL, facts.controls);
     words.set_field(spi_ps_in_control::NUM_INTERP, facts.attributes)?;
     if facts.controls.iter().any(|w| spi_ps_input_cntl::PT_SPRITE_TEX.of(*w) == 1) {
         // Sprite coordinates: S, T, 0, 1.

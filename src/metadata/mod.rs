@@ -8,6 +8,7 @@
 
 pub mod document;
 mod fields;
+pub mod final_registers;
 pub mod finalize;
 mod graphics;
 pub mod interface;

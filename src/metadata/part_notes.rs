@@ -3,6 +3,7 @@
 //! ([`super::finalize`]).
 
 use super::fields::MetadataFields;
+use super::final_registers::PartRegisters;
 use super::graphics;
 use super::interface::{ComputeInterface, StageInterface, StageKind};
 use super::notes::Notes;
@@ -12,6 +13,7 @@ use super::registers::{
 };
 use super::schema::MetadataKey;
 use super::stage_text::{Counts, StageText};
+use super::user_data::MAX_ROOT_DWORDS;
 use crate::error::{Error, Result};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
@@ -35,9 +37,23 @@ pub struct PartNotes {
 }
 
 impl PartNotes {
-    /// A combination of what each of its lists begins with.
+    /// The first byte of its text.
     pub fn touched(&self) -> u32 {
-        self.registers.first().unwrap_or(0) ^ self.text.first()
+        self.text.first()
+    }
+
+    /// Its registers, with PAL's number for each of its user-data SGPRs (`None`: PAL writes nothing to it), and the end
+    /// of the root dwords in them.
+    pub fn with_user_data(&self, numbers: &[Option<u32>]) -> (PartRegisters, u32) {
+        let first = StageRegisters::of(self.stage).user_data;
+        let (mut words, mut end) = (self.registers.unpack(), 0);
+        for (n, number) in (0u32..).zip(numbers).filter_map(|(n, number)| Some((n, (*number)?))) {
+            words.set(first.nth(n), number);
+            if number < MAX_ROOT_DWORDS {
+                end = end.max(number + 1);
+            }
+        }
+        (PartRegisters::new(&words), end)
     }
 
     /// Computes them. `hash` is that of the part.

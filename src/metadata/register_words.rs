@@ -1,13 +1,12 @@
 //! Register words, each register in a fixed slot: set, merged and copied without searching.
 
 use super::registers::{Field, HardwareRegister, RegisterInfo, TABLE};
-use super::schema::MergeRule;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use smallvec::SmallVec;
 use std::fmt;
 
 /// Number of registers in the table, with ranges expanded.
-const COUNT: usize = {
+pub(super) const COUNT: usize = {
     let (mut row, mut count) = (0, 0);
     while row < TABLE.len() {
         count += TABLE[row].count as usize;
@@ -15,7 +14,7 @@ const COUNT: usize = {
     }
     count
 };
-const MASKS: usize = COUNT.div_ceil(64);
+pub(super) const MASKS: usize = COUNT.div_ceil(64);
 
 /// Register numbers in order; the index of a register here is its slot.
 const NUMBERS: [u16; COUNT] = {
@@ -98,7 +97,7 @@ impl HardwareRegister {
 
 // For a register known at compile time, all of this is a constant.
 #[inline(always)]
-fn place(register: HardwareRegister) -> Option<usize> {
+pub(super) fn place(register: HardwareRegister) -> Option<usize> {
     let of_page = &PLACES[page(register)?];
     usize::from(of_page[(register.0 & 0xff) as usize]).checked_sub(1)
 }
@@ -135,6 +134,11 @@ impl RegisterWords {
         }
     }
 
+    /// Adds a register with 0 if it is absent, for a link to set.
+    pub(super) fn reserve(&mut self, register: HardwareRegister) {
+        self.set(register, self.get(register).unwrap_or(0));
+    }
+
     /// Sets one field; an absent word counts as 0.
     ///
     /// # Errors
@@ -154,7 +158,12 @@ impl RegisterWords {
 
     /// All words in order.
     pub fn iter(&self) -> impl Iterator<Item = (HardwareRegister, u32)> {
-        places(self.present).map(|place| (HardwareRegister(NUMBERS[place].into()), self.words[place]))
+        self.slots().map(|(_, register, word)| (register, word))
+    }
+
+    /// All words in order, with their slots.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (usize, HardwareRegister, u32)> {
+        places(self.present).map(|place| (place, HardwareRegister(NUMBERS[place].into()), self.words[place]))
     }
 
     /// The number of words.
@@ -167,39 +176,15 @@ impl RegisterWords {
         self.len() == 0
     }
 
-    /// A representation whose bytes are equal exactly if the words and the present registers are.
-    pub(crate) fn bytes(&self) -> ([[u8; 8]; MASKS], [[u8; 4]; COUNT]) {
-        (self.present.map(u64::to_le_bytes), self.words.map(u32::to_le_bytes))
+    /// Which registers are present, one bit per slot.
+    pub(super) fn present(&self) -> [u64; MASKS] {
+        self.present
     }
 
     /// The same words without the absent ones between them.
     pub(super) fn pack(&self) -> PackedWords {
         let words: SmallVec<[u32; COUNT]> = self.iter().map(|(_, word)| word).collect();
         PackedWords { present: self.present, words: words.as_slice().into() }
-    }
-
-    /// Merges the words of a part, by the table's rule if both have one.
-    ///
-    /// # Errors
-    /// Malformed: they contradict each other.
-    pub(super) fn merge(&mut self, other: &PackedWords) -> Result<()> {
-        let mut words = other.words.iter();
-        for (n, mask) in other.present.into_iter().enumerate() {
-            for (place, theirs) in Bits(mask).map(|bit| 64 * n + bit).zip(&mut words) {
-                let own = &mut self.words[place];
-                if *own != *theirs && self.present[place / 64] >> (place % 64) & 1 == 1 {
-                    let register = HardwareRegister(NUMBERS[place].into());
-                    if register.info().is_none_or(|info| info.merge == MergeRule::Same) {
-                        return Err(Error::malformed(format!("the parts give {} different values", register.name())));
-                    }
-                }
-                // Absent words are 0, and every register's rule is `Same` or `Or`, so OR is correct for both. A register
-                // with another rule needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails without it.
-                *own |= theirs;
-            }
-        }
-        self.present.iter_mut().zip(other.present).for_each(|(own, theirs)| *own |= theirs);
-        Ok(())
     }
 }
 
@@ -218,8 +203,7 @@ impl RegisterSet {
     }
 }
 
-/// The words of one part without gaps, in about a quarter of the memory of [`RegisterWords`]: a link of a part that is in
-/// no cache waits for its memory.
+/// The words of one part without gaps, in about a quarter of the memory of [`RegisterWords`].
 #[derive(Clone, Debug)]
 pub(super) struct PackedWords {
     present: [u64; MASKS],
@@ -227,9 +211,13 @@ pub(super) struct PackedWords {
 }
 
 impl PackedWords {
-    /// The first word.
-    pub(super) fn first(&self) -> Option<u32> {
-        self.words.first().copied()
+    /// The words with the gaps between them.
+    pub(super) fn unpack(&self) -> RegisterWords {
+        let mut out = RegisterWords { present: self.present, words: [0; COUNT] };
+        for (place, word) in places(self.present).zip(&self.words) {
+            out.words[place] = *word;
+        }
+        out
     }
 }
 
@@ -260,33 +248,6 @@ impl Iterator for Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::registers::{SPI_BARYC_CNTL, VGT_SHADER_STAGES_EN};
-
-    #[test]
-    fn words_of_both_follow_the_rule_in_any_order() {
-        let words = |stages, baryc| {
-            let mut words = RegisterWords::default();
-            words.set(VGT_SHADER_STAGES_EN, stages);
-            words.set(SPI_BARYC_CNTL, baryc);
-            words
-        };
-        for (mut first, second) in
-            [(words(0x80_0000, 1), words(0x40_0000, 1)), (words(0x40_0000, 1), words(0x80_0000, 1))]
-        {
-            first.merge(&second.pack()).unwrap();
-            assert_eq!(first, words(0xc0_0000, 1));
-        }
-        let refused = words(0, 1).merge(&words(0, 2).pack()).unwrap_err();
-        assert!(refused.to_string().contains("SPI_BARYC_CNTL"), "{refused}");
-        let mut none = RegisterWords::default();
-        none.merge(&words(7, 8).pack()).unwrap();
-        assert_eq!(none, words(7, 8));
-    }
-
-    #[test]
-    fn words_are_the_same_or_the_bits_of_both() {
-        assert!(TABLE.iter().all(|row| matches!(row.merge, MergeRule::Same | MergeRule::Or)));
-    }
 
     #[test]
     fn every_register_has_a_place_in_the_order_of_numbers() {

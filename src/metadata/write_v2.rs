@@ -5,8 +5,7 @@
 //! between, so that the size is known before anything is written.
 
 use super::finalize::FinalNotes;
-use super::msgpack::{FIXED_UINT, FIXED_UINT_16, FIXED_UINT_64};
-use super::registers::RegisterWords;
+use super::msgpack::{FIXED_UINT, FIXED_UINT_64};
 use super::schema::ValueType;
 use crate::fixed::FixedWriter;
 
@@ -23,8 +22,6 @@ const STAGES: &[u8] = b"\xb0.hardware_stages";
 const REGISTERS: &[u8] = b"\xaa.registers\xde";
 /// Number of these keys.
 const STRUCTURED: usize = 6;
-/// Size in bytes of a register entry: a 16-bit number and a 32-bit word, each with its tag.
-const REGISTER_BYTES: usize = 8;
 
 /// Size of the document in bytes.
 pub fn size(notes: &FinalNotes<'_>) -> usize {
@@ -34,13 +31,7 @@ pub fn size(notes: &FinalNotes<'_>) -> usize {
     let texts: usize = notes.parts.iter().map(|(part, _)| part.text.len()).sum();
     let numbers =
         notes.pipeline.iter().map(|(key, _)| 1 + key.name().len() + if key.ty() == ValueType::Bool { 1 } else { 5 });
-    fixed
-        + lengths
-        + notes.kind.len()
-        + HASH_BYTES
-        + texts
-        + REGISTER_BYTES * notes.registers.len()
-        + numbers.sum::<usize>()
+    fixed + lengths + notes.kind.len() + HASH_BYTES + texts + notes.registers.bytes().len() + numbers.sum::<usize>()
 }
 
 /// Two numbers of 64 bits.
@@ -66,7 +57,7 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
     notes.parts.iter().for_each(|(part, counts)| part.text.write_hardware(*counts, out));
     out.put(REGISTERS);
     out.put(&(notes.registers.len() as u16).to_be_bytes());
-    registers(&notes.registers, out);
+    out.put(notes.registers.bytes());
     for (key, value) in notes.pipeline.iter() {
         text(out, key.name());
         if key.ty() == ValueType::Bool {
@@ -76,18 +67,6 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
             out.put(&[FIXED_UINT, a, b, c, d]);
         }
     }
-}
-
-fn registers(registers: &RegisterWords, out: &mut FixedWriter<'_>) {
-    let (entries, _) = out.take(REGISTER_BYTES * registers.len()).as_chunks_mut::<REGISTER_BYTES>();
-    let mut entries = entries.iter_mut();
-    // Without zip: internal iteration over the words is twice as fast.
-    registers.iter().for_each(|(register, word)| {
-        let key = u64::from(FIXED_UINT_16) << 56 | u64::from(register.0) << 40;
-        if let Some(entry) = entries.next() {
-            *entry = (key | u64::from(FIXED_UINT) << 32 | u64::from(word)).to_be_bytes();
-        }
-    });
 }
 
 /// Writes a text of less than 32 bytes, as all of ours are.

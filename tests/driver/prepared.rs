@@ -116,6 +116,34 @@ fn a_prepared_link_asks_for_no_memory() {
 }
 
 #[test]
+fn an_object_is_linked_with_many_layouts() {
+    let plans = Plans::default();
+    let (parts, mut state) = shapes().swap_remove(4);
+    let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+    let objects: Vec<Object> = parts.iter().map(|part| Object::parse(part).unwrap()).collect();
+    let objects: Vec<&Object> = objects.iter().collect();
+    let mut seen = std::collections::BTreeSet::new();
+    for dword in (4..40).chain(4..40) {
+        state.layout.push_constant_root = Some(dword);
+        let layout = &ResolvedLayout::new(&state.layout).unwrap();
+        let (placement, plans) = (Placement::Adjacent, Some(&plans));
+        let job = Job {
+            objects: &objects,
+            state: &state,
+            layout,
+            placement,
+            glue: &EmitGlue,
+            metadata: Default::default(),
+            plans,
+        };
+        let elf = job.link().unwrap().elf;
+        assert!(elf == link(&parts, &state, placement, &EmitGlue).unwrap(), "push constants at {dword}");
+        seen.insert(elf);
+    }
+    assert_eq!(seen.len(), 36, "each layout gives another pipeline");
+}
+
+#[test]
 fn threads_share_plans_and_give_the_same_bytes() {
     let plans = Plans::default();
     thread::scope(|scope| {

@@ -54,6 +54,12 @@ fn from_spirv_to_a_pipeline_that_loads() {
     good(dir, &[&LINK[..], &["-o", "n.elf", "--metadata", "3"]].concat());
     assert!(good(dir, &["verify", "n.elf"]).contains("loads"));
     assert!(good(dir, &["inspect", "n.elf", "--no-code"]).contains(".spi_shader_col_format"));
+    let wrong = dovetail(dir, &["link", "--vs", "in/gemm_f32.comp.spv", "--state", "cs.toml", "-o", "x.elf"]);
+    let said = String::from_utf8_lossy(&wrong.stderr);
+    assert!(
+        wrong.status.code() == Some(2) && said.contains("no vertex entry point") && said.contains("`main` (GLCompute)"),
+        "{said}"
+    );
     let said = good(dir, &[&LINK[..], &["-o", "w.elf", "--whole"]].concat());
     assert!(said.starts_with("compiled whole "), "{said}");
     assert!(good(dir, &["verify", "w.elf"]).contains("loads"));

@@ -364,8 +364,11 @@ fn print(checked: &[Checked]) {
         if let Some(first) = c.listing.as_ref().and_then(|listing| listing.first.as_ref()) {
             println!("{} listing: {first}", printable(&c.name));
         }
-        for (route, why) in &c.failures {
-            println!("{} {route}: {why}", printable(&c.name));
+        // Most errors are those of every route.
+        let mut routes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        c.failures.iter().for_each(|(route, why)| routes.entry(why).or_default().push(route));
+        for (why, routes) in routes {
+            println!("{} {}: {why}", printable(&c.name), routes.join(", "));
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::common::{BuildArgs, CacheArgs, print_json, read_module, read_toml, wr
 use crate::populate::wave;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{self, ModuleInfo};
-use dovetail::error::{Context, Error, Result};
+use dovetail::error::{Context, Error, Result, printable};
 use dovetail::link::{MetadataVersion, Placement, verify};
 use dovetail::pipeline::{self, PipelineOutcome, PipelineRequest, Route, ShaderRef};
 use dovetail::state::PipelineState;
@@ -157,9 +157,18 @@ fn entry(args: &Args, info: &ModuleInfo, stage: Stage) -> Result<String> {
         .filter(|e| e.stage == Some(stage) && args.entry.as_ref().is_none_or(|name| *name == e.name));
     match (fitting.next(), fitting.next()) {
         (Some(one), None) => Ok(one.name.clone()),
-        (None, _) => Err(Error::malformed(format!("no such {stage} entry point"))),
+        (None, _) => Err(none(args, info, stage)),
         _ => Err(Error::malformed(format!("several {stage} entry points: select one with --entry"))),
     }
+}
+
+/// No entry point fits: says which ones there are.
+fn none(args: &Args, info: &ModuleInfo, stage: Stage) -> Error {
+    let there: Vec<String> =
+        info.entry_points.iter().map(|e| format!("`{}` ({})", printable(&e.name), e.model)).collect();
+    let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };
+    let named = args.entry.as_ref().map_or(String::new(), |name| format!(" `{name}`"));
+    Error::malformed(format!("no {stage} entry point{named}; the module's entry points: {there}"))
 }
 
 fn shader<'a>(args: &Args, stage: Stage, entry: &str, module: &'a Module, info: &ModuleInfo) -> ShaderRef<'a> {

@@ -1,0 +1,228 @@
+//! The registers of a final ELF, encoded as the metadata has them.
+//!
+//! A part brings its registers as a block of entries that was encoded once ([`PartRegisters`]). A link copies the blocks
+//! and sets the words that depend on the whole pipeline in place. So the entries are in the order of their numbers
+//! within a stage, and the fragment stage's come after the vertex stage's.
+
+use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
+use super::register_words::{COUNT, MASKS, RegisterWords, place};
+use super::registers::{Field, HardwareRegister};
+use super::schema::MergeRule;
+use crate::error::{Error, Result};
+use smallvec::SmallVec;
+
+/// An entry of the map: a 16-bit number and a 32-bit word, each with its tag.
+type Entry = [u8; 8];
+
+fn entry(register: HardwareRegister, word: u32) -> Entry {
+    let key = u64::from(FIXED_UINT_16) << 56 | u64::from(register.0) << 40;
+    (key | u64::from(FIXED_UINT) << 32 | u64::from(word)).to_be_bytes()
+}
+
+fn number(entry: Entry) -> HardwareRegister {
+    HardwareRegister((u64::from_be_bytes(entry) >> 40) as u32 & 0xffff)
+}
+
+fn word(entry: Entry) -> u32 {
+    u64::from_be_bytes(entry) as u32
+}
+
+/// The registers of one part, with a place for each one that a link sets.
+#[derive(Clone, Debug)]
+pub struct PartRegisters {
+    /// By slot, as in [`RegisterWords`].
+    present: [u64; MASKS],
+    /// By slot: the index of the register's entry, counted from 1; 0 if it is absent.
+    indexes: [u8; COUNT],
+    entries: Box<[Entry]>,
+}
+
+impl PartRegisters {
+    /// Encodes all words.
+    pub fn new(words: &RegisterWords) -> Self {
+        let (mut indexes, mut entries) = ([0; COUNT], Vec::with_capacity(words.len()));
+        words.slots().for_each(|(slot, register, word)| {
+            entries.push(entry(register, word));
+            indexes[slot] = entries.len() as u8;
+        });
+        Self { present: words.present(), indexes, entries: entries.into() }
+    }
+
+    #[inline(always)]
+    fn index(&self, slot: usize) -> Option<usize> {
+        usize::from(self.indexes[slot]).checked_sub(1)
+    }
+
+    /// The first word.
+    pub(crate) fn first(&self) -> u32 {
+        self.entries.first().map_or(0, |entry| word(*entry))
+    }
+}
+
+/// The registers of a pipeline.
+#[derive(Clone, Debug, Default)]
+pub struct FinalRegisters<'a> {
+    entries: SmallVec<[Entry; 128]>,
+    /// The parts whose entries are in their own order, each with the index of its first.
+    blocks: [Option<(&'a PartRegisters, usize)>; 2],
+}
+
+impl<'a> FinalRegisters<'a> {
+    /// Adds the registers of a part; the table's rule merges those that are there already.
+    ///
+    /// # Errors
+    /// Malformed: the parts contradict each other.
+    pub(super) fn add(&mut self, part: &'a PartRegisters) -> Result<()> {
+        let meets = |other: &PartRegisters| other.present.iter().zip(&part.present).any(|(one, two)| one & two != 0);
+        let met = self.blocks.iter().flatten().any(|(block, _)| meets(block));
+        if let Some(free) = self.blocks.iter_mut().find(|block| block.is_none()).filter(|_| !met) {
+            *free = Some((part, self.entries.len()));
+            self.entries.extend_from_slice(&part.entries);
+            return Ok(());
+        }
+        for (register, theirs) in part.entries.iter().map(|entry| (number(*entry), word(*entry))) {
+            let Some(own) = self.get(register) else {
+                self.set(register, theirs);
+                continue;
+            };
+            if own != theirs && register.info().is_none_or(|info| info.merge != MergeRule::Or) {
+                return Err(Error::malformed(format!("the parts give {} different values", register.name())));
+            }
+            self.set(register, own | theirs);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn find(&self, register: HardwareRegister) -> Option<usize> {
+        let place = place(register)?;
+        let in_block = |block: &Option<(&PartRegisters, usize)>| {
+            let (block, start) = (*block)?;
+            Some(start + block.index(place)?)
+        };
+        let [one, other] = &self.blocks;
+        in_block(one).or_else(|| in_block(other)).or_else(|| self.search(register))
+    }
+
+    /// Finds a register that no block has.
+    #[cold]
+    fn search(&self, register: HardwareRegister) -> Option<usize> {
+        self.entries.iter().position(|entry| number(*entry) == register)
+    }
+
+    /// The word of a register.
+    pub fn get(&self, register: HardwareRegister) -> Option<u32> {
+        self.entries.get(self.find(register)?).map(|entry| word(*entry))
+    }
+
+    /// Sets a whole word.
+    #[inline(always)]
+    pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
+        let entry = entry(register, word);
+        match self.find(register).and_then(|index| self.entries.get_mut(index)) {
+            Some(place) => *place = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    /// Sets the words of the first registers of a range.
+    pub(super) fn set_range(&mut self, first: HardwareRegister, words: &[u32]) {
+        let start = self.find(first).unwrap_or(usize::MAX);
+        for (n, &word) in (0u32..).zip(words) {
+            let register = first.nth(n);
+            match self.entries.get_mut(start.saturating_add(n as usize)) {
+                Some(place) if number(*place) == register => *place = entry(register, word),
+                _ => self.set(register, word),
+            }
+        }
+    }
+
+    /// Sets one field; an absent word counts as 0.
+    ///
+    /// # Errors
+    /// A bug: the value does not fit.
+    #[inline(always)]
+    pub(super) fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
+        let register = field.register();
+        let index = self.find(register);
+        match index.and_then(|index| self.entries.get_mut(index)) {
+            Some(place) => *place = entry(register, field.put(word(*place), value)?),
+            None => self.entries.push(entry(register, field.put(0, value)?)),
+        }
+        Ok(())
+    }
+
+    /// The number of registers.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All entries.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.entries.as_flattened()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::registers::{SPI_BARYC_CNTL, SPI_PS_INPUT_CNTL, TABLE, VGT_SHADER_STAGES_EN, spi_baryc_cntl};
+
+    fn part(words: &[(HardwareRegister, u32)]) -> PartRegisters {
+        let mut out = RegisterWords::default();
+        words.iter().for_each(|(register, word)| out.set(*register, *word));
+        PartRegisters::new(&out)
+    }
+
+    fn words(registers: &FinalRegisters<'_>) -> Vec<(HardwareRegister, u32)> {
+        registers.entries.iter().map(|entry| (number(*entry), word(*entry))).collect()
+    }
+
+    #[test]
+    fn words_of_both_follow_the_rule_in_any_order() {
+        let of = |stages, baryc| part(&[(VGT_SHADER_STAGES_EN, stages), (SPI_BARYC_CNTL, baryc)]);
+        for (first, second) in [(of(0x80_0000, 1), of(0x40_0000, 1)), (of(0x40_0000, 1), of(0x80_0000, 1))] {
+            let mut both = FinalRegisters::default();
+            both.add(&first).unwrap();
+            both.add(&second).unwrap();
+            assert_eq!(words(&both), [(SPI_BARYC_CNTL, 1), (VGT_SHADER_STAGES_EN, 0xc0_0000)]);
+        }
+        let (first, second) = (of(0, 1), of(0, 2));
+        let mut both = FinalRegisters::default();
+        both.add(&first).unwrap();
+        let refused = both.add(&second).unwrap_err();
+        assert!(refused.to_string().contains("SPI_BARYC_CNTL"), "{refused}");
+    }
+
+    #[test]
+    fn words_are_the_same_or_the_bits_of_both() {
+        assert!(TABLE.iter().all(|row| matches!(row.merge, MergeRule::Same | MergeRule::Or)));
+    }
+
+    #[test]
+    fn words_are_set_where_the_parts_have_them() {
+        let cntl = |n| SPI_PS_INPUT_CNTL.nth(n);
+        let (first, second) = (part(&[(VGT_SHADER_STAGES_EN, 9)]), part(&[(cntl(0), 0), (cntl(1), 0), (cntl(2), 5)]));
+        let mut both = FinalRegisters::default();
+        both.add(&first).unwrap();
+        both.add(&second).unwrap();
+        both.set_range(SPI_PS_INPUT_CNTL, &[3, 4]);
+        both.set(VGT_SHADER_STAGES_EN, 8);
+        // No part has this one.
+        both.set_field(spi_baryc_cntl::POS_FLOAT_ULC, 1).unwrap();
+        both.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1).unwrap();
+        let ulc = 1 << 20 | 1 << 24;
+        assert_eq!(
+            words(&both),
+            [(VGT_SHADER_STAGES_EN, 8), (cntl(0), 3), (cntl(1), 4), (cntl(2), 5), (SPI_BARYC_CNTL, ulc)]
+        );
+        assert_eq!((both.get(SPI_BARYC_CNTL), both.get(cntl(3))), (Some(ulc), None));
+        both.set_range(cntl(2), &[6, 7]);
+        assert_eq!((both.get(cntl(2)), both.get(cntl(3)), both.len()), (Some(6), Some(7), 6));
+    }
+}
