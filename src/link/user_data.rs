@@ -55,7 +55,6 @@ pub(super) fn map(interface: &StageInterface, layout: &ResolvedLayout, to: &mut 
 fn number(what: UserData, layout: &ResolvedLayout) -> Result<Option<u32>> {
     Ok(Some(match what {
         UserData::GlobalTable => pal::GLOBAL_TABLE,
-        // PAL leaves this slot empty; the high half of a pointer comes with its low half.
         UserData::PerShaderTable | UserData::WorkgroupCountHigh => return Ok(None),
         UserData::DescriptorSet(set) => layout
             .set_pointer(set)

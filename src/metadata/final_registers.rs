@@ -48,6 +48,15 @@ impl PartRegisters {
         Self { present: words.present(), indexes, entries: entries.into() }
     }
 
+    /// Sets the word of a register that it has.
+    pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
+        let index = place(register).and_then(|slot| self.index(slot));
+        debug_assert!(index.is_some(), "{} has no place", register.name());
+        if let Some(place) = index.and_then(|index| self.entries.get_mut(index)) {
+            *place = entry(register, word);
+        }
+    }
+
     #[inline(always)]
     fn index(&self, slot: usize) -> Option<usize> {
         usize::from(self.indexes[slot]).checked_sub(1)

@@ -455,3 +455,11 @@ pub enum UserData {
     /// High half of it; directly after the low half.
     WorkgroupCountHigh,
 }
+
+impl UserData {
+    /// Whether PAL has a number for it. It leaves the slot of the reserved table empty, and the high half of a pointer
+    /// comes with its low half.
+    pub fn has_number(self) -> bool {
+        !matches!(self, Self::PerShaderTable | Self::WorkgroupCountHigh)
+    }
+}

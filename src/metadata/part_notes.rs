@@ -7,7 +7,6 @@ use super::final_registers::PartRegisters;
 use super::graphics;
 use super::interface::{ComputeInterface, StageInterface, StageKind};
 use super::notes::Notes;
-use super::register_words::PackedWords;
 use super::registers::{
     COMPUTE_NUM_THREAD, RegisterWords, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs,
 };
@@ -32,7 +31,8 @@ pub struct PartNotes {
     pub(super) counts: Counts,
     /// Fields of the pipeline.
     pub(super) pipeline: Box<[(MetadataKey, u32)]>,
-    pub(super) registers: PackedWords,
+    /// With a place for each word that a link sets.
+    registers: PartRegisters,
     pub(super) text: StageText,
 }
 
@@ -46,14 +46,14 @@ impl PartNotes {
     /// of the root dwords in them.
     pub fn with_user_data(&self, numbers: &[Option<u32>]) -> (PartRegisters, u32) {
         let first = StageRegisters::of(self.stage).user_data;
-        let (mut words, mut end) = (self.registers.unpack(), 0);
+        let (mut registers, mut end) = (self.registers.clone(), 0);
         for (n, number) in (0u32..).zip(numbers).filter_map(|(n, number)| Some((n, (*number)?))) {
-            words.set(first.nth(n), number);
+            registers.set(first.nth(n), number);
             if number < MAX_ROOT_DWORDS {
                 end = end.max(number + 1);
             }
         }
-        (PartRegisters::new(&words), end)
+        (registers, end)
     }
 
     /// Computes them. `hash` is that of the part.
@@ -75,7 +75,7 @@ impl PartNotes {
             stage,
             counts: Counts { sgprs: own[&MetadataKey::SgprCount], vgprs: own[&MetadataKey::VgprCount] },
             pipeline: pipeline.iter().collect::<SmallVec<[_; MetadataKey::COUNT]>>().as_slice().into(),
-            registers: registers.pack(),
+            registers: PartRegisters::new(&registers),
             text: StageText::new(stage, &own, &registers, hash),
         })
     }
@@ -109,6 +109,9 @@ impl Draft {
         words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
         let user_sgprs = u32::try_from(interface.user_data.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
         words.set_field(registers.user_sgpr, user_sgprs % 32)?;
+        for (n, _) in (0u32..).zip(&interface.user_data).filter(|(_, what)| what.has_number()) {
+            words.reserve(registers.user_data.nth(n));
+        }
         if let Some(msb) = registers.user_sgpr_msb {
             words.set_field(msb, user_sgprs / 32)?;
         }

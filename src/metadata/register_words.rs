@@ -2,7 +2,6 @@
 
 use super::registers::{Field, HardwareRegister, RegisterInfo, TABLE};
 use crate::error::Result;
-use smallvec::SmallVec;
 use std::fmt;
 
 /// Number of registers in the table, with ranges expanded.
@@ -180,12 +179,6 @@ impl RegisterWords {
     pub(super) fn present(&self) -> [u64; MASKS] {
         self.present
     }
-
-    /// The same words without the absent ones between them.
-    pub(super) fn pack(&self) -> PackedWords {
-        let words: SmallVec<[u32; COUNT]> = self.iter().map(|(_, word)| word).collect();
-        PackedWords { present: self.present, words: words.as_slice().into() }
-    }
 }
 
 /// Registers that have been seen.
@@ -200,24 +193,6 @@ impl RegisterSet {
         let new = *mask & bit == 0;
         *mask |= bit;
         new
-    }
-}
-
-/// The words of one part without gaps, in about a quarter of the memory of [`RegisterWords`].
-#[derive(Clone, Debug)]
-pub(super) struct PackedWords {
-    present: [u64; MASKS],
-    words: Box<[u32]>,
-}
-
-impl PackedWords {
-    /// The words with the gaps between them.
-    pub(super) fn unpack(&self) -> RegisterWords {
-        let mut out = RegisterWords { present: self.present, words: [0; COUNT] };
-        for (place, word) in places(self.present).zip(&self.words) {
-            out.words[place] = *word;
-        }
-        out
     }
 }
 
