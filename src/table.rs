@@ -17,8 +17,11 @@ const FIRST: usize = 8;
 /// Number of levels: 16,384 entries, whose numbers fit a slot.
 const LEVELS: usize = 12;
 
-/// Map from keys to values.
-pub(crate) struct SharedTable<K, V>(OnceLock<Box<Levels<K, V>>>);
+/// Map from keys to at most `MOST` values.
+pub(crate) struct SharedTable<K, V, const MOST: usize = ALL>(OnceLock<Box<Levels<K, V>>>);
+
+/// The entries of all levels.
+const ALL: usize = room(LEVELS - 1);
 
 struct Levels<K, V> {
     /// The level whose index is complete.
@@ -46,14 +49,14 @@ pub(crate) fn hash(key: impl Hash) -> u64 {
     FxBuildHasher.hash_one(key)
 }
 
-impl<K, V> Default for SharedTable<K, V> {
+impl<K, V, const MOST: usize> Default for SharedTable<K, V, MOST> {
     fn default() -> Self {
         Self(OnceLock::new())
     }
 }
 
 /// Number of entries up to the last of a level.
-fn room(level: usize) -> usize {
+const fn room(level: usize) -> usize {
     FIRST << level
 }
 
@@ -127,14 +130,14 @@ impl<K, V> Levels<K, V> {
     }
 }
 
-impl<K, V> SharedTable<K, V> {
+impl<K, V, const MOST: usize> SharedTable<K, V, MOST> {
     /// The value of the key for which `is` returns true.
     pub(crate) fn find(&self, hash: u64, is: impl Fn(&K) -> bool) -> Option<&V> {
         self.0.get()?.find(hash, is)
     }
 }
 
-impl<K: PartialEq, V> SharedTable<K, V> {
+impl<K: PartialEq, V, const MOST: usize> SharedTable<K, V, MOST> {
     /// Stores a value if there is room. If another thread has stored one meanwhile, that one stays.
     pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
         let levels = self.0.get_or_init(|| Box::new(Levels::new()));
@@ -144,7 +147,7 @@ impl<K: PartialEq, V> SharedTable<K, V> {
             return Some(there);
         }
         let number = *count;
-        if number == room(LEVELS - 1) {
+        if number == MOST.min(ALL) {
             return None;
         }
         let current = levels.current.load(Ordering::Relaxed);

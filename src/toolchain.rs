@@ -108,7 +108,7 @@ impl ToolchainId {
 
 /// A cache, with or without a compiler.
 ///
-/// Parts (up to 64 MiB of ELFs), layouts and glue plans stay in memory, keyed by their request. A second pipeline of
+/// Parts (up to 64 MiB of ELFs, and each part's code for each of up to 64 layouts), layouts and glue plans stay in memory, keyed by their request. A second pipeline of
 /// the same parts costs little more than its link.
 pub struct Toolchain<'a> {
     id: ToolchainId,

@@ -18,6 +18,7 @@ use crate::state::{KindSet, ResourceKind};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::{LazyLock, OnceLock};
 use xxhash_rust::xxh3::Xxh3;
@@ -107,11 +108,17 @@ impl LayoutId {
 }
 
 /// A layout in which every offset is known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct ResolvedLayout {
     places: Places,
     /// Computed when it is first asked for: links without plans do not need it.
     id: OnceLock<LayoutId>,
+}
+
+impl fmt::Debug for ResolvedLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.places.fmt(f)
+    }
 }
 
 impl PartialEq for ResolvedLayout {

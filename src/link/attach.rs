@@ -7,6 +7,7 @@ use super::bound::Bound;
 use super::held::Held;
 use super::input::{DWORD, DataSection, LoadReloc, Object, Patch};
 use super::plans::Joints;
+use super::resolve::StateValues;
 use crate::abi::layout::ResolvedLayout;
 use crate::abi::params::{Controls, ParamPlan};
 use crate::error::{Context, Error, FullCompile, Result};
@@ -132,6 +133,9 @@ pub(super) fn attach<'a>(
         }
     };
     let (vertex, fragment, compute) = (find(Stage::Vertex)?, find(Stage::Fragment)?, find(Stage::Compute)?);
+    for object in objects {
+        StateValues(state).specialization(object).at(|| named(object))?;
+    }
     match (vertex, fragment, compute) {
         (None, None, Some(object)) => {
             let object = Held::Kept(object);

@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) struct Bound {
     /// The body's code with the layout's values, without what they make superfluous.
     pub code: Vec<u8>,
-    /// Places in it that need a value of the state, in order of their offsets.
+    /// Places in it that need a value of the state, in order of their offsets. What is removed needs none.
     pub late: Vec<Patch>,
     /// The part's relocations for the loader, with offsets in this code.
     pub loads: Vec<LoadReloc>,
@@ -44,9 +44,12 @@ pub(super) struct Bound {
     pub hash: u64,
 }
 
-/// A part with each of the layouts that it has been linked with.
+/// A part with the layouts that it has been linked with, up to a limit: each has the code once more.
 #[derive(Default)]
-pub(super) struct Bounds(SharedTable<LayoutId, Arc<Bound>>);
+pub(super) struct Bounds(SharedTable<LayoutId, Arc<Bound>, MOST_LAYOUTS>);
+
+/// Layouts with which an object is kept; with others it is bound at each link.
+const MOST_LAYOUTS: usize = 64;
 
 impl Bounds {
     /// The part, `object`, with this layout.
@@ -122,6 +125,12 @@ impl Bound {
             match *value {
                 Some(value) => apply(&mut code, offset, patch.kind, value.into(), 0)
                     .at(|| format!("`{}`, symbol `{}`", object.interface.body_symbol(), patch.symbol))?,
+                None if code.len() < offset.saturating_add(patch.kind.bytes()) as usize => {
+                    return Err(Error::malformed(format!(
+                        "symbol `{}` is outside of the code that is left",
+                        patch.symbol
+                    )));
+                }
                 None => late.push(Patch { offset, ..patch.clone() }),
             }
         }

@@ -1,7 +1,7 @@
 //! What a layout makes superfluous in a body: loads of neighbouring descriptors become one, and moves that only buffers
 //! in the root table need are removed. Branches across what is removed become shorter.
 //!
-//! [`Shape`] lists what may be removed, read and checked once per part; [`Fit`] is what a link removes.
+//! [`Shape`] lists what may be removed, read and checked once per part; [`Fit`] is what is removed for a layout.
 
 use super::input::{DWORD, LoadReloc, Patch, Patched};
 use crate::error::{Context, Error, Result};
@@ -142,8 +142,7 @@ impl Shape {
     }
 
     /// Adds to an empty result what is removed where the patches have these values, and a buffer is in the root table
-    /// or none is.
-    /// A patch without a value is of the state; loads with one are not merged.
+    /// or none is. A patch without a value takes the state's; loads with such a patch are not merged.
     pub(super) fn fit(&self, values: &[Option<u32>], root_buffers: bool, fit: &mut Fit) {
         let value = |patch: usize| values.get(patch).copied().flatten();
         for group in &self.groups {
@@ -184,7 +183,7 @@ fn word(code: &[u8], at: u32) -> Option<u32> {
     code.get(at as usize..)?.first_chunk().map(|word| u32::from_le_bytes(*word))
 }
 
-/// What a link removes from a body.
+/// What is removed from a body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fit {
     /// In order of their offsets.

@@ -1,18 +1,17 @@
-//! The vertex half of a pipeline: everything that the vertex part and the state of its stage decide, computed once and
+//! The vertex half of a pipeline: what the vertex part, its layout and the vertex input state decide, computed once and
 //! then linked with any number of fragment parts.
 //!
-//! It holds the fetch prolog and the vertex part bound to the layout. What depends on both stages
-//! (parameters, registers, offsets) is left to [`VertexHalf::finish`], whose ELF is byte for byte that of a [`Job`]
+//! It holds the fetch prolog and the vertex part bound to the layout. What depends on the rest of the state or
+//! on both stages (parameters, registers, offsets) is left to [`VertexHalf::finish`], whose ELF is byte for byte that of a [`Job`]
 //! with both parts.
 
 use super::attach::Begun;
 use super::held::Held;
-use super::input::{Object, Patch};
+use super::input::Object;
 use super::plans::Joints;
-use super::resolve::{Resolved, StateValues};
+use super::resolve::StateValues;
 use super::{Job, Linked, Size};
 use crate::error::{Context, Error, Result};
-use crate::reloc::symbol::LinkSymbol;
 use crate::state::PipelineState;
 use crate::target::Stage;
 
@@ -38,19 +37,19 @@ impl<'a> Job<'a> {
         }
         let at = || "vertex stage";
         let joints = Joints { source: self.glue, plans: self.plans };
+        StateValues(self.state).specialization(vertex).at(at)?;
         let prolog = joints.prolog(vertex, &self.state.vertex).at(at)?;
         let bound = joints.bound(&Held::Kept(vertex), self.layout).at(at)?;
-        StateValues(self.state).resolve(vertex, &bound, &mut Resolved::new()).at(at)?;
         Ok(VertexHalf { vertex, job: Job { objects: &[], ..*self }, begun: Begun { prolog, bound } })
     }
 }
 
 impl VertexHalf<'_> {
     /// Links with a fragment part, or without one, into newly allocated memory. The state may differ from the vertex
-    /// half's in everything that only the fragment stage and the attachments use.
+    /// half's in everything but its vertex input.
     ///
     /// # Errors
-    /// Malformed: the vertex stage's state differs. Otherwise as [`Job::link`].
+    /// Malformed: the vertex input state differs. Otherwise as [`Job::link`].
     pub fn finish(&self, fragment: Option<&Object>, state: &PipelineState) -> Result<Linked> {
         self.with(fragment, state, |job| job.link_begun(Some(&self.begun)))
     }
@@ -75,26 +74,11 @@ impl VertexHalf<'_> {
         link(&Job { objects, state, ..self.job })
     }
 
-    /// Checks that everything computed so far holds for this state too.
+    /// Checks that the prolog is right for this state too.
     fn check(&self, state: &PipelineState) -> Result<()> {
-        let begun = self.job.state;
-        let interface = self.vertex.interface();
-        let uses = |is: fn(&Patch) -> bool| self.vertex.patches.iter().any(is);
-        let samples = uses(|p| matches!(p.symbol, LinkSymbol::NumSamples | LinkSymbol::SamplePattern));
-        let shaped = interface.specialization.iter().map(|value| value.id);
-        let mut ids = shaped.chain(interface.spec_operands.iter().map(|operand| operand.id));
-        let value = |state: &PipelineState, id| state.specialized(Stage::Vertex, id);
-        let differs = [
-            ("vertex", begun.vertex != state.vertex),
-            ("view_mask", begun.view_mask != state.view_mask),
-            ("device_index", begun.device_index != state.device_index),
-            ("symbols", begun.symbols != state.symbols),
-            ("color.samples", samples && begun.color.samples != state.color.samples),
-            ("specialization", ids.any(|id| value(begun, id) != value(state, id))),
-        ];
-        match differs.iter().find(|(_, differs)| *differs) {
-            Some((item, _)) => Err(Error::malformed(format!("the vertex half was begun with another `{item}`"))),
-            None => Ok(()),
+        if self.job.state.vertex == state.vertex {
+            return Ok(());
         }
+        Err(Error::malformed("the vertex half was begun with another `vertex`"))
     }
 }

@@ -32,8 +32,8 @@ impl<T> Deref for Held<'_, T> {
 }
 
 /// Finds an entry in a table, or makes it and adds it.
-pub(super) fn held<'a, K: PartialEq, V>(
-    table: Option<&'a SharedTable<K, Arc<V>>>,
+pub(super) fn held<'a, K: PartialEq, V, const MOST: usize>(
+    table: Option<&'a SharedTable<K, Arc<V>, MOST>>,
     hash: u64,
     is: impl Fn(&K) -> bool,
     key: impl FnOnce() -> K,

@@ -57,7 +57,7 @@ pub(super) struct Joints<'a> {
 }
 
 impl<'a> Joints<'a> {
-    /// A part with the values of the layout. An object that outlives the link keeps it, if links share plans.
+    /// A part with the values of the layout. The caller's objects keep it, if links share plans.
     pub(super) fn bound(self, object: &Held<'a, Object>, layout: &ResolvedLayout) -> Result<Held<'a, Bound>> {
         match object {
             Held::Kept(object) if self.plans.is_some() => object.bounds.get(object, layout),

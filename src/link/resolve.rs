@@ -13,18 +13,17 @@ use smallvec::SmallVec;
 const POSITIONS_PER_PATTERN: u32 = 16;
 
 /// The values of a part's late patches in their order, as little-endian bytes.
-pub(super) type Resolved = SmallVec<[[u8; 4]; 8]>;
+pub(super) type Resolved = SmallVec<[[u8; 4]; 32]>;
 
 /// The state, as the source of values.
 pub(super) struct StateValues<'a>(pub &'a PipelineState);
 
 impl StateValues<'_> {
-    /// Checks that an object fits the state, and adds the value of each of its late patches to an empty list.
+    /// Adds the value of each late patch of an object to an empty list.
     ///
     /// # Errors
-    /// Malformed: the state lacks something. Needs a full compile: the object was compiled for another state.
+    /// Malformed: the state lacks something.
     pub(super) fn resolve(&self, object: &Object, bound: &Bound, out: &mut Resolved) -> Result<()> {
-        self.specialization(object)?;
         for patch in &bound.late {
             let value = self.of(object, &patch.symbol);
             let value = value.map_err(|error| error.at(format!("symbol `{}` at {:#x}", patch.symbol, patch.offset)))?;
@@ -76,8 +75,12 @@ impl StateValues<'_> {
         Ok((value >> (32 * dword.min(1))) as u32)
     }
 
-    /// Code specialized for other values cannot be used.
-    fn specialization(&self, object: &Object) -> Result<()> {
+    /// Checks that an object was not specialized for other values. Comes before the check of its layout, which such
+    /// values may shape.
+    ///
+    /// # Errors
+    /// Needs a full compile: it was.
+    pub(super) fn specialization(&self, object: &Object) -> Result<()> {
         let other = object.interface.specialization.iter().find(|made_for| {
             let wanted = self.0.specialized(object.stage(), made_for.id).unwrap_or(made_for.default);
             wanted != made_for.value

@@ -2,7 +2,8 @@
 //!
 //! A part brings its registers as a block of entries that was encoded once ([`PartRegisters`]). A link copies the blocks
 //! and sets the words that depend on the whole pipeline in place. So the entries are in the order of their numbers
-//! within a stage, and the fragment stage's come after the vertex stage's.
+//! within a stage, and the fragment stage's come after the vertex stage's. Registers that no block has a place for come
+//! last, and are found by searching: those of a part that shares registers with the other, which only foreign ones do.
 
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
 use super::register_words::{COUNT, MASKS, RegisterWords, place};
@@ -77,7 +78,8 @@ pub struct FinalRegisters<'a> {
 }
 
 impl<'a> FinalRegisters<'a> {
-    /// Adds the registers of a part; the table's rule merges those that are there already.
+    /// Adds the registers of a part; the table's rule merges those that are there already. A register with another rule
+    /// than `Same` and `Or` needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails without it.
     ///
     /// # Errors
     /// Malformed: the parts contradict each other.
@@ -127,6 +129,7 @@ impl<'a> FinalRegisters<'a> {
     /// Sets a whole word.
     #[inline(always)]
     pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
+        debug_assert!(place(register).is_some(), "{} is not in the table", register.name());
         let entry = entry(register, word);
         match self.find(register).and_then(|index| self.entries.get_mut(index)) {
             Some(place) => *place = entry,

@@ -1,4 +1,4 @@
-//! Builds the notes of the final ELF from those of its parts and the pipeline state: user data, resources, and every
+//! Builds the notes of the final ELF from those of its parts and the pipeline state: limits of user data, and every
 //! register that PAL reads whether the shader needs it or not (pal-abi 2.8, 6).
 //!
 //! Invariant: RSRC1 agrees with the register counts, which cover bodies, glue and the registers that the hardware loads

@@ -172,7 +172,7 @@ pub(super) fn fragment_part(part: &mut Draft, interface: &StageInterface, fragme
     words.set_field(spi_baryc_cntl::POS_FLOAT_ULC, u32::from(fragment.pixel_center_integer))?;
     depth_control(words, interface, fragment)?;
     // One for each attribute, and one if there are none.
-    (0..fragment.inputs.len().max(1) as u32).for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)));
+    (0..fragment.inputs.len().clamp(1, 32) as u32).for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)));
     if fragment.inputs.iter().any(|input| input.semantic == Semantic::PointCoord) {
         words.reserve(SPI_INTERP_CONTROL_0);
     }

@@ -106,6 +106,7 @@ impl Draft {
         if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
             return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
         }
+        words.reserve(registers.vgprs.register());
         words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
         let user_sgprs = u32::try_from(interface.user_data.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
         words.set_field(registers.user_sgpr, user_sgprs % 32)?;

@@ -1,4 +1,4 @@
-//! Register words, each register in a fixed slot: set, merged and copied without searching.
+//! Register words, each register in a fixed slot: set and copied without searching.
 
 use super::registers::{Field, HardwareRegister, RegisterInfo, TABLE};
 use crate::error::Result;

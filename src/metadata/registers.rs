@@ -90,7 +90,7 @@ pub struct RegisterInfo {
     pub count: u32,
     /// Name.
     pub name: &'static str,
-    /// The rule that merges the words of two parts: `Same` or `Or` (see `register_words.rs` for others).
+    /// The rule that merges the words of two parts: `Same` or `Or` (see `final_registers.rs` for others).
     pub merge: MergeRule,
     /// The source of its value.
     pub owner: Owner,

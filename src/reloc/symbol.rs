@@ -1,7 +1,8 @@
 //! The grammar of symbols that an unlinked ELF leaves for the linker (pal-abi 1.2).
 //!
 //! A name is what the object file contains; [`LinkSymbol`] is its meaning. Unknown names belong to the caller
-//! ([`LinkSymbol::Opaque`]). To add one: a variant, its line in `Display` and in `parse`, a value in `link/resolve`.
+//! ([`LinkSymbol::Opaque`]). To add one: a variant, its line in `Display` and in `parse`, a value in `link/bound` if the
+//! layout has it, in `link/resolve` if the state has.
 
 use std::fmt;
 

@@ -236,6 +236,14 @@ fn other_specialization_values_need_a_full_compile() {
             Err(e) => assert!(!ok && e.full_compile() == Some(&FullCompile::Specialization { id: 4 }), "{e}"),
         }
     }
+    // Such a value may shape what the part asks of the layout: its error comes first.
+    let mut longer = compute();
+    longer.interface.specialization = vec![made_for(4, 3, 1)];
+    let (binding, kind, count) = (0, ResourceKind::UniformBuffer, Some(3));
+    longer.interface.resources.push(ResourceUse { set: 0, binding, kind, count });
+    state.specialization = vec![entry(None, 4, 1)];
+    let error = linked(&longer, &state).unwrap_err();
+    assert_eq!(error.full_compile(), Some(&FullCompile::Specialization { id: 4 }), "{error}");
     // A state without a value requests the default.
     part.interface.specialization = vec![made_for(4, 10, 1)];
     state.specialization = vec![];
