@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_found_until_there_is_no_room() {
-        let table = SharedTable::default();
-        assert_eq!(table.find(hash(1u32), |_| true), None::<&u64>);
+        let table: SharedTable<u64, u64> = SharedTable::default();
+        assert_eq!(table.find(hash(1u32), |_| true), None);
         let most = room(LEVELS - 1) as u64;
         for key in 0..2 * most {
             assert_eq!(table.keep(hash(key), key, key + 1), (key < most).then_some(&(key + 1)));
@@ -185,8 +185,16 @@ mod tests {
     }
 
     #[test]
+    fn a_table_has_a_limit_of_its_own() {
+        let table: SharedTable<u64, u64, 10> = SharedTable::default();
+        let kept = (0..40).filter(|key| table.keep(hash(key), *key, *key).is_some()).count();
+        assert_eq!(kept, 10);
+        assert_eq!(table.keep(hash(3u64), 3, 9), Some(&3));
+    }
+
+    #[test]
     fn entries_of_one_hash_are_apart() {
-        let table = SharedTable::default();
+        let table: SharedTable<i32, i32> = SharedTable::default();
         // The last slot: the search goes on at the first.
         let kept: Vec<_> = (0..100).map(|key| table.keep(u64::MAX, key, key).copied()).collect();
         let found: Vec<_> = (0..100).map(|key| table.find(u64::MAX, |other| *other == key).copied()).collect();
