@@ -124,7 +124,7 @@ fn an_object_is_linked_with_many_layouts() {
     let objects: Vec<Object> = parts.iter().map(|part| Object::parse(part).unwrap()).collect();
     let objects: Vec<&Object> = objects.iter().collect();
     let mut seen = std::collections::BTreeSet::new();
-    for dword in (8..100).chain(8..100) {
+    for dword in (12..104).chain(12..104) {
         state.layout.push_constant_root = Some(dword);
         let layout = &ResolvedLayout::new(&state.layout).unwrap();
         let (placement, plans) = (Placement::Adjacent, Some(&plans));
