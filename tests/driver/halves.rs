@@ -2,22 +2,12 @@
 
 use crate::alloc::allocations;
 use crate::link_support::*;
-use crate::prepared::shapes;
+use crate::prepared::{job, shapes};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, Size, link};
 use dovetail::metadata::interface::StageKind;
 use dovetail::state::PipelineState;
 use dovetail::target::Stage;
-
-/// A link job of one part.
-fn job<'a>(
-    objects: &'a [&'a Object],
-    state: &'a PipelineState,
-    layout: &'a ResolvedLayout,
-    plans: Option<&'a Plans>,
-) -> Job<'a> {
-    Job { objects, state, layout, placement: Placement::Adjacent, glue: &EmitGlue, metadata: Default::default(), plans }
-}
 
 #[test]
 fn one_vertex_half_is_finished_with_every_fragment_half() {

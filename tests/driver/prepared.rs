@@ -48,6 +48,16 @@ pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
     parts.into_iter().flat_map(|parts| [(parts.clone(), state()), (parts, blended.clone())]).collect()
 }
 
+/// A link job, placed adjacent.
+pub fn job<'a>(
+    objects: &'a [&'a Object],
+    state: &'a PipelineState,
+    layout: &'a ResolvedLayout,
+    plans: Option<&'a Plans>,
+) -> Job<'a> {
+    Job { objects, state, layout, placement: Placement::Adjacent, glue: &EmitGlue, metadata: Default::default(), plans }
+}
+
 /// Calls `run` with each pipeline in each placement, prepared.
 fn each(plans: Option<&Plans>, glue: &dyn GlueSource, mut run: impl FnMut(&Job<'_>, &[u8])) {
     for (parts, state) in &shapes() {
@@ -57,10 +67,7 @@ fn each(plans: Option<&Plans>, glue: &dyn GlueSource, mut run: impl FnMut(&Job<'
         let layout = &ResolvedLayout::new(&state.layout).unwrap();
         for placement in [Placement::Adjacent, Placement::Chained] {
             let plain = link(&parts, state, placement, &EmitGlue).unwrap();
-            run(
-                &Job { objects: &objects, state, layout, placement, glue, metadata: Default::default(), plans },
-                &plain,
-            );
+            run(&Job { placement, glue, ..job(&objects, state, layout, plans) }, &plain);
         }
     }
 }
@@ -127,18 +134,9 @@ fn an_object_is_linked_with_many_layouts() {
     for dword in (12..104).chain(12..104) {
         state.layout.push_constant_root = Some(dword);
         let layout = &ResolvedLayout::new(&state.layout).unwrap();
-        let (placement, plans) = (Placement::Adjacent, Some(&plans));
-        let job = Job {
-            objects: &objects,
-            state: &state,
-            layout,
-            placement,
-            glue: &EmitGlue,
-            metadata: Default::default(),
-            plans,
-        };
-        let elf = job.link().unwrap().elf;
-        assert!(elf == link(&parts, &state, placement, &EmitGlue).unwrap(), "push constants at {dword}");
+        let elf = job(&objects, &state, layout, Some(&plans)).link().unwrap().elf;
+        let plain = link(&parts, &state, Placement::Adjacent, &EmitGlue).unwrap();
+        assert!(elf == plain, "push constants at {dword}");
         seen.insert(elf);
     }
     // More than an object keeps.
