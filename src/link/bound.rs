@@ -30,7 +30,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub(super) struct Bound {
     /// The body's code with the layout's values, without what they make superfluous.
     pub code: Vec<u8>,
-    /// Places in it that need a value of the state, in order of their offsets. What is removed needs none.
+    /// Places in it that need a value of the state, in order of their offsets. Those in removed instructions are left out.
     pub late: Vec<Patch>,
     /// The part's relocations for the loader, with offsets in this code.
     pub loads: Vec<LoadReloc>,
@@ -44,22 +44,22 @@ pub(super) struct Bound {
     pub hash: u64,
 }
 
-/// A part with the layouts that it has been linked with, up to a limit: each has the code once more.
+/// A part bound to each layout that it has been linked with, up to a limit, because each has its own copy of the code.
 #[derive(Default)]
 pub(super) struct Bounds(SharedTable<LayoutId, Arc<Bound>, MOST_LAYOUTS>);
 
-/// Layouts with which an object is kept; with others it is bound at each link.
+/// Number of layouts for which an object keeps a bound part; for further ones it is bound at each link.
 const MOST_LAYOUTS: usize = 64;
 
 impl Bounds {
-    /// The part, `object`, with this layout.
+    /// The part, `object`, bound to this layout.
     pub(super) fn get(&self, object: &Object, layout: &ResolvedLayout) -> Result<Held<'_, Bound>> {
         let id = layout.id();
         held(Some(&self.0), id.hash(), |key| *key == id, || id, || Bound::new(object, layout).map(Arc::new))
     }
 }
 
-/// A copy of an object has been linked with none.
+/// A copy of an object starts without any.
 impl Clone for Bounds {
     fn clone(&self) -> Self {
         Self::default()

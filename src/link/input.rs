@@ -50,7 +50,7 @@ pub struct Object {
     pub(super) data: Vec<DataSection>,
     /// Relocations that PAL applies at load.
     pub(super) loads: Vec<LoadReloc>,
-    /// What it is with the layouts that it has been linked with.
+    /// It bound to the layouts that it has been linked with.
     pub(super) bounds: Bounds,
 }
 

@@ -8,7 +8,7 @@
 //! | stage that replaces a missing fragment shader | GPU, wave size |
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
-//! thousand entries; when it is full, each link makes its own. What a part is with a layout, the [`Object`] keeps itself.
+//! thousand entries; when it is full, each link makes its own. A part bound to a layout is kept by its [`Object`].
 
 use super::bound::Bound;
 use super::glue_source::GlueSource;

@@ -75,11 +75,11 @@ impl StateValues<'_> {
         Ok((value >> (32 * dword.min(1))) as u32)
     }
 
-    /// Checks that an object was not specialized for other values. Comes before the check of its layout, which such
-    /// values may shape.
+    /// Checks that the state has the values that an object was specialized for. This check comes before that of the
+    /// layout, because such values may decide what the object asks of it.
     ///
     /// # Errors
-    /// Needs a full compile: it was.
+    /// Needs a full compile: it has other values.
     pub(super) fn specialization(&self, object: &Object) -> Result<()> {
         let other = object.interface.specialization.iter().find(|made_for| {
             let wanted = self.0.specialized(object.stage(), made_for.id).unwrap_or(made_for.default);

@@ -2,8 +2,9 @@
 //!
 //! A part brings its registers as a block of entries that was encoded once ([`PartRegisters`]). A link copies the blocks
 //! and sets the words that depend on the whole pipeline in place. So the entries are in the order of their numbers
-//! within a stage, and the fragment stage's come after the vertex stage's. Registers that no block has a place for come
-//! last, and are found by searching: those of a part that shares registers with the other, which only foreign ones do.
+//! within a stage, and the fragment stage's come after the vertex stage's. If both parts have a register, which happens
+//! only with parts that this project did not compile, the second part is not a block: its entries are merged one by one
+//! and found by searching.
 
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
 use super::register_words::{COUNT, MASKS, RegisterWords, place};

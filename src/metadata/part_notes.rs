@@ -31,7 +31,7 @@ pub struct PartNotes {
     pub(super) counts: Counts,
     /// Fields of the pipeline.
     pub(super) pipeline: Box<[(MetadataKey, u32)]>,
-    /// With a place for each word that a link sets.
+    /// Its registers, and 0 for those that a link sets.
     registers: PartRegisters,
     pub(super) text: StageText,
 }
