@@ -13,6 +13,9 @@ use crate::metadata::interface::{ColorOutput, ComponentType, FragmentInterface, 
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
+/// Symbol of a colour epilog.
+pub(crate) const COLOR_EXPORT_SYMBOL: &str = "color_export_shader";
+
 /// All inputs of a colour epilog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ColorExportKey {
@@ -287,6 +290,6 @@ impl<'a> Epilog<'a> {
             out.push(Instruction::export(out.gfx, target, sources, i == last, true)?);
         }
         out.end_program();
-        out.finish("color_export_shader", Attach::After)
+        out.finish(COLOR_EXPORT_SYMBOL, Attach::After)
     }
 }

@@ -20,8 +20,10 @@ mod simulate_exports;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use color_export::COLOR_EXPORT_SYMBOL;
 pub use color_export::{ColorExportKey, ColorValue, DepthValues};
 pub use fetch::{BodyTakes, FetchKey};
+pub(crate) use param_export::PARAM_EXPORT_SYMBOL;
 pub use param_export::ParamExportKey;
 pub use piece::{Attach, GlueCode, GluePiece};
 

@@ -8,6 +8,9 @@ use crate::metadata::interface::ParamSource;
 use crate::target::GfxIp;
 use serde::{Deserialize, Serialize};
 
+/// Symbol of a parameter epilog.
+pub(crate) const PARAM_EXPORT_SYMBOL: &str = "dovetail_param_export";
+
 /// All inputs of a parameter epilog.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ParamExportKey {
@@ -49,7 +52,7 @@ pub(super) fn emit(gfx: GfxIp, key: &ParamExportKey) -> Result<GluePiece> {
         out.push(Instruction::export(gfx, target, ExpSources::Full(sources), false, false)?);
     }
     out.end_program();
-    out.finish("dovetail_param_export", Attach::After)
+    out.finish(PARAM_EXPORT_SYMBOL, Attach::After)
 }
 
 /// Loads each constant into a register, since exports read registers only. Before that, the body's exports have to have read

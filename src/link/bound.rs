@@ -22,8 +22,8 @@ use crate::reloc::symbol::LinkSymbol;
 use crate::table::SharedTable;
 use smallvec::SmallVec;
 use std::fmt;
-use std::sync::Arc;
-use xxhash_rust::xxh3::xxh3_64;
+use std::sync::{Arc, OnceLock};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// A part whose layout is known.
 #[derive(Clone, Debug)]
@@ -40,13 +40,17 @@ pub(super) struct Bound {
     pub mapped_end: u32,
     /// Lowest root dword that the code reads through the spill table.
     pub spilled: Option<u32>,
-    /// Hash of the layout's values.
+    /// Hash of the layout's values and of the registers.
     pub hash: u64,
 }
 
 /// A part bound to each layout that it has been linked with, up to a limit, because each has its own copy of the code.
 #[derive(Default)]
-pub(super) struct Bounds(SharedTable<LayoutId, Arc<Bound>, MOST_LAYOUTS>);
+pub(super) struct Bounds {
+    /// The first layout, which is most often the only one: found without a table, which would be in no cache.
+    first: OnceLock<(LayoutId, Arc<Bound>)>,
+    others: SharedTable<LayoutId, Arc<Bound>, { MOST_LAYOUTS - 1 }>,
+}
 
 /// Number of layouts for which an object keeps a bound part; for further ones it is bound at each link.
 const MOST_LAYOUTS: usize = 64;
@@ -55,7 +59,22 @@ impl Bounds {
     /// The part, `object`, bound to this layout.
     pub(super) fn get(&self, object: &Object, layout: &ResolvedLayout) -> Result<Held<'_, Bound>> {
         let id = layout.id();
-        held(Some(&self.0), id.hash(), |key| *key == id, || id, || Bound::new(object, layout).map(Arc::new))
+        let (first, bound) = match self.first.get() {
+            Some(first) => first,
+            None => {
+                let made = Bound::new(object, layout)?;
+                self.first.get_or_init(|| (id, Arc::new(made)))
+            }
+        };
+        if *first == id {
+            return Ok(Held::Kept(bound));
+        }
+        held(Some(&self.others), id.hash(), |key| *key == id, || id, || Bound::new(object, layout).map(Arc::new))
+    }
+
+    /// A combination of what the lists of the first one begin with.
+    pub(super) fn touched(&self) -> u32 {
+        self.first.get().map_or(0, |(_, bound)| bound.touched())
     }
 }
 
@@ -141,11 +160,12 @@ impl Bound {
         };
         let loads = object.loads.iter().map(moved).collect::<Result<_>>()?;
         let bits: SmallVec<[[u8; 4]; 32]> = values.iter().flatten().map(|bits| bits.to_le_bytes()).collect();
-        Ok(Self { code, late, loads, registers, mapped_end, spilled, hash: xxh3_64(bits.as_flattened()) })
+        let hash = xxh3_64_with_seed(registers.bytes(), xxh3_64(bits.as_flattened()));
+        Ok(Self { code, late, loads, registers, mapped_end, spilled, hash })
     }
 
     /// A combination of what each of its lists begins with.
-    pub(super) fn touched(&self) -> u32 {
+    fn touched(&self) -> u32 {
         self.code.first().map_or(0, |byte| u32::from(*byte)) ^ self.registers.first()
     }
 }

@@ -65,6 +65,11 @@ impl PlacedPart<'_> {
         self.joint.is_none_or(|next| i16::try_from((i64::from(next) - end) / i64::from(DWORD)).is_ok())
     }
 
+    /// Whether it has a symbol of its own: a stage's first part has the stage's.
+    pub(super) fn is_inner(&self) -> bool {
+        self.id.part > 0
+    }
+
     /// End of the part, including its branch.
     pub(super) fn end(&self) -> u32 {
         // `place` has already computed this sum without overflow.
@@ -109,7 +114,7 @@ impl<'u> Layout<'u> {
         self.placement = placement;
         place_data(&mut self.data, unit)?;
         self.place(unit)?;
-        if !self.parts.iter().all(PlacedPart::branch_reaches) {
+        if placement == Placement::Chained && !self.parts.iter().all(PlacedPart::branch_reaches) {
             self.placement = Placement::Adjacent;
             self.place(unit)?;
         }
@@ -121,10 +126,11 @@ impl<'u> Layout<'u> {
         let (placement, parts) = (self.placement, &mut self.parts);
         parts.clear();
         for (stage, of_stage) in unit.stages().enumerate() {
-            for (index, part) in of_stage.parts().enumerate() {
+            of_stage.parts().enumerate().try_for_each(|(index, part)| {
                 let size = u32::try_from(part.code.len()).map_err(|_| too_large())?;
                 parts.push(PlacedPart { id: PartId { stage, part: index }, part, offset: 0, size, joint: None });
-            }
+                Ok::<_, Error>(())
+            })?;
         }
         if placement == Placement::Chained {
             let last = |id: PartId| unit.stage(id.stage).is_none_or(|s| s.part_count() == id.part + 1);

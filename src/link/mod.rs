@@ -24,6 +24,7 @@ mod bound;
 mod fit;
 mod glue_source;
 mod half;
+mod head;
 mod held;
 mod identity;
 mod input;
@@ -58,7 +59,7 @@ use pipeline_hash::pipeline_hash;
 use plans::Joints;
 use resolve::{Resolved, StateValues};
 use smallvec::SmallVec;
-use touch::{touch, touch_bound};
+use touch::touch;
 use write::{Contents, Output};
 
 /// Links unlinked ELFs in any order.
@@ -164,7 +165,6 @@ impl Job<'_> {
         let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
         touch(objects, state);
         let unit = attach(objects, state, layout, Joints { source, plans }, begun)?;
-        touch_bound(&unit);
         let mut resolved: [Resolved; 2] = Default::default();
         for (stage, resolved) in unit.stages().zip(&mut resolved) {
             StateValues(state).resolve(&stage.object, &stage.bound, resolved).at(|| named(&stage.object))?;

@@ -3,8 +3,9 @@
 //! PAL and the driver write it to traces, dumps and profiles; tools that replace shaders look for the stable half. No
 //! cache uses it as a key: our cache keys are 256 bits of BLAKE3 (`keys`). So the hash has to avoid accidental
 //! collisions, not deliberate ones, which would only mix up their author's own pipelines. XXH3 over the parts' XXH3
-//! and everything that the link adds is enough: among a million pipelines, the probability that two have the
-//! same 64 bits is about 1 in 40 million.
+//! and everything that the link adds is enough (of registers: those of the parts bound to the layout, and each word
+//! that the link sets): among a million pipelines, the probability that two have the same 64 bits is about 1 in 40
+//! million.
 
 use super::attach::Unit;
 use super::resolve::Resolved;
@@ -27,5 +28,5 @@ pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &Fina
             unique = xxh3_64_with_seed(values.as_flattened(), unique);
         }
     }
-    [stable, xxh3_64_with_seed(notes.registers.bytes(), unique ^ stable)]
+    [stable, xxh3_64_with_seed(&notes.registers.changes().to_le_bytes(), unique ^ stable)]
 }

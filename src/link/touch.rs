@@ -3,7 +3,6 @@
 //! The parts and the state of one pipeline among thousands are in no cache of the processor, and each list costs a wait
 //! for memory. Loads that do not depend on each other wait together.
 
-use super::attach::Unit;
 use super::input::Object;
 use crate::metadata::interface::StageKind;
 use crate::state::PipelineState;
@@ -19,16 +18,12 @@ pub(super) fn touch(objects: &[&Object], state: &PipelineState) {
     ]);
 }
 
-/// Reads what the bound parts begin with.
-pub(super) fn touch_bound(unit: &Unit<'_>) {
-    black_box(unit.stages().fold(0, |sum, stage| sum ^ stage.bound.touched()));
-}
-
 fn of_object(object: &Object) -> u32 {
     let interface = &object.interface;
     let lists = [
         object.notes.touched(),
         object.params.first(),
+        object.bounds.touched(),
         match &interface.kind {
             StageKind::Fragment(fragment) => fragment.inputs.first().map_or(0, |input| u32::from(input.channels)),
             StageKind::Vertex(_) | StageKind::Compute(_) => 0,

@@ -29,6 +29,11 @@ fn word(entry: Entry) -> u32 {
     u64::from_be_bytes(entry) as u32
 }
 
+/// A hash with an entry added: a multiplication by an odd number loses nothing.
+fn mixed(hash: u64, entry: Entry) -> u64 {
+    (hash.rotate_left(5) ^ u64::from_be_bytes(entry)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// The registers of one part, with a place for each one that a link sets.
 #[derive(Clone, Debug)]
 pub struct PartRegisters {
@@ -64,6 +69,11 @@ impl PartRegisters {
         usize::from(self.indexes[slot]).checked_sub(1)
     }
 
+    /// All entries.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.entries.as_flattened()
+    }
+
     /// The first word.
     pub(crate) fn first(&self) -> u32 {
         self.entries.first().map_or(0, |entry| word(*entry))
@@ -76,6 +86,8 @@ pub struct FinalRegisters<'a> {
     entries: SmallVec<[Entry; 128]>,
     /// The parts whose entries are in their own order, each with the index of its first.
     blocks: [Option<(&'a PartRegisters, usize)>; 2],
+    /// Hash of every word that was set after the parts were added.
+    changes: u64,
 }
 
 impl<'a> FinalRegisters<'a> {
@@ -132,6 +144,7 @@ impl<'a> FinalRegisters<'a> {
     pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
         debug_assert!(place(register).is_some(), "{} is not in the table", register.name());
         let entry = entry(register, word);
+        self.changes = mixed(self.changes, entry);
         match self.find(register).and_then(|index| self.entries.get_mut(index)) {
             Some(place) => *place = entry,
             None => self.entries.push(entry),
@@ -144,7 +157,10 @@ impl<'a> FinalRegisters<'a> {
         for (n, &word) in (0u32..).zip(words) {
             let register = first.nth(n);
             match self.entries.get_mut(start.saturating_add(n as usize)) {
-                Some(place) if number(*place) == register => *place = entry(register, word),
+                Some(place) if number(*place) == register => {
+                    *place = entry(register, word);
+                    self.changes = mixed(self.changes, *place);
+                }
                 _ => self.set(register, word),
             }
         }
@@ -156,13 +172,31 @@ impl<'a> FinalRegisters<'a> {
     /// A bug: the value does not fit.
     #[inline(always)]
     pub(super) fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
-        let register = field.register();
-        let index = self.find(register);
-        match index.and_then(|index| self.entries.get_mut(index)) {
-            Some(place) => *place = entry(register, field.put(word(*place), value)?),
-            None => self.entries.push(entry(register, field.put(0, value)?)),
+        self.set_fields([(field, value)])
+    }
+
+    /// Sets fields of one register; an absent word counts as 0.
+    ///
+    /// # Errors
+    /// A bug: a value does not fit.
+    #[inline(always)]
+    pub(super) fn set_fields<const N: usize>(&mut self, fields: [(Field, u32); N]) -> Result<()> {
+        let Some(register) = fields.first().map(|(field, _)| field.register()) else { return Ok(()) };
+        debug_assert!(fields.iter().all(|(field, _)| field.register() == register), "fields of several registers");
+        let put = |word| fields.iter().try_fold(word, |word, (field, value)| field.put(word, *value));
+        match self.find(register).and_then(|index| self.entries.get_mut(index)) {
+            Some(place) => {
+                *place = entry(register, put(word(*place))?);
+                self.changes = mixed(self.changes, *place);
+            }
+            None => self.set(register, put(0)?),
         }
         Ok(())
+    }
+
+    /// A hash of every word that was set after the parts were added: with the parts' own, it decides all words.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// The number of registers.

@@ -111,13 +111,12 @@ fn counts(words: &mut FinalRegisters<'_>, facts: &StageFacts<'_, '_>) -> Result<
     if vgprs > MAX_VGPRS {
         return Err(Error::malformed(format!("{vgprs} VGPRs")));
     }
-    words.set_field(registers.vgprs, (vgprs - 1) / facts.interface.wave.vgpr_granule())?;
     // A value that does not fit means damaged counts, not an internal error.
-    let sgpr_granules = (sgprs - 1) / 8;
+    let (vgpr_granules, sgpr_granules) = ((vgprs - 1) / facts.interface.wave.vgpr_granule(), (sgprs - 1) / 8);
     if sgpr_granules > registers.sgprs.max() {
         return Err(Error::malformed(format!("{sgprs} SGPRs")));
     }
-    words.set_field(registers.sgprs, sgpr_granules)?;
+    words.set_fields([(registers.vgprs, vgpr_granules), (registers.sgprs, sgpr_granules)])?;
     Ok(Counts { sgprs, vgprs })
 }
 

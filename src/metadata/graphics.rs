@@ -87,8 +87,10 @@ pub(super) fn vertex(
     if u32::from(raster.clip_plane_mask) > pa_cl_clip_cntl::UCP_ENA.max() {
         return Err(Error::malformed(format!("clip plane mask {:#x}: there are six planes", raster.clip_plane_mask)));
     }
-    words.set_field(pa_cl_clip_cntl::UCP_ENA, u32::from(raster.clip_plane_mask))?;
-    words.set_field(pa_cl_clip_cntl::DX_RASTERIZATION_KILL, u32::from(raster.discard))?;
+    words.set_fields([
+        (pa_cl_clip_cntl::UCP_ENA, u32::from(raster.clip_plane_mask)),
+        (pa_cl_clip_cntl::DX_RASTERIZATION_KILL, u32::from(raster.discard)),
+    ])?;
     let coverage = if raster.inner_coverage { INNER_COVERAGE } else { 0 };
     words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, coverage)
 }
@@ -213,15 +215,13 @@ pub(super) fn fragment(
     words.set_field(spi_ps_in_control::NUM_INTERP, facts.attributes)?;
     if facts.controls.iter().any(|w| spi_ps_input_cntl::PT_SPRITE_TEX.of(*w) == 1) {
         // Sprite coordinates: S, T, 0, 1.
-        for (field, value) in [
+        words.set_fields([
             (spi_interp_control::PNT_SPRITE_ENA, 1),
             (spi_interp_control::OVRD_X, 2),
             (spi_interp_control::OVRD_Y, 3),
             (spi_interp_control::OVRD_Z, 0),
             (spi_interp_control::OVRD_W, 1),
-        ] {
-            words.set_field(field, value)?;
-        }
+        ])?;
     }
     let per_sample = fragment.per_sample || color.shades_samples();
     let location = if per_sample && !fragment.pixel_center_integer { 2 } else { 0 };

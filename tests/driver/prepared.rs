@@ -98,6 +98,33 @@ fn glue_is_asked_for_once() {
 }
 
 #[test]
+fn a_head_that_is_kept_is_the_one_that_would_be_made() {
+    // Heads are kept for our names of glue only, so other names of the same length show what is made anew.
+    let other = |name: &str| name.chars().rev().collect::<String>();
+    let names = ["color_export_shader", "dovetail_param_export"];
+    let renamed = |key: &GlueKey| -> Result<_> {
+        let mut piece = glue::emit(key)?;
+        if names.contains(&&*piece.symbol) {
+            piece.symbol = other(&piece.symbol).into();
+        }
+        Ok(Arc::new(piece))
+    };
+    let mut found = [0, 0];
+    each(None, &renamed, |job, plain| {
+        let mut elf = job.link().unwrap().elf;
+        for (name, found) in names.iter().zip(&mut found) {
+            let name_there = other(name);
+            while let Some(at) = elf.windows(name.len()).position(|bytes| bytes == name_there.as_bytes()) {
+                elf[at..at + name.len()].copy_from_slice(name.as_bytes());
+                *found += 1;
+            }
+        }
+        assert!(elf == plain, "{} parts, {:?}", job.objects.len(), job.placement);
+    });
+    assert!(found.iter().all(|found| *found > 5), "{found:?}");
+}
+
+#[test]
 fn a_link_into_memory_fills_it_or_leaves_it() {
     each(None, &EmitGlue, |job, plain| {
         let mut out = vec![0xee; plain.len() + 5];
