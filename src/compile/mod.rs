@@ -35,7 +35,7 @@ pub mod watch;
 pub mod worker;
 
 pub use operands::operand_ids;
-pub use variant::{constants_read, for_fragment, for_vertex, variant, variant_of};
+pub use variant::{constants_read, for_fragment, for_vertex, needs_variant, variant, variant_of};
 
 use crate::error::Result;
 use request::{CompilerId, Module, StageRequest};

@@ -21,12 +21,16 @@ use crate::target::Stage;
 /// The state that has to be known to compile a variant of this stage that can be linked with `state`; `None` if the part at
 /// hand can.
 pub fn variant(state: &PipelineState, interface: &StageInterface) -> Option<KnownState> {
-    let asked = match &interface.kind {
+    if needs_variant(state, interface) { variant_of(interface.stage) } else { None }
+}
+
+/// Whether a link with `state` needs a variant of this stage.
+pub fn needs_variant(state: &PipelineState, interface: &StageInterface) -> bool {
+    match &interface.kind {
         StageKind::Vertex(vertex) => state.view_mask != 0 && !vertex.multiview,
         StageKind::Fragment(fragment) => state.color.shades_samples() && fragment.per_pixel,
         StageKind::Compute(_) => false,
-    };
-    if asked { variant_of(interface.stage) } else { None }
+    }
 }
 
 /// The state that is known in the one variant of a stage.

@@ -9,8 +9,8 @@ use super::flags::PipelineFlags;
 use super::layout::Layout;
 use super::shader::{Shader, ShaderPart};
 use crate::abi::layout::PreparedLayout;
+use crate::compile::needs_variant;
 use crate::compile::request::StageRequest;
-use crate::compile::variant;
 use crate::error::{Context as _, Error, FullCompile, Result};
 use crate::keys;
 use crate::link::{EmitGlue, Job, Object, Placement, Size};
@@ -159,8 +159,9 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     for part in stages {
         match part.object(disk)? {
             Answer::Ready(object) => {
-                varied |= variant(state, object.interface()).is_some();
-                early.push(part.serving(object, state, disk)?);
+                let needed = needs_variant(state, object.interface());
+                early.push(if needed { part.serving(object, state, disk)? } else { object });
+                varied |= needed;
             }
             Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),

@@ -295,7 +295,16 @@ impl ShaderPart {
     ///
     /// # Errors
     /// Those of the part.
+    #[inline]
     pub(super) fn object(&self, disk: bool) -> Result<Answer<&Object>> {
+        match self.found.get() {
+            Some(Ok(object)) => Ok(Answer::Ready(object)),
+            _ => self.object_looked_for(disk),
+        }
+    }
+
+    #[cold]
+    fn object_looked_for(&self, disk: bool) -> Result<Answer<&Object>> {
         // Callers need not look for a part that the context's thread is obtaining.
         let coming = self.is_coming();
         if self.is_missing() && !coming {
