@@ -23,7 +23,7 @@ use dovetail::runtime::{Context, ContextInfo, Layout, Pipeline, PipelineFlags, P
 use dovetail::target::{GfxIp, Stage};
 use std::path::Path;
 use std::process::Command;
-use times::{Times, chosen, head, measuring};
+use times::{Times, chosen, head, measuring, ratio_in_turn};
 
 const RUNS: usize = 20_000;
 
@@ -83,11 +83,12 @@ fn links(c: &mut Criterion) {
     group.finish();
 
     head("a pipeline of two small parts");
-    // The first measurement is repeated at the end, to show the noise of the machine.
     Times::of(RUNS, &mut rust).row("the Rust link");
     Times::of(RUNS, &mut into).row("link_into");
-    Times::of(RUNS, &mut rust).row("the Rust link again");
     Times::of(RUNS, create).row("create");
+    if measuring() {
+        println!("\nlink_into to the Rust link, in turn: {:.3}", ratio_in_turn(501, &mut into, &mut rust));
+    }
     from_c(dir.path());
 }
 

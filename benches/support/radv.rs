@@ -5,7 +5,11 @@
 
 #![allow(dead_code, reason = "each benchmark uses its part")]
 
+#[path = "one_core.rs"]
+mod one_core;
+
 use dovetail::state::{BindingKind, ResourceLayout};
+use one_core::OneCore;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -36,6 +40,7 @@ pub struct Radv {
     from: BufReader<ChildStdout>,
     /// The driver's name and version.
     pub driver: String,
+    core: Option<OneCore>,
 }
 
 impl Drop for Radv {
@@ -49,7 +54,7 @@ impl Radv {
     /// Starts it, if there is one.
     pub fn start(keeps: Keeps) -> Option<Self> {
         let program = std::env::var_os("DOVETAIL_RADV")?;
-        match Self::run(program, keeps) {
+        match Self::run(program, keeps, OneCore::bound()) {
             Ok(radv) => Some(radv),
             Err(e) => {
                 eprintln!("NO RADV: {e}");
@@ -58,7 +63,7 @@ impl Radv {
         }
     }
 
-    fn run(program: OsString, keeps: Keeps) -> Result<Self, String> {
+    fn run(program: OsString, keeps: Keeps, core: Option<OneCore>) -> Result<Self, String> {
         let mut command = Command::new(&program);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         for (name, value) in ENVIRONMENT {
@@ -74,7 +79,8 @@ impl Radv {
         }
         let mut child = command.spawn().map_err(|e| e.to_string())?;
         let (to, from) = (child.stdin.take().ok_or("no stdin")?, child.stdout.take().ok_or("no stdout")?);
-        let mut out = Self { program, keeps, child, to, from: BufReader::new(from), driver: String::new() };
+        core.iter().for_each(|core| core.share(child.id()));
+        let mut out = Self { program, keeps, child, to, from: BufReader::new(from), driver: String::new(), core };
         out.driver = out.answer()?["Driver"].as_str().unwrap_or_default().to_owned();
         Ok(out)
     }
@@ -103,7 +109,7 @@ impl Radv {
             let _ = self.child.wait();
         }
         if matches!(self.child.try_wait(), Ok(Some(_))) {
-            *self = Self::run(self.program.clone(), self.keeps)?;
+            *self = Self::run(self.program.clone(), self.keeps, self.core.take())?;
         }
         answer
     }

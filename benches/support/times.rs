@@ -53,6 +53,19 @@ impl Times {
     }
 }
 
+/// Time of `one` to that of `other`, which run in turn, a hundred times each: the median turn, because the machine's speed
+/// changes within a measurement.
+pub fn ratio_in_turn<T, U>(turns: usize, mut one: impl FnMut() -> T, mut other: impl FnMut() -> U) -> f64 {
+    fn turn<T>(mut f: impl FnMut() -> T) -> f64 {
+        let start = Instant::now();
+        (0..100).for_each(|_| drop(std::hint::black_box(f())));
+        start.elapsed().as_secs_f64()
+    }
+    let mut ratios: Vec<f64> = (0..turns).map(|_| turn(&mut one) / turn(&mut other)).collect();
+    ratios.sort_by(f64::total_cmp);
+    ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 /// The header of a table whose rows are [`Times::row`].
 pub fn head(what: &str) {
     println!("\n| {what} | p50 ns | p95 ns | p99 ns |\n| --- | ---: | ---: | ---: |");
