@@ -112,15 +112,31 @@ pub type List<T> = Kept<Vec<T>>;
 
 /// Empty tables of this thread.
 pub fn take<T: Reusable>() -> Kept<T> {
-    let idle = IDLE.with_borrow_mut(|idle| idle.get_mut(&TypeId::of::<T>())?.downcast_mut::<Vec<T>>()?.pop());
-    Kept(idle.unwrap_or_default())
+    idle(Vec::<T>::pop).unwrap_or_default().into()
+}
+
+/// An empty list with room for `count` items: one that nobody has, if there is one with so much room, so that it does not
+/// have to grow because another list has the large one.
+pub fn sized<T: 'static>(count: usize) -> List<T> {
+    let fitting = |lists: &mut Vec<Vec<T>>| {
+        let at = lists.iter().rposition(|list| list.capacity() >= count)?;
+        Some(lists.swap_remove(at))
+    };
+    let mut list = idle(fitting).map_or_else(take, List::from);
+    list.reserve(count);
+    list
 }
 
 /// A list of `count` times this value.
 pub fn filled<T: Clone + 'static>(count: usize, value: T) -> List<T> {
-    let mut list = List::default();
+    let mut list = sized(count);
     list.resize(count, value);
     list
+}
+
+/// Selects among what nobody has.
+fn idle<T: Reusable>(select: impl FnOnce(&mut Vec<T>) -> Option<T>) -> Option<T> {
+    IDLE.with_borrow_mut(|idle| select(idle.get_mut(&TypeId::of::<T>())?.downcast_mut()?))
 }
 
 /// While it exists, this thread keeps nothing: for a shader that is much larger than most, whose tables would be kept from
@@ -174,7 +190,11 @@ impl<T: Reusable> Default for Kept<T> {
 
 impl<T: 'static> FromIterator<T> for List<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        let mut list = Self::default();
+        let items = items.into_iter();
+        let mut list = match items.size_hint() {
+            (count, Some(most)) if count == most => sized(count),
+            _ => Self::default(),
+        };
         list.extend(items);
         list
     }
@@ -252,6 +272,17 @@ mod tests {
         let again = [take::<Numbers>(), take::<Numbers>()];
         assert!(again.iter().all(|one| one.list.is_empty()));
         assert!(again.iter().any(|one| one.list.capacity() >= 1000));
+    }
+
+    #[test]
+    fn a_list_of_known_size_has_room_if_one_that_nobody_has_does() {
+        let [ten, hundred, twenty] = [10, 100, 20].map(sized::<u128>);
+        let capacities = [&ten, &hundred, &twenty].map(|list| list.capacity());
+        drop((hundred, ten, twenty));
+        let lists = [sized::<u128>(50), sized(15), sized(5)];
+        assert_eq!(lists.each_ref().map(|list| list.capacity()), [capacities[1], capacities[2], capacities[0]]);
+        drop(lists);
+        assert!(sized::<u128>(2000).capacity() >= 2000);
     }
 
     #[test]

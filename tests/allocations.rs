@@ -118,12 +118,6 @@ fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output(
 
     /// Most allocations of a compile to the finished ELF.
     const MOST: u64 = 50;
-    /// One shader in so many may need more: large ones, and those with rare instructions.
-    const EXCEPT: usize = 40;
-    /// Most allocations of those.
-    const MOST_OF_THOSE: u64 = 150;
-    /// Most allocations of the shaders of `testdata/shaders`.
-    const MOST_OF_OWN: u64 = 50;
     /// Shaders of each corpus.
     const SAMPLE: usize = 40;
 
@@ -155,16 +149,15 @@ fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output(
             _ = compiler.compile(module, request);
         }
         let (asked, elf) = allocations(|| compiler.compile(module, request));
-        assert!(n >= own || elf.is_ok() && asked <= MOST_OF_OWN, "{name}: {asked} allocations, {:?}", elf.err());
+        assert!(n >= own || elf.is_ok(), "{name}: {:?}", elf.err());
         if elf.is_ok() {
             counts.push((asked, name));
         }
     }
     counts.sort_unstable();
     let over: Vec<_> = counts.iter().filter(|(asked, _)| *asked > MOST).collect();
-    println!("{} shaders, median {:?}, over {MOST}: {over:#?}", counts.len(), counts.get(counts.len() / 2));
-    assert!(over.len() * EXCEPT <= counts.len(), "{} of {} over {MOST}: {over:#?}", over.len(), counts.len());
-    assert!(over.iter().all(|(asked, _)| *asked <= MOST_OF_THOSE), "over {MOST_OF_THOSE}: {over:#?}");
+    println!("{} shaders, median {:?}, most {:?}", counts.len(), counts.get(counts.len() / 2), counts.last());
+    assert!(over.is_empty(), "over {MOST}: {over:#?}");
 }
 
 #[cfg(feature = "native")]
