@@ -15,7 +15,7 @@ pub use fixed::{
 
 use crate::error::{Error, Result};
 use crate::state::{ResourceKind, Swizzle, YcbcrConversion};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// All inputs of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -271,8 +271,9 @@ pub struct Sampler {
     pub max_lod: f32,
     /// Added to the level.
     pub lod_bias: f32,
-    /// The border is opaque white; otherwise transparent black.
-    pub border_white: bool,
+    /// The colour beyond the edges, where an address mode asks for it.
+    #[serde(skip_serializing_if = "Border::is_transparent_black", alias = "border_white", deserialize_with = "border")]
+    pub border: Border,
     /// Coordinates are in texels.
     pub unnormalized: bool,
     /// Y'CBCR conversion; only in combined descriptors. The resource layout must state the same conversion.
@@ -290,6 +291,48 @@ pub enum Address {
     MirroredRepeat,
     ClampToEdge,
     ClampToBorder,
+    MirrorClampToEdge,
+}
+
+/// Colour of a border.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are Vulkan's own")]
+pub enum Border {
+    #[default]
+    TransparentBlack,
+    OpaqueBlack,
+    OpaqueWhite,
+}
+
+/// Reads a border; files of earlier versions say whether it is white.
+fn border<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Border, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        Named(Border),
+        White(bool),
+    }
+    Ok(match Given::deserialize(from)? {
+        Given::Named(border) => border,
+        Given::White(true) => Border::OpaqueWhite,
+        Given::White(false) => Border::TransparentBlack,
+    })
+}
+
+impl Border {
+    fn is_transparent_black(&self) -> bool {
+        *self == Self::TransparentBlack
+    }
+
+    /// Its components.
+    pub const fn components(self) -> [f32; 4] {
+        match self {
+            Self::TransparentBlack => [0.0; 4],
+            Self::OpaqueBlack => [0.0, 0.0, 0.0, 1.0],
+            Self::OpaqueWhite => [1.0; 4],
+        }
+    }
 }
 
 /// Comparison of a reference with a texel, or of a fragment's depth with the attachment's.
@@ -393,5 +436,17 @@ mod tests {
         let again: Inputs = toml::from_str(&toml::to_string(&inputs).unwrap()).unwrap();
         assert_eq!(again, inputs);
         assert!(toml::from_str::<Inputs>("push_constants = { hex = \"123\" }").is_err());
+    }
+
+    #[test]
+    fn a_border_has_a_name_and_was_once_white_or_not() {
+        let read = |text: &str| toml::from_str::<Sampler>(text).map(|sampler| sampler.border).ok();
+        assert_eq!(read(""), Some(Border::TransparentBlack));
+        assert_eq!(read("border = \"opaque_black\""), Some(Border::OpaqueBlack));
+        assert_eq!(read("border_white = true"), Some(Border::OpaqueWhite));
+        assert_eq!(read("border_white = false"), Some(Border::TransparentBlack));
+        assert_eq!(read("border = \"red\""), None);
+        let white = Sampler { border: Border::OpaqueWhite, ..Default::default() };
+        assert_eq!(toml::from_str::<Sampler>(&toml::to_string(&white).unwrap()).unwrap(), white);
     }
 }

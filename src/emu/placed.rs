@@ -4,7 +4,7 @@ use super::image::{
     Clamp, CompareFunction as CompareBits, DescriptorShape as HwShape, ImageDescriptor, SamplerDescriptor,
     TexelPosition, TextureView,
 };
-use super::inputs::{Address, Compare, Image, Sampler, ViewShape};
+use super::inputs::{Address, Border, Compare, Image, Sampler, ViewShape};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
 use crate::error::{Error, Result};
@@ -116,6 +116,7 @@ pub(super) fn sampler_words(s: &Sampler) -> [u32; 4] {
             Address::MirroredRepeat => Clamp::Mirror,
             Address::ClampToEdge => Clamp::LastTexel,
             Address::ClampToBorder => Clamp::Border,
+            Address::MirrorClampToEdge => Clamp::MirrorOnceLastTexel,
         }),
         compare: CompareBits(compare),
         unnormalized: s.unnormalized,
@@ -125,7 +126,11 @@ pub(super) fn sampler_words(s: &Sampler) -> [u32; 4] {
         mag_linear: s.mag_linear,
         min_linear: s.min_linear,
         mip: if s.mip_linear { 2 } else { 1 },
-        border: if s.border_white { 2 } else { 0 },
+        border: match s.border {
+            Border::TransparentBlack => 0,
+            Border::OpaqueBlack => 1,
+            Border::OpaqueWhite => 2,
+        },
     };
     descriptor.dwords()
 }

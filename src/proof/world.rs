@@ -342,9 +342,10 @@ fn sampler(s: &Sampler) -> InterpSampler {
             Address::MirroredRepeat => AddressMode::MirroredRepeat,
             Address::ClampToEdge => AddressMode::ClampToEdge,
             Address::ClampToBorder => AddressMode::ClampToBorder,
+            Address::MirrorClampToEdge => AddressMode::MirrorClampToEdge,
         }),
         lod: [f64::from(s.min_lod), f64::from(s.max_lod), f64::from(s.lod_bias)],
-        border: [if s.border_white { 1.0 } else { 0.0 }; 4],
+        border: s.border.components(),
         compare: s.compare.map(|c| {
             use crate::emu::inputs::Compare as C;
             [

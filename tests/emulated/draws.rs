@@ -5,7 +5,7 @@ use crate::support;
 use crate::support::{glsl, root};
 use crate::vulkan::Lavapipe;
 use dovetail::emu::inputs::{
-    Address, BindingElement, Blend, BlendEquation, BlendFactor, BlendOp, Bound, Compare, Depth, Draw, Image,
+    Address, BindingElement, Blend, BlendEquation, BlendFactor, BlendOp, Border, Bound, Compare, Depth, Draw, Image,
     InputBytes, Inputs, Sampler, TargetAttachment, Topology, VertexBuffer, ViewShape,
 };
 use dovetail::emu::{self, LoadedPipeline, Machine, RunLimits};
@@ -286,9 +286,16 @@ fn a_texture_is_drawn() {
     };
     state.layout.sets = vec![SetLayout { set: 0, root: None, bindings: vec![set] }];
     state.layout.push_constant_bytes = 16;
-    for (linear, address) in [(false, Address::Repeat), (true, Address::MirroredRepeat), (true, Address::ClampToBorder)]
-    {
-        let sampler = Sampler { mag_linear: linear, min_linear: linear, address: [address; 3], ..Default::default() };
+    for (linear, address, border) in [
+        (false, Address::Repeat, Border::default()),
+        (true, Address::MirroredRepeat, Border::default()),
+        (true, Address::MirrorClampToEdge, Border::default()),
+        (true, Address::ClampToBorder, Border::TransparentBlack),
+        (true, Address::ClampToBorder, Border::OpaqueBlack),
+        (false, Address::ClampToBorder, Border::OpaqueWhite),
+    ] {
+        let (mag_linear, min_linear, address) = (linear, linear, [address; 3]);
+        let sampler = Sampler { mag_linear, min_linear, address, border, ..Default::default() };
         let bound = Bound::CombinedImageSampler(image.clone(), sampler);
         let inputs = Inputs {
             bindings: vec![BindingElement { set: 0, binding: 0, element: 0, bound }],
@@ -305,7 +312,7 @@ fn a_texture_is_drawn() {
             ..Default::default()
         };
         let mut scene = Scene { vertex: vertex.clone(), fragment: fragment.clone(), state: state.clone(), inputs };
-        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}"), EDGES, None);
+        scene.judge(vulkan, &format!("texture, linear {linear}, {address:?}, {border:?}"), EDGES, None);
     }
 }
 

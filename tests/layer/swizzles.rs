@@ -56,7 +56,8 @@ impl App {
             let border = vk::SamplerCreateInfo::default()
                 .mag_filter(vk::Filter::LINEAR)
                 .address_mode_u(vk::SamplerAddressMode::CLAMP_TO_BORDER)
-                .address_mode_v(vk::SamplerAddressMode::CLAMP_TO_BORDER);
+                .address_mode_v(vk::SamplerAddressMode::CLAMP_TO_BORDER)
+                .border_color(vk::BorderColor::FLOAT_OPAQUE_BLACK);
             let compared =
                 vk::SamplerCreateInfo::default().compare_enable(true).compare_op(vk::CompareOp::LESS_OR_EQUAL);
             let usual = self.set;

@@ -7,7 +7,7 @@ use super::region::Source;
 use ash::vk;
 use ash::vk::Handle;
 use dovetail::capture::{Hash, Sampler};
-use dovetail::emu::inputs::{Address, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
+use dovetail::emu::inputs::{Address, Border, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
 use dovetail::emu::{DataFormat, NamedFormat};
 use dovetail::state::{Swizzle, VkFormat};
 
@@ -221,16 +221,24 @@ pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
         1 => Ok(Address::MirroredRepeat),
         2 => Ok(Address::ClampToEdge),
         3 => Ok(Address::ClampToBorder),
+        4 => Ok(Address::MirrorClampToEdge),
         _ => Err(Reason::Sampler),
     };
     let address = [address(given.address_mode_u)?, address(given.address_mode_v)?, address(given.address_mode_w)?];
     let compare = COMPARE.get(given.compare_op as usize).copied().filter(|_| given.compare_enable != 0);
     let anisotropic = given.anisotropy_enable != 0 && given.max_anisotropy > 1.0;
     let filters = given.min_filter.max(given.mag_filter).max(given.mipmap_mode);
-    // Transparent black and opaque white.
-    let border = matches!(given.border_color, 0 | 1 | 4 | 5) || !address.contains(&Address::ClampToBorder);
+    let border = match given.border_color {
+        0 | 1 => Some(Border::TransparentBlack),
+        2 | 3 => Some(Border::OpaqueBlack),
+        4 | 5 => Some(Border::OpaqueWhite),
+        // The application's own, which nothing reads.
+        _ if !address.contains(&Address::ClampToBorder) => Some(Border::default()),
+        _ => None,
+    };
+    let border = border.ok_or(Reason::Sampler)?;
     let extended = given.flags != 0 || !given.p_next.is_empty();
-    if anisotropic || filters > LINEAR || !border || extended {
+    if anisotropic || filters > LINEAR || extended {
         return Err(Reason::Sampler);
     }
     Ok(Sampling {
@@ -242,7 +250,7 @@ pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
         min_lod: given.min_lod,
         max_lod: given.max_lod,
         lod_bias: given.mip_lod_bias,
-        border_white: matches!(given.border_color, 4 | 5),
+        border,
         unnormalized: given.unnormalized_coordinates != 0,
         // Samplers with a conversion are refused because of their chains.
         conversion: None,

@@ -57,6 +57,7 @@ pub enum AddressMode {
     MirroredRepeat,
     ClampToEdge,
     ClampToBorder,
+    MirrorClampToEdge,
 }
 
 /// A sampler.
@@ -125,6 +126,7 @@ impl Texture {
             }
             AddressMode::ClampToEdge => Some(i.clamp(0, size - 1)),
             AddressMode::ClampToBorder => (0..size).contains(&i).then_some(i),
+            AddressMode::MirrorClampToEdge => Some(if i < 0 { -1 - i } else { i }.min(size - 1)),
         };
         match filter {
             Filter::Nearest => {

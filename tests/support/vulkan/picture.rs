@@ -3,7 +3,7 @@
 use super::Run;
 use ash::vk;
 use dovetail::emu::NamedFormat;
-use dovetail::emu::inputs::{Address, Compare, Image, Sampler, ViewShape};
+use dovetail::emu::inputs::{Address, Border, Compare, Image, Sampler, ViewShape};
 
 /// An image of a run, with the buffer that its texels are copied from and to.
 #[derive(Clone)]
@@ -45,9 +45,13 @@ impl Run<'_> {
             Address::MirroredRepeat => vk::SamplerAddressMode::MIRRORED_REPEAT,
             Address::ClampToEdge => vk::SamplerAddressMode::CLAMP_TO_EDGE,
             Address::ClampToBorder => vk::SamplerAddressMode::CLAMP_TO_BORDER,
+            Address::MirrorClampToEdge => vk::SamplerAddressMode::MIRROR_CLAMP_TO_EDGE,
         });
-        let white = vk::BorderColor::FLOAT_OPAQUE_WHITE;
-        let black = vk::BorderColor::FLOAT_TRANSPARENT_BLACK;
+        let border = match s.border {
+            Border::TransparentBlack => vk::BorderColor::FLOAT_TRANSPARENT_BLACK,
+            Border::OpaqueBlack => vk::BorderColor::FLOAT_OPAQUE_BLACK,
+            Border::OpaqueWhite => vk::BorderColor::FLOAT_OPAQUE_WHITE,
+        };
         let mip = if s.mip_linear { vk::SamplerMipmapMode::LINEAR } else { vk::SamplerMipmapMode::NEAREST };
         let info = vk::SamplerCreateInfo::default()
             .mag_filter(filter(s.mag_linear))
@@ -59,7 +63,7 @@ impl Run<'_> {
             .min_lod(s.min_lod)
             .max_lod(s.max_lod)
             .mip_lod_bias(s.lod_bias)
-            .border_color(if s.border_white { white } else { black })
+            .border_color(border)
             .unnormalized_coordinates(s.unnormalized)
             .compare_enable(s.compare.is_some())
             .compare_op(s.compare.map_or(vk::CompareOp::NEVER, compare));
