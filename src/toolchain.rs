@@ -320,7 +320,7 @@ impl CacheManifest {
 
     fn put(&self, cache: &Cache) -> Result<()> {
         let bytes = rmp_serde::to_vec_named(self).map_err(|e| Error::bug(format!("cache manifest: {e}")))?;
-        cache.put(&manifest_key()?, &bytes)
+        cache.put_lasting(&manifest_key()?, &bytes)
     }
 }
 

@@ -12,6 +12,7 @@ use super::reader::Reader;
 use super::store::Store;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -175,6 +176,11 @@ impl Store for LmdbStore {
             let written = self.write_batch(&self.batch());
             lock(&self.queue).done.extend(written);
         }
+    }
+
+    fn identity(&self) -> u64 {
+        // A store that was set aside still exists, so the new file has another number.
+        std::fs::metadata(self.file()).map_or(0, |file| file.ino())
     }
 
     fn check_writable(&self) -> Result<()> {

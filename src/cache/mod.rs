@@ -33,6 +33,7 @@ pub use store::Store;
 
 use crate::error::{Error, Result};
 use gather::Gathered;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -48,6 +49,15 @@ pub struct Cache {
     trouble: Mutex<[Option<Error>; 2]>,
     /// Results to be stored together, if this cache gathers them.
     gathered: Option<Mutex<Gathered>>,
+    lasting: Mutex<Lasting>,
+}
+
+/// Entries that every store has to have, also one that takes the place of a damaged one.
+#[derive(Default)]
+struct Lasting {
+    entries: BTreeMap<Key, Vec<u8>>,
+    /// The store that has them.
+    store: u64,
 }
 
 /// What these locks protect is consistent after a panic at any point.
@@ -72,7 +82,8 @@ impl Cache {
     /// A cache on a store.
     pub fn new(store: Box<dyn Store>) -> Self {
         let [hits, misses, bad, unkept] = [(); 4].map(|()| AtomicU64::new(0));
-        Self { store, hits, misses, bad, unkept, trouble: Mutex::default(), gathered: None }
+        let (trouble, lasting) = Default::default();
+        Self { store, hits, misses, bad, unkept, trouble, gathered: None, lasting }
     }
 
     /// Gathers the results that it is to keep for 50 ms and stores them in one transaction, for a process that compiles much.
@@ -123,7 +134,34 @@ impl Cache {
     /// # Errors
     /// Environment: the store is full or fails, or cannot be written.
     pub fn put(&self, key: &Key, payload: &[u8]) -> Result<()> {
-        self.store.put(key, &entry::encode(key, payload))
+        self.store.put(key, &entry::encode(key, payload))?;
+        self.restore_lasting()
+    }
+
+    /// Stores bytes that describe the cache. If its store is replaced because it is damaged, the new one gets them too.
+    ///
+    /// # Errors
+    /// As [`Self::put`].
+    pub fn put_lasting(&self, key: &Key, payload: &[u8]) -> Result<()> {
+        self.put(key, payload)?;
+        let mut lasting = lock(&self.lasting);
+        lasting.entries.insert(*key, entry::encode(key, payload));
+        lasting.store = self.store.identity();
+        Ok(())
+    }
+
+    /// A number that changes when the store is replaced: what it had before is gone.
+    pub fn identity(&self) -> u64 {
+        self.store.identity()
+    }
+
+    fn restore_lasting(&self) -> Result<()> {
+        let mut lasting = lock(&self.lasting);
+        if !lasting.entries.is_empty() && lasting.store != self.store.identity() {
+            self.store.put_all(lasting.entries.iter().map(|(key, bytes)| (*key, bytes.clone())).collect())?;
+            lasting.store = self.store.identity();
+        }
+        Ok(())
     }
 
     /// Stores several entries, in one transaction if the store has transactions.
@@ -131,7 +169,8 @@ impl Cache {
     /// # Errors
     /// As [`Self::put`]; some entries may be stored.
     pub fn put_all(&self, entries: &[(Key, &[u8])]) -> Result<()> {
-        self.store.put_all(encoded(entries).collect())
+        self.store.put_all(encoded(entries).collect())?;
+        self.restore_lasting()
     }
 
     /// Stores a result if possible. The caller has the result anyway, so a failure is only counted and recorded.
@@ -170,7 +209,7 @@ impl Cache {
     fn store_results(&self, entries: Vec<(Key, Vec<u8>)>) {
         let count = entries.len() as u64;
         if count > 0
-            && let Err(e) = self.store.put_all(entries)
+            && let Err(e) = self.store.put_all(entries).and_then(|()| self.restore_lasting())
         {
             self.unkept.fetch_add(count, Ordering::Relaxed);
             self.remember(1, e);

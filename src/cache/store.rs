@@ -26,6 +26,12 @@ pub trait Store: Send + Sync {
         entries.iter().try_for_each(|(key, bytes)| self.put(key, bytes))
     }
 
+    /// A number that changes when a new store takes the place of this one, whichever process replaces it: what the old one
+    /// had is gone.
+    fn identity(&self) -> u64 {
+        0
+    }
+
     /// Whether a put can be expected to succeed.
     ///
     /// # Errors

@@ -222,6 +222,25 @@ fn what_is_no_lmdb_file_is_set_aside() {
 }
 
 #[test]
+fn what_describes_a_cache_is_also_in_the_store_that_replaces_a_damaged_one() {
+    let dir = filled(StoreKind::Lmdb);
+    let open = || Cache::open(dir.path(), StoreKind::Lmdb).unwrap();
+    let (cache, described) = (open(), key(ENTRIES));
+    cache.put_lasting(&described, b"made by").unwrap();
+    let mut before = cache.identity();
+    // Replaced by this process, by another one, and by this one when it stores a result.
+    for (n, replacing) in [&cache, &open(), &cache].into_iter().enumerate() {
+        fs::write(dir.path().join("lmdb/data.mdb"), "text\n".repeat(9000)).unwrap();
+        replacing.put(&key(0), &value(0)).unwrap();
+        assert_ne!(cache.identity(), before, "replacement {n}");
+        before = cache.identity();
+        cache.keep(&key(1), &value(1));
+        assert_eq!(open().get(&described).as_deref(), Some(&b"made by"[..]), "replacement {n}");
+        assert_eq!(cache.identity(), before, "replacement {n}");
+    }
+}
+
+#[test]
 fn damage_while_a_store_is_open_costs_entries_only() {
     let whole = filled(StoreKind::Lmdb);
     let size = fs::metadata(whole.path().join("lmdb/data.mdb")).unwrap().len();

@@ -27,6 +27,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+/// Most runs over the inputs, if the cache is replaced each time.
+const RUNS: usize = 3;
+
 /// Time between looks at whether results have waited for long enough to be stored.
 const STORED_EVERY: Duration = Duration::from_millis(50);
 
@@ -246,13 +249,40 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let compiler = args.build.worker.start_if_built(args.jobs.count())?;
     let tools = Toolchain::new(&cache, compiler.as_deref())?;
     tools.record_compiler()?;
-    let tools = if args.pairs { tools.making_pairs() } else { tools };
+    let maker = Maker::Own(if args.pairs { tools.making_pairs() } else { tools });
     let pool = args.jobs.threads()?;
-    let (events, pipelines) = storing(&cache, || events(args, &spec, &Maker::Own(tools), &pool));
+    let (events, pipelines) = storing(&cache, || all_stored(&cache, || events(args, &spec, &maker, &pool)));
     let code = report(args, &summarize(events, pipelines, started.elapsed(), cache.stats().bad))?;
     CacheArgs::tell(&cache);
     // Storing them was the purpose.
     Ok(cache.not_kept().map_or(code, |why| ExitCode::from(why.exit_code())))
+}
+
+/// Runs `work`, and runs it again if the store was replaced meanwhile because it is damaged: what was found in the old one
+/// has to be in the new one. Results keep the outcome of the run that compiled them.
+fn all_stored(cache: &Cache, work: impl Fn() -> Events) -> Events {
+    let mut store = cache.identity();
+    let (mut events, mut pipelines) = work();
+    for _ in 1..RUNS {
+        cache.flush();
+        if store == cache.identity() {
+            break;
+        }
+        eprintln!("dovetail: the cache is damaged and was replaced; what it had is compiled again");
+        store = cache.identity();
+        let mut again = work();
+        // Both are in the order of their names.
+        for ((_, now), (_, before)) in again.0.iter_mut().zip(events) {
+            if let (Event::Shader(now), Event::Shader(before)) = (now, before)
+                && let (Outcome::Cached(_), Outcome::Compiled(_)) = (&now.outcome, &before.outcome)
+                && now.name == before.name
+            {
+                *now = before;
+            }
+        }
+        (events, pipelines) = again;
+    }
+    (events, pipelines)
 }
 
 /// Runs `work` while results that have waited for long enough are stored, whatever else is being compiled.
