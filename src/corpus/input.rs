@@ -98,8 +98,13 @@ fn walk(directory: &Path, visit: &mut dyn FnMut(Result<PathBuf>)) {
         match kind.at(|| path.display().to_string()) {
             Ok(kind) if kind.is_dir() => levels.push(listed(&path, visit)),
             Ok(kind) if kind.is_file() || kind.is_symlink() && path.is_file() => visit(Ok(path)),
-            // Sockets, pipes, dangling links and links to directories are common in directories, and are not shaders.
-            Ok(_) => {}
+            // Sockets, pipes, dangling links and links to directories are common in directories, and are not shaders,
+            // unless they are named like one.
+            Ok(_) if path.extension().is_none_or(|extension| extension != "spv") => {}
+            Ok(_) => match fs::metadata(&path).at(|| path.display().to_string()) {
+                Ok(_) => visit(Err(not_a_file(&path))),
+                Err(e) => visit(Err(e)),
+            },
             Err(e) => visit(Err(e)),
         }
     }

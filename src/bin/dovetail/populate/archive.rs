@@ -122,8 +122,9 @@ pub fn populate(
     });
     let mut events: Vec<Event> = events.collect();
     if let Some(end) = recording.torn_at() {
-        let why = format!("damaged or truncated after byte {end}; the rest is not read");
-        events.push(Event::Input(InputError { path: path.display().to_string(), why }));
+        let path = path.display().to_string();
+        let why = format!("{path}: damaged or truncated after byte {end}; the rest is not read");
+        events.push(Event::Input(InputError { path, why }));
     }
     let came: Vec<(Hash, Option<Result<Came>>)> = names
         .into_par_iter()
