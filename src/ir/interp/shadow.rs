@@ -144,8 +144,9 @@ pub fn of_float(
             return Shadow { value: decode(result, to), bound: 0.0 };
         }
     }
-    // A remainder by what may be zero is anything.
-    if matches!(op, AluOp::FRem | AluOp::FMod) && b[1] >= x[1].abs() {
+    // A remainder by what may be zero is anything, and so is one by infinity: no number or, if the quotient is not
+    // multiplied by it again, the dividend.
+    if matches!(op, AluOp::FRem | AluOp::FMod) && (b[1] >= x[1].abs() || x[1].is_infinite()) {
         return Shadow::UNCERTAIN;
     }
     let Some(value) = real(op, x) else { return Shadow::UNCERTAIN };
@@ -350,6 +351,14 @@ mod tests {
         assert!(s.bound > 0.0 && s.bound < 1e-6 && s.value > 1.0);
         // No double holds the difference: towards zero it is the float below.
         assert!(!shadow(AluOp::FSub, [1e30, 1.0], [Shadow::NONE; 2]).is_exact());
+    }
+
+    #[test]
+    fn a_remainder_by_infinity_is_uncertain() {
+        for (op, divisor) in [(AluOp::FRem, f32::INFINITY), (AluOp::FMod, f32::NEG_INFINITY)] {
+            assert!(shadow(op, [0.0, divisor], [Shadow::NONE; 2]).is_uncertain());
+        }
+        assert!(!shadow(AluOp::FMod, [f32::INFINITY, 2.0], [Shadow::NONE; 2]).is_exact());
     }
 
     #[test]
