@@ -62,7 +62,7 @@ pub struct PipelineState {
     pub raster: RasterState,
     /// Multiview mask, bit n for view n, which is drawn to layer n; 0: no multiview.
     pub view_mask: u32,
-    /// Specialization values, for a given stage or for all.
+    /// Specialization values, for a given stage or for all. If an id is given twice for the same, the first value counts.
     pub specialization: Vec<SpecializationEntry>,
     /// Index of the device in a group.
     pub device_index: u32,

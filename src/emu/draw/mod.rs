@@ -187,9 +187,14 @@ impl Targets {
     /// The attachments of a draw, cleared.
     ///
     /// # Errors
-    /// Malformed: formats, sizes.
+    /// Malformed: formats, sizes, a location given twice.
     pub fn new(draw: &inputs::Draw) -> Result<Self> {
         samples::places(draw.samples)?;
+        let mut locations: Vec<u32> = draw.targets.iter().map(|target| target.location).collect();
+        locations.sort_unstable();
+        if let Some([location, _]) = locations.array_windows().find(|[one, next]| one == next) {
+            return Err(Error::malformed(format!("two targets of location {location}")));
+        }
         let planes = draw.samples.checked_mul(draw.layers());
         let height = planes.and_then(|planes| draw.extent[1].checked_mul(planes));
         let extent = [draw.extent[0], height.ok_or_else(|| Error::malformed("attachments of too many planes"))?];
@@ -239,6 +244,8 @@ fn plane(command: &inputs::Draw, [x, y]: [u32; 2], layer: u32, sample: u32) -> [
 
 /// The most vertices of a draw; they are kept until all primitives of an instance are drawn.
 const MAX_VERTICES: u32 = 1 << 20;
+/// The most vertices of all instances together.
+const MAX_OF_INSTANCES: u64 = 1 << 24;
 /// Quads per run of the fragment shader.
 const BATCH: usize = 1024;
 /// Guard band of triangles and lines, in screen sizes.
@@ -255,6 +262,11 @@ pub fn draw(shaders: &mut dyn Shaders, command: &inputs::Draw, targets: &mut Tar
     if command.vertices > MAX_VERTICES {
         let why = format!("{} in one draw, of which the emulator takes at most {MAX_VERTICES}", command.vertices);
         return Err(Error::unsupported("vertices", why));
+    }
+    // Without vertices, each instance still takes time.
+    if u64::from(command.vertices.max(1)) * u64::from(command.instances) > MAX_OF_INSTANCES {
+        let why = format!("{} vertices of {} instances", command.vertices, command.instances);
+        return Err(Error::unsupported("instances", format!("{why}: at most {MAX_OF_INSTANCES} in all")));
     }
     for view in command.views() {
         shaders.view(view);

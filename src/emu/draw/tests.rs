@@ -219,6 +219,24 @@ fn provoking_vertices_know_their_primitive() {
 }
 
 #[test]
+fn a_draw_has_limits() {
+    let refused = |vertices, instances| {
+        let mut command = command(Topology::TriangleList, vertices, false);
+        command.instances = instances;
+        let mut targets = Targets::new(&command).expect("targets");
+        draw(&mut Numbered, &command, &mut targets).err().map(|e| e.to_string())
+    };
+    assert!(refused((1 << 20) + 1, 1).is_some_and(|why| why.contains("vertices")));
+    // Without vertices too, since the instances would take hours.
+    for (vertices, instances) in [(0, u32::MAX), (3, 1 << 24)] {
+        assert!(refused(vertices, instances).is_some_and(|why| why.contains("instances")));
+    }
+    let mut twice = command(Topology::TriangleList, 3, false);
+    twice.targets.extend_from_within(..);
+    assert!(Targets::new(&twice).is_err_and(|e| e.to_string().contains("two targets of location 0")));
+}
+
+#[test]
 fn polygons_are_drawn_as_lines_or_points() {
     let corner = |x: f32, y: f32| vertex([x, y, 0.5, 1.0], [1.0; 4]);
     let mut list = command(Topology::TriangleList, 3, false);
