@@ -1,9 +1,9 @@
 //! Builds a pipeline from its shaders: linked from parts where possible, compiled as a whole otherwise.
 //!
 //! The parts come from a [`Toolchain`]; the linker does not use it. Parts that were compiled for each other are used if the
-//! toolchain has them or makes them. A whole-pipeline compile takes the same path with every item known: the fragment stage
-//! first, which knows the constants that the vertex part lists, then the vertex stage, which then knows what the fragment
-//! stage reads, then the same link with empty glue.
+//! toolchain has them or makes them. A whole-pipeline compile takes the same path with every item known. It compiles
+//! the fragment stage first, with the constants that the vertex part lists, then the vertex stage, which then knows
+//! what the fragment stage reads. The same link, with empty glue, joins them.
 
 mod shader;
 

@@ -1,4 +1,4 @@
-//! Gets stage ELFs from the cache, or from the compiler if the cache lacks them, and keeps in memory what links need.
+//! Gets stage ELFs from the cache, or from the compiler on a cache miss, and keeps in memory what links need.
 //!
 //! A driver has a cache and no compiler: it computes the same keys with the [`CompilerId`] recorded in the cache's
 //! manifest, and a miss is [`Fetched::NotCached`], not an error.

@@ -1,4 +1,4 @@
-//! The lock for one writer at a time, and renaming of damaged stores.
+//! The lock that admits one writer at a time, and the renaming of damaged stores.
 
 use crate::error::{Context, Error, Result};
 use std::ffi::OsString;

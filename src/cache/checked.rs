@@ -1,8 +1,8 @@
 //! Reads and checks all parts of a file that LMDB will read in one transaction, before LMDB does.
 //!
 //! A put reads the meta pages, the path from the root to the leaf of each key, the first page of a replaced value, and
-//! the tree of free pages; nothing else (`docs/cache-format.md` explains why). All of it is checked for everything that
-//! LMDB assumes, and kept, so that LMDB is given these bytes instead of the file.
+//! the tree of free pages; nothing else (`docs/cache-format.md` explains why). These pages are checked for everything
+//! that LMDB assumes, and kept in memory, so that LMDB reads these bytes instead of the file.
 
 use super::page::{Damage, Held, Level, Meta, Page, Tree, is_overflow, overflow_pages, u64_at};
 use super::reader::Reader;

@@ -8,7 +8,7 @@
 //!                         is broken too
 //! ```
 //!
-//! The payload is hashed once: its own digest, which identifies a part to the linker, comes with it.
+//! The payload is hashed only once, and a lookup returns this digest with it: the linker identifies a part by it.
 
 use super::key::Key;
 use std::ops::Deref;

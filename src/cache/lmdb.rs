@@ -1,8 +1,8 @@
 //! One transaction of LMDB through heed, on checked copies of its pages.
 //!
-//! LMDB trusts its file, and a file may be damaged, or truncated at any moment. So LMDB does not read it: all pages
+//! LMDB trusts its file, but the file may be damaged, or truncated at any moment. So LMDB does not read it: all pages
 //! that the transaction will read are read and checked first ([`Checked`]), and replace LMDB's map ([`mmap::replace`]).
-//! It writes by `pwrite`, as always. `docs/cache-format.md` gives the argument.
+//! LMDB writes by `pwrite`, as always. `docs/cache-format.md` gives the argument.
 
 use super::checked::Checked;
 use super::key::Key;

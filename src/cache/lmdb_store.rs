@@ -1,6 +1,6 @@
 //! The default store: an LMDB file in its own folder, for several processes at once.
 //!
-//! It is read without a map and without a lock, so also from read-only media. Concurrent puts of several threads go
+//! Reading uses neither a map nor a lock, so it also works on read-only media. Concurrent puts of several threads go
 //! into one transaction. The next put sets a damaged file aside.
 
 use super::aside::{PATIENCE, WriteLock, held, set_aside};

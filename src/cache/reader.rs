@@ -1,6 +1,6 @@
 //! Reads an LMDB file by `pread` into owned memory, without a map or a lock, and without writing.
 //!
-//! A mapped file that is truncated ends its process, and a damaged one misleads LMDB; a short or wrong result of
+//! Truncating a mapped file ends the process that maps it, and a damaged file misleads LMDB; a short or wrong result of
 //! `pread` is an ordinary error. The reader does not wait for writers either: LMDB writes a transaction to pages that
 //! neither the newest nor the second-newest state uses, so what was read under one state is correct if that state is
 //! still the newest afterwards. If not, the reader starts again. For the same reason tree pages are cached while their

@@ -1,8 +1,8 @@
-//! A part bound to a resource layout: everything of a link that depends on these two alone. The object keeps it for
-//! further links ([`Bounds`]): a program links a shader with few layouts, mostly with one, and often.
+//! A part bound to a resource layout: the result of those steps of a link that depend on these two alone. The object
+//! keeps it for later links ([`Bounds`]), because a program links a shader often, but with few layouts, mostly one.
 //!
-//! The values of the layout are in the code, and what they make superfluous is removed from it; what only the state
-//! decides is left to [`super::resolve`].
+//! Binding writes the layout's values into the code, and removes the instructions that they make superfluous. Values
+//! that only the state decides are left to [`super::resolve`].
 //!
 //! There is one side effect: a symbol that makes the shader read root dwords from memory lowers the spill threshold,
 //! the first root dword that PAL has to write to the spill table. To add a symbol of the layout, add an arm to

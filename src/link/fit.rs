@@ -1,7 +1,8 @@
-//! What a layout makes superfluous in a body: loads of neighbouring descriptors become one, and moves that only buffers
-//! in the root table need are removed. Branches across what is removed become shorter.
+//! Removes the instructions of a body that a layout makes superfluous: loads of neighbouring descriptors are merged,
+//! and moves that only buffers in the root table need are removed. Branches across removed instructions become shorter.
 //!
-//! [`Shape`] lists what may be removed, read and checked once per part; [`Fit`] is what is removed for a layout.
+//! [`Shape`] lists the instructions that may be removed; it is read and checked once per part. [`Fit`] lists those that
+//! are removed for one layout.
 
 use super::input::{DWORD, LoadReloc, Patch, Patched};
 use crate::error::{Context, Error, Result};

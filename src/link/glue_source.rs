@@ -1,4 +1,4 @@
-//! The source of glue: the linker asks it for pieces by key, whether they are made or cached.
+//! The source of glue: the linker requests pieces by key, and does not know whether they are generated or cached.
 
 use crate::error::Result;
 use crate::glue::{self, GlueKey, GluePiece};

@@ -1,9 +1,9 @@
-//! The vertex half of a pipeline: what the vertex part, its layout and the vertex input state decide, computed once and
-//! then linked with any number of fragment parts.
+//! The vertex half of a pipeline: everything that depends only on the vertex part, its layout and the vertex input
+//! state. It is computed once and then linked with any number of fragment parts.
 //!
-//! It holds the fetch prolog and the vertex part bound to the layout. What depends on the rest of the state or on both
-//! stages (parameters, registers, offsets) is left to [`VertexHalf::finish`], whose ELF is byte for byte that of a
-//! [`Job`] with both parts.
+//! It holds the fetch prolog and the vertex part bound to the layout. [`VertexHalf::finish`] adds what depends on the
+//! rest of the state or on both stages (parameters, registers, offsets). Its ELF is byte for byte that of a [`Job`]
+//! with both parts.
 
 use super::attach::Begun;
 use super::held::Held;

@@ -1,4 +1,4 @@
-//! Values that links share by keeping them in tables.
+//! Values that links share: each is kept in a table, or made for one link only.
 
 use crate::error::Result;
 use crate::table::SharedTable;

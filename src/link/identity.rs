@@ -1,4 +1,4 @@
-//! What identifies a part: a hash that pipelines carry, and an id that this process knows it by.
+//! The identity of a part: a hash that goes into pipelines, and an id within this process.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

@@ -11,10 +11,10 @@
 //!   ── write ───> bytes          first the size, then every byte in its place: in new memory, or in the caller's
 //! ```
 //!
-//! Each step is final: later steps do not change its result. A link gives either the right ELF or a typed error:
-//! [`crate::error::ErrorKind::NeedsFullCompile`] if a compile of the whole pipeline can do what these parts cannot.
-//! Equal input gives equal bytes. [`verify()`] reads a final ELF by the rules of PAL's loader; it shares only the ELF
-//! reader with the writer.
+//! Each step is final: later steps do not change its result. A link gives either the right ELF or a typed error. The
+//! error is [`crate::error::ErrorKind::NeedsFullCompile`] if a whole-pipeline compile can implement what these parts
+//! cannot. Equal input gives equal bytes. [`verify()`] reads a final ELF by the rules of PAL's loader; it shares only
+//! the ELF reader with the writer.
 //!
 //! Every link is a [`Job`]; [`VertexHalf`] keeps the vertex half of one, to be completed with several fragment parts.
 //! If objects, layout and [`Plans`] are at hand, a link allocates only the memory of the ELF.

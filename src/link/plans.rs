@@ -8,7 +8,8 @@
 //! | stage that replaces a missing fragment shader | GPU, wave size |
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
-//! thousand entries; when it is full, each link makes its own. A part bound to a layout is kept by its [`Object`].
+//! thousand entries; once it is full, a link that finds no entry makes its own glue. A part bound to a layout is kept
+//! by its [`Object`].
 
 use super::bound::Bound;
 use super::glue_source::GlueSource;

@@ -1,5 +1,5 @@
-//! Computes the values that the state gives to link-time symbols (pal-abi 1.2); those of the layout are
-//! [`super::bound`]'s. To add a symbol of the state, add an arm to [`StateValues::of`].
+//! Computes the values that the state gives to link-time symbols (pal-abi 1.2); [`super::bound`] computes those that
+//! the layout gives. To add a symbol of the state, add an arm to [`StateValues::of`].
 
 use super::bound::{Bound, is_near, too_far};
 use super::input::Object;

@@ -1,7 +1,7 @@
-//! Reads the beginning of every list that a link will read, before the first of them is needed.
+//! Prefetches: reads the beginning of every list that a link will read, before the first of them is needed.
 //!
-//! The parts and the state of one pipeline among thousands are in no cache of the processor, and each list costs a wait
-//! for memory. Loads that do not depend on each other wait together.
+//! If a program has thousands of pipelines, the parts and the state of one are not in the processor's caches, so each
+//! list costs a cache miss. Misses of loads that do not depend on each other overlap.
 
 use super::input::Object;
 use crate::metadata::interface::StageKind;

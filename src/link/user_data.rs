@@ -1,6 +1,6 @@
 //! The contents of a stage's user-data SGPRs in PAL's numbers: root dwords from the layout, other contents by number.
 //!
-//! Invariant: the order satisfies PAL's assertions, and no value is left that only unlinked ELFs use.
+//! Invariant: the order satisfies PAL's assertions, and values that only unlinked ELFs use do not occur.
 
 use crate::abi::layout::{MAX_ROOT_DWORDS, ResolvedLayout};
 use crate::error::{Error, Result};

@@ -1,8 +1,8 @@
 //! Writes the final ELF from layout, values and notes (pal-abi 2.6, 3).
 //!
 //! Sections: null, `.strtab`, `.symtab`, `.text`, `.note`, `.rel.text` if the loader has relocations to apply to it,
-//! then constant data. All offsets are computed before the first byte is written, so the caller may supply the memory;
-//! a section whose size then differs is a bug that is reported, not a shifted file.
+//! then constant data. All offsets are computed before the first byte is written, so the caller may supply the memory.
+//! If a section then has another size than computed, the writer reports a bug instead of writing a shifted file.
 
 use super::attach::Unit;
 use super::head::{

@@ -1,4 +1,5 @@
-//! The msgpack tree of a metadata note, for everything off the hot path: unlinked ELFs, inspection, verification.
+//! The msgpack tree of a metadata note, for everything that is not on the hot path: unlinked ELFs, inspection,
+//! verification.
 //!
 //! A document is one map: `amdpal.version` and `amdpal.pipelines`, an array of one map (pal-abi 5). Maps are lists in
 //! file order, so that reading and writing gives the same bytes.

@@ -1,10 +1,10 @@
-//! The registers of a final ELF, encoded as the metadata has them.
+//! The registers of a final ELF, in the encoding of the metadata.
 //!
-//! A part brings its registers as a block of entries that was encoded once ([`PartRegisters`]). A link copies the blocks
-//! and sets the words that depend on the whole pipeline in place. So the entries are in the order of their numbers
-//! within a stage, and the fragment stage's come after the vertex stage's. If both parts have a register, which happens
-//! only with parts that this project did not compile, the second part is not a block: its entries are merged one by one
-//! and found by searching.
+//! The registers of a part are a block of entries that is encoded once ([`PartRegisters`]). A link copies the blocks,
+//! and sets in place the words that depend on the whole pipeline. So the entries of a stage are in the order of their
+//! numbers, and those of the fragment stage follow those of the vertex stage. If both parts have the same register,
+//! which happens only with parts that this project did not compile, the second part is not copied as a block: its
+//! entries are merged one by one, by searching.
 
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
 use super::register_words::{COUNT, MASKS, RegisterWords, place};

@@ -2,8 +2,8 @@
 //! register that PAL reads whether the shader needs it or not (pal-abi 2.8, 6).
 //!
 //! Invariant: RSRC1 agrees with the register counts, which cover bodies, glue and the registers that the hardware loads
-//! at entry. [`super::part_notes`] has what depends on a part alone; [`super::graphics`] what only graphics pipelines
-//! have.
+//! at entry. [`super::part_notes`] computes what depends on a part alone, [`super::graphics`] what only graphics
+//! pipelines have.
 
 use super::fields::MetadataFields;
 use super::final_registers::{FinalRegisters, PartRegisters};

@@ -1,4 +1,5 @@
-//! The pre-link metadata of one stage: the values at its joints, and what only the linker can complete.
+//! The pre-link metadata of one stage: the values that cross its joints, and the items that only the linker can
+//! complete.
 //!
 //! It is written into the unlinked ELF's note, read by the linker, and absent from the final ELF. This struct is the
 //! whole contract; `docs/unlinked-elf.md` describes each key.

@@ -1,9 +1,9 @@
 //! Writes a [`StageInterface`] into the pipeline map of an unlinked ELF, and reads it back.
 //!
-//! The interface is one entry, the bytes of its postcard form in an array of numbers: fields and variants by their order,
-//! small numbers in one byte. A driver reads it while a game waits, in a fraction of the time that MessagePack takes.
-//! `.vertexInputs` and `.colorExports` repeat part of it in LLPC's terms (pal-abi 2.1), for its tools; they are not read
-//! back. A change of a field needs a new [`GENERATION`].
+//! The interface is one entry: its postcard encoding, as an array of numbers. Postcard identifies fields and variants
+//! by their order, and writes small numbers in one byte. A driver reads the interface while a game waits, in a fraction
+//! of the time that MessagePack takes. `.vertexInputs` and `.colorExports` repeat part of it in LLPC's terms (pal-abi
+//! 2.1), for its tools; they are not read back. A change of a field needs a new [`GENERATION`].
 
 use super::interface::{ColorOutput, ComponentType, StageInterface, StageKind, VertexInput};
 use super::msgpack::Writer;

@@ -1,6 +1,6 @@
 //! A reader of msgpack for the hot path: one value after the other, borrowed from the bytes, by `rmp`'s decoders.
 //!
-//! Errors give the byte of the document at which a value is not what is expected.
+//! Errors give the byte of the document at which there is another value than expected.
 
 use super::document::{MAX_DEPTH, tree};
 use super::msgpack::{BYTES, FIXED_UINT_64};

@@ -1,5 +1,5 @@
-//! One stage's text in the final metadata document, encoded once per part: a link copies it and fills in the two counts
-//! that glue may raise.
+//! One stage's section of the final metadata document, encoded once per part. A link copies it and fills in the two
+//! counts that glue may raise.
 
 use super::fields::MetadataFields;
 use super::msgpack::Writer;

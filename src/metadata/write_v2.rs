@@ -1,8 +1,9 @@
 //! Encodes final notes as a metadata document of version 2.6: raw registers (pal-abi 3.3, 5).
 //!
 //! The version comes first, because PAL scans for it. Keys follow in the order of the schema table.
-//! [`super::stage_text`] and [`super::final_registers`] encode once what depends on a part alone; a link copies it and
-//! writes fixed-width numbers between, so that the size is known before anything is written.
+//! [`super::stage_text`] and [`super::final_registers`] encode, once per part, what depends on the part alone. A link
+//! copies these bytes and writes numbers of fixed width between them, so that the size is known before anything is
+//! written.
 
 use super::finalize::FinalNotes;
 use super::msgpack::{FIXED_UINT, FIXED_UINT_64};

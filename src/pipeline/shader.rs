@@ -1,5 +1,5 @@
-//! A shader as pipelines use it. The keys of its part and of its variants are computed once and shared by all pipelines, and so
-//! are the parts that the first toolchain keeps in memory.
+//! A shader as pipelines use it. The keys of its part and of its variants are computed once. All pipelines share these
+//! keys, and the parts that the first toolchain keeps in memory.
 
 use super::{PipelineRequest, only_for};
 use crate::cache::Key;

@@ -10,8 +10,8 @@
 //! ..  32 BLAKE3           over all bytes before
 //! ```
 //!
-//! The digest detects damage, not malice: whoever can write the bytes can write code. So imported parts are only for
-//! the importing process, in memory, and never reach a cache on disk. An import takes all of them or none.
+//! The digest detects damage, not malice: whoever can write the bytes can write code. So imported parts stay in the
+//! memory of the importing process, and never reach a cache on disk. An import takes all parts or none.
 
 use super::context::{Context, Shared, count};
 use crate::cache::Key;

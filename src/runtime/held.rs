@@ -1,8 +1,8 @@
-//! The content of a handle: its object and its context, which is closed with the last handle, on the thread that drops
-//! it.
+//! The content of a handle: its object and its context. Dropping the last handle closes the context, on the thread that
+//! drops it.
 //!
-//! The thread that talks to the service also holds objects as long as it needs them, but never this. So it never closes
-//! the context, which would make it wait for itself.
+//! The thread that talks to the service also holds objects for as long as it needs them, but never the content of a
+//! handle. So this thread never closes the context, which would make it wait for itself.
 
 use super::context::Shared;
 use std::mem::forget;

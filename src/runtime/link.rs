@@ -1,8 +1,8 @@
 //! Turns parts into a pipeline: linked, or taken from the cache as a whole-pipeline compile if linking is impossible or
 //! not wanted.
 //!
-//! A whole-pipeline compile in the cache is two parts compiled with everything known: their keys are those of the
-//! requests that `pipeline::build_whole` makes. Linking them adds empty glue.
+//! The cache holds a whole-pipeline compile as two parts that were compiled with everything known, under the keys of
+//! the requests that `pipeline::build_whole` makes. They are linked with empty glue.
 
 use super::context::{Context, Shared, count};
 use super::flags::PipelineFlags;

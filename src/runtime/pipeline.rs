@@ -6,8 +6,8 @@
 //!    └─ malformed, unsupported ──> Failed
 //! ```
 //!
-//! The generation is stored after the ELF, so a thread that sees a generation can read its ELF or a later one. It only
-//! grows. `recompile` has the steps of the context's thread.
+//! The generation is stored after the ELF, so a thread that sees a generation can read its ELF or a later one. The
+//! generation only grows. `recompile` implements the steps that run on the context's thread.
 
 use super::context::{Context, Shared};
 use super::events::{Event, EventKind};

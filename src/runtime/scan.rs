@@ -3,7 +3,8 @@
 //! of the runtime.
 //!
 //! The results must equal those of `compile::spirv::reflect`, which produced the keys of the cache; a test compares the
-//! capabilities. Unlike reflection, a `SpecId` counts whatever it decorates; for valid modules the results are equal.
+//! capabilities. Unlike reflection, this scan counts every `SpecId`, whatever it decorates; for valid modules the
+//! results are equal.
 
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! Shaders: a request for a stage's part, and the part once it was found in memory, on the disk or by a service.
+//! Shaders: a request for a stage's part, and the part itself once it is found in memory, on the disk or by a service.
 
 use super::context::{Context, Shared, count};
 use super::events::{Event, EventKind};

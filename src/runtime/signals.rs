@@ -1,4 +1,4 @@
-//! A library's thread in a foreign process must not receive that process's signals.
+//! Blocks signals on the library's thread: it runs in a foreign process, and must not receive that process's signals.
 
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`Broker::handle`] takes a [`BrokerEvent`] and returns the [`Effect`]s for its caller to carry out, so every order
-//! of events can be tested and fuzzed in one thread. Background jobs are those of the classes *optimize* and
+//! of events can be tested and fuzzed in one thread. Background jobs are the jobs of the classes *optimize* and
 //! *populate*. Invariant: each admitted request is answered once, unless its client cancels it or disconnects.
 
 use super::events::{BrokerConfig, BrokerEvent, Effect, HostMachine};

@@ -1,7 +1,7 @@
 //! Threads for work that waits for a disk, so that neither the loop nor a client waits for it.
 //!
 //! Reads and writes have threads of their own: while writes wait for a slow disk, reads from the page cache are
-//! answered. What waits to be written is limited in bytes. While a read takes too long, the service does without the
+//! answered. The bytes that wait to be written are limited. While a read takes too long, the service does not use the
 //! disk: compiling costs less than waiting.
 
 use super::events::BrokerEvent;

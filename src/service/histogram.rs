@@ -1,4 +1,4 @@
-//! Histograms of durations. All have the same bounds, so that those of several services can be added.
+//! Histograms of durations. All have the same bounds, so that the histograms of several services can be added.
 
 use crate::wire::Times;
 use std::time::Duration;

@@ -1,13 +1,14 @@
 //! The order of jobs: equal requests share one job; there are four classes, and fair shares between clients.
 //!
-//! A job is in the queue of each client that waits for it, in that client's most urgent class. So a job runs in the
-//! best class of its waiters without anyone computing it, because it is found there first. Within a class the next
-//! client is the one that has used the least processor time (start-time fair queueing: a client that returns after a
-//! pause continues at the others' level, so idle time is not saved up). Of one client's jobs, the oldest comes first.
+//! A job is in the queue of each client that waits for it, in that client's most urgent class. So it runs in the most
+//! urgent class of all its waiters, because it is found there first; nothing has to compute that class. Within a class
+//! the next client is the one that has used the least processor time (start-time fair queueing: a client that returns
+//! after a pause continues at the others' level, so idle time gives it no credit). Of one client's jobs, the oldest
+//! comes first.
 //!
-//! Invariants: a waiter waits for at most one job; a ready job is in the queues of exactly the clients among its
-//! waiters; a job without waiters that no worker has is removed; `running` holds the keys of the running jobs. There is
-//! no I/O and no clock here.
+//! Invariants: a waiter waits for at most one job; a ready job is in the queues of exactly those clients that are among
+//! its waiters; a job that has no waiters and is not on a worker is removed; `running` holds the keys of the running
+//! jobs. There is no I/O and no clock here.
 
 use crate::cache::Key;
 use crate::wire::Priority;

@@ -1,9 +1,9 @@
-//! The journal of linked pipelines: their parts, how much they are used, and whether compiling them as a whole is worth
-//! it. It outlives the service.
+//! The journal of linked pipelines: their parts, their use counts, and whether compiling them as a whole is worthwhile.
+//! It outlives the service.
 //!
-//! A row's name depends on the pipeline, not on the compiler, so verdicts of an older compiler are found and recomputed
-//! in order of use. Rows are written when a verdict is reached, and every few seconds for use counts. A kill loses
-//! counts, and at worst the last verdict, which is then recomputed.
+//! A row's name depends on the pipeline, not on the compiler, so the service finds the verdicts of an older compiler
+//! and recomputes them in order of use. A verdict is written at once, use counts every few seconds. If the service is
+//! killed, counts are lost, and at worst the last verdict, which is then recomputed.
 
 use super::records::Records;
 use crate::cache::{Key, KeyBuilder};

@@ -1,9 +1,9 @@
-//! Stores results and modules without delaying the clients that wait for them, and many at once.
+//! Stores results and modules, many in one transaction, without delaying the clients that wait for them.
 //!
-//! A transaction waits for the disk, and costs as much processor time as a small compile. So what comes within a short
-//! time is gathered and stored together; until then the broker answers from memory. After a failed transaction results
-//! are not stored for half a minute: retrying for each shader would not empty a full disk, and results are sent inline
-//! in any case.
+//! A transaction waits for the disk, and costs as much processor time as a small compile. So the results of a short
+//! time are gathered and stored together; until then the broker answers from memory. After a failed transaction,
+//! nothing is stored for half a minute: a retry for each shader would not empty a full disk, and results are sent
+//! inline in any case.
 
 use super::StoredRecords;
 use super::disk::Disk;

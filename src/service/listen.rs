@@ -3,7 +3,6 @@
 //! A directory created for the socket has mode 0700, the socket 0600; connections of other users are refused all the
 //! same. A lock file next to it, held as long as the service lives, distinguishes a running service from a stale
 //! socket, which is replaced. A socket that the parent process passed, such as systemd's, is used as it is.
-//! behind, which is replaced. A socket that was passed by whoever started the service, such as systemd, is taken as it is.
 
 use crate::error::{Context as _, Error, Result};
 use rustix::fs::{FlockOperation, flock};

@@ -1,5 +1,5 @@
-//! The cost of a pipeline, measured on its ELF: waves per SIMD, registers, scratch, instructions; and which of two is
-//! better.
+//! The cost of a pipeline, measured on its ELF: waves per SIMD, registers, scratch, instructions. Also decides which of
+//! two pipelines is better.
 
 use crate::elf::{Elf, Home, stt};
 use crate::error::{Error, Result};

@@ -6,10 +6,10 @@
 //!                       budget, pressure: every half second ┘   one loop, one thread     └─> keep: put, look, save
 //! ```
 //!
-//! [`broker::Broker`] decides and has no effects (`requests`: from admission to answer; `dispatch`: jobs to workers);
-//! [`serve`] carries out its decisions. So the difficult parts (who shares a job, who comes first, who is told what)
-//! are tested without a socket, and the code with side effects is short. `docs/service.md` is the manual: protocol,
-//! limits, budgets, failures.
+//! [`broker::Broker`] makes all decisions and has no side effects (`requests`: from admission to answer; `dispatch`:
+//! jobs to workers); [`serve`] carries out its decisions. So the difficult parts (who shares a job, who comes first,
+//! who is told what) are tested without a socket, and the code with side effects is short. `docs/service.md` is the
+//! manual: protocol, limits, budgets, failures.
 
 pub mod broker;
 mod budget;

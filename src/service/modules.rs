@@ -1,4 +1,4 @@
-//! The modules in memory: those that jobs need, and the last ones that were used.
+//! The modules in memory: those that jobs need, and those used most recently.
 
 use crate::compile::request::{Module, ModuleDigest};
 use std::collections::{BTreeMap, VecDeque};

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Pipelines are optimized one at a time, the most used first, and none while background work is held back. After a
-//! compiler update all verdicts are outdated, and are recomputed in the same order, so never all at once.
+//! compiler update all verdicts are outdated. They are recomputed in the same way, so never all at once.
 
 use super::broker::{Broker, Request, What};
 use super::comparison::Comparison;

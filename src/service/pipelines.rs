@@ -1,12 +1,12 @@
 //! The parts of a pipeline, one stage job after another. Either the pipeline is compiled as a whole, fragment stage
-//! first, because the vertex stage then knows what that reads; or its parts are compiled separately, for comparison.
-//! A whole-pipeline compile of two stages begins with the vertex part compiled in advance, which the cache mostly has: if
-//! that lists constants, the fragment stage knows those that its own part reads. If one of these parts cannot be had, the
-//! compile continues without.
+//! first, because the vertex stage then knows what the fragment stage reads; or its parts are compiled separately, for
+//! comparison. A whole-pipeline compile of two stages begins with the vertex part compiled in advance, which is mostly
+//! in the cache. If this part lists constants, the fragment stage is compiled with those that its own part reads. If
+//! one of these parts is not available, the compile continues without constants.
 //!
 //! Each stage of a whole-pipeline compile is a request that contains all state (`pipeline::everything_known`), cached
-//! under its own key. So pipelines that differ only in state that a stage does not depend on share its part, and a
-//! pipeline that was compiled before needs no job.
+//! under its own key. So pipelines share the part of a stage if they differ only in state on which that stage does not
+//! depend, and a pipeline that was compiled before needs no job.
 
 use crate::cache::Key;
 use crate::compile::StageElf;

@@ -1,6 +1,6 @@
-//! Requests that kill workers: each is tried twice, then refused with the reason, as long as the compiler is the same.
+//! Requests that kill workers: each is tried twice, then refused with the reason until the compiler changes.
 //!
-//! A record tells how the worker died, how often, under which compiler, and its last output. It becomes invalid with
+//! A record says how the worker died, how often, with which compiler, and what it printed last. It becomes invalid with
 //! another compiler, or when `dovetail service poison clear` deletes its file: before a request is refused, the service
 //! checks that the file still exists.
 

@@ -1,8 +1,8 @@
 //! A client's connection: reads its frames, and sends it messages.
 //!
 //! A client must send its hello within two seconds, in at most 64 KiB. A frame that is too long, an invalid message, or
-//! unread answers above the limit close its connection and affect nobody else. Reading waits for the broker, so a
-//! client that asks faster than it is served is slowed down by its own socket. Pings are answered here.
+//! unread answers above the limit close its connection and affect nobody else. Reading waits for the broker, so if a
+//! client sends requests faster than they are served, its own socket slows it down. Pings are answered here.
 
 use super::broker::LIMITS;
 use super::events::BrokerEvent;

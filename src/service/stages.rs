@@ -1,5 +1,5 @@
-//! A stage job until a worker gets it: a lookup of its part and, failing that, of its module, which may have to be
-//! requested from a client.
+//! A stage job until a worker gets it: the service looks up the part and, on a miss, the module, which it may have to
+//! request from a client.
 //!
 //! The service requests the module from one of the clients that wait for the job. It asks another if that client does
 //! not have the module, disconnects, or does not answer in time. A client that sends a module that was not requested is

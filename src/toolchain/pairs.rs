@@ -1,7 +1,8 @@
 //! Parts that were compiled for each other, found by a note in the cache.
 //!
-//! The note is stored under the digests of the two parts that the pair replaces, and holds the keys of the pair's parts. A note
-//! that leads nowhere is ignored; the link refuses parts that were not compiled for each other.
+//! The note is stored under the digests of the two parts that the pair replaces, and holds the keys of the pair's
+//! parts. A note whose keys are not in the cache is ignored; the link refuses parts that were not compiled for each
+//! other.
 
 use super::{CacheManifest, PartNumber, PartRef, ReadyPart, Toolchain};
 use crate::cache::{Cache, Key};
