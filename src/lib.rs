@@ -38,9 +38,9 @@
 //! | an error message or exit code | `error.rs`, `docs/errors.md` |
 //!
 //! A driver builds this crate with `--no-default-features`: linker and cache, no compiler. The features are `compiler`
-//! (front end and passes), `llvm` and `native` (code generators), `proof` (checkers), `sled` (a store), `service` (compiles
-//! for many clients, and its worker processes), `capture` (recordings of applications), `cli` (the program), `runtime` (the
-//! driver interface) and `capi` (the driver interface in C).
+//! (front end and passes), `llvm` and `native` (code generators), `proof` (checkers), `bundles` (scenes with their inputs, as
+//! files), `sled` (a store), `service` (compiles for many clients, and its worker processes), `capture` (recordings of
+//! applications), `cli` (the program), `runtime` (the driver interface) and `capi` (the driver interface in C).
 //!
 //! ```
 //! use dovetail::abi::layout::ResolvedLayout;

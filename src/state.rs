@@ -198,7 +198,7 @@ pub struct ColorState {
     pub attachments: Vec<ColorAttachment>,
     /// Alpha of location 0 determines coverage.
     pub alpha_to_coverage: bool,
-    /// Alpha is 1 after it has determined coverage, whatever the shader writes.
+    /// Alpha is 1, whatever the shader writes. Unsupported with `alpha_to_coverage`.
     pub alpha_to_one: bool,
     /// Blending reads a second colour (location 0, index 1).
     pub dual_source: bool,

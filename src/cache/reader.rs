@@ -4,7 +4,7 @@
 //! `pread` is an ordinary error. The reader does not wait for writers either: LMDB writes a transaction to pages that
 //! neither the newest nor the second-newest state uses, so what was read under one state is correct if that state is
 //! still the newest afterwards. If not, the reader starts again. For the same reason tree pages are cached while their
-//! state is the newest: a hit reads only its value and the meta pages.
+//! state is the newest: a hit reads only its value and one meta page.
 
 use super::entry::LARGEST_ENTRY;
 use super::page::{Damage, Held, Level, Meta, PAGE_HEADER, Page};

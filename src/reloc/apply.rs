@@ -69,7 +69,7 @@ fn compute(kind: RelocKind, in_place: u64, symbol: u64, place: u64) -> Option<u6
     let value = match kind.calculation() {
         Calculation::Absolute => symbol + signed,
         Calculation::Relative => symbol + signed - place,
-        // The addend counts instructions, like the field itself.
+        // The addend counts dwords, like the field itself.
         Calculation::Branch => {
             let distance = symbol - place - 4;
             (distance % 4 == 0).then_some(distance / 4 + signed)?
