@@ -185,6 +185,26 @@ fn a_vertex_and_a_pixel_are_followed_through_all_parts() {
     let sampled = changes(&pixel).into_iter().filter(|(inst, _)| inst.contains("image_sample"));
     assert!(sampled.clone().any(|(_, line)| line.get(6) == Some(&"0.5019608")), "{pixel}");
     assert_eq!(dovetail(dir, &[&run[..], &["pixel:2,1:1"]].concat()).status.code(), Some(2));
+
+    // Where the state and the draw differ is said, and the draw goes on.
+    let said = |state: &str, from: &str, to: &str| {
+        std::fs::write(dir.join("other.toml"), shaders::UI_INPUTS.replace(from, to)).unwrap();
+        let run = dovetail(dir, &["run", "p.elf", "--state", state, "--bindings", "other.toml"]);
+        assert_eq!(run.status.code(), Some(0));
+        String::from_utf8_lossy(&run.stderr).into_owned()
+    };
+    assert_eq!(said("state.toml", "", ""), "");
+    let target = "location = 0, format = \"R8G8B8A8_UNORM\"";
+    let other = said("state.toml", target, "location = 0, format = \"R16G16B16A16_SFLOAT\"");
+    assert!(other.contains("target 0 has the format R16G16B16A16_SFLOAT, the attachment of the state "), "{other}");
+    let other = said("state.toml", target, "location = 3, format = \"R8G8B8A8_UNORM\"");
+    assert!(other.contains("target 3 is no attachment of the state"), "{other}");
+    let other = said("state.toml", "vertices = 3", "vertices = 3\nsamples = 4");
+    assert!(other.contains("samples: the state has 1, the draw 4"), "{other}");
+    let covered = std::fs::read_to_string(dir.join("state.toml")).unwrap();
+    let covered = covered.replace("alpha_to_coverage = false", "alpha_to_coverage = true");
+    std::fs::write(dir.join("covered.toml"), covered).unwrap();
+    assert!(said("covered.toml", "", "").contains("alpha_to_coverage"));
 }
 
 #[test]

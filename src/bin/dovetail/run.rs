@@ -2,7 +2,7 @@
 
 use crate::common::{print_json, read_elf, read_toml, write_file};
 use crate::trace;
-use dovetail::emu::inputs::{Bound, Inputs};
+use dovetail::emu::inputs::{Bound, Draw, Inputs};
 use dovetail::emu::{self, Follow, RunLimits, RunOutcome, RunStats, Trace};
 use dovetail::error::{Context, Error, Result};
 use dovetail::proof::read_inputs;
@@ -54,7 +54,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let why = "neither a draw nor a grid of workgroups, as `grid = [1, 1, 1]`: nothing would run";
         return Err(Error::malformed(why)).at(|| args.bindings.display().to_string());
     }
-    unmatched(&state.layout, &inputs).iter().for_each(|what| eprintln!("dovetail: {what}"));
+    let mut notices = unmatched(&state.layout, &inputs);
+    if let Some(draw) = inputs.draw.as_ref().filter(|_| args.state.is_some()) {
+        notices.extend(unmatched_draw(&state, draw));
+    }
+    notices.iter().for_each(|what| eprintln!("dovetail: {what}"));
     let limits = args.limit.map_or_else(RunLimits::default, |instructions| RunLimits { instructions });
     let mut trace = args.trace.map(|follow| Trace::new(follow, trace::printer(args.json)));
     let outcome = emu::run_traced(&elf, &state.layout, &inputs, limits, trace.as_mut()).at(place)?;
@@ -94,6 +98,31 @@ fn unmatched(layout: &ResourceLayout, inputs: &Inputs) -> Vec<String> {
     if inputs.push_constants.0.len() < layout.push_constant_bytes as usize {
         let (given, all) = (inputs.push_constants.0.len(), layout.push_constant_bytes);
         found.push(format!("{given} of {all} bytes of push constants are given: the others are 0"));
+    }
+    found
+}
+
+/// What state and draw say differently, and what of the state a draw here does not do.
+fn unmatched_draw(state: &PipelineState, draw: &Draw) -> Vec<String> {
+    let mut found = Vec::new();
+    for target in &draw.targets {
+        let location = target.location;
+        match state.color.attachments.iter().find(|attachment| attachment.location == location) {
+            None => found.push(format!("target {location} is no attachment of the state: nothing writes to it")),
+            Some(of) if of.format.to_string() != target.format => {
+                let formats = format!("{}, the attachment of the state {}", target.format, of.format);
+                found.push(format!("target {location} has the format {formats}"));
+            }
+            Some(_) => {}
+        }
+    }
+    let numbers =
+        [("samples", state.color.samples.max(1), draw.samples.max(1)), ("view mask", state.view_mask, draw.view_mask)];
+    for (what, of_state, of_draw) in numbers.into_iter().filter(|(_, one, other)| one != other) {
+        found.push(format!("{what}: the state has {of_state}, the draw {of_draw}"));
+    }
+    if state.color.alpha_to_coverage {
+        found.push("alpha_to_coverage: alpha does not change the coverage here".to_owned());
     }
     found
 }
