@@ -7,7 +7,8 @@
 //!
 //! The limit on vector registers is the largest number that allows as many waves per SIMD as before, so scheduling
 //! never costs occupancy by its own count; the generator checks the result of allocation. Everything is linear in the
-//! number of instructions: in a block longer than the window, only the first remaining units are considered.
+//! number of instructions: in a block longer than the window, only the first remaining units are considered. Where an
+//! order exceeds the limit, only stretches of the block come nearer to the source order, as far as they have to.
 
 mod estimate;
 mod graph;
@@ -27,7 +28,7 @@ use crate::isa::loop_weight;
 use crate::workspace::List;
 use estimate::estimate;
 use graph::{Graph, Past};
-use order::Goal;
+use order::{Goal, Stretches};
 use pressure::{Counts, Pressure};
 use units::{AllUnits, Units};
 
@@ -87,7 +88,18 @@ pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spa
             Scheduling::Random(seed) => order::random(&graph, seed ^ u64::from(id.0), &mut stats.steps),
             _ => {
                 let goal = Goal { limit, wave: f.wave, stays: &stays };
-                let chosen = order::order(units, &graph, &mut pressure, &goal, &mut stats.steps);
+                let mut stretches = Stretches::one(units.len());
+                let mut chosen = order::order(units, &graph, &mut pressure, &goal, &mut stretches, &mut stats.steps);
+                if chosen.peak.above(&limit) > 0 {
+                    stretches = Stretches::cut(units.len());
+                    loop {
+                        pressure.begin(f, &live, id, units);
+                        chosen = order::order(units, &graph, &mut pressure, &goal, &mut stretches, &mut stats.steps);
+                        if !stretches.narrow(&limit) {
+                            break;
+                        }
+                    }
+                }
                 if chosen.peak.above(&limit) > 0 || chosen.cycles >= before {
                     continue;
                 }

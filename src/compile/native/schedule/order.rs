@@ -7,15 +7,68 @@ use super::units::Units;
 use crate::target::WaveSize;
 use crate::workspace::{List, filled};
 
-/// Units that are looked at at once.
-const WINDOW: usize = 64;
-
-/// Registers that loads leave to what follows them: of `limit`, one in so many.
-const RESERVE: u32 = 16;
-
 /// Heights that differ by less than this many cycles count as equal; then the source order decides, which needs fewer
 /// registers.
 const COARSE: u32 = 32;
+
+/// How far an order may be from the source order.
+#[derive(Clone, Copy)]
+struct Reach {
+    /// Units that are looked at at once.
+    window: usize,
+    /// Registers that loads leave to what follows them: of `limit`, one in so many.
+    reserve: u32,
+}
+
+/// Tried in turn until an order fits the registers: the nearer to the source order, the fewer it needs. The last is the
+/// source order.
+const REACHES: [Reach; 4] = [
+    Reach { window: 64, reserve: 16 },
+    Reach { window: 24, reserve: 8 },
+    Reach { window: 12, reserve: 4 },
+    Reach { window: 1, reserve: 1 },
+];
+
+/// Length of a stretch in units.
+const STRETCH: usize = 64;
+
+/// Consecutive units that come before all units of the next stretch, whatever their order is: what one stretch does
+/// changes no register count of another.
+struct Stretch {
+    /// The first unit after it.
+    end: usize,
+    /// Index of its reach.
+    reach: usize,
+    /// Most registers at once.
+    peak: Counts,
+}
+
+/// The stretches of a block.
+pub(super) struct Stretches(List<Stretch>);
+
+impl Stretches {
+    /// The whole block.
+    pub(super) fn one(units: usize) -> Self {
+        Self([Stretch { end: units, reach: 0, peak: Counts::default() }].into_iter().collect())
+    }
+
+    /// Stretches of equal length.
+    pub(super) fn cut(units: usize) -> Self {
+        let ends = (STRETCH..units).step_by(STRETCH).chain([units]);
+        Self(ends.map(|end| Stretch { end, reach: 0, peak: Counts::default() }).collect())
+    }
+
+    /// Brings the stretches that need too many registers nearer to the source order; whether there were any.
+    pub(super) fn narrow(&mut self, limit: &Counts) -> bool {
+        let mut narrowed = false;
+        for stretch in self.0.iter_mut().filter(|stretch| stretch.peak.above(limit) > 0) {
+            if stretch.reach + 1 < REACHES.len() {
+                (stretch.reach, narrowed) = (stretch.reach + 1, true);
+            }
+        }
+        narrowed
+    }
+}
 
 /// The goal of an order.
 pub(super) struct Goal<'a> {
@@ -33,7 +86,7 @@ pub(super) struct Ordered {
     pub(super) cycles: u32,
 }
 
-/// The units that wait for nothing, among the first [`WINDOW`] that are left.
+/// The units that wait for nothing, among the first that are left of a stretch: as many as its window has.
 struct Ready {
     /// In no particular order.
     units: List<usize>,
@@ -41,14 +94,27 @@ struct Ready {
     waits: List<u32>,
     /// The first unit after the window.
     next: usize,
+    /// Number of units taken.
+    taken: usize,
 }
 
 impl Ready {
-    fn new(graph: &Graph) -> Self {
+    fn new(graph: &Graph, stretch: &Stretch) -> Self {
         let waits: List<u32> = (0..graph.len()).map(|unit| graph.before(unit).len() as u32).collect();
-        let next = WINDOW.min(graph.len());
-        let units = (0..next).filter(|unit| waits[*unit] == 0).collect();
-        Self { units, waits, next }
+        let mut out = Self { units: List::default(), waits, next: 0, taken: 0 };
+        out.look(stretch);
+        out
+    }
+
+    /// Moves the window forward.
+    fn look(&mut self, stretch: &Stretch) {
+        let end = stretch.end.min(self.taken + REACHES[stretch.reach].window);
+        for unit in self.next..end {
+            if self.waits[unit] == 0 {
+                self.units.push(unit);
+            }
+        }
+        self.next = self.next.max(end);
     }
 
     /// Takes one. The first unit that is left waits for nothing, so there is one until all are taken.
@@ -61,12 +127,7 @@ impl Ready {
                 self.units.push(after);
             }
         }
-        if let Some(waits) = self.waits.get(self.next) {
-            if *waits == 0 {
-                self.units.push(self.next);
-            }
-            self.next += 1;
-        }
+        self.taken += 1;
         unit
     }
 }
@@ -74,12 +135,14 @@ impl Ready {
 /// Any order that keeps the dependencies: for tests.
 pub(super) fn random(graph: &Graph, seed: u64, steps: &mut u64) -> List<usize> {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
-    let mut ready = Ready::new(graph);
+    let whole = &Stretches::one(graph.len()).0[0];
+    let mut ready = Ready::new(graph, whole);
     let mut out = List::default();
     while out.len() < graph.len() {
         *steps += ready.units.len() as u64;
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         out.push(ready.take(graph, (state >> 33) as usize % ready.units.len()));
+        ready.look(whole);
     }
     out
 }
@@ -90,18 +153,30 @@ pub(super) fn order(
     graph: &Graph,
     pressure: &mut Pressure,
     goal: &Goal<'_>,
+    stretches: &mut Stretches,
     steps: &mut u64,
 ) -> Ordered {
     let heights = heights(units, graph, goal);
     let mut clock = Clock::new(units.len(), goal.wave);
-    let mut ready = Ready::new(graph);
     let mut out = Ordered { units: List::default(), peak: pressure.live(), cycles: 0 };
+    let mut rest = stretches.0.iter_mut();
+    let Some(mut stretch) = rest.next() else { return out };
+    stretch.peak = pressure.live();
+    let mut ready = Ready::new(graph, stretch);
     let mut last = None;
     while out.units.len() < graph.len() {
+        if out.units.len() == stretch.end
+            && let Some(next) = rest.next()
+        {
+            stretch = next;
+            stretch.peak = pressure.live();
+            ready.look(stretch);
+        }
+        let reach = REACHES[stretch.reach];
         *steps += ready.units.len() as u64;
         let judged = ready.units.iter().enumerate().map(|(place, &unit)| {
             let load = units.get(unit).load;
-            let reserve = |count: u32| if load.is_some() { count / RESERVE } else { 0 };
+            let reserve = |count: u32| if load.is_some() { count / reach.reserve } else { 0 };
             let spare = Counts { scalars: reserve(goal.limit.scalars), vectors: reserve(goal.limit.vectors) };
             let (above, growth) = pressure.excess(unit, spare, &goal.limit);
             let stall = clock.start(unit) - clock.now;
@@ -117,8 +192,10 @@ pub(super) fn order(
         });
         let Some((_, place)) = judged.min() else { break };
         let unit = ready.take(graph, place);
+        ready.look(stretch);
         clock.issue(units, graph, unit, goal.stays[unit]);
-        out.peak = out.peak.most(pressure.pass(unit));
+        stretch.peak = stretch.peak.most(pressure.pass(unit));
+        out.peak = out.peak.most(stretch.peak);
         last = units.get(unit).load;
         out.units.push(unit);
     }
