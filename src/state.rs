@@ -9,6 +9,7 @@ mod kind;
 mod planes;
 mod sampler;
 
+use crate::error::{Error, Result};
 use crate::target::Stage;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -209,6 +210,18 @@ pub struct ColorState {
 }
 
 impl ColorState {
+    /// Samples per pixel.
+    ///
+    /// # Errors
+    /// Malformed: a number that PAL has no sample pattern for.
+    pub fn sample_count(&self) -> Result<u32> {
+        match self.samples {
+            0 => Ok(1),
+            n @ (1 | 2 | 4 | 8 | 16) => Ok(n),
+            n => Err(Error::malformed(format!("{n} samples: 1, 2, 4, 8 or 16"))),
+        }
+    }
+
     /// Whether shading is per sample.
     pub fn shades_samples(&self) -> bool {
         self.sample_shading && self.samples > 1

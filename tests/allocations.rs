@@ -118,7 +118,7 @@ fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output(
 
     /// Most allocations of a compile to the finished ELF.
     const MOST: u64 = 50;
-    /// One shader in so many may need more: images with more than six operands ask for a list each, in every allocation of
+    /// One shader in so many that are not of `testdata/shaders` may need more: images with more than six operands ask for a list each, in every allocation of
     /// registers that is tried.
     const EXCEPT: usize = 100;
     /// Most allocations of those.
@@ -154,7 +154,7 @@ fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output(
             _ = compiler.compile(module, request);
         }
         let (asked, elf) = allocations(|| compiler.compile(module, request));
-        assert!(n >= own || elf.is_ok(), "{name}: {:?}", elf.err());
+        assert!(n >= own || elf.is_ok() && asked <= MOST, "{name}: {asked} allocations, {:?}", elf.err());
         if elf.is_ok() {
             counts.push((asked, name));
         }

@@ -203,9 +203,7 @@ fn check(fragment: &FragmentInterface, state: &ColorState) -> Result<()> {
             return Err(Error::malformed(format!("{what} location {location} is given twice")));
         }
     }
-    if !matches!(state.samples, 0 | 1 | 2 | 4 | 8 | 16) {
-        return Err(Error::malformed(format!("{} samples: 1, 2, 4, 8 or 16", state.samples)));
-    }
+    state.sample_count()?;
     match fragment.colors.iter().find(|c| !matches!(c.ty.bits, 8 | 16 | 32)) {
         Some(c) => Err(Error::malformed(format!("fragment output location {}: {} bits", c.location, c.ty.bits))),
         None => Ok(()),

@@ -47,7 +47,8 @@ pub(super) struct Bound {
 /// A part bound to each layout that it has been linked with, up to a limit, because each has its own copy of the code.
 #[derive(Default)]
 pub(super) struct Bounds {
-    /// The first layout, which is most often the only one: found without a table, which would be in no cache.
+    /// The first layout, most often the only one. It is not in the table, because a lookup there costs several cache misses
+    /// that wait for each other.
     first: OnceLock<(LayoutId, Arc<Bound>)>,
     others: SharedTable<LayoutId, Arc<Bound>, { MOST_LAYOUTS - 1 }>,
 }

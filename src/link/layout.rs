@@ -65,7 +65,7 @@ impl PlacedPart<'_> {
         self.joint.is_none_or(|next| i16::try_from((i64::from(next) - end) / i64::from(DWORD)).is_ok())
     }
 
-    /// Whether it has a symbol of its own: a stage's first part has the stage's.
+    /// Whether it has a symbol of its own. The first part of a stage has the stage's symbol instead.
     pub(super) fn is_inner(&self) -> bool {
         self.id.part > 0
     }

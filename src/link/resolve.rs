@@ -38,9 +38,9 @@ impl StateValues<'_> {
     /// The value of one symbol of an object.
     fn of(&self, object: &Object, symbol: &LinkSymbol) -> Result<u32> {
         match symbol {
-            LinkSymbol::NumSamples => self.samples(),
+            LinkSymbol::NumSamples => self.0.color.sample_count(),
             // PAL's table has a pattern for 1, 2, 4, 8 and 16 samples each; shaders index positions, not patterns.
-            LinkSymbol::SamplePattern => Ok(self.samples()?.ilog2() * POSITIONS_PER_PATTERN),
+            LinkSymbol::SamplePattern => Ok(self.0.color.sample_count()?.ilog2() * POSITIONS_PER_PATTERN),
             LinkSymbol::DeviceIndex => Ok(self.0.device_index),
             LinkSymbol::Primitive => Ok(self.0.raster.primitive.number()),
             LinkSymbol::SpecConstant { id, dword } => self.spec_operand(object, *id, *dword),
@@ -49,14 +49,6 @@ impl StateValues<'_> {
                 value.copied().ok_or_else(|| Error::malformed(format!("the state gives `{name}` no value")))
             }
             _ => Err(Error::bug(format!("`{symbol}` has no value in the state"))),
-        }
-    }
-
-    fn samples(&self) -> Result<u32> {
-        match self.0.color.samples {
-            0 => Ok(1),
-            n @ (1 | 2 | 4 | 8 | 16) => Ok(n),
-            n => Err(Error::malformed(format!("{n} samples: 1, 2, 4, 8 or 16"))),
         }
     }
 

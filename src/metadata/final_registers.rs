@@ -143,9 +143,14 @@ impl<'a> FinalRegisters<'a> {
     #[inline(always)]
     pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
         debug_assert!(place(register).is_some(), "{} is not in the table", register.name());
-        let entry = entry(register, word);
+        self.put(self.find(register), entry(register, word));
+    }
+
+    /// Writes an entry at its index, or after all others, and adds it to the hash of changes.
+    #[inline(always)]
+    fn put(&mut self, index: Option<usize>, entry: Entry) {
         self.changes = mixed(self.changes, entry);
-        match self.find(register).and_then(|index| self.entries.get_mut(index)) {
+        match index.and_then(|index| self.entries.get_mut(index)) {
             Some(place) => *place = entry,
             None => self.entries.push(entry),
         }
@@ -156,11 +161,9 @@ impl<'a> FinalRegisters<'a> {
         let start = self.find(first).unwrap_or(usize::MAX);
         for (n, &word) in (0u32..).zip(words) {
             let register = first.nth(n);
-            match self.entries.get_mut(start.saturating_add(n as usize)) {
-                Some(place) if number(*place) == register => {
-                    *place = entry(register, word);
-                    self.changes = mixed(self.changes, *place);
-                }
+            let index = start.saturating_add(n as usize);
+            match self.entries.get(index) {
+                Some(place) if number(*place) == register => self.put(Some(index), entry(register, word)),
                 _ => self.set(register, word),
             }
         }
@@ -183,14 +186,10 @@ impl<'a> FinalRegisters<'a> {
     pub(super) fn set_fields<const N: usize>(&mut self, fields: [(Field, u32); N]) -> Result<()> {
         let Some(register) = fields.first().map(|(field, _)| field.register()) else { return Ok(()) };
         debug_assert!(fields.iter().all(|(field, _)| field.register() == register), "fields of several registers");
-        let put = |word| fields.iter().try_fold(word, |word, (field, value)| field.put(word, *value));
-        match self.find(register).and_then(|index| self.entries.get_mut(index)) {
-            Some(place) => {
-                *place = entry(register, put(word(*place))?);
-                self.changes = mixed(self.changes, *place);
-            }
-            None => self.set(register, put(0)?),
-        }
+        let index = self.find(register);
+        let before = index.and_then(|index| self.entries.get(index)).map_or(0, |entry| word(*entry));
+        let word = fields.iter().try_fold(before, |word, (field, value)| field.put(word, *value))?;
+        self.put(index, entry(register, word));
         Ok(())
     }
 

@@ -60,29 +60,17 @@ pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
     out.put(&(notes.registers.len() as u16).to_be_bytes());
     out.put(notes.registers.bytes());
     for (key, value) in notes.pipeline.iter() {
-        let [a, b, c, d] = value.to_be_bytes();
-        match key.ty() {
-            ValueType::Bool => pair(out, key.name(), [0xc2 | u8::from(value != 0)]),
-            _ => pair(out, key.name(), [FIXED_UINT, a, b, c, d]),
+        text(out, key.name());
+        if key.ty() == ValueType::Bool {
+            out.put(&[0xc2 | u8::from(value != 0)]);
+        } else {
+            let [a, b, c, d] = value.to_be_bytes();
+            out.put(&[FIXED_UINT, a, b, c, d]);
         }
     }
 }
 
-/// Writes a key of less than 32 bytes, as all of ours are, and its value.
-#[inline]
-fn pair<const N: usize>(out: &mut FixedWriter<'_>, key: &str, value: [u8; N]) {
-    let place = out.take(1 + key.len() + N);
-    if let Some((tag, rest)) = place.split_first_mut()
-        && let Some((name, last)) = rest.split_last_chunk_mut::<N>()
-        && name.len() == key.len()
-    {
-        *tag = 0xa0 | key.len() as u8;
-        name.copy_from_slice(key.as_bytes());
-        *last = value;
-    }
-}
-
-/// Writes a text of less than 32 bytes.
+/// Writes a text of less than 32 bytes, as all of ours are.
 fn text(out: &mut FixedWriter<'_>, text: &str) {
     out.put(&[0xa0 | text.len() as u8]);
     out.put(text.as_bytes());

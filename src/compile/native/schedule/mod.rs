@@ -89,17 +89,13 @@ pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spa
             _ => {
                 let goal = Goal { limit, wave: f.wave, stays: &stays };
                 let mut stretches = Stretches::one(units.len());
-                let mut chosen = order::order(units, &graph, &mut pressure, &goal, &mut stretches, &mut stats.steps);
-                if chosen.peak.above(&limit) > 0 {
-                    stretches = Stretches::cut(units.len());
-                    loop {
-                        pressure.begin(f, &live, id, units);
-                        chosen = order::order(units, &graph, &mut pressure, &goal, &mut stretches, &mut stats.steps);
-                        if !stretches.narrow(&limit) {
-                            break;
-                        }
+                let chosen = loop {
+                    let chosen = order::order(units, &graph, &mut pressure, &goal, &mut stretches, &mut stats.steps);
+                    if !stretches.narrow(&limit) {
+                        break chosen;
                     }
-                }
+                    pressure.begin(f, &live, id, units);
+                };
                 if chosen.peak.above(&limit) > 0 || chosen.cycles >= before {
                     continue;
                 }

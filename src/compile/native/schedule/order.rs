@@ -32,8 +32,8 @@ const REACHES: [Reach; 4] = [
 /// Length of a stretch in units.
 const STRETCH: usize = 64;
 
-/// Consecutive units that come before all units of the next stretch, whatever their order is: what one stretch does
-/// changes no register count of another.
+/// Consecutive units of a block. Units do not move between stretches, so the order within one does not change how many
+/// registers are live in another.
 struct Stretch {
     /// The first unit after it.
     end: usize,
@@ -53,13 +53,21 @@ impl Stretches {
     }
 
     /// Stretches of equal length.
-    pub(super) fn cut(units: usize) -> Self {
+    fn cut(units: usize) -> Self {
         let ends = (STRETCH..units).step_by(STRETCH).chain([units]);
         Self(ends.map(|end| Stretch { end, reach: 0, peak: Counts::default() }).collect())
     }
 
-    /// Brings the stretches that need too many registers nearer to the source order; whether there were any.
+    /// Brings the stretches that need too many registers nearer to the source order, after cutting a long block into
+    /// stretches; whether there were any.
     pub(super) fn narrow(&mut self, limit: &Counts) -> bool {
+        if let [whole] = &self.0[..]
+            && whole.end > STRETCH
+            && whole.peak.above(limit) > 0
+        {
+            *self = Self::cut(whole.end);
+            return true;
+        }
         let mut narrowed = false;
         for stretch in self.0.iter_mut().filter(|stretch| stretch.peak.above(limit) > 0) {
             if stretch.reach + 1 < REACHES.len() {
