@@ -3,7 +3,7 @@
 
 use dovetail::compile::request::CompilerId;
 use dovetail::frame::{self, HEAD};
-use dovetail::wire::{Ask, ClientLimits, MAX_FRAME, REQUEST_SCHEMA, Tell, Welcome};
+use dovetail::wire::{Ask, ClientLimits, Hello, MAX_FRAME, REQUEST_SCHEMA, Tell, Welcome};
 use serde::Serialize;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -26,9 +26,10 @@ pub enum Reply {
 }
 
 type Answers = dyn Fn(&Ask) -> Vec<Reply> + Send + Sync;
+type Greeting = dyn Fn(&Hello) -> Welcome + Send + Sync;
 
 struct State {
-    welcome: Welcome,
+    greeting: Box<Greeting>,
     answers: Box<Answers>,
     heard: Mutex<Vec<Arc<Ask>>>,
     more: Condvar,
@@ -61,9 +62,18 @@ impl Double {
         welcome: Welcome,
         answers: impl Fn(&Ask) -> Vec<Reply> + Send + Sync + 'static,
     ) -> Self {
+        Self::greeting(socket, move |_| welcome.clone(), answers)
+    }
+
+    /// The same, with a welcome that depends on the hello.
+    pub fn greeting(
+        socket: &Path,
+        greeting: impl Fn(&Hello) -> Welcome + Send + Sync + 'static,
+        answers: impl Fn(&Ask) -> Vec<Reply> + Send + Sync + 'static,
+    ) -> Self {
         let listener = UnixListener::bind(socket).expect("a socket");
         let state = Arc::new(State {
-            welcome,
+            greeting: Box::new(greeting),
             answers: Box::new(answers),
             heard: Mutex::default(),
             more: Condvar::new(),
@@ -146,7 +156,7 @@ fn send(stream: &mut UnixStream, tell: &impl Serialize) {
 fn serve(state: &State, mut stream: UnixStream) {
     while let Some(ask) = receive(&mut stream) {
         let replies = match &ask {
-            Ask::Hello(_) => vec![Reply::Tell(Tell::Welcome(state.welcome.clone()))],
+            Ask::Hello(hello) => vec![Reply::Tell(Tell::Welcome((state.greeting)(hello)))],
             _ => (state.answers)(&ask),
         };
         // Recorded before it is answered, so that whoever has the answer finds the request.

@@ -165,6 +165,7 @@ impl Io {
         if served {
             self.backoff = BACKOFF.0;
         }
+        self.shared.read_disk(true);
         self.requests.disconnected();
         self.try_at = self.desk.can_connect().then(|| Instant::now() + self.backoff);
         self.backoff = (2 * self.backoff).min(BACKOFF.1);

@@ -30,14 +30,21 @@ impl Session {
     /// Environment: nobody listens, or its compiler is not the one of the context's cache. Unsupported: it refuses the
     /// client.
     pub(super) fn open(shared: &Shared, desk: &Desk) -> Result<Self> {
-        let cache = shared.cache_dir.as_ref().and_then(|dir| std::fs::metadata(dir).ok());
-        let hello = Hello {
-            protocols: PROTOCOLS,
-            schema: REQUEST_SCHEMA.to_owned(),
-            app: desk.app().to_owned(),
-            cache: cache.map(|folder| Cached { device: folder.dev(), inode: folder.ino() }),
+        let cache = || {
+            let folder = std::fs::metadata(shared.cache_dir.as_ref()?).ok()?;
+            Some(Cached { device: folder.dev(), inode: folder.ino() })
         };
+        let app = desk.app().to_owned();
+        let mut hello = Hello { protocols: PROTOCOLS, schema: REQUEST_SCHEMA.to_owned(), app, cache: cache() };
         let mut connection = desk.connect(&hello, PATIENCE)?;
+        // A service that this connection has started made its cache after the hello. It must be greeted again to know
+        // that the client reads that cache; if that fails, it sends every ELF.
+        let said = std::mem::replace(&mut hello.cache, cache());
+        if hello.cache != said
+            && let Ok(again) = desk.connect(&hello, PATIENCE)
+        {
+            connection = again;
+        }
         let (theirs, ours) = (&connection.welcome.compiler, shared.compiler_or(&connection.welcome.compiler)?);
         if theirs != ours {
             let why = format!(

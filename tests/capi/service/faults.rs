@@ -328,3 +328,38 @@ fn another_schema_is_sent_everything_and_reads_nothing() {
     assert_eq!(fs.wait(LONG).unwrap(), ShaderStatus::Ready);
     assert_eq!((service.count(is_stage), context.stats().unwrap().disk_hits), (2, 0));
 }
+
+#[test]
+fn the_own_cache_is_read_again_after_a_connection_that_did_not_share_it() {
+    let folder = Folder::new();
+    let service = folder.serve(honest);
+    let context = folder.context();
+    assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
+    drop(cache::full(&folder.cache()));
+    drop(service);
+    until("it is away", || {
+        // Whatever is missing makes the context reconnect.
+        drop(shader(&context, Stage::Vertex, 9));
+        matches!(context.reach().unwrap(), Reach::Away(_))
+    });
+    assert_eq!(shader(&context, Stage::Fragment, 2).status().unwrap(), ShaderStatus::Ready);
+    assert_eq!(context.stats().unwrap().disk_hits, 1);
+}
+
+#[test]
+fn a_cache_that_the_service_makes_when_it_is_started_is_read() {
+    let folder = Folder::new();
+    let dir = folder.0.path().join("made later");
+    // The service of a socket activation makes its cache before it answers the first hello.
+    let answers = |dir: PathBuf| {
+        move |hello: &Hello| {
+            std::fs::create_dir_all(&dir).unwrap();
+            let why = hello.cache.is_none().then(|| "the client reads no cache".to_owned());
+            dovetail::wire::Welcome { inline_because: why, ..welcome(compiler()) }
+        }
+    };
+    let _service = Double::greeting(&folder.socket(), answers(dir.clone()), honest);
+    let context = folder.context_of(Some(&dir));
+    assert_eq!(shader(&context, Stage::Vertex, 1).wait(LONG).unwrap(), ShaderStatus::Ready);
+    assert_eq!(context.reach().unwrap(), Reach::Connected(None));
+}

@@ -20,7 +20,7 @@ use dovetail::runtime::{
 };
 use dovetail::state::PipelineState;
 use dovetail::target::{GfxIp, Stage};
-use dovetail::wire::{Ask, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict};
+use dovetail::wire::{Ask, Hello, PartAnswer, PipelineAsk, Priority, StageAsk, Tell, Verdict};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
