@@ -14,8 +14,13 @@ pub(super) struct Open(pub(super) Arc<Shared>);
 
 impl Drop for Open {
     fn drop(&mut self) {
+        let alive = self.0.alive().is_ok();
         if let Some(service) = &self.0.service {
-            service.close(self.0.alive().is_ok());
+            service.close(alive);
+        }
+        // In the child of a fork, another thread may have been in the middle of a change to a table: see `Held`.
+        if !alive {
+            forget(self.0.clone());
         }
     }
 }

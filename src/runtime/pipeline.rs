@@ -244,8 +244,12 @@ impl Pipeline {
         self.0.used.fetch_add(draws.into(), Ordering::Relaxed);
     }
 
-    /// Changes the priority of the pipeline and of the parts that it waits for, unless theirs is higher.
+    /// Changes the priority of the pipeline and of the parts that it waits for, unless theirs is higher. Does nothing
+    /// after a fork.
     pub fn set_priority(&self, priority: u32) {
+        if self.0.shared.alive().is_err() {
+            return;
+        }
         self.0.urgency.set(priority);
         self.0.raise_parts();
         self.0.post_if_open(Order::Urgency(self.0.id));

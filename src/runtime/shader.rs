@@ -197,8 +197,11 @@ impl Shader {
         self.0.specialization()
     }
 
-    /// Changes the priority.
+    /// Changes the priority. Does nothing after a fork.
     pub fn set_priority(&self, priority: u32) {
+        if self.0.shared.alive().is_err() {
+            return;
+        }
         self.0.urgency.set(priority);
         self.0.post_if_missing(Order::Urgency(self.0.id));
     }

@@ -14,6 +14,7 @@ static int child(const char *dir, dvt_context *context, struct pipeline *p, dvt_
     dvt_pipeline *made = NULL;
     dvt_pipeline_status_t status;
     dvt_context *fresh;
+    dvt_layout *layout = p->layout;
     size_t size = 0;
     char text[256];
     status.size = sizeof status;
@@ -26,12 +27,19 @@ static int child(const char *dir, dvt_context *context, struct pipeline *p, dvt_
     size = 0;
     CHECK(dvt_context_export(context, NULL, &size) == DVT_E_ENVIRONMENT && size == 0);
     CHECK(dvt_context_import(context, "DVX", 3) == DVT_E_ENVIRONMENT);
+    CHECK(dvt_pipeline_reason(pipeline, text, sizeof text) == 0 && dvt_context_service(context, text, sizeof text) == 0);
+    CHECK(dvt_pipeline_generation(pipeline) == 1 && *dvt_pipeline_generation_at(pipeline) == 1);
+    dvt_pipeline_used(pipeline, 1);
+    dvt_pipeline_set_priority(pipeline, 1);
     dvt_pipeline_destroy(pipeline);
-    destroy_info(p);
+    dvt_shader_destroy((dvt_shader *)p->shaders[0]);
+    dvt_shader_destroy((dvt_shader *)p->shaders[1]);
     dvt_context_destroy(context);
     fresh = make_context(dir);
     make_info(&own, fresh, dir);
+    own.info.layout = layout;
     link_and_compare(fresh, &own, expect);
+    dvt_layout_destroy(layout);
     destroy_info(&own);
     dvt_context_destroy(fresh);
     return 0;

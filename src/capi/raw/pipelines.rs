@@ -254,7 +254,7 @@ pub unsafe extern "C" fn dvt_pipeline_used(pipeline: *const PipelineHandle, draw
     }
 }
 
-/// Changes the compile priority. NULL is ignored.
+/// Changes the compile priority. NULL is ignored, and so is a handle from before a fork.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_set_priority(pipeline: *const PipelineHandle, priority: u32) {
