@@ -140,7 +140,11 @@ impl Event {
             EventKind::Pipeline => DVT_EVENT_PIPELINE,
             EventKind::Service => DVT_EVENT_SERVICE,
         };
-        let result = event.failure.as_ref().map_or(DVT_OK, code);
+        let result = match &event.failure {
+            Some(e) => code(e),
+            None if event.not_cached => DVT_NOT_CACHED,
+            None => DVT_OK,
+        };
         Self { size: 0, kind, user: event.user, generation: event.generation, result }
     }
 }

@@ -150,9 +150,9 @@ pub const DVT_REASON_STATE: u32 = 4;
 /// `reason`: the interfaces of the parts do not match.
 pub const DVT_REASON_MISMATCH: u32 = 5;
 
-/// `kind` of an event: a shader's part was found or failed.
+/// `kind` of an event: a shader's part was found or failed, or nobody will compile it.
 pub const DVT_EVENT_SHADER: u32 = 0;
-/// `kind` of an event: a pipeline has a new generation or failed.
+/// `kind` of an event: a pipeline has a new generation or failed, or nobody will compile it.
 pub const DVT_EVENT_PIPELINE: u32 = 1;
 /// `kind` of an event: the service became reachable or unreachable.
 pub const DVT_EVENT_SERVICE: u32 = 2;
@@ -262,7 +262,8 @@ pub struct Event {
     pub user: u64,
     /// Generation of the pipeline; for a service event, 1 if it is reachable, else 0.
     pub generation: u32,
-    /// `DVT_OK`, or the error of the shader, the pipeline or the connection.
+    /// `DVT_OK`; the error of the shader, the pipeline or the connection; or `DVT_NOT_CACHED` or `DVT_NEEDS_FULL_COMPILE`: it
+    /// was pending and no longer is.
     pub result: i32,
 }
 

@@ -1,8 +1,10 @@
 //! Notification of work that completes after the call that requested it: a queue, and a file descriptor that becomes
 //! readable.
 //!
-//! There are no callbacks, because they would run under our locks or the driver's. Each shader adds at most one event,
-//! each pipeline at most one per generation. An event stays until it is taken, even after its object is gone.
+//! There are no callbacks, because they would run under our locks or the driver's. Each shader adds at most one event
+//! when it is found or has failed, each pipeline at most one per generation. What was pending and no longer is, without a
+//! result, adds one too, so that a caller who waits for events waits for nothing that never comes. An event stays until
+//! it is taken, even after its object is gone.
 
 use crate::error::{Context as _, Error, Result};
 use rustix::event::{EventfdFlags, eventfd};
@@ -13,9 +15,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 /// Subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// A shader's part was found or failed.
+    /// A shader's part was found, failed, or is no longer pending because nobody will compile it.
     Shader,
-    /// A pipeline has a new generation or failed.
+    /// A pipeline has a new generation, failed, or is no longer pending because nobody will compile it.
     Pipeline,
     /// The service became reachable or unreachable.
     Service,
@@ -30,8 +32,10 @@ pub struct Event {
     pub user: u64,
     /// The pipeline's generation; 0 for a shader; 1 for a service that can be reached, else 0.
     pub generation: u32,
-    /// The error, if it failed or became unreachable.
+    /// The error, if it failed, became unreachable, or needs a whole-pipeline compile that nobody does.
     pub failure: Option<Error>,
+    /// Whether a part is not in the cache and nobody will compile it. The part may still come if others request it.
+    pub not_cached: bool,
 }
 
 #[derive(Default)]

@@ -287,12 +287,17 @@ impl Inner {
 
     /// Adds an event with the result.
     pub(super) fn tell(&self) {
-        let failure = match &self.made().phase {
-            Phase::Failed(e) => Some(e.clone()),
-            _ => None,
+        self.tell_of(&self.made().phase);
+    }
+
+    pub(super) fn tell_of(&self, phase: &Phase) {
+        let (failure, not_cached) = match phase {
+            Phase::Failed(e) | Phase::NeedsWhole(e) => (Some(e.clone()), false),
+            Phase::Pending(_) | Phase::NotCached(_) => (None, true),
+            _ => (None, false),
         };
-        let generation = self.generation();
-        self.shared.events.push(Event { kind: EventKind::Pipeline, user: self.user, generation, failure });
+        let (kind, user, generation) = (EventKind::Pipeline, self.user, self.generation());
+        self.shared.events.push(Event { kind, user, generation, failure, not_cached });
     }
 
     /// Tries to produce an ELF; true if this call reached a final phase.

@@ -23,24 +23,43 @@ impl Inner {
         self.shared.service.is_some() && !self.flags.has(PipelineFlags::FAIL_ON_COMPILE)
     }
 
+    /// Whether only a whole-pipeline compile is accepted.
+    fn wants_whole(&self) -> bool {
+        self.flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION)
+    }
+
     pub(super) fn may_be_optimized(&self) -> bool {
         self.may_be_compiled() && !self.flags.has(PipelineFlags::NO_OPTIMIZE)
     }
 
-    /// Posts an order to the context's thread, if there is anything that it can do.
+    /// Whether the context's thread is obtaining every missing part.
+    fn parts_are_coming(&self) -> bool {
+        self.parts.iter().all(|part| !part.is_missing() || part.is_asked())
+    }
+
+    /// Posts an order to the context's thread, if there is anything that it can do. The pipeline is pending only if the
+    /// thread will end that by itself; one whose parts may come by others' requests is linked then.
     pub(super) fn order(self: &Arc<Self>) {
         if self.shared.service.is_none() {
             return;
         }
-        let (coming, offered) = {
+        let (resumed, coming, offered) = {
             let made = self.made();
-            let coming = match &made.phase {
-                Phase::NeedsWhole(_) => self.may_be_compiled(),
-                phase => !phase.is_final(),
+            let (missing, coming) = match &made.phase {
+                Phase::Pending(_) if self.flags.has(PipelineFlags::NO_DISK) => (true, true),
+                Phase::Pending(_) | Phase::NotCached(_) => (
+                    true,
+                    match self.wants_whole() {
+                        true => self.may_be_compiled(),
+                        false => self.parts_are_coming(),
+                    },
+                ),
+                Phase::NeedsWhole(_) => (false, self.may_be_compiled()),
+                _ => (false, false),
             };
-            (coming, made.optimization == Optimization::Offered)
+            (missing, coming, made.optimization == Optimization::Offered)
         };
-        if coming || offered {
+        if resumed || coming || offered {
             self.asked.store(coming, Ordering::Relaxed);
             self.raise_parts();
             let job: Arc<dyn ServiceJob> = self.clone();
@@ -59,7 +78,7 @@ impl Inner {
                 Phase::Done(_) if made.optimization == Optimization::Offered => return JobStep::Ask,
                 Phase::Done(_) | Phase::Failed(_) => return JobStep::Nothing,
                 Phase::NeedsWhole(_) | Phase::CompilingWhole(_) => true,
-                Phase::Pending(_) | Phase::NotCached(_) => self.flags.has(PipelineFlags::LINK_TIME_OPTIMIZATION),
+                Phase::Pending(_) | Phase::NotCached(_) => self.wants_whole(),
             };
             if whole {
                 return if self.may_be_compiled() { JobStep::Ask } else { JobStep::Nothing };
@@ -174,12 +193,16 @@ impl ServiceJob for Inner {
     fn step(&self) -> JobStep {
         let step = self.proceed();
         let coming = match step {
-            // A shader that may not be compiled will not arrive.
-            JobStep::After(id) => self.parts.iter().any(|part| part.id == id && part.is_asked()),
+            JobStep::After(_) => self.parts_are_coming(),
             JobStep::Ask => !self.is_offered(),
             JobStep::Nothing => false,
         };
-        self.asked.store(coming, Ordering::Relaxed);
+        let was_coming = self.asked.swap(coming, Ordering::Relaxed);
+        let made = self.made();
+        if was_coming && !coming && !made.phase.is_final() {
+            // Under the lock, so that the event is not that of a result which a caller's thread has just told.
+            self.tell_of(&made.phase);
+        }
         step
     }
 

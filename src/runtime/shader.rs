@@ -87,8 +87,10 @@ pub(super) struct ShaderPart {
     key: OnceLock<Key>,
     /// Whether it was looked up on the disk.
     looked: AtomicBool,
-    /// Whether the context's thread was told to find it.
+    /// Whether the context's thread is obtaining it.
     asked: AtomicBool,
+    /// Whether a service may be asked for it.
+    may_be_compiled: bool,
     found: OnceLock<Result<Arc<Object>>>,
     /// The variant that a state has required; a stage has one kind of variant.
     variant: OnceLock<Arc<Object>>,
@@ -145,6 +147,7 @@ impl Shader {
             key: OnceLock::new(),
             looked: AtomicBool::new(false),
             asked: AtomicBool::new(false),
+            may_be_compiled: !info.fail_on_compile,
             found: OnceLock::new(),
             variant: OnceLock::new(),
             module,
@@ -152,9 +155,7 @@ impl Shader {
         };
         part.look(!info.no_disk)?;
         let part = Arc::new(part);
-        if !info.fail_on_compile {
-            part.order();
-        }
+        part.order();
         Ok(Self(Held::new(part, &context.0)))
     }
 
@@ -183,7 +184,7 @@ impl Shader {
         part.shared.alive()?;
         if let Some(service) = part.shared.service.as_ref().filter(|_| part.is_coming()) {
             part.waits(true);
-            service.wait(timeout, || part.found.get().is_some());
+            service.wait(timeout, || !part.is_coming());
             part.waits(false);
         }
         if part.found.get().is_none() && !part.is_coming() {
@@ -247,13 +248,16 @@ impl ShaderPart {
     }
 
     fn tell(&self) {
-        let failure = self.found.get().and_then(|found| found.as_ref().err()).cloned();
-        self.shared.events.push(Event { kind: EventKind::Shader, user: self.user, generation: 0, failure });
+        let found = self.found.get();
+        let (failure, not_cached) = (found.and_then(|found| found.as_ref().err()).cloned(), found.is_none());
+        let (kind, user) = (EventKind::Shader, self.user);
+        self.shared.events.push(Event { kind, user, generation: 0, failure, not_cached });
     }
 
-    /// Orders the context's thread to find it, if there is a service and it is missing.
+    /// Orders the context's thread to find it, if there is one, the part is missing, and there is a place left to look.
     fn order(self: &Arc<Self>) {
-        if self.shared.service.is_some() && self.is_missing() {
+        let place = self.may_be_compiled || !self.looked.load(Ordering::Relaxed);
+        if self.shared.service.is_some() && self.is_missing() && place {
             self.asked.store(true, Ordering::Relaxed);
             let job: Arc<dyn ServiceJob> = self.clone();
             io::post(&self.shared, Order::Start(Arc::downgrade(&job)));
@@ -271,7 +275,7 @@ impl ShaderPart {
         self.found.get().is_none()
     }
 
-    /// Whether the context's thread was told to find it.
+    /// Whether the context's thread is obtaining it.
     pub(super) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
@@ -373,6 +377,11 @@ impl ServiceJob for ShaderPart {
                 // The cache's manifest cannot be read.
                 Err(e) => self.settle(Err(e)),
             }
+        }
+        if self.is_missing() && !self.may_be_compiled {
+            self.asked.store(false, Ordering::Relaxed);
+            self.tell();
+            return JobStep::Nothing;
         }
         if self.is_missing() && self.module.as_ref().is_some_and(|module| module.len() > MAX_MODULE) {
             let limit = format!("module over {} MiB", MAX_MODULE >> 20);

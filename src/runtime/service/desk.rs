@@ -191,7 +191,7 @@ impl Desk {
         let mut was = lock(&self.reach);
         let event = |failure: Option<Error>| {
             let generation = u32::from(failure.is_none());
-            events.push(Event { kind: EventKind::Service, user: 0, generation, failure });
+            events.push(Event { kind: EventKind::Service, user: 0, generation, failure, not_cached: false });
         };
         match (&*was, &reach) {
             (Reach::Connected(_), Reach::Connected(_)) | (Reach::Away(_), Reach::Away(_)) => {}

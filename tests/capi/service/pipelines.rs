@@ -140,3 +140,72 @@ fn a_link_without_a_handle_says_that_it_is_coming() {
     until("it is away", || matches!(context.reach().unwrap(), Reach::Away(_)));
     assert_eq!(context.link_into(&info, &mut []).unwrap(), Answer::NotCached(Stage::Vertex));
 }
+
+#[test]
+fn what_nobody_will_compile_is_not_cached_at_once() {
+    let folder = Folder::new();
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let asked = shader(&context, Stage::Vertex, 1);
+    service.until(1, is_stage);
+    let forbidden = |stage, number| shader_with(&context, stage, number, |info| info.fail_on_compile = true);
+    let [vs, fs] = [forbidden(Stage::Vertex, 4), forbidden(Stage::Fragment, 5)];
+    for _ in 0..100 {
+        for shaders in [[&vs, &fs], [&asked, &fs]] {
+            let made = pipeline(&context, &shaders, PipelineFlags::FAIL_ON_COMPILE);
+            assert!(matches!(made.status().unwrap().phase, Phase::NotCached(_)));
+        }
+    }
+    let whole = PipelineFlags::FAIL_ON_COMPILE | PipelineFlags::LINK_TIME_OPTIMIZATION;
+    assert!(matches!(pipeline(&context, &[&asked, &fs], whole).status().unwrap().phase, Phase::NotCached(_)));
+    assert_eq!(context.next_event().unwrap().map(|event| event.kind), Some(EventKind::Service));
+    assert_eq!(context.next_event().unwrap(), None);
+}
+
+#[test]
+fn what_was_pending_and_will_not_come_is_told() {
+    let folder = Folder::new();
+    drop(cache::full(&folder.cache()));
+    let _service = folder.serve(silent);
+    let context = folder.context();
+    let cold = |stage, number| {
+        shader_with(&context, stage, number, |info| (info.no_disk, info.fail_on_compile) = (true, true))
+    };
+    // One that is in the cache.
+    let there = cold(Stage::Vertex, 1);
+    let told = events_until(&context, |event| event.kind == EventKind::Shader);
+    assert_eq!((told.last().unwrap().not_cached, there.status().unwrap()), (false, ShaderStatus::Ready));
+    let missing = cold(Stage::Fragment, 9);
+    let told = events_until(&context, |event| event.kind == EventKind::Shader);
+    assert_eq!((told.last().unwrap().not_cached, missing.status().unwrap()), (true, ShaderStatus::NotCached));
+    let made = pipeline(&context, &[&there, &missing], PipelineFlags::FAIL_ON_COMPILE | PipelineFlags::NO_DISK);
+    let told = events_until(&context, |event| event.kind == EventKind::Pipeline);
+    assert!(told.last().unwrap().not_cached);
+    assert_eq!(made.status().unwrap().phase, Phase::NotCached(Stage::Fragment));
+    assert_eq!(context.reach().unwrap(), Reach::Idle, "the service is not asked");
+}
+
+#[test]
+fn parts_that_come_and_cannot_be_linked_are_told() {
+    let folder = Folder::new();
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    let made = pipeline(&context, &[&vs, &fs], PipelineFlags::FAIL_ON_COMPILE);
+    assert!(matches!(made.status().unwrap().phase, Phase::Pending(_)));
+    service.until(2, is_stage);
+    for ask in service.heard() {
+        let Ask::Stage(StageAsk { id, request, .. }) = &*ask else { continue };
+        let mut part = part_of(request);
+        if request.stage == Stage::Vertex {
+            let mut other = link_support::vertex();
+            other.interface.specialization = vec![dovetail::kinds::SpecValue { id: 7, value: 2, default: 1 }];
+            part.elf = Some(Bytes(other.build()));
+        }
+        service.tell(&Tell::Stage { id: *id, part: Some(part) });
+    }
+    let told = events_until(&context, |event| event.kind == EventKind::Pipeline);
+    let why = told.last().unwrap().failure.as_ref().and_then(|why| why.full_compile());
+    assert_eq!(why, Some(&FullCompile::Specialization { id: 7 }));
+    assert!(matches!(made.status().unwrap().phase, Phase::NeedsWhole(_)));
+}
