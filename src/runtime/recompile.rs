@@ -239,11 +239,14 @@ impl ServiceJob for Inner {
     }
 }
 
-/// Cancels requests: nobody needs the pipeline any more.
+/// Cancels requests, and forgets what it waits for: nobody needs the pipeline any more.
 impl Drop for Inner {
     fn drop(&mut self) {
-        if self.shared.alive().is_ok() {
-            self.post_if_open(Order::Settled(self.id));
+        if let Some(service) = &self.shared.service
+            && self.shared.alive().is_ok()
+            && (!self.made().phase.is_final() || self.is_offered())
+        {
+            service.post_if_started(Order::Settled(self.id));
         }
     }
 }

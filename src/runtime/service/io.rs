@@ -5,10 +5,10 @@ use super::desk::{Desk, Order, Reach};
 use super::job::{JobStep, ServiceJob};
 use super::requests::Requests;
 use super::session::Session;
+use super::waiting::Waiting;
 use crate::error::Error;
 use crate::wire::Ask;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn run(shared: Arc<Shared>, desk: Arc<Desk>) {
         shared,
         desk,
         requests: Requests::default(),
-        waiting: BTreeMap::new(),
+        waiting: Waiting::default(),
         session: None,
         try_at: Some(now),
         backoff: BACKOFF.0,
@@ -54,8 +54,8 @@ pub(super) struct Io {
     pub(super) shared: Arc<Shared>,
     pub(super) desk: Arc<Desk>,
     pub(super) requests: Requests,
-    /// Jobs to resume when another job, given by its id, completes.
-    waiting: BTreeMap<u64, Vec<Weak<dyn ServiceJob>>>,
+    /// Jobs to resume when another job completes.
+    waiting: Waiting,
     pub(super) session: Option<Session>,
     /// Time of the next connection attempt; `None` if connecting is not possible.
     try_at: Option<Instant>,
@@ -78,6 +78,7 @@ impl Io {
                     if self.requests.remove(id) {
                         self.send(&Ask::Cancel { id });
                     }
+                    self.waiting.remove(id);
                     self.ended(id);
                 }
             }
@@ -100,7 +101,7 @@ impl Io {
         let Some(job) = job.upgrade() else { return };
         match job.step() {
             JobStep::Nothing => return self.ended(job.id()),
-            JobStep::After(id) => self.waiting.entry(id).or_default().push(Arc::downgrade(&job)),
+            JobStep::After(id) => self.waiting.add(id, &job),
             JobStep::Ask => {
                 self.requests.add(&job);
                 self.desk.count_ask();
@@ -113,7 +114,7 @@ impl Io {
 
     /// Resumes the jobs that waited for this one.
     pub(super) fn ended(&mut self, id: u64) {
-        for job in self.waiting.remove(&id).into_iter().flatten() {
+        for job in self.waiting.take(id) {
             self.start(&job);
         }
         self.desk.notify();

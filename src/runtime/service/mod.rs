@@ -17,3 +17,4 @@ pub(super) mod job;
 mod modules;
 mod requests;
 mod session;
+mod waiting;
