@@ -4,12 +4,13 @@ use super::message::{Ask, Hello, Numbered, Tell, Welcome};
 use super::{MAX_FRAME, PROTOCOLS, REQUEST_SCHEMA};
 use crate::error::{Context as _, Error, Result};
 use crate::frame::{self, HEAD};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv, send, socket_with,
 };
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An established connection, after both greetings.
 pub struct Connection {
@@ -22,7 +23,11 @@ pub struct Connection {
 }
 
 /// The sending half of a connection.
-pub struct Sender(UnixStream);
+pub struct Sender {
+    stream: UnixStream,
+    /// Time limit of a message.
+    patience: Duration,
+}
 
 /// The receiving half of a connection.
 pub struct Receiver {
@@ -48,7 +53,7 @@ pub enum Arrival {
 const STEP: usize = 64 << 10;
 
 impl Connection {
-    /// Connects to the service at a path; `patience` is the timeout of each of its answers until the welcome.
+    /// Connects to the service at a path; `patience` is the time limit of the welcome, and of each message sent.
     ///
     /// # Errors
     /// Environment: nobody listens, there is no answer, or the service belongs to another user who is not root.
@@ -64,11 +69,12 @@ impl Connection {
     /// As [`Self::open`].
     pub fn over(stream: UnixStream, hello: &Hello, patience: Duration) -> Result<Self> {
         check_peer(&stream)?;
-        stream.set_read_timeout(Some(patience))?;
-        stream.set_write_timeout(Some(patience))?;
-        let (mut sender, mut receiver) = (Sender(stream.try_clone()?), Receiver::new(stream));
-        sender.send(&Ask::Hello(hello.clone()))?;
-        let welcome = match receiver.receive()? {
+        // The caller's stream may have a timeout.
+        stream.set_read_timeout(None)?;
+        let (mut sender, mut receiver) = (Sender { stream: stream.try_clone()?, patience }, Receiver::new(stream));
+        let until = Instant::now() + patience;
+        sender.send_until(&Ask::Hello(hello.clone()), until)?;
+        let welcome = match receiver.receive_until(until)? {
             Some(Tell::Welcome(welcome)) => welcome,
             Some(Tell::Refused(why)) => return Err(why),
             Some(_) => return Err(Error::malformed("the service did not begin with a welcome")),
@@ -79,7 +85,6 @@ impl Connection {
             let ours = format!("this program speaks {first} to {last}");
             return Err(Error::unsupported(format!("service protocol {}", welcome.protocol), ours));
         }
-        receiver.stream.set_read_timeout(None)?;
         receiver.skewed = welcome.schema != REQUEST_SCHEMA;
         Ok(Self { welcome, sender, receiver })
     }
@@ -91,7 +96,12 @@ fn connected(socket: &Path) -> Result<UnixStream> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let made = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(std::io::Error::from)?;
     let address = SocketAddrUnix::new(socket).map_err(std::io::Error::from)?;
-    connect(&made, &address).map_err(std::io::Error::from)?;
+    connect(&made, &address).map_err(|e| match e {
+        rustix::io::Errno::AGAIN => {
+            Error::environment("it accepts no connection, and as many as it allows are waiting")
+        }
+        e => std::io::Error::from(e).into(),
+    })?;
     let stream = UnixStream::from(made);
     stream.set_nonblocking(false)?;
     Ok(stream)
@@ -106,25 +116,55 @@ fn check_peer(stream: &UnixStream) -> Result<()> {
     Err(Error::environment(format!("the service runs as user {}, which is neither this one nor root", peer.as_raw())))
 }
 
+/// Waits until the stream can be read or written, or has failed; false if that has not happened by `until`.
+fn can(stream: &UnixStream, what: PollFlags, until: Instant) -> Result<bool> {
+    let left = Timespec::try_from(until.saturating_duration_since(Instant::now())).ok();
+    match poll(&mut [PollFd::new(stream, what)], left.as_ref()) {
+        Ok(0) => Ok(false),
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(true),
+        Err(e) => Err(std::io::Error::from(e).into()),
+    }
+}
+
 impl Sender {
     /// Sends a whole message.
     ///
     /// # Errors
-    /// Environment: the connection is gone, or the service has not read for the timeout. Unsupported: the message is
-    /// too long for a frame.
+    /// Environment: the connection is gone, or the service has not read the message within the time limit. Unsupported:
+    /// the message is too long for a frame.
     pub fn send(&mut self, ask: &Ask) -> Result<()> {
+        self.send_until(ask, Instant::now() + self.patience)
+    }
+
+    /// The same with an end instead of the time limit. The system's own timeout would start again with each byte that
+    /// the service reads.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn send_until(&mut self, ask: &Ask, until: Instant) -> Result<()> {
         let bytes = frame::frame(ask, MAX_FRAME)?;
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            // Without the flag, a closed connection would kill the host process by SIGPIPE.
-            match send(&self.0, rest, SendFlags::NOSIGNAL) {
+            // Without the first flag, a closed connection would kill the host process by SIGPIPE.
+            match send(&self.stream, rest, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
                 Ok(sent) => rest = rest.get(sent..).unwrap_or_default(),
                 Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => {
+                    if !can(&self.stream, PollFlags::OUT, until)? {
+                        let seconds = self.patience.as_secs();
+                        let why = format!("the service has not read a message within {seconds} seconds");
+                        return Err(Error::environment(why));
+                    }
+                }
                 Err(e) => return Err(std::io::Error::from(e).into()),
             }
         }
         Ok(())
     }
+}
+
+fn silent(time: Duration) -> Error {
+    Error::environment(format!("the service has sent no answer for {} seconds", time.as_secs()))
 }
 
 impl Receiver {
@@ -142,6 +182,22 @@ impl Receiver {
                 Arrival::Message(tell) => return Ok(Some(tell)),
                 Arrival::Nothing => {}
                 Arrival::Closed => return Ok(None),
+            }
+        }
+    }
+
+    /// The same up to a time, however slowly the bytes of the message come.
+    ///
+    /// # Errors
+    /// As [`Self::receive`].
+    fn receive_until(&mut self, until: Instant) -> Result<Option<Tell>> {
+        let begun = Instant::now();
+        loop {
+            match self.arrived()? {
+                Arrival::Message(tell) => return Ok(Some(tell)),
+                Arrival::Closed => return Ok(None),
+                Arrival::Nothing if Instant::now() < until && can(&self.stream, PollFlags::IN, until)? => {}
+                Arrival::Nothing => return Err(silent(begun.elapsed())),
             }
         }
     }
@@ -167,6 +223,7 @@ impl Receiver {
             Ok(_) => Ok(self.take()?.map_or(Arrival::Nothing, Arrival::Message)),
             Err(rustix::io::Errno::INTR) => Ok(Arrival::Nothing),
             Err(rustix::io::Errno::AGAIN) if flags.contains(RecvFlags::DONTWAIT) => Ok(Arrival::Nothing),
+            Err(rustix::io::Errno::AGAIN) => Err(silent(self.stream.read_timeout()?.unwrap_or_default())),
             Err(e) => Err(std::io::Error::from(e).into()),
         }
     }

@@ -10,13 +10,18 @@ use crate::wire::{Ask, MAX_MODULE, PartAnswer, Tell, Verdict};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Number of messages handled before the next orders.
+const AT_ONCE: usize = 64;
+
 impl Io {
-    /// Handles all messages that have arrived.
-    pub(super) fn hear(&mut self) {
-        while let Some(session) = &mut self.session {
+    /// Handles messages that have arrived. Returns whether there may be more: orders are not kept waiting by a service
+    /// that sends without end.
+    pub(super) fn hear(&mut self) -> bool {
+        for _ in 0..AT_ONCE {
+            let Some(session) = &mut self.session else { return false };
             let taken = match session.receive() {
                 Ok(Some(tell)) => self.take(tell),
-                Ok(None) => return,
+                Ok(None) => return false,
                 Err(e) => Err(e),
             };
             if let Err(e) = taken {
@@ -28,6 +33,7 @@ impl Io {
                 self.lost(e);
             }
         }
+        true
     }
 
     /// Handles one message.

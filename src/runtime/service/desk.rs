@@ -173,7 +173,12 @@ impl Desk {
         if let Some(wake) = self.wake.get() {
             let _ = rustix::io::read(wake, &mut [0; 8]);
         }
-        (!self.closing.load(Ordering::Acquire)).then(|| std::mem::take(&mut *lock(&self.orders)))
+        (!self.is_closing()).then(|| std::mem::take(&mut *lock(&self.orders)))
+    }
+
+    /// Whether the thread is to end.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
     }
 
     /// State of the connection.

@@ -35,6 +35,7 @@ fn run(shared: Arc<Shared>, desk: Arc<Desk>) {
         requests: Requests::default(),
         waiting: Waiting::default(),
         session: None,
+        unheard: false,
         try_at: Some(now),
         backoff: BACKOFF.0,
         draws_at: now,
@@ -57,6 +58,8 @@ pub(super) struct Io {
     /// Jobs to resume when another job completes.
     waiting: Waiting,
     pub(super) session: Option<Session>,
+    /// Whether the session may hold messages that no poll reports.
+    unheard: bool,
     /// Time of the next connection attempt; `None` if connecting is not possible.
     try_at: Option<Instant>,
     backoff: Duration,
@@ -67,6 +70,9 @@ pub(super) struct Io {
 impl Io {
     fn turn(&mut self, orders: Vec<Order>) {
         for order in orders {
+            if self.desk.is_closing() {
+                return;
+            }
             match order {
                 Order::Start(job) => self.start(&job),
                 Order::Urgency(id) => {
@@ -130,9 +136,10 @@ impl Io {
         }
     }
 
-    /// Sends a message if there is a connection.
+    /// Sends a message if there is a connection and the context is not being closed: a message takes up to two seconds if
+    /// the service does not read it.
     pub(super) fn send(&mut self, ask: &Ask) {
-        let Some(session) = &mut self.session else { return };
+        let Some(session) = self.session.as_mut().filter(|_| !self.desk.is_closing()) else { return };
         if let Err(e) = session.send(ask) {
             self.lost(e);
         }
@@ -140,7 +147,11 @@ impl Io {
 
     /// Connects if the delay has passed and there is anything to request.
     fn connect(&mut self, now: Instant) {
-        if self.session.is_some() || self.requests.is_empty() || self.try_at.is_none_or(|at| now < at) {
+        if self.session.is_some()
+            || self.desk.is_closing()
+            || self.requests.is_empty()
+            || self.try_at.is_none_or(|at| now < at)
+        {
             return;
         }
         if self.desk.reach() == Reach::Idle {
@@ -188,6 +199,7 @@ impl Io {
     /// Sleeps until there is work, and handles the service's messages.
     fn sleep(&mut self, check_at: Option<Instant>) {
         let times = match &self.session {
+            Some(_) if self.unheard => [Some(Instant::now()), None, None],
             Some(_) => [check_at, self.requests.next_due(), self.requests.counts_draws().then_some(self.draws_at)],
             None => [self.try_at.filter(|_| !self.requests.is_empty()), None, None],
         };
@@ -199,7 +211,7 @@ impl Io {
         let woken = poll(&mut polled, timeout.as_ref());
         let heard = polled.get(1).is_some_and(|socket| !socket.revents().is_empty());
         match woken {
-            Ok(_) if heard => self.hear(),
+            Ok(_) if heard || self.unheard => self.unheard = self.hear(),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // If polling fails, all that is left is to retry, with a delay.
             Err(_) => std::thread::sleep(BACKOFF.0),

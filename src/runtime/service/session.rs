@@ -8,12 +8,15 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Timeout for the service's welcome, and for sending to it.
+/// Time limit of the service's welcome, and of each message to it.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Silence after which a service with outstanding answers is pinged.
 const QUIET: Duration = Duration::from_secs(2);
 /// Silence after the ping until the service counts as dead.
 const DEAD: Duration = Duration::from_secs(5);
+
+/// Number of messages among which a refusal is looked for.
+const MOST_UNHEARD: usize = 1000;
 
 pub(super) struct Session {
     connection: Connection,
@@ -41,6 +44,7 @@ impl Session {
         // that the client reads that cache; if that fails, it sends every ELF.
         let said = std::mem::replace(&mut hello.cache, cache());
         if hello.cache != said
+            && !desk.is_closing()
             && let Ok(again) = desk.connect(&hello, PATIENCE)
         {
             connection = again;
@@ -76,9 +80,12 @@ impl Session {
     pub(super) fn send(&mut self, ask: &Ask) -> Result<()> {
         let sent = self.connection.sender.send(ask);
         if sent.is_err() {
-            while let Ok(Some(tell)) = self.receive() {
-                if let Tell::Refused(why) = tell {
-                    return Err(why);
+            // A service that sends without end is not listened to for the reason.
+            for _ in 0..MOST_UNHEARD {
+                match self.receive() {
+                    Ok(Some(Tell::Refused(why))) => return Err(why),
+                    Ok(Some(_)) => {}
+                    _ => break,
                 }
             }
         }
@@ -125,8 +132,8 @@ impl Session {
 
     /// Says goodbye and closes.
     pub(super) fn end(mut self) {
-        // If this fails, the closed socket has the same effect.
-        let _ = self.send(&Ask::Bye);
+        // If this cannot be sent at once, the closed socket has the same effect.
+        let _ = self.connection.sender.send_until(&Ask::Bye, Instant::now());
     }
 
     pub(super) fn stream(&self) -> &UnixStream {
