@@ -40,11 +40,9 @@ pub(super) fn pipeline(phase: &Phase) -> (i32, Option<&Error>) {
 /// Result code of a wait for a generation, given the `result` of the pipeline's phase.
 pub(super) fn waited(status: &runtime::PipelineStatus, generation: u32, result: i32) -> i32 {
     match result {
-        DVT_PENDING => DVT_TIMEOUT,
-        DVT_OK if status.generation < generation => match status.optimization {
-            Optimization::Offered if generation == 2 => DVT_TIMEOUT,
-            _ => DVT_NOT_CACHED,
-        },
+        _ if status.generation >= generation => DVT_OK,
+        DVT_PENDING | DVT_OK if status.coming >= generation => DVT_TIMEOUT,
+        DVT_PENDING | DVT_OK => DVT_NOT_CACHED,
         result => result,
     }
 }
@@ -189,5 +187,23 @@ impl Stats {
             left_out,
             imports_refused,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_times_out_only_for_what_is_coming() {
+        let waited = |generation, coming, wanted, result| {
+            let (phase, optimization) = (Phase::Done(PipelineRoute::Linked), Optimization::None);
+            let status = runtime::PipelineStatus { phase, generation, coming, optimization, bytes: 0, used: 0 };
+            super::waited(&status, wanted, result)
+        };
+        assert_eq!([waited(0, 2, 0, DVT_PENDING), waited(1, 1, 1, DVT_OK), waited(2, 2, 1, DVT_OK)], [DVT_OK; 3]);
+        assert_eq!([waited(0, 2, 1, DVT_PENDING), waited(1, 2, 2, DVT_OK)], [DVT_TIMEOUT; 2]);
+        assert_eq!([waited(0, 2, 3, DVT_PENDING), waited(1, 1, 2, DVT_OK)], [DVT_NOT_CACHED; 2]);
+        assert_eq!(waited(0, 0, 1, DVT_E_MALFORMED), DVT_E_MALFORMED);
     }
 }

@@ -107,6 +107,8 @@ pub struct PipelineStatus {
     pub phase: Phase,
     /// 0: no ELF yet; 1: linked, or compiled as a whole; 2: replaced by better code.
     pub generation: u32,
+    /// The highest generation that it has, or that is being produced.
+    pub coming: u32,
     /// Status of the request for better code.
     pub optimization: Optimization,
     /// Size of the ELF in bytes; 0 if there is none, or it could be read once and has been.
@@ -164,7 +166,7 @@ impl Pipeline {
     pub fn status(&self) -> Result<PipelineStatus> {
         let inner = &self.0;
         inner.shared.alive()?;
-        let coming = inner.is_coming();
+        let (coming, last) = (inner.is_coming(), inner.last_coming());
         let made = inner.made();
         let phase = match &made.phase {
             Phase::Pending(stage) | Phase::NotCached(stage) if coming => Phase::Pending(*stage),
@@ -176,6 +178,7 @@ impl Pipeline {
         Ok(PipelineStatus {
             phase,
             generation: inner.generation(),
+            coming: last,
             optimization: made.optimization.clone(),
             bytes: made.elf.len(),
             used: inner.uses(),
@@ -210,20 +213,25 @@ impl Pipeline {
     }
 
     /// Waits until the pipeline has reached this generation, can no longer reach it, or the service is unreachable, up
-    /// to the timeout. If there is nothing to wait for, it tries again on this thread, checking the disk whatever the
-    /// flags say, and returns at once. The result is in the status, and in an event if it is new.
+    /// to the timeout. If nothing is coming and there is no ELF, it tries again on this thread, checking the disk
+    /// whatever the flags say, and returns at once. The result is in the status, and in an event if it is new.
     ///
     /// # Errors
     /// Environment: after a fork.
     pub fn wait(&self, generation: u32, timeout: Duration) -> Result<PipelineStatus> {
         let inner = &self.0;
         inner.shared.alive()?;
-        if let Some(service) = inner.shared.service.as_ref().filter(|_| inner.is_coming_to(generation)) {
+        let comes = || inner.generation() < generation && generation <= inner.last_coming();
+        if let Some(service) = inner.shared.service.as_ref().filter(|_| comes()) {
             inner.waits(true);
-            service.wait(timeout, || !inner.is_coming_to(generation));
+            service.wait(timeout, || !comes());
             inner.waits(false);
         }
-        if inner.generation() == 0 && !inner.is_coming() && inner.advance(inner.flags.without_no_disk()) {
+        if generation > 0
+            && inner.generation() == 0
+            && !inner.is_coming()
+            && inner.advance(inner.flags.without_no_disk())
+        {
             inner.tell();
         }
         self.status()
@@ -257,7 +265,7 @@ impl Pipeline {
 }
 
 impl Inner {
-    fn generation(&self) -> u32 {
+    pub(super) fn generation(&self) -> u32 {
         self.generation.load(Ordering::Relaxed)
     }
 

@@ -4,7 +4,7 @@
 use super::context::count;
 use super::flags::PipelineFlags;
 use super::link::{MAX_STAGES, PipelineRoute, link_whole};
-use super::pipeline::{BETTER, Inner, Optimization, Phase};
+use super::pipeline::{BETTER, FIRST, Inner, Optimization, Phase};
 use super::service::desk::Order;
 use super::service::io;
 use super::service::job::{JobOutcome, JobStep, ServiceJob};
@@ -92,21 +92,19 @@ impl Inner {
 
     /// Whether the context's thread is obtaining what is missing, and the service is reachable or was not tried yet.
     pub(super) fn is_coming(&self) -> bool {
-        let here = || self.shared.service.as_ref().is_some_and(|service| !service.is_away());
-        self.asked.load(Ordering::Relaxed) && here() && !self.made().phase.is_final()
+        self.asked.load(Ordering::Relaxed) && self.has_service() && !self.made().phase.is_final()
     }
 
-    /// Whether it can still reach this generation.
-    pub(super) fn is_coming_to(&self, generation: u32) -> bool {
-        let made = self.made();
-        match &made.phase {
-            Phase::Failed(_) => false,
-            Phase::Done(_) => generation == BETTER && made.optimization == Optimization::Offered,
-            _ => {
-                drop(made);
-                generation <= BETTER && self.is_coming()
-            }
+    fn has_service(&self) -> bool {
+        self.shared.service.as_ref().is_some_and(|service| !service.is_away())
+    }
+
+    /// The highest generation that it has, or that the context's thread is obtaining.
+    pub(super) fn last_coming(&self) -> u32 {
+        if self.is_coming() {
+            return if self.may_be_optimized() && !self.wants_whole() { BETTER } else { FIRST };
         }
+        if self.is_offered() && self.has_service() { BETTER } else { self.generation() }
     }
 
     /// A thread starts or stops waiting for it.

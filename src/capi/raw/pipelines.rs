@@ -223,8 +223,9 @@ pub unsafe extern "C" fn dvt_pipeline_read(
 }
 
 /// Waits until the pipeline has reached `generation`, can no longer reach it, or the service is unreachable, for `timeout_ns`
-/// nanoseconds at most; `UINT64_MAX` waits without limit. Returns as `dvt_pipeline_create`; `DVT_TIMEOUT`; or `DVT_NOT_CACHED` if
-/// nothing will produce that generation. Without a service it looks on the disk and returns at once.
+/// nanoseconds at most; `UINT64_MAX` waits without limit. Returns `DVT_OK` if it has that generation, as every pipeline has
+/// generation 0; `DVT_TIMEOUT`; `DVT_NOT_CACHED` if nothing will produce that generation, or nothing can while the service is
+/// unreachable; else as `dvt_pipeline_create`. Without a service it looks on the disk and returns at once.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_wait(pipeline: *const PipelineHandle, generation: u32, timeout_ns: u64) -> i32 {

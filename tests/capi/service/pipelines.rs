@@ -209,3 +209,27 @@ fn parts_that_come_and_cannot_be_linked_are_told() {
     assert_eq!(why, Some(&FullCompile::Specialization { id: 7 }));
     assert!(matches!(made.status().unwrap().phase, Phase::NeedsWhole(_)));
 }
+
+#[test]
+fn only_what_can_come_is_waited_for() {
+    let folder = Folder::new();
+    drop(cache::full(&folder.cache()));
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let [vs, fs, missing] =
+        [(Stage::Vertex, 1), (Stage::Fragment, 2), (Stage::Vertex, 4)].map(|(stage, n)| shader(&context, stage, n));
+    let linked = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    let pending = pipeline(&context, &[&missing, &fs], PipelineFlags::default());
+    let at_most_one = pipeline(&context, &[&missing, &fs], PipelineFlags::NO_OPTIMIZE);
+    let start = Instant::now();
+    let coming = |pipeline: &Pipeline, generation| pipeline.wait(generation, LONG).unwrap().coming;
+    assert_eq!((coming(&linked, 0), coming(&linked, 1), coming(&linked, 3)), (2, 2, 2));
+    assert_eq!((coming(&pending, 0), coming(&pending, 3), coming(&at_most_one, 2)), (2, 2, 1));
+    assert!(start.elapsed() < LONG / 2, "none of these waits");
+    assert_eq!(linked.wait(2, Duration::from_millis(50)).unwrap().generation, 1);
+    service.until(1, is_pipeline);
+    drop(service);
+    until("it is away", || matches!(context.reach().unwrap(), Reach::Away(_)));
+    assert_eq!((coming(&linked, 2), coming(&pending, 1)), (1, 0));
+    assert!(start.elapsed() < LONG / 2, "the waits end with the service");
+}
