@@ -136,6 +136,18 @@ unsafe fn list<'a, T>(what: &str, from: *const T, count: usize, max: usize) -> A
     Ok(unsafe { std::slice::from_raw_parts(from, count) })
 }
 
+/// As [`list`], but NULL means that there is no list, which is another thing than an empty one. Then the count must be 0.
+///
+/// # Safety
+/// As [`list`].
+unsafe fn list_if_any<'a, T>(what: &str, from: *const T, count: usize, max: usize) -> Answer<Option<&'a [T]>> {
+    if from.is_null() && count == 0 {
+        return Ok(None);
+    }
+    // SAFETY: C's promise.
+    unsafe { list(what, from, count, max) }.map(Some)
+}
+
 /// Borrows a handle.
 ///
 /// # Safety
@@ -181,15 +193,18 @@ unsafe fn take<T>(what: &str, given: *mut T) {
 /// C's promise.
 unsafe fn fill_memory(to: *mut c_void, size: *mut usize, write: impl FnOnce(&mut [u8]) -> Answer<Size>) -> Answer {
     check("size", size)?;
-    // SAFETY: C's promise; it is not null, and aligned.
-    let room = unsafe { size.read() };
-    if room > isize::MAX as usize {
-        return argument(format!("`*size` is {room}"));
-    }
     let out = match to.is_null() {
+        // Only a question: as in Vulkan, the size need not be set.
         true => &mut [][..],
-        // SAFETY: C's promise; not null, bytes need no alignment, and no more than `isize::MAX`. It is written only.
-        false => unsafe { std::slice::from_raw_parts_mut(to.cast::<u8>(), room) },
+        false => {
+            // SAFETY: C's promise; it is not null, and aligned.
+            let room = unsafe { size.read() };
+            if room > isize::MAX as usize {
+                return argument(format!("`*size` is {room}, more than any memory has"));
+            }
+            // SAFETY: C's promise; not null, bytes need no alignment, and no more than `isize::MAX`. It is written only.
+            unsafe { std::slice::from_raw_parts_mut(to.cast::<u8>(), room) }
+        }
     };
     let (bytes, result) = match write(out)? {
         Size::Written(bytes) => (bytes, DVT_OK),

@@ -13,6 +13,9 @@ use crate::state::{
 };
 use crate::target::{GfxIp, Stage, WaveSize};
 
+/// The bits of the user clip planes.
+const CLIP_PLANES: u32 = 0x3f;
+
 /// A placement; none for `DVT_AUTO`.
 pub(super) fn place(number: u32) -> Option<u32> {
     (number != DVT_AUTO).then_some(number)
@@ -22,14 +25,15 @@ pub(super) fn place(number: u32) -> Option<u32> {
 pub(super) fn bits(what: &str, given: u32, known: u32) -> Answer<()> {
     match given & !known {
         0 => Ok(()),
-        unknown => argument(format!("{what} {unknown:#x} is unknown")),
+        unknown if known == 0 => argument(format!("{what} {unknown:#x} is unknown: must be 0")),
+        unknown => argument(format!("{what} {unknown:#x} is unknown: bits of {known:#x} are allowed")),
     }
 }
 
 pub(super) fn target(number: u32) -> Answer<GfxIp> {
     match number {
         DVT_TARGET_GFX1030 => Ok(GfxIp::Gfx1030),
-        other => argument(format!("target {other:#x}")),
+        other => argument(format!("target {other:#x}: {DVT_TARGET_GFX1030:#x} is allowed")),
     }
 }
 
@@ -41,14 +45,14 @@ pub(super) fn stage(number: u32) -> Answer<Stage> {
         2 | 4 | 8 => {
             Err(Error::unsupported(format!("VkShaderStageFlagBits {number}"), "vertex, fragment, compute").into())
         }
-        other => argument(format!("stage {other:#x}")),
+        other => argument(format!("stage {other:#x}: 0x1, 0x10 or 0x20")),
     }
 }
 
 pub(super) fn wave(lanes: u32) -> Answer<Option<WaveSize>> {
     match lanes {
         0 => Ok(None),
-        other => WaveSize::try_from(other).map(Some).or_else(|_| argument(format!("wave size {other}"))),
+        other => WaveSize::try_from(other).map(Some).or_else(|_| argument(format!("wave size {other}: 0, 32 or 64"))),
     }
 }
 
@@ -56,7 +60,7 @@ pub(super) fn placement(number: u32) -> Answer<Placement> {
     match number {
         DVT_PLACEMENT_ADJACENT => Ok(Placement::Adjacent),
         DVT_PLACEMENT_CHAINED => Ok(Placement::Chained),
-        other => argument(format!("placement {other}")),
+        other => argument(format!("placement {other}: 0 or 1")),
     }
 }
 
@@ -130,8 +134,11 @@ pub(super) fn fill(
         let rate = match rate {
             0 => VertexRate::Vertex,
             1 => VertexRate::Instance,
-            other => return argument(format!("rate {other} of vertex binding {binding}")),
+            other => return argument(format!("rate {other} of vertex binding {binding}: 0 or 1")),
         };
+        if rate == VertexRate::Vertex && divisor != 1 {
+            return argument(format!("divisor {divisor} of vertex binding {binding}: 1 if the rate is 0"));
+        }
         Ok(Buffer { binding, stride, rate, divisor })
     })?;
     refill(attributes, given_attributes, |VertexAttribute { location, binding, format, offset }| {
@@ -161,10 +168,10 @@ pub(super) fn fill(
         0 => PrimitiveKind::Triangles,
         DVT_RASTER_POINTS => PrimitiveKind::Points,
         DVT_RASTER_LINES => PrimitiveKind::Lines,
-        _ => return argument("`raster_flags`"),
+        both => return argument(format!("`raster_flags` {both:#x}: points and lines at the same time")),
     };
-    let Ok(planes) = u8::try_from(info.clip_plane_mask) else { return argument("`clip_plane_mask`") };
-    *clip_plane_mask = planes;
+    bits("`clip_plane_mask`", info.clip_plane_mask, CLIP_PLANES)?;
+    *clip_plane_mask = (info.clip_plane_mask & CLIP_PLANES) as u8;
     *view_mask = info.view_mask;
     *device_index = info.device_index;
     specialization.clear();

@@ -383,14 +383,14 @@ pub struct ShaderInfo {
     pub flags: u32,
     /// SPIR-V module. Copied only if the context has a service. NULL: `digest` identifies the module.
     pub code: *const u32,
-    /// Size of `code` in bytes.
+    /// Size of `code` in bytes; 0 if it is NULL.
     pub code_bytes: usize,
     /// If `code` is NULL: BLAKE3 of the SPIR-V bytes. Then every id in `spec` must exist in the module, and `wave` must be set if
     /// the module uses subgroup operations or built-ins.
     pub digest: Key,
     /// Name of the entry point, UTF-8. NULL: `main`.
     pub entry: *const u8,
-    /// Length of `entry` in bytes.
+    /// Length of `entry` in bytes; 0 if it is NULL.
     pub entry_bytes: usize,
     /// Specialization values. Ids that are not in the module are ignored.
     pub spec: *const Spec,

@@ -189,6 +189,10 @@ static void shaders(dvt_context *context, const char *dir)
     CHECK(refused(dvt_shader_create(context, &info, &shader), "`code_bytes`"));
     info.code_bytes = SIZE_MAX - 3;
     CHECK(refused(dvt_shader_create(context, &info, &shader), "items in `code`"));
+    info.code = NULL;
+    info.code_bytes = 1000;
+    CHECK(refused(dvt_shader_create(context, &info, &shader), "`code` is NULL"));
+    shader_info(&info, &code, 1);
     info.code_bytes = 0;
     CHECK(dvt_shader_create(context, &info, &shader) == DVT_E_MALFORMED && shader == NULL);
     shader_info(&info, &code, 1);
@@ -205,6 +209,9 @@ static void shaders(dvt_context *context, const char *dir)
     info.entry = (const uint8_t *)"\xff";
     info.entry_bytes = 1;
     CHECK(refused(dvt_shader_create(context, &info, &shader), "`entry` is not UTF-8"));
+    info.entry = NULL;
+    info.entry_bytes = 3;
+    CHECK(refused(dvt_shader_create(context, &info, &shader), "`entry` is NULL"));
     shader_info(&info, &code, 1);
     info.spec_count = 1;
     CHECK(refused(dvt_shader_create(context, &info, &shader), "`spec` is NULL"));
@@ -243,12 +250,16 @@ static void pipelines(dvt_context *context, const char *dir)
     REFUSED(q.info.attachment_count = 5000, "5000 items in `attachments`");
     REFUSED(q.info.color_flags = 16, "`color_flags` 0x10 is unknown");
     REFUSED(q.info.raster_flags = 16, "`raster_flags` 0x10 is unknown");
-    REFUSED(q.info.raster_flags = DVT_RASTER_POINTS | DVT_RASTER_LINES, "`raster_flags`");
-    REFUSED(q.info.clip_plane_mask = 256, "`clip_plane_mask`");
+    REFUSED(q.info.raster_flags = DVT_RASTER_POINTS | DVT_RASTER_LINES, "`raster_flags` 0xc: points and lines");
+    REFUSED(q.info.clip_plane_mask = 256, "`clip_plane_mask` 0x100 is unknown: bits of 0x3f are allowed");
+    REFUSED(q.info.clip_plane_mask = 64, "`clip_plane_mask` 0x40 is unknown");
     REFUSED(q.info.placement = 2, "placement 2");
     p.buffer.rate = 2;
     REFUSED((void)0, "rate 2 of vertex binding 0");
     p.buffer.rate = 0;
+    p.buffer.divisor = 2;
+    REFUSED((void)0, "divisor 2 of vertex binding 0: 1 if the rate is 0");
+    p.buffer.divisor = 1;
     p.attachment.write_mask = 16;
     REFUSED((void)0, "`write_mask` 0x10 is unknown");
     p.attachment.write_mask = 15;
@@ -261,6 +272,7 @@ static void pipelines(dvt_context *context, const char *dir)
     q.info = p.info;
     size = SIZE_MAX;
     CHECK(refused(dvt_pipeline_link_into(context, &q.info, &byte, &size), "`*size` is 18446744073709551615"));
+    CHECK(dvt_pipeline_link_into(context, &q.info, NULL, &size) == DVT_INCOMPLETE && size > 0 && size < 1 << 20);
     CHECK(refused(dvt_pipeline_link_into(context, &q.info, &byte, NULL), "`size` is NULL"));
     CHECK(refused(dvt_pipeline_link_into(context, &q.info, &byte, OFF(size_t *, &size)), "`size` is not aligned"));
     /* A format that vertices cannot have is malformed input, reported by a handle. */

@@ -6,7 +6,8 @@ use super::super::samplers::add_samplers;
 use super::super::state::{binding, bits, place, stage, target, wave};
 use super::super::types::*;
 use super::{
-    MAX_ITEMS, fill_memory, give, handle, input, key, list, outcome, output, patience, said_size, take, terminated,
+    MAX_ITEMS, fill_memory, give, handle, input, key, list, list_if_any, outcome, output, patience, said_size, take,
+    terminated,
 };
 use crate::compile::request::ModuleDigest;
 use crate::runtime::{self, ModuleRef};
@@ -258,21 +259,15 @@ pub unsafe extern "C" fn dvt_shader_create(
         let (context, info) = unsafe { (handle("context", context)?, input("info", info)?) };
         bits("flags", info.flags, DVT_SHADER_NO_DISK | DVT_SHADER_FAIL_ON_COMPILE)?;
         if info.code_bytes % 4 != 0 {
-            return argument(format!("`code_bytes` is {}", info.code_bytes));
+            return argument(format!("`code_bytes` is {}, not a multiple of 4", info.code_bytes));
         }
         // SAFETY: C's promise.
-        let code = match info.code.is_null() {
-            true => None,
-            false => Some(unsafe { list("code", info.code, info.code_bytes / 4, MAX_CODE / 4) }?),
-        };
+        let code = unsafe { list_if_any("code", info.code, info.code_bytes / 4, MAX_CODE / 4) }?;
         // SAFETY: words are bytes, four times as many, and need less alignment.
         let code =
             code.map(|words| unsafe { std::slice::from_raw_parts(words.as_ptr().cast::<u8>(), 4 * words.len()) });
         // SAFETY: C's promise.
-        let entry = match info.entry.is_null() {
-            true => &b"main"[..],
-            false => unsafe { list("entry", info.entry, info.entry_bytes, MAX_NAME) }?,
-        };
+        let entry = unsafe { list_if_any("entry", info.entry, info.entry_bytes, MAX_NAME) }?.unwrap_or(b"main");
         let Ok(entry) = std::str::from_utf8(entry) else { return argument("`entry` is not UTF-8") };
         // SAFETY: C's promise.
         let spec = unsafe { list("spec", info.spec, info.spec_count as usize, MAX_ITEMS) }?;
