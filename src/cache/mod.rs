@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use gather::Gathered;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A store with checked entries and counters. Shared by reference between threads.
@@ -47,6 +47,10 @@ pub struct Cache {
     unkept: AtomicU64,
     /// The first read error and the first write error.
     trouble: Mutex<[Option<Error>; 2]>,
+    /// Why the last lookup could not read the store.
+    unread: Mutex<Option<Error>>,
+    /// Whether there is such a reason.
+    is_unread: AtomicBool,
     /// Results to be stored together, if this cache gathers them.
     gathered: Option<Mutex<Gathered>>,
     lasting: Mutex<Lasting>,
@@ -82,8 +86,8 @@ impl Cache {
     /// A cache on a store.
     pub fn new(store: Box<dyn Store>) -> Self {
         let [hits, misses, bad, unkept] = [(); 4].map(|()| AtomicU64::new(0));
-        let (trouble, lasting) = Default::default();
-        Self { store, hits, misses, bad, unkept, trouble, gathered: None, lasting }
+        let (trouble, unread, is_unread, lasting) = Default::default();
+        Self { store, hits, misses, bad, unkept, trouble, unread, is_unread, gathered: None, lasting }
     }
 
     /// Gathers the results that it is to keep for 50 ms and stores them in one transaction, for a process that compiles much.
@@ -110,7 +114,9 @@ impl Cache {
     /// The same, with their digest.
     pub fn get_digested(&self, key: &Key) -> Option<Payload> {
         let waiting = self.gathered.as_ref().and_then(|gathered| lock(gathered).get(key).cloned());
-        let found = waiting.map_or_else(|| self.store.get(key), |waiting| Ok(Some(waiting))).unwrap_or_else(|e| {
+        let found = waiting.map_or_else(|| self.store.get(key), |waiting| Ok(Some(waiting)));
+        self.note_unread(found.as_ref().err());
+        let found = found.unwrap_or_else(|e| {
             self.remember(0, e);
             // No entry is empty, so this counts as a bad one.
             Some(Vec::new())
@@ -222,6 +228,20 @@ impl Cache {
     /// Environment: the reason why it cannot.
     pub fn check_writable(&self) -> Result<()> {
         self.store.check_writable()
+    }
+
+    fn note_unread(&self, why: Option<&Error>) {
+        // Without the lock in the usual case.
+        if why.is_some() || self.is_unread.load(Ordering::Relaxed) {
+            let mut unread = lock(&self.unread);
+            *unread = why.cloned();
+            self.is_unread.store(unread.is_some(), Ordering::Relaxed);
+        }
+    }
+
+    /// Why the last lookup could not read the store; `None` if it could.
+    pub fn unread(&self) -> Option<Error> {
+        lock(&self.unread).clone()
     }
 
     fn remember(&self, which: usize, e: Error) {

@@ -11,7 +11,7 @@ mod pipelines;
 use super::guard::{Answer, argument, guard, remember};
 use super::types::*;
 use crate::error::{Error, Result};
-use crate::runtime::Size;
+use crate::runtime::{Context, Size};
 use std::ffi::{c_char, c_void};
 use std::mem::{MaybeUninit, offset_of};
 use std::time::Duration;
@@ -220,10 +220,15 @@ fn patience(timeout_ns: u64) -> Duration {
     if timeout_ns == u64::MAX { Duration::MAX } else { Duration::from_nanos(timeout_ns) }
 }
 
-/// Remembers an outcome's error text for this thread and returns its result code.
-fn outcome((result, error): (i32, Option<&Error>)) -> i32 {
-    if let Some(error) = error {
-        remember(error.to_string());
+/// Remembers an outcome's text for this thread and returns its result code.
+fn outcome((result, error): (i32, Option<&Error>), context: &Context) -> i32 {
+    match error {
+        Some(error) => remember(error.to_string()),
+        None if result == DVT_NOT_CACHED => remember(match context.cache_error() {
+            Ok(Some(why)) => format!("not in the cache: {why}"),
+            _ => "not in the cache".into(),
+        }),
+        None => {}
     }
     result
 }

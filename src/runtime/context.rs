@@ -137,10 +137,10 @@ pub(super) struct Shared {
 
 impl Context {
     /// Opens the cache, if there is one, for reading. Nothing is written, locked or mapped, and the service is not
-    /// contacted yet.
+    /// contacted yet. A cache that cannot be read is no error: see [`Self::cache_error`].
     ///
     /// # Errors
-    /// Environment: the directory cannot be opened. Malformed: its manifest.
+    /// Malformed: the cache's manifest. Environment: the connection cannot be duplicated.
     pub fn new(info: &ContextInfo<'_>) -> Result<Self> {
         let cache = info.cache_dir.map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
         Self::open(info, cache)
@@ -252,6 +252,15 @@ impl Context {
     /// Environment: after a fork.
     pub fn reach(&self) -> Result<Reach> {
         Ok(self.shared()?.service.as_ref().map_or(Reach::None, |desk| desk.reach()))
+    }
+
+    /// Why the cache on the disk could not be read at the last lookup; `None` if it could, or there is none. Until it can
+    /// be read, its parts count as missing.
+    ///
+    /// # Errors
+    /// Environment: after a fork.
+    pub fn cache_error(&self) -> Result<Option<Error>> {
+        Ok(self.shared()?.cache.as_ref().and_then(Cache::unread).map(|why| why.at("the cache cannot be read")))
     }
 
     /// The shared state, unless the context was created before a fork.

@@ -149,6 +149,11 @@ impl Pipeline {
         Ok(Self(Held::new(inner, &context.0)))
     }
 
+    /// Its context.
+    pub fn context(&self) -> Context {
+        Context(self.0.open.clone())
+    }
+
     /// One relaxed load. 0: no ELF; 1: linked, or compiled as a whole; 2: replaced by better code.
     pub fn generation(&self) -> u32 {
         self.0.generation()

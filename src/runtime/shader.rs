@@ -159,6 +159,11 @@ impl Shader {
         Ok(Self(Held::new(part, &context.0)))
     }
 
+    /// Its context.
+    pub fn context(&self) -> Context {
+        Context(self.0.open.clone())
+    }
+
     /// The status of its part, without a lookup.
     ///
     /// # Errors

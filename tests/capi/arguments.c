@@ -104,6 +104,38 @@ static void later_structs(const char *dir)
     dvt_context_destroy(context);
 }
 
+/* A cache that cannot be read is not an error: the text says so. */
+static void unreadable(const char *dir)
+{
+    struct bytes code = read_file(dir, "vertex.spv");
+    char path[4096], text[512];
+    dvt_context_info info;
+    dvt_shader_info of;
+    dvt_context *context = NULL;
+    dvt_shader *shader = NULL;
+    sprintf(path, "%.2000s/vertex.spv", dir);
+    memset(&info, 0, sizeof info);
+    info.size = sizeof info;
+    info.target = DVT_TARGET_GFX1030;
+    info.cache_dir = (const uint8_t *)path;
+    info.cache_dir_bytes = strlen(path);
+    CHECK(dvt_context_create(&info, &context) == DVT_OK);
+    CHECK(dvt_last_error(text, sizeof text) > 0 && strstr(text, "the cache cannot be read") != NULL);
+    shader_info(&of, &code, 1);
+    CHECK(dvt_shader_create(NULL, &of, &shader) == DVT_E_ARGUMENT);
+    CHECK(dvt_shader_create(context, &of, &shader) == DVT_NOT_CACHED);
+    CHECK(dvt_last_error(text, sizeof text) > 0 && strstr(text, "not in the cache: the cache cannot be read") != NULL);
+    CHECK(dvt_shader_create(NULL, &of, NULL) == DVT_E_ARGUMENT);
+    CHECK(dvt_shader_wait(shader, 0) == DVT_NOT_CACHED);
+    CHECK(dvt_last_error(text, sizeof text) > 0 && strstr(text, "not in the cache: the cache cannot be read") != NULL);
+    dvt_shader_destroy(shader);
+    dvt_context_destroy(context);
+    context = make_context(dir);
+    CHECK(dvt_last_error(text, sizeof text) == 0);
+    dvt_context_destroy(context);
+    free(code.at);
+}
+
 /* A layout of set 0 with a combined image and sampler in binding 0. */
 static void samplers(dvt_layout_info *info)
 {
@@ -314,6 +346,7 @@ int main(int argc, char **argv)
     contexts();
     CHECK(dvt_last_error(text, sizeof text) > 7 && strlen(text) == 7);
     CHECK(dvt_last_error(NULL, 100) > 7);
+    unreadable(dir);
     later_structs(dir);
     layouts();
     shaders(context, dir);

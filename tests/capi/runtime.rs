@@ -451,6 +451,27 @@ fn without_rights() {
     let dir = std::env::var_os("DOVETAIL_TEST_CACHE").expect("a cache");
     let context = context(Some(Path::new(&dir)));
     assert_eq!(shader(&context, Stage::Vertex, 1).wait(Duration::ZERO).unwrap(), ShaderStatus::NotCached);
+    let why = context.cache_error().unwrap().expect("a reason").to_string();
+    assert!(why.contains("Permission denied") && why.contains(dir.to_str().unwrap()), "{why}");
+}
+
+#[test]
+fn a_cache_that_cannot_be_read_says_so_until_it_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let (cache, broken) = (dir.path().join("cache"), dir.path().join("broken"));
+    std::fs::write(&cache, "a file").unwrap();
+    let of_file = context(Some(&cache));
+    let why = |context: &Context| context.cache_error().unwrap().map(|why| why.to_string()).unwrap_or_default();
+    assert!(why(&of_file).contains("cannot be read (Not a directory"), "{}", why(&of_file));
+    assert_eq!(shader(&of_file, Stage::Vertex, 1).status().unwrap(), ShaderStatus::NotCached);
+    std::fs::create_dir_all(broken.join("lmdb")).unwrap();
+    std::fs::write(broken.join("lmdb/data.mdb"), [7; 9000]).unwrap();
+    assert!(why(&context(Some(&broken))).contains("not meta pages"), "it is no database");
+    std::fs::remove_file(&cache).unwrap();
+    drop(cache::full(&cache));
+    assert_eq!(shader(&of_file, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
+    assert_eq!(why(&of_file), "");
+    assert_eq!(why(&context(Some(&dir.path().join("not there")))), "");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Entry points of the C header for contexts, layouts, shaders and error texts.
 
-use super::super::guard::{argument, guard, guard_or, last};
+use super::super::guard::{argument, guard, guard_or, last, remember};
 use super::super::results;
 use super::super::samplers::add_samplers;
 use super::super::state::{binding, bits, place, stage, target, wave};
@@ -43,7 +43,8 @@ pub unsafe extern "C" fn dvt_last_error(buf: *mut c_char, size: usize) -> usize 
     unsafe { terminated(&text, buf, size) }
 }
 
-/// Creates a context. The cache is opened for reading; it is not written, locked or mapped. The service is not contacted here:
+/// Creates a context. The cache is opened for reading; it is not written, locked or mapped. If it cannot be read, the context
+/// works without it, and `dvt_last_error` says why; otherwise that text is empty. The service is not contacted here:
 /// the context starts a thread for that when a part is missing.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
@@ -81,6 +82,8 @@ pub unsafe extern "C" fn dvt_context_create(info: *const ContextInfo, out: *mut 
             connection,
             app,
         })?;
+        // Not an error, because the parts may come from elsewhere; and an empty text if there is nothing to say.
+        remember(context.cache_error()?.map_or_else(String::new, |why| why.to_string()));
         Ok((ContextHandle(context), DVT_OK))
     };
     // SAFETY: C's promise.
@@ -289,7 +292,7 @@ pub unsafe extern "C" fn dvt_shader_create(
                 user: info.user,
             },
         )?;
-        let result = outcome(results::shader(&shader.status()?));
+        let result = outcome(results::shader(&shader.status()?), &context.0);
         Ok((ShaderHandle(shader), result))
     };
     // SAFETY: C's promise.
@@ -317,8 +320,9 @@ pub unsafe extern "C" fn dvt_shader_status(shader: *const ShaderHandle, out: *mu
 pub unsafe extern "C" fn dvt_shader_wait(shader: *const ShaderHandle, timeout_ns: u64) -> i32 {
     guard(|| {
         // SAFETY: C's promise.
-        let status = unsafe { handle("shader", shader) }?.0.wait(patience(timeout_ns))?;
-        Ok(match outcome(results::shader(&status)) {
+        let shader = &unsafe { handle("shader", shader) }?.0;
+        let status = shader.wait(patience(timeout_ns))?;
+        Ok(match outcome(results::shader(&status), &shader.context()) {
             DVT_PENDING => DVT_TIMEOUT,
             result => result,
         })

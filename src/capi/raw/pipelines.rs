@@ -1,6 +1,6 @@
 //! Entry points of the C header for pipelines.
 
-use super::super::guard::{Answer, Failure, guard, guard_or};
+use super::super::guard::{Answer, Failure, guard, guard_or, remember};
 use super::super::results;
 use super::super::state::{fill, flags, placement};
 use super::super::types::*;
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn dvt_pipeline_link_into(
                     }
                 })
             };
-            Ok(missing.unwrap_or(filled?))
+            Ok(outcome((missing.unwrap_or(filled?), None), &context.0))
         };
         // SAFETY: C's promise.
         unsafe { with_pipeline(info, link) }
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn dvt_pipeline_create(
         let mut made = None;
         let make = |info: &runtime::PipelineInfo<'_>| {
             let pipeline = runtime::Pipeline::new(&context.0, info)?;
-            let result = outcome(results::pipeline(&pipeline.status()?.phase));
+            let result = outcome(results::pipeline(&pipeline.status()?.phase), &context.0);
             made = Some(PipelineHandle(pipeline));
             Ok(result)
         };
@@ -233,7 +233,12 @@ pub unsafe extern "C" fn dvt_pipeline_wait(pipeline: *const PipelineHandle, gene
         // SAFETY: C's promise.
         let pipeline = &unsafe { handle("pipeline", pipeline) }?.0;
         let status = pipeline.wait(generation, patience(timeout_ns))?;
-        Ok(results::waited(&status, generation, outcome(results::pipeline(&status.phase))))
+        let result = outcome(results::pipeline(&status.phase), &pipeline.context());
+        let waited = results::waited(&status, generation, result);
+        if waited == DVT_NOT_CACHED && result != waited {
+            remember(format!("generation {generation} is not coming"));
+        }
+        Ok(waited)
     })
 }
 
