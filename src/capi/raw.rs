@@ -52,7 +52,8 @@ unsafe impl Sized32 for PipelineStatus {
 unsafe impl Sized32 for Event {}
 // SAFETY: as above.
 unsafe impl Sized32 for Stats {
-    const EARLIER: &'static [usize] = &[offset_of!(Self, asked), offset_of!(Self, imported)];
+    const EARLIER: &'static [usize] =
+        &[offset_of!(Self, asked), offset_of!(Self, imported), offset_of!(Self, events_dropped)];
 }
 
 fn check<T>(what: &str, at: *const T) -> Answer<()> {

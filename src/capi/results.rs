@@ -165,6 +165,7 @@ impl Stats {
             imported,
             left_out,
             imports_refused,
+            events_dropped,
         } = *stats;
         Self {
             size: 0,
@@ -186,6 +187,7 @@ impl Stats {
             imported,
             left_out,
             imports_refused,
+            events_dropped,
         }
     }
 }

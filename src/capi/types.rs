@@ -248,6 +248,8 @@ pub struct Stats {
     pub left_out: u64,
     /// Rejected imports.
     pub imports_refused: u64,
+    /// Events that were dropped because more than 65,536 were not taken.
+    pub events_dropped: u64,
 }
 
 /// An event.

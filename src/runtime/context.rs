@@ -92,6 +92,8 @@ pub struct Stats {
     pub left_out: u64,
     /// Rejected imports.
     pub imports_refused: u64,
+    /// Events that were dropped because too many were not taken.
+    pub events_dropped: u64,
 }
 
 #[derive(Default)]
@@ -243,6 +245,7 @@ impl Context {
             imported: of(imported),
             left_out: of(left_out),
             imports_refused: of(imports_refused),
+            events_dropped: shared.events.dropped(),
         })
     }
 

@@ -4,12 +4,14 @@
 //! There are no callbacks, because they would run under our locks or the driver's. Each shader adds at most one event
 //! when it is found or has failed, each pipeline at most one per generation. What was pending and no longer is, without a
 //! result, adds one too, so that a caller who waits for events waits for nothing that never comes. An event stays until
-//! it is taken, even after its object is gone.
+//! it is taken, even after its object is gone. Of too many the oldest are dropped: a caller who polls generations takes
+//! none.
 
 use crate::error::{Context as _, Error, Result};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Subject of an event.
@@ -38,9 +40,14 @@ pub struct Event {
     pub not_cached: bool,
 }
 
+/// Most events that are kept: 3 MiB.
+const MOST: usize = 1 << 16;
+
 #[derive(Default)]
 pub(super) struct Events {
     queue: Mutex<VecDeque<Event>>,
+    /// Number of events that were not taken in time.
+    dropped: AtomicU64,
     /// Created on request, because most callers poll generations.
     signal: OnceLock<OwnedFd>,
 }
@@ -53,8 +60,17 @@ impl Events {
 
     pub(super) fn push(&self, event: Event) {
         let mut queue = self.queue();
+        if queue.len() == MOST {
+            queue.pop_front();
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
         queue.push_back(event);
         self.raise();
+    }
+
+    /// Number of events that were dropped because nobody had taken them.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
     }
 
     /// A full counter is readable too, so a failed write makes no difference.
@@ -88,5 +104,21 @@ impl Events {
             }
         }
         self.signal.get().map(AsFd::as_fd).ok_or_else(|| Error::bug("the eventfd was not kept"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_many_events_the_oldest_are_dropped_and_counted() {
+        let events = Events::default();
+        let event = |user| Event { kind: EventKind::Shader, user, generation: 0, failure: None, not_cached: false };
+        (0..MOST as u64 + 3).for_each(|user| events.push(event(user)));
+        assert_eq!((events.dropped(), events.next().map(|event| event.user)), (3, Some(3)));
+        events.push(event(0));
+        assert_eq!(events.dropped(), 3);
+        assert_eq!(std::iter::from_fn(|| events.next()).count(), MOST);
     }
 }
