@@ -182,7 +182,8 @@ pub struct ContextInfo {
     pub size: u32,
     /// `DVT_CONTEXT_…`.
     pub flags: u32,
-    /// Cache directory, a path without NUL bytes. It is only read and need not exist yet. NULL: no cache on disk.
+    /// Cache directory, a path without NUL bytes. It is only read and need not exist yet. A relative path is that of the moment
+    /// of the call. NULL: no cache on disk.
     pub cache_dir: *const u8,
     /// Length of `cache_dir` in bytes.
     pub cache_dir_bytes: usize,

@@ -15,6 +15,7 @@ use crate::target::GfxIp;
 use crate::target::Stage;
 use crate::toolchain::{CacheManifest, PairNote, noted_operands, noted_pair};
 use crate::wire;
+use rustix::net::SocketAddrUnix;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -113,6 +114,17 @@ pub(super) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
+/// The path that this one names now, whatever the working directory will be.
+fn absolute(path: &Path) -> PathBuf {
+    // It fails if the working directory is gone. Then the path names nothing, which is found out when it is used.
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The same for a socket, whose address is short: one that only fits as it was given stays.
+fn socket_path(path: &Path) -> PathBuf {
+    Some(absolute(path)).filter(|path| SocketAddrUnix::new(path).is_ok()).unwrap_or_else(|| path.to_owned())
+}
+
 /// A context. Clones share it; it lives as long as the last clone, shader or pipeline.
 #[derive(Clone)]
 pub struct Context(pub(super) Arc<Open>);
@@ -144,7 +156,7 @@ impl Context {
     /// # Errors
     /// Malformed: the cache's manifest. Environment: the connection cannot be duplicated.
     pub fn new(info: &ContextInfo<'_>) -> Result<Self> {
-        let cache = info.cache_dir.map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
+        let cache = info.cache_dir.map(|dir| Cache::open(&absolute(dir), StoreKind::Lmdb)).transpose()?;
         Self::open(info, cache)
     }
 
@@ -162,13 +174,13 @@ impl Context {
         let service = match (info.socket, connection) {
             (None, None) => None,
             (socket, given) => {
-                Some(Arc::new(Desk::new(socket.map(Path::to_owned), given.map(UnixStream::from), info.app.to_owned())))
+                Some(Arc::new(Desk::new(socket.map(socket_path), given.map(UnixStream::from), info.app.to_owned())))
             }
         };
         let shared = Shared {
             target: info.target,
             cache,
-            cache_dir: info.cache_dir.map(Path::to_owned),
+            cache_dir: info.cache_dir.map(absolute),
             reads: AtomicBool::new(true),
             service,
             manifest: OnceLock::new(),

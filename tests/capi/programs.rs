@@ -84,6 +84,23 @@ fn what_a_context_holds_goes_to_another_one() {
     }
 }
 
+/// C++ requires the order of the fields, C does not.
+#[test]
+fn the_manuals_example_is_cpp_too() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let manual = fs::read_to_string(root().join("docs/capi.md")).expect("the manual");
+    let example = manual.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let file = dir.path().join("example.cpp");
+    fs::write(&file, example).expect("the example");
+    for (compiler, standard) in [("c++", "-std=c++20"), ("cc", "-std=c99")] {
+        let language = if compiler == "cc" { "c" } else { "c++" };
+        let mut command = Command::new(compiler);
+        command.args([standard, "-pedantic", "-Wall", "-Werror", "-fsyntax-only", "-x", language]);
+        let done = command.arg("-I").arg(root().join("include")).arg(&file).output().expect("a compiler");
+        assert!(done.status.success(), "{standard}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+}
+
 #[test]
 fn forks_have_their_own_contexts() {
     everywhere("fork");

@@ -475,6 +475,20 @@ fn a_cache_that_cannot_be_read_says_so_until_it_can() {
 }
 
 #[test]
+fn a_relative_path_stays_what_it_was() {
+    // The working directory is the whole process's.
+    if !support::alone("runtime::a_relative_path_stays_what_it_was") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    drop(cache::full(&dir.path().join("cache")));
+    std::env::set_current_dir(dir.path()).unwrap();
+    let context = context(Some(Path::new("cache")));
+    std::env::set_current_dir("/").unwrap();
+    assert_eq!(shader(&context, Stage::Vertex, 1).status().unwrap(), ShaderStatus::Ready);
+}
+
+#[test]
 fn a_cache_that_is_another_users_is_none() {
     let test = "runtime::a_cache_that_is_another_users_is_none";
     let dir = tempfile::tempdir().unwrap();
