@@ -96,8 +96,10 @@ impl Requests {
         self.later.first().map(|(until, _)| *until)
     }
 
-    /// Handles a lost connection: all requests are repeated on the next one, whose service knows no draws.
+    /// Handles a lost connection: all requests are repeated on the next one, whose service knows no draws and may share
+    /// the cache.
     pub(super) fn disconnected(&mut self) {
+        self.by_id.values_mut().for_each(|request| request.inline = false);
         self.later.clear();
         self.drawn.clear();
     }

@@ -162,6 +162,8 @@ fn a_service_that_accepts_nobody_holds_nobody() {
     let context = folder.context();
     let vs = shader(&context, Stage::Vertex, 1);
     assert_eq!(vs.wait(LONG).unwrap(), ShaderStatus::NotCached);
+    let Reach::Away(why) = context.reach().unwrap() else { panic!("it is there") };
+    assert!(why.to_string().contains("accepts no connection"), "{why}");
     let start = Instant::now();
     drop((vs, context));
     assert!(start.elapsed() < Duration::from_secs(5), "the context is closed");

@@ -3,6 +3,7 @@
 
 mod faults;
 mod pipelines;
+mod slow;
 mod slow_disk;
 mod threads;
 
