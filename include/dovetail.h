@@ -211,10 +211,10 @@
 // `reason`: the interfaces of the parts do not match.
 #define DVT_REASON_MISMATCH 5
 
-// `kind` of an event: a shader's part was found or failed.
+// `kind` of an event: a shader's part was found or failed, or nobody will compile it.
 #define DVT_EVENT_SHADER 0
 
-// `kind` of an event: a pipeline has a new generation or failed.
+// `kind` of an event: a pipeline has a new generation or failed, or nobody will compile it.
 #define DVT_EVENT_PIPELINE 1
 
 // `kind` of an event: the service became reachable or unreachable.
@@ -238,7 +238,8 @@ typedef struct dvt_context_info {
   uint32_t size;
   // `DVT_CONTEXT_…`.
   uint32_t flags;
-  // Cache directory, a path without NUL bytes. It is only read and need not exist yet. NULL: no cache on disk.
+  // Cache directory, a path without NUL bytes. It is only read and need not exist yet. A relative path is that of the moment
+  // of the call. NULL: no cache on disk.
   const uint8_t *cache_dir;
   // Length of `cache_dir` in bytes.
   size_t cache_dir_bytes;
@@ -308,6 +309,8 @@ typedef struct dvt_stats {
   uint64_t left_out;
   // Rejected imports.
   uint64_t imports_refused;
+  // Events that were dropped because more than 65,536 were not taken.
+  uint64_t events_dropped;
 } dvt_stats;
 
 // An event.
@@ -320,7 +323,8 @@ typedef struct dvt_event {
   uint64_t user;
   // Generation of the pipeline; for a service event, 1 if it is reachable, else 0.
   uint32_t generation;
-  // `DVT_OK`, or the error of the shader, the pipeline or the connection.
+  // `DVT_OK`; the error of the shader, the pipeline or the connection; or `DVT_NOT_CACHED` or `DVT_NEEDS_FULL_COMPILE`: it
+  // was pending and no longer is.
   int32_t result;
 } dvt_event;
 
@@ -428,14 +432,14 @@ typedef struct dvt_shader_info {
   uint32_t flags;
   // SPIR-V module. Copied only if the context has a service. NULL: `digest` identifies the module.
   const uint32_t *code;
-  // Size of `code` in bytes.
+  // Size of `code` in bytes; 0 if it is NULL.
   size_t code_bytes;
   // If `code` is NULL: BLAKE3 of the SPIR-V bytes. Then every id in `spec` must exist in the module, and `wave` must be set if
   // the module uses subgroup operations or built-ins.
   struct dvt_key digest;
   // Name of the entry point, UTF-8. NULL: `main`.
   const uint8_t *entry;
-  // Length of `entry` in bytes.
+  // Length of `entry` in bytes; 0 if it is NULL.
   size_t entry_bytes;
   // Specialization values. Ids that are not in the module are ignored.
   const struct dvt_spec *spec;
@@ -579,7 +583,8 @@ uint32_t dvt_abi_version(void);
 size_t dvt_last_error(char *buf,
                       size_t size);
 
-// Creates a context. The cache is opened for reading; it is not written, locked or mapped. The service is not contacted here:
+// Creates a context. The cache is opened for reading; it is not written, locked or mapped. If it cannot be read, the context
+// works without it, and `dvt_last_error` says why; otherwise that text is empty. The service is not contacted here:
 // the context starts a thread for that when a part is missing.
 int32_t dvt_context_create(const struct dvt_context_info *info,
                            struct dvt_context **out);
@@ -684,8 +689,9 @@ int32_t dvt_pipeline_read(const struct dvt_pipeline *pipeline,
                           size_t *size);
 
 // Waits until the pipeline has reached `generation`, can no longer reach it, or the service is unreachable, for `timeout_ns`
-// nanoseconds at most; `UINT64_MAX` waits without limit. Returns as `dvt_pipeline_create`; `DVT_TIMEOUT`; or `DVT_NOT_CACHED` if
-// nothing will produce that generation. Without a service it looks on the disk and returns at once.
+// nanoseconds at most; `UINT64_MAX` waits without limit. Returns `DVT_OK` if it has that generation, as every pipeline has
+// generation 0; `DVT_TIMEOUT`; `DVT_NOT_CACHED` if nothing will produce that generation, or nothing can while the service is
+// unreachable; else as `dvt_pipeline_create`. Without a service it looks on the disk and returns at once.
 int32_t dvt_pipeline_wait(const struct dvt_pipeline *pipeline,
                           uint32_t generation,
                           uint64_t timeout_ns);
@@ -696,7 +702,7 @@ int32_t dvt_pipeline_key(const struct dvt_pipeline *pipeline, struct dvt_key *ou
 // Reports draws. One relaxed addition. NULL is ignored.
 void dvt_pipeline_used(const struct dvt_pipeline *pipeline, uint32_t draws);
 
-// Changes the compile priority. NULL is ignored.
+// Changes the compile priority. NULL is ignored, and so is a handle from before a fork.
 void dvt_pipeline_set_priority(const struct dvt_pipeline *pipeline, uint32_t priority);
 
 // Destroys a pipeline. The GPU must execute the driver's own copy of the ELF, not the library's.
