@@ -24,11 +24,12 @@
 // The result is not available yet: a service is working on it, or it is not in memory and the flags forbid the disk.
 #define DVT_PENDING 1
 
-// A part is not in the cache and no service can be reached to compile it. Fall back to the driver's own compiler.
+// A part is not in the cache, and no service that may compile it can be reached; or nothing will produce the awaited generation.
+// Fall back to the driver's own compiler, or to what there is.
 #define DVT_NOT_CACHED 2
 
-// The parts cannot be linked with this state, the cache does not hold the pipeline compiled as a whole, and no service can be
-// reached to compile it. Fall back to the driver's own compiler.
+// The parts cannot be linked with this state, the cache does not hold the pipeline compiled as a whole, and no service that may
+// compile it can be reached. Fall back to the driver's own compiler.
 #define DVT_NEEDS_FULL_COMPILE 3
 
 // The wait timed out; the object is still pending.
@@ -287,7 +288,7 @@ typedef struct dvt_stats {
   uint64_t disk_hits;
   // Failed lookups of parts.
   uint64_t misses;
-  // Damaged cache entries found on the disk.
+  // Damaged cache entries found on the disk, and lookups that could not read the cache at all.
   uint64_t bad;
   // Bytes of ELFs whose parts are in memory.
   uint64_t memory_bytes;

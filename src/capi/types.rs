@@ -10,10 +10,11 @@ pub const DVT_ABI_VERSION: u32 = 1;
 pub const DVT_OK: i32 = 0;
 /// The result is not available yet: a service is working on it, or it is not in memory and the flags forbid the disk.
 pub const DVT_PENDING: i32 = 1;
-/// A part is not in the cache and no service can be reached to compile it. Fall back to the driver's own compiler.
+/// A part is not in the cache, and no service that may compile it can be reached; or nothing will produce the awaited generation.
+/// Fall back to the driver's own compiler, or to what there is.
 pub const DVT_NOT_CACHED: i32 = 2;
-/// The parts cannot be linked with this state, the cache does not hold the pipeline compiled as a whole, and no service can be
-/// reached to compile it. Fall back to the driver's own compiler.
+/// The parts cannot be linked with this state, the cache does not hold the pipeline compiled as a whole, and no service that may
+/// compile it can be reached. Fall back to the driver's own compiler.
 pub const DVT_NEEDS_FULL_COMPILE: i32 = 3;
 /// The wait timed out; the object is still pending.
 pub const DVT_TIMEOUT: i32 = 4;
@@ -227,7 +228,7 @@ pub struct Stats {
     pub disk_hits: u64,
     /// Failed lookups of parts.
     pub misses: u64,
-    /// Damaged cache entries found on the disk.
+    /// Damaged cache entries found on the disk, and lookups that could not read the cache at all.
     pub bad: u64,
     /// Bytes of ELFs whose parts are in memory.
     pub memory_bytes: u64,

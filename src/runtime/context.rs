@@ -75,7 +75,7 @@ pub struct Stats {
     pub disk_hits: u64,
     /// Failed lookups of parts.
     pub misses: u64,
-    /// Damaged entries found.
+    /// Damaged entries found, and lookups that could not read the cache at all.
     pub bad: u64,
     /// Bytes of ELFs whose parts are in memory.
     pub memory_bytes: u64,
