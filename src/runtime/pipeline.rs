@@ -81,7 +81,7 @@ pub enum Optimization {
 pub enum Phase {
     /// The part of this stage is not in memory and the disk was not checked, or it was requested from a service.
     Pending(Stage),
-    /// The part of this stage is not in the cache, and there is no service or it cannot be reached.
+    /// The part of this stage is not in the cache, and there is no service that can be reached and may compile it.
     NotCached(Stage),
     /// The parts cannot be linked with this state, and a service is compiling the whole pipeline.
     CompilingWhole(Error),

@@ -66,7 +66,7 @@ pub enum ShaderStatus {
     Ready,
     /// Not looked up on the disk yet, or requested from the service.
     Pending,
-    /// Not in the cache, and there is no service or it cannot be reached.
+    /// Not in the cache, and there is no service that can be reached and may compile it.
     NotCached,
     /// Failed for good: its part is unusable, or the service cannot compile it.
     Failed(Error),
