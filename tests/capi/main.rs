@@ -4,6 +4,7 @@
 mod alloc;
 mod cache;
 mod export;
+mod folders;
 mod header;
 mod library;
 #[path = "../support/link_support.rs"]
