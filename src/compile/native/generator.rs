@@ -3,7 +3,7 @@
 use super::allocate::{Allocated, RegisterLimits, allocate};
 use super::layout::BlockLayout;
 use super::mir::verify::verify;
-use super::mir::{MachineFunction, OperandValue, PhysReg};
+use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg};
 use super::plan::Plan;
 use super::select::select;
 use super::{check_alloc, clauses, combine, dead, emit, entry, finish, graph, opt, schedule, shape, waits};
@@ -18,15 +18,14 @@ use crate::ir::Shader;
 use crate::ir::uniform::Uniformity;
 use crate::isa::RegisterSet;
 use crate::metadata::interface::StageInterface;
-use crate::workspace::NothingKept;
+use crate::workspace::{NothingKept, filled};
 use std::fmt::Display;
 
 /// Version of this generator, for people; the digest of its sources is in every key too.
 const VERSION: u32 = 1;
 
-/// Vector registers that scheduling leaves free, tried in order until allocation fits the source order's number of
-/// waves: consecutive registers need more room than the values alone.
-const SPARE: [u32; 3] = [0, 3, 8];
+/// Most orders of a function that are tried.
+const MOST_ORDERS: u32 = 5;
 
 /// Number of instructions of a lowered shader from which on tables are freed as soon as a phase is done with them: few shaders
 /// are larger, and nothing else would use that memory. Below, the tables of all phases take less than 64 MiB.
@@ -167,20 +166,26 @@ fn scheduled(
     // Scheduling changes only the order of instructions.
     let source = function.insts.clone();
     let mut worse = None;
-    for spare in SPARE {
+    let mut spare = filled(function.blocks.len(), Some(0));
+    for _ in 0..MOST_ORDERS {
         function.insts.copy_from_slice(&source);
-        let stats = schedule::run(&mut function, options.native.schedule, limits, spare);
+        let stats = schedule::run(&mut function, options.native.schedule, limits, &spare);
         shown(watch, "schedule", &function)?;
         checked(watch, "verify", &|| verify(&function))?;
         if stats.changed == 0 {
             break;
         }
-        match allocate(&function, limits) {
+        let allocated = match allocate(&function, limits) {
             Ok(allocated) if random || is_worth(&stats, &allocated) => return Ok((function, allocated)),
-            Ok(allocated) => worse = worse.or_else(|| Some((function.insts.clone(), allocated))),
+            Ok(allocated) => Some(allocated),
             Err(error) if !matches!(error.kind(), ErrorKind::Unsupported { .. }) => return Err(error),
-            Err(_) => {}
+            Err(_) => None,
+        };
+        let most = function.gfx.vgprs_for(stats.waves, function.wave);
+        if !leave_more(&mut spare, allocated.as_ref(), most) {
+            break;
         }
+        worse = worse.or_else(|| Some((function.insts.clone(), allocated?)));
     }
     function.insts.copy_from_slice(&source);
     let plain = allocate(&function, limits)?;
@@ -195,6 +200,28 @@ fn scheduled(
     })
 }
 
+/// Leaves more vector registers free, by block, where instructions use more than `most`, or everywhere if values left the
+/// registers or nothing was allocated; the last step is the source order. Whether there is such a block.
+fn leave_more(spare: &mut [Option<u32>], made: Option<&Allocated>, most: u32) -> bool {
+    let uses_more = |block: &MachineBlock, f: &MachineFunction| {
+        let operands = f.insts_of(block).iter().flat_map(|inst| f.defs(inst).iter().chain(f.uses(inst)));
+        operands.filter_map(vgpr).any(|number| number >= most)
+    };
+    let mut changed = false;
+    for (n, spare) in spare.iter_mut().enumerate().filter(|(_, spare)| spare.is_some()) {
+        let more = made.filter(|made| !made.spilled).map(|made| &made.function);
+        if more.is_none_or(|f| uses_more(&f.blocks[n], f)) {
+            *spare = match spare {
+                Some(0) => Some(3),
+                Some(3) => Some(8),
+                _ => None,
+            };
+            changed = true;
+        }
+    }
+    changed
+}
+
 /// Whether a new order costs no waves, or at most an eighth of them for a quarter of the cycles.
 fn is_worth(stats: &schedule::ScheduleStats, made: &Allocated) -> bool {
     let (waves, [before, after]) = (waves(&made.function), stats.cycles);
@@ -203,9 +230,12 @@ fn is_worth(stats: &schedule::ScheduleStats, made: &Allocated) -> bool {
 
 /// Waves per SIMD that a physical function's registers allow.
 fn waves(f: &MachineFunction) -> u32 {
-    let named =
-        f.operands.iter().filter_map(|one| if let OperandValue::Fixed(reg) = one.what { reg.as_vgpr() } else { None });
-    f.gfx.waves(named.max().map_or(0, |last| u32::from(last) + 1), f.wave)
+    f.gfx.waves(f.operands.iter().filter_map(vgpr).max().map_or(0, |last| last + 1), f.wave)
+}
+
+/// The number of the vector register that an operand is.
+fn vgpr(one: &Operand) -> Option<u32> {
+    if let OperandValue::Fixed(reg) = one.what { reg.as_vgpr().map(u32::from) } else { None }
 }
 
 /// The limit of VGPRs that a request sets.

@@ -2,10 +2,11 @@
 
 use super::copies::CopySource;
 use super::registers::{RegSet, class_of};
+use super::room::Result;
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::liveness::args_at_end;
 use crate::compile::native::mir::{BlockId, Operand, RegisterClass, Val};
-use crate::error::{Error, Result};
+use crate::error::Error;
 
 impl Walk<'_> {
     /// Before a block's tail: copies the arguments of its only edge, and moves values that live on back to their homes.
@@ -91,7 +92,8 @@ impl Walk<'_> {
                     return Err(Error::unsupported(
                         "a live value in a register of results or parameters",
                         format!("{val} in {reg}"),
-                    ));
+                    )
+                    .into());
                 }
                 let taken = self.occupied.or(targets).or(&self.moves.targets());
                 let free = self.usable.without(&taken);

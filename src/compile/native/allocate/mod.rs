@@ -31,6 +31,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::workspace::{List, filled};
 use output::Output;
 use pressure::Goal;
+use room::Stop;
 use spill::{Spilled, spill};
 
 /// Registers of the scratch descriptor.
@@ -68,17 +69,15 @@ pub fn open_registers(f: &MachineFunction, limits: RegisterLimits) -> RegSet {
 pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated> {
     let live = Liveness::new(f);
     few_params(f, limits)?;
-    let starved = match once(f, &live, limits)? {
+    let (mut class, mut least) = match once(f, &live, limits)? {
         Once::Done(done) => return Ok(finish(f, done, None, limits)),
-        Once::Starved(class, _) => class,
+        Once::Starved(class, stop) => (class, stop),
     };
     let exclusive = exclusive::is_exclusive(f, &live);
     let [own_scalars, own_vectors] = exclusive::assigned(f, &live, limits)?;
     let scalars = open_registers(f, limits).count(RegisterClass::Scalar) - own_scalars;
     // The first goal is what there is; each time that it does not work out the file that starved gets some air.
     let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs).saturating_sub(own_vectors) };
-    let mut least = Error::bug("no attempt at allocation");
-    let mut class = starved;
     let mut live = Some(live);
     for attempt in 0..MOST_ATTEMPTS {
         let air = if attempt == 0 { 0 } else { 1 + attempt };
@@ -98,13 +97,10 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
             Once::Done(done) => {
                 return Ok(finish(&spilled.function, done, Some(&spilled), limits));
             }
-            Once::Starved(starved, error) => {
-                class = starved;
-                least = error;
-            }
+            Once::Starved(starved, stop) => (class, least) = (starved, stop),
         }
     }
-    Err(least)
+    Err(least.into_error())
 }
 
 /// Rejects functions that spilling cannot help: the parameters of a block are all in registers at once.
@@ -127,8 +123,8 @@ fn few_params(f: &MachineFunction, limits: RegisterLimits) -> Result<()> {
 /// One attempt.
 enum Once {
     Done((List<MachineBlock>, Output)),
-    /// A file was too small, with the error if nothing helps.
-    Starved(RegisterClass, Error),
+    /// A file was too small.
+    Starved(RegisterClass, Stop),
 }
 
 fn once(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<Once> {
@@ -138,9 +134,12 @@ fn once(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<
     let mut walk = walk::Walk::new(f, live, all.without(&exclusive), loc);
     match walk.run() {
         Ok(blocks) => Ok(Once::Done((blocks, walk.out))),
-        Err(error) => match walk.starved {
-            Some(class) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => Ok(Once::Starved(class, error)),
-            _ => Err(error),
+        Err(stop) => match (walk.starved, &stop) {
+            (Some(class), Stop::Starved { .. }) => Ok(Once::Starved(class, stop)),
+            (Some(class), Stop::Failed(error)) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
+                Ok(Once::Starved(class, stop))
+            }
+            _ => Err(stop.into_error()),
         },
     }
 }

@@ -2,11 +2,11 @@
 
 use super::exclusive::in_place;
 use super::registers::{RegSet, base, class_of};
-use super::room::{Need, Stop};
+use super::room::{Need, Result, Stop};
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::{Wants, alignment};
 use crate::compile::native::mir::{BlockId, MachineInst, Operand, OperandValue, PhysReg, RegisterClass, runs};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::isa::{Format, OperandKind};
 use crate::target::WaveSize;
 use smallvec::SmallVec;
@@ -26,20 +26,19 @@ impl Walk<'_> {
             self.temps = RegSet::default();
             let need = match self.attempt(id, n, inst) {
                 Ok(()) => return Ok(()),
-                Err(Stop::Failed(error)) => return Err(error),
-                Err(Stop::Needs) => self.need.take(),
+                Err(Stop::Needs) => self.need.take().ok_or(Stop::Needs)?,
+                Err(stop) => return Err(stop),
             };
-            let need = need.ok_or_else(|| Error::bug("an instruction lacks registers, and none are named"))?;
             self.temps = RegSet::default();
             self.moves.clear();
             self.starved = Some(need.class);
             self.make_room(id, n, &need)?;
         }
-        Err(Error::unsupported("free registers that do not follow each other", "each move undoes another"))
+        Err(Error::unsupported("free registers that do not follow each other", "each move undoes another").into())
     }
 
     /// Allocates its uses, then its definitions.
-    fn attempt(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<(), Stop> {
+    fn attempt(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
         let (f, position) = (self.f, 4 * n + 2);
         self.operands.clear();
         self.operands.extend_from_slice(f.defs(inst));
@@ -102,7 +101,7 @@ impl Walk<'_> {
     }
 
     /// Writes the registers of a run of uses. Members in other places are first copied to a run of their own.
-    fn use_run(&mut self, inst: &MachineInst, run: &[Operand], wants: Wants) -> Result<(), Stop> {
+    fn use_run(&mut self, inst: &MachineInst, run: &[Operand], wants: Wants) -> Result<()> {
         if let [one] = run {
             let what = match one.what {
                 OperandValue::Val(val) => OperandValue::Fixed(self.at(val)?),
@@ -132,7 +131,7 @@ impl Walk<'_> {
     }
 
     /// Copies the members of a run to consecutive free registers.
-    fn gather(&mut self, inst: &MachineInst, run: &[Operand], class: RegisterClass) -> Result<PhysReg, Stop> {
+    fn gather(&mut self, inst: &MachineInst, run: &[Operand], class: RegisterClass) -> Result<PhysReg> {
         let (count, align) = (run.len() as u16, alignment(class, run.len()));
         let free = self.usable.without(&self.occupied).without(&self.temps);
         let first = free.without(&self.kept).lowest(class, count, align);
@@ -187,7 +186,7 @@ impl Walk<'_> {
         class: RegisterClass,
         free: &RegSet,
         position: u32,
-    ) -> Result<PhysReg, Stop> {
+    ) -> Result<PhysReg> {
         if let Some(own) = self.exclusive_run(run)? {
             return Ok(own);
         }
@@ -213,7 +212,8 @@ impl Walk<'_> {
             None => Err(Error::unsupported(
                 "a run of variables that is not always the same",
                 format!("{} values", run.len()),
-            )),
+            )
+            .into()),
         }
     }
 
@@ -249,13 +249,7 @@ impl Walk<'_> {
     }
 
     /// The registers of definitions that are tied to uses: in place if the uses end here, otherwise copied.
-    fn tied_run(
-        &mut self,
-        defs: &[Operand],
-        tied: &[Operand],
-        class: RegisterClass,
-        position: u32,
-    ) -> Result<PhysReg, Stop> {
+    fn tied_run(&mut self, defs: &[Operand], tied: &[Operand], class: RegisterClass, position: u32) -> Result<PhysReg> {
         let count = defs.len().max(tied.len());
         let own = self.exclusive_run(defs)?;
         let first = match own {

@@ -5,7 +5,7 @@ use super::registers::{RegSet, base};
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::alignment;
 use crate::compile::native::mir::{BlockId, Operand, PhysReg, RegisterClass, Val};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::workspace::List;
 use smallvec::SmallVec;
 
@@ -24,8 +24,27 @@ pub(super) struct Need {
 pub(super) enum Stop {
     /// A run is missing, [`Walk::need`], for which room may be made.
     Needs,
+    /// Registers are missing. Not an error yet, which would be made anew for each attempt: values may leave the registers.
+    Starved {
+        what: &'static str,
+        count: usize,
+    },
     Failed(Error),
 }
+
+impl Stop {
+    /// The error if nothing helps.
+    pub(super) fn into_error(self) -> Error {
+        match self {
+            Self::Needs => Error::bug("an instruction lacks registers, and none are named"),
+            Self::Starved { what, count } => Error::unsupported(what, format!("a run of {count}")),
+            Self::Failed(error) => error,
+        }
+    }
+}
+
+/// The result of a step of the walk.
+pub(super) type Result<T> = std::result::Result<T, Stop>;
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {

@@ -13,13 +13,14 @@ use super::hints::Hints;
 use super::output::Output;
 use super::registers::{RegSet, class_of};
 use super::room::Need;
+use super::room::{Result, Stop};
 use crate::compile::native::liveness::{Liveness, args_at_end, args_at_start};
 use crate::compile::native::mir::classes::alignment;
 use crate::compile::native::mir::{
     BlockId, Cond, MachineBlock, MachineFunction, MachineInst, Opcode, Operand, OperandValue, PhysReg, Pseudo,
     RegisterClass, Term, Val,
 };
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::isa::Traits;
 use crate::workspace::{List, filled};
 use smallvec::SmallVec;
@@ -187,10 +188,11 @@ impl<'a> Walk<'a> {
                 set
             });
         let open = self.usable.without(&taken);
-        self.moves.flush(&mut self.out, |used| CopyScratch {
+        let place = |used: &RegSet| CopyScratch {
             free: open.without(used).lowest(RegisterClass::Scalar, 1, 1),
             scc_dead: true,
-        })
+        };
+        Ok(self.moves.flush(&mut self.out, place)?)
     }
 
     /// Decides the place of the run that an entry value is in, so that the others come to it.
@@ -253,7 +255,7 @@ impl<'a> Walk<'a> {
 
     /// The register of a value.
     pub(super) fn at(&self, val: Val) -> Result<PhysReg> {
-        self.loc[val.index()].ok_or_else(|| Error::bug(format!("{val} has no register where it is needed")))
+        self.loc[val.index()].ok_or_else(|| Error::bug(format!("{val} has no register where it is needed")).into())
     }
 
     /// Assigns a register to a value from here on.
@@ -284,10 +286,11 @@ impl<'a> Walk<'a> {
     /// Emits the copies before original instruction `next`.
     pub(super) fn flush(&mut self, id: BlockId, next: u32) -> Result<()> {
         let (f, open) = (self.f, self.usable.without(&self.occupied).without(&self.temps));
-        self.moves.flush(&mut self.out, |used| CopyScratch {
+        let place = |used: &RegSet| CopyScratch {
             free: open.without(used).lowest(RegisterClass::Scalar, 1, 1),
             scc_dead: scc_is_dead(f, f.block(id), next),
-        })
+        };
+        Ok(self.moves.flush(&mut self.out, place)?)
     }
 
     fn instruction(&mut self, id: BlockId, n: u32, inst: &MachineInst) -> Result<()> {
@@ -370,14 +373,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Why there is no place for a run.
-    pub(super) fn no_register(&mut self, class: RegisterClass, count: usize, free: &RegSet) -> Error {
+    pub(super) fn no_register(&mut self, class: RegisterClass, count: usize, free: &RegSet) -> Stop {
         self.starved = Some(class);
         let what = match (class, free.count(class) as usize >= count) {
             (RegisterClass::Scalar, false) => "not enough SGPRs",
             (RegisterClass::Vector, false) => "not enough VGPRs",
             (_, true) => "free registers that do not follow each other",
         };
-        Error::unsupported(what, format!("a run of {count}"))
+        Stop::Starved { what, count }
     }
 }
 

@@ -54,8 +54,9 @@ pub struct ScheduleStats {
 
 /// Puts the instructions of each block in a better order. The function must be verified.
 ///
-/// `spare` vector registers of those that the waves allow are left free, as allocation may need more than values do.
-pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spare: u32) -> ScheduleStats {
+/// `spare`: by block, how many vector registers of those that the waves allow are left free, as allocation may need more
+/// than values do; `None` keeps the source order.
+pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spare: &[Option<u32>]) -> ScheduleStats {
     let mut stats = ScheduleStats::default();
     let live = Liveness::new(f);
     let mut pressure = Pressure::new(f);
@@ -69,14 +70,15 @@ pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spa
         .collect();
     let most = peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);
     stats.waves = f.gfx.waves(most, f.wave);
-    let vectors = f.gfx.vgprs_for(stats.waves, f.wave).min(limits.vgprs.into()).saturating_sub(spare);
+    let vectors = f.gfx.vgprs_for(stats.waves, f.wave).min(limits.vgprs.into());
     let (mut graph, mut past) = (Graph::default(), Past::default());
     for (n, id) in f.block_ids().enumerate() {
         let units = blocks.of(id);
-        if units.len() < FEWEST {
-            continue;
-        }
-        let limit = Counts { vectors: vectors.max(peaks[n].vectors), scalars: SCALARS.max(peaks[n].scalars) };
+        let Some(spare) = spare[n].filter(|_| units.len() >= FEWEST) else { continue };
+        let limit = Counts {
+            vectors: vectors.saturating_sub(spare).max(peaks[n].vectors),
+            scalars: SCALARS.max(peaks[n].scalars),
+        };
         graph.find(f, units, &mut past);
         stats.steps += graph.edges() as u64;
         pressure.begin(f, &live, id, units);

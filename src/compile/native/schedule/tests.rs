@@ -108,6 +108,12 @@ fn keeps_order(before: &MachineFunction, after: &MachineFunction) {
     }
 }
 
+/// Schedules all blocks without spare registers.
+fn scheduled(f: &mut MachineFunction, how: Scheduling) -> ScheduleStats {
+    let spare = vec![Some(0); f.blocks.len()];
+    run(f, how, limits(), &spare)
+}
+
 #[test]
 fn any_order_keeps_what_depends_on_each_other_and_can_be_allocated() {
     let mut changed = 0;
@@ -117,7 +123,7 @@ fn any_order_keeps_what_depends_on_each_other_and_can_be_allocated() {
             let before = generate(shape);
             for how in [Scheduling::Cycles, Scheduling::Random(seed)] {
                 let mut after = before.clone();
-                changed += run(&mut after, how, limits(), 0).changed;
+                changed += scheduled(&mut after, how).changed;
                 verify(&after).unwrap_or_else(|error| panic!("{shape:?} {how:?}: {error}\n{after}"));
                 keeps_order(&before, &after);
                 let allocated = allocate(&after, limits()).expect("fits");
@@ -144,7 +150,7 @@ fn loads_come_first_and_only_past_stores_that_are_elsewhere() {
         let sum = w.add(b, b);
         w.store(address, sum, 12);
         let mut f = w.done();
-        run(&mut f, Scheduling::Cycles, limits(), 0);
+        scheduled(&mut f, Scheduling::Cycles);
         ops(&f)
     };
     assert_eq!(order(8)[1..3], [Op::DsReadB32, Op::DsReadB32]);
@@ -167,7 +173,7 @@ fn occupancy_stays() {
         w.push(Op::BufferStoreDword, None, &uses, extra);
     }
     let mut f = w.done();
-    let stats = run(&mut f, Scheduling::Cycles, limits(), 0);
+    let stats = scheduled(&mut f, Scheduling::Cycles);
     assert_eq!((stats.changed, stats.waves), (1, 16));
     let live = Liveness::new(&f);
     let mut pressure = Pressure::new(&f);
@@ -193,7 +199,7 @@ fn the_cost_is_linear() {
         }
         let mut f = w.done();
         let total = f.insts.len() as u64;
-        (run(&mut f, Scheduling::Cycles, limits(), 0).steps, total)
+        (scheduled(&mut f, Scheduling::Cycles).steps, total)
     };
     let [(few, _), (many, total)] = [steps(1_000), steps(10_000)];
     assert!(total > 20_000 && many < 100 * total, "{many} steps for {total} instructions");
