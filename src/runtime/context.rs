@@ -366,13 +366,18 @@ impl Shared {
         Ok(found)
     }
 
+    /// Whether the cache has parts compiled for each other.
+    pub(super) fn has_pairs(&self) -> bool {
+        self.manifest.get().is_some_and(|manifest| manifest.pairs)
+    }
+
     /// The pair that replaces a vertex and a fragment part. `None` if the cache has none, or had none when its manifest was
     /// read. A pair that was not on disk at the first search is not searched for again.
     ///
     /// # Errors
     /// The note or a part is damaged.
     pub(super) fn pair(&self, early: [&Object; 2], disk: bool) -> Result<Option<Pair>> {
-        if !self.manifest.get().is_some_and(|manifest| manifest.pairs) {
+        if !self.has_pairs() {
             return Ok(None);
         }
         let ids = early.map(|part| part.id);

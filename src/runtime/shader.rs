@@ -303,20 +303,20 @@ impl ShaderPart {
         }
     }
 
+    /// The part if it is in memory.
+    #[inline]
+    pub(super) fn in_memory(&self) -> Option<&Object> {
+        self.found.get().and_then(|found| found.as_ref().ok()).map(|object| &**object)
+    }
+
     /// The part for a link.
     ///
     /// # Errors
     /// Those of the part.
-    #[inline]
     pub(super) fn object(&self, disk: bool) -> Result<Answer<&Object>> {
-        match self.found.get() {
-            Some(Ok(object)) => Ok(Answer::Ready(object)),
-            _ => self.object_looked_for(disk),
+        if let Some(object) = self.in_memory() {
+            return Ok(Answer::Ready(object));
         }
-    }
-
-    #[cold]
-    fn object_looked_for(&self, disk: bool) -> Result<Answer<&Object>> {
         // Callers need not look for a part that the context's thread is obtaining.
         let coming = self.is_coming();
         if self.is_missing() && !coming {
