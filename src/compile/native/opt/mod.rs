@@ -8,6 +8,7 @@ mod cells;
 mod constants;
 pub mod crowded;
 mod demote;
+mod early;
 mod hoist;
 mod ifs;
 mod jumps;
@@ -53,6 +54,7 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Rotate, rotate::run),
     (Phase::Licm, hoist::run),
     (Phase::Licm, licm::run),
+    (Phase::Licm, early::run),
     (Phase::Vectors, vectors::run),
     (Phase::Contract, number::contract),
     (Phase::Dce, remove_dead),
