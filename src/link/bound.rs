@@ -70,7 +70,8 @@ impl Bounds {
         if *first == id {
             return Ok(Held::Kept(bound));
         }
-        held(Some(&self.others), id.hash(), |key| *key == id, || id, || Bound::new(object, layout).map(Arc::new))
+        held(&self.others, id.hash(), |key| *key == id, || id, || Bound::new(object, layout).map(Arc::new))
+            .map(Held::from)
     }
 
     /// A combination of what the lists of the first one begin with.

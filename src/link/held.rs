@@ -31,18 +31,43 @@ impl<T> Deref for Held<'_, T> {
     }
 }
 
+/// An entry of a table, or a value that it has no room for.
+pub(super) enum Shared<'a, T> {
+    Kept(&'a Arc<T>),
+    Made(Arc<T>),
+}
+
+impl<T> Shared<'_, T> {
+    /// The entry or value.
+    pub(super) fn arc(&self) -> &Arc<T> {
+        match self {
+            Self::Kept(kept) => kept,
+            Self::Made(made) => made,
+        }
+    }
+}
+
+impl<'a, T> From<Shared<'a, T>> for Held<'a, T> {
+    fn from(shared: Shared<'a, T>) -> Self {
+        match shared {
+            Shared::Kept(kept) => Self::Kept(kept),
+            Shared::Made(made) => Self::Made(made),
+        }
+    }
+}
+
 /// Finds an entry in a table, or makes it and adds it.
 pub(super) fn held<'a, K: PartialEq, V, const MOST: usize>(
-    table: Option<&'a SharedTable<K, Arc<V>, MOST>>,
+    table: &'a SharedTable<K, Arc<V>, MOST>,
     hash: u64,
     is: impl Fn(&K) -> bool,
     key: impl FnOnce() -> K,
     make: impl FnOnce() -> Result<Arc<V>>,
-) -> Result<Held<'a, V>> {
-    if let Some(kept) = table.and_then(|table| table.find(hash, is)) {
-        return Ok(Held::Kept(kept));
+) -> Result<Shared<'a, V>> {
+    if let Some(kept) = table.find(hash, is) {
+        return Ok(Shared::Kept(kept));
     }
     let made = make()?;
-    let kept = table.and_then(|table| table.keep(hash, key(), made.clone()));
-    Ok(kept.map_or(Held::Made(made), |kept| Held::Kept(kept)))
+    let kept = table.keep(hash, key(), made.clone());
+    Ok(kept.map_or(Shared::Made(made), |kept| Shared::Kept(kept)))
 }

@@ -5,6 +5,7 @@
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
 use super::bound::Bounds;
+use super::first::FirstGlue;
 use super::fit::{Removals, Shape};
 use super::identity::{PartId, part_hash};
 use super::user_data;
@@ -52,6 +53,8 @@ pub struct Object {
     pub(super) loads: Vec<LoadReloc>,
     /// It bound to the layouts that it has been linked with.
     pub(super) bounds: Bounds,
+    /// The glue that it was first linked with.
+    pub(super) first: FirstGlue,
 }
 
 /// A place in the code that needs a value.
@@ -137,6 +140,7 @@ impl Object {
             data,
             loads,
             bounds: Bounds::default(),
+            first: FirstGlue::default(),
         })
     }
 
@@ -179,6 +183,7 @@ impl Object {
             data: Vec::new(),
             loads: Vec::new(),
             bounds: Bounds::default(),
+            first: FirstGlue::default(),
         })
     }
 

@@ -21,6 +21,7 @@
 
 mod attach;
 mod bound;
+mod first;
 mod fit;
 mod glue_source;
 mod half;

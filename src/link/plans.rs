@@ -8,8 +8,8 @@
 //! | stage that replaces a missing fragment shader | GPU, wave size |
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
-//! thousand entries; once it is full, a link that finds no entry makes its own glue. A part bound to a layout is kept
-//! by its [`Object`].
+//! thousand entries; once it is full, a link that finds no entry makes its own glue. An [`Object`] keeps what it was first
+//! linked with itself ([`super::first`]), and is bound to its layouts.
 
 use super::bound::Bound;
 use super::glue_source::GlueSource;
@@ -26,14 +26,27 @@ use crate::state::{ColorState, VertexInputState};
 use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, WaveSize};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Plans and pieces, kept between links. All threads share one; it only grows.
 #[derive(Default)]
 pub struct Plans {
+    id: PlansId,
     prologs: SharedTable<OfPart<VertexInputState>, Arc<GluePiece>>,
     colors: SharedTable<OfPart<ColorState>, Arc<ColorEpilog>>,
     params: SharedTable<(GfxIp, Vec<ParamExport>), Arc<GluePiece>>,
     null_fragments: SharedTable<(GfxIp, WaveSize), Arc<Object>>,
+}
+
+/// Identifies plans in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlansId(u64);
+
+impl Default for PlansId {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// Key: a part, and a state.
@@ -67,63 +80,83 @@ impl<'a> Joints<'a> {
     }
 
     /// The prolog that fetches a vertex part's attributes, if it needs one.
-    pub(super) fn prolog(self, vertex: &Object, state: &VertexInputState) -> Result<Option<Held<'a, GluePiece>>> {
+    pub(super) fn prolog(self, vertex: &'a Object, state: &VertexInputState) -> Result<Option<Held<'a, GluePiece>>> {
         if !vertex.interface.prolog {
             return Ok(None);
         }
-        let held = held(
-            self.plans.map(|plans| &plans.prologs),
+        let make = || self.piece(&glue::fetch_key(&vertex.interface, state)?);
+        let Some(plans) = self.plans else { return make().map(|made| Some(Held::Made(made))) };
+        let first = &vertex.first.prolog;
+        if let Some(kept) = first.get(plans.id, |key| key == state) {
+            return Ok(Some(Held::Kept(kept)));
+        }
+        let shared = held(
+            &plans.prologs,
             hash((vertex.id, state)),
             |key| key.part == vertex.id && key.state == *state,
             || OfPart { part: vertex.id, state: state.clone() },
-            || self.piece(&glue::fetch_key(&vertex.interface, state)?),
-        );
-        held.map(Some)
+            make,
+        )?;
+        first.keep(plans.id, || state.clone(), shared.arc());
+        Ok(Some(shared.into()))
     }
 
     /// The piece that exports a vertex part's parameters, if it needs one.
-    pub(super) fn params(self, vertex: &Object, plan: &ParamPlan) -> Result<Option<Held<'a, GluePiece>>> {
+    pub(super) fn params(self, vertex: &'a Object, plan: &ParamPlan) -> Result<Option<Held<'a, GluePiece>>> {
         if !vertex.interface.epilog {
             return Ok(None);
         }
         let target = vertex.interface.target;
-        let held = held(
-            self.plans.map(|plans| &plans.params),
+        let make = || self.piece(&glue::param_export_key(target, plan));
+        let Some(plans) = self.plans else { return make().map(|made| Some(Held::Made(made))) };
+        let first = &vertex.first.params;
+        if let Some(kept) = first.get(plans.id, |exports| exports.iter().eq(plan.epilog_exports())) {
+            return Ok(Some(Held::Kept(kept)));
+        }
+        let exports = || plan.epilog_exports().cloned().collect();
+        let shared = held(
+            &plans.params,
             plan.epilog_exports().fold(0, |all, export| hash((all, export))),
             |(of, exports)| *of == target && exports.iter().eq(plan.epilog_exports()),
-            || (target, plan.epilog_exports().cloned().collect()),
-            || self.piece(&glue::param_export_key(target, plan)),
-        );
-        held.map(Some)
+            || (target, exports()),
+            make,
+        )?;
+        first.keep(plans.id, exports, shared.arc());
+        Ok(Some(shared.into()))
     }
 
     /// The piece that exports a fragment part's colours, with the formats.
-    pub(super) fn colors(self, fragment: &Object, state: &ColorState) -> Result<Held<'a, ColorEpilog>> {
-        held(
-            self.plans.map(|plans| &plans.colors),
+    pub(super) fn colors(self, fragment: &'a Object, state: &ColorState) -> Result<Held<'a, ColorEpilog>> {
+        let make = || {
+            let (formats, key) = glue::color_export_key(&fragment.interface, state)?;
+            let piece = key.map(|key| self.piece(&key)).transpose()?;
+            Ok(Arc::new(ColorEpilog { formats, piece }))
+        };
+        let Some(plans) = self.plans else { return make().map(Held::Made) };
+        let first = &fragment.first.colors;
+        if let Some(kept) = first.get(plans.id, |key| key == state) {
+            return Ok(Held::Kept(kept));
+        }
+        let shared = held(
+            &plans.colors,
             hash((fragment.id, state)),
             |key| key.part == fragment.id && key.state == *state,
             || OfPart { part: fragment.id, state: state.clone() },
-            || {
-                let (formats, key) = glue::color_export_key(&fragment.interface, state)?;
-                let piece = key.map(|key| self.piece(&key)).transpose()?;
-                Ok(Arc::new(ColorEpilog { formats, piece }))
-            },
-        )
+            make,
+        )?;
+        first.keep(plans.id, || state.clone(), shared.arc());
+        Ok(shared.into())
     }
 
     /// The fragment part of a pipeline without a fragment shader.
     pub(super) fn null_fragment(self, target: GfxIp, wave: WaveSize) -> Result<Held<'a, Object>> {
-        held(
-            self.plans.map(|plans| &plans.null_fragments),
-            hash((target, wave)),
-            |key| *key == (target, wave),
-            || (target, wave),
-            || {
-                let piece = self.piece(&GlueKey { target, piece: PieceKey::NullFragment })?;
-                null_fragment(target, wave, &piece).map(Arc::new)
-            },
-        )
+        let make = || {
+            let piece = self.piece(&GlueKey { target, piece: PieceKey::NullFragment })?;
+            null_fragment(target, wave, &piece).map(Arc::new)
+        };
+        let Some(plans) = self.plans else { return make().map(Held::Made) };
+        let of = (target, wave);
+        held(&plans.null_fragments, hash(of), |key| *key == of, || of, make).map(Held::from)
     }
 
     /// Gets a piece of glue and checks it, since a store may be damaged.

@@ -24,6 +24,7 @@ fn of_object(object: &Object) -> u32 {
         object.notes.touched(),
         object.params.first(),
         object.bounds.touched(),
+        object.first.touched(),
         match &interface.kind {
             StageKind::Fragment(fragment) => fragment.inputs.first().map_or(0, |input| u32::from(input.channels)),
             StageKind::Vertex(_) | StageKind::Compute(_) => 0,
