@@ -421,7 +421,8 @@ typedef struct dvt_spec {
   uint32_t id;
   // Must be 0.
   uint32_t reserved;
-  // Value: integers in two's complement, floats as IEEE bits, booleans as 0 or 1.
+  // Value: integers in two's complement, floats as IEEE bits, booleans as 0 or 1. No bit beyond the constant's width may be
+  // set: -1 of 32 bits is `0xffffffff`.
   uint64_t value;
 } dvt_spec;
 

@@ -106,7 +106,8 @@ type Parts<'t> = SmallVec<[PartRef<'t>; 2]>;
 /// Links a pipeline, or compiles it as a whole if the link requires it.
 ///
 /// # Errors
-/// Those of the compiler and the linker for the shaders or the state; never `NeedsFullCompile`.
+/// Those of the compiler and the linker for the shaders or the state; `NeedsFullCompile` only if there is no compiler, and
+/// the pipeline compiled as a whole is not in the cache.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
     let linked = stages(request, |shader, _| shader.part(request, None, tools)).and_then(|parts| match parts {
         Ok(parts) => finish(request, tools, &chosen(request, tools, parts)?, Route::Linked),
@@ -114,7 +115,10 @@ pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<Pip
     });
     match linked {
         Err(e) => match e.full_compile().cloned() {
-            Some(reason) => build_whole(request, tools, Some(&reason)),
+            Some(reason) => match build_whole(request, tools, Some(&reason))? {
+                PipelineOutcome::NotCached(_) => Err(e),
+                built => Ok(built),
+            },
             None => Err(e),
         },
         done => done,

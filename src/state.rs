@@ -299,6 +299,7 @@ pub struct SpecializationEntry {
     pub stage: Option<Stage>,
     /// `SpecId`.
     pub id: u32,
-    /// Bits of the value: integers in two's complement, floats as IEEE bits, booleans 0 or 1.
+    /// Bits of the value: integers in two's complement, floats as IEEE bits, booleans 0 or 1. No bit beyond the constant's
+    /// width may be set.
     pub value: u64,
 }

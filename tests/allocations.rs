@@ -118,11 +118,6 @@ fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output(
 
     /// Most allocations of a compile to the finished ELF.
     const MOST: u64 = 50;
-    /// One shader in so many that are not of `testdata/shaders` may need more: images with more than six operands ask for a list each, in every allocation of
-    /// registers that is tried.
-    const EXCEPT: usize = 100;
-    /// Most allocations of those.
-    const MOST_OF_THOSE: u64 = 100;
     /// Shaders of each corpus.
     const SAMPLE: usize = 40;
 
@@ -154,7 +149,7 @@ fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output(
             _ = compiler.compile(module, request);
         }
         let (asked, elf) = allocations(|| compiler.compile(module, request));
-        assert!(n >= own || elf.is_ok() && asked <= MOST, "{name}: {asked} allocations, {:?}", elf.err());
+        assert!(n >= own || elf.is_ok(), "{name}: {:?}", elf.err());
         if elf.is_ok() {
             counts.push((asked, name));
         }
@@ -162,8 +157,7 @@ fn a_compile_on_a_thread_that_has_compiled_asks_for_little_more_than_its_output(
     counts.sort_unstable();
     let over: Vec<_> = counts.iter().filter(|(asked, _)| *asked > MOST).collect();
     println!("{} shaders, median {:?}, most {:?}", counts.len(), counts.get(counts.len() / 2), counts.last());
-    assert!(over.len() * EXCEPT <= counts.len(), "{} of {} over {MOST}: {over:#?}", over.len(), counts.len());
-    assert!(over.iter().all(|(asked, _)| *asked <= MOST_OF_THOSE), "over {MOST_OF_THOSE}: {over:#?}");
+    assert!(over.is_empty(), "{} of {} over {MOST}: {over:#?}", over.len(), counts.len());
 }
 
 #[cfg(feature = "native")]

@@ -33,6 +33,9 @@ impl From<Damage> for Failure {
     }
 }
 
+/// errno(3): input or output error.
+const EIO: i32 = 5;
+
 impl From<heed::Error> for Failure {
     fn from(e: heed::Error) -> Self {
         use MdbError::{Corrupted, CursorFull, Invalid, PageFull, PageNotFound, Panic, Problem, VersionMismatch};
@@ -41,6 +44,10 @@ impl From<heed::Error> for Failure {
             heed::Error::Mdb(
                 Corrupted | CursorFull | Invalid | PageFull | PageNotFound | Panic | Problem | VersionMismatch,
             ) => Self::Damage(Damage::new(0, format!("or others are not usable ({e})"))),
+            // LMDB reports so that the system wrote only a part.
+            heed::Error::Io(e) if e.raw_os_error() == Some(EIO) => Self::Other(Error::environment(
+                "LMDB store: a write was cut short: no space on the disk, or the disk is faulty",
+            )),
             e => Self::Other(Error::environment(format!("LMDB store: {e}"))),
         }
     }

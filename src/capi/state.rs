@@ -106,6 +106,13 @@ pub(super) fn binding(given: &Binding, mutable_types: &[u32]) -> Answer<BindingL
     Ok(BindingLayout { binding, kind, count, dynamic, offset: place(offset), samplers: Vec::new() })
 }
 
+/// An empty list with room for so many items.
+pub(super) fn room<T>(count: usize) -> Answer<Vec<T>> {
+    let mut list = Vec::new();
+    list.try_reserve(count).map_err(|_| Failure::Memory(count))?;
+    Ok(list)
+}
+
 /// Replaces a list's items, reusing its memory.
 fn refill<T, U: Copy>(to: &mut Vec<T>, from: &[U], convert: impl Fn(U) -> Answer<T>) -> Answer<()> {
     to.clear();

@@ -373,7 +373,8 @@ pub struct Spec {
     pub id: u32,
     /// Must be 0.
     pub reserved: u32,
-    /// Value: integers in two's complement, floats as IEEE bits, booleans as 0 or 1.
+    /// Value: integers in two's complement, floats as IEEE bits, booleans as 0 or 1. No bit beyond the constant's width may be
+    /// set: -1 of 32 bits is `0xffffffff`.
     pub value: u64,
 }
 

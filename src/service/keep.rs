@@ -1,9 +1,9 @@
 //! Stores results and modules, many in one transaction, without delaying the clients that wait for them.
 //!
 //! A transaction waits for the disk, and costs as much processor time as a small compile. So the results of a short
-//! time are gathered and stored together; until then the broker answers from memory. After a failed transaction,
-//! nothing is stored for half a minute: a retry for each shader would not empty a full disk, and results are sent
-//! inline in any case.
+//! time are gathered and stored together; until then the broker answers from memory. If a transaction fails, the stored
+//! modules are deleted and it is tried again, because they may fill the disk. If it still fails, nothing is stored for
+//! half a minute: a retry for each shader would not empty a full disk, and results are sent inline in any case.
 
 use super::StoredRecords;
 use super::disk::Disk;
@@ -163,11 +163,16 @@ impl Gathered {
         let notes: Vec<(Key, Vec<u8>)> = notes.iter().filter_map(|module| operands_note(module).ok()?).collect();
         let entries = parts.iter().map(|(key, elf)| (*key, &elf.0[..]));
         let entries: Vec<_> = entries.chain(notes.iter().map(|(key, bytes)| (*key, &bytes[..]))).collect();
-        let stored = if entries.is_empty() { Ok(()) } else { cache.put_all(&entries) };
+        let store = || if entries.is_empty() { Ok(()) } else { cache.put_all(&entries) };
+        let first = store();
         let mut modules = lock(modules);
-        for module in sent {
-            // If it is not stored, it is sent again next time.
-            let _ = modules.put(Key(module.digest().0), module.bytes());
+        // On a full disk results come first: clients can send their modules again.
+        let stored = if first.is_err() && modules.clear() { store() } else { first };
+        if stored.is_ok() {
+            for module in sent {
+                // If it is not stored, it is sent again next time.
+                let _ = modules.put(Key(module.digest().0), module.bytes());
+            }
         }
         used.iter().for_each(|module| modules.touch(&Key(module.0)));
         Some(Message::Kept(parts.into_iter().map(|(key, _)| key).collect(), stored))

@@ -129,6 +129,15 @@ impl Records {
         fs::remove_file(self.files.path(key)).is_ok()
     }
 
+    /// Deletes all records. Returns whether there were any.
+    pub fn clear(&mut self) -> bool {
+        let keys: Vec<Key> = self.known.keys().copied().collect();
+        for key in &keys {
+            self.remove(key);
+        }
+        !keys.is_empty()
+    }
+
     fn note(&mut self, key: Key, bytes: u64, used: SystemTime) {
         self.bytes += bytes;
         if let Some(old) = self.known.insert(key, Known { bytes, used }) {

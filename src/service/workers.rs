@@ -10,7 +10,7 @@ use crate::cache::Key;
 use crate::compile::StageElf;
 use crate::compile::request::{Module, StageRequest};
 use crate::compile::worker::protocol::{MAX_FRAME, RequestRef};
-use crate::compile::worker::{Attempt, Worker, WorkerConfig, attempt};
+use crate::compile::worker::{Attempt, TRIES_IF_KILLED, Worker, WorkerConfig, attempt};
 use crate::error::{Death, Error, Result};
 use crate::frame::{Bytes, frame};
 use crate::link::Object;
@@ -142,7 +142,13 @@ impl Task {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let module = serde_bytes::Bytes::new(module.bytes());
         let bytes = frame(&RequestRef { id, module, request: &request }, MAX_FRAME)?;
-        let answer = match self.attempt(slot, &bytes, id).await {
+        let mut first = self.attempt(slot, &bytes, id).await;
+        for _ in 1..TRIES_IF_KILLED {
+            if matches!(first, Err(Attempt::Killed)) {
+                first = self.attempt(slot, &bytes, id).await;
+            }
+        }
+        let answer = match first {
             Err(Attempt::Died(Death::OutOfMemory, _)) => {
                 // Acquiring fails only if the semaphore is closed, and it never is.
                 let _one = self.hungry.clone().acquire_owned().await.ok();
@@ -176,7 +182,7 @@ impl Task {
         let answer = attempt(&self.config, slot, request, id).await;
         // The time of a dead worker is unknown.
         self.cost += slot.as_mut().and_then(Worker::spent).unwrap_or_else(|| begun.elapsed());
-        self.deaths += u32::from(matches!(answer, Err(Attempt::Died(..))));
+        self.deaths += u32::from(matches!(answer, Err(Attempt::Died(..) | Attempt::Killed)));
         answer
     }
 

@@ -7,6 +7,8 @@ use dovetail::error::{Death, ErrorKind};
 use dovetail::service::poison_dir;
 use dovetail::wire::Priority;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The entry point `bad` ends its worker. All other requests are served, it is not tried again, and every client gets
 /// the reason.
@@ -112,6 +114,30 @@ fn a_worker_that_somebody_kills_is_replaced() {
 }
 
 #[test]
+fn a_request_whose_workers_are_always_killed_fails_without_a_record() {
+    let service = Service::start(&["--workers=1", "--fault=sleep:main"]);
+    let mut client = service.client();
+    let done = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                for worker in service.children() {
+                    let worker = rustix::process::Pid::from_raw(worker).expect("a process");
+                    let _ = rustix::process::kill_process(worker, rustix::process::Signal::KILL);
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let outcome = client.compile("main", Priority::Soon);
+        done.store(true, Ordering::Relaxed);
+        outcome
+    });
+    let error = outcome.expect_err("no worker lived").to_string();
+    assert!(error.contains("signal 9"), "{error}");
+    assert_eq!(service.status().poisoned, 0);
+}
+
+#[test]
 fn what_nobody_waits_for_has_the_lowest_priority() {
     let service = Service::start(&["--workers=2", "--fault=sleep:idle"]);
     let mut client = service.client();
@@ -186,7 +212,8 @@ fn on_a_full_disk_everybody_is_still_served_until_there_is_room_again() {
     compile(&mut client, 0..200);
     // The load is checked only twice a second.
     let full = client.until("nothing is put", |status| status.unkept > 0 && status.not_kept_because.is_some());
-    assert!(full.not_kept_because.is_some_and(|why| why.contains("tried again in")), "{:?}", full.unkept);
+    let why = full.not_kept_because.unwrap_or_default();
+    assert!(why.contains("tried again in") && why.contains("space"), "{why}");
     std::fs::write(&room, "").expect("a file");
     let before = client.until("it is tried again", |status| status.not_kept_because.is_none());
     compile(&mut client, 200..300);

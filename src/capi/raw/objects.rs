@@ -3,7 +3,7 @@
 use super::super::guard::{argument, guard, guard_or, last, remember};
 use super::super::results;
 use super::super::samplers::add_samplers;
-use super::super::state::{binding, bits, place, stage, target, wave};
+use super::super::state::{binding, bits, place, room, stage, target, wave};
 use super::super::types::*;
 use super::{
     MAX_ITEMS, fill_memory, give, handle, input, key, list, list_if_any, outcome, output, patience, said_size, take,
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn dvt_layout_create(info: *const LayoutInfo, out: *mut *m
         // SAFETY: C's promise.
         let given = unsafe { list("sets", info.sets, info.set_count as usize, MAX_ITEMS) }?;
         let mut layout = ResourceLayout {
-            sets: Vec::with_capacity(given.len()),
+            sets: room(given.len())?,
             push_constant_bytes: info.push_constant_bytes,
             push_constant_root: place(info.push_constant_root),
         };
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn dvt_layout_create(info: *const LayoutInfo, out: *mut *m
             bits("`reserved` of a set", set.reserved, 0)?;
             // SAFETY: C's promise.
             let given = unsafe { list("bindings", set.bindings, set.binding_count as usize, MAX_ITEMS) }?;
-            let mut bindings = Vec::with_capacity(given.len());
+            let mut bindings = room(given.len())?;
             for given in given {
                 let count = given.mutable_count as usize;
                 // SAFETY: C's promise.

@@ -317,8 +317,14 @@ impl Cx<'_> {
         let found =
             overrides.binary_search_by_key(&id, |(i, _)| *i).ok().and_then(|n| overrides.get(n)).map(|(_, v)| *v);
         let value = match found {
-            Some(v) if scalar == Type::B1 => u64::from(v != 0),
-            Some(v) => v & scalar.bits().mask(),
+            // The link compares whole values, so none may have bits that the code does not.
+            Some(v) if v & !scalar.bits().mask() != 0 => {
+                let width = scalar.bits().count();
+                return Err(
+                    inst.malformed(format!("specialization constant {id} has {width} bits, and the value {v:#x}"))
+                );
+            }
+            Some(v) => v,
             None if self.constants.late.binary_search(&id).is_ok() => {
                 let operand = SpecOperand { id, default, bits: scalar.bits().count() as u8 };
                 let late = Some(Late::Relocated(operand));

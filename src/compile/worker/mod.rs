@@ -13,5 +13,5 @@ pub mod sandbox;
 mod serve;
 
 pub use pool::WorkerPool;
-pub use process::{Attempt, Worker, WorkerConfig, attempt};
+pub use process::{Attempt, TRIES_IF_KILLED, Worker, WorkerConfig, attempt};
 pub use serve::{Fault, serve};

@@ -3,7 +3,7 @@
 //! The tasks run on one thread of their own; callers on any thread submit a job and wait for its answer. The tasks
 //! handle deadlines and dead processes, so a caller gets an answer or a typed error.
 
-use super::process::{Attempt, Worker, WorkerConfig, attempt};
+use super::process::{Attempt, TRIES_IF_KILLED, Worker, WorkerConfig, attempt};
 use super::protocol::{MAX_FRAME, RequestRef};
 use crate::compile::request::{CompilerId, Module, StageRequest};
 use crate::compile::{Compiler, StageElf};
@@ -110,7 +110,12 @@ async fn supervise(config: Arc<WorkerConfig>, queue: Arc<Mutex<mpsc::Receiver<Jo
     loop {
         let Some(job) = queue.lock().await.recv().await else { break };
         let mut result = attempt(&config, &mut worker, &job.frame, job.id).await;
-        if result.as_ref().is_err_and(|e| matches!(e, Attempt::Died(..))) {
+        for _ in 1..TRIES_IF_KILLED {
+            if matches!(result, Err(Attempt::Killed)) {
+                result = attempt(&config, &mut worker, &job.frame, job.id).await;
+            }
+        }
+        if matches!(result, Err(Attempt::Died(..))) {
             result = attempt(&config, &mut worker, &job.frame, job.id).await;
         }
         let answer = match result {

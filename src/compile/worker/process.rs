@@ -41,6 +41,9 @@ const KILL: i32 = 9;
 pub enum Attempt {
     /// The worker died of the request: how, and what is known about it.
     Died(Death, String),
+    /// It was killed by another process, or by the system for want of memory. A worker that reaches its own limits ends in other
+    /// ways, so this says nothing about the request.
+    Killed,
     /// No worker could be started.
     NoWorker(Error),
 }
@@ -50,10 +53,14 @@ impl Attempt {
     pub fn into_error(self) -> Error {
         match self {
             Self::Died(death, detail) => Error::quarantined(death, detail),
+            Self::Killed => Error::environment("worker killed by signal 9: by another process, or for want of memory"),
             Self::NoWorker(e) => e,
         }
     }
 }
+
+/// A request is tried so often if its workers are killed from outside.
+pub const TRIES_IF_KILLED: u32 = 3;
 
 /// Sends the framed request with this id to the worker in the slot, or to a new one.
 ///
@@ -206,6 +213,7 @@ impl Worker {
         self.end().await;
         let said = tokio::time::timeout(FAREWELL, self.errors).await.ok().and_then(|r| r.ok()).unwrap_or_default();
         match status {
+            Ok(Ok(status)) if status.signal() == Some(KILL) => Attempt::Killed,
             Ok(Ok(status)) => {
                 let mut detail = describe(status);
                 if !said.is_empty() {
