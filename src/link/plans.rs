@@ -6,6 +6,7 @@
 //! | colour epilog and the register words of its formats | fragment part, colour state |
 //! | parameter epilog | the exports that it makes |
 //! | stage that replaces a missing fragment shader | GPU, wave size |
+//! | every piece, so that parts share it | its key |
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
 //! thousand entries; once it is full, a link that finds no entry makes its own glue. An [`Object`] keeps what it was first
@@ -36,6 +37,7 @@ pub struct Plans {
     colors: SharedTable<OfPart<ColorState>, Arc<ColorEpilog>>,
     params: SharedTable<(GfxIp, Vec<ParamExport>), Arc<GluePiece>>,
     null_fragments: SharedTable<(GfxIp, WaveSize), Arc<Object>>,
+    pieces: SharedTable<GlueKey, Arc<GluePiece>>,
 }
 
 /// Identifies plans in this process.
@@ -159,8 +161,15 @@ impl<'a> Joints<'a> {
         held(&plans.null_fragments, hash(of), |key| *key == of, || of, make).map(Held::from)
     }
 
-    /// Gets a piece of glue and checks it, since a store may be damaged.
+    /// A piece of glue: that of another part with the same needs, or of the source.
     fn piece(self, key: &GlueKey) -> Result<Arc<GluePiece>> {
+        let Some(plans) = self.plans else { return self.sourced(key) };
+        let shared = held(&plans.pieces, hash(key), |kept| kept == key, || key.clone(), || self.sourced(key))?;
+        Ok(Arc::clone(shared.arc()))
+    }
+
+    /// Gets a piece of glue from the source and checks it, since a store may be damaged.
+    fn sourced(self, key: &GlueKey) -> Result<Arc<GluePiece>> {
         let piece = self.source.piece(key)?;
         let whole = piece.code.len().is_multiple_of(4) && piece.code.len() < 1 << 20;
         let fits = piece.sgprs <= 128 && piece.vgprs <= 256;
