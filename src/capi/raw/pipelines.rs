@@ -242,7 +242,8 @@ pub unsafe extern "C" fn dvt_pipeline_wait(pipeline: *const PipelineHandle, gene
     })
 }
 
-/// Returns a 256-bit key of everything that decides the pipeline's code. It fits `VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR`.
+/// Returns a 256-bit key of what the pipeline was made of: shaders, state, placement, compiler. Its linked and its whole ELF, and
+/// all generations, have the same key. It fits `VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR`.
 // SAFETY: C's promise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_pipeline_key(pipeline: *const PipelineHandle, out: *mut Key) -> i32 {
