@@ -700,7 +700,8 @@ int32_t dvt_pipeline_wait(const struct dvt_pipeline *pipeline,
 
 // Returns a 256-bit key of what the pipeline was made of: shaders, state, placement, compiler. Its linked and its whole ELF, and
 // all generations, have the same key. It fits `VK_MAX_PIPELINE_BINARY_KEY_SIZE_KHR`.
-int32_t dvt_pipeline_key(const struct dvt_pipeline *pipeline, struct dvt_key *out);
+int32_t dvt_pipeline_key(const struct dvt_pipeline *pipeline,
+                         struct dvt_key *out);
 
 // Reports draws. One relaxed addition. NULL is ignored.
 void dvt_pipeline_used(const struct dvt_pipeline *pipeline, uint32_t draws);

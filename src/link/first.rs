@@ -1,12 +1,31 @@
 //! The glue that a part was first linked with, kept in the part: most parts are always linked with the same state. A table
 //! costs several cache misses that wait for each other; these begin with the part's own, before a link needs them.
 
-use super::plans::{ColorEpilog, PlansId};
 use crate::abi::params::ParamExport;
 use crate::glue::GluePiece;
+use crate::metadata::interface::ExportedFormats;
 use crate::state::{ColorState, VertexInputState};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// Identifies the plans that links share, in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlansId(u64);
+
+impl Default for PlansId {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Exports of a fragment part's results.
+pub(super) struct ColorEpilog {
+    pub formats: ExportedFormats,
+    /// `None`: the body has its own exports.
+    pub piece: Option<Arc<GluePiece>>,
+}
 
 /// A value with its key, for links that share the plans of the first one.
 pub(super) struct First<K, V>(OnceLock<Entry<K, V>>);

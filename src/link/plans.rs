@@ -13,6 +13,7 @@
 //! linked with itself ([`super::first`]), and is bound to its layouts.
 
 use super::bound::Bound;
+use super::first::{ColorEpilog, PlansId};
 use super::glue_source::GlueSource;
 use super::held::{Held, held};
 use super::identity::PartId;
@@ -22,12 +23,10 @@ use crate::abi::layout::ResolvedLayout;
 use crate::abi::params::{ParamExport, ParamPlan};
 use crate::error::{Error, Result};
 use crate::glue::{self, GlueKey, GluePiece, PieceKey};
-use crate::metadata::interface::ExportedFormats;
 use crate::state::{ColorState, VertexInputState};
 use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, WaveSize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Plans and pieces, kept between links. All threads share one; it only grows.
 #[derive(Default)]
@@ -40,29 +39,11 @@ pub struct Plans {
     pieces: SharedTable<GlueKey, Arc<GluePiece>>,
 }
 
-/// Identifies plans in this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PlansId(u64);
-
-impl Default for PlansId {
-    fn default() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
 /// Key: a part, and a state.
 #[derive(PartialEq, Eq)]
 struct OfPart<S> {
     part: PartId,
     state: S,
-}
-
-/// Exports of a fragment part's results.
-pub(super) struct ColorEpilog {
-    pub formats: ExportedFormats,
-    /// `None`: the body has its own exports.
-    pub piece: Option<Arc<GluePiece>>,
 }
 
 /// Source of a link's glue.

@@ -6,8 +6,8 @@ use crate::tree::{assert_none, code_lines, is_word, product_lines, rust, tests_o
 const TABLES: &[&str] = &["src/isa/tables/gfx1030.rs"];
 const MAX_LINES: usize = 600;
 
-/// The only files with `unsafe`: the interface to LLVM, mapped memory, a thread's signal mask, the C interface, and the
-/// layer's interface to Vulkan; some entries are folders.
+/// The only files with `unsafe`: the interface to LLVM, mapped memory, a thread's signal mask, the C interface, the layer's
+/// interface to Vulkan, and a test that forks; some entries are folders.
 const UNSAFE: &[&str] = &[
     "src/compile/llvm/ffi.rs",
     "src/cache/lmdb.rs",
@@ -31,6 +31,7 @@ const UNSAFE: &[&str] = &[
     "layer/src/shadow/passes.rs",
     "layer/src/shadow/tracker.rs",
     "layer/src/shadow/unroll.rs",
+    "tests/capi/service/forks.rs",
     "tests/layer/application.rs",
     "tests/layer/conversions.rs",
     "tests/layer/depth_stencil.rs",

@@ -2,6 +2,7 @@
 //! nothing.
 
 mod faults;
+mod forks;
 mod pipelines;
 mod slow;
 mod slow_disk;

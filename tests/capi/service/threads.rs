@@ -95,49 +95,6 @@ fn the_thread_takes_no_signals() {
     assert_eq!(threads_named("dvt-io"), 0, "it is joined");
 }
 
-/// A lock that a thread of the parent held at the fork is held for ever in the child.
-#[test]
-fn a_child_of_a_fork_can_set_priorities() {
-    if !crate::support::alone("service::threads::a_child_of_a_fork_can_set_priorities") {
-        return;
-    }
-    let folder = Folder::new();
-    let service = folder.serve(silent);
-    let context = folder.context();
-    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
-    let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
-    service.until(2, is_stage);
-    let (over, mut statuses) = (AtomicBool::new(false), Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    made.set_priority(0);
-                    vs.set_priority(1);
-                }
-            });
-        }
-        while statuses.len() < 100 && statuses.last().is_none_or(|status| *status == 0) {
-            let mut status = -1;
-            // SAFETY: the child calls only what a child may call, and then exits or is ended by the alarm.
-            unsafe {
-                let child = libc::fork();
-                if child == 0 {
-                    libc::alarm(5);
-                    dovetail::runtime::note_fork();
-                    made.set_priority(1);
-                    vs.set_priority(0);
-                    libc::_exit(0);
-                }
-                assert_eq!(libc::waitpid(child, &mut status, 0), child);
-            }
-            statuses.push(status);
-        }
-        over.store(true, Ordering::Relaxed);
-    });
-    assert_eq!(statuses, [0; 100]);
-}
-
 fn mask_of(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
