@@ -1,7 +1,6 @@
 //! Many threads at once, and the context's own thread.
 
 use super::*;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn many_threads_create_wait_and_destroy() {
