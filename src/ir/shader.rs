@@ -339,6 +339,13 @@ impl Shader {
     /// The entry block.
     pub const ENTRY: BlockId = BlockId::ENTRY;
 
+    /// Parameters of the entry block that arrive in scalar registers; none at the upper level.
+    pub fn scalar_params(&self) -> impl Iterator<Item = Value> + '_ {
+        let args = self.lower.iter().flat_map(|lower| &lower.args);
+        let params = args.zip(&self.block(Self::ENTRY).params);
+        params.filter(|(arg, _)| arg.class == RegClass::Sgpr).map(|(_, param)| *param)
+    }
+
     /// A new empty block.
     pub fn add_block(&mut self) -> BlockId {
         self.blocks.add();

@@ -8,7 +8,7 @@
 use super::cfg::Cfg;
 use super::lanes::AmdOp;
 use super::op::Op;
-use super::shader::{BlockId, RegClass, Shader, Value};
+use super::shader::{BlockId, Shader, Value};
 use crate::workspace::{List, filled};
 use std::sync::Arc;
 
@@ -25,10 +25,7 @@ impl WaveWide {
     pub fn new(shader: &Shader) -> Self {
         let cfg = shader.cfg();
         let mut this = Self { read_in: filled(shader.values.len(), None), cfg: Arc::clone(&cfg) };
-        let args = shader.lower.iter().flat_map(|lower| &lower.args);
-        for (arg, param) in args.zip(&shader.block(Shader::ENTRY).params) {
-            this.read_in[param.index()] = (arg.class == RegClass::Sgpr).then_some(Shader::ENTRY);
-        }
+        shader.scalar_params().for_each(|param| this.read_in[param.index()] = Some(Shader::ENTRY));
         for &block in &cfg.order {
             for inst in &shader.block(block).insts {
                 let inst = shader.inst(*inst);

@@ -44,9 +44,7 @@ impl<K, V> First<K, V> {
 
     /// Keeps a value unless there is one.
     pub(super) fn keep(&self, plans: PlansId, key: impl FnOnce() -> K, value: &Arc<V>) {
-        if self.0.get().is_none() {
-            self.0.get_or_init(|| Entry { plans, key: key(), value: Arc::clone(value) });
-        }
+        self.0.get_or_init(|| Entry { plans, key: key(), value: Arc::clone(value) });
     }
 
     fn touched(&self, of: impl FnOnce(&K, &V) -> u32) -> u32 {

@@ -13,7 +13,7 @@
 //! linked with itself ([`super::first`]), and is bound to its layouts.
 
 use super::bound::Bound;
-use super::first::{ColorEpilog, PlansId};
+use super::first::{ColorEpilog, First, PlansId};
 use super::glue_source::GlueSource;
 use super::held::{Held, held};
 use super::identity::PartId;
@@ -26,6 +26,7 @@ use crate::glue::{self, GlueKey, GluePiece, PieceKey};
 use crate::state::{ColorState, VertexInputState};
 use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, WaveSize};
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows.
@@ -68,20 +69,7 @@ impl<'a> Joints<'a> {
             return Ok(None);
         }
         let make = || self.piece(&glue::fetch_key(&vertex.interface, state)?);
-        let Some(plans) = self.plans else { return make().map(|made| Some(Held::Made(made))) };
-        let first = &vertex.first.prolog;
-        if let Some(kept) = first.get(plans.id, |key| key == state) {
-            return Ok(Some(Held::Kept(kept)));
-        }
-        let shared = held(
-            &plans.prologs,
-            hash((vertex.id, state)),
-            |key| key.part == vertex.id && key.state == *state,
-            || OfPart { part: vertex.id, state: state.clone() },
-            make,
-        )?;
-        first.keep(plans.id, || state.clone(), shared.arc());
-        Ok(Some(shared.into()))
+        self.of_part(vertex.id, state, &vertex.first.prolog, |plans| &plans.prologs, make).map(Some)
     }
 
     /// The piece that exports a vertex part's parameters, if it needs one.
@@ -115,16 +103,28 @@ impl<'a> Joints<'a> {
             let piece = key.map(|key| self.piece(&key)).transpose()?;
             Ok(Arc::new(ColorEpilog { formats, piece }))
         };
+        self.of_part(fragment.id, state, &fragment.first.colors, |plans| &plans.colors, make)
+    }
+
+    /// What a part and a state determine: kept by the part, by a table of the plans, or made now.
+    #[inline]
+    fn of_part<S: Clone + Hash + PartialEq, V>(
+        self,
+        part: PartId,
+        state: &S,
+        first: &'a First<S, V>,
+        table: impl FnOnce(&'a Plans) -> &'a SharedTable<OfPart<S>, Arc<V>>,
+        make: impl FnOnce() -> Result<Arc<V>>,
+    ) -> Result<Held<'a, V>> {
         let Some(plans) = self.plans else { return make().map(Held::Made) };
-        let first = &fragment.first.colors;
         if let Some(kept) = first.get(plans.id, |key| key == state) {
             return Ok(Held::Kept(kept));
         }
         let shared = held(
-            &plans.colors,
-            hash((fragment.id, state)),
-            |key| key.part == fragment.id && key.state == *state,
-            || OfPart { part: fragment.id, state: state.clone() },
+            table(plans),
+            hash((part, state)),
+            |key| key.part == part && key.state == *state,
+            || OfPart { part, state: state.clone() },
             make,
         )?;
         first.keep(plans.id, || state.clone(), shared.arc());

@@ -43,7 +43,7 @@ impl Inner {
         if self.shared.service.is_none() {
             return;
         }
-        let (resumed, coming, offered) = {
+        let (missing, coming, offered) = {
             let made = self.made();
             let (missing, coming) = match &made.phase {
                 Phase::Pending(_) if self.flags.has(PipelineFlags::NO_DISK) => (true, true),
@@ -59,7 +59,7 @@ impl Inner {
             };
             (missing, coming, made.optimization == Optimization::Offered)
         };
-        if resumed || coming || offered {
+        if missing || coming || offered {
             self.asked.store(coming, Ordering::Relaxed);
             self.raise_parts();
             let job: Arc<dyn ServiceJob> = self.clone();

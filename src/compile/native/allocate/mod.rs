@@ -27,7 +27,7 @@ pub use registers::{RegSet, RegisterLimits, class_of};
 
 use super::liveness::Liveness;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg, RegisterClass};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::workspace::{List, filled};
 use output::Output;
 use pressure::Goal;
@@ -134,12 +134,9 @@ fn once(f: &MachineFunction, live: &Liveness, limits: RegisterLimits) -> Result<
     let mut walk = walk::Walk::new(f, live, all.without(&exclusive), loc);
     match walk.run() {
         Ok(blocks) => Ok(Once::Done((blocks, walk.out))),
-        Err(stop) => match (walk.starved, &stop) {
-            (Some(class), Stop::Starved { .. }) => Ok(Once::Starved(class, stop)),
-            (Some(class), Stop::Failed(error)) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => {
-                Ok(Once::Starved(class, stop))
-            }
-            _ => Err(stop.into_error()),
+        Err(stop) => match walk.starved.filter(|_| stop.lacks_registers()) {
+            Some(class) => Ok(Once::Starved(class, stop)),
+            None => Err(stop.into_error()),
         },
     }
 }

@@ -5,7 +5,7 @@ use super::registers::{RegSet, base};
 use super::walk::{LIVES_ON, Walk};
 use crate::compile::native::mir::classes::alignment;
 use crate::compile::native::mir::{BlockId, Operand, PhysReg, RegisterClass, Val};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::workspace::List;
 use smallvec::SmallVec;
 
@@ -33,6 +33,15 @@ pub(super) enum Stop {
 }
 
 impl Stop {
+    /// Whether it may go on if values leave the registers.
+    pub(super) fn lacks_registers(&self) -> bool {
+        match self {
+            Self::Needs => false,
+            Self::Starved { .. } => true,
+            Self::Failed(error) => matches!(error.kind(), ErrorKind::Unsupported { .. }),
+        }
+    }
+
     /// The error if nothing helps.
     pub(super) fn into_error(self) -> Error {
         match self {

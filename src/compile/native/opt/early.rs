@@ -4,11 +4,12 @@
 //! branch it is executed as often, its latency is hidden, and it meets loads of neighbouring addresses, with which it is
 //! merged later. No load moves past a loop, where its result would occupy a register.
 
+use super::move_up::move_up;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{BlockId, InstId, Op, RegClass, Shader};
+use crate::ir::{BlockId, Op, Shader};
 use crate::workspace::{List, filled};
 
 /// Most dwords that begin earlier in one block: their results occupy registers from there on.
@@ -27,41 +28,26 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     }
     let before = before(&cfg);
     let mut dwords = filled(shader.blocks.len(), 0);
-    let mut home = filled(shader.values.len(), BlockId::ENTRY);
     // By value, whether it is in scalar registers because of its operands.
     let mut scalar = filled(shader.values.len(), false);
-    let args = shader.lower.iter().flat_map(|lower| &lower.args);
-    for (arg, param) in args.zip(&shader.block(Shader::ENTRY).params) {
-        scalar[param.index()] = arg.class == RegClass::Sgpr;
-    }
-    let (mut list, mut kept) = (List::<InstId>::default(), List::<InstId>::default());
-    for &block in cfg.order.iter() {
-        shader.block(block).params.iter().for_each(|p| home[p.index()] = block);
-        list.clear();
-        kept.clear();
-        list.append(&mut shader.block_mut(block).insts);
-        for &id in &list {
-            let inst = shader.inst(id);
-            let mut place = block;
-            if let Some(v) = inst.result {
-                scalar[v.index()] = is_of_wave(&inst.op) && inst.args.iter().all(|arg| scalar[arg.index()]);
-                let bits = shader.ty(v).total_bits();
-                if scalar[v.index()] && is_load(&inst.op) && bits.is_multiple_of(32) {
-                    let fits = |to: &BlockId| {
-                        let known = inst.args.iter().all(|arg| cfg.dom.dominates(home[arg.index()], *to));
-                        known && dwords[to.index()] + bits / 32 <= MOST_DWORDS
-                    };
-                    let earlier = std::iter::successors(Some(block), |to| before[to.index()].filter(fits));
-                    place = earlier.take(MOST_STEPS).last().unwrap_or(block);
-                    dwords[place.index()] += if place == block { 0 } else { bits / 32 };
-                }
-                home[v.index()] = place;
-            }
-            if place == block { kept.push(id) } else { shader.block_mut(place).insts.push(id) }
+    shader.scalar_params().for_each(|param| scalar[param.index()] = true);
+    move_up(shader, &cfg, |shader, id, block, home| {
+        let inst = shader.inst(id);
+        let Some(v) = inst.result else { return block };
+        scalar[v.index()] = is_of_wave(&inst.op) && inst.args.iter().all(|arg| scalar[arg.index()]);
+        let bits = shader.ty(v).total_bits();
+        if !scalar[v.index()] || !is_load(&inst.op) || !bits.is_multiple_of(32) {
+            return block;
         }
-        // The blocks that instructions moved to come before this one, so nothing needs merging.
-        shader.block_mut(block).insts.append(&mut kept);
-    }
+        let fits = |to: &BlockId| {
+            let known = inst.args.iter().all(|arg| cfg.dom.dominates(home[arg.index()], *to));
+            known && dwords[to.index()] + bits / 32 <= MOST_DWORDS
+        };
+        let earlier = std::iter::successors(Some(block), |to| before[to.index()].filter(fits));
+        let to = earlier.take(MOST_STEPS).last().unwrap_or(block);
+        dwords[to.index()] += if to == block { 0 } else { bits / 32 };
+        to
+    });
     Ok(())
 }
 
@@ -77,9 +63,8 @@ fn before(cfg: &Cfg) -> List<Option<BlockId>> {
     let mut position = filled(meeting.len(), 0);
     // By position, the number of loops that begin before it.
     let mut begun = List::<u32>::default();
-    let headers: List<BlockId> = (0..loops.len() as u32).map(|l| loops.header(l)).collect();
     let mut is_header = filled(meeting.len(), false);
-    headers.iter().for_each(|header| is_header[header.index()] = true);
+    (0..loops.len() as u32).for_each(|l| is_header[loops.header(l).index()] = true);
     let mut count = 0;
     for (n, block) in cfg.order.iter().enumerate() {
         position[block.index()] = n;

@@ -10,7 +10,7 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{AluOp, BlockId, FpFlags, InstArgs, InstId, Op, RegClass, Shader, Type};
+use crate::ir::{AluOp, BlockId, FpFlags, InstArgs, InstId, Op, Shader, Type};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 
@@ -93,10 +93,7 @@ const fn is_long(op: AluOp) -> bool {
 /// depends on it.
 fn wanted(shader: &Shader, cfg: &Cfg) -> List<bool> {
     let mut scalar = filled(shader.values.len(), false);
-    let args = shader.lower.iter().flat_map(|lower| &lower.args);
-    for (arg, param) in args.zip(&shader.block(Shader::ENTRY).params) {
-        scalar[param.index()] = arg.class == RegClass::Sgpr;
-    }
+    shader.scalar_params().for_each(|param| scalar[param.index()] = true);
     let mut wanted = filled(shader.values.len(), false);
     let insts = || cfg.order.iter().flat_map(|block| &shader.block(*block).insts).map(|id| shader.inst(*id));
     for inst in insts() {

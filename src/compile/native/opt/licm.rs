@@ -5,10 +5,11 @@
 //! determine. Each moves before the outermost loop in which its operands do not change, if that loop has a single
 //! entering block.
 
+use super::move_up::move_up;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, Inst, InstId, Op, Shader, Terminator, Value};
+use crate::ir::{BlockId, Inst, Op, Shader, Terminator, Value};
 use crate::workspace::{List, filled};
 
 /// Largest number of instructions moved to one block: twice as many live values as there are registers would be in
@@ -28,34 +29,18 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     let loops = cfg.loops();
     let before: List<Option<BlockId>> = (0..loops.len() as u32).map(|l| block_before(shader, &cfg, l)).collect();
     let mut moved = filled(shader.blocks.len(), 0);
-    let mut home = filled(shader.values.len(), BlockId::ENTRY);
     // By value, whether it depends only on constants, entry registers and symbols.
     let mut fixed = filled(shader.values.len(), false);
     shader.block(Shader::ENTRY).params.iter().for_each(|p| fixed[p.index()] = true);
-    let (mut list, mut kept) = (List::<InstId>::default(), List::<InstId>::default());
-    for &block in cfg.order.iter() {
-        shader.block(block).params.iter().for_each(|p| home[p.index()] = block);
-        let around = loops.around(block);
-        list.clear();
-        kept.clear();
-        list.append(&mut shader.block_mut(block).insts);
-        for &id in &list {
-            let inst = shader.inst(id);
-            let (place, known) = place(inst, around, &cfg, &before, &home, &fixed);
-            let place = place.filter(|to| moved[to.index()] < MOST);
-            place.iter().for_each(|to| moved[to.index()] += 1);
-            if let Some(v) = inst.result {
-                home[v.index()] = place.unwrap_or(block);
-                fixed[v.index()] = known;
-            }
-            match place {
-                Some(place) => shader.block_mut(place).insts.push(id),
-                None => kept.push(id),
-            }
-        }
-        // No instruction moves to a block of a loop that is still to be walked, so nothing needs merging.
-        shader.block_mut(block).insts.append(&mut kept);
-    }
+    // No instruction moves to a block of a loop that is still to be walked.
+    move_up(shader, &cfg, |shader, id, block, home| {
+        let inst = shader.inst(id);
+        let (place, known) = place(inst, loops.around(block), &cfg, &before, home, &fixed);
+        let place = place.filter(|to| moved[to.index()] < MOST);
+        place.iter().for_each(|to| moved[to.index()] += 1);
+        inst.result.iter().for_each(|v| fixed[v.index()] = known);
+        place.unwrap_or(block)
+    });
     Ok(())
 }
 

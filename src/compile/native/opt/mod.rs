@@ -15,6 +15,7 @@ mod jumps;
 mod known;
 mod licm;
 mod matching;
+mod move_up;
 mod names;
 mod number;
 mod params;

@@ -12,9 +12,7 @@ use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
 use crate::ir::wave_wide::is_of_wave;
-use crate::ir::{
-    AluOp, BlockId, DenormMode, FpFlags, Inst, InstArgs, InstId, Op, RegClass, Shader, Type, Value, ValueDef,
-};
+use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, Inst, InstArgs, InstId, Op, Shader, Type, Value, ValueDef};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -128,10 +126,7 @@ impl Numbering<'_> {
     /// Marks the values of scalar registers.
     fn start(&mut self) {
         self.uniform.resize(self.shader.values.len(), false);
-        let args = self.shader.lower.iter().flat_map(|lower| &lower.args);
-        for (arg, param) in args.zip(&self.shader.block(Shader::ENTRY).params) {
-            self.uniform[param.index()] = arg.class == RegClass::Sgpr;
-        }
+        self.shader.scalar_params().for_each(|param| self.uniform[param.index()] = true);
     }
 
     fn next_version(&mut self) -> Version {
