@@ -23,6 +23,7 @@ pub mod journal;
 mod keep;
 mod latency;
 mod listen;
+mod log_limit;
 mod measure;
 mod metrics;
 mod modules;
@@ -54,6 +55,7 @@ use events::{BrokerConfig, BrokerEvent, Effect, HostMachine, Lookup};
 use journal::Journal;
 use keep::Keeper;
 use listen::Socket;
+use log_limit::LogLimit;
 use poison::Poison;
 use pressure::Pressure;
 use records::Records;
@@ -141,6 +143,7 @@ pub fn serve(config: Config, log: &dyn Fn(&str)) -> Result<()> {
 struct Service<'a> {
     config: Config,
     log: &'a dyn Fn(&str),
+    log_limit: LogLimit,
     begun: Instant,
     broker: Broker,
     workers: Workers,
@@ -215,6 +218,7 @@ impl<'a> Service<'a> {
             draining_since: None,
             config,
             log,
+            log_limit: LogLimit::default(),
             to,
         })
     }
@@ -247,7 +251,8 @@ impl<'a> Service<'a> {
                 self.outboxes.remove(&client);
                 lock(&self.sessions).remove(&client);
                 if let Some(why) = why {
-                    (self.log)(&format!("client {}: {why}", client.0));
+                    let line = format!("client {}: {why}", client.0);
+                    self.log_limit.pass(self.begun.elapsed(), line).iter().for_each(|line| (self.log)(line));
                 }
                 Some(BrokerEvent::Left(client))
             }

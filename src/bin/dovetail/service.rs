@@ -221,6 +221,10 @@ fn why(pipeline: Option<&str>, cache: &Path, json: bool) -> Result<ExitCode> {
             stages.iter().for_each(|stage| println!("  {stage}"));
         }
     }
+    if found.is_empty() {
+        let which = pipeline.map_or("No pipeline is".to_owned(), |begins| format!("No pipeline with key {begins}… is"));
+        eprintln!("{which} recorded in {}: a service records the pipelines that its clients link.", cache.display());
+    }
     Ok(ExitCode::from(u8::from(found.is_empty() && pipeline.is_some())))
 }
 
