@@ -451,7 +451,7 @@ typedef struct dvt_shader_info {
   uint32_t stage;
   // Lanes per wave, 32 or 64. 0: the choice of `dovetail populate`.
   uint32_t wave;
-  // Compile priority at the service. 0: in advance; above 0: as urgent as if a thread were waiting.
+  // Compile priority at the service. 0: needed soon; above 0: as urgent as if a thread were waiting.
   uint32_t priority;
   // User data, returned in events.
   uint64_t user;

@@ -405,7 +405,7 @@ pub struct ShaderInfo {
     pub stage: u32,
     /// Lanes per wave, 32 or 64. 0: the choice of `dovetail populate`.
     pub wave: u32,
-    /// Compile priority at the service. 0: in advance; above 0: as urgent as if a thread were waiting.
+    /// Compile priority at the service. 0: needed soon; above 0: as urgent as if a thread were waiting.
     pub priority: u32,
     /// User data, returned in events.
     pub user: u64,

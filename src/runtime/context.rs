@@ -1,5 +1,6 @@
 //! The context that all handles share: tables, the cache on disk, events, counters.
 
+use super::constants::KnownConstants;
 use super::events::{Event, Events};
 use super::held::Open;
 use super::parts::Parts;
@@ -141,6 +142,7 @@ pub(super) struct Shared {
     manifest: OnceLock<CacheManifest>,
     pub(super) parts: Parts,
     pub(super) plans: Plans,
+    pub(super) constants: KnownConstants,
     /// Notes of pairs, by the parts that they replace.
     pairs: SharedTable<[PartId; 2], Option<PairNote>>,
     pub(super) events: Events,
@@ -186,6 +188,7 @@ impl Context {
             manifest: OnceLock::new(),
             parts: Parts::new(info.max_memory, info.exports),
             plans: Plans::default(),
+            constants: KnownConstants::default(),
             pairs: SharedTable::default(),
             events: Events::default(),
             counters: Counters::default(),

@@ -196,9 +196,10 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
     for part in stages {
         match part.object(disk)? {
             Answer::Ready(object) => {
-                let needed = needs_variant(state, object.interface());
-                early.push(if needed { part.serving(object, state, disk)? } else { object });
-                varied |= needed;
+                let variant = part.variant_for(state);
+                varied |= variant.is_some();
+                // Without its variant, the link reports why it needs a whole-pipeline compile.
+                early.push(variant.and_then(|variant| variant.available(disk)).unwrap_or(object));
             }
             Answer::Pending(stage) => return Ok(Answer::Pending(stage)),
             Answer::NotCached(stage) => return Ok(Answer::NotCached(stage)),
@@ -270,9 +271,7 @@ fn whole(
     // The same rule as in the compile.
     let mut early: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
     for part in stages {
-        if let Ok(Answer::Ready(object)) = part.object(disk) {
-            early.push(object);
-        }
+        early.extend(part.available(disk));
     }
     let constants = vertex_and_fragment(&early).map_or(Known::Unknown, taken_constants);
     let mut parts = WholeParts::new();

@@ -17,6 +17,7 @@
 //! Data from the disk is checked by its digest before it is parsed. A table is locked for a lookup or an insertion,
 //! never while something is read, parsed or linked. `docs/capi.md` is the whole contract; `capi` is the C form.
 
+mod constants;
 mod context;
 mod events;
 mod export;
@@ -32,6 +33,7 @@ mod service;
 mod shader;
 mod signals;
 mod urgency;
+mod variants;
 
 pub use crate::link::Size;
 pub use context::{Context, ContextInfo, Stats, note_fork};

@@ -177,7 +177,10 @@ impl Pipeline {
             Phase::Pending(stage) | Phase::NotCached(stage) if coming => Phase::Pending(*stage),
             // The context's thread has checked the disk.
             Phase::Pending(stage) if inner.shared.service.is_some() => Phase::NotCached(*stage),
-            Phase::NeedsWhole(why) if coming => Phase::CompilingWhole(why.clone()),
+            Phase::NeedsWhole(why) if coming => {
+                let variant = inner.missing_variant();
+                variant.map_or_else(|| Phase::CompilingWhole(why.clone()), |part| Phase::Pending(part.request.stage))
+            }
             phase => phase.clone(),
         };
         Ok(PipelineStatus {

@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 
 impl Inner {
     /// Whether the flags allow compiling for this pipeline.
-    fn may_be_compiled(&self) -> bool {
+    pub(super) fn may_be_compiled(&self) -> bool {
         self.shared.service.is_some() && !self.flags.has(PipelineFlags::FAIL_ON_COMPILE)
     }
 
@@ -77,7 +77,14 @@ impl Inner {
             let whole = match &made.phase {
                 Phase::Done(_) if made.optimization == Optimization::Offered => return JobStep::Ask,
                 Phase::Done(_) | Phase::Failed(_) => return JobStep::Nothing,
-                Phase::NeedsWhole(_) | Phase::CompilingWhole(_) => true,
+                Phase::NeedsWhole(_) | Phase::CompilingWhole(_) => {
+                    if let Some(variant) = self.missing_variant() {
+                        variant.urgency.raise(self.urgency.level());
+                        variant.order();
+                        return JobStep::After(variant.id);
+                    }
+                    true
+                }
                 Phase::Pending(_) | Phase::NotCached(_) => self.wants_whole(),
             };
             if whole {
@@ -111,6 +118,7 @@ impl Inner {
     pub(super) fn waits(&self, begins: bool) {
         self.urgency.waits(begins);
         self.parts.iter().filter(|part| part.is_missing()).for_each(|part| part.waits(begins));
+        self.raise_variant();
         self.post_if_open(Order::Urgency(self.id));
     }
 
@@ -120,6 +128,7 @@ impl Inner {
             part.urgency.raise(self.urgency.priority());
             part.post_if_missing(Order::Urgency(part.id));
         }
+        self.raise_variant();
     }
 
     /// Posts an order for a request without an answer.

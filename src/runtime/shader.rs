@@ -11,11 +11,10 @@ use super::service::job::{JobOutcome, JobStep, ServiceJob};
 use super::urgency::Urgency;
 use crate::cache::Key;
 use crate::compile::request::{KnownState, ModuleDigest, SpecValues, StageRequest, TuningOptions, default_wave};
-use crate::compile::{operand_ids, variant};
 use crate::error::{Context as _, Error, Result};
 use crate::keys;
 use crate::link::Object;
-use crate::state::{PipelineState, SpecializationEntry};
+use crate::state::SpecializationEntry;
 use crate::target::{Stage, WaveSize};
 use crate::wire::{Ask, MAX_MODULE, Priority, StageAsk};
 use std::collections::BTreeMap;
@@ -53,7 +52,7 @@ pub struct ShaderInfo<'a> {
     pub no_disk: bool,
     /// Never compile it: a missing part is not cached.
     pub fail_on_compile: bool,
-    /// Compile priority at a service: 0: in advance; above 0: as urgent as if a thread were waiting.
+    /// Compile priority at a service: 0: needed soon; above 0: as urgent as if a thread were waiting.
     pub priority: u32,
     /// User data, returned in events.
     pub user: u64,
@@ -90,13 +89,14 @@ pub(super) struct ShaderPart {
     /// Whether the context's thread is obtaining it.
     asked: AtomicBool,
     /// Whether a service may be asked for it.
-    may_be_compiled: bool,
+    pub(super) may_be_compiled: bool,
     found: OnceLock<Result<Arc<Object>>>,
     /// The variant that a state has required; a stage has one kind of variant.
-    variant: OnceLock<Arc<Object>>,
+    pub(super) variant: OnceLock<Arc<Self>>,
     /// Kept for a service that may request it.
-    module: Option<Arc<[u8]>>,
-    user: u64,
+    pub(super) module: Option<Arc<[u8]>>,
+    /// User data of its events; a variant has no events.
+    user: Option<u64>,
 }
 
 impl Shader {
@@ -115,12 +115,16 @@ impl Shader {
                 (digest, SpecValues::new(given, &noted), false)
             }
             ModuleRef::Code(code) => {
-                let found = scan(code).at(|| format!("{} shader", info.stage))?;
-                let there: Vec<_> = given.filter(|(id, _)| found.spec_ids.binary_search(id).is_ok()).collect();
-                // Scanning the functions is only needed if there are values to classify.
-                let operands = if there.is_empty() { Vec::new() } else { operand_ids(code) };
-                let values = SpecValues::new(there, &operands);
-                (ModuleDigest(*blake3::hash(code).as_bytes()), values, found.uses_subgroups)
+                let digest = ModuleDigest(*blake3::hash(code).as_bytes());
+                let place = || format!("{} shader", info.stage);
+                if given.len() == 0 {
+                    // Without values to divide, the functions need not be scanned.
+                    (digest, SpecValues::default(), scan(code).at(place)?.uses_subgroups)
+                } else {
+                    let found = shared.constants.of(digest, code).at(place)?;
+                    let there = given.filter(|(id, _)| found.all.binary_search(id).is_ok());
+                    (digest, SpecValues::new(there, &found.operands), found.uses_subgroups)
+                }
             }
         };
         let request = StageRequest {
@@ -138,21 +142,9 @@ impl Shader {
             ModuleRef::Code(code) => service.map(|service| service.modules.keep(request.module, code)),
             ModuleRef::Digest(_) => None,
         };
-        let part = ShaderPart {
-            shared: shared.clone(),
-            request,
-            operands: values.operands,
-            id: service.map_or(0, |service| service.id()),
-            urgency: Urgency::new(info.priority),
-            key: OnceLock::new(),
-            looked: AtomicBool::new(false),
-            asked: AtomicBool::new(false),
-            may_be_compiled: !info.fail_on_compile,
-            found: OnceLock::new(),
-            variant: OnceLock::new(),
-            module,
-            user: info.user,
-        };
+        let (priority, may_be_compiled) = (info.priority, !info.fail_on_compile);
+        let mut part = ShaderPart::new(shared, request, values.operands, module, priority, may_be_compiled);
+        part.user = Some(info.user);
         part.look(!info.no_disk)?;
         let part = Arc::new(part);
         part.order();
@@ -214,6 +206,32 @@ impl Shader {
 }
 
 impl ShaderPart {
+    /// A part that was not looked up yet, without events.
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        request: StageRequest,
+        operands: Vec<(u32, u64)>,
+        module: Option<Arc<[u8]>>,
+        priority: u32,
+        may_be_compiled: bool,
+    ) -> Self {
+        Self {
+            shared: shared.clone(),
+            request,
+            operands,
+            id: shared.service.as_ref().map_or(0, |service| service.id()),
+            urgency: Urgency::new(priority),
+            key: OnceLock::new(),
+            looked: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
+            may_be_compiled,
+            found: OnceLock::new(),
+            variant: OnceLock::new(),
+            module,
+            user: None,
+        }
+    }
+
     /// Whether it has no specialization values.
     pub(super) fn has_no_values(&self) -> bool {
         self.request.specialization.is_empty() && self.operands.is_empty()
@@ -253,17 +271,18 @@ impl ShaderPart {
     }
 
     fn tell(&self) {
+        let Some(user) = self.user else { return };
         let found = self.found.get();
         let (failure, not_cached) = (found.and_then(|found| found.as_ref().err()).cloned(), found.is_none());
-        let (kind, user) = (EventKind::Shader, self.user);
+        let kind = EventKind::Shader;
         self.shared.events.push(Event { kind, user, generation: 0, failure, not_cached });
     }
 
-    /// Orders the context's thread to find it, if there is one, the part is missing, and there is a place left to look.
-    fn order(self: &Arc<Self>) {
+    /// Orders the context's thread to find it, if there is one, the part is missing, and there is a place left to look;
+    /// once.
+    pub(super) fn order(self: &Arc<Self>) {
         let place = self.may_be_compiled || !self.looked.load(Ordering::Relaxed);
-        if self.shared.service.is_some() && self.is_missing() && place {
-            self.asked.store(true, Ordering::Relaxed);
+        if self.shared.service.is_some() && self.is_missing() && place && !self.asked.swap(true, Ordering::Relaxed) {
             let job: Arc<dyn ServiceJob> = self.clone();
             io::post(&self.shared, Order::Start(Arc::downgrade(&job)));
         }
@@ -328,25 +347,6 @@ impl ShaderPart {
             None if disk && !coming => Ok(Answer::NotCached(self.request.stage)),
             None => Ok(Answer::Pending(self.request.stage)),
         }
-    }
-
-    /// The object that a link with this state uses: the part, or its variant if the state requires one and the cache
-    /// has it. Without the variant, the link reports why it needs a whole-pipeline compile.
-    ///
-    /// # Errors
-    /// Those of the variant.
-    pub(super) fn serving<'s>(&'s self, part: &'s Object, state: &PipelineState, disk: bool) -> Result<&'s Object> {
-        let Some(known) = variant(state, part.interface()) else { return Ok(part) };
-        if let Some(found) = self.variant.get() {
-            return Ok(found);
-        }
-        let Some(compiler) = self.shared.compiler(disk)? else { return Ok(part) };
-        let request = StageRequest { known, ..self.request.clone() };
-        let found = self.shared.part(&keys::stage(&request, compiler)?, disk);
-        Ok(match found.at(|| format!("{} shader", self.request.stage))? {
-            Some(found) => self.variant.get_or_init(|| found),
-            None => part,
-        })
     }
 
     /// The key of its request; `None` while the compiler of the cache's code is unknown.

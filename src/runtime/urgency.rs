@@ -35,9 +35,14 @@ impl Urgency {
         };
     }
 
-    /// The priority sent to the service. A priority above 0 counts like a waiting thread.
+    /// The priority, in which a waiting thread counts like a priority above 0.
+    pub(super) fn level(&self) -> u32 {
+        self.priority().max(self.waiting.load(Ordering::Relaxed))
+    }
+
+    /// The priority sent to the service.
     pub(super) fn class(&self) -> Priority {
-        match self.priority.load(Ordering::Relaxed).max(self.waiting.load(Ordering::Relaxed)) {
+        match self.level() {
             0 => Priority::Soon,
             _ => Priority::Waits,
         }

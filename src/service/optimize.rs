@@ -150,7 +150,7 @@ impl Broker {
         let next = undecided.max_by_key(|(name, row)| (offers.contains_key(name), row.uses));
         let Some((name, row)) = next.map(|(name, row)| (*name, row.clone())) else { return };
         let runs = Run::whole(&row.stages, &row.state, Verdict::Keep(String::new()))
-            .and_then(|whole| Ok(Both { whole, linked: Run::early(&row.stages)? }));
+            .and_then(|whole| Ok(Both { whole, linked: Run::early(&row.stages, &row.state)? }));
         match runs {
             Ok(both) => {
                 self.optimizer.runs += 1;

@@ -9,8 +9,8 @@
 //! depend, and a pipeline that was compiled before needs no job.
 
 use crate::cache::Key;
-use crate::compile::StageElf;
 use crate::compile::request::{KnownState, SpecValues, StageRequest};
+use crate::compile::{StageElf, variant};
 use crate::error::{Context as _, Error, Result};
 use crate::link::Object;
 use crate::metadata::interface::ParamConstant;
@@ -29,6 +29,8 @@ pub(super) struct Run {
     stages: Vec<StageRequest>,
     kind: Kind,
     early: Early,
+    /// The variant of the next stage that the state needs; the stage without it is there.
+    variant: Option<KnownState>,
     done: Vec<Done>,
 }
 
@@ -45,8 +47,8 @@ enum Early {
 enum Kind {
     /// Compiled as a whole; the verdict is part of the answer.
     Whole(Box<PipelineState>, Verdict),
-    /// Compiled separately, without known state.
-    Early,
+    /// Compiled separately, without known state, or as the variants that this state needs.
+    Early(Box<PipelineState>),
 }
 
 struct Done {
@@ -70,8 +72,8 @@ impl Run {
     ///
     /// # Errors
     /// Malformed: the stages do not form a pipeline.
-    pub(super) fn early(stages: &[StageRequest]) -> Result<Self> {
-        Self::new(stages, Kind::Early)
+    pub(super) fn early(stages: &[StageRequest], state: &PipelineState) -> Result<Self> {
+        Self::new(stages, Kind::Early(Box::new(state.clone())))
     }
 
     fn new(stages: &[StageRequest], kind: Kind) -> Result<Self> {
@@ -86,14 +88,14 @@ impl Run {
             Kind::Whole(..) if pair => Early::Vertex,
             _ => Early::Done(Known::Unknown),
         };
-        Ok(Self { stages, kind, early, done: Vec::new() })
+        Ok(Self { stages, kind, early, variant: None, done: Vec::new() })
     }
 
     /// The verdict for the answer; `None` for separately compiled parts.
     pub(super) fn verdict(&self) -> Option<&Verdict> {
         match &self.kind {
             Kind::Whole(_, verdict) => Some(verdict),
-            Kind::Early => None,
+            Kind::Early(_) => None,
         }
     }
 
@@ -116,7 +118,7 @@ impl Run {
                 let known = everything_known(state, &state.layout, constants.clone(), before);
                 only_for(early.stage, known, operands(state, early))
             }
-            (Kind::Early, _) | (_, None) => KnownState::default(),
+            (Kind::Early(_), _) | (_, None) => self.variant.clone().unwrap_or_default(),
         };
         Some(StageRequest { known, ..early.clone() })
     }
@@ -142,7 +144,15 @@ impl Run {
             Early::Vertex if object.has_constants() => self.early = Early::Fragment(Box::new(object)),
             Early::Vertex => self.early = Early::Done(Known::Unknown),
             Early::Fragment(vertex) => self.early = Early::Done(taken_constants([vertex, &object])),
-            Early::Done(_) => self.done.push(Done { key, elf, object, sent }),
+            Early::Done(_) => {
+                self.variant = match &self.kind {
+                    Kind::Early(state) if self.variant.is_none() => variant(state, object.interface()),
+                    _ => None,
+                };
+                if self.variant.is_none() {
+                    self.done.push(Done { key, elf, object, sent });
+                }
+            }
         }
         Ok(())
     }

@@ -179,14 +179,19 @@ fn a_used_pipeline_becomes_better_once_and_draws_the_same() {
     let why = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
         let out = command.args(["service", "why", "--cache"]).arg(service.cache_dir()).args(arguments).output();
-        String::from_utf8(out.expect("the program").stdout).expect("text")
+        let out = out.expect("the program");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        assert_eq!(out.status.code(), Some(i32::from(out.stdout.is_empty())));
+        if out.stdout.is_empty() { text(out.stderr) } else { text(out.stdout) }
     };
     let Verdict::Take(reason) = first else { unreachable!() };
     assert!(why(&[]).contains(&format!("compiled whole, which is better: {reason}")), "{}", why(&[]));
     let listed: serde_json::Value = serde_json::from_str(&why(&["--json"])).expect("JSON");
     assert_eq!(listed[0]["uses"], 1000, "what a kill loses is the last few seconds' draws");
     let key = listed[0]["key"].as_str().expect("a key").to_owned();
-    assert!(why(&[&key[..8]]).contains(&key) && why(&["no such key"]).is_empty());
+    assert!(why(&[&key[..8]]).contains(&key));
+    let unknown = why(&["no such key"]);
+    assert!(unknown.contains("No pipeline with key no such key…"), "{unknown}");
 }
 
 #[test]
@@ -208,6 +213,19 @@ fn what_is_as_good_linked_is_kept_and_stays_so() {
     empty.offer(&mut client, Priority::Optimize, 1000);
     assert_eq!(verdict(&mut client), (first, Vec::new()));
     assert_eq!(client.status().compiled, 0);
+}
+
+#[test]
+fn one_that_is_linked_from_a_variant_is_compared() {
+    let test = "optimize::one_that_is_linked_from_a_variant_is_compared";
+    let service = Service::start(&["--workers=1"]);
+    let Some(mut ui) = ui(test, service.dir.path()) else { return };
+    (ui.state.color.samples, ui.state.color.sample_shading) = (4, true);
+    let mut client = service.client();
+    ui.offer(&mut client, Priority::Optimize, 1000);
+    verdict(&mut client);
+    // Two stages compiled whole, and the parts of the link: two, and the variant of the fragment part.
+    assert_eq!(client.status().compiled, 5);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod pipelines;
 mod slow;
 mod slow_disk;
 mod threads;
+mod variants;
 
 use crate::cache::{self, Made, compiler, module, request, shader_info, state};
 use crate::link_support;
