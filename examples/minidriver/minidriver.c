@@ -1,7 +1,7 @@
 /* A frame loop from a driver's point of view: some work each frame, and new pipelines while it runs.
  *
  *     minidriver first|cold|warm --shaders DIR --cache DIR [--socket PATH] [--pipelines N] [--frames N]
- *                [--csv FILE] [--dump DIR]
+ *                [--csv FILE] [--dump DIR] [--runs N]
  *
  * first  A frame that needs a pipeline waits until its shaders are compiled, like a game without a cache.
  * cold   Also an empty cache, but shaders are requested while the level loads and nothing waits; a pipeline is used from the
@@ -9,6 +9,8 @@
  * warm   Everything is in the cache. Shaders and pipelines are created in the frame that needs them, without a service.
  *
  * A frame is 1/60 second; it sleeps for the time left after its work. The frame time is the wall-clock time of the work.
+ * --runs plays the level several times, each time with a new context (only for warm). A frame does the same work in each,
+ * so the shortest of its times is the one that other programs on the machine have disturbed least.
  * ./dev minidriver runs all three modes and plots them. */
 
 #define _POSIX_C_SOURCE 200809L
@@ -48,6 +50,7 @@ struct game {
     unsigned pipelines, frames;
     unsigned char *elf, *gpu;
     unsigned long steps, work;
+    uint64_t *took, *shortest; /* of each frame: in this run, and in all; nanoseconds */
 };
 
 static void die(const char *what)
@@ -256,6 +259,9 @@ static void play(struct game *game, FILE *csv, const char *dumps)
         uint64_t start = now(), took;
         unsigned missing = frame(game, number);
         took = now() - start;
+        game->took[number] = took;
+        if (took < game->shortest[number])
+            game->shortest[number] = took;
         if (csv != NULL)
             fprintf(csv, "%u,%llu,%u\n", number, (unsigned long long)(took / 1000), missing);
         for (n = 0; dumps != NULL && n < game->pipelines; n++)
@@ -270,6 +276,19 @@ static void play(struct game *game, FILE *csv, const char *dumps)
     for (n = 0; dumps != NULL && game->mode == COLD && n < game->pipelines; n++)
         if (is_drawn(n) && dvt_pipeline_wait(game->draws[n].pipeline, 2, 20000000000u) == DVT_OK)
             dump(game, dumps, n, 2);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+/* The longest frame as a multiple of the median. Sorts the times. */
+static double longest(uint64_t *times, unsigned frames)
+{
+    qsort(times, frames, sizeof *times, by_time);
+    return (double)times[frames - 1] / (double)times[frames / 2];
 }
 
 static void report(struct game *game)
@@ -288,6 +307,7 @@ static void report(struct game *game)
     dvt_context_service(game->context, service, sizeof service);
     printf("%u pipelines; %u late, by %u frames together, by %u at most; linked %llu, generation 2: %llu; service: %s\n",
            game->pipelines, late, sum, most, (unsigned long long)stats.links, (unsigned long long)stats.optimized, service);
+    printf("longest frame: %.2f times the median\n", longest(game->took, game->frames));
     if (game->work == 0)
         printf("no work was done\n");
 }
@@ -301,7 +321,7 @@ int main(int argc, char **argv)
     dvt_layout_info layout = { .size = sizeof layout, .sets = &set, .set_count = 1, .push_constant_bytes = 16 };
     const char *shaders = NULL, *dumps = NULL, *csv_path = NULL;
     FILE *csv = NULL;
-    unsigned n;
+    unsigned n, runs = 1, run;
     int at;
     if (argc < 2)
         return 2;
@@ -326,11 +346,14 @@ int main(int argc, char **argv)
             game.pipelines = (unsigned)strtoul(value, NULL, 10);
         } else if (strcmp(name, "--frames") == 0) {
             game.frames = (unsigned)strtoul(value, NULL, 10);
+        } else if (strcmp(name, "--runs") == 0) {
+            runs = (unsigned)strtoul(value, NULL, 10);
         } else {
             return 2;
         }
     }
-    if (shaders == NULL || game.pipelines == 0 || game.pipelines > MAX_PIPELINES || game.frames == 0)
+    if (shaders == NULL || game.pipelines == 0 || game.pipelines > MAX_PIPELINES || game.frames == 0 || runs == 0 ||
+        (runs > 1 && game.mode != WARM))
         return 2;
     info.app = (const uint8_t *)"minidriver";
     info.app_bytes = 10;
@@ -339,26 +362,40 @@ int main(int argc, char **argv)
     game.fragment_code = read_words(shaders, "scene.frag.spv", &game.fragment_bytes);
     game.elf = malloc(ELF_BYTES);
     game.gpu = malloc(ELF_BYTES);
-    if (game.elf == NULL || game.gpu == NULL || dvt_context_create(&info, &game.context) != DVT_OK ||
+    game.took = malloc(game.frames * sizeof *game.took);
+    game.shortest = malloc(game.frames * sizeof *game.shortest);
+    if (game.elf == NULL || game.gpu == NULL || game.took == NULL || game.shortest == NULL ||
         dvt_layout_create(&layout, &game.layout) != DVT_OK)
-        die("no context:");
-    if (csv_path != NULL && (csv = fopen(csv_path, "w")) == NULL)
-        die(csv_path);
-    for (n = 0; n < game.pipelines; n++)
-        game.draws[n].wanted = wanted(&game, n);
+        die("no memory:");
+    for (n = 0; n < game.frames; n++)
+        game.shortest[n] = UINT64_MAX;
     game.work = 1;
     game.steps = calibrate(WORK_NS);
-    play(&game, csv, dumps);
-    report(&game);
-    if (csv != NULL)
-        fclose(csv);
-    for (n = 0; n < game.pipelines; n++) {
-        dvt_pipeline_destroy(game.draws[n].pipeline);
-        dvt_shader_destroy(game.draws[n].vertex);
-        dvt_shader_destroy(game.draws[n].fragment);
+    for (run = 0; run < runs; run++) {
+        if (dvt_context_create(&info, &game.context) != DVT_OK)
+            die("no context:");
+        memset(game.draws, 0, sizeof game.draws);
+        for (n = 0; n < game.pipelines; n++)
+            game.draws[n].wanted = wanted(&game, n);
+        if (csv_path != NULL && run == 0 && (csv = fopen(csv_path, "w")) == NULL)
+            die(csv_path);
+        play(&game, csv, dumps);
+        report(&game);
+        if (csv != NULL)
+            fclose(csv);
+        csv = NULL;
+        for (n = 0; n < game.pipelines; n++) {
+            dvt_pipeline_destroy(game.draws[n].pipeline);
+            dvt_shader_destroy(game.draws[n].vertex);
+            dvt_shader_destroy(game.draws[n].fragment);
+        }
+        dvt_context_destroy(game.context);
     }
+    if (runs > 1)
+        printf("of each frame's shortest time in %u runs: %.2f times\n", runs, longest(game.shortest, game.frames));
     dvt_layout_destroy(game.layout);
-    dvt_context_destroy(game.context);
+    free(game.took);
+    free(game.shortest);
     free(game.vertex_code);
     free(game.fragment_code);
     free(game.elf);
