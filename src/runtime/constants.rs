@@ -28,6 +28,11 @@ pub(super) struct Constants {
 pub(super) struct KnownConstants(SharedTable<ModuleDigest, Arc<Constants>, MODULES>);
 
 impl KnownConstants {
+    /// The constants of a module that is kept.
+    pub(super) fn known(&self, digest: ModuleDigest) -> Option<&Constants> {
+        self.0.find(hash(digest), |of| *of == digest).map(|known| &**known)
+    }
+
     /// The constants of a module.
     ///
     /// # Errors

@@ -158,8 +158,9 @@ impl Context {
     /// # Errors
     /// Malformed: the cache's manifest. Environment: the connection cannot be duplicated.
     pub fn new(info: &ContextInfo<'_>) -> Result<Self> {
-        let cache = info.cache_dir.map(|dir| Cache::open(&absolute(dir), StoreKind::Lmdb)).transpose()?;
-        Self::open(info, cache)
+        let dir = info.cache_dir.map(absolute);
+        let cache = dir.as_deref().map(|dir| Cache::open(dir, StoreKind::Lmdb)).transpose()?;
+        Self::open(info, dir, cache)
     }
 
     /// As [`Context::new`], with a cache in the caller's store; the directory is not opened.
@@ -167,10 +168,10 @@ impl Context {
     /// # Errors
     /// As [`Context::new`].
     pub fn with_cache(info: &ContextInfo<'_>, cache: Cache) -> Result<Self> {
-        Self::open(info, Some(cache))
+        Self::open(info, info.cache_dir.map(absolute), Some(cache))
     }
 
-    fn open(info: &ContextInfo<'_>, cache: Option<Cache>) -> Result<Self> {
+    fn open(info: &ContextInfo<'_>, cache_dir: Option<PathBuf>, cache: Option<Cache>) -> Result<Self> {
         let connection =
             info.connection.map(|fd| fd.try_clone_to_owned()).transpose().at(|| "connection to a service")?;
         let service = match (info.socket, connection) {
@@ -182,7 +183,7 @@ impl Context {
         let shared = Shared {
             target: info.target,
             cache,
-            cache_dir: info.cache_dir.map(absolute),
+            cache_dir,
             reads: AtomicBool::new(true),
             service,
             manifest: OnceLock::new(),

@@ -48,7 +48,7 @@ pub struct PipelineInfo<'a> {
 
 impl std::fmt::Debug for Shader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Shader").field(&self.0.request).finish()
+        f.debug_tuple("Shader").field(self.0.request()).finish()
     }
 }
 
@@ -221,9 +221,12 @@ pub(super) fn link<T, F: FnMut(&Job<'_>) -> Result<T>>(
         }
         Err(e) => {
             let Some(reason) = e.full_compile() else { return Err(e) };
-            // If the whole-pipeline compile is not cached either, report the link's reason.
-            if let Ok(Answer::Ready(found)) = whole(Some(reason), &mut finish) {
-                return Ok(Answer::Ready(found));
+            match whole(Some(reason), &mut finish) {
+                Ok(Answer::Ready(found)) => return Ok(Answer::Ready(found)),
+                // The disk may have it, or the variant without which it cannot be linked.
+                Ok(Answer::Pending(stage)) => return Ok(Answer::Pending(stage)),
+                // The whole-pipeline compile is not cached either, so report the link's reason.
+                Ok(Answer::NotCached(_)) | Err(_) => {}
             }
             count(&shared.counters.needs_whole);
             Err(e)
@@ -266,7 +269,7 @@ fn whole(
     disk: bool,
 ) -> Result<Answer<WholeParts>> {
     let mut order: Stages<'_> = stages.into();
-    order.sort_by_key(|part| std::cmp::Reverse(part.request.stage));
+    order.sort_by_key(|part| std::cmp::Reverse(part.stage()));
     let compiler = shared.compiler(disk)?;
     // The same rule as in the compile.
     let mut early: SmallVec<[&Object; MAX_STAGES]> = SmallVec::new();
@@ -276,11 +279,11 @@ fn whole(
     let constants = vertex_and_fragment(&early).map_or(Known::Unknown, taken_constants);
     let mut parts = WholeParts::new();
     for part in order {
-        let stage = part.request.stage;
+        let stage = part.stage();
         let before = parts.last().map(|part| &**part);
         let known = everything_known(state, layout.given(), constants.clone(), before);
-        let known = only_for(stage, known, part.operands.clone());
-        let request = StageRequest { known, ..part.request.clone() };
+        let known = only_for(stage, known, part.operands().to_vec());
+        let request = StageRequest { known, ..part.request().clone() };
         let found = match compiler {
             Some(compiler) => shared.part(&keys::stage(&request, compiler)?, disk).at(|| format!("{stage} shader"))?,
             None => None,

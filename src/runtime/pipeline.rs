@@ -25,7 +25,7 @@ use crate::link::{Job, Placement, Size};
 use crate::state::PipelineState;
 use crate::target::Stage;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
 /// Generation of the first ELF, linked or compiled as a whole because it could not be linked.
@@ -38,6 +38,9 @@ pub struct Pipeline(Held<Inner>);
 
 /// The state shared with the context's thread.
 pub(super) struct Inner {
+    pub(super) this: Weak<Self>,
+    /// Whether it has requested the variants that it lacked.
+    pub(super) has_requested_variants: AtomicBool,
     generation: AtomicU32,
     used: AtomicU64,
     /// Its id in messages to a service; 0 without one.
@@ -126,9 +129,11 @@ impl Pipeline {
     pub fn new(context: &Context, info: &PipelineInfo<'_>) -> Result<Self> {
         let stages = context.stages(info.shaders)?;
         let shared = context.shared()?;
-        let first = stages.first().ok_or_else(|| Error::malformed("a pipeline without shaders"))?.request.stage;
+        let first = stages.first().ok_or_else(|| Error::malformed("a pipeline without shaders"))?.stage();
         let phase = Phase::Pending(first);
-        let inner = Inner {
+        let inner = Arc::new_cyclic(|this| Inner {
+            this: this.clone(),
+            has_requested_variants: AtomicBool::new(false),
             generation: AtomicU32::new(0),
             used: AtomicU64::new(0),
             id: shared.service.as_ref().map_or(0, |service| service.id()),
@@ -142,9 +147,8 @@ impl Pipeline {
             flags: info.flags,
             user: info.user,
             made: RwLock::new(Made { phase, elf: Vec::new(), optimization: Optimization::None }),
-        };
+        });
         inner.advance(info.flags);
-        let inner = Arc::new(inner);
         inner.order();
         Ok(Self(Held::new(inner, &context.0)))
     }
@@ -178,8 +182,8 @@ impl Pipeline {
             // The context's thread has checked the disk.
             Phase::Pending(stage) if inner.shared.service.is_some() => Phase::NotCached(*stage),
             Phase::NeedsWhole(why) if coming => {
-                let variant = inner.missing_variant();
-                variant.map_or_else(|| Phase::CompilingWhole(why.clone()), |part| Phase::Pending(part.request.stage))
+                let variant = inner.coming_variant();
+                variant.map_or_else(|| Phase::CompilingWhole(why.clone()), |part| Phase::Pending(part.stage()))
             }
             phase => phase.clone(),
         };

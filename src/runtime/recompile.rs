@@ -32,9 +32,12 @@ impl Inner {
         self.may_be_compiled() && !self.flags.has(PipelineFlags::NO_OPTIMIZE)
     }
 
-    /// Whether the context's thread is obtaining every missing part.
+    /// Whether the context's thread is obtaining every missing part, and every missing variant.
     fn parts_are_coming(&self) -> bool {
-        self.parts.iter().all(|part| !part.is_missing() || part.is_asked())
+        self.parts.iter().all(|part| {
+            let part = part.variant_for(&self.state).unwrap_or(part);
+            !part.is_missing() || part.is_asked()
+        })
     }
 
     /// Posts an order to the context's thread, if there is anything that it can do. The pipeline is pending only if the
@@ -54,7 +57,9 @@ impl Inner {
                         false => self.parts_are_coming(),
                     },
                 ),
-                Phase::NeedsWhole(_) => (false, self.may_be_compiled()),
+                Phase::NeedsWhole(_) => {
+                    (self.missing_variant().is_some(), self.may_be_compiled() || self.coming_variant().is_some())
+                }
                 _ => (false, false),
             };
             (missing, coming, made.optimization == Optimization::Offered)
@@ -70,6 +75,7 @@ impl Inner {
     /// Advances it as far as the available parts allow.
     fn proceed(&self) -> JobStep {
         loop {
+            let lacked_variant = self.missing_variant().is_some();
             if self.advance(self.flags.without_no_disk()) {
                 self.tell();
             }
@@ -78,10 +84,12 @@ impl Inner {
                 Phase::Done(_) if made.optimization == Optimization::Offered => return JobStep::Ask,
                 Phase::Done(_) | Phase::Failed(_) => return JobStep::Nothing,
                 Phase::NeedsWhole(_) | Phase::CompilingWhole(_) => {
-                    if let Some(variant) = self.missing_variant() {
-                        variant.urgency.raise(self.urgency.level());
-                        variant.order();
-                        return JobStep::After(variant.id);
+                    if let Some(variant) = self.await_variants() {
+                        return JobStep::After(variant);
+                    }
+                    if lacked_variant && self.missing_variant().is_none() {
+                        // A caller's thread has just found it.
+                        continue;
                     }
                     true
                 }
@@ -118,7 +126,7 @@ impl Inner {
     pub(super) fn waits(&self, begins: bool) {
         self.urgency.waits(begins);
         self.parts.iter().filter(|part| part.is_missing()).for_each(|part| part.waits(begins));
-        self.raise_variant();
+        self.tell_urgency_of_variants();
         self.post_if_open(Order::Urgency(self.id));
     }
 
@@ -128,7 +136,7 @@ impl Inner {
             part.urgency.raise(self.urgency.priority());
             part.post_if_missing(Order::Urgency(part.id));
         }
-        self.raise_variant();
+        self.tell_urgency_of_variants();
     }
 
     /// Posts an order for a request without an answer.
@@ -143,7 +151,7 @@ impl Inner {
     fn link_whole(&self, parts: &[Arc<Object>]) -> Result<Vec<u8>> {
         // Check the stages: any parts with matching interfaces would link.
         let mut given: SmallVec<[Stage; MAX_STAGES]> = parts.iter().map(|part| part.interface().stage).collect();
-        let mut wanted: SmallVec<[Stage; MAX_STAGES]> = self.parts.iter().map(|part| part.request.stage).collect();
+        let mut wanted: SmallVec<[Stage; MAX_STAGES]> = self.parts.iter().map(|part| part.stage()).collect();
         given.sort_unstable();
         wanted.sort_unstable();
         if given != wanted {
@@ -218,7 +226,7 @@ impl ServiceJob for Inner {
     }
 
     fn ask(&self, inline: bool) -> Ask {
-        let mut stages: Vec<StageRequest> = self.parts.iter().map(|part| part.request.clone()).collect();
+        let mut stages: Vec<StageRequest> = self.parts.iter().map(|part| part.request().clone()).collect();
         stages.sort_by_key(|request| request.stage);
         let (id, state, placement, uses) = (self.id, self.given_state(), self.placement, self.uses());
         Ask::Pipeline(PipelineAsk { id, stages, state, placement, class: self.class(), uses, inline })
@@ -246,13 +254,15 @@ impl ServiceJob for Inner {
     }
 }
 
-/// Cancels requests, and forgets what it waits for: nobody needs the pipeline any more.
+/// Cancels requests, and forgets what it waits for: nobody needs the pipeline any more. The service forgets an offer that it
+/// has answered.
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(service) = &self.shared.service
             && self.shared.alive().is_ok()
-            && (!self.made().phase.is_final() || self.is_offered())
+            && (!self.made().phase.is_final() || self.made().optimization != Optimization::None)
         {
+            self.leave_variants();
             service.post_if_started(Order::Settled(self.id));
         }
     }

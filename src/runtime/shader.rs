@@ -9,9 +9,10 @@ use super::service::desk::Order;
 use super::service::io;
 use super::service::job::{JobOutcome, JobStep, ServiceJob};
 use super::urgency::Urgency;
+use super::variants::Requesters;
 use crate::cache::Key;
 use crate::compile::request::{KnownState, ModuleDigest, SpecValues, StageRequest, TuningOptions, default_wave};
-use crate::error::{Context as _, Error, Result};
+use crate::error::{Context as _, Error, ErrorKind, Result};
 use crate::keys;
 use crate::link::Object;
 use crate::state::SpecializationEntry;
@@ -77,9 +78,12 @@ pub struct Shader(pub(super) Held<ShaderPart>);
 
 pub(super) struct ShaderPart {
     pub(super) shared: Arc<Shared>,
-    pub(super) request: StageRequest,
-    /// Specialization values of constants that are only operands, sorted by id.
-    pub(super) operands: Vec<(u32, u64)>,
+    asks: Asks,
+    /// What it asks for if the module is given by digest, and a record of it has shown later which of the values are
+    /// operands.
+    divided: OnceLock<Box<Asks>>,
+    /// Whether such a record may show that.
+    is_undivided: bool,
     /// Its id in messages to a service; 0 without one.
     pub(super) id: u64,
     pub(super) urgency: Urgency,
@@ -89,14 +93,23 @@ pub(super) struct ShaderPart {
     /// Whether the context's thread is obtaining it.
     asked: AtomicBool,
     /// Whether a service may be asked for it.
-    pub(super) may_be_compiled: bool,
+    may_be_compiled: bool,
     found: OnceLock<Result<Arc<Object>>>,
     /// The variant that a state has required; a stage has one kind of variant.
     pub(super) variant: OnceLock<Arc<Self>>,
+    /// The pipelines that have requested it, if it is a variant.
+    pub(super) requesters: Requesters,
     /// Kept for a service that may request it.
     pub(super) module: Option<Arc<[u8]>>,
     /// User data of its events; a variant has no events.
     user: Option<u64>,
+}
+
+/// What a shader asks for.
+struct Asks {
+    request: StageRequest,
+    /// Specialization values of constants that are only operands, sorted by id.
+    operands: Vec<(u32, u64)>,
 }
 
 impl Shader {
@@ -108,11 +121,11 @@ impl Shader {
     pub fn new(context: &Context, info: &ShaderInfo<'_>) -> Result<Self> {
         let shared = context.shared()?;
         let given = info.specialization.iter().copied().collect::<BTreeMap<u32, u64>>().into_iter();
+        let mut is_undivided = false;
         let (module, values, subgroups) = match info.module {
             ModuleRef::Digest(digest) => {
-                let noted =
-                    if given.len() == 0 || info.no_disk { Vec::new() } else { shared.noted_operands(digest)? };
-                (digest, SpecValues::new(given, &noted), false)
+                is_undivided = given.len() > 0;
+                (digest, SpecValues { shaping: given.collect(), operands: Vec::new() }, false)
             }
             ModuleRef::Code(code) => {
                 let digest = ModuleDigest(*blake3::hash(code).as_bytes());
@@ -144,7 +157,7 @@ impl Shader {
         };
         let (priority, may_be_compiled) = (info.priority, !info.fail_on_compile);
         let mut part = ShaderPart::new(shared, request, values.operands, module, priority, may_be_compiled);
-        part.user = Some(info.user);
+        (part.user, part.is_undivided) = (Some(info.user), is_undivided);
         part.look(!info.no_disk)?;
         let part = Arc::new(part);
         part.order();
@@ -217,8 +230,9 @@ impl ShaderPart {
     ) -> Self {
         Self {
             shared: shared.clone(),
-            request,
-            operands,
+            asks: Asks { request, operands },
+            divided: OnceLock::new(),
+            is_undivided: false,
             id: shared.service.as_ref().map_or(0, |service| service.id()),
             urgency: Urgency::new(priority),
             key: OnceLock::new(),
@@ -227,19 +241,39 @@ impl ShaderPart {
             may_be_compiled,
             found: OnceLock::new(),
             variant: OnceLock::new(),
+            requesters: Requesters::default(),
             module,
             user: None,
         }
     }
 
+    fn asks(&self) -> &Asks {
+        self.divided.get().map_or(&self.asks, |divided| divided)
+    }
+
+    /// The request for its part.
+    pub(super) fn request(&self) -> &StageRequest {
+        &self.asks().request
+    }
+
+    /// Specialization values of constants that are only operands, sorted by id.
+    pub(super) fn operands(&self) -> &[(u32, u64)] {
+        &self.asks().operands
+    }
+
+    /// Its stage.
+    pub(super) fn stage(&self) -> Stage {
+        self.asks.request.stage
+    }
+
     /// Whether it has no specialization values.
     pub(super) fn has_no_values(&self) -> bool {
-        self.request.specialization.is_empty() && self.operands.is_empty()
+        self.asks.request.specialization.is_empty() && self.asks.operands.is_empty()
     }
 
     pub(super) fn specialization(&self) -> impl Iterator<Item = SpecializationEntry> + '_ {
-        let stage = Some(self.request.stage);
-        let all = self.request.specialization.iter().chain(&self.operands);
+        let stage = Some(self.stage());
+        let all = self.request().specialization.iter().chain(self.operands());
         all.map(move |(id, value)| SpecializationEntry { stage, id: *id, value: *value })
     }
 
@@ -255,7 +289,7 @@ impl ShaderPart {
             }
             return Ok(false);
         };
-        let found = self.shared.part(&key, disk).at(|| format!("{} shader", self.request.stage)).transpose();
+        let found = self.shared.part(&key, disk).at(|| format!("{} shader", self.stage())).transpose();
         Ok(found.is_some_and(|found| self.found.set(found).is_ok()))
     }
 
@@ -290,9 +324,15 @@ impl ShaderPart {
 
     /// Sets the result of the search for the part.
     fn settle(&self, found: Result<Arc<Object>>) {
-        if self.found.set(found.at(|| format!("{} shader", self.request.stage))).is_ok() {
+        if self.found.set(found.at(|| format!("{} shader", self.stage()))).is_ok() {
             self.tell();
         }
+    }
+
+    /// Requests it no more: it is missing, and nobody needs it.
+    pub(super) fn cancel(&self) {
+        self.asked.store(false, Ordering::Relaxed);
+        self.post_if_missing(Order::Settled(self.id));
     }
 
     pub(super) fn is_missing(&self) -> bool {
@@ -344,8 +384,16 @@ impl ShaderPart {
         match self.found.get() {
             Some(Ok(object)) => Ok(Answer::Ready(object)),
             Some(Err(e)) => Err(e.clone()),
-            None if disk && !coming => Ok(Answer::NotCached(self.request.stage)),
-            None => Ok(Answer::Pending(self.request.stage)),
+            None if disk && !coming => Ok(Answer::NotCached(self.stage())),
+            None => Ok(Answer::Pending(self.stage())),
+        }
+    }
+
+    /// The part, if it is available and usable.
+    pub(super) fn available(&self, disk: bool) -> Option<&Object> {
+        match self.object(disk) {
+            Ok(Answer::Ready(object)) => Some(object),
+            _ => None,
         }
     }
 
@@ -355,8 +403,33 @@ impl ShaderPart {
             return Ok(Some(*key));
         }
         let Some(compiler) = self.shared.compiler(disk)? else { return Ok(None) };
-        let key = keys::stage(&self.request, compiler)?;
-        Ok(Some(*self.key.get_or_init(|| key)))
+        let is_final = !self.is_undivided || self.divide(disk)?;
+        let key = keys::stage(self.request(), compiler)?;
+        Ok(Some(if is_final { *self.key.get_or_init(|| key) } else { key }))
+    }
+
+    /// Divides the values of a module given by digest, once something tells which constants are operands: other shaders
+    /// of the module in memory, or the cache's record. Returns whether that is known.
+    fn divide(&self, disk: bool) -> Result<bool> {
+        if self.divided.get().is_some() || self.found.get().is_some() {
+            return Ok(true);
+        }
+        let StageRequest { module, specialization, .. } = &self.asks.request;
+        let operands = match self.shared.constants.known(*module) {
+            Some(known) => known.operands.clone(),
+            None if disk => self.shared.noted_operands(*module)?,
+            None => Vec::new(),
+        };
+        if operands.is_empty() {
+            // A module without operands has no record, and neither has one that was never compiled.
+            return Ok(false);
+        }
+        self.divided.get_or_init(|| {
+            let SpecValues { shaping, operands } = SpecValues::new(specialization.iter().copied(), &operands);
+            let request = StageRequest { specialization: shaping, ..self.asks.request.clone() };
+            Box::new(Asks { request, operands })
+        });
+        Ok(true)
     }
 
     /// The key of its request.
@@ -373,10 +446,11 @@ impl ServiceJob for ShaderPart {
         self.id
     }
 
-    /// Checks the disk, unless the caller's thread already has.
+    /// Checks memory, and the disk, unless the caller's thread already has and has found how the values are divided.
     fn step(&self) -> JobStep {
-        if self.is_missing() && !self.looked.load(Ordering::Relaxed) {
-            match self.look(true) {
+        let has_looked = self.looked.load(Ordering::Relaxed) && (!self.is_undivided || self.divided.get().is_some());
+        if self.is_missing() {
+            match self.look(!has_looked) {
                 Ok(true) => self.tell(),
                 Ok(false) => {}
                 // The cache's manifest cannot be read.
@@ -396,11 +470,12 @@ impl ServiceJob for ShaderPart {
     }
 
     fn class(&self) -> Priority {
-        self.urgency.class()
+        let own = self.urgency.class();
+        self.requesters.class().map_or(own, |class| class.min(own))
     }
 
     fn ask(&self, inline: bool) -> Ask {
-        let (id, request, class) = (self.id, self.request.clone(), self.class());
+        let (id, request, class) = (self.id, self.request().clone(), self.class());
         Ask::Stage(StageAsk { id, request, class, inline, cached_only: false })
     }
 
@@ -413,9 +488,14 @@ impl ServiceJob for ShaderPart {
             JobOutcome::Part(Some(key), _) if key != self.key()? => {
                 return Err(Error::malformed("the part of another request"));
             }
-            JobOutcome::Part(_, object) if object.interface().stage == self.request.stage => Ok(object),
+            JobOutcome::Part(_, object) if object.interface().stage == self.stage() => Ok(object),
             JobOutcome::Part(_, object) => {
                 Err(Error::malformed(format!("the service's part is a {} shader's", object.interface().stage)))
+            }
+            // The next pipeline that needs a variant requests it again; a shader's part needs a new shader for that.
+            JobOutcome::Failed(e) if self.user.is_none() && matches!(e.kind(), ErrorKind::Environment(_)) => {
+                self.asked.store(false, Ordering::Relaxed);
+                return Ok(());
             }
             JobOutcome::Failed(e) => Err(e),
             JobOutcome::Pipeline(..) => return Err(Error::malformed("a pipeline in place of a part")),

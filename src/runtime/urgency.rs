@@ -35,14 +35,9 @@ impl Urgency {
         };
     }
 
-    /// The priority, in which a waiting thread counts like a priority above 0.
-    pub(super) fn level(&self) -> u32 {
-        self.priority().max(self.waiting.load(Ordering::Relaxed))
-    }
-
-    /// The priority sent to the service.
+    /// The priority sent to the service. A priority above 0 counts like a waiting thread.
     pub(super) fn class(&self) -> Priority {
-        match self.level() {
+        match self.priority().max(self.waiting.load(Ordering::Relaxed)) {
             0 => Priority::Soon,
             _ => Priority::Waits,
         }

@@ -58,8 +58,8 @@ pub struct Broker {
 pub(super) struct Client {
     pub(super) inline: bool,
     pub(super) requests: u32,
-    /// Pipelines that it has offered, by request. Kept after the answer, since the client reports draws as long as it
-    /// is connected.
+    /// Pipelines that it has offered, by request. Kept after the answer until the client cancels, since it reports
+    /// draws.
     pub(super) offered: BTreeMap<u64, Key>,
     /// Modules that the service has requested from it and not received.
     pub(super) asked: BTreeSet<ModuleDigest>,
@@ -211,6 +211,8 @@ impl Broker {
                 }
             }
             Ask::Cancel { id } => {
+                // Also of an offer that was answered: its draws are not counted any more.
+                self.clients.get_mut(&client).into_iter().for_each(|client| _ = client.offered.remove(&id));
                 if self.requests.contains_key(&waiter(id)) {
                     self.facts.status.cancelled += 1;
                     self.give_up(waiter(id));

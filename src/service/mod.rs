@@ -23,7 +23,7 @@ pub mod journal;
 mod keep;
 mod latency;
 mod listen;
-mod log_limit;
+mod log;
 mod measure;
 mod metrics;
 mod modules;
@@ -55,7 +55,7 @@ use events::{BrokerConfig, BrokerEvent, Effect, HostMachine, Lookup};
 use journal::Journal;
 use keep::Keeper;
 use listen::Socket;
-use log_limit::LogLimit;
+use log::Log;
 use poison::Poison;
 use pressure::Pressure;
 use records::Records;
@@ -142,8 +142,7 @@ pub fn serve(config: Config, log: &dyn Fn(&str)) -> Result<()> {
 
 struct Service<'a> {
     config: Config,
-    log: &'a dyn Fn(&str),
-    log_limit: LogLimit,
+    log: Log<'a>,
     begun: Instant,
     broker: Broker,
     workers: Workers,
@@ -166,6 +165,7 @@ struct Service<'a> {
 
 impl<'a> Service<'a> {
     async fn start(config: Config, socket: &Socket, to: mpsc::Sender<Message>, log: &'a dyn Fn(&str)) -> Result<Self> {
+        let log = Log::new(log);
         let cache = Arc::new(Cache::open(&config.cache, Default::default())?);
         let first = Worker::start(&config.worker).await?;
         let compiler = first.compiler().clone();
@@ -173,10 +173,10 @@ impl<'a> Service<'a> {
         record_compiler(&cache, &compiler).at(|| "the cache cannot be written")?;
         let workers = budget::workers_that_fit(config.workers, config.worker.memory_mib);
         if workers < config.workers {
-            log(&format!("{workers} of {} workers: more do not fit half of the available memory", config.workers));
+            log.say(&format!("{workers} of {} workers: more do not fit half of the available memory", config.workers));
         }
         let sandbox = first.sandbox().to_owned();
-        log(&format!("listens on {}, {workers} workers ({sandbox}), {}", socket.place(), compiler.backend));
+        log.say(&format!("listens on {}, {workers} workers ({sandbox}), {}", socket.place(), compiler.backend));
         let status = ServiceStatus {
             pid: std::process::id(),
             cache: config.cache.display().to_string(),
@@ -218,7 +218,6 @@ impl<'a> Service<'a> {
             draining_since: None,
             config,
             log,
-            log_limit: LogLimit::default(),
             to,
         })
     }
@@ -232,6 +231,7 @@ impl<'a> Service<'a> {
                 break;
             }
         }
+        self.log.say_dropped();
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         if let Some(write) = self.metrics() {
             // A disk that is held up does not hold up the exit.
@@ -251,8 +251,7 @@ impl<'a> Service<'a> {
                 self.outboxes.remove(&client);
                 lock(&self.sessions).remove(&client);
                 if let Some(why) = why {
-                    let line = format!("client {}: {why}", client.0);
-                    self.log_limit.pass(self.begun.elapsed(), line).iter().for_each(|line| (self.log)(line));
+                    self.log.say_of_client(self.begun.elapsed(), &format!("client {}: {why}", client.0));
                 }
                 Some(BrokerEvent::Left(client))
             }
@@ -263,13 +262,13 @@ impl<'a> Service<'a> {
                 self.workers.done(&key, idle).then_some(BrokerEvent::Compiled(key, compiled))
             }
             Message::Log(line) => {
-                (self.log)(&line);
+                self.log.say(&line);
                 None
             }
             Message::Kept(keys, result) => {
                 let kept = result.is_ok();
                 if let Some(said) = self.keeper.done(result) {
-                    (self.log)(&said);
+                    self.log.say(&said);
                 }
                 Some(BrokerEvent::Kept(keys, kept))
             }
@@ -367,14 +366,14 @@ impl<'a> Service<'a> {
                 });
             }
             Effect::Remember(changed) => self.rows.write(changed),
-            Effect::Log(line) => (self.log)(&line),
+            Effect::Log(line) => self.log.say_of_client(self.begun.elapsed(), &line),
         }
         None
     }
 
     fn cut_off(&mut self, client: ClientId, why: &Error) -> Option<BrokerEvent> {
         self.outboxes.remove(&client)?;
-        (self.log)(&format!("client {}: {why}", client.0));
+        self.log.say_of_client(self.begun.elapsed(), &format!("client {}: {why}", client.0));
         if let Some(session) = lock(&self.sessions).remove(&client) {
             session.abort();
         }
@@ -383,13 +382,14 @@ impl<'a> Service<'a> {
 
     fn look_at_machine(&mut self) -> HostMachine {
         let now = self.begun.elapsed();
+        self.log.tick(now);
         let mut pressure = Vec::new();
         if !self.config.dedicated {
             pressure = self.pressure.reasons();
             pressure.extend(self.budget.reason(now));
         }
         for notice in self.cache.notices() {
-            (self.log)(&notice);
+            self.log.say(&notice);
         }
         if self.metrics_written.is_none_or(|when| when.elapsed() >= METRICS) {
             self.write_metrics();

@@ -13,7 +13,7 @@ use super::broker::{Broker, Request, What};
 use super::comparison::Comparison;
 use super::events::{Effect, part};
 use super::jobs::{ClientId, Time, Waiter};
-use super::journal::Decided;
+use super::journal::{Decided, Row};
 use super::pipelines::Run;
 use crate::cache::Key;
 use crate::compile::StageElf;
@@ -27,6 +27,9 @@ use std::time::Duration;
 const USED: u64 = 200;
 /// Loading counts as finished if no pipeline was offered for this time.
 const IDLE: Duration = Duration::from_secs(2);
+/// Interval between searches of all rows, of which there may be thousands, and the number of pipelines that one finds.
+const SEARCH: Duration = Duration::from_millis(250);
+const FOUND: usize = 64;
 /// Interval at which use counts are written to the journal.
 const FLUSH: Duration = Duration::from_secs(5);
 
@@ -37,8 +40,11 @@ pub(super) struct Optimizer {
     offers: BTreeMap<Key, BTreeSet<Waiter>>,
     /// The pipeline being optimized.
     current: Option<Current>,
-    /// Something has changed, so the next pipeline may be due. This avoids a search of all rows at every event.
+    /// Something has changed, so the next pipeline may be due. This avoids a search at every event.
     pub(super) due: bool,
+    /// The pipelines that the last search of all rows has found, the next one last.
+    next: Vec<Key>,
+    searched: Option<Time>,
     /// Pipelines whose modules cannot be had: not tried again until a client offers them again.
     without_modules: BTreeSet<Key>,
     last_offer: Time,
@@ -140,15 +146,7 @@ impl Broker {
         if !due || self.optimizer.current.is_some() {
             return;
         }
-        let idle = self.now >= self.optimizer.last_offer + IDLE;
-        let Optimizer { offers, without_modules, .. } = &self.optimizer;
-        let undecided = self.journal.rows().filter(|(name, row)| {
-            let wanted = row.uses >= USED || offers.contains_key(name);
-            let now = idle || (row.uses >= USED && offers.contains_key(name));
-            wanted && now && row.verdict(&self.facts.compiler).is_none() && !without_modules.contains(name)
-        });
-        let next = undecided.max_by_key(|(name, row)| (offers.contains_key(name), row.uses));
-        let Some((name, row)) = next.map(|(name, row)| (*name, row.clone())) else { return };
+        let Some((name, row)) = self.next_due() else { return };
         let runs = Run::whole(&row.stages, &row.state, Verdict::Keep(String::new()))
             .and_then(|whole| Ok(Both { whole, linked: Run::early(&row.stages, &row.state)? }));
         match runs {
@@ -166,6 +164,47 @@ impl Broker {
                 self.optimizer.due = true;
             }
         }
+    }
+
+    /// The next pipeline that is due.
+    fn next_due(&mut self) -> Option<(Key, Row)> {
+        if self.optimizer.searched.is_none_or(|at| self.now >= at + SEARCH) {
+            self.optimizer.searched = Some(self.now);
+            self.fail_forgotten_offers();
+            let due = self.journal.rows().filter(|(name, row)| self.is_due(name, row));
+            let offers = &self.optimizer.offers;
+            let mut found: Vec<_> = due.map(|(name, row)| (offers.contains_key(name), row.uses, *name)).collect();
+            found.sort_unstable();
+            let least = found.len().saturating_sub(FOUND);
+            self.optimizer.next = found.iter().skip(least).map(|(.., name)| *name).collect();
+        } else if self.optimizer.next.is_empty() {
+            // The next event that comes when a search is allowed again.
+            self.optimizer.due = true;
+        }
+        while let Some(name) = self.optimizer.next.pop() {
+            if let Some(row) = self.journal.get(&name).filter(|row| self.is_due(&name, row)) {
+                return Some((name, row.clone()));
+            }
+        }
+        None
+    }
+
+    /// Answers offers whose rows the journal has dropped: nothing will decide them.
+    fn fail_forgotten_offers(&mut self) {
+        let forgotten = |name: &&Key| self.journal.get(name).is_none();
+        let names: Vec<Key> = self.optimizer.offers.keys().filter(forgotten).copied().collect();
+        for waiter in names.iter().filter_map(|name| self.optimizer.offers.remove(name)).flatten().collect::<Vec<_>>() {
+            self.fail(waiter, Error::environment("the journal has no room for this pipeline"));
+        }
+    }
+
+    /// Whether a pipeline should be optimized now.
+    fn is_due(&self, name: &Key, row: &Row) -> bool {
+        let Optimizer { offers, without_modules, last_offer, .. } = &self.optimizer;
+        let idle = self.now >= *last_offer + IDLE;
+        let (is_used, is_offered) = (row.uses >= USED, offers.contains_key(name));
+        let now = (idle && (is_used || is_offered)) || (is_used && is_offered);
+        now && row.verdict(&self.facts.compiler).is_none() && !without_modules.contains(name)
     }
 
     /// Both versions are complete: has them compared.
@@ -187,8 +226,11 @@ impl Broker {
         let Some(current) = self.optimizer.current.take_if(|current| current.waiter == waiter) else { return };
         self.optimizer.due = true;
         if matches!(error.kind(), ErrorKind::Environment(_)) {
-            // No connected client has its modules, or workers do not start: try again later.
+            // No connected client has its modules, or workers do not start: try again when it is offered again.
             self.optimizer.without_modules.insert(current.name);
+            for waiter in self.optimizer.offers.remove(&current.name).unwrap_or_default() {
+                self.fail(waiter, error.clone());
+            }
         } else {
             self.decide(current.name, Err(error));
         }

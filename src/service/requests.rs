@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Largest number of jobs of all clients. Background jobs are refused at nine tenths of it.
 const MAX_JOBS: usize = 100_000;
-/// Largest number of pipelines that one client may offer.
+/// Largest number of pipelines that one client may have offered.
 const MAX_OFFERS: usize = 16_384;
 /// Time in milliseconds after which a refused client should ask again.
 const RETRY_MS: u32 = 500;
@@ -28,10 +28,15 @@ impl Broker {
         let Some(client) = self.clients.get_mut(&waiter.client) else { return false };
         let room = if class < Priority::Optimize { MAX_JOBS } else { MAX_JOBS / 10 * 9 };
         let counted = !matches!(what, What::Offer(_));
+        if client.offered.len() >= MAX_OFFERS && !counted {
+            // There may never be room, and until then nobody should wait for the verdict.
+            self.facts.status.refused += 1;
+            let error = Error::environment(format!("limit of the service: {MAX_OFFERS} pipelines of one client"));
+            self.tell(waiter.client, Tell::Failed { id: waiter.id, error });
+            return false;
+        }
         let limit = if counted && client.requests >= LIMITS.requests {
             format!("{} requests of one client", LIMITS.requests)
-        } else if client.offered.len() >= MAX_OFFERS && !counted {
-            format!("{MAX_OFFERS} pipelines that one client has offered")
         } else if self.jobs.len() >= room {
             format!("{room} jobs")
         } else {

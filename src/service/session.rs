@@ -24,7 +24,8 @@ use tokio::sync::{Notify, mpsc};
 
 /// Time in which a client must send its hello.
 const HELLO_PATIENCE: Duration = Duration::from_secs(2);
-/// Largest number of answer bytes that a client has not read; a client with more is disconnected.
+/// Largest number of answer bytes that a client has not read when there is another answer; a client with more is
+/// disconnected.
 const MAX_UNSENT: usize = 8 << 20;
 /// Free bytes in the buffer for each read.
 const CHUNK: usize = 64 << 10;
@@ -138,11 +139,11 @@ impl Outbox {
     pub fn tell(&self, tell: &Tell) -> Result<()> {
         let bytes = frame::frame(tell, MAX_FRAME)?;
         let mut unsent = self.unsent();
-        let sent = if unsent.is_empty() { taken(self.stream.try_write(&bytes))? } else { 0 };
-        unsent.extend(bytes.get(sent..).unwrap_or_default());
         if unsent.len() > MAX_UNSENT {
             return Err(Error::environment(format!("{} bytes of answers that it does not take", unsent.len())));
         }
+        let sent = if unsent.is_empty() { taken(self.stream.try_write(&bytes))? } else { 0 };
+        unsent.extend(bytes.get(sent..).unwrap_or_default());
         if !unsent.is_empty() {
             self.more.notify_one();
         }

@@ -159,12 +159,13 @@ fn values_of_operands_are_the_links_and_decide_no_part() {
     let mut part = link_support::compute().load_symbol(20, "spec_7_0");
     part.interface.spec_operands = vec![dovetail::kinds::SpecOperand { id: 7, default: 1, bits: 32 }];
     made.put(&request(Stage::Compute, code.clone()), &part);
-    let (context, state) = (context(Some(dir.path())), state());
+    let [context, other] = [(); 2].map(|()| context(Some(dir.path())));
+    let state = state();
     let layout = Layout::new(&state.layout).unwrap();
     let module = Module::new(code.clone()).unwrap();
-    let linked = |module, values: &[(u32, u64)]| {
+    let linked = |context: &Context, module, values: &[(u32, u64)]| {
         let info = ShaderInfo { module, specialization: values, ..shader_info(Stage::Compute, &[]) };
-        let shader = Shader::new(&context, &info).unwrap();
+        let shader = Shader::new(context, &info).unwrap();
         let mut out = vec![0; 1 << 16];
         match context.link_into(&of(&[&shader], &layout, &state, NONE), &mut out).unwrap() {
             Answer::Ready((Size::Written(size), PipelineRoute::Linked)) => Some(out[..size].to_vec()),
@@ -172,8 +173,8 @@ fn values_of_operands_are_the_links_and_decide_no_part() {
             other => panic!("{other:?}"),
         }
     };
-    let by_code = |values: &[(u32, u64)]| linked(ModuleRef::Code(&code), values).expect("in the cache");
-    let by_digest = |values: &[(u32, u64)]| linked(ModuleRef::Digest(module.digest()), values);
+    let by_code = |values: &[(u32, u64)]| linked(&context, ModuleRef::Code(&code), values).expect("in the cache");
+    let by_digest = |values: &[(u32, u64)]| linked(&other, ModuleRef::Digest(module.digest()), values);
     let (none, one, forty) = (by_code(&[]), by_code(&[(7, 1)]), by_code(&[(7, 40)]));
     assert_eq!(none, one, "the module's default");
     let changed = one.iter().zip(&forty).filter(|(a, b)| a != b).count();
@@ -181,8 +182,22 @@ fn values_of_operands_are_the_links_and_decide_no_part() {
     // A digest does not tell which constants are operands; somebody with the module must record it.
     assert_eq!(by_digest(&[]), Some(none));
     assert_eq!(by_digest(&[(7, 40)]), None);
+    let values = [(7, 40)];
+    let early = ShaderInfo {
+        module: ModuleRef::Digest(module.digest()),
+        specialization: &values,
+        ..shader_info(Stage::Compute, &[])
+    };
+    let without_disk = Shader::new(&other, &ShaderInfo { no_disk: true, ..early }).unwrap();
+    let early = Shader::new(&other, &early).unwrap();
     note_operands(&made.0, &module).unwrap();
-    assert_eq!(by_digest(&[(7, 40)]), Some(forty));
+    assert_eq!(by_digest(&[(7, 40)]), Some(forty.clone()));
+    // Those that were created before it was recorded, or must not look, find it when they are used.
+    for shader in [early, without_disk] {
+        assert_eq!(shader.wait(Duration::ZERO).unwrap(), ShaderStatus::Ready);
+    }
+    // A shader with the code tells it, too.
+    assert_eq!(linked(&context, ModuleRef::Digest(module.digest()), &[(7, 40)]), Some(forty));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::smallest::shader;
 use dovetail::cache::Key;
 use dovetail::compile::request::{Module, StageRequest, default_wave};
 use dovetail::emu::{self, RunLimits};
+use dovetail::error::ErrorKind;
 use dovetail::frame::Bytes;
 use dovetail::link::{EmitGlue, Placement, link};
 use dovetail::proof::read_inputs;
@@ -226,6 +227,24 @@ fn one_that_is_linked_from_a_variant_is_compared() {
     verdict(&mut client);
     // Two stages compiled whole, and the parts of the link: two, and the variant of the fragment part.
     assert_eq!(client.status().compiled, 5);
+}
+
+#[test]
+fn one_whose_modules_nobody_has_fails() {
+    let service = Service::start(&["--workers=1"]);
+    let mut client = service.client();
+    let id = client.next_id();
+    client.send(&Ask::Pipeline(PipelineAsk {
+        id,
+        stages: vec![request("main")],
+        state: PipelineState::default(),
+        placement: Placement::Adjacent,
+        class: Priority::Optimize,
+        uses: 1000,
+        inline: true,
+    }));
+    let Tell::Failed { id: of, error } = client.next() else { panic!("it is not answered") };
+    assert!(of == id && matches!(error.kind(), ErrorKind::Environment(_)), "{error}");
 }
 
 #[test]

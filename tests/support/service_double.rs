@@ -51,7 +51,7 @@ pub fn welcome(compiler: CompilerId) -> Welcome {
         compiler,
         schema: REQUEST_SCHEMA.to_owned(),
         inline_because: Some("this is a test".to_owned()),
-        limits: ClientLimits { requests: 100, module_bytes: 1 << 20 },
+        limits: ClientLimits { requests: 4096, module_bytes: 1 << 20 },
     }
 }
 

@@ -63,6 +63,7 @@ impl Io {
             }
             Tell::Busy { id, retry_ms, limit: _ } => {
                 self.requests.postpone(id, Instant::now() + Duration::from_millis(retry_ms.into()));
+                self.leaves_window(id);
             }
             Tell::Refused(why) => return Err(why),
             Tell::Welcome(_) => return Err(Error::malformed("a second welcome")),
@@ -104,6 +105,7 @@ impl Io {
         job.take(outcome)?;
         self.desk.count_answer(failed);
         self.requests.remove(id);
+        self.leaves_window(id);
         self.ended(id);
         Ok(())
     }

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// Stack size of the thread in bytes.
 const STACK: usize = 512 << 10;
 
+/// Number of orders from which on those for dropped jobs are removed.
+const MANY: usize = 1024;
+
 /// An order from a caller's thread.
 pub(crate) enum Order {
     /// Start this job, and advance it as far as possible.
@@ -120,7 +123,14 @@ impl Desk {
     }
 
     fn push(&self, order: Order) {
+        if self.is_closing() {
+            return;
+        }
         let mut orders = lock(&self.orders);
+        if orders.len() >= MANY && orders.len().is_power_of_two() {
+            // If the thread cannot be started, they would grow without end.
+            orders.retain(|order| !matches!(order, Order::Start(job) if job.strong_count() == 0));
+        }
         orders.push(order);
         if orders.len() == 1 {
             self.raise();
@@ -165,6 +175,12 @@ impl Desk {
             // A panic in the thread was caught there.
             let _ = thread.join();
         }
+    }
+
+    /// Takes no more orders: the thread has ended by itself.
+    pub(super) fn take_no_more(&self) {
+        self.closing.store(true, Ordering::Release);
+        lock(&self.orders).clear();
     }
 
     /// The orders since the last call; `None` if the thread is to end. The descriptor is read first, so that what comes

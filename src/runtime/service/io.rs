@@ -6,8 +6,9 @@ use super::job::{JobStep, ServiceJob};
 use super::requests::Requests;
 use super::session::Session;
 use super::waiting::Waiting;
+use super::window::Window;
 use crate::error::Error;
-use crate::wire::Ask;
+use crate::wire::{Ask, Priority};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -34,6 +35,7 @@ fn run(shared: Arc<Shared>, desk: Arc<Desk>) {
         desk,
         requests: Requests::default(),
         waiting: Waiting::default(),
+        window: Window::new(now),
         session: None,
         unheard: false,
         try_at: Some(now),
@@ -48,6 +50,7 @@ fn run(shared: Arc<Shared>, desk: Arc<Desk>) {
     }));
     if ended.is_err() {
         io.desk.set_reach(&io.shared.events, Reach::Away(Error::bug("the thread dvt-io panicked")));
+        io.desk.take_no_more();
     }
 }
 
@@ -57,6 +60,7 @@ pub(super) struct Io {
     pub(super) requests: Requests,
     /// Jobs to resume when another job completes.
     waiting: Waiting,
+    pub(super) window: Window,
     pub(super) session: Option<Session>,
     /// Whether the session may hold messages that no poll reports.
     unheard: bool,
@@ -75,15 +79,19 @@ impl Io {
             }
             match order {
                 Order::Start(job) => self.start(&job),
+                Order::Urgency(id) if self.window.holds(id) => self.ask(id),
                 Order::Urgency(id) => {
                     if let Some(ask) = self.requests.class(id) {
                         self.send(&ask);
                     }
                 }
                 Order::Settled(id) => {
-                    if self.requests.remove(id) {
+                    let was_sent = !self.window.holds(id);
+                    let (was_open, was_drawn) = (self.requests.remove(id), self.requests.forget_draws(id));
+                    if (was_open || was_drawn) && was_sent {
                         self.send(&Ask::Cancel { id });
                     }
+                    self.leaves_window(id);
                     self.waiting.remove(id);
                     self.ended(id);
                 }
@@ -126,13 +134,49 @@ impl Io {
         self.desk.notify();
     }
 
-    /// Sends a request, or queues it until there is a connection.
+    /// Sends a request, or queues it until there is a connection, and room for its answer.
     pub(super) fn ask(&mut self, id: u64) {
         let Some(session) = &self.session else { return };
         let inline = session.inline_because().is_some() || self.shared.cache_dir.is_none();
+        match self.requests.job(id).map(|job| job.class()) {
+            Some(Priority::Optimize) => {
+                let until = if inline { self.window.offer(Instant::now()) } else { None };
+                if let Some(until) = until {
+                    return self.requests.postpone(id, until);
+                }
+            }
+            Some(class) if !self.window.admit(id, class) => return,
+            Some(_) | None => {}
+        }
         match self.requests.ask(id, inline) {
             Some(ask) => self.send(&ask),
-            None => _ = self.requests.remove(id),
+            None => {
+                self.requests.remove(id);
+                self.window.forget(id);
+            }
+        }
+    }
+
+    /// A request is not outstanding any more, so others may be sent.
+    pub(super) fn leaves_window(&mut self, id: u64) {
+        self.window.forget(id);
+        while let Some(next) = self.window.next() {
+            self.resume(next);
+        }
+    }
+
+    /// Sends a request that was held back, unless it has become superfluous: another request may have had the same answer.
+    fn resume(&mut self, id: u64) {
+        let Some(job) = self.requests.job(id) else {
+            self.requests.remove(id);
+            return;
+        };
+        match job.step() {
+            JobStep::Ask => self.ask(id),
+            JobStep::After(_) | JobStep::Nothing => {
+                self.requests.remove(id);
+                self.start(&Arc::downgrade(&job));
+            }
         }
     }
 
@@ -160,11 +204,12 @@ impl Io {
         match Session::open(&self.shared, &self.desk) {
             Ok(session) => {
                 let why = session.inline_because().map(str::to_owned);
+                self.window.connected(session.most_requests(), why.is_some() || self.shared.cache_dir.is_none());
                 self.shared.read_disk(why.is_none());
                 self.session = Some(session);
                 self.desk.set_reach(&self.shared.events, Reach::Connected(why));
                 for id in self.requests.ids() {
-                    self.ask(id);
+                    self.resume(id);
                 }
             }
             Err(e) => self.lost(e),
@@ -179,6 +224,7 @@ impl Io {
         }
         self.shared.read_disk(true);
         self.requests.disconnected();
+        self.window.disconnected();
         self.try_at = self.desk.can_connect().then(|| Instant::now() + self.backoff);
         self.backoff = (2 * self.backoff).min(BACKOFF.1);
         let reach = if served && self.try_at.is_some() { Reach::Connecting } else { Reach::Away(why) };

@@ -18,3 +18,4 @@ mod modules;
 mod requests;
 mod session;
 mod waiting;
+mod window;

@@ -104,11 +104,18 @@ impl Requests {
         self.drawn.clear();
     }
 
+    /// Counts the draws of a pipeline no more; true if they were counted.
+    pub(super) fn forget_draws(&mut self, id: u64) -> bool {
+        self.drawn.remove(&id).is_some()
+    }
+
     /// Draws since the last call, by request.
     pub(super) fn draws(&mut self) -> Vec<(u64, u64)> {
         let mut new = Vec::new();
         self.drawn.retain(|id, drawn| {
-            let Some(draws) = drawn.job.upgrade().and_then(|job| job.draws()) else { return false };
+            // The order to forget a dropped pipeline is on its way.
+            let Some(job) = drawn.job.upgrade() else { return true };
+            let Some(draws) = job.draws() else { return false };
             let since = draws.saturating_sub(std::mem::replace(&mut drawn.told, draws));
             new.extend((since > 0).then_some((*id, since)));
             true

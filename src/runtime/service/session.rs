@@ -68,6 +68,11 @@ impl Session {
         self.connection.welcome.inline_because.as_deref()
     }
 
+    /// Number of unanswered requests that the service admits.
+    pub(super) fn most_requests(&self) -> u32 {
+        self.connection.welcome.limits.requests
+    }
+
     /// Whether the service computes the same keys.
     pub(super) fn same_keys(&self) -> bool {
         self.connection.welcome.schema == REQUEST_SCHEMA

@@ -279,6 +279,10 @@ fn verdicts_of_an_older_compiler_are_made_again_in_order_of_use() {
     world.tick(&[]);
     assert_eq!(redo(&mut world), [500, 400, 300, 10]);
     assert!(matches!(world.told[..], [(ONE, Tell::Failed { id: 1, .. })]));
+    // Its draws count until the client has dropped it.
+    assert_eq!(world.broker.clients[&ONE].offered.len(), 1);
+    world.happens(BrokerEvent::Asked(ONE, Box::new(Ask::Cancel { id: 1 })));
+    assert!(world.broker.clients[&ONE].offered.is_empty());
 }
 
 #[test]

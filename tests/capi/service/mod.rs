@@ -3,6 +3,7 @@
 
 mod faults;
 mod forks;
+mod inline;
 mod pipelines;
 mod slow;
 mod slow_disk;

@@ -233,3 +233,18 @@ fn only_what_can_come_is_waited_for() {
     assert_eq!((coming(&linked, 2), coming(&pending, 1)), (1, 0));
     assert!(start.elapsed() < LONG / 2, "the waits end with the service");
 }
+
+#[test]
+fn the_service_forgets_answered_offers_of_dropped_pipelines() {
+    let folder = Folder::new();
+    drop(cache::full(&folder.cache()));
+    let service = folder.serve(silent);
+    let context = folder.context();
+    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
+    let made = pipeline(&context, &[&vs, &fs], PipelineFlags::default());
+    let Ask::Pipeline(PipelineAsk { id, .. }) = *service.until(1, is_pipeline) else { unreachable!() };
+    service.tell(&Tell::Pipeline { id, verdict: Verdict::Keep("as good".into()), parts: vec![] });
+    assert!(matches!(made.wait(2, LONG).unwrap().optimization, Optimization::Kept(_)));
+    drop(made);
+    service.until(1, |ask| matches!(ask, Ask::Cancel { id: given } if *given == id));
+}

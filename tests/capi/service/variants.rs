@@ -99,6 +99,136 @@ fn a_variant_that_nobody_needs_any_more_is_cancelled() {
     let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
     let made = pipeline_in(&context, &[&vs, &fs], PipelineFlags::default(), &shaded(15));
     let Ask::Stage(StageAsk { id, .. }) = &*service.until(1, is_variant) else { unreachable!() };
-    drop((vs, fs, made));
+    drop(made);
     service.until(1, |ask| matches!(ask, Ask::Cancel { id: of } if of == id));
+    let _again = pipeline_in(&context, &[&vs, &fs], PipelineFlags::default(), &shaded(15));
+    service.until(2, is_variant);
+}
+
+/// The part for any request, as vertex shaders without views, fragment shaders that read in the pixel, and their variants.
+fn part_for(request: &StageRequest) -> PartAnswer {
+    if request.stage == Stage::Fragment {
+        return fragment_of(request);
+    }
+    let mut part = link_support::vertex();
+    let StageKind::Vertex(vertex) = &mut part.interface.kind else { unreachable!() };
+    vertex.multiview = Some(&request.known) == variant_of(Stage::Vertex).as_ref();
+    PartAnswer { key: key(request), elf: Some(Bytes(part.build())) }
+}
+
+/// Both shaders, whose parts are there.
+fn both(context: &Context) -> [Shader; 2] {
+    let both = [shader(context, Stage::Vertex, 1), shader(context, Stage::Fragment, 2)];
+    both.iter().for_each(|shader| assert_eq!(shader.wait(LONG).unwrap(), ShaderStatus::Ready));
+    both
+}
+
+#[test]
+fn variants_of_both_stages_are_requested_together() {
+    let folder = Folder::new();
+    let is_any = |request: &StageRequest| Some(&request.known) == variant_of(request.stage).as_ref();
+    let service = folder.serve(move |ask| match ask {
+        Ask::Stage(StageAsk { request, .. }) if is_any(request) => vec![],
+        Ask::Stage(StageAsk { id, request, .. }) => {
+            vec![Reply::Tell(Tell::Stage { id: *id, part: Some(part_for(request)) })]
+        }
+        ask => silent(ask),
+    });
+    let context = folder.context();
+    let [vs, fs] = both(&context);
+    let state = PipelineState { view_mask: 1, ..shaded(15) };
+    let made = pipeline_in(&context, &[&vs, &fs], PipelineFlags::NO_OPTIMIZE, &state);
+    let asked = |n| service.until(n, |ask| matches!(ask, Ask::Stage(StageAsk { request, .. }) if is_any(request)));
+    for n in [1, 2] {
+        asked(2);
+        let Ask::Stage(StageAsk { id, request, .. }) = &*asked(n) else { unreachable!() };
+        service.tell(&Tell::Stage { id: *id, part: Some(part_for(request)) });
+    }
+    assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(PipelineRoute::Linked));
+}
+
+#[test]
+fn a_pipeline_that_may_not_be_compiled_is_linked_when_others_variant_comes() {
+    let folder = Folder::new();
+    let service = folder.serve(parts_only);
+    let context = folder.context();
+    let [vs, fs] = both(&context);
+    let forbidden = pipeline_in(&context, &[&vs, &fs], PipelineFlags::FAIL_ON_COMPILE, &shaded(15));
+    let asking = pipeline_in(&context, &[&vs, &fs], PipelineFlags::NO_OPTIMIZE, &shaded(7));
+    let Ask::Stage(StageAsk { id, request, .. }) = &*service.until(1, is_variant) else { unreachable!() };
+    service.tell(&Tell::Stage { id: *id, part: Some(fragment_of(request)) });
+    // Nobody calls anything for it.
+    until("it is linked", || forbidden.generation() == 1);
+    assert_eq!(asking.wait(1, LONG).unwrap().generation, 1);
+}
+
+#[test]
+fn a_variant_is_as_urgent_as_the_pipelines_that_requested_it() {
+    let folder = Folder::new();
+    let service = folder.serve(parts_only);
+    let context = folder.context();
+    let [vs, fs] = both(&context);
+    let [made, other] = [15, 7].map(|mask| pipeline_in(&context, &[&vs, &fs], PipelineFlags::default(), &shaded(mask)));
+    let Ask::Stage(StageAsk { id, .. }) = *service.until(1, is_variant) else { unreachable!() };
+    let class = |of| move |ask: &Ask| matches!(ask, Ask::Class { id: given, class } if (*given, *class) == (id, of));
+    let mut waits = 0;
+    for pipeline in [&made, &other] {
+        // The first waits may end before the pipeline is among those that have requested it.
+        while service.count(class(Priority::Waits)) == waits {
+            assert_eq!(pipeline.wait(1, Duration::from_millis(5)).unwrap().generation, 0);
+        }
+        waits = service.count(class(Priority::Waits));
+        service.until(waits, class(Priority::Soon));
+    }
+    made.set_priority(1);
+    service.until(waits + 1, class(Priority::Waits));
+    drop(made);
+    service.until(waits + 1, class(Priority::Soon));
+}
+
+#[test]
+fn a_variant_that_the_service_could_not_compile_now_is_requested_again_by_the_next_pipeline() {
+    let folder = Folder::new();
+    let service = folder.serve(|ask| match ask {
+        Ask::Stage(StageAsk { id, request, .. }) if is_known(request) => {
+            vec![Reply::Tell(Tell::Failed { id: *id, error: Error::environment("no worker starts") })]
+        }
+        ask => parts_only(ask),
+    });
+    let context = folder.context();
+    let [vs, fs] = both(&context);
+    let first = pipeline_in(&context, &[&vs, &fs], PipelineFlags::default(), &shaded(15));
+    service.until(1, is_pipeline);
+    assert!(matches!(first.status().unwrap().phase, Phase::CompilingWhole(_)));
+    let _second = pipeline_in(&context, &[&vs, &fs], PipelineFlags::default(), &shaded(7));
+    service.until(2, is_variant);
+    service.until(2, is_pipeline);
+    assert_eq!(service.count(is_variant), 2);
+}
+
+#[test]
+fn without_the_disk_a_variant_there_is_pending() {
+    let folder = Folder::new();
+    let made = cache::full(&folder.cache());
+    let of = |known: bool| {
+        let mut request = request(Stage::Fragment, module(2));
+        request.known = variant_of(Stage::Fragment).filter(|_| known).unwrap_or_default();
+        request
+    };
+    [of(false), of(true)].iter().for_each(|request| made.put_bytes(request, &fragment_of(request).elf.unwrap().0));
+    let service = folder.serve(silent);
+    let context = folder.context();
+    // The variant concerns the pipeline: what the shader must not compile is its own part.
+    let fs = shader_with(&context, Stage::Fragment, 2, |info| info.fail_on_compile = true);
+    let vs = shader(&context, Stage::Vertex, 1);
+    let flags = PipelineFlags::NO_DISK | PipelineFlags::FAIL_ON_COMPILE;
+    let (state, placement) = (shaded(15), Placement::Adjacent);
+    let layout = Layout::new(&state.layout).unwrap();
+    let shaders = [&vs, &fs];
+    let info =
+        PipelineInfo { shaders: &shaders, layout: &layout, state: &state, placement, flags, priority: 0, user: 0 };
+    assert_eq!(context.link_into(&info, &mut []).unwrap(), Answer::Pending(Stage::Fragment));
+    let made = Pipeline::new(&context, &info).unwrap();
+    until("the thread finds it", || made.generation() == 1);
+    assert_eq!(service.heard().len(), 0);
 }
