@@ -68,6 +68,9 @@ pub enum Cause {
     None,
     /// Routes only differ, and the shader has a data race.
     Race,
+    /// Routes only differ, and the dispatch leaves something else if its invocations run in the opposite order, for
+    /// example because an atomic operation gives each its place.
+    Order,
     /// The interpreter is right, the pipeline compiled as a whole is wrong: lowering, code generation, or the emulator.
     CodeGeneration,
     /// The interpreter is right, a linked pipeline is wrong, and there is no result of the whole-pipeline compile.
@@ -217,6 +220,7 @@ impl fmt::Display for Cause {
         f.write_str(match self {
             Self::None => "every pipeline gives the expected output",
             Self::Race => "the shader has a data race: what differs may be its result in another order",
+            Self::Order => "the result depends on the order of invocations: what differs may be its result in another order",
             Self::CodeGeneration => {
                 "the interpreter gives the expected output: the fault is in lowering, code generation or the emulator"
             }

@@ -112,7 +112,13 @@ impl Runner {
             };
             routes.push((*name, answer));
         }
-        let cause = Cause::of(&routes, &interpreter, with_interpreter);
+        let mut cause = Cause::of(&routes, &interpreter, with_interpreter);
+        let only_differ = routes.iter().all(|(_, answer)| !matches!(answer, ComparedOutput::Fails(_)));
+        if let (Ok(known), true) = (&known, only_differ && !matches!(cause, Cause::None | Cause::Race))
+            && self.depends_on_order(inputs, known)
+        {
+            cause = Cause::Order;
+        }
         Ok(Replay { routes, interpreter, cause, pixels })
     }
 
@@ -218,6 +224,17 @@ impl Runner {
             _ => None,
         };
         ComparedOutput::Differs(Finding { writer, race: *race.get_or_init(|| self.race(inputs)), ..found })
+    }
+
+    /// Whether a dispatch leaves something else if its invocations run in the opposite order.
+    fn depends_on_order(&self, inputs: &Inputs, known: &[KnownContents]) -> bool {
+        let Some(compute) = self.shader(Stage::Compute) else { return false };
+        let options = Options { backwards: true, ..self.options() };
+        let Ok(others) = interpreted(compute, inputs, options) else { return false };
+        others.iter().flatten().zip(known).any(|(other, known)| match (other.bytes(), known.bytes()) {
+            (Ok(other), Ok(own)) => !known.judge_between(&other, &own, self.manifest.floor).wrong.is_empty(),
+            _ => false,
+        })
     }
 
     /// A data race of a dispatch.

@@ -134,6 +134,31 @@ fn difference(replay: &Replay, route: &str) -> (ResultPlace, usize, usize, Optio
 }
 
 #[test]
+fn a_result_that_depends_on_the_order_accuses_nobody() {
+    let test = "a_result_that_depends_on_the_order_accuses_nobody";
+    let dir = tempfile::tempdir().expect("a folder");
+    let appending = SHADER.replace("b[i] =", "if (i < 16u) b[1u + atomicAdd(b[0], 1u)] =");
+    let Some(mut bundle) = compute_with(&appending, test, dir.path()) else { return };
+    let Bound::StorageBuffer(from) = &bundle.inputs.bindings[0].bound else { panic!("a buffer") };
+    let from = from.0.clone();
+    let value = |n: usize| (word(&from, n) ^ LITERAL).wrapping_mul(3).wrapping_add(77);
+    let in_order = |place: fn(usize) -> usize| {
+        words((0..32).map(|n| match n {
+            0 => 16,
+            1..=16 => value(place(n - 1)),
+            _ => 0,
+        }))
+    };
+    let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
+    let mut cause = |left: Vec<u8>| {
+        bundle.expected = Outputs { bindings: vec![from.clone(), left], ..Default::default() };
+        runner.run(&bundle.inputs, &bundle.expected).expect("a replay").cause
+    };
+    assert_eq!(cause(in_order(|n| n)), Cause::None);
+    assert_eq!(cause(in_order(|n| 15 - n)), Cause::Order);
+}
+
+#[test]
 fn a_race_is_called_by_its_name() {
     let test = "a_race_is_called_by_its_name";
     let dir = tempfile::tempdir().expect("a folder");
