@@ -28,6 +28,7 @@ mod link;
 mod parts;
 mod pipeline;
 mod recompile;
+mod requesters;
 mod scan;
 mod service;
 mod shader;

@@ -6,48 +6,13 @@
 
 use super::pipeline::Inner;
 use super::service::desk::Order;
-use super::service::job::ServiceJob;
 use super::shader::ShaderPart;
 use crate::compile::request::StageRequest;
 use crate::compile::variant;
 use crate::state::PipelineState;
-use crate::wire::Priority;
 use smallvec::SmallVec;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-
-/// The pipelines that have requested a variant.
-#[derive(Default)]
-pub(super) struct Requesters(Mutex<Vec<Weak<Inner>>>);
-
-impl Requesters {
-    /// Adds a pipeline, and requests the variant if it is the first.
-    fn add(&self, pipeline: Weak<Inner>, variant: &Arc<ShaderPart>) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|other| other.strong_count() > 0);
-        all.push(pipeline);
-        variant.order();
-    }
-
-    /// Cancels the request for the variant if no pipeline is left.
-    fn leave(&self, variant: &ShaderPart) {
-        // Under the lock, so that no request is added in between.
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|other| other.strong_count() > 0);
-        if all.is_empty() && variant.is_missing() {
-            variant.cancel();
-        } else {
-            // The others may be less urgent.
-            variant.post_if_missing(Order::Urgency(variant.id));
-        }
-    }
-
-    /// The priority of the most urgent one.
-    pub(super) fn class(&self) -> Option<Priority> {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        all.iter().filter_map(|pipeline| Some(pipeline.upgrade()?.class())).min()
-    }
-}
 
 impl ShaderPart {
     /// The variant that a link with this state needs in place of this part; `None` if the part serves, or is missing.
@@ -89,7 +54,7 @@ impl Inner {
             return Some(first.id);
         }
         if !self.has_requested_variants.swap(true, Ordering::Relaxed) {
-            missing.iter().for_each(|variant| variant.requesters.add(self.this.clone(), variant));
+            missing.iter().for_each(|variant| variant.requesters.add(self.this.clone(), || variant.order()));
             self.tell_urgency_of_variants();
         }
         missing.iter().find(|variant| variant.is_asked()).map(|variant| variant.id)
@@ -98,7 +63,11 @@ impl Inner {
     /// Requests variants no more: the pipeline is being dropped.
     pub(super) fn leave_variants(&self) {
         if self.has_requested_variants.load(Ordering::Relaxed) {
-            self.variants().for_each(|variant| variant.requesters.leave(variant));
+            self.variants().filter(|variant| variant.is_missing()).for_each(|variant| {
+                variant.requesters.leave(|| variant.cancel());
+            });
+            // The others may be less urgent.
+            self.tell_urgency_of_variants();
         }
     }
 
