@@ -111,8 +111,14 @@ pub struct Pixels {
 }
 
 impl Cause {
-    /// Derives the cause; `with_interpreter`: every wrong route agrees with the interpreter.
-    pub(super) fn of(routes: &[(&str, ComparedOutput)], interpreter: &ComparedOutput, with_interpreter: bool) -> Self {
+    /// Derives the cause; `with_interpreter`: every wrong route agrees with the interpreter; `by_order`: whether the result
+    /// depends on the order of invocations.
+    pub(super) fn of(
+        routes: &[(&str, ComparedOutput)],
+        interpreter: &ComparedOutput,
+        with_interpreter: bool,
+        by_order: impl FnOnce() -> bool,
+    ) -> Self {
         let agrees = |answer: &ComparedOutput| *answer == ComparedOutput::Agrees;
         let whole = routes.iter().find(|(name, _)| *name == "whole").map(|(_, answer)| answer);
         if routes.iter().all(|(_, answer)| agrees(answer)) {
@@ -121,6 +127,10 @@ impl Cause {
         let racy = |answer: &ComparedOutput| matches!(answer, ComparedOutput::Differs(found) if found.race.is_some());
         if routes.iter().all(|(_, answer)| agrees(answer) || racy(answer)) {
             return Self::Race;
+        }
+        let fails = |answer: &ComparedOutput| matches!(answer, ComparedOutput::Fails(_));
+        if !routes.iter().any(|(_, answer)| fails(answer)) && by_order() {
+            return Self::Order;
         }
         match interpreter {
             ComparedOutput::Agrees | ComparedOutput::Fails(_) if whole.is_some_and(agrees) => Self::Linking,
@@ -257,7 +267,7 @@ mod tests {
         with_interpreter: bool,
     ) -> Replay {
         let routes = vec![("linked", linked), ("whole", whole)];
-        let cause = Cause::of(&routes, &interpreter, with_interpreter);
+        let cause = Cause::of(&routes, &interpreter, with_interpreter, || false);
         Replay { routes, interpreter, cause, pixels: None }
     }
 
@@ -277,6 +287,21 @@ mod tests {
         ] {
             let found = replay(linked, whole, interpreter, with_interpreter);
             assert_eq!(found.cause, cause, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_invocations_is_a_cause_if_every_route_gives_a_result() {
+        use ComparedOutput::Agrees;
+        let fails = || ComparedOutput::Fails("limit".into());
+        for (linked, whole, cause) in [
+            (Agrees, Agrees, Cause::None),
+            (wrong(4), Agrees, Cause::Order),
+            (wrong(4), wrong(8), Cause::Order),
+            (wrong(4), fails(), Cause::CodeGeneration),
+        ] {
+            let routes = [("linked", linked), ("whole", whole)];
+            assert_eq!(Cause::of(&routes, &Agrees, false, || true), cause, "{routes:?}");
         }
     }
 

@@ -112,13 +112,8 @@ impl Runner {
             };
             routes.push((*name, answer));
         }
-        let mut cause = Cause::of(&routes, &interpreter, with_interpreter);
-        let only_differ = routes.iter().all(|(_, answer)| !matches!(answer, ComparedOutput::Fails(_)));
-        if let (Ok(known), true) = (&known, only_differ && !matches!(cause, Cause::None | Cause::Race))
-            && self.depends_on_order(inputs, known)
-        {
-            cause = Cause::Order;
-        }
+        let by_order = || known.as_ref().is_ok_and(|known| self.depends_on_order(inputs, known));
+        let cause = Cause::of(&routes, &interpreter, with_interpreter, by_order);
         Ok(Replay { routes, interpreter, cause, pixels })
     }
 

@@ -1,7 +1,7 @@
 //! Specialization constants of modules. Programs create many shaders of one module that differ only in values, so what
 //! the module's words tell of its constants is kept.
 
-use super::scan::scan;
+use super::scan::{Scan, scan};
 use crate::compile::operand_ids;
 use crate::compile::request::ModuleDigest;
 use crate::error::Result;
@@ -15,12 +15,9 @@ const CONSTANTS: usize = 256;
 
 /// Constants of a module that can be specialized.
 pub(super) struct Constants {
-    /// `SpecId`s of all of them, sorted.
-    pub(super) all: Vec<u32>,
+    pub(super) scan: Scan,
     /// `SpecId`s of those that are only operands, sorted.
     pub(super) operands: Vec<u32>,
-    /// Whether the module depends on the subgroup.
-    pub(super) uses_subgroups: bool,
 }
 
 /// Constants by module.
@@ -29,8 +26,8 @@ pub(super) struct KnownConstants(SharedTable<ModuleDigest, Arc<Constants>, MODUL
 
 impl KnownConstants {
     /// The constants of a module that is kept.
-    pub(super) fn known(&self, digest: ModuleDigest) -> Option<&Constants> {
-        self.0.find(hash(digest), |of| *of == digest).map(|known| &**known)
+    pub(super) fn known(&self, digest: ModuleDigest) -> Option<&Arc<Constants>> {
+        self.0.find(hash(digest), |of| *of == digest)
     }
 
     /// The constants of a module.
@@ -38,15 +35,14 @@ impl KnownConstants {
     /// # Errors
     /// Malformed: the module.
     pub(super) fn of(&self, digest: ModuleDigest, code: &[u8]) -> Result<Arc<Constants>> {
-        let hash = hash(digest);
-        if let Some(known) = self.0.find(hash, |of| *of == digest) {
+        if let Some(known) = self.known(digest) {
             return Ok(known.clone());
         }
         let scan = scan(code)?;
         let operands = if scan.spec_ids.is_empty() { Vec::new() } else { operand_ids(code) };
-        let found = Arc::new(Constants { all: scan.spec_ids, operands, uses_subgroups: scan.uses_subgroups });
-        if found.all.len() <= CONSTANTS {
-            self.0.keep(hash, digest, found.clone());
+        let found = Arc::new(Constants { scan, operands });
+        if found.scan.spec_ids.len() <= CONSTANTS {
+            self.0.keep(hash(digest), digest, found.clone());
         }
         Ok(found)
     }

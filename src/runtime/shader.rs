@@ -135,8 +135,8 @@ impl Shader {
                     (digest, SpecValues::default(), scan(code).at(place)?.uses_subgroups)
                 } else {
                     let found = shared.constants.of(digest, code).at(place)?;
-                    let there = given.filter(|(id, _)| found.all.binary_search(id).is_ok());
-                    (digest, SpecValues::new(there, &found.operands), found.uses_subgroups)
+                    let there = given.filter(|(id, _)| found.scan.spec_ids.binary_search(id).is_ok());
+                    (digest, SpecValues::new(there, &found.operands), found.scan.uses_subgroups)
                 }
             }
         };

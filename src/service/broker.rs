@@ -212,7 +212,9 @@ impl Broker {
             }
             Ask::Cancel { id } => {
                 // Also of an offer that was answered: its draws are not counted any more.
-                self.clients.get_mut(&client).into_iter().for_each(|client| _ = client.offered.remove(&id));
+                if let Some(client) = self.clients.get_mut(&client) {
+                    client.offered.remove(&id);
+                }
                 if self.requests.contains_key(&waiter(id)) {
                     self.facts.status.cancelled += 1;
                     self.give_up(waiter(id));

@@ -193,8 +193,14 @@ impl Broker {
     fn fail_forgotten_offers(&mut self) {
         let forgotten = |name: &&Key| self.journal.get(name).is_none();
         let names: Vec<Key> = self.optimizer.offers.keys().filter(forgotten).copied().collect();
-        for waiter in names.iter().filter_map(|name| self.optimizer.offers.remove(name)).flatten().collect::<Vec<_>>() {
-            self.fail(waiter, Error::environment("the journal has no room for this pipeline"));
+        let no_room = Error::environment("the journal has no room for this pipeline");
+        names.iter().for_each(|name| self.fail_offers(name, &no_room));
+    }
+
+    /// Answers all offers of a pipeline with an error.
+    fn fail_offers(&mut self, name: &Key, error: &Error) {
+        for waiter in self.optimizer.offers.remove(name).unwrap_or_default() {
+            self.fail(waiter, error.clone());
         }
     }
 
@@ -228,9 +234,7 @@ impl Broker {
         if matches!(error.kind(), ErrorKind::Environment(_)) {
             // No connected client has its modules, or workers do not start: try again when it is offered again.
             self.optimizer.without_modules.insert(current.name);
-            for waiter in self.optimizer.offers.remove(&current.name).unwrap_or_default() {
-                self.fail(waiter, error.clone());
-            }
+            self.fail_offers(&current.name, &error);
         } else {
             self.decide(current.name, Err(error));
         }

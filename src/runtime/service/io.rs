@@ -78,7 +78,7 @@ impl Io {
                 return;
             }
             match order {
-                Order::Start(job) => self.start(&job),
+                Order::Start(job) => job.upgrade().iter().for_each(|job| self.advance(job)),
                 Order::Urgency(id) if self.window.holds(id) => self.ask(id),
                 Order::Urgency(id) => {
                     if let Some(ask) = self.requests.class(id) {
@@ -111,15 +111,22 @@ impl Io {
     }
 
     /// Advances a job as far as possible.
-    fn start(&mut self, job: &Weak<dyn ServiceJob>) {
-        let Some(job) = job.upgrade() else { return };
+    fn advance(&mut self, job: &Arc<dyn ServiceJob>) {
+        let id = job.id();
         match job.step() {
-            JobStep::Nothing => return self.ended(job.id()),
-            JobStep::After(id) => self.waiting.add(id, &job),
+            JobStep::Nothing => {
+                self.requests.remove(id);
+                return self.ended(id);
+            }
+            JobStep::After(other) => {
+                self.requests.remove(id);
+                self.waiting.add(other, job);
+            }
             JobStep::Ask => {
-                self.requests.add(&job);
-                self.desk.count_ask();
-                self.ask(job.id());
+                if self.requests.add(job) {
+                    self.desk.count_ask();
+                }
+                self.ask(id);
             }
         }
         // Waiters must check again: the pipeline may never reach the awaited generation, or reach another one.
@@ -128,8 +135,8 @@ impl Io {
 
     /// Resumes the jobs that waited for this one.
     pub(super) fn ended(&mut self, id: u64) {
-        for job in self.waiting.take(id) {
-            self.start(&job);
+        for job in self.waiting.take(id).iter().filter_map(Weak::upgrade) {
+            self.advance(&job);
         }
         self.desk.notify();
     }
@@ -167,16 +174,9 @@ impl Io {
 
     /// Sends a request that was held back, unless it has become superfluous: another request may have had the same answer.
     fn resume(&mut self, id: u64) {
-        let Some(job) = self.requests.job(id) else {
-            self.requests.remove(id);
-            return;
-        };
-        match job.step() {
-            JobStep::Ask => self.ask(id),
-            JobStep::After(_) | JobStep::Nothing => {
-                self.requests.remove(id);
-                self.start(&Arc::downgrade(&job));
-            }
+        match self.requests.job(id) {
+            Some(job) => self.advance(&job),
+            None => _ = self.requests.remove(id),
         }
     }
 

@@ -31,9 +31,12 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn add(&mut self, job: &Arc<dyn ServiceJob>) {
-        let request = Request { job: Arc::downgrade(job), inline: false, class: Priority::Soon };
-        self.by_id.insert(job.id(), request);
+    /// Adds a request; false if it exists.
+    pub(super) fn add(&mut self, job: &Arc<dyn ServiceJob>) -> bool {
+        let before = self.by_id.len();
+        let request = || Request { job: Arc::downgrade(job), inline: false, class: Priority::Soon };
+        self.by_id.entry(job.id()).or_insert_with(request);
+        self.by_id.len() > before
     }
 
     pub(super) fn is_empty(&self) -> bool {

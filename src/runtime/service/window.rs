@@ -15,9 +15,10 @@ const OFFERS: usize = 16;
 const INTERVAL: Duration = Duration::from_millis(50);
 
 pub(super) struct Window {
-    /// Most outstanding requests on this connection.
-    most: usize,
-    /// Most if answers carry their ELFs: fewer after a connection was lost, in case that was the reason.
+    /// Half of the requests that the service admits; the other half is for what threads wait for.
+    half: usize,
+    /// Most outstanding requests if answers carry their ELFs: fewer after a connection was lost, in case that was the
+    /// reason.
     most_inline: usize,
     /// Whether they do on this connection.
     is_inline: bool,
@@ -32,21 +33,24 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn new(now: Instant) -> Self {
         let (outstanding, held, classes) = Default::default();
-        let (most, most_inline) = (MOST_INLINE, MOST_INLINE);
-        Self { most, most_inline, is_inline: true, outstanding, held, classes, offers: (now, 0) }
+        let (half, most_inline) = (MOST_INLINE, MOST_INLINE);
+        Self { half, most_inline, is_inline: true, outstanding, held, classes, offers: (now, 0) }
     }
 
     /// Begins a connection to a service that admits so many requests; `is_inline`: answers carry their ELFs.
     pub(super) fn connected(&mut self, limit: u32, is_inline: bool) {
-        // The other half is for what threads wait for.
-        let half = (limit as usize / 2).max(1);
-        (self.most, self.is_inline) = (if is_inline { self.most_inline.min(half) } else { half }, is_inline);
+        (self.half, self.is_inline) = ((limit as usize / 2).max(1), is_inline);
+    }
+
+    fn is_full(&self) -> bool {
+        let most = if self.is_inline { self.most_inline.min(self.half) } else { self.half };
+        self.outstanding.len() >= most
     }
 
     /// Whether a request may be sent now; if not, it is held back.
     pub(super) fn admit(&mut self, id: u64, class: Priority) -> bool {
         self.release(id);
-        let fits = class == Priority::Waits || self.outstanding.len() < self.most;
+        let fits = class == Priority::Waits || !self.is_full();
         if fits {
             self.outstanding.insert(id);
         } else {
@@ -84,21 +88,20 @@ impl Window {
     pub(super) fn forget(&mut self, id: u64) {
         if self.outstanding.remove(&id) && self.is_inline {
             self.most_inline = (self.most_inline + 1).min(MOST_INLINE);
-            self.most = self.most.max(self.most_inline);
         }
         self.release(id);
     }
 
     /// Takes a request that was held back, and fits now.
     pub(super) fn next(&mut self) -> Option<u64> {
-        let (_, id) = self.held.first().copied().filter(|_| self.outstanding.len() < self.most)?;
+        let (_, id) = self.held.first().copied().filter(|_| !self.is_full())?;
         self.release(id);
         Some(id)
     }
 
     /// Handles a lost connection, after which all requests are repeated.
     pub(super) fn disconnected(&mut self) {
-        if self.is_inline && self.outstanding.len() >= self.most {
+        if self.is_inline && self.is_full() {
             self.most_inline = (self.most_inline / 2).max(1);
         }
         self.outstanding.clear();

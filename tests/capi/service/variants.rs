@@ -4,17 +4,21 @@ use super::*;
 use dovetail::compile::variant_of;
 use dovetail::metadata::interface::StageKind;
 
-/// A fragment part that reads inputs in the pixel, or its variant that reads them at the sample.
-fn fragment_of(request: &StageRequest) -> PartAnswer {
-    let mut part = link_support::fragment();
-    let StageKind::Fragment(fragment) = &mut part.interface.kind else { unreachable!() };
+/// The part for any request: vertex shaders without views, fragment shaders that read inputs in the pixel, and the variants
+/// of both.
+fn part_for(request: &StageRequest) -> PartAnswer {
     let is_variant = is_known(request);
-    (fragment.per_pixel, fragment.per_sample) = (!is_variant, is_variant);
+    let mut part = if request.stage == Stage::Vertex { link_support::vertex() } else { link_support::fragment() };
+    match &mut part.interface.kind {
+        StageKind::Vertex(vertex) => vertex.multiview = is_variant,
+        StageKind::Fragment(fragment) => (fragment.per_pixel, fragment.per_sample) = (!is_variant, is_variant),
+        StageKind::Compute(_) => unreachable!("these tests have none"),
+    }
     PartAnswer { key: key(request), elf: Some(Bytes(part.build())) }
 }
 
 fn is_known(request: &StageRequest) -> bool {
-    Some(&request.known) == variant_of(Stage::Fragment).as_ref()
+    Some(&request.known) == variant_of(request.stage).as_ref()
 }
 
 fn is_variant(ask: &Ask) -> bool {
@@ -25,11 +29,18 @@ fn is_variant(ask: &Ask) -> bool {
 fn parts_only(ask: &Ask) -> Vec<Reply> {
     match ask {
         Ask::Stage(StageAsk { request, .. }) if is_known(request) => vec![],
-        Ask::Stage(StageAsk { id, request, .. }) if request.stage == Stage::Fragment => {
-            vec![Reply::Tell(Tell::Stage { id: *id, part: Some(fragment_of(request)) })]
+        Ask::Stage(StageAsk { id, request, .. }) => {
+            vec![Reply::Tell(Tell::Stage { id: *id, part: Some(part_for(request)) })]
         }
-        ask => honest(ask),
+        ask => silent(ask),
     }
+}
+
+/// Both shaders, whose parts are there.
+fn both(context: &Context) -> [Shader; 2] {
+    let both = [shader(context, Stage::Vertex, 1), shader(context, Stage::Fragment, 2)];
+    both.iter().for_each(|shader| assert_eq!(shader.wait(LONG).unwrap(), ShaderStatus::Ready));
+    both
 }
 
 /// A state that shades every sample, with a write mask to tell states apart.
@@ -45,8 +56,7 @@ fn a_missing_variant_is_requested_once_and_linked_when_it_comes() {
     let folder = Folder::new();
     let service = folder.serve(parts_only);
     let context = folder.context();
-    let [vs, fs] = [shader(&context, Stage::Vertex, 1), shader(&context, Stage::Fragment, 2)];
-    assert_eq!((vs.wait(LONG).unwrap(), fs.wait(LONG).unwrap()), (ShaderStatus::Ready, ShaderStatus::Ready));
+    let [vs, fs] = both(&context);
     let shaders = [&vs, &fs];
     let forbidden = pipeline_in(&context, &shaders, PipelineFlags::FAIL_ON_COMPILE, &shaded(15));
     assert!(matches!(forbidden.status().unwrap().phase, Phase::NeedsWhole(_)));
@@ -60,7 +70,7 @@ fn a_missing_variant_is_requested_once_and_linked_when_it_comes() {
     }
     assert_eq!(first.wait(1, Duration::from_millis(20)).unwrap().phase, Phase::Pending(Stage::Fragment));
     service.until(1, |ask| matches!(ask, Ask::Class { id: of, class: Priority::Waits } if of == id));
-    service.tell(&Tell::Stage { id: *id, part: Some(fragment_of(request)) });
+    service.tell(&Tell::Stage { id: *id, part: Some(part_for(request)) });
     for made in [&first, &second] {
         assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(PipelineRoute::Linked));
     }
@@ -92,7 +102,7 @@ fn a_variant_that_cannot_be_compiled_leaves_the_whole_pipeline_to_be_compiled() 
 }
 
 #[test]
-fn a_variant_that_nobody_needs_any_more_is_cancelled() {
+fn a_variant_is_cancelled_with_the_last_pipeline_that_needs_it() {
     let folder = Folder::new();
     let service = folder.serve(parts_only);
     let context = folder.context();
@@ -105,43 +115,17 @@ fn a_variant_that_nobody_needs_any_more_is_cancelled() {
     service.until(2, is_variant);
 }
 
-/// The part for any request, as vertex shaders without views, fragment shaders that read in the pixel, and their variants.
-fn part_for(request: &StageRequest) -> PartAnswer {
-    if request.stage == Stage::Fragment {
-        return fragment_of(request);
-    }
-    let mut part = link_support::vertex();
-    let StageKind::Vertex(vertex) = &mut part.interface.kind else { unreachable!() };
-    vertex.multiview = Some(&request.known) == variant_of(Stage::Vertex).as_ref();
-    PartAnswer { key: key(request), elf: Some(Bytes(part.build())) }
-}
-
-/// Both shaders, whose parts are there.
-fn both(context: &Context) -> [Shader; 2] {
-    let both = [shader(context, Stage::Vertex, 1), shader(context, Stage::Fragment, 2)];
-    both.iter().for_each(|shader| assert_eq!(shader.wait(LONG).unwrap(), ShaderStatus::Ready));
-    both
-}
-
 #[test]
 fn variants_of_both_stages_are_requested_together() {
     let folder = Folder::new();
-    let is_any = |request: &StageRequest| Some(&request.known) == variant_of(request.stage).as_ref();
-    let service = folder.serve(move |ask| match ask {
-        Ask::Stage(StageAsk { request, .. }) if is_any(request) => vec![],
-        Ask::Stage(StageAsk { id, request, .. }) => {
-            vec![Reply::Tell(Tell::Stage { id: *id, part: Some(part_for(request)) })]
-        }
-        ask => silent(ask),
-    });
+    let service = folder.serve(parts_only);
     let context = folder.context();
     let [vs, fs] = both(&context);
     let state = PipelineState { view_mask: 1, ..shaded(15) };
     let made = pipeline_in(&context, &[&vs, &fs], PipelineFlags::NO_OPTIMIZE, &state);
-    let asked = |n| service.until(n, |ask| matches!(ask, Ask::Stage(StageAsk { request, .. }) if is_any(request)));
     for n in [1, 2] {
-        asked(2);
-        let Ask::Stage(StageAsk { id, request, .. }) = &*asked(n) else { unreachable!() };
+        service.until(2, is_variant);
+        let Ask::Stage(StageAsk { id, request, .. }) = &*service.until(n, is_variant) else { unreachable!() };
         service.tell(&Tell::Stage { id: *id, part: Some(part_for(request)) });
     }
     assert_eq!(made.wait(1, LONG).unwrap().phase, Phase::Done(PipelineRoute::Linked));
@@ -156,7 +140,7 @@ fn a_pipeline_that_may_not_be_compiled_is_linked_when_others_variant_comes() {
     let forbidden = pipeline_in(&context, &[&vs, &fs], PipelineFlags::FAIL_ON_COMPILE, &shaded(15));
     let asking = pipeline_in(&context, &[&vs, &fs], PipelineFlags::NO_OPTIMIZE, &shaded(7));
     let Ask::Stage(StageAsk { id, request, .. }) = &*service.until(1, is_variant) else { unreachable!() };
-    service.tell(&Tell::Stage { id: *id, part: Some(fragment_of(request)) });
+    service.tell(&Tell::Stage { id: *id, part: Some(part_for(request)) });
     // Nobody calls anything for it.
     until("it is linked", || forbidden.generation() == 1);
     assert_eq!(asking.wait(1, LONG).unwrap().generation, 1);
@@ -215,7 +199,7 @@ fn without_the_disk_a_variant_there_is_pending() {
         request.known = variant_of(Stage::Fragment).filter(|_| known).unwrap_or_default();
         request
     };
-    [of(false), of(true)].iter().for_each(|request| made.put_bytes(request, &fragment_of(request).elf.unwrap().0));
+    [of(false), of(true)].iter().for_each(|request| made.put_bytes(request, &part_for(request).elf.unwrap().0));
     let service = folder.serve(silent);
     let context = folder.context();
     // The variant concerns the pipeline: what the shader must not compile is its own part.
