@@ -54,10 +54,12 @@ pub const COMPILER: Sources = Sources {
         // Text of instructions, for people.
         "isa/listing",
         // Used only by the linker.
+        "metadata/facts.rs",
         "metadata/finalize.rs",
         "metadata/graphics.rs",
         "metadata/named.rs",
         "metadata/part_notes.rs",
+        "metadata/ready_notes.rs",
         "metadata/stage_text.rs",
         "metadata/write_v2.rs",
         "reloc/apply.rs",
@@ -110,7 +112,7 @@ pub const REQUEST: Sources = Sources {
     left_out: &[],
     // Glue has its own keys and is never requested; the placement of code in instruction-cache lines is not part of a
     // request.
-    harmless: &["error.rs", "glue", "isa/words.rs", "link/attach.rs", "link/input.rs"],
+    harmless: &["error.rs", "glue", "isa/words.rs", "link/attach.rs", "link/places.rs", "link/ready.rs"],
     crates: &["rmp-serde", "serde"],
 };
 

@@ -7,31 +7,28 @@ use crate::error::{Error, Result};
 
 /// Memory that is filled from start to end.
 pub(crate) struct FixedWriter<'a> {
-    bytes: &'a mut [u8],
-    at: usize,
+    /// Not yet filled.
+    rest: &'a mut [u8],
+    size: usize,
     /// Something did not fit.
     short: bool,
 }
 
 impl<'a> FixedWriter<'a> {
     pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
-        Self { bytes, at: 0, short: false }
+        Self { size: bytes.len(), rest: bytes, short: false }
     }
 
     /// Bytes written so far.
     pub(crate) fn at(&self) -> usize {
-        self.at
+        self.size - self.rest.len()
     }
 
     /// The next bytes, to be filled by the caller.
     #[inline]
     pub(crate) fn take(&mut self, count: usize) -> &mut [u8] {
-        let end = self.at.saturating_add(count);
-        match self.bytes.get_mut(self.at..end) {
-            Some(next) => {
-                self.at = end;
-                next
-            }
+        match self.rest.split_off_mut(..count) {
+            Some(next) => next,
             None => {
                 self.short = true;
                 &mut []
@@ -47,6 +44,14 @@ impl<'a> FixedWriter<'a> {
         }
     }
 
+    /// Writes a known number of bytes: a few stores instead of a call.
+    #[inline]
+    pub(crate) fn array<const N: usize>(&mut self, bytes: &[u8; N]) {
+        if let Some(next) = self.take(N).first_chunk_mut::<N>() {
+            *next = *bytes;
+        }
+    }
+
     /// Writes little-endian 32-bit words in one go.
     #[inline]
     pub(crate) fn words<const N: usize>(&mut self, words: [u32; N]) {
@@ -59,15 +64,17 @@ impl<'a> FixedWriter<'a> {
 
     /// Writes zeros up to `end`, an offset from the start.
     pub(crate) fn zeros_to(&mut self, end: usize) {
-        self.take(end.saturating_sub(self.at)).fill(0);
+        if let Some(count @ 1..) = end.checked_sub(self.at()) {
+            self.take(count).fill(0);
+        }
     }
 
     /// # Errors
     /// Bug: the memory is not full, or was too small.
     pub(crate) fn finish(self, what: &str) -> Result<()> {
-        if self.at == self.bytes.len() && !self.short {
+        if self.rest.is_empty() && !self.short {
             return Ok(());
         }
-        Err(Error::bug(format!("{what}: {} bytes written of {}, too small: {}", self.at, self.bytes.len(), self.short)))
+        Err(Error::bug(format!("{what}: {} bytes written of {}, too small: {}", self.at(), self.size, self.short)))
     }
 }

@@ -100,13 +100,6 @@ impl DescriptorPlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LayoutId(u128);
 
-impl LayoutId {
-    /// A hash for tables.
-    pub(crate) fn hash(self) -> u64 {
-        self.0 as u64
-    }
-}
-
 /// A layout in which every offset is known.
 #[derive(Clone, Default)]
 pub struct ResolvedLayout {

@@ -165,11 +165,6 @@ impl ParamVectors {
         Ok(Self(vectors))
     }
 
-    /// A number that depends on the first vector, for a caller that only needs it read.
-    pub(crate) fn first(&self) -> u32 {
-        self.0.first().map_or(0, |(_, channels)| u32::from(channels[0].is_some()))
-    }
-
     /// Sources of the channels of a vector that are read.
     fn channels(&self, semantic: Semantic, read: u8) -> [Option<ParamSource>; 4] {
         let found = self.0.iter().find(|(other, _)| *other == semantic);

@@ -1,32 +1,23 @@
-//! A part bound to a resource layout: the result of those steps of a link that depend on these two alone. The object
-//! keeps it for later links ([`Bounds`]), because a program links a shader often, but with few layouts, mostly one.
-//!
-//! Binding writes the layout's values into the code, and removes the instructions that they make superfluous. Values
-//! that only the state decides are left to [`super::resolve`].
+//! Binds a part to a resource layout: writes the layout's values into the code, and removes the instructions that they
+//! make superfluous. Values that only the state decides are left to [`super::resolve`].
 //!
 //! There is one side effect: a symbol that makes the shader read root dwords from memory lowers the spill threshold,
 //! the first root dword that PAL has to write to the spill table. To add a symbol of the layout, add an arm to
 //! [`LayoutValues::of`].
 
 use super::fit::Fit;
-use super::held::{Held, held};
-use super::input::{LoadReloc, Object, Patch, Patched};
-use super::user_data;
-use crate::abi::layout::{DescriptorPlace, LayoutId, ResolvedLayout};
+use super::input::Object;
+use super::places::{LoadReloc, Patch, Patched};
+use super::user_data::{self, Numbers};
+use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::metadata::final_registers::PartRegisters;
 use crate::metadata::interface::{ResourceUse, UserData};
 use crate::reloc::apply::{apply, fits};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
-use crate::table::SharedTable;
 use smallvec::SmallVec;
-use std::fmt;
-use std::sync::{Arc, OnceLock};
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// A part whose layout is known.
-#[derive(Clone, Debug)]
 pub(super) struct Bound {
     /// The body's code with the layout's values, without what they make superfluous.
     pub code: Vec<u8>,
@@ -34,63 +25,10 @@ pub(super) struct Bound {
     pub late: Vec<Patch>,
     /// The part's relocations for the loader, with offsets in this code.
     pub loads: Vec<LoadReloc>,
-    /// The part's registers, with its user data.
-    pub registers: PartRegisters,
-    /// End of the root dwords in its user-data SGPRs.
-    pub mapped_end: u32,
+    /// PAL's numbers for its user data.
+    pub numbers: Numbers,
     /// Lowest root dword that the code reads through the spill table.
     pub spilled: Option<u32>,
-    /// Hash of the layout's values and of the registers.
-    pub hash: u64,
-}
-
-/// A part bound to each layout that it has been linked with, up to a limit, because each has its own copy of the code.
-#[derive(Default)]
-pub(super) struct Bounds {
-    /// The first layout, most often the only one. It is not in the table, because a lookup there costs several cache misses
-    /// that wait for each other.
-    first: OnceLock<(LayoutId, Arc<Bound>)>,
-    others: SharedTable<LayoutId, Arc<Bound>, { MOST_LAYOUTS - 1 }>,
-}
-
-/// Number of layouts for which an object keeps a bound part; for further ones it is bound at each link.
-const MOST_LAYOUTS: usize = 64;
-
-impl Bounds {
-    /// The part, `object`, bound to this layout.
-    pub(super) fn get(&self, object: &Object, layout: &ResolvedLayout) -> Result<Held<'_, Bound>> {
-        let id = layout.id();
-        let (first, bound) = match self.first.get() {
-            Some(first) => first,
-            None => {
-                let made = Bound::new(object, layout)?;
-                self.first.get_or_init(|| (id, Arc::new(made)))
-            }
-        };
-        if *first == id {
-            return Ok(Held::Kept(bound));
-        }
-        held(&self.others, id.hash(), |key| *key == id, || id, || Bound::new(object, layout).map(Arc::new))
-            .map(Held::from)
-    }
-
-    /// A combination of what the lists of the first one begin with.
-    pub(super) fn touched(&self) -> u32 {
-        self.first.get().map_or(0, |(_, bound)| bound.touched())
-    }
-}
-
-/// A copy of an object starts without any.
-impl Clone for Bounds {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl fmt::Debug for Bounds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Bounds")
-    }
 }
 
 /// The value of a symbol.
@@ -134,9 +72,8 @@ impl Bound {
             values.push(Some(value.bits));
             spilled = spilled.into_iter().chain(value.spilled).min();
         }
-        let mut numbers = user_data::Numbers::new();
+        let mut numbers = Numbers::new();
         user_data::map(&object.interface, layout, &mut numbers)?;
-        let (registers, mapped_end) = object.notes.with_user_data(&numbers);
         let mut fit = Fit::default();
         object.shape.fit(&values, root_buffers, &mut fit);
         let mut code = fit.copy(&object.shape, &object.code)?;
@@ -161,14 +98,7 @@ impl Bound {
             Ok(LoadReloc { offset, ..load.clone() })
         };
         let loads = object.loads.iter().map(moved).collect::<Result<_>>()?;
-        let bits: SmallVec<[[u8; 4]; 32]> = values.iter().flatten().map(|bits| bits.to_le_bytes()).collect();
-        let hash = xxh3_64_with_seed(registers.bytes(), xxh3_64(bits.as_flattened()));
-        Ok(Self { code, late, loads, registers, mapped_end, spilled, hash })
-    }
-
-    /// A combination of what each of its lists begins with.
-    fn touched(&self) -> u32 {
-        self.code.first().map_or(0, |byte| u32::from(*byte)) ^ self.registers.first()
+        Ok(Self { code, late, loads, numbers, spilled })
     }
 }
 

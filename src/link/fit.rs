@@ -4,7 +4,7 @@
 //! [`Shape`] lists the instructions that may be removed; it is read and checked once per part. [`Fit`] lists those that
 //! are removed for one layout.
 
-use super::input::{DWORD, LoadReloc, Patch, Patched};
+use super::places::{DWORD, LoadReloc, Patch, Patched};
 use crate::error::{Context, Error, Result};
 use crate::isa::words::{LoadWords, branch_distance, is_move};
 use crate::reloc::kind::RelocKind;

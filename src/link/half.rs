@@ -1,14 +1,14 @@
 //! The vertex half of a pipeline: everything that depends only on the vertex part, its layout and the vertex input
 //! state. It is computed once and then linked with any number of fragment parts.
 //!
-//! It holds the fetch prolog and the vertex part bound to the layout. [`VertexHalf::finish`] adds what depends on the
+//! It holds the vertex part with the layout and the fetch prolog. [`VertexHalf::finish`] adds what depends on the
 //! rest of the state or on both stages (parameters, registers, offsets). Its ELF is byte for byte that of a [`Job`]
 //! with both parts.
 
-use super::attach::Begun;
 use super::held::Held;
 use super::input::Object;
 use super::plans::Joints;
+use super::ready::Ready;
 use super::resolve::StateValues;
 use super::{Job, Linked, Size};
 use crate::error::{Context, Error, Result};
@@ -20,7 +20,7 @@ pub struct VertexHalf<'a> {
     vertex: &'a Object,
     /// The job, without its objects.
     job: Job<'a>,
-    begun: Begun<'a>,
+    ready: Held<'a, Ready>,
 }
 
 impl<'a> Job<'a> {
@@ -35,12 +35,10 @@ impl<'a> Job<'a> {
         if vertex.stage() != Stage::Vertex {
             return Err(Error::malformed(format!("a {} part begins no pipeline", vertex.stage())));
         }
-        let at = || "vertex stage";
+        StateValues(self.state).specialization(vertex).at(|| vertex.named())?;
         let joints = Joints { source: self.glue, plans: self.plans };
-        StateValues(self.state).specialization(vertex).at(at)?;
-        let prolog = joints.prolog(vertex, &self.state.vertex).at(at)?;
-        let bound = joints.bound(&Held::Kept(vertex), self.layout).at(at)?;
-        Ok(VertexHalf { vertex, job: Job { objects: &[], ..*self }, begun: Begun { prolog, bound } })
+        let ready = joints.ready(&Held::Kept(vertex), self.layout, self.state)?;
+        Ok(VertexHalf { vertex, job: Job { objects: &[], ..*self }, ready })
     }
 }
 
@@ -51,7 +49,7 @@ impl VertexHalf<'_> {
     /// # Errors
     /// Malformed: the vertex input state differs. Otherwise as [`Job::link`].
     pub fn finish(&self, fragment: Option<&Object>, state: &PipelineState) -> Result<Linked> {
-        self.with(fragment, state, |job| job.link_begun(Some(&self.begun)))
+        self.with(fragment, state, |job| job.link_begun(Some(&self.ready)))
     }
 
     /// [`Self::finish`] into the caller's memory, as [`Job::link_into`].
@@ -59,7 +57,7 @@ impl VertexHalf<'_> {
     /// # Errors
     /// As [`Self::finish`].
     pub fn finish_into(&self, fragment: Option<&Object>, state: &PipelineState, out: &mut [u8]) -> Result<Size> {
-        self.with(fragment, state, |job| job.link_begun_into(Some(&self.begun), out))
+        self.with(fragment, state, |job| job.link_begun_into(Some(&self.ready), out))
     }
 
     fn with<T>(

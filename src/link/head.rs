@@ -34,14 +34,16 @@ const SECTION_SIZE: usize = 8;
 const SYMBOL_VALUE: usize = 2;
 const SYMBOL_SIZE: usize = 4;
 
-/// A head that the process keeps, or one made for this link.
-#[allow(clippy::large_enum_variant, reason = "links do not allocate")]
-pub(super) enum FileHead {
-    Kept(&'static HeadBytes),
-    Made(HeadBytes),
+/// A head that the process keeps, or one made for this link. It is filled in its place, since one that is made is
+/// expensive to copy.
+#[derive(Default)]
+pub(super) struct FileHead {
+    kept: Option<&'static HeadBytes>,
+    made: HeadBytes,
 }
 
 /// The bytes before `.text`, with 0 for the numbers of a link.
+#[derive(Default)]
 pub(super) struct HeadBytes {
     /// Those of two stages with constant data, and relocations of both, fit.
     bytes: SmallVec<[u8; 1536]>,
@@ -125,32 +127,35 @@ const SHAPES: usize = 1 + 8;
 static KEPT: [[OnceLock<HeadBytes>; SHAPES]; 2] = [const { [const { OnceLock::new() }; SHAPES] }; 2];
 
 impl FileHead {
-    /// The head of a pipeline, kept or made.
+    /// Fills it for a pipeline.
     ///
     /// # Errors
     /// As `make`.
-    pub(super) fn of(unit: &Unit<'_>, placement: Placement, make: impl FnOnce() -> Result<HeadBytes>) -> Result<Self> {
+    pub(super) fn fill(
+        &mut self,
+        unit: &Unit<'_>,
+        placement: Placement,
+        make: impl FnOnce() -> Result<HeadBytes>,
+    ) -> Result<()> {
         let of_placement = &KEPT[usize::from(placement == Placement::Chained)];
-        let Some(kept) = shape(unit).and_then(|shape| of_placement.get(shape)) else {
-            return Ok(Self::Made(make()?));
-        };
-        match kept.get() {
-            Some(head) => Ok(Self::Kept(head)),
-            None => {
-                let made = make()?;
-                Ok(Self::Kept(kept.get_or_init(|| made)))
+        match shape(unit).and_then(|shape| of_placement.get(shape)) {
+            None => self.made = make()?,
+            Some(kept) => {
+                self.kept = kept.get();
+                if self.kept.is_none() {
+                    let made = make()?;
+                    self.kept = Some(kept.get_or_init(|| made));
+                }
             }
         }
+        Ok(())
     }
 }
 
 impl Deref for FileHead {
     type Target = HeadBytes;
     fn deref(&self) -> &HeadBytes {
-        match self {
-            Self::Kept(kept) => kept,
-            Self::Made(made) => made,
-        }
+        self.kept.unwrap_or(&self.made)
     }
 }
 
@@ -257,7 +262,7 @@ impl HeadBytes {
         &self,
         target: GfxIp,
         sections: impl Iterator<Item = Extent>,
-        symbols: impl Iterator<Item = Extent>,
+        symbols: &[Extent],
         out: &mut FixedWriter<'_>,
     ) {
         let own = out.take(self.bytes.len());
@@ -277,7 +282,7 @@ impl HeadBytes {
         }
         let (words, _) = table.as_chunks_mut::<4>();
         let (entries, _) = words.as_chunks_mut::<SYMBOL_WORDS>();
-        for (entry, Extent { at, size }) in entries.iter_mut().skip(1).zip(symbols) {
+        for (entry, &Extent { at, size }) in entries.iter_mut().skip(1).zip(symbols) {
             (entry[SYMBOL_VALUE], entry[SYMBOL_SIZE]) = (at.to_le_bytes(), size.to_le_bytes());
         }
     }
@@ -288,15 +293,15 @@ fn shape(unit: &Unit<'_>) -> Option<usize> {
     let has_data = |stage: &UnitStage<'_>| !stage.data().is_empty() || !stage.loads().is_empty();
     let mut shape = 0;
     for stage in unit.stages() {
-        let epilog = match stage.stage() {
+        let (epilog, usual) = match stage.stage() {
             Stage::Compute => return (!has_data(stage)).then_some(0),
-            Stage::Vertex => PARAM_EXPORT_SYMBOL,
-            Stage::Fragment => COLOR_EXPORT_SYMBOL,
+            Stage::Vertex => (stage.exports.as_ref().map(|piece| &*piece.symbol), PARAM_EXPORT_SYMBOL),
+            Stage::Fragment => (stage.ready.epilog().map(|run| run.symbol), COLOR_EXPORT_SYMBOL),
         };
-        if has_data(stage) || stage.epilog.as_ref().is_some_and(|piece| piece.symbol != epilog) {
+        if has_data(stage) || epilog.is_some_and(|symbol| symbol != usual) {
             return None;
         }
-        shape = shape << 2 | usize::from(stage.prolog.is_some()) << 1 | usize::from(stage.epilog.is_some());
+        shape = shape << 2 | usize::from(stage.ready.prolog().is_some()) << 1 | usize::from(epilog.is_some());
     }
     // Fragment stages have no prolog, so this bit is free.
     Some(1 + (shape >> 1 & 0b110 | shape & 1))

@@ -4,14 +4,15 @@
 //! section and refers to a link-time symbol or to constant data; the branch to the next part is cut off; the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
-use super::bound::Bounds;
-use super::first::FirstGlue;
+use super::first::First;
 use super::fit::{Removals, Shape};
-use super::identity::{PartId, part_hash};
+use super::places::{DWORD, LoadReloc, Patch, Patched};
+use super::ready::ReadyParts;
 use super::user_data;
-use crate::abi::params::ParamVectors;
+use crate::abi::params::{ParamExport, ParamVectors};
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
+use crate::glue::GluePiece;
 use crate::isa::words::{LINE, S_BRANCH, S_NOP};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
@@ -20,9 +21,8 @@ use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::Stage;
+use xxhash_rust::xxh3::xxh3_128;
 
-/// Size of an instruction word in bytes.
-pub(super) const DWORD: u32 = 4;
 /// Largest code or data section of one part, in bytes (16 MiB).
 const MAX_SECTION: usize = 1 << 24;
 
@@ -33,8 +33,6 @@ pub struct Object {
     pub(super) notes: PartNotes,
     /// The parameters that a vertex body returns.
     pub(super) params: ParamVectors,
-    /// Identifies it in this process.
-    pub(crate) id: PartId,
     /// Identifies it in metadata.
     pub(super) hash: [u64; 2],
     /// BLAKE3 of the ELF, where the caller has it.
@@ -51,18 +49,10 @@ pub struct Object {
     pub(super) data: Vec<DataSection>,
     /// Relocations that PAL applies at load.
     pub(super) loads: Vec<LoadReloc>,
-    /// It bound to the layouts that it has been linked with.
-    pub(super) bounds: Bounds,
-    /// The glue that it was first linked with.
-    pub(super) first: FirstGlue,
-}
-
-/// A place in the code that needs a value.
-#[derive(Clone, Debug)]
-pub(super) struct Patch {
-    pub offset: u32,
-    pub kind: RelocKind,
-    pub symbol: LinkSymbol,
+    /// It with the layouts and states that it has been linked with.
+    pub(super) ready: ReadyParts,
+    /// The exports that a vertex part was first linked with, and their epilog.
+    pub(super) exports: First<Vec<ParamExport>, GluePiece>,
 }
 
 /// A section of constant data.
@@ -72,26 +62,6 @@ pub(super) struct DataSection {
     pub align: u32,
     pub flags: u64,
     pub bytes: Vec<u8>,
-}
-
-/// The section that a relocation patches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Patched {
-    Code,
-    /// Index in [`Object::data`].
-    Data(usize),
-}
-
-/// A relocation against constant data: only the loader knows the address.
-#[derive(Clone, Debug)]
-pub(super) struct LoadReloc {
-    pub patched: Patched,
-    pub offset: u32,
-    pub kind: RelocKind,
-    /// Index in [`Object::data`].
-    pub target: usize,
-    /// Offset in that section; the addend in place is added to it.
-    pub value: u32,
 }
 
 impl Object {
@@ -116,7 +86,7 @@ impl Object {
             code.clear();
         }
         let shape = Shape::new(&code, &patches, removals, &loads).at(at)?;
-        let (id, hash) = (PartId::of(bytes), part_hash(bytes));
+        let hash = part_hash(bytes);
         let notes = PartNotes::new(notes, &interface, hash).at(at)?;
         user_data::check(&interface).at(at)?;
         check_prolog(&interface).at(at)?;
@@ -130,7 +100,6 @@ impl Object {
             interface,
             notes,
             params,
-            id,
             hash,
             digest,
             code,
@@ -139,8 +108,8 @@ impl Object {
             shape,
             data,
             loads,
-            bounds: Bounds::default(),
-            first: FirstGlue::default(),
+            ready: ReadyParts::default(),
+            exports: First::default(),
         })
     }
 
@@ -168,12 +137,11 @@ impl Object {
 
     /// A part that was made without an ELF.
     pub(super) fn made(interface: StageInterface, notes: Notes, code: Vec<u8>) -> Result<Self> {
-        let (id, hash) = (PartId::of(&code), part_hash(&code));
+        let hash = part_hash(&code);
         Ok(Self {
             notes: PartNotes::new(notes, &interface, hash)?,
             interface,
             params: ParamVectors::default(),
-            id,
             hash,
             digest: None,
             code,
@@ -182,8 +150,8 @@ impl Object {
             shape: Shape::default(),
             data: Vec::new(),
             loads: Vec::new(),
-            bounds: Bounds::default(),
-            first: FirstGlue::default(),
+            ready: ReadyParts::default(),
+            exports: First::default(),
         })
     }
 
@@ -195,6 +163,11 @@ impl Object {
     /// Its stage.
     pub fn stage(&self) -> Stage {
         self.interface.stage
+    }
+
+    /// Its name in errors.
+    pub(super) fn named(&self) -> String {
+        format!("{} stage `{}`", self.stage(), self.interface.entry_point)
     }
 
     /// Whether it is a vertex part with constant parameters.
@@ -209,6 +182,12 @@ impl Object {
         names.dedup();
         names
     }
+}
+
+/// The hash of a part that its pipelines' metadata carries; [`mod@super::pipeline_hash`] says why it need not be strong.
+fn part_hash(elf: &[u8]) -> [u64; 2] {
+    let hash = xxh3_128(elf);
+    [hash as u64, (hash >> 64) as u64]
 }
 
 /// Only a prolog can leave loads outstanding or the high half of the code's address.

@@ -16,8 +16,9 @@
 //! After this step no offset changes; the writer uses exactly these. To add a layout, add a variant of [`Placement`]
 //! and its order of parts.
 
-use super::attach::{CodeRun, Unit};
-use super::input::DWORD;
+use super::attach::Unit;
+use super::places::DWORD;
+use super::ready::CodeRun;
 use crate::error::{Error, Result};
 use crate::isa::words::LINE;
 use serde::{Deserialize, Serialize};
@@ -126,10 +127,10 @@ impl<'u> Layout<'u> {
         let (placement, parts) = (self.placement, &mut self.parts);
         parts.clear();
         for (stage, of_stage) in unit.stages().enumerate() {
-            of_stage.parts().enumerate().try_for_each(|(index, part)| {
+            of_stage.each_part(|index, part| {
                 let size = u32::try_from(part.code.len()).map_err(|_| too_large())?;
                 parts.push(PlacedPart { id: PartId { stage, part: index }, part, offset: 0, size, joint: None });
-                Ok::<_, Error>(())
+                Ok(())
             })?;
         }
         if placement == Placement::Chained {

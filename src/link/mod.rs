@@ -4,7 +4,7 @@
 //! bytes ── input ──> Object      code, open symbols, constant data, notes: read and checked once per part
 //! objects + state + glue (or plans of earlier links)
 //!   ── attach ──> Unit           the parts and their order
-//!        └ bound                 each part with the layout's values, without what they make superfluous
+//!        └ ready                 each part with the layout's values (bound) and its own glue, kept by its object
 //!   ── resolve ─> values         those of the state
 //!   ── layout ──> Layout         all offsets
 //!   ── metadata::finalize ──> FinalNotes
@@ -27,22 +27,20 @@ mod glue_source;
 mod half;
 mod head;
 mod held;
-mod identity;
 mod input;
 mod layout;
 mod null_fragment;
 mod pipeline_hash;
+mod places;
 mod plans;
+mod ready;
 mod resolve;
-mod touch;
 mod user_data;
 pub mod verify;
 mod write;
 
 pub use glue_source::{EmitGlue, GlueSource};
 pub use half::VertexHalf;
-#[cfg(feature = "runtime")]
-pub(crate) use identity::PartId;
 pub use input::Object;
 pub use layout::Placement;
 pub use plans::Plans;
@@ -50,17 +48,18 @@ pub use verify::{VerifyReport, verify};
 
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, Result};
-use crate::metadata::finalize::{FinalNotes, PipelineFacts, StageFacts, finalize};
+use crate::metadata::facts::{PipelineFacts, StageFacts};
+use crate::metadata::finalize::{FinalNotes, finalize};
 pub use crate::metadata::named::MetadataVersion;
-use crate::metadata::stage_text::Counts;
 use crate::state::PipelineState;
-use attach::{Begun, Unit, attach, named};
+use attach::Unit;
+use held::Held;
 use layout::Layout;
 use pipeline_hash::pipeline_hash;
 use plans::Joints;
+use ready::{Ready, counts};
 use resolve::{Resolved, StateValues};
 use smallvec::SmallVec;
-use touch::touch;
 use write::{Contents, Output};
 
 /// Links unlinked ELFs in any order.
@@ -68,7 +67,10 @@ use write::{Contents, Output};
 /// # Errors
 /// See [`Object::parse`] and [`Job::link`].
 pub fn link(parts: &[&[u8]], state: &PipelineState, placement: Placement, glue: &dyn GlueSource) -> Result<Vec<u8>> {
-    let objects = parts.iter().map(|bytes| Object::parse(bytes)).collect::<Result<Vec<_>>>()?;
+    let mut objects = Vec::with_capacity(parts.len());
+    for bytes in parts {
+        objects.push(Object::parse(bytes)?);
+    }
     link_objects(&objects.iter().collect::<Vec<_>>(), state, placement, glue).map(|linked| linked.elf)
 }
 
@@ -133,7 +135,7 @@ impl Job<'_> {
         self.link_begun(None)
     }
 
-    fn link_begun(&self, begun: Option<&Begun<'_>>) -> Result<Linked> {
+    fn link_begun(&self, begun: Option<&Held<'_, Ready>>) -> Result<Linked> {
         self.output(begun, |output, placement| {
             let mut elf = vec![0; output.size()];
             output.write(&mut elf)?;
@@ -150,7 +152,7 @@ impl Job<'_> {
         self.link_begun_into(None, out)
     }
 
-    fn link_begun_into(&self, begun: Option<&Begun<'_>>, out: &mut [u8]) -> Result<Size> {
+    fn link_begun_into(&self, begun: Option<&Held<'_, Ready>>, out: &mut [u8]) -> Result<Size> {
         self.output(begun, |output, _| match out.get_mut(..output.size()) {
             Some(out) => output.write(out).map(|()| Size::Written(output.size())),
             None => Ok(Size::Incomplete(output.size())),
@@ -160,15 +162,15 @@ impl Job<'_> {
     /// Links up to the file with all places assigned, and passes it to `done`, which writes it.
     fn output<T>(
         &self,
-        begun: Option<&Begun<'_>>,
+        begun: Option<&Held<'_, Ready>>,
         done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>,
     ) -> Result<T> {
         let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
-        touch(objects, state);
-        let unit = attach(objects, state, layout, Joints { source, plans }, begun)?;
+        let mut unit = Unit::default();
+        unit.attach(objects, state, layout, Joints { source, plans }, begun)?;
         let mut resolved: [Resolved; 2] = Default::default();
         for (stage, resolved) in unit.stages().zip(&mut resolved) {
-            StateValues(state).resolve(&stage.object, &stage.bound, resolved).at(|| named(&stage.object))?;
+            StateValues(state).resolve(&stage.object, &stage.ready, resolved).at(|| stage.object.named())?;
         }
         let mut layout_of_code = Layout::default();
         layout_of_code.fill(&unit, placement)?;
@@ -184,25 +186,20 @@ impl Job<'_> {
 
     /// The metadata of the final ELF.
     fn fill_notes<'u>(&self, unit: &'u Unit<'u>, resolved: &[Resolved], notes: &mut FinalNotes<'u>) -> Result<()> {
-        let mut stages: SmallVec<[StageFacts<'_, '_>; 2]> = SmallVec::new();
+        let mut stages: SmallVec<[StageFacts<'_>; 2]> = SmallVec::new();
         for stage in unit.stages() {
-            let object = &*stage.object;
-            let (registers, mapped_end) = (&stage.bound.registers, stage.bound.mapped_end);
-            let glue = stage.glue().fold(Counts::default(), |most, piece| Counts {
-                sgprs: most.sgprs.max(piece.sgprs),
-                vgprs: most.vgprs.max(piece.vgprs),
-            });
-            stages.push(StageFacts { interface: object.interface(), part: &object.notes, registers, mapped_end, glue });
+            let (object, ready) = (&*stage.object, &*stage.ready);
+            let glue = counts(stage.exports.as_deref());
+            stages.push(StageFacts { interface: object.interface(), mapped_end: ready.mapped_end(), glue });
+            notes.stages.push(ready.notes(object));
         }
         let facts = PipelineFacts {
             state: self.state,
             root_dwords: self.layout.root_dwords(),
             stages: &stages,
             controls: &unit.controls,
-            attributes: unit.attributes,
             slots: unit.slots,
-            formats: unit.formats,
-            spill_threshold: unit.stages().filter_map(|stage| stage.bound.spilled).min(),
+            spill_threshold: unit.stages().filter_map(|stage| stage.ready.spilled).min(),
         };
         finalize(&facts, notes)?;
         notes.hash = pipeline_hash(unit, resolved, notes);

@@ -3,7 +3,7 @@
 use super::input::Object;
 use crate::error::Result;
 use crate::glue::GluePiece;
-use crate::metadata::interface::{FragmentInterface, StageInterface, StageKind, UserData};
+use crate::metadata::interface::{ExportedFormats, FragmentInterface, StageInterface, StageKind, UserData};
 use crate::metadata::notes::{MetadataFields, Notes};
 use crate::metadata::registers::{SPI_PS_INPUT_ADDR, SPI_PS_INPUT_ENA, SPI_SHADER_PGM_RSRC2_PS, rsrc1_ps};
 use crate::metadata::schema::MetadataKey;
@@ -37,7 +37,11 @@ pub(super) fn null_fragment(target: GfxIp, wave: WaveSize, piece: &GluePiece) ->
         specialization: Vec::new(),
         spec_operands: Vec::new(),
         writes_memory: false,
-        kind: StageKind::Fragment(FragmentInterface::default()),
+        // No state changes what it exports: nothing.
+        kind: StageKind::Fragment(FragmentInterface {
+            exported: Some(ExportedFormats::default()),
+            ..FragmentInterface::default()
+        }),
     };
     Object::made(interface, notes, piece.code.to_vec())
 }

@@ -3,8 +3,8 @@
 //! PAL and the driver write it to traces, dumps and profiles; tools that replace shaders look for the stable half. No
 //! cache uses it as a key: our cache keys are 256 bits of BLAKE3 (`keys`). So the hash has to avoid accidental
 //! collisions, not deliberate ones, which would only mix up their author's own pipelines. XXH3 over the parts' XXH3
-//! and everything that the link adds is enough (of registers: those of the parts bound to the layout, and each word
-//! that the link sets): among a million pipelines, the probability that two have the same 64 bits is about 1 in 40
+//! and everything that the link adds is enough (of registers: those of the ready parts, and each word that the link
+//! sets): among a million pipelines, the probability that two have the same 64 bits is about 1 in 40
 //! million.
 
 use super::attach::Unit;
@@ -15,18 +15,26 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Returns the stable hash, of the shaders alone, and the unique hash, of all code with its values and of the
 /// registers, which depend on the whole state.
 pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &FinalNotes<'_>) -> [u64; 2] {
+    let (mut shaders, mut ready) = ([[0; 2]; 2], [0; 2]);
     // Each hash is the seed of the next, so each depends on all before it.
-    let (mut stable, mut unique) = (0, 0);
-    for (stage, values) in unit.stages().zip(resolved) {
-        let [low, high] = stage.object.hash.map(u64::to_le_bytes);
-        stable = xxh3_64_with_seed([low, high].as_flattened(), stable);
-        for piece in stage.glue() {
-            unique = xxh3_64_with_seed(&piece.code, unique);
+    let mut unique = 0;
+    for (n, (stage, values)) in unit.stages().zip(resolved).enumerate() {
+        if let (Some(shader), Some(ready)) = (shaders.get_mut(n), ready.get_mut(n)) {
+            (*shader, *ready) = (stage.object.hash, stage.ready.hash);
         }
-        unique = xxh3_64_with_seed(&stage.bound.hash.to_le_bytes(), unique);
+        if let Some(exports) = &stage.exports {
+            unique = xxh3_64_with_seed(&exports.code, unique);
+        }
         if !values.is_empty() {
             unique = xxh3_64_with_seed(values.as_flattened(), unique);
         }
     }
-    [stable, xxh3_64_with_seed(&notes.registers.changes().to_le_bytes(), unique ^ stable)]
+    let [[a, b], [c, d]] = shaders;
+    let [one, two] = ready;
+    let stable = hash([a, b, c, d]);
+    [stable, hash([stable, one, two, unique, notes.registers.changes()])]
+}
+
+fn hash<const N: usize>(words: [u64; N]) -> u64 {
+    xxh3_64_with_seed(words.map(u64::to_le_bytes).as_flattened(), 0)
 }

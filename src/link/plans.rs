@@ -1,50 +1,38 @@
-//! Plans that links share: planned glue and its pieces, found by the inputs that determine them.
+//! Plans that links share: pieces of glue, found by the inputs that determine them.
 //!
 //! | kept | determined by |
 //! |---|---|
-//! | fetch prolog | vertex part, vertex input state |
-//! | colour epilog and the register words of its formats | fragment part, colour state |
+//! | every piece, so that parts share it | its key |
 //! | parameter epilog | the exports that it makes |
 //! | stage that replaces a missing fragment shader | GPU, wave size |
-//! | every piece, so that parts share it | its key |
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
-//! thousand entries; once it is full, a link that finds no entry makes its own glue. An [`Object`] keeps what it was first
-//! linked with itself ([`super::first`]), and is bound to its layouts.
+//! thousand entries; once it is full, a link that finds no entry makes its own glue. An [`Object`] itself keeps what it was
+//! linked with: its layouts and states with its own glue ([`super::ready`]), and the first exports ([`super::first`]).
 
-use super::bound::Bound;
-use super::first::{ColorEpilog, First, PlansId};
+use super::first::PlansId;
 use super::glue_source::GlueSource;
 use super::held::{Held, held};
-use super::identity::PartId;
 use super::input::Object;
 use super::null_fragment::null_fragment;
+use super::ready::{OwnState, Ready};
 use crate::abi::layout::ResolvedLayout;
 use crate::abi::params::{ParamExport, ParamPlan};
 use crate::error::{Error, Result};
 use crate::glue::{self, GlueKey, GluePiece, PieceKey};
-use crate::state::{ColorState, VertexInputState};
+use crate::state::PipelineState;
 use crate::table::{SharedTable, hash};
-use crate::target::{GfxIp, WaveSize};
-use std::hash::Hash;
+use crate::target::{GfxIp, Stage, WaveSize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows.
 #[derive(Default)]
 pub struct Plans {
     id: PlansId,
-    prologs: SharedTable<OfPart<VertexInputState>, Arc<GluePiece>>,
-    colors: SharedTable<OfPart<ColorState>, Arc<ColorEpilog>>,
     params: SharedTable<(GfxIp, Vec<ParamExport>), Arc<GluePiece>>,
     null_fragments: SharedTable<(GfxIp, WaveSize), Arc<Object>>,
     pieces: SharedTable<GlueKey, Arc<GluePiece>>,
-}
-
-/// Key: a part, and a state.
-#[derive(PartialEq, Eq)]
-struct OfPart<S> {
-    part: PartId,
-    state: S,
 }
 
 /// Source of a link's glue.
@@ -55,21 +43,24 @@ pub(super) struct Joints<'a> {
 }
 
 impl<'a> Joints<'a> {
-    /// A part with the values of the layout. The caller's objects keep it, if links share plans.
-    pub(super) fn bound(self, object: &Held<'a, Object>, layout: &ResolvedLayout) -> Result<Held<'a, Bound>> {
-        match object {
-            Held::Kept(object) if self.plans.is_some() => object.bounds.get(object, layout),
-            _ => Bound::new(object, layout).map(|bound| Held::Made(Arc::new(bound))),
+    /// A part with its layout and its own glue. The caller's objects keep it, if links share plans.
+    pub(super) fn ready(
+        self,
+        object: &Held<'a, Object>,
+        layout: &ResolvedLayout,
+        state: &PipelineState,
+    ) -> Result<Held<'a, Ready>> {
+        let interface = &object.interface;
+        let own = match interface.stage {
+            Stage::Vertex if interface.prolog => OwnState::Vertex(Cow::Borrowed(&state.vertex)),
+            Stage::Fragment => OwnState::Color(Cow::Borrowed(&state.color)),
+            Stage::Vertex | Stage::Compute => OwnState::None,
+        };
+        let make = |object| Ready::new(object, layout, &own, |key| self.piece(key));
+        match (object, self.plans) {
+            (Held::Kept(object), Some(plans)) => object.ready.get(plans.id, layout.id(), &own, || make(object)),
+            _ => make(object).map(|ready| Held::Made(Arc::new(ready))),
         }
-    }
-
-    /// The prolog that fetches a vertex part's attributes, if it needs one.
-    pub(super) fn prolog(self, vertex: &'a Object, state: &VertexInputState) -> Result<Option<Held<'a, GluePiece>>> {
-        if !vertex.interface.prolog {
-            return Ok(None);
-        }
-        let make = || self.piece(&glue::fetch_key(&vertex.interface, state)?);
-        self.of_part(vertex.id, state, &vertex.first.prolog, |plans| &plans.prologs, make).map(Some)
     }
 
     /// The piece that exports a vertex part's parameters, if it needs one.
@@ -80,7 +71,7 @@ impl<'a> Joints<'a> {
         let target = vertex.interface.target;
         let make = || self.piece(&glue::param_export_key(target, plan));
         let Some(plans) = self.plans else { return make().map(|made| Some(Held::Made(made))) };
-        let first = &vertex.first.params;
+        let first = &vertex.exports;
         if let Some(kept) = first.get(plans.id, |exports| exports.iter().eq(plan.epilog_exports())) {
             return Ok(Some(Held::Kept(kept)));
         }
@@ -94,41 +85,6 @@ impl<'a> Joints<'a> {
         )?;
         first.keep(plans.id, exports, shared.arc());
         Ok(Some(shared.into()))
-    }
-
-    /// The piece that exports a fragment part's colours, with the formats.
-    pub(super) fn colors(self, fragment: &'a Object, state: &ColorState) -> Result<Held<'a, ColorEpilog>> {
-        let make = || {
-            let (formats, key) = glue::color_export_key(&fragment.interface, state)?;
-            let piece = key.map(|key| self.piece(&key)).transpose()?;
-            Ok(Arc::new(ColorEpilog { formats, piece }))
-        };
-        self.of_part(fragment.id, state, &fragment.first.colors, |plans| &plans.colors, make)
-    }
-
-    /// What a part and a state determine: kept by the part, by a table of the plans, or made now.
-    #[inline]
-    fn of_part<S: Clone + Hash + PartialEq, V>(
-        self,
-        part: PartId,
-        state: &S,
-        first: &'a First<S, V>,
-        table: impl FnOnce(&'a Plans) -> &'a SharedTable<OfPart<S>, Arc<V>>,
-        make: impl FnOnce() -> Result<Arc<V>>,
-    ) -> Result<Held<'a, V>> {
-        let Some(plans) = self.plans else { return make().map(Held::Made) };
-        if let Some(kept) = first.get(plans.id, |key| key == state) {
-            return Ok(Held::Kept(kept));
-        }
-        let shared = held(
-            table(plans),
-            hash((part, state)),
-            |key| key.part == part && key.state == *state,
-            || OfPart { part, state: state.clone() },
-            make,
-        )?;
-        first.keep(plans.id, || state.clone(), shared.arc());
-        Ok(shared.into())
     }
 
     /// The fragment part of a pipeline without a fragment shader.

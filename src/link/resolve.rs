@@ -1,8 +1,9 @@
 //! Computes the values that the state gives to link-time symbols (pal-abi 1.2); [`super::bound`] computes those that
 //! the layout gives. To add a symbol of the state, add an arm to [`StateValues::of`].
 
-use super::bound::{Bound, is_near, too_far};
+use super::bound::{is_near, too_far};
 use super::input::Object;
+use super::ready::Ready;
 use crate::error::{Error, FullCompile, Result};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
@@ -23,11 +24,11 @@ impl StateValues<'_> {
     ///
     /// # Errors
     /// Malformed: the state lacks something.
-    pub(super) fn resolve(&self, object: &Object, bound: &Bound, out: &mut Resolved) -> Result<()> {
-        for patch in &bound.late {
+    pub(super) fn resolve(&self, object: &Object, ready: &Ready, out: &mut Resolved) -> Result<()> {
+        for patch in &ready.late {
             let value = self.of(object, &patch.symbol);
             let value = value.map_err(|error| error.at(format!("symbol `{}` at {:#x}", patch.symbol, patch.offset)))?;
-            if patch.kind == RelocKind::SmemOffset && !is_near(&bound.code, patch.offset, value) {
+            if patch.kind == RelocKind::SmemOffset && !is_near(ready.code(), patch.offset, value) {
                 return Err(too_far(&patch.symbol, value));
             }
             out.push(value.to_le_bytes());

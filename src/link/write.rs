@@ -8,8 +8,8 @@ use super::attach::Unit;
 use super::head::{
     Extent, FIRST_OPTIONAL, FileHead, HeadBytes, NOTE_ALIGN, NamedSection, NamedSymbol, RELOCATIONS_ALIGN, TEXT,
 };
-use super::input::{DWORD, LoadReloc, Patched};
-use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, Placement};
+use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, PlacedPart, Placement};
+use super::places::{DWORD, LoadReloc, Patched};
 use super::resolve::Resolved;
 use crate::elf::size;
 use crate::error::{Context, Error, Result};
@@ -39,7 +39,7 @@ pub(super) struct Contents<'a, 'u> {
 /// A file in which every byte has its place.
 pub(super) struct Output<'a, 'u> {
     contents: Contents<'a, 'u>,
-    head: Option<FileHead>,
+    head: FileHead,
     targets: Targets,
     /// Those that a link fills, in the order of their indexes.
     sections: SmallVec<[OutSection; 12]>,
@@ -87,11 +87,71 @@ impl Target {
     }
 }
 
+impl<'u> Contents<'_, 'u> {
+    /// Every relocation for the loader, with its stage.
+    fn loads(&self) -> impl Iterator<Item = (usize, &'u LoadReloc)> + use<'u> {
+        let stages = self.unit.stages().enumerate();
+        stages.flat_map(|(index, stage)| stage.loads().iter().map(move |load| (index, load)))
+    }
+
+    /// The number of relocations of the code (`None`), or of an output section of constant data.
+    fn relocations(&self, of: Option<usize>) -> usize {
+        self.loads().filter(|(stage, load)| self.base(*stage, load, of).is_some()).count()
+    }
+
+    /// Offset in an output section (`None`: the code; else constant data) at which the section that a relocation
+    /// patches begins; `None` if it is not there.
+    fn base(&self, stage: usize, load: &LoadReloc, data: Option<usize>) -> Option<u32> {
+        let Self { unit, layout, .. } = *self;
+        match (load.patched, data) {
+            (Patched::Code, None) => {
+                let part = unit.stage(stage)?.body_index();
+                Some(layout.part(PartId { stage, part })?.offset)
+            }
+            (Patched::Data(index), Some(data)) => {
+                layout.data_place(stage, index).filter(|(output, _)| *output == data).map(|(_, base)| base)
+            }
+            _ => None,
+        }
+    }
+
+    /// A head with the sections and symbols of this file.
+    fn make_head(&self, targets: &[Target]) -> Result<HeadBytes> {
+        let Self { unit, layout, .. } = *self;
+        let of_text = self.relocations(None) > 0;
+        let first_data = FIRST_OPTIONAL + u16::from(of_text);
+        let section_of = |data: usize| u16::try_from(data).map(|data| first_data + data).map_err(|_| too_large());
+
+        let mut sections: SmallVec<[NamedSection<'_>; 12]> = SmallVec::new();
+        sections.extend([NamedSection::text(), NamedSection::note()]);
+        if of_text {
+            sections.push(NamedSection::relocations(".text", TEXT));
+        }
+        sections.extend(layout.data.iter().map(|data| NamedSection::data(data.name, data.flags, data.align)));
+        for (index, data) in layout.data.iter().enumerate() {
+            if self.relocations(Some(index)) > 0 {
+                sections.push(NamedSection::relocations(data.name, section_of(index)?));
+            }
+        }
+
+        let mut symbols: SmallVec<[NamedSymbol<'_>; 16]> = SmallVec::new();
+        for target in targets {
+            let stage = unit.stage(target.stage).ok_or_else(lost)?;
+            let section = stage.data().get(target.section).ok_or_else(lost)?;
+            symbols.push(NamedSymbol::data(&section.name, stage.stage(), section_of(target.output)?));
+        }
+        let inner = layout.parts.iter().filter(|placed| placed.is_inner());
+        symbols.extend(inner.map(|placed| NamedSymbol::code(placed.part.symbol, true)));
+        symbols.extend(unit.stages().map(|stage| NamedSymbol::code(stage.stage().entry_symbol(), false)));
+        HeadBytes::new(&sections, &symbols)
+    }
+}
+
 impl<'a, 'u> Output<'a, 'u> {
     /// A file without any places yet.
     pub(super) fn new(contents: Contents<'a, 'u>) -> Self {
-        let (targets, sections) = (Targets::new(), SmallVec::new());
-        Self { contents, head: None, targets, sections, document: 0, named: None, size: 0 }
+        let (head, targets, sections) = (FileHead::default(), Targets::new(), SmallVec::new());
+        Self { contents, head, targets, sections, document: 0, named: None, size: 0 }
     }
 
     /// Converts the metadata from register numbers to register names.
@@ -115,9 +175,9 @@ impl<'a, 'u> Output<'a, 'u> {
             (self.document, self.named) = (document.len(), Some(document));
         }
         self.find_targets()?;
-        let head = FileHead::of(unit, layout.placement, || self.make_head())?;
-        let mut end = head.len();
-        self.head = Some(head);
+        let (contents, targets) = (self.contents, &self.targets);
+        self.head.fill(unit, layout.placement, || contents.make_head(targets))?;
+        let mut end = self.head.len();
         let note = note::section_size(target, self.document);
         self.place(&mut end, Content::Text, ENTRY_ALIGN, layout.text_size as usize)?;
         self.place(&mut end, Content::Note, NOTE_ALIGN, note)?;
@@ -137,17 +197,6 @@ impl<'a, 'u> Output<'a, 'u> {
         self.size
     }
 
-    /// Every relocation for the loader, with its stage.
-    fn loads(&self) -> impl Iterator<Item = (usize, &'u LoadReloc)> + use<'u> {
-        let stages = self.contents.unit.stages().enumerate();
-        stages.flat_map(|(index, stage)| stage.loads().iter().map(move |load| (index, load)))
-    }
-
-    /// The number of relocations of the code (`None`), or of an output section of constant data.
-    fn relocations(&self, of: Option<usize>) -> usize {
-        self.loads().filter(|(stage, load)| self.base(*stage, load, of).is_some()).count()
-    }
-
     /// Adds a section at the next multiple of its alignment.
     fn place(&mut self, end: &mut usize, content: Content, align: u32, size: usize) -> Result<()> {
         let at = end.next_multiple_of(align.max(1) as usize);
@@ -160,54 +209,25 @@ impl<'a, 'u> Output<'a, 'u> {
 
     /// Adds the relocations of a section that has some.
     fn place_relocations(&mut self, end: &mut usize, of: Option<usize>) -> Result<()> {
-        match self.relocations(of) {
+        match self.contents.relocations(of) {
             0 => Ok(()),
             count => self.place(end, Content::Relocations(of), RELOCATIONS_ALIGN, size::REL as usize * count),
         }
     }
 
-    /// A head with the sections and symbols of this file.
-    fn make_head(&self) -> Result<HeadBytes> {
-        let Contents { unit, layout, .. } = self.contents;
-        let of_text = self.relocations(None) > 0;
-        let first_data = FIRST_OPTIONAL + u16::from(of_text);
-        let section_of = |data: usize| u16::try_from(data).map(|data| first_data + data).map_err(|_| too_large());
-
-        let mut sections: SmallVec<[NamedSection<'_>; 12]> = SmallVec::new();
-        sections.extend([NamedSection::text(), NamedSection::note()]);
-        if of_text {
-            sections.push(NamedSection::relocations(".text", TEXT));
-        }
-        sections.extend(layout.data.iter().map(|data| NamedSection::data(data.name, data.flags, data.align)));
-        for (index, data) in layout.data.iter().enumerate() {
-            if self.relocations(Some(index)) > 0 {
-                sections.push(NamedSection::relocations(data.name, section_of(index)?));
-            }
-        }
-
-        let mut symbols: SmallVec<[NamedSymbol<'_>; 16]> = SmallVec::new();
-        for target in &self.targets {
-            let stage = unit.stage(target.stage).ok_or_else(lost)?;
-            let section = stage.data().get(target.section).ok_or_else(lost)?;
-            symbols.push(NamedSymbol::data(&section.name, stage.stage(), section_of(target.output)?));
-        }
-        let inner = layout.parts.iter().filter(|placed| placed.is_inner());
-        symbols.extend(inner.map(|placed| NamedSymbol::code(placed.part.symbol, true)));
-        symbols.extend(unit.stages().map(|stage| NamedSymbol::code(stage.stage().entry_symbol(), false)));
-        HeadBytes::new(&sections, &symbols)
-    }
-
-    /// The numbers of the symbols, in the order of [`Self::make_head`].
-    fn symbols(&self) -> impl Iterator<Item = Extent> {
+    /// Adds the numbers of the symbols, in the order of [`Contents::make_head`].
+    fn symbols(&self, symbols: &mut SmallVec<[Extent; 16]>) {
+        symbols.extend(self.targets.iter().map(|target| target.extent));
         let parts = &self.contents.layout.parts;
-        let inner = parts.iter().filter(|placed| placed.is_inner());
+        for placed in parts.iter().filter(|placed| placed.is_inner()) {
+            symbols.push(Extent { at: placed.offset, size: placed.size });
+        }
         // The parts of a stage are contiguous and begin with the first, whose name is the stage's own symbol.
-        let stages = parts.chunk_by(|one, next| one.id.stage == next.id.stage).filter_map(|parts| {
-            let (first, last) = (parts.first()?, parts.last()?);
-            Some(Extent { at: first.offset, size: last.end().saturating_sub(first.offset) })
-        });
-        let targets = self.targets.iter().map(|target| target.extent);
-        targets.chain(inner.map(|placed| Extent { at: placed.offset, size: placed.size })).chain(stages)
+        for (n, first) in parts.iter().enumerate().filter(|(_, placed)| !placed.is_inner()) {
+            let others = parts.iter().skip(n).take_while(|placed| placed.id.stage == first.id.stage);
+            let end = others.last().map_or(first.offset, PlacedPart::end);
+            symbols.push(Extent { at: first.offset, size: end.saturating_sub(first.offset) });
+        }
     }
 
     /// Writes the file to memory of exactly its size.
@@ -217,8 +237,9 @@ impl<'a, 'u> Output<'a, 'u> {
     pub(super) fn write(&self, to: &mut [u8]) -> Result<()> {
         let mut out = FixedWriter::new(to);
         let target = self.contents.target;
-        let head = self.head.as_ref().ok_or_else(|| Error::bug("a file without places"))?;
-        head.write(target, self.sections.iter().map(|section| section.extent), self.symbols(), &mut out);
+        let mut symbols = SmallVec::new();
+        self.symbols(&mut symbols);
+        self.head.write(target, self.sections.iter().map(|section| section.extent), &symbols, &mut out);
         for section in &self.sections {
             let Extent { at, size } = section.extent;
             out.zeros_to(at as usize);
@@ -292,7 +313,7 @@ impl<'a, 'u> Output<'a, 'u> {
     /// Finds the places in constant data that relocations refer to.
     fn find_targets(&mut self) -> Result<()> {
         let Contents { unit, layout, .. } = self.contents;
-        for (stage, load) in self.loads() {
+        for (stage, load) in self.contents.loads() {
             if self.targets.iter().any(|target| target.is(stage, load)) {
                 continue;
             }
@@ -305,25 +326,9 @@ impl<'a, 'u> Output<'a, 'u> {
         Ok(())
     }
 
-    /// Offset in an output section (`None`: the code; else constant data) at which the section that a relocation
-    /// patches begins; `None` if it is not there.
-    fn base(&self, stage: usize, load: &LoadReloc, data: Option<usize>) -> Option<u32> {
-        let Contents { unit, layout, .. } = self.contents;
-        match (load.patched, data) {
-            (Patched::Code, None) => {
-                let part = unit.stage(stage)?.body_index();
-                Some(layout.part(PartId { stage, part })?.offset)
-            }
-            (Patched::Data(index), Some(data)) => {
-                layout.data_place(stage, index).filter(|(output, _)| *output == data).map(|(_, base)| base)
-            }
-            _ => None,
-        }
-    }
-
     fn records(&self, data: Option<usize>, out: &mut FixedWriter<'_>) -> Result<()> {
-        for (stage, load) in self.loads() {
-            let Some(base) = self.base(stage, load, data) else { continue };
+        for (stage, load) in self.contents.loads() {
+            let Some(base) = self.contents.base(stage, load, data) else { continue };
             let target = self.targets.iter().position(|target| target.is(stage, load));
             let target = target.ok_or_else(|| Error::bug("a relocation without symbol"))?;
             let offset = base.checked_add(load.offset).ok_or_else(too_large)?;
@@ -339,8 +344,12 @@ const BRANCHED_GAP: u32 = 6;
 
 fn fill(text: &mut [u8], from: u32, to: u32, word: u32) -> Result<()> {
     let gap = text.get_mut(from as usize..to as usize).ok_or_else(misplaced)?;
-    let (words, _) = gap.as_chunks_mut::<4>();
-    words.fill(word.to_le_bytes());
+    // Eight at once are two stores.
+    let (runs, rest) = gap.as_chunks_mut::<32>();
+    for run in runs {
+        run.as_chunks_mut().0.fill(word.to_le_bytes());
+    }
+    rest.as_chunks_mut().0.fill(word.to_le_bytes());
     Ok(())
 }
 

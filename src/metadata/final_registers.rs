@@ -1,10 +1,11 @@
 //! The registers of a final ELF, in the encoding of the metadata.
 //!
-//! The registers of a part are a block of entries that is encoded once ([`PartRegisters`]). A link copies the blocks,
-//! and sets in place the words that depend on the whole pipeline. So the entries of a stage are in the order of their
-//! numbers, and those of the fragment stage follow those of the vertex stage. If both parts have the same register,
-//! which happens only with parts that this project did not compile, the second part is not copied as a block: its
-//! entries are merged one by one, by searching.
+//! The registers of a part are a block of entries that is encoded once ([`PartRegisters`]); what its layout and its own
+//! glue decide is then set in a copy ([`ReadyRegisters`]). A link copies the blocks of its stages, and sets in place the
+//! words that depend on the whole pipeline. So the entries of a stage are in the order of their numbers, and those of the
+//! fragment stage follow those of the vertex stage. If both parts have the same register, which happens only with parts
+//! that this project did not compile, the second part is not copied as a block: its entries are merged one by one, by
+//! searching.
 
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
 use super::register_words::{COUNT, MASKS, RegisterWords, place};
@@ -37,11 +38,17 @@ fn mixed(hash: u64, entry: Entry) -> u64 {
 /// The registers of one part, with a place for each one that a link sets.
 #[derive(Clone, Debug)]
 pub struct PartRegisters {
+    indexes: RegisterIndexes,
+    entries: Box<[Entry]>,
+}
+
+/// Where a block of entries has which register.
+#[derive(Clone, Debug)]
+pub struct RegisterIndexes {
     /// By slot, as in [`RegisterWords`].
     present: [u64; MASKS],
     /// By slot: the index of the register's entry, counted from 1; 0 if it is absent.
     indexes: [u8; COUNT],
-    entries: Box<[Entry]>,
 }
 
 impl PartRegisters {
@@ -52,31 +59,61 @@ impl PartRegisters {
             entries.push(entry(register, word));
             indexes[slot] = entries.len() as u8;
         });
-        Self { present: words.present(), indexes, entries: entries.into() }
+        Self { indexes: RegisterIndexes { present: words.present(), indexes }, entries: entries.into() }
     }
 
-    /// Sets the word of a register that it has.
-    pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
-        let index = place(register).and_then(|slot| self.index(slot));
-        debug_assert!(index.is_some(), "{} has no place", register.name());
-        if let Some(place) = index.and_then(|index| self.entries.get_mut(index)) {
-            *place = entry(register, word);
-        }
+    /// Where each register is.
+    pub(super) fn indexes(&self) -> &RegisterIndexes {
+        &self.indexes
     }
 
+    /// All entries.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.entries.as_flattened()
+    }
+}
+
+impl RegisterIndexes {
     #[inline(always)]
     fn index(&self, slot: usize) -> Option<usize> {
         usize::from(self.indexes[slot]).checked_sub(1)
     }
+}
 
-    /// All entries.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        self.entries.as_flattened()
+/// A copy of a part's registers, in which words are set.
+pub(super) struct ReadyRegisters<'a> {
+    indexes: &'a RegisterIndexes,
+    entries: &'a mut [Entry],
+}
+
+impl<'a> ReadyRegisters<'a> {
+    /// `bytes`: those of [`PartRegisters::bytes`].
+    pub(super) fn new(indexes: &'a RegisterIndexes, bytes: &'a mut [u8]) -> Self {
+        Self { indexes, entries: bytes.as_chunks_mut().0 }
     }
 
-    /// The first word.
-    pub(crate) fn first(&self) -> u32 {
-        self.entries.first().map_or(0, |entry| word(*entry))
+    fn entry(&mut self, register: HardwareRegister) -> Option<&mut Entry> {
+        let index = place(register).and_then(|slot| self.indexes.index(slot));
+        debug_assert!(index.is_some(), "{} has no place", register.name());
+        index.and_then(|index| self.entries.get_mut(index))
+    }
+
+    /// Sets the word of a register that the part has.
+    pub(super) fn set(&mut self, register: HardwareRegister, word: u32) {
+        if let Some(place) = self.entry(register) {
+            *place = entry(register, word);
+        }
+    }
+
+    /// Sets a field of a register that the part has.
+    ///
+    /// # Errors
+    /// A bug: the value does not fit.
+    pub(super) fn set_field(&mut self, field: Field, value: u32) -> Result<()> {
+        if let Some(place) = self.entry(field.register()) {
+            *place = entry(field.register(), field.put(word(*place), value)?);
+        }
+        Ok(())
     }
 }
 
@@ -85,26 +122,28 @@ impl PartRegisters {
 pub struct FinalRegisters<'a> {
     entries: SmallVec<[Entry; 128]>,
     /// The parts whose entries are in their own order, each with the index of its first.
-    blocks: [Option<(&'a PartRegisters, usize)>; 2],
+    blocks: [Option<(&'a RegisterIndexes, usize)>; 2],
     /// Hash of every word that was set after the parts were added.
     changes: u64,
 }
 
 impl<'a> FinalRegisters<'a> {
-    /// Adds the registers of a part; the table's rule merges those that are there already. A register with another rule
-    /// than `Same` and `Or` needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails without it.
+    /// Adds the registers of a part, `bytes` long; the table's rule merges those that are there already. A register with
+    /// another rule than `Same` and `Or` needs a branch here; the test `words_are_the_same_or_the_bits_of_both` fails
+    /// without it.
     ///
     /// # Errors
     /// Malformed: the parts contradict each other.
-    pub(super) fn add(&mut self, part: &'a PartRegisters) -> Result<()> {
-        let meets = |other: &PartRegisters| other.present.iter().zip(&part.present).any(|(one, two)| one & two != 0);
+    pub(super) fn add(&mut self, part: &'a RegisterIndexes, bytes: &[u8]) -> Result<()> {
+        let (entries, _) = bytes.as_chunks();
+        let meets = |other: &RegisterIndexes| other.present.iter().zip(&part.present).any(|(one, two)| one & two != 0);
         let met = self.blocks.iter().flatten().any(|(block, _)| meets(block));
         if let Some(free) = self.blocks.iter_mut().find(|block| block.is_none()).filter(|_| !met) {
             *free = Some((part, self.entries.len()));
-            self.entries.extend_from_slice(&part.entries);
+            self.entries.extend_from_slice(entries);
             return Ok(());
         }
-        for (register, theirs) in part.entries.iter().map(|entry| (number(*entry), word(*entry))) {
+        for (register, theirs) in entries.iter().map(|entry| (number(*entry), word(*entry))) {
             let Some(own) = self.get(register) else {
                 self.set(register, theirs);
                 continue;
@@ -120,7 +159,7 @@ impl<'a> FinalRegisters<'a> {
     #[inline(always)]
     fn find(&self, register: HardwareRegister) -> Option<usize> {
         let place = place(register)?;
-        let in_block = |block: &Option<(&PartRegisters, usize)>| {
+        let in_block = |block: &Option<(&RegisterIndexes, usize)>| {
             let (block, start) = (*block)?;
             Some(start + block.index(place)?)
         };
@@ -225,6 +264,12 @@ mod tests {
         PartRegisters::new(&out)
     }
 
+    fn both<'a>(parts: [&'a PartRegisters; 2]) -> Result<FinalRegisters<'a>> {
+        let mut both = FinalRegisters::default();
+        parts.into_iter().try_for_each(|part| both.add(part.indexes(), part.bytes()))?;
+        Ok(both)
+    }
+
     fn words(registers: &FinalRegisters<'_>) -> Vec<(HardwareRegister, u32)> {
         registers.entries.iter().map(|entry| (number(*entry), word(*entry))).collect()
     }
@@ -233,15 +278,11 @@ mod tests {
     fn words_of_both_follow_the_rule_in_any_order() {
         let of = |stages, baryc| part(&[(VGT_SHADER_STAGES_EN, stages), (SPI_BARYC_CNTL, baryc)]);
         for (first, second) in [(of(0x80_0000, 1), of(0x40_0000, 1)), (of(0x40_0000, 1), of(0x80_0000, 1))] {
-            let mut both = FinalRegisters::default();
-            both.add(&first).unwrap();
-            both.add(&second).unwrap();
+            let both = both([&first, &second]).unwrap();
             assert_eq!(words(&both), [(SPI_BARYC_CNTL, 1), (VGT_SHADER_STAGES_EN, 0xc0_0000)]);
         }
         let (first, second) = (of(0, 1), of(0, 2));
-        let mut both = FinalRegisters::default();
-        both.add(&first).unwrap();
-        let refused = both.add(&second).unwrap_err();
+        let refused = both([&first, &second]).unwrap_err();
         assert!(refused.to_string().contains("SPI_BARYC_CNTL"), "{refused}");
     }
 
@@ -254,9 +295,7 @@ mod tests {
     fn words_are_set_where_the_parts_have_them() {
         let cntl = |n| SPI_PS_INPUT_CNTL.nth(n);
         let (first, second) = (part(&[(VGT_SHADER_STAGES_EN, 9)]), part(&[(cntl(0), 0), (cntl(1), 0), (cntl(2), 5)]));
-        let mut both = FinalRegisters::default();
-        both.add(&first).unwrap();
-        both.add(&second).unwrap();
+        let mut both = both([&first, &second]).unwrap();
         both.set_range(SPI_PS_INPUT_CNTL, &[3, 4]);
         both.set(VGT_SHADER_STAGES_EN, 8);
         // No part has this one.

@@ -4,14 +4,18 @@
 //! All of them are written, even if they are 0, because PAL reads a fixed list of registers without checking that they
 //! are present.
 
-use super::final_registers::FinalRegisters;
-use super::finalize::PipelineFacts;
-use super::interface::{FragmentInterface, PositionExports, Semantic, StageInterface, VertexInterface};
-use super::part_notes::{Draft, vgpr_comp_cnt};
+use super::facts::PipelineFacts;
+use super::final_registers::{FinalRegisters, ReadyRegisters};
+use super::interface::{
+    ExportedFormats, FragmentInterface, PositionExports, Semantic, StageInterface, VertexInterface,
+};
+use super::notes::Notes;
+use super::part_notes::vgpr_comp_cnt;
 use super::registers::*;
 use super::schema::MetadataKey;
 use crate::error::{Error, FullCompile, Result};
 use crate::kinds::DepthMode;
+use crate::state::ColorState;
 
 /// `SPI_SHADER_POS_FORMAT` of one vector.
 const FOUR_COMPONENTS: u32 = 4;
@@ -24,11 +28,14 @@ const SAMPLE_COVERAGE_ENA: u32 = 1 << 14;
 const LATE_Z: u32 = 0;
 const EARLY_Z_THEN_LATE_Z: u32 = 1;
 
+/// Number of `SPI_PS_INPUT_CNTL` words.
+const MAX_ATTRIBUTES: usize = 32;
+
 /// `PA_SC_AA_CONFIG.COVERAGE_TO_SHADER_SELECT`: inner coverage, only pixels that the primitive covers fully.
 const INNER_COVERAGE: u32 = 1;
 
 /// Registers and counts that depend on a vertex part alone.
-pub(super) fn vertex_part(part: &mut Draft, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
+pub(super) fn vertex_part(part: &mut Notes, interface: &StageInterface, vertex: &VertexInterface) -> Result<()> {
     let words = &mut part.registers;
     let positions = &vertex.positions;
     words.set_field(rsrc1_vs::VGPR_COMP_CNT, vgpr_comp_cnt(interface, vertex.vgpr_comp_cnt))?;
@@ -62,7 +69,7 @@ pub(super) fn vertex_part(part: &mut Draft, interface: &StageInterface, vertex: 
         part.pipeline.insert(MetadataKey::UsesViewportArrayIndex, 1);
     }
     if vertex.uses_primitive_id {
-        part.own.insert(MetadataKey::UsesPrimId, 1);
+        part.stage.insert(MetadataKey::UsesPrimId, 1);
     }
     Ok(())
 }
@@ -71,7 +78,7 @@ pub(super) fn vertex_part(part: &mut Draft, interface: &StageInterface, vertex: 
 pub(super) fn vertex(
     words: &mut FinalRegisters<'_>,
     vertex: &VertexInterface,
-    facts: &PipelineFacts<'_, '_>,
+    facts: &PipelineFacts<'_>,
 ) -> Result<()> {
     if facts.state.view_mask != 0 && !vertex.multiview {
         // Without this, every view would be drawn to the first layer.
@@ -153,7 +160,7 @@ fn rasterizer(words: &mut RegisterWords, positions: &PositionExports) -> Result<
 }
 
 /// Registers and counts that depend on a fragment part alone.
-pub(super) fn fragment_part(part: &mut Draft, interface: &StageInterface, fragment: &FragmentInterface) -> Result<()> {
+pub(super) fn fragment_part(part: &mut Notes, interface: &StageInterface, fragment: &FragmentInterface) -> Result<()> {
     let words = &mut part.registers;
     let (ena, addr) = (words.get(SPI_PS_INPUT_ENA).unwrap_or(0), words.get(SPI_PS_INPUT_ADDR).unwrap_or(0));
     // A pixel wave cannot start without a pair of barycentrics; ENA must be a subset of ADDR, which determines the
@@ -173,8 +180,10 @@ pub(super) fn fragment_part(part: &mut Draft, interface: &StageInterface, fragme
     words.set_field(spi_baryc_cntl::FRONT_FACE_ALL_BITS, 1)?;
     words.set_field(spi_baryc_cntl::POS_FLOAT_ULC, u32::from(fragment.pixel_center_integer))?;
     depth_control(words, interface, fragment)?;
-    // One for each attribute, and one if there are none.
-    (0..fragment.inputs.len().clamp(1, 32) as u32).for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)));
+    // One for each attribute, and one if there are none. A link refuses more than the rasterizer has.
+    let attributes = fragment.inputs.len().min(MAX_ATTRIBUTES) as u32;
+    (0..attributes.max(1)).for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)));
+    words.set_field(spi_ps_in_control::NUM_INTERP, attributes)?;
     if fragment.inputs.iter().any(|input| input.semantic == Semantic::PointCoord) {
         words.reserve(SPI_INTERP_CONTROL_0);
     }
@@ -192,27 +201,45 @@ pub(super) fn fragment_part(part: &mut Draft, interface: &StageInterface, fragme
         (MetadataKey::WritesDepth, fragment.writes_depth),
     ] {
         if holds {
-            part.own.insert(key, 1);
+            part.stage.insert(key, 1);
         }
     }
     Ok(())
 }
 
-/// Adds to a fragment part what depends on the state and the other stage.
-pub(super) fn fragment(
-    words: &mut FinalRegisters<'_>,
+/// Adds to a fragment part what depends on the state of its colours.
+pub(super) fn fragment_colors(
+    words: &mut ReadyRegisters<'_>,
     fragment: &FragmentInterface,
-    facts: &PipelineFacts<'_, '_>,
+    color: &ColorState,
+    formats: ExportedFormats,
 ) -> Result<()> {
-    let color = &facts.state.color;
     if color.shades_samples() && fragment.per_pixel {
         return Err(Error::needs_full(FullCompile::State { item: "color.sample_shading".into() }));
     }
-    if facts.controls.is_empty() || facts.controls.len() > 32 {
-        return Err(Error::malformed(format!("{} fragment attributes", facts.attributes)));
+    let location = if per_sample(fragment, color) && !fragment.pixel_center_integer { 2 } else { 0 };
+    words.set_field(spi_baryc_cntl::POS_FLOAT_LOCATION, location)?;
+    words.set(SPI_SHADER_COL_FORMAT, formats.col_format);
+    words.set(CB_SHADER_MASK, formats.cb_mask);
+    words.set(SPI_SHADER_Z_FORMAT, formats.z_format);
+    // Together with a sample mask from the shader, too: Vulkan applies both.
+    words.set_field(db_shader_control::ALPHA_TO_MASK_DISABLE, u32::from(!color.alpha_to_coverage))
+}
+
+fn per_sample(fragment: &FragmentInterface, color: &ColorState) -> bool {
+    fragment.per_sample || color.shades_samples()
+}
+
+/// Adds to a fragment stage what depends on the other stage, and to the vertex stage's registers what it decides there.
+pub(super) fn fragment(
+    words: &mut FinalRegisters<'_>,
+    fragment: &FragmentInterface,
+    facts: &PipelineFacts<'_>,
+) -> Result<()> {
+    if facts.controls.is_empty() || facts.controls.len() > MAX_ATTRIBUTES {
+        return Err(Error::malformed(format!("{} fragment attributes", facts.controls.len())));
     }
     words.set_range(SPI_PS_INPUT_CNTL, facts.controls);
-    words.set_field(spi_ps_in_control::NUM_INTERP, facts.attributes)?;
     if facts.controls.iter().any(|w| spi_ps_input_cntl::PT_SPRITE_TEX.of(*w) == 1) {
         // Sprite coordinates: S, T, 0, 1.
         words.set_fields([
@@ -223,18 +250,11 @@ pub(super) fn fragment(
             (spi_interp_control::OVRD_W, 1),
         ])?;
     }
-    let per_sample = fragment.per_sample || color.shades_samples();
-    let location = if per_sample && !fragment.pixel_center_integer { 2 } else { 0 };
-    words.set_field(spi_baryc_cntl::POS_FLOAT_LOCATION, location)?;
-    words.set_field(pa_sc_mode_cntl_1::PS_ITER_SAMPLE, u32::from(per_sample))?;
+    words.set_field(pa_sc_mode_cntl_1::PS_ITER_SAMPLE, u32::from(per_sample(fragment, &facts.state.color)))?;
     if fragment.fully_covered {
         words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, INNER_COVERAGE)?;
     }
-    words.set(SPI_SHADER_COL_FORMAT, facts.formats.col_format);
-    words.set(CB_SHADER_MASK, facts.formats.cb_mask);
-    words.set(SPI_SHADER_Z_FORMAT, facts.formats.z_format);
-    // Together with a sample mask from the shader, too: Vulkan applies both.
-    words.set_field(db_shader_control::ALPHA_TO_MASK_DISABLE, u32::from(!color.alpha_to_coverage))
+    Ok(())
 }
 
 /// DB_SHADER_CONTROL: the time of the depth test, and the shader's declarations about depth.

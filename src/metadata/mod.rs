@@ -7,6 +7,7 @@
 //! [`named`] expresses the same as version 3.0. [`schema`] and [`registers`] are the tables that all of them use.
 
 pub mod document;
+pub mod facts;
 mod fields;
 pub mod final_registers;
 pub mod finalize;
@@ -21,6 +22,7 @@ pub mod notes;
 pub mod part_notes;
 mod read_notes;
 pub mod read_unlinked;
+pub mod ready_notes;
 mod register_words;
 pub mod registers;
 pub mod schema;

@@ -1,18 +1,14 @@
 //! The notes that depend on a part alone: registers, counts and keys that follow from its code and its interface, and
-//! their encoded text. Computed once per part; a link adds what depends on the other parts and the state
-//! ([`super::finalize`]).
+//! their encoded text. Computed once per part; [`super::ready_notes`] adds what depends on its layout and its own glue,
+//! a link what depends on the other parts and the rest of the state ([`super::finalize`]).
 
-use super::fields::MetadataFields;
 use super::final_registers::PartRegisters;
 use super::graphics;
 use super::interface::{ComputeInterface, StageInterface, StageKind};
 use super::notes::Notes;
-use super::registers::{
-    COMPUTE_NUM_THREAD, RegisterWords, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs,
-};
+use super::registers::{COMPUTE_NUM_THREAD, StageRegisters, compute_num_thread, compute_pgm_rsrc2, rsrc1_vs};
 use super::schema::MetadataKey;
 use super::stage_text::{Counts, StageText};
-use super::user_data::MAX_ROOT_DWORDS;
 use crate::error::{Error, Result};
 use crate::target::{Stage, WaveSize};
 use smallvec::SmallVec;
@@ -23,7 +19,7 @@ const VGPR_LIMIT: u32 = 256;
 /// Size in bytes of a unit of COMPUTE_PGM_RSRC2.LDS_SIZE.
 const LDS_UNIT: u32 = 512;
 
-/// The notes that depend on one part alone, in little memory: a link that reads a part for the first time waits for it.
+/// The notes that depend on one part alone.
 #[derive(Clone, Debug)]
 pub struct PartNotes {
     pub(super) stage: Stage,
@@ -32,124 +28,91 @@ pub struct PartNotes {
     /// Fields of the pipeline.
     pub(super) pipeline: Box<[(MetadataKey, u32)]>,
     /// Its registers, and 0 for those that a link sets.
-    registers: PartRegisters,
+    pub(super) registers: PartRegisters,
     pub(super) text: StageText,
 }
 
 impl PartNotes {
-    /// The first byte of its text.
-    pub fn touched(&self) -> u32 {
-        self.text.first()
-    }
-
-    /// Its registers, with PAL's number for each of its user-data SGPRs (`None`: PAL writes nothing to it), and the end
-    /// of the root dwords in them.
-    pub fn with_user_data(&self, numbers: &[Option<u32>]) -> (PartRegisters, u32) {
-        let first = StageRegisters::of(self.stage).user_data;
-        let (mut registers, mut end) = (self.registers.clone(), 0);
-        for (n, number) in (0u32..).zip(numbers).filter_map(|(n, number)| Some((n, (*number)?))) {
-            registers.set(first.nth(n), number);
-            if number < MAX_ROOT_DWORDS {
-                end = end.max(number + 1);
-            }
-        }
-        (registers, end)
-    }
-
     /// Computes them. `hash` is that of the part.
     ///
     /// # Errors
     /// Malformed: impossible counts or registers.
-    pub fn new(notes: Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
+    pub fn new(mut notes: Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<Self> {
         let stage = interface.stage;
-        let Notes { pipeline, stage: own, registers } = notes;
-        let mut draft = Draft { pipeline, own, registers };
-        draft.stage_registers(interface, hash)?;
+        stage_registers(&mut notes, interface, hash)?;
         match &interface.kind {
-            StageKind::Vertex(vertex) => graphics::vertex_part(&mut draft, interface, vertex)?,
-            StageKind::Fragment(fragment) => graphics::fragment_part(&mut draft, interface, fragment)?,
-            StageKind::Compute(compute) => draft.compute(interface, compute)?,
+            StageKind::Vertex(vertex) => graphics::vertex_part(&mut notes, interface, vertex)?,
+            StageKind::Fragment(fragment) => graphics::fragment_part(&mut notes, interface, fragment)?,
+            StageKind::Compute(compute) => compute_part(&mut notes, interface, compute)?,
         }
-        let Draft { pipeline, own, registers } = draft;
+        let Notes { pipeline, stage: own, registers } = &notes;
         Ok(Self {
             stage,
             counts: Counts { sgprs: own[&MetadataKey::SgprCount], vgprs: own[&MetadataKey::VgprCount] },
             pipeline: pipeline.iter().collect::<SmallVec<[_; MetadataKey::COUNT]>>().as_slice().into(),
-            registers: PartRegisters::new(&registers),
-            text: StageText::new(stage, &own, &registers, hash),
+            registers: PartRegisters::new(registers),
+            text: StageText::new(stage, own, registers, hash),
         })
     }
 }
 
-/// The notes while they are computed.
-pub(super) struct Draft {
-    /// Fields of the pipeline.
-    pub pipeline: MetadataFields,
-    /// Fields of the hardware stage.
-    pub own: MetadataFields,
-    pub registers: RegisterWords,
+/// Counts, the number of user-data SGPRs, wave size.
+fn stage_registers(notes: &mut Notes, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
+    let registers = StageRegisters::of(interface.stage);
+    let words = &mut notes.registers;
+    let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
+    notes.stage.insert(MetadataKey::SgprCount, notes.stage[&MetadataKey::SgprCount].max(loaded).max(1));
+    notes.stage.insert(MetadataKey::VgprCount, notes.stage[&MetadataKey::VgprCount].max(entry_vgprs(interface)).max(1));
+    notes.stage.insert(MetadataKey::SgprLimit, SGPR_LIMIT);
+    notes.stage.insert(MetadataKey::VgprLimit, VGPR_LIMIT);
+    notes.stage.insert(MetadataKey::WavefrontSize, interface.wave.lanes());
+    let scratch = notes.stage[&MetadataKey::ScratchMemorySize];
+    notes.stage.insert(MetadataKey::ScratchMemorySize, scratch);
+    if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
+        return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
+    }
+    words.reserve(registers.vgprs.register());
+    words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
+    let user_sgprs = u32::try_from(interface.user_data.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
+    words.set_field(registers.user_sgpr, user_sgprs % 32)?;
+    for (n, _) in (0u32..).zip(&interface.user_data).filter(|(_, what)| what.has_number()) {
+        words.reserve(registers.user_data.nth(n));
+    }
+    if let Some(msb) = registers.user_sgpr_msb {
+        words.set_field(msb, user_sgprs / 32)?;
+    }
+    let [low, high] = hash;
+    let fold = (low ^ low >> 32 ^ high ^ high >> 32) as u32;
+    words.set(registers.checksum, fold);
+    Ok(())
 }
 
-impl Draft {
-    /// Counts, the number of user-data SGPRs, wave size.
-    fn stage_registers(&mut self, interface: &StageInterface, hash: [u64; 2]) -> Result<()> {
-        let registers = StageRegisters::of(interface.stage);
-        let words = &mut self.registers;
-        let loaded = interface.entry_sgprs.saturating_add(words.field(registers.scratch_en));
-        self.own.insert(MetadataKey::SgprCount, self.own[&MetadataKey::SgprCount].max(loaded).max(1));
-        self.own.insert(MetadataKey::VgprCount, self.own[&MetadataKey::VgprCount].max(entry_vgprs(interface)).max(1));
-        self.own.insert(MetadataKey::SgprLimit, SGPR_LIMIT);
-        self.own.insert(MetadataKey::VgprLimit, VGPR_LIMIT);
-        self.own.insert(MetadataKey::WavefrontSize, interface.wave.lanes());
-        let scratch = self.own[&MetadataKey::ScratchMemorySize];
-        self.own.insert(MetadataKey::ScratchMemorySize, scratch);
-        if (scratch > 0) != (words.field(registers.scratch_en) == 1) {
-            return Err(Error::malformed(format!("{scratch} bytes of scratch memory, and SCRATCH_EN says otherwise")));
-        }
-        words.reserve(registers.vgprs.register());
-        words.set_field(registers.wave32, u32::from(interface.wave == WaveSize::W32))?;
-        let user_sgprs = u32::try_from(interface.user_data.len()).map_err(|_| Error::malformed("user-data SGPRs"))?;
-        words.set_field(registers.user_sgpr, user_sgprs % 32)?;
-        for (n, _) in (0u32..).zip(&interface.user_data).filter(|(_, what)| what.has_number()) {
-            words.reserve(registers.user_data.nth(n));
-        }
-        if let Some(msb) = registers.user_sgpr_msb {
-            words.set_field(msb, user_sgprs / 32)?;
-        }
-        let [low, high] = hash;
-        let fold = (low ^ low >> 32 ^ high ^ high >> 32) as u32;
-        words.set(registers.checksum, fold);
-        Ok(())
+/// The registers of a compute part.
+fn compute_part(notes: &mut Notes, interface: &StageInterface, compute: &ComputeInterface) -> Result<()> {
+    let words = &mut notes.registers;
+    // Entry SGPRs after the user data: the three workgroup ids, and the group's size.
+    let user = u32::try_from(interface.user_data.len()).unwrap_or(u32::MAX);
+    let system = interface.entry_sgprs.saturating_sub(user);
+    if !(3..=4).contains(&system) {
+        return Err(Error::malformed(format!("{system} SGPRs after the user data, not three ids and a group size")));
     }
-
-    fn compute(&mut self, interface: &StageInterface, compute: &ComputeInterface) -> Result<()> {
-        let words = &mut self.registers;
-        // Entry SGPRs after the user data: the three workgroup ids, and the group's size.
-        let user = u32::try_from(interface.user_data.len()).unwrap_or(u32::MAX);
-        let system = interface.entry_sgprs.saturating_sub(user);
-        if !(3..=4).contains(&system) {
-            return Err(Error::malformed(format!(
-                "{system} SGPRs after the user data, not three ids and a group size"
-            )));
-        }
-        for field in [compute_pgm_rsrc2::TGID_X_EN, compute_pgm_rsrc2::TGID_Y_EN, compute_pgm_rsrc2::TGID_Z_EN] {
-            words.set_field(field, 1)?;
-        }
-        words.set_field(compute_pgm_rsrc2::TG_SIZE_EN, u32::from(system == 4))?;
-        let [x, y, z] = compute.local_size;
-        if compute.tidig_comp_cnt > 2 || [x, y, z].iter().any(|n| !(1..=1024).contains(n)) {
-            return Err(Error::malformed(format!("workgroups of {x}×{y}×{z}, local id {}", compute.tidig_comp_cnt)));
-        }
-        words.set_field(compute_pgm_rsrc2::TIDIG_COMP_CNT, compute.tidig_comp_cnt)?;
-        for (n, size) in (0u32..).zip(compute.local_size) {
-            let word = compute_num_thread::NUM_THREAD_FULL.put(0, size)?;
-            words.set(COMPUTE_NUM_THREAD.nth(n), word);
-        }
-        words.set(super::registers::COMPUTE_PGM_RSRC3, 0);
-        let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
-        self.own.insert(MetadataKey::LdsSize, lds);
-        Ok(())
+    for field in [compute_pgm_rsrc2::TGID_X_EN, compute_pgm_rsrc2::TGID_Y_EN, compute_pgm_rsrc2::TGID_Z_EN] {
+        words.set_field(field, 1)?;
     }
+    words.set_field(compute_pgm_rsrc2::TG_SIZE_EN, u32::from(system == 4))?;
+    let [x, y, z] = compute.local_size;
+    if compute.tidig_comp_cnt > 2 || [x, y, z].iter().any(|n| !(1..=1024).contains(n)) {
+        return Err(Error::malformed(format!("workgroups of {x}×{y}×{z}, local id {}", compute.tidig_comp_cnt)));
+    }
+    words.set_field(compute_pgm_rsrc2::TIDIG_COMP_CNT, compute.tidig_comp_cnt)?;
+    for (n, size) in (0u32..).zip(compute.local_size) {
+        let word = compute_num_thread::NUM_THREAD_FULL.put(0, size)?;
+        words.set(COMPUTE_NUM_THREAD.nth(n), word);
+    }
+    words.set(super::registers::COMPUTE_PGM_RSRC3, 0);
+    let lds = words.field(compute_pgm_rsrc2::LDS_SIZE) * LDS_UNIT;
+    notes.stage.insert(MetadataKey::LdsSize, lds);
+    Ok(())
 }
 
 /// VGPRs that the hardware fills at entry.

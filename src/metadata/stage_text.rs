@@ -29,6 +29,14 @@ pub struct Counts {
     pub vgprs: u32,
 }
 
+impl Counts {
+    /// The larger of each.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self { sgprs: self.sgprs.max(other.sgprs), vgprs: self.vgprs.max(other.vgprs) }
+    }
+}
+
 impl StageText {
     pub(super) fn new(stage: Stage, fields: &MetadataFields, registers: &RegisterWords, hash: [u64; 2]) -> Self {
         let mut own = Writer::with_capacity(384);
@@ -76,24 +84,19 @@ impl StageText {
         out
     }
 
-    /// Size of both texts in bytes.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+    /// Both texts.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
-    /// The first byte.
-    pub(super) fn first(&self) -> u32 {
-        self.bytes.first().map_or(0, |byte| u32::from(*byte))
+    /// Writes key and value in `.shaders`; `bytes`: these texts.
+    pub(super) fn write_shader(&self, bytes: &[u8], out: &mut FixedWriter<'_>) {
+        out.put(bytes.get(..self.shader).unwrap_or_default());
     }
 
-    /// Writes key and value in `.shaders`.
-    pub(super) fn write_shader(&self, out: &mut FixedWriter<'_>) {
-        out.put(self.bytes.get(..self.shader).unwrap_or_default());
-    }
-
-    /// Writes key and value in `.hardware_stages`.
-    pub(super) fn write_hardware(&self, counts: Counts, out: &mut FixedWriter<'_>) {
-        let text = self.bytes.get(self.shader..).unwrap_or_default();
+    /// Writes key and value in `.hardware_stages`; `bytes`: these texts.
+    pub(super) fn write_hardware(&self, bytes: &[u8], counts: Counts, out: &mut FixedWriter<'_>) {
+        let text = bytes.get(self.shader..).unwrap_or_default();
         let own = out.take(text.len());
         if own.len() == text.len() {
             own.copy_from_slice(text);

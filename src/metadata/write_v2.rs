@@ -6,74 +6,78 @@
 //! written.
 
 use super::finalize::FinalNotes;
-use super::msgpack::{FIXED_UINT, FIXED_UINT_64};
+use super::msgpack::FIXED_UINT;
+use super::ready_notes::StageNotes;
 use super::schema::ValueType;
 use crate::fixed::FixedWriter;
 
 /// Major and minor version that this writes.
 pub const VERSION: (u32, u32) = (2, 6);
 
-/// From the start of the document to the number of the pipeline's keys.
-const HEAD: &[u8] = b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91";
-/// The keys that are always present follow, each with the constant part of its value.
-const TYPE: &[u8] = b"\xa5.type";
-const API_AND_HASH: &[u8] = b"\xa4.api\xa6Vulkan\xb7.internal_pipeline_hash\x92";
-const SHADERS: &[u8] = b"\xa8.shaders";
-const STAGES: &[u8] = b"\xb0.hardware_stages";
-const REGISTERS: &[u8] = b"\xaa.registers\xde";
-/// Number of these keys.
+/// From the start of the document to the stages' keys: graphics, and compute. The number of the pipeline's keys and both
+/// halves of the hash are set in place.
+const GRAPHICS: [u8; 114] =
+    *b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91\x80\xa5.type\xa4VsPs\xa4.api\xa6Vulkan\
+\xb7.internal_pipeline_hash\x92\xcf\0\0\0\0\0\0\0\0\xcf\0\0\0\0\0\0\0\0\xa8.shaders\x82";
+const COMPUTE: [u8; 112] =
+    *b"\x82\xaeamdpal.version\x92\x02\x06\xb0amdpal.pipelines\x91\x80\xa5.type\xa2Cs\xa4.api\xa6Vulkan\
+\xb7.internal_pipeline_hash\x92\xcf\0\0\0\0\0\0\0\0\xcf\0\0\0\0\0\0\0\0\xa8.shaders\x81";
+/// Offset of the number of keys from the start, and of the halves of the hash from the end.
+const KEYS: usize = 37;
+const HASH: [usize; 2] = [27, 18];
+/// Keys between the stages' texts and the registers, without the numbers of stages and registers.
+const STAGES: [u8; 17] = *b"\xb0.hardware_stages";
+const REGISTERS: [u8; 12] = *b"\xaa.registers\xde";
+/// Number of the keys that are always present: these, `.type`, `.api` and `.internal_pipeline_hash`.
 const STRUCTURED: usize = 6;
 
 /// Size of the document in bytes.
 pub fn size(notes: &FinalNotes<'_>) -> usize {
-    let fixed = HEAD.len() + TYPE.len() + API_AND_HASH.len() + SHADERS.len() + STAGES.len() + REGISTERS.len();
-    // Lengths of maps, and the tag of the text.
-    let lengths = 1 + 1 + 1 + 1 + 2;
-    let texts: usize = notes.parts.iter().map(|(part, _)| part.text.len()).sum();
+    let head = if notes.is_compute() { COMPUTE.len() } else { GRAPHICS.len() };
+    let texts: usize = notes.stages.iter().map(StageNotes::text_size).sum();
     let numbers =
         notes.pipeline.iter().map(|(key, _)| 1 + key.name().len() + if key.ty() == ValueType::Bool { 1 } else { 5 });
-    fixed + lengths + notes.kind.len() + HASH_BYTES + texts + notes.registers.bytes().len() + numbers.sum::<usize>()
+    let fixed = head + STAGES.len() + 1 + REGISTERS.len() + 2;
+    fixed + texts + notes.registers.bytes().len() + numbers.sum::<usize>()
 }
-
-/// Two numbers of 64 bits.
-const HASH_BYTES: usize = 2 * 9;
 
 /// Encodes the document.
 pub(crate) fn write(notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
-    out.put(HEAD);
-    out.put(&[0x80 | (STRUCTURED + notes.pipeline.len()) as u8]);
-    out.put(TYPE);
-    text(out, notes.kind);
-    out.put(API_AND_HASH);
-    for half in notes.hash {
-        let [a, b, c, d, e, f, g, h] = half.to_be_bytes();
-        out.put(&[FIXED_UINT_64, a, b, c, d, e, f, g, h]);
+    if notes.is_compute() {
+        head(&COMPUTE, notes, out);
+    } else {
+        head(&GRAPHICS, notes, out);
     }
-    let parts = 0x80 | notes.parts.len() as u8;
-    out.put(SHADERS);
-    out.put(&[parts]);
-    notes.parts.iter().for_each(|(part, _)| part.text.write_shader(out));
-    out.put(STAGES);
-    out.put(&[parts]);
-    notes.parts.iter().for_each(|(part, counts)| part.text.write_hardware(*counts, out));
-    out.put(REGISTERS);
-    out.put(&(notes.registers.len() as u16).to_be_bytes());
+    notes.stages.iter().for_each(|stage| stage.write_shader(out));
+    out.array(&STAGES);
+    out.array(&[0x80 | notes.stages.len() as u8]);
+    notes.stages.iter().for_each(|stage| stage.write_hardware(out));
+    out.array(&REGISTERS);
+    out.array(&(notes.registers.len() as u16).to_be_bytes());
     out.put(notes.registers.bytes());
     for (key, value) in notes.pipeline.iter() {
-        text(out, key.name());
+        // All names have less than 32 bytes.
+        out.array(&[0xa0 | key.name().len() as u8]);
+        out.put(key.name().as_bytes());
         if key.ty() == ValueType::Bool {
-            out.put(&[0xc2 | u8::from(value != 0)]);
+            out.array(&[0xc2 | u8::from(value != 0)]);
         } else {
             let [a, b, c, d] = value.to_be_bytes();
-            out.put(&[FIXED_UINT, a, b, c, d]);
+            out.array(&[FIXED_UINT, a, b, c, d]);
         }
     }
 }
 
-/// Writes a text of less than 32 bytes, as all of ours are.
-fn text(out: &mut FixedWriter<'_>, text: &str) {
-    out.put(&[0xa0 | text.len() as u8]);
-    out.put(text.as_bytes());
+/// Writes the first bytes, with the number of keys and the hash.
+fn head<const N: usize>(bytes: &[u8; N], notes: &FinalNotes<'_>, out: &mut FixedWriter<'_>) {
+    let Some(own) = out.take(N).first_chunk_mut::<N>() else { return };
+    *own = *bytes;
+    own[KEYS] = 0x80 | (STRUCTURED + notes.pipeline.len()) as u8;
+    for (at, half) in HASH.into_iter().zip(notes.hash) {
+        if let Some(place) = own[N - at..].first_chunk_mut() {
+            *place = half.to_be_bytes();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -89,31 +93,37 @@ mod tests {
             write(&mut out);
             out.finish()
         };
-        let head = |out: &mut Writer| {
-            out.map(2);
-            out.str("amdpal.version");
-            out.array(2);
-            out.uint(VERSION.0.into());
-            out.uint(VERSION.1.into());
-            out.str("amdpal.pipelines");
-            out.array(1);
-        };
-        assert_eq!(written(&head), HEAD);
-        assert_eq!(written(&|out| out.str(MetadataKey::Type.name())), TYPE);
-        let api_and_hash = |out: &mut Writer| {
-            out.str(MetadataKey::Api.name());
-            out.str("Vulkan");
-            out.str(MetadataKey::InternalPipelineHash.name());
-            out.array(2);
-        };
-        assert_eq!(written(&api_and_hash), API_AND_HASH);
-        assert_eq!(written(&|out| out.str(MetadataKey::Shaders.name())), SHADERS);
+        for (kind, stages, bytes) in [("VsPs", 2, &GRAPHICS[..]), ("Cs", 1, &COMPUTE[..])] {
+            let head = |out: &mut Writer| {
+                out.map(2);
+                out.str("amdpal.version");
+                out.array(2);
+                out.uint(VERSION.0.into());
+                out.uint(VERSION.1.into());
+                out.str("amdpal.pipelines");
+                out.array(1);
+                out.map(0);
+                out.str(MetadataKey::Type.name());
+                out.str(kind);
+                out.str(MetadataKey::Api.name());
+                out.str("Vulkan");
+                out.str(MetadataKey::InternalPipelineHash.name());
+                out.array(2);
+                (0..2).for_each(|_| out.uint(u64::MAX));
+                out.str(MetadataKey::Shaders.name());
+                out.map(stages);
+            };
+            let mut hashed = bytes.to_vec();
+            HASH.iter().for_each(|at| hashed[bytes.len() - at..][..8].fill(0xff));
+            assert_eq!(written(&head), hashed);
+            assert_eq!(bytes[KEYS], 0x80);
+        }
         assert_eq!(written(&|out| out.str(MetadataKey::HardwareStages.name())), STAGES);
         let registers = |out: &mut Writer| {
             out.str(MetadataKey::Registers.name());
             out.map(0x100);
         };
-        assert_eq!(written(&registers), [REGISTERS, &[1, 0]].concat());
+        assert_eq!(written(&registers), [&REGISTERS[..], &[1, 0]].concat());
         let names: Vec<&str> =
             MetadataKey::all().filter(|k| k.place() == KeyScope::Pipeline).map(MetadataKey::name).collect();
         assert!(names.len() < 16 && names.iter().all(|name| name.len() < 32), "{names:?}");

@@ -10,7 +10,7 @@ use crate::compile::request::{CompilerId, ModuleDigest};
 use crate::error::{Context as _, Error, Result};
 use crate::frame::Bytes;
 use crate::keys;
-use crate::link::{Object, PartId, Plans};
+use crate::link::{Object, Plans};
 use crate::table::{SharedTable, hash};
 use crate::target::GfxIp;
 use crate::target::Stage;
@@ -144,7 +144,7 @@ pub(super) struct Shared {
     pub(super) plans: Plans,
     pub(super) constants: KnownConstants,
     /// Notes of pairs, by the parts that they replace.
-    pairs: SharedTable<[PartId; 2], Option<PairNote>>,
+    pairs: SharedTable<[[u8; 32]; 2], Option<PairNote>>,
     pub(super) events: Events,
     pub(super) counters: Counters,
     /// [`FORKS`] when the context was created.
@@ -384,7 +384,8 @@ impl Shared {
         if !self.has_pairs() {
             return Ok(None);
         }
-        let ids = early.map(|part| part.id);
+        let [Some(&vertex), Some(&fragment)] = early.map(Object::digest) else { return Ok(None) };
+        let ids = [vertex, fragment];
         let note = match self.pairs.find(hash(ids), |kept| *kept == ids) {
             Some(note) => *note,
             None if disk && self.reads.load(Ordering::Relaxed) => {

@@ -151,23 +151,49 @@ fn a_prepared_link_asks_for_no_memory() {
 }
 
 #[test]
-fn an_object_is_linked_with_many_layouts() {
+fn an_object_is_linked_with_many_layouts_and_states() {
     let plans = Plans::default();
     let (parts, mut state) = shapes().swap_remove(4);
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
     let objects: Vec<Object> = parts.iter().map(|part| Object::parse(part).unwrap()).collect();
     let objects: Vec<&Object> = objects.iter().collect();
     let mut seen = std::collections::BTreeSet::new();
-    for dword in (12..104).chain(12..104) {
+    let each = ["R8G8B8A8_UNORM", "R32_SFLOAT", "R32G32B32A32_SFLOAT"];
+    let each = each.into_iter().flat_map(|format| (12..104).map(move |dword| (format, dword)));
+    for (format, dword) in each.clone().chain(each) {
+        state.color.attachments[0].format = format.parse().unwrap();
         state.layout.push_constant_root = Some(dword);
         let layout = &ResolvedLayout::new(&state.layout).unwrap();
         let elf = job(&objects, &state, layout, Some(&plans)).link().unwrap().elf;
         let plain = link(&parts, &state, Placement::Adjacent, &EmitGlue).unwrap();
-        assert!(elf == plain, "push constants at {dword}");
+        assert!(elf == plain, "push constants at {dword}, {format}");
         seen.insert(elf);
     }
     // More than an object keeps.
-    assert_eq!(seen.len(), 92, "each layout gives another pipeline");
+    assert_eq!(seen.len(), 3 * 92, "each gives another pipeline");
+}
+
+#[test]
+fn plans_of_two_sources_do_not_mix_their_glue() {
+    let padded = |key: &GlueKey| -> Result<_> {
+        let mut piece = glue::emit(key)?;
+        piece.code.insert_many(0, S_NOP.to_le_bytes());
+        Ok(Arc::new(piece))
+    };
+    let sources: [&dyn GlueSource; 2] = [&EmitGlue, &padded];
+    let both = [Plans::default(), Plans::default()];
+    for (parts, state) in &shapes() {
+        let objects: Vec<Object> = parts.iter().map(|part| Object::parse(part).unwrap()).collect();
+        let objects: Vec<&Object> = objects.iter().collect();
+        let layout = &ResolvedLayout::new(&state.layout).unwrap();
+        for _ in 0..2 {
+            for (glue, plans) in sources.into_iter().zip(&both) {
+                let plain = Job { glue, ..job(&objects, state, layout, None) }.link().unwrap();
+                let planned = Job { glue, ..job(&objects, state, layout, Some(plans)) }.link().unwrap();
+                assert!(planned == plain);
+            }
+        }
+    }
 }
 
 #[test]
