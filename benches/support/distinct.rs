@@ -18,6 +18,7 @@ use dovetail::toolchain::Toolchain;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::ops::Range;
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
@@ -65,13 +66,15 @@ impl Pair {
 pub struct Pairs {
     stages: Vec<Stage>,
     pairs: Vec<Pair>,
+    /// Of all links: parts keep what they were linked with by the plans of the link.
+    plans: Arc<Plans>,
 }
 
 impl Pairs {
     /// Compiles every stage once. Omits pairs that are not supported or cannot be linked.
     pub fn new(inputs: Vec<(Input, Input)>) -> Self {
         let compiler = BuiltInCompiler::new();
-        let mut out = Self { stages: Vec::new(), pairs: Vec::new() };
+        let mut out = Self { stages: Vec::new(), pairs: Vec::new(), plans: Arc::default() };
         let mut known: BTreeMap<_, Option<usize>> = BTreeMap::new();
         let mut stage = |out: &mut Self, input: Input| {
             let key = (input.request.stage, input.request.module, input.request.specialization.clone());
@@ -110,7 +113,7 @@ impl Pairs {
         let Some(state) = support::state(&inputs) else { return };
         let Ok(layout) = PreparedLayout::new(state.layout.clone()) else { return };
         let pair = Pair { vertex, fragment, state, layout };
-        if self.linked(&pair, &pair.state, &Plans::default(), &mut []).is_some() {
+        if self.linked(&pair, &pair.state, &self.plans, &mut []).is_some() {
             self.pairs.push(pair);
         }
     }
@@ -148,7 +151,7 @@ impl Pairs {
             println!("\nno pairs of corpus/: fetch them with ./dev corpus");
             return;
         }
-        let (plans, mut out) = (Plans::default(), vec![0; 1 << 20]);
+        let (plans, mut out) = (self.plans.clone(), vec![0; 1 << 20]);
         let sizes = self.pairs.iter().filter_map(|pair| self.linked(pair, &pair.state, &plans, &mut out));
         let bytes = sizes.sum::<usize>() / self.pairs.len();
         head(&format!("{} pairs of {} parts, {bytes} bytes on average", self.pairs.len(), self.stages.len()));
