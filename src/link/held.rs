@@ -4,6 +4,18 @@ use crate::error::Result;
 use crate::table::SharedTable;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Identifies the plans that links share, in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PlansId(u64);
+
+impl Default for PlansId {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// A value kept in a table, or made for this link only.
 pub(super) enum Held<'a, T> {

@@ -4,15 +4,14 @@
 //! section and refers to a link-time symbol or to constant data; the branch to the next part is cut off; the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
-use super::first::First;
+use super::first_exports::FirstExports;
 use super::fit::{Removals, Shape};
 use super::places::{DWORD, LoadReloc, Patch, Patched};
 use super::ready::ReadyParts;
 use super::user_data;
-use crate::abi::params::{ParamExport, ParamVectors};
+use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
-use crate::glue::GluePiece;
 use crate::isa::words::{LINE, S_BRANCH, S_NOP};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
@@ -52,7 +51,7 @@ pub struct Object {
     /// It with the layouts and states that it has been linked with.
     pub(super) ready: ReadyParts,
     /// The exports that a vertex part was first linked with, and their epilog.
-    pub(super) exports: First<Vec<ParamExport>, GluePiece>,
+    pub(super) exports: FirstExports,
 }
 
 /// A section of constant data.
@@ -109,7 +108,7 @@ impl Object {
             data,
             loads,
             ready: ReadyParts::default(),
-            exports: First::default(),
+            exports: FirstExports::default(),
         })
     }
 
@@ -151,7 +150,7 @@ impl Object {
             data: Vec::new(),
             loads: Vec::new(),
             ready: ReadyParts::default(),
-            exports: First::default(),
+            exports: FirstExports::default(),
         })
     }
 

@@ -21,7 +21,7 @@
 
 mod attach;
 mod bound;
-mod first;
+mod first_exports;
 mod fit;
 mod glue_source;
 mod half;
@@ -188,10 +188,8 @@ impl Job<'_> {
     fn fill_notes<'u>(&self, unit: &'u Unit<'u>, resolved: &[Resolved], notes: &mut FinalNotes<'u>) -> Result<()> {
         let mut stages: SmallVec<[StageFacts<'_>; 2]> = SmallVec::new();
         for stage in unit.stages() {
-            let (object, ready) = (&*stage.object, &*stage.ready);
-            let glue = counts(stage.exports.as_deref());
-            stages.push(StageFacts { interface: object.interface(), mapped_end: ready.mapped_end(), glue });
-            notes.stages.push(ready.notes(object));
+            stages.push(StageFacts { interface: stage.object.interface(), glue: counts(stage.exports.as_deref()) });
+            notes.stages.push(stage.ready.notes(&stage.object));
         }
         let facts = PipelineFacts {
             state: self.state,

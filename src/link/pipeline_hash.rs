@@ -4,8 +4,7 @@
 //! cache uses it as a key: our cache keys are 256 bits of BLAKE3 (`keys`). So the hash has to avoid accidental
 //! collisions, not deliberate ones, which would only mix up their author's own pipelines. XXH3 over the parts' XXH3
 //! and everything that the link adds is enough (of registers: those of the ready parts, and each word that the link
-//! sets): among a million pipelines, the probability that two have the same 64 bits is about 1 in 40
-//! million.
+//! sets): among a million pipelines, the probability that two have the same 64 bits is about 1 in 40 million.
 
 use super::attach::Unit;
 use super::resolve::Resolved;
@@ -18,10 +17,9 @@ pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &Fina
     let (mut shaders, mut ready) = ([[0; 2]; 2], [0; 2]);
     // Each hash is the seed of the next, so each depends on all before it.
     let mut unique = 0;
-    for (n, (stage, values)) in unit.stages().zip(resolved).enumerate() {
-        if let (Some(shader), Some(ready)) = (shaders.get_mut(n), ready.get_mut(n)) {
-            (*shader, *ready) = (stage.object.hash, stage.ready.hash);
-        }
+    let of_stages = shaders.iter_mut().zip(&mut ready);
+    for ((stage, values), (shader, ready)) in unit.stages().zip(resolved).zip(of_stages) {
+        (*shader, *ready) = (stage.object.hash, stage.ready.hash);
         if let Some(exports) = &stage.exports {
             unique = xxh3_64_with_seed(&exports.code, unique);
         }

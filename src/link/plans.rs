@@ -8,11 +8,10 @@
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
 //! thousand entries; once it is full, a link that finds no entry makes its own glue. An [`Object`] itself keeps what it was
-//! linked with: its layouts and states with its own glue ([`super::ready`]), and the first exports ([`super::first`]).
+//! linked with: its layouts and states with its own glue ([`super::ready`]), and the first exports ([`super::first_exports`]).
 
-use super::first::PlansId;
 use super::glue_source::GlueSource;
-use super::held::{Held, held};
+use super::held::{Held, PlansId, held};
 use super::input::Object;
 use super::null_fragment::null_fragment;
 use super::ready::{OwnState, Ready};
@@ -26,7 +25,8 @@ use crate::target::{GfxIp, Stage, WaveSize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Plans and pieces, kept between links. All threads share one; it only grows.
+/// Plans and pieces, kept between links. All threads share one; it only grows. What an object keeps of its links is for
+/// their plans only, and stays when the plans are gone: links of the same objects should have the same plans.
 #[derive(Default)]
 pub struct Plans {
     id: PlansId,
@@ -71,19 +71,17 @@ impl<'a> Joints<'a> {
         let target = vertex.interface.target;
         let make = || self.piece(&glue::param_export_key(target, plan));
         let Some(plans) = self.plans else { return make().map(|made| Some(Held::Made(made))) };
-        let first = &vertex.exports;
-        if let Some(kept) = first.get(plans.id, |exports| exports.iter().eq(plan.epilog_exports())) {
+        if let Some(kept) = vertex.exports.get(plans.id, plan) {
             return Ok(Some(Held::Kept(kept)));
         }
-        let exports = || plan.epilog_exports().cloned().collect();
         let shared = held(
             &plans.params,
             plan.epilog_exports().fold(0, |all, export| hash((all, export))),
             |(of, exports)| *of == target && exports.iter().eq(plan.epilog_exports()),
-            || (target, exports()),
+            || (target, plan.epilog_exports().cloned().collect()),
             make,
         )?;
-        first.keep(plans.id, exports, shared.arc());
+        vertex.exports.keep(plans.id, plan, shared.arc());
         Ok(Some(shared.into()))
     }
 

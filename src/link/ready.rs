@@ -6,8 +6,7 @@
 //! caches, and each place in memory costs a wait.
 
 use super::bound::Bound;
-use super::first::PlansId;
-use super::held::{Held, held};
+use super::held::{Held, PlansId, held};
 use super::input::Object;
 use super::places::{DWORD, LoadReloc, Patch};
 use crate::abi::layout::{LayoutId, ResolvedLayout};
@@ -125,12 +124,7 @@ impl Ready {
 
     /// Its stage's notes.
     pub(super) fn notes<'a>(&'a self, object: &'a Object) -> StageNotes<'a> {
-        object.notes.of_stage(self.run(0..self.notes.size), self.notes.counts)
-    }
-
-    /// End of the root dwords in its user-data SGPRs.
-    pub(super) fn mapped_end(&self) -> u32 {
-        self.notes.mapped_end
+        object.notes.of_stage(self.run(0..self.notes.size), &self.notes)
     }
 
     /// The prolog.
@@ -183,16 +177,11 @@ pub(super) struct ReadyParts {
 }
 
 /// The pieces of glue are those of certain plans, which may have another source than others.
+#[derive(PartialEq)]
 struct ReadyKey {
     plans: PlansId,
     layout: LayoutId,
     state: OwnState<'static>,
-}
-
-impl PartialEq for ReadyKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.is(other.plans, other.layout, &other.state)
-    }
 }
 
 impl ReadyKey {

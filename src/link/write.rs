@@ -8,7 +8,7 @@ use super::attach::Unit;
 use super::head::{
     Extent, FIRST_OPTIONAL, FileHead, HeadBytes, NOTE_ALIGN, NamedSection, NamedSymbol, RELOCATIONS_ALIGN, TEXT,
 };
-use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, PlacedPart, Placement};
+use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, Placement};
 use super::places::{DWORD, LoadReloc, Patched};
 use super::resolve::Resolved;
 use crate::elf::size;
@@ -223,10 +223,10 @@ impl<'a, 'u> Output<'a, 'u> {
             symbols.push(Extent { at: placed.offset, size: placed.size });
         }
         // The parts of a stage are contiguous and begin with the first, whose name is the stage's own symbol.
-        for (n, first) in parts.iter().enumerate().filter(|(_, placed)| !placed.is_inner()) {
-            let others = parts.iter().skip(n).take_while(|placed| placed.id.stage == first.id.stage);
-            let end = others.last().map_or(first.offset, PlacedPart::end);
-            symbols.push(Extent { at: first.offset, size: end.saturating_sub(first.offset) });
+        for stage in parts.chunk_by(|one, next| one.id.stage == next.id.stage) {
+            if let (Some(first), Some(last)) = (stage.first(), stage.last()) {
+                symbols.push(Extent { at: first.offset, size: last.end().saturating_sub(first.offset) });
+            }
         }
     }
 

@@ -9,8 +9,6 @@ use crate::state::PipelineState;
 pub struct StageFacts<'a> {
     /// Its interface.
     pub interface: &'a StageInterface,
-    /// End of the root dwords in its user-data SGPRs.
-    pub mapped_end: u32,
     /// Registers that the glue between the stages uses.
     pub glue: Counts,
 }

@@ -53,12 +53,12 @@ pub fn finalize(facts: &PipelineFacts<'_>, notes: &mut FinalNotes<'_>) -> Result
     let mut mapped_end = 0;
     for (stage, own) in facts.stages.iter().zip(&mut notes.stages) {
         let name = || stage.interface.stage.name();
-        let counts = own.counts().max(stage.glue);
-        if counts != own.counts() {
+        let counts = own.counts.max(stage.glue);
+        if counts != own.counts {
             notes.registers.set_fields(granules(stage.interface, counts).at(name)?)?;
-            own.set_counts(counts);
+            own.counts = counts;
         }
-        mapped_end = stage.mapped_end.max(mapped_end);
+        mapped_end = own.mapped_end.max(mapped_end);
         match &stage.interface.kind {
             StageKind::Vertex(vertex) => graphics::vertex(&mut notes.registers, vertex, facts).at(name)?,
             StageKind::Fragment(fragment) => graphics::fragment(&mut notes.registers, fragment, facts).at(name)?,

@@ -47,7 +47,10 @@ pub struct StageNotes<'a> {
     part: &'a PartNotes,
     text: &'a [u8],
     registers: &'a [u8],
-    counts: Counts,
+    /// Register counts of the stage.
+    pub(super) counts: Counts,
+    /// End of the root dwords in its user-data SGPRs.
+    pub(super) mapped_end: u32,
 }
 
 impl PartNotes {
@@ -85,22 +88,13 @@ impl PartNotes {
     }
 
     /// The ready notes, read from the bytes that they were appended to.
-    pub fn of_stage<'a>(&'a self, bytes: &'a [u8], counts: Counts) -> StageNotes<'a> {
+    pub fn of_stage<'a>(&'a self, bytes: &'a [u8], ready: &ReadyNotes) -> StageNotes<'a> {
         let (text, registers) = bytes.split_at_checked(self.text.bytes().len()).unwrap_or_default();
-        StageNotes { part: self, text, registers, counts }
+        StageNotes { part: self, text, registers, counts: ready.counts, mapped_end: ready.mapped_end }
     }
 }
 
 impl<'a> StageNotes<'a> {
-    /// Register counts of the stage.
-    pub(super) fn counts(&self) -> Counts {
-        self.counts
-    }
-
-    pub(super) fn set_counts(&mut self, counts: Counts) {
-        self.counts = counts;
-    }
-
     /// Fields of the pipeline.
     pub(super) fn pipeline(&self) -> &'a [(MetadataKey, u32)] {
         &self.part.pipeline

@@ -158,8 +158,8 @@ fn an_object_is_linked_with_many_layouts_and_states() {
     let objects: Vec<Object> = parts.iter().map(|part| Object::parse(part).unwrap()).collect();
     let objects: Vec<&Object> = objects.iter().collect();
     let mut seen = std::collections::BTreeSet::new();
-    let each = ["R8G8B8A8_UNORM", "R32_SFLOAT", "R32G32B32A32_SFLOAT"];
-    let each = each.into_iter().flat_map(|format| (12..104).map(move |dword| (format, dword)));
+    let formats = ["R8G8B8A8_UNORM", "R32_SFLOAT", "R32G32B32A32_SFLOAT"];
+    let each = formats.into_iter().flat_map(|format| (12..104).map(move |dword| (format, dword)));
     for (format, dword) in each.clone().chain(each) {
         state.color.attachments[0].format = format.parse().unwrap();
         state.layout.push_constant_root = Some(dword);

@@ -2,6 +2,7 @@
 
 use super::job::ServiceJob;
 use crate::wire::{Ask, Priority};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -33,10 +34,9 @@ pub(super) struct Requests {
 impl Requests {
     /// Adds a request; false if it exists.
     pub(super) fn add(&mut self, job: &Arc<dyn ServiceJob>) -> bool {
-        let before = self.by_id.len();
-        let request = || Request { job: Arc::downgrade(job), inline: false, class: Priority::Soon };
-        self.by_id.entry(job.id()).or_insert_with(request);
-        self.by_id.len() > before
+        let Entry::Vacant(place) = self.by_id.entry(job.id()) else { return false };
+        place.insert(Request { job: Arc::downgrade(job), inline: false, class: Priority::Soon });
+        true
     }
 
     pub(super) fn is_empty(&self) -> bool {
