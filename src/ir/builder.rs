@@ -2,11 +2,12 @@
 //! are folded.
 
 use super::alu::{AluOp, FpFlags};
+use super::args::InstArgs;
 use super::block::{BlockCall, Merge, Terminator};
 use super::bounds::greatest;
 use super::op::Op;
 use super::pool::ConstPool;
-use super::shader::{BlockId, InstArgs, InstId, Shader, Value};
+use super::shader::{BlockId, InstId, Shader, Value};
 use super::types::{Bits, Type};
 use crate::workspace::{Kept, take};
 use smallvec::SmallVec;
@@ -73,13 +74,13 @@ impl<'a> Builder<'a> {
     /// Any instruction with a result.
     pub fn value(&mut self, op: Op, args: &[Value], ty: Type) -> Value {
         let v = Value(self.shader.values.len() as u32);
-        self.push(op, SmallVec::from_slice(args), Some(ty));
+        self.push(op, args, Some(ty));
         v
     }
 
     /// Any instruction without a result.
     pub fn effect(&mut self, op: Op, args: &[Value]) {
-        self.push(op, SmallVec::from_slice(args), None);
+        self.push(op, args, None);
     }
 
     /// A constant of this scalar type; bits above its width are dropped.
@@ -89,7 +90,7 @@ impl<'a> Builder<'a> {
             return v;
         }
         let v = Value(self.shader.values.len() as u32);
-        self.push_to(Shader::ENTRY, Op::Const(bits), SmallVec::new(), Some(ty));
+        self.push_to(Shader::ENTRY, Op::Const(bits), InstArgs::new(), Some(ty));
         self.consts.insert(ty, bits, v);
         v
     }

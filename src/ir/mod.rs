@@ -21,6 +21,7 @@
 //! has to handle it.
 
 mod alu;
+mod args;
 mod block;
 pub mod bounds;
 mod builder;
@@ -64,6 +65,7 @@ mod words;
 
 pub use crate::kinds::{DepthMode, NumericKind, ResourceKind, SpecOperand, SpecValue};
 pub use alu::{AluOp, FpFlags, Sig};
+pub use args::InstArgs;
 pub use block::{BasicBlock, BlockCall, Blocks, Cases, End, Merge, Terminator};
 pub use builder::Builder;
 pub use graph::{Graph, PerBlock};
@@ -75,8 +77,8 @@ pub use memory::{Access, AtomicMemory, AtomicOp, BufferKind, DescriptorPart, Fen
 pub use name::Name;
 pub use op::Op;
 pub use shader::{
-    ArgRole, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, InstArgs, Local, LowerInfo, Modes, RegClass,
-    Resource, RoundMode, Shader, ShaderLevel, ValueData, ValueDef,
+    ArgRole, ConstTable, DenormMode, DerivativeGroup, EntryArg, Inst, Local, LowerInfo, Modes, RegClass, Resource,
+    RoundMode, Shader, ShaderLevel, ValueData, ValueDef,
 };
 pub use symbols::Symbols;
 pub use types::{Align, Bits, Type};

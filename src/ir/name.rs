@@ -1,5 +1,7 @@
-//! Debug names and symbol names. Short ones are stored inline, so that a list of names is one allocation.
+//! Debug names and symbol names. Short ones are stored inline, so that a list of names is one allocation; the memory of
+//! long ones is the thread's.
 
+use crate::workspace::Kept;
 use std::fmt;
 use std::ops::Deref;
 
@@ -13,7 +15,7 @@ pub struct Name(Text);
 #[derive(Clone)]
 enum Text {
     Short { len: u8, bytes: [u8; SHORT] },
-    Long(String),
+    Long(Kept<String>),
 }
 
 impl Name {
@@ -50,7 +52,12 @@ impl fmt::Write for Name {
                     place.copy_from_slice(s.as_bytes());
                     *len += s.len() as u8;
                 }
-                None => self.0 = Text::Long([&**self, s].concat()),
+                None => {
+                    let mut text = Kept::<String>::default();
+                    text.push_str(self);
+                    text.push_str(s);
+                    self.0 = Text::Long(text);
+                }
             },
         }
         Ok(())
@@ -71,7 +78,7 @@ impl From<&str> for Name {
 
 impl From<String> for Name {
     fn from(name: String) -> Self {
-        if name.len() > SHORT { Self(Text::Long(name)) } else { Self::of(name) }
+        if name.len() > SHORT { Self(Text::Long(name.into())) } else { Self::of(name) }
     }
 }
 

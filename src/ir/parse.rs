@@ -3,6 +3,7 @@
 //! Only the syntax is checked here; `verify` checks the rest. Values keep their numbers, so uses may precede
 //! definitions; using an undefined number is an error.
 
+use super::args::InstArgs;
 use super::block::{BlockCall, End, Merge, Terminator};
 use super::name::Name;
 use super::op::Op;
@@ -17,7 +18,6 @@ use crate::error::{Error, Result};
 use crate::kinds::ResourceKind;
 use crate::target::{Stage, WaveSize};
 use crate::workspace::Reusable as _;
-use smallvec::SmallVec;
 
 /// Reads the text form.
 ///
@@ -410,7 +410,7 @@ impl Parser {
             _ => None,
         };
         let mut op = Self::operation(r)?;
-        let mut args = SmallVec::new();
+        let mut args = InstArgs::new();
         if matches!(r.peek(), Some(Token::Word(_))) {
             loop {
                 args.push(self.operand(r)?);

@@ -4,6 +4,7 @@
 //! an instruction's result or a block's parameter. The entry block is block 0; it has no predecessors and, at the upper
 //! level, no parameters. At the lower level its parameters are the hardware's registers, one per [`EntryArg`].
 
+use super::args::InstArgs;
 use super::block::{BasicBlock, Blocks, reserve};
 use super::cfg::Cfg;
 use super::graph::Graph;
@@ -16,7 +17,6 @@ use super::types::{Align, Type};
 use crate::kinds::{DepthMode, ResourceKind, SpecOperand, SpecValue};
 use crate::target::{Stage, WaveSize};
 use crate::workspace::{Kept, List, take};
-use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -86,9 +86,6 @@ pub enum ValueDef {
     Param(BlockId, u32),
 }
 
-/// Operands of an instruction. Only image operations often have more than six.
-pub type InstArgs = SmallVec<[Value; 6]>;
-
 /// An instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inst {
@@ -103,7 +100,7 @@ pub struct Inst {
 impl Inst {
     /// Placeholder for an instruction that is temporarily taken out.
     pub(super) fn none() -> Self {
-        Self { op: Op::Undef, args: SmallVec::new(), result: None }
+        Self { op: Op::Undef, args: InstArgs::new(), result: None }
     }
 
     /// Its results: none or one, for every operation at present.

@@ -202,7 +202,7 @@ mod tests {
         shader.lower.as_mut().expect("a lower-level shader").args[0].class = RegClass::Vgpr;
         let second = Uniformity::of(&shader);
         assert!(!second.is_uniform(Value(1)), "the register is another");
-        shader.inst_mut(crate::ir::InstId(0)).args.clear();
+        shader.inst_mut(crate::ir::InstId(0)).args = crate::ir::InstArgs::new();
         assert!(!Arc::ptr_eq(&second, &Uniformity::of(&shader)), "an instruction is another");
     }
 }

@@ -13,10 +13,9 @@
 
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, Inst, InstId, Op, Shader};
+use crate::ir::{BlockId, Inst, InstArgs, InstId, Op, Shader};
 use crate::target::WaveSize;
 use crate::workspace::{List, filled};
-use smallvec::SmallVec;
 
 /// Adds the early ends.
 ///
@@ -69,7 +68,7 @@ fn add(shader: &mut Shader, block: BlockId, more: bool) {
             let mut rest = insts[n + 1..].iter().map(|id| shader.inst(*id));
             let first = rest.find(|inst| inst.op == Op::DemoteIf || is_access(inst));
             if first.map_or(more, is_access) {
-                kept.push(shader.add_inst(Op::EndIfDead, SmallVec::new(), None));
+                kept.push(shader.add_inst(Op::EndIfDead, InstArgs::new(), None));
             }
         }
     }

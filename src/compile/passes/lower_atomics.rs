@@ -17,6 +17,7 @@ use crate::ir::{
     Shader, Terminator, Type, Value,
 };
 use crate::target::WaveSize;
+use smallvec::SmallVec;
 
 /// Lowers atomics without an instruction.
 ///
@@ -142,7 +143,7 @@ fn swap_loop(b: &mut Builder<'_>, inst: &Inst) -> Result<Value> {
         AtomicOp::FMax => AluOp::FMax,
         other => return Err(Error::bug(format!("no loop makes an atomic {other:?}"))),
     };
-    let mut address = inst.args.clone();
+    let mut address: SmallVec<[Value; 8]> = SmallVec::from_slice(&inst.args);
     let data = address.remove(place.first_data());
     let ty = b.ty(data);
     let first = place.operate(b, AtomicOp::Load, &address, &[], ty);

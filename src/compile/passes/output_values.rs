@@ -8,7 +8,6 @@ use crate::ir::cfg::Cfg;
 use crate::ir::{Inst, LocalId, Op, Shader, Value, ValueDef};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
-use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -21,15 +20,12 @@ enum Holder {
     Place(LocalId, u64, u64),
 }
 
-/// Few holders have more sources.
-type Holders = SmallVec<[Holder; 8]>;
-
-/// Source of a holder's bits.
+/// Origin of a holder's bits.
 enum Origin {
     /// None: the bits are undefined.
     Nothing,
     /// Other holders, each on some path.
-    From(Holders),
+    Sources,
     /// Any other operation.
     Work,
 }
@@ -108,16 +104,17 @@ impl<'a> Origins<'a> {
         if let Some(known) = self.constants.get(&place) {
             return *known;
         }
-        let bits = self.stored_at(place).and_then(|stored| self.common(stored));
+        let mut stored = List::default();
+        let bits = self.stored_at(place, &mut stored).and_then(|()| self.common(&stored));
         self.constants.insert(place, bits);
         bits
     }
 
     /// The bits that all of these holders have in common, ignoring undefined ones; `None` if they differ.
-    fn common(&mut self, stored: Holders) -> Option<u64> {
+    fn common(&mut self, stored: &[Holder]) -> Option<u64> {
         self.find_undefined(stored.iter().copied().collect());
         let mut bits = None;
-        for holder in stored.into_iter().filter(|&holder| !self.is_undefined(holder)) {
+        for &holder in stored.iter().filter(|&&holder| !self.is_undefined(holder)) {
             let Holder::Lane(value, lane) = holder else { return None };
             let stored = match self.shader.def(value) {
                 Some(Inst { op: Op::Compose, args, .. }) => self.shader.as_const(*args.get(usize::from(lane))?)?,
@@ -133,9 +130,9 @@ impl<'a> Origins<'a> {
     /// The undefined values that are stored to outputs.
     pub(super) fn undefined_outputs(&mut self) -> BTreeSet<Value> {
         let stores = self.shader.live_insts().filter(|inst| matches!(inst.op, Op::StoreOutput { .. }));
-        let stored: SmallVec<[Value; 32]> = stores.filter_map(|store| store.args.first().copied()).collect();
+        let stored: List<Value> = stores.filter_map(|store| store.args.first().copied()).collect();
         self.find_undefined(stored.iter().map(|&v| Holder::Lane(v, 0)).collect());
-        stored.into_iter().filter(|&v| self.is_undefined(Holder::Lane(v, 0))).collect()
+        stored.iter().copied().filter(|&v| self.is_undefined(Holder::Lane(v, 0))).collect()
     }
 
     /// Whether [`Self::find_undefined`] found the holder undefined.
@@ -155,8 +152,9 @@ impl<'a> Origins<'a> {
     /// Finds which of these holders, and of their sources, are undefined: `undef` itself, or made only of undefined
     /// values by vectors, locals and block parameters. A cycle without a defined source is undefined too. Each holder
     /// is visited once, without recursion, because a module may pass a value through any number of blocks.
-    fn find_undefined(&mut self, mut open: SmallVec<[Holder; 32]>) {
-        let mut defined: SmallVec<[u32; 32]> = SmallVec::new();
+    fn find_undefined(&mut self, mut open: List<Holder>) {
+        let mut defined = List::default();
+        let mut sources = List::default();
         while let Some(holder) = open.pop() {
             let at = self.place_of(holder);
             let found = &mut self.found[at as usize];
@@ -164,11 +162,12 @@ impl<'a> Origins<'a> {
                 continue;
             }
             found.undefined = true;
-            match self.origin(holder) {
+            sources.clear();
+            match self.origin(holder, &mut sources) {
                 Origin::Nothing => {}
                 Origin::Work => defined.push(at),
-                Origin::From(sources) => {
-                    for source in sources {
+                Origin::Sources => {
+                    for &source in &sources {
                         let from = self.place_of(source);
                         let from = &mut self.found[from as usize];
                         if from.asked && !from.undefined {
@@ -194,35 +193,37 @@ impl<'a> Origins<'a> {
         }
     }
 
-    fn origin(&self, holder: Holder) -> Origin {
-        let (v, lane) = match holder {
-            Holder::Lane(v, lane) => (v, lane),
-            Holder::Place(..) => return self.stored_at(holder).map_or(Origin::Work, Origin::From),
-        };
-        let sources = match self.shader.def(v) {
-            None => self.passed(v, lane),
-            Some(inst) => match inst.op {
-                Op::Undef => return Origin::Nothing,
-                Op::Compose => inst.args.get(usize::from(lane)).map(|&part| smallvec![Holder::Lane(part, 0)]),
-                Op::Extract(which) => inst.args.first().map(|&whole| smallvec![Holder::Lane(whole, which)]),
-                Op::Bitcast => inst.args.first().map(|&from| lanes(self.shader, from)),
-                Op::LocalLoad { .. } => self.place(v, lane).map(|place| smallvec![place]),
-                _ => None,
+    /// Appends a holder's sources.
+    fn origin(&self, holder: Holder, out: &mut Vec<Holder>) -> Origin {
+        let found = match holder {
+            Holder::Place(..) => self.stored_at(holder, out),
+            Holder::Lane(v, lane) => match self.shader.def(v) {
+                None => self.passed(v, lane, out),
+                Some(inst) => match inst.op {
+                    Op::Undef => return Origin::Nothing,
+                    Op::Compose => inst.args.get(usize::from(lane)).map(|&part| out.push(Holder::Lane(part, 0))),
+                    Op::Extract(which) => inst.args.first().map(|&whole| out.push(Holder::Lane(whole, which))),
+                    Op::Bitcast => inst.args.first().map(|&from| out.extend(lanes(self.shader, from))),
+                    Op::LocalLoad { .. } => self.place(v, lane).map(|place| out.push(place)),
+                    _ => None,
+                },
             },
         };
-        sources.map_or(Origin::Work, Origin::From)
+        found.map_or(Origin::Work, |()| Origin::Sources)
     }
 
-    /// The holders passed to a block parameter; `None` if it is not a block parameter, or is one of the entry's.
-    fn passed(&self, v: Value, lane: u8) -> Option<Holders> {
+    /// Appends the holders passed to a block parameter; `None` if it is not a block parameter, or is one of the entry's.
+    fn passed(&self, v: Value, lane: u8, out: &mut Vec<Holder>) -> Option<()> {
         let ValueDef::Param(block, nth) = self.shader.values.get(v.index())?.def else { return None };
         if block == Shader::ENTRY {
             return None;
         }
         // A block that jumps here twice is there twice.
         let callers = self.cfg.preds(block).chunk_by(|a, b| a == b).filter_map(|same| same.first());
-        let calls = callers.flat_map(|from| self.shader.block(*from).calls().filter(|call| call.block == block));
-        calls.map(|call| Some(Holder::Lane(*call.args.get(nth as usize)?, lane))).collect()
+        for call in callers.flat_map(|from| self.shader.block(*from).calls().filter(|call| call.block == block)) {
+            out.push(Holder::Lane(*call.args.get(nth as usize)?, lane));
+        }
+        Some(())
     }
 
     /// The bytes from which a load reads one of its lanes; `None` if the offset is not known.
@@ -233,16 +234,15 @@ impl<'a> Origins<'a> {
         Some(Holder::Place(*local, offset, bytes))
     }
 
-    /// The lanes that stores put in these bytes; `None` if not all are known.
-    fn stored_at(&self, place: Holder) -> Option<Holders> {
+    /// Appends the lanes that stores put in these bytes; `None` if not all are known.
+    fn stored_at(&self, place: Holder, out: &mut Vec<Holder>) -> Option<()> {
         let Holder::Place(local, offset, bytes) = place else { return None };
-        let Some(stores) = self.stores.get(local.index()) else { return Some(Holders::new()) };
+        let Some(stores) = self.stores.get(local.index()) else { return Some(()) };
         if stores.anywhere {
             return None;
         }
         let before = |&(l, at, _): &(LocalId, u64, Value)| (l, at.saturating_add(stores.widest)) <= (local, offset);
         let placed = &self.placed[self.placed.partition_point(before)..];
-        let mut all = Holders::new();
         for &(_, at, value) in placed.iter().take_while(|&&(l, at, _)| l == local && at < offset + bytes) {
             let (size, each) = (self.shader.ty(value).bytes(), self.shader.ty(value).element().bytes());
             let (size, each) = (u64::from(size), u64::from(each));
@@ -252,12 +252,12 @@ impl<'a> Origins<'a> {
             if each != bytes || offset < at || !(offset - at).is_multiple_of(each) {
                 return None;
             }
-            all.push(Holder::Lane(value, u8::try_from((offset - at) / each).ok()?));
+            out.push(Holder::Lane(value, u8::try_from((offset - at) / each).ok()?));
         }
-        Some(all)
+        Some(())
     }
 }
 
-fn lanes(shader: &Shader, v: Value) -> Holders {
-    (0..).take(shader.ty(v).lanes() as usize).map(|lane| Holder::Lane(v, lane)).collect()
+fn lanes(shader: &Shader, v: Value) -> impl Iterator<Item = Holder> {
+    (0..).take(shader.ty(v).lanes() as usize).map(move |lane| Holder::Lane(v, lane))
 }

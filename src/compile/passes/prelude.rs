@@ -1,8 +1,7 @@
 //! Instructions at the top of the entry block, which dominates everything: values that several users share.
 
-use crate::ir::{Inst, InstId, Op, Shader, Type, Value};
+use crate::ir::{Inst, InstArgs, InstId, Op, Shader, Type, Value};
 use crate::workspace::List;
-use smallvec::SmallVec;
 
 /// Instructions for the top of the entry block, whose operands are entry parameters or each other's results.
 #[derive(Default)]
@@ -19,7 +18,7 @@ impl Prelude {
             return v;
         }
         let v = Value(shader.values.len() as u32);
-        self.insts.push(shader.add_inst(op, SmallVec::from_slice(args), Some(ty)));
+        self.insts.push(shader.add_inst(op, InstArgs::from_slice(args), Some(ty)));
         v
     }
 

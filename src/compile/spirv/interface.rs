@@ -387,31 +387,39 @@ impl Cx<'_> {
 
     /// Loads from an input at a constant offset. A volatile load sees whether the invocation has become a helper.
     pub(super) fn load_input(&mut self, input: usize, pointer: &Pointer, volatile: bool) -> Result<LeafValues> {
-        let sources = self.sources(input, pointer)?;
-        let read = |(ty, source): &(Type, InputSource)| match source {
-            InputSource::BuiltIn(BuiltIn::HelperInvocation, ..) if volatile => Ok(self.b.value(Op::IsHelper, &[], *ty)),
-            _ => self.read_source(source, *ty),
-        };
-        sources.iter().map(read).collect()
+        self.input_values(input, pointer, |cx, source, ty| match source {
+            InputSource::BuiltIn(BuiltIn::HelperInvocation, ..) if volatile => Ok(cx.b.value(Op::IsHelper, &[], ty)),
+            source => cx.read_source(&source, ty),
+        })
     }
 
-    fn sources(&self, input: usize, pointer: &Pointer) -> Result<SmallVec<[(Type, InputSource); 4]>> {
+    /// The values of an input's leaves, as `read` makes each from its source.
+    fn input_values(
+        &mut self,
+        input: usize,
+        pointer: &Pointer,
+        read: impl Fn(&mut Self, InputSource, Type) -> Result<Value>,
+    ) -> Result<LeafValues> {
         let Some(i) = self.interface.inputs.get(input) else { return Err(Error::bug("input out of range")) };
-        let known = self.interface.input_leaves.get(i.leaves.clone()).unwrap_or(&[]);
+        let known = i.leaves.clone();
         let leaves = self.types.walk(pointer.ty, pointer.layout)?;
-        leaves
-            .iter()
-            .map(|leaf| {
-                let at = pointer.constant.wrapping_add(leaf.offset);
-                let found = known.binary_search_by_key(&at, |(l, _)| l.offset).ok().and_then(|n| known.get(n));
-                match found {
-                    Some((l, source)) if l.ty == leaf.ty => Ok((leaf.ty, source.clone())),
-                    // Only undefined if it is read: an optimizer leaves such code behind conditions that are never true.
-                    None => Ok((leaf.ty, InputSource::Undefined)),
-                    Some(_) => Err(Error::malformed("a value of another type than the input has there")),
-                }
-            })
-            .collect()
+        let mut values = LeafValues::with_capacity(leaves.len());
+        for leaf in leaves.iter() {
+            let source = self.source(known.clone(), pointer.constant.wrapping_add(leaf.offset), leaf.ty)?;
+            values.push(read(self, source, leaf.ty)?);
+        }
+        Ok(values)
+    }
+
+    /// Source of an input's leaf at this offset; the input has the `known` leaves.
+    fn source(&self, known: Range<usize>, offset: u32, ty: Type) -> Result<InputSource> {
+        let known = self.interface.input_leaves.get(known).unwrap_or_default();
+        match known.binary_search_by_key(&offset, |(leaf, _)| leaf.offset).ok().and_then(|n| known.get(n)) {
+            Some((leaf, source)) if leaf.ty == ty => Ok(source.clone()),
+            // Only undefined if it is read: an optimizer leaves such code behind conditions that are never true.
+            None => Ok(InputSource::Undefined),
+            Some(_) => Err(Error::malformed("a value of another type than the input has there")),
+        }
     }
 
     fn read_source(&mut self, source: &InputSource, ty: Type) -> Result<Value> {
@@ -527,8 +535,7 @@ impl Cx<'_> {
 
     /// The leaves of a part of an input.
     fn read_leaves(&mut self, input: usize, p: &Pointer, moved: Moved<'_>, operands: &[Value]) -> Result<LeafValues> {
-        let sources = self.sources(input, p)?;
-        sources.into_iter().map(|(ty, source)| self.read_at(&moved(source)?, operands, ty)).collect()
+        self.input_values(input, p, |cx, source, ty| cx.read_at(&moved(source)?, operands, ty))
     }
 }
 

@@ -259,11 +259,12 @@ impl Cx<'_> {
         leaves: impl ExactSizeIterator<Item = (u32, Type)>,
     ) -> Option<LeafValues> {
         let local = self.tracked(pointer, operands, leaves.len())?;
-        let value = |(offset, ty): (u32, Type)| {
+        let mut held = LeafValues::with_capacity(leaves.len());
+        for (offset, ty) in leaves {
             let value = self.contents.leaf(local, pointer.constant.wrapping_add(offset));
-            value.filter(|v| self.b.ty(*v) == ty)
-        };
-        leaves.map(value).collect()
+            held.push(value.filter(|v| self.b.ty(*v) == ty)?);
+        }
+        Some(held)
     }
 
     /// What a variable for an image, a sampler or both holds.

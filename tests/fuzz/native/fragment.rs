@@ -11,10 +11,9 @@ use super::super::random::Random;
 use super::generate::{Gen, Kind, Same};
 use super::scene::{FLAT, Format, SMOOTH, SMOOTH_BITS, Scene};
 use dovetail::ir::{
-    AluOp, Bits, BlockCall, BlockId, BuiltIn, FpFlags, Interp, InterpPlace, NumericKind, Op, OutputSlot, Terminator,
-    Type, Value,
+    AluOp, Bits, BlockCall, BlockId, BuiltIn, FpFlags, InstArgs, Interp, InterpPlace, NumericKind, Op, OutputSlot,
+    Terminator, Type, Value,
 };
-use smallvec::SmallVec;
 
 /// A colour output.
 #[derive(Clone, Copy, Debug)]
@@ -211,7 +210,7 @@ impl Gen<'_> {
         let exit = self.new_block();
         for (slot, ty, kind, _) in self.slots() {
             let value = self.shader.add_param(exit, ty);
-            let store = self.shader.add_inst(Op::StoreOutput { slot, kind }, SmallVec::from_slice(&[value]), None);
+            let store = self.shader.add_inst(Op::StoreOutput { slot, kind }, InstArgs::from_slice(&[value]), None);
             self.shader.block_mut(exit).insts.push(store);
         }
         self.shader.block_mut(exit).end.set(Terminator::Return(&[]));

@@ -9,10 +9,10 @@ use super::fragment::Fragment;
 use super::inputs;
 use super::setup::Setup;
 use dovetail::ir::{
-    Align, AluOp, Bits, BlockId, BuiltIn, ConstTable, FpFlags, Local, LocalId, Op, Shader, Terminator, Type, Value,
+    Align, AluOp, Bits, BlockId, BuiltIn, ConstTable, FpFlags, InstArgs, Local, LocalId, Op, Shader, Terminator, Type,
+    Value,
 };
 use dovetail::target::Stage;
-use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 /// Kind of a value.
@@ -251,14 +251,14 @@ impl Gen<'_> {
 
     /// Adds an instruction with a result, which is not in scope yet.
     pub fn push(&mut self, op: Op, args: &[Value], ty: Type) -> Value {
-        let id = self.shader.add_inst(op, SmallVec::from_slice(args), Some(ty));
+        let id = self.shader.add_inst(op, InstArgs::from_slice(args), Some(ty));
         let block = self.block.unwrap_or(Shader::ENTRY);
         self.shader.block_mut(block).insts.push(id);
         self.shader.inst(id).result.unwrap_or(Value(0))
     }
 
     pub fn effect(&mut self, op: Op, args: &[Value]) {
-        let id = self.shader.add_inst(op, SmallVec::from_slice(args), None);
+        let id = self.shader.add_inst(op, InstArgs::from_slice(args), None);
         let block = self.block.unwrap_or(Shader::ENTRY);
         self.shader.block_mut(block).insts.push(id);
     }
@@ -279,7 +279,7 @@ impl Gen<'_> {
         if let Some(value) = self.constants.get(&(ty, bits)) {
             return *value;
         }
-        let id = self.shader.add_inst(Op::Const(bits), SmallVec::new(), Some(ty));
+        let id = self.shader.add_inst(Op::Const(bits), InstArgs::new(), Some(ty));
         // At the start of the entry block, so that it is in scope everywhere.
         self.shader.block_mut(Shader::ENTRY).insts.insert(0, id);
         let value = self.shader.inst(id).result.unwrap_or(Value(0));

@@ -8,10 +8,9 @@ use super::super::random::Random;
 use super::setup::Setup;
 use dovetail::emu::inputs::{Compare, Depth, Draw, InputBytes, Stencil, TargetAttachment, Topology, VertexBuffer};
 use dovetail::error::{Error, Result};
-use dovetail::ir::{Interp, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
+use dovetail::ir::{InstArgs, Interp, NumericKind, Op, OutputSlot, Shader, Terminator, Type};
 use dovetail::state::{PipelineState, VkFormat};
 use dovetail::target::Stage;
-use smallvec::SmallVec;
 
 /// Location of the flat inputs: the number of the triangle and three words.
 pub const FLAT: u32 = 0;
@@ -240,7 +239,7 @@ pub fn vertex_shader() -> Shader {
         let kind = if location == 1 { NumericKind::Uint } else { NumericKind::Float };
         for component in 0..4 {
             let op = Op::LoadInput { location, component, kind, interp: Interp::Flat };
-            let load = shader.add_inst(op, SmallVec::new(), Some(Type::B32));
+            let load = shader.add_inst(op, InstArgs::new(), Some(Type::B32));
             let value = shader.inst(load).result.into_iter().collect();
             let slot = match location {
                 0 => OutputSlot::Position(component),

@@ -6,7 +6,7 @@
 use super::setup::Setup;
 use dovetail::compile::phases::{Phase, Phases};
 use dovetail::ir::parse::parse;
-use dovetail::ir::{BlockCall, BlockId, Merge, Op, Shader, Terminator, Value, ValueDef};
+use dovetail::ir::{BlockCall, BlockId, InstArgs, Merge, Op, Shader, Terminator, Value, ValueDef};
 use std::time::{Duration, Instant};
 
 /// Time after which no new attempt starts.
@@ -124,7 +124,7 @@ impl Search<'_> {
                 if let ValueDef::Inst(id) = s.values[n].def {
                     let inst = s.inst_mut(id);
                     inst.op = Op::Const(bits);
-                    inst.args.clear();
+                    inst.args = InstArgs::new();
                 }
             };
             if ty.is_scalar() && !matches!(self.shader.def(value).map(|i| &i.op), Some(Op::Const(_))) {

@@ -1,7 +1,7 @@
 //! Narrows reads to the results that are used: fewer registers, and less data from memory.
 
 use super::Combine;
-use crate::compile::native::mir::{Extra, MachineInst, Opcode, Operand, OperandValue, Val, run_of};
+use crate::compile::native::mir::{Extra, MachineInst, Opcode, OperandValue, Val, run_of};
 use crate::compile::native::widths::{FORMAT_LOADS, SCALAR_LOADS, VECTOR_ACCESSES};
 use crate::isa::{Op, Traits};
 use smallvec::SmallVec;
@@ -46,11 +46,11 @@ impl Combine<'_> {
         if results.len() == usize::from(old.defs) {
             return;
         }
-        let uses: SmallVec<[Operand; 16]> = self.f.uses(&old).iter().copied().collect();
+        let first_use = old.operands as usize + usize::from(old.defs);
         let operands = self.f.operands.len() as u32;
         let count = results.len() as u8;
         self.f.operands.extend(run_of(results.iter().map(|val| OperandValue::Val(*val))));
-        self.f.operands.extend(uses);
+        self.f.operands.extend_from_within(first_use..first_use + usize::from(old.uses));
         self.f.insts[n as usize] = MachineInst { op: Opcode::Isa(op), operands, defs: count, extra, ..old };
     }
 }

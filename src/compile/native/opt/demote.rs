@@ -1,9 +1,8 @@
 //! Keeps values in scratch variables while control flow is changed; promotion turns them into values again.
 
-use crate::ir::{Align, AluOp, BlockId, FpFlags, InstId, Local, LocalId, Op, Shader, Type, Value};
+use crate::ir::{Align, AluOp, BlockId, FpFlags, InstArgs, InstId, Local, LocalId, Op, Shader, Type, Value};
 use crate::workspace::{Kept, List};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 /// A use of a value in a block, to be replaced by a load.
 pub(super) type Use = (BlockId, Value);
@@ -45,7 +44,7 @@ pub(super) fn run(shader: &mut Shader, uses: &[Use]) {
 /// A new instruction that is in no block yet, and its result.
 fn make(shader: &mut Shader, op: Op, args: &[Value], ty: Option<Type>) -> (InstId, Value) {
     let v = Value(shader.values.len() as u32);
-    (shader.add_inst(op, SmallVec::from_slice(args), ty), v)
+    (shader.add_inst(op, InstArgs::from_slice(args), ty), v)
 }
 
 /// Stores a value that has a variable. A boolean has no memory form, so it is stored as 0 or 1.

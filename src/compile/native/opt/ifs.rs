@@ -6,7 +6,7 @@
 use super::{blocks, jumps};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
-use crate::ir::{AluOp, BlockCall, BlockId, FpFlags, InstId, Merge, Op, Shader, Terminator, Type, Value};
+use crate::ir::{AluOp, BlockCall, BlockId, FpFlags, InstArgs, InstId, Merge, Op, Shader, Terminator, Type, Value};
 use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
@@ -94,7 +94,7 @@ fn select(shader: &mut Shader, block: BlockId, cond: Value, a: Value, b: Value) 
     let ty: Type = shader.ty(a);
     let v = Value(shader.values.len() as u32);
     let op = Op::Alu(AluOp::Select, FpFlags::NONE);
-    let id = shader.add_inst(op, SmallVec::from_slice(&[cond, a, b]), Some(ty));
+    let id = shader.add_inst(op, InstArgs::from_slice(&[cond, a, b]), Some(ty));
     shader.block_mut(block).insts.push(id);
     v
 }

@@ -15,7 +15,6 @@ use crate::ir::wave_wide::is_of_wave;
 use crate::ir::{AluOp, BlockId, DenormMode, FpFlags, Inst, InstArgs, InstId, Op, Shader, Type, Value, ValueDef};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Instructions before in a block among which [`Numbering::made_here`] looks.
@@ -186,7 +185,7 @@ impl Numbering<'_> {
             }
             _ => return,
         };
-        let (args, value): (InstArgs, Value) = (SmallVec::from_slice(&inst.args[..1]), inst.args[1]);
+        let (args, value): (InstArgs, Value) = (InstArgs::from_slice(&inst.args[..1]), inst.args[1]);
         let (ty, version) = (self.shader.ty(value), self.versions[memory as usize]);
         let key = Key { op: &load, args: &args, ty, version };
         if let Err(slot) = self.known.find(self.shader, &self.cfg, self.block, key) {
@@ -205,7 +204,7 @@ impl Numbering<'_> {
         if let Some(v) = self.consts.get(&(ty, bits)) {
             return *v;
         }
-        let (id, v) = self.write(Op::Const(bits), SmallVec::new(), ty, id);
+        let (id, v) = self.write(Op::Const(bits), InstArgs::new(), ty, id);
         self.front.push(id);
         self.uniform[v.index()] = true;
         self.consts.insert((ty, bits), v);
@@ -214,7 +213,7 @@ impl Numbering<'_> {
 
     /// Simplified arithmetic, whose result type follows from the operands, except for a conversion to `ty`.
     pub fn alu(&mut self, op: AluOp, flags: FpFlags, args: &[Value], ty: Type) -> Value {
-        self.alu_at(op, flags, SmallVec::from_slice(args), ty, None)
+        self.alu_at(op, flags, InstArgs::from_slice(args), ty, None)
     }
 
     fn alu_at(&mut self, op: AluOp, flags: FpFlags, args: InstArgs, ty: Type, id: Option<InstId>) -> Value {
@@ -228,7 +227,7 @@ impl Numbering<'_> {
     pub fn value(&mut self, op: Op, args: &[Value], ty: Type) -> Value {
         match self.whole(&op, args, ty) {
             Some(v) => v,
-            None => self.place(op, SmallVec::from_slice(args), ty, None),
+            None => self.place(op, InstArgs::from_slice(args), ty, None),
         }
     }
 

@@ -12,7 +12,7 @@ use super::params;
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::cfg::Cfg;
-use crate::ir::{BlockId, Inst, InstId, LocalId, Op, Shader, Type, Value};
+use crate::ir::{BlockId, Inst, InstArgs, InstId, LocalId, Op, Shader, Type, Value};
 use crate::workspace::{Kept, List, filled};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -187,7 +187,7 @@ impl Promotion<'_> {
 
     fn make(&mut self, block: BlockId, op: Op, args: &[Value], ty: Type) -> Value {
         let v = Value(self.shader.values.len() as u32);
-        let id = self.shader.add_inst(op, SmallVec::from_slice(args), Some(ty));
+        let id = self.shader.add_inst(op, InstArgs::from_slice(args), Some(ty));
         self.shader.block_mut(block).insts.push(id);
         v
     }
@@ -222,7 +222,7 @@ impl Promotion<'_> {
             return v;
         }
         let v = Value(self.shader.values.len() as u32);
-        self.front.push(self.shader.add_inst(Op::Undef, SmallVec::new(), Some(Type::scalar(width))));
+        self.front.push(self.shader.add_inst(Op::Undef, InstArgs::new(), Some(Type::scalar(width))));
         self.undef[slot] = Some(v);
         v
     }

@@ -69,7 +69,7 @@ impl Numbering<'_> {
 
     fn special(&mut self, op: AluOp, flags: FpFlags, args: &[Value], ty: Type) -> Option<Simpler> {
         use AluOp as A;
-        let same = |op: AluOp, args: &[Value]| Some(Simpler::Op(op, flags, SmallVec::from_slice(args)));
+        let same = |op: AluOp, args: &[Value]| Some(Simpler::Op(op, flags, InstArgs::from_slice(args)));
         let known = |n: usize| self.shader.as_const(*args.get(n)?);
         match op {
             A::Select => {
@@ -112,7 +112,7 @@ impl Numbering<'_> {
                 if inner == A::INot {
                     return Some(Simpler::Value(from[0]));
                 }
-                let from: InstArgs = SmallVec::from_slice(from);
+                let from: InstArgs = InstArgs::from_slice(from);
                 Some(Simpler::Op(opposite(inner)?, flags, from))
             }
             A::IEq | A::INe => {
@@ -127,7 +127,7 @@ impl Numbering<'_> {
     /// A select between booleans.
     fn truth_select(&mut self, flags: FpFlags, args: &[Value]) -> Option<Simpler> {
         let &[c, a, b] = args else { return None };
-        let op = |op, args: &[Value]| Some(Simpler::Op(op, flags, SmallVec::from_slice(args)));
+        let op = |op, args: &[Value]| Some(Simpler::Op(op, flags, InstArgs::from_slice(args)));
         match (self.shader.as_const(a), self.shader.as_const(b)) {
             (Some(1), Some(0)) => Some(Simpler::Value(c)),
             (Some(0), Some(1)) => op(AluOp::INot, &[c]),
@@ -151,7 +151,7 @@ impl Numbering<'_> {
         };
         (of == x).then(|| {
             let one = self.alu(AluOp::ZExt, FpFlags::NONE, &[c], Type::B32);
-            Simpler::Op(op, flags, SmallVec::from_slice(&[x, one]))
+            Simpler::Op(op, flags, InstArgs::from_slice(&[x, one]))
         })
     }
 
@@ -159,7 +159,7 @@ impl Numbering<'_> {
     fn compared(&mut self, equal: bool, flags: FpFlags, v: Value, k: u64) -> Option<Simpler> {
         let result = |c: Value, if_true: bool, if_false: bool| match (if_true == equal, if_false == equal) {
             (true, false) => Some(Simpler::Value(c)),
-            (false, true) => Some(Simpler::Op(AluOp::INot, flags, SmallVec::from_slice(&[c]))),
+            (false, true) => Some(Simpler::Op(AluOp::INot, flags, InstArgs::from_slice(&[c]))),
             _ => None,
         };
         if self.shader.ty(v) == Type::B1 {
@@ -177,7 +177,7 @@ impl Numbering<'_> {
                 let from = self.shader.ty(x);
                 let small = self.constant(from, k);
                 let op = if equal { AluOp::IEq } else { AluOp::INe };
-                return (k <= from.bits().mask()).then(|| Simpler::Op(op, flags, SmallVec::from_slice(&[x, small])));
+                return (k <= from.bits().mask()).then(|| Simpler::Op(op, flags, InstArgs::from_slice(&[x, small])));
             }
             _ => return None,
         };
@@ -196,7 +196,7 @@ impl Numbering<'_> {
             (A::IAnd, Some(0)) => constant(self, 0),
             (A::IOr, Some(1)) => constant(self, 1),
             (A::IAnd, Some(_)) | (A::IOr | A::IXor, Some(0)) => Some(Simpler::Value(x)),
-            (A::IXor, Some(_)) => Some(Simpler::Op(A::INot, FpFlags::NONE, SmallVec::from_slice(&[x]))),
+            (A::IXor, Some(_)) => Some(Simpler::Op(A::INot, FpFlags::NONE, InstArgs::from_slice(&[x]))),
             (A::IAnd | A::IOr, None) if x == y => Some(Simpler::Value(x)),
             (A::IXor, None) if x == y => constant(self, 0),
             (A::IAnd | A::IOr, None) => self.joined(op, x, y),
@@ -213,7 +213,7 @@ impl Numbering<'_> {
         let both = matches!((op, first), (A::IAnd, A::SGe | A::IEq) | (A::IOr, A::SLt | A::INe));
         (first == second && both && zeros && ty == Type::B32 && self.shader.ty(b) == ty).then(|| {
             let bits = self.alu(A::IOr, FpFlags::NONE, &[a, b], ty);
-            Simpler::Op(first, FpFlags::NONE, SmallVec::from_slice(&[bits, k]))
+            Simpler::Op(first, FpFlags::NONE, InstArgs::from_slice(&[bits, k]))
         })
     }
 

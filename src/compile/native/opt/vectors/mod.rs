@@ -16,9 +16,8 @@ use super::purity::{Memory, same};
 use crate::compile::request::TuningOptions;
 use crate::error::Result;
 use crate::ir::bounds::{low_zeros, stays_in_range};
-use crate::ir::{Align, AluOp, Bits, FpFlags, Inst, InstId, Op, Shader, Type, Value};
+use crate::ir::{Align, AluOp, Bits, FpFlags, Inst, InstArgs, InstId, Op, Shader, Type, Value};
 use crate::workspace::List;
-use smallvec::SmallVec;
 
 /// Size of the largest access, a scalar load.
 const MAX_BYTES: u64 = 64;
@@ -206,7 +205,7 @@ struct Replaced {
 impl Replaced {
     /// Adds an instruction before one of the block.
     fn make(&mut self, shader: &mut Shader, at: usize, op: Op, args: &[Value], ty: Option<Type>) -> Option<Value> {
-        let id = shader.add_inst(op, SmallVec::from_slice(args), ty);
+        let id = shader.add_inst(op, InstArgs::from_slice(args), ty);
         self.made.push((at, id));
         shader.inst(id).result
     }
