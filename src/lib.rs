@@ -79,6 +79,7 @@ pub mod keys;
 pub mod kinds;
 pub mod link;
 pub mod metadata;
+mod near_table;
 pub mod pipeline;
 #[cfg(feature = "proof")]
 pub mod proof;

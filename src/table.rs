@@ -138,26 +138,27 @@ impl<K, V, const MOST: usize> SharedTable<K, V, MOST> {
 }
 
 impl<K: PartialEq, V, const MOST: usize> SharedTable<K, V, MOST> {
-    /// Stores a value if there is room. If another thread has stored one meanwhile, that one stays.
-    pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Option<&V> {
+    /// Stores a value; gives it back if there is no room. If another thread has stored one meanwhile, that one stays.
+    pub(crate) fn keep(&self, hash: u64, key: K, value: V) -> Result<&V, V> {
         let levels = self.0.get_or_init(|| Box::new(Levels::new()));
         // An entry is added in one step, so a table is consistent after a panic.
         let mut count = levels.count.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(there) = levels.find(hash, |kept| *kept == key) {
-            return Some(there);
+            return Ok(there);
         }
         let number = *count;
         if number == MOST.min(ALL) {
-            return None;
+            return Err(value);
         }
         let current = levels.current.load(Ordering::Relaxed);
         if number == room(current) {
             levels.start(current + 1);
         }
-        let kept = levels.place(number)?.get_or_init(|| Entry { hash, key, value });
+        let Some(place) = levels.place(number) else { return Err(value) };
+        let kept = place.get_or_init(|| Entry { hash, key, value });
         add(levels.index(), hash, number);
         *count += 1;
-        Some(&kept.value)
+        Ok(&kept.value)
     }
 }
 
@@ -172,7 +173,8 @@ mod tests {
         assert_eq!(table.find(hash(1u32), |_| true), None);
         let most = room(LEVELS - 1) as u64;
         for key in 0..2 * most {
-            assert_eq!(table.keep(hash(key), key, key + 1), (key < most).then_some(&(key + 1)));
+            let kept = table.keep(hash(key), key, key + 1).copied();
+            assert_eq!(kept, if key < most { Ok(key + 1) } else { Err(key + 1) });
             // Also right after the index was replaced.
             assert_eq!(
                 table.find(hash(key / 2), |other| *other == key / 2),
@@ -181,22 +183,22 @@ mod tests {
         }
         let found = |key: u64| table.find(hash(key), |other| *other == key);
         assert!((0..2 * most).all(|key| found(key).copied() == (key < most).then_some(key + 1)));
-        assert_eq!(table.keep(hash(0u64), 0, 9), Some(&1), "what is there stays");
+        assert_eq!(table.keep(hash(0u64), 0, 9), Ok(&1), "what is there stays");
     }
 
     #[test]
     fn a_table_has_a_limit_of_its_own() {
         let table: SharedTable<u64, u64, 10> = SharedTable::default();
-        let kept = (0..40).filter(|key| table.keep(hash(key), *key, *key).is_some()).count();
+        let kept = (0..40).filter(|key| table.keep(hash(key), *key, *key).is_ok()).count();
         assert_eq!(kept, 10);
-        assert_eq!(table.keep(hash(3u64), 3, 9), Some(&3));
+        assert_eq!(table.keep(hash(3u64), 3, 9), Ok(&3));
     }
 
     #[test]
     fn entries_of_one_hash_are_apart() {
         let table: SharedTable<i32, i32> = SharedTable::default();
         // The last slot: the search goes on at the first.
-        let kept: Vec<_> = (0..100).map(|key| table.keep(u64::MAX, key, key).copied()).collect();
+        let kept: Vec<_> = (0..100).map(|key| table.keep(u64::MAX, key, key).ok().copied()).collect();
         let found: Vec<_> = (0..100).map(|key| table.find(u64::MAX, |other| *other == key).copied()).collect();
         assert!(kept.iter().chain(&found).zip((0..100).cycle()).all(|(value, key)| *value == Some(key)));
         assert_eq!(table.find(u64::MAX, |other| *other == 100), None);
@@ -211,7 +213,7 @@ mod tests {
                 let table = &table;
                 scope.spawn(move || {
                     for key in 0..2000u64 {
-                        let kept = table.keep(key % 500, key, thread);
+                        let kept = table.keep(key % 500, key, thread).ok();
                         let found = table.find(key % 500, |other| *other == key);
                         assert!(kept.is_some() && kept == found, "{key}: {kept:?}, {found:?}");
                     }
@@ -219,7 +221,7 @@ mod tests {
             }
         });
         let of = |key: u64| table.find(key % 500, |other| *other == key);
-        let again: Vec<_> = (0..2000u64).map(|key| table.keep(key % 500, key, 9)).collect();
+        let again: Vec<_> = (0..2000u64).map(|key| table.keep(key % 500, key, 9).ok()).collect();
         assert!((0..2000u64).zip(again).all(|(key, kept)| of(key) == kept && kept != Some(&9)));
     }
 }

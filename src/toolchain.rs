@@ -242,7 +242,7 @@ impl<'a> Toolchain<'a> {
         if self.bytes.fetch_add(part.bytes, Ordering::Relaxed) < MOST_BYTES {
             let number = PartNumber::new(self.numbers.fetch_add(1, Ordering::Relaxed));
             let kept = self.parts.keep(hash, key, ReadyPart { hit: true, number, ..part.clone() });
-            part.number = kept.and_then(|kept| kept.number);
+            part.number = kept.ok().and_then(|kept| kept.number);
         }
         Ok(Some(PartRef::Own(part)))
     }
@@ -257,8 +257,8 @@ impl<'a> Toolchain<'a> {
             return Ok(Cow::Borrowed(kept));
         }
         let made = ResolvedLayout::new(given).at(|| "resource layout")?;
-        let kept = self.layouts.keep(hash, given.clone(), made.clone());
-        Ok(kept.map_or(Cow::Owned(made), Cow::Borrowed))
+        let kept = self.layouts.keep(hash, given.clone(), made);
+        Ok(kept.map_or_else(Cow::Owned, Cow::Borrowed))
     }
 
     /// Sets the metadata version of its pipelines.

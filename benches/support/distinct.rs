@@ -60,6 +60,15 @@ impl Pair {
             placement: Placement::Adjacent,
         }
     }
+
+    fn linked(&self, objects: [&Object; 2], state: &PipelineState, plans: &Plans, out: &mut [u8]) -> Option<usize> {
+        let (layout, placement, plans) = (self.layout.resolved(), Placement::Adjacent, Some(plans));
+        let job =
+            Job { objects: &objects, state, layout, placement, glue: &EmitGlue, metadata: Default::default(), plans };
+        match job.link_into(out).ok()? {
+            Size::Written(bytes) | Size::Incomplete(bytes) => Some(bytes),
+        }
+    }
 }
 
 /// Pairs of compiled stages that can be linked.
@@ -118,14 +127,19 @@ impl Pairs {
         }
     }
 
+    fn objects(&self, pair: &Pair) -> [&Object; 2] {
+        [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object)
+    }
+
+    /// The same parts, shared with no other pair, and linked once.
+    fn own_objects(&self, pair: &Pair) -> [Object; 2] {
+        let own = self.objects(pair).map(Object::clone);
+        pair.linked(own.each_ref(), &pair.state, &self.plans, &mut []).expect("it has been linked before");
+        own
+    }
+
     fn linked(&self, pair: &Pair, state: &PipelineState, plans: &Plans, out: &mut [u8]) -> Option<usize> {
-        let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
-        let (layout, placement, plans) = (pair.layout.resolved(), Placement::Adjacent, Some(plans));
-        let job =
-            Job { objects: &objects, state, layout, placement, glue: &EmitGlue, metadata: Default::default(), plans };
-        match job.link_into(out).ok()? {
-            Size::Written(bytes) | Size::Incomplete(bytes) => Some(bytes),
-        }
+        pair.linked(self.objects(pair), state, plans, out)
     }
 
     /// Times of one call for each pair, over all passes except the first.
@@ -181,32 +195,39 @@ impl Pairs {
         let mut numbers = 0..;
         self.pairs.retain(|_| numbers.next().is_some_and(|n| kept.binary_search_by_key(&n, |(n, _)| *n).is_ok()));
         head(&format!("{} of the pairs in turn with {}", self.pairs.len(), radv.driver()));
+        // RADV has libraries of its own for each pair; so have we, and then with parts that pairs share.
+        let own: Vec<[Object; 2]> = self.pairs.iter().map(|pair| self.own_objects(pair)).collect();
         for n in 1..=RADV_SWEEPS {
             let theirs = format!("its fast link, sweep {n}");
-            let ours = |pair: &Pair| _ = black_box(self.linked(pair, &pair.state, plans, out));
+            let ours =
+                |n: usize| _ = black_box(self.pairs[n].linked(own[n].each_ref(), &self.pairs[n].state, plans, out));
             self.in_turn(["ours, prepared, into the caller's memory", &theirs], ours, |pairs| radv.links(pairs));
         }
+        drop(own);
+        let ours = |n: usize| _ = black_box(self.linked(&self.pairs[n], &self.pairs[n].state, plans, out));
+        self.in_turn(["ours, of shared parts", "its fast link, once more"], ours, |pairs| radv.links(pairs));
         drop(radv);
         let Some(mut cached) = Beside::start(Keeps::PipelineCache, &kept) else { return };
         let names = ["ours, from bytes, nothing planned", "its libraries out of a pipeline cache, and their link"];
-        self.in_turn(names, |pair| _ = black_box(self.first_link(pair)), |pairs| cached.cached_links(pairs));
+        self.in_turn(names, |n| _ = black_box(self.first_link(&self.pairs[n])), |pairs| cached.cached_links(pairs));
     }
 
     /// Rows for both programs, and the ratio of ours to theirs: of the percentiles, and the median turn's.
     fn in_turn(
         &self,
         [our_name, their_name]: [&str; 2],
-        mut ours: impl FnMut(&Pair),
+        mut ours: impl FnMut(usize),
         mut theirs: impl FnMut(Range<usize>) -> Vec<u64>,
     ) {
         let (mut all, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
-        for (n, pairs) in self.pairs.chunks(TURN).enumerate() {
+        for first in (0..self.pairs.len()).step_by(TURN) {
+            let pairs = first..self.pairs.len().min(first + TURN);
             let timed = |pair| {
                 let start = Instant::now();
                 ours(pair);
                 start.elapsed().as_nanos() as u64
             };
-            let times = [pairs.iter().map(timed).collect(), theirs(n * TURN..n * TURN + pairs.len())];
+            let times = [pairs.clone().map(timed).collect(), theirs(pairs)];
             let [one, other] = times.each_ref().map(|times: &Vec<u64>| times.iter().sum::<u64>());
             ratios.push(one as f64 / other as f64);
             all.iter_mut().zip(times).for_each(|(all, times)| all.extend(times));
@@ -220,7 +241,7 @@ impl Pairs {
     }
 
     fn elf(&self, pair: &Pair, plans: Option<&Plans>) -> Vec<u8> {
-        let objects = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].object);
+        let objects = self.objects(pair);
         let (state, layout, placement) = (&pair.state, pair.layout.resolved(), Placement::Adjacent);
         let job =
             Job { objects: &objects, state, layout, placement, glue: &EmitGlue, metadata: Default::default(), plans };

@@ -12,6 +12,7 @@
 
 use super::samplers::{COMBINED_SAMPLER_OFFSET, IMAGE_BYTES, check_samplers, images};
 use crate::error::{Context, Error, Result};
+use crate::near_table::Tag;
 use crate::reloc::symbol::PartLetter;
 use crate::state::{BindingKind, BindingLayout, ImmutableSampler, ResourceLayout, SetLayout};
 use crate::state::{KindSet, ResourceKind};
@@ -99,6 +100,12 @@ impl DescriptorPlace {
 /// seeded at random when the process starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LayoutId(u128);
+
+impl LayoutId {
+    pub(crate) fn tag(self) -> Tag {
+        Tag::new(self.0 as u64)
+    }
+}
 
 /// A layout in which every offset is known.
 #[derive(Clone, Default)]

@@ -165,6 +165,11 @@ impl ParamVectors {
         Ok(Self(vectors))
     }
 
+    /// The number of vectors.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Sources of the channels of a vector that are read.
     fn channels(&self, semantic: Semantic, read: u8) -> [Option<ParamSource>; 4] {
         let found = self.0.iter().find(|(other, _)| *other == semantic);

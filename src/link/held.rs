@@ -79,7 +79,6 @@ pub(super) fn held<'a, K: PartialEq, V, const MOST: usize>(
     if let Some(kept) = table.find(hash, is) {
         return Ok(Shared::Kept(kept));
     }
-    let made = make()?;
-    let kept = table.keep(hash, key(), made.clone());
-    Ok(kept.map_or(Shared::Made(made), |kept| Shared::Kept(kept)))
+    let kept = table.keep(hash, key(), make()?);
+    Ok(kept.map_or_else(Shared::Made, Shared::Kept))
 }

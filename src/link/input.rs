@@ -4,10 +4,11 @@
 //! section and refers to a link-time symbol or to constant data; the branch to the next part is cut off; the notes are
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
-use super::first_exports::FirstExports;
 use super::fit::{Removals, Shape};
+use super::kept_exports::KeptExports;
 use super::places::{DWORD, LoadReloc, Patch, Patched};
 use super::ready::ReadyParts;
+use super::touch::Touched;
 use super::user_data;
 use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
@@ -50,8 +51,8 @@ pub struct Object {
     pub(super) loads: Vec<LoadReloc>,
     /// It with the layouts and states that it has been linked with.
     pub(super) ready: ReadyParts,
-    /// The exports that a vertex part was first linked with, and their epilog.
-    pub(super) exports: FirstExports,
+    /// The exports that a vertex part has been linked with, and their epilogs.
+    pub(super) exports: KeptExports,
 }
 
 /// A section of constant data.
@@ -108,7 +109,7 @@ impl Object {
             data,
             loads,
             ready: ReadyParts::default(),
-            exports: FirstExports::default(),
+            exports: KeptExports::default(),
         })
     }
 
@@ -150,8 +151,21 @@ impl Object {
             data: Vec::new(),
             loads: Vec::new(),
             ready: ReadyParts::default(),
-            exports: FirstExports::default(),
+            exports: KeptExports::default(),
         })
+    }
+
+    /// Reads its fields, as a link does: of each group of fields that lie together, one.
+    #[inline(always)]
+    pub(super) fn touch(&self, read: &mut Touched) {
+        let Self { interface, notes, params, hash, code_align, data, .. } = self;
+        read.value(interface.specialization.len() ^ interface.stage as usize);
+        read.value(match &interface.kind {
+            StageKind::Vertex(vertex) => vertex.params.len() ^ vertex.exported_params as usize,
+            StageKind::Fragment(fragment) => fragment.inputs.len() ^ usize::from(fragment.fully_covered),
+            StageKind::Compute(compute) => compute.local_size[0] as usize,
+        });
+        read.value(params.count() ^ data.len() ^ notes.touched() ^ hash[0] as usize ^ *code_align as usize);
     }
 
     /// Its interface.

@@ -3,6 +3,7 @@
 //! ```text
 //! bytes ── input ──> Object      code, open symbols, constant data, notes: read and checked once per part
 //! objects + state + glue (or plans of earlier links)
+//!   ── touch                     what earlier links left is read ahead
 //!   ── attach ──> Unit           the parts and their order
 //!        └ ready                 each part with the layout's values (bound) and its own glue, kept by its object
 //!   ── resolve ─> values         those of the state
@@ -21,13 +22,13 @@
 
 mod attach;
 mod bound;
-mod first_exports;
 mod fit;
 mod glue_source;
 mod half;
 mod head;
 mod held;
 mod input;
+mod kept_exports;
 mod layout;
 mod null_fragment;
 mod pipeline_hash;
@@ -35,6 +36,7 @@ mod places;
 mod plans;
 mod ready;
 mod resolve;
+mod touch;
 mod user_data;
 pub mod verify;
 mod write;
@@ -60,6 +62,7 @@ use plans::Joints;
 use ready::{Ready, counts};
 use resolve::{Resolved, StateValues};
 use smallvec::SmallVec;
+use touch::touch;
 use write::{Contents, Output};
 
 /// Links unlinked ELFs in any order.
@@ -166,6 +169,9 @@ impl Job<'_> {
         done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>,
     ) -> Result<T> {
         let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
+        if plans.is_some() {
+            touch(objects, state, layout.id());
+        }
         let mut unit = Unit::default();
         unit.attach(objects, state, layout, Joints { source, plans }, begun)?;
         let mut resolved: [Resolved; 2] = Default::default();

@@ -8,7 +8,7 @@
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
 //! thousand entries; once it is full, a link that finds no entry makes its own glue. An [`Object`] itself keeps what it was
-//! linked with: its layouts and states with its own glue ([`super::ready`]), and the first exports ([`super::first_exports`]).
+//! linked with: its layouts and states with its own glue ([`super::ready`]), and its exports ([`super::kept_exports`]).
 
 use super::glue_source::GlueSource;
 use super::held::{Held, PlansId, held};
@@ -71,18 +71,13 @@ impl<'a> Joints<'a> {
         let target = vertex.interface.target;
         let make = || self.piece(&glue::param_export_key(target, plan));
         let Some(plans) = self.plans else { return make().map(|made| Some(Held::Made(made))) };
-        if let Some(kept) = vertex.exports.get(plans.id, plan) {
-            return Ok(Some(Held::Kept(kept)));
-        }
-        let shared = held(
-            &plans.params,
-            plan.epilog_exports().fold(0, |all, export| hash((all, export))),
-            |(of, exports)| *of == target && exports.iter().eq(plan.epilog_exports()),
-            || (target, plan.epilog_exports().cloned().collect()),
-            make,
-        )?;
-        vertex.exports.keep(plans.id, plan, shared.arc());
-        Ok(Some(shared.into()))
+        let hash = plan.epilog_exports().fold(0, |all, export| hash((all, export)));
+        let shared = || {
+            let is = |(of, kept): &(GfxIp, Vec<ParamExport>)| *of == target && kept.iter().eq(plan.epilog_exports());
+            let key = || (target, plan.epilog_exports().cloned().collect());
+            Ok(Arc::clone(held(&plans.params, hash, is, key, make)?.arc()))
+        };
+        vertex.exports.get(plans.id, (plan, hash), shared).map(Some)
     }
 
     /// The fragment part of a pipeline without a fragment shader.

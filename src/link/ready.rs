@@ -6,25 +6,27 @@
 //! caches, and each place in memory costs a wait.
 
 use super::bound::Bound;
-use super::held::{Held, PlansId, held};
+use super::held::{Held, PlansId};
 use super::input::Object;
 use super::places::{DWORD, LoadReloc, Patch};
+use super::touch::Touched;
 use crate::abi::layout::{LayoutId, ResolvedLayout};
 use crate::error::{Context, Result};
 use crate::glue::{self, GlueKey, GluePiece};
 use crate::metadata::ready_notes::{OwnFacts, ReadyNotes, StageNotes};
 use crate::metadata::stage_text::Counts;
+use crate::near_table::NearTable;
 use crate::state::{ColorState, VertexInputState};
-use crate::table::{SharedTable, hash};
+use crate::table::hash;
 use crate::target::Stage;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Number of ready parts that an object keeps; further ones are made at each link.
-const MOST_READY: usize = 256;
+/// Number of ready parts that an object keeps in its table; further ones are made at each link.
+const MOST_READY: usize = 248;
 
 /// The state that decides a part's own glue.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +40,19 @@ pub(super) enum OwnState<'a> {
 }
 
 impl OwnState<'_> {
+    /// A value that depends on all of its lists.
+    #[inline(always)]
+    fn touched(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Vertex(state) => {
+                let binding = state.bindings.first().map_or(0, |binding| binding.stride);
+                (binding ^ state.attributes.first().map_or(0, |attribute| attribute.offset)) as usize
+            }
+            Self::Color(state) => state.attachments.first().map_or(0, |attachment| attachment.location as usize),
+        }
+    }
+
     fn kept(&self) -> OwnState<'static> {
         match self {
             Self::None => OwnState::None,
@@ -169,12 +184,7 @@ pub(super) fn counts(piece: Option<&GluePiece>) -> Counts {
 
 /// The ready parts of an object.
 #[derive(Default)]
-pub(super) struct ReadyParts {
-    /// The first, most often the only one. It is not in the table, because a lookup there costs several cache misses that
-    /// wait for each other.
-    first: OnceLock<(ReadyKey, Ready)>,
-    others: SharedTable<ReadyKey, Arc<Ready>, { MOST_READY - 1 }>,
-}
+pub(super) struct ReadyParts(NearTable<ReadyKey, Ready, MOST_READY>);
 
 /// The pieces of glue are those of certain plans, which may have another source than others.
 #[derive(PartialEq)]
@@ -184,34 +194,36 @@ struct ReadyKey {
     state: OwnState<'static>,
 }
 
-impl ReadyKey {
-    fn is(&self, plans: PlansId, layout: LayoutId, state: &OwnState<'_>) -> bool {
-        self.plans == plans && self.layout == layout && self.state == *state
-    }
-}
-
 impl ReadyParts {
+    /// Reads the first one for this layout; [`Self::touch_runs`] reads its bytes.
+    #[inline(always)]
+    pub(super) fn touch(&self, layout: LayoutId, read: &mut Touched) {
+        for (key, ready) in self.0.near(layout.tag()).take(1) {
+            read.value(key.state.touched());
+            read.value(ready.bytes.len() ^ ready.late.len() ^ ready.loads.len() ^ ready.hash as usize);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn touch_runs(&self, layout: LayoutId, read: &mut Touched) {
+        self.0.near(layout.tag()).take(1).for_each(|(_, ready)| read.run(&ready.bytes));
+    }
+
     /// The part for this layout and state, kept or made.
     pub(super) fn get(
         &self,
         plans: PlansId,
         layout: LayoutId,
         state: &OwnState<'_>,
-        make: impl Fn() -> Result<Ready>,
+        make: impl FnOnce() -> Result<Ready>,
     ) -> Result<Held<'_, Ready>> {
-        let new = || ReadyKey { plans, layout, state: state.kept() };
-        let (key, first) = match self.first.get() {
-            Some(first) => first,
-            None => {
-                let made = make()?;
-                self.first.get_or_init(|| (new(), made))
-            }
-        };
-        if key.is(plans, layout, state) {
-            return Ok(Held::Kept(first));
+        let hash = || hash((layout, state));
+        let is = |key: &ReadyKey| key.plans == plans && key.layout == layout && key.state == *state;
+        if let Some(kept) = self.0.find(layout.tag(), hash, is) {
+            return Ok(Held::Kept(kept));
         }
-        let is = |key: &ReadyKey| key.is(plans, layout, state);
-        held(&self.others, hash((layout, state)), is, new, || make().map(Arc::new)).map(Held::from)
+        let kept = self.0.keep(layout.tag(), hash(), ReadyKey { plans, layout, state: state.kept() }, make()?);
+        Ok(kept.map_or_else(|made| Held::Made(Arc::new(made)), Held::Kept))
     }
 }
 

@@ -269,10 +269,10 @@ impl<'a, 'u> Output<'a, 'u> {
             let runs_on = placed.id.part > 0 && layout.placement == Placement::Adjacent;
             match placed.offset.saturating_sub(end) / DWORD {
                 gap @ BRANCHED_GAP.. if runs_on => {
-                    fill(text, end, end.saturating_add(DWORD), S_BRANCH | (gap - 1))?;
-                    fill(text, end.saturating_add(DWORD), placed.offset, S_NOP)?;
+                    put_word(text, end, S_BRANCH | (gap - 1))?;
+                    fill(text, end.saturating_add(DWORD), placed.offset, &NOPS)?;
                 }
-                _ => fill(text, end, placed.offset, S_NOP)?,
+                _ => fill(text, end, placed.offset, &NOPS)?,
             }
             let code = placed.part.code;
             end = placed.end();
@@ -280,7 +280,7 @@ impl<'a, 'u> Output<'a, 'u> {
             place.ok_or_else(misplaced)?.copy_from_slice(code);
             if let Some(next) = placed.joint {
                 let at = end.saturating_sub(DWORD);
-                fill(text, at, end, S_BRANCH)?;
+                put_word(text, at, S_BRANCH)?;
                 apply(text, at, RelocKind::Rel16, next.into(), at.into()).map_err(|e| {
                     Error::bug(format!(
                         "the joint after `{}`, which the layout found to reach: {e}",
@@ -298,7 +298,7 @@ impl<'a, 'u> Output<'a, 'u> {
         if end != layout.code_end {
             return Err(misplaced());
         }
-        fill(text, end, layout.text_size, S_CODE_END)
+        fill(text, end, layout.text_size, &CODE_ENDS)
     }
 
     fn data(&self, data: &PlacedData<'_>, start: u32, out: &mut FixedWriter<'_>) -> Result<()> {
@@ -342,14 +342,22 @@ impl<'a, 'u> Output<'a, 'u> {
 /// Smallest gap in dwords that is branched over, because that many no-ops would take longer.
 const BRANCHED_GAP: u32 = 6;
 
-fn fill(text: &mut [u8], from: u32, to: u32, word: u32) -> Result<()> {
+/// A word many times: most gaps are shorter and are filled by one copy.
+type Run = [[u8; 4]; ENTRY_ALIGN as usize / 4];
+static NOPS: Run = [S_NOP.to_le_bytes(); ENTRY_ALIGN as usize / 4];
+static CODE_ENDS: Run = [S_CODE_END.to_le_bytes(); ENTRY_ALIGN as usize / 4];
+
+fn fill(text: &mut [u8], from: u32, to: u32, run: &Run) -> Result<()> {
     let gap = text.get_mut(from as usize..to as usize).ok_or_else(misplaced)?;
-    // Eight at once are two stores.
-    let (runs, rest) = gap.as_chunks_mut::<32>();
-    for run in runs {
-        run.as_chunks_mut().0.fill(word.to_le_bytes());
+    for gap in gap.chunks_mut(size_of::<Run>()) {
+        gap.copy_from_slice(run.as_flattened().get(..gap.len()).unwrap_or_default());
     }
-    rest.as_chunks_mut().0.fill(word.to_le_bytes());
+    Ok(())
+}
+
+fn put_word(text: &mut [u8], at: u32, word: u32) -> Result<()> {
+    let place = text.get_mut(at as usize..).and_then(<[u8]>::first_chunk_mut).ok_or_else(misplaced)?;
+    *place = word.to_le_bytes();
     Ok(())
 }
 

@@ -2,14 +2,17 @@
 //!
 //! The registers of a part are a block of entries that is encoded once ([`PartRegisters`]); what its layout and its own
 //! glue decide is then set in a copy ([`ReadyRegisters`]). A link copies the blocks of its stages, and sets in place the
-//! words that depend on the whole pipeline. So the entries of a stage are in the order of their numbers, and those of the
-//! fragment stage follow those of the vertex stage. If both parts have the same register, which happens only with parts
+//! words that depend on the whole pipeline ([`SET`]). So the entries of a stage are in the order of their numbers, and
+//! those of the fragment stage follow those of the vertex stage. If both parts have the same register, which happens only with parts
 //! that this project did not compile, the second part is not copied as a block: its entries are merged one by one, by
 //! searching.
 
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
-use super::register_words::{COUNT, MASKS, RegisterWords, place};
-use super::registers::{Field, HardwareRegister};
+use super::register_words::{MASKS, RegisterWords, place};
+use super::registers::{
+    COMPUTE_PGM_RSRC1, Field, HardwareRegister, PA_CL_CLIP_CNTL, PA_SC_AA_CONFIG, PA_SC_MODE_CNTL_1,
+    SPI_INTERP_CONTROL_0, SPI_PS_INPUT_CNTL, SPI_SHADER_PGM_RSRC1_PS, SPI_SHADER_PGM_RSRC1_VS, SPI_VS_OUT_CONFIG,
+};
 use super::schema::MergeRule;
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
@@ -35,6 +38,32 @@ fn mixed(hash: u64, entry: Entry) -> u64 {
     (hash.rotate_left(5) ^ u64::from_be_bytes(entry)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// The registers that links set: their entries are found without a search. Others, too, may be set.
+const SET: [HardwareRegister; 9] = [
+    SPI_SHADER_PGM_RSRC1_VS,
+    SPI_SHADER_PGM_RSRC1_PS,
+    COMPUTE_PGM_RSRC1,
+    SPI_VS_OUT_CONFIG,
+    PA_CL_CLIP_CNTL,
+    PA_SC_AA_CONFIG,
+    PA_SC_MODE_CNTL_1,
+    SPI_INTERP_CONTROL_0,
+    SPI_PS_INPUT_CNTL,
+];
+
+/// The index of a register in [`SET`]; a constant, for a register known at compile time.
+#[inline(always)]
+const fn set_index(register: HardwareRegister) -> Option<usize> {
+    let mut n = 0;
+    while n < SET.len() {
+        if SET[n].0 == register.0 {
+            return Some(n);
+        }
+        n += 1;
+    }
+    None
+}
+
 /// The registers of one part, with a place for each one that a link sets.
 #[derive(Clone, Debug)]
 pub struct PartRegisters {
@@ -42,24 +71,21 @@ pub struct PartRegisters {
     entries: Box<[Entry]>,
 }
 
-/// Where a block of entries has which register.
+/// Where a block of entries has which register. A link reads this of each stage, so it is small.
 #[derive(Clone, Debug)]
 pub struct RegisterIndexes {
     /// By slot, as in [`RegisterWords`].
     present: [u64; MASKS],
-    /// By slot: the index of the register's entry, counted from 1; 0 if it is absent.
-    indexes: [u8; COUNT],
+    /// By index in [`SET`]: the index of the register's entry, counted from 1; 0 if it is absent.
+    set: [u8; SET.len()],
 }
 
 impl PartRegisters {
     /// Encodes all words.
     pub fn new(words: &RegisterWords) -> Self {
-        let (mut indexes, mut entries) = ([0; COUNT], Vec::with_capacity(words.len()));
-        words.slots().for_each(|(slot, register, word)| {
-            entries.push(entry(register, word));
-            indexes[slot] = entries.len() as u8;
-        });
-        Self { indexes: RegisterIndexes { present: words.present(), indexes }, entries: entries.into() }
+        let entries: Box<[Entry]> = words.iter().map(|(register, word)| entry(register, word)).collect();
+        let set = SET.map(|register| search(&entries, register).map_or(0, |index| index as u8 + 1));
+        Self { indexes: RegisterIndexes { present: words.present(), set }, entries }
     }
 
     /// Where each register is.
@@ -73,29 +99,24 @@ impl PartRegisters {
     }
 }
 
-impl RegisterIndexes {
-    #[inline(always)]
-    fn index(&self, slot: usize) -> Option<usize> {
-        usize::from(self.indexes[slot]).checked_sub(1)
-    }
+/// Index of a register in the entries of a part, which are in the order of their numbers.
+fn search(entries: &[Entry], register: HardwareRegister) -> Option<usize> {
+    entries.binary_search_by_key(&register, |entry| number(*entry)).ok()
 }
 
 /// A copy of a part's registers, in which words are set.
-pub(super) struct ReadyRegisters<'a> {
-    indexes: &'a RegisterIndexes,
-    entries: &'a mut [Entry],
-}
+pub(super) struct ReadyRegisters<'a>(&'a mut [Entry]);
 
 impl<'a> ReadyRegisters<'a> {
     /// `bytes`: those of [`PartRegisters::bytes`].
-    pub(super) fn new(indexes: &'a RegisterIndexes, bytes: &'a mut [u8]) -> Self {
-        Self { indexes, entries: bytes.as_chunks_mut().0 }
+    pub(super) fn new(bytes: &'a mut [u8]) -> Self {
+        Self(bytes.as_chunks_mut().0)
     }
 
     fn entry(&mut self, register: HardwareRegister) -> Option<&mut Entry> {
-        let index = place(register).and_then(|slot| self.indexes.index(slot));
+        let index = search(self.0, register);
         debug_assert!(index.is_some(), "{} has no place", register.name());
-        index.and_then(|index| self.entries.get_mut(index))
+        self.0.get_mut(index?)
     }
 
     /// Sets the word of a register that the part has.
@@ -158,16 +179,16 @@ impl<'a> FinalRegisters<'a> {
 
     #[inline(always)]
     fn find(&self, register: HardwareRegister) -> Option<usize> {
-        let place = place(register)?;
+        let Some(n) = set_index(register) else { return self.search(register) };
         let in_block = |block: &Option<(&RegisterIndexes, usize)>| {
             let (block, start) = (*block)?;
-            Some(start + block.index(place)?)
+            Some(start + usize::from(block.set[n].checked_sub(1)?))
         };
         let [one, other] = &self.blocks;
         in_block(one).or_else(|| in_block(other)).or_else(|| self.search(register))
     }
 
-    /// Finds a register that no block has.
+    /// Finds a register that is in no block, or that links do not set.
     #[cold]
     fn search(&self, register: HardwareRegister) -> Option<usize> {
         self.entries.iter().position(|entry| number(*entry) == register)

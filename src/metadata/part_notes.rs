@@ -54,6 +54,12 @@ impl PartNotes {
             text: StageText::new(stage, own, registers, hash),
         })
     }
+
+    /// A value that depends on all groups of fields that a link reads, so that they are in the processor's caches.
+    #[inline(always)]
+    pub(crate) fn touched(&self) -> usize {
+        self.pipeline.len() ^ self.text.bytes().len() ^ self.registers.bytes().len() ^ self.counts.sgprs as usize
+    }
 }
 
 /// Counts, the number of user-data SGPRs, wave size.

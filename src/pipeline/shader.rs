@@ -189,7 +189,7 @@ impl<'a> ShaderRef<'a> {
         let (target, options, compiler) = (pipeline.target, pipeline.options.clone(), compiler.clone());
         let asked = Asked { target, options, compiler, shaping: values.shaping, known };
         if let Err((asked, kept)) = self.0.first.set((asked, key.into())) {
-            self.0.others.keep(hash, asked, kept);
+            _ = self.0.others.keep(hash, asked, kept);
         }
         Ok(KeptRef::Own(key.into()))
     }

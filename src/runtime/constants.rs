@@ -42,7 +42,7 @@ impl KnownConstants {
         let operands = if scan.spec_ids.is_empty() { Vec::new() } else { operand_ids(code) };
         let found = Arc::new(Constants { scan, operands });
         if found.scan.spec_ids.len() <= CONSTANTS {
-            self.0.keep(hash(digest), digest, found.clone());
+            _ = self.0.keep(hash(digest), digest, found.clone());
         }
         Ok(found)
     }

@@ -390,7 +390,7 @@ impl Shared {
             Some(note) => *note,
             None if disk && self.reads.load(Ordering::Relaxed) => {
                 let found = self.cache.as_ref().map_or(Ok(None), |cache| noted_pair(cache, early)).at(|| "cache")?;
-                self.pairs.keep(hash(ids), ids, found);
+                _ = self.pairs.keep(hash(ids), ids, found);
                 found
             }
             None => None,

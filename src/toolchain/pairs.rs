@@ -66,7 +66,7 @@ impl Toolchain<'_> {
         }
         let found = self.cached_pair(early)?;
         if let Some(numbers) = numbers.filter(|_| found.is_some() || !self.makes_pairs) {
-            self.pairs.keep(hash(numbers), numbers, found.clone().map(Box::new));
+            _ = self.pairs.keep(hash(numbers), numbers, found.clone().map(Box::new));
         }
         Ok(found.map(Cow::Owned))
     }
@@ -110,7 +110,7 @@ impl Toolchain<'_> {
             let _ = CacheManifest { pairs: true, ..manifest }.put(self.cache);
         }
         if let Some(numbers) = numbers(early) {
-            self.pairs.keep(hash(numbers), numbers, Some(Box::new(pair.map(Clone::clone))));
+            _ = self.pairs.keep(hash(numbers), numbers, Some(Box::new(pair.map(Clone::clone))));
         }
         Ok(())
     }
