@@ -164,7 +164,9 @@ impl Sender {
 }
 
 fn silent(time: Duration) -> Error {
-    Error::environment(format!("the service has sent no answer for {} seconds", time.as_secs()))
+    // What is left of a limit after the message was sent is a little shorter.
+    let seconds = time.as_secs_f64().round();
+    Error::environment(format!("the service has sent no answer for {seconds} seconds"))
 }
 
 impl Receiver {
