@@ -62,7 +62,6 @@ use plans::Joints;
 use ready::{Ready, counts};
 use resolve::{Resolved, StateValues};
 use smallvec::SmallVec;
-use touch::touch;
 use write::{Contents, Output};
 
 /// Links unlinked ELFs in any order.
@@ -169,11 +168,10 @@ impl Job<'_> {
         done: impl FnOnce(&Output<'_, '_>, Placement) -> Result<T>,
     ) -> Result<T> {
         let Self { objects, state, layout, placement, glue: source, metadata, plans } = *self;
-        if plans.is_some() {
-            touch(objects, state, layout.id());
-        }
+        let joints = Joints { source, plans };
+        joints.touch(objects, state, layout);
         let mut unit = Unit::default();
-        unit.attach(objects, state, layout, Joints { source, plans }, begun)?;
+        unit.attach(objects, state, layout, joints, begun)?;
         let mut resolved: [Resolved; 2] = Default::default();
         for (stage, resolved) in unit.stages().zip(&mut resolved) {
             StateValues(state).resolve(&stage.object, &stage.ready, resolved).at(|| stage.object.named())?;

@@ -15,10 +15,12 @@ use super::held::{Held, PlansId, held};
 use super::input::Object;
 use super::null_fragment::null_fragment;
 use super::ready::{OwnState, Ready};
+use super::touch::Touched;
 use crate::abi::layout::ResolvedLayout;
 use crate::abi::params::{ParamExport, ParamPlan};
 use crate::error::{Error, Result};
 use crate::glue::{self, GlueKey, GluePiece, PieceKey};
+use crate::metadata::interface::StageKind;
 use crate::state::PipelineState;
 use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, Stage, WaveSize};
@@ -43,6 +45,36 @@ pub(super) struct Joints<'a> {
 }
 
 impl<'a> Joints<'a> {
+    /// Reads ahead what a link of these objects with this state and layout needs, as far as earlier links left it.
+    pub(super) fn touch(self, objects: &[&Object], state: &PipelineState, layout: &ResolvedLayout) {
+        if self.plans.is_none() {
+            return;
+        }
+        let layout = layout.id();
+        let mut read = Touched::default();
+        for object in objects {
+            read.value(state.vertex.bindings.len() ^ state.color.attachments.len() ^ state.specialization.len());
+            object.touch(&mut read);
+        }
+        for object in objects {
+            object.ready.touch(layout, &mut read);
+            match &object.interface.kind {
+                StageKind::Vertex(_) => object.exports.touch(&mut read),
+                StageKind::Fragment(fragment) => {
+                    read.value(fragment.inputs.first().map_or(0, |input| input.flat.into()))
+                }
+                StageKind::Compute(_) => {}
+            }
+        }
+        read.value(state.vertex.bindings.first().map_or(0, |binding| binding.stride as usize));
+        read.value(state.vertex.attributes.first().map_or(0, |attribute| attribute.offset as usize));
+        read.value(state.color.attachments.first().map_or(0, |attachment| attachment.location as usize));
+        for object in objects {
+            object.ready.touch_runs(layout, &mut read);
+        }
+        read.done();
+    }
+
     /// A part with its layout and its own glue. The caller's objects keep it, if links share plans.
     pub(super) fn ready(
         self,
