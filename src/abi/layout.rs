@@ -12,7 +12,6 @@
 
 use super::samplers::{COMBINED_SAMPLER_OFFSET, IMAGE_BYTES, check_samplers, images};
 use crate::error::{Context, Error, Result};
-use crate::near_table::Tag;
 use crate::reloc::symbol::PartLetter;
 use crate::state::{BindingKind, BindingLayout, ImmutableSampler, ResourceLayout, SetLayout};
 use crate::state::{KindSet, ResourceKind};
@@ -102,8 +101,9 @@ impl DescriptorPlace {
 pub(crate) struct LayoutId(u128);
 
 impl LayoutId {
-    pub(crate) fn tag(self) -> Tag {
-        Tag::new(self.0 as u64)
+    /// Some of its bits, as random as all.
+    pub(crate) fn bits(self) -> u64 {
+        self.0 as u64
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::{Context, Result};
 use crate::glue::{self, GlueKey, GluePiece};
 use crate::metadata::ready_notes::{OwnFacts, ReadyNotes, StageNotes};
 use crate::metadata::stage_text::Counts;
-use crate::near_table::NearTable;
+use crate::near_table::{NearTable, Tag};
 use crate::state::{ColorState, VertexInputState};
 use crate::table::hash;
 use crate::target::Stage;
@@ -194,11 +194,16 @@ struct ReadyKey {
     state: OwnState<'static>,
 }
 
+/// Most parts have few layouts.
+fn tag(layout: LayoutId) -> Tag {
+    Tag::new(layout.bits())
+}
+
 impl ReadyParts {
     /// Reads the first one for this layout; [`Self::touch_runs`] reads its bytes.
     #[inline(always)]
     pub(super) fn touch(&self, layout: LayoutId, read: &mut Touched) {
-        for (key, ready) in self.0.near(layout.tag()).take(1) {
+        for (key, ready) in self.0.near(tag(layout)).take(1) {
             read.value(key.state.touched());
             read.value(ready.bytes.len() ^ ready.late.len() ^ ready.loads.len() ^ ready.hash as usize);
         }
@@ -206,7 +211,7 @@ impl ReadyParts {
 
     #[inline(always)]
     pub(super) fn touch_runs(&self, layout: LayoutId, read: &mut Touched) {
-        self.0.near(layout.tag()).take(1).for_each(|(_, ready)| read.run(&ready.bytes));
+        self.0.near(tag(layout)).take(1).for_each(|(_, ready)| read.run(&ready.bytes));
     }
 
     /// The part for this layout and state, kept or made.
@@ -219,10 +224,10 @@ impl ReadyParts {
     ) -> Result<Held<'_, Ready>> {
         let hash = || hash((layout, state));
         let is = |key: &ReadyKey| key.plans == plans && key.layout == layout && key.state == *state;
-        if let Some(kept) = self.0.find(layout.tag(), hash, is) {
+        if let Some(kept) = self.0.find(tag(layout), hash, is) {
             return Ok(Held::Kept(kept));
         }
-        let kept = self.0.keep(layout.tag(), hash(), ReadyKey { plans, layout, state: state.kept() }, make()?);
+        let kept = self.0.keep(tag(layout), hash(), ReadyKey { plans, layout, state: state.kept() }, make()?);
         Ok(kept.map_or_else(|made| Held::Made(Arc::new(made)), Held::Kept))
     }
 }

@@ -14,6 +14,7 @@ pub const USES: &[(&str, &[&str])] = &[
     ("target", &["error"]),
     ("kinds", &[]),
     ("table", &[]),
+    ("near_table", &["table"]),
     ("rows", &[]),
     ("workspace", &["rows"]),
     ("ir", &["error", "target", "kinds", "rows", "workspace"]),
@@ -43,7 +44,10 @@ pub const USES: &[(&str, &[&str])] = &[
         ],
     ),
     // A driver loads the linker, so it contains no compiler.
-    ("link", &["error", "elf", "fixed", "table", "target", "state", "isa", "abi", "metadata", "reloc", "glue"]),
+    (
+        "link",
+        &["error", "elf", "fixed", "table", "near_table", "target", "state", "isa", "abi", "metadata", "reloc", "glue"],
+    ),
     // The checkers. Nothing in the compilation path uses them.
     ("check", &["error", "elf", "target", "isa", "metadata", "link"]),
     ("emu", &["error", "target", "kinds", "state", "isa", "abi", "metadata", "reloc"]),
