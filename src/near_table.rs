@@ -2,6 +2,7 @@
 //! fields, further ones in a [`SharedTable`]. A lookup there reads four places in memory that wait for each other, here one.
 
 use crate::table::SharedTable;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -27,6 +28,19 @@ impl<K, V, const MOST: usize> Default for NearTable<K, V, MOST> {
     fn default() -> Self {
         let near = [(); NEAR].map(|()| Place { tag: AtomicU32::new(0), entry: OnceLock::new() });
         Self { near, far: SharedTable::default(), adding: Mutex::new(()) }
+    }
+}
+
+/// The copy of an object starts without entries.
+impl<K, V, const MOST: usize> Clone for NearTable<K, V, MOST> {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl<K, V, const MOST: usize> fmt::Debug for NearTable<K, V, MOST> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("NearTable")
     }
 }
 

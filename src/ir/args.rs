@@ -121,12 +121,6 @@ impl FromIterator<Value> for InstArgs {
     }
 }
 
-impl<const N: usize> From<[Value; N]> for InstArgs {
-    fn from(args: [Value; N]) -> Self {
-        Self::from_slice(&args)
-    }
-}
-
 impl From<&[Value]> for InstArgs {
     fn from(args: &[Value]) -> Self {
         Self::from_slice(args)
@@ -138,14 +132,6 @@ impl<'a> IntoIterator for &'a InstArgs {
     type IntoIter = std::slice::Iter<'a, Value>;
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
-    }
-}
-
-impl<'a> IntoIterator for &'a mut InstArgs {
-    type Item = &'a mut Value;
-    type IntoIter = std::slice::IterMut<'a, Value>;
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter_mut()
     }
 }
 

@@ -7,13 +7,12 @@ use crate::abi::params::{ParamExport, ParamPlan};
 use crate::error::Result;
 use crate::glue::GluePiece;
 use crate::near_table::{NearTable, Tag};
-use std::fmt;
 use std::sync::Arc;
 
 /// Number of epilogs that a part keeps in its table; further ones are found in that of the plans at each link.
 const MOST_EXPORTS: usize = 56;
 
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct KeptExports(NearTable<ExportsKey, Arc<GluePiece>, MOST_EXPORTS>);
 
 /// The epilog is of the source of these plans.
@@ -48,18 +47,5 @@ impl KeptExports {
         let key = ExportsKey { plans, exports: plan.epilog_exports().cloned().collect() };
         let kept = self.0.keep(tag, hash, key, make()?);
         Ok(kept.map_or_else(Held::Made, |kept| Held::Kept(kept)))
-    }
-}
-
-/// A copy of a part starts without any.
-impl Clone for KeptExports {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl fmt::Debug for KeptExports {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KeptExports")
     }
 }

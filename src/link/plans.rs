@@ -23,8 +23,7 @@ use crate::glue::{self, GlueKey, GluePiece, PieceKey};
 use crate::metadata::interface::StageKind;
 use crate::state::PipelineState;
 use crate::table::{SharedTable, hash};
-use crate::target::{GfxIp, Stage, WaveSize};
-use std::borrow::Cow;
+use crate::target::{GfxIp, WaveSize};
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows. What an object keeps of its links is for
@@ -52,12 +51,11 @@ impl<'a> Joints<'a> {
         }
         let layout = layout.id();
         let mut read = Touched::default();
-        for object in objects {
-            read.value(state.vertex.bindings.len() ^ state.color.attachments.len() ^ state.specialization.len());
-            object.touch(&mut read);
-        }
+        read.value(state.vertex.bindings.len() ^ state.color.attachments.len() ^ state.specialization.len());
+        objects.iter().for_each(|object| object.touch(&mut read));
         for object in objects {
             object.ready.touch(layout, &mut read);
+            read.value(OwnState::of(&object.interface, state).touched());
             match &object.interface.kind {
                 StageKind::Vertex(_) => object.exports.touch(&mut read),
                 StageKind::Fragment(fragment) => {
@@ -66,12 +64,7 @@ impl<'a> Joints<'a> {
                 StageKind::Compute(_) => {}
             }
         }
-        read.value(state.vertex.bindings.first().map_or(0, |binding| binding.stride as usize));
-        read.value(state.vertex.attributes.first().map_or(0, |attribute| attribute.offset as usize));
-        read.value(state.color.attachments.first().map_or(0, |attachment| attachment.location as usize));
-        for object in objects {
-            object.ready.touch_runs(layout, &mut read);
-        }
+        objects.iter().for_each(|object| object.ready.touch_runs(layout, &mut read));
         read.done();
     }
 
@@ -82,12 +75,7 @@ impl<'a> Joints<'a> {
         layout: &ResolvedLayout,
         state: &PipelineState,
     ) -> Result<Held<'a, Ready>> {
-        let interface = &object.interface;
-        let own = match interface.stage {
-            Stage::Vertex if interface.prolog => OwnState::Vertex(Cow::Borrowed(&state.vertex)),
-            Stage::Fragment => OwnState::Color(Cow::Borrowed(&state.color)),
-            Stage::Vertex | Stage::Compute => OwnState::None,
-        };
+        let own = OwnState::of(&object.interface, state);
         let make = |object| Ready::new(object, layout, &own, |key| self.piece(key));
         match (object, self.plans) {
             (Held::Kept(object), Some(plans)) => object.ready.get(plans.id, layout.id(), &own, || make(object)),

@@ -13,14 +13,14 @@ use super::touch::Touched;
 use crate::abi::layout::{LayoutId, ResolvedLayout};
 use crate::error::{Context, Result};
 use crate::glue::{self, GlueKey, GluePiece};
+use crate::metadata::interface::StageInterface;
 use crate::metadata::ready_notes::{OwnFacts, ReadyNotes, StageNotes};
 use crate::metadata::stage_text::Counts;
 use crate::near_table::{NearTable, Tag};
-use crate::state::{ColorState, VertexInputState};
+use crate::state::{ColorState, PipelineState, VertexInputState};
 use crate::table::hash;
 use crate::target::Stage;
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -39,10 +39,19 @@ pub(super) enum OwnState<'a> {
     Color(Cow<'a, ColorState>),
 }
 
-impl OwnState<'_> {
+impl<'a> OwnState<'a> {
+    /// That of a part in this state.
+    pub(super) fn of(interface: &StageInterface, state: &'a PipelineState) -> Self {
+        match interface.stage {
+            Stage::Vertex if interface.prolog => Self::Vertex(Cow::Borrowed(&state.vertex)),
+            Stage::Fragment => Self::Color(Cow::Borrowed(&state.color)),
+            Stage::Vertex | Stage::Compute => Self::None,
+        }
+    }
+
     /// A value that depends on all of its lists.
     #[inline(always)]
-    fn touched(&self) -> usize {
+    pub(super) fn touched(&self) -> usize {
         match self {
             Self::None => 0,
             Self::Vertex(state) => {
@@ -183,7 +192,7 @@ pub(super) fn counts(piece: Option<&GluePiece>) -> Counts {
 }
 
 /// The ready parts of an object.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ReadyParts(NearTable<ReadyKey, Ready, MOST_READY>);
 
 /// The pieces of glue are those of certain plans, which may have another source than others.
@@ -194,7 +203,7 @@ struct ReadyKey {
     state: OwnState<'static>,
 }
 
-/// Most parts have few layouts.
+/// The layout alone selects what is compared: most parts have few, and a hash of the state takes longer than to compare it.
 fn tag(layout: LayoutId) -> Tag {
     Tag::new(layout.bits())
 }
@@ -203,7 +212,7 @@ impl ReadyParts {
     /// Reads the first one for this layout; [`Self::touch_runs`] reads its bytes.
     #[inline(always)]
     pub(super) fn touch(&self, layout: LayoutId, read: &mut Touched) {
-        for (key, ready) in self.0.near(tag(layout)).take(1) {
+        if let Some((key, ready)) = self.0.near(tag(layout)).next() {
             read.value(key.state.touched());
             read.value(ready.bytes.len() ^ ready.late.len() ^ ready.loads.len() ^ ready.hash as usize);
         }
@@ -211,7 +220,9 @@ impl ReadyParts {
 
     #[inline(always)]
     pub(super) fn touch_runs(&self, layout: LayoutId, read: &mut Touched) {
-        self.0.near(tag(layout)).take(1).for_each(|(_, ready)| read.run(&ready.bytes));
+        if let Some((_, ready)) = self.0.near(tag(layout)).next() {
+            read.run(&ready.bytes);
+        }
     }
 
     /// The part for this layout and state, kept or made.
@@ -229,18 +240,5 @@ impl ReadyParts {
         }
         let kept = self.0.keep(tag(layout), hash(), ReadyKey { plans, layout, state: state.kept() }, make()?);
         Ok(kept.map_or_else(|made| Held::Made(Arc::new(made)), Held::Kept))
-    }
-}
-
-/// A copy of an object starts without any.
-impl Clone for ReadyParts {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl fmt::Debug for ReadyParts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReadyParts")
     }
 }

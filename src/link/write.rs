@@ -350,7 +350,7 @@ static CODE_ENDS: Run = [S_CODE_END.to_le_bytes(); ENTRY_ALIGN as usize / 4];
 fn fill(text: &mut [u8], from: u32, to: u32, run: &Run) -> Result<()> {
     let gap = text.get_mut(from as usize..to as usize).ok_or_else(misplaced)?;
     for gap in gap.chunks_mut(size_of::<Run>()) {
-        gap.copy_from_slice(run.as_flattened().get(..gap.len()).unwrap_or_default());
+        gap.copy_from_slice(run.as_flattened().get(..gap.len()).ok_or_else(misplaced)?);
     }
     Ok(())
 }

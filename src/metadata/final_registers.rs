@@ -3,9 +3,9 @@
 //! The registers of a part are a block of entries that is encoded once ([`PartRegisters`]); what its layout and its own
 //! glue decide is then set in a copy ([`ReadyRegisters`]). A link copies the blocks of its stages, and sets in place the
 //! words that depend on the whole pipeline ([`SET`]). So the entries of a stage are in the order of their numbers, and
-//! those of the fragment stage follow those of the vertex stage. If both parts have the same register, which happens only with parts
-//! that this project did not compile, the second part is not copied as a block: its entries are merged one by one, by
-//! searching.
+//! those of the fragment stage follow those of the vertex stage. If both parts have the same register, which happens only
+//! with parts that this project did not compile, the second part is not copied as a block: its entries are merged one by
+//! one, by searching.
 
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
 use super::register_words::{MASKS, RegisterWords, place};

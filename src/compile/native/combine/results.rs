@@ -46,11 +46,11 @@ impl Combine<'_> {
         if results.len() == usize::from(old.defs) {
             return;
         }
-        let first_use = old.operands as usize + usize::from(old.defs);
+        let uses = old.use_places();
         let operands = self.f.operands.len() as u32;
         let count = results.len() as u8;
         self.f.operands.extend(run_of(results.iter().map(|val| OperandValue::Val(*val))));
-        self.f.operands.extend_from_within(first_use..first_use + usize::from(old.uses));
+        self.f.operands.extend_from_within(uses);
         self.f.insts[n as usize] = MachineInst { op: Opcode::Isa(op), operands, defs: count, extra, ..old };
     }
 }

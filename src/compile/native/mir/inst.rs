@@ -6,6 +6,7 @@ use crate::isa::instruction::{CachePolicy, Dpp16, Modifiers, Sdwa};
 use crate::isa::{Op, Traits};
 use crate::reloc::symbol::PartLetter;
 use crate::target::GfxIp;
+use std::ops::Range;
 
 /// An instruction. Its operands are in [`super::MachineFunction::operands`], definitions first. Order of uses by
 /// format:
@@ -184,6 +185,12 @@ pub struct LinkedDescriptor {
 }
 
 impl MachineInst {
+    /// The places among all operands of those that it uses.
+    pub fn use_places(&self) -> Range<usize> {
+        let start = self.operands as usize + usize::from(self.defs);
+        start..start + usize::from(self.uses)
+    }
+
     /// The target's operation.
     pub const fn isa(&self) -> Option<Op> {
         match self.op {

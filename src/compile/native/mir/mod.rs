@@ -257,8 +257,7 @@ impl MachineFunction {
 
     /// The operands that it uses.
     pub fn uses(&self, inst: &MachineInst) -> &[Operand] {
-        let start = inst.operands as usize + usize::from(inst.defs);
-        &self.operands[start..start + usize::from(inst.uses)]
+        &self.operands[inst.use_places()]
     }
 
     /// The arguments of an edge.
