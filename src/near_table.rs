@@ -63,11 +63,6 @@ impl<K: PartialEq, V, const MOST: usize> NearTable<K, V, MOST> {
         there.filter(move |(other, _)| *other == tag).filter_map(|(_, entry)| entry.get().map(|entry| &**entry))
     }
 
-    /// The first entry.
-    pub(crate) fn first(&self) -> Option<&(K, V)> {
-        self.near.first()?.entry.get().map(|entry| &**entry)
-    }
-
     /// The value of the key for which `is` returns true; its hash is only computed if it is not near.
     pub(crate) fn find(&self, tag: Tag, hash: impl FnOnce() -> u64, is: impl Fn(&K) -> bool) -> Option<&V> {
         match self.near(tag).find(|(key, _)| is(key)) {

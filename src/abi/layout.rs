@@ -10,6 +10,7 @@
 //! A binding whose immutable samplers convert from Y'CBCR holds all image descriptors of the conversion one after the
 //! other, then the sampler ([`super::samplers`]).
 
+use super::content_id::ContentId;
 use super::samplers::{COMBINED_SAMPLER_OFFSET, IMAGE_BYTES, check_samplers, images};
 use crate::error::{Context, Error, Result};
 use crate::reloc::symbol::PartLetter;
@@ -17,11 +18,8 @@ use crate::state::{BindingKind, BindingLayout, ImmutableSampler, ResourceLayout,
 use crate::state::{KindSet, ResourceKind};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use std::collections::hash_map::RandomState;
 use std::fmt;
-use std::hash::{BuildHasher, Hash};
-use std::sync::{LazyLock, OnceLock};
-use xxhash_rust::xxh3::Xxh3;
+use std::sync::OnceLock;
 
 pub use crate::metadata::user_data::MAX_ROOT_DWORDS;
 
@@ -95,15 +93,14 @@ impl DescriptorPlace {
     }
 }
 
-/// Identifies a resolved layout in this process, by its contents. Nobody can make two with one id, because the hash is
-/// seeded at random when the process starts.
+/// Identifies a resolved layout in this process, by its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LayoutId(u128);
+pub(crate) struct LayoutId(ContentId);
 
 impl LayoutId {
     /// Some of its bits, as random as all.
     pub(crate) fn bits(self) -> u64 {
-        self.0 as u64
+        self.0.bits()
     }
 }
 
@@ -213,12 +210,7 @@ impl ResolvedLayout {
 
     /// Its id.
     pub(crate) fn id(&self) -> LayoutId {
-        static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
-        *self.id.get_or_init(|| {
-            let mut hasher = Xxh3::with_seed(*SEED);
-            self.places.hash(&mut hasher);
-            LayoutId(hasher.digest128())
-        })
+        *self.id.get_or_init(|| LayoutId(ContentId::of(&self.places)))
     }
 
     /// Place of a binding's descriptors.

@@ -1,5 +1,6 @@
 //! The rules of the stage interfaces, in one place: plans from which `glue` makes machine code and `compile` makes IR.
 
+pub(crate) mod content_id;
 pub mod exports;
 pub mod fetch;
 pub mod formats;

@@ -191,15 +191,6 @@ impl ParamPlan {
     /// cannot export.
     pub fn new(inputs: &[FragmentInput], params: &ParamVectors) -> Result<Self> {
         let mut plan = Self::default();
-        plan.fill(inputs, params)?;
-        Ok(plan)
-    }
-
-    /// [`Self::new`] into an empty plan, because a plan is expensive to copy.
-    ///
-    /// # Errors
-    /// As [`Self::new`].
-    pub fn fill(&mut self, inputs: &[FragmentInput], params: &ParamVectors) -> Result<()> {
         if inputs.len() > MAX_ATTRIBUTES {
             let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
             return Err(Error::needs_full(FullCompile::TooManyValues { what: "fragment inputs".into(), count }));
@@ -216,17 +207,17 @@ impl ParamPlan {
                 (None, _) if input.semantic == Semantic::PointCoord => Supply::PointCoord,
                 (None, Some(vector)) => Supply::Default(vector),
                 (None, None) => {
-                    let slot = u8::try_from(self.exports.len()).unwrap_or(u8::MAX);
-                    self.exports.push(ParamExport { slot, channels });
+                    let slot = u8::try_from(plan.exports.len()).unwrap_or(u8::MAX);
+                    plan.exports.push(ParamExport { slot, channels });
                     assigned.push((input.semantic, slot));
                     Supply::Slot(slot)
                 }
             };
             let half = input.ty.bits == 16;
-            self.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
+            plan.attributes.push(Attribute { supply, flat: input.flat, per_vertex: input.per_vertex, half });
         }
-        self.slots = self.exports.len() as u32;
-        Ok(())
+        plan.slots = plan.exports.len() as u32;
+        Ok(plan)
     }
 
     /// The `SPI_PS_INPUT_CNTL` words from 0 up. The loader needs at least one, even without attributes.

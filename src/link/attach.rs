@@ -5,15 +5,14 @@
 
 use super::held::Held;
 use super::input::{DataSection, Object};
+use super::matched::Match;
 use super::places::LoadReloc;
 use super::plans::Joints;
 use super::ready::{CodeRun, Ready};
 use super::resolve::StateValues;
 use crate::abi::layout::ResolvedLayout;
-use crate::abi::params::{Controls, ParamPlan};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::glue::GluePiece;
-use crate::metadata::interface::{FragmentInput, ParamConstant, StageInterface, StageKind};
 use crate::state::PipelineState;
 use crate::target::Stage;
 
@@ -21,10 +20,6 @@ use crate::target::Stage;
 #[derive(Default)]
 pub(super) struct Unit<'a> {
     stages: [Option<UnitStage<'a>>; 2],
-    /// `SPI_PS_INPUT_CNTL` from 0 on; at least one.
-    pub controls: Controls,
-    /// Number of parameter slots exported.
-    pub slots: u32,
 }
 
 impl<'a> Unit<'a> {
@@ -44,8 +39,8 @@ pub(super) struct UnitStage<'a> {
     pub object: Held<'a, Object>,
     /// The object with the pipeline's layout, and with its own glue.
     pub ready: Held<'a, Ready>,
-    /// The glue between the stages: the parameter epilog.
-    pub exports: Option<Held<'a, GluePiece>>,
+    /// Of a vertex stage: its match with the fragment stage.
+    pub matched: Option<Held<'a, Match>>,
 }
 
 impl UnitStage<'_> {
@@ -59,7 +54,7 @@ impl UnitStage<'_> {
         if let Some(epilog) = self.ready.epilog() {
             to(body + 1, epilog)?;
         }
-        match &self.exports {
+        match self.epilog() {
             Some(piece) => to(body + 1, CodeRun::glue(&piece.symbol, &piece.code)),
             None => Ok(()),
         }
@@ -67,7 +62,12 @@ impl UnitStage<'_> {
 
     /// The number of parts. Only a fragment stage has an epilog of its own, and only a vertex stage one between the stages.
     pub(super) fn part_count(&self) -> usize {
-        self.body_index() + 1 + usize::from(self.ready.epilog().is_some() || self.exports.is_some())
+        self.body_index() + 1 + usize::from(self.ready.epilog().is_some() || self.epilog().is_some())
+    }
+
+    /// The glue between the stages: the parameter epilog.
+    pub(super) fn epilog(&self) -> Option<&GluePiece> {
+        self.matched.as_ref()?.epilog.as_ref()
     }
 
     /// The stage.
@@ -122,7 +122,7 @@ impl<'a> Unit<'a> {
             [None, None, Some(object)] => {
                 let object = Held::Kept(object);
                 let ready = joints.ready(&object, layout, state)?;
-                self.stages = [Some(UnitStage { object, ready, exports: None }), None];
+                self.stages = [Some(UnitStage { object, ready, matched: None }), None];
                 Ok(())
             }
             [Some(vertex), fragment, None] => self.graphics(vertex, fragment, state, layout, joints, begun),
@@ -147,44 +147,20 @@ impl<'a> Unit<'a> {
             let what = format!("the GPU: {target} and {other}");
             return Err(Error::needs_full(FullCompile::Mismatch { what }));
         }
-        let (inputs, constants) = match fragment.map(|f| &f.interface.kind) {
-            Some(StageKind::Fragment(fragment)) => (&fragment.inputs[..], &fragment.constants[..]),
-            _ => (&[][..], &[][..]),
-        };
-        check_partners(&vertex.interface, inputs, constants)?;
-        let mut params = ParamPlan::default();
-        params.fill(inputs, &vertex.params)?;
+        let matched = Some(joints.matched(vertex, fragment)?);
         let [first, second] = &mut self.stages;
         let object = Held::Kept(vertex);
         let ready = match begun {
             Some(begun) => begun.again(),
             None => joints.ready(&object, layout, state)?,
         };
-        let exports = joints.params(vertex, &params).at(|| "vertex stage")?;
-        *first = Some(UnitStage { object, ready, exports });
+        *first = Some(UnitStage { object, ready, matched });
         let object = match fragment {
             Some(fragment) => Held::Kept(fragment),
             None => joints.null_fragment(target, vertex.interface.wave).at(|| "fragment stage")?,
         };
         let ready = joints.ready(&object, layout, state)?;
-        *second = Some(UnitStage { object, ready, exports: None });
-        self.controls = params.control_words();
-        self.slots = params.slots;
+        *second = Some(UnitStage { object, ready, matched: None });
         Ok(())
-    }
-}
-
-/// Checks that a stage compiled for one partner has that partner.
-///
-/// # Errors
-/// Needs a full compile: the vertex stage was compiled for other reads, or the fragment stage for other constants.
-fn check_partners(vertex: &StageInterface, inputs: &[FragmentInput], constants: &[ParamConstant]) -> Result<()> {
-    let StageKind::Vertex(vertex) = &vertex.kind else { return Ok(()) };
-    let mismatch = |what: &str| Err(Error::needs_full(FullCompile::Mismatch { what: what.to_owned() }));
-    match &vertex.made_for {
-        Some(reads) if reads.inputs == inputs && reads.constants == constants => Ok(()),
-        Some(_) => mismatch("the fragment shader: the vertex stage was compiled for another"),
-        None if constants.iter().all(|constant| vertex.constants().any(|written| written == *constant)) => Ok(()),
-        None => mismatch("the constants between them: the fragment stage was compiled for another vertex shader"),
     }
 }

@@ -295,7 +295,7 @@ fn shape(unit: &Unit<'_>) -> Option<usize> {
     for stage in unit.stages() {
         let (epilog, usual) = match stage.stage() {
             Stage::Compute => return (!has_data(stage)).then_some(0),
-            Stage::Vertex => (stage.exports.as_ref().map(|piece| &*piece.symbol), PARAM_EXPORT_SYMBOL),
+            Stage::Vertex => (stage.epilog().map(|piece| &*piece.symbol), PARAM_EXPORT_SYMBOL),
             Stage::Fragment => (stage.ready.epilog().map(|run| run.symbol), COLOR_EXPORT_SYMBOL),
         };
         if has_data(stage) || epilog.is_some_and(|symbol| symbol != usual) {

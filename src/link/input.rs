@@ -5,7 +5,7 @@
 //! those of the one stage that the interface names. An object is made once and linked many times.
 
 use super::fit::{Removals, Shape};
-use super::kept_exports::KeptExports;
+use super::matched::{KeptMatches, ReadsId};
 use super::places::{DWORD, LoadReloc, Patch, Patched};
 use super::ready::ReadyParts;
 use super::touch::Touched;
@@ -51,8 +51,10 @@ pub struct Object {
     pub(super) loads: Vec<LoadReloc>,
     /// It with the layouts and states that it has been linked with.
     pub(super) ready: ReadyParts,
-    /// The exports that a vertex part has been linked with, and their epilogs.
-    pub(super) exports: KeptExports,
+    /// What a fragment part reads.
+    pub(super) reads: ReadsId,
+    /// What fragment parts that a vertex part has been linked with read of it.
+    pub(super) matches: KeptMatches,
 }
 
 /// A section of constant data.
@@ -95,7 +97,7 @@ impl Object {
             _ => ParamVectors::default(),
         };
         let code_align = reader.code_align;
-        let digest = None;
+        let (digest, reads) = (None, ReadsId::of(Some(&interface)));
         Ok(Self {
             interface,
             notes,
@@ -109,7 +111,8 @@ impl Object {
             data,
             loads,
             ready: ReadyParts::default(),
-            exports: KeptExports::default(),
+            reads,
+            matches: KeptMatches::default(),
         })
     }
 
@@ -140,6 +143,7 @@ impl Object {
         let hash = part_hash(&code);
         Ok(Self {
             notes: PartNotes::new(notes, &interface, hash)?,
+            reads: ReadsId::of(Some(&interface)),
             interface,
             params: ParamVectors::default(),
             hash,
@@ -151,7 +155,7 @@ impl Object {
             data: Vec::new(),
             loads: Vec::new(),
             ready: ReadyParts::default(),
-            exports: KeptExports::default(),
+            matches: KeptMatches::default(),
         })
     }
 

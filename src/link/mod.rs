@@ -28,8 +28,8 @@ mod half;
 mod head;
 mod held;
 mod input;
-mod kept_exports;
 mod layout;
+mod matched;
 mod null_fragment;
 mod pipeline_hash;
 mod places;
@@ -192,15 +192,16 @@ impl Job<'_> {
     fn fill_notes<'u>(&self, unit: &'u Unit<'u>, resolved: &[Resolved], notes: &mut FinalNotes<'u>) -> Result<()> {
         let mut stages: SmallVec<[StageFacts<'_>; 2]> = SmallVec::new();
         for stage in unit.stages() {
-            stages.push(StageFacts { interface: stage.object.interface(), glue: counts(stage.exports.as_deref()) });
+            stages.push(StageFacts { interface: stage.object.interface(), glue: counts(stage.epilog()) });
             notes.stages.push(stage.ready.notes(&stage.object));
         }
+        let matched = unit.stage(0).and_then(|stage| stage.matched.as_deref());
         let facts = PipelineFacts {
             state: self.state,
             root_dwords: self.layout.root_dwords(),
             stages: &stages,
-            controls: &unit.controls,
-            slots: unit.slots,
+            controls: matched.map(|matched| &matched.controls),
+            slots: matched.map_or(0, |matched| matched.slots),
             spill_threshold: unit.stages().filter_map(|stage| stage.ready.spilled).min(),
         };
         finalize(&facts, notes)?;

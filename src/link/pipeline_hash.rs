@@ -20,8 +20,8 @@ pub(super) fn pipeline_hash(unit: &Unit<'_>, resolved: &[Resolved], notes: &Fina
     let of_stages = shaders.iter_mut().zip(&mut ready);
     for ((stage, values), (shader, ready)) in unit.stages().zip(resolved).zip(of_stages) {
         (*shader, *ready) = (stage.object.hash, stage.ready.hash);
-        if let Some(exports) = &stage.exports {
-            unique = xxh3_64_with_seed(&exports.code, unique);
+        if let Some(epilog) = stage.epilog() {
+            unique = xxh3_64_with_seed(&epilog.code, unique);
         }
         if !values.is_empty() {
             unique = xxh3_64_with_seed(values.as_flattened(), unique);

@@ -3,27 +3,28 @@
 //! | kept | determined by |
 //! |---|---|
 //! | every piece, so that parts share it | its key |
-//! | parameter epilog | the exports that it makes |
 //! | stage that replaces a missing fragment shader | GPU, wave size |
 //!
 //! With plans, a link asks its [`GlueSource`] only for pieces that no earlier link needed. Each table holds some ten
 //! thousand entries; once it is full, a link that finds no entry makes its own glue. An [`Object`] itself keeps what it was
-//! linked with: its layouts and states with its own glue ([`super::ready`]), and its exports ([`super::kept_exports`]).
+//! linked with: its layouts and states with its own glue ([`super::ready`]), and what fragment parts read of it
+//! ([`super::matched`]).
 
 use super::glue_source::GlueSource;
 use super::held::{Held, PlansId, held};
 use super::input::Object;
+use super::matched::{Match, ReadsId};
 use super::null_fragment::null_fragment;
 use super::ready::{OwnState, Ready};
 use super::touch::Touched;
 use crate::abi::layout::ResolvedLayout;
-use crate::abi::params::{ParamExport, ParamPlan};
-use crate::error::{Error, Result};
+use crate::abi::params::ParamPlan;
+use crate::error::{Context, Error, Result};
 use crate::glue::{self, GlueKey, GluePiece, PieceKey};
-use crate::metadata::interface::StageKind;
+use crate::metadata::interface::{StageInterface, StageKind};
 use crate::state::PipelineState;
 use crate::table::{SharedTable, hash};
-use crate::target::{GfxIp, WaveSize};
+use crate::target::{GfxIp, Stage, WaveSize};
 use std::sync::Arc;
 
 /// Plans and pieces, kept between links. All threads share one; it only grows. What an object keeps of its links is for
@@ -31,7 +32,6 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Plans {
     id: PlansId,
-    params: SharedTable<(GfxIp, Vec<ParamExport>), Arc<GluePiece>>,
     null_fragments: SharedTable<(GfxIp, WaveSize), Arc<Object>>,
     pieces: SharedTable<GlueKey, Arc<GluePiece>>,
 }
@@ -53,15 +53,12 @@ impl<'a> Joints<'a> {
         let mut read = Touched::default();
         read.value(state.vertex.bindings.len() ^ state.color.attachments.len() ^ state.specialization.len());
         objects.iter().for_each(|object| object.touch(&mut read));
+        let fragment = objects.iter().find(|object| object.stage() == Stage::Fragment);
         for object in objects {
             object.ready.touch(layout, &mut read);
             read.value(OwnState::of(&object.interface, state).touched());
-            match &object.interface.kind {
-                StageKind::Vertex(_) => object.exports.touch(&mut read),
-                StageKind::Fragment(fragment) => {
-                    read.value(fragment.inputs.first().map_or(0, |input| input.flat.into()))
-                }
-                StageKind::Compute(_) => {}
+            if let Some(fragment) = fragment {
+                object.matches.touch(fragment.reads, &mut read);
             }
         }
         objects.iter().for_each(|object| object.ready.touch_runs(layout, &mut read));
@@ -83,21 +80,23 @@ impl<'a> Joints<'a> {
         }
     }
 
-    /// The piece that exports a vertex part's parameters, if it needs one.
-    pub(super) fn params(self, vertex: &'a Object, plan: &ParamPlan) -> Result<Option<Held<'a, GluePiece>>> {
-        if !vertex.interface.epilog {
-            return Ok(None);
-        }
-        let target = vertex.interface.target;
-        let make = || self.piece(&glue::param_export_key(target, plan));
-        let Some(plans) = self.plans else { return make().map(|made| Some(Held::Made(made))) };
-        let hash = plan.epilog_exports().fold(0, |all, export| hash((all, export)));
-        let shared = || {
-            let is = |(of, kept): &(GfxIp, Vec<ParamExport>)| *of == target && kept.iter().eq(plan.epilog_exports());
-            let key = || (target, plan.epilog_exports().cloned().collect());
-            Ok(Arc::clone(held(&plans.params, hash, is, key, make)?.arc()))
+    /// The match of a vertex part with a fragment part, or with none.
+    pub(super) fn matched(self, vertex: &'a Object, fragment: Option<&Object>) -> Result<Held<'a, Match>> {
+        let StageInterface { target, epilog, kind: StageKind::Vertex(interface), .. } = &vertex.interface else {
+            return Err(Error::bug("a match of no vertex part"));
         };
-        vertex.exports.get(plans.id, (plan, hash), shared).map(Some)
+        let piece = |plan: &ParamPlan| {
+            let piece = epilog.then(|| self.piece(&glue::param_export_key(*target, plan)).at(|| "vertex stage"));
+            piece.transpose().map(|piece| piece.map(Arc::unwrap_or_clone))
+        };
+        let make = || Match::new(interface, &vertex.params, fragment.map(|f| &f.interface), piece);
+        match self.plans {
+            Some(plans) => {
+                let reads = fragment.map_or_else(|| ReadsId::of(None), |fragment| fragment.reads);
+                vertex.matches.get(plans.id, reads, make)
+            }
+            None => make().map(|made| Held::Made(Arc::new(made))),
+        }
     }
 
     /// The fragment part of a pipeline without a fragment shader.

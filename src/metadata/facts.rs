@@ -1,5 +1,6 @@
 //! What a link knows of a pipeline besides the notes of its stages.
 
+use super::final_registers::AttributeControls;
 use super::interface::StageInterface;
 use super::stage_text::Counts;
 use crate::state::PipelineState;
@@ -22,8 +23,8 @@ pub struct PipelineFacts<'a> {
     pub root_dwords: u32,
     /// Stages in order.
     pub stages: &'a [StageFacts<'a>],
-    /// `SPI_PS_INPUT_CNTL` from 0 on; at least one.
-    pub controls: &'a [u32],
+    /// `SPI_PS_INPUT_CNTL` from 0 on, of a graphics pipeline.
+    pub controls: Option<&'a AttributeControls>,
     /// Highest parameter slot that the vertex shader exports, plus 1.
     pub slots: u32,
     /// Lowest root dword that relocations make a shader read through the spill table.

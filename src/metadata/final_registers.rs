@@ -10,8 +10,8 @@
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
 use super::register_words::{MASKS, RegisterWords, place};
 use super::registers::{
-    COMPUTE_PGM_RSRC1, Field, HardwareRegister, PA_CL_CLIP_CNTL, PA_SC_AA_CONFIG, PA_SC_MODE_CNTL_1,
-    SPI_INTERP_CONTROL_0, SPI_PS_INPUT_CNTL, SPI_SHADER_PGM_RSRC1_PS, SPI_SHADER_PGM_RSRC1_VS, SPI_VS_OUT_CONFIG,
+    COMPUTE_PGM_RSRC1, Field, HardwareRegister, PA_CL_CLIP_CNTL, PA_SC_AA_CONFIG, PA_SC_MODE_CNTL_1, SPI_PS_INPUT_CNTL,
+    SPI_SHADER_PGM_RSRC1_PS, SPI_SHADER_PGM_RSRC1_VS, SPI_VS_OUT_CONFIG,
 };
 use super::schema::MergeRule;
 use crate::error::{Error, Result};
@@ -39,7 +39,7 @@ fn mixed(hash: u64, entry: Entry) -> u64 {
 }
 
 /// The registers that links set: their entries are found without a search. Others, too, may be set.
-const SET: [HardwareRegister; 9] = [
+const SET: [HardwareRegister; 8] = [
     SPI_SHADER_PGM_RSRC1_VS,
     SPI_SHADER_PGM_RSRC1_PS,
     COMPUTE_PGM_RSRC1,
@@ -47,7 +47,6 @@ const SET: [HardwareRegister; 9] = [
     PA_CL_CLIP_CNTL,
     PA_SC_AA_CONFIG,
     PA_SC_MODE_CNTL_1,
-    SPI_INTERP_CONTROL_0,
     SPI_PS_INPUT_CNTL,
 ];
 
@@ -138,6 +137,28 @@ impl<'a> ReadyRegisters<'a> {
     }
 }
 
+/// The words of `SPI_PS_INPUT_CNTL` from 0 on, encoded once for many links.
+#[derive(Clone, Debug, Default)]
+pub struct AttributeControls {
+    entries: SmallVec<[Entry; 8]>,
+    hash: u64,
+}
+
+impl AttributeControls {
+    /// Encodes these words.
+    pub fn new(words: &[u32]) -> Self {
+        let numbered = (0u32..).zip(words);
+        let entries: SmallVec<_> = numbered.map(|(n, word)| entry(SPI_PS_INPUT_CNTL.nth(n), *word)).collect();
+        let hash = entries.iter().fold(0, |hash, entry| mixed(hash, *entry));
+        Self { entries, hash }
+    }
+
+    /// All entries.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.entries.as_flattened()
+    }
+}
+
 /// The registers of a pipeline.
 #[derive(Clone, Debug, Default)]
 pub struct FinalRegisters<'a> {
@@ -216,17 +237,18 @@ impl<'a> FinalRegisters<'a> {
         }
     }
 
-    /// Sets the words of the first registers of a range.
-    pub(super) fn set_range(&mut self, first: HardwareRegister, words: &[u32]) {
-        let start = self.find(first).unwrap_or(usize::MAX);
-        for (n, &word) in (0u32..).zip(words) {
-            let register = first.nth(n);
-            let index = start.saturating_add(n as usize);
-            match self.entries.get(index) {
-                Some(place) if number(*place) == register => self.put(Some(index), entry(register, word)),
-                _ => self.set(register, word),
-            }
+    /// Sets the words of the fragment stage's attributes.
+    pub(super) fn set_controls(&mut self, controls: &AttributeControls) {
+        let AttributeControls { entries, hash } = controls;
+        let start = self.find(SPI_PS_INPUT_CNTL).unwrap_or(usize::MAX);
+        let places = self.entries.get_mut(start..start.saturating_add(entries.len())).unwrap_or_default();
+        let same = places.iter().zip(entries).filter(|(place, entry)| number(**place) == number(**entry)).count();
+        if same == entries.len() {
+            places.copy_from_slice(entries);
+        } else {
+            entries.iter().for_each(|entry| self.set(number(*entry), word(*entry)));
         }
+        self.changes = mixed(self.changes, hash.to_be_bytes());
     }
 
     /// Sets one field; an absent word counts as 0.
@@ -317,7 +339,7 @@ mod tests {
         let cntl = |n| SPI_PS_INPUT_CNTL.nth(n);
         let (first, second) = (part(&[(VGT_SHADER_STAGES_EN, 9)]), part(&[(cntl(0), 0), (cntl(1), 0), (cntl(2), 5)]));
         let mut both = both([&first, &second]).unwrap();
-        both.set_range(SPI_PS_INPUT_CNTL, &[3, 4]);
+        both.set_controls(&AttributeControls::new(&[3, 4]));
         both.set(VGT_SHADER_STAGES_EN, 8);
         // No part has this one.
         both.set_field(spi_baryc_cntl::POS_FLOAT_ULC, 1).unwrap();
@@ -328,7 +350,7 @@ mod tests {
             [(VGT_SHADER_STAGES_EN, 8), (cntl(0), 3), (cntl(1), 4), (cntl(2), 5), (SPI_BARYC_CNTL, ulc)]
         );
         assert_eq!((both.get(SPI_BARYC_CNTL), both.get(cntl(3))), (Some(ulc), None));
-        both.set_range(cntl(2), &[6, 7]);
+        both.set_controls(&AttributeControls::new(&[3, 4, 6, 7]));
         assert_eq!((both.get(cntl(2)), both.get(cntl(3)), both.len()), (Some(6), Some(7), 6));
     }
 }

@@ -185,7 +185,16 @@ pub(super) fn fragment_part(part: &mut Notes, interface: &StageInterface, fragme
     (0..attributes.max(1)).for_each(|n| words.reserve(SPI_PS_INPUT_CNTL.nth(n)));
     words.set_field(spi_ps_in_control::NUM_INTERP, attributes)?;
     if fragment.inputs.iter().any(|input| input.semantic == Semantic::PointCoord) {
-        words.reserve(SPI_INTERP_CONTROL_0);
+        // Sprite coordinates: S, T, 0, 1.
+        for (field, value) in [
+            (spi_interp_control::PNT_SPRITE_ENA, 1),
+            (spi_interp_control::OVRD_X, 2),
+            (spi_interp_control::OVRD_Y, 3),
+            (spi_interp_control::OVRD_Z, 0),
+            (spi_interp_control::OVRD_W, 1),
+        ] {
+            words.set_field(field, value)?;
+        }
     }
     for register in [SPI_SHADER_COL_FORMAT, CB_SHADER_MASK, SPI_SHADER_Z_FORMAT] {
         words.reserve(register);
@@ -236,20 +245,7 @@ pub(super) fn fragment(
     fragment: &FragmentInterface,
     facts: &PipelineFacts<'_>,
 ) -> Result<()> {
-    if facts.controls.is_empty() || facts.controls.len() > MAX_ATTRIBUTES {
-        return Err(Error::malformed(format!("{} fragment attributes", facts.controls.len())));
-    }
-    words.set_range(SPI_PS_INPUT_CNTL, facts.controls);
-    if facts.controls.iter().any(|w| spi_ps_input_cntl::PT_SPRITE_TEX.of(*w) == 1) {
-        // Sprite coordinates: S, T, 0, 1.
-        words.set_fields([
-            (spi_interp_control::PNT_SPRITE_ENA, 1),
-            (spi_interp_control::OVRD_X, 2),
-            (spi_interp_control::OVRD_Y, 3),
-            (spi_interp_control::OVRD_Z, 0),
-            (spi_interp_control::OVRD_W, 1),
-        ])?;
-    }
+    words.set_controls(facts.controls.ok_or_else(|| Error::bug("a fragment stage without attributes"))?);
     words.set_field(pa_sc_mode_cntl_1::PS_ITER_SAMPLE, u32::from(per_sample(fragment, &facts.state.color)))?;
     if fragment.fully_covered {
         words.set_field(pa_sc_aa_config::COVERAGE_TO_SHADER_SELECT, INNER_COVERAGE)?;
