@@ -51,6 +51,13 @@ pub(crate) fn hash(key: impl Hash) -> u64 {
 
 impl<K, V, const MOST: usize> Default for SharedTable<K, V, MOST> {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K, V, const MOST: usize> SharedTable<K, V, MOST> {
+    /// An empty table.
+    pub(crate) const fn new() -> Self {
         Self(OnceLock::new())
     }
 }

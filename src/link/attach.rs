@@ -6,7 +6,7 @@
 use super::held::Held;
 use super::input::{DataSection, Object};
 use super::matched::Match;
-use super::places::LoadReloc;
+use super::places::{DataTarget, LoadReloc};
 use super::plans::Joints;
 use super::ready::{CodeRun, Ready};
 use super::resolve::StateValues;
@@ -81,6 +81,11 @@ impl UnitStage<'_> {
 
     pub(super) fn loads(&self) -> &[LoadReloc] {
         &self.ready.loads
+    }
+
+    /// The places that the loads refer to.
+    pub(super) fn targets(&self) -> &[DataTarget] {
+        &self.object.targets
     }
 
     /// Index of the body among the parts.

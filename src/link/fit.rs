@@ -443,7 +443,7 @@ mod tests {
         assert!(refused(&patches, [&[], &[], &[8]]).contains("no s_mov_b32"));
         assert!(refused(&patches, [&[], &[], &[4, 4]]).contains("overlap"));
         let removals = Removals { optional: vec![4], ..Removals::default() };
-        let load = |offset| LoadReloc { patched: Patched::Code, offset, kind: RelocKind::Abs32Lo, target: 0, value: 0 };
+        let load = |offset| LoadReloc { patched: Patched::Code, offset, kind: RelocKind::Abs32Lo, target: 0 };
         assert!(Shape::new(&code, &patches, removals.clone(), &[load(4)]).is_err());
         assert!(Shape::new(&code, &patches, removals, &[load(0), load(8)]).is_ok());
     }

@@ -1,15 +1,18 @@
 //! The head of a final ELF: its header, the section headers, the names and the symbols, in one run of bytes before the
 //! code.
 //!
-//! Parts without constant data and with the same names have the same head except for a few numbers: sizes, and places
-//! in the file and in the code. Such heads are kept by the process; a link copies one and sets its numbers.
+//! Nearly all pipelines have the names that our own parts have. Then their heads are the same except for a few numbers:
+//! sizes, and places in the file and in the code; and, if there is constant data, what [`DataHead`] says. Such heads are
+//! kept by the process; a link copies one and sets its numbers.
 
 use super::attach::{Unit, UnitStage};
-use super::layout::{ENTRY_ALIGN, Placement};
+use super::layout::{ENTRY_ALIGN, Layout, Placement};
+use super::places::Patched;
 use crate::elf::{MACHINE, OSABI_PAL, RELOCATABLE, shf, sht, size, stt};
 use crate::error::{Error, Result};
 use crate::fixed::FixedWriter;
 use crate::glue::{COLOR_EXPORT_SYMBOL, PARAM_EXPORT_SYMBOL};
+use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, Stage};
 use smallvec::SmallVec;
 use std::ops::Deref;
@@ -123,8 +126,24 @@ pub(super) struct Extent {
 
 /// Shapes of pipelines: compute, and graphics with or without each of three pieces of glue.
 const SHAPES: usize = 1 + 8;
+/// The name of a section of constant data.
+const DATA: &str = ".rodata";
 
+/// Without constant data: by placement and shape.
 static KEPT: [[OnceLock<HeadBytes>; SHAPES]; 2] = [const { [const { OnceLock::new() }; SHAPES] }; 2];
+/// With one section of constant data.
+static KEPT_WITH_DATA: SharedTable<DataHead, HeadBytes, 248> = SharedTable::new();
+
+/// What decides a head with one section of constant data, which only the code refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct DataHead {
+    chained: bool,
+    shape: usize,
+    flags: u64,
+    align: u32,
+    /// Number of places that each stage's code refers to.
+    targets: [usize; 2],
+}
 
 impl FileHead {
     /// Fills it for a pipeline.
@@ -134,22 +153,40 @@ impl FileHead {
     pub(super) fn fill(
         &mut self,
         unit: &Unit<'_>,
-        placement: Placement,
+        layout: &Layout<'_>,
         make: impl FnOnce() -> Result<HeadBytes>,
     ) -> Result<()> {
-        let of_placement = &KEPT[usize::from(placement == Placement::Chained)];
-        match shape(unit).and_then(|shape| of_placement.get(shape)) {
-            None => self.made = make()?,
-            Some(kept) => {
+        let chained = layout.placement == Placement::Chained;
+        match (shape(unit), &layout.data[..]) {
+            (Some(shape), []) => {
+                let Some(kept) = KEPT[usize::from(chained)].get(shape) else { return Err(Error::bug("a shape")) };
                 self.kept = kept.get();
                 if self.kept.is_none() {
                     let made = make()?;
                     self.kept = Some(kept.get_or_init(|| made));
                 }
             }
+            (Some(shape), [data]) if data.name == DATA && unit.stages().all(patches_code) => {
+                let mut targets = [0; 2];
+                targets.iter_mut().zip(unit.stages()).for_each(|(count, stage)| *count = stage.targets().len());
+                let key = DataHead { chained, shape, flags: data.flags, align: data.align, targets };
+                self.kept = KEPT_WITH_DATA.find(hash(key), |kept| *kept == key);
+                if self.kept.is_none() {
+                    match KEPT_WITH_DATA.keep(hash(key), key, make()?) {
+                        Ok(kept) => self.kept = Some(kept),
+                        Err(made) => self.made = made,
+                    }
+                }
+            }
+            _ => self.made = make()?,
         }
         Ok(())
     }
+}
+
+/// Whether all relocations of a stage patch its code.
+fn patches_code(stage: &UnitStage<'_>) -> bool {
+    stage.loads().iter().all(|load| load.patched == Patched::Code)
 }
 
 impl Deref for FileHead {
@@ -288,17 +325,16 @@ impl HeadBytes {
     }
 }
 
-/// Number of the shape that a pipeline has; `None` if its head depends on more: constant data, or glue by other names.
+/// Number of the shape that a pipeline has; `None` if its glue has other names.
 fn shape(unit: &Unit<'_>) -> Option<usize> {
-    let has_data = |stage: &UnitStage<'_>| !stage.data().is_empty() || !stage.loads().is_empty();
     let mut shape = 0;
     for stage in unit.stages() {
         let (epilog, usual) = match stage.stage() {
-            Stage::Compute => return (!has_data(stage)).then_some(0),
+            Stage::Compute => return Some(0),
             Stage::Vertex => (stage.epilog().map(|piece| &*piece.symbol), PARAM_EXPORT_SYMBOL),
             Stage::Fragment => (stage.ready.epilog().map(|run| run.symbol), COLOR_EXPORT_SYMBOL),
         };
-        if has_data(stage) || epilog.is_some_and(|symbol| symbol != usual) {
+        if epilog.is_some_and(|symbol| symbol != usual) {
             return None;
         }
         shape = shape << 2 | usize::from(stage.ready.prolog().is_some()) << 1 | usize::from(epilog.is_some());

@@ -6,7 +6,7 @@
 
 use super::fit::{Removals, Shape};
 use super::matched::{KeptMatches, ReadsId};
-use super::places::{DWORD, LoadReloc, Patch, Patched};
+use super::places::{DWORD, DataTarget, LoadReloc, Patch, Patched};
 use super::ready::ReadyParts;
 use super::touch::Touched;
 use super::user_data;
@@ -21,6 +21,7 @@ use crate::metadata::{note, read_unlinked};
 use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::Stage;
+use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Largest code or data section of one part, in bytes (16 MiB).
@@ -49,6 +50,8 @@ pub struct Object {
     pub(super) data: Vec<DataSection>,
     /// Relocations that PAL applies at load.
     pub(super) loads: Vec<LoadReloc>,
+    /// The places that they refer to, each once.
+    pub(super) targets: Vec<DataTarget>,
     /// It with the layouts and states that it has been linked with.
     pub(super) ready: ReadyParts,
     /// What a fragment part reads.
@@ -81,7 +84,7 @@ impl Object {
         let mut reader = Reader { elf: &elf, text: 0, code_len: 0, code_align: DWORD, homes: Vec::new() };
         let (mut code, joint) = reader.code(&interface).at(at)?;
         let data = reader.data().at(at)?;
-        let Relocations { mut patches, loads, removals } = reader.relocations(&data, joint).at(at)?;
+        let Relocations { mut patches, loads, targets, removals } = reader.relocations(&data, joint).at(at)?;
         patches.sort_by_key(|patch| patch.offset);
         // A body without instructions has a no-op in the file, which the pipeline does not need: an epilog follows.
         if joint && code == S_NOP.to_le_bytes() && patches.is_empty() && loads.is_empty() {
@@ -110,6 +113,7 @@ impl Object {
             shape,
             data,
             loads,
+            targets,
             ready: ReadyParts::default(),
             reads,
             matches: KeptMatches::default(),
@@ -154,6 +158,7 @@ impl Object {
             shape: Shape::default(),
             data: Vec::new(),
             loads: Vec::new(),
+            targets: Vec::new(),
             ready: ReadyParts::default(),
             matches: KeptMatches::default(),
         })
@@ -238,6 +243,7 @@ fn identify(elf: &Elf<'_>, interface: &StageInterface) -> Result<()> {
 struct Relocations {
     patches: Vec<Patch>,
     loads: Vec<LoadReloc>,
+    targets: Vec<DataTarget>,
     removals: Removals,
 }
 
@@ -315,8 +321,8 @@ impl Reader<'_, '_> {
     }
 
     fn relocations(&self, data: &[DataSection], joint: bool) -> Result<Relocations> {
-        let Relocations { mut patches, mut loads, mut removals } = Relocations::default();
-        let mut joined = false;
+        let Relocations { mut patches, mut loads, mut targets, mut removals } = Relocations::default();
+        let (mut known, mut joined) = (BTreeMap::new(), false);
         for section in &self.elf.sections {
             let patched = match self.homes.get(section.info as usize) {
                 Some(Kept::Code) => Patched::Code,
@@ -361,7 +367,13 @@ impl Reader<'_, '_> {
                     Some(_) if !kind.is_loaded() => {
                         return Err(Error::malformed(format!("{kind} for an address"))).at(at);
                     }
-                    Some((target, value)) => loads.push(LoadReloc { patched, offset, kind, target, value }),
+                    Some(place) => {
+                        let target = *known.entry(place).or_insert(targets.len());
+                        if target == targets.len() {
+                            targets.push(place);
+                        }
+                        loads.push(LoadReloc { patched, offset, kind, target });
+                    }
                     None if kind == RelocKind::Join && patched == Patched::Code => removals.joins.push(offset),
                     None if kind == RelocKind::Optional && patched == Patched::Code => {
                         if LinkSymbol::parse(symbol.name) != LinkSymbol::RootBuffers {
@@ -376,7 +388,7 @@ impl Reader<'_, '_> {
         if joint && !joined {
             return Err(Error::malformed("the branch after the body has no relocation to dovetail.next"));
         }
-        Ok(Relocations { patches, loads, removals })
+        Ok(Relocations { patches, loads, targets, removals })
     }
 
     fn check_joint(&self, kind: RelocKind, symbol: &Symbol<'_>) -> Result<()> {
@@ -388,16 +400,16 @@ impl Reader<'_, '_> {
     }
 
     /// The constant data that a symbol is in; `None`: the link supplies its value.
-    fn target(&self, symbol: &Symbol<'_>) -> Result<Option<(usize, u32)>> {
+    fn target(&self, symbol: &Symbol<'_>) -> Result<Option<DataTarget>> {
         match symbol.home {
             Home::Undefined => Ok(None),
             Home::Reserved(index) => Err(Error::unsupported(format!("symbol section {index:#x}"), symbol.name)),
             Home::Section(index) => match self.homes.get(index as usize) {
-                Some(Kept::Data(target)) => {
+                Some(Kept::Data(section)) => {
                     let len = self.elf.at(index).map_or(0, |s| s.data.len() as u64);
-                    let value = u32::try_from(symbol.value).ok().filter(|_| symbol.value <= len);
-                    let value = value.ok_or_else(|| Error::malformed(format!("symbol value {:#x}", symbol.value)))?;
-                    Ok(Some((*target, value)))
+                    let offset = u32::try_from(symbol.value).ok().filter(|_| symbol.value <= len);
+                    let offset = offset.ok_or_else(|| Error::malformed(format!("symbol value {:#x}", symbol.value)))?;
+                    Ok(Some(DataTarget { section: *section, offset }))
                 }
                 Some(Kept::Code) => Err(Error::unsupported("relocation against code", symbol.name)),
                 _ => Err(Error::malformed("its symbol is in no uploaded section")),

@@ -28,8 +28,15 @@ pub(super) struct LoadReloc {
     pub patched: Patched,
     pub offset: u32,
     pub kind: RelocKind,
-    /// Index in [`super::input::Object::data`].
+    /// Index in [`super::input::Object::targets`]. The addend in place is added to its offset.
     pub target: usize,
-    /// Offset in that section; the addend in place is added to it.
-    pub value: u32,
+}
+
+/// A place in constant data that relocations refer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct DataTarget {
+    /// Index in [`super::input::Object::data`].
+    pub section: usize,
+    /// Offset in that section.
+    pub offset: u32,
 }

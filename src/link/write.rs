@@ -9,7 +9,7 @@ use super::head::{
     Extent, FIRST_OPTIONAL, FileHead, HeadBytes, NOTE_ALIGN, NamedSection, NamedSymbol, RELOCATIONS_ALIGN, TEXT,
 };
 use super::layout::{ENTRY_ALIGN, Layout, PartId, PlacedData, Placement};
-use super::places::{DWORD, LoadReloc, Patched};
+use super::places::{DWORD, DataTarget, LoadReloc, Patched};
 use super::resolve::Resolved;
 use crate::elf::size;
 use crate::error::{Context, Error, Result};
@@ -68,24 +68,18 @@ enum Content {
     Data(usize),
 }
 
-/// For the loader's relocations: the symbol of each target.
-type Targets = SmallVec<[Target; 4]>;
-
-/// The symbol of an offset in a stage's constant data.
+/// The symbol of a place in constant data that relocations refer to.
 struct Target {
     stage: usize,
+    /// Index of the stage's section.
     section: usize,
-    value: u32,
     /// The output section, and the extent in it.
     output: usize,
     extent: Extent,
 }
 
-impl Target {
-    fn is(&self, stage: usize, load: &LoadReloc) -> bool {
-        (self.stage, self.section, self.value) == (stage, load.target, load.value)
-    }
-}
+/// Those of a pipeline, by stage.
+type Targets = SmallVec<[Target; 4]>;
 
 impl<'u> Contents<'_, 'u> {
     /// Every relocation for the loader, with its stage.
@@ -96,7 +90,12 @@ impl<'u> Contents<'_, 'u> {
 
     /// The number of relocations of the code (`None`), or of an output section of constant data.
     fn relocations(&self, of: Option<usize>) -> usize {
-        self.loads().filter(|(stage, load)| self.base(*stage, load, of).is_some()).count()
+        let patches = |stage, load: &LoadReloc| match (load.patched, of) {
+            (Patched::Code, None) => true,
+            (Patched::Data(index), Some(data)) => self.layout.data_place(stage, index).is_some_and(|p| p.0 == data),
+            _ => false,
+        };
+        self.loads().filter(|(stage, load)| patches(*stage, load)).count()
     }
 
     /// Offset in an output section (`None`: the code; else constant data) at which the section that a relocation
@@ -176,7 +175,7 @@ impl<'a, 'u> Output<'a, 'u> {
         }
         self.find_targets()?;
         let (contents, targets) = (self.contents, &self.targets);
-        self.head.fill(unit, layout.placement, || contents.make_head(targets))?;
+        self.head.fill(unit, layout, || contents.make_head(targets))?;
         let mut end = self.head.len();
         let note = note::section_size(target, self.document);
         self.place(&mut end, Content::Text, ENTRY_ALIGN, layout.text_size as usize)?;
@@ -313,15 +312,14 @@ impl<'a, 'u> Output<'a, 'u> {
     /// Finds the places in constant data that relocations refer to.
     fn find_targets(&mut self) -> Result<()> {
         let Contents { unit, layout, .. } = self.contents;
-        for (stage, load) in self.contents.loads() {
-            if self.targets.iter().any(|target| target.is(stage, load)) {
-                continue;
+        for (stage, of_stage) in unit.stages().enumerate() {
+            for &DataTarget { section, offset } in of_stage.targets() {
+                let (output, base) = layout.data_place(stage, section).ok_or_else(lost)?;
+                let bytes = of_stage.data().get(section).map_or(0, |section| section.bytes.len());
+                let size = u32::try_from(bytes).map_err(|_| too_large())?.saturating_sub(offset);
+                let extent = Extent { at: base.checked_add(offset).ok_or_else(too_large)?, size };
+                self.targets.push(Target { stage, section, output, extent });
             }
-            let (output, base) = layout.data_place(stage, load.target).ok_or_else(lost)?;
-            let section = unit.stage(stage).and_then(|of_stage| of_stage.data().get(load.target)).ok_or_else(lost)?;
-            let size = u32::try_from(section.bytes.len()).map_err(|_| too_large())?.saturating_sub(load.value);
-            let extent = Extent { at: base.checked_add(load.value).ok_or_else(too_large)?, size };
-            self.targets.push(Target { stage, section: load.target, value: load.value, output, extent });
         }
         Ok(())
     }
@@ -329,11 +327,10 @@ impl<'a, 'u> Output<'a, 'u> {
     fn records(&self, data: Option<usize>, out: &mut FixedWriter<'_>) -> Result<()> {
         for (stage, load) in self.contents.loads() {
             let Some(base) = self.contents.base(stage, load, data) else { continue };
-            let target = self.targets.iter().position(|target| target.is(stage, load));
-            let target = target.ok_or_else(|| Error::bug("a relocation without symbol"))?;
             let offset = base.checked_add(load.offset).ok_or_else(too_large)?;
-            // The symbols of targets come first, after the null symbol.
-            out.words([offset, 0, load.kind.number(), target as u32 + 1]);
+            // The symbols of targets come first, after the null symbol, and those of the first stage before others.
+            let before = self.contents.unit.stages().take(stage).map(|other| other.targets().len()).sum::<usize>();
+            out.words([offset, 0, load.kind.number(), (before + load.target) as u32 + 1]);
         }
         Ok(())
     }
