@@ -177,6 +177,22 @@ impl Object {
         read.value(params.count() ^ data.len() ^ notes.touched() ^ hash[0] as usize ^ *code_align as usize);
     }
 
+    /// Reads what its fields of constant data refer to; [`Self::touch_data`] reads the data.
+    #[inline(always)]
+    pub(super) fn touch_sections(&self, read: &mut Touched) {
+        if let Some(section) = self.data.first() {
+            read.value(section.bytes.len() ^ self.targets.first().map_or(0, |target| target.section));
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn touch_data(&self, read: &mut Touched) {
+        if let Some(section) = self.data.first() {
+            read.run(section.name.as_bytes());
+            read.run(&section.bytes);
+        }
+    }
+
     /// Its interface.
     pub fn interface(&self) -> &StageInterface {
         &self.interface

@@ -56,12 +56,16 @@ impl<'a> Joints<'a> {
         let fragment = objects.iter().find(|object| object.stage() == Stage::Fragment);
         for object in objects {
             object.ready.touch(layout, &mut read);
+            object.touch_sections(&mut read);
             read.value(OwnState::of(&object.interface, state).touched());
             if let Some(fragment) = fragment {
                 object.matches.touch(fragment.reads, &mut read);
             }
         }
-        objects.iter().for_each(|object| object.ready.touch_runs(layout, &mut read));
+        for object in objects {
+            object.ready.touch_runs(layout, &mut read);
+            object.touch_data(&mut read);
+        }
         read.done();
     }
 
