@@ -109,19 +109,27 @@ type Parts<'t> = SmallVec<[PartRef<'t>; 2]>;
 /// Those of the compiler and the linker for the shaders or the state; `NeedsFullCompile` only if there is no compiler, and
 /// the pipeline compiled as a whole is not in the cache.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
-    let linked = stages(request, |shader, _| shader.part(request, None, tools)).and_then(|parts| match parts {
+    request.shaders.iter().for_each(ShaderRef::touch);
+    match linked(request, tools) {
+        Err(e) => whole_instead(request, tools, e),
+        done => done,
+    }
+}
+
+fn linked(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
+    match stages(request, |shader, _| shader.part(request, None, tools))? {
         Ok(parts) => finish(request, tools, &chosen(request, tools, parts)?, Route::Linked),
         Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
-    });
-    match linked {
-        Err(e) => match e.full_compile().cloned() {
-            Some(reason) => match build_whole(request, tools, Some(&reason))? {
-                PipelineOutcome::NotCached(_) => Err(e),
-                built => Ok(built),
-            },
-            None => Err(e),
-        },
-        done => done,
+    }
+}
+
+/// The pipeline compiled as a whole, if that is what the link's error asks for.
+#[cold]
+fn whole_instead(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, e: Error) -> Result<PipelineOutcome> {
+    let Some(reason) = e.full_compile().cloned() else { return Err(e) };
+    match build_whole(request, tools, Some(&reason))? {
+        PipelineOutcome::NotCached(_) => Err(e),
+        built => Ok(built),
     }
 }
 
@@ -159,11 +167,9 @@ fn stages<'t>(
     request: &'t PipelineRequest<'_>,
     part: impl Fn(&'t ShaderRef<'_>, Option<&Object>) -> Result<Option<PartRef<'t>>>,
 ) -> Result<std::result::Result<Parts<'t>, Stage>> {
-    // Most requests have the vertex shader first.
-    let mut shaders: SmallVec<[&'t ShaderRef<'_>; 2]> = request.shaders.iter().rev().collect();
-    shaders.sort_by_key(|shader| std::cmp::Reverse(shader.stage()));
     let mut parts = Parts::new();
-    for shader in shaders {
+    let of_stage = |stage| request.shaders.iter().filter(move |shader| shader.stage() == stage);
+    for shader in [Stage::Compute, Stage::Fragment, Stage::Vertex].into_iter().flat_map(of_stage) {
         match part(shader, parts.last().map(|part| &*part.object))? {
             Some(part) => parts.push(part),
             None => return Ok(Err(shader.stage())),
@@ -190,9 +196,9 @@ fn chosen<'t>(request: &'t PipelineRequest<'_>, tools: &'t Toolchain<'_>, mut pa
     if varied {
         return Ok(parts);
     }
-    match tools.pair([vertex, fragment])? {
+    match tools.pair(vertex, fragment)? {
         Some(Cow::Borrowed(pair)) => Ok(pair.iter().map(PartRef::Kept).collect()),
-        Some(Cow::Owned(pair)) => Ok(pair.map(PartRef::Own).into_iter().collect()),
+        Some(Cow::Owned(pair)) => Ok(pair.map(|part| PartRef::Own(Box::new(part))).into_iter().collect()),
         None if tools.makes_pairs() => make_pair(request, tools, [vertex, fragment]),
         None => Ok(parts),
     }
@@ -297,26 +303,30 @@ fn finish(
     if parts.is_empty() {
         return Err(Error::malformed("a pipeline without shaders"));
     }
+    let made;
     let layout = match request.layout {
-        Some(prepared) => Cow::Borrowed(prepared.resolved()),
-        None => tools.layout(&request.state.layout)?,
+        Some(prepared) => prepared.resolved(),
+        None => {
+            made = tools.layout(&request.state.layout)?;
+            &made
+        }
     };
-    let objects: SmallVec<[&Object; 2]> = parts.iter().map(|part| &*part.object).collect();
+    let mut objects: SmallVec<[&Object; 2]> = SmallVec::new();
+    parts.iter().for_each(|part| objects.push(&part.object));
     let job = Job {
         objects: &objects,
         state: request.state,
-        layout: &layout,
+        layout,
         placement: request.placement,
         glue: tools,
         metadata: tools.metadata(),
         plans: Some(tools.plans()),
     };
     let Linked { elf, placement } = job.link()?;
-    let origin = |part: &PartRef<'_>| PartOrigin {
-        stage: part.object.stage(),
-        hit: part.hit,
-        paired: part.object.interface().is_paired(),
-        bytes: part.bytes,
-    };
-    Ok(PipelineOutcome::Built(Built { elf, route, placement, parts: parts.iter().map(origin).collect() }))
+    let mut origins = SmallVec::new();
+    for part in parts {
+        let (stage, paired) = (part.object.stage(), part.object.interface().is_paired());
+        origins.push(PartOrigin { stage, hit: part.hit, paired, bytes: part.bytes });
+    }
+    Ok(PipelineOutcome::Built(Built { elf, route, placement, parts: origins }))
 }

@@ -15,6 +15,7 @@ use crate::error::{Context, Error, Result};
 use crate::glue::{self, GlueKey, GluePiece};
 use crate::keys;
 use crate::link::{GlueSource, MetadataVersion, Object, Plans};
+use crate::near_table::NearTable;
 use crate::state::ResourceLayout;
 use crate::table::{SharedTable, hash};
 use serde::{Deserialize, Serialize};
@@ -56,15 +57,24 @@ pub struct ReadyPart {
     pub bytes: usize,
     /// Its number among the parts that the toolchain keeps.
     number: Option<PartNumber>,
+    /// Of a vertex part: its pairs, by the numbers of the fragment parts. A copy starts without them.
+    pairs: NearTable<PartNumber, Option<Box<Pair>>, MOST_PAIRS>,
 }
 
-/// A kept part's number: half of a pair's key, and smaller than its digest.
-pub(crate) type PartNumber = NonZeroU32;
+/// A kept part's number, smaller than its digest.
+type PartNumber = NonZeroU32;
+
+/// Number of pairs that a vertex part keeps in its table; further ones are searched for each time.
+const MOST_PAIRS: usize = 4088;
 
 impl ReadyPart {
     fn cached(elf: &Payload) -> Result<Self> {
         let object = Object::parse_digested(elf, elf.digest())?;
-        Ok(Self { object: Arc::new(object), hit: true, bytes: elf.len(), number: None })
+        Ok(Self::new(object, true, elf.len()))
+    }
+
+    fn new(object: Object, hit: bool, bytes: usize) -> Self {
+        Self { object: Arc::new(object), hit, bytes, number: None, pairs: NearTable::default() }
     }
 }
 
@@ -74,7 +84,7 @@ pub enum PartRef<'t> {
     /// Kept in memory.
     Kept(&'t ReadyPart),
     /// Just read.
-    Own(ReadyPart),
+    Own(Box<ReadyPart>),
 }
 
 impl Deref for PartRef<'_> {
@@ -122,8 +132,6 @@ pub struct Toolchain<'a> {
     plans: Plans,
     /// The number of the next part.
     numbers: AtomicU32,
-    /// By the numbers of the parts that they replace.
-    pairs: SharedTable<[PartNumber; 2], Option<Box<Pair>>>,
     /// Whether the cache may have notes of pairs.
     noted_pairs: bool,
     makes_pairs: bool,
@@ -158,7 +166,6 @@ impl<'a> Toolchain<'a> {
             numbers: AtomicU32::new(1),
             layouts,
             plans,
-            pairs: SharedTable::default(),
             noted_pairs,
             makes_pairs: false,
             metadata: Default::default(),
@@ -232,10 +239,7 @@ impl<'a> Toolchain<'a> {
         let mut part = match self.cache.get_digested(&key) {
             Some(elf) => ReadyPart::cached(&elf)?,
             None => match self.compiled(module, &*request()?, &key)? {
-                Some(StageElf(elf)) => {
-                    let object = Arc::new(Object::parse_new(&elf)?);
-                    ReadyPart { object, hit: false, bytes: elf.len(), number: None }
-                }
+                Some(StageElf(elf)) => ReadyPart::new(Object::parse_new(&elf)?, false, elf.len()),
                 None => return Ok(None),
             },
         };
@@ -244,7 +248,7 @@ impl<'a> Toolchain<'a> {
             let kept = self.parts.keep(hash, key, ReadyPart { hit: true, number, ..part.clone() });
             part.number = kept.ok().and_then(|kept| kept.number);
         }
-        Ok(Some(PartRef::Own(part)))
+        Ok(Some(PartRef::Own(Box::new(part))))
     }
 
     /// A layout with every offset resolved.

@@ -112,6 +112,14 @@ impl<'a> ShaderRef<'a> {
         self.0.stage
     }
 
+    /// Reads ahead the part that most pipelines use, if it has been found before.
+    #[inline]
+    pub(super) fn touch(&self) {
+        if let Some((_, part)) = self.0.first.get().and_then(|(_, kept)| kept.part.get()) {
+            part.object.read_ahead();
+        }
+    }
+
     /// The compile request for it, given this known state.
     pub(super) fn request(&self, pipeline: &PipelineRequest<'_>, known: KnownState) -> StageRequest {
         let values = self.values(pipeline.state);
@@ -138,18 +146,22 @@ impl<'a> ShaderRef<'a> {
         tools: &'t Toolchain<'_>,
     ) -> Result<Option<PartRef<'t>>> {
         let kept = self.kept(pipeline, known, tools.compiler_id())?;
+        let own = |(id, part): &'t (ToolchainId, ReadyPart)| (*id == tools.id()).then_some(PartRef::Kept(part));
         if let KeptRef::Kept(Kept { part, .. }) = kept
-            && let Some((_, part)) = part.get().filter(|(id, _)| *id == tools.id())
+            && let Some(part) = part.get().and_then(own)
         {
-            return Ok(Some(PartRef::Kept(part)));
+            return Ok(Some(part));
         }
         let wanted = || Ok(Cow::Owned(self.request(pipeline, known.cloned().unwrap_or_default())));
         let found = tools.part_under(kept.key, self.0.module, wanted).at(|| format!("{} shader", self.0.stage))?;
-        if let Some(PartRef::Kept(part)) = found {
+        match (kept, found) {
             // If another toolchain's part is there, it stays.
-            _ = kept.part.set((tools.id(), part.clone()));
+            (KeptRef::Kept(Kept { part, .. }), Some(PartRef::Kept(found))) => {
+                let kept = own(part.get_or_init(|| (tools.id(), found.clone())));
+                Ok(kept.or(Some(PartRef::Kept(found))))
+            }
+            (_, found) => Ok(found),
         }
-        Ok(found)
     }
 
     /// The key of that request for a compiler; computed once.

@@ -10,6 +10,7 @@ use crate::compile::request::{Module, StageRequest};
 use crate::error::{Context, Error, Result};
 use crate::keys;
 use crate::link::Object;
+use crate::near_table::Tag;
 use crate::table::hash;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -50,23 +51,22 @@ impl Toolchain<'_> {
         self.makes_pairs
     }
 
-    /// The pair for a vertex and a fragment part, if it is in memory or in the cache. A pair that was not in the cache at the first
-    /// search is not searched for again.
+    /// The pair for a vertex and a fragment part, if it is in memory or in the cache. If both parts are kept, a pair that was not
+    /// in the cache at the first search is not searched for again.
     ///
     /// # Errors
     /// What is wrong with the note or a part.
-    pub fn pair(&self, early: [&ReadyPart; 2]) -> Result<Option<Cow<'_, Pair>>> {
+    pub fn pair<'p>(&self, vertex: &PartRef<'p>, fragment: &ReadyPart) -> Result<Option<Cow<'p, Pair>>> {
         if !self.noted_pairs {
             return Ok(None);
         }
-        let numbers = numbers(early);
-        let kept = numbers.and_then(|numbers| self.pairs.find(hash(numbers), |kept| *kept == numbers));
-        if let Some(kept) = kept {
-            return Ok(kept.as_deref().map(Cow::Borrowed));
+        let PartRef::Kept(kept) = *vertex else { return Ok(self.cached_pair([vertex, fragment])?.map(Cow::Owned)) };
+        if let Some(pair) = kept.pair(fragment) {
+            return Ok(pair.map(Cow::Borrowed));
         }
-        let found = self.cached_pair(early)?;
-        if let Some(numbers) = numbers.filter(|_| found.is_some() || !self.makes_pairs) {
-            _ = self.pairs.keep(hash(numbers), numbers, found.clone().map(Box::new));
+        let found = self.cached_pair([kept, fragment])?;
+        if found.is_some() || !self.makes_pairs {
+            kept.keep_pair(fragment, found.clone());
         }
         Ok(found.map(Cow::Owned))
     }
@@ -109,14 +109,27 @@ impl Toolchain<'_> {
             // If this fails, the note was not written either.
             let _ = CacheManifest { pairs: true, ..manifest }.put(self.cache);
         }
-        if let Some(numbers) = numbers(early) {
-            _ = self.pairs.keep(hash(numbers), numbers, Some(Box::new(pair.map(Clone::clone))));
-        }
+        let [vertex, fragment] = early;
+        vertex.keep_pair(fragment, Some(pair.map(Clone::clone)));
         Ok(())
     }
 }
 
-/// The key of two parts in memory, if both are kept.
-fn numbers([vertex, fragment]: [&ReadyPart; 2]) -> Option<[PartNumber; 2]> {
-    Some([vertex.number?, fragment.number?])
+/// Found beside the part: a lookup among all pairs would read three more places in memory, one after the other.
+impl ReadyPart {
+    /// The pair with a fragment part, or that there is none; `None` if this is not known.
+    fn pair(&self, fragment: &Self) -> Option<Option<&Pair>> {
+        let number = fragment.number?;
+        self.pairs.find(tag(number), || hash(number), |kept| *kept == number).map(Option::as_deref)
+    }
+
+    fn keep_pair(&self, fragment: &Self, pair: Option<Pair>) {
+        if let Some(number) = fragment.number {
+            _ = self.pairs.keep(tag(number), hash(number), number, pair.map(Box::new));
+        }
+    }
+}
+
+fn tag(number: PartNumber) -> Tag {
+    Tag::new(u64::from(number.get()) << 32)
 }

@@ -57,7 +57,10 @@ pub const USES: &[(&str, &[&str])] = &[
     ("corpus", &["error", "target", "files"]),
     ("keys", &["error", "target", "state", "abi", "metadata", "reloc", "glue", "compile", "link", "cache"]),
     ("template", &["error", "target", "state", "ir"]),
-    ("toolchain", &["error", "table", "target", "state", "abi", "glue", "compile", "link", "cache", "keys"]),
+    (
+        "toolchain",
+        &["error", "table", "near_table", "target", "state", "abi", "glue", "compile", "link", "cache", "keys"],
+    ),
     (
         "pipeline",
         &[
