@@ -11,7 +11,6 @@ use crate::table::{SharedTable, hash};
 use crate::target::{GfxIp, Stage, WaveSize};
 use crate::toolchain::{PartRef, ReadyPart, Toolchain, ToolchainId};
 use std::borrow::Cow;
-use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 /// One stage of a pipeline. Clones are the same shader, with the keys computed for any of them and the parts found under them.
@@ -46,15 +45,14 @@ impl From<Key> for Kept {
 /// A key that the shader keeps, or one that no longer had room.
 enum KeptRef<'s> {
     Kept(&'s Kept),
-    Own(Kept),
+    Own(Key),
 }
 
-impl Deref for KeptRef<'_> {
-    type Target = Kept;
-    fn deref(&self) -> &Kept {
+impl KeptRef<'_> {
+    fn key(&self) -> Key {
         match self {
-            Self::Kept(kept) => kept,
-            Self::Own(kept) => kept,
+            Self::Kept(kept) => kept.key,
+            Self::Own(key) => *key,
         }
     }
 }
@@ -153,7 +151,7 @@ impl<'a> ShaderRef<'a> {
             return Ok(Some(part));
         }
         let wanted = || Ok(Cow::Owned(self.request(pipeline, known.cloned().unwrap_or_default())));
-        let found = tools.part_under(kept.key, self.0.module, wanted).at(|| format!("{} shader", self.0.stage))?;
+        let found = tools.part_under(kept.key(), self.0.module, wanted).at(|| format!("{} shader", self.0.stage))?;
         match (kept, found) {
             // If another toolchain's part is there, it stays.
             (KeptRef::Kept(Kept { part, .. }), Some(PartRef::Kept(found))) => {
@@ -203,7 +201,7 @@ impl<'a> ShaderRef<'a> {
         if let Err((asked, kept)) = self.0.first.set((asked, key.into())) {
             _ = self.0.others.keep(hash, asked, kept);
         }
-        Ok(KeptRef::Own(key.into()))
+        Ok(KeptRef::Own(key))
     }
 
     /// The state's values of its constants.
@@ -254,7 +252,7 @@ mod tests {
                     placement,
                 };
                 let request = shader.request(&pipeline, known.cloned().unwrap_or_default());
-                let key = shader.kept(&pipeline, known, compiler).unwrap().key;
+                let key = shader.kept(&pipeline, known, compiler).unwrap().key();
                 assert_eq!(key, keys::stage(&request, compiler).unwrap(), "{request:?}");
                 found.push(key);
             }

@@ -125,11 +125,11 @@ fn pair(tools: &Toolchain<'_>, request: &PipelineRequest<'_>) -> (Pair, Pair) {
     let early = |n: usize| {
         let shader = &request.shaders[n];
         let part = tools.part(shader.module(), &request.stage(shader, Default::default())).expect("a part");
-        ReadyPart::clone(&part.expect("an early part"))
+        part.expect("an early part")
     };
     let early = [early(0), early(1)];
-    let pair = tools.pair([&early[0], &early[1]]).expect("a pair").expect("it was made");
-    (early, pair.into_owned())
+    let pair = tools.pair(&early[0], &early[1]).expect("a pair").expect("it was made");
+    (early.map(|part| ReadyPart::clone(&part)), pair.into_owned())
 }
 
 #[test]
