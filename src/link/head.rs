@@ -46,7 +46,7 @@ pub(super) struct FileHead {
 }
 
 /// The bytes before `.text`, with 0 for the numbers of a link.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 pub(super) struct HeadBytes {
     /// Those of two stages with constant data, and relocations of both, fit.
     bytes: SmallVec<[u8; 1536]>,
@@ -154,7 +154,7 @@ impl FileHead {
         &mut self,
         unit: &Unit<'_>,
         layout: &Layout<'_>,
-        make: impl FnOnce() -> Result<HeadBytes>,
+        make: impl Fn() -> Result<HeadBytes>,
     ) -> Result<()> {
         let chained = layout.placement == Placement::Chained;
         match (shape(unit), &layout.data[..]) {
@@ -180,6 +180,7 @@ impl FileHead {
             }
             _ => self.made = make()?,
         }
+        debug_assert!(self.kept.is_none_or(|kept| make().is_ok_and(|made| made == *kept)), "the head of another shape");
         Ok(())
     }
 }

@@ -5,6 +5,7 @@
 //! objects + state + glue (or plans of earlier links)
 //!   ── touch                     what earlier links left is read ahead
 //!   ── attach ──> Unit           the parts and their order
+//!        ├ matched               what the fragment part reads of the vertex part, kept by the vertex part's object
 //!        └ ready                 each part with the layout's values (bound) and its own glue, kept by its object
 //!   ── resolve ─> values         those of the state
 //!   ── layout ──> Layout         all offsets
