@@ -168,11 +168,12 @@ fn stages<'t>(
     part: impl Fn(&'t ShaderRef<'_>, Option<&Object>) -> Result<Option<PartRef<'t>>>,
 ) -> Result<std::result::Result<Parts<'t>, Stage>> {
     let mut parts = Parts::new();
-    let of_stage = |stage| request.shaders.iter().filter(move |shader| shader.stage() == stage);
-    for shader in [Stage::Compute, Stage::Fragment, Stage::Vertex].into_iter().flat_map(of_stage) {
-        match part(shader, parts.last().map(|part| &*part.object))? {
-            Some(part) => parts.push(part),
-            None => return Ok(Err(shader.stage())),
+    for stage in [Stage::Compute, Stage::Fragment, Stage::Vertex] {
+        for shader in request.shaders.iter().filter(|shader| shader.stage() == stage) {
+            match part(shader, parts.last().map(|part| &*part.object))? {
+                Some(part) => parts.push(part),
+                None => return Ok(Err(stage)),
+            }
         }
     }
     parts.reverse();
