@@ -22,6 +22,7 @@ use crate::reloc::kind::RelocKind;
 use crate::reloc::symbol::LinkSymbol;
 use crate::target::Stage;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Largest code or data section of one part, in bytes (16 MiB).
@@ -54,8 +55,8 @@ pub struct Object {
     pub(super) targets: Vec<DataTarget>,
     /// It with the layouts and states that it has been linked with.
     pub(super) ready: ReadyParts,
-    /// What a fragment part reads.
-    pub(super) reads: ReadsId,
+    /// Identifies what a fragment part reads; computed when it is first asked for: links without plans do not need it.
+    reads: OnceLock<ReadsId>,
     /// What fragment parts that a vertex part has been linked with read of it.
     pub(super) matches: KeptMatches,
 }
@@ -100,7 +101,7 @@ impl Object {
             _ => ParamVectors::default(),
         };
         let code_align = reader.code_align;
-        let (digest, reads) = (None, ReadsId::of(Some(&interface)));
+        let digest = None;
         Ok(Self {
             interface,
             notes,
@@ -115,7 +116,7 @@ impl Object {
             loads,
             targets,
             ready: ReadyParts::default(),
-            reads,
+            reads: OnceLock::new(),
             matches: KeptMatches::default(),
         })
     }
@@ -147,8 +148,8 @@ impl Object {
         let hash = part_hash(&code);
         Ok(Self {
             notes: PartNotes::new(notes, &interface, hash)?,
-            reads: ReadsId::of(Some(&interface)),
             interface,
+            reads: OnceLock::new(),
             params: ParamVectors::default(),
             hash,
             digest: None,
@@ -199,6 +200,11 @@ impl Object {
             read.run(section.name.as_bytes());
             read.run(&section.bytes);
         }
+    }
+
+    /// What it reads, if it is a fragment part.
+    pub(super) fn reads(&self) -> ReadsId {
+        *self.reads.get_or_init(|| ReadsId::of(Some(&self.interface)))
     }
 
     /// Its interface.

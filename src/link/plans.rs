@@ -59,7 +59,7 @@ impl<'a> Joints<'a> {
             object.touch_sections(&mut read);
             read.value(OwnState::of(&object.interface, state).touched());
             if let Some(fragment) = fragment {
-                object.matches.touch(fragment.reads, &mut read);
+                object.matches.touch(fragment.reads(), &mut read);
             }
         }
         for object in objects {
@@ -96,7 +96,7 @@ impl<'a> Joints<'a> {
         let make = || Match::new(interface, &vertex.params, fragment.map(|f| &f.interface), piece);
         match self.plans {
             Some(plans) => {
-                let reads = fragment.map_or_else(|| ReadsId::of(None), |fragment| fragment.reads);
+                let reads = fragment.map_or_else(|| ReadsId::of(None), Object::reads);
                 vertex.matches.get(plans.id, reads, make)
             }
             None => make().map(|made| Held::Made(Arc::new(made))),
