@@ -14,13 +14,16 @@ use smallvec::SmallVec;
 /// Number of attributes that the rasterizer has.
 pub const MAX_ATTRIBUTES: usize = 32;
 
+/// Most plans have no more attributes: these need no memory of their own.
+const MOST_PLANNED: usize = 8;
+
 /// Parameters from the vertex shader to the fragment shader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamPlan {
     /// Exported vectors, each with its slot.
-    pub exports: SmallVec<[ParamExport; MAX_ATTRIBUTES]>,
+    pub exports: SmallVec<[ParamExport; MOST_PLANNED]>,
     /// The fragment shader's attributes, by number.
-    pub attributes: SmallVec<[Attribute; MAX_ATTRIBUTES]>,
+    pub attributes: SmallVec<[Attribute; MOST_PLANNED]>,
     /// Number of slots; all of them are exported.
     pub slots: u32,
 }
@@ -125,7 +128,7 @@ impl Attribute {
 }
 
 /// `SPI_PS_INPUT_CNTL` words from 0 on.
-pub type Controls = SmallVec<[u32; MAX_ATTRIBUTES]>;
+pub type Controls = SmallVec<[u32; MOST_PLANNED]>;
 
 /// The parameters that a vertex shader can export, one vector per semantic: sorted once, then matched with many
 /// fragment shaders.
@@ -195,7 +198,7 @@ impl ParamPlan {
             let count = u32::try_from(inputs.len()).unwrap_or(u32::MAX);
             return Err(Error::needs_full(FullCompile::TooManyValues { what: "fragment inputs".into(), count }));
         }
-        let mut assigned: SmallVec<[(Semantic, u8); MAX_ATTRIBUTES]> = SmallVec::new();
+        let mut assigned: SmallVec<[(Semantic, u8); MOST_PLANNED]> = SmallVec::new();
         for input in inputs {
             let same = inputs.iter().filter(|other| other.semantic == input.semantic);
             let read = same.fold(0, |all, i| all | i.channels);
