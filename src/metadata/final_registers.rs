@@ -83,7 +83,7 @@ impl PartRegisters {
     /// Encodes all words.
     pub fn new(words: &RegisterWords) -> Self {
         let entries: Box<[Entry]> = words.iter().map(|(register, word)| entry(register, word)).collect();
-        let set = SET.map(|register| search(&entries, register).map_or(0, |index| index as u8 + 1));
+        let set = SET.map(|register| words.index(register).map_or(0, |index| index as u8 + 1));
         Self { indexes: RegisterIndexes { present: words.present(), set }, entries }
     }
 

@@ -39,30 +39,29 @@ const NUMBERS: [u16; COUNT] = {
     numbers
 };
 
-/// Number of distinct upper bytes of the register numbers.
-const PAGES: usize = 7;
-const fn page(register: HardwareRegister) -> Option<usize> {
-    Some(match register.0 >> 8 {
-        0x2C => 0,
-        0x2E => 1,
-        0xA0 => 2,
-        0xA1 => 3,
-        0xA2 => 4,
-        0xA3 => 5,
-        0xC2 => 6,
-        _ => return None,
-    })
-}
+/// The distinct upper bytes of the register numbers.
+const UPPER: [u8; 7] = [0x2C, 0x2E, 0xA0, 0xA1, 0xA2, 0xA3, 0xC2];
 
-/// By page and lower byte: the slot of a register, counted from 1.
-static PLACES: [[u8; 256]; PAGES] = {
-    let mut places = [[0; 256]; PAGES];
+/// By upper byte, its page of [`PLACES`].
+static PAGES: [u8; 256] = {
+    let mut pages = [0; 256];
+    let mut page = 0;
+    while page < UPPER.len() {
+        pages[UPPER[page] as usize] = page as u8 + 1;
+        page += 1;
+    }
+    pages
+};
+
+/// By page and lower byte: the slot of a register, counted from 1. The first page is that of other upper bytes.
+static PLACES: [[u8; 256]; UPPER.len() + 1] = {
+    let mut places = [[0; 256]; UPPER.len() + 1];
     let mut place = 0;
     while place < COUNT {
         let number = NUMBERS[place];
-        if let Some(page) = page(HardwareRegister(number as u32)) {
-            places[page][(number & 0xff) as usize] = place as u8 + 1;
-        }
+        let page = PAGES[(number >> 8) as usize] as usize;
+        assert!(page > 0, "a register in no page");
+        places[page][(number & 0xff) as usize] = place as u8 + 1;
         place += 1;
     }
     places
@@ -97,7 +96,8 @@ impl HardwareRegister {
 // For a register known at compile time, all of this is a constant.
 #[inline(always)]
 pub(super) fn place(register: HardwareRegister) -> Option<usize> {
-    let of_page = &PLACES[page(register)?];
+    let page = PAGES.get((register.0 >> 8) as usize).copied()?;
+    let of_page = PLACES.get(usize::from(page))?;
     usize::from(of_page[(register.0 & 0xff) as usize]).checked_sub(1)
 }
 
@@ -153,6 +153,15 @@ impl RegisterWords {
     #[inline]
     pub fn field(&self, field: Field) -> u32 {
         field.of(place(field.register()).map_or(0, |place| self.words[place]))
+    }
+
+    /// The index of a register among all words in order.
+    pub(super) fn index(&self, register: HardwareRegister) -> Option<usize> {
+        let place = place(register)?;
+        let (before, bit) = (&self.present[..place / 64], 1 << (place % 64));
+        let mask = self.present[place / 64];
+        let count = |mask: u64| mask.count_ones() as usize;
+        (mask & bit != 0).then(|| before.iter().copied().map(count).sum::<usize>() + count(mask & (bit - 1)))
     }
 
     /// All words in order.
