@@ -8,7 +8,7 @@
 //! one, by searching.
 
 use super::msgpack::{FIXED_UINT, FIXED_UINT_16};
-use super::register_words::{MASKS, RegisterWords, place};
+use super::register_words::{MASKS, RegisterWords, index, place};
 use super::registers::{
     COMPUTE_PGM_RSRC1, Field, HardwareRegister, PA_CL_CLIP_CNTL, PA_SC_AA_CONFIG, PA_SC_MODE_CNTL_1, SPI_PS_INPUT_CNTL,
     SPI_SHADER_PGM_RSRC1_PS, SPI_SHADER_PGM_RSRC1_VS, SPI_VS_OUT_CONFIG,
@@ -83,8 +83,9 @@ impl PartRegisters {
     /// Encodes all words.
     pub fn new(words: &RegisterWords) -> Self {
         let entries: Box<[Entry]> = words.iter().map(|(register, word)| entry(register, word)).collect();
-        let set = SET.map(|register| words.index(register).map_or(0, |index| index as u8 + 1));
-        Self { indexes: RegisterIndexes { present: words.present(), set }, entries }
+        let present = words.present();
+        let set = SET.map(|register| index(&present, register).map_or(0, |index| index as u8 + 1));
+        Self { indexes: RegisterIndexes { present, set }, entries }
     }
 
     /// Where each register is.
@@ -98,24 +99,22 @@ impl PartRegisters {
     }
 }
 
-/// Index of a register in the entries of a part, which are in the order of their numbers.
-fn search(entries: &[Entry], register: HardwareRegister) -> Option<usize> {
-    entries.binary_search_by_key(&register, |entry| number(*entry)).ok()
+/// A copy of a part's registers, in which words are set.
+pub(super) struct ReadyRegisters<'a> {
+    indexes: &'a RegisterIndexes,
+    entries: &'a mut [Entry],
 }
 
-/// A copy of a part's registers, in which words are set.
-pub(super) struct ReadyRegisters<'a>(&'a mut [Entry]);
-
 impl<'a> ReadyRegisters<'a> {
-    /// `bytes`: those of [`PartRegisters::bytes`].
-    pub(super) fn new(bytes: &'a mut [u8]) -> Self {
-        Self(bytes.as_chunks_mut().0)
+    /// `bytes`: a copy of [`PartRegisters::bytes`].
+    pub(super) fn new(part: &'a PartRegisters, bytes: &'a mut [u8]) -> Self {
+        Self { indexes: &part.indexes, entries: bytes.as_chunks_mut().0 }
     }
 
     fn entry(&mut self, register: HardwareRegister) -> Option<&mut Entry> {
-        let index = search(self.0, register);
+        let index = index(&self.indexes.present, register);
         debug_assert!(index.is_some(), "{} has no place", register.name());
-        self.0.get_mut(index?)
+        self.entries.get_mut(index?)
     }
 
     /// Sets the word of a register that the part has.

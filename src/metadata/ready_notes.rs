@@ -68,7 +68,7 @@ impl PartNotes {
         let start = to.len();
         to.extend_from_slice(self.registers.bytes());
         let bytes = to.get_mut(start..).unwrap_or_default();
-        let words = &mut ReadyRegisters::new(bytes);
+        let words = &mut ReadyRegisters::new(&self.registers, bytes);
 
         let (first, mut mapped_end) = (StageRegisters::of(self.stage).user_data, 0);
         for (n, number) in (0u32..).zip(facts.user_data).filter_map(|(n, number)| Some((n, (*number)?))) {

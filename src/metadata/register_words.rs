@@ -155,15 +155,6 @@ impl RegisterWords {
         field.of(place(field.register()).map_or(0, |place| self.words[place]))
     }
 
-    /// The index of a register among all words in order.
-    pub(super) fn index(&self, register: HardwareRegister) -> Option<usize> {
-        let place = place(register)?;
-        let (before, bit) = (&self.present[..place / 64], 1 << (place % 64));
-        let mask = self.present[place / 64];
-        let count = |mask: u64| mask.count_ones() as usize;
-        (mask & bit != 0).then(|| before.iter().copied().map(count).sum::<usize>() + count(mask & (bit - 1)))
-    }
-
     /// All words in order.
     pub fn iter(&self) -> impl Iterator<Item = (HardwareRegister, u32)> {
         self.slots().map(|(_, register, word)| (register, word))
@@ -203,6 +194,14 @@ impl RegisterSet {
         *mask |= bit;
         new
     }
+}
+
+/// The index of a register among those present, in order.
+pub(super) fn index(present: &[u64; MASKS], register: HardwareRegister) -> Option<usize> {
+    let place = place(register)?;
+    let (before, mask, bit) = (&present[..place / 64], present[place / 64], 1 << (place % 64));
+    let count = |mask: u64| mask.count_ones() as usize;
+    (mask & bit != 0).then(|| before.iter().copied().map(count).sum::<usize>() + count(mask & (bit - 1)))
 }
 
 /// The slots of the set bits, in order.
