@@ -6,7 +6,7 @@ use dovetail::abi::layout::ResolvedLayout;
 use dovetail::error::Result;
 use dovetail::glue::{self, GlueKey};
 use dovetail::link::{EmitGlue, GlueSource, Job, Object, Placement, Plans, Size, link};
-use dovetail::metadata::interface::{ParamSource, Semantic, StageKind};
+use dovetail::metadata::interface::{FragmentInput, ParamSource, Semantic, StageKind};
 use dovetail::state::PipelineState;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -44,8 +44,21 @@ pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
         vec![vertex().build()],
         vec![compute().load_symbol(20, "descset_0").build()],
         vec![(20..40).fold(compute(), |part, sgpr| part.load_symbol(sgpr, "$deviceIdx")).build()],
+        pair(with_table(vertex(), 16), fragment()),
+        pair(with_table(vertex(), 4), with_table(fragment(), 64)),
+        pair(vertex(), with_table(fragment(), 16)),
+        vec![with_table(compute(), 16).build()],
     ];
     parts.into_iter().flat_map(|parts| [(parts.clone(), state()), (parts, blended.clone())]).collect()
+}
+
+/// A part with constant data, whose address the code takes.
+fn with_table(mut part: Unlinked, align: u64) -> Unlinked {
+    let at = 4 * part.code.len() as u32;
+    part.code.extend([s_mov_literal(8), 0]);
+    part.relocations.push((at + 4, ABS32_LO, Against::Section(".rodata".into())));
+    part.data.push((".rodata".into(), align, (0..28).collect()));
+    part
 }
 
 /// A link job, placed adjacent.
@@ -171,6 +184,37 @@ fn an_object_is_linked_with_many_layouts_and_states() {
     }
     // More than an object keeps.
     assert_eq!(seen.len(), 3 * 92, "each gives another pipeline");
+}
+
+#[test]
+fn a_vertex_part_is_matched_with_many_fragment_parts() {
+    let plans = Plans::default();
+    let other = |change: &dyn Fn(&mut FragmentInput)| {
+        let mut part = fragment();
+        let StageKind::Fragment(f) = &mut part.interface.kind else { unreachable!() };
+        change(&mut f.inputs[0]);
+        part.build()
+    };
+    let mut parts: Vec<Vec<u8>> = (0..16).map(|channels| other(&|input| input.channels = channels)).collect();
+    parts.extend((0..150).map(|location| other(&|input| input.semantic = Semantic::Location(location))));
+    parts.push(other(&|input| input.flat = true));
+    parts.push(other(&|input| input.per_vertex = true));
+    parts.push(other(&|input| input.semantic = Semantic::PointCoord));
+    let vertex = vertex().build();
+    let of_vertex = Object::parse(&vertex).unwrap();
+    let fragments: Vec<Object> = parts.iter().map(|part| Object::parse(part).unwrap()).collect();
+    let state = state();
+    let layout = &ResolvedLayout::new(&state.layout).unwrap();
+    let mut seen = std::collections::BTreeSet::new();
+    for (object, part) in fragments.iter().zip(&parts).chain(fragments.iter().zip(&parts)) {
+        let elf = job(&[&of_vertex, object], &state, layout, Some(&plans)).link().unwrap().elf;
+        assert!(elf == link(&[&vertex, part], &state, Placement::Adjacent, &EmitGlue).unwrap());
+        seen.insert(elf);
+    }
+    // Location 0 is there twice. More than a part keeps.
+    assert_eq!(seen.len(), parts.len() - 1);
+    let alone = job(&[&of_vertex], &state, layout, Some(&plans)).link().unwrap().elf;
+    assert!(alone == link(&[&vertex], &state, Placement::Adjacent, &EmitGlue).unwrap());
 }
 
 #[test]
