@@ -47,6 +47,7 @@ pub fn shapes() -> Vec<(Vec<Vec<u8>>, PipelineState)> {
         pair(with_table(vertex(), 16), fragment()),
         pair(with_table(vertex(), 4), with_table(fragment(), 64)),
         pair(vertex(), with_table(fragment(), 16)),
+        pair(vertex(), with_table(fragment(), 64)),
         vec![with_table(compute(), 16).build()],
     ];
     parts.into_iter().flat_map(|parts| [(parts.clone(), state()), (parts, blended.clone())]).collect()
