@@ -12,13 +12,13 @@ pub use shader::ShaderRef;
 use crate::abi::layout::PreparedLayout;
 use crate::cache::Key;
 use crate::compile::request::{KnownState, StageRequest, TuningOptions};
-use crate::compile::{constants_read, for_fragment, for_vertex, variant};
+use crate::compile::{constants_read, for_fragment, for_vertex, needs_variant, variant};
 use crate::error::{Context, Error, FullCompile, Result};
 use crate::link::{Job, Linked, Object, Placement};
 use crate::metadata::interface::{FragmentReads, ParamConstant, StageKind};
 use crate::state::{Known, PipelineState, ResourceLayout};
 use crate::target::{GfxIp, Stage};
-use crate::toolchain::{PairNote, PartRef, Toolchain};
+use crate::toolchain::{Pair, PairNote, PartRef, ReadyPart, Toolchain};
 use serde::Serialize;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -103,22 +103,43 @@ pub enum PipelineOutcome {
 
 type Parts<'t> = SmallVec<[PartRef<'t>; 2]>;
 
+fn refs<'p>(parts: &'p Parts<'_>) -> SmallVec<[&'p ReadyPart; 2]> {
+    parts.iter().map(|part| &**part).collect()
+}
+
 /// Links a pipeline, or compiles it as a whole if the link requires it.
 ///
 /// # Errors
 /// Those of the compiler and the linker for the shaders or the state; `NeedsFullCompile` only if there is no compiler, and
 /// the pipeline compiled as a whole is not in the cache.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
-    request.shaders.iter().for_each(ShaderRef::touch);
-    match linked(request, tools) {
+    let linked = match near_parts(request, tools) {
+        Some(parts) => finish(request, tools, &parts, Route::Linked),
+        None => linked(request, tools),
+    };
+    match linked {
         Err(e) => whole_instead(request, tools, e),
         done => done,
     }
 }
 
+/// The parts that [`chosen`] would select for a vertex and a fragment shader, if all are near their shaders: what most builds
+/// of a process link.
+fn near_parts<'t>(request: &'t PipelineRequest<'_>, tools: &Toolchain<'_>) -> Option<[&'t ReadyPart; 2]> {
+    let [vertex, fragment] = &request.shaders[..] else { return None };
+    if (vertex.stage(), fragment.stage()) != (Stage::Vertex, Stage::Fragment) {
+        return None;
+    }
+    let (vertex, fragment) = (vertex.near_part(request, tools)?, fragment.near_part(request, tools)?);
+    if [vertex, fragment].iter().any(|part| needs_variant(request.state, part.object.interface())) {
+        return None;
+    }
+    Some(tools.near_pair(vertex, fragment)?.map_or([vertex, fragment], Pair::each_ref))
+}
+
 fn linked(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
     match stages(request, |shader, _| shader.part(request, None, tools))? {
-        Ok(parts) => finish(request, tools, &chosen(request, tools, parts)?, Route::Linked),
+        Ok(parts) => finish(request, tools, &refs(&chosen(request, tools, parts)?), Route::Linked),
         Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
     }
 }
@@ -157,7 +178,7 @@ fn whole(
         tools.part(shader.module(), &request.stage(shader, known)).at(|| format!("{} shader", shader.stage()))
     })?;
     match parts {
-        Ok(parts) => finish(request, tools, &parts, Route::Whole(reason.map(ToString::to_string))),
+        Ok(parts) => finish(request, tools, &refs(&parts), Route::Whole(reason.map(ToString::to_string))),
         Err(missing) => Ok(PipelineOutcome::NotCached(missing)),
     }
 }
@@ -298,7 +319,7 @@ pub(crate) fn only_for(stage: Stage, known: KnownState, operands: Vec<(u32, u64)
 fn finish(
     request: &PipelineRequest<'_>,
     tools: &Toolchain<'_>,
-    parts: &[PartRef<'_>],
+    parts: &[&ReadyPart],
     route: Route,
 ) -> Result<PipelineOutcome> {
     if parts.is_empty() {

@@ -110,12 +110,19 @@ impl<'a> ShaderRef<'a> {
         self.0.stage
     }
 
-    /// Reads ahead the part that most pipelines use, if it has been found before.
+    /// The part of the request that knows nothing of a pipeline, if it is the first that was found, as for most pipelines.
     #[inline]
-    pub(super) fn touch(&self) {
-        if let Some((_, part)) = self.0.first.get().and_then(|(_, kept)| kept.part.get()) {
-            part.object.read_ahead();
-        }
+    pub(super) fn near_part(&self, pipeline: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Option<&ReadyPart> {
+        let (asked, kept) = self.0.first.get()?;
+        let (id, part) = kept.part.get()?;
+        // A toolchain has one compiler.
+        let same = *id == tools.id()
+            && (self.0.spec_ids.is_empty() || pipeline.state.specialization.is_empty())
+            && asked.shaping.is_empty()
+            && asked.known.is_none()
+            && asked.target == pipeline.target
+            && asked.options == pipeline.options;
+        same.then_some(part)
     }
 
     /// The compile request for it, given this known state.

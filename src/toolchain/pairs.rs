@@ -71,6 +71,12 @@ impl Toolchain<'_> {
         Ok(found.map(Cow::Owned))
     }
 
+    /// The pair of two kept parts, or that there is none; `None` if this is not known without a search in the cache.
+    #[inline]
+    pub(crate) fn near_pair<'p>(&self, vertex: &'p ReadyPart, fragment: &ReadyPart) -> Option<Option<&'p Pair>> {
+        if self.noted_pairs { vertex.pair(fragment) } else { Some(None) }
+    }
+
     fn cached_pair(&self, early: [&ReadyPart; 2]) -> Result<Option<Pair>> {
         let [vertex, fragment] = early;
         let Some(note) = noted_pair(self.cache, [&vertex.object, &fragment.object])? else { return Ok(None) };
