@@ -131,6 +131,8 @@ fn near_parts<'t>(request: &'t PipelineRequest<'_>, tools: &Toolchain<'_>) -> Op
         return None;
     }
     let (vertex, fragment) = (vertex.near_part(request, tools)?, fragment.near_part(request, tools)?);
+    vertex.object.read_ahead();
+    fragment.object.read_ahead();
     if [vertex, fragment].iter().any(|part| needs_variant(request.state, part.object.interface())) {
         return None;
     }

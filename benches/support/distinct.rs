@@ -71,6 +71,13 @@ impl Pair {
     }
 }
 
+/// Nanoseconds of a call, with what becomes of its result.
+fn timed<T>(run: impl FnOnce() -> T) -> u64 {
+    let start = Instant::now();
+    drop(run());
+    start.elapsed().as_nanos() as u64
+}
+
 /// Pairs of compiled stages that can be linked.
 pub struct Pairs {
     stages: Vec<Stage>,
@@ -178,7 +185,7 @@ impl Pairs {
         copy.row("a copy of the same bytes");
         self.other_states(&plans, &mut out).row("the same pair, colours and vertex input in turn");
         self.first_links().row("from bytes, nothing planned");
-        self.builds();
+        self.builds(&plans);
         self.threads(&plans);
         self.beside_radv(&plans, &mut out);
     }
@@ -212,32 +219,27 @@ impl Pairs {
         self.in_turn(names, |n| _ = black_box(self.first_link(&self.pairs[n])), |pairs| cached.cached_links(pairs));
     }
 
-    /// Rows for both programs, and the ratio of ours to theirs: of the percentiles, and the median turn's.
+    /// Rows for two ways, and the ratio of the first to the second: of the percentiles, and the median turn's.
     fn in_turn(
         &self,
-        [our_name, their_name]: [&str; 2],
-        mut ours: impl FnMut(usize),
-        mut theirs: impl FnMut(Range<usize>) -> Vec<u64>,
+        [one_name, other_name]: [&str; 2],
+        mut one: impl FnMut(usize),
+        mut other: impl FnMut(Range<usize>) -> Vec<u64>,
     ) {
         let (mut all, mut ratios) = ([Vec::new(), Vec::new()], Vec::new());
         for first in (0..self.pairs.len()).step_by(TURN) {
             let pairs = first..self.pairs.len().min(first + TURN);
-            let timed = |pair| {
-                let start = Instant::now();
-                ours(pair);
-                start.elapsed().as_nanos() as u64
-            };
-            let times = [pairs.clone().map(timed).collect(), theirs(pairs)];
-            let [one, other] = times.each_ref().map(|times: &Vec<u64>| times.iter().sum::<u64>());
-            ratios.push(one as f64 / other as f64);
+            let times = [pairs.clone().map(|pair| timed(|| one(pair))).collect(), other(pairs)];
+            let [sum, other_sum] = times.each_ref().map(|times: &Vec<u64>| times.iter().sum::<u64>());
+            ratios.push(sum as f64 / other_sum as f64);
             all.iter_mut().zip(times).for_each(|(all, times)| all.extend(times));
         }
-        let [ours, theirs] = all.map(Times::taken);
-        ours.row(our_name);
-        let [p50, p95] = [50, 95].map(|p| ours.percentile(p) as f64 / theirs.percentile(p) as f64);
+        let [one, other] = all.map(Times::taken);
+        one.row(one_name);
+        let [p50, p95] = [50, 95].map(|p| one.percentile(p) as f64 / other.percentile(p) as f64);
         ratios.sort_by(f64::total_cmp);
         let middle = ratios[ratios.len() / 2];
-        theirs.row(&format!("{their_name}; ours beside it {p50:.2}, {p95:.2}, by turns {middle:.2}"));
+        other.row(&format!("{other_name}; the row above to it {p50:.2}, {p95:.2}, by turns {middle:.2}"));
     }
 
     fn elf(&self, pair: &Pair, plans: Option<&Plans>) -> Vec<u8> {
@@ -281,7 +283,7 @@ impl Pairs {
     }
 
     /// `pipeline::build` with everything in memory, and with a cache on disk and nothing in memory.
-    fn builds(&self) {
+    fn builds(&self, plans: &Plans) {
         let dir = tempfile::tempdir().expect("a folder");
         let cache = Cache::open(dir.path(), StoreKind::Lmdb).expect("a cache");
         let compiler = BuiltInCompiler::new();
@@ -295,9 +297,18 @@ impl Pairs {
             PipelineOutcome::NotCached(stage) => panic!("no {stage} part"),
         };
         requests.iter().for_each(|request| drop(built(request, &filling)));
+        // Twice, because the first pass finds the parts and what they are linked with.
+        let names = ["pipeline::build, everything in memory", "the link of the same pairs into memory of its own"];
+        let link = |n: usize| black_box(self.elf(&self.pairs[n], Some(plans))).len();
+        for _ in 0..2 {
+            self.in_turn(
+                names,
+                |n| _ = black_box(built(&requests[n], &filling)),
+                |pairs| pairs.map(|n| timed(|| link(n))).collect(),
+            );
+        }
         let mut next = requests.iter().cycle();
         let mut request = || next.next().expect("a cycle");
-        self.each(|_| built(request(), &filling)).row("pipeline::build, everything in memory");
         let unprepared: Vec<_> = requests.iter().map(|r| PipelineRequest { layout: None, ..r.clone() }).collect();
         let mut states = unprepared.iter().cycle();
         let found = self.each(|_| built(states.next().expect("a cycle"), &filling));

@@ -165,6 +165,14 @@ impl Object {
         })
     }
 
+    /// Reads its fields for a link that will follow.
+    #[inline]
+    pub(crate) fn read_ahead(&self) {
+        let mut read = Touched::default();
+        self.touch(&mut read);
+        read.done();
+    }
+
     /// Reads its fields, as a link does: of each group of fields that lie together, one.
     #[inline(always)]
     pub(super) fn touch(&self, read: &mut Touched) {
