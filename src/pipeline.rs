@@ -22,6 +22,7 @@ use crate::toolchain::{Pair, PairNote, PartRef, ReadyPart, Toolchain};
 use serde::Serialize;
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A pipeline to build.
 #[derive(Clone, Debug)]
@@ -113,7 +114,9 @@ fn refs<'p>(parts: &'p Parts<'_>) -> SmallVec<[&'p ReadyPart; 2]> {
 /// Those of the compiler and the linker for the shaders or the state; `NeedsFullCompile` only if there is no compiler, and
 /// the pipeline compiled as a whole is not in the cache.
 pub fn build(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
-    let linked = match near_parts(request, tools) {
+    let near = near_parts(request, tools);
+    debug_assert!(near.is_none_or(|near| is_chosen(request, tools, near)), "other parts are near than are chosen");
+    let linked = match near {
         Some(parts) => finish(request, tools, &parts, Route::Linked),
         None => linked(request, tools),
     };
@@ -137,6 +140,14 @@ fn near_parts<'t>(request: &'t PipelineRequest<'_>, tools: &Toolchain<'_>) -> Op
         return None;
     }
     Some(tools.near_pair(vertex, fragment)?.map_or([vertex, fragment], Pair::each_ref))
+}
+
+/// Whether these are the parts that the general search selects.
+fn is_chosen(request: &PipelineRequest<'_>, tools: &Toolchain<'_>, near: [&ReadyPart; 2]) -> bool {
+    let found = stages(request, |shader, _| shader.part(request, None, tools));
+    let Ok(Ok(parts)) = found else { return false };
+    let chosen = chosen(request, tools, parts);
+    chosen.is_ok_and(|parts| parts.iter().zip(near).all(|(part, near)| Arc::ptr_eq(&part.object, &near.object)))
 }
 
 fn linked(request: &PipelineRequest<'_>, tools: &Toolchain<'_>) -> Result<PipelineOutcome> {
