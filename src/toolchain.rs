@@ -14,7 +14,7 @@ use crate::compile::{Compiler, StageElf};
 use crate::error::{Context, Error, Result};
 use crate::glue::{self, GlueKey, GluePiece};
 use crate::keys;
-use crate::link::{GlueSource, MetadataVersion, Object, Plans};
+use crate::link::{GlueSource, MetadataVersion, Object, Plans, SharedGlue};
 use crate::near_table::NearTable;
 use crate::state::ResourceLayout;
 use crate::table::{SharedTable, hash};
@@ -288,7 +288,7 @@ impl<'a> Toolchain<'a> {
 impl GlueSource for Toolchain<'_> {
     fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
         if self.compiler.is_none() {
-            return glue::emit(key).map(Arc::new);
+            return SharedGlue.piece(key);
         }
         let name = keys::glue(key)?;
         if let Some(bytes) = self.cache.get(&name) {

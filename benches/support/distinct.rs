@@ -10,7 +10,7 @@ use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::TuningOptions;
-use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, Size, link};
+use dovetail::link::{EmitGlue, Job, Object, Placement, Plans, SharedGlue, Size, link};
 use dovetail::pipeline::{PipelineOutcome, PipelineRequest, ShaderRef, build};
 use dovetail::state::PipelineState;
 use dovetail::target::GfxIp;
@@ -279,7 +279,7 @@ impl Pairs {
 
     fn first_link(&self, pair: &Pair) -> Vec<u8> {
         let parts = [pair.vertex, pair.fragment].map(|stage| &self.stages[stage].elf[..]);
-        link(&parts, &pair.state, Placement::Adjacent, &EmitGlue).expect("it has been linked before")
+        link(&parts, &pair.state, Placement::Adjacent, &SharedGlue).expect("it has been linked before")
     }
 
     /// `pipeline::build` with everything in memory, and with a cache on disk and nothing in memory.

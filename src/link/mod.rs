@@ -42,7 +42,7 @@ mod user_data;
 pub mod verify;
 mod write;
 
-pub use glue_source::{EmitGlue, GlueSource};
+pub use glue_source::{EmitGlue, GlueSource, SharedGlue};
 pub use half::VertexHalf;
 pub use input::Object;
 pub use layout::Placement;

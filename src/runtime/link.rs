@@ -13,7 +13,7 @@ use crate::compile::needs_variant;
 use crate::compile::request::StageRequest;
 use crate::error::{Context as _, Error, FullCompile, Result};
 use crate::keys;
-use crate::link::{EmitGlue, Job, Object, Placement, Size};
+use crate::link::{Job, Object, Placement, SharedGlue, Size};
 use crate::pipeline::{everything_known, only_for, taken_constants};
 use crate::state::{Known, PipelineState};
 use crate::target::Stage;
@@ -116,7 +116,7 @@ fn job<'a>(
         state,
         layout: layout.resolved(),
         placement,
-        glue: &EmitGlue,
+        glue: &SharedGlue,
         metadata: flags.metadata(),
         plans: Some(&shared.plans),
     }
