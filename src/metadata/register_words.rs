@@ -42,7 +42,7 @@ const NUMBERS: [u16; COUNT] = {
 /// The distinct upper bytes of the register numbers.
 const UPPER: [u8; 7] = [0x2C, 0x2E, 0xA0, 0xA1, 0xA2, 0xA3, 0xC2];
 
-/// By upper byte, its page of [`PLACES`].
+/// By upper byte, its page of [`PLACES`], counted from 1.
 static PAGES: [u8; 256] = {
     let mut pages = [0; 256];
     let mut page = 0;
@@ -53,14 +53,14 @@ static PAGES: [u8; 256] = {
     pages
 };
 
-/// By page and lower byte: the slot of a register, counted from 1. The first page is that of other upper bytes.
-static PLACES: [[u8; 256]; UPPER.len() + 1] = {
-    let mut places = [[0; 256]; UPPER.len() + 1];
+/// By page and lower byte: the slot of a register, counted from 1.
+static PLACES: [[u8; 256]; UPPER.len()] = {
+    let mut places = [[0; 256]; UPPER.len()];
     let mut place = 0;
     while place < COUNT {
         let number = NUMBERS[place];
-        let page = PAGES[(number >> 8) as usize] as usize;
-        assert!(page > 0, "a register in no page");
+        // This does not compile if a register is on no page.
+        let page = PAGES[(number >> 8) as usize] as usize - 1;
         places[page][(number & 0xff) as usize] = place as u8 + 1;
         place += 1;
     }
@@ -97,7 +97,7 @@ impl HardwareRegister {
 #[inline(always)]
 pub(super) fn place(register: HardwareRegister) -> Option<usize> {
     let page = PAGES.get((register.0 >> 8) as usize).copied()?;
-    let of_page = PLACES.get(usize::from(page))?;
+    let of_page = PLACES.get(usize::from(page).checked_sub(1)?)?;
     usize::from(of_page[(register.0 & 0xff) as usize]).checked_sub(1)
 }
 
