@@ -284,7 +284,7 @@ impl<'a> Toolchain<'a> {
 
 /// Source of glue. A link asks for each piece once; after that the piece is in the plans. With a compiler, which fills
 /// the store, pieces are stored under their keys, so that the store shows what its pipelines consist of. Without one
-/// they are generated, which is faster than looking them up.
+/// they are generated, once in a process, which is faster than looking them up.
 impl GlueSource for Toolchain<'_> {
     fn piece(&self, key: &GlueKey) -> Result<Arc<GluePiece>> {
         if self.compiler.is_none() {
