@@ -22,10 +22,12 @@ pub(super) fn check(interface: &StageInterface) -> Result<()> {
             interface.stage
         )));
     }
+    if let Some(first) = data.first().filter(|first| **first != UserData::GlobalTable) {
+        return Err(Error::malformed(format!("user-data SGPR 0 is {first:?}, and PAL needs the global table there")));
+    }
     let before = |i: usize| i.checked_sub(1).and_then(|i| data.get(i)).copied();
     for (i, &what) in data.iter().enumerate() {
         let in_place = match what {
-            UserData::GlobalTable => i == 0,
             UserData::PerShaderTable => i == 1,
             UserData::BaseInstance => before(i) == Some(UserData::BaseVertex),
             UserData::WorkgroupCountHigh => before(i) == Some(UserData::WorkgroupCountLow),
