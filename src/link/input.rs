@@ -204,7 +204,7 @@ impl Object {
 
     /// What it reads, if it is a fragment part.
     pub(super) fn reads(&self) -> ReadsId {
-        *self.reads.get_or_init(|| ReadsId::of(Some(&self.interface)))
+        *self.reads.get_or_init(|| ReadsId::of(&self.interface))
     }
 
     /// Its interface.

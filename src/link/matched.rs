@@ -11,7 +11,7 @@ use crate::glue::GluePiece;
 use crate::metadata::final_registers::AttributeControls;
 use crate::metadata::interface::{FragmentInput, ParamConstant, StageInterface, StageKind, VertexInterface};
 use crate::near_table::{NearTable, Tag};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Number of matches that a part keeps in its table; further ones are made at each link.
 const MOST_MATCHES: usize = 120;
@@ -21,9 +21,15 @@ const MOST_MATCHES: usize = 120;
 pub(super) struct ReadsId(ContentId);
 
 impl ReadsId {
-    /// That of a part; `None` is a missing fragment part.
-    pub(super) fn of(part: Option<&StageInterface>) -> Self {
-        Self(ContentId::of(reads(part)))
+    /// That of a part.
+    pub(super) fn of(part: &StageInterface) -> Self {
+        Self(ContentId::of(reads(Some(part))))
+    }
+
+    /// That of a missing fragment part, computed once: each depth-only pipeline asks for it.
+    pub(super) fn none() -> Self {
+        static NONE: LazyLock<ReadsId> = LazyLock::new(|| ReadsId(ContentId::of(reads(None))));
+        *NONE
     }
 
     fn tag(self) -> Tag {

@@ -96,7 +96,7 @@ impl<'a> Joints<'a> {
         let make = || Match::new(interface, &vertex.params, fragment.map(|f| &f.interface), piece);
         match self.plans {
             Some(plans) => {
-                let reads = fragment.map_or_else(|| ReadsId::of(None), Object::reads);
+                let reads = fragment.map_or_else(ReadsId::none, Object::reads);
                 vertex.matches.get(plans.id, reads, make)
             }
             None => make().map(|made| Held::Made(Arc::new(made))),
