@@ -137,6 +137,9 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
             };
             if taken {
                 branch(wave, fields.imm);
+                if fields.imm.cast_signed() < 0 {
+                    goes_back(wave)?;
+                }
             }
         }
         Control::GetPc => wave.set_scalar64(dst, wave.pc),
@@ -166,6 +169,17 @@ pub fn execute(op: Control, fields: &ScalarFields, wave: &mut Wave) -> Result<()
             write_register(wave, register, old & !(mask << offset) | value << offset);
         }
     }
+    Ok(())
+}
+
+/// A wave that goes back twice without a lane, and had none in between, never leaves the loop: only lanes change what
+/// its branches test. Once is allowed: the code may just be laid out so.
+fn goes_back(wave: &mut Wave) -> Result<()> {
+    let idle = (wave.exec() == 0).then_some(wave.pc);
+    if idle.is_some() && wave.idle == idle {
+        return Err(Error::malformed("the wave goes around a loop without an active lane (EXEC = 0)"));
+    }
+    wave.idle = idle;
     Ok(())
 }
 

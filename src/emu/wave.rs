@@ -58,6 +58,8 @@ pub struct Wave {
     vgprs: Box<[[u32; LANES]]>,
     /// Operations issued and not waited for.
     pub waits: Waits,
+    /// Where the last branch back went, if it had no active lane.
+    pub idle: Option<u64>,
     /// Register error of the current instruction.
     fault: Cell<Option<Fault>>,
 }
@@ -86,6 +88,7 @@ impl Wave {
             sgprs: Box::new([POISON; 128]),
             vgprs: vec![[POISON; LANES]; 256].into_boxed_slice(),
             waits: Waits::default(),
+            idle: None,
             fault: Cell::new(None),
         };
         wave.set_exec(exec);

@@ -110,6 +110,7 @@ pub(super) fn selected(
     let uniformity = Uniformity::of(shader);
     let layout = BlockLayout::new(shader);
     let plan = Plan::new(shader, &layout, &uniformity)?;
+    plan.verify()?;
     let mut function = select(shader, facts, interface, &layout, &plan, &uniformity)?;
     scratch_fits(&function)?;
     shown(watch, "select", &function)?;

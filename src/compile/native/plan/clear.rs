@@ -21,12 +21,7 @@ pub(super) fn place(
     meeting: &[Option<Position>],
 ) -> Result<()> {
     let parents = dominators(plan);
-    let dominates = |a: Position, mut b: Position| {
-        while b > a {
-            b = parents[b as usize].unwrap_or(0);
-        }
-        a == b
-    };
+    let dominates = |a: Position, b: Position| dominates(&parents, a, b);
     let cfg = shader.cfg();
     let loops = cfg.loops();
     let around = |p: Position| loops.around(layout.order[p as usize]);
@@ -69,8 +64,16 @@ pub(super) fn place(
     Ok(())
 }
 
+/// Whether the wave has passed a position whenever it comes to another.
+pub(super) fn dominates(parents: &[Option<Position>], a: Position, mut b: Position) -> bool {
+    while b > a {
+        b = parents[b as usize].unwrap_or(0);
+    }
+    a == b
+}
+
 /// The immediate dominator of each position in the graph of the wave; none of the entry.
-fn dominators(plan: &Plan) -> List<Option<Position>> {
+pub(super) fn dominators(plan: &Plan) -> List<Option<Position>> {
     let mut parents = filled(plan.exits.len(), None);
     for (n, (exit, landing)) in (0..).zip(plan.exits.iter().zip(&plan.landings)) {
         let targets = match exit.go {

@@ -13,10 +13,14 @@
 //! | others | masks of waiting lanes |
 //!
 //! A block at which lanes wait begins with a *landing*, which puts them into EXEC and, if there may be none, skips the
-//! block: scalar code, and with it scalar loads and branches, never runs without an active lane.
+//! block: scalar code, and with it scalar loads and branches, never runs without an active lane. `verify` proves that of
+//! every plan.
 
 mod clear;
 mod closed;
+#[cfg(test)]
+mod tests;
+mod verify;
 mod walk;
 mod wave;
 mod ways;

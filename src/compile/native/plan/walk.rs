@@ -1,7 +1,7 @@
 //! Follows the wave through the layout and records where lanes wait.
 
-use super::closed;
 use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
+use super::{clear, closed};
 use crate::compile::native::layout::BlockLayout;
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Terminator};
@@ -145,7 +145,8 @@ pub(super) fn walk(shader: &Shader, layout: &BlockLayout, divergent: &[bool]) ->
 impl Walk<'_> {
     fn exit(&mut self, n: Position) -> Result<Exit> {
         // A block where lanes wait may turn out to have none: the wave then continues as if the block did not exist.
-        let may_be_empty = self.mask_of[n as usize].is_some() || self.rest_of[n as usize].is_some();
+        let at = n as usize;
+        let may_be_empty = self.mask_of[at].is_some() || self.rest_of[at].is_some() || self.outermost[at].is_some();
         if let Some(next) = self.first_waiting(n).filter(|_| may_be_empty) {
             self.arrive(n, next, Arrival::Empty, &[]);
         }
@@ -316,13 +317,33 @@ impl Walk<'_> {
         }
         let mut plan = Plan {
             landings,
-            exits: self.exits,
+            exits: std::mem::take(&mut self.exits),
             masks: self.masks,
             clears: Kept::default(),
             waits: self.waiting.first.iter().map(Option::is_some).collect(),
         };
-        super::clear::place(&mut plan, self.shader, self.layout, &self.mask_of, &self.save_of, &self.meeting)?;
+        self.skip_where_branches_are_bypassed(&mut plan);
+        clear::place(&mut plan, self.shader, self.layout, &self.mask_of, &self.save_of, &self.meeting)?;
         Ok(Walked::Plan(plan))
+    }
+
+    /// A closed branch saves lanes, so there are some where its paths meet; but only if the wave has come through the
+    /// branch. If it can pass the branch by, because no lane was there, there may be none at the meeting point either.
+    fn skip_where_branches_are_bypassed(&self, plan: &mut Plan) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            // Each skip is another way of the wave, by which it may pass other branches.
+            let parents = clear::dominators(plan);
+            for (n, branch) in (0..).zip(&self.outermost) {
+                let landing = &mut plan.landings[n as usize];
+                let Some(branch) = branch.filter(|branch| !clear::dominates(&parents, *branch, n)) else { continue };
+                if landing.skip.is_none() && self.save_of[branch as usize].is_some() {
+                    landing.skip = self.first_waiting(n);
+                    changed |= landing.skip.is_some();
+                }
+            }
+        }
     }
 
     /// The landing of a block replaces EXEC: who comes with lanes for it adds them to its mask.
