@@ -7,7 +7,7 @@ use super::dominators::immediate_dominators;
 use super::graph::{Graph, PerBlock};
 use super::ids::BlockId;
 use super::loops::{Loops, common};
-use crate::workspace::{Kept, filled, tables, take};
+use crate::workspace::{Kept, List, filled, tables, take};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
@@ -104,21 +104,28 @@ pub struct Cfg {
     pub order: PerBlock<BlockId>,
     /// Dominators.
     pub dom: Kept<DomTree>,
+    /// Blocks that belong to a loop that they leave, each with a block of which that is the innermost loop.
+    stays: List<(BlockId, BlockId)>,
     loops: OnceLock<Kept<Loops>>,
 }
 
 impl Cfg {
-    /// The CFG of these edges.
-    pub(super) fn new(succs: Kept<Graph>) -> Self {
+    /// The CFG of these edges, with the blocks that stay in loops ([`Cfg::stays`]).
+    pub(super) fn new(succs: Kept<Graph>, stays: List<(BlockId, BlockId)>) -> Self {
         let preds = succs.reversed();
         let order = succs.reverse_postorder();
         let dom = DomTree::new(&succs, &preds);
-        Self { succs, preds, order, dom, loops: OnceLock::new() }
+        Self { succs, preds, order, dom, stays, loops: OnceLock::new() }
     }
 
     /// Number of blocks.
     pub(super) fn len(&self) -> usize {
         self.succs.len()
+    }
+
+    /// Blocks that belong to a loop that they leave, each with a block of which that is the innermost loop.
+    pub(super) fn stays(&self) -> &[(BlockId, BlockId)] {
+        &self.stays
     }
 
     /// Predecessors, one entry per edge.

@@ -28,6 +28,7 @@ impl Op {
             | Self::Fence { .. }
             | Self::DemoteIf
             | Self::EndIfDead
+            | Self::StayInLoop
             | Self::Export { .. } => true,
             Self::SharedAtomic(op) => !matches!(op, AtomicOp::Load),
             Self::BufferAtomic { op, access }

@@ -1,9 +1,10 @@
-//! Natural loops: blocks that can reach a header that dominates them.
+//! Natural loops: blocks that can reach a header that dominates them, and blocks that stay in a loop although they leave it
+//! ([`Op::StayInLoop`](super::Op::StayInLoop)).
 
 use super::cfg::Cfg;
 use super::ids::BlockId;
 use crate::rows::Rows;
-use crate::workspace::{Kept, filled, tables, take};
+use crate::workspace::{Kept, List, filled, tables, take};
 
 /// The loops of a graph, outer ones before inner ones.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +48,9 @@ impl Loops {
                     todo.extend(cfg.preds(b));
                 }
             }
+        }
+        if !cfg.stays().is_empty() {
+            add_stays(cfg, &this.headers, &mut inside);
         }
         this.around.group(cfg.len(), inside.iter().map(|(b, l)| (b.index(), *l)));
         this
@@ -95,6 +99,29 @@ impl Loops {
     /// Whether every cycle is a loop with one entry (the graph is reducible).
     pub fn are_all(&self) -> bool {
         !self.irreducible
+    }
+}
+
+/// Adds the blocks that stay in a loop, and those on the way to them, to the pairs of blocks and loops.
+fn add_stays(cfg: &Cfg, headers: &[BlockId], inside: &mut Vec<(BlockId, u32)>) {
+    let mut todo = take::<Vec<BlockId>>();
+    for &(block, of) in cfg.stays() {
+        // Inner loops are after outer ones.
+        let Some(&(_, innermost)) = inside.iter().rfind(|(b, _)| *b == of) else { continue };
+        let header = headers[innermost as usize];
+        let around: List<u32> = inside.iter().filter(|(b, _)| *b == header).map(|(_, l)| *l).collect();
+        for &l in around.iter().filter(|_| cfg.dom.dominates(header, block)) {
+            let mut member = filled(cfg.len(), false);
+            inside.iter().filter(|(_, of)| *of == l).for_each(|(b, _)| member[b.index()] = true);
+            todo.push(block);
+            while let Some(b) = todo.pop() {
+                if cfg.reachable(b) && !std::mem::replace(&mut member[b.index()], true) {
+                    inside.push((b, l));
+                    todo.extend(cfg.preds(b));
+                }
+            }
+        }
+        inside.sort_by_key(|(_, l)| *l);
     }
 }
 

@@ -201,6 +201,11 @@ pub enum Op {
     /// index → the same; not defined from this bound on. Upper level, and only in translations for judges
     /// ([`translate_judged`](crate::compile::spirv::translate_judged)).
     Within(u32),
+    /// → token (b32, no bits): names the innermost loop around its block, for [`Op::StayInLoop`].
+    LoopToken,
+    /// token: although this block leaves the token's loop, it runs within the iteration that it leaves, before other lanes
+    /// go on. It is a block of the loop, and so are the blocks on the way to it ([`Loops`](super::loops::Loops)).
+    StayInLoop,
     /// → device clock, b64.
     ReadClock(Scope),
 

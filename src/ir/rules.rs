@@ -166,6 +166,8 @@ impl Rule<'_> {
             }
             Op::Barrier { .. } | Op::Fence { .. } | Op::EndIfDead => self.args(&[]).and(self.no_result()),
             Op::DemoteIf => self.args(&[Type::B1]).and(self.no_result()),
+            Op::LoopToken => self.args(&[]).and(self.result(Type::B32)),
+            Op::StayInLoop => self.args(&[Type::B32]).and(self.no_result()),
             Op::IsHelper => self.args(&[]).and(self.result(Type::B1)),
             Op::Within(_) => {
                 let ty = self.one()?;

@@ -64,6 +64,8 @@ pub struct Shader {
     pub modes: Modes,
     /// Data that only a lower-level shader has.
     pub lower: Option<LowerInfo>,
+    /// An [`Op::StayInLoop`] was added.
+    stays_in_loops: bool,
     pub(super) cfg: Remembered,
     pub(super) uniformity: Remembered,
 }
@@ -326,6 +328,7 @@ impl Shader {
             symbols: Symbols::default(),
             modes: Modes::default(),
             lower: None,
+            stays_in_loops: false,
             cfg: Remembered::default(),
             uniformity: Remembered::default(),
         };
@@ -375,6 +378,7 @@ impl Shader {
             self.values.push(ValueData { ty, def: ValueDef::Inst(id) });
             v
         });
+        self.stays_in_loops |= op == Op::StayInLoop;
         self.insts.push(Inst { op, args, result });
         id
     }
@@ -445,13 +449,41 @@ impl Shader {
     pub fn cfg(&self) -> Arc<Cfg> {
         let is_of = |cfg: &Cfg| {
             let same = |b: BlockId| self.targets(b).eq(cfg.succs(b).iter().copied());
-            cfg.len() == self.blocks.len() && self.block_ids().all(same)
+            let stays = self.stays_in_loops || !cfg.stays().is_empty();
+            cfg.len() == self.blocks.len() && self.block_ids().all(same) && (!stays || *cfg.stays() == *self.stays())
         };
         self.cfg.get([self.blocks.stamp(), 0, 0, 0], is_of, || {
             let mut succs = take::<Graph>();
             self.block_ids().for_each(|b| succs.push(self.targets(b)));
-            Cfg::new(succs)
+            Cfg::new(succs, self.stays())
         })
+    }
+
+    /// Whether a block stays in a loop that it leaves, by [`Op::StayInLoop`].
+    pub fn stays_in_loop(&self, b: BlockId) -> bool {
+        self.stays_in_loops && self.block(b).insts.iter().any(|id| self.inst(*id).op == Op::StayInLoop)
+    }
+
+    /// The header of the loop that a token names; `None` if there is no such loop any more.
+    pub fn loop_of(&self, token: Value) -> Option<BlockId> {
+        let made = |b: &BlockId| self.block(*b).insts.iter().any(|id| self.inst(*id).result == Some(token));
+        let home = self.block_ids().find(made)?;
+        let cfg = self.cfg();
+        let loops = cfg.loops();
+        loops.around(home).last().map(|l| loops.header(*l))
+    }
+
+    /// Blocks that stay in a loop, each with a block of which that is the innermost loop.
+    fn stays(&self) -> List<(BlockId, BlockId)> {
+        if !self.stays_in_loops {
+            return List::default();
+        }
+        let all = || self.block_ids().flat_map(|b| self.block(b).insts.iter().map(move |id| (b, self.inst(*id))));
+        let tokens: List<(BlockId, Option<Value>)> =
+            all().filter(|(_, inst)| inst.op == Op::LoopToken).map(|(b, inst)| (b, inst.result)).collect();
+        let stays = all().filter(|(_, inst)| inst.op == Op::StayInLoop);
+        let of = |inst: &Inst| tokens.iter().find(|(_, token)| *token == inst.args.first().copied());
+        stays.filter_map(|(b, inst)| Some((b, of(inst)?.0))).collect()
     }
 
     /// Jump targets of a block that exist.

@@ -125,6 +125,8 @@ const OPS: &[(&str, Op)] = &[
     ("end_if_dead", Op::EndIfDead),
     ("is_helper", Op::IsHelper),
     ("within", Op::Within(0)),
+    ("loop_token", Op::LoopToken),
+    ("stay_in_loop", Op::StayInLoop),
     ("read_clock", Op::ReadClock(Scope::Device)),
     ("reloc", Op::Reloc(SymbolId(0))),
     ("opaque", Op::Opaque),
@@ -201,6 +203,7 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
         Op::Const(bits) => c.hex(bits),
         Op::Undef | Op::Alu(..) | Op::Compose | Op::Bitcast | Op::BufferSize => Ok(()),
         Op::DemoteIf | Op::EndIfDead | Op::IsHelper | Op::Opaque | Op::AddressHigh => Ok(()),
+        Op::LoopToken | Op::StayInLoop => Ok(()),
         Op::Extract(lane) => c.number("", lane),
         Op::Within(bound) => c.number("", bound),
         Op::LocalLoad { local, align } | Op::LocalStore { local, align } => {

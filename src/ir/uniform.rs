@@ -86,6 +86,11 @@ impl Uniformity {
         self.is_uniform(v) && !self.leaves_apart(v, block)
     }
 
+    /// Whether lanes may leave a loop in different iterations.
+    pub fn leave_apart(&self, l: u32) -> bool {
+        self.divergent_exit[l as usize]
+    }
+
     /// Whether lanes in `block` may have this value from different iterations of a loop that they have left.
     pub fn leaves_apart(&self, v: Value, block: BlockId) -> bool {
         let loops = self.cfg.loops();

@@ -233,7 +233,7 @@ mod tests {
     fn cfg(edges: &[Vec<u32>]) -> Cfg {
         let mut graph = take::<Graph>();
         edges.iter().for_each(|targets| graph.push(targets.iter().map(|t| BlockId(*t))));
-        Cfg::new(graph)
+        Cfg::new(graph, List::default())
     }
 
     /// The effect of a branch, independent of the numbering of its paths.

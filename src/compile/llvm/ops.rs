@@ -71,6 +71,9 @@ impl<'c> Cx<'_, 'c> {
             Op::DemoteIf => nothing(self.demote_if(Self::arg(args, 0)?))?,
             // LLVM looks after every demotion.
             Op::EndIfDead => None,
+            // Only what `blocks` makes of it counts.
+            Op::LoopToken => Some(self.c32(0).into()),
+            Op::StayInLoop => None,
             Op::ReadClock(scope) => Some(self.read_clock(*scope)?),
             Op::Reloc(symbol) => Some(self.reloc(*symbol)?),
             Op::Opaque => Some(self.opaque(Self::arg(args, 0)?)?),

@@ -15,6 +15,7 @@ pub mod fold;
 mod fragment_exports;
 mod fragment_outputs;
 mod interpolate;
+pub mod keep_iterations;
 pub mod legalize_memory;
 pub mod limits;
 mod local_id;

@@ -5,9 +5,10 @@
 
 use super::context::{PassContext, place_of};
 use super::{
-    copies, dce, early_exit, entry, fold, legalize_memory, limits, lower_arithmetic, lower_atomics, lower_barriers,
-    lower_builtins, lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs, lower_outputs,
-    lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner, sample_shading, summarize,
+    copies, dce, early_exit, entry, fold, keep_iterations, legalize_memory, limits, lower_arithmetic, lower_atomics,
+    lower_barriers, lower_builtins, lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs,
+    lower_outputs, lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner,
+    sample_shading, summarize,
 };
 use crate::compile::request::StageRequest;
 use crate::compile::watch::{Made, Unwatched, Watch};
@@ -70,6 +71,7 @@ impl Pass {
 
 /// Every pass, in order.
 pub const PASSES: &[(&str, Pass)] = &[
+    ("keep_iterations", Pass::Plain(keep_iterations::run)),
     ("partner", Pass::Known(partner::run)),
     ("fold", Pass::Plain(fold::run)),
     ("copies", Pass::Plain(copies::run)),

@@ -96,7 +96,7 @@ impl Machine<'_> {
 
     fn inst(&mut self, wave: &mut Wave, inst: &Inst, mask: u64) -> Result<()> {
         match &inst.op {
-            Op::Barrier { .. } | Op::Fence { .. } => Ok(()),
+            Op::Barrier { .. } | Op::Fence { .. } | Op::LoopToken | Op::StayInLoop => Ok(()),
             Op::Subgroup(op) => lanes::subgroup(self, wave, inst, *op, mask),
             Op::Derivative(kind) => lanes::derivative(self, wave, inst, *kind, mask),
             Op::Image(image) => {

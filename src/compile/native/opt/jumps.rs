@@ -191,7 +191,8 @@ fn join_rows(shader: &mut Shader) {
         while let Some(Terminator::Jump(call)) = shader.block(id).term() {
             let (next, merge) = (call.block, shader.block(id).merge);
             let is_row = cfg.preds(next).len() == 1 && next != id && next != Shader::ENTRY;
-            if !is_row || (merge != Merge::None && shader.block(next).merge != Merge::None) {
+            if !is_row || shader.stays_in_loop(id) || (merge != Merge::None && shader.block(next).merge != Merge::None)
+            {
                 break;
             }
             shader.block(next).params.iter().zip(call.args).for_each(|(p, a)| names.set(*p, *a));

@@ -88,6 +88,8 @@ impl Selector<'_> {
             IrOp::DemoteIf => self.demote(args[0]),
             // At the end of its block: see `ends`.
             IrOp::EndIfDead => Ok(()),
+            // The layout has put the block where it belongs.
+            IrOp::StayInLoop => Ok(()),
             IrOp::Export { target, enable, compressed, done, valid_mask } => {
                 self.export(target, enable, compressed, (done, valid_mask), args)
             }

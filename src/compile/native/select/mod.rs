@@ -327,7 +327,7 @@ impl Selector<'_> {
         match &inst.op {
             IrOp::Const(bits) => self.constant(result, *bits, ty),
             IrOp::Undef if ty == ir::Type::B1 => self.made[result.index()] = Made::Bool(Bool::Const(false)),
-            IrOp::Undef => {
+            IrOp::Undef | IrOp::LoopToken => {
                 let words: Dwords = (0..ty.total_bits().div_ceil(32)).map(|_| OperandValue::Undef).collect();
                 self.set(result, &words);
             }
