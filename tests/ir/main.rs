@@ -7,6 +7,7 @@ mod bfloat;
 mod broken_text;
 #[path = "../support/cases.rs"]
 mod cases;
+mod convergence;
 mod converted_constants;
 mod cube_gradients;
 mod fallback;

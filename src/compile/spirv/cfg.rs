@@ -35,6 +35,8 @@ pub struct SpirvCfg {
     pub repeats: PerBlock<bool>,
     /// Number of reachable blocks that return.
     pub returns: usize,
+    /// Whether one of them is in a loop.
+    pub returns_in_loop: bool,
     /// By block, its nesting depth: constructs entered by their header and not yet ended by their merge block.
     pub nesting: PerBlock<u32>,
     dom: Kept<DomTree>,
@@ -62,6 +64,7 @@ impl SpirvCfg {
             headers: filled(n, None),
             repeats: filled(n, false),
             returns: 0,
+            returns_in_loop: false,
             nesting: filled(n, 0),
             dom: Kept::default(),
             labels,
@@ -80,12 +83,14 @@ impl SpirvCfg {
         cfg.visit(&successors);
         cfg.find_repeats(&successors);
         cfg.dom = DomTree::new(&successors, &successors.reversed());
-        cfg.nest();
-        let returns = |n: &&usize| {
-            let last = f.blocks.get(**n).and_then(|b| f.insts_of(b).last()).map(|last| last.op());
-            matches!(last, Some(Op::Return | Op::ReturnValue))
-        };
-        cfg.returns = cfg.order.iter().filter(returns).count();
+        let repeated = cfg.nest();
+        for &n in &cfg.order {
+            let last = f.blocks.get(n).and_then(|b| f.insts_of(b).last()).map(|last| last.op());
+            if matches!(last, Some(Op::Return | Op::ReturnValue)) {
+                cfg.returns += 1;
+                cfg.returns_in_loop |= repeated.get(n).copied().unwrap_or(false);
+            }
+        }
         Ok(cfg)
     }
 
@@ -184,8 +189,10 @@ impl SpirvCfg {
         }
     }
 
-    /// Depth: the immediate dominator's, +1 if that is a header; a merge block has its header's.
-    fn nest(&mut self) {
+    /// Depth: the immediate dominator's, +1 if that is a header; a merge block has its header's. Returns for each block
+    /// whether one of the constructs around it is a loop.
+    fn nest(&mut self) -> PerBlock<bool> {
+        let mut repeated = filled(self.headers.len(), false);
         let mut headers: PerBlock<Option<usize>> = filled(self.headers.len(), None);
         for (n, header) in self.headers.iter().enumerate() {
             if let Some(Header::Selection(merge) | Header::Loop(merge, _)) = *header
@@ -194,21 +201,20 @@ impl SpirvCfg {
                 *slot = Some(n);
             }
         }
-        let depth = |nesting: &[u32], n: usize| nesting.get(n).copied().unwrap_or(0);
         for &n in &self.order {
             let merged = headers.get(n).copied().flatten().filter(|h| *h != n && self.dominates(*h, n));
-            let parent = self.parent(n);
-            let deep = match (merged, parent) {
-                (Some(header), _) => depth(&self.nesting, header),
-                (None, Some(p)) => {
-                    depth(&self.nesting, p) + u32::from(self.headers.get(p).is_some_and(Option::is_some))
-                }
-                (None, None) => 0,
-            };
+            let Some(above) = merged.or(self.parent(n)) else { continue };
+            let header = self.headers.get(above).copied().flatten().filter(|_| merged.is_none());
+            let deep = self.nesting.get(above).copied().unwrap_or(0) + u32::from(header.is_some());
             if let Some(slot) = self.nesting.get_mut(n) {
                 *slot = deep;
             }
+            let outer = repeated.get(above).copied().unwrap_or(false);
+            if let Some(slot) = repeated.get_mut(n) {
+                *slot = outer || matches!(header, Some(Header::Loop(..)));
+            }
         }
+        repeated
     }
 }
 

@@ -3,6 +3,10 @@
 //! A call's callee is translated into the caller's current block; its ids are forgotten before each call, since they
 //! have new values each time. Returns go to a continuation block that takes the result as parameters; a function with
 //! only one return needs none.
+//!
+//! The lanes that make a call together are together after it. Where control flow joins, that follows from the jumps;
+//! but a return in a loop would leave each iteration's lanes on their own. So such a call is a selection that ends at the
+//! continuation.
 
 use super::cfg::{self, Header, SpirvCfg};
 use super::contents::Place;
@@ -191,6 +195,14 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
         }
     };
     let before = cx.contents.here();
+    let end = match &ret {
+        _ if !cfg.returns_in_loop => None,
+        Return::Join(block, _) => Some(*block),
+        Return::Here(_) | Return::Exit => Some(cx.b.new_block()),
+    };
+    if let Some(end) = end {
+        begin(cx, end);
+    }
     let returned = translate(cx, session, (n, cfg), ret, nesting)?;
     if cx.contents.here() != before {
         cx.contents.enter(before, false);
@@ -198,6 +210,10 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
     match returned {
         Return::Here(Some((block, returned))) => {
             cx.b.switch_to(block);
+            if let Some(end) = end {
+                cx.b.jump(end, &[]);
+                cx.b.switch_to(end);
+            }
             cx.define(result, returned);
         }
         Return::Join(block, _) => {
@@ -208,6 +224,16 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
         Return::Exit | Return::Here(None) => return Err(Error::bug("a call that does not return to its caller")),
     }
     Ok(())
+}
+
+/// Begins a selection that ends at this block. The current block may be the header of another construct.
+fn begin(cx: &mut Cx<'_>, end: BlockId) {
+    let (header, body) = (cx.b.new_block(), cx.b.new_block());
+    cx.b.jump(header, &[]);
+    cx.b.switch_to(header);
+    cx.b.set_merge(Merge::Selection(end));
+    cx.b.jump(body, &[]);
+    cx.b.switch_to(body);
 }
 
 /// Definition of an argument in the callee: a copy of the caller's.

@@ -1,5 +1,7 @@
 //! Tests for which lavapipe cannot be used: large subgroups, rotation, limits, and unsupported operations.
 
+mod convergence;
+
 use super::super::ResourceKind;
 use super::super::parse::parse;
 use super::shadow::Shadow;
