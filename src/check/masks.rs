@@ -26,6 +26,18 @@ enum Mask {
         whole: Name,
         part: Name,
     },
+    /// These lanes, or none, by a condition of the whole wave.
+    AllOrNone(Name),
+    /// The active lanes that are in another register's mask, by its code, or those that are not.
+    Some(u8, bool),
+}
+
+/// Lanes added to a mask, in which they wait for code further on: the active ones that are in the mask of `condition`
+/// (code of its register), or those that are not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Parked {
+    condition: u8,
+    wanted: bool,
 }
 
 /// Lane facts at one instruction.
@@ -35,12 +47,14 @@ pub(super) struct Lanes {
     pub exec: Exec,
     /// Saved masks by the code of their first register.
     saved: BTreeMap<u8, Mask>,
+    /// Lanes that this block has added to masks, and that are still active.
+    parked: Vec<Parked>,
 }
 
 impl Lanes {
     /// All lanes are active, and no mask is saved.
     pub(super) fn entry(wave: WaveSize) -> Self {
-        Self { wave, exec: [Names::ENTRY].into(), saved: BTreeMap::new() }
+        Self { wave, exec: [Names::ENTRY].into(), saved: BTreeMap::new(), parked: Vec::new() }
     }
 
     /// Merges the facts at a join.
@@ -53,19 +67,26 @@ impl Lanes {
             self.exec.clear();
         }
         self.saved.retain(|register, mask| other.saved.get(register) == Some(mask));
+        self.parked.clear();
     }
 
-    /// At a join, lanes that ended on one of the paths are no divergence.
-    pub(super) fn without_ended(&mut self, names: &Names) {
+    /// At a join, lanes that ended on one of the paths, or wait for code further on, are no divergence.
+    pub(super) fn without_gone(&mut self, names: &Names) {
         let all = self.exec.clone();
-        self.exec.retain(|whole| !all.iter().any(|name| names.is_rest_of_ended(*name, *whole)));
+        self.exec.retain(|whole| !all.iter().any(|name| names.is_rest_of_gone(*name, *whole)));
     }
 
     /// Drops the masks with a register that is written.
     pub(super) fn forget(&mut self, writes: &RegisterSet) {
         let written = |code: u8| writes.contains(Register::sgpr(code));
         let wide = self.wave == WaveSize::W64;
-        self.saved.retain(|code, _| !(written(*code) || wide && written(*code + 1)));
+        let lost = |code: u8| written(code) || wide && written(code + 1);
+        self.saved.retain(|code, mask| !(lost(*code) || matches!(mask, Mask::Some(of, _) if lost(*of))));
+        self.parked.retain(|parked| !lost(parked.condition));
+        if writes.contains(Register::EXEC) {
+            self.saved.retain(|_, mask| !matches!(mask, Mask::Some(..)));
+            self.parked.clear();
+        }
     }
 
     /// The name of the active lanes, if there is exactly one.
@@ -113,7 +134,7 @@ impl Lanes {
     }
 
     /// The active lanes after the instruction, and the mask that it saves.
-    fn scalar(&self, step: &Step, f: &ScalarFields, names: &mut Names) -> (Exec, Option<(Scalar, Mask)>) {
+    fn scalar(&mut self, step: &Step, f: &ScalarFields, names: &mut Names) -> (Exec, Option<(Scalar, Mask)>) {
         let (form, how) = mask_op(step.op())
             .map_or((MaskForm::Plain, None), |(form, op)| (form, Some(op).filter(|_| form != MaskForm::Write)));
         let current = self.name();
@@ -135,6 +156,10 @@ impl Lanes {
         let is_exec = |src: Option<Src>| src == Some(Src::Scalar(Scalar::ExecLo));
         let other = if is_exec(f.srcs[0]) { f.srcs[1] } else { f.srcs[0] };
         let mask = other.and_then(|src| self.mask(src));
+        let condition = match other {
+            Some(Src::Scalar(register)) => Some(register.code()),
+            _ => None,
+        };
         let with_exec = f.srcs.into_iter().any(is_exec);
         // If one set contains the other: the larger set, and the subset.
         let nested = current.zip(mask).and_then(|(current, mask)| match mask {
@@ -146,8 +171,12 @@ impl Lanes {
             let mask = match how {
                 Some(MaskOp::Mov) => f.srcs[0].and_then(|src| self.mask(src)),
                 Some(MaskOp::Xor) if with_exec => nested.map(|(whole, part)| Mask::Rest { whole, part }),
+                Some(MaskOp::Select) if with_exec && other == Some(Src::Int(0)) => current.map(Mask::AllOrNone),
+                Some(MaskOp::And) if with_exec => condition.map(|condition| Mask::Some(condition, true)),
+                Some(MaskOp::Andn2) if is_exec(f.srcs[0]) => condition.map(|condition| Mask::Some(condition, false)),
                 _ => None,
             };
+            self.park(how, f);
             let exec = if dst == Scalar::ExecHi { Exec::new() } else { self.exec.clone() };
             return (exec, save(mask));
         }
@@ -158,20 +187,44 @@ impl Lanes {
                 let rest = nested.map(|(whole, part)| names.part(step.at, whole, Kind::Rest(part)));
                 rest.into_iter().collect()
             }
+            (Some(MaskOp::And | MaskOp::Andn2), Some(Mask::AllOrNone(name))) if with_exec && current == Some(name) => {
+                [name].into()
+            }
             (Some(MaskOp::Andn2), _) if is_exec(f.srcs[0]) => {
-                let kind = match other {
-                    Some(Src::Scalar(register)) => Kind::Left(register.code()),
-                    _ => Kind::Part,
+                let kind = match condition {
+                    Some(condition) if self.waits(condition, true) => Kind::Parked,
+                    Some(condition) => Kind::Left(condition),
+                    None => Kind::Part,
                 };
                 self.fewer(step, kind, names)
             }
-            (Some(MaskOp::And), _) if with_exec => self.fewer(step, Kind::Part, names),
+            (Some(MaskOp::And), _) if with_exec => {
+                let waits = condition.is_some_and(|condition| self.waits(condition, false));
+                self.fewer(step, if waits { Kind::Parked } else { Kind::Part }, names)
+            }
             // Selected by a condition of the whole wave: either the lanes stay, or none is left and nothing depends on
             // them.
             (Some(MaskOp::Select), _) if with_exec && other == Some(Src::Int(0)) => self.exec.clone(),
             _ => Exec::new(),
         };
         (exec, None)
+    }
+
+    /// Notes that an instruction adds lanes to a mask, in which they wait.
+    fn park(&mut self, how: Option<MaskOp>, f: &ScalarFields) {
+        let added = f.srcs.into_iter().flatten().filter(|src| f.dst.map(Src::Scalar) != Some(*src));
+        for src in added.filter(|_| how == Some(MaskOp::Or)) {
+            let parked = match self.mask(src) {
+                Some(Mask::Some(condition, wanted)) => Parked { condition, wanted },
+                _ => continue,
+            };
+            self.parked.push(parked);
+        }
+    }
+
+    /// Whether the active lanes that are in a register's mask, or those that are not, wait in another mask.
+    fn waits(&self, condition: u8, wanted: bool) -> bool {
+        self.parked.contains(&Parked { condition, wanted })
     }
 
     /// Union of the active lanes and those of a mask.
@@ -183,6 +236,7 @@ impl Lanes {
         let one = |name: &Name| match mask {
             Some(Mask::Lanes(other)) => names.together(*name, other),
             Some(Mask::Rest { whole, part }) => names.is_part(*name, part).then_some(whole),
+            Some(Mask::AllOrNone(_) | Mask::Some(..)) => None,
             None => names.with_left(*name, code),
         };
         self.exec.iter().map(one).collect::<Option<Exec>>().unwrap_or_default()

@@ -132,7 +132,7 @@ impl<'g> Paths<'g> {
         let mut all = entry.into_iter().chain(ahead);
         let mut lanes = all.next()?;
         all.for_each(|other| lanes.meet(&other));
-        lanes.without_ended(&self.names);
+        lanes.without_gone(&self.names);
         if !block.backward.is_empty() {
             lanes.forget(&block.writes);
             match (block.back, lanes.name(), block.steps.first()) {

@@ -10,6 +10,7 @@
 //!     ├ results    arithmetic with unused results
 //!     ├ lanes      vector work with EXEC = 0
 //!     ├ meet       lanes that do not reconverge where paths join
+//!     ├ empty_loops  loops that a wave goes around with EXEC = 0
 //!     ├ exports    undeclared or missing exports, and a last one with `done`
 //!     ├ hazards    clauses, and hazards that gfx10.3 does not interlock
 //!     └ limits     registers, LDS and scratch beyond the declarations; operands that the hardware does not accept
@@ -25,6 +26,7 @@
 //! `tests/code/rules.rs`.
 
 mod code;
+mod empty_loops;
 mod entry;
 pub mod estimate;
 mod exports;
@@ -68,6 +70,7 @@ pub fn check(bytes: &[u8]) -> Result<CodeReport> {
         results::check(&graph, &code, &mut reporter);
         lanes::check(&graph, &code, &mut reporter);
         meet::check(&graph, stage, &mut reporter);
+        empty_loops::check(&graph, stage.wave, &mut reporter);
         exports::check(&graph, &code, stage, &mut reporter);
         hazards::check(&graph, &mut reporter);
         limits::check(&graph, stage, &mut reporter);

@@ -17,6 +17,8 @@ pub(super) enum Kind {
     Rest(Name),
     /// All lanes except those in a register's mask, by its code: lanes that left a loop.
     Left(u8),
+    /// All lanes except those that wait in a mask for code further on.
+    Parked,
     /// The lanes still active in an iteration of a loop.
     Loop,
 }
@@ -70,14 +72,15 @@ impl Names {
         self.upwards(name).any(|(name, _)| name == whole)
     }
 
-    /// Whether `name` is a subset of `whole` without only lanes whose invocations have ended.
-    pub(super) fn is_rest_of_ended(&self, name: Name, whole: Name) -> bool {
-        // The parent, if only lanes that ended are added.
-        let with_ended = |name: &Name| {
-            let origin = self.origin(*name).filter(|o| o.kind != Kind::Loop && self.ending.contains(&o.at));
-            origin.map(|o| o.whole)
+    /// Whether `name` is a subset of `whole` without only lanes whose invocations have ended, or that wait for code further
+    /// on.
+    pub(super) fn is_rest_of_gone(&self, name: Name, whole: Name) -> bool {
+        // The parent, if only such lanes are added.
+        let with_gone = |name: &Name| {
+            let gone = |o: &Origin| o.kind == Kind::Parked || o.kind != Kind::Loop && self.ending.contains(&o.at);
+            self.origin(*name).filter(gone).map(|o| o.whole)
         };
-        std::iter::successors(Some(name), with_ended).take(DEEPEST).skip(1).any(|name| name == whole)
+        std::iter::successors(Some(name), with_gone).take(DEEPEST).skip(1).any(|name| name == whole)
     }
 
     /// Union of two sets; `None` if it has no name.

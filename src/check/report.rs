@@ -35,6 +35,8 @@ pub enum CodeRule {
     DeadResult,
     /// There must be no vector work before lanes have reconverged.
     Lanes,
+    /// A wave must not go around a loop with EXEC = 0.
+    EmptyLoop,
     /// There must be no vector work with EXEC = 0.
     Idle,
     /// Dependent instructions must have the waits that this GPU generation needs.

@@ -228,6 +228,7 @@ impl Parted {
 mod tests {
     use super::super::graph::Graph;
     use super::*;
+    use crate::workspace::List;
     use proptest::prelude::*;
 
     fn cfg(edges: &[Vec<u32>]) -> Cfg {

@@ -457,6 +457,74 @@ fn lanes_are_the_same_by_every_way() {
     breaks(test, compute, CodeRule::Lanes, &returned("s_nop 0", ">"));
 }
 
+/// Lanes that wait in a mask for code further on are missing by design.
+#[test]
+fn lanes_may_wait_for_code_further_on() {
+    let test = "rules::lanes_may_wait_for_code_further_on";
+    let store = "global_store_dword v0, v1, s[2:3]";
+    let waits = |condition: &str, wait: &str, mark: &str| {
+        format!(
+            "s_mov_b32 s14, 0
+            s_cmp_eq_u32 s2, 0
+            s_cbranch_scc1 joined
+            {condition}
+            s_andn2_b32 s13, exec_lo, s15
+            {wait}
+            s_and_b32 exec_lo, exec_lo, s15
+            s_cbranch_execz late
+            {store}
+            joined:
+            {mark} v_add_nc_u32 v1, v0, v0
+            {store}
+            late: s_or_b32 exec_lo, exec_lo, s14
+            {store}
+            s_endpgm"
+        )
+    };
+    let some = "v_cmp_gt_u32 s15, 5, v0";
+    keeps(test, compute, &waits(some, "s_or_b32 s14, s14, s13", ""));
+    breaks(test, compute, CodeRule::Lanes, &waits(some, "s_mov_b32 s12, s13", ">"));
+    // All lanes or none leave.
+    keeps(test, compute, &waits("s_cmp_eq_u32 s2, 2\ns_cselect_b32 s15, exec_lo, 0", "s_mov_b32 s12, s13", ""));
+}
+
+/// By the first branch no lane may be left, and the one whose lanes the latch restores is bypassed.
+#[test]
+fn a_wave_without_lanes_leaves_the_loop() {
+    let test = "rules::a_wave_without_lanes_leaves_the_loop";
+    let rounds = |cleared: &str, tested: &str, mark: &str| {
+        format!(
+            "s_mov_b32 s13, 0
+            {cleared}
+            again:
+            s_cmp_eq_u32 s2, 0
+            s_cbranch_scc1 out
+            s_mov_b32 s12, 0
+            v_add_nc_u32 v2, v0, v0
+            v_cmp_gt_u32 vcc_lo, v2, v0
+            s_and_b32 s14, exec_lo, vcc_lo
+            s_or_b32 s13, s13, s14
+            s_andn2_b32 exec_lo, exec_lo, vcc_lo
+            s_cbranch_execz latch
+            v_cmp_gt_u32 vcc_lo, 9, v0
+            s_and_saveexec_b32 s12, vcc_lo
+            s_cbranch_execz latch
+            global_store_dword v0, v0, s[2:3]
+            latch: s_or_b32 exec_lo, exec_lo, s12
+            {tested}
+            s_add_u32 s2, s2, 1
+            {mark} s_branch again
+            out: s_or_b32 exec_lo, exec_lo, s13
+            global_store_dword v0, v0, s[2:3]
+            s_endpgm"
+        )
+    };
+    keeps(test, compute, &rounds("", "s_cbranch_execz out", ""));
+    breaks(test, compute, CodeRule::EmptyLoop, &rounds("", "", ">"));
+    // What waits is where the wave goes: it is not empty.
+    keeps(test, compute, &rounds("", "s_or_b32 exec_lo, exec_lo, s13", ""));
+}
+
 #[test]
 fn the_hazards_of_the_generation() {
     let test = "rules::the_hazards_of_the_generation";

@@ -11,7 +11,8 @@ fn store(word: &str, n: u32) -> String {
 }
 
 /// `v3`: the lowest two bits of the index, so the same in every fourth lane. `v4`: 0, `v5`: 1, `v6`: true.
-const START: &str = "v2: b32 = const 0x3\n v3: b32 = iand v1, v2\n v4: b32 = const 0x0\n v5: b32 = const 0x1\n v6: b1 = const 1\n";
+const START: &str =
+    "v2: b32 = const 0x3\n v3: b32 = iand v1, v2\n v4: b32 = const 0x0\n v5: b32 = const 0x1\n v6: b1 = const 1\n";
 
 /// The words of a workgroup at each subgroup size, with that size.
 fn at_each_size(body: &str) -> Vec<(u32, Vec<u32>)> {
