@@ -4,7 +4,7 @@ use super::allocate::{Allocated, RegisterLimits, allocate};
 use super::layout::BlockLayout;
 use super::mir::verify::verify;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg};
-use super::plan::Plan;
+use super::plan::{Plan, PlanText};
 use super::select::select;
 use super::{check_alloc, clauses, combine, dead, emit, entry, finish, graph, opt, schedule, shape, waits};
 use crate::compile::backend::{Generator, MachineCode};
@@ -110,6 +110,7 @@ pub(super) fn selected(
     let uniformity = Uniformity::of(shader);
     let layout = BlockLayout::new(shader);
     let plan = Plan::new(shader, &layout, &uniformity)?;
+    shown(watch, "plan", &PlanText { plan: &plan, layout: &layout })?;
     plan.verify()?;
     let mut function = select(shader, facts, interface, &layout, &plan, &uniformity)?;
     scratch_fits(&function)?;

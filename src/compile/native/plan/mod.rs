@@ -18,6 +18,7 @@
 
 mod clear;
 mod closed;
+mod print;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -25,6 +26,7 @@ mod walk;
 mod wave;
 mod ways;
 
+pub use print::PlanText;
 pub use wave::WavePaths;
 pub use ways::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 
