@@ -4,6 +4,7 @@ mod cli;
 mod command;
 mod corpus;
 mod first_slice;
+mod inspecting;
 mod missing;
 mod orphans;
 mod outputs;
