@@ -167,6 +167,11 @@ impl Error {
         &self.kind
     }
 
+    /// Whether it is an internal error.
+    pub fn is_bug(&self) -> bool {
+        matches!(&*self.kind, ErrorKind::Bug(_))
+    }
+
     /// Adds an outer location to the trail, unless it is the outermost already.
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {

@@ -49,8 +49,32 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`read`]; malformed: it is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> Result<String> {
-    String::from_utf8(read(path, limit)?)
-        .map_err(|e| Error::malformed(format!("no UTF-8 text: {e}")).at(path.display().to_string()))
+    text(path, read(path, limit)?)
+}
+
+/// As [`read`], of a file that the user names, which may be a pipe or a device too: a shell's `<(…)`, `/dev/stdin`.
+///
+/// # Errors
+/// As [`read`]; environment only if it cannot be read or is a directory.
+pub fn read_named(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let place = || path.display().to_string();
+    let file = File::open(path).at(place)?;
+    let about = file.metadata().at(place)?;
+    // A pipe has no length.
+    let length = if about.is_file() { about.len() } else { 0 };
+    read_open(path, file, length, limit, "")
+}
+
+/// As [`read_named`], of text.
+///
+/// # Errors
+/// As [`read_named`]; malformed: it is not UTF-8.
+pub fn read_named_text(path: &Path, limit: u64) -> Result<String> {
+    text(path, read_named(path, limit)?)
+}
+
+fn text(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|e| Error::malformed(format!("no UTF-8 text: {e}")).at(path.display().to_string()))
 }
 
 /// Opens a regular file; returns its length too. The file type is checked first, because opening a pipe waits for a
@@ -167,6 +191,15 @@ mod tests {
             let why = read(other, 100).unwrap_err();
             assert_eq!((why.exit_code(), why.place()), (5, other.to_str()), "{why}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_named_may_be_a_device_but_stays_bounded() {
+        assert_eq!(read_named_text(Path::new("/dev/null"), 9).unwrap(), "");
+        assert_eq!(read_named(Path::new("/dev/zero"), 1000).unwrap_err().exit_code(), 3);
+        let dir = tempfile::tempdir().unwrap();
+        let refused = read_named(dir.path(), 9).unwrap_err();
+        assert_eq!((refused.exit_code(), refused.place()), (5, dir.path().to_str()), "{refused}");
     }
 
     #[test]

@@ -360,7 +360,8 @@ fn finish(
     let Linked { elf, placement } = job.link()?;
     let mut origins = SmallVec::new();
     for part in parts {
-        let (stage, paired) = (part.object.stage(), part.object.interface().is_paired());
+        // A vertex shader compiled whole without a fragment shader is compiled for none.
+        let (stage, paired) = (part.object.stage(), parts.len() > 1 && part.object.interface().is_paired());
         origins.push(PartOrigin { stage, hit: part.hit, paired, bytes: part.bytes });
     }
     Ok(PipelineOutcome::Built(Built { elf, route, placement, parts: origins }))

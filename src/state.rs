@@ -4,6 +4,8 @@
 //! new field must not be serialized if it has its default, or services of older versions understand no client
 //! (`tests/service/skew.rs`).
 
+#[cfg(feature = "cli")]
+pub mod file;
 mod format;
 mod kind;
 mod planes;

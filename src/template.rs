@@ -5,6 +5,8 @@
 //! [`BindingKind::of_uses`] covers variables that share a binding, in one shader or in several.
 
 use crate::error::Result;
+#[cfg(feature = "cli")]
+use crate::error::printable;
 use crate::ir::{BuiltIn, InstId, NumericKind, Op, OutputSlot, Shader};
 use crate::state::{
     BindingKind, BindingLayout, ColorAttachment, PipelineState, PrimitiveKind, SetLayout, VertexAttribute,
@@ -26,7 +28,9 @@ pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
     let mut bindings = BTreeMap::new();
     for shader in shaders {
         add_resources(&mut bindings, shader);
-        state.layout.push_constant_bytes = state.layout.push_constant_bytes.max(shader.push_constant_bytes);
+        // Shaders with 16-bit or 8-bit members may end within a dword; ranges do not.
+        let bytes = shader.push_constant_bytes.saturating_add(3) & !3;
+        state.layout.push_constant_bytes = state.layout.push_constant_bytes.max(bytes);
         match shader.stage {
             Stage::Vertex => add_attributes(&mut state, shader)?,
             Stage::Fragment => add_attachments(&mut state, shader)?,
@@ -43,13 +47,51 @@ pub fn state(shaders: &[Shader]) -> Result<PipelineState> {
     Ok(state)
 }
 
-/// The text of the state file.
+/// A specialization constant in the text of a state file.
+#[cfg(feature = "cli")]
+#[derive(Clone, Debug)]
+pub struct Constant {
+    /// Stage that declares it.
+    pub stage: Stage,
+    /// `SpecId`.
+    pub id: u32,
+    /// Debug name, empty if none.
+    pub name: String,
+    /// Width in bits; 1 is a boolean.
+    pub bits: u32,
+    /// Value of its declaration.
+    pub default: u64,
+    /// Whether it is only an operand, which the link fills in.
+    pub is_operand: bool,
+}
+
+/// The text of the state file. Specialization constants are listed in comments: the parts compiled in advance have the
+/// values of their declarations.
 ///
 /// # Errors
 /// Bug: the state cannot be serialized.
 #[cfg(feature = "cli")]
-pub fn toml(state: &PipelineState) -> Result<String> {
-    toml::to_string_pretty(state).map_err(|e| crate::error::Error::bug(format!("state as TOML: {e}")))
+pub fn toml(state: &PipelineState, constants: &[Constant]) -> Result<String> {
+    let mut text =
+        toml::to_string_pretty(state).map_err(|e| crate::error::Error::bug(format!("state as TOML: {e}")))?;
+    if !text.contains("\nprimitive = ") {
+        // The default, which is not serialized; for people it is a choice to make.
+        text = text.replacen("[raster]\n", "[raster]\nprimitive = \"triangles\"\n", 1);
+    }
+    if !constants.is_empty() {
+        // Or an entry would define it twice.
+        text = text.replacen("specialization = []\n", "", 1);
+        text += "\n# Specialization constants, with the values of their declarations. To give another, remove the #.\n";
+    }
+    for Constant { stage, id, name, bits, default, is_operand } in constants {
+        let name = if name.is_empty() { String::new() } else { format!("`{}`, ", printable(name)) };
+        let effect =
+            if *is_operand { "filled in by the link" } else { "shapes the code: each value needs its own part" };
+        text += &format!(
+            "# [[specialization]]        # {name}{bits} bits, {effect}\n# stage = \"{stage}\"\n# id = {id}\n# value = {default}\n"
+        );
+    }
+    Ok(text)
 }
 
 /// Bindings by set and binding.

@@ -117,6 +117,11 @@ fn panel(out: &mut String, run: &Run) {
         }
         out.push_str("\"/>\n");
     }
+    let _ = writeln!(
+        out,
+        "<text class=\"small\" transform=\"translate(11 {:.1}) rotate(-90)\" text-anchor=\"middle\">logarithmic</text>",
+        (AXIS.0 + AXIS.1) / 2.0
+    );
     for milliseconds in [10.0, 100.0] {
         let y = height(milliseconds);
         let _ = writeln!(

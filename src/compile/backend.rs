@@ -22,6 +22,11 @@ pub trait Generator: Send + Sync {
     /// Name and version, such as `llvm 19.1.7`; part of every key.
     fn name(&self) -> String;
 
+    /// The phases whose results an observer can print, in order.
+    fn phases(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Generates the code of one stage. Deterministic: the same shader and options give the same code.
     ///
     /// # Errors

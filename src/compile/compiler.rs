@@ -25,6 +25,12 @@ impl<G: Generator> StageCompiler<G> {
         Self { id: CompilerId { sources, backend: generator.name() }, generator }
     }
 
+    /// The phases whose results an observer can print, in order.
+    pub fn phases(&self) -> Vec<&'static str> {
+        let passes = passes::PASSES.iter().map(|(name, _)| *name);
+        ["upper"].into_iter().chain(passes).chain(["lower"]).chain(self.generator.phases()).collect()
+    }
+
     /// [`Compiler::compile`] with an observer.
     ///
     /// # Errors

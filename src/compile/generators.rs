@@ -50,6 +50,16 @@ impl Generator for BuiltInGenerators {
         names.join(", ")
     }
 
+    fn phases(&self) -> Vec<&'static str> {
+        let phases: &[Vec<&'static str>] = &[
+            #[cfg(feature = "native")]
+            Native.phases(),
+            #[cfg(feature = "llvm")]
+            Llvm.phases(),
+        ];
+        phases.concat()
+    }
+
     fn generate(
         &self,
         shader: LoweredShader,

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
+/// Name of all phases before instruction selection together.
+pub const OPTIMISE: &str = "optimise";
+
 macro_rules! phases {
     ($($name:ident $text:literal $what:literal;)*) => {
         /// An optional phase.
@@ -32,7 +35,9 @@ phases! {
     Ifs "ifs" "Turns small branches into selects.";
     Unroll "unroll" "Unrolls loops with few iterations.";
     Rotate "rotate" "Moves the test at the top of a loop to its end.";
+    Hoist "hoist" "Moves long scalar operations before branches and loops.";
     Licm "licm" "Moves loop-invariant code out of loops.";
+    Early "early" "Moves scalar loads to the earliest block that runs whenever their own does.";
     Vectors "vectors" "Merges adjacent memory accesses.";
     Contract "contract" "Fuses multiplications and additions where allowed.";
     Dce "dce" "Removes unused code.";
@@ -97,12 +102,12 @@ impl Phases {
     }
 }
 
-/// Parses one word: a phase, or `optimise` for the middle end.
+/// Parses one word: a phase, or [`OPTIMISE`].
 impl FromStr for Phases {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        if text == "optimise" {
+        if text == OPTIMISE {
             return Ok(Phase::ALL.iter().copied().filter(|phase| phase.is_middle()).collect());
         }
         text.parse().map(|phase| Self::default().with(phase))

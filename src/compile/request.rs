@@ -189,6 +189,16 @@ pub enum GeneratorKind {
     Native,
 }
 
+impl GeneratorKind {
+    /// Whether this build has it.
+    pub const fn is_built_in(self) -> bool {
+        match self {
+            Self::Llvm => cfg!(feature = "llvm"),
+            Self::Native => cfg!(feature = "native"),
+        }
+    }
+}
+
 impl Default for GeneratorKind {
     /// The native generator, unless only LLVM is built in.
     fn default() -> Self {

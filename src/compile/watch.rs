@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 pub enum Made<'a> {
     /// A shader.
     Shader(&'a Shader),
+    /// The last phase's shader again, under the name of a group of phases that it completes; takes no time of its own.
+    Group(&'a Shader),
     /// A code generator's own text form, for people; made only on demand.
     Text(&'a dyn Fn() -> Result<String>),
     /// A code generator's check of its own work, for observers that ask for it. Debug builds have already run it.
@@ -50,11 +52,18 @@ impl<W: Watch> Timings<W> {
     pub fn new(clock: fn() -> Duration, inner: W) -> Self {
         Self { phases: Vec::new(), clock, last: clock(), inner }
     }
+
+    /// The other observer.
+    pub fn inner(&self) -> &W {
+        &self.inner
+    }
 }
 
 impl<W: Watch> Watch for Timings<W> {
     fn done(&mut self, phase: &'static str, made: Made<'_>) -> Result<()> {
-        self.phases.push((phase, (self.clock)().saturating_sub(self.last)));
+        if !matches!(made, Made::Group(_)) {
+            self.phases.push((phase, (self.clock)().saturating_sub(self.last)));
+        }
         self.inner.done(phase, made)?;
         self.last = (self.clock)();
         Ok(())

@@ -20,7 +20,7 @@ const SHORT: usize = 512;
 /// Malformed: invalid inputs, or a name outside the folder. Environment: a missing file.
 pub fn read(path: &Path) -> Result<Inputs> {
     let place = || path.display().to_string();
-    let text = files::read_text(path, MAX_TEXT)?;
+    let text = files::read_named_text(path, MAX_TEXT)?;
     // Without file references the text is parsed as it is, so that an error can point into it.
     if !text.contains("file") {
         return toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place);

@@ -61,7 +61,7 @@ fn variables_that_share_a_binding_have_a_state() {
     assert_eq!(kind_of(&state, 0), (BindingKind::One(ResourceKind::CombinedImageSampler), 1));
     let heap = [ResourceKind::UniformBuffer, ResourceKind::SampledImage, ResourceKind::StorageBuffer];
     assert_eq!(kind_of(&state, 1), (BindingKind::Mutable(KindSet::of(&heap)), 64));
-    let text = dovetail::template::toml(&state).expect("as text");
+    let text = dovetail::template::toml(&state, &[]).expect("as text");
     assert_eq!(toml::from_str::<PipelineState>(&text).expect("read again"), state, "{text}");
 }
 
@@ -294,7 +294,8 @@ fn a_layout_of_another_kind_is_malformed() {
     std::fs::write(dir.path().join("k.spv"), module.bytes()).expect("written");
     let mut state = fitting;
     state.layout.sets[0].bindings[0].kind = K::UniformBuffer.into();
-    std::fs::write(dir.path().join("k.toml"), dovetail::template::toml(&state).expect("as text")).expect("written");
+    std::fs::write(dir.path().join("k.toml"), dovetail::template::toml(&state, &[]).expect("as text"))
+        .expect("written");
     for whole in [&[][..], &["--whole"]] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_dovetail"));
         program

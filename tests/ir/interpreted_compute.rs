@@ -12,6 +12,7 @@ use dovetail::compile::native::opt;
 use dovetail::compile::passes::{dce, fold};
 use dovetail::compile::request::{Module, TuningOptions};
 use dovetail::compile::spirv::translate;
+use dovetail::compile::watch::Unwatched;
 use dovetail::emu::inputs::{Bound, Inputs};
 use dovetail::ir::interp::{MemoryVerdict, Options};
 use dovetail::ir::{AluOp, Op, Shader, Terminator};
@@ -35,7 +36,7 @@ fn run(vulkan: &Lavapipe, case: &Case, module: &[u8]) -> Result<String, String> 
     let ir = translate(&parsed, "main", Stage::Compute, &spec).map_err(|e| e.to_string())?;
     dovetail::ir::verify::verify(&ir).map_err(|e| e.to_string())?;
     let mut better = ir.clone();
-    opt::run(&mut better, &TuningOptions::default()).map_err(|e| e.to_string())?;
+    opt::run(&mut better, &TuningOptions::default(), &mut Unwatched).map_err(|e| e.to_string())?;
     let shader = vulkan::Shader { module, entry: "main", spec: &case.spec };
     let sizes = if case.subgroups { vec![vulkan.subgroup_size] } else { vec![vulkan.subgroup_size, 64] };
     let mut results = Vec::new();

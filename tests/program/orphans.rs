@@ -38,6 +38,7 @@ fn a_command_leaves_no_process_behind() {
     ];
     for run in runs {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        command.env("XDG_CACHE_HOME", dir.path());
         let out = command.current_dir(dir.path()).arg("populate").arg(".").args(run).output().unwrap();
         assert!(out.status.code().is_some_and(|code| code <= 1), "{}", String::from_utf8_lossy(&out.stderr));
         assert_eq!(children(), Vec::<String>::new(), "{run:?}");

@@ -1,4 +1,5 @@
-//! README's section for drivers, followed word by word: its commands, with the program at the start of docs/capi.md.
+//! README's worked example and its section for drivers, followed word by word: their commands, with the program at the start
+//! of docs/capi.md.
 
 use crate::harness::PATIENCE;
 use crate::library::Library;
@@ -31,14 +32,8 @@ impl Drop for Group {
     }
 }
 
-/// In a folder like a clone whose two builds are done: `dev` installs the libraries of this test, `cargo` does nothing.
-#[test]
-fn the_section_for_drivers_works_as_it_is_written() {
-    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
-    let commands = commands(&readme, "\n## In a driver\n");
-    for step in ["./dev capi --prefix", "cargo build --release"] {
-        assert!(commands.contains(step), "{step}");
-    }
+/// A folder like a clone whose release build is done: `cargo` does nothing.
+fn clone() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     for name in ["docs", "testdata"] {
@@ -46,16 +41,60 @@ fn the_section_for_drivers_works_as_it_is_written() {
     }
     fs::create_dir_all(at("target/release")).expect("a folder");
     symlink(env!("CARGO_BIN_EXE_dovetail"), at("target/release/dovetail")).expect("a link");
+    fs::create_dir(at("bin")).expect("a folder");
+    script(&at("bin/cargo"), "true");
+    folder
+}
+
+/// The search path of a clone: its own programs first.
+fn path(clone: &Path) -> String {
+    format!("{}:{}", clone.join("bin").display(), std::env::var("PATH").expect("a path"))
+}
+
+#[test]
+fn the_worked_example_works_as_it_is_written() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let commands = commands(&readme, "\n## A worked example\n");
+    let folder = clone();
+    let run = || {
+        let mut shell = Command::new("bash");
+        shell.current_dir(folder.path()).env("PATH", path(folder.path())).env_remove("CARGO_TARGET_DIR");
+        let done = shell.args(["-e", "-c", commands]).output().expect("bash");
+        let (said, log) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        assert!(done.status.success(), "{}: {said}{log}", done.status);
+        said.into_owned()
+    };
+    let first = run();
+    let modules = fs::read_dir(root().join("testdata/golden")).expect("a folder").flatten();
+    let modules = modules.filter(|file| file.path().extension().is_some_and(|e| e == "spv")).count();
+    for (words, times) in
+        [("  compiled\n", 1), ("linked ui.elf\n", 1), (" cache ", 2), ("ui.elf: loads (vertex, fragment)\n", 1)]
+    {
+        assert_eq!(first.matches(words).count(), times, "{words}: {first}");
+    }
+    assert!(first.starts_with(&format!("{modules} shaders in ")), "{first}");
+    // What its comment promises.
+    let second = run();
+    assert!(second.contains("  already cached\n") && !second.contains("  compiled\n"), "{second}");
+}
+
+/// `dev` installs the libraries of this test.
+#[test]
+fn the_section_for_drivers_works_as_it_is_written() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let commands = commands(&readme, "\n## In a driver\n");
+    for step in ["./dev capi --prefix", "cargo build --release"] {
+        assert!(commands.contains(step), "{step}");
+    }
+    let folder = clone();
+    let at = |name: &str| folder.path().join(name);
     let built = Library::built().shared_file();
     let built = built.parent().expect("a folder").display();
     script(&at("dev"), &format!("exec '{}' \"$@\" --built '{built}'", root().join("dev").display()));
-    fs::create_dir(at("bin")).expect("a folder");
-    script(&at("bin/cargo"), "true");
     // The manual's program must also be free of warnings.
     script(&at("bin/cc"), "exec /usr/bin/cc -Wall -Wextra -pedantic -Werror \"$@\"");
-    let path = format!("{}:{}", at("bin").display(), std::env::var("PATH").expect("a path"));
     let mut shell = Command::new("timeout");
-    shell.current_dir(folder.path()).env("PATH", path).env_remove("CARGO_TARGET_DIR");
+    shell.current_dir(folder.path()).env("PATH", path(folder.path())).env_remove("CARGO_TARGET_DIR");
     shell.arg(PATIENCE.as_secs().to_string()).args(["bash", "-e", "-c", commands]);
     // Files, because a service that the commands leave behind would hold the end of a pipe.
     let output = |name: &str| fs::File::create(at(name)).expect("a file");

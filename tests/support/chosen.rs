@@ -42,7 +42,7 @@ impl Watch for Verified {
         match made {
             Made::Shader(shader) => verify_between(shader).at(|| phase),
             Made::Check(check) => check().at(|| phase),
-            Made::Text(_) | Made::Picture(_) | Made::Bytes => Ok(()),
+            Made::Group(_) | Made::Text(_) | Made::Picture(_) | Made::Bytes => Ok(()),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! `dovetail bisect`: finds the first shader that the native generator breaks, and the phase that breaks it.
 
-use crate::common::{WorkerArgs, print_json, read_module};
+use crate::common::{WorkerArgs, print_json, read_found_module};
 use crate::progress::Progress;
 use dovetail::compile::Compiler;
-use dovetail::compile::phases::{Phase, Phases};
+use dovetail::compile::phases::{OPTIMISE, Phase, Phases};
 use dovetail::compile::request::{GeneratorKind, Module, NativeOptions, TuningOptions};
-use dovetail::compile::spirv::reflect;
+use dovetail::compile::spirv::{EntryPointInfo, reflect};
 use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::proof::{
     Absent, Blame, Bundle, Case, Choice, ComparedOutput, Divergence, Fate, RunBudget, Runner, Tools, blame, compute,
@@ -18,13 +18,16 @@ use std::process::ExitCode;
 
 /// Exit code if a shader is broken.
 const BROKEN: u8 = 6;
+/// Exit code if none could be judged.
+const NOT_JUDGED: u8 = 3;
 /// Subgroup size assumed without a driver.
 const LANES: u32 = 64;
 
 /// Find the phase of the native generator that breaks a shader.
 ///
 /// Each input is compiled, linked by every route, and run on the emulator: a bundle is compared with its reference
-/// results, the compute shaders of a module with the interpreter, on inputs made from their declarations. The first
+/// results, the compute shaders of a module with the interpreter, on inputs made from their declarations. Vertex and
+/// fragment shaders need a bundle. The first
 /// that fails is compiled with fewer and fewer phases, until one phase makes the difference. Exit code 6: one fails.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  dovetail bisect target/bundles\n  dovetail bisect corpus/ggml --all --json")]
@@ -45,7 +48,14 @@ pub struct Args {
 /// An input under test.
 enum Subject {
     Bundle(Box<Bundle>),
-    Kernel { module: Module, entry: String },
+    Kernel {
+        module: Module,
+        entry: String,
+    },
+    /// An entry point that does not run by itself.
+    Graphics {
+        model: String,
+    },
 }
 
 /// The result for a shader.
@@ -118,6 +128,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     } else {
         rows.iter().for_each(print);
     }
+    if rows.iter().all(|row| row.verdict == Verdict::NotJudged) {
+        return Ok(ExitCode::from(NOT_JUDGED));
+    }
     let broken = rows.iter().any(|row| row.verdict.is_broken());
     Ok(if broken { ExitCode::from(BROKEN) } else { ExitCode::SUCCESS })
 }
@@ -141,12 +154,16 @@ fn subjects(path: &Path) -> Result<Vec<(String, Subject)>> {
     if path.is_dir() {
         return Ok(vec![(name, Subject::Bundle(Box::new(Bundle::load(path)?)))]);
     }
-    let module = read_module(path)?;
+    let module = read_found_module(path)?;
     let entries = reflect(&module).at(|| name.clone())?.entry_points;
-    let kernels = entries.into_iter().filter(|entry| entry.stage == Some(Stage::Compute));
-    Ok(kernels
-        .map(|entry| (format!("{name} {}", entry.name), Subject::Kernel { module: module.clone(), entry: entry.name }))
-        .collect())
+    if entries.is_empty() {
+        return Err(Error::unsupported("module without entry points", name));
+    }
+    let subject = |entry: EntryPointInfo| match entry.stage {
+        Some(Stage::Compute) => Subject::Kernel { module: module.clone(), entry: entry.name },
+        _ => Subject::Graphics { model: entry.model },
+    };
+    Ok(entries.into_iter().map(|entry| (format!("{name} {}", entry.name), subject(entry))).collect())
 }
 
 fn judged(name: String, subject: &Subject, compiler: &dyn Compiler) -> Row {
@@ -177,6 +194,10 @@ fn failure(subject: &Subject, without: Phases, compiler: &dyn Compiler) -> Resul
             let failed = replay.routes.iter().find(|(_, answer)| *answer != ComparedOutput::Agrees);
             Ok(failed.map(|(route, answer)| format!("{route}: {answer}")))
         }
+        Subject::Graphics { model } => Err(Error::unsupported(
+            format!("execution model {model} without a draw"),
+            "only compute shaders run by themselves; a bundle has the state and the inputs of a draw (docs/layer.md, docs/proof.md)",
+        )),
         Subject::Kernel { module, entry } => {
             let judge = Absent { why: "the interpreter judges".to_owned(), lanes: LANES };
             let on_difference = &|_: &Divergence<'_>| ();
@@ -201,14 +222,14 @@ fn print(row: &Row) {
             if mended == Some(false) {
                 println!("  disabling only this phase does not fix it");
             }
-            println!("  next: dovetail compile SHADER --dump {}, with and without --disable {phase}", dump(phase));
+            println!("  next: dovetail compile SHADER --dump {}, with and without --disable {phase}", shows(phase));
         }
         _ if row.why.is_empty() => println!("{}: {}", row.name, row.verdict),
         _ => println!("{}: {}: {}", row.name, row.verdict, row.why),
     }
 }
 
-/// The dump that shows the effect of a phase.
-fn dump(phase: Phase) -> &'static str {
-    if phase.is_middle() { "optimise" } else { phase.name() }
+/// The dump that shows the effect of a phase, whether it runs or not.
+fn shows(phase: Phase) -> &'static str {
+    if phase.is_middle() { OPTIMISE } else { "waits" }
 }

@@ -1,5 +1,7 @@
 //! Arguments and helpers of several subcommands: the cache, the compiler, tuning options, threads.
 
+use crate::out;
+use crate::serve::cache_dir;
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
 use dovetail::compile::phases::Phases;
@@ -8,6 +10,7 @@ use dovetail::compile::worker::{WorkerConfig, WorkerPool};
 use dovetail::error::{Context, Error, Result};
 pub use dovetail::files::write as write_file;
 use dovetail::files::{self, MAX_TEXT};
+use dovetail::state::{self, PipelineState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,6 +24,56 @@ pub struct BuildArgs {
     pub worker: WorkerArgs,
     #[command(flatten)]
     pub tuning: TuningArgs,
+}
+
+/// Where a command writes its result: a file, or standard output for the name `-`.
+#[derive(Clone, Debug)]
+pub struct Output(PathBuf);
+
+impl From<&str> for Output {
+    fn from(name: &str) -> Self {
+        Self(name.into())
+    }
+}
+
+impl From<std::ffi::OsString> for Output {
+    fn from(name: std::ffi::OsString) -> Self {
+        Self(name.into())
+    }
+}
+
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_standard() { f.write_str("standard output") } else { self.0.display().fmt(f) }
+    }
+}
+
+impl Output {
+    /// Whether it is standard output.
+    pub fn is_standard(&self) -> bool {
+        self.0.as_os_str() == "-"
+    }
+
+    /// To be called before the command prints: if the result goes to standard output, everything else goes to standard
+    /// error.
+    pub fn claim(&self) {
+        if self.is_standard() {
+            out::results_only();
+        }
+    }
+
+    /// Writes the result.
+    pub fn write(&self, bytes: &[u8]) -> Result<()> {
+        if self.is_standard() { out::write_result(bytes) } else { write_file(&self.0, bytes) }
+    }
+}
+
+/// Parses the name of a folder for results; `-` is none.
+pub fn folder(name: std::ffi::OsString) -> Result<PathBuf> {
+    if name == "-" {
+        return Err(Error::malformed("the results are several files: name a folder"));
+    }
+    Ok(name.into())
 }
 
 /// Number of parallel jobs.
@@ -60,17 +113,21 @@ impl InputArgs {
 /// Where results are stored.
 #[derive(clap::Args)]
 pub struct CacheArgs {
-    /// Cache directory; created if missing.
-    #[arg(long, value_name = "DIR", default_value = "dovetail-cache")]
-    pub cache: PathBuf,
+    /// Cache directory; by default that of `serve`: dovetail in $XDG_CACHE_HOME or ~/.cache. Created if missing.
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
     /// Kind of store: lmdb (several processes at once, at most 64 GiB), sled (one process), memory (lost at exit).
     #[arg(long, default_value = "lmdb")]
     pub store: StoreKind,
 }
 
 impl CacheArgs {
+    pub fn dir(&self) -> Result<PathBuf> {
+        cache_dir(self.cache.as_ref())
+    }
+
     pub fn open(&self) -> Result<Cache> {
-        Cache::open(&self.cache, self.store)
+        Cache::open(&self.dir()?, self.store)
     }
 
     /// Prints a cache's notices.
@@ -122,7 +179,7 @@ impl WorkerArgs {
 #[derive(clap::Args)]
 pub struct TuningArgs {
     /// Code generator: native, or llvm in builds that have it; those builds use LLVM for what native does not support.
-    #[arg(long, value_name = "NAME", default_value_t)]
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = built_in)]
     backend: GeneratorKind,
     /// Do not unroll loops.
     #[arg(long)]
@@ -133,18 +190,50 @@ pub struct TuningArgs {
     /// Upper limit of vector registers, at least 24; 0 for none.
     #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true, value_parser = vgpr_limit)]
     vgpr_limit: u32,
-    /// LLVM's scheduling strategy, e.g. max-ilp.
-    #[arg(long, value_name = "NAME")]
+    /// LLVM's scheduling strategy: max-occupancy or max-ilp.
+    #[arg(long, value_name = "NAME", hide = !LLVM, value_parser = scheduler)]
     scheduler: Option<String>,
     /// LLVM code generation level, 0 to 3.
-    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=3))]
-    opt_level: u8,
+    #[arg(long, value_name = "N", hide = !LLVM, value_parser = opt_level)]
+    opt_level: Option<u8>,
     /// Phase of the native generator to disable, or `optimise` for all before selection; may be repeated.
     #[arg(long, value_name = "PHASE", value_delimiter = ',')]
     disable: Vec<Phases>,
     /// Keep a workgroup on a single compute unit.
     #[arg(long)]
     cu_mode: bool,
+}
+
+/// Whether this build has LLVM. Without it, options that only LLVM reads are refused: they would have no effect except
+/// other keys.
+const LLVM: bool = GeneratorKind::Llvm.is_built_in();
+
+/// Parses a code generator of this build.
+fn built_in(text: &str) -> Result<GeneratorKind> {
+    let kind: GeneratorKind = text.parse()?;
+    if kind.is_built_in() { Ok(kind) } else { Err(without(kind)) }
+}
+
+fn without(kind: GeneratorKind) -> Error {
+    Error::unsupported(format!("code generator {kind}"), format!("this build does not have it (feature `{kind}`)"))
+}
+
+/// Parses a scheduling strategy of LLVM 19, which ignores others.
+fn scheduler(text: &str) -> Result<String> {
+    match text {
+        _ if !LLVM => Err(without(GeneratorKind::Llvm)),
+        "max-occupancy" | "max-ilp" => Ok(text.to_owned()),
+        _ => Err(Error::malformed(format!("scheduler `{text}`: max-occupancy or max-ilp"))),
+    }
+}
+
+/// Parses a level of LLVM's code generator.
+fn opt_level(text: &str) -> Result<u8> {
+    match text.parse() {
+        _ if !LLVM => Err(without(GeneratorKind::Llvm)),
+        Ok(level @ 0..=3) => Ok(level),
+        _ => Err(Error::malformed(format!("level `{text}`: 0 to 3"))),
+    }
 }
 
 /// Parses a limit with which code can be generated.
@@ -172,8 +261,9 @@ impl TuningArgs {
                 ..NativeOptions::default()
             },
             llvm: LlvmOptions {
-                scheduler: self.scheduler.clone().filter(|name| !name.is_empty()),
-                opt_level: self.opt_level,
+                // The default, under its name.
+                scheduler: self.scheduler.clone().filter(|name| name != "max-occupancy"),
+                opt_level: self.opt_level.unwrap_or(LlvmOptions::default().opt_level),
             },
         }
     }
@@ -183,24 +273,29 @@ impl TuningArgs {
 const MAX_MODULE: u64 = 256 << 20;
 const MAX_ELF: u64 = 1 << 30;
 
+/// Reads a module that the user names.
 pub fn read_module(path: &Path) -> Result<Module> {
+    Module::new(files::read_named(path, MAX_MODULE)?).at(|| path.display().to_string())
+}
+
+/// Reads a module found in a folder; a pipe there would be waited for.
+pub fn read_found_module(path: &Path) -> Result<Module> {
     Module::new(files::read(path, MAX_MODULE)?).at(|| path.display().to_string())
 }
 
-/// Reads an ELF file.
+/// Reads an ELF that the user names.
 pub fn read_elf(path: &Path) -> Result<Vec<u8>> {
-    files::read(path, MAX_ELF)
+    files::read_named(path, MAX_ELF)
 }
 
 /// Reads a handwritten text file.
 pub fn read_text(path: &Path) -> Result<String> {
-    files::read_text(path, MAX_TEXT)
+    files::read_named_text(path, MAX_TEXT)
 }
 
-pub fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
-    let place = || path.display().to_string();
-    let text = read_text(path)?;
-    toml::from_str(&text).map_err(|e| Error::malformed(e.to_string())).at(place)
+/// Reads a state file.
+pub fn read_state(path: &Path) -> Result<PipelineState> {
+    state::file::parse(&read_text(path)?).at(|| path.display().to_string())
 }
 
 /// Runs one of many items. None may stop the run, so internal errors and panics are caught too.

@@ -3,7 +3,7 @@
 mod partner;
 mod watched;
 
-use crate::common::TuningArgs;
+use crate::common::{Output, TuningArgs};
 use crate::populate::wave;
 use dovetail::compile::generators::BuiltInCompiler;
 use dovetail::compile::request::{Module, StageRequest};
@@ -11,6 +11,7 @@ use dovetail::compile::spirv;
 use dovetail::error::{Error, Result};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::template;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,11 +19,7 @@ use std::process::ExitCode;
 ///
 /// Runs in this process, without cache or workers, so a crash here ends the command.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Phases: upper (as the front end made it), each pass by name, lower (as the code generator takes it), \
-    then the code generator's own: optimise, shape, select, dead, combine, schedule, allocate, translate, finish, waits, clauses; \
-    of LLVM llvm, llvm-opt, asm.\nExample:\n  dovetail compile a.frag.spv --dump lower --dump select"
-)]
+#[command(after_help = phases())]
 pub struct Args {
     /// SPIR-V file.
     #[arg(value_name = "SPIRV")]
@@ -52,9 +49,9 @@ pub struct Args {
     /// Entry point of the other shader; needed if there are several.
     #[arg(long, value_name = "NAME", requires = "partner")]
     for_entry: Option<String>,
-    /// Output file for the unlinked ELF.
+    /// Output file for the unlinked ELF; `-` is standard output.
     #[arg(long, short, value_name = "FILE")]
-    out: Option<PathBuf>,
+    out: Option<Output>,
     /// Print the shader after this phase; may be repeated. The variable DOVETAIL_DUMP does the same.
     #[arg(long, value_name = "PHASE")]
     dump: Vec<String>,
@@ -67,11 +64,26 @@ pub struct Args {
     /// Print the time of each phase.
     #[arg(long)]
     timings: bool,
-    /// Print the timings as JSON.
-    #[arg(long, requires = "timings")]
+    /// Print the result, or the timings, as JSON.
+    #[arg(long, conflicts_with = "dump")]
     json: bool,
     #[command(flatten)]
     tuning: TuningArgs,
+}
+
+/// The phases that this build has, for the help.
+fn phases() -> String {
+    let mut phases = BuiltInCompiler::new().phases();
+    phases.retain({
+        let mut seen = BTreeSet::new();
+        move |phase| seen.insert(*phase)
+    });
+    format!(
+        "Phases to dump: {}.\n\n`upper` is what the front end made, `lower` what the code generator takes, `optimise` the \
+         last of the steps before `select`. A phase that runs several times is dumped each time.\n\n\
+         Example:\n  dovetail compile a.frag.spv --dump lower --dump select",
+        phases.join(", ")
+    )
 }
 
 fn spec(text: &str) -> Result<(u32, u64)> {

@@ -4,8 +4,9 @@
 //! vertex and fragment modules) and `spec.toml` (workgroup sizes for modules that leave them to specialization). The
 //! output depends only on the contents and the order of the files.
 
-use crate::common::InputArgs;
+use crate::common::{InputArgs, folder, print_json};
 use clap::Subcommand;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use dovetail::corpus::describe::{Entry, Extent, SpecConstant};
 use dovetail::corpus::extract::{CorpusModule, Extraction, Extractor, pairs};
 use dovetail::corpus::input;
@@ -37,8 +38,11 @@ enum Command {
         #[arg(required = true)]
         paths: Vec<PathBuf>,
         /// Output directory; created if missing.
-        #[arg(short, long)]
+        #[arg(short, long, value_parser = OsStringValueParser::new().try_map(folder))]
         out: PathBuf,
+        /// Print the counts as JSON.
+        #[arg(long)]
+        json: bool,
         #[command(flatten)]
         input: InputArgs,
     },
@@ -48,7 +52,7 @@ enum Command {
 /// Runs the command.
 pub fn run(args: Args) -> Result<ExitCode> {
     match args.command {
-        Command::Extract { paths, out, input } => extract(&paths, &out, input.bytes()),
+        Command::Extract { paths, out, json, input } => extract(&paths, &out, input.bytes(), json),
         Command::Check(args) => crate::corpus_check::run(&args),
     }
 }
@@ -93,7 +97,7 @@ fn file_name(module: &CorpusModule) -> String {
     format!("{}.spv", module.name)
 }
 
-fn extract(paths: &[PathBuf], out: &Path, memory: u64) -> Result<ExitCode> {
+fn extract(paths: &[PathBuf], out: &Path, memory: u64, json: bool) -> Result<ExitCode> {
     fs::create_dir_all(out).at(|| out.display().to_string())?;
     let mut saved = Ok(());
     let mut save_module = |module: &CorpusModule, bytes: Vec<u8>| {
@@ -123,11 +127,23 @@ fn extract(paths: &[PathBuf], out: &Path, memory: u64) -> Result<ExitCode> {
     if extraction.modules.is_empty() {
         return Err(Error::malformed("no SPIR-V module in the given paths"));
     }
-    write(&extraction, out)?;
+    let (pairs, left_out) = write(&extraction, out)?;
+    let modules = extraction.modules.len();
+    if json {
+        print_json(&serde_json::json!({
+            "out": out.display().to_string(), "modules": modules, "pairs": pairs, "pairs_left_out": left_out, "input_errors": bad,
+        }))?;
+    } else {
+        println!("{}: {modules} modules, {pairs} vertex+fragment pairs", printable(&out.display().to_string()));
+        if left_out > 0 {
+            println!("{left_out} combinations of modules with the same folder and name were skipped");
+        }
+    }
     Ok(ExitCode::from(u8::from(!bad.is_empty())))
 }
 
-fn write(extraction: &Extraction, out: &Path) -> Result<()> {
+/// Writes the lists; returns the numbers of pairs listed and left out.
+fn write(extraction: &Extraction, out: &Path) -> Result<(usize, usize)> {
     let modules = &extraction.modules;
     let index: Vec<_> = modules.iter().map(IndexEntry::new).collect();
     let index = serde_json::to_vec_pretty(&index).map_err(|e| Error::bug(e.to_string()).at("index.json"))?;
@@ -147,16 +163,7 @@ fn write(extraction: &Extraction, out: &Path) -> Result<()> {
         }
     }
     save(out, "spec.toml", spec.to_toml().as_bytes())?;
-    println!(
-        "{}: {} modules, {} vertex+fragment pairs",
-        printable(&out.display().to_string()),
-        modules.len(),
-        pairs.found.len()
-    );
-    if pairs.left_out > 0 {
-        println!("{} combinations of modules with the same folder and name were skipped", pairs.left_out);
-    }
-    Ok(())
+    Ok((pairs.found.len(), pairs.left_out))
 }
 
 fn save(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {

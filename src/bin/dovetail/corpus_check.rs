@@ -5,7 +5,7 @@
 //! including its code: errors in the code are failures, remarks are counted. With `--tools`, LLVM's tools must read
 //! every ELF without complaint, and list the code as we do.
 
-use crate::common::{BuildArgs, CacheArgs, JobArgs, guarded, print_json, read_module, read_text, write_file};
+use crate::common::{BuildArgs, CacheArgs, JobArgs, guarded, print_json, read_found_module, read_text, write_file};
 use crate::objdump::{self, Listing};
 use crate::populate::print_counts;
 use crate::progress::Progress;
@@ -175,7 +175,7 @@ fn compute(file: PathBuf, spec: &SpecFile) -> Option<Pipeline> {
     if file.extension().is_none_or(|e| e != "spv") {
         return None;
     }
-    let info = read_module(&file).and_then(|m| spirv::reflect(&m)).ok()?;
+    let info = read_found_module(&file).and_then(|m| spirv::reflect(&m)).ok()?;
     if info.cooperative_matrix || !info.entry_points.iter().any(|e| e.stage == Some(Stage::Compute)) {
         return None;
     }
@@ -287,7 +287,7 @@ fn load(p: &Pipeline) -> Result<Loaded> {
     let mut shaders = Vec::new();
     let wanted: &[Stage] = if p.files.len() == 1 { &[Stage::Compute] } else { &[Stage::Vertex, Stage::Fragment] };
     for (file, stage) in p.files.iter().zip(wanted) {
-        let module = read_module(file)?;
+        let module = read_found_module(file)?;
         let info = spirv::reflect(&module)?;
         let entry = info.entry_points.iter().find(|e| e.stage == Some(*stage));
         let entry = entry.ok_or_else(|| Error::malformed(format!("no {stage} entry point")))?.name.clone();

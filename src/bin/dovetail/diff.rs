@@ -8,7 +8,8 @@ use crate::populate::wave;
 use dovetail::check::estimate::{self, Placed};
 use dovetail::compile::Compiler;
 use dovetail::compile::generators::BuiltInCompiler;
-use dovetail::compile::request::{GeneratorKind, Module, StageRequest, default_wave};
+use dovetail::compile::phases::Phase;
+use dovetail::compile::request::{GeneratorKind, Module, NativeOptions, StageRequest, TuningOptions, default_wave};
 use dovetail::compile::spirv;
 use dovetail::compile::unlinked::Remarks;
 use dovetail::error::{Context, Error, Result};
@@ -22,8 +23,9 @@ use std::process::ExitCode;
 
 /// Show two versions of a shader's code side by side, with instruction counts by class.
 ///
-/// A SPIR-V file is compiled by both code generators. Two ELF files are compared as they are. For a folder, all SPIR-V
-/// files are compiled, and sums and geometric means printed. Cycles are an estimate for a single wave.
+/// A SPIR-V file is compiled by both code generators, or in a build with one only, with the given options and with the
+/// default ones; if no options are given, with and without the optional phases. Two ELF files are compared as they are. For a
+/// folder, all SPIR-V files are compiled, and sums and geometric means printed. Cycles are an estimate for a single wave.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  dovetail diff a.frag.spv --counts\n  dovetail diff before.elf after.elf\n  dovetail diff corpus/ggml --sample 50 --disable schedule"
@@ -136,15 +138,30 @@ fn compiled(args: &Args, module: &Module) -> Result<[Side; 2]> {
         request = crate::compile::laid_out(module, &request)?;
     }
     let compiler = BuiltInCompiler::new();
-    let mut make = |generator: GeneratorKind| -> Result<Side> {
-        request.options.generator = generator;
-        let elf = compiler.compile(module, &request)?;
+    let make = |(name, options): (&str, TuningOptions)| -> Result<Side> {
+        let elf = compiler.compile(module, &StageRequest { options, ..request.clone() })?;
         if let Some(feature) = Remarks::of(&elf)?.fallback {
             return Err(Error::unsupported(feature, "LLVM made the code of both"));
         }
-        side(&generator.to_string(), &elf.0, request.wave)
+        side(name, &elf.0, request.wave)
     };
-    Ok([make(GeneratorKind::Native)?, make(GeneratorKind::Llvm)?])
+    let [first, second] = versions(&request.options);
+    Ok([make(first)?, make(second)?])
+}
+
+/// The options of both versions, and their names.
+fn versions(given: &TuningOptions) -> [(&'static str, TuningOptions); 2] {
+    let both = [GeneratorKind::Native, GeneratorKind::Llvm];
+    if both.iter().all(|generator| generator.is_built_in()) {
+        let [native, llvm] = both.map(|generator| TuningOptions { generator, ..given.clone() });
+        return [("native", native), ("llvm", llvm)];
+    }
+    let default = TuningOptions::default();
+    if *given != default {
+        return [("given", given.clone()), ("default", default)];
+    }
+    let native = NativeOptions { without: Phase::ALL.iter().copied().collect(), ..NativeOptions::default() };
+    [("default", default.clone()), ("plain", TuningOptions { native, ..default })]
 }
 
 /// Lists and counts the code of an ELF, without padding.

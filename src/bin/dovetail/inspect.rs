@@ -1,5 +1,7 @@
 //! `dovetail inspect`: decodes everything in one of our ELFs.
 
+mod listing;
+
 use crate::common::{print_json, read_elf};
 use dovetail::error::{Context, Error, Result};
 use dovetail::metadata::document::Document;
@@ -11,17 +13,18 @@ use dovetail::metadata::read_unlinked::interface_of;
 use dovetail::metadata::registers::HardwareRegister as Word;
 use dovetail::reloc::kind;
 use dovetail::reloc::symbol::LinkSymbol;
+use dovetail::target::{GfxIp, WaveSize};
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// Show an unlinked or linked ELF: sections, symbols, relocations, metadata, registers, code.
 ///
 /// For an unlinked ELF, shows what the linker must supply; for a linked one, each register field by field, and the
-/// boundaries of prolog, body and epilog in the disassembly (which needs llvm-objdump-19).
+/// boundaries of prolog, body and epilog in the disassembly.
 #[derive(clap::Args)]
 pub struct Args {
     /// The ELF.
@@ -46,6 +49,12 @@ struct Report {
     registers: Vec<Register>,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<Vec<String>>,
+    /// Machine number of the flags.
+    #[serde(skip)]
+    machine: u32,
+    /// Wave size of an unlinked stage.
+    #[serde(skip)]
+    wave: Option<WaveSize>,
 }
 
 #[derive(Serialize)]
@@ -75,6 +84,13 @@ struct Relocation {
     meaning: String,
 }
 
+impl Relocation {
+    /// Whether it leads to the part after the body.
+    fn is_joint(&self) -> bool {
+        LinkSymbol::parse(&self.symbol) == LinkSymbol::Next
+    }
+}
+
 #[derive(Serialize)]
 struct Register {
     number: u32,
@@ -88,7 +104,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let bytes = read_elf(&args.file)?;
     let mut report = inspect(&bytes).at(place)?;
     if !args.no_code {
-        report.code = Some(disassemble(&args.file, &report.symbols)?);
+        report.code = Some(code(&bytes, &report).at(place)?);
     }
     if args.json {
         print_json(&report)?
@@ -96,6 +112,21 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         print(&report)
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The listing, or the reason why there is none.
+fn code(elf: &[u8], report: &Report) -> Result<Vec<String>> {
+    if report.machine != GfxIp::Gfx1030.elf_flags() {
+        return Ok(vec![format!(
+            "(no disassembly: the machine {:#x} is not {})",
+            report.machine,
+            GfxIp::Gfx1030.name()
+        )]);
+    }
+    if !report.sections.iter().any(|section| section.name == ".text") {
+        return Ok(vec!["(no code)".to_owned()]);
+    }
+    listing::listing(elf, report, report.wave)
 }
 
 fn inspect(bytes: &[u8]) -> Result<Report> {
@@ -114,6 +145,8 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
         metadata: serde_json::Value::Null,
         registers: Vec::new(),
         code: None,
+        machine: header.e_flags(LittleEndian).0 & 0xff,
+        wave: None,
     };
     for section in file.sections() {
         let name = section.name().map_err(broken)?.to_owned();
@@ -127,6 +160,7 @@ fn inspect(bytes: &[u8]) -> Result<Report> {
             }
             // With the names of the fields, which the file does not have. Other generations are shown as they are.
             if let (Some(shown), Ok(interface)) = (report.metadata.get_mut(INTERFACE_KEY), interface_of(&document)) {
+                report.wave = Some(interface.wave);
                 *shown = serde_json::to_value(interface).map_err(|e| Error::bug(e.to_string()))?;
             }
         }
@@ -238,43 +272,6 @@ fn json(value: &rmpv::Value) -> serde_json::Value {
         rmpv::Value::Integer(i) => i.as_u64().map(J::from).or_else(|| i.as_i64().map(J::from)).unwrap_or(J::Null),
         other => J::String(other.as_str().map_or_else(|| other.to_string(), str::to_owned)),
     }
-}
-
-/// The code as printed by llvm-objdump-19, with the boundaries of parts.
-fn disassemble(path: &Path, symbols: &[Symbol]) -> Result<Vec<String>> {
-    let tool = "llvm-objdump-19";
-    let output = Command::new(tool).args(["-d", "-r", "--no-show-raw-insn"]).arg(path).output();
-    let output = match output {
-        Ok(output) if output.status.success() => output,
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let first = said.lines().find(|line| line.contains("error:")).or_else(|| said.lines().next());
-            return Err(Error::malformed(format!("{tool} does not read it: {}", first.unwrap_or_default())));
-        }
-        Err(e) => return Ok(vec![format!("(no disassembly: {tool}: {e}; Debian has it in llvm-19)")]),
-    };
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut out = Vec::new();
-    let mut padding = 0usize;
-    for line in text.lines().skip_while(|l| !l.contains("section .text")).skip(1) {
-        if line.contains("s_code_end") {
-            padding += 1;
-            continue;
-        }
-        if let Some((address, rest)) = line.split_once(' ').filter(|(_, rest)| rest.starts_with('<')) {
-            let at = u64::from_str_radix(address, 16).unwrap_or_default();
-            let name = rest.trim_start_matches('<').trim_end_matches(">:");
-            let here = symbols.iter().filter(|s| s.section.as_deref() == Some(".text") && s.value == at);
-            let spans: Vec<String> = here.map(|s| format!("{} ({} bytes)", s.name, s.size)).collect();
-            out.push(format!("──── {at:#06x} {}", if spans.is_empty() { name.to_owned() } else { spans.join(", ") }));
-        } else if !line.trim().is_empty() {
-            out.push(line.trim_end().to_owned());
-        }
-    }
-    if padding > 0 {
-        out.push(format!("({padding} × s_code_end)"));
-    }
-    Ok(out)
 }
 
 fn print(report: &Report) {

@@ -1,16 +1,17 @@
 //! `dovetail link`: links shaders and a state into a pipeline ELF.
 
-use crate::common::{BuildArgs, CacheArgs, print_json, read_module, read_toml, write_file};
+mod missing;
+
+use crate::common::{BuildArgs, CacheArgs, Output, print_json, read_module, read_state};
 use crate::populate::wave;
 use dovetail::compile::request::{Module, default_wave};
 use dovetail::compile::spirv::{self, ModuleInfo};
 use dovetail::error::{Context, Error, Result, printable};
 use dovetail::link::{MetadataVersion, Placement, verify};
-use dovetail::pipeline::{self, PipelineOutcome, PipelineRequest, Route, ShaderRef};
-use dovetail::state::PipelineState;
+use dovetail::pipeline::{self, Built, PipelineOutcome, PipelineRequest, Route, ShaderRef};
 use dovetail::target::{GfxIp, Stage, WaveSize};
-use dovetail::toolchain::Toolchain;
-use std::path::PathBuf;
+use dovetail::toolchain::{Toolchain, recorded_compiler};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Link shaders and a pipeline state into a pipeline ELF.
@@ -38,9 +39,9 @@ pub struct Args {
     /// Pipeline state (see docs/state.md; `dovetail state template` writes one).
     #[arg(long, value_name = "TOML")]
     state: PathBuf,
-    /// Output file for the pipeline ELF.
+    /// Output file for the pipeline ELF; `-` is standard output.
     #[arg(long, short, value_name = "ELF")]
-    out: PathBuf,
+    out: Output,
     /// GPU.
     #[arg(long, default_value = "gfx1030")]
     target: GfxIp,
@@ -86,57 +87,85 @@ fn metadata(text: &str) -> Result<MetadataVersion> {
     }
 }
 
+/// A shader of the pipeline.
+struct Given<'a> {
+    path: &'a Path,
+    stage: Stage,
+    entry: String,
+    module: Module,
+    info: ModuleInfo,
+}
+
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let state: PipelineState = read_toml(&args.state)?;
-    let given = [(&args.vs, Stage::Vertex), (&args.fs, Stage::Fragment), (&args.cs, Stage::Compute)];
-    let mut modules = Vec::new();
-    for (path, stage) in given {
+    args.out.claim();
+    let state = read_state(&args.state)?;
+    let mut given = Vec::new();
+    for (path, stage) in [(&args.vs, Stage::Vertex), (&args.fs, Stage::Fragment), (&args.cs, Stage::Compute)] {
         let Some(path) = path else { continue };
         let place = || path.display().to_string();
         let module = read_module(path)?;
         let info = spirv::reflect(&module).at(place)?;
-        modules.push((stage, entry(args, &info, stage).at(place)?, module, info));
+        given.push(Given { path, stage, entry: entry(args, &info, stage).at(place)?, module, info });
     }
-    let shaders =
-        modules.iter().map(|(stage, entry, module, info)| shader(args, *stage, entry, module, info)).collect();
-    let cache = args.build.cache.open()?;
-    let compiler = if args.no_compile { None } else { args.build.worker.start_if_built(1)? };
-    let tools = Toolchain::new(&cache, compiler.as_deref())?.with_metadata(args.metadata);
-    let tools = if args.pair { tools.making_pairs() } else { tools };
+    let shaders: Vec<_> = given.iter().map(|given| (given, shader(args, given))).collect();
     let request = PipelineRequest {
-        shaders,
+        shaders: shaders.iter().map(|(_, shader)| shader.clone()).collect(),
         state: &state,
         layout: None,
         target: args.target,
         options: args.build.tuning.options(),
         placement: args.layout,
     };
+    let cache = args.build.cache.open()?;
+    let compiler = if args.no_compile { None } else { args.build.worker.start_if_built(1)? };
+    let recorded = recorded_compiler(&cache);
+    if compiler.is_none() && recorded.as_ref().is_ok_and(Option::is_none) {
+        CacheArgs::tell(&cache);
+        return missing::report(args, &shaders, &request, &cache, None, None);
+    }
+    let tools = Toolchain::new(&cache, compiler.as_deref())?.with_metadata(args.metadata);
+    let tools = if args.pair { tools.making_pairs() } else { tools };
     let outcome =
         if args.whole { pipeline::build_whole(&request, &tools, None) } else { pipeline::build(&request, &tools) };
+    if recorded.is_ok_and(|recorded| recorded.is_none()) {
+        // So that a cache which only links have filled serves a program without a compiler. If this fails, so did storing the
+        // parts, which is told.
+        let _ = tools.record_compiler();
+    }
     CacheArgs::tell(&cache);
-    let built = match outcome? {
-        PipelineOutcome::Built(built) => built,
-        PipelineOutcome::NotCached(stage) => {
-            eprintln!("dovetail: the {stage} shader is not in the cache, and there is no compiler");
-            return Ok(ExitCode::from(4));
+    let built = match outcome {
+        Ok(PipelineOutcome::Built(built)) => built,
+        Ok(PipelineOutcome::NotCached(_)) => {
+            return missing::report(args, &shaders, &request, &cache, Some(&tools), None);
         }
+        Err(e) if compiler.is_none() && e.full_compile().is_some() => {
+            return missing::report(args, &shaders, &request, &cache, Some(&tools), Some(&e));
+        }
+        Err(e) => return Err(e),
     };
     // Users of the file trust it; a violation here is an internal bug and must not be written.
     let report = verify(&built.elf)?;
     if let Some(violation) = report.violations.first() {
         return Err(Error::bug(format!("the linked ELF violates a loader rule: {violation}")));
     }
-    write_file(&args.out, &built.elf)?;
+    args.out.write(&built.elf)?;
     if args.json {
         print_json(&serde_json::json!({
             "route": built.route, "layout": built.placement, "parts": built.parts.as_slice(), "bytes": built.elf.len(),
         }))?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        print(args, &built);
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(args: &Args, built: &Built) {
+    let out = &args.out;
+    let whole = if built.parts.iter().all(|part| part.hit) { "compiled whole before" } else { "compiled whole" };
     match &built.route {
-        Route::Linked => println!("linked {}", args.out.display()),
-        Route::Whole(None) => println!("compiled whole {}", args.out.display()),
-        Route::Whole(Some(why)) => println!("compiled whole {}: {why}", args.out.display()),
+        Route::Linked => println!("linked {out}"),
+        Route::Whole(None) => println!("{whole} {out}"),
+        Route::Whole(Some(why)) => println!("{whole} {out}: {why}"),
     }
     for part in &built.parts {
         let origin = if part.hit { "cache" } else { "compiled" };
@@ -147,7 +176,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if built.placement != args.layout {
         println!("  placed adjacent: a branch of the chained placement would exceed its range");
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn entry(args: &Args, info: &ModuleInfo, stage: Stage) -> Result<String> {
@@ -171,7 +199,8 @@ fn none(args: &Args, info: &ModuleInfo, stage: Stage) -> Error {
     Error::malformed(format!("no {stage} entry point{named}; the module's entry points: {there}"))
 }
 
-fn shader<'a>(args: &Args, stage: Stage, entry: &str, module: &'a Module, info: &ModuleInfo) -> ShaderRef<'a> {
-    let wave = args.wave.unwrap_or_else(|| default_wave(stage, info.uses_subgroups));
-    ShaderRef::new(module, entry, stage, wave).with_spec_ids(info.spec_constants.iter().map(|c| c.id))
+fn shader<'a>(args: &Args, given: &'a Given<'_>) -> ShaderRef<'a> {
+    let wave = args.wave.unwrap_or_else(|| default_wave(given.stage, given.info.uses_subgroups));
+    let ids = given.info.spec_constants.iter().map(|constant| constant.id);
+    ShaderRef::new(&given.module, &given.entry, given.stage, wave).with_spec_ids(ids)
 }

@@ -100,7 +100,7 @@ pub fn compare(elf: &[u8]) -> Result<Listing> {
 
 /// Start offset and wave size of each part: from a stage's first part on, execution continues at the target of its last
 /// instruction.
-fn waves(pipeline: &LoadedPipeline, words: &[u32]) -> BTreeMap<u64, WaveSize> {
+pub fn waves(pipeline: &LoadedPipeline, words: &[u32]) -> BTreeMap<u64, WaveSize> {
     let starts: Vec<u64> = pipeline.parts.iter().map(|part| part.offset).collect();
     let mut out = BTreeMap::new();
     for stage in pipeline.stages.values() {

@@ -9,11 +9,8 @@ use dovetail::error::{Error, Result, printable_lines};
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-macro_rules! print {
-    ($($arg:tt)*) => { $crate::out::say(format_args!($($arg)*), "") };
-}
 
 macro_rules! println {
     () => { $crate::out::say(format_args!(""), "\n") };
@@ -26,12 +23,30 @@ macro_rules! eprintln {
 
 static FAILED: Mutex<Option<Error>> = Mutex::new(None);
 
+/// Whether standard output is for the command's result alone.
+static RESULTS_ONLY: AtomicBool = AtomicBool::new(false);
+
+/// Sends everything that is printed from here on to standard error, because the result goes to standard output.
+pub fn results_only() {
+    RESULTS_ONLY.store(true, Ordering::Relaxed);
+}
+
+/// Writes a result to standard output, as it is.
+pub fn write_result(bytes: &[u8]) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|e| failed(&e))
+}
+
 fn failed(e: &io::Error) -> Error {
     Error::environment(format!("standard output: {e}"))
 }
 
 /// Prints, unless printing has failed before.
 pub fn say(text: fmt::Arguments<'_>, end: &str) {
+    if RESULTS_ONLY.load(Ordering::Relaxed) {
+        let _ = write!(io::stderr(), "{}{end}", printable_lines(&text.to_string()));
+        return;
+    }
     let mut first = FAILED.lock().unwrap_or_else(PoisonError::into_inner);
     if first.is_none() {
         let mut out = io::stdout().lock();

@@ -9,14 +9,14 @@ use crate::progress::Progress;
 use crate::remote::{self, Remote};
 use archive::Pipelines;
 use dovetail::cache::Cache;
-use dovetail::compile::request::{Module, SpecValues, StageRequest, default_wave};
+use dovetail::compile::request::{KnownState, Module, SpecValues, StageRequest, default_wave};
 use dovetail::compile::spirv::reflect;
 use dovetail::compile::unlinked::Remarks;
 use dovetail::compile::{StageElf, variant_of};
 use dovetail::corpus::input::{self, Input, Others, Reading};
 use dovetail::corpus::spec::SpecFile;
 use dovetail::error::{Context, Death, Error, ErrorKind, Result, printable};
-use dovetail::target::{GfxIp, WaveSize};
+use dovetail::target::{GfxIp, Stage, WaveSize};
 use dovetail::toolchain::{Fetched, Toolchain};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -415,8 +415,9 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
             out.push(Item { name, work, cooperative_matrix: info.cooperative_matrix });
             continue;
         };
-        let known = [Some(Default::default()), args.variants.then(|| variant_of(stage)).flatten()];
-        for known in known.into_iter().flatten() {
+        let variant = args.variants.then(|| Some((format!("{name} ({})", variant_name(stage)), variant_of(stage)?)));
+        let all = [Some((name, KnownState::default())), variant.flatten()];
+        for (name, known) in all.into_iter().flatten() {
             let request = StageRequest {
                 target: args.target,
                 stage,
@@ -428,7 +429,7 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
                 known,
             };
             let work = Ok(Work { module: module.clone(), request });
-            out.push(Item { name: name.clone(), work, cooperative_matrix: info.cooperative_matrix });
+            out.push(Item { name, work, cooperative_matrix: info.cooperative_matrix });
         }
     }
     if out.is_empty() {
@@ -439,6 +440,15 @@ fn items(args: &Args, spec: &SpecFile, input: Input) -> Vec<Item> {
         });
     }
     out
+}
+
+/// The state that the variant of a stage is for.
+pub fn variant_name(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Vertex => "view mask",
+        Stage::Fragment => "sample shading",
+        Stage::Compute => "none",
+    }
 }
 
 fn compile(maker: &Maker<'_>, item: &Item) -> Outcome {

@@ -1,10 +1,11 @@
 //! `dovetail run`: runs a pipeline ELF on the emulator.
 
-use crate::common::{print_json, read_elf, read_toml, write_file};
+use crate::common::{folder, print_json, read_elf, read_state, write_file};
 use crate::trace;
-use dovetail::emu::inputs::{Bound, Draw, Inputs};
-use dovetail::emu::{self, Follow, RunLimits, RunOutcome, RunStats, Trace};
-use dovetail::error::{Context, Error, Result};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use dovetail::emu::inputs::{BindingElement, Bound, Draw, Inputs};
+use dovetail::emu::{self, Follow, INSTRUCTION_LIMIT, RunLimits, RunOutcome, RunStats, Trace};
+use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::proof::read_inputs;
 use dovetail::state::{PipelineState, ResourceLayout};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,16 +22,16 @@ pub struct Args {
     /// Pipeline ELF, from `dovetail link`.
     #[arg(value_name = "ELF")]
     pipeline: PathBuf,
-    /// The state that it was linked with; its resource layout gives the locations of descriptors.
+    /// The state that it was linked with; its resource layout gives the locations of descriptors. Needed if there are any.
     #[arg(long, value_name = "TOML")]
     state: Option<PathBuf>,
     /// TOML file with the bindings, and the grid or the draw (see docs/run.md).
     #[arg(long, value_name = "TOML")]
     bindings: PathBuf,
     /// Folder for the results; created if missing.
-    #[arg(long, short, value_name = "DIR")]
+    #[arg(long, short, value_name = "DIR", value_parser = OsStringValueParser::new().try_map(folder))]
     out: Option<PathBuf>,
-    /// Stop after this many instructions.
+    /// Stop after this many instructions, with exit code 3; by default 2^32.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
     /// Print counts of executed instructions by class.
@@ -48,10 +49,15 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let place = || args.pipeline.display().to_string();
     let elf = read_elf(&args.pipeline)?;
-    let state: PipelineState = args.state.as_deref().map(read_toml).transpose()?.unwrap_or_default();
+    let state: PipelineState = args.state.as_deref().map(read_state).transpose()?.unwrap_or_default();
     let inputs = read_inputs(&args.bindings)?;
     if inputs.draw.is_none() && inputs.grid.contains(&0) {
         let why = "neither a draw nor a grid of workgroups, as `grid = [1, 1, 1]`: nothing would run";
+        return Err(Error::malformed(why)).at(|| args.bindings.display().to_string());
+    }
+    if args.state.is_none() && needs_layout(&inputs) {
+        let why =
+            "bindings and push constants are found by a layout: give --state, the file that the ELF was linked with";
         return Err(Error::malformed(why)).at(|| args.bindings.display().to_string());
     }
     let mut notices = unmatched(&state.layout, &inputs);
@@ -61,7 +67,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     notices.iter().for_each(|what| eprintln!("dovetail: {what}"));
     let limits = args.limit.map_or_else(RunLimits::default, |instructions| RunLimits { instructions });
     let mut trace = args.trace.map(|follow| Trace::new(follow, trace::printer(args.json)));
-    let outcome = emu::run_traced(&elf, &state.layout, &inputs, limits, trace.as_mut()).at(place)?;
+    let outcome = emu::run_traced(&elf, &state.layout, &inputs, limits, trace.as_mut());
+    let outcome = outcome.map_err(|e| past_limit(e, limits)).at(place)?;
     if trace.is_some_and(|trace| trace.followed() == 0) {
         return Err(Error::malformed("nothing was run of the invocation to trace"));
     }
@@ -77,6 +84,23 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the inputs have anything that a layout places.
+fn needs_layout(inputs: &Inputs) -> bool {
+    let described = |one: &BindingElement| !matches!(one.bound, Bound::PhysicalStorageBuffer(_));
+    !inputs.push_constants.0.is_empty() || inputs.bindings.iter().any(described)
+}
+
+/// Names the option, if a run ended at the limit.
+fn past_limit(e: Error, limits: RunLimits) -> Error {
+    match e.kind() {
+        ErrorKind::Unsupported { feature, .. } if feature == INSTRUCTION_LIMIT => Error::unsupported(
+            INSTRUCTION_LIMIT,
+            format!("it has run {} instructions and has not ended; --limit raises this", limits.instructions),
+        ),
+        _ => e,
+    }
 }
 
 /// What only one of layout and inputs has: valid, but more often a slip.
@@ -159,9 +183,11 @@ fn write_results(folder: &Path, inputs: &Inputs, outcome: &RunOutcome) -> Result
 fn write_png(path: &Path, [width, height]: [u32; 2], pixels: &[u8]) -> Result<()> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);
-    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels));
+    // Without alpha, which says how to blend the attachment and not how to show it: viewers would put their own ground behind it.
+    let colors: Vec<u8> = pixels.as_chunks::<4>().0.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&colors));
     written.map_err(|e| Error::bug(format!("PNG: {e}")))?;
     write_file(path, &file)
 }

@@ -77,6 +77,9 @@ enum PoisonCommand {
         /// Remove all of them.
         #[arg(long)]
         all: bool,
+        /// Print the count as JSON.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -91,7 +94,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let dir = poison_dir(&cache_dir(cache.as_ref())?);
             match command {
                 PoisonCommand::List { json } => list_poison(&dir, *json),
-                PoisonCommand::Clear { keys, all } => clear_poison(&dir, keys, *all),
+                PoisonCommand::Clear { keys, all, json } => clear_poison(&dir, keys, *all, *json),
             }
         }
     }
@@ -243,7 +246,7 @@ fn list_poison(dir: &Path, json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn clear_poison(dir: &Path, keys: &[String], all: bool) -> Result<ExitCode> {
+fn clear_poison(dir: &Path, keys: &[String], all: bool, json: bool) -> Result<ExitCode> {
     let mut listed = poison::records(dir);
     let named: Result<Vec<_>> = keys
         .iter()
@@ -251,6 +254,10 @@ fn clear_poison(dir: &Path, keys: &[String], all: bool) -> Result<ExitCode> {
         .collect();
     let named = if all { poison::list(&listed).map(|(key, _)| key).collect() } else { named? };
     let cleared = named.iter().filter(|key| listed.remove(key)).count();
-    println!("{cleared} cleared");
+    if json {
+        print_json(&serde_json::json!({ "cleared": cleared, "not_listed": named.len() - cleared }))?;
+    } else {
+        println!("{cleared} cleared");
+    }
     Ok(ExitCode::from(u8::from(cleared < named.len())))
 }

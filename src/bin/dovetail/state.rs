@@ -1,7 +1,7 @@
 //! `dovetail state template`: generates a state file from the declarations of shaders.
 
-use crate::common::{read_module, write_file};
-use dovetail::compile::spirv::{self, ModuleInfo};
+use crate::common::{Output, print_json, read_module};
+use dovetail::compile::spirv;
 use dovetail::error::{Context, Error, Result};
 use dovetail::template;
 use std::path::PathBuf;
@@ -25,32 +25,44 @@ enum Command {
         /// SPIR-V files of one pipeline: vertex and fragment, or compute.
         #[arg(required = true, value_name = "SPIRV")]
         shaders: Vec<PathBuf>,
-        /// Output file; by default standard output.
-        #[arg(long, short, value_name = "FILE")]
-        out: Option<PathBuf>,
+        /// Output file; by default standard output, as for `-`.
+        #[arg(long, short, value_name = "FILE", default_value = "-", hide_default_value = true)]
+        out: Output,
+        /// Print the state as JSON, for other programs; the commands of this one read TOML.
+        #[arg(long, conflicts_with = "out")]
+        json: bool,
     },
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let Command::Template { shaders, out } = &args.command;
-    let mut translated = Vec::new();
+    let Command::Template { shaders, out, json } = &args.command;
+    let (mut translated, mut constants) = (Vec::new(), Vec::new());
     for path in shaders {
         let place = || path.display().to_string();
         let module = read_module(path)?;
-        let info: ModuleInfo = spirv::reflect(&module).at(place)?;
+        let info = spirv::reflect(&module).at(place)?;
         for entry in &info.entry_points {
             if let Some(stage) = entry.stage {
                 translated.push(spirv::translate(&module, &entry.name, stage, &[]).at(place)?);
+                constants.extend(info.spec_constants.iter().map(|constant| template::Constant {
+                    stage,
+                    id: constant.id,
+                    name: constant.name.clone(),
+                    bits: constant.bits,
+                    default: constant.default,
+                    is_operand: module.operand_ids().contains(&constant.id),
+                }));
             }
         }
     }
     if translated.is_empty() {
         return Err(Error::malformed("no vertex, fragment or compute entry point in the given files"));
     }
-    let text = template::toml(&template::state(&translated)?)?;
-    match out {
-        Some(path) => write_file(path, text.as_bytes())?,
-        None => print!("{text}"),
+    let state = template::state(&translated)?;
+    if *json {
+        print_json(&state)?;
+    } else {
+        out.write(template::toml(&state, &constants)?.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

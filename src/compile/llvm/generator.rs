@@ -37,6 +37,10 @@ impl Generator for Llvm {
         format!("llvm {major}.{minor}.{patch}")
     }
 
+    fn phases(&self) -> Vec<&'static str> {
+        vec!["llvm", "llvm-opt", "asm"]
+    }
+
     fn generate(
         &self,
         shader: LoweredShader,

@@ -10,7 +10,7 @@ use super::{check_alloc, clauses, combine, dead, emit, entry, finish, graph, opt
 use crate::compile::backend::{Generator, MachineCode};
 use crate::compile::entry_facts::{EntryFacts, lower_info};
 use crate::compile::passes::LoweredShader;
-use crate::compile::phases::Phase;
+use crate::compile::phases::{OPTIMISE, Phase};
 use crate::compile::request::{Scheduling, TuningOptions};
 use crate::compile::watch::{Made, Watch};
 use crate::error::{Context, Error, ErrorKind, Result};
@@ -20,6 +20,10 @@ use crate::isa::RegisterSet;
 use crate::metadata::interface::StageInterface;
 use crate::workspace::{NothingKept, filled};
 use std::fmt::Display;
+
+/// The phases after those of [`opt`].
+const PHASES: [&str; 11] =
+    [OPTIMISE, "shape", "select", "dead", "combine", "schedule", "allocate", "translate", "finish", "waits", "clauses"];
 
 /// Version of this generator, for people; the digest of its sources is in every key too.
 const VERSION: u32 = 1;
@@ -38,6 +42,10 @@ pub struct Native;
 impl Generator for Native {
     fn name(&self) -> String {
         format!("native {VERSION}")
+    }
+
+    fn phases(&self) -> Vec<&'static str> {
+        opt::PASSES.iter().map(|(phase, _)| phase.name()).chain(PHASES).collect()
     }
 
     fn generate(
@@ -91,8 +99,8 @@ fn prepared(
 ) -> Result<Shader> {
     let mut shader = shader.into_inner();
     shader.compact();
-    opt::run(&mut shader, options)?;
-    watch.done("optimise", Made::Shader(&shader))?;
+    opt::run(&mut shader, options, watch)?;
+    watch.done(OPTIMISE, Made::Group(&shader))?;
     shape::run(&mut shader)?;
     opt::crowded::run(&mut shader, RegisterLimits::new(interface.target, most_vgprs(options)));
     watch.done("shape", Made::Shader(&shader))?;

@@ -127,7 +127,8 @@ pub fn lower_watched(mut shader: Shader, request: &StageRequest, watch: &mut dyn
         verify(&shader).at(|| "before lowering")?;
     }
     for (name, pass) in PASSES {
-        pass.run(&mut shader, &mut cx).at(|| *name)?;
+        // The pass says where a bug is; of the input it says nothing.
+        pass.run(&mut shader, &mut cx).map_err(|e| if e.is_bug() { e.at(*name) } else { e })?;
         watch.done(name, Made::Shader(&shader))?;
         if cfg!(debug_assertions) {
             verify_between(&shader).at(|| format!("after {name}"))?;

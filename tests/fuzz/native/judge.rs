@@ -182,7 +182,7 @@ impl Watch for Checks {
         let shown = self.shown.as_deref() == Some(phase);
         match made {
             Made::Check(check) => check()?,
-            Made::Shader(shader) if shown => println!("{shader}"),
+            Made::Shader(shader) | Made::Group(shader) if shown => println!("{shader}"),
             Made::Text(text) if shown => println!("{}", text()?),
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Compiles one stage with an observer: dumps, checks between passes, timings.
 
 use super::{Args, choose, laid_out, partner};
-use crate::common::{print_json, read_module, write_file};
+use crate::common::{Output, print_json, read_module, write_file};
 use dovetail::compile::backend::Generator;
 use dovetail::compile::compiler::StageCompiler;
 use dovetail::compile::request::{StageRequest, default_wave};
@@ -10,6 +10,7 @@ use dovetail::compile::unlinked::Remarks;
 use dovetail::compile::watch::{Made, Timings, Watch, wall_clock};
 use dovetail::error::{Context, Error, Result};
 use dovetail::ir::verify::verify_between;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,6 +18,13 @@ use std::time::Duration;
 /// Compiles with one code generator, and shows what was requested.
 pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result<ExitCode> {
     let place = || args.file.display().to_string();
+    args.out.iter().for_each(Output::claim);
+    let mut wanted = args.dump.clone();
+    wanted.extend(std::env::var("DOVETAIL_DUMP"));
+    let phases = compiler.phases();
+    if let Some(unknown) = wanted.iter().find(|name| !phases.contains(&name.as_str())) {
+        return Err(Error::malformed(format!("no phase `{unknown}`; the phases are {}", phases.join(", "))));
+    }
     let module = read_module(&args.file)?;
     let info = spirv::reflect(&module).at(place)?;
     let (entry_point, stage) = choose(&info.entry_points, args.entry.as_deref(), args.stage).at(place)?;
@@ -38,31 +46,32 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
         None if args.laid_out => laid_out(&module, &request).at(place)?,
         None => request,
     };
-    let mut wanted = args.dump.clone();
-    wanted.extend(std::env::var("DOVETAIL_DUMP"));
-    let mut watch =
-        Timings::new(wall_clock, Show { wanted: &wanted, graph: args.graph.as_deref(), verify: args.verify_ir });
+    let (graph, verify) = (args.graph.as_deref(), args.verify_ir);
+    let mut watch = Timings::new(wall_clock, Show { wanted: &wanted, shown: BTreeSet::new(), graph, verify });
     let elf = compiler.compile_watched(&module, &request, &mut watch).at(place)?;
-    let phases = watch.phases;
-    if let Some(feature) = Remarks::of(&elf)?.fallback {
+    let (phases, shown) = (&watch.phases, &watch.inner().shown);
+    let fallback = Remarks::of(&elf)?.fallback;
+    if let Some(feature) = &fallback {
         eprintln!("dovetail: LLVM made the code: the native generator does not support {feature}");
     }
-    if let Some(unknown) = wanted.iter().find(|w| !phases.iter().any(|(phase, _)| w == phase)) {
-        let names: Vec<_> = phases.iter().map(|(phase, _)| *phase).collect();
-        return Err(Error::malformed(format!("no phase `{unknown}`; the phases are {}", names.join(", "))));
+    for absent in wanted.iter().filter(|name| !shown.contains(name.as_str())) {
+        eprintln!("dovetail: the phase `{absent}` did not run: it is disabled, or of another code generator");
     }
-    if args.graph.is_some() && !phases.iter().any(|(phase, _)| *phase == "graph") {
+    if graph.is_some() && !phases.iter().any(|(phase, _)| *phase == "graph") {
         return Err(Error::unsupported("a graph of code that LLVM made", place()));
     }
-    if args.timings {
-        print_timings(&phases, args.json)?;
+    if let Some(out) = &args.out {
+        out.write(&elf.0)?;
     }
-    match &args.out {
-        Some(out) => write_file(out, &elf.0)?,
-        None if wanted.is_empty() && !args.timings && args.graph.is_none() => {
-            println!("{}: {} bytes; give -o to keep them", place(), elf.0.len());
-        }
-        None => {}
+    if args.timings {
+        print_timings(phases, args.json)?;
+    } else if args.json {
+        print_json(&serde_json::json!({
+            "file": place(), "stage": request.stage, "entry_point": request.entry_point, "wave": request.wave.lanes(),
+            "bytes": elf.0.len(), "fallback": fallback,
+        }))?;
+    } else if args.out.is_none() && wanted.is_empty() && graph.is_none() {
+        println!("{}: {} bytes; give -o to keep them", place(), elf.0.len());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -70,6 +79,8 @@ pub fn compile<G: Generator>(args: &Args, compiler: &StageCompiler<G>) -> Result
 /// Prints the requested phases, and verifies the IR between passes.
 struct Show<'a> {
     wanted: &'a [String],
+    /// The requested phases that ran.
+    shown: BTreeSet<&'static str>,
     /// Output file for the code generator's drawing.
     graph: Option<&'a Path>,
     verify: bool,
@@ -78,8 +89,11 @@ struct Show<'a> {
 impl Watch for Show<'_> {
     fn done(&mut self, phase: &'static str, made: Made<'_>) -> Result<()> {
         let wanted = self.wanted.iter().any(|w| w == phase);
+        if wanted {
+            self.shown.insert(phase);
+        }
         match made {
-            Made::Shader(shader) => {
+            Made::Shader(shader) | Made::Group(shader) => {
                 if wanted {
                     println!("; ---- {phase}\n{shader}");
                 }
@@ -90,10 +104,7 @@ impl Watch for Show<'_> {
                 Ok(())
             }
             Made::Picture(svg) => self.graph.map_or(Ok(()), |path| write_file(path, svg().as_bytes())),
-            Made::Check(check) if self.verify && !wanted => check().at(|| phase),
-            Made::Check(_) | Made::Bytes if wanted => {
-                Err(Error::malformed(format!("phase `{phase}` has no text; see `dovetail inspect`")))
-            }
+            Made::Check(check) if self.verify => check().at(|| phase),
             Made::Text(_) | Made::Check(_) | Made::Bytes => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Ratios between two versions of the code of each shader in a folder.
 
 use super::{Side, compiled};
-use crate::common::{print_json, read_module};
+use crate::common::{print_json, read_found_module};
 use dovetail::compile::request::Module;
 use dovetail::error::Result;
 use rayon::prelude::*;
@@ -62,7 +62,7 @@ pub fn run(args: &super::Args, folder: &Path) -> Result<()> {
 }
 
 fn row(args: &super::Args, file: &Path) -> Result<Row> {
-    let module: Module = read_module(file)?;
+    let module: Module = read_found_module(file)?;
     let name = file.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     Ok(Row { name, sides: compiled(args, &module)? })
 }

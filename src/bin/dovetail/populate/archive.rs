@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use dovetail::capture::foz::{EntryKind, MAGIC};
 use dovetail::capture::{self, Hash, Recording, ShaderStage, StageUse, Translated, requested_wave};
 use dovetail::compile::request::{StageRequest, default_wave};
+use dovetail::compile::spirv::EntryPointInfo;
 use dovetail::error::{Context, Error, ErrorKind, Result};
 use dovetail::link::{Placement, verify};
 use dovetail::pipeline::{self, Built, PipelineRequest, Route, ShaderRef};
@@ -200,16 +201,17 @@ fn compile_module(
     let Described { module, info } = &*found;
     let unused = uses.is_empty();
     let entries = info.entry_points.iter().filter(|_| unused);
-    let uses = uses.into_iter().map(|(stage, entry, values, lanes)| (Some(stage), entry, values, lanes));
-    let all = entries.map(|entry| (entry.stage, entry.name.clone(), Vec::new(), None)).chain(uses);
-    let item = |(stage, entry_point, values, lanes): (Option<Stage>, String, Vec<_>, _)| {
+    let uses = uses.into_iter().map(|(stage, entry, values, lanes)| (Ok(stage), entry, values, lanes));
+    let own = |entry: &EntryPointInfo| (entry.stage.ok_or(entry.model.clone()), entry.name.clone(), Vec::new(), None);
+    let all = entries.map(own).chain(uses);
+    let item = |(stage, entry_point, values, lanes): (Result<Stage, String>, String, Vec<_>, _)| {
         // Another size is reported for the pipeline.
         let wave = requested_wave(lanes, info.uses_subgroups).unwrap_or_default();
         let specialization = info.specialization(&values);
         let values: String = specialization.iter().map(|(id, value)| format!(" {id}={value:#x}")).collect();
         let name = format!("{place}:{entry_point}{values}");
-        let unsupported = || Error::unsupported("execution model", entry_point.clone());
-        let work = stage.ok_or_else(unsupported).map(|stage| Work {
+        let unsupported = |model| Error::unsupported(format!("execution model {model}"), entry_point.clone());
+        let work = stage.map_err(unsupported).map(|stage| Work {
             module: module.clone(),
             request: StageRequest {
                 target: args.target,

@@ -20,8 +20,10 @@ const BLOCKS: (f64, f64) = (120.0, 260.0);
 const REGISTERS: f64 = 400.0;
 const COLUMN: f64 = 6.0;
 /// Height of the header, and space at the end of a block.
-const HEAD: f64 = 40.0;
+const HEAD: f64 = 84.0;
 const GAP: f64 = 0.35;
+/// Baseline of the columns' titles.
+const COLUMNS: f64 = HEAD - 8.0;
 
 const STYLE: &str = "\
 text { font: 11px ui-monospace, monospace; fill: #24292f } .block { fill: #eaeef2; stroke: #8c959f }
@@ -29,6 +31,18 @@ text { font: 11px ui-monospace, monospace; fill: #24292f } .block { fill: #eaeef
 .scalar { fill: none; stroke: #bf8700 } .vector { fill: none; stroke: #2f81c1 }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .block { fill: #21262d } .vector { stroke: #58a6ff }
 .linear, .scalar { stroke: #e3b341 } .logical { stroke: #3fb950 } .memory { stroke: #ff7b72 } }";
+
+/// The legend: a sample's class, its place, and what it stands for.
+const LEGEND: [(&str, f64, f64, &str); 6] = [
+    ("block", 8.0, 32.0, "block, a row for each instruction; hover to read it"),
+    ("memory", 400.0, 32.0, "memory access or export"),
+    ("linear", 8.0, 46.0, "edge that the wave takes"),
+    ("logical", 200.0, 46.0, "edge that lanes take"),
+    ("scalar", 8.0, 60.0, "value in a scalar register"),
+    ("vector", 200.0, 60.0, "value in a vector register, until it is last read"),
+];
+/// Length of a sample.
+const SAMPLE: f64 = 16.0;
 
 /// Draws a function whose operands are registers.
 pub fn svg(f: &MachineFunction) -> String {
@@ -44,11 +58,25 @@ pub fn svg(f: &MachineFunction) -> String {
         format!("{}, wave{}, {} instructions in {} blocks", f.stage, f.wave.lanes(), f.insts.len(), f.blocks.len());
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\">\n<style>{STYLE}</style>\n\
-         <text x=\"8\" y=\"16\">{title}</text>\n\
-         <text x=\"{}\" y=\"32\" text-anchor=\"end\">wave</text><text x=\"{}\" y=\"32\">lanes</text>\n{body}</svg>\n",
+         <text x=\"8\" y=\"16\">{title}</text>\n{}\
+         <text x=\"{}\" y=\"{COLUMNS}\" text-anchor=\"end\">wave</text><text x=\"{}\" y=\"{COLUMNS}\">lanes</text>\n{body}</svg>\n",
+        legend(),
         BLOCKS.0 - 8.0,
         BLOCKS.1 + 8.0,
     )
+}
+
+fn legend() -> String {
+    let one = |(class, x, y, text): (&str, f64, f64, &str)| {
+        let middle = y - 4.0;
+        let sample = match class {
+            "block" => format!("<rect class=\"block\" x=\"{x}\" y=\"{}\" width=\"{SAMPLE}\" height=\"8\"/>", y - 8.0),
+            "scalar" | "vector" => format!("<path class=\"{class}\" stroke-width=\"8\" d=\"M{x} {middle}h{SAMPLE}\"/>"),
+            _ => format!("<path class=\"{class}\" d=\"M{x} {middle}h{SAMPLE}\"/>"),
+        };
+        format!("{sample}<text x=\"{}\" y=\"{y}\">{text}</text>\n", x + SAMPLE + 6.0)
+    };
+    LEGEND.into_iter().map(one).collect()
 }
 
 struct Picture<'a> {
@@ -116,8 +144,11 @@ impl Picture<'_> {
         {
             let count =
                 codes.clone().rev().find(|&code| !live[code].is_empty()).map_or(0, |last| last + 1 - codes.start);
-            let _ =
-                writeln!(out, "<text x=\"{x:.1}\" y=\"32\">{letter}0 to {letter}{}</text>", count.saturating_sub(1));
+            let _ = writeln!(
+                out,
+                "<text x=\"{x:.1}\" y=\"{COLUMNS}\">{letter}0 to {letter}{}</text>",
+                count.saturating_sub(1)
+            );
             for (number, code) in codes.take(count).enumerate() {
                 let middle = x + (number as f64 + 0.5) * COLUMN;
                 let mut path = String::new();

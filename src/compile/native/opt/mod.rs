@@ -34,6 +34,7 @@ mod vectors;
 use crate::compile::passes::dce;
 use crate::compile::phases::Phase;
 use crate::compile::request::TuningOptions;
+use crate::compile::watch::{Made, Unwatched, Watch};
 use crate::error::{Context, Result};
 use crate::ir::Shader;
 use crate::ir::verify::verify;
@@ -53,9 +54,9 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Unroll, unroll::run),
     (Phase::Ifs, ifs::run),
     (Phase::Rotate, rotate::run),
-    (Phase::Licm, hoist::run),
+    (Phase::Hoist, hoist::run),
     (Phase::Licm, licm::run),
-    (Phase::Licm, early::run),
+    (Phase::Early, early::run),
     (Phase::Vectors, vectors::run),
     (Phase::Contract, number::contract),
     (Phase::Dce, remove_dead),
@@ -66,12 +67,12 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Blocks, blocks::run),
 ];
 
-/// Optimises a shader.
+/// Optimises a shader; an observer gets it after each pass, under the name of its phase.
 ///
 /// # Errors
-/// Bugs only.
-pub fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
-    run_some(shader, options, |phase| options.native.runs(phase))
+/// Bugs, and the observer's own errors.
+pub fn run(shader: &mut Shader, options: &TuningOptions, watch: &mut dyn Watch) -> Result<()> {
+    run_watched(shader, options, |phase| options.native.runs(phase), watch)
 }
 
 /// Runs the passes of the wanted phases.
@@ -79,11 +80,21 @@ pub fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
 /// # Errors
 /// Bugs only.
 pub fn run_some(shader: &mut Shader, options: &TuningOptions, wanted: impl Fn(Phase) -> bool) -> Result<()> {
-    for (name, pass) in PASSES.iter().filter(|(phase, _)| wanted(*phase)) {
-        pass(shader, options).at(|| name.name())?;
+    run_watched(shader, options, wanted, &mut Unwatched)
+}
+
+fn run_watched(
+    shader: &mut Shader,
+    options: &TuningOptions,
+    wanted: impl Fn(Phase) -> bool,
+    watch: &mut dyn Watch,
+) -> Result<()> {
+    for (phase, pass) in PASSES.iter().filter(|(phase, _)| wanted(*phase)) {
+        pass(shader, options).at(|| phase.name())?;
         if cfg!(debug_assertions) {
-            verify(shader).at(|| format!("after {name}"))?;
+            verify(shader).at(|| format!("after {phase}"))?;
         }
+        watch.done(phase.name(), Made::Shader(shader))?;
     }
     Ok(())
 }
