@@ -37,6 +37,7 @@ phases! {
     Contract "contract" "Fuses multiplications and additions where allowed.";
     Dce "dce" "Removes unused code.";
     Sink "sink" "Moves arithmetic past branches whose other path does not use it.";
+    Pairs "pairs" "Computes two 16-bit values with one packed instruction.";
     Blocks "blocks" "Merges consecutive blocks.";
     Combine "combine" "Combines machine instructions, uses short encodings, and shortens control flow.";
     Schedule "schedule" "Schedules the instructions of each block.";

@@ -18,6 +18,7 @@ mod matching;
 mod move_up;
 mod names;
 mod number;
+mod pairs;
 mod params;
 mod promote;
 mod purity;
@@ -60,6 +61,7 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Contract, number::contract),
     (Phase::Dce, remove_dead),
     (Phase::Sink, sink::run),
+    (Phase::Pairs, pairs::run),
     // Removed code may have left empty blocks, and these may have left branches.
     (Phase::Jumps, jumps::run),
     (Phase::Dce, remove_dead),
