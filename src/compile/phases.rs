@@ -31,6 +31,7 @@ phases! {
     Jumps "jumps" "Removes jumps to jumps and known branches.";
     Ifs "ifs" "Turns small branches into selects.";
     Unroll "unroll" "Unrolls loops with few iterations.";
+    Elements "elements" "Keeps small arrays in registers even if an index is not known.";
     Rotate "rotate" "Moves the test at the top of a loop to its end.";
     Licm "licm" "Moves loop-invariant code out of loops.";
     Vectors "vectors" "Merges adjacent memory accesses.";

@@ -9,6 +9,7 @@ mod constants;
 pub mod crowded;
 mod demote;
 mod early;
+mod elements;
 mod hoist;
 mod ifs;
 mod jumps;
@@ -29,6 +30,7 @@ mod rules_proof;
 mod simplify;
 mod sink;
 mod trips;
+mod undefined;
 mod unroll;
 mod vectors;
 
@@ -53,12 +55,14 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Ifs, ifs::run),
     (Phase::Unroll, unroll::run),
     (Phase::Ifs, ifs::run),
+    (Phase::Elements, elements::run),
     (Phase::Rotate, rotate::run),
     (Phase::Licm, hoist::run),
     (Phase::Licm, licm::run),
     (Phase::Licm, early::run),
     (Phase::Vectors, vectors::run),
     (Phase::Contract, number::contract),
+    (Phase::Dce, undefined::run),
     (Phase::Dce, remove_dead),
     (Phase::Sink, sink::run),
     (Phase::Pairs, pairs::run),
