@@ -34,6 +34,7 @@ phases! {
     Jumps "jumps" "Removes jumps to jumps and known branches.";
     Ifs "ifs" "Turns small branches into selects.";
     Unroll "unroll" "Unrolls loops with few iterations.";
+    Elements "elements" "Keeps small arrays in registers even if an index is not known.";
     Rotate "rotate" "Moves the test at the top of a loop to its end.";
     Hoist "hoist" "Moves long scalar operations before branches and loops.";
     Licm "licm" "Moves loop-invariant code out of loops.";
@@ -42,6 +43,7 @@ phases! {
     Contract "contract" "Fuses multiplications and additions where allowed.";
     Dce "dce" "Removes unused code.";
     Sink "sink" "Moves arithmetic past branches whose other path does not use it.";
+    Pairs "pairs" "Computes two 16-bit values with one packed instruction.";
     Blocks "blocks" "Merges consecutive blocks.";
     Combine "combine" "Combines machine instructions, uses short encodings, and shortens control flow.";
     Schedule "schedule" "Schedules the instructions of each block.";

@@ -178,6 +178,9 @@ impl AluOp {
 
     /// The result type for `args`, or `None` if they break the rule. For conversions it is `want`.
     pub fn result_type(self, args: &[Type], want: Type) -> Option<Type> {
+        if args.len() == self.arity() && self.has_packed() && args.iter().all(|t| *t == Type::B16X2) {
+            return Some(Type::B16X2);
+        }
         if args.len() != self.arity() || args.iter().any(|t| !t.is_scalar()) || !want.is_scalar() {
             return None;
         }
@@ -235,6 +238,18 @@ impl AluOp {
     const fn is_wide_integer(self, from: Bits, to: Bits) -> bool {
         let integer = if matches!(self, Self::S2F | Self::U2F) { from } else { to };
         matches!(integer, Bits::B64)
+    }
+
+    /// Whether there is an instruction for two operations on 16 bits at once. Such an operation may have operands and a
+    /// result of type [`Type::B16X2`], at the lower level.
+    pub const fn has_packed(self) -> bool {
+        match self {
+            Self::IAdd | Self::ISub | Self::IMul | Self::Shl | Self::LShr | Self::AShr => true,
+            Self::UMin | Self::UMax | Self::SMin | Self::SMax => true,
+            Self::UAddSat | Self::SAddSat | Self::USubSat | Self::SSubSat => true,
+            Self::FAdd | Self::FSub | Self::FMul | Self::FFma | Self::FMin | Self::FMax => true,
+            _ => false,
+        }
     }
 
     /// The operation of this name.

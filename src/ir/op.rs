@@ -17,7 +17,8 @@ pub enum Op {
     Const(u64),
     /// → any value of the type, but the same at every use.
     Undef,
-    /// Arithmetic on scalars, see the table of [`AluOp`].
+    /// Arithmetic on scalars, see the table of [`AluOp`]; at the lower level also on two halves of a dword each
+    /// ([`AluOp::has_packed`]).
     Alu(AluOp, FpFlags),
     /// scalars… → vector.
     Compose,

@@ -403,13 +403,17 @@ impl Rule<'_> {
 
     fn alu(&self, op: super::alu::AluOp) -> Check {
         let result = self.some_result()?;
+        if !result.is_scalar() && self.shader.level == ShaderLevel::Upper {
+            return Err("arithmetic of the upper level is scalar".into());
+        }
         match op.result_type(self.types, result) {
             None => Err("operand types break the rule of the operation".into()),
             Some(ty) => self.result(ty),
         }?;
         // Only types with a float form may be float operands or results.
-        let float_in = op.takes_float() && self.types.first().is_some_and(|t| !t.can_be_float());
-        let float_out = op.gives_float() && !result.can_be_float();
+        let fits = |t: &Type| t.can_be_float() || t.is_pair();
+        let float_in = op.takes_float() && !self.types.first().is_none_or(fits);
+        let float_out = op.gives_float() && !fits(&result);
         if float_in || float_out {
             return Err("no float has this width".into());
         }

@@ -78,6 +78,8 @@ impl Type {
     pub const B32: Self = Self::scalar(Bits::B32);
     /// 64 bits.
     pub const B64: Self = Self::scalar(Bits::B64);
+    /// Two halves of a dword.
+    pub const B16X2: Self = Self { bits: Bits::B16, lanes: 2 };
     /// A buffer descriptor (V#), a sampler (S#) or a texel buffer.
     pub const DESC4: Self = Self { bits: Bits::B32, lanes: 4 };
     /// An image descriptor (T#).
@@ -106,6 +108,11 @@ impl Type {
     /// Whether there is only one lane.
     pub const fn is_scalar(self) -> bool {
         self.lanes == 1
+    }
+
+    /// Whether it is [`Type::B16X2`].
+    pub const fn is_pair(self) -> bool {
+        matches!(self, Self { bits: Bits::B16, lanes: 2 })
     }
 
     /// Bits of all lanes together.

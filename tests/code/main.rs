@@ -15,6 +15,7 @@ mod listing;
 mod mutations;
 #[cfg(feature = "llvm")]
 mod native;
+mod packed;
 mod paths;
 mod rules;
 #[path = "../support/mod.rs"]

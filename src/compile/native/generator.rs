@@ -175,11 +175,11 @@ fn scheduled(
     let random = matches!(options.native.schedule, Scheduling::Random(_));
     // Scheduling changes only the order of instructions.
     let source = function.insts.clone();
+    let mut scheduler = schedule::Scheduler::new(&function, options.native.schedule, limits);
     let mut worse = None;
     let mut spare = filled(function.blocks.len(), Some(0));
     for _ in 0..MOST_ORDERS {
-        function.insts.copy_from_slice(&source);
-        let stats = schedule::run(&mut function, options.native.schedule, limits, &spare);
+        let stats = scheduler.run(&mut function, &spare);
         shown(watch, "schedule", &function)?;
         checked(watch, "verify", &|| verify(&function))?;
         if stats.changed == 0 {

@@ -5,6 +5,7 @@
 //! normal numbers, so that the shader's rules for denormals and NaN cannot matter, and only if it rounds to nearest.
 
 use crate::error::Result;
+use crate::ir::number;
 use crate::ir::rewrite::{Rewrite, rewrite};
 use crate::ir::{AluOp, Bits, Builder, Inst, Op, RoundMode, Shader, Terminator, Type, Value};
 use crate::target::WaveSize;
@@ -220,19 +221,40 @@ fn exact(x: f64, to: Bits) -> Option<u64> {
             (y == 0.0 || y.is_normal()).then(|| u64::from(y.to_bits()))
         }
         Bits::B64 => (x == 0.0 || x.is_normal()).then(|| x.to_bits()),
+        Bits::B16 => {
+            let bits = number::encode(x, to);
+            (x == 0.0 || is_normal_half(bits)).then_some(bits)
+        }
         _ => None,
     }
 }
 
-/// The value of a float operation on zeros and normal numbers of 32 or 64 bits.
+/// The sum, unless it is rounded.
+fn exact_sum(a: f64, b: f64) -> Option<f64> {
+    let sum = a + b;
+    let second = sum - a;
+    (a - (sum - second) == 0.0 && b - second == 0.0).then_some(sum)
+}
+
+/// Whether a half is neither zero, denormal, infinite nor NaN.
+fn is_normal_half(bits: u64) -> bool {
+    (1..31).contains(&(bits >> 10 & 31))
+}
+
+/// The value of a float operation on zeros and normal numbers.
 fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     let read = |&bits: &u64| {
         let x = match from {
             Bits::B32 => f64::from(f32::from_bits(bits as u32)),
             Bits::B64 => f64::from_bits(bits),
+            Bits::B16 => number::decode(bits, from),
             _ => return None,
         };
-        let tiny = from == Bits::B32 && x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE);
+        let tiny = match from {
+            Bits::B32 => x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE),
+            Bits::B16 => x != 0.0 && !is_normal_half(bits),
+            _ => false,
+        };
         (x == 0.0 || (x.is_normal() && !tiny)).then_some(x)
     };
     if !op.takes_float() {
@@ -241,13 +263,14 @@ fn float(op: AluOp, args: &[u64], from: Bits, to: Bits) -> Option<u64> {
     let args: SmallVec<[f64; 4]> = args.iter().map(read).collect::<Option<_>>()?;
     let a = *args.first()?;
     let [b, c] = [1, 2].map(|n| args.get(n).copied().unwrap_or(0.0));
-    // Sums, differences and products of two f32 numbers, rounded to f64 and then to f32, are rounded correctly.
+    // Sums, differences and products of two narrower numbers, rounded to f64 and then to their width, are rounded correctly.
     let truth = |t: bool| Some(u64::from(t));
     match op {
         AluOp::FAdd => exact(a + b, to),
         AluOp::FSub => exact(a - b, to),
         AluOp::FMul => exact(a * b, to),
         AluOp::FFma if from == Bits::B32 => exact(f64::from((a as f32).mul_add(b as f32, c as f32)), to),
+        AluOp::FFma if from == Bits::B16 => exact_sum(a * b, c).and_then(|sum| exact(sum, to)),
         AluOp::FFma => exact(a.mul_add(b, c), to),
         AluOp::FFract if to == Bits::B32 => exact((a - a.floor()).min(f64::from(1f32.next_down())), to),
         // This rounds once more than the exact result, which is far within the allowed error.

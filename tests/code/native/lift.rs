@@ -174,9 +174,9 @@ impl Lifted {
                 match f.form {
                     VectorForm::Short | VectorForm::Long => Extra::Vector(f.mods),
                     VectorForm::Dpp16(dpp) if plain => Extra::Dpp(dpp),
-                    VectorForm::Sdwa(sdwa) if plain => Extra::Sdwa(sdwa),
+                    VectorForm::Sdwa(sdwa) => Extra::Sdwa(sdwa, f.mods),
                     VectorForm::Dpp8 { .. } => return Err("DPP8"),
-                    VectorForm::Dpp16(_) | VectorForm::Sdwa(_) => return Err("modifiers of DPP or SDWA"),
+                    VectorForm::Dpp16(_) => return Err("modifiers of DPP"),
                 }
             }
             Fields::Interp(f) => {

@@ -94,7 +94,9 @@ impl Gen<'_> {
     /// Generates a new value.
     pub fn expression(&mut self) {
         let same = self.wanted();
-        match self.random.below(24) {
+        match self.random.below(26) {
+            24 => self.integer_lanes(same),
+            25 => self.float_lanes(same),
             0..=8 => self.integers(same),
             9 | 10 => self.comparison(same),
             11 => self.truths(same),
@@ -312,6 +314,97 @@ impl Gen<'_> {
                 }
             }
         }
+    }
+
+    /// Lanes of small vectors of 16 bits in any order: halves of dwords, or values of their own.
+    fn lanes(&mut self, count: usize, kind: Kind, same: Same) -> Vec<Value> {
+        if self.random.once_in(3) || matches!(kind, Kind::Float(..)) {
+            return (0..count).map(|_| self.operand_of(kind, same)).collect();
+        }
+        let ty = Type::vector(Bits::B16, 2).unwrap_or(Type::B32);
+        let vectors = [0; 2].map(|_| self.operand_of(Kind::Bits(ty), same));
+        let turn = self.random.below(2);
+        let lane = |n: usize| (vectors[n / 2], Op::Extract(((n + turn) % 2) as u8));
+        (0..count).map(|n| lane(n)).map(|(v, op)| self.push(op, &[v], Type::B16)).collect()
+    }
+
+    /// Adds lanes to the scope, alone and as a vector.
+    fn see_lanes(&mut self, lanes: &[Value], kind: Kind, same: Same) {
+        lanes.iter().for_each(|v| self.see(*v, kind, same));
+        let ty = Type::vector(Bits::B16, 2).unwrap_or(Type::B32);
+        let both = if self.random.once_in(4) { [lanes[1], lanes[0]] } else { [lanes[0], lanes[1]] };
+        let value = self.push(Op::Compose, &both, ty);
+        self.see(value, Kind::Bits(ty), same);
+    }
+
+    /// Integer operations on each lane of vectors of 16 bits.
+    fn integer_lanes(&mut self, same: Same) {
+        let kind = Kind::Bits(Type::B16);
+        let count = 2 + self.random.below(3);
+        let mut x = self.lanes(count, kind, same);
+        for _ in 0..1 + self.random.below(3) {
+            let y = if self.random.once_in(4) {
+                vec![self.operand_of(kind, same); count]
+            } else {
+                self.lanes(count, kind, same)
+            };
+            let shift = self.random.once_in(4);
+            let op = if shift { *self.random.pick(SHIFTS) } else { BINARY[self.random.below(BINARY.len() - 2)] };
+            let cond = self.random.once_in(6).then(|| self.operand_of(Kind::TRUTH, same));
+            x = (0..count)
+                .map(|n| match cond {
+                    Some(cond) => self.alu(A::Select, &[cond, x[n], y[n]]),
+                    None if shift => {
+                        let most = self.constant(Type::B16, 15);
+                        let amount = self.alu(A::IAnd, &[y[n], most]);
+                        self.alu(op, &[x[n], amount])
+                    }
+                    None => self.alu(op, &[x[n], y[n]]),
+                })
+                .collect();
+        }
+        self.see_lanes(&x, kind, same);
+    }
+
+    /// Float operations on each lane of vectors of 16 bits.
+    fn float_lanes(&mut self, same: Same) {
+        let count = 2 + self.random.below(3);
+        let few = Kind::Float(Bits::B16, 2);
+        let (mut x, mut size) = (self.lanes(count, few, same), 2);
+        for _ in 0..1 + self.random.below(4) {
+            let y = if self.random.once_in(4) {
+                vec![self.operand_of(few, same); count]
+            } else {
+                self.lanes(count, few, same)
+            };
+            let z = self.lanes(count, few, same);
+            let (op, bits) = *self.random.pick(&[
+                (A::FAdd, size + 1),
+                (A::FSub, size + 1),
+                (A::FMul, size + 2),
+                (A::FFma, size + 3),
+                (A::FMin, size),
+                (A::FMax, size),
+                (A::FNeg, size),
+                (A::FAbs, size),
+                (A::FFloor, size),
+            ]);
+            if bits > EXACT[0].1 {
+                break;
+            }
+            let only = self.random.below(4);
+            size = bits;
+            x = (0..count)
+                .map(|n| match op {
+                    A::FFma => self.alu(op, &[x[n], y[n], z[n]]),
+                    // Signs of all lanes, or of one.
+                    A::FNeg | A::FAbs if only != 0 && only != n => x[n],
+                    A::FNeg | A::FAbs | A::FFloor => self.alu(op, &[x[n]]),
+                    _ => self.alu(op, &[x[n], y[n]]),
+                })
+                .collect();
+        }
+        self.see_lanes(&x, Kind::Float(Bits::B16, size), same);
     }
 
     fn special(&mut self, same: Same) {

@@ -1,6 +1,7 @@
 //! Bit fields, and conversions of parts of registers.
 
 use super::{Combine, Operands, low_bits, with_constant};
+use crate::compile::native::mir::sources::PLAIN;
 use crate::compile::native::mir::{Extra, Operand, OperandValue};
 use crate::isa::instruction::Sdwa;
 use crate::isa::{Format, Op};
@@ -156,6 +157,6 @@ impl Combine<'_> {
         let high = inner == Op::VLshrrevB32 && x[0].what == OperandValue::Const(16) && self.is_vector(x[1]);
         // Selector 5 reads the high half of a register; the whole result is written.
         let sdwa = Sdwa { dst_sel: 6, dst_unused: 0, src_sel: [5, 0], sext: [false; 2] };
-        high.then(|| (Op::VCvtF32F16, [x[1]].into_iter().collect(), Extra::Sdwa(sdwa)))
+        high.then(|| (Op::VCvtF32F16, [x[1]].into_iter().collect(), Extra::Sdwa(sdwa, PLAIN)))
     }
 }

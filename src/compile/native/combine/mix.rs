@@ -2,7 +2,7 @@
 
 use super::signs::{ONE, plain_or};
 use super::{Combine, Operands};
-use crate::compile::native::mir::sources::is_literal;
+use crate::compile::native::mir::sources::{PLAIN, is_literal};
 use crate::compile::native::mir::{Extra, MachineBlock, Operand, OperandValue};
 use crate::isa::Op;
 use crate::isa::instruction::Modifiers;
@@ -42,17 +42,24 @@ impl Combine<'_> {
     /// Reads f16 operands directly if each conversion is used only by operations that do.
     pub(super) fn mixed_sources(&mut self, n: u32, op: Op) -> bool {
         let Some((mut uses, mut mods)) = self.as_mix(n, op) else { return false };
-        let mut halves = 0;
+        let (mut halves, mut high) = (0, 0);
         for (i, one) in uses.iter_mut().enumerate() {
             let Some((_, cvt, Op::VCvtF32F16)) = self.maker(*one) else { continue };
-            let plain = cvt.extra == Extra::None && cvt.uses == 1;
-            let Some(from) = self.sources(&cvt).filter(|_| plain && self.always_mixed(*one)) else { continue };
+            // Selector 5 is the high half.
+            let part = match cvt.extra {
+                Extra::None => 0,
+                Extra::Sdwa(sdwa, PLAIN) if sdwa.src_sel[0] == 5 => 1,
+                _ => continue,
+            };
+            let Some(from) = self.sources(&cvt).filter(|_| cvt.uses == 1 && self.always_mixed(*one)) else { continue };
             if let OperandValue::Val(_) = from[0].what {
                 *one = from[0];
                 halves |= 1 << i;
+                high |= part << i;
             }
         }
         mods.op_sel_hi |= halves;
+        mods.op_sel |= high;
         if halves == 0 || !self.mixes(Op::VFmaMixF32, &uses) {
             return false;
         }

@@ -11,6 +11,7 @@ mod constants;
 mod descriptors;
 mod loads;
 mod mix;
+mod packed;
 mod results;
 mod runs;
 mod scalar;
@@ -101,13 +102,17 @@ impl Combine<'_> {
             let scc_live = scc[(n - self.start) as usize];
             if let Opcode::Isa(op) = inst.op {
                 self.signs(n, op);
+                self.packed_signs(n, op);
                 self.halves(n, op);
+                self.high_sources(n, op);
                 self.shift_amount(n, op);
                 let _ = self.clamp(n, op)
                     || self.masked(n, op)
                     || self.across_lanes(n, op)
                     || self.mixed_sources(n, op)
                     || self.mixed_result(n, op)
+                    || self.packed_product(n, op)
+                    || self.half_result(n, op)
                     || self.three(n, op)
                     || self.bits(n, op)
                     || self.test(n, op)

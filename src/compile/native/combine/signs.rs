@@ -12,8 +12,9 @@ enum Sign {
     Removed(Operand),
 }
 
-/// The float 1.
+/// The float 1, of 32 and of 16 bits.
 pub(super) const ONE: u32 = 0x3f80_0000;
+const HALF_ONE: u32 = 0x3c00;
 
 impl Combine<'_> {
     /// If another instruction changed the sign of a source, uses the modifier instead.
@@ -78,36 +79,54 @@ impl Combine<'_> {
 
     /// `min(1, max(0, x))` is `x` with a clamped result: NaN becomes 0 in both.
     pub(super) fn clamp(&mut self, n: u32, op: Op) -> bool {
-        if op != Op::VMinF32 {
+        let (max, one) = match op {
+            Op::VMinF32 => (Op::VMaxF32, ONE),
+            Op::VMinF16 => (Op::VMaxF16, HALF_ONE),
+            Op::VPkMinF16 => (Op::VPkMaxF16, HALF_ONE),
+            _ => return false,
+        };
+        let Some(between) = self.bounded(n, one) else { return false };
+        let Some((maker, _, found)) = self.maker(between).filter(|_| self.used_once(between)) else { return false };
+        let Some(value) = self.bounded(maker, 0).filter(|value| found == max && self.is_vector(*value)) else {
             return false;
-        }
-        let inst = self.f.insts[n as usize];
-        let Some([_, between]) = self.pair(&inst).and_then(|pair| constant_first(pair, ONE)) else { return false };
-        let Some((maker, _, found)) = self.maker(between) else { return false };
-        let inner = self.f.insts[maker as usize];
-        let once = between.as_val().is_some_and(|val| self.uses[val.index()] == 1);
-        let Some([_, value]) = self.pair(&inner).and_then(|pair| constant_first(pair, 0)) else { return false };
-        if found != Op::VMaxF32 || !once || !self.is_vector(value) {
-            return false;
-        }
+        };
         if self.clamp_maker(n, value) {
             self.remove(maker);
             return true;
         }
-        let extra = Extra::Vector(Modifiers { clamp: true, ..PLAIN });
-        self.replace(n, Op::VMaxF32, &[value, value], extra);
+        let halves = if op == Op::VPkMinF16 { 7 } else { 0 };
+        let extra = Extra::Vector(Modifiers { clamp: true, op_sel_hi: halves, ..PLAIN });
+        self.replace(n, max, &[value, value], extra);
         true
+    }
+
+    /// The other source of an operation on a value, in its place, and a constant.
+    fn bounded(&self, n: u32, constant: u32) -> Option<Operand> {
+        let inst = self.f.insts[n as usize];
+        let sources = self.sources(&inst).filter(|sources| sources.len() == 2 && !inst.tied && inst.defs == 1)?;
+        let at = sources.iter().position(|one| one.what == OperandValue::Const(constant))?;
+        let plain = match inst.extra {
+            Extra::None => true,
+            // Both halves read the constant, and each half of the value is read where it is.
+            Extra::Vector(mods) => {
+                let (constant, value) = (1 << at, 2 >> at);
+                let unchanged = (mods.neg | mods.neg_hi | mods.abs) & 3 == 0 && mods.omod == 0 && !mods.clamp;
+                mods.op_sel == 0 && mods.op_sel_hi & constant == 0 && mods.op_sel_hi & value != 0 && unchanged
+            }
+            _ => false,
+        };
+        plain.then_some(sources[1 - at])
     }
 
     /// Moves the clamp to the instruction that makes the value, which then defines the result.
     fn clamp_maker(&mut self, n: u32, value: Operand) -> bool {
         let Some((from, inst, op)) = self.maker(value) else { return false };
         let row = op.entry(self.f.gfx);
-        let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vop3);
-        let takes = vector && row.dst.first() == Some(&OperandKind::F32) && row.modifiers(&VectorForm::Long).clamp;
-        let once = value.as_val().is_some_and(|val| self.uses[val.index()] == 1);
+        let wanted = self.f.insts[n as usize].isa().and_then(|op| op.entry(self.f.gfx).dst.first());
+        let vector = matches!(row.format, Format::Vop1 | Format::Vop2 | Format::Vop3 | Format::Vop3p);
+        let takes = vector && row.dst.first() == wanted && row.modifiers(&VectorForm::Long).clamp;
         let Some(mods) = plain_or(inst.extra).filter(|_| !inst.tied && inst.defs == 1) else { return false };
-        if !(takes && once && row.has_form(&VectorForm::Long)) || mods.clamp {
+        if !(takes && self.used_once(value) && row.has_form(&VectorForm::Long)) || mods.clamp {
             return false;
         }
         let result = self.f.insts[n as usize];
@@ -121,15 +140,6 @@ impl Combine<'_> {
         self.made[val.index()] = Some(from);
         self.remove(n);
         true
-    }
-}
-
-/// A pair of sources with the constant first, if one is that constant.
-fn constant_first([a, b]: [Operand; 2], bits: u32) -> Option<[Operand; 2]> {
-    match (a.what, b.what) {
-        (OperandValue::Const(found), _) if found == bits => Some([a, b]),
-        (_, OperandValue::Const(found)) if found == bits => Some([b, a]),
-        _ => None,
     }
 }
 

@@ -67,7 +67,7 @@ fn set_form(inst: &MachineInst, fields: &mut VectorFields) -> Result<()> {
             }
         }
         Extra::Dpp(dpp) => fields.form = VectorForm::Dpp16(dpp),
-        Extra::Sdwa(sdwa) => fields.form = VectorForm::Sdwa(sdwa),
+        Extra::Sdwa(sdwa, mods) => (fields.form, fields.mods) = (VectorForm::Sdwa(sdwa), mods),
         _ => return Err(wrong_extra(inst)),
     }
     Ok(())

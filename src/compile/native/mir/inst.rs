@@ -81,7 +81,7 @@ pub enum Extra {
     /// Vector arithmetic with source 0 from other lanes.
     Dpp(Dpp16),
     /// Vector arithmetic on parts of registers.
-    Sdwa(Sdwa),
+    Sdwa(Sdwa, Modifiers),
     /// SMEM.
     Smem {
         /// Byte offset.

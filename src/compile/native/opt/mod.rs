@@ -9,6 +9,7 @@ mod constants;
 pub mod crowded;
 mod demote;
 mod early;
+mod elements;
 mod hoist;
 mod ifs;
 mod jumps;
@@ -18,6 +19,7 @@ mod matching;
 mod move_up;
 mod names;
 mod number;
+mod pairs;
 mod params;
 mod promote;
 mod purity;
@@ -28,6 +30,7 @@ mod rules_proof;
 mod simplify;
 mod sink;
 mod trips;
+mod undefined;
 mod unroll;
 mod vectors;
 
@@ -53,14 +56,17 @@ pub const PASSES: &[(Phase, OptPass)] = &[
     (Phase::Ifs, ifs::run),
     (Phase::Unroll, unroll::run),
     (Phase::Ifs, ifs::run),
+    (Phase::Elements, elements::run),
     (Phase::Rotate, rotate::run),
     (Phase::Hoist, hoist::run),
     (Phase::Licm, licm::run),
     (Phase::Early, early::run),
     (Phase::Vectors, vectors::run),
     (Phase::Contract, number::contract),
+    (Phase::Dce, undefined::run),
     (Phase::Dce, remove_dead),
     (Phase::Sink, sink::run),
+    (Phase::Pairs, pairs::run),
     // Removed code may have left empty blocks, and these may have left branches.
     (Phase::Jumps, jumps::run),
     (Phase::Dce, remove_dead),

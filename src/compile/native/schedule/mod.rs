@@ -25,7 +25,7 @@ use super::liveness::Liveness;
 use super::mir::{BlockId, MachineFunction, MachineInst};
 use crate::compile::request::Scheduling;
 use crate::isa::loop_weight;
-use crate::workspace::List;
+use crate::workspace::{List, filled};
 use estimate::estimate;
 use graph::{Graph, Past};
 use order::{Goal, Stretches};
@@ -52,63 +52,114 @@ pub struct ScheduleStats {
     pub cycles: [u64; 2],
 }
 
-/// Puts the instructions of each block in a better order. The function must be verified.
-///
-/// `spare`: by block, how many vector registers of those that the waves allow are left free, as allocation may need more
-/// than values do; `None` keeps the source order.
-pub fn run(f: &mut MachineFunction, how: Scheduling, limits: RegisterLimits, spare: &[Option<u32>]) -> ScheduleStats {
-    let mut stats = ScheduleStats::default();
-    let live = Liveness::new(f);
-    let mut pressure = Pressure::new(f);
-    let blocks = AllUnits::new(f);
-    let peaks: List<Counts> = f
-        .block_ids()
-        .map(|id| {
-            pressure.begin(f, &live, id, blocks.of(id));
-            pressure.walk(blocks.of(id).len())
-        })
-        .collect();
-    let most = peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);
-    stats.waves = f.gfx.waves(most, f.wave);
-    let vectors = f.gfx.vgprs_for(stats.waves, f.wave).min(limits.vgprs.into());
-    let (mut graph, mut past) = (Graph::default(), Past::default());
-    for (n, id) in f.block_ids().enumerate() {
-        let units = blocks.of(id);
-        let Some(spare) = spare[n].filter(|_| units.len() >= FEWEST) else { continue };
-        let limit = Counts {
-            vectors: vectors.saturating_sub(spare).max(peaks[n].vectors),
-            scalars: SCALARS.max(peaks[n].scalars),
-        };
-        graph.find(f, units, &mut past);
-        stats.steps += graph.edges() as u64;
-        pressure.begin(f, &live, id, units);
-        let stays = pressure.stays(f, units);
-        let before = estimate(units, &graph, f.wave, &stays);
+/// Finds orders of a function, again and again with more registers left free.
+pub struct Scheduler {
+    how: Scheduling,
+    limits: RegisterLimits,
+    live: Liveness,
+    pressure: Pressure,
+    units: AllUnits,
+    /// By block, the most registers at once in source order.
+    peaks: List<Counts>,
+    /// By block, what was found.
+    found: List<Found>,
+    /// The instructions in source order.
+    source: List<MachineInst>,
+}
+
+/// The order of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    /// The spare registers that it was found with; `None` before it was looked for.
+    spare: Option<Option<u32>>,
+    /// Whether it differs from the source order.
+    changed: bool,
+    /// Weighted cycles of both.
+    cycles: [u64; 2],
+}
+
+impl Scheduler {
+    /// For a verified function.
+    pub fn new(f: &MachineFunction, how: Scheduling, limits: RegisterLimits) -> Self {
+        let live = Liveness::new(f);
+        let mut pressure = Pressure::new(f);
+        let units = AllUnits::new(f);
+        let peaks = f.block_ids().map(|id| {
+            pressure.begin(f, &live, id, units.of(id));
+            pressure.walk(units.of(id).len())
+        });
+        let peaks = peaks.collect();
+        let (found, source) = (filled(f.blocks.len(), Found::default()), f.insts.clone());
+        Self { how, limits, live, pressure, units, peaks, found, source }
+    }
+
+    /// Puts the instructions of each block in a better order.
+    ///
+    /// `spare`: by block, how many vector registers of those that the waves allow are left free, as allocation may need more
+    /// than values do; `None` keeps the source order. Blocks for which that is as it was the last time keep their order.
+    pub fn run(&mut self, f: &mut MachineFunction, spare: &[Option<u32>]) -> ScheduleStats {
+        let mut stats = ScheduleStats::default();
+        let most = self.peaks.iter().map(|peak| peak.vectors).max().unwrap_or(0);
+        stats.waves = f.gfx.waves(most, f.wave);
+        let vectors = f.gfx.vgprs_for(stats.waves, f.wave).min(self.limits.vgprs.into());
+        let (mut graph, mut past) = (Graph::default(), Past::default());
+        for (n, id) in f.block_ids().enumerate() {
+            if self.found[n].spare != Some(spare[n]) {
+                let insts = f.block(id).insts.start as usize..f.block(id).insts.end as usize;
+                f.insts[insts.clone()].copy_from_slice(&self.source[insts]);
+                self.found[n] = self.block(f, id, spare[n], vectors, (&mut graph, &mut past), &mut stats.steps);
+            }
+            let Found { changed, cycles, .. } = self.found[n];
+            stats.changed += u32::from(changed);
+            stats.cycles = [stats.cycles[0] + cycles[0], stats.cycles[1] + cycles[1]];
+        }
+        stats
+    }
+
+    /// Orders a block, which is in source order.
+    fn block(
+        &mut self,
+        f: &mut MachineFunction,
+        id: BlockId,
+        spare: Option<u32>,
+        vectors: u32,
+        (graph, past): (&mut Graph, &mut Past),
+        steps: &mut u64,
+    ) -> Found {
+        let (units, peak) = (self.units.of(id), self.peaks[id.index()]);
+        let unchanged = Found { spare: Some(spare), ..Found::default() };
+        let Some(spare) = spare.filter(|_| units.len() >= FEWEST) else { return unchanged };
+        let limit =
+            Counts { vectors: vectors.saturating_sub(spare).max(peak.vectors), scalars: SCALARS.max(peak.scalars) };
+        graph.find(f, units, past);
+        *steps += graph.edges() as u64;
+        self.pressure.begin(f, &self.live, id, units);
+        let stays = self.pressure.stays(f, units);
+        let before = estimate(units, graph, f.wave, &stays);
         let weight = loop_weight(f.block(id).depth.into());
-        stats.cycles = stats.cycles.map(|sum| sum + weight * u64::from(before));
-        let chosen = match how {
-            Scheduling::Random(seed) => order::random(&graph, seed ^ u64::from(id.0), &mut stats.steps),
+        let cycles = |after: u32| [weight * u64::from(before), weight * u64::from(after)];
+        let (chosen, after) = match self.how {
+            Scheduling::Random(seed) => (order::random(graph, seed ^ u64::from(id.0), steps), before),
             _ => {
                 let goal = Goal { limit, wave: f.wave, stays: &stays };
                 let mut stretches = Stretches::one(units.len());
                 let chosen = loop {
-                    let chosen = order::order(units, &graph, &mut pressure, &goal, &mut stretches, &mut stats.steps);
+                    let chosen = order::order(units, graph, &mut self.pressure, &goal, &mut stretches, steps);
                     if !stretches.narrow(&limit) {
                         break chosen;
                     }
-                    pressure.begin(f, &live, id, units);
+                    self.pressure.begin(f, &self.live, id, units);
                 };
                 if chosen.peak.above(&limit) > 0 || chosen.cycles >= before {
-                    continue;
+                    return Found { cycles: cycles(before), ..unchanged };
                 }
-                stats.cycles[1] -= weight * u64::from(before - chosen.cycles);
-                chosen.units
+                (chosen.units, chosen.cycles)
             }
         };
-        stats.changed += u32::from(chosen.iter().enumerate().any(|(n, unit)| n != *unit));
+        let changed = chosen.iter().enumerate().any(|(n, unit)| n != *unit);
         rewrite(f, id, units, &chosen);
+        Found { changed, cycles: cycles(after), ..unchanged }
     }
-    stats
 }
 
 /// Writes the units of a block in another order.

@@ -66,6 +66,7 @@ impl Selector<'_> {
         let args = &inst.args[..];
         let (from, to) = (self.shader.ty(args[0]), self.shader.ty(result));
         match op {
+            _ if to.is_pair() => return self.packed(op, args, result),
             A::Select => return self.select(args, result),
             A::ZExt | A::SExt if from == Type::B1 => return self.bool_to_int(op, args[0], result, to),
             A::Trunc if to == Type::B1 => return self.lowest_bit(args[0], result),
@@ -259,6 +260,9 @@ impl Selector<'_> {
             }
         } else {
             let mask = self.mask_from(made);
+            if self.select_high(mask, [args[1], args[2]], result)? {
+                return Ok(());
+            }
             for (then, els) in then.into_iter().zip(els) {
                 out.push(if then == els { then } else { OperandValue::Val(self.by_mask(mask, then, els)) });
             }

@@ -18,6 +18,7 @@ mod lanes;
 mod locals;
 mod memory;
 mod narrow;
+mod packed;
 mod shared;
 mod values;
 mod whole_wave;
@@ -72,6 +73,8 @@ struct Selector<'a> {
     f: MachineFunction,
     made: List<Made>,
     dwords: List<OperandValue>,
+    /// By IR value of 16 bits, a half of a dword that it also is, and the position of the block that knows it.
+    halves: List<Option<(packed::Half, u32)>>,
     /// Lane masks of the plan.
     masks: List<[Val; 2]>,
     /// By IR value: it is used where lanes see values of several iterations of a loop.
@@ -132,6 +135,7 @@ pub fn select(
         prolog: interface.prolog,
         made: filled(shader.values.len(), Made::None),
         dwords: List::default(),
+        halves: filled(shader.values.len(), None),
         masks: List::default(),
         escapes: escaping(shader, layout, plan, uniformity),
         other: List::default(),

@@ -9,6 +9,22 @@ use crate::error::{Error, Result};
 use crate::ir::{AluOp, Bits, Type, Value};
 use crate::isa::Op;
 
+/// The vector operation on 16 bits where a 32-bit one would need its operands extended or take longer, and whether it takes
+/// them in reverse order.
+const fn half_op(op: AluOp) -> Option<(Op, bool)> {
+    use AluOp as A;
+    Some(match op {
+        A::IMul => (Op::VMulLoU16, false),
+        A::UMin => (Op::VMinU16, false),
+        A::UMax => (Op::VMaxU16, false),
+        A::SMin => (Op::VMinI16, false),
+        A::SMax => (Op::VMaxI16, false),
+        A::LShr => (Op::VLshrrevB16, true),
+        A::AShr => (Op::VAshrrevI16, true),
+        _ => return None,
+    })
+}
+
 impl Selector<'_> {
     /// A narrow value, sign- or zero-extended; a 32-bit value is returned as it is.
     pub(super) fn extended(&mut self, v: Value, signed: bool) -> Result<OperandValue> {
@@ -41,6 +57,17 @@ impl Selector<'_> {
     pub(super) fn narrow(&mut self, op: AluOp, args: &[Value], result: Value) -> Result<()> {
         use AluOp as A;
         let bits = self.shader.ty(args[0]).bits();
+        if let Some((isa, reversed)) = half_op(op).filter(|_| bits == Bits::B16)
+            && !args.iter().all(|v| self.is_scalar(*v))
+        {
+            let mut words = self.only_words(args)?;
+            if reversed {
+                words.reverse();
+            }
+            let made = self.v(isa, &words);
+            self.set_val(result, made);
+            return Ok(());
+        }
         let words = match op {
             A::IAdd | A::ISub | A::IMul | A::IAnd | A::IOr | A::IXor | A::INot | A::INeg => self.only_words(args)?,
             A::Shl => {
@@ -140,6 +167,16 @@ impl Selector<'_> {
         }
         let each = (32 / bits.count()) as usize;
         let mut out = super::Dwords::new();
+        if bits == Bits::B16 {
+            for lanes in args.chunks(2) {
+                out.push(match *lanes {
+                    [low, high] => self.join_halves(low, high)?,
+                    _ => self.word(lanes[0])?,
+                });
+            }
+            self.set(result, &out);
+            return Ok(());
+        }
         for lanes in args.chunks(each) {
             let mut dword: Option<OperandValue> = None;
             // From the last lane down: shifts the lanes above up by one place and inserts the next one below.
@@ -198,6 +235,9 @@ impl Selector<'_> {
             _ => self.integer_of(AluOp::LShr, &[word, OperandValue::Const(shift)])?,
         };
         self.set(result, &[made]);
+        if bits == 16 {
+            self.is_half(result, word, shift == 16);
+        }
         Ok(())
     }
 

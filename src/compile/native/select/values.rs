@@ -201,7 +201,7 @@ impl Selector<'_> {
     }
 
     /// A literal in a scalar register, shared by its uses in a block.
-    fn literal(&mut self, word: OperandValue) -> Val {
+    pub(super) fn literal(&mut self, word: OperandValue) -> Val {
         if let Some((_, val)) = self.literals.iter().find(|(what, _)| *what == word) {
             return *val;
         }
