@@ -85,19 +85,6 @@ fn a_worker_that_babbles_is_not_believed() {
 }
 
 #[test]
-fn a_worker_that_was_taken_over_can_do_nothing() {
-    let test = "faults::a_worker_that_was_taken_over_can_do_nothing";
-    let service = Service::start(&["--workers=1", "--fault=escape:bad"]);
-    let mut client = service.client();
-    let sandbox = client.status().sandbox;
-    if sandbox.contains("no seccomp") {
-        return support::without(test, &sandbox);
-    }
-    let said = client.compile("bad", Priority::Soon).expect_err("it ends").to_string();
-    assert!(said.contains("escape: the worker could do nothing"), "{said}");
-}
-
-#[test]
 fn a_worker_that_somebody_kills_is_replaced() {
     let service = Service::start(&["--workers=1"]);
     let mut client = service.client();

@@ -13,6 +13,7 @@ mod optimize;
 #[cfg(feature = "llvm")]
 mod order;
 mod readme;
+mod sandbox;
 #[path = "../support/shaders.rs"]
 mod shaders;
 mod skew;

@@ -6,8 +6,8 @@ use crate::tree::{assert_none, code_lines, is_word, product_lines, rust, tests_o
 const TABLES: &[&str] = &["src/isa/tables/gfx1030.rs"];
 const MAX_LINES: usize = 600;
 
-/// The only files with `unsafe`: the interface to LLVM, mapped memory, a thread's signal mask, the C interface, the layer's
-/// interface to Vulkan, and a test that forks; some entries are folders.
+/// The only files with `unsafe`: the interface to LLVM, mapped memory, a thread's signal mask, what a worker inherits, the
+/// C interface, the layer's interface to Vulkan, and a test that forks; some entries are folders.
 const UNSAFE: &[&str] = &[
     "src/compile/llvm/ffi.rs",
     "src/cache/lmdb.rs",
@@ -17,6 +17,7 @@ const UNSAFE: &[&str] = &[
     "src/capi/raw/objects.rs",
     "src/capi/raw/pipelines.rs",
     "src/runtime/signals.rs",
+    "src/compile/worker/sandbox/inherited.rs",
     "layer/src/chain.rs",
     "layer/src/dispatch.rs",
     "layer/src/functions.rs",

@@ -1,6 +1,7 @@
 //! `dovetail worker`: the process in which `populate` and `link` compile. Not for direct use.
 
 use dovetail::compile::worker::Fault;
+use dovetail::compile::worker::sandbox::{self, Refusal};
 use dovetail::error::{Error, Result};
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use std::process::ExitCode;
@@ -11,10 +12,13 @@ pub struct Args {
     /// Address space that it may use beyond what it has at its start, in MiB.
     #[arg(long)]
     memory_mib: Option<u64>,
-    /// Misbehave on one entry point: abort, hang, sleep, hoard, hoard-in-llvm, babble or escape, a colon, and its name.
-    /// For testing the parent.
+    /// Misbehave on one entry point: abort, hang, sleep, hoard, hoard-in-llvm or babble, a colon, and its name. For testing
+    /// the parent.
     #[arg(long)]
     fault: Option<Fault>,
+    /// A system call that the sandbox refuses kills the worker. For testing the sandbox.
+    #[arg(long)]
+    kill_on_refused_call: bool,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
@@ -30,7 +34,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     // Core files of crashes would fill the disk of a build farm.
     let no_core = Rlimit { current: Some(0), maximum: Some(0) };
     setrlimit(Resource::Core, no_core).map_err(|e| Error::environment(format!("core limit: {e}")))?;
-    serve(args.fault.as_ref())?;
+    serve(args)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -42,11 +46,11 @@ fn address_space() -> u64 {
     pages.saturating_mul(rustix::param::page_size() as u64)
 }
 
-fn serve(fault: Option<&Fault>) -> Result<()> {
+fn serve(args: &Args) -> Result<()> {
     #[cfg(feature = "llvm")]
     dovetail::compile::llvm::abort_out_of_memory();
     let compiler = dovetail::compile::generators::BuiltInCompiler::new();
     // After loading LLVM and its libraries, before reading the first foreign byte.
-    let sandbox = dovetail::compile::worker::sandbox::enter();
-    dovetail::compile::worker::serve(&compiler, &sandbox, fault)
+    let sandbox = sandbox::enter(if args.kill_on_refused_call { Refusal::Kill } else { Refusal::Fail });
+    dovetail::compile::worker::serve(&compiler, &sandbox, args.fault.as_ref())
 }

@@ -26,7 +26,6 @@ enum FaultKind {
     Hoard,
     HoardInLlvm,
     Babble,
-    Escape,
 }
 
 impl FromStr for Fault {
@@ -34,7 +33,7 @@ impl FromStr for Fault {
     fn from_str(s: &str) -> Result<Self> {
         let wrong = || {
             Error::malformed(format!(
-                "fault `{s}`: abort, hang, sleep, hoard, hoard-in-llvm, babble or escape, a colon, an entry point"
+                "fault `{s}`: abort, hang, sleep, hoard, hoard-in-llvm or babble, a colon, an entry point"
             ))
         };
         let (kind, entry_point) = s.split_once(':').ok_or_else(wrong)?;
@@ -45,7 +44,6 @@ impl FromStr for Fault {
             "hoard" => FaultKind::Hoard,
             "hoard-in-llvm" => FaultKind::HoardInLlvm,
             "babble" => FaultKind::Babble,
-            "escape" => FaultKind::Escape,
             _ => return Err(wrong()),
         };
         Ok(Self { kind, entry_point: entry_point.to_owned() })
@@ -79,7 +77,6 @@ pub fn serve(compiler: &dyn Compiler, sandbox: &str, fault: Option<&Fault>) -> R
                 FaultKind::Sleep => std::thread::sleep(std::time::Duration::from_secs(3600)),
                 FaultKind::Hoard => hoard(),
                 FaultKind::HoardInLlvm => hoard_in_llvm(),
-                FaultKind::Escape => escape(),
                 FaultKind::Babble => say(b"\xff\xff\xff\xffno frame")?,
             }
         }
@@ -99,22 +96,6 @@ fn say(bytes: &[u8]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Tries what code that has taken over this process would try, reports how far it got, and exits.
-fn escape() -> ! {
-    let tried = [
-        ("read a file", std::fs::File::open("/proc/self/status").is_ok()),
-        ("open a socket", std::os::unix::net::UnixStream::pair().is_ok()),
-        ("run a program", std::process::Command::new("/bin/true").status().is_ok()),
-        (
-            "signal its parent",
-            rustix::process::getppid().is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok()),
-        ),
-    ];
-    let could: Vec<&str> = tried.iter().filter(|(_, done)| *done).map(|(what, _)| *what).collect();
-    eprintln!("escape: the worker could {}", if could.is_empty() { "do nothing".into() } else { could.join(", ") });
-    std::process::exit(1)
 }
 
 /// Computes forever, as a hanging compiler does.
