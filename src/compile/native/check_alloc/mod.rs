@@ -125,6 +125,9 @@ impl<'a> Check<'a> {
                     if n != next || (n >= before.tail) != (at >= after.tail) {
                         return Err(Error::bug("original instructions are not in their order").at(place(next)()));
                     }
+                    if state.one_lane {
+                        return Err(Error::bug("most lanes are off").at(place(n)()));
+                    }
                     let original = &self.before.insts[n as usize];
                     if judge {
                         self.judge(original, inst, &state, scc_spoilt).at(place(n))?;
@@ -136,6 +139,9 @@ impl<'a> Check<'a> {
                     at += 1;
                 }
             }
+        }
+        if state.one_lane {
+            return Err(Error::bug("most lanes stay off"));
         }
         if next != before.insts.end {
             return Err(Error::bug(format!("instruction {next} is missing")));

@@ -151,6 +151,9 @@ impl Check<'_> {
         let defs = self.before.defs(before);
         let vals: Vec<Val> = defs.iter().filter_map(|one| one.as_val()).collect();
         state.forget(&vals);
+        if self.after.scratch_bytes > self.before.scratch_bytes && self.before.writes_exec(before) {
+            state.forget_exec();
+        }
         for (old, new) in defs.iter().zip(self.after.defs(after)) {
             let Some(reg) = reg_of(new) else { continue };
             state.overwrite_lanes(reg);

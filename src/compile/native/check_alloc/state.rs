@@ -17,6 +17,8 @@ pub enum HeldValue {
     Fixed,
     /// The result with this number.
     Result(u32),
+    /// EXEC, for the code after an access to memory for the first lane alone.
+    Exec,
 }
 
 impl HeldValue {
@@ -31,7 +33,7 @@ impl HeldValue {
     }
 }
 
-/// A location: a register by its code, a scratch dword, or a lane of a vector register.
+/// A location: a register by its code, a scratch dword of all lanes or of the first, or a lane of a vector register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StorageLocation(pub u32);
 
@@ -46,6 +48,11 @@ impl StorageLocation {
         Self(SCRATCH + offset)
     }
 
+    /// A dword of the first lane's scratch memory, for the wave.
+    pub fn first_lane(offset: u32) -> Self {
+        Self(FIRST_LANE + offset)
+    }
+
     /// A lane of a vector register.
     pub fn lane(reg: PhysReg, lane: u32) -> Self {
         Self(LANES | u32::from(reg.0) << 8 | lane)
@@ -58,12 +65,13 @@ impl StorageLocation {
 
     /// Whether facts about it follow logical edges (lanes) rather than linear edges (the wave).
     pub fn is_logical(self) -> bool {
-        (u32::from(PhysReg::FIRST_VGPR.0)..LANES).contains(&self.0)
+        (u32::from(PhysReg::FIRST_VGPR.0)..FIRST_LANE).contains(&self.0)
     }
 }
 
-/// First numbers of scratch dwords, and of lanes.
+/// First numbers of scratch dwords, of those of the first lane, and of lanes.
 const SCRATCH: u32 = 1 << 16;
+const FIRST_LANE: u32 = 1 << 27;
 const LANES: u32 = 1 << 28;
 
 /// Facts at a point.
@@ -74,6 +82,8 @@ pub struct PointState {
     equal: Vec<(Val, HeldValue)>,
     /// Values made from something undefined: any register content is accepted.
     undefined: Vec<Val>,
+    /// Inserted code has turned all lanes but the first off.
+    pub one_lane: bool,
 }
 
 impl PointState {
@@ -155,6 +165,14 @@ impl PointState {
         }
     }
 
+    /// What EXEC was does not matter any more.
+    pub fn forget_exec(&mut self) {
+        for names in self.names.values_mut() {
+            names.retain(|name| *name != HeldValue::Exec);
+        }
+        self.names.retain(|_, names| !names.is_empty());
+    }
+
     /// These values have new contents: no location holds them any more.
     pub fn forget(&mut self, vals: &[Val]) {
         if vals.is_empty() {
@@ -200,6 +218,7 @@ impl PointState {
             names: names.map(|(spot, names)| (*spot, names.clone())).collect(),
             equal: if logical { self.equal.clone() } else { Vec::new() },
             undefined: self.undefined.iter().copied().filter(|val| is_vector(*val) == logical).collect(),
+            one_lane: false,
         }
     }
 
