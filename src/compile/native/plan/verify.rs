@@ -9,34 +9,54 @@ use super::{Exit, Go, Landing, MaskId, MaskSource, Plan, Position};
 use crate::error::{Error, Result};
 use crate::workspace::{List, filled};
 
-/// Where lanes may be: EXEC, a mask, or the part of a closed branch's saved lanes that did not take its first target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    Exec,
-    Mask(MaskId),
-    Rest(Position),
+/// Where lanes may be: EXEC, the saved lanes that did not take a closed branch's first target, and masks, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place(usize);
+
+impl Place {
+    const EXEC: Self = Self(0);
+    /// Known only on the way from the branch to the landing that puts these lanes into EXEC.
+    const REST: Self = Self(1);
+
+    const fn mask(mask: MaskId) -> Self {
+        Self(2 + mask.0 as usize)
+    }
 }
 
-/// Places in order.
+/// A set of places, as bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Places(List<Place>);
+struct Places(List<u64>);
 
 impl Places {
+    fn none(masks: u32) -> Self {
+        Self(filled((masks as usize + 2).div_ceil(64), 0))
+    }
+
     fn has(&self, place: Place) -> bool {
-        self.0.binary_search(&place).is_ok()
+        self.0[place.0 / 64] >> (place.0 % 64) & 1 != 0
     }
 
     fn add(&mut self, place: Place) {
-        if let Err(at) = self.0.binary_search(&place) {
-            self.0.insert(at, place);
-        }
+        self.0[place.0 / 64] |= 1 << (place.0 % 64);
     }
 
     /// Removes a place; whether it was there.
     fn remove(&mut self, place: Place) -> bool {
-        self.0.binary_search(&place).is_ok_and(|at| {
-            self.0.remove(at);
-            true
+        let had = self.has(place);
+        self.0[place.0 / 64] &= !(1 << (place.0 % 64));
+        had
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|bits| *bits == 0)
+    }
+
+    /// Combines it with another set; whether it changes.
+    fn combine(&mut self, other: &Self, how: impl Fn(u64, u64) -> u64) -> bool {
+        let both = self.0.iter_mut().zip(other.0.iter());
+        both.fold(false, |changed, (own, other)| {
+            let new = how(*own, *other);
+            std::mem::replace(own, new) != new || changed
         })
     }
 }
@@ -51,14 +71,15 @@ struct Facts {
 }
 
 impl Facts {
-    fn entry() -> Self {
-        let mut exec = Places::default();
-        exec.add(Place::Exec);
+    fn entry(masks: u32) -> Self {
+        let mut exec = Places::none(masks);
+        exec.add(Place::EXEC);
         Self { homes: Some(exec.clone()), some: exec }
     }
 
     fn has_lanes(&self) -> bool {
-        self.some.has(Place::Exec) || self.homes.as_ref().is_some_and(|homes| *homes.0 == [Place::Exec])
+        let only_exec = |homes: &Places| homes.0.iter().enumerate().all(|(n, bits)| *bits == u64::from(n == 0));
+        self.some.has(Place::EXEC) || self.homes.as_ref().is_some_and(only_exec)
     }
 
     /// The lanes whose home is `from` have these homes now; with none, nobody knows where they are.
@@ -80,29 +101,26 @@ impl Facts {
 
     /// EXEC gets the lanes of a place, besides its own.
     fn join_exec(&mut self, place: Place) {
-        self.moves(place, &[Place::Exec]);
+        self.moves(place, &[Place::EXEC]);
         if self.some.has(place) {
-            self.some.add(Place::Exec);
+            self.some.add(Place::EXEC);
         }
     }
 
     /// A place turns out to be empty; whether this can be.
     fn is_empty(&mut self, place: Place) -> bool {
         let contradicts = self.some.remove(place);
-        let homes = self.homes.as_mut();
-        let gone = homes.is_some_and(|homes| homes.remove(place) && homes.0.is_empty());
+        let gone = self.homes.as_mut().is_some_and(|homes| homes.remove(place) && homes.is_empty());
         !contradicts && !gone
     }
 
     /// Keeps what also holds on another way; whether that is less.
     fn meet(&mut self, other: &Self) -> bool {
-        let before = (self.some.0.len(), self.homes.as_ref().map(|homes| homes.0.len()));
-        self.some.0.retain(|place| other.some.has(*place));
+        let fewer = self.some.combine(&other.some, |own, other| own & other);
         match (&mut self.homes, &other.homes) {
-            (Some(own), Some(others)) => others.0.iter().for_each(|place| own.add(*place)),
-            _ => self.homes = None,
+            (Some(own), Some(others)) => own.combine(others, |own, other| own | other) || fewer,
+            (homes, _) => homes.take().is_some() || fewer,
         }
-        before != (self.some.0.len(), self.homes.as_ref().map(|homes| homes.0.len()))
     }
 }
 
@@ -113,14 +131,17 @@ impl Plan {
     /// A bug: the block that may have none.
     pub fn verify(&self) -> Result<()> {
         let count = self.exits.len();
-        let mut proof = Proof { plan: self, landings: filled(count, None), bodies: filled(count, None) };
-        proof.landings[0] = Some(Facts::entry());
-        // Facts come down the layout in one pass, and around loops in the next.
-        while proof.pass() {}
-        match (0..).zip(&proof.bodies).find(|(_, body)| body.as_ref().is_some_and(|facts| !facts.has_lanes())) {
-            Some((n, _)) => {
-                Err(Error::bug(format!("native: the wave may come to block {n} of the layout without a lane")))
+        let mut proof =
+            Proof { plan: self, landings: filled(count, None), back: filled(count, None), lost: false, without: None };
+        loop {
+            (proof.lost, proof.without) = (false, None);
+            proof.pass();
+            if !proof.lost {
+                break;
             }
+        }
+        match proof.without {
+            Some(n) => Err(Error::bug(format!("native: the wave may come to block {n} of the layout without a lane"))),
             None => Ok(()),
         }
     }
@@ -128,119 +149,123 @@ impl Plan {
 
 struct Proof<'a> {
     plan: &'a Plan,
-    /// By position: the facts where the wave comes to its landing, if it does.
+    /// By position: the facts where the wave comes to its landing in this pass, until it is its turn.
     landings: List<Option<Facts>>,
-    /// By position: the facts at the beginning of its body.
-    bodies: List<Option<Facts>>,
+    /// By position of a loop's header: the facts at the beginning of its body by every way back so far.
+    back: List<Option<Facts>>,
+    /// A fact about a way back was lost in this pass: what it was used for must be looked at again.
+    lost: bool,
+    /// The first block that may have no lane.
+    without: Option<Position>,
 }
 
 impl Proof<'_> {
-    /// Follows all blocks once; whether a fact was lost on a way back.
-    fn pass(&mut self) -> bool {
-        let mut again = false;
+    /// Follows all blocks once.
+    fn pass(&mut self) {
+        self.landings[0] = Some(Facts::entry(self.plan.masks));
         for n in 0..self.plan.exits.len() as Position {
-            if let Some(facts) = self.landings[n as usize].clone() {
-                self.land(n, facts);
+            let Some(facts) = self.landings[n as usize].take() else { continue };
+            let mut facts = self.land(n, facts);
+            if let Some(back) = &self.back[n as usize] {
+                facts.meet(back);
             }
-            if let Some(facts) = self.bodies[n as usize].clone() {
-                again |= self.leave(n, facts);
+            if !facts.has_lanes() {
+                self.without.get_or_insert(n);
             }
+            self.leave(n, facts);
         }
-        again
     }
 
-    fn land(&mut self, n: Position, mut facts: Facts) {
+    /// The facts after a landing.
+    fn land(&mut self, n: Position, mut facts: Facts) -> Facts {
         let Landing { replace, add, skip } = &self.plan.landings[n as usize];
         if let Some(source) = replace {
-            facts.set(Place::Exec);
+            facts.set(Place::EXEC);
             facts.join_exec(match source {
-                MaskSource::Mask(mask) => Place::Mask(*mask),
-                MaskSource::Rest(branch) => Place::Rest(*branch),
+                MaskSource::Mask(mask) => Place::mask(*mask),
+                MaskSource::Rest(_) => Place::REST,
             });
         }
-        add.iter().for_each(|mask| facts.join_exec(Place::Mask(*mask)));
+        facts.some.remove(Place::REST);
+        add.iter().for_each(|mask| facts.join_exec(Place::mask(*mask)));
         if let Some(skip) = *skip {
             let mut skipped = facts.clone();
-            if skipped.is_empty(Place::Exec) {
-                come(&mut self.landings[skip as usize], skipped);
+            if skipped.is_empty(Place::EXEC) {
+                self.go(n, skip, skipped);
             }
-            facts.some.add(Place::Exec);
-        } else if facts.has_lanes() {
-            facts.some.add(Place::Exec);
         }
-        come(&mut self.bodies[n as usize], facts);
+        if skip.is_some() || facts.has_lanes() {
+            facts.some.add(Place::EXEC);
+        }
+        facts
     }
 
-    fn leave(&mut self, n: Position, mut facts: Facts) -> bool {
+    fn leave(&mut self, n: Position, mut facts: Facts) {
         let Exit { wait, wait_if, save, go } = &self.plan.exits[n as usize];
         for mask in self.plan.clears.of(n as usize) {
-            facts.set(Place::Mask(*mask));
+            facts.set(Place::mask(*mask));
         }
-        let side = |wanted: bool| wait_if.iter().find(|(_, side)| *side == wanted).map(|(mask, _)| Place::Mask(*mask));
+        let side = |wanted: bool| wait_if.iter().find(|(_, side)| *side == wanted).map(|(mask, _)| Place::mask(*mask));
         for mask in wait {
-            facts.moves(Place::Exec, &[Place::Mask(*mask)]);
-            facts.some.add(Place::Mask(*mask));
+            facts.moves(Place::EXEC, &[Place::mask(*mask)]);
+            facts.some.add(Place::mask(*mask));
         }
         match *go {
             Go::To(to) => {
                 if let (Some(a), Some(b)) = (side(true), side(false)) {
-                    facts.moves(Place::Exec, &[a, b]);
+                    facts.moves(Place::EXEC, &[a, b]);
                 }
-                self.go(n, to, facts)
+                self.go(n, to, facts);
             }
             Go::Uniform(then, els) => {
-                let first = self.go(n, then, facts.clone());
-                self.go(n, els, facts) || first
+                self.go(n, then, facts.clone());
+                self.go(n, els, facts);
             }
             Go::Divergent { inverted, to, empty } => {
                 if let Some(save) = *save {
-                    facts.set(Place::Mask(save));
-                    facts.some.add(Place::Mask(save));
-                    facts.some.remove(Place::Rest(n));
-                    facts.moves(Place::Exec, &[Place::Mask(save)]);
+                    facts.set(Place::mask(save));
+                    facts.some.add(Place::mask(save));
+                    facts.moves(Place::EXEC, &[Place::mask(save)]);
                 }
                 // Lanes with the condition leave if it is inverted.
                 let left = side(inverted);
                 match left {
-                    Some(mask) => facts.moves(Place::Exec, &[Place::Exec, mask]),
-                    None => facts.moves(Place::Exec, &[]),
+                    Some(mask) => facts.moves(Place::EXEC, &[Place::EXEC, mask]),
+                    None => facts.moves(Place::EXEC, &[]),
                 }
-                facts.some.remove(Place::Exec);
                 let mut none = facts.clone();
-                let possible = none.is_empty(Place::Exec);
-                // All lanes have left.
-                left.iter().for_each(|mask| none.some.add(*mask));
-                none.some.add(Place::Rest(n));
-                let back = possible && self.go(n, empty, none);
-                facts.some.add(Place::Exec);
+                none.some.remove(Place::EXEC);
+                if none.is_empty(Place::EXEC) {
+                    // All lanes have left.
+                    left.iter().for_each(|mask| none.some.add(*mask));
+                    if self.plan.landings[empty as usize].replace == Some(MaskSource::Rest(n)) {
+                        none.some.add(Place::REST);
+                    }
+                    self.go(n, empty, none);
+                }
+                facts.some.add(Place::EXEC);
                 // Lanes that continue may also wait where they continue.
                 if let Some(mask) = side(!inverted) {
-                    facts.moves(Place::Exec, &[mask]);
+                    facts.moves(Place::EXEC, &[mask]);
                     facts.some.add(mask);
                 }
-                self.go(n, to, facts) || back
+                self.go(n, to, facts);
             }
-            Go::End => false,
+            Go::End => {}
         }
     }
 
     /// The wave goes to the landing of a later block, or back to the body of a loop's header.
-    fn go(&mut self, from: Position, to: Position, facts: Facts) -> bool {
-        if to > from {
-            come(&mut self.landings[to as usize], facts);
-            return false;
-        }
-        come(&mut self.bodies[to as usize], facts)
-    }
-}
-
-/// Another way to a point; whether fewer facts hold there now.
-fn come(at: &mut Option<Facts>, facts: Facts) -> bool {
-    match at {
-        Some(known) => known.meet(&facts),
-        None => {
-            *at = Some(facts);
-            true
-        }
+    fn go(&mut self, from: Position, to: Position, facts: Facts) {
+        let is_back = to <= from;
+        let at = if is_back { &mut self.back[to as usize] } else { &mut self.landings[to as usize] };
+        let fewer = match at {
+            Some(known) => known.meet(&facts),
+            None => {
+                *at = Some(facts);
+                true
+            }
+        };
+        self.lost |= is_back && fewer;
     }
 }
