@@ -18,6 +18,8 @@ mod mutate;
 #[cfg(feature = "native")]
 mod native;
 mod random;
+#[cfg(feature = "native")]
+mod reconvergence;
 mod recording;
 mod seeds;
 mod service;

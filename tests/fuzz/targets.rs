@@ -7,6 +7,8 @@ use super::link_support::{buffers, compute, fragment, state, vertex};
 #[cfg(feature = "native")]
 use super::native;
 use super::random::Random;
+#[cfg(feature = "native")]
+use super::reconvergence;
 use super::{export, mutate, recording, seeds, service, spirv, store};
 use dovetail::abi::layout::ResolvedLayout;
 use dovetail::cache::{Key, entry};
@@ -69,6 +71,14 @@ pub const TARGETS: &[Target] = &[
         change: native::change,
         run: native::run,
         smaller: Some(native::shrink),
+    },
+    #[cfg(feature = "native")]
+    Target {
+        name: "reconvergence",
+        seeds: reconvergence::seeds,
+        change: reconvergence::change,
+        run: reconvergence::run,
+        smaller: Some(reconvergence::shrink),
     },
 ];
 

@@ -12,6 +12,9 @@ mod mutate;
 mod native;
 #[path = "../fuzz/random.rs"]
 mod random;
+#[cfg(feature = "native")]
+#[path = "../fuzz/reconvergence/mod.rs"]
+mod reconvergence;
 #[path = "../fuzz/recording.rs"]
 mod recording;
 #[path = "../fuzz/seeds.rs"]
@@ -25,7 +28,7 @@ mod store;
 #[path = "../fuzz/targets.rs"]
 mod targets;
 
-use crate::{link_support, shapes};
+use crate::{link_support, shapes, support};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -91,5 +94,20 @@ fn every_target_survives_its_seeds_and_some_changes() {
     for target in TARGETS {
         let last = target.seeds().len() as u64 + CHANGED;
         judged(target, (0..last).map(|n| (format!("{} input {n}", target.name), target.input(1, n))).collect());
+    }
+}
+
+/// Programs of the target `reconvergence` are valid and nearly all end: what is refused proves nothing.
+#[test]
+#[cfg(feature = "native")]
+fn random_programs_prove_something() {
+    let target = TARGETS.iter().find(|t| t.name == "reconvergence").expect("a target");
+    let inputs: Vec<_> = (4..104).map(|n| target.input(2, n)).collect();
+    let ended = inputs.iter().filter(|input| !target.answer(input).contains("malformed")).count();
+    assert!(ended >= 95, "{ended} of {}", inputs.len());
+    let Some(tool) = support::tool("random_programs_prove_something", "spirv-val") else { return };
+    for input in &inputs[..40] {
+        let module = reconvergence::module_of(input).expect("an input");
+        tool.run(&["--target-env", "vulkan1.3", "-"], &module);
     }
 }

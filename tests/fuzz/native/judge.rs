@@ -89,12 +89,12 @@ pub fn judge(setup: &Setup, shader: &Shader) -> Result<()> {
 }
 
 /// A pipeline and its inputs.
-struct Case<'a> {
-    setup: &'a Setup,
+pub struct Case<'a> {
+    pub setup: &'a Setup,
     /// A compute shader, or a vertex and a fragment shader.
-    shaders: Vec<Shader>,
-    state: PipelineState,
-    inputs: Inputs,
+    pub shaders: Vec<Shader>,
+    pub state: PipelineState,
+    pub inputs: Inputs,
 }
 
 impl Case<'_> {
@@ -120,14 +120,16 @@ impl Case<'_> {
         Ok(())
     }
 
-    fn emulated(&self, elf: &[u8]) -> Result<Vec<Vec<u8>>> {
+    /// What the code leaves: bindings, then attachments.
+    pub fn emulated(&self, elf: &[u8]) -> Result<Vec<Vec<u8>>> {
         match emu::run(elf, &self.state.layout, &self.inputs, RunLimits { instructions: EMULATED }) {
             Ok(outcome) => Ok(drawn::left(outcome)),
             Err(e) => Err(Error::bug(format!("emulator: {e}"))),
         }
     }
 
-    fn compiled(&self) -> Result<Vec<u8>> {
+    /// The linked pipeline.
+    pub fn compiled(&self) -> Result<Vec<u8>> {
         let (mut parts, mut read) = (Vec::new(), Vec::new());
         // The vertex shader is compiled with knowledge of what the fragment shader reads.
         for shader in self.shaders.iter().rev() {

@@ -16,16 +16,16 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 mod control;
-mod drawn;
+pub mod drawn;
 mod fragment;
 mod generate;
 mod inputs;
-mod judge;
+pub mod judge;
 mod lanes;
 mod memory;
 mod quads;
-mod scene;
-mod setup;
+pub mod scene;
+pub mod setup;
 mod shrink;
 mod values;
 

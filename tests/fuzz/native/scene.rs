@@ -56,8 +56,7 @@ impl Scene {
     pub fn new(random: &mut Random) -> Self {
         if random.once_in(4) {
             // One triangle that covers the screen: no helpers.
-            let extent = [0, 1].map(|_| 2 * (2 + random.below(4) as u32));
-            return Self { extent, triangles: vec![Triangle { leg: 32, at: [-1; 2], lower: false }] };
+            return Self::covering([0, 1].map(|_| 2 * (2 + random.below(4) as u32)));
         }
         let extent = [0, 1].map(|_| 4 + random.below(8) as u32);
         let leg = *random.pick(&[2, 4, 4, 8]);
@@ -70,6 +69,11 @@ impl Scene {
             triangles.extend(halves.map(|lower| Triangle { leg, at, lower }));
         }
         Self { extent, triangles }
+    }
+
+    /// One triangle over a screen of at most 30 pixels of width and height together.
+    pub fn covering(extent: [u32; 2]) -> Self {
+        Self { extent, triangles: vec![Triangle { leg: 32, at: [-1; 2], lower: false }] }
     }
 
     /// Whether no quad has helpers.

@@ -59,6 +59,13 @@ impl Setup {
         Self { wave, vgprs, groups, seed, known, without, passes, scene, whole, chained }
     }
 
+    /// Draws one triangle over a screen of as many pixels as a wave has lanes.
+    pub fn cover(&mut self) {
+        let extent = [8, self.wave.lanes() / 8];
+        self.scene = Some(Scene::covering(extent));
+        self.vgprs = if self.vgprs > 0 { self.vgprs.max(24) } else { 0 };
+    }
+
     /// Encodes the setup as a line.
     pub fn line(&self) -> String {
         let Self { wave, vgprs, groups, seed, known, without, passes, scene, whole, chained } = self;

@@ -136,13 +136,13 @@ fn lanes_of_an_iteration_wait_for_each_other_where_it_continues() {
     // for (k = 0; k < 4; k++) { if (k == i % 4) continue; if (k == 3) continue;  fall out of the body }   count where it
     // continues: all of them, four times.
     let body = "v13: b32 = const 0x4\n jump block1(v4, v4)\n\
-         block1(v7: b32, v8: b32): merge block5 continue block4\n v14: b1 = ult v7, v13\n branch v14, block2, block5\n\
-         block2:\n v15: b1 = ieq v7, v3\n branch v15, block4, block3\n\
-         block3:\n v16: b1 = ieq v7, v2\n branch v16, block4, block6\n\
-         block6:\n jump block4\n\
-         block4:\n v10: b64 = subgroup_ballot v6\n v11: b32 = bit_count v10\n v12: b32 = iadd v7, v5\n\
+         block1(v7: b32, v8: b32): merge block6 continue block5\n v14: b1 = ult v7, v13\n branch v14, block2, block6\n\
+         block2:\n v15: b1 = ieq v7, v3\n branch v15, block5, block3\n\
+         block3:\n v16: b1 = ieq v7, v2\n branch v16, block5, block4\n\
+         block4:\n jump block5\n\
+         block5:\n v10: b64 = subgroup_ballot v6\n v11: b32 = bit_count v10\n v12: b32 = iadd v7, v5\n\
          v17: b32 = iadd v8, v11\n jump block1(v12, v17)\n\
-         block5:\n v9: b32 = iadd v8, v4";
+         block6:\n v9: b32 = iadd v8, v4";
     for (lanes, counts) in at_each_size(body) {
         assert_eq!(counts, [4 * lanes; 64]);
     }
