@@ -112,10 +112,10 @@ impl PointState {
                 Rc::make_mut(self.pages.entry(page).or_default()).set(cell, names);
             }
         } else if names.is_empty() {
-            self.names.remove(&spot)
+            self.names.remove(&spot);
         } else {
-            self.names.insert(spot, names)
-        };
+            self.names.insert(spot, names);
+        }
     }
 
     /// Records that an instruction wrote the whole register, so that facts about its lanes no longer hold.

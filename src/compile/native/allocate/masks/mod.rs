@@ -43,9 +43,8 @@ enum Slot {
 }
 
 /// Leaves no more registers to masks than there is room for, as far as possible; `None` if nothing leaves.
-pub(super) fn leave(f: &MachineFunction, room: MaskRoom, limits: RegisterLimits) -> Option<Fewer> {
-    let live = Liveness::new(f);
-    let mut groups = groups(f, &live, &|val| room.vectors == 0 && live.is_global(val));
+pub(super) fn leave(f: &MachineFunction, live: &Liveness, room: MaskRoom, limits: RegisterLimits) -> Option<Fewer> {
+    let mut groups = groups(f, live, &|val| room.vectors == 0 && live.is_global(val));
     groups.retain(|group| group.members.iter().all(|val| f.class(*val) == RegisterClass::Scalar));
     groups.sort_by_key(|group| (group.first, group.members.first().copied()));
     let leaves = choose(f, &groups, room.scalars);
