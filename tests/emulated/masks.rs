@@ -41,7 +41,12 @@ fn inputs(stage: Stage, steps: u32) -> Inputs {
         Stage::Vertex => Some(Draw::new(Topology::PointList, LANES, [WIDTH; 2])),
         _ => Some(Draw::new(Topology::TriangleList, 3, [WIDTH; 2])),
     };
-    Inputs { bindings: vec![BindingElement { set: 0, binding: 0, element: 0, bound }], grid: [1; 3], draw, ..Inputs::default() }
+    Inputs {
+        bindings: vec![BindingElement { set: 0, binding: 0, element: 0, bound }],
+        grid: [1; 3],
+        draw,
+        ..Inputs::default()
+    }
 }
 
 /// Compiles a shape, runs it both ways, and compares.
@@ -62,7 +67,8 @@ fn agrees(
     for (stage, bytes) in stages {
         modules.push((stage, Module::new(bytes)?));
     }
-    let irs = modules.iter().map(|(stage, module)| translate(module, "main", *stage, &[])).collect::<Result<Vec<_>>>()?;
+    let irs =
+        modules.iter().map(|(stage, module)| translate(module, "main", *stage, &[])).collect::<Result<Vec<_>>>()?;
     let state = dovetail::template::state(&irs)?;
     let shaders = modules.iter().map(|(stage, module)| ShaderRef::new(module, "main", *stage, wave)).collect();
     let pipelines = Pipelines::tuned(shaders, state, tuning.clone(), &ChosenCompiler::new())?;
@@ -80,7 +86,9 @@ fn agrees(
     }
     for (route, elf) in &pipelines.elfs {
         let ran = pipelines.run(elf, &inputs, RunLimits { instructions: LIMIT })?;
-        let words = |bytes: &[u8]| bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap_or_default())).collect::<Vec<_>>();
+        let words = |bytes: &[u8]| {
+            bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap_or_default())).collect::<Vec<_>>()
+        };
         let (ours, theirs) = (words(&ran.bindings[0]), words(&expected[0]));
         if let Some(at) = (0..theirs.len()).find(|at| ours[*at] != theirs[*at]) {
             return Err(Error::bug(format!("{route}: word {at} is {}, not {}", ours[at], theirs[at])));

@@ -165,13 +165,7 @@ impl Check<'_> {
 
     /// The scratch dword that an inserted access addresses: it must be above the function's own scratch and within the
     /// requested size.
-    fn scratch(
-        &self,
-        inst: &MachineInst,
-        descriptor: &Operand,
-        far: &Operand,
-        state: &PointState,
-    ) -> Result<u32> {
+    fn scratch(&self, inst: &MachineInst, descriptor: &Operand, far: &Operand, state: &PointState) -> Result<u32> {
         let far = match far.what {
             OperandValue::Const(bits) => Some(bits),
             OperandValue::Fixed(reg) => state.at(StorageLocation::reg(reg)).iter().find_map(|name| match name {

@@ -154,7 +154,8 @@ impl PointState {
             names.retain(|name| !is_new(name));
             names.extend(new);
         };
-        let old = pairs.iter().flat_map(|(new, from)| [Some(HeldValue::Val(*new)), HeldValue::of(from), constant(from)]);
+        let old =
+            pairs.iter().flat_map(|(new, from)| [Some(HeldValue::Val(*new)), HeldValue::of(from), constant(from)]);
         self.change(&old.flatten().collect::<Vec<_>>(), change);
         // Values that equal a constant through a renamed value equal it through the new one.
         let (before, undefined) = (self.equal.clone(), self.undefined.clone());
