@@ -5,11 +5,13 @@
 //! other copies of undefined values, only a use of the restored one is an error.
 
 use super::flow::Step;
-use super::written::Scalars;
 use crate::isa::instruction::{Fields, VectorDst, VectorFields};
 use crate::isa::{Op, Register, RegisterSet, Src, Vgpr};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+
+/// Scalar registers by their codes: SGPRs, VCC, M0, EXEC.
+pub(super) type Scalars = u128;
 
 /// By vector register, its lanes that have a copy of an unwritten register on every path.
 #[derive(Clone, Default)]

@@ -10,14 +10,11 @@
 use super::flow::Step;
 use super::mask_op::MaskForm::{Plain, Save, Write};
 use super::mask_op::{MaskOp, mask_op};
-use super::saved::{UnwrittenLanes, VouchingLanes, saved};
+use super::saved::{Scalars, UnwrittenLanes, VouchingLanes, saved};
 use super::solve::Flow;
 use crate::isa::instruction::{Fields, ScalarFields, VectorDst, VectorForm};
 use crate::isa::{Effects, Format, Op, Register, RegisterSet, Scalar, Src};
 use crate::target::WaveSize;
-
-/// Scalar registers by their codes: SGPRs, VCC, M0, EXEC.
-pub(super) type Scalars = u128;
 
 const COUNT: u8 = 128;
 const EXEC: u8 = Register::EXEC.code() as u8;
@@ -184,7 +181,8 @@ impl Flow for Written {
         let Effects { writes, indirect, .. } = &step.effects;
         self.lanes.step(step, &self.maybe);
         let restored = self.vouching_lanes.restored(step);
-        self.vouching_lanes.step(step, saved(step).map_or(0, |(.., from)| self.of(from.code() as u8)));
+        let saved = saved(step).map_or(0, |(.., from)| self.of(from.code() as u8));
+        self.vouching_lanes.step(step, saved);
         self.maybe = match copied(step) {
             Some(pairs) => self.maybe_after_copy(&pairs, is_copy(step)),
             None if self.lanes.restores(step) => self.maybe.without(writes),

@@ -1,6 +1,7 @@
 //! Checks instructions that the allocator inserted: they may only move values.
 
-use super::state::{HeldValue, PointState, StorageLocation};
+use super::held::HeldValue;
+use super::state::{PointState, StorageLocation};
 use super::{Check, reg_of};
 use crate::compile::native::mir::{
     Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, PhysReg, RegisterClass,

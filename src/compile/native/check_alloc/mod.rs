@@ -7,6 +7,7 @@
 //! its value's name in the register that the instruction reads. The allocator supplies only the code and which
 //! instructions it inserted; inserted instructions may only be moves.
 
+mod held;
 mod inserted;
 mod original;
 mod page;
@@ -20,7 +21,8 @@ use super::mir::{
 };
 use crate::error::{Context, Error, Result};
 use crate::isa::Op;
-use state::{HeldValue, PointState, StorageLocation};
+use held::HeldValue;
+use state::{PointState, StorageLocation};
 
 /// Checks that `after` does what `before` does, with registers within the limits.
 ///

@@ -1,6 +1,6 @@
 //! Facts about many locations of one kind, which states share until one of them changes.
 
-use super::state::HeldValue;
+use super::held::HeldValue;
 use std::collections::BTreeMap;
 
 /// Locations of a page.

@@ -151,8 +151,14 @@ impl Pool {
             self.busy.pop();
             self.free.push(place);
         }
-        let new = |count: &mut u32| (*count < most).then(|| std::mem::replace(count, *count + 1));
-        let place = self.free.pop().or_else(|| new(&mut self.count))?;
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None if self.count < most => {
+                self.count += 1;
+                self.count - 1
+            }
+            None => return None,
+        };
         self.busy.push(Reverse((group.last, place)));
         Some(place)
     }
