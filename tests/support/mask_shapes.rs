@@ -3,6 +3,8 @@
 //! An invocation takes word `index` of the buffer, follows its own way, and leaves what it computed on it in word `index +
 //! LANES`. The index is that of the invocation, the vertex or the pixel.
 
+#![allow(dead_code, reason = "each program uses its own part of this")]
+
 use super::shape_module::Module;
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
@@ -135,12 +137,13 @@ impl Body {
                 input(&mut m, BuiltIn::LocalInvocationIndex, m.u32)
             }
         };
-        let far = m.typed(Op::Constant, m.f32, &[2f32.to_bits()]);
+        let [far, one] = [2f32, 1.0].map(|x| m.typed(Op::Constant, m.f32, &[x.to_bits()]));
         m.begin();
         let mut local = || m.value(Op::Variable, to_local, &[StorageClass::Function as u32]);
         let (sum, fuel) = (local(), local());
         if let Some(place) = place {
-            place.store(&mut m, [far; 4]);
+            // Beyond the clip volume: no pixel is drawn.
+            place.store(&mut m, [far, far, far, one]);
         }
         let index = match stage {
             ExecutionModel::Fragment => {

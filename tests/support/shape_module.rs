@@ -1,5 +1,7 @@
 //! Builder of SPIR-V modules, instruction by instruction: a shader with one storage buffer of words.
 
+#![allow(dead_code, reason = "each program uses its own part of this")]
+
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 use std::collections::BTreeMap;
 

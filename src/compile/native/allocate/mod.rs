@@ -75,7 +75,7 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
     // Masks first have what they need, then less.
     let half = limits.vgprs / 2;
     let steps = [None, room(scalars / 2, half), room(scalars / 4, half), room(0, half), room(0, 0)];
-    let mut refused = None;
+    let (mut refused, mut live) = (None, Some(Liveness::new(f)));
     let first = match limits.masks {
         MaskPlaces::Scalars => 0,
         MaskPlaces::Lanes => 3,
@@ -83,12 +83,18 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
     };
     for step in &steps[first..] {
         let made = match *step {
-            None => with_masks(f, limits),
-            Some(room) => match masks::leave(f, room, limits) {
-                Some(fewer) => with_fewer(&fewer, limits),
-                None if refused.is_none() => with_masks(f, limits),
-                None => continue,
-            },
+            None => with_masks(f, &mut live, limits),
+            Some(room) => {
+                let known = live.take().unwrap_or_else(|| Liveness::new(f));
+                match masks::leave(f, &known, room, limits) {
+                    Some(fewer) => {
+                        drop(known);
+                        with_fewer(&fewer, limits)
+                    }
+                    None if refused.is_none() => with_masks(f, &mut Some(known), limits),
+                    None => continue,
+                }
+            }
         };
         match made {
             Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => refused = Some(error),
@@ -101,25 +107,24 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
 /// The allocation of a function some of whose masks have left.
 fn with_fewer(fewer: &Fewer, limits: RegisterLimits) -> Result<Allocated> {
     let lower = RegisterLimits { vgprs: limits.vgprs.saturating_sub(fewer.vectors), ..limits };
-    let mut made = with_masks(&fewer.function, lower)?;
+    let mut made = with_masks(&fewer.function, &mut None, lower)?;
     lower_lanes(&mut made.function, fewer.vectors, limits);
     trace_back(&mut made.origin, &fewer.origin);
     Ok(made)
 }
 
-/// The allocation of a function whose masks stay in registers.
-fn with_masks(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated> {
-    let live = Liveness::new(f);
-    let (mut class, mut least) = match once(f, &live, limits)? {
+/// The allocation of a function whose masks stay in registers. What is known of its live values is kept unless values leave.
+fn with_masks(f: &MachineFunction, known: &mut Option<Liveness>, limits: RegisterLimits) -> Result<Allocated> {
+    let live = known.get_or_insert_with(|| Liveness::new(f));
+    let (mut class, mut least) = match once(f, live, limits)? {
         Once::Done(done) => return Ok(finish(f, done, None, limits)),
         Once::Starved(class, stop) => (class, stop),
     };
-    let exclusive = exclusive::is_exclusive(f, &live);
-    let [own_scalars, own_vectors] = exclusive::assigned(f, &live, limits)?;
+    let exclusive = exclusive::is_exclusive(f, live);
+    let [own_scalars, own_vectors] = exclusive::assigned(f, live, limits)?;
     let scalars = open_registers(f, limits).count(RegisterClass::Scalar) - own_scalars;
     // The first goal is what there is; each time that it does not work out the file that starved gets some air.
     let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs).saturating_sub(own_vectors) };
-    let mut live = Some(live);
     for attempt in 0..MOST_ATTEMPTS {
         let air = if attempt == 0 { 0 } else { 1 + attempt };
         match class {
@@ -129,9 +134,9 @@ fn with_masks(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated> 
             RegisterClass::Vector => goal.vectors = goal.vectors.saturating_sub(air),
         }
         // Not kept beside that of the new code: for large functions it is a large part of all memory.
-        let known = live.take().unwrap_or_else(|| Liveness::new(f));
-        let spilled = spill(f, &known, &exclusive, goal, limits);
-        drop(known);
+        let live = known.take().unwrap_or_else(|| Liveness::new(f));
+        let spilled = spill(f, &live, &exclusive, goal, limits);
+        drop(live);
         let lower = RegisterLimits { vgprs: limits.vgprs.saturating_sub(spilled.lane_registers), ..limits };
         let again = Liveness::new(&spilled.function);
         match once(&spilled.function, &again, lower)? {

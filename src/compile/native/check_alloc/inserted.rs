@@ -1,6 +1,7 @@
 //! Checks instructions that the allocator inserted: they may only move values.
 
-use super::state::{HeldValue, PointState, StorageLocation};
+use super::held::HeldValue;
+use super::state::{PointState, StorageLocation};
 use super::{Check, reg_of};
 use crate::compile::native::mir::{
     Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, PhysReg, RegisterClass,
@@ -66,6 +67,9 @@ impl Check<'_> {
     /// that lane, and restored after the access. Returns whether the instruction is one.
     fn first_lane(&self, inst: &MachineInst, op: Op, state: &mut PointState) -> Result<bool> {
         let f = self.after;
+        if f.scratch_bytes == self.before.scratch_bytes {
+            return Ok(false);
+        }
         let mov = if f.wave == WaveSize::W32 { Op::SMovB32 } else { Op::SMovB64 };
         let exec = |one: &Operand| reg_of(one) == Some(PhysReg::EXEC);
         match (f.defs(inst), f.uses(inst)) {
@@ -75,7 +79,11 @@ impl Check<'_> {
                 let registers = registers.filter(|all| all.iter().all(|reg| self.allowed(*reg, RegisterClass::Scalar)));
                 let registers = registers.ok_or_else(|| Error::bug("EXEC is saved in part, or nowhere"))?;
                 state.forget_exec();
-                registers.iter().for_each(|reg| state.set(StorageLocation::reg(*reg), vec![HeldValue::Exec]));
+                for (n, reg) in (0..).zip(registers) {
+                    let names = state.at(StorageLocation::reg(PhysReg::EXEC.nth(n))).to_vec();
+                    state.set(StorageLocation::reg(reg), names);
+                    state.add(StorageLocation::reg(reg), HeldValue::Exec);
+                }
             }
             ([one], [to]) if op == mov && exec(one) && to.what == OperandValue::Const(1) && !state.one_lane => {
                 state.one_lane = true;

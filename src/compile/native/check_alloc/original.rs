@@ -1,7 +1,8 @@
 //! Checks original instructions: the contents of the registers that they read, and their effect on those that they
 //! write.
 
-use super::state::{HeldValue, PointState, StorageLocation};
+use super::held::HeldValue;
+use super::state::{PointState, StorageLocation};
 use super::{Check, reg_of, same_form};
 use crate::compile::native::allocate::class_of;
 use crate::compile::native::mir::classes::{Wants, alignment};

@@ -43,9 +43,8 @@ enum Slot {
 }
 
 /// Leaves no more registers to masks than there is room for, as far as possible; `None` if nothing leaves.
-pub(super) fn leave(f: &MachineFunction, room: MaskRoom, limits: RegisterLimits) -> Option<Fewer> {
-    let live = Liveness::new(f);
-    let mut groups = groups(f, &live, &|val| room.vectors == 0 && live.is_global(val));
+pub(super) fn leave(f: &MachineFunction, live: &Liveness, room: MaskRoom, limits: RegisterLimits) -> Option<Fewer> {
+    let mut groups = groups(f, live, &|val| room.vectors == 0 && live.is_global(val));
     groups.retain(|group| group.members.iter().all(|val| f.class(*val) == RegisterClass::Scalar));
     groups.sort_by_key(|group| (group.first, group.members.first().copied()));
     let leaves = choose(f, &groups, room.scalars);
@@ -152,8 +151,14 @@ impl Pool {
             self.busy.pop();
             self.free.push(place);
         }
-        let new = |count: &mut u32| (*count < most).then(|| std::mem::replace(count, *count + 1));
-        let place = self.free.pop().or_else(|| new(&mut self.count))?;
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None if self.count < most => {
+                self.count += 1;
+                self.count - 1
+            }
+            None => return None,
+        };
         self.busy.push(Reverse((group.last, place)));
         Some(place)
     }

@@ -181,9 +181,8 @@ fn the_checker_finds_wrong_registers_and_missing_moves() {
             }
             if good.origin[n].is_none() {
                 plant(&|| without(&good, n));
-                if let (Some(Op::VReadlaneB32 | Op::VWritelaneB32), OperandValue::Const(lane)) =
-                    (inst.isa(), good.function.uses(inst)[1].what)
-                {
+                let lane = good.function.uses(inst).get(1).and_then(|one| one.as_const());
+                if let (Some(Op::VReadlaneB32 | Op::VWritelaneB32), Some(lane)) = (inst.isa(), lane) {
                     plant(&|| {
                         let mut bad = good.clone();
                         bad.function.operands[first + usize::from(inst.defs) + 1] = Operand::constant(lane ^ 1);
