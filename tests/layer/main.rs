@@ -9,6 +9,7 @@ mod dispatches;
 mod draw_application;
 mod dynamic_states;
 mod easel;
+mod samplers;
 mod secondaries;
 mod served;
 mod shadow;
@@ -64,13 +65,20 @@ fn application() {
             "[]".to_owned()
         }
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
-        Ok(name @ (shadow_draws::DRAWS | dynamic_states::STATES | depth_stencil::DEPTHS | swizzles::SWIZZLES)) => {
+        Ok(
+            name @ (shadow_draws::DRAWS
+            | dynamic_states::STATES
+            | depth_stencil::DEPTHS
+            | swizzles::SWIZZLES
+            | samplers::SAMPLERS),
+        ) => {
             let code = DRAW.map(|pair| pair.map(shader));
             let code = code.each_ref().map(|pair| pair.each_ref().map(Vec::as_slice));
             let cases = match name {
                 shadow_draws::DRAWS => Cases::Ways,
                 dynamic_states::STATES => Cases::DynamicStates,
                 depth_stencil::DEPTHS => Cases::DepthStencil,
+                samplers::SAMPLERS => Cases::Samplers,
                 _ => Cases::Swizzles,
             };
             serde_json::to_string(&draw_application::run(code, cases)).expect("JSON")

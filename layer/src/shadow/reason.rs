@@ -76,7 +76,7 @@ reasons! {
     Samples = "multisampled image";
     /// Swizzles of a comparison or of attachments, planes, slices of a volume, what extends it.
     View = "unsupported image view";
-    /// Anisotropy, reduction modes, conversions, other borders.
+    /// Cubic filters, minima and maxima, conversions.
     Sampler = "unsupported sampler";
     /// It began before the layer was watching.
     Outside = "unknown render pass";
