@@ -5,7 +5,7 @@
 //! to `emu::inputs::FixedFunction`.
 
 use super::dynamic::{Dynamic, Effective};
-use super::program::FragmentUse;
+use super::program::Reads;
 use super::reason::Reason;
 use super::state;
 use dovetail::capture::{
@@ -33,7 +33,7 @@ pub struct Fixed {
 ///
 /// # Errors
 /// Why a bundle cannot express it.
-pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse, strict_lines: bool) -> Result<Fixed, Reason> {
+pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: Reads, strict_lines: bool) -> Result<Fixed, Reason> {
     let all = dynamic.over(given)?;
     let raster = all.state.rasterization.as_ref().ok_or(Reason::Pipeline)?;
     if !all.state.extending.is_empty() {
@@ -110,7 +110,7 @@ fn rasterized(
     all: &Effective,
     raster: &RasterizationState,
     topology: Topology,
-    (reads, strict_lines): (FragmentUse, bool),
+    (reads, strict_lines): (Reads, bool),
 ) -> Result<Raster, Reason> {
     // A stream other than 0 is refused with the shader.
     let known = [
