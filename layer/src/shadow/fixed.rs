@@ -43,7 +43,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: Reads, strict_lines: 
     all.need(&[state::TOPOLOGY, state::RESTART])?;
     let topology = topology(assembly.topology)?;
     samples(&all)?;
-    let Raster { last_provoking, depth_bias, polygon_mode, line_width } =
+    let Raster { last_provoking, depth_bias, polygon_mode, line_width, bresenham } =
         rasterized(&all, raster, topology, (reads, strict_lines))?;
     let (viewport, scissor, negative_one_to_one) = view(&all)?;
     let blend = all.state.blend.clone().unwrap_or_default();
@@ -65,6 +65,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: Reads, strict_lines: 
         depth_clamp: clamps(raster.depth_clamp_enable != 0, &raster.p_next, viewport.depth == [0.0, 1.0])?,
         polygon_mode,
         line_width,
+        bresenham,
         negative_one_to_one,
         last_provoking,
         depth_bias,
@@ -103,6 +104,7 @@ struct Raster {
     polygon_mode: PolygonMode,
     /// If it is not 1.
     line_width: Option<f32>,
+    bresenham: bool,
 }
 
 /// What commands and pipelines say about the rasterization of these primitives.
@@ -140,7 +142,7 @@ fn rasterized(
     if polygon_mode == PolygonMode::Point && reads.point {
         return Err(Reason::PolygonMode);
     }
-    let mut line_width = None;
+    let (mut line_width, mut bresenham) = (None, false);
     if lines || polygon_mode == PolygonMode::Line {
         all.need(&[state::LINE_WIDTH, state::LINE_STIPPLE_ENABLE])?;
         let next = of(s_type::LINES);
@@ -154,7 +156,7 @@ fn rasterized(
             // Without strict lines a wide line is a parallelogram.
             mode::DEFAULT if line_width.is_none() || strict_lines => {}
             mode::DEFAULT => return Err(Reason::WideLines),
-            mode::BRESENHAM => return Err(Reason::LineMode),
+            mode::BRESENHAM => bresenham = true,
             _ => return Err(Reason::SmoothLines),
         }
     }
@@ -182,7 +184,7 @@ fn rasterized(
             return Err(Reason::ProvokingVertex);
         }
     }
-    Ok(Raster { last_provoking, depth_bias, polygon_mode, line_width })
+    Ok(Raster { last_provoking, depth_bias, polygon_mode, line_width, bresenham })
 }
 
 /// `VkLineRasterizationMode`.

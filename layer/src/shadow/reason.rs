@@ -105,7 +105,6 @@ reasons! {
     /// The driver does not say that they are rectangles.
     WideLines = "wide lines";
     LineStipple = "stippled lines";
-    LineMode = "Bresenham lines";
     SmoothLines = "smooth lines";
     Conservative = "conservative rasterization";
     /// The last one of each primitive is, and the shader reads its values.
