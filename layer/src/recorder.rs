@@ -120,9 +120,7 @@ fn archive(dir: &Path) -> Result<(PathBuf, ArchiveWriter<File>)> {
             Err(TryLockError::WouldBlock) => false,
             Err(TryLockError::Error(_)) => !there,
         };
-        if is_ours
-            && let Ok(writer) = ArchiveWriter::resume(file)
-        {
+        if is_ours && let Ok(writer) = ArchiveWriter::resume(file) {
             return Ok((path, writer));
         }
     }

@@ -253,13 +253,7 @@ impl Session {
         new
     }
 
-    fn time(
-        &self,
-        which: (Hash, &'static str),
-        driver: Duration,
-        translated: Result<Translated>,
-        waiting: bool,
-    ) {
+    fn time(&self, which: (Hash, &'static str), driver: Duration, translated: Result<Translated>, waiting: bool) {
         let Some(times) = &self.times else { return };
         times.make(which, driver, translated, waiting, &|module| self.code(module));
         if let Some(why) = times.cache_error() {

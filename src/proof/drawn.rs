@@ -326,7 +326,8 @@ impl<'a> Run<'a> {
     /// The outlines of what a primitive covers.
     fn outlines(&self, corners: &[Corner; 3]) -> Vec<Vec<[f64; 2]>> {
         let line = |from: &Corner, to: &Corner| {
-            let [a, b, c, d] = draw::line_places([from.at, to.at], self.command.fixed.width(), self.command.fixed.bresenham);
+            let [a, b, c, d] =
+                draw::line_places([from.at, to.at], self.command.fixed.width(), self.command.fixed.bresenham);
             vec![a, b, d, c]
         };
         let square = |corner: &Corner| corner.square().to_vec();
@@ -388,7 +389,9 @@ impl<'a> Run<'a> {
                     };
                     // The order of the lines or points of a polygon is the driver's choice ("Primitive Order").
                     let several = outlines.iter().filter(|outline| contains(outline, place)).nth(1).is_some();
-                    several || ends.iter().any(|end| end_covers(*end, place)) || outlines.iter().any(|outline| edges(outline))
+                    several
+                        || ends.iter().any(|end| end_covers(*end, place))
+                        || outlines.iter().any(|outline| edges(outline))
                 };
                 if open || self.places.iter().any(near) {
                     self.edges.insert([x, y]);

@@ -20,8 +20,8 @@ use crate::emu::draw::Targets;
 use crate::emu::inputs::{BindingElement, Bound, Inputs};
 use crate::emu::{self, NamedFormat, RunLimits};
 use crate::error::{Error, Result};
-use crate::ir::{Op, OutputSlot, Shader};
 use crate::ir::interp::{Difference, Options, Race, Races, WatchedByte, WriterInvocation, dispatch};
+use crate::ir::{Op, OutputSlot, Shader};
 use crate::pipeline::ShaderRef;
 use crate::target::Stage;
 use std::cell::OnceCell;
@@ -122,8 +122,7 @@ impl Runner {
     fn undefined(&self, inputs: &Inputs) -> Vec<ResultPlace> {
         let Some(draw) = &inputs.draw else { return Vec::new() };
         let writes = |at: u32| {
-            let stores =
-                |op: &Op| matches!(op, Op::StoreOutput { slot: OutputSlot::Location { location, .. }, .. } if *location == at);
+            let stores = |op: &Op| matches!(op, Op::StoreOutput { slot: OutputSlot::Location { location, .. }, .. } if *location == at);
             self.shader(Stage::Fragment).is_some_and(|fragment| fragment.has(stores))
         };
         let unwritten = draw.targets.iter().filter(|target| target.write_mask != 0 && !writes(target.location));

@@ -107,7 +107,7 @@ PROGRAMS = {
     "vkd3d-triangle": Program(["vkd3d-triangle"], windowed=True, limit=5),
     "vkd3d-gears": Program(["vkd3d-gears"], windowed=True, limit=5),
     "ddnet": Program(["/usr/games/DDNet", *DDNET_ARGUMENTS], windowed=True, limit=8, prepare=ddnet_shaders),
-    "warzone2100": Program(WARZONE, windowed=True, limit=45),
+    "warzone2100": Program(WARZONE, windowed=True, limit=60),
     "glmark2": Program(GLMARK2, windowed=True, environment=ZINK),
     "neverball": Program(["/usr/games/neverball"], windowed=True, limit=20, prepare=neverball_settings, environment=ZINK),
 }

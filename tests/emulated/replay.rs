@@ -450,7 +450,8 @@ fn a_draw_is_judged_by_pixels() {
     let (code, said, _) = replay(dir.path(), &failure.path, &[]);
     assert!(code == 6 && said.contains("target 0 at pixel 3, 2"), "{code}\n{said}");
     assert!(said.contains("--trace pixel:3,2"), "{said}");
-    std::fs::write(failure.path.join("expected/target0.bin"), &left(&runner, &small.inputs).targets[0]).expect("mended");
+    std::fs::write(failure.path.join("expected/target0.bin"), &left(&runner, &small.inputs).targets[0])
+        .expect("mended");
     assert_eq!(replay(dir.path(), &failure.path, &[]).0, 0);
 }
 

@@ -26,8 +26,7 @@ impl App {
         // SAFETY: as above.
         unsafe {
             let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
-            let texture =
-                self.image(COLOR, SIZE, vk::SampleCountFlags::TYPE_1, usage | vk::ImageUsageFlags::SAMPLED);
+            let texture = self.image(COLOR, SIZE, vk::SampleCountFlags::TYPE_1, usage | vk::ImageUsageFlags::SAMPLED);
             let drawn = self.pipeline(&case(FIRST - 1));
             self.render(FIRST - 1, texture, None, |app, commands| {
                 app.bind(commands, drawn);

@@ -211,7 +211,8 @@ mod tests {
             let [a, b, c, d] = line(ends, 1.0, true);
             let hits = count(&[[a, b, c], [b, d, c]]);
             let of = |n: usize, at: usize| [at % SIZE as usize, at / SIZE as usize][axis] == n;
-            let lines = (1..11).map(|n| hits.iter().enumerate().filter(|(at, _)| of(n, *at)).map(|(_, hits)| *hits).sum());
+            let lines =
+                (1..11).map(|n| hits.iter().enumerate().filter(|(at, _)| of(n, *at)).map(|(_, hits)| *hits).sum());
             assert_eq!(lines.collect::<Vec<u32>>(), [1; 10], "{ends:?}");
             assert_eq!(hits.iter().sum::<u32>(), 10);
         }

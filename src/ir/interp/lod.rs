@@ -90,13 +90,7 @@ impl Machine<'_> {
     }
 
     /// The coordinates of the lanes of a quad; `None` if one of them is inactive.
-    fn quad(
-        &self,
-        wave: &Wave,
-        inst: &Inst,
-        operands: &Operands<'_>,
-        (lane, mask): (usize, u64),
-    ) -> Option<[Step; 4]> {
+    fn quad(&self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, (lane, mask): (usize, u64)) -> Option<[Step; 4]> {
         let quad = lane / 4 * 4;
         let all = mask >> quad & 15 == 15;
         all.then(|| std::array::from_fn(|n| self.coordinates(wave, inst, operands, quad + n)))

@@ -123,7 +123,13 @@ impl Texture {
     }
 
     /// The taps of one axis with their weights, and whether the choice is too close to decide.
-    pub(super) fn taps(n: f64, error: f64, size: i64, filter: Filter, mode: AddressMode) -> (Vec<(Option<i64>, f64)>, bool) {
+    pub(super) fn taps(
+        n: f64,
+        error: f64,
+        size: i64,
+        filter: Filter,
+        mode: AddressMode,
+    ) -> (Vec<(Option<i64>, f64)>, bool) {
         let wrap = |i: i64| match mode {
             AddressMode::Repeat => Some(i.rem_euclid(size)),
             AddressMode::MirroredRepeat => {
@@ -184,12 +190,7 @@ impl Texture {
     }
 
     /// The number of a component, or the result of its comparison, and whether that is too close to decide.
-    pub(super) fn value(
-        &self,
-        sampler: &InterpretedSampler,
-        word: u32,
-        reference: Option<(f64, f64)>,
-    ) -> (f64, bool) {
+    pub(super) fn value(&self, sampler: &InterpretedSampler, word: u32, reference: Option<(f64, f64)>) -> (f64, bool) {
         // A double holds every integer of 32 bits.
         let v = if self.integer { f64::from(word) } else { f64::from(f32::from_bits(word)) };
         let (Some(reference), Some([less, equal, greater])) = (reference, sampler.compare) else { return (v, false) };
