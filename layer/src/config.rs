@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// What the names of all settings start with.
 const PREFIX: &str = "DOVETAIL_LAYER_";
-/// The file of a cache.
-const STORE: &str = "data.mdb";
+/// The folder of a cache in which its entries are.
+const STORE: &str = "lmdb";
 
 /// The settings, read once.
 #[derive(Clone, Debug, Default)]

@@ -344,8 +344,8 @@ fn runs_one_after_the_other_continue_one_archive() {
 fn a_cache_that_cannot_be_used_is_reported_with_the_reason() {
     let Some(stage) = Scenery::set("a_cache_that_cannot_be_used_is_reported_with_the_reason") else { return };
     std::fs::create_dir(stage.path("empty")).expect("a folder");
-    std::fs::create_dir(stage.path("damaged")).expect("a folder");
-    std::fs::write(stage.path("damaged/data.mdb"), [7; 9000]).expect("a file");
+    std::fs::create_dir_all(stage.path("damaged/lmdb")).expect("a folder");
+    std::fs::write(stage.path("damaged/lmdb/data.mdb"), [7; 9000]).expect("a file");
     let json = ("DOVETAIL_LAYER_JSON", "times.json");
     for (given, cache, why) in [
         (&[json][..], "nowhere", "nowhere is no folder"),
