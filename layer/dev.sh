@@ -22,6 +22,13 @@ layer_tools() {
     case " $* " in *" vkcube "* | "  ") need 'have vkcube' vulkan-tools "vkcube" || return 1 ;; esac
     case " $* " in *" ffmpeg"* | "  ") need 'have ffmpeg' ffmpeg "ffmpeg with libplacebo" || return 1 ;; esac
     case " $* " in *" vkd3d"* | "  ") need 'have vkd3d-gears' vkd3d-demos "demos of vkd3d" || return 1 ;; esac
+    case " $* " in *" mpv "* | "  ") need 'have mpv' mpv "mpv" && need 'have ffmpeg' ffmpeg "ffmpeg" || return 1 ;; esac
+    case " $* " in *" warzone2100 "* | "  ") need '[ -x /usr/games/warzone2100 ]' warzone2100 "Warzone 2100" || return 1 ;; esac
+    case " $* " in *" glmark2 "* | "  ") need 'have glmark2' glmark2-x11 "glmark2" || return 1 ;; esac
+    case " $* " in *" neverball "* | "  ") need '[ -x /usr/games/neverball ]' neverball "Neverball" || return 1 ;; esac
+    case " $* " in *" glmark2 "* | *" neverball "* | "  ")
+        need 'ls /usr/lib/*/dri/zink_dri.so' libgl1-mesa-dri "zink, OpenGL over Vulkan" || return 1 ;;
+    esac
     case " $* " in *" ddnet "* | "  ") need '[ -x /usr/games/DDNet ]' ddnet "DDNet" || return 1 ;; esac
     case " $* " in
     *" pygfx "* | *" wgpu-compute "* | "  ")

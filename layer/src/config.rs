@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// What the names of all settings start with.
 const PREFIX: &str = "DOVETAIL_LAYER_";
+/// The folder of a cache in which its entries are.
+const STORE: &str = "lmdb";
 
 /// The settings, read once.
 #[derive(Clone, Debug, Default)]
@@ -117,7 +119,22 @@ impl Config {
             shadow: ShadowConfig::new(&mut settings),
         };
         settings.finish();
+        config.check_cache(problems);
         config
+    }
+
+    /// Reports a cache that nothing can come from.
+    fn check_cache(&self, problems: &mut Vec<String>) {
+        let Some(cache) = &self.cache else { return };
+        let why = match () {
+            () if !self.makes() => "is ignored: neither DOVETAIL_LAYER_TIMES nor DOVETAIL_LAYER_JSON is set",
+            // A service may be about to fill it.
+            () if self.socket.is_some() => return,
+            () if !cache.is_dir() => "is no folder; everything counts as not cached",
+            () if !cache.join(STORE).exists() => "has no cache in it; everything counts as not cached",
+            () => return,
+        };
+        problems.push(format!("DOVETAIL_LAYER_CACHE={} {why}", cache.display()));
     }
 
     /// Whether pipelines are also made with Dovetail.

@@ -2,7 +2,7 @@
 //!
 //! | in the folder | |
 //! | --- | --- |
-//! | `NAME.foz`, `NAME.1.foz`, … | one archive per process, named after its program |
+//! | `NAME.foz`, `NAME.1.foz`, … | archives named after the program: each run continues one that no process writes |
 //! | `modules/HASH.spv` | SPIR-V, once |
 //! | `pipelines/HASH.toml` | the state of a pipeline, with its shaders in comments; missing if it is not supported |
 //!
@@ -16,7 +16,7 @@ use dovetail::capture::{
 };
 use dovetail::error::{Context, Error, Result};
 use dovetail::files::write_unsynced;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ use std::time::Duration;
 const QUEUE: usize = 4096;
 /// How long the end of the process waits for the disk.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Largest number of archives of one program in one folder.
+/// Largest number of processes of one program that record into one folder at the same time.
 const MOST_ARCHIVES: usize = 4096;
 
 /// Something to write.
@@ -98,24 +98,33 @@ impl Recorder {
     }
 }
 
-/// A new archive, named after this program. No other process writes to it.
+/// An archive named after this program, new or of an earlier run. It is locked as long as it is open, so that no other
+/// process writes to it.
 fn archive(dir: &Path) -> Result<(PathBuf, ArchiveWriter<File>)> {
     let program = std::env::current_exe().ok();
     let name =
         program.as_deref().and_then(Path::file_name).map_or_else(|| "program".into(), |name| name.to_string_lossy());
-    let mut last = Error::environment("as many archives as one folder holds");
     for number in 0..MOST_ARCHIVES {
         let path = dir.join(if number == 0 { format!("{name}.foz") } else { format!("{name}.{number}.foz") });
-        match File::options().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => return Ok((path, ArchiveWriter::new(file)?)),
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(e) => {
-                last = e.into();
-                break;
-            }
+        let there = path.exists();
+        let opened = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = match opened {
+            Ok(file) => file,
+            // Another user's, perhaps.
+            Err(_) if there => continue,
+            Err(e) => return Err(Error::from(e).at(dir.display().to_string())),
+        };
+        // A file system without locks can still tell a new file.
+        let is_ours = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(_)) => !there,
+        };
+        if is_ours && let Ok(writer) = ArchiveWriter::resume(file) {
+            return Ok((path, writer));
         }
     }
-    Err(last.at(dir.display().to_string()))
+    Err(Error::environment("as many archives as one folder holds").at(dir.display().to_string()))
 }
 
 fn write_all(dir: &Path, mut archive: ArchiveWriter<File>, items: &Receiver<Item>, failed: &Mutex<Option<Error>>) {

@@ -21,6 +21,7 @@ impl Came {
         match self {
             Self::Linked => "linked",
             Self::Whole(_) => "whole",
+            Self::Waiting => "waiting",
             Self::Unsupported(..) => "unsupported",
             Self::NotCached(_) => "not cached",
             Self::NeedsWhole(_) => "needs whole",
@@ -31,7 +32,7 @@ impl Came {
 
     fn why(&self) -> &str {
         match self {
-            Self::Linked => "",
+            Self::Linked | Self::Waiting => "",
             Self::Unsupported(_, why) | Self::Whole(why) | Self::NotCached(why) => why,
             Self::NeedsWhole(why) | Self::Pending(why) | Self::Failed(why) => why,
         }

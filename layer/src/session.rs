@@ -179,20 +179,21 @@ impl Session {
         }
         let name = name_of(&pipeline);
         let pipeline = Arc::new(pipeline);
-        if waits(&pipeline, self) {
+        let waiting = waits(&pipeline, self);
+        if waiting {
             lock(&self.tables).waiting.insert(name, pipeline.clone());
             self.any_waiting.store(true, Ordering::Release);
         }
         let translated = graphics(&pipeline, self);
         let fixed = self.shadow.as_ref().and_then(|_| fixed(&pipeline, self).ok());
-        if self.is_new(name, &translated) {
+        if self.is_new(name, &translated, waiting) {
             let state = translated.as_ref().ok().cloned().map(Arc::new);
             self.record(Item::Graphics(name, pipeline, state));
         }
         if let Some(shadow) = &self.shadow {
             shadow.learn(name, &translated, fixed, |module| self.code(module));
         }
-        self.time(name, "graphics", driver, translated);
+        self.time((name, "graphics"), driver, translated, waiting);
         name
     }
 
@@ -227,14 +228,14 @@ impl Session {
     pub fn compute(&self, pipeline: ComputePipeline, driver: Duration) -> Hash {
         let name = name_of(&pipeline);
         let translated = compute(&pipeline, self);
-        if self.is_new(name, &translated) {
+        if self.is_new(name, &translated, false) {
             let state = translated.as_ref().ok().cloned().map(Arc::new);
             self.record(Item::Compute(name, Arc::new(pipeline), state));
         }
         if let Some(shadow) = &self.shadow {
             shadow.learn(name, &translated, None, |module| self.code(module));
         }
-        self.time(name, "compute", driver, translated);
+        self.time((name, "compute"), driver, translated, false);
         name
     }
 
@@ -243,18 +244,21 @@ impl Session {
         lock(&self.tables).modules.get(&module).and_then(Clone::clone)
     }
 
-    fn is_new(&self, name: Hash, translated: &Result<Translated>) -> bool {
+    fn is_new(&self, name: Hash, translated: &Result<Translated>, waiting: bool) -> bool {
         let mut tables = lock(&self.tables);
         let new = tables.pipelines.insert(name);
-        if let (true, Err(e)) = (new, translated) {
+        if let (true, false, Err(e)) = (new, waiting, translated) {
             *tables.untranslated.entry(e.to_string()).or_default() += 1;
         }
         new
     }
 
-    fn time(&self, name: Hash, kind: &'static str, driver: Duration, translated: Result<Translated>) {
+    fn time(&self, which: (Hash, &'static str), driver: Duration, translated: Result<Translated>, waiting: bool) {
         let Some(times) = &self.times else { return };
-        times.make(name, kind, driver, translated, &|module| self.code(module));
+        times.make(which, driver, translated, waiting, &|module| self.code(module));
+        if let Some(why) = times.cache_error() {
+            complain(&why);
+        }
     }
 
     /// Numbers of modules and pipelines so far, and the features that could not be translated.

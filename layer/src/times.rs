@@ -16,6 +16,7 @@ use dovetail::runtime::{
 };
 use dovetail::target::{GfxIp, Stage};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ const MAX_MEMORY: usize = 256 << 20;
 pub struct Times {
     context: Context,
     made: Mutex<Made>,
+    /// The cache's folder, until it was looked into.
+    unread: Mutex<Option<PathBuf>>,
 }
 
 /// Module, stage, entry point, specialization, and size of subgroups; 0: any.
@@ -49,6 +52,8 @@ struct Row {
     /// Number of parts that were available when it was first created.
     hits: usize,
     ours: Result<Pipeline>,
+    /// It waits for state that commands set.
+    waiting: bool,
 }
 
 /// Times and result of one pipeline.
@@ -74,6 +79,8 @@ pub enum Came {
     Linked,
     /// Compiled as a whole; the reason, if linking was tried.
     Whole(String),
+    /// Its code depends on state that commands set; the completed pipelines have rows of their own.
+    Waiting,
     /// Unsupported: the feature's name, and the case.
     Unsupported(String, String),
     NotCached(String),
@@ -98,16 +105,17 @@ impl Times {
             app: app.as_deref().unwrap_or("a Vulkan application"),
             ..ContextInfo::new(target)
         })?;
-        Ok(Self { context, made: Mutex::default() })
+        let unread = Mutex::new(config.cache.clone());
+        Ok(Self { context, made: Mutex::default(), unread })
     }
 
     /// Makes a pipeline that the driver created in `driver` time.
     pub fn make(
         &self,
-        name: Hash,
-        kind: &'static str,
+        (name, kind): (Hash, &'static str),
         driver: Duration,
         translated: Result<Translated>,
+        waiting: bool,
         module: &dyn Fn(Hash) -> Option<Arc<[u8]>>,
     ) {
         let mut made = lock(&self.made);
@@ -141,7 +149,10 @@ impl Times {
                 row.driver += driver;
                 row.link += link;
             }
-            None => drop(made.rows.insert(name, Row { kind, stages, created: 1, driver, shaders, link, hits, ours })),
+            None => {
+                let row = Row { kind, stages, created: 1, driver, shaders, link, hits, ours, waiting };
+                made.rows.insert(name, row);
+            }
         }
     }
 
@@ -156,6 +167,13 @@ impl Times {
                 aside(|| pipeline.wait(1, left).map(drop));
             }
         }
+    }
+
+    /// Why the cache cannot be read, once, after the first part was looked up.
+    pub fn cache_error(&self) -> Option<String> {
+        let dir = lock(&self.unread).take_if(|_| self.stats().misses > 0)?;
+        let why = self.context.cache_error().ok().flatten()?;
+        Some(format!("DOVETAIL_LAYER_CACHE={}: {why}; everything counts as not cached", dir.display()))
     }
 
     /// Number of pipelines created so far.
@@ -235,6 +253,7 @@ impl Row {
         let status = self.ours.as_ref().map_err(Error::clone).and_then(Pipeline::status);
         let (came, bytes) = match status {
             Ok(status) => (came(&status.phase), status.bytes),
+            Err(_) if self.waiting => (Came::Waiting, 0),
             Err(e) => (failed(&e), 0),
         };
         Summary {

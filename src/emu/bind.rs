@@ -7,7 +7,7 @@
 use super::inputs::{BindingElement, Bound, Inputs, Texels};
 use super::machine::Machine;
 use super::named_format::NamedFormat;
-use super::placed::{Home, sampler_words, texels};
+use super::placed::{Home, sampler, texels};
 use super::planes;
 use super::pointers::StoredAddresses;
 use crate::abi::layout::{DescriptorPlace, ResolvedLayout};
@@ -125,13 +125,13 @@ fn place(machine: &mut Machine, bound: &Bound, absent: &[u32]) -> Result<(Home, 
             let (home, words) = texels(machine, image, absent)?;
             (home, vec![(PartLetter::Image, words)])
         }
-        Bound::Sampler(sampler) => (Home::Nothing, vec![(PartLetter::Sampler, sampler_words(sampler).to_vec())]),
-        Bound::CombinedImageSampler(image, sampler) => {
+        Bound::Sampler(given) => (Home::Nothing, vec![(PartLetter::Sampler, sampler(machine, given)?)]),
+        Bound::CombinedImageSampler(image, given) => {
             let (home, words) = match planes::of(image) {
                 Some(planes) => planes::texels(machine, image, &planes)?,
                 None => texels(machine, image, absent)?,
             };
-            (home, vec![(PartLetter::Image, words), (PartLetter::Sampler, sampler_words(sampler).to_vec())])
+            (home, vec![(PartLetter::Image, words), (PartLetter::Sampler, sampler(machine, given)?)])
         }
     })
 }
@@ -181,6 +181,7 @@ fn write(
 #[cfg(test)]
 mod tests {
     use super::super::inputs::{Image, InputBytes, Sampler, Slot, StoredPointer, ViewShape};
+    use super::super::placed::sampler_words;
     use super::*;
     use crate::kinds::ResourceKind;
     use crate::state::{BindingKind, BindingLayout, SetLayout};

@@ -276,6 +276,12 @@ pub struct Sampler {
     pub border: Border,
     /// Coordinates are in texels.
     pub unnormalized: bool,
+    /// Beyond the edge of a cube's face the address modes apply, not the neighbouring face.
+    #[serde(skip_serializing_if = "is_false")]
+    pub non_seamless: bool,
+    /// Largest ratio of a footprint that is filtered along its longer side; up to 1: none.
+    #[serde(skip_serializing_if = "is_isotropic")]
+    pub anisotropy: f32,
     /// Y'CBCR conversion; only in combined descriptors. The resource layout must state the same conversion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversion: Option<YcbcrConversion>,
@@ -295,7 +301,7 @@ pub enum Address {
 }
 
 /// Colour of a border.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are Vulkan's own")]
 pub enum Border {
@@ -303,6 +309,10 @@ pub enum Border {
     TransparentBlack,
     OpaqueBlack,
     OpaqueWhite,
+    /// The application's own, for formats that are not integers.
+    Custom([f32; 4]),
+    /// The application's own, for integers.
+    CustomInteger([u32; 4]),
 }
 
 /// Reads a border; files of earlier versions say whether it is white.
@@ -325,12 +335,15 @@ impl Border {
         *self == Self::TransparentBlack
     }
 
-    /// Its components.
-    pub const fn components(self) -> [f32; 4] {
+    /// The words of its components in an image of floats or of integers.
+    pub fn words(self, integer: bool) -> [u32; 4] {
+        let one = if integer { 1 } else { 1f32.to_bits() };
         match self {
-            Self::TransparentBlack => [0.0; 4],
-            Self::OpaqueBlack => [0.0, 0.0, 0.0, 1.0],
-            Self::OpaqueWhite => [1.0; 4],
+            Self::TransparentBlack => [0; 4],
+            Self::OpaqueBlack => [0, 0, 0, one],
+            Self::OpaqueWhite => [one; 4],
+            Self::Custom(components) => components.map(f32::to_bits),
+            Self::CustomInteger(components) => components,
         }
     }
 }
@@ -356,6 +369,14 @@ fn one() -> u32 {
 
 fn is_one(n: &u32) -> bool {
     *n == 1
+}
+
+fn is_false(given: &bool) -> bool {
+    !given
+}
+
+fn is_isotropic(ratio: &f32) -> bool {
+    *ratio <= 1.0
 }
 
 fn is_identity(swizzle: &[Swizzle; 4]) -> bool {
@@ -446,6 +467,7 @@ mod tests {
         assert_eq!(read("border_white = true"), Some(Border::OpaqueWhite));
         assert_eq!(read("border_white = false"), Some(Border::TransparentBlack));
         assert_eq!(read("border = \"red\""), None);
+        assert_eq!(read("border = { custom = [0.5, 1.0, 0.0, 0.25] }"), Some(Border::Custom([0.5, 1.0, 0.0, 0.25])));
         let white = Sampler { border: Border::OpaqueWhite, ..Default::default() };
         assert_eq!(toml::from_str::<Sampler>(&toml::to_string(&white).unwrap()).unwrap(), white);
     }

@@ -68,6 +68,14 @@ impl Machine {
         self.memory.alloc(bytes)
     }
 
+    /// Adds a border colour; returns its number.
+    ///
+    /// # Errors
+    /// As [`Memory::add_border`].
+    pub fn add_border(&mut self, color: [u32; 4]) -> Result<u32> {
+        self.memory.add_border(color)
+    }
+
     /// Reads memory.
     pub fn read(&self, address: u64, bytes: usize) -> Result<&[u8]> {
         self.memory.read(address, bytes)

@@ -20,6 +20,8 @@ pub struct Memory {
     /// First and last address of each absent range.
     absent: Vec<(u64, u64)>,
     missed: Cell<bool>,
+    /// The table of border colours: words of red, green, blue, alpha.
+    borders: Vec<[u32; 4]>,
     /// Checks the data that the waves of a workgroup exchange.
     pub watch: StoreWatch,
 }
@@ -57,6 +59,23 @@ impl Memory {
     /// Marks a range that holds zeros as absent: an unbound page of a sparse image.
     pub fn set_absent(&mut self, address: u64, bytes: usize) {
         self.absent.push((address, address + (bytes as u64).saturating_sub(1)));
+    }
+
+    /// Adds a border colour; returns its number in the table.
+    ///
+    /// # Errors
+    /// Unsupported: more colours than a sampler can name.
+    pub fn add_border(&mut self, color: [u32; 4]) -> Result<u32> {
+        let number = self.borders.iter().position(|one| *one == color).unwrap_or(self.borders.len());
+        if number == self.borders.len() {
+            self.borders.push(color);
+        }
+        u32::try_from(number).ok().filter(|n| *n < 1 << 12).ok_or_else(|| Error::unsupported("border colours", ""))
+    }
+
+    /// A border colour by its number.
+    pub fn border(&self, number: u32) -> Option<[u32; 4]> {
+        self.borders.get(number as usize).copied()
     }
 
     /// Reads the bytes of a texel; zeros if it is absent.

@@ -98,7 +98,18 @@ pub(super) fn texels(machine: &mut Machine, image: &Image, absent: &[u32]) -> Re
     Ok((Home::Rows(rows), descriptor.dwords().to_vec()))
 }
 
-/// The descriptor of a sampler.
+/// The descriptor of a sampler, whose border colour is in the machine's table if it is the application's own.
+pub(super) fn sampler(machine: &mut Machine, s: &Sampler) -> Result<Vec<u32>> {
+    let [first, second, third, fourth] = sampler_words(s);
+    let palette = match s.border {
+        Border::Custom(color) => machine.add_border(color.map(f32::to_bits))?,
+        Border::CustomInteger(color) => machine.add_border(color)?,
+        _ => 0,
+    };
+    Ok(vec![first, second, third, fourth | palette])
+}
+
+/// The descriptor of a sampler, without the number of its border colour.
 pub(super) fn sampler_words(s: &Sampler) -> [u32; 4] {
     let compare = s.compare.map_or(0, |compare| match compare {
         Compare::Never => 0,
@@ -120,17 +131,20 @@ pub(super) fn sampler_words(s: &Sampler) -> [u32; 4] {
         }),
         compare: CompareBits(compare),
         unnormalized: s.unnormalized,
-        no_cube_wrap: false,
+        no_cube_wrap: s.non_seamless,
         lod: [s.min_lod, s.max_lod],
         bias: s.lod_bias,
         mag_linear: s.mag_linear,
         min_linear: s.min_linear,
         mip: if s.mip_linear { 2 } else { 1 },
+        anisotropy: [2.0, 4.0, 8.0, 16.0].iter().filter(|least| s.anisotropy >= **least).count() as u32,
         border: match s.border {
             Border::TransparentBlack => 0,
             Border::OpaqueBlack => 1,
             Border::OpaqueWhite => 2,
+            Border::Custom(_) | Border::CustomInteger(_) => 3,
         },
+        palette: 0,
     };
     descriptor.dwords()
 }

@@ -97,6 +97,9 @@ pub struct Replay {
     /// Pixel counts of a draw with one sample and one layer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pixels: Option<Pixels>,
+    /// Attachments that are undefined where the draw covers them, because the fragment shader has no such output.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undefined: Vec<ResultPlace>,
 }
 
 /// Pixels of a draw, counted in the expected output.
@@ -268,7 +271,7 @@ mod tests {
     ) -> Replay {
         let routes = vec![("linked", linked), ("whole", whole)];
         let cause = Cause::of(&routes, &interpreter, with_interpreter, || false);
-        Replay { routes, interpreter, cause, pixels: None }
+        Replay { routes, interpreter, cause, pixels: None, undefined: Vec::new() }
     }
 
     #[test]

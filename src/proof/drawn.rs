@@ -326,7 +326,8 @@ impl<'a> Run<'a> {
     /// The outlines of what a primitive covers.
     fn outlines(&self, corners: &[Corner; 3]) -> Vec<Vec<[f64; 2]>> {
         let line = |from: &Corner, to: &Corner| {
-            let [a, b, c, d] = draw::line_places([from.at, to.at], self.command.fixed.width());
+            let [a, b, c, d] =
+                draw::line_places([from.at, to.at], self.command.fixed.width(), self.command.fixed.bresenham);
             vec![a, b, d, c]
         };
         let square = |corner: &Corner| corner.square().to_vec();
@@ -336,6 +337,15 @@ impl<'a> Run<'a> {
             (_, PolygonMode::Fill) => vec![corners.iter().map(|corner| corner.at).collect()],
             (_, PolygonMode::Line) => (0..3).map(|n| line(&corners[n], &corners[(n + 1) % 3])).collect(),
             (_, PolygonMode::Point) => corners.iter().map(square).collect(),
+        }
+    }
+
+    /// The ends of the lines that a primitive is drawn as.
+    fn line_ends(&self, corners: &[Corner; 3]) -> Vec<[f64; 2]> {
+        match (self.command.topology, self.command.fixed.polygon_mode) {
+            (Topology::LineList | Topology::LineStrip, _) => corners[..2].iter().map(|corner| corner.at).collect(),
+            (_, PolygonMode::Line) => corners.iter().map(|corner| corner.at).collect(),
+            _ => Vec::new(),
         }
     }
 
@@ -366,6 +376,9 @@ impl<'a> Run<'a> {
             if known { (first.max(least as u32), end.min(most as u32)) } else { (first, end) }
         };
         let ((left, right), (top, bottom)) = (range(0), range(1));
+        // By Bresenham's rule the pixel at an end is covered if the line leaves a diamond in it.
+        let ends = if self.command.fixed.bresenham { self.line_ends(&corners) } else { Vec::new() };
+        let end_covers = |end: [f64; 2], at: [f64; 2]| (0..2).all(|n| (end[n] - at[n]).abs() <= 1.0 + slack);
         for y in top..bottom {
             for x in left..right {
                 let near = |place: &[f64; 2]| {
@@ -376,7 +389,9 @@ impl<'a> Run<'a> {
                     };
                     // The order of the lines or points of a polygon is the driver's choice ("Primitive Order").
                     let several = outlines.iter().filter(|outline| contains(outline, place)).nth(1).is_some();
-                    several || outlines.iter().any(|outline| edges(outline))
+                    several
+                        || ends.iter().any(|end| end_covers(*end, place))
+                        || outlines.iter().any(|outline| edges(outline))
                 };
                 if open || self.places.iter().any(near) {
                     self.edges.insert([x, y]);

@@ -20,8 +20,8 @@ use crate::emu::draw::Targets;
 use crate::emu::inputs::{BindingElement, Bound, Inputs};
 use crate::emu::{self, NamedFormat, RunLimits};
 use crate::error::{Error, Result};
-use crate::ir::Shader;
 use crate::ir::interp::{Difference, Options, Race, Races, WatchedByte, WriterInvocation, dispatch};
+use crate::ir::{Op, OutputSlot, Shader};
 use crate::pipeline::ShaderRef;
 use crate::target::Stage;
 use std::cell::OnceCell;
@@ -89,7 +89,8 @@ impl Runner {
             Ok(own) => self.traced(inputs, &race, compare(&slices(own), &expected)?),
             Err(why) => ComparedOutput::Fails(why.to_string()),
         };
-        let mut pixels = pixels(inputs, &places, &expected, &edges)?;
+        let undefined = self.undefined(inputs);
+        let mut pixels = pixels(inputs, (&places, &undefined), &expected, &edges)?;
         let (mut routes, mut with_interpreter) = (Vec::new(), true);
         for (name, elf) in &self.pipelines.elfs {
             let answer = match self.pipelines.run(elf, inputs, RunLimits { instructions: EMULATED }) {
@@ -114,7 +115,18 @@ impl Runner {
         }
         let by_order = || known.as_ref().is_ok_and(|known| self.depends_on_order(inputs, known));
         let cause = Cause::of(&routes, &interpreter, with_interpreter, by_order);
-        Ok(Replay { routes, interpreter, cause, pixels })
+        Ok(Replay { routes, interpreter, cause, pixels, undefined })
+    }
+
+    /// The colour attachments that the fragment shader does not write.
+    fn undefined(&self, inputs: &Inputs) -> Vec<ResultPlace> {
+        let Some(draw) = &inputs.draw else { return Vec::new() };
+        let writes = |at: u32| {
+            let stores = |op: &Op| matches!(op, Op::StoreOutput { slot: OutputSlot::Location { location, .. }, .. } if *location == at);
+            self.shader(Stage::Fragment).is_some_and(|fragment| fragment.has(stores))
+        };
+        let unwritten = draw.targets.iter().filter(|target| target.write_mask != 0 && !writes(target.location));
+        unwritten.map(|target| ResultPlace::Target(target.location)).collect()
     }
 
     /// The pixels at edges of a draw's primitives; none if the interpreter cannot tell.
@@ -181,6 +193,9 @@ impl Runner {
         };
         if let Some(known) = known {
             return Ok(beyond(&known.judge_between(ours, theirs, self.manifest.floor).wrong));
+        }
+        if self.undefined(inputs).contains(&place) {
+            return Ok(None);
         }
         let mut apart =
             format.map_or_else(|| Ok(words_apart(ours, theirs)), |format| texels_apart(format, ours, theirs, None))?;
@@ -273,11 +288,16 @@ fn pixel(inputs: &Inputs, texel: usize) -> [u32; 2] {
 /// Places of results, and their formats.
 type Places = [(ResultPlace, Option<String>)];
 
-/// Counts the pixels that a draw changed.
+/// Counts the pixels that a draw changed in attachments that it defines.
 ///
 /// # Errors
 /// Invalid inputs.
-fn pixels(inputs: &Inputs, places: &Places, expected: &[&[u8]], edges: &BTreeSet<[u32; 2]>) -> Result<Option<Pixels>> {
+fn pixels(
+    inputs: &Inputs,
+    (places, undefined): (&Places, &[ResultPlace]),
+    expected: &[&[u8]],
+    edges: &BTreeSet<[u32; 2]>,
+) -> Result<Option<Pixels>> {
     let Some(draw) = inputs.draw.as_ref().filter(|draw| draw.samples == 1 && draw.layers() == 1) else {
         return Ok(None);
     };
@@ -287,7 +307,10 @@ fn pixels(inputs: &Inputs, places: &Places, expected: &[&[u8]], edges: &BTreeSet
     let before = targets.colors.into_iter().map(|color| color.data).chain(depth).chain(stencil);
     let attachments = places.iter().zip(expected).filter(|((place, _), _)| is_attachment(*place));
     let mut changed = BTreeSet::new();
-    for (((_, format), after), before) in attachments.zip(before) {
+    for (((place, format), after), before) in attachments.zip(before) {
+        if undefined.contains(place) {
+            continue;
+        }
         let bytes = format.as_deref().map(NamedFormat::new).transpose()?.map_or(1, |named| named.format.bytes()).max(1);
         let both = before.chunks(bytes).zip(after.chunks(bytes)).enumerate();
         changed.extend(both.filter(|(_, (before, after))| before != after).map(|(n, _)| pixel(inputs, n)));

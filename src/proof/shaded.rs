@@ -54,12 +54,11 @@ pub(super) fn shade(
     }
     for attachment in attachments {
         let location = attachment.state.location;
+        // Vulkan leaves undefined what a fragment without this output writes.
         let unknown = ([0; 4], [Shadow::UNCERTAIN; 4]);
-        if let Some(color) = fresh.get(&location) {
-            let second = seconds.get(&location).copied().unwrap_or(unknown);
-            let after = attachment.after(at, shaded.colors.get(&location), [*color, second])?;
-            shaded.colors.insert(location, after);
-        }
+        let sources = [&fresh, &seconds].map(|colors| colors.get(&location).copied().unwrap_or(unknown));
+        let after = attachment.after(at, shaded.colors.get(&location), sources)?;
+        shaded.colors.insert(location, after);
     }
     Ok(())
 }

@@ -345,7 +345,7 @@ fn sampler(s: &Sampler) -> InterpSampler {
             Address::MirrorClampToEdge => AddressMode::MirrorClampToEdge,
         }),
         lod: [f64::from(s.min_lod), f64::from(s.max_lod), f64::from(s.lod_bias)],
-        border: s.border.components(),
+        border: [false, true].map(|integer| s.border.words(integer)),
         compare: s.compare.map(|c| {
             use crate::emu::inputs::Compare as C;
             [
@@ -355,6 +355,8 @@ fn sampler(s: &Sampler) -> InterpSampler {
             ]
         }),
         unnormalized: s.unnormalized,
+        non_seamless: s.non_seamless,
+        anisotropy: s.anisotropy.into(),
     }
 }
 

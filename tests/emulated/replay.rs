@@ -375,13 +375,11 @@ fn floats(x: &[f32]) -> InputBytes {
     InputBytes(x.iter().flat_map(|x| x.to_le_bytes()).collect())
 }
 
-#[test]
-fn a_draw_is_judged_by_pixels() {
-    let test = "a_draw_is_judged_by_pixels";
-    let dir = tempfile::tempdir().expect("a folder");
+/// A triangle over the whole of an attachment.
+fn drawn(test: &str) -> Option<Bundle> {
     let shaders = root().join("testdata/shaders");
     let module = |name: &str| Some(Module::new(glsl(test, &shaders.join(name), "vulkan1.1")?).expect("a module"));
-    let (Some(vertex), Some(fragment)) = (module("ui.vert"), module("ui.frag")) else { return };
+    let (Some(vertex), Some(fragment)) = (module("ui.vert"), module("ui.frag")) else { return None };
     let ir = [(&vertex, Stage::Vertex), (&fragment, Stage::Fragment)];
     let ir = ir.map(|(module, stage)| translate(module, "main", stage, &[]).expect("a shader"));
     let stages = vec![(stage(Stage::Vertex), vertex), (stage(Stage::Fragment), fragment)];
@@ -417,16 +415,26 @@ fn a_draw_is_judged_by_pixels() {
         }),
         ..Default::default()
     };
+    Some(bundle)
+}
+
+/// What the whole pipeline leaves.
+fn left(runner: &Runner, inputs: &Inputs) -> Outputs {
+    let (_, elf) = runner.pipelines.elfs.last().expect("the whole pipeline");
+    let left = runner.pipelines.run(elf, inputs, RunLimits::default()).expect("a run");
+    let targets = left.targets.expect("targets").colors.into_iter().map(|t| t.data).collect();
+    Outputs { bindings: left.bindings, targets, ..Outputs::default() }
+}
+
+#[test]
+fn a_draw_is_judged_by_pixels() {
+    let test = "a_draw_is_judged_by_pixels";
+    let dir = tempfile::tempdir().expect("a folder");
+    let Some(bundle) = drawn(test) else { return };
     let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
-    let left = |inputs: &Inputs| {
-        let (_, elf) = runner.pipelines.elfs.last().expect("the whole pipeline");
-        let left = runner.pipelines.run(elf, inputs, RunLimits::default()).expect("a run");
-        let targets = left.targets.expect("targets").colors.into_iter().map(|t| t.data).collect();
-        Outputs { bindings: left.bindings, targets, ..Outputs::default() }
-    };
     // Wrong at pixel 3, 2, if it exists.
     let wrong = |inputs: &Inputs| {
-        let mut outputs = left(inputs);
+        let mut outputs = left(&runner, inputs);
         let extent = inputs.draw.as_ref().expect("a draw").extent;
         if extent[0] > 3 && extent[1] > 2 {
             outputs.targets[0][(2 * extent[0] as usize + 3) * 4] ^= 0x80;
@@ -442,6 +450,42 @@ fn a_draw_is_judged_by_pixels() {
     let (code, said, _) = replay(dir.path(), &failure.path, &[]);
     assert!(code == 6 && said.contains("target 0 at pixel 3, 2"), "{code}\n{said}");
     assert!(said.contains("--trace pixel:3,2"), "{said}");
-    std::fs::write(failure.path.join("expected/target0.bin"), &left(&small.inputs).targets[0]).expect("mended");
+    std::fs::write(failure.path.join("expected/target0.bin"), &left(&runner, &small.inputs).targets[0])
+        .expect("mended");
     assert_eq!(replay(dir.path(), &failure.path, &[]).0, 0);
+}
+
+/// Vulkan leaves an attachment undefined where a fragment without this output covers it.
+#[test]
+fn an_attachment_that_the_shader_does_not_write_is_undefined() {
+    let test = "an_attachment_that_the_shader_does_not_write_is_undefined";
+    let dir = tempfile::tempdir().expect("a folder");
+    let Some(mut bundle) = drawn(test) else { return };
+    let mut second = bundle.state.color.attachments[0].clone();
+    second.location = 1;
+    bundle.state.color.attachments.push(second);
+    let draw = bundle.inputs.draw.as_mut().expect("a draw");
+    draw.targets.push(TargetAttachment::new(1, "R8G8B8A8_UNORM"));
+    // The triangle covers the upper left half.
+    draw.vertex_buffers[0].data = floats(&[-1.0, -1.0, 1.0, -1.0, -1.0, 1.0]);
+    let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
+    bundle.expected = left(&runner, &bundle.inputs);
+    bundle.expected.targets[1] = vec![0; 4 * 64];
+    // Whatever a driver leaves under the triangle is right.
+    bundle.expected.targets[1][..4].copy_from_slice(&[1, 2, 3, 4]);
+    let path = bundle.save(dir.path()).expect("a bundle");
+    let (code, said, _) = replay(dir.path(), &path, &[]);
+    assert!(code == 0 && said.contains("target 1: the fragment shader does not write it"), "{code}\n{said}");
+    // Beside it nothing changes, and the other attachment is defined.
+    for (target, pixel) in [(1, 63), (0, 9)] {
+        let mut wrong = bundle.clone();
+        wrong.expected.targets[target][4 * pixel] ^= 0x80;
+        let path = wrong.save(&dir.path().join("wrong")).expect("a bundle");
+        let (code, said, _) = replay(dir.path(), &path, &[]);
+        assert!(code == 6 && said.contains(&format!("in target {target} at")), "{code}\n{said}");
+    }
+    // Where nothing is written it is what it was.
+    bundle.inputs.draw.as_mut().expect("a draw").targets[1].write_mask = 0;
+    let path = bundle.save(&dir.path().join("masked")).expect("a bundle");
+    assert_eq!(replay(dir.path(), &path, &[]).0, 6);
 }

@@ -101,7 +101,7 @@ fn samplers_that_convert_are_recorded_and_compiled() {
     assert_eq!(offsets, (ChromaLocation::CositedEven, ChromaLocation::Midpoint));
     assert_eq!((conversion.chroma_filter, conversion.explicit_reconstruction), (ChromaFilter::Linear, false));
     // Parts compiled early have no conversion.
-    let summary = stage.populate("out");
+    let (summary, _) = stage.populate("out");
     let whole = summary["pipelines"]["whole"].as_object().expect("reasons");
     assert_eq!(whole.values().map(|n| n.as_u64().unwrap_or(0)).sum::<u64>(), 1, "{summary}");
     run(&[("DOVETAIL_LAYER_JSON", "times.json"), ("DOVETAIL_LAYER_CACHE", "cache")]);

@@ -44,6 +44,7 @@ pub enum Cases {
     DynamicStates,
     DepthStencil,
     Swizzles,
+    Samplers,
 }
 
 /// Draws with these shaders, pairs for [`App::modules`]. Returns the resulting colours by case number.
@@ -65,6 +66,7 @@ pub fn run(shaders: [[&[u8]; 2]; 4], cases: Cases) -> BTreeMap<u32, Vec<u8>> {
             .fill_mode_non_solid(true)
             .wide_lines(true)
             .logic_op(true)
+            .sampler_anisotropy(true)
             .alpha_to_one(true);
         let mut multi = vk::PhysicalDeviceMultiDrawFeaturesEXT::default().multi_draw(true);
         let mut input =
@@ -97,6 +99,11 @@ pub fn run(shaders: [[&[u8]; 2]; 4], cases: Cases) -> BTreeMap<u32, Vec<u8>> {
             .rectangular_lines(true)
             .bresenham_lines(true)
             .stippled_rectangular_lines(true);
+        let mut borders = vk::PhysicalDeviceCustomBorderColorFeaturesEXT::default()
+            .custom_border_colors(true)
+            .custom_border_color_without_format(true);
+        let mut cubes = vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT::default().non_seamless_cube_map(true);
+        let mut v12 = vk::PhysicalDeviceVulkan12Features::default().sampler_filter_minmax(true);
         let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
         let extensions = [
             ash::ext::multi_draw::NAME,
@@ -109,13 +116,15 @@ pub fn run(shaders: [[&[u8]; 2]; 4], cases: Cases) -> BTreeMap<u32, Vec<u8>> {
             ash::ext::provoking_vertex::NAME,
             ash::ext::line_rasterization::NAME,
             ash::ext::transform_feedback::NAME,
+            ash::ext::custom_border_color::NAME,
+            ash::ext::non_seamless_cube_map::NAME,
         ]
         .map(std::ffi::CStr::as_ptr);
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&extensions);
         let info = info.enabled_features(&features).push_next(&mut v13).push_next(&mut multi).push_next(&mut input);
         let info = info.push_next(&mut second).push_next(&mut third).push_next(&mut write).push_next(&mut clip);
         let info = info.push_next(&mut control).push_next(&mut provoking).push_next(&mut lines);
-        let info = info.push_next(&mut feedback);
+        let info = info.push_next(&mut feedback).push_next(&mut borders).push_next(&mut cubes).push_next(&mut v12);
         let device = instance.create_device(physical, &info, None).expect("vkCreateDevice");
         let module = |code: &[u8]| {
             let words = ash::util::read_spv(&mut Cursor::new(code)).expect("SPIR-V");
@@ -139,6 +148,7 @@ pub fn run(shaders: [[&[u8]; 2]; 4], cases: Cases) -> BTreeMap<u32, Vec<u8>> {
             layout: vk::PipelineLayout::null(),
             sets: [vk::DescriptorSetLayout::null()],
             set: vk::DescriptorSet::null(),
+            picture: vk::ImageView::null(),
             buffers: [vk::Buffer::null(); 2],
             vertices: [vk::Buffer::null(); 2],
             indices: vk::Buffer::null(),
@@ -156,6 +166,7 @@ pub fn run(shaders: [[&[u8]; 2]; 4], cases: Cases) -> BTreeMap<u32, Vec<u8>> {
             Cases::DynamicStates => app.dynamic_states(),
             Cases::DepthStencil => app.depth_stencil(),
             Cases::Swizzles => app.swizzles(),
+            Cases::Samplers => app.samplers(),
         }
         app.device.device_wait_idle().expect("vkDeviceWaitIdle");
         app.device.destroy_device(None);
@@ -229,7 +240,8 @@ impl App {
             let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&push);
             self.layout = self.device.create_pipeline_layout(&info, None).expect("vkCreatePipelineLayout");
             self.buffers = [uniform, seen];
-            self.set = self.set_of(texture.view, sampler);
+            self.picture = texture.view;
+            self.set = self.set_of(self.picture, sampler);
         }
     }
 

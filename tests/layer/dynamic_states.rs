@@ -210,7 +210,7 @@ const ROWS: &[Row] = &[
         set: set!(|app, to| {
             app.third.cmd_set_line_rasterization_mode(to, vk::LineRasterizationModeEXT::BRESENHAM);
         }),
-        refused: Some("Bresenham lines"), ..ROW },
+        check: |draw| assert!(draw.fixed.bresenham), ..ROW },
     Row { number: 56, dynamic: &[D::LINE_RASTERIZATION_MODE_EXT], vertices: SIDE,
         own: |case| case.topology = LINES,
         set: set!(|app, to| {

@@ -32,6 +32,8 @@ pub struct App {
     /// The set layouts of the pipeline layout.
     pub sets: [vk::DescriptorSetLayout; 1],
     pub set: vk::DescriptorSet,
+    /// The picture of that set, of four by four texels.
+    pub picture: vk::ImageView,
     /// The buffers of each set.
     pub buffers: [vk::Buffer; 2],
     pub vertices: [vk::Buffer; 2],

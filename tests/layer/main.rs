@@ -9,6 +9,7 @@ mod dispatches;
 mod draw_application;
 mod dynamic_states;
 mod easel;
+mod samplers;
 mod secondaries;
 mod served;
 mod shadow;
@@ -64,13 +65,20 @@ fn application() {
             "[]".to_owned()
         }
         Ok(shadow::DISPATCHES) => format!("{:?}", dispatches::run(&shader(MIX))),
-        Ok(name @ (shadow_draws::DRAWS | dynamic_states::STATES | depth_stencil::DEPTHS | swizzles::SWIZZLES)) => {
+        Ok(
+            name @ (shadow_draws::DRAWS
+            | dynamic_states::STATES
+            | depth_stencil::DEPTHS
+            | swizzles::SWIZZLES
+            | samplers::SAMPLERS),
+        ) => {
             let code = DRAW.map(|pair| pair.map(shader));
             let code = code.each_ref().map(|pair| pair.each_ref().map(Vec::as_slice));
             let cases = match name {
                 shadow_draws::DRAWS => Cases::Ways,
                 dynamic_states::STATES => Cases::DynamicStates,
                 depth_stencil::DEPTHS => Cases::DepthStencil,
+                samplers::SAMPLERS => Cases::Samplers,
                 _ => Cases::Swizzles,
             };
             serde_json::to_string(&draw_application::run(code, cases)).expect("JSON")
@@ -177,13 +185,14 @@ impl Scenery {
         entries.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "foz")).collect()
     }
 
-    /// Runs `dovetail populate` on everything recorded; returns its JSON.
-    fn populate(&self, folder: &str) -> serde_json::Value {
+    /// Runs `dovetail populate` on everything recorded; returns its JSON and its exit code.
+    fn populate(&self, folder: &str) -> (serde_json::Value, Option<i32>) {
         let mut dovetail = Command::new(env!("CARGO_BIN_EXE_dovetail"));
         dovetail.arg("populate").args(self.archives(folder)).arg("--cache").arg(self.path("cache")).arg("--json");
         let out = dovetail.output().expect("dovetail");
         let errors = String::from_utf8_lossy(&out.stderr).into_owned();
-        serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {errors}"))
+        let summary = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{e}: {errors}"));
+        (summary, out.status.code())
     }
 }
 
@@ -257,10 +266,12 @@ fn what_was_recorded_is_linked_then_and_beside_the_driver() {
     const NAME: &str = "what_was_recorded_is_linked_then_and_beside_the_driver";
     let Some(stage) = Scenery::set(NAME) else { return };
     stage.layered(&[("DOVETAIL_LAYER_DIR", "out")]);
-    let summary = stage.populate("out");
+    let (summary, code) = stage.populate("out");
     let pipelines = &summary["pipelines"];
     assert_eq!(pipelines["linked"], 3, "{summary}");
-    assert_eq!(pipelines["unsupported"], serde_json::json!({ "VK_DYNAMIC_STATE_VERTEX_INPUT_EXT": 1 }), "{summary}");
+    // The pipeline whose vertex input commands set is no failure.
+    assert_eq!((&pipelines["unsupported"], &pipelines["waiting"]), (&serde_json::json!({}), &1.into()), "{summary}");
+    assert_eq!(code, Some(0), "{summary}");
     assert_eq!(
         (&pipelines["whole"], &pipelines["failed"]),
         (&serde_json::json!({}), &serde_json::json!([])),
@@ -268,7 +279,7 @@ fn what_was_recorded_is_linked_then_and_beside_the_driver() {
     );
     // The vertex shader, the fragment shader with two values, the compute shader with its own.
     assert_eq!(summary["counts"], serde_json::json!({ "compiled": 4 }), "{summary}");
-    let cached = stage.populate("out");
+    let (cached, _) = stage.populate("out");
     assert_eq!(cached["counts"], serde_json::json!({ "already cached": 4 }), "{cached}");
 
     let beside = [
@@ -281,7 +292,8 @@ fn what_was_recorded_is_linked_then_and_beside_the_driver() {
         serde_json::from_slice(&std::fs::read(stage.path("times.json")).expect("a report")).expect("JSON");
     let made = times["made"].as_array().expect("pipelines");
     let came = |result: &str| made.iter().filter(|row| row["result"] == result).collect::<Vec<_>>();
-    assert_eq!((made.len(), came("linked").len(), came("unsupported").len()), (4, 3, 1), "{times}");
+    assert_eq!((made.len(), came("linked").len(), came("waiting").len()), (4, 3, 1), "{times}");
+    assert_eq!(times["untranslated"], serde_json::json!({}), "{times}");
     for row in came("linked") {
         assert_eq!(row["hits"], row["stages"], "{row}");
         assert!(row["driver_us"].as_f64() > Some(0.0) && row["link_us"].as_f64() > Some(0.0), "{row}");
@@ -290,22 +302,61 @@ fn what_was_recorded_is_linked_then_and_beside_the_driver() {
     let created: Vec<_> = made.iter().map(|row| row["created"].as_u64().unwrap_or(0)).collect();
     assert_eq!((created.iter().max(), created.iter().sum::<u64>()), (Some(&2), 5), "one was created twice");
     let table = std::fs::read_to_string(stage.path("times.txt")).expect("a table");
-    assert!(table.contains("3 modules, 4 pipelines: 3 linked, 1 unsupported"), "{table}");
+    assert!(table.contains("3 modules, 4 pipelines: 3 linked, 1 waiting"), "{table}");
 }
 
 #[test]
 fn an_application_that_dies_leaves_what_it_made() {
     const NAME: &str = "an_application_that_dies_leaves_what_it_made";
     let Some(stage) = Scenery::set(NAME) else { return };
-    for _ in 0..2 {
-        assert_eq!(stage.layered(&[("DOVETAIL_LAYER_DIR", "out"), (ABORT, "1")]), (TRIPLES(), false));
-    }
-    // Each process has an archive of its own.
-    let archives = stage.archives("out");
-    assert_eq!(archives.len(), 2);
-    for archive in archives {
-        let recording = Recording::open(&archive, 1 << 20).expect("an archive");
-        assert_eq!(states(&recording).len(), 4);
+    assert_eq!(stage.layered(&[("DOVETAIL_LAYER_DIR", "out"), (ABORT, "1")]), (TRIPLES(), false));
+    let [archive] = &stage.archives("out")[..] else { panic!("{:?}", stage.archives("out")) };
+    let recording = Recording::open(archive, 1 << 20).expect("an archive");
+    assert_eq!(states(&recording).len(), 4);
+}
+
+#[test]
+fn runs_one_after_the_other_continue_one_archive() {
+    const NAME: &str = "runs_one_after_the_other_continue_one_archive";
+    let Some(stage) = Scenery::set(NAME) else { return };
+    let record = |application| {
+        let (_, succeeded) = stage.layered(&[("DOVETAIL_LAYER_DIR", "out"), (APPLICATION, application)]);
+        assert!(succeeded);
+        stage.archives("out").into_iter().map(|path| std::fs::metadata(path).expect("a file").len()).collect::<Vec<_>>()
+    };
+    let [first] = record("")[..] else { panic!("{:?}", stage.archives("out")) };
+    // It has everything already; another application of the same program adds to it.
+    assert_eq!(record(""), [first]);
+    let [second] = record(swizzles::SWIZZLES)[..] else { panic!("{:?}", stage.archives("out")) };
+    assert!(second > first, "{first} {second}");
+    let [archive] = &stage.archives("out")[..] else { panic!("{:?}", stage.archives("out")) };
+    let recording = Recording::open(archive, 1 << 20).expect("an archive");
+    assert!(recording.skipped().is_empty() && recording.torn_at().is_none());
+    assert!(states(&recording).len() > 4);
+    // What another process writes is left alone.
+    let other = std::fs::File::open(archive).expect("the archive");
+    other.lock().expect("a lock");
+    assert_eq!(record("").len(), 2);
+    assert_eq!(std::fs::metadata(archive).expect("a file").len(), second);
+}
+
+#[test]
+fn a_cache_that_cannot_be_used_is_reported_with_the_reason() {
+    let Some(stage) = Scenery::set("a_cache_that_cannot_be_used_is_reported_with_the_reason") else { return };
+    std::fs::create_dir(stage.path("empty")).expect("a folder");
+    std::fs::create_dir_all(stage.path("damaged/lmdb")).expect("a folder");
+    std::fs::write(stage.path("damaged/lmdb/data.mdb"), [7; 9000]).expect("a file");
+    let json = ("DOVETAIL_LAYER_JSON", "times.json");
+    for (given, cache, why) in [
+        (&[json][..], "nowhere", "nowhere is no folder"),
+        (&[json], "empty", "empty has no cache in it"),
+        (&[json], "damaged", "damaged: the cache cannot be read"),
+        (&[("DOVETAIL_LAYER_DIR", "out")], "empty", "empty is ignored: neither DOVETAIL_LAYER_TIMES nor"),
+    ] {
+        let settings = [given, &[("DOVETAIL_LAYER_CACHE", cache)]].concat();
+        let (numbers, succeeded, errors) = stage.layered_with_errors(&settings);
+        assert_eq!((numbers, succeeded), (TRIPLES(), true), "{errors}");
+        assert_eq!(errors.matches(&format!("DOVETAIL_LAYER_CACHE={why}")).count(), 1, "{why}: {errors}");
     }
 }
 

@@ -92,13 +92,24 @@ impl Lavapipe {
             let mut divisors = vk::PhysicalDeviceVertexAttributeDivisorFeaturesKHR::default()
                 .vertex_attribute_instance_rate_divisor(true)
                 .vertex_attribute_instance_rate_zero_divisor(true);
-            let extensions =
-                [ash::ext::vertex_attribute_divisor::NAME.as_ptr(), ash::ext::shader_stencil_export::NAME.as_ptr()];
+            let mut borders = vk::PhysicalDeviceCustomBorderColorFeaturesEXT::default()
+                .custom_border_colors(true)
+                .custom_border_color_without_format(true);
+            let mut cubes = vk::PhysicalDeviceNonSeamlessCubeMapFeaturesEXT::default().non_seamless_cube_map(true);
+            let extensions = [
+                ash::ext::vertex_attribute_divisor::NAME,
+                ash::ext::shader_stencil_export::NAME,
+                ash::ext::custom_border_color::NAME,
+                ash::ext::non_seamless_cube_map::NAME,
+            ]
+            .map(std::ffi::CStr::as_ptr);
             let info = vk::DeviceCreateInfo::default()
                 .queue_create_infos(&queue)
                 .enabled_extension_names(&extensions)
                 .push_next(&mut features)
-                .push_next(&mut divisors);
+                .push_next(&mut divisors)
+                .push_next(&mut borders)
+                .push_next(&mut cubes);
             let device = instance.create_device(physical, &info, None).map_err(|e| format!("lavapipe: {e}"))?;
             let queue = Mutex::new(device.get_device_queue(0, 0));
             let lacks = lacks::lacking(&v12, operations);

@@ -145,6 +145,12 @@ unsafe fn fill(reader: &Reader<'_>, next: &mut Next, from: *const c_void) {
             s_type::SAMPLER_REDUCTION => {
                 next.reduction_mode = Some(number!(is!(SamplerReductionModeCreateInfo).reduction_mode));
             }
+            s_type::BORDER_COLOR => {
+                let given = is!(SamplerCustomBorderColorCreateInfoEXT);
+                // Words: whether they are floats is said by the sampler's kind of colour.
+                next.border_color = Some(given.custom_border_color.uint32);
+                next.other = [("format".to_owned(), number!(given.format).into())].into();
+            }
             s_type::COLOR_WRITE => {
                 let given = is!(PipelineColorWriteCreateInfoEXT);
                 next.color_write_enables = list(given.p_color_write_enables, given.attachment_count).to_vec();

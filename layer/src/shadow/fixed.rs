@@ -5,7 +5,7 @@
 //! to `emu::inputs::FixedFunction`.
 
 use super::dynamic::{Dynamic, Effective};
-use super::program::FragmentUse;
+use super::program::Reads;
 use super::reason::Reason;
 use super::state;
 use dovetail::capture::{
@@ -33,7 +33,7 @@ pub struct Fixed {
 ///
 /// # Errors
 /// Why a bundle cannot express it.
-pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse, strict_lines: bool) -> Result<Fixed, Reason> {
+pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: Reads, strict_lines: bool) -> Result<Fixed, Reason> {
     let all = dynamic.over(given)?;
     let raster = all.state.rasterization.as_ref().ok_or(Reason::Pipeline)?;
     if !all.state.extending.is_empty() {
@@ -43,7 +43,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse, strict_l
     all.need(&[state::TOPOLOGY, state::RESTART])?;
     let topology = topology(assembly.topology)?;
     samples(&all)?;
-    let Raster { last_provoking, depth_bias, polygon_mode, line_width } =
+    let Raster { last_provoking, depth_bias, polygon_mode, line_width, bresenham } =
         rasterized(&all, raster, topology, (reads, strict_lines))?;
     let (viewport, scissor, negative_one_to_one) = view(&all)?;
     let blend = all.state.blend.clone().unwrap_or_default();
@@ -65,6 +65,7 @@ pub fn fixed(given: &FixedState, dynamic: &Dynamic, reads: FragmentUse, strict_l
         depth_clamp: clamps(raster.depth_clamp_enable != 0, &raster.p_next, viewport.depth == [0.0, 1.0])?,
         polygon_mode,
         line_width,
+        bresenham,
         negative_one_to_one,
         last_provoking,
         depth_bias,
@@ -103,6 +104,7 @@ struct Raster {
     polygon_mode: PolygonMode,
     /// If it is not 1.
     line_width: Option<f32>,
+    bresenham: bool,
 }
 
 /// What commands and pipelines say about the rasterization of these primitives.
@@ -110,7 +112,7 @@ fn rasterized(
     all: &Effective,
     raster: &RasterizationState,
     topology: Topology,
-    (reads, strict_lines): (FragmentUse, bool),
+    (reads, strict_lines): (Reads, bool),
 ) -> Result<Raster, Reason> {
     // A stream other than 0 is refused with the shader.
     let known = [
@@ -140,7 +142,7 @@ fn rasterized(
     if polygon_mode == PolygonMode::Point && reads.point {
         return Err(Reason::PolygonMode);
     }
-    let mut line_width = None;
+    let (mut line_width, mut bresenham) = (None, false);
     if lines || polygon_mode == PolygonMode::Line {
         all.need(&[state::LINE_WIDTH, state::LINE_STIPPLE_ENABLE])?;
         let next = of(s_type::LINES);
@@ -154,7 +156,7 @@ fn rasterized(
             // Without strict lines a wide line is a parallelogram.
             mode::DEFAULT if line_width.is_none() || strict_lines => {}
             mode::DEFAULT => return Err(Reason::WideLines),
-            mode::BRESENHAM => return Err(Reason::LineMode),
+            mode::BRESENHAM => bresenham = true,
             _ => return Err(Reason::SmoothLines),
         }
     }
@@ -182,7 +184,7 @@ fn rasterized(
             return Err(Reason::ProvokingVertex);
         }
     }
-    Ok(Raster { last_provoking, depth_bias, polygon_mode, line_width })
+    Ok(Raster { last_provoking, depth_bias, polygon_mode, line_width, bresenham })
 }
 
 /// `VkLineRasterizationMode`.

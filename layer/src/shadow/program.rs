@@ -33,12 +33,14 @@ pub struct Program {
     pub state: PipelineState,
     /// Each binding once, in order.
     pub resources: Vec<Resource>,
-    pub reads: FragmentUse,
+    pub reads: Reads,
 }
 
-/// What a fragment shader reads of its primitive.
+/// What the shaders read of the draw and the primitive.
 #[derive(Clone, Copy, Default)]
-pub struct FragmentUse {
+pub struct Reads {
+    /// The number of the draw in its call.
+    pub draw_index: bool,
     /// Values of the provoking vertex.
     pub flat: bool,
     /// Values of each vertex, or weights of them.
@@ -49,7 +51,7 @@ pub struct FragmentUse {
     pub point: bool,
 }
 
-impl FragmentUse {
+impl Reads {
     fn note(&mut self, op: &Op) {
         match op {
             Op::LoadInput { interp: Interp::Flat, .. } => self.flat = true,
@@ -63,6 +65,11 @@ impl FragmentUse {
             _ => {}
         }
     }
+}
+
+/// Whether an operation reads the number of the draw in its call.
+fn is_draw_index(op: &Op) -> bool {
+    matches!(op, Op::LoadBuiltIn { builtin: BuiltIn::DrawIndex, .. })
 }
 
 impl Known {
@@ -108,7 +115,7 @@ impl Known {
                 stages: Vec::new(),
                 state: translated.state.clone(),
                 resources: Vec::new(),
-                reads: FragmentUse::default(),
+                reads: Reads::default(),
             };
             for (stage, code) in translated.stages.iter().zip(code) {
                 program.add(stage, code, lanes)?;
@@ -141,6 +148,7 @@ impl Program {
             let asked = used.wave(false).map_err(unsupported)?;
             asked.unwrap_or_else(|| default_wave(used.stage, false))
         };
+        self.reads.draw_index |= shader.has(is_draw_index);
         if used.stage == Stage::Fragment {
             shader.live_insts().for_each(|inst| self.reads.note(&inst.op));
         }

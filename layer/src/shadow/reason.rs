@@ -76,7 +76,7 @@ reasons! {
     Samples = "multisampled image";
     /// Swizzles of a comparison or of attachments, planes, slices of a volume, what extends it.
     View = "unsupported image view";
-    /// Anisotropy, reduction modes, conversions, other borders.
+    /// Cubic filters, minima and maxima, conversions.
     Sampler = "unsupported sampler";
     /// It began before the layer was watching.
     Outside = "unknown render pass";
@@ -105,7 +105,6 @@ reasons! {
     /// The driver does not say that they are rectangles.
     WideLines = "wide lines";
     LineStipple = "stippled lines";
-    LineMode = "Bresenham lines";
     SmoothLines = "smooth lines";
     Conservative = "conservative rasterization";
     /// The last one of each primitive is, and the shader reads its values.

@@ -50,6 +50,8 @@ pub struct State {
 pub enum Asked {
     Dispatch(Grid),
     Draw(Call),
+    /// The first draw of a call with several.
+    First(Call),
 }
 
 /// A submission with copies, and the fence after it.
@@ -80,13 +82,15 @@ impl Tracker {
             return Err(Reason::Conditional);
         }
         let asked = asked?;
-        let bound = commands.bound(matches!(asked, Asked::Draw(_)));
+        let bound = commands.bound(!matches!(asked, Asked::Dispatch(_)));
         let known = bound.pipeline.clone().ok_or(Reason::Pipeline)?;
         let program = known.program(self.lanes)?;
         let sight = Sight { objects: &state.objects, bound, samplers, strict_lines: self.strict_lines };
         let (plan, pass) = match asked {
             Asked::Dispatch(grid) => (Plan::dispatch(program, grid, &sight)?, None),
-            Asked::Draw(call) => {
+            // In a call of their own, the other draws would have other numbers.
+            Asked::First(_) if program.reads.draw_index => return Err(Reason::Calls),
+            Asked::Draw(call) | Asked::First(call) => {
                 let (pass, resume) = self.interruptible(commands)?;
                 let plan = Plan::draw((&known, program), call, (commands, pass), &sight)?;
                 (plan, Some((pass, resume)))

@@ -6,7 +6,7 @@ use super::reason::Reason;
 use super::region::Source;
 use ash::vk;
 use ash::vk::Handle;
-use dovetail::capture::{Hash, Sampler};
+use dovetail::capture::{Hash, Next, Sampler, s_type};
 use dovetail::emu::inputs::{Address, Border, Compare, Image, InputBytes, Sampler as Sampling, Slot, ViewShape};
 use dovetail::emu::{DataFormat, NamedFormat};
 use dovetail::state::{Swizzle, VkFormat};
@@ -216,6 +216,8 @@ pub const COMPARE: [Compare; 8] = [
 /// A bundle cannot express it.
 pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
     const LINEAR: u32 = 1;
+    const FLOAT_CUSTOM: u32 = 1_000_287_003;
+    const INT_CUSTOM: u32 = 1_000_287_004;
     let address = |number: u32| match number {
         0 => Ok(Address::Repeat),
         1 => Ok(Address::MirroredRepeat),
@@ -226,7 +228,7 @@ pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
     };
     let address = [address(given.address_mode_u)?, address(given.address_mode_v)?, address(given.address_mode_w)?];
     let compare = COMPARE.get(given.compare_op as usize).copied().filter(|_| given.compare_enable != 0);
-    let anisotropic = given.anisotropy_enable != 0 && given.max_anisotropy > 1.0;
+    let custom = Next::find(&given.p_next, s_type::BORDER_COLOR).and_then(|next| next.border_color);
     let filters = given.min_filter.max(given.mag_filter).max(given.mipmap_mode);
     let border = match given.border_color {
         0 | 1 => Some(Border::TransparentBlack),
@@ -234,11 +236,19 @@ pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
         4 | 5 => Some(Border::OpaqueWhite),
         // The application's own, which nothing reads.
         _ if !address.contains(&Address::ClampToBorder) => Some(Border::default()),
+        FLOAT_CUSTOM => custom.map(|words| Border::Custom(words.map(f32::from_bits))),
+        INT_CUSTOM => custom.map(Border::CustomInteger),
         _ => None,
     };
     let border = border.ok_or(Reason::Sampler)?;
-    let extended = given.flags != 0 || !given.p_next.is_empty();
-    if anisotropic || filters > LINEAR || extended {
+    // The mean of texels is what filters compute without the structure.
+    let read = |next: &Next| match next.s_type {
+        s_type::SAMPLER_REDUCTION => next.reduction_mode == Some(0),
+        other => other == s_type::BORDER_COLOR,
+    };
+    let flags = vk::SamplerCreateFlags::from_raw(given.flags);
+    let non_seamless = vk::SamplerCreateFlags::NON_SEAMLESS_CUBE_MAP_EXT;
+    if filters > LINEAR || !(flags & !non_seamless).is_empty() || !given.p_next.iter().all(read) {
         return Err(Reason::Sampler);
     }
     Ok(Sampling {
@@ -252,6 +262,8 @@ pub fn sampler(given: &Sampler) -> Result<Sampling, Reason> {
         lod_bias: given.mip_lod_bias,
         border,
         unnormalized: given.unnormalized_coordinates != 0,
+        non_seamless: flags.contains(non_seamless),
+        anisotropy: if given.anisotropy_enable != 0 { given.max_anisotropy } else { 0.0 },
         // Samplers with a conversion are refused because of their chains.
         conversion: None,
     })

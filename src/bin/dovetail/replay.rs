@@ -92,6 +92,9 @@ fn print(args: &Args, bundle: &Bundle, replay: &Replay, not_linked: Option<&str>
     if let Some(pixels) = &replay.pixels {
         println!("  {:<16}{pixels}", "pixels");
     }
+    for place in &replay.undefined {
+        println!("  {:<16}{place}: the fragment shader does not write it", "undefined");
+    }
     if let Some(why) = not_linked {
         println!("  not linked: {why}");
     }

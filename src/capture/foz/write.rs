@@ -29,7 +29,14 @@ impl ArchiveWriter<File> {
     /// # Errors
     /// Malformed: the file is not an archive. Environment: it cannot be opened or written.
     pub fn append(path: &Path) -> Result<Self> {
-        let mut file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        Self::resume(File::options().read(true).write(true).create(true).truncate(false).open(path)?)
+    }
+
+    /// Continues an archive, or begins one in an empty file.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub fn resume(mut file: File) -> Result<Self> {
         let end = Archive::open(&mut file)?.end();
         file.set_len(end)?;
         Self::new(file)

@@ -95,6 +95,8 @@ pub struct Next {
     pub required_subgroup_size: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reduction_mode: Option<u32>,
+    #[serde(default, rename = "customBorderColor", skip_serializing_if = "Option::is_none")]
+    pub border_color: Option<[u32; 4]>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub binding_flags: Vec<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -419,7 +419,7 @@ impl Batch<'_> {
         let mut front = true;
         let triangles = match (self.kind, outline) {
             (PrimitiveKind::Points, [corner]) => shape::point(corner, sizes[0]),
-            (PrimitiveKind::Lines, [from, to]) => shape::line([from, to], fixed.width()),
+            (PrimitiveKind::Lines, [from, to]) => shape::line([from, to], fixed),
             (PrimitiveKind::Triangles, [first, rest @ ..]) => {
                 let areas = rest.windows(2).map(|pair| raster::area(&[first.at, pair[0].at, pair[1].at]));
                 front = (areas.sum::<f64>() < 0.0) != fixed.clockwise;
@@ -429,7 +429,7 @@ impl Batch<'_> {
                 let bias = self.bias(outline);
                 let biased = |corner: &Corner| Corner { depth: corner.depth + bias, ..*corner };
                 let outline: Vec<Corner> = outline.iter().map(biased).collect();
-                shape::polygon(&outline, fixed.polygon_mode, fixed.width(), sizes)
+                shape::polygon(&outline, fixed, sizes)
             }
             _ => return,
         };

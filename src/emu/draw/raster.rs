@@ -116,11 +116,17 @@ pub fn triangle(corners: &[Point; 3], part: Scissor, samples: &[Point], mut each
     }
 }
 
-/// The rectangle of a line: two vertices at its first end, two at its second.
-pub fn line([from, to]: [Point; 2], width: f64) -> [Point; 4] {
+/// The rectangle of a line, or by Bresenham's rule the parallelogram whose ends are columns or rows: two vertices at its
+/// first end, two at its second.
+pub fn line([from, to]: [Point; 2], width: f64, bresenham: bool) -> [Point; 4] {
     let [dx, dy] = [to[0] - from[0], to[1] - from[1]];
     let length = dx.hypot(dy);
-    let [nx, ny] = if length == 0.0 { [0.0, 0.0] } else { [-dy * width / length / 2.0, dx * width / length / 2.0] };
+    let [nx, ny] = match bresenham {
+        _ if length == 0.0 => [0.0, 0.0],
+        false => [-dy * width / length / 2.0, dx * width / length / 2.0],
+        true if dx.abs() >= dy.abs() => [0.0, width / 2.0],
+        true => [width / 2.0, 0.0],
+    };
     [[from[0] + nx, from[1] + ny], [from[0] - nx, from[1] - ny], [to[0] + nx, to[1] + ny], [to[0] - nx, to[1] - ny]]
 }
 
@@ -191,12 +197,25 @@ mod tests {
 
     #[test]
     fn a_line_has_a_width() {
-        let [a, b, c, d] = line([[1.0, 4.5], [9.0, 4.5]], 3.0);
+        let [a, b, c, d] = line([[1.0, 4.5], [9.0, 4.5]], 3.0, false);
         assert_eq!(count(&[[a, b, c], [b, d, c]]).iter().sum::<u32>(), 24);
-        let [a, b, c, d] = line([[1.0, 4.5], [9.0, 4.5]], 1.0);
+        let [a, b, c, d] = line([[1.0, 4.5], [9.0, 4.5]], 1.0, false);
         let hits = count(&[[a, b, c], [b, d, c]]);
         assert_eq!(hits.iter().sum::<u32>(), 8);
         assert!(hits[(4 * SIZE + 1) as usize] == 1 && hits[(4 * SIZE + 9) as usize] == 0);
+    }
+
+    #[test]
+    fn a_line_by_bresenham_has_one_pixel_in_each_column_or_row() {
+        for (ends, axis) in [([[1.0, 2.2], [11.0, 6.7]], 0), ([[6.7, 11.0], [2.2, 1.0]], 1)] {
+            let [a, b, c, d] = line(ends, 1.0, true);
+            let hits = count(&[[a, b, c], [b, d, c]]);
+            let of = |n: usize, at: usize| [at % SIZE as usize, at / SIZE as usize][axis] == n;
+            let lines =
+                (1..11).map(|n| hits.iter().enumerate().filter(|(at, _)| of(n, *at)).map(|(_, hits)| *hits).sum());
+            assert_eq!(lines.collect::<Vec<u32>>(), [1; 10], "{ends:?}");
+            assert_eq!(hits.iter().sum::<u32>(), 10);
+        }
     }
 
     proptest! {

@@ -4,30 +4,53 @@
 use super::Corner;
 use super::clip::Weights;
 use super::raster;
-use crate::emu::inputs::PolygonMode;
+use crate::emu::inputs::{FixedFunction, PolygonMode};
 
 /// The triangles of a point; the weights of the second and third vertex are the point coordinates.
 pub(super) fn point(corner: &Corner, size: f64) -> Vec<[Corner; 3]> {
     square(corner, size, |s, t| [1.0 - s - t, s, t])
 }
 
-/// The triangles of a line.
-pub(super) fn line([from, to]: [&Corner; 2], width: f64) -> Vec<[Corner; 3]> {
-    let places = raster::line([from.at, to.at], width);
-    let [a, b] = [0, 1].map(|n| Corner { at: places[n], ..*from });
-    let [c, d] = [2, 3].map(|n| Corner { at: places[n], ..*to });
+/// The triangles of a line. Values change only along it: where an end is not at a right angle, the vertices there have
+/// those of the nearest place on the line.
+pub(super) fn line([from, to]: [&Corner; 2], fixed: &FixedFunction) -> Vec<[Corner; 3]> {
+    let places = raster::line([from.at, to.at], fixed.width(), fixed.bresenham);
+    let along = [to.at[0] - from.at[0], to.at[1] - from.at[1]];
+    let square = along[0] * along[0] + along[1] * along[1];
+    let corner = |n: usize| {
+        let at = places[n];
+        let part = ((at[0] - from.at[0]) * along[0] + (at[1] - from.at[1]) * along[1]) / square;
+        let end = if n < 2 { from } else { to };
+        Corner { at, ..if fixed.bresenham && part.is_finite() { between(from, to, part) } else { *end } }
+    };
+    let [a, b, c, d] = [0, 1, 2, 3].map(corner);
     vec![[a, b, c], [b, d, c]]
+}
+
+/// The corner at a part of the way between two.
+fn between(from: &Corner, to: &Corner, part: f64) -> Corner {
+    let mix = |a: f64, b: f64| a + (b - a) * part;
+    let inverse_w = mix(from.inverse_w, to.inverse_w);
+    Corner {
+        at: from.at,
+        depth: mix(from.depth, to.depth),
+        inverse_w,
+        perspective: std::array::from_fn(|n| {
+            mix(from.perspective[n] * from.inverse_w, to.perspective[n] * to.inverse_w) / inverse_w
+        }),
+        linear: std::array::from_fn(|n| mix(from.linear[n], to.linear[n])),
+    }
 }
 
 /// The triangles of a polygon that clipping has left of a triangle. Lines and points are those of the triangle itself, not
 /// of the edges and vertices that clipping adds. `sizes`: those of the triangle's vertices as points.
-pub(super) fn polygon(outline: &[Corner], mode: PolygonMode, width: f64, sizes: [f64; 3]) -> Vec<[Corner; 3]> {
+pub(super) fn polygon(outline: &[Corner], fixed: &FixedFunction, sizes: [f64; 3]) -> Vec<[Corner; 3]> {
     let next = || outline.iter().cycle().skip(1);
-    match (mode, outline) {
+    match (fixed.polygon_mode, outline) {
         (PolygonMode::Fill, [first, rest @ ..]) => rest.windows(2).map(|pair| [*first, pair[0], pair[1]]).collect(),
         (PolygonMode::Line, _) => {
             let sides = outline.iter().zip(next()).filter(|(from, to)| share_a_side(from, to));
-            sides.flat_map(|(from, to)| line([from, to], width)).collect()
+            sides.flat_map(|(from, to)| line([from, to], fixed)).collect()
         }
         (PolygonMode::Point, _) => {
             let vertex = |corner: &Corner| corner.perspective.iter().position(|weight| *weight == 1.0);

@@ -1,6 +1,6 @@
 //! T# and S#, the descriptors of images and samplers: dwords to fields and back (isa-gfx10 4.4, 4.5).
 //!
-//! Decoding a field value that this emulator lacks (tiling, anisotropy, palettes) is an error. The hardware has no
+//! Decoding a field value that this emulator lacks (tiling, minima of texels) is an error. The hardware has no
 //! linear layout for multisampled images; here each sample is a slice of its own, and samples vary fastest.
 
 use crate::error::{Error, Result};
@@ -222,15 +222,19 @@ pub struct SamplerDescriptor {
     pub min_linear: bool,
     /// Filter between levels: 0 level 0 only, 1 nearest, 2 linear.
     pub mip: u32,
-    /// 0 transparent black, 1 opaque black, 2 opaque white.
+    /// Binary logarithm of the largest ratio of a footprint that is filtered along its longer side; 0: none.
+    pub anisotropy: u32,
+    /// 0 transparent black, 1 opaque black, 2 opaque white, 3 the colour [`Self::palette`].
     pub border: u32,
+    /// Number of a colour in the table of border colours.
+    pub palette: u32,
 }
 
 impl SamplerDescriptor {
     /// Decodes four dwords.
     ///
     /// # Errors
-    /// Unsupported: anisotropy, reduction, half borders, border palettes.
+    /// Unsupported: reduction, half borders.
     pub fn new(d: [u32; 4]) -> Result<Self> {
         let refuse = |refused: bool, what: &str| match refused {
             true => Err(Error::unsupported("sampler", what)),
@@ -242,8 +246,8 @@ impl SamplerDescriptor {
             found.map(|(_, clamp)| clamp).ok_or_else(|| Error::unsupported("sampler", format!("clamp {number}")))
         };
         refuse(field(d[0], 30, 29) != 0, "minimum or maximum of texels")?;
-        refuse(field(d[2], 21, 21) | field(d[2], 23, 23) != 0, "anisotropy")?;
-        refuse(field(d[3], 31, 30) == 3, "border palette")?;
+        // Anisotropic filters have numbers of their own, and so has each a ratio.
+        let anisotropic = field(d[2], 21, 21) | field(d[2], 23, 23) != 0;
         Ok(Self {
             clamp: [clamp(0)?, clamp(3)?, clamp(6)?],
             compare: CompareFunction(field(d[0], 14, 12)),
@@ -251,10 +255,12 @@ impl SamplerDescriptor {
             no_cube_wrap: field(d[0], 28, 28) == 1,
             lod: [field(d[1], 11, 0) as f32 / 256.0, field(d[1], 23, 12) as f32 / 256.0],
             bias: ((d[2] << 18).cast_signed() >> 18) as f32 / 256.0,
-            mag_linear: field(d[2], 21, 20) == 1,
-            min_linear: field(d[2], 23, 22) == 1,
+            mag_linear: field(d[2], 20, 20) == 1,
+            min_linear: field(d[2], 22, 22) == 1,
             mip: field(d[2], 27, 26),
+            anisotropy: if anisotropic { field(d[0], 11, 9).min(4) } else { 0 },
             border: field(d[3], 31, 30),
+            palette: field(d[3], 11, 0),
         })
     }
 
@@ -262,19 +268,21 @@ impl SamplerDescriptor {
     pub fn dwords(&self) -> [u32; 4] {
         let clamp = |clamp: Clamp| Clamp::NUMBERS.into_iter().find(|(_, c)| *c == clamp).map_or(0, |(n, _)| n);
         let [min, max] = self.lod.map(|x| ((x * 256.0) as u32).min(0xfff));
+        let filter = |linear: bool| u32::from(linear) | u32::from(self.anisotropy > 0) << 1;
         [
             clamp(self.clamp[0])
                 | clamp(self.clamp[1]) << 3
                 | clamp(self.clamp[2]) << 6
+                | self.anisotropy << 9
                 | self.compare.0 << 12
                 | u32::from(self.unnormalized) << 15
                 | u32::from(self.no_cube_wrap) << 28,
             min | max << 12,
             ((self.bias * 256.0) as i32).clamp(-0x2000, 0x1fff).cast_unsigned() & 0x3fff
-                | u32::from(self.mag_linear) << 20
-                | u32::from(self.min_linear) << 22
+                | filter(self.mag_linear) << 20
+                | filter(self.min_linear) << 22
                 | self.mip << 26,
-            self.border << 30,
+            self.palette | self.border << 30,
         ]
     }
 }
@@ -314,10 +322,12 @@ mod tests {
             mag_linear: true,
             min_linear: false,
             mip: 2,
-            border: 2,
+            anisotropy: 3,
+            border: 3,
+            palette: 77,
         };
         assert_eq!(SamplerDescriptor::new(sampler.dwords()), Ok(sampler));
-        assert!(SamplerDescriptor::new([0, 0, 2 << 20, 0]).is_err());
+        assert!(SamplerDescriptor::new([1 << 29, 0, 0, 0]).is_err());
     }
 
     #[test]

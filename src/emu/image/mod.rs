@@ -20,7 +20,7 @@ use super::wave::Wave;
 use crate::error::{Error, Result};
 use crate::isa::instruction::{ImageFields, Instruction};
 use form::{Form, Gives, LevelFrom, SampleOperands};
-use sample::{Coordinates, Sampled};
+use sample::{Coordinates, Footprint, Sampled};
 
 /// Operation of an image instruction.
 #[derive(Clone, Copy)]
@@ -276,22 +276,21 @@ fn sample(form: Form, fields: &ImageFields, wave: &Wave, lane: usize, sampled: S
     let operands = form::sample_operands(form, wave, fields, lane)?;
     let at = coordinates(fields, form, &operands, &sampled);
     let sampled = Sampled { reference: operands.reference, ..sampled };
-    let lod = match form.level {
-        LevelFrom::Zero => 0.0,
-        LevelFrom::Operand => operands.level,
-        LevelFrom::Gradients => {
-            let [dx, dy] = operands.gradients;
-            sampled.level_of(dx, dy, at.unnormalized)
-        }
-        LevelFrom::Quad | LevelFrom::Bias => {
-            let [dx, dy] = derivatives(form, fields, wave, lane)?;
-            sampled.level_of(dx, dy, at.unnormalized) + operands.bias
-        }
+    let covered = |[dx, dy]: [[f32; 3]; 2]| match form.gives {
+        Gives::Filtered if sampled.sampler.anisotropy > 0 => sampled.footprint(dx, dy, at.unnormalized),
+        _ => Footprint::point(sampled.level_of(dx, dy, at.unnormalized)),
     };
+    let footprint = match form.level {
+        LevelFrom::Zero => Footprint::point(0.0),
+        LevelFrom::Operand => Footprint::point(operands.level),
+        LevelFrom::Gradients => covered(operands.gradients),
+        LevelFrom::Quad | LevelFrom::Bias => covered(derivatives(form, fields, wave, lane)?),
+    };
+    let lod = footprint.level + if matches!(form.level, LevelFrom::Bias) { operands.bias } else { 0.0 };
     let least = if form.clamp { operands.level } else { 0.0 };
     let clamped = sampled.clamped(lod, least);
     match form.gives {
-        Gives::Filtered => sampled.sample(&at, clamped),
+        Gives::Filtered => sampled.sample_along(&at, &footprint, clamped),
         Gives::Four => sampled.gather(&at, clamped, fields.dmask.trailing_zeros() as usize),
         Gives::Level => {
             let (first, second, weight) = sampled.levels(clamped);

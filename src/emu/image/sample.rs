@@ -25,6 +25,24 @@ pub struct Coordinates {
     pub cube: bool,
 }
 
+/// The part of an image that a pixel covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Footprint {
+    /// The level of detail of its samples.
+    pub level: f32,
+    /// The change of coordinates along its longer side.
+    pub along: [f32; 3],
+    /// Number of samples.
+    pub samples: u32,
+}
+
+impl Footprint {
+    /// One sample.
+    pub fn point(level: f32) -> Self {
+        Self { level, along: [0.0; 3], samples: 1 }
+    }
+}
+
 /// An image with its sampler.
 #[derive(Clone, Copy)]
 pub struct Sampled<'a> {
@@ -66,14 +84,31 @@ impl Neighbours {
 impl Sampled<'_> {
     /// The level of detail from the derivatives of the coordinates in x and in y.
     pub fn level_of(&self, dx: [f32; 3], dy: [f32; 3], unnormalized: bool) -> f32 {
-        let extent = self.texture.extent(0);
-        let directions = self.directions();
-        let length = |d: [f32; 3]| {
-            let scaled = d.iter().zip(extent).take(directions);
-            let square = |(d, n): (&f32, u32)| (f64::from(*d) * if unnormalized { 1.0 } else { f64::from(n) }).powi(2);
-            scaled.map(square).sum::<f64>().sqrt()
+        self.length(dx, unnormalized).max(self.length(dy, unnormalized)).log2() as f32
+    }
+
+    /// The length of a difference of coordinates in texels of level 0.
+    fn length(&self, step: [f32; 3], unnormalized: bool) -> f64 {
+        let scaled = step.iter().zip(self.texture.extent(0)).take(self.directions());
+        let square = |(d, n): (&f32, u32)| (f64::from(*d) * if unnormalized { 1.0 } else { f64::from(n) }).powi(2);
+        scaled.map(square).sum::<f64>().sqrt()
+    }
+
+    /// The samples along the longer side of a pixel's footprint, by Vulkan's formula for anisotropic filtering; Vulkan
+    /// leaves open how the hardware chooses them. One sample if the footprint is square, or the sampler's filters are
+    /// not anisotropic.
+    pub fn footprint(&self, dx: [f32; 3], dy: [f32; 3], unnormalized: bool) -> Footprint {
+        let most = 1u32 << self.sampler.anisotropy;
+        let [x, y] = [dx, dy].map(|step| self.length(step, unnormalized));
+        let (longer, shorter, along) = if x >= y { (x, y, dx) } else { (y, x, dy) };
+        let flat = matches!(self.texture.image.shape, DescriptorShape::D2 | DescriptorShape::D2Array);
+        let ratio = (longer / shorter).ceil();
+        let samples = match flat && longer > 0.0 && ratio.is_finite() {
+            true => (ratio as u32).clamp(1, most),
+            false if flat && longer > 0.0 && longer.is_finite() => most,
+            false => 1,
         };
-        length(dx).max(length(dy)).log2() as f32
+        Footprint { level: (longer / f64::from(samples)).log2() as f32, along, samples }
     }
 
     /// Number of filtered directions.
@@ -105,6 +140,22 @@ impl Sampled<'_> {
             }
             _ => (lod as u32, (lod as u32 + 1).min(last), lod.fract()),
         }
+    }
+
+    /// The mean of the samples of a footprint, swizzled by the view.
+    pub fn sample_along(&self, at: &Coordinates, footprint: &Footprint, lod: f32) -> Result<[u32; 4]> {
+        if footprint.samples == 1 || self.texture.format.is_integer() {
+            return self.sample(at, lod);
+        }
+        let count = f64::from(footprint.samples);
+        let mut sum = [0.0; 4];
+        for n in 1..=footprint.samples {
+            let part = f64::from(n) / (count + 1.0) - 0.5;
+            let moved = |n: usize| (f64::from(at.at[n]) + f64::from(footprint.along[n]) * part) as f32;
+            let one = self.sample(&Coordinates { at: [moved(0), moved(1), at.at[2]], ..*at }, lod)?;
+            sum.iter_mut().zip(one).for_each(|(sum, one)| *sum += f64::from(f32::from_bits(one)));
+        }
+        Ok(sum.map(|sum| ((sum / count) as f32).to_bits()))
     }
 
     /// The filtered components, swizzled by the view.
@@ -214,7 +265,8 @@ impl Sampled<'_> {
         match self.sampler.border {
             0 => [0; 4],
             1 => [0, 0, 0, one],
-            _ => [one; 4],
+            2 => [one; 4],
+            _ => self.memory.border(self.sampler.palette).unwrap_or_default(),
         }
     }
 }

@@ -39,7 +39,9 @@ fn sampler() -> SamplerDescriptor {
         mag_linear: true,
         min_linear: true,
         mip: 2,
+        anisotropy: 0,
         border: 0,
+        palette: 0,
     }
 }
 
@@ -277,4 +279,38 @@ fn implicit_and_given_levels() {
     let operands = [(0, [0x3f01; 4]), (1, st[0].1), (2, st[1].1), (3, level)];
     let sampled = run([op(SAMPLE_L_O, 1, 1), 0], &t, &mut memory, 0b1111, &operands);
     assert_eq!(sampled(0).map(f32::from_bits), [1.0, 2.5, 3.0, 4.0]);
+}
+
+#[test]
+fn without_seams_a_cube_filters_over_its_edges() {
+    let image = ImageDescriptor { depth: 5, ..view(FLOAT, DescriptorShape::Cube) };
+    let (memory, texture) = filled(image, |p| p.at[2] as f32);
+    let found = |no_cube_wrap| {
+        let sampler = SamplerDescriptor { no_cube_wrap, ..sampler() };
+        let sampled = Sampled { memory: &memory, texture: &texture, sampler: &sampler, reference: None };
+        red(&sampled, &Coordinates { cube: true, layer: 4.0, ..at([0.0, 0.5, 0.0]) }, 0.0)
+    };
+    // Left of the front face is that to the left, number 1; with seams the edge's texel is repeated.
+    assert_eq!([found(false), found(true)], [2.5, 4.0]);
+}
+
+#[test]
+fn a_footprint_is_sampled_along_its_longer_side() {
+    let image = ImageDescriptor { extent: [16, 16], ..view(FLOAT, DescriptorShape::D2) };
+    let (memory, texture) = filled(image, |p| p.at[0] as f32 + 100.0 * p.at[1] as f32);
+    let of = |anisotropy, dx, dy| {
+        let sampler = SamplerDescriptor { anisotropy, ..sampler() };
+        let sampled = Sampled { memory: &memory, texture: &texture, sampler: &sampler, reference: None };
+        let footprint = sampled.footprint(dx, dy, false);
+        let found = sampled.sample_along(&at([0.5; 3]), &footprint, 0.0).expect("samples");
+        // The mean of a slope is that of its middle.
+        assert!((f32::from_bits(found[0]) - 757.5).abs() < 1e-3, "{found:?}");
+        (footprint.samples, footprint.level)
+    };
+    let (long, short, none) = ([4.0 / 16.0, 0.0, 0.0], [0.0, 1.0 / 16.0, 0.0], [0.0; 3]);
+    assert_eq!(of(4, long, short), (4, 0.0));
+    assert_eq!(of(1, long, short), (2, 1.0));
+    assert_eq!(of(0, long, short), (1, 2.0));
+    assert_eq!(of(4, short, long), (4, 0.0));
+    assert_eq!((of(4, short, none).0, of(4, none, none).0), (16, 1));
 }

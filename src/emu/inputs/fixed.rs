@@ -25,6 +25,10 @@ pub struct FixedFunction {
     /// Width in pixels of lines, rectangles around their segment; `None`: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_width: Option<f32>,
+    /// Lines cover the pixels that Bresenham's algorithm chooses: along their longer side one in each column or row, times
+    /// the width.
+    #[serde(skip_serializing_if = "is_default")]
+    pub bresenham: bool,
     /// Depths outside the viewport's range are clamped instead of clipped.
     #[serde(skip_serializing_if = "is_default")]
     pub depth_clamp: bool,

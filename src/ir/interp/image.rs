@@ -93,6 +93,8 @@ impl Machine<'_> {
         let known_lod = self.level_of_detail(wave, inst, operands, lane, mask);
         let lod = known_lod.unwrap_or_default();
         let sampler = inst.args.get(1).and_then(|&v| self.sampler(wave, v, lane));
+        let footprint =
+            sampler.as_ref().and_then(|sampler| self.footprint(wave, inst, operands, (lane, mask), sampler));
         let data = operands.meaning.iter().position(|m| *m == O::Data);
         let components = data.map(|n| self.values(wave, inst, n, lane)).unwrap_or_default();
         let helper = wave.helpers >> lane & 1 != 0;
@@ -175,6 +177,12 @@ impl Machine<'_> {
                 *touched = Touched::sampled(image, &sampler, known_lod, texture.levels.len());
                 let coords = operands.coords(texture.layers);
                 let reference = operands.float(O::Compare);
+                if let Some(footprint) = footprint {
+                    *touched = Touched::unknown();
+                    let result = footprint.map(|footprint| texture.within(&sampler, &coords, &footprint, reference));
+                    let result = result.unwrap_or([(0.0, f64::INFINITY); 4]);
+                    return Ok(result.iter().map(|one| sampled(integer, *one)).collect());
+                }
                 let mut result = texture.sample_between(&sampler, &coords, lod, reference);
                 // A least level between two is as coarse as any level of detail.
                 let inexact = least.filter(|(least, off)| *off > 0.0 || least.fract() != 0.0);

@@ -46,21 +46,15 @@ impl Machine<'_> {
                 [along(all(O::GradX)), along(all(O::GradY))]
             }
             LodMode::Implicit | LodMode::Bias => {
-                let quad = lane / 4 * 4;
-                if mask >> quad & 15 != 15 {
-                    return None;
-                }
-                let coords: [Step; 4] = std::array::from_fn(|n| self.coordinates(wave, inst, operands, quad + n));
+                let coords = self.quad(wave, inst, operands, (lane, mask))?;
                 let places = coords.map(|c| c.map(|c| c.0));
                 if cube && places.iter().any(|at| face(*at).0 != face(places[0]).0) {
                     return None;
                 }
                 // The differences may be those of either row or column; on a cube, they may be seen from any of the
                 // four lanes.
-                [[(0, 1), (2, 3)], [(0, 2), (1, 3)]].map(|pairs| {
-                    let each = pairs.iter().flat_map(|(from, to)| {
-                        let [from, to] = [coords[*from], coords[*to]];
-                        let apart = std::array::from_fn(|n| (to[n].0 - from[n].0, to[n].1 + from[n].1));
+                differences(&coords).map(|each| {
+                    let each = each.into_iter().flat_map(|apart| {
                         let seen = if cube { &places[..] } else { &places[..1] };
                         seen.iter().map(move |at| match cube {
                             true => on_face(*at, apart, size[0]),
@@ -79,6 +73,29 @@ impl Machine<'_> {
         Some([low + extra.0 - off, lod + extra.0, high + extra.0 + off])
     }
 
+    /// The sides of a pixel's footprint, each as it may be computed: in x, then in y. `None`: they may be any.
+    pub(super) fn sides(
+        &self,
+        wave: &Wave,
+        inst: &Inst,
+        operands: &Operands<'_>,
+        at: (usize, u64),
+    ) -> Option<[Vec<Step>; 2]> {
+        use ImageOperand as O;
+        let all = |what: fn(u8) -> O| vec![[0, 1, 2].map(|n| operands.float(what(n)).unwrap_or_default())];
+        match operands.image.lod {
+            LodMode::Gradient => Some([all(O::GradX), all(O::GradY)]),
+            _ => self.quad(wave, inst, operands, at).map(|coords| differences(&coords).map(Vec::from)),
+        }
+    }
+
+    /// The coordinates of the lanes of a quad; `None` if one of them is inactive.
+    fn quad(&self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, (lane, mask): (usize, u64)) -> Option<[Step; 4]> {
+        let quad = lane / 4 * 4;
+        let all = mask >> quad & 15 == 15;
+        all.then(|| std::array::from_fn(|n| self.coordinates(wave, inst, operands, quad + n)))
+    }
+
     /// The coordinates of a lane, each with its error bound.
     fn coordinates(&self, wave: &Wave, inst: &Inst, operands: &Operands<'_>, lane: usize) -> Step {
         let mut at = [(0.0, 0.0); 3];
@@ -90,6 +107,16 @@ impl Machine<'_> {
         }
         at
     }
+}
+
+/// The differences of a quad's coordinates in x, of either row, and in y, of either column.
+fn differences(coords: &[Step; 4]) -> [[Step; 2]; 2] {
+    [[(0, 1), (2, 3)], [(0, 2), (1, 3)]].map(|pairs| {
+        pairs.map(|(from, to): (usize, usize)| {
+            let [from, to] = [coords[from], coords[to]];
+            std::array::from_fn(|n| (to[n].0 - from[n].0, to[n].1 + from[n].1))
+        })
+    })
 }
 
 /// An explicit level, which may be rounded up or down.

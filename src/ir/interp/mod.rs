@@ -12,6 +12,7 @@ mod bits;
 mod bounds;
 mod cube;
 mod exec;
+mod footprint;
 mod global;
 mod image;
 mod lanes;

@@ -23,7 +23,7 @@ impl Touched {
         if matches!(image.op, ImageOp::Gather(_)) && image.lod == LodMode::Zero {
             return Self::exactly(1);
         }
-        let Some([low, _, high]) = lod else { return Self { certain: 0, possible: u32::MAX } };
+        let Some([low, _, high]) = lod else { return Self::unknown() };
         let limit = |lod: f64| sampler.limited(lod).clamp(0.0, last);
         // The first and the last level that a level of detail reads.
         let read = |lod: f64| match sampler.mip {
@@ -35,6 +35,11 @@ impl Touched {
             |from: f64, to: f64| (from as u32..=to as u32).fold(0, |all, n| all | 1u32.checked_shl(n).unwrap_or(0));
         let possible = range(low[0], high[1]);
         Self { certain: if low == high { possible } else { 0 }, possible }
+    }
+
+    /// Any level may be read.
+    pub fn unknown() -> Self {
+        Self { certain: 0, possible: u32::MAX }
     }
 
     /// The residency code of a read, given the absent levels: 0 if it touches none of them.

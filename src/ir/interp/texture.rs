@@ -3,6 +3,8 @@
 //! The caller decodes the format. The bound of a sampled value allows 8 bits for the weight between texels, as lavapipe
 //! and the hardware report. If nearest sampling or a face's edge is too close to decide, the result is uncertain. Integers are
 //! not filtered, so with a linear filter they are uncertain.
+//!
+//! Anisotropic filters are in `footprint`.
 
 use super::cube::over_edge;
 use super::shadow::Shadow;
@@ -73,12 +75,16 @@ pub struct InterpretedSampler {
     pub address: [AddressMode; 3],
     /// Least and greatest level of detail, and the bias.
     pub lod: [f64; 3],
-    /// The border's components.
-    pub border: [f32; 4],
+    /// The words of the border's components, in images of floats and of integers.
+    pub border: [[u32; 4]; 2],
     /// Comparison: which of less, equal, greater pass.
     pub compare: Option<[bool; 3]>,
     /// Coordinates in texels.
     pub unnormalized: bool,
+    /// Filtering at the edge of a cube's face uses the address modes.
+    pub non_seamless: bool,
+    /// Largest ratio of a footprint that is filtered along its longer side; up to 1: none.
+    pub anisotropy: f64,
 }
 
 impl InterpretedSampler {
@@ -90,7 +96,7 @@ impl InterpretedSampler {
 }
 
 /// A sampled value and its bound.
-type Sampled = [(f64, f64); 4];
+pub(super) type Sampled = [(f64, f64); 4];
 
 impl Texture {
     pub(super) fn size(&self, level: usize) -> [i64; 3] {
@@ -117,7 +123,13 @@ impl Texture {
     }
 
     /// The taps of one axis with their weights, and whether the choice is too close to decide.
-    fn taps(n: f64, error: f64, size: i64, filter: Filter, mode: AddressMode) -> (Vec<(Option<i64>, f64)>, bool) {
+    pub(super) fn taps(
+        n: f64,
+        error: f64,
+        size: i64,
+        filter: Filter,
+        mode: AddressMode,
+    ) -> (Vec<(Option<i64>, f64)>, bool) {
         let wrap = |i: i64| match mode {
             AddressMode::Repeat => Some(i.rem_euclid(size)),
             AddressMode::MirroredRepeat => {
@@ -166,6 +178,32 @@ impl Texture {
         }
     }
 
+    /// The border as a texel.
+    pub(super) fn border(&self, sampler: &InterpretedSampler) -> [u32; 4] {
+        let [floats, integers] = sampler.border;
+        let (border, one) = if self.integer { (integers, 1) } else { (floats, 1f32.to_bits()) };
+        self.selects.map(|select| match select {
+            0 => 0,
+            1 => one,
+            component => border[usize::from(component & 3)],
+        })
+    }
+
+    /// The number of a component, or the result of its comparison, and whether that is too close to decide.
+    pub(super) fn value(&self, sampler: &InterpretedSampler, word: u32, reference: Option<(f64, f64)>) -> (f64, bool) {
+        // A double holds every integer of 32 bits.
+        let v = if self.integer { f64::from(word) } else { f64::from(f32::from_bits(word)) };
+        let (Some(reference), Some([less, equal, greater])) = (reference, sampler.compare) else { return (v, false) };
+        let (reference, near) = self.compared(reference);
+        let pass = match reference.partial_cmp(&v) {
+            Some(std::cmp::Ordering::Less) => less,
+            Some(std::cmp::Ordering::Equal) => equal,
+            Some(std::cmp::Ordering::Greater) => greater,
+            None => false,
+        };
+        (f64::from(u8::from(pass)), (reference - v).abs() < near)
+    }
+
     /// A filtered sample of one level. `error` is the coordinates' error in texels.
     pub(super) fn level(
         &self,
@@ -186,7 +224,7 @@ impl Texture {
             let scale = if sampler.unnormalized { 1.0 } else { size as f64 };
             let x = at.at[n] * scale + at.offset[n];
             let error = at.error[n] * scale + x.abs() * 2f64.powi(-22) + 1.0 / 512.0;
-            let (taps, unsure) = match at.cube && filter == Filter::Linear {
+            let (taps, unsure) = match at.cube && !sampler.non_seamless && filter == Filter::Linear {
                 true => (Self::taps_beyond(x, error).into_iter().map(|(i, weight)| (Some(i), weight)).collect(), false),
                 false => Self::taps(x, error, size, filter, sampler.address[n]),
             };
@@ -201,7 +239,7 @@ impl Texture {
                     let weight = wx * wy * wz;
                     let inside = x.zip(*y).zip(*z);
                     let (texel, shadows) = match inside {
-                        Some(((x, y), _)) if at.cube => {
+                        Some(((x, y), _)) if at.cube && !sampler.non_seamless => {
                             let over = over_edge(at.layer, [x, y], size[0]);
                             // Three faces meet at a corner, where filtering is implementation-defined.
                             close |= over.is_none() && weight != 0.0;
@@ -209,31 +247,11 @@ impl Texture {
                             self.texel(level, [x, y, 0], layer)
                         }
                         Some(((x, y), z)) => self.texel(level, [x, y, z], at.layer),
-                        None => {
-                            let border = self.selects.map(|select| match select {
-                                0 => 0.0,
-                                1 => 1.0,
-                                component => sampler.border[usize::from(component & 3)],
-                            });
-                            let bits = |x: f32| if self.integer { x as u32 } else { x.to_bits() };
-                            (border.map(bits), [Shadow::NONE; 4])
-                        }
+                        None => (self.border(sampler), [Shadow::NONE; 4]),
                     };
                     for n in 0..4 {
-                        // A double holds every integer of 32 bits.
-                        let mut v =
-                            if self.integer { f64::from(texel[n]) } else { f64::from(f32::from_bits(texel[n])) };
-                        if let (Some(reference), Some([less, equal, greater])) = (reference, sampler.compare) {
-                            let (reference, near) = self.compared(reference);
-                            let pass = match reference.partial_cmp(&v) {
-                                Some(std::cmp::Ordering::Less) => less,
-                                Some(std::cmp::Ordering::Equal) => equal,
-                                Some(std::cmp::Ordering::Greater) => greater,
-                                None => false,
-                            };
-                            close |= (reference - v).abs() < near;
-                            v = f64::from(u8::from(pass));
-                        }
+                        let (v, unsure) = self.value(sampler, texel[n], reference);
+                        close |= unsure;
                         sum[n] += weight * v;
                         low[n] = low[n].min(v);
                         high[n] = high[n].max(v);
@@ -397,7 +415,7 @@ mod tests {
             let at = Coords { at: [x, 0.5, 0.0], error, offset, count: 2, layer: 0, cube: false };
             let border = InterpretedSampler {
                 address: [AddressMode::ClampToBorder; 3],
-                border: [1.0; 4],
+                border: [[1f32.to_bits(); 4], [1; 4]],
                 ..InterpretedSampler::default()
             };
             texture.sample_between(&border, &at, [0.0; 3], None)[0]

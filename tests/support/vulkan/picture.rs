@@ -51,9 +51,21 @@ impl Run<'_> {
             Border::TransparentBlack => vk::BorderColor::FLOAT_TRANSPARENT_BLACK,
             Border::OpaqueBlack => vk::BorderColor::FLOAT_OPAQUE_BLACK,
             Border::OpaqueWhite => vk::BorderColor::FLOAT_OPAQUE_WHITE,
+            Border::Custom(_) => vk::BorderColor::FLOAT_CUSTOM_EXT,
+            Border::CustomInteger(_) => vk::BorderColor::INT_CUSTOM_EXT,
         };
         let mip = if s.mip_linear { vk::SamplerMipmapMode::LINEAR } else { vk::SamplerMipmapMode::NEAREST };
-        let info = vk::SamplerCreateInfo::default()
+        let flags = match s.non_seamless {
+            true => vk::SamplerCreateFlags::NON_SEAMLESS_CUBE_MAP_EXT,
+            false => vk::SamplerCreateFlags::empty(),
+        };
+        let mut custom = vk::SamplerCustomBorderColorCreateInfoEXT::default().custom_border_color(match s.border {
+            Border::Custom(float32) => vk::ClearColorValue { float32 },
+            Border::CustomInteger(uint32) => vk::ClearColorValue { uint32 },
+            _ => vk::ClearColorValue::default(),
+        });
+        let mut info = vk::SamplerCreateInfo::default()
+            .flags(flags)
             .mag_filter(filter(s.mag_linear))
             .min_filter(filter(s.min_linear))
             .mipmap_mode(mip)
@@ -66,7 +78,12 @@ impl Run<'_> {
             .border_color(border)
             .unnormalized_coordinates(s.unnormalized)
             .compare_enable(s.compare.is_some())
-            .compare_op(s.compare.map_or(vk::CompareOp::NEVER, compare));
+            .compare_op(s.compare.map_or(vk::CompareOp::NEVER, compare))
+            .anisotropy_enable(s.anisotropy > 1.0)
+            .max_anisotropy(s.anisotropy.max(1.0));
+        if matches!(s.border, Border::Custom(_) | Border::CustomInteger(_)) {
+            info = info.push_next(&mut custom);
+        }
         // SAFETY: the device is alive, the info is a local.
         let sampler = unsafe { self.vulkan.device.create_sampler(&info, None) }.expect("vkCreateSampler");
         self.owned.samplers.push(sampler);

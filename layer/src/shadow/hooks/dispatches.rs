@@ -20,14 +20,31 @@ pub(super) unsafe fn around(
     asked: Result<Asked, Reason>,
     call: impl FnOnce(&Functions),
 ) {
+    // SAFETY: as the caller says.
+    unsafe { around_first(commands, kind, asked, |below, _| call(below), |_| {}) }
+}
+
+/// Passes on a dispatch or draw, with what follows it in the same call. If it is sampled, its copies are between them:
+/// `call` is told so, and then records only the first.
+///
+/// # Safety
+/// As [`around`]; `rest` records what `call` has left out.
+pub(super) unsafe fn around_first(
+    commands: vk::CommandBuffer,
+    kind: Kind,
+    asked: Result<Asked, Reason>,
+    call: impl FnOnce(&Functions, bool),
+    rest: impl FnOnce(&Functions),
+) {
     // SAFETY: the caller's command buffer.
     let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
     // SAFETY: as the caller says.
     let copied = unsafe { begin(&device, commands, kind, asked) };
-    call(&device.functions);
+    call(&device.functions, copied);
     if copied {
         // SAFETY: the first copies and the command itself have just been recorded.
         watch(&device, |watch| unsafe { watch.tracker.end(watch.state, commands) });
+        rest(&device.functions);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Draws: vertex and index buffers, and the copies before and after.
 
-use super::dispatches::around;
+use super::dispatches::around_first;
 use super::{of, records, watch};
 use crate::dispatch::{self, key};
 use crate::functions::Functions;
@@ -79,12 +79,27 @@ records! {
 /// Handles a draw; `again` records it another time.
 ///
 /// # Safety
-/// As [`around`].
+/// As [`around_first`].
 unsafe fn drawn(
     commands: vk::CommandBuffer,
     call: Result<Call, Reason>,
     again: impl Fn(vk::CommandBuffer) + Send + Sync + 'static,
     pass_on: impl FnOnce(&Functions),
+) {
+    // SAFETY: as the caller says.
+    unsafe { drawn_first(commands, call.map(Asked::Draw), again, |below, _| pass_on(below), |_| {}) }
+}
+
+/// Handles a call with several draws; `pass_on` is told whether to record only the first, before `rest`.
+///
+/// # Safety
+/// As [`around_first`].
+unsafe fn drawn_first(
+    commands: vk::CommandBuffer,
+    asked: Result<Asked, Reason>,
+    again: impl Fn(vk::CommandBuffer) + Send + Sync + 'static,
+    pass_on: impl FnOnce(&Functions, bool),
+    rest: impl FnOnce(&Functions),
 ) {
     // SAFETY: a command buffer of the caller's.
     let Some(device) = dispatch::device(unsafe { key(commands) }) else { return };
@@ -100,10 +115,10 @@ unsafe fn drawn(
         commands.keep_draw(again)
     });
     if kept == Some(true) {
-        return pass_on(&device.functions);
+        return pass_on(&device.functions, false);
     }
     // SAFETY: as the caller says.
-    unsafe { around(commands, Kind::Draw, call.map(Asked::Draw), pass_on) }
+    unsafe { around_first(commands, Kind::Draw, asked, pass_on, rest) }
 }
 
 pub(super) unsafe extern "system" fn cmd_draw(
@@ -153,12 +168,16 @@ macro_rules! indirect {
             stride: u32,
         ) {
             let one = Call::Indirect { indexed: $indexed, buffer, offset };
-            let call = if count == 1 { Ok(one) } else { Err(Reason::Calls) };
-            // SAFETY: the same arguments go below.
+            // SAFETY: the same arguments go below, in one call or in two.
             unsafe {
                 let again = move |commands| $hook(commands, buffer, offset, count, stride);
-                drawn(commands, call, again, |below| {
+                drawn_first(commands, asked(count, Some(one)), again, |below, alone| {
+                    let count = if alone { count.min(1) } else { count };
                     below.$hook.iter().for_each(|below| below(commands, buffer, offset, count, stride));
+                }, |below| {
+                    let (offset, left) = (offset.saturating_add(stride.into()), count.saturating_sub(1));
+                    let below = below.$hook.iter().filter(|_| left > 0);
+                    below.for_each(|below| below(commands, buffer, offset, left, stride));
                 });
             }
         }
@@ -170,20 +189,23 @@ indirect! {
     cmd_draw_indexed_indirect: true;
 }
 
-/// Hooks of draws whose number is given with the call: followed if it is known and one.
-macro_rules! several {
-    ($($hook:ident($($arg:ident: $ty:ty),*) $(keep $($list:ident = $kept:expr),+)?; $call:expr;)*) => {$(
+/// A call with so many draws, whose first is given.
+fn asked(count: u32, one: Option<Call>) -> Result<Asked, Reason> {
+    match (count, one) {
+        (1, Some(one)) => Ok(Asked::Draw(one)),
+        (2.., Some(one)) => Ok(Asked::First(one)),
+        _ => Err(Reason::Calls),
+    }
+}
+
+/// Hooks of draws whose number or vertices are in memory.
+macro_rules! counted {
+    ($($hook:ident($($arg:ident: $ty:ty),*): $reason:expr;)*) => {$(
         pub(super) unsafe extern "system" fn $hook(commands: vk::CommandBuffer $(, $arg: $ty)*) {
             // SAFETY: the same arguments go below.
             unsafe {
-                let again = {
-                    $($(let $list = $kept.to_vec();)+)?
-                    move |commands| {
-                        $($(let $list = first(&$list).cast();)+)?
-                        $hook(commands $(, $arg)*);
-                    }
-                };
-                drawn(commands, $call, again, |below| {
+                let again = move |commands| $hook(commands $(, $arg)*);
+                drawn(commands, Err($reason), again, |below| {
                     below.$hook.iter().for_each(|below| below(commands $(, $arg)*));
                 });
             }
@@ -191,46 +213,88 @@ macro_rules! several {
     )*};
 }
 
+counted! {
+    cmd_draw_indirect_byte_count(
+        instances: u32, instance: u32, counter: vk::Buffer, at: vk::DeviceSize, offset: u32, stride: u32
+    ): Reason::ByteCount;
+    cmd_draw_indirect_count(
+        buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
+    ): Reason::DrawCount;
+    cmd_draw_indexed_indirect_count(
+        buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
+    ): Reason::DrawCount;
+}
+
 /// Bytes of a list whose elements are `stride` apart; one element may have any stride.
 fn spread<T>(count: u32, stride: u32) -> u32 {
     count.checked_sub(1).map_or(0, |gaps| gaps.saturating_mul(stride).saturating_add(size_of::<T>() as u32))
 }
 
-several! {
-    cmd_draw_indirect_byte_count(
-        instances: u32, instance: u32, counter: vk::Buffer, at: vk::DeviceSize, offset: u32, stride: u32
-    ); Err(Reason::ByteCount);
-    cmd_draw_indirect_count(
-        buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
-    ); Err(Reason::DrawCount);
-    cmd_draw_indexed_indirect_count(
-        buffer: vk::Buffer, offset: vk::DeviceSize, counts: vk::Buffer, count: vk::DeviceSize, most: u32, stride: u32
-    ); Err(Reason::DrawCount);
-    cmd_draw_multi(
-        count: u32, infos: *const vk::MultiDrawInfoEXT, instances: u32, instance: u32, stride: u32
-    ) keep infos = list(infos.cast::<u8>(), spread::<vk::MultiDrawInfoEXT>(count, stride));
-    match (count, list(infos, count.min(1))) {
-        (1, [one]) => {
+/// The element that follows in a list whose elements are `stride` apart.
+fn following<T>(first: *const T, stride: u32) -> *const T {
+    first.cast::<u8>().wrapping_add(stride as usize).cast()
+}
+
+pub(super) unsafe extern "system" fn cmd_draw_multi(
+    commands: vk::CommandBuffer,
+    count: u32,
+    infos: *const vk::MultiDrawInfoEXT,
+    instances: u32,
+    instance: u32,
+    stride: u32,
+) {
+    // SAFETY: the same arguments go below, in one call or in two; lists that are kept have all elements.
+    unsafe {
+        let one = list(infos, count.min(1)).first().map(|one| {
             let (count, vertex) = (one.vertex_count, one.first_vertex);
-            Ok(Call::Given(Counts { index: None, count, instances, vertex, instance }))
-        }
-        _ => Err(Reason::Calls),
-    };
-    cmd_draw_multi_indexed(
-        count: u32,
-        infos: *const vk::MultiDrawIndexedInfoEXT,
-        instances: u32,
-        instance: u32,
-        stride: u32,
-        vertex: *const i32
-    )
-    keep infos = list(infos.cast::<u8>(), spread::<vk::MultiDrawIndexedInfoEXT>(count, stride)), vertex = list(vertex, 1);
-    match (count, list(infos, count.min(1))) {
-        (1, [one]) => {
+            Call::Given(Counts { index: None, count, instances, vertex, instance })
+        });
+        let kept = list(infos.cast::<u8>(), spread::<vk::MultiDrawInfoEXT>(count, stride)).to_vec();
+        let again = move |commands| cmd_draw_multi(commands, count, first(&kept).cast(), instances, instance, stride);
+        let record = |below: &Functions, infos, count| {
+            let below = below.cmd_draw_multi.iter();
+            below.for_each(|below| below(commands, count, infos, instances, instance, stride));
+        };
+        let whole = |below: &Functions, alone| record(below, infos, if alone { count.min(1) } else { count });
+        let rest = |below: &Functions| match count {
+            0 | 1 => {}
+            _ => record(below, following(infos, stride), count - 1),
+        };
+        drawn_first(commands, asked(count, one), again, whole, rest);
+    }
+}
+
+pub(super) unsafe extern "system" fn cmd_draw_multi_indexed(
+    commands: vk::CommandBuffer,
+    count: u32,
+    infos: *const vk::MultiDrawIndexedInfoEXT,
+    instances: u32,
+    instance: u32,
+    stride: u32,
+    vertex: *const i32,
+) {
+    // SAFETY: as for draws without indices.
+    unsafe {
+        let one = list(infos, count.min(1)).first().map(|one| {
             let vertex = list(vertex, 1).first().unwrap_or(&one.vertex_offset).cast_unsigned();
             let (index, count) = (Some(one.first_index), one.index_count);
-            Ok(Call::Given(Counts { index, count, instances, vertex, instance }))
-        }
-        _ => Err(Reason::Calls),
-    };
+            Call::Given(Counts { index, count, instances, vertex, instance })
+        });
+        let kept = list(infos.cast::<u8>(), spread::<vk::MultiDrawIndexedInfoEXT>(count, stride)).to_vec();
+        let offsets = list(vertex, 1).to_vec();
+        let again = move |commands| {
+            let (infos, vertex) = (first(&kept).cast(), first(&offsets));
+            cmd_draw_multi_indexed(commands, count, infos, instances, instance, stride, vertex);
+        };
+        let record = |below: &Functions, infos, count| {
+            let below = below.cmd_draw_multi_indexed.iter();
+            below.for_each(|below| below(commands, count, infos, instances, instance, stride, vertex));
+        };
+        let whole = |below: &Functions, alone| record(below, infos, if alone { count.min(1) } else { count });
+        let rest = |below: &Functions| match count {
+            0 | 1 => {}
+            _ => record(below, following(infos, stride), count - 1),
+        };
+        drawn_first(commands, asked(count, one), again, whole, rest);
+    }
 }

@@ -30,6 +30,8 @@ pub struct Pipelines {
     pub linked: usize,
     /// Compiled as a whole, by the reason.
     pub whole: BTreeMap<String, usize>,
+    /// Their code depends on state that commands set: recorded again, completed, for each state that is drawn with.
+    pub waiting: usize,
     /// Unsupported, by the feature.
     pub unsupported: BTreeMap<String, usize>,
     /// Only translated: a service compiles, and does not link for others.
@@ -43,10 +45,10 @@ pub struct Pipelines {
 impl Pipelines {
     pub fn count(&self) -> usize {
         let all = [&self.whole, &self.unsupported].into_iter().flat_map(|counts| counts.values()).sum::<usize>();
-        self.linked + self.translated + self.failed.len() + all
+        self.linked + self.translated + self.waiting + self.failed.len() + all
     }
 
-    /// Whether every pipeline yielded an ELF.
+    /// Whether every pipeline yielded an ELF, except those that wait for commands.
     pub fn is_good(&self) -> bool {
         self.unsupported.is_empty() && self.failed.is_empty()
     }
@@ -56,6 +58,9 @@ impl Pipelines {
         let line = |n: usize, what: &str| println!("  {n:>6}  {what}");
         line(self.linked, "linked");
         self.whole.iter().for_each(|(why, n)| line(*n, &format!("compiled whole: {why}")));
+        if self.waiting > 0 {
+            line(self.waiting, "with state that commands set; what they drew with it is among the others");
+        }
         if self.translated > 0 {
             line(self.translated, "with a state, not linked here: the service's cache is its own");
         }
@@ -69,6 +74,7 @@ impl Pipelines {
             Ok(Came::Linked) => self.linked += 1,
             Ok(Came::Whole(why)) => *self.whole.entry(why).or_default() += 1,
             Ok(Came::Translated) => self.translated += 1,
+            Ok(Came::Waiting) => self.waiting += 1,
             Err(e) => match e.kind() {
                 ErrorKind::Unsupported { feature, .. } => *self.unsupported.entry(feature.clone()).or_default() += 1,
                 _ => self.failed.push((name, e.to_string())),
@@ -81,6 +87,7 @@ enum Came {
     Linked,
     Whole(String),
     Translated,
+    Waiting,
 }
 
 /// Separates the archives among these paths from the other paths.
@@ -251,7 +258,12 @@ fn build(
             if pipeline.is_library() {
                 return Ok(None);
             }
-            capture::graphics(&pipeline, recording)?
+            match capture::graphics(&pipeline, recording) {
+                Err(e) if matches!(e.kind(), ErrorKind::Unsupported { .. }) && capture::waits(&pipeline, recording) => {
+                    return Ok(Some(Came::Waiting));
+                }
+                translated => translated?,
+            }
         }
         _ => capture::compute(&recording.compute(name)?, recording)?,
     };
