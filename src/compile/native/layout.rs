@@ -1,5 +1,6 @@
-//! The order in which blocks are laid out: each after its predecessors except along back edges, loops contiguous, and
-//! what only one side of a branch reaches before what the other side reaches, the end of the shader last.
+//! The order in which blocks are laid out: each after its predecessors except along back edges, loops contiguous with the
+//! block that goes back last, and what only one side of a branch reaches before what the other side reaches, the end of the
+//! shader last.
 
 use crate::ir::{BlockId, Shader, Terminator};
 use crate::workspace::{List, filled};
@@ -28,10 +29,25 @@ impl BlockLayout {
         let mut sizes = filled(loops.len(), 0);
         it.order.iter().flat_map(|b| loops.around(*b)).for_each(|l| sizes[*l as usize] += 1);
         for &l in &outer_first {
-            it.make_contiguous(loops.header(l), sizes[l as usize], |b| loops.around(b).contains(&l));
+            let header = loops.header(l);
+            it.make_contiguous(header, sizes[l as usize], |b| loops.around(b).contains(&l));
+            let back = |b: &&BlockId| loops.around(**b).contains(&l);
+            if let Some(latch) = cfg.preds(header).iter().find(back) {
+                it.latch_last(*latch, it.position[header.index()] as usize + sizes[l as usize]);
+            }
         }
         it.end_last(shader);
         it
+    }
+
+    /// Moves the block that goes back to a loop's header to the end of the loop: blocks that stay in the loop although no
+    /// way leads from them to this block run before the next iteration too.
+    fn latch_last(&mut self, latch: BlockId, end: usize) {
+        let at = self.position[latch.index()] as usize;
+        if at + 1 < end {
+            self.order[at..end].rotate_left(1);
+            self.order[at..end].iter().zip(at as u32..).for_each(|(b, n)| self.position[b.index()] = n);
+        }
     }
 
     /// Moves the end of the shader after loops without an exit, because an epilog is reached by falling through.

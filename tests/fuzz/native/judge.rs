@@ -197,6 +197,8 @@ fn compiled(setup: &Setup, shader: &Shader, known: KnownState) -> Result<(Vec<u8
     let options = setup.options();
     let stage = shader.stage;
     if !setup.passes.is_empty() && stage != Stage::Vertex {
+        // As in `passes::lower`, before a pass may join a block that leaves a loop to the loop's merge block.
+        passes::keep_iterations::run(&mut shader, setup.wave)?;
         opt::run_some(&mut shader, &options, |phase| setup.passes.contains(&phase)).at(|| "passes")?;
     }
     let request = StageRequest {
