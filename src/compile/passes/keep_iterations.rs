@@ -42,12 +42,13 @@ pub fn run(shader: &mut Shader, _wave: WaveSize) -> Result<()> {
     let mut tokens = List::<(BlockId, Value)>::default();
     for stay in &stays {
         for l in &stay.loops {
-            let home = home(&cfg, stay.block, *l);
-            let token = match tokens.iter().find(|(at, _)| *at == home) {
+            // Whatever becomes of the other blocks, a loop that remains has its header.
+            let header = cfg.loops().header(*l);
+            let token = match tokens.iter().find(|(at, _)| *at == header) {
                 Some((_, token)) => *token,
-                None => add_token(shader, home),
+                None => add_token(shader, header),
             };
-            tokens.push((home, token));
+            tokens.push((header, token));
         }
     }
     let mut tokens = tokens.iter().map(|(_, token)| *token);
@@ -135,17 +136,10 @@ fn left_constructs<'a>(
     })
 }
 
-/// The nearest dominator of a block of which this is the innermost loop.
-fn home(cfg: &Cfg, block: BlockId, l: u32) -> BlockId {
-    let loops = cfg.loops();
-    let mut above = std::iter::successors(Some(block), |b| cfg.dom.parent(*b));
-    above.find(|b| loops.around(*b).last() == Some(&l)).unwrap_or(loops.header(l))
-}
-
-fn add_token(shader: &mut Shader, home: BlockId) -> Value {
+fn add_token(shader: &mut Shader, header: BlockId) -> Value {
     let token = Value(shader.values.len() as u32);
     let id = shader.add_inst(Op::LoopToken, InstArgs::new(), Some(Type::B32));
-    shader.block_mut(home).insts.push(id);
+    shader.block_mut(header).insts.push(id);
     token
 }
 

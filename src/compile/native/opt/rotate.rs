@@ -46,6 +46,7 @@ pub(super) fn run(shader: &mut Shader, options: &TuningOptions) -> Result<()> {
     if chosen.is_empty() {
         return Ok(());
     }
+    chosen.iter().for_each(|rotated| move_tokens(shader, rotated));
     let invariant = invariants(shader, &chosen);
     let uses = carried(shader, &chosen, &invariant);
     let locals = shader.locals.len();
@@ -85,7 +86,8 @@ fn choose(shader: &Shader, cfg: &Cfg) -> List<Rotated> {
         // Operations of several lanes keep their form, for which other passes look.
         let plain = |id: &InstId| {
             let inst = shader.inst(*id);
-            inst.result.is_some() && matches!(depends(&inst.op), Depends::Nothing | Depends::Memory(_))
+            inst.op == Op::LoopToken
+                || inst.result.is_some() && matches!(depends(&inst.op), Depends::Nothing | Depends::Memory(_))
         };
         let small = block.insts.len() <= MAX_COPIED && block.insts.iter().all(plain);
         if stays[0] != stays[1] && !itself && small && chosen.len() < MAX_LOOPS {
@@ -93,6 +95,19 @@ fn choose(shader: &Shader, cfg: &Cfg) -> List<Rotated> {
         }
     }
     chosen
+}
+
+/// Moves the names of a loop to the block that becomes its header. It dominates the blocks that stay in the loop, because
+/// no way leads to them from what the test leaves to.
+fn move_tokens(shader: &mut Shader, rotated: &Rotated) {
+    let block = shader.block(rotated.header);
+    let is_token = |id: &InstId| shader.inst(*id).op == Op::LoopToken;
+    let tokens: List<InstId> = block.insts.iter().copied().filter(is_token).collect();
+    let Some(to) = block.calls().nth(rotated.inside).map(|call| call.block) else { return };
+    if !tokens.is_empty() {
+        shader.block_mut(rotated.header).insts.retain(|id| !tokens.contains(id));
+        shader.block_mut(to).insts.splice(0..0, tokens.iter().copied());
+    }
 }
 
 fn invariants(shader: &Shader, chosen: &[Rotated]) -> Invariant {
