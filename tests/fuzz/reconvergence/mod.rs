@@ -38,7 +38,8 @@ use writer::Form;
 const MARK: &str = "; form";
 
 /// Passes of `spirv-opt` that keep what is declared.
-const PASSES: [&str; 14] = [
+const PASSES: [&str; 15] = [
+    "--merge-return",
     "--inline-entry-points-exhaustive",
     "--merge-blocks",
     "--ssa-rewrite",

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Time after which no new attempt starts.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(25);
 
 /// A smaller input for which `how` returns the same, but for numbers.
 pub fn shrink(bytes: &[u8], how: &dyn Fn(&[u8]) -> Option<String>) -> Vec<u8> {
