@@ -34,8 +34,7 @@ impl Writer<'_> {
         }
         let start = self.id();
         self.label(start);
-        let variable =
-            |this: &mut Self| this.value(Op::Variable, this.ids.to_local, &[StorageClass::Function as u32]);
+        let variable = |this: &mut Self| this.value(Op::Variable, this.ids.to_local, &[StorageClass::Function as u32]);
         self.vars = [0; VARS].map(|_| variable(self));
         self.counts = [0; DEPTH].map(|_| variable(self));
         self.data = [0; DEPTH].map(|_| variable(self));

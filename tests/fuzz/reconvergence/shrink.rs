@@ -130,19 +130,13 @@ fn simpler(part: &Value) -> Vec<Value> {
 
 /// The lists of statements in a statement.
 fn lists_of(stmt: &Value, out: &mut Vec<Vec<Value>>) {
-    match stmt {
-        Value::Object(map) => {
-            for (name, value) in map {
-                match value {
-                    Value::Array(list) if ["then", "els", "body", "next"].contains(&name.as_str()) => {
-                        out.push(list.clone())
-                    }
-                    Value::Array(list) if name == "cases" => list.iter().for_each(|case| lists_of(case, out)),
-                    Value::Object(_) => lists_of(value, out),
-                    _ => {}
-                }
-            }
+    let Value::Object(map) = stmt else { return };
+    for (name, value) in map {
+        match value {
+            Value::Array(list) if ["then", "els", "body", "next"].contains(&name.as_str()) => out.push(list.clone()),
+            Value::Array(list) if name == "cases" => list.iter().for_each(|case| lists_of(case, out)),
+            Value::Object(_) => lists_of(value, out),
+            _ => {}
         }
-        _ => {}
     }
 }
