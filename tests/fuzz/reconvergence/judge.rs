@@ -4,9 +4,10 @@ use super::super::native::judge::Case;
 use super::super::native::{drawn, scene};
 use super::super::random::Random;
 use super::Input;
-use super::module::{self, BUFFERS, DATA, INPUT, OUT, SUMS, TEXTURES};
+use super::module;
 use super::program::{ELEMENTS, LAST, WORDS};
 use super::truth::{self, Memory};
+use super::writer::{BUFFERS, DATA, INPUT, OUT, SUMS, TEXTURES};
 use dovetail::check;
 use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
@@ -140,20 +141,22 @@ fn bindings(memory: &Memory, count: u32) -> Vec<BindingElement> {
 
 /// A module after passes of `spirv-opt`; `None` if that is not installed.
 fn optimised(module: &[u8], passes: &[String]) -> Result<Option<Vec<u8>>> {
+    let malformed = |e: std::io::Error| Error::malformed(e.to_string());
+    // It writes warnings to its standard output.
+    let made = tempfile::NamedTempFile::new().map_err(malformed)?;
     let mut command = Command::new("spirv-opt");
-    command.args(passes).args(["-", "-o", "-"]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.args(passes).args(["-", "-o"]).arg(made.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = match command.spawn() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        started => started.map_err(|e| Error::malformed(e.to_string()))?,
+        started => started.map_err(malformed)?,
     };
     let mut to = child.stdin.take().ok_or_else(|| Error::malformed("no pipe"))?;
-    // It reads all before it writes.
     let written = to.write_all(module);
     drop(to);
-    let done = child.wait_with_output().map_err(|e| Error::malformed(e.to_string()))?;
-    if written.is_err() || !done.status.success() {
+    let status = child.wait().map_err(malformed)?;
+    if written.is_err() || !status.success() {
         return Err(Error::malformed("spirv-opt refuses the module"));
     }
-    Ok(Some(done.stdout))
+    std::fs::read(made.path()).map(Some).map_err(malformed)
 }

@@ -20,6 +20,8 @@ mod program;
 mod pseudo;
 mod shrink;
 mod truth;
+mod values;
+mod writer;
 
 pub use judge::run;
 pub use shrink::shrink;
@@ -29,14 +31,15 @@ use super::random::Random;
 use dovetail::compile::phases::Phases;
 use dovetail::error::{Error, Result};
 use dovetail::target::WaveSize;
-use module::Form;
 use program::Program;
+use writer::Form;
 
 /// Prefix of the line after that of [`Setup`].
 const MARK: &str = "; form";
 
 /// Passes of `spirv-opt` that keep what is declared.
-const PASSES: [&str; 14] = [
+const PASSES: [&str; 15] = [
+    "--merge-return",
     "--inline-entry-points-exhaustive",
     "--merge-blocks",
     "--ssa-rewrite",

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Time after which no new attempt starts.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(25);
 
 /// A smaller input for which `how` returns the same, but for numbers.
 pub fn shrink(bytes: &[u8], how: &dyn Fn(&[u8]) -> Option<String>) -> Vec<u8> {
@@ -130,19 +130,13 @@ fn simpler(part: &Value) -> Vec<Value> {
 
 /// The lists of statements in a statement.
 fn lists_of(stmt: &Value, out: &mut Vec<Vec<Value>>) {
-    match stmt {
-        Value::Object(map) => {
-            for (name, value) in map {
-                match value {
-                    Value::Array(list) if ["then", "els", "body", "next"].contains(&name.as_str()) => {
-                        out.push(list.clone())
-                    }
-                    Value::Array(list) if name == "cases" => list.iter().for_each(|case| lists_of(case, out)),
-                    Value::Object(_) => lists_of(value, out),
-                    _ => {}
-                }
-            }
+    let Value::Object(map) = stmt else { return };
+    for (name, value) in map {
+        match value {
+            Value::Array(list) if ["then", "els", "body", "next"].contains(&name.as_str()) => out.push(list.clone()),
+            Value::Array(list) if name == "cases" => list.iter().for_each(|case| lists_of(case, out)),
+            Value::Object(_) => lists_of(value, out),
+            _ => {}
         }
-        _ => {}
     }
 }
