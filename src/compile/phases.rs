@@ -40,6 +40,7 @@ phases! {
     Blocks "blocks" "Merges consecutive blocks.";
     Combine "combine" "Combines machine instructions, uses short encodings, and shortens control flow.";
     Schedule "schedule" "Schedules the instructions of each block.";
+    Masks "masks" "Keeps lane masks in scalar registers if they fit, not in lanes of vector registers.";
     Clauses "clauses" "Forms clauses of loads.";
 }
 

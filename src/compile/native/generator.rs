@@ -1,6 +1,6 @@
 //! Our code generator as a [`Generator`]: its phases in order.
 
-use super::allocate::{Allocated, RegisterLimits, allocate};
+use super::allocate::{Allocated, MaskPlaces, RegisterLimits, allocate};
 use super::layout::BlockLayout;
 use super::mir::verify::verify;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg};
@@ -249,6 +249,9 @@ fn most_vgprs(options: &TuningOptions) -> u16 {
 /// Registers that values may have.
 fn limits(function: &MachineFunction, options: &TuningOptions) -> RegisterLimits {
     let mut limits = RegisterLimits::new(function.gfx, most_vgprs(options));
+    if !options.native.runs(Phase::Masks) {
+        limits.masks = MaskPlaces::Lanes;
+    }
     if function.scratch_bytes > 0 {
         limits.sgprs = limits.sgprs.min(PhysReg::SCRATCH.0);
     }

@@ -14,11 +14,11 @@ use crate::workspace::{List, filled};
 use smallvec::SmallVec;
 
 /// Values with registers of their own, as a run.
-struct Group {
-    members: SmallVec<[Val; 16]>,
+pub(super) struct Group {
+    pub(super) members: SmallVec<[Val; 16]>,
     /// First and last instruction of their range.
-    first: u32,
-    last: u32,
+    pub(super) first: u32,
+    pub(super) last: u32,
 }
 
 /// Chooses the registers, puts them into `loc`, and returns them.
@@ -26,7 +26,7 @@ struct Group {
 /// # Errors
 /// There are not enough registers.
 pub fn assign(f: &MachineFunction, live: &Liveness, usable: &RegSet, loc: &mut [Option<PhysReg>]) -> Result<RegSet> {
-    let mut groups = groups(f, live);
+    let mut groups = groups(f, live, &|_| false);
     groups.sort_by_key(|group| (group.first, group.members.first().copied()));
     // Entry values have their own places.
     let mut open = *usable;
@@ -80,8 +80,10 @@ pub fn is_exclusive(f: &MachineFunction, live: &Liveness) -> List<bool> {
     exclusive
 }
 
-fn groups(f: &MachineFunction, live: &Liveness) -> List<Group> {
-    let exclusive = is_exclusive(f, live);
+/// All of them, and other values as if they needed this too, by run.
+pub(super) fn groups(f: &MachineFunction, live: &Liveness, too: &dyn Fn(Val) -> bool) -> List<Group> {
+    let mut exclusive = is_exclusive(f, live);
+    (0..).map(Val).zip(exclusive.iter_mut()).for_each(|(val, own)| *own |= too(val));
     if !exclusive.contains(&true) {
         return List::default();
     }

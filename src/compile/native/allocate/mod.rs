@@ -11,6 +11,7 @@ mod copies;
 mod edges;
 mod exclusive;
 mod hints;
+mod masks;
 mod output;
 mod place;
 mod pressure;
@@ -23,12 +24,13 @@ mod walk;
 #[cfg(test)]
 pub(in crate::compile::native) mod tests;
 
-pub use registers::{RegSet, RegisterLimits, class_of};
+pub use registers::{MaskPlaces, RegSet, RegisterLimits, class_of};
 
 use super::liveness::Liveness;
 use super::mir::{MachineBlock, MachineFunction, Operand, OperandValue, PhysReg, RegisterClass};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::workspace::{List, filled};
+use masks::{Fewer, MaskRoom};
 use output::Output;
 use pressure::Goal;
 use room::Stop;
@@ -62,23 +64,67 @@ pub fn open_registers(f: &MachineFunction, limits: RegisterLimits) -> RegSet {
 }
 
 /// Gives every value of a verified function a register. If they do not suffice, values leave for scratch memory and for
-/// lanes of vector registers.
+/// lanes of vector registers; if that does not suffice either, so do lane masks.
 ///
 /// # Errors
 /// Unsupported, by name: not enough registers even so. Bugs.
 pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated> {
-    let live = Liveness::new(f);
     few_params(f, limits)?;
-    let (mut class, mut least) = match once(f, &live, limits)? {
+    let scalars = open_registers(f, limits).count(RegisterClass::Scalar);
+    let room = |scalars: u32, vectors: u16| Some(MaskRoom { scalars, vectors });
+    // Masks first have what they need, then less.
+    let half = limits.vgprs / 2;
+    let steps = [None, room(scalars / 2, half), room(scalars / 4, half), room(0, half), room(0, 0)];
+    let (mut refused, mut live) = (None, Some(Liveness::new(f)));
+    let first = match limits.masks {
+        MaskPlaces::Scalars => 0,
+        MaskPlaces::Lanes => 3,
+        MaskPlaces::Scratch => 4,
+    };
+    for step in &steps[first..] {
+        let made = match *step {
+            None => with_masks(f, &mut live, limits),
+            Some(room) => {
+                let known = live.take().unwrap_or_else(|| Liveness::new(f));
+                match masks::leave(f, &known, room, limits) {
+                    Some(fewer) => {
+                        drop(known);
+                        with_fewer(&fewer, limits)
+                    }
+                    None if refused.is_none() => with_masks(f, &mut Some(known), limits),
+                    None => continue,
+                }
+            }
+        };
+        match made {
+            Err(error) if matches!(error.kind(), ErrorKind::Unsupported { .. }) => refused = Some(error),
+            made => return made,
+        }
+    }
+    Err(refused.unwrap_or_else(|| Error::bug("no allocation was tried")))
+}
+
+/// The allocation of a function some of whose masks have left.
+fn with_fewer(fewer: &Fewer, limits: RegisterLimits) -> Result<Allocated> {
+    let lower = RegisterLimits { vgprs: limits.vgprs.saturating_sub(fewer.vectors), ..limits };
+    let mut made = with_masks(&fewer.function, &mut None, lower)?;
+    lower_lanes(&mut made.function, fewer.vectors, limits);
+    trace_back(&mut made.origin, &fewer.origin);
+    Ok(made)
+}
+
+/// The allocation of a function whose masks stay in registers. What is known of its live values is kept unless values leave.
+fn with_masks(f: &MachineFunction, known: &mut Option<Liveness>, limits: RegisterLimits) -> Result<Allocated> {
+    let live = known.get_or_insert_with(|| Liveness::new(f));
+    let (mut class, mut least) = match once(f, live, limits)? {
         Once::Done(done) => return Ok(finish(f, done, None, limits)),
         Once::Starved(class, stop) => (class, stop),
     };
-    let exclusive = exclusive::is_exclusive(f, &live);
-    let [own_scalars, own_vectors] = exclusive::assigned(f, &live, limits)?;
+    let exclusive = exclusive::is_exclusive(f, live);
+    let [own_scalars, own_vectors] = exclusive::assigned(f, live, limits)?;
     let scalars = open_registers(f, limits).count(RegisterClass::Scalar) - own_scalars;
     // The first goal is what there is; each time that it does not work out the file that starved gets some air.
     let mut goal = Goal { scalars, vectors: u32::from(limits.vgprs).saturating_sub(own_vectors) };
-    let mut live = Some(live);
     for attempt in 0..MOST_ATTEMPTS {
         let air = if attempt == 0 { 0 } else { 1 + attempt };
         match class {
@@ -88,9 +134,9 @@ pub fn allocate(f: &MachineFunction, limits: RegisterLimits) -> Result<Allocated
             RegisterClass::Vector => goal.vectors = goal.vectors.saturating_sub(air),
         }
         // Not kept beside that of the new code: for large functions it is a large part of all memory.
-        let known = live.take().unwrap_or_else(|| Liveness::new(f));
-        let spilled = spill(f, &known, &exclusive, goal, limits);
-        drop(known);
+        let live = known.take().unwrap_or_else(|| Liveness::new(f));
+        let spilled = spill(f, &live, &exclusive, goal, limits);
+        drop(live);
         let lower = RegisterLimits { vgprs: limits.vgprs.saturating_sub(spilled.lane_registers), ..limits };
         let again = Liveness::new(&spilled.function);
         match once(&spilled.function, &again, lower)? {
@@ -152,9 +198,14 @@ fn finish(
     let mut origin = output.origin;
     if let Some(spilled) = spilled {
         lower_lanes(&mut function, spilled.lane_registers, limits);
-        origin.iter_mut().for_each(|n| *n = n.and_then(|n| spilled.origin.get(n as usize).copied().flatten()));
+        trace_back(&mut origin, &spilled.origin);
     }
     Allocated { function, origin, spilled: spilled.is_some() }
+}
+
+/// Turns indices of instructions into those of the instructions that these stand for.
+fn trace_back(origin: &mut [Option<u32>], before: &[Option<u32>]) {
+    origin.iter_mut().for_each(|n| *n = n.and_then(|n| before.get(n as usize).copied().flatten()));
 }
 
 /// Moves the registers with scalar values from the top of the limit to right after the others: fewer registers may mean

@@ -158,13 +158,26 @@ pub struct RegisterLimits {
     pub sgprs: u16,
     /// VGPRs.
     pub vgprs: u16,
+    /// Where lane masks may be.
+    pub masks: MaskPlaces,
+}
+
+/// Where lane masks may be, in the order of preference: there, and in the places that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaskPlaces {
+    /// In SGPRs of their own.
+    Scalars,
+    /// In lanes of VGPRs.
+    Lanes,
+    /// In scratch memory.
+    Scratch,
 }
 
 impl RegisterLimits {
     /// All SGPRs that a wave may have, and at most `vgprs` VGPRs.
     pub fn new(gfx: GfxIp, vgprs: u16) -> Self {
         let files = gfx.registers();
-        Self { sgprs: files.usable_sgprs as u16, vgprs: vgprs.min(files.vgprs as u16) }
+        Self { sgprs: files.usable_sgprs as u16, vgprs: vgprs.min(files.vgprs as u16), masks: MaskPlaces::Scalars }
     }
 
     /// The registers that may hold values.

@@ -1,12 +1,14 @@
 //! Checks instructions that the allocator inserted: they may only move values.
 
-use super::state::{HeldValue, PointState, StorageLocation};
+use super::held::HeldValue;
+use super::state::{PointState, StorageLocation};
 use super::{Check, reg_of};
 use crate::compile::native::mir::{
     Extra, MachineBlock, MachineInst, Opcode, Operand, OperandValue, PhysReg, RegisterClass,
 };
 use crate::error::{Error, Result};
 use crate::isa::Op;
+use crate::target::WaveSize;
 
 impl Check<'_> {
     /// Executes the inserted instruction at `at`; returns how many instructions this consumed.
@@ -21,7 +23,7 @@ impl Check<'_> {
         let inst = &f.insts[at as usize];
         let op = inst.isa().ok_or_else(|| Error::bug("an inserted pseudo-instruction"))?;
         let (defs, uses) = (f.defs(inst), f.uses(inst));
-        if self.memory(inst, op, at < block.tail, state)? {
+        if self.first_lane(inst, op, state)? || self.memory(inst, op, at < block.tail, state)? {
             return Ok(1);
         }
         let registers: Option<Vec<PhysReg>> = defs.iter().map(reg_of).collect();
@@ -30,8 +32,8 @@ impl Check<'_> {
             return Err(Error::bug(format!("an inserted instruction writes {reg}")));
         }
         let vector = defs.iter().any(|reg| reg.as_vgpr().is_some());
-        if vector && at >= block.tail {
-            return Err(Error::bug("a vector move where EXEC is that of a successor"));
+        if vector && (at >= block.tail || state.one_lane) {
+            return Err(Error::bug("a vector move where EXEC is not that of the block"));
         }
         defs.iter().for_each(|reg| state.overwrite_lanes(*reg));
         match (op, &defs[..], uses) {
@@ -61,6 +63,60 @@ impl Check<'_> {
         Ok(1)
     }
 
+    /// Executes a step of an access to memory for the first lane alone, which scalar values pass through: EXEC is saved, set to
+    /// that lane, and restored after the access. Returns whether the instruction is one.
+    fn first_lane(&self, inst: &MachineInst, op: Op, state: &mut PointState) -> Result<bool> {
+        let f = self.after;
+        if f.scratch_bytes == self.before.scratch_bytes {
+            return Ok(false);
+        }
+        let mov = if f.wave == WaveSize::W32 { Op::SMovB32 } else { Op::SMovB64 };
+        let exec = |one: &Operand| reg_of(one) == Some(PhysReg::EXEC);
+        match (f.defs(inst), f.uses(inst)) {
+            (saved, [one]) if op == mov && exec(one) && !state.one_lane => {
+                let registers: Option<Vec<PhysReg>> = saved.iter().map(reg_of).collect();
+                let registers = registers.filter(|all| all.len() as u32 == f.wave.lanes() / 32);
+                let registers = registers.filter(|all| all.iter().all(|reg| self.allowed(*reg, RegisterClass::Scalar)));
+                let registers = registers.ok_or_else(|| Error::bug("EXEC is saved in part, or nowhere"))?;
+                state.forget_exec();
+                for (n, reg) in (0..).zip(registers) {
+                    let names = state.at(StorageLocation::reg(PhysReg::EXEC.nth(n))).to_vec();
+                    state.set(StorageLocation::reg(reg), names);
+                    state.add(StorageLocation::reg(reg), HeldValue::Exec);
+                }
+            }
+            ([one], [to]) if op == mov && exec(one) && to.what == OperandValue::Const(1) && !state.one_lane => {
+                state.one_lane = true;
+            }
+            ([one], saved) if op == mov && exec(one) => {
+                let held = |one: &Operand| {
+                    reg_of(one).is_some_and(|reg| state.holds(StorageLocation::reg(reg), HeldValue::Exec))
+                };
+                if !state.one_lane || saved.len() as u32 != f.wave.lanes() / 32 || !saved.iter().all(held) {
+                    return Err(Error::bug("EXEC becomes something else"));
+                }
+                state.one_lane = false;
+                state.forget_exec();
+            }
+            ([], [descriptor, far, from]) if op == Op::BufferStoreDword && state.one_lane => {
+                let offset = self.scratch(inst, descriptor, far, state)?;
+                let content = reg_of(from).map(|reg| state.at(StorageLocation::lane(reg, 0)).to_vec());
+                state.set(StorageLocation::scratch(offset), Vec::new());
+                state.set(StorageLocation::first_lane(offset), content.unwrap_or_default());
+            }
+            ([to], [descriptor, far]) if op == Op::BufferLoadDword && state.one_lane => {
+                let offset = self.scratch(inst, descriptor, far, state)?;
+                let to = reg_of(to).filter(|to| self.allowed(*to, RegisterClass::Vector));
+                let to = to.ok_or_else(|| Error::bug("a load to no register"))?;
+                let content = state.at(StorageLocation::first_lane(offset)).to_vec();
+                state.set(StorageLocation::reg(to), Vec::new());
+                state.set(StorageLocation::lane(to, 0), content);
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
     /// Executes a move to or from memory or a lane; returns whether the instruction is one.
     fn memory(&self, inst: &MachineInst, op: Op, before_tail: bool, state: &mut PointState) -> Result<bool> {
         let f = self.after;
@@ -86,13 +142,17 @@ impl Check<'_> {
                 let content = state.at(StorageLocation::lane(from, lane)).to_vec();
                 state.set(StorageLocation::reg(to), content);
             }
+            (Op::BufferStoreDword | Op::BufferLoadDword, ..) if !before_tail => {
+                return Err(Error::bug("an access to memory where EXEC is that of a successor"));
+            }
             (Op::BufferStoreDword, [], [descriptor, far, from]) => {
-                let spot = self.scratch(inst, descriptor, far, before_tail, state)?;
+                let offset = self.scratch(inst, descriptor, far, state)?;
                 let content = content(state, from);
-                state.set(spot, content);
+                state.set(StorageLocation::first_lane(offset), Vec::new());
+                state.set(StorageLocation::scratch(offset), content);
             }
             (Op::BufferLoadDword, [to], [descriptor, far]) => {
-                let spot = self.scratch(inst, descriptor, far, before_tail, state)?;
+                let spot = StorageLocation::scratch(self.scratch(inst, descriptor, far, state)?);
                 let to = reg_of(to).filter(|to| self.allowed(*to, RegisterClass::Vector));
                 let to = to.ok_or_else(|| Error::bug("a load to no register"))?;
                 let content = state.at(spot).to_vec();
@@ -106,14 +166,7 @@ impl Check<'_> {
 
     /// The scratch dword that an inserted access addresses: it must be above the function's own scratch and within the
     /// requested size.
-    fn scratch(
-        &self,
-        inst: &MachineInst,
-        descriptor: &Operand,
-        far: &Operand,
-        before_tail: bool,
-        state: &PointState,
-    ) -> Result<StorageLocation> {
+    fn scratch(&self, inst: &MachineInst, descriptor: &Operand, far: &Operand, state: &PointState) -> Result<u32> {
         let far = match far.what {
             OperandValue::Const(bits) => Some(bits),
             OperandValue::Fixed(reg) => state.at(StorageLocation::reg(reg)).iter().find_map(|name| match name {
@@ -130,9 +183,7 @@ impl Check<'_> {
         let offset = far.filter(|far| far.is_multiple_of(lanes)).map(|far| far / lanes + u32::from(offset));
         let own = offset.filter(|at| *at >= self.before.scratch_bytes && at + 4 <= self.after.scratch_bytes);
         match own {
-            Some(offset) if reg_of(descriptor) == Some(PhysReg::SCRATCH) && before_tail => {
-                Ok(StorageLocation::scratch(offset))
-            }
+            Some(offset) if reg_of(descriptor) == Some(PhysReg::SCRATCH) => Ok(offset),
             _ => Err(Error::bug(format!("an inserted access to memory at {offset:?}"))),
         }
     }

@@ -7,8 +7,10 @@
 //! its value's name in the register that the instruction reads. The allocator supplies only the code and which
 //! instructions it inserted; inserted instructions may only be moves.
 
+mod held;
 mod inserted;
 mod original;
+mod page;
 mod state;
 
 use super::allocate::{Allocated, RegisterLimits};
@@ -19,7 +21,8 @@ use super::mir::{
 };
 use crate::error::{Context, Error, Result};
 use crate::isa::Op;
-use state::{HeldValue, PointState, StorageLocation};
+use held::HeldValue;
+use state::{PointState, StorageLocation};
 
 /// Checks that `after` does what `before` does, with registers within the limits.
 ///
@@ -29,17 +32,21 @@ pub fn check(before: &MachineFunction, after: &Allocated, limits: RegisterLimits
     let check = Check::new(before, after, limits)?;
     let mut entries: Vec<Option<PointState>> = vec![None; before.blocks.len()];
     let mut exits: Vec<Option<PointState>> = vec![None; before.blocks.len()];
-    let mut changed = true;
-    while changed {
-        changed = false;
+    // Blocks with a predecessor whose end has changed.
+    let mut open = vec![true; before.blocks.len()];
+    while open.contains(&true) {
         for id in before.block_ids() {
+            if !std::mem::take(&mut open[id.index()]) {
+                continue;
+            }
             let Some(entry) = check.entry(id, &exits) else { continue };
             if entries[id.index()].as_ref() == Some(&entry) {
                 continue;
             }
-            changed = true;
             exits[id.index()] = Some(check.block(id, entry.clone(), false)?);
             entries[id.index()] = Some(entry);
+            let block = before.block(id);
+            block.edges.iter().map(|edge| edge.to).chain(block.term.targets()).for_each(|to| open[to.index()] = true);
         }
     }
     for (id, entry) in before.block_ids().zip(entries) {
@@ -125,6 +132,9 @@ impl<'a> Check<'a> {
                     if n != next || (n >= before.tail) != (at >= after.tail) {
                         return Err(Error::bug("original instructions are not in their order").at(place(next)()));
                     }
+                    if state.one_lane {
+                        return Err(Error::bug("most lanes are off").at(place(n)()));
+                    }
                     let original = &self.before.insts[n as usize];
                     if judge {
                         self.judge(original, inst, &state, scc_spoilt).at(place(n))?;
@@ -136,6 +146,9 @@ impl<'a> Check<'a> {
                     at += 1;
                 }
             }
+        }
+        if state.one_lane {
+            return Err(Error::bug("most lanes stay off"));
         }
         if next != before.insts.end {
             return Err(Error::bug(format!("instruction {next} is missing")));

@@ -1,7 +1,8 @@
 //! Checks original instructions: the contents of the registers that they read, and their effect on those that they
 //! write.
 
-use super::state::{HeldValue, PointState, StorageLocation};
+use super::held::HeldValue;
+use super::state::{PointState, StorageLocation};
 use super::{Check, reg_of, same_form};
 use crate::compile::native::allocate::class_of;
 use crate::compile::native::mir::classes::{Wants, alignment};
@@ -151,6 +152,9 @@ impl Check<'_> {
         let defs = self.before.defs(before);
         let vals: Vec<Val> = defs.iter().filter_map(|one| one.as_val()).collect();
         state.forget(&vals);
+        if self.after.scratch_bytes > self.before.scratch_bytes && self.before.writes_exec(before) {
+            state.forget_exec();
+        }
         for (old, new) in defs.iter().zip(self.after.defs(after)) {
             let Some(reg) = reg_of(new) else { continue };
             state.overwrite_lanes(reg);

@@ -229,13 +229,9 @@ impl MachineFunction {
     }
 
     /// The instruction before which all lanes that a block runs with are active: after the scalar code at its start
-    /// that restores lanes or activates helper lanes.
+    /// that restores lanes or activates helper lanes. Registers with masks, which are fixed, count as scalar.
     pub fn arrival(&self, block: &MachineBlock) -> u32 {
-        let is_vector = |one: &Operand| match one.what {
-            OperandValue::Val(val) => self.class(val) == RegisterClass::Vector,
-            OperandValue::Fixed(reg) => reg.as_vgpr().is_some(),
-            _ => false,
-        };
+        let is_vector = |one: &Operand| one.as_val().is_some_and(|val| self.class(val) == RegisterClass::Vector);
         let mut arrival = block.insts.start;
         for n in block.insts.start..block.tail {
             let inst = &self.insts[n as usize];

@@ -2,10 +2,12 @@
 
 pub(in crate::compile::native) mod generate;
 
-use super::{Allocated, RegisterLimits, allocate};
+use super::{Allocated, MaskPlaces, RegisterLimits, allocate};
 use crate::compile::native::check_alloc::check;
 use crate::compile::native::mir::verify::verify;
-use crate::compile::native::mir::{Extra, MachineFunction, Operand, OperandValue, RegisterClass, Val, run_of};
+use crate::compile::native::mir::{
+    Extra, MachineFunction, MachineInst, Operand, OperandValue, RegisterClass, Val, run_of,
+};
 use crate::compile::native::tests::writer::Writer;
 use crate::error::ErrorKind;
 use crate::isa::Op;
@@ -54,11 +56,36 @@ fn few_registers_make_values_leave() {
     for (vgprs, sgprs, live) in cases {
         let mut refused = 0;
         for shape in shapes(10, 60, live) {
-            let limits = RegisterLimits { sgprs, vgprs };
+            let limits = RegisterLimits { sgprs, ..RegisterLimits::new(GfxIp::Gfx1030, vgprs) };
             refused += u32::from(allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")).is_none());
         }
         // Eight registers are too few for address and data of an image access.
         assert!(refused == 0 || vgprs == 8, "{vgprs} {sgprs}: {refused} of 20 refused");
+    }
+}
+
+#[test]
+fn masks_leave_for_lanes_and_for_memory() {
+    for masks in [MaskPlaces::Lanes, MaskPlaces::Scratch] {
+        let (mut refused, mut accesses) = (0, 0);
+        for shape in shapes(20, 100, 6) {
+            for [sgprs, vgprs] in [[104, 256], [28, 24]] {
+                let limits = RegisterLimits { sgprs, vgprs, masks };
+                let Some(after) = allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}")) else {
+                    refused += 1;
+                    continue;
+                };
+                let one_lane = |inst: &&MachineInst| {
+                    after.function.writes_exec(inst) && after.function.uses(inst) == [Operand::constant(1)]
+                };
+                let lanes = |inst: &&MachineInst| inst.isa() == Some(Op::VWritelaneB32);
+                accesses += match masks {
+                    MaskPlaces::Scratch => after.function.insts.iter().filter(one_lane).count(),
+                    _ => after.function.insts.iter().filter(lanes).count(),
+                };
+            }
+        }
+        assert!(refused == 0 && accesses > 500, "{masks:?}: {refused} of 80 refused, {accesses} accesses");
     }
 }
 
@@ -68,7 +95,7 @@ fn few_registers_make_values_leave() {
 fn many_random_functions() {
     for (vgprs, sgprs, size, live) in [(256, 104, 60, 4), (256, 104, 300, 20), (20, 64, 80, 10), (12, 48, 40, 3)] {
         for shape in shapes(400, size, live).skip(200) {
-            let limits = RegisterLimits { sgprs, vgprs };
+            let limits = RegisterLimits { sgprs, ..RegisterLimits::new(GfxIp::Gfx1030, vgprs) };
             let after = allocated(&generate(shape), limits, &format!("{limits:?} of {shape:?}"));
             assert!(after.is_some() || vgprs < 256, "{limits:?} of {shape:?} refused");
         }
@@ -79,7 +106,7 @@ fn many_random_functions() {
 fn values_that_do_not_live_at_the_same_time_share_a_place() {
     const AT_ONCE: u8 = 60;
     for (class, limits) in [(RegisterClass::Vector, [104, 16]), (RegisterClass::Scalar, [20, 64])]
-        .map(|(class, [sgprs, vgprs])| (class, RegisterLimits { sgprs, vgprs }))
+        .map(|(class, [sgprs, vgprs])| (class, RegisterLimits { sgprs, ..RegisterLimits::new(GfxIp::Gfx1030, vgprs) }))
     {
         let mut w = Writer::new();
         let address = w.push(Op::VMovB32, Some(RegisterClass::Vector), &[Operand::constant(0)], Extra::None);
@@ -122,8 +149,10 @@ fn values_that_do_not_live_at_the_same_time_share_a_place() {
 #[test]
 fn the_checker_finds_wrong_registers_and_missing_moves() {
     let (mut planted, mut missed, mut nth) = (0u32, 0u32, 0u32);
-    for (vgprs, shape) in [256, 16].into_iter().flat_map(|vgprs| shapes(2, 20, 2).map(move |shape| (vgprs, shape))) {
-        let limits = RegisterLimits::new(GfxIp::Gfx1030, vgprs);
+    use MaskPlaces::{Lanes, Scalars, Scratch};
+    let cases = [(256, Scalars), (16, Scalars), (256, Lanes), (24, Scratch)];
+    for (vgprs, masks, shape) in cases.into_iter().flat_map(|(n, masks)| shapes(2, 20, 2).map(move |s| (n, masks, s))) {
+        let limits = RegisterLimits { masks, ..RegisterLimits::new(GfxIp::Gfx1030, vgprs) };
         let f = generate(shape);
         let Some(good) = allocated(&f, limits, "the unharmed one") else { continue };
         let mut plant = |bad: &dyn Fn() -> Allocated| {
@@ -152,6 +181,14 @@ fn the_checker_finds_wrong_registers_and_missing_moves() {
             }
             if good.origin[n].is_none() {
                 plant(&|| without(&good, n));
+                let lane = good.function.uses(inst).get(1).and_then(|one| one.as_const());
+                if let (Some(Op::VReadlaneB32 | Op::VWritelaneB32), Some(lane)) = (inst.isa(), lane) {
+                    plant(&|| {
+                        let mut bad = good.clone();
+                        bad.function.operands[first + usize::from(inst.defs) + 1] = Operand::constant(lane ^ 1);
+                        bad
+                    });
+                }
             }
         }
     }
