@@ -3,7 +3,7 @@
 use crate::compile::native::code::{Code, Item};
 use crate::compile::native::mir::{BlockId, Cond, Term};
 use crate::isa::instruction::{Fields, ScalarFields};
-use crate::isa::{CountedAccess, Instruction, Op, Scalar, Src};
+use crate::isa::{CountedAccess, Instruction, Op, Register, Scalar, Src};
 use crate::target::WaveSize;
 use crate::workspace::{List, filled};
 use smallvec::SmallVec;
@@ -178,7 +178,8 @@ fn only_lanes(code: &Code, item: &Item) -> bool {
         return mask.is_some() && (f.srcs == [mask, exec] || f.srcs == [exec, mask]);
     }
     let effects = item.inst.effects(code.wave);
-    let vector = matches!(item.inst.fields, Fields::Vector(_));
+    // A write to one lane happens whichever lanes are active.
+    let vector = matches!(item.inst.fields, Fields::Vector(_)) && effects.reads.contains(Register::EXEC);
     vector
         && effects.pure
         && !effects.indirect
