@@ -8,6 +8,10 @@ use super::flow::Step;
 use crate::isa::instruction::{Fields, VectorDst, VectorFields};
 use crate::isa::{Op, Register, RegisterSet, Src, Vgpr};
 use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Scalar registers by their codes: SGPRs, VCC, M0, EXEC.
+pub(super) type Scalars = u128;
 
 /// By vector register, its lanes that have a copy of an unwritten register on every path.
 #[derive(Clone, Default)]
@@ -26,9 +30,7 @@ impl UnwrittenLanes {
 
     /// Whether an instruction restores an unwritten register.
     pub(super) fn restores(&self, step: &Step) -> bool {
-        let (Fields::Vector(f), Op::VReadlaneB32) = (&step.inst.fields, step.op()) else { return false };
-        let (Some(Src::Vgpr(from)), Some(lane)) = (f.srcs[0], lane(f)) else { return false };
-        self.0.get(&from).is_some_and(|lanes| lanes & lane != 0)
+        restored(step).is_some_and(|(from, lane)| self.0.get(&from).is_some_and(|lanes| lanes & lane != 0))
     }
 
     /// Merges the facts at a join; returns whether that changed these.
@@ -43,11 +45,69 @@ impl UnwrittenLanes {
     }
 }
 
+/// By vector register, what the half masks in its lanes vouch for ([`super::written`]). Lanes may be thousands, and most code
+/// changes none, so states share them.
+#[derive(Clone, Default)]
+pub(super) struct VouchingLanes(BTreeMap<Vgpr, Rc<BTreeMap<u64, Scalars>>>);
+
+impl VouchingLanes {
+    /// Applies an instruction; if it saves a half mask, that vouches for these registers.
+    pub(super) fn step(&mut self, step: &Step, vouches: Scalars) {
+        if let Some((to, lane, _)) = saved(step) {
+            Rc::make_mut(self.0.entry(to).or_default()).insert(lane, vouches);
+        } else if !self.0.is_empty() {
+            self.0.retain(|vgpr, _| !step.effects.writes.contains(Register::vgpr(vgpr.0)));
+        }
+    }
+
+    /// What the half mask that an instruction restores vouches for.
+    pub(super) fn restored(&self, step: &Step) -> Option<Scalars> {
+        let (from, lane) = restored(step)?;
+        self.0.get(&from)?.get(&lane).copied()
+    }
+
+    /// Replaces what each vouches for.
+    pub(super) fn change(&mut self, change: impl Fn(Scalars) -> Scalars) {
+        for lanes in self.0.values_mut().filter(|lanes| lanes.values().any(|old| change(*old) != *old)) {
+            Rc::make_mut(lanes).values_mut().for_each(|vouches| *vouches = change(*vouches));
+        }
+    }
+
+    /// Merges the facts at a join, before which these registers were written surely, on this side and on the other; returns
+    /// whether that changed these.
+    pub(super) fn join(&mut self, other: &Self, [mine, theirs]: [Scalars; 2]) -> bool {
+        let mut changed = false;
+        for (vgpr, lanes) in &mut self.0 {
+            let other = other.0.get(vgpr);
+            if mine == theirs && other.is_some_and(|other| Rc::ptr_eq(lanes, other)) {
+                continue;
+            }
+            let new = |lane: &u64, vouches: Scalars| {
+                let their = other.and_then(|other| other.get(lane)).copied().unwrap_or(0);
+                (vouches | mine) & (their | theirs)
+            };
+            changed |= lanes.iter().any(|(lane, vouches)| new(lane, *vouches) != *vouches | mine);
+            if lanes.iter().any(|(lane, vouches)| new(lane, *vouches) & !(mine & theirs) != *vouches) {
+                let lanes = Rc::make_mut(lanes);
+                lanes.iter_mut().for_each(|(lane, vouches)| *vouches = new(lane, *vouches) & !(mine & theirs));
+            }
+        }
+        changed
+    }
+}
+
 /// The lane that an instruction saves a scalar register in, and the register.
 pub(super) fn saved(step: &Step) -> Option<(Vgpr, u64, Register)> {
     let (Fields::Vector(f), Op::VWritelaneB32) = (&step.inst.fields, step.op()) else { return None };
     let (Some(VectorDst::Vgpr(to)), Some(Src::Scalar(from))) = (f.dst, f.srcs[0]) else { return None };
     Some((to, lane(f)?, Register::sgpr(from.code())))
+}
+
+/// The lane that an instruction restores a scalar register from.
+pub(super) fn restored(step: &Step) -> Option<(Vgpr, u64)> {
+    let (Fields::Vector(f), Op::VReadlaneB32) = (&step.inst.fields, step.op()) else { return None };
+    let Some(Src::Vgpr(from)) = f.srcs[0] else { return None };
+    Some((from, lane(f)?))
 }
 
 /// The lane that `v_writelane` or `v_readlane` names, as a mask, if the instruction itself says which.

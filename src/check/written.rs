@@ -5,19 +5,16 @@
 //! operands do not matter. So each mask, EXEC too, has a set of registers that it *vouches* for: if any of its bits is
 //! set, these registers were written. `s_and` vouches for the union of both masks' sets, `s_or` for the intersection,
 //! and a zero mask for all registers. A branch on EXEC or VCC proves the mask zero on one edge and nonzero on the
-//! other.
+//! other. A mask in a lane of a vector register vouches for what it vouched for where it was saved.
 
 use super::flow::Step;
 use super::mask_op::MaskForm::{Plain, Save, Write};
 use super::mask_op::{MaskOp, mask_op};
-use super::saved::UnwrittenLanes;
+use super::saved::{Scalars, UnwrittenLanes, VouchingLanes, saved};
 use super::solve::Flow;
 use crate::isa::instruction::{Fields, ScalarFields, VectorDst, VectorForm};
 use crate::isa::{Effects, Format, Op, Register, RegisterSet, Scalar, Src};
 use crate::target::WaveSize;
-
-/// Scalar registers by their codes: SGPRs, VCC, M0, EXEC.
-type Scalars = u128;
 
 const COUNT: u8 = 128;
 const EXEC: u8 = Register::EXEC.code() as u8;
@@ -33,6 +30,8 @@ pub(super) struct Written {
     maybe: RegisterSet,
     /// Registers that each mask register vouches for beyond `surely`.
     vouches: Box<[Scalars; COUNT as usize]>,
+    /// The same of half masks in lanes of vector registers.
+    vouching_lanes: VouchingLanes,
     /// Lanes with copies of registers that no path has written.
     lanes: UnwrittenLanes,
 }
@@ -40,7 +39,9 @@ pub(super) struct Written {
 impl Written {
     /// Facts at the entry.
     pub(super) fn entry(wave: WaveSize, set: RegisterSet) -> Self {
-        Self { wave, surely: set, maybe: set, vouches: Box::new([0; COUNT as usize]), lanes: UnwrittenLanes::default() }
+        let vouches = Box::new([0; COUNT as usize]);
+        let (vouching_lanes, lanes) = (VouchingLanes::default(), UnwrittenLanes::default());
+        Self { wave, surely: set, maybe: set, vouches, vouching_lanes, lanes }
     }
 
     /// Whether some path has written a register.
@@ -138,9 +139,11 @@ impl Written {
                 continue;
             }
             self.surely = self.surely.without(&one);
+            let copied = |old: Scalars| (old >> from & 1) << to;
             for (vouches, old) in self.vouches.iter_mut().zip(before.vouches.iter()) {
-                *vouches = *vouches & !(1 << to) | (old >> from & 1) << to;
+                *vouches = *vouches & !(1 << to) | copied(*old);
             }
+            self.vouching_lanes.change(|vouches| vouches & !(1 << to) | copied(vouches));
         }
     }
 
@@ -177,6 +180,9 @@ impl Flow for Written {
     fn step(&mut self, step: &Step) {
         let Effects { writes, indirect, .. } = &step.effects;
         self.lanes.step(step, &self.maybe);
+        let restored = self.vouching_lanes.restored(step);
+        let saved = saved(step).map_or(0, |(.., from)| self.of(from.code() as u8));
+        self.vouching_lanes.step(step, saved);
         self.maybe = match copied(step) {
             Some(pairs) => self.maybe_after_copy(&pairs, is_copy(step)),
             None if self.lanes.restores(step) => self.maybe.without(writes),
@@ -194,7 +200,8 @@ impl Flow for Written {
                 *vouches = 0;
             }
         }
-        for (code, vouches) in masks {
+        let restored = restored.map(|vouches| (written.trailing_zeros() as u8, vouches));
+        for (code, vouches) in masks.into_iter().chain(restored) {
             if let Some(place) = self.vouches.get_mut(usize::from(code)) {
                 *place = vouches;
             }
@@ -221,6 +228,7 @@ impl Flow for Written {
             changed |= new != known;
             *vouches = new & !both;
         }
+        changed |= self.vouching_lanes.join(&other.vouching_lanes, [mine, theirs]);
         let (surely, maybe) = (self.surely.intersection(&other.surely), self.maybe.union(&other.maybe));
         changed |= surely != self.surely || maybe != self.maybe;
         (self.surely, self.maybe) = (surely, maybe);
