@@ -14,6 +14,9 @@ mod draws;
 #[path = "../support/features.rs"]
 mod features;
 mod formats;
+#[path = "../support/mask_shapes.rs"]
+mod mask_shapes;
+mod masks;
 mod matrix;
 mod pairs;
 mod picture;
@@ -30,6 +33,8 @@ mod sampled_pairs;
 mod scene;
 #[path = "../support/shaders.rs"]
 mod shaders;
+#[path = "../support/shape_module.rs"]
+mod shape_module;
 mod specialized;
 #[path = "../support/mod.rs"]
 mod support;

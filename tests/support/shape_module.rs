@@ -1,4 +1,6 @@
-//! Builder of SPIR-V modules, instruction by instruction: a compute or vertex shader with one storage buffer of words.
+//! Builder of SPIR-V modules, instruction by instruction: a shader with one storage buffer of words.
+
+#![allow(dead_code, reason = "each program uses its own part of this")]
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 use std::collections::BTreeMap;
@@ -20,6 +22,10 @@ pub struct Module {
     pub out: u32,
     pub main: u32,
     pub model: ExecutionModel,
+    /// Invocations of a compute shader's workgroup.
+    pub lanes: u32,
+    /// The type of four floats, if there is one.
+    pub vector: u32,
 }
 
 pub fn op(to: &mut Vec<u32>, op: Op, operands: &[u32]) {
@@ -45,6 +51,8 @@ impl Module {
             out: 0,
             main: 0,
             model: ExecutionModel::GLCompute,
+            lanes: 1,
+            vector: 0,
         };
         m.main = m.id();
         m.void = m.global(Op::TypeVoid, &[]);
@@ -99,6 +107,14 @@ impl Module {
             self.decorate_member(block, n, Decoration::Offset, &[4 * n]);
         }
         block
+    }
+
+    /// The type of four floats.
+    pub fn four_floats(&mut self) -> u32 {
+        if self.vector == 0 {
+            self.vector = self.global(Op::TypeVector, &[self.f32, 4]);
+        }
+        self.vector
     }
 
     pub fn buffer(&mut self, block: u32, binding: u32) -> u32 {
@@ -205,8 +221,13 @@ impl Module {
         op(&mut words, Op::MemoryModel, &[0, 1]);
         let main = u32::from_le_bytes(*b"main");
         op(&mut words, Op::EntryPoint, &[&[self.model as u32, self.main, main, 0], self.entry.as_slice()].concat());
-        if self.model == ExecutionModel::GLCompute {
-            op(&mut words, Op::ExecutionMode, &[self.main, spirv::ExecutionMode::LocalSize as u32, 1, 1, 1]);
+        let mode: &[u32] = match self.model {
+            ExecutionModel::GLCompute => &[spirv::ExecutionMode::LocalSize as u32, self.lanes, 1, 1],
+            ExecutionModel::Fragment => &[spirv::ExecutionMode::OriginUpperLeft as u32],
+            _ => &[],
+        };
+        if !mode.is_empty() {
+            op(&mut words, Op::ExecutionMode, &[&[self.main], mode].concat());
         }
         words.extend(self.notes);
         words.extend(self.globals);

@@ -5,11 +5,14 @@
 
 #![allow(dead_code, reason = "each program uses its own part of this")]
 
+#[path = "mask_shapes.rs"]
+mod mask_shapes;
 #[path = "memory_shapes.rs"]
 mod memory_shapes;
 #[path = "shape_module.rs"]
 mod shape_module;
 
+pub use mask_shapes::*;
 pub use memory_shapes::*;
 
 use shape_module::{Loop, Module};
@@ -36,6 +39,14 @@ pub const SHAPES: &[Shape] = &[
     ("loops in a row", 4_000, loops),
     ("nested loops", 2_000, nested_loops),
     ("nested ifs", 30_000, nested_ifs),
+    ("nested ifs, diverging", 1_000, diverging_ifs),
+    ("nested ifs with else, diverging", 1_000, diverging_if_elses),
+    ("else-ifs, diverging", 1_000, diverging_else_ifs),
+    ("breaks, diverging", 1_000, diverging_breaks),
+    ("breaks with code, diverging", 1_000, diverging_breaks_with_code),
+    ("nested loops, diverging", 1_000, diverging_loops),
+    ("nested switches, diverging", 1_000, diverging_switches),
+    ("ifs in loops, diverging", 1_000, diverging_ifs_in_loops),
     ("blocks in a row", 50_000, jumps),
     ("calls in calls", 90, calls),
     ("calls in calls, twice each", 60, doubling_calls),
