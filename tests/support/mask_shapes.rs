@@ -62,8 +62,8 @@ compute_shapes! {
 pub fn covering_triangle() -> Vec<u8> {
     let mut m = Module::new();
     m.model = ExecutionModel::Vertex;
-    let number = m.u32;
-    let vertex = input(&mut m, BuiltIn::VertexIndex, number);
+    let word = m.u32;
+    let vertex = input(&mut m, BuiltIn::VertexIndex, word);
     let place = position(&mut m);
     let [low, high, zero, one] = [-1f32, 3.0, 0.0, 1.0].map(|x| m.typed(Op::Constant, m.f32, &[x.to_bits()]));
     m.begin();
@@ -125,18 +125,18 @@ impl Body {
     fn new(stage: ExecutionModel) -> Self {
         let mut m = Module::new();
         m.model = stage;
-        let to_local = m.pointer(StorageClass::Function, m.u32);
+        let word = m.u32;
+        let to_local = m.pointer(StorageClass::Function, word);
         let place = (stage == ExecutionModel::Vertex).then(|| position(&mut m));
-        let number = m.u32;
         let given = match stage {
-            ExecutionModel::Vertex => input(&mut m, BuiltIn::VertexIndex, number),
+            ExecutionModel::Vertex => input(&mut m, BuiltIn::VertexIndex, word),
             ExecutionModel::Fragment => {
                 let vector = m.four_floats();
                 input(&mut m, BuiltIn::FragCoord, vector)
             }
             _ => {
                 m.lanes = LANES;
-                input(&mut m, BuiltIn::LocalInvocationIndex, number)
+                input(&mut m, BuiltIn::LocalInvocationIndex, word)
             }
         };
         let [far, one] = [2f32, 1.0].map(|x| m.typed(Op::Constant, m.f32, &[x.to_bits()]));
@@ -289,7 +289,7 @@ fn nested_ifs(b: &mut Body, n: u32) {
         b.step(i);
         merges.push(merge);
     }
-    for (merge, i) in merges.into_iter().zip(0u32..).collect::<Vec<_>>().into_iter().rev() {
+    for (merge, i) in merges.into_iter().zip(0..n).rev() {
         b.change(Op::BitwiseXor, 7 * i + 1);
         b.branch(merge);
         b.m.label(merge);
@@ -306,7 +306,7 @@ fn nested_if_elses(b: &mut Body, n: u32) {
         b.step(i);
         ends.push((els, merge));
     }
-    for ((els, merge), i) in ends.into_iter().zip(0u32..).collect::<Vec<_>>().into_iter().rev() {
+    for ((els, merge), i) in ends.into_iter().zip(0..n).rev() {
         b.change(Op::BitwiseXor, 7 * i + 1);
         b.branch(merge);
         b.m.label(els);
@@ -366,7 +366,7 @@ fn nested_loops(b: &mut Body, n: u32) {
         open.push(b.repeat());
         b.step(i);
     }
-    for (repeat, i) in open.iter().zip(0u32..).collect::<Vec<_>>().into_iter().rev() {
+    for (repeat, i) in open.iter().zip(0..n).rev() {
         b.change(Op::BitwiseXor, i);
         b.burn(repeat);
         let bit = b.bit(i % 6);
