@@ -117,7 +117,8 @@ fn the_default_cache_is_that_of_the_service() {
     let populate = || {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_dovetail"));
         command.current_dir(dir.path()).env("XDG_CACHE_HOME", dir.path().join("caches"));
-        String::from_utf8(command.args(["populate", "ui.vert.spv"]).output().expect("the program").stdout).expect("text")
+        String::from_utf8(command.args(["populate", "ui.vert.spv"]).output().expect("the program").stdout)
+            .expect("text")
     };
     assert!(populate().contains("  compiled\n"));
     // docs/service.md

@@ -71,7 +71,10 @@ pub fn report(
         eprintln!("dovetail: the cache {dir} lacks this pipeline compiled as a whole: {why}");
     }
     if let Some(other) = tools.map(Toolchain::compiler_id).filter(|id| ***id != *BuiltInCompiler::new().id()) {
-        eprintln!("dovetail: it was filled last by another build of dovetail ({}), whose parts are looked for", other.backend);
+        eprintln!(
+            "dovetail: it was filled last by another build of dovetail ({}), whose parts are looked for",
+            other.backend
+        );
     }
     let command = command(args, &missing, &dir);
     eprintln!("dovetail: {command}");
