@@ -31,7 +31,9 @@ pub(super) fn drop_capabilities() -> Result<(), Errno> {
     if held.permitted.contains(CapabilitySet::SETPCAP) {
         // The kernel answers EINVAL to the first number that it does not know.
         for number in 0..u64::BITS {
-            if rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)).is_err() {
+            if rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number))
+                .is_err()
+            {
                 break;
             }
         }
