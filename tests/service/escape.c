@@ -145,8 +145,7 @@ static int is_allowed(long call)
         SYS_mremap, SYS_mprotect, SYS_madvise, SYS_futex, SYS_sched_yield, SYS_clock_gettime, SYS_clock_nanosleep,
         SYS_nanosleep, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall,
         SYS_kill, SYS_tgkill, SYS_getpid, SYS_gettid, SYS_getrandom, SYS_sched_getaffinity, SYS_sysinfo, SYS_prlimit64,
-        SYS_exit,
-        SYS_exit_group,
+        SYS_exit, SYS_exit_group,
     };
 #ifdef __x86_64__
     /* uretprobe and uprobe: the kernel makes these calls itself, lets them pass the filter, and ends with SIGILL whoever
