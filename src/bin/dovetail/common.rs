@@ -1,5 +1,6 @@
 //! Arguments and helpers of several subcommands: the cache, the compiler, tuning options, threads.
 
+use crate::serve::{cache_dir, share};
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
 use dovetail::compile::phases::Phases;
@@ -60,17 +61,27 @@ impl InputArgs {
 /// Where results are stored.
 #[derive(clap::Args)]
 pub struct CacheArgs {
-    /// Cache directory; created if missing.
-    #[arg(long, value_name = "DIR", default_value = "dovetail-cache")]
-    pub cache: PathBuf,
+    /// Cache directory; by default that of `dovetail serve`: dovetail in $XDG_CACHE_HOME or ~/.cache. Created if missing.
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// Let every user read the cache, whatever the mask of file modes (umask) says.
+    #[arg(long)]
+    shared: bool,
     /// Kind of store: lmdb (several processes at once, at most 64 GiB), sled (one process), memory (lost at exit).
     #[arg(long, default_value = "lmdb")]
-    pub store: StoreKind,
+    store: StoreKind,
 }
 
 impl CacheArgs {
     pub fn open(&self) -> Result<Cache> {
-        Cache::open(&self.cache, self.store)
+        if self.store == StoreKind::Memory {
+            return Cache::open(Path::new(""), self.store);
+        }
+        let dir = cache_dir(self.cache.as_ref())?;
+        if self.shared {
+            share(&dir);
+        }
+        Cache::open(&dir, self.store)
     }
 
     /// Prints a cache's notices.
