@@ -8,7 +8,7 @@ use crate::error::{Context as _, Error, Result};
 use rustix::fs::{FlockOperation, flock};
 use rustix::net::sockopt::socket_acceptconn;
 use std::fs::{DirBuilder, File, Permissions};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -52,7 +52,11 @@ impl Socket {
         }
         let mut beside = path.as_os_str().to_owned();
         beside.push(".lock");
-        let lock = File::options().create(true).truncate(false).write(true).open(PathBuf::from(beside))?;
+        // Whoever can open the lock can keep the service from starting.
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let lock = options.open(PathBuf::from(beside))?;
+        lock.set_permissions(Permissions::from_mode(0o600))?;
         let begun = Instant::now();
         while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             if begun.elapsed() >= LEFT_BEHIND {
