@@ -4,16 +4,10 @@
 //! there is still room to ask for its status. Frames that have not arrived completely are limited the same way, by their
 //! bytes.
 
-use super::jobs::ClientId;
-use super::listen::{self, Socket};
 use super::lock;
-use super::session::{self, Greeting};
-use super::wake::Message;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tokio::sync::mpsc;
 
 /// Largest number of connections.
 const MOST: usize = 256;
@@ -27,8 +21,6 @@ const FRAMES: usize = 256 << 20;
 const FRAMES_OF_PROCESS: usize = 128 << 20;
 /// Bytes of a connection's buffer that are not counted.
 const SMALL: usize = 128 << 10;
-/// Pause after a connection could not be accepted.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// The connections that are open, for [`Place`]s.
 #[derive(Default)]
@@ -62,7 +54,7 @@ impl Door {
     ///
     /// # Errors
     /// Environment: there are too many.
-    fn admit(self: &Arc<Self>, process: i32) -> Result<Place> {
+    pub(super) fn admit(self: &Arc<Self>, process: i32) -> Result<Place> {
         let mut open = lock(&self.0);
         let (all, own) = (open.all, open.processes.get(&process).copied().unwrap_or_default());
         if own.places >= MOST_OF_PROCESS {
@@ -128,46 +120,6 @@ impl Drop for Place {
             *(if only_status { &mut held.for_status } else { &mut held.places }) -= 1;
         });
     }
-}
-
-/// Sessions that are open, to end them.
-pub(super) type Sessions = Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>;
-
-/// Accepts connections, and starts a session for each.
-pub(super) fn listen(
-    socket: &Socket,
-    greeting: Arc<Greeting>,
-    to: mpsc::Sender<Message>,
-    sessions: Sessions,
-) -> Result<()> {
-    let listener = tokio::net::UnixListener::from_std(socket.listener.try_clone()?)?;
-    let door = Arc::new(Door::default());
-    tokio::spawn(async move {
-        let mut last = ClientId::SERVICE;
-        loop {
-            let Ok((stream, _)) = listener.accept().await else {
-                // Probably out of file descriptors: connections that close free some.
-                tokio::time::sleep(PAUSE).await;
-                continue;
-            };
-            let Some(peer) = stream.peer_cred().ok().filter(|peer| listen::is_welcome(peer.uid())) else { continue };
-            let place = match door.admit(peer.pid().unwrap_or_default()) {
-                Ok(place) => place,
-                Err(why) => {
-                    session::refuse(&stream, &why);
-                    // Sending fails only if the service has ended.
-                    let _ = to.send(Message::Refused(why)).await;
-                    continue;
-                }
-            };
-            last = ClientId(last.0 + 1);
-            // Under the lock, so that a session that ends at once finds its entry and removes it.
-            let mut open = lock(&sessions);
-            let session = tokio::spawn(session::run(stream, last, place, greeting.clone(), to.clone()));
-            open.insert(last, session.abort_handle());
-        }
-    });
-    Ok(())
 }
 
 #[cfg(test)]

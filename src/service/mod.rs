@@ -154,7 +154,7 @@ struct Service<'a> {
     poisoned: StoredRecords,
     rows: records::Writer,
     outboxes: BTreeMap<ClientId, Arc<Outbox>>,
-    sessions: door::Sessions,
+    sessions: listen::Sessions,
     budget: BackgroundBudget,
     pressure: Pressure,
     /// Keys of running background jobs, whose cost is charged to the budget.
@@ -192,7 +192,7 @@ impl<'a> Service<'a> {
         let rows = journal::records(&journal_dir(&config.cache));
         let journal = Journal::new(rows.all());
         let sessions = Arc::new(Mutex::default());
-        door::listen(socket, greeting.clone(), to.clone(), Arc::clone(&sessions))?;
+        listen::accept(socket, greeting.clone(), to.clone(), Arc::clone(&sessions))?;
         signals(&to)?;
         tick(to.clone());
         // Without systemd nobody listens to this.
