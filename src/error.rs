@@ -48,6 +48,8 @@ pub enum ErrorKind {
     },
     /// The environment: a file, a process, a store.
     Environment(String),
+    /// No memory for something whose size comes from the caller or from a file.
+    Memory(String),
 }
 
 /// End of a compiler process.
@@ -157,6 +159,16 @@ impl Error {
         Self::new(ErrorKind::Environment(what.into()))
     }
 
+    /// No memory for this.
+    pub fn memory(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Memory(what.into()))
+    }
+
+    /// Whether the input is not at fault, so that the same may succeed later: a failure of the environment, or of memory.
+    pub fn may_pass(&self) -> bool {
+        matches!(*self.kind, ErrorKind::Environment(_) | ErrorKind::Memory(_))
+    }
+
     /// The compiler process died on this input.
     pub fn quarantined(death: Death, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::Quarantined { death, detail: detail.into() })
@@ -226,13 +238,13 @@ impl Error {
     }
 
     /// Exit code of the command line for this kind: 2 malformed, 3 unsupported, 4 needs a whole-pipeline compile, 5
-    /// environment, 70 internal error, 71 a compiler process that died.
+    /// environment or memory, 70 internal error, 71 a compiler process that died.
     pub fn exit_code(&self) -> u8 {
         match &*self.kind {
             ErrorKind::Malformed(_) => 2,
             ErrorKind::Unsupported { .. } => 3,
             ErrorKind::NeedsFullCompile(_) => 4,
-            ErrorKind::Environment(_) => 5,
+            ErrorKind::Environment(_) | ErrorKind::Memory(_) => 5,
             ErrorKind::Bug(_) => 70,
             ErrorKind::Quarantined { .. } => 71,
         }
@@ -252,6 +264,7 @@ impl fmt::Display for Error {
             ErrorKind::Bug(what) => format!("bug in dovetail: {what}"),
             ErrorKind::Quarantined { death, detail } => format!("the compiler {death} on this shader: {detail}"),
             ErrorKind::Environment(what) => what.clone(),
+            ErrorKind::Memory(what) => format!("out of memory: {what}"),
         };
         // Messages of the TOML parser have several lines.
         f.write_str(&printable_lines(&what))
@@ -283,7 +296,8 @@ impl std::error::Error for Error {}
 
 impl From<std::io::Error> for Error {
     fn from(e: std::io::Error) -> Self {
-        Self::environment(e.to_string())
+        let is_memory = e.kind() == std::io::ErrorKind::OutOfMemory;
+        if is_memory { Self::memory(e.to_string()) } else { Self::environment(e.to_string()) }
     }
 }
 

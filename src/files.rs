@@ -2,9 +2,9 @@
 
 use crate::error::{Context, Error, Result};
 use std::fs::{self, File};
+use std::hash::BuildHasher;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Largest handwritten text that is read, in bytes: a state, a manifest, a list.
 pub const MAX_TEXT: u64 = 64 << 20;
@@ -127,12 +127,11 @@ fn write_or_sync(path: &Path, bytes: &[u8], sync: Sync) -> Result<()> {
 }
 
 fn replace(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>, sync: Sync) -> Result<()> {
-    /// Makes names unique within a process.
-    static SERIAL: AtomicU32 = AtomicU32::new(0);
-    let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-    // Does not contain the file's own name, which may already have the maximal length.
-    let part = path.with_file_name(format!(".dovetail-{}-{serial}.part", std::process::id()));
-    let written = File::create(&part).and_then(|mut file| {
+    // Nobody can foresee the name and put a link there, and a link is not followed. The name does not contain the file's
+    // own, which may already have the maximal length.
+    let number = std::hash::RandomState::new().hash_one(std::process::id());
+    let part = path.with_file_name(format!(".dovetail-{number:016x}.part"));
+    let written = File::create_new(&part).and_then(|mut file| {
         file.write_all(bytes)?;
         permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
         if sync == Sync::Yes { file.sync_data() } else { Ok(()) }
@@ -212,5 +211,18 @@ mod tests {
         let refused = write(dir.path(), b"x").unwrap_err().to_string();
         assert!(refused.starts_with(dir.path().to_str().unwrap()), "{refused}");
         assert!(write(&dir.path().join("no/file"), b"x").is_err() && names(dir.path()).is_empty());
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_an_unfinished_file_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let other = dir.path().join("other");
+        for serial in 0..4096 {
+            symlink(&other, dir.path().join(format!(".dovetail-{}-{serial}.part", std::process::id()))).unwrap();
+        }
+        for _ in 0..4 {
+            write(&dir.path().join("file"), b"contents").unwrap();
+        }
+        assert!(!other.exists() && fs::read(dir.path().join("file")).unwrap() == b"contents");
     }
 }

@@ -67,6 +67,7 @@ pub(crate) mod elf;
 #[cfg(feature = "proof")]
 pub mod emu;
 pub mod error;
+mod fallible;
 #[cfg(any(feature = "bundles", feature = "service"))]
 pub mod files;
 mod fixed;

@@ -3,7 +3,7 @@
 use crate::error::{Context, Error, Result};
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -29,12 +29,14 @@ impl WriteLock {
     pub fn take(dir: &Path, patience: Duration) -> Result<Option<Self>> {
         let path = beside(dir, ".lock");
         let place = || path.display().to_string();
-        if let Some(parent) = dir.parent() {
-            fs::create_dir_all(parent).at(|| parent.display().to_string())?;
+        let parent = dir.parent().unwrap_or(dir);
+        fs::create_dir_all(parent).at(|| parent.display().to_string())?;
+        for folder in [parent, dir] {
+            open_to_all(folder).map_or(Ok(()), Err)?;
         }
         let started = Instant::now();
         loop {
-            let file = File::options().write(true).create(true).truncate(false).open(&path).at(place)?;
+            let file = lock_file(&path, parent).at(place)?;
             match file.try_lock() {
                 // The file may have been deleted meanwhile, and then this is not the lock that others see.
                 Ok(()) if is_at(&file, &path) => return Ok(Some(Self(file))),
@@ -44,6 +46,33 @@ impl WriteLock {
             }
         }
     }
+}
+
+/// Opens a lock file. Whoever can open it can lock out all writers, so only those may who can write into the folder.
+fn lock_file(path: &Path, folder: &Path) -> std::io::Result<File> {
+    const OF_GROUP: u32 = 0o020;
+    let of_group = fs::metadata(folder).is_ok_and(|folder| folder.mode() & OF_GROUP != 0);
+    let mode = if of_group { 0o660 } else { 0o600 };
+    let mut options = File::options();
+    // A pipe would wait for its other end.
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.write(true).create(true).truncate(false).mode(mode).open(path)?;
+    if file.metadata()?.mode() & 0o777 != mode {
+        // Of an earlier version, or changed by the mask. Fails if it is another user's.
+        let _ = file.set_permissions(fs::Permissions::from_mode(mode));
+    }
+    Ok(file)
+}
+
+/// The reason not to use a folder into which every user may write: its contents could be anybody's.
+pub fn open_to_all(folder: &Path) -> Option<Error> {
+    const OF_OTHERS: u32 = 0o002;
+    let is_open = fs::metadata(folder).is_ok_and(|there| there.is_dir() && there.mode() & OF_OTHERS != 0);
+    is_open.then(|| {
+        let why = "every user may write into this folder, so the code in it could be anybody's: \
+            remove that right (chmod o-w), or use another cache directory";
+        Error::environment(why).at(folder.display().to_string())
+    })
 }
 
 /// Error for a lock that was not released in time.

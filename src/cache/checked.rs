@@ -24,7 +24,7 @@ impl Checked {
     /// # Errors
     /// The first damage found in them.
     pub fn new<'a>(reader: &Reader, keys: impl Iterator<Item = &'a [u8]>) -> Result<Self, Damage> {
-        let meta = reader.meta_for_writing().ok_or_else(|| Damage::new(0, "or page 1 is not a meta page"))?;
+        let meta = reader.meta_for_writing()?;
         let page_size = reader.page_size();
         let (read, trees) = (BTreeMap::new(), BTreeMap::new());
         let mut walk = Walk { reader, meta, read, trees, values: Vec::new(), freed: 0, free: Vec::new() };

@@ -13,6 +13,7 @@ use crate::error::Error;
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError};
 use std::collections::BTreeMap;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -73,7 +74,8 @@ pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, &[u8]>) -> Result
     let reader = match Reader::open(&file)? {
         Some(reader) => reader,
         None => {
-            // LMDB creates a file of two meta pages.
+            create(&file)?;
+            // LMDB fills an empty file with two meta pages.
             drop(environment(&dir, 1 << 20)?);
             Reader::open(&file)?.ok_or_else(|| Damage::new(0, "does not exist, although LMDB has just created it"))?
         }
@@ -91,6 +93,21 @@ pub fn write(dir: &Path, limit: usize, entries: &BTreeMap<Key, &[u8]>) -> Result
         database.put(&mut transaction, &key.0, bytes)?;
     }
     Ok(transaction.commit()?)
+}
+
+/// Creates the empty file with the rights of the user's file mode mask: LMDB would let its owner read it only, but others
+/// may be meant to read what this user compiles.
+fn create(file: &Path) -> Result<(), Failure> {
+    let created = std::fs::File::options().write(true).create_new(true).mode(0o666).open(file);
+    match created {
+        Ok(_) => Ok(()),
+        // LMDB would follow the link and write to another file.
+        Err(_) if std::fs::symlink_metadata(file).is_ok_and(|there| there.is_symlink()) => {
+            Err(Failure::Damage(Damage::new(0, "cannot be in a link")))
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(e) => Err(system("file", e)),
+    }
 }
 
 fn environment(dir: &Path, length: usize) -> Result<Env, heed::Error> {

@@ -10,7 +10,7 @@ use super::lmdb::{self, Failure};
 use super::page::Damage;
 use super::reader::Reader;
 use super::store::Store;
-use crate::error::{Error, Result};
+use crate::error::{Context as _, Error, Result};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,11 @@ use std::time::Duration;
 pub const DEFAULT_MAP_BYTES: usize = 64 << 30;
 /// Entries that are stored together.
 type Entries = Vec<(Key, Vec<u8>)>;
+/// Pauses before a page is read again that the system did not read: a disk or a network may fail for a moment.
+const PAUSES: [Duration; 3] = [Duration::from_millis(5), Duration::from_millis(50), Duration::from_millis(500)];
+/// Errors of the system that mean a broken device or file system. The store is intact after others, such as too many open
+/// files.
+const BROKEN: [i32; 3] = [libc::EIO, libc::EBADMSG, libc::EUCLEAN];
 /// Size in bytes after which a transaction takes no further entries.
 const LARGEST_BATCH: usize = 16 << 20;
 
@@ -123,8 +128,8 @@ impl LmdbStore {
         let entries = puts.iter().flat_map(|(_, put)| put).map(|(key, bytes)| (*key, &bytes[..])).collect();
         let _lock = self.write_lock()?;
         let place = || self.dir.display().to_string();
-        // A fresh store is not damaged; if it is, another program is at work.
-        for _ in 0..2 {
+        let (mut pauses, mut is_fresh) = (PAUSES.into_iter(), false);
+        loop {
             let written = match std::fs::create_dir(&self.dir) {
                 Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(Error::from(e).at(place())),
                 Err(_) if !self.dir.is_dir() => {
@@ -132,25 +137,41 @@ impl LmdbStore {
                 }
                 _ => lmdb::write(&self.dir, self.limit, &entries),
             };
-            match written {
+            let damage = match written {
                 Ok(()) => return Ok(()),
-                Err(Failure::Damage(damage)) => {
-                    let notice = set_aside(&self.dir, &damage)?;
-                    lock(&self.notices).push(notice);
-                    // The old reader would still find intact entries in the old file, which other processes no longer
-                    // see.
-                    *self.reader.write().unwrap_or_else(PoisonError::into_inner) = None;
-                }
+                Err(Failure::Damage(damage)) => damage,
                 Err(Failure::Other(e)) => return Err(e.at(place())),
+            };
+            if let Some(error) = damage.unread {
+                if let Some(pause) = pauses.next() {
+                    std::thread::sleep(pause);
+                    continue;
+                }
+                if !BROKEN.contains(&error) {
+                    return Err(Error::environment(damage.to_string()).at(place()));
+                }
             }
+            // A fresh store is not damaged; if it is, another program is at work.
+            if std::mem::replace(&mut is_fresh, true) {
+                let again = "the new store is damaged too: another program writes to it";
+                return Err(Error::environment(again).at(place()));
+            }
+            let notice = set_aside(&self.dir, &damage)?;
+            lock(&self.notices).push(notice);
+            // The old reader would still find intact entries in the old file, which other processes no longer see.
+            self.reopen();
         }
-        Err(Error::environment("the new store is damaged too: another program writes to it").at(place()))
     }
 }
 
 impl Store for LmdbStore {
     fn get(&self, key: &Key) -> Result<Option<Vec<u8>>> {
-        self.find(key).map_err(|damage| Error::environment(damage.to_string()).at(self.file().display().to_string()))
+        self.find(key)
+            .map_err(|damage| match damage.unread {
+                Some(libc::ENOMEM) => Error::memory(damage.to_string()),
+                _ => Error::environment(damage.to_string()),
+            })
+            .at(|| self.file().display().to_string())
     }
 
     fn put(&self, key: &Key, bytes: &[u8]) -> Result<()> {
@@ -187,6 +208,10 @@ impl Store for LmdbStore {
         self.write_lock().map(drop)
     }
 
+    fn reopen(&self) {
+        *self.reader.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     fn notices(&self) -> Vec<String> {
         std::mem::take(&mut *lock(&self.notices))
     }
@@ -195,6 +220,8 @@ impl Store for LmdbStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn key(n: u8) -> Key {
         Key([n; 32])
@@ -226,5 +253,54 @@ mod tests {
         let larger = LmdbStore::open(&path, 2 << 20);
         larger.put(&key(99), &value(99)).expect("room again");
         assert_eq!(store.get(&key(99)).expect("a store"), Some(value(99)));
+    }
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).expect("a file").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn those_may_read_whom_the_mask_lets_and_only_writers_may_lock() {
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::write(dir.path().join("probe"), b"").expect("a file");
+        let path = dir.path().join("lmdb");
+        // As an earlier version left it.
+        std::fs::write(dir.path().join("lmdb.lock"), b"").expect("a file");
+        LmdbStore::open(&path, 1 << 20).put(&key(1), b"value").expect("a store");
+        assert_eq!(mode(&path.join("data.mdb")), mode(&dir.path().join("probe")));
+        assert_eq!(mode(&dir.path().join("lmdb.lock")), 0o600);
+    }
+
+    #[test]
+    fn a_folder_into_which_every_user_may_write_is_not_used() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (cache, path) = (dir.path().join("cache"), dir.path().join("cache/lmdb"));
+        let allow =
+            |path: &Path, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("its owner");
+        std::fs::create_dir_all(&path).expect("a folder");
+        let store = LmdbStore::open(&path, 1 << 20);
+        for open in [&cache, &path] {
+            allow(open, 0o777);
+            for refused in [store.put(&key(1), b"value"), store.check_writable()] {
+                assert!(refused.expect_err("anybody's").to_string().contains("every user may write"));
+            }
+            allow(open, 0o755);
+        }
+        store.put(&key(1), b"value").expect("a store");
+    }
+
+    #[test]
+    fn links_in_the_places_of_its_files_are_not_followed() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (path, other) = (dir.path().join("lmdb"), dir.path().join("other"));
+        std::fs::create_dir(&path).expect("a folder");
+        symlink(&other, path.join("data.mdb")).expect("a link");
+        let store = LmdbStore::open(&path, 1 << 20);
+        store.put(&key(1), b"value").expect("a new store");
+        assert_eq!(store.get(&key(1)).expect("a store"), Some(b"value".to_vec()));
+        assert!(store.notices().concat().contains("in a link") && !other.exists());
+        std::fs::remove_file(dir.path().join("lmdb.lock")).expect("the lock");
+        symlink(&other, dir.path().join("lmdb.lock")).expect("a link");
+        assert!(store.put(&key(2), b"value").is_err() && !other.exists());
     }
 }

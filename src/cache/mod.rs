@@ -161,6 +161,12 @@ impl Cache {
         self.store.identity()
     }
 
+    /// Opens the store again at the next use, and forgets what another store had. For a directory that was deleted.
+    pub fn reopen(&self) {
+        self.store.reopen();
+        *lock(&self.lasting) = Lasting::default();
+    }
+
     fn restore_lasting(&self) -> Result<()> {
         let mut lasting = lock(&self.lasting);
         if !lasting.entries.is_empty() && lasting.store != self.store.identity() {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 
 /// Bytes before the nodes of a page, and before the value in an overflow page.
 pub const PAGE_HEADER: usize = 16;
@@ -25,12 +26,19 @@ pub struct Damage {
     pub page: u64,
     /// Description.
     pub what: Cow<'static, str>,
+    /// Error number of the system if the page could not be read. The file itself may be intact.
+    pub unread: Option<i32>,
 }
 
 impl Damage {
     /// Damage of a page.
     pub fn new(page: u64, what: impl Into<Cow<'static, str>>) -> Self {
-        Self { page, what: what.into() }
+        Self { page, what: what.into(), unread: None }
+    }
+
+    /// A page that the system did not read.
+    pub fn unread(page: u64, e: &io::Error) -> Self {
+        Self { unread: e.raw_os_error(), ..Self::new(page, format!("cannot be read ({e})")) }
     }
 }
 

@@ -68,7 +68,7 @@ impl Reader {
     /// # Errors
     /// The file is not an LMDB file.
     pub fn open(path: &Path) -> Result<Option<Self>, Damage> {
-        let unreadable = |e: io::Error| Damage::new(0, format!("cannot be read ({e})"));
+        let unreadable = |e: io::Error| Damage::unread(0, &e);
         // The file type is checked before opening, because opening a FIFO would wait for a writer.
         let metadata = match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => metadata,
@@ -89,9 +89,12 @@ impl Reader {
         Ok(Some(reader))
     }
 
-    /// Whether the path now names another file.
+    /// Whether the path now names another file, or none.
     pub fn is_replaced(&self, path: &Path) -> bool {
-        std::fs::metadata(path).is_ok_and(|metadata| identity(&metadata) != self.identity)
+        match std::fs::metadata(path) {
+            Ok(metadata) => identity(&metadata) != self.identity,
+            Err(e) => e.kind() == io::ErrorKind::NotFound,
+        }
     }
 
     /// Bytes per page.
@@ -104,7 +107,7 @@ impl Reader {
     /// # Errors
     /// Errors of the system.
     pub fn size(&self) -> Result<u64, Damage> {
-        self.file.metadata().map(|m| m.len()).map_err(|e| Damage::new(0, format!("cannot be read ({e})")))
+        self.file.metadata().map(|m| m.len()).map_err(|e| Damage::unread(0, &e))
     }
 
     /// `size` bytes from offset `at` of a page, possibly into the pages after it.
@@ -118,7 +121,9 @@ impl Reader {
         {
             return Err(Damage::new(page, "is beyond the end of the file"));
         }
-        let mut bytes = vec![0; size];
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| Damage::unread(page, &io::Error::from_raw_os_error(libc::ENOMEM)))?;
+        bytes.resize(size, 0);
         self.read_into(&mut bytes, page, at)?;
         Ok(bytes)
     }
@@ -131,7 +136,7 @@ impl Reader {
     fn read_into(&self, bytes: &mut [u8], page: u64, at: usize) -> Result<(), Damage> {
         self.file.read_exact_at(bytes, self.place(page, at)?).map_err(|e| match e.kind() {
             io::ErrorKind::UnexpectedEof => Damage::new(page, "is beyond the end of the file"),
-            _ => Damage::new(page, format!("cannot be read ({e})")),
+            _ => Damage::unread(page, &e),
         })
     }
 
@@ -153,17 +158,20 @@ impl Reader {
         Ok(Metas([self.meta_page(0)?, self.meta_page(1)?]))
     }
 
-    /// The newest state. `None` unless both meta pages are as LMDB assumes: complete, and each in the page to which it
-    /// writes such a transaction (a new file has transaction 0 in both).
-    pub fn meta_for_writing(&self) -> Option<Meta> {
-        let metas = self.metas().ok()?;
+    /// The newest state.
+    ///
+    /// # Errors
+    /// The meta pages are not as LMDB assumes: complete, and each in the page to which it writes such a transaction (a new
+    /// file has transaction 0 in both).
+    pub fn meta_for_writing(&self) -> Result<Meta, Damage> {
+        let metas = self.metas()?;
         for (number, bytes) in metas.0.iter().enumerate() {
-            let meta = Meta::parse(bytes).filter(|meta| meta.page_size == self.page_size)?;
-            if meta.transaction != 0 && next_page(&meta) == number {
-                return None;
+            let meta = Meta::parse(bytes).filter(|meta| meta.page_size == self.page_size);
+            if meta.is_none_or(|meta| meta.transaction != 0 && next_page(&meta) == number) {
+                return Err(Damage::new(0, "or page 1 is not a meta page"));
             }
         }
-        metas.newest().ok()
+        metas.newest()
     }
 
     /// The value under a key.

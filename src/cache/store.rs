@@ -40,6 +40,9 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
+    /// Opens the store again at the next use: what was deleted meanwhile is gone.
+    fn reopen(&self) {}
+
     /// Notices about handled damage since the last call, one line each.
     fn notices(&self) -> Vec<String> {
         Vec::new()

@@ -66,6 +66,7 @@ pub(super) fn code(e: &Error) -> i32 {
         ErrorKind::Environment(_) => DVT_E_ENVIRONMENT,
         ErrorKind::Bug(_) => DVT_E_BUG,
         ErrorKind::Quarantined { .. } => DVT_E_QUARANTINED,
+        ErrorKind::Memory(_) => DVT_E_MEMORY,
     }
 }
 

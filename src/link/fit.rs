@@ -6,6 +6,7 @@
 
 use super::places::{DWORD, LoadReloc, Patch, Patched};
 use crate::error::{Context, Error, Result};
+use crate::fallible;
 use crate::isa::words::{LoadWords, branch_distance, is_move};
 use crate::reloc::kind::RelocKind;
 use smallvec::SmallVec;
@@ -273,9 +274,9 @@ impl Fit {
     /// Bug: something is removed that is not in the body.
     pub(super) fn copy(&self, shape: &Shape, code: &[u8]) -> Result<Vec<u8>> {
         if self.cuts.is_empty() {
-            return Ok(code.to_vec());
+            return fallible::copy(code);
         }
-        let (mut to, mut from) = (Vec::with_capacity(code.len()), 0);
+        let (mut to, mut from) = (fallible::room(code.len())?, 0);
         let ends = self.cuts.iter().map(|cut| (cut.at as usize, cut.end() as usize)).chain([(code.len(), code.len())]);
         for (end, next) in ends {
             to.extend_from_slice(code.get(from..end).ok_or_else(misfit)?);

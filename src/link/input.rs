@@ -13,6 +13,7 @@ use super::user_data;
 use crate::abi::params::ParamVectors;
 use crate::elf::{Elf, Home, MACHINE, OSABI_PAL, RELOCATABLE, Section, Symbol, shf, sht, stt};
 use crate::error::{Context, Error, FullCompile, Result};
+use crate::fallible;
 use crate::isa::words::{LINE, S_BRANCH, S_NOP};
 use crate::metadata::interface::{StageInterface, StageKind};
 use crate::metadata::notes::Notes;
@@ -329,7 +330,7 @@ impl Reader<'_, '_> {
                 return Err(Error::malformed("the body goes on into an epilog, and no s_branch follows it"));
             }
         }
-        Ok((code.to_vec(), interface.epilog))
+        Ok((fallible::copy(code)?, interface.epilog))
     }
 
     /// Reads the constant data, and records where each section was put.
@@ -477,5 +478,6 @@ fn constant_data(section: &Section<'_>) -> Result<DataSection> {
         return Err(Error::malformed(format!("{} bytes of constant data", section.data.len())));
     }
     // Code refers to offsets in the section, so equal constants can no longer be merged.
-    Ok(DataSection { name: section.name.to_owned(), align, flags: shf::ALLOC, bytes: section.data.to_vec() })
+    let bytes = fallible::copy(section.data)?;
+    Ok(DataSection { name: section.name.to_owned(), align, flags: shf::ALLOC, bytes })
 }

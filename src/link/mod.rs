@@ -51,6 +51,7 @@ pub use verify::{VerifyReport, verify};
 
 use crate::abi::layout::ResolvedLayout;
 use crate::error::{Context, Error, Result};
+use crate::fallible;
 use crate::metadata::facts::{PipelineFacts, StageFacts};
 use crate::metadata::finalize::{FinalNotes, finalize};
 pub use crate::metadata::named::MetadataVersion;
@@ -140,7 +141,7 @@ impl Job<'_> {
 
     fn link_begun(&self, begun: Option<&Held<'_, Ready>>) -> Result<Linked> {
         self.output(begun, |output, placement| {
-            let mut elf = vec![0; output.size()];
+            let mut elf = fallible::zeros(output.size())?;
             output.write(&mut elf)?;
             Ok(Linked { elf, placement })
         })

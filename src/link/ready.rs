@@ -12,6 +12,7 @@ use super::places::{DWORD, LoadReloc, Patch};
 use super::touch::Touched;
 use crate::abi::layout::{LayoutId, ResolvedLayout};
 use crate::error::{Context, Result};
+use crate::fallible;
 use crate::glue::{self, GlueKey, GluePiece};
 use crate::metadata::interface::StageInterface;
 use crate::metadata::ready_notes::{OwnFacts, ReadyNotes, StageNotes};
@@ -133,7 +134,7 @@ impl Ready {
 
         let glue = piece.as_deref().map_or(&[][..], |piece| &piece.code);
         let (before, after) = if interface.stage == Stage::Vertex { (glue, &[][..]) } else { (&[][..], glue) };
-        let mut bytes = Vec::with_capacity(object.notes.ready_size() + code.len() + glue.len());
+        let mut bytes = fallible::room(object.notes.ready_size() + code.len() + glue.len())?;
         let facts = OwnFacts { interface, user_data: &numbers, glue: counts(piece.as_deref()), color };
         let notes = object.notes.add_ready(&facts, &mut bytes).at(|| interface.stage.name())?;
         bytes.extend_from_slice(before);

@@ -13,6 +13,7 @@ use super::places::{DWORD, DataTarget, LoadReloc, Patched};
 use super::resolve::Resolved;
 use crate::elf::size;
 use crate::error::{Context, Error, Result};
+use crate::fallible;
 use crate::fixed::FixedWriter;
 use crate::isa::words::{S_BRANCH, S_CODE_END, S_NOP};
 use crate::metadata::document::Document;
@@ -155,7 +156,7 @@ impl<'a, 'u> Output<'a, 'u> {
 
     /// Converts the metadata from register numbers to register names.
     fn document_by_name(&self) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; self.document];
+        let mut bytes = fallible::zeros(self.document)?;
         let mut out = FixedWriter::new(&mut bytes);
         write_v2::write(self.contents.notes, &mut out);
         out.finish("metadata")?;

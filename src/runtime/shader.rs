@@ -12,7 +12,7 @@ use super::service::job::{JobOutcome, JobStep, ServiceJob};
 use super::urgency::Urgency;
 use crate::cache::Key;
 use crate::compile::request::{KnownState, ModuleDigest, SpecValues, StageRequest, TuningOptions, default_wave};
-use crate::error::{Context as _, Error, ErrorKind, Result};
+use crate::error::{Context as _, Error, Result};
 use crate::keys;
 use crate::link::Object;
 use crate::state::SpecializationEntry;
@@ -100,7 +100,7 @@ pub(super) struct ShaderPart {
     /// The pipelines that have requested it, if it is a variant.
     pub(super) requesters: Requesters,
     /// Kept for a service that may request it.
-    pub(super) module: Option<Arc<[u8]>>,
+    pub(super) module: Option<Arc<Vec<u8>>>,
     /// User data of its events; a variant has no events.
     user: Option<u64>,
 }
@@ -152,7 +152,7 @@ impl Shader {
         };
         let service = shared.service.as_ref();
         let module = match info.module {
-            ModuleRef::Code(code) => service.map(|service| service.modules.keep(request.module, code)),
+            ModuleRef::Code(code) => service.map(|service| service.modules.keep(request.module, code)).transpose()?,
             ModuleRef::Digest(_) => None,
         };
         let (priority, may_be_compiled) = (info.priority, !info.fail_on_compile);
@@ -224,7 +224,7 @@ impl ShaderPart {
         shared: &Arc<Shared>,
         request: StageRequest,
         operands: Vec<(u32, u64)>,
-        module: Option<Arc<[u8]>>,
+        module: Option<Arc<Vec<u8>>>,
         priority: u32,
         may_be_compiled: bool,
     ) -> Self {
@@ -493,7 +493,7 @@ impl ServiceJob for ShaderPart {
                 Err(Error::malformed(format!("the service's part is a {} shader's", object.interface().stage)))
             }
             // The next pipeline that needs a variant requests it again; a shader's part needs a new shader for that.
-            JobOutcome::Failed(e) if self.user.is_none() && matches!(e.kind(), ErrorKind::Environment(_)) => {
+            JobOutcome::Failed(e) if self.user.is_none() && e.may_pass() => {
                 self.asked.store(false, Ordering::Relaxed);
                 return Ok(());
             }

@@ -43,11 +43,16 @@ impl Disk {
         without: impl FnOnce() -> BrokerEvent,
         work: impl FnOnce() -> Message + Send + 'static,
     ) -> Option<BrokerEvent> {
-        if self.reads.held_up().is_some() {
-            return Some(without());
+        if self.look(work) { None } else { Some(without()) }
+    }
+
+    /// Reads on the service's own account. Returns false if the disk is held up, and nothing is read.
+    pub fn look(&self, work: impl FnOnce() -> Message + Send + 'static) -> bool {
+        let looks = self.reads.held_up().is_none();
+        if looks {
+            self.reads.run(&self.to, || Some(work()));
         }
-        self.reads.run(&self.to, || Some(work()));
-        None
+        looks
     }
 
     /// Whether so many bytes can be written; otherwise too much is waiting.

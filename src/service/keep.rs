@@ -89,6 +89,11 @@ impl Keeper {
         }
     }
 
+    /// Forgets what was stored in a cache that is gone.
+    pub(super) fn forget_notes(&mut self) {
+        self.noted.clear();
+    }
+
     /// Marks a module as used.
     pub(super) fn used(&mut self, disk: &Disk, module: ModuleDigest) {
         self.gather(disk, NOTE, |gathered| gathered.used.push(module));

@@ -16,6 +16,7 @@ mod budget;
 pub mod comparison;
 mod disk;
 mod dispatch;
+mod door;
 pub mod events;
 mod histogram;
 mod jobs;
@@ -89,8 +90,6 @@ pub struct Config {
     pub grace: Duration,
 }
 
-/// Largest number of connections.
-const MAX_CLIENTS: usize = 256;
 /// Interval at which the machine's state is read.
 const TICK: Duration = Duration::from_millis(500);
 /// Interval at which metrics are written.
@@ -149,10 +148,13 @@ struct Service<'a> {
     disk: Disk,
     keeper: Keeper,
     cache: Arc<Cache>,
+    greeting: Arc<Greeting>,
+    /// The cache's directory is being looked at.
+    looking: bool,
     poisoned: StoredRecords,
     rows: records::Writer,
     outboxes: BTreeMap<ClientId, Arc<Outbox>>,
-    sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
+    sessions: listen::Sessions,
     budget: BackgroundBudget,
     pressure: Pressure,
     /// Keys of running background jobs, whose cost is charged to the budget.
@@ -183,13 +185,14 @@ impl<'a> Service<'a> {
             sandbox,
             ..ServiceStatus::default()
         };
-        let greeting = Greeting { compiler: compiler.clone(), cache: session::identity(&config.cache) };
+        let cached = Mutex::new(session::identity(&config.cache));
+        let greeting = Arc::new(Greeting { compiler: compiler.clone(), cache: cached });
         let poisoned = poison::kept(&poison_dir(&config.cache));
         let poison = Poison::new(poison::list(&poisoned), compiler.clone());
         let rows = journal::records(&journal_dir(&config.cache));
         let journal = Journal::new(rows.all());
         let sessions = Arc::new(Mutex::default());
-        listen(socket, Arc::new(greeting), to.clone(), Arc::clone(&sessions))?;
+        listen::accept(socket, greeting.clone(), to.clone(), Arc::clone(&sessions))?;
         signals(&to)?;
         tick(to.clone());
         // Without systemd nobody listens to this.
@@ -208,6 +211,8 @@ impl<'a> Service<'a> {
             poisoned: StoredRecords::new(poisoned),
             rows: records::Writer::start(rows)?,
             cache,
+            greeting,
+            looking: false,
             outboxes: BTreeMap::new(),
             sessions,
             budget: BackgroundBudget::new(processors),
@@ -261,6 +266,10 @@ impl<'a> Service<'a> {
                 }
                 self.workers.done(&key, idle).then_some(BrokerEvent::Compiled(key, compiled))
             }
+            Message::Refused(why) => {
+                self.log.say_of_client(self.begun.elapsed(), &format!("a connection was refused: {why}"));
+                None
+            }
             Message::Log(line) => {
                 self.log.say(&line);
                 None
@@ -271,6 +280,14 @@ impl<'a> Service<'a> {
                     self.log.say(&said);
                 }
                 Some(BrokerEvent::Kept(keys, kept))
+            }
+            Message::CacheSeen(made) => {
+                self.looking = false;
+                if let Some(made) = made {
+                    self.keeper.forget_notes();
+                    self.log.say(&made);
+                }
+                None
             }
             Message::Looked(key, found) => {
                 if let Lookup::Module(module) = &found {
@@ -391,6 +408,10 @@ impl<'a> Service<'a> {
         for notice in self.cache.notices() {
             self.log.say(&notice);
         }
+        if !self.looking {
+            let (cache, greeting, dir) = (self.cache.clone(), self.greeting.clone(), self.config.cache.clone());
+            self.looking = self.disk.look(move || Message::CacheSeen(make_anew(&dir, &cache, &greeting)));
+        }
         if self.metrics_written.is_none_or(|when| when.elapsed() >= METRICS) {
             self.write_metrics();
         }
@@ -428,6 +449,20 @@ impl<'a> Service<'a> {
     }
 }
 
+/// Makes the cache anew if its directory or its store was deleted, with a line that says so. Clients that come later
+/// name the new directory.
+fn make_anew(dir: &Path, cache: &Cache, greeting: &Greeting) -> Option<String> {
+    let known = *lock(&greeting.cache);
+    if cache.identity() != 0 && session::identity(dir) == known {
+        return None;
+    }
+    cache.reopen();
+    // If it cannot be written, it is tried again, and each result that is not stored is counted.
+    record_compiler(cache, &greeting.compiler).ok()?;
+    *lock(&greeting.cache) = session::identity(dir);
+    Some(format!("the cache {} was deleted, and is made anew", dir.display()))
+}
+
 /// Locks a mutex, even a poisoned one: the data are consistent after a panic between any two operations.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -444,36 +479,6 @@ impl StoredRecords {
         let files = records.files().clone();
         Self { all: Arc::new(Mutex::new(records)), files }
     }
-}
-
-/// Accepts connections, and starts a session for each.
-fn listen(
-    socket: &Socket,
-    greeting: Arc<Greeting>,
-    to: mpsc::Sender<Message>,
-    sessions: Arc<Mutex<BTreeMap<ClientId, tokio::task::AbortHandle>>>,
-) -> Result<()> {
-    let listener = tokio::net::UnixListener::from_std(socket.listener.try_clone()?)?;
-    tokio::spawn(async move {
-        let mut last = ClientId::SERVICE;
-        loop {
-            let Ok((stream, _)) = listener.accept().await else {
-                // Probably out of file descriptors: connections that close free some.
-                tokio::time::sleep(TICK).await;
-                continue;
-            };
-            let known = stream.peer_cred().is_ok_and(|peer| listen::is_welcome(peer.uid()));
-            if !known || lock(&sessions).len() >= MAX_CLIENTS {
-                continue;
-            }
-            last = ClientId(last.0 + 1);
-            // Under the lock, so that a session that ends at once finds its entry and removes it.
-            let mut open = lock(&sessions);
-            let session = tokio::spawn(session::run(stream, last, greeting.clone(), to.clone()));
-            open.insert(last, session.abort_handle());
-        }
-    });
-    Ok(())
 }
 
 fn signals(to: &mpsc::Sender<Message>) -> Result<()> {

@@ -17,7 +17,7 @@ use super::journal::{Decided, Row};
 use super::pipelines::Run;
 use crate::cache::Key;
 use crate::compile::StageElf;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::wire::{PipelineAsk, Priority, Tell, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -231,7 +231,7 @@ impl Broker {
     pub(super) fn optimization_failed(&mut self, waiter: Waiter, error: Error) {
         let Some(current) = self.optimizer.current.take_if(|current| current.waiter == waiter) else { return };
         self.optimizer.due = true;
-        if matches!(error.kind(), ErrorKind::Environment(_)) {
+        if error.may_pass() {
             // No connected client has its modules, or workers do not start: try again when it is offered again.
             self.optimizer.without_modules.insert(current.name);
             self.fail_offers(&current.name, &error);

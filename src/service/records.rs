@@ -12,6 +12,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::files;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -94,7 +95,9 @@ impl Records {
             return Err(Error::environment(format!("a record of {} bytes: at most {most}", encoded.len())));
         }
         let dir = &self.files.dir;
-        fs::create_dir_all(dir).map_err(Error::from).at(|| dir.display().to_string())?;
+        // Others may read the cache, but not what the service keeps for itself.
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+        made.map_err(Error::from).at(|| dir.display().to_string())?;
         let path = self.files.path(&key);
         if fs::symlink_metadata(&path).is_ok_and(|there| !there.is_file()) {
             // Opening a pipe would block until it has a reader. If removing fails, the write reports it.

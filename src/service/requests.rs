@@ -6,7 +6,7 @@ use super::jobs::{ClientId, Waiter};
 use super::pipelines::Run;
 use crate::cache::Key;
 use crate::compile::StageElf;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::wire::{Priority, Tell};
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ impl Broker {
     /// Answers a request with an error, unless it can continue without the stage that failed.
     pub(super) fn fail(&mut self, waiter: Waiter, error: Error) {
         let run = self.requests.get_mut(&waiter).and_then(|request| request.what.run());
-        if !matches!(error.kind(), ErrorKind::Environment(_)) && run.is_some_and(Run::do_without) {
+        if !error.may_pass() && run.is_some_and(Run::do_without) {
             return self.advance(waiter);
         }
         if self.answered(waiter).is_some() {

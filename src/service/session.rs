@@ -1,12 +1,15 @@
 //! A client's connection: reads its frames, and sends it messages.
 //!
-//! A client must send its hello within two seconds, in at most 64 KiB. A frame that is too long, an invalid message, or
-//! unread answers above the limit close its connection and affect nobody else. Reading waits for the broker, so if a
+//! A client must send its hello within two seconds, in at most 64 KiB, and each other frame within ten from its first byte
+//! on. A frame that is too long or unfinished, an invalid message, or unread answers above the limit close its connection
+//! and affect nobody else. Reading waits for the broker, so if a
 //! client sends requests faster than they are served, its own socket slows it down. Pings are answered here.
 
 use super::broker::LIMITS;
+use super::door::Place;
 use super::events::BrokerEvent;
 use super::jobs::ClientId;
+use super::lock;
 use super::wake::Message;
 use crate::compile::request::{CompilerId, Module};
 use crate::error::{Error, Result};
@@ -21,9 +24,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::{Notify, mpsc};
+use tokio::time::Instant;
 
 /// Time in which a client must send its hello.
 const HELLO_PATIENCE: Duration = Duration::from_secs(2);
+/// Time in which a client must send a frame that it has begun, however it trickles.
+const FRAME_PATIENCE: Duration = Duration::from_secs(10);
+/// Time for a client that gets only the service's status.
+const STATUS_PATIENCE: Duration = Duration::from_secs(10);
 /// Largest number of answer bytes that a client has not read when there is another answer; a client with more is
 /// disconnected.
 const MAX_UNSENT: usize = 8 << 20;
@@ -36,8 +44,8 @@ const LARGE_MODULE: usize = 256 << 10;
 pub struct Greeting {
     /// The compiler whose code the service serves.
     pub compiler: CompilerId,
-    /// Its cache; `None` if it has no identity that clients could compare.
-    pub cache: Option<Cached>,
+    /// Its cache; `None` if it has no identity that clients could compare. Another one if it was deleted and made anew.
+    pub cache: Mutex<Option<Cached>>,
 }
 
 /// The identity of a cache's directory.
@@ -73,7 +81,7 @@ impl Greeting {
         }
         match hello.cache {
             None => Some("the client reads no cache".into()),
-            theirs if theirs == self.cache => None,
+            theirs if theirs == *lock(&self.cache) => None,
             Some(_) => Some("the client reads another folder than the service's cache".into()),
         }
     }
@@ -88,14 +96,43 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The buffer to read into: new bytes go after the present ones.
-    pub fn room(&mut self) -> &mut Vec<u8> {
-        if self.start > 0 && (self.start == self.bytes.len() || self.start >= CHUNK) {
+    /// Size in bytes that the buffer will have when there is room for more; the bytes of frames that were taken go.
+    pub fn make_ready(&mut self) -> usize {
+        if self.start > 0 && self.start == self.bytes.len() {
+            // The buffer of a large frame does not stay.
+            if self.bytes.capacity() > 2 * CHUNK {
+                self.bytes = Vec::new()
+            } else {
+                self.bytes.clear()
+            }
+            self.start = 0;
+        } else if self.start >= CHUNK {
             self.bytes.drain(..self.start);
             self.start = 0;
         }
-        self.bytes.reserve(CHUNK);
-        &mut self.bytes
+        self.bytes.capacity().max(self.bytes.len() + self.growth())
+    }
+
+    /// Bytes to add: by half, so that a large frame is not copied often.
+    fn growth(&self) -> usize {
+        if self.bytes.capacity() - self.bytes.len() >= CHUNK { 0 } else { CHUNK.max(self.bytes.len() / 2) }
+    }
+
+    /// The buffer to read into: new bytes go after the present ones.
+    ///
+    /// # Errors
+    /// Memory: there is none for it.
+    pub fn room(&mut self) -> Result<&mut Vec<u8>> {
+        self.make_ready();
+        let growth = self.growth();
+        let ready = self.bytes.try_reserve_exact(growth);
+        ready.map_err(|_| Error::memory(format!("a message of {} bytes", self.bytes.len() + growth)))?;
+        Ok(&mut self.bytes)
+    }
+
+    /// Whether a part of a frame has arrived.
+    fn is_begun(&self) -> bool {
+        self.start < self.bytes.len()
     }
 
     /// The body of the next frame, if it is complete.
@@ -176,15 +213,36 @@ fn taken(sent: io::Result<usize>) -> Result<usize> {
     }
 }
 
+/// Tells a client that it is not served.
+pub fn refuse(stream: &UnixStream, why: &Error) {
+    if let Ok(bytes) = frame::frame(&Tell::Refused(why.clone()), MAX_FRAME) {
+        // The client may be gone.
+        let _ = stream.try_write(&bytes);
+    }
+}
+
 /// Serves a client until it leaves or violates the protocol, of which it is told.
-pub async fn run(stream: UnixStream, client: ClientId, greeting: Arc<Greeting>, to: mpsc::Sender<Message>) {
+pub async fn run(
+    stream: UnixStream,
+    client: ClientId,
+    mut place: Place,
+    greeting: Arc<Greeting>,
+    to: mpsc::Sender<Message>,
+) {
     let stream = Arc::new(stream);
     let outbox = Outbox::new(stream.clone());
     let writer = outbox.clone();
     // Dropping the set ends its task, also when the session is cut off.
     let mut writing = tokio::task::JoinSet::new();
     writing.spawn(async move { writer.run().await });
-    let ended = talk(&stream, client, &greeting, &outbox, &to).await;
+    let only_status = place.only_status();
+    let talking = talk(&stream, client, &mut place, &greeting, &outbox, &to);
+    let ended = if only_status {
+        let late = || Error::environment(format!("there are many others, so it had {STATUS_PATIENCE:?}"));
+        tokio::time::timeout(STATUS_PATIENCE, talking).await.unwrap_or_else(|_| Err(late()))
+    } else {
+        talking.await
+    };
     if let Err(why) = &ended {
         // The client may be gone.
         let _ = outbox.tell(&Tell::Refused(why.clone()));
@@ -196,12 +254,13 @@ pub async fn run(stream: UnixStream, client: ClientId, greeting: Arc<Greeting>, 
 async fn talk(
     stream: &UnixStream,
     client: ClientId,
+    place: &mut Place,
     greeting: &Greeting,
     outbox: &Arc<Outbox>,
     to: &mpsc::Sender<Message>,
 ) -> Result<()> {
     let mut frames = Frames::default();
-    let first = tokio::time::timeout(HELLO_PATIENCE, next_body(stream, &mut frames, MAX_HELLO)).await;
+    let first = tokio::time::timeout(HELLO_PATIENCE, next_body(stream, &mut frames, place, MAX_HELLO)).await;
     let first = first.map_err(|_| Error::environment(format!("no hello within {HELLO_PATIENCE:?}")))??;
     let hello = match first.map(frame::parse).transpose()? {
         Some(Ask::Hello(hello)) => hello,
@@ -214,7 +273,7 @@ async fn talk(
     outbox.tell(&Tell::Welcome(welcome))?;
     let gone = |_| Error::environment("the service ends");
     to.send(Message::Joined(client, inline, outbox.clone())).await.map_err(gone)?;
-    while let Some(body) = next_body(stream, &mut frames, MAX_FRAME).await? {
+    while let Some(body) = next_body(stream, &mut frames, place, MAX_FRAME).await? {
         let ask = match frame::parse(body) {
             Err(why) if skewed => {
                 let (id, error) = Numbered::failure(body, why)?;
@@ -223,6 +282,9 @@ async fn talk(
             }
             ask => ask?,
         };
+        if place.only_status() && !matches!(ask, Ask::Status | Ask::Ping { .. } | Ask::Bye) {
+            return Err(Error::environment("the service has so many connections that this one gets only its status"));
+        }
         let event = match ask {
             Ask::Ping { token } => {
                 outbox.tell(&Tell::Pong { token })?;
@@ -245,13 +307,26 @@ async fn talk(
 }
 
 /// The next message; `None` after the client has closed the connection.
-async fn next_body<'f>(stream: &UnixStream, frames: &'f mut Frames, limit: u32) -> Result<Option<&'f [u8]>> {
+async fn next_body<'f>(
+    stream: &UnixStream,
+    frames: &'f mut Frames,
+    place: &mut Place,
+    limit: u32,
+) -> Result<Option<&'f [u8]>> {
+    let mut end = None;
     loop {
-        if let Some(place) = frames.next_place(limit)? {
-            return Ok(frames.bytes.get(place));
+        if let Some(found) = frames.next_place(limit)? {
+            return Ok(frames.bytes.get(found));
         }
-        stream.readable().await?;
-        match stream.try_read_buf(frames.room()) {
+        if frames.is_begun() {
+            let end = *end.get_or_insert_with(|| Instant::now() + FRAME_PATIENCE);
+            let late = |_| Error::environment(format!("a message that is not complete after {FRAME_PATIENCE:?}"));
+            tokio::time::timeout_at(end, stream.readable()).await.map_err(late)??;
+        } else {
+            stream.readable().await?;
+        }
+        place.hold(frames.make_ready())?;
+        match stream.try_read_buf(frames.room()?) {
             Ok(0) => return Ok(None),
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
@@ -272,7 +347,7 @@ mod tests {
         for piece in [1, 7, 4096, bytes.len()] {
             let (mut frames, mut received) = (Frames::default(), Vec::new());
             for part in bytes.chunks(piece) {
-                frames.room().extend_from_slice(part);
+                frames.room().unwrap().extend_from_slice(part);
                 while let Some(body) = frames.next(1 << 20).unwrap() {
                     received.push(body.to_vec());
                 }
@@ -280,7 +355,7 @@ mod tests {
             assert_eq!(received, sent);
         }
         let mut frames = Frames::default();
-        frames.room().extend_from_slice(&1001u32.to_le_bytes());
+        frames.room().unwrap().extend_from_slice(&1001u32.to_le_bytes());
         assert!(frames.next(1000).is_err(), "a length is refused before its bytes have come");
     }
 
@@ -289,7 +364,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let ours = identity(dir.path()).unwrap();
         let compiler = CompilerId { sources: String::new(), backend: String::new() };
-        let greeting = Greeting { compiler, cache: Some(ours) };
+        let greeting = Greeting { compiler, cache: Mutex::new(Some(ours)) };
         let hello =
             Hello { protocols: PROTOCOLS, schema: REQUEST_SCHEMA.into(), app: String::new(), cache: Some(ours) };
         let why = |hello: Hello| greeting.welcome(&hello).unwrap().inline_because.unwrap_or_default();

@@ -14,6 +14,8 @@ pub enum Message {
     Event(BrokerEvent),
     /// A client has joined: whether every answer must contain the ELF, and its outbox.
     Joined(ClientId, bool, Arc<Outbox>),
+    /// A connection was not admitted.
+    Refused(Error),
     /// A client's session has ended; with an error if the client did not end it itself.
     Gone(ClientId, Option<Error>),
     /// A compile has finished, and may have left an idle worker.
@@ -22,6 +24,8 @@ pub enum Message {
     Kept(Vec<Key>, Result<()>),
     /// What was gathered is to be stored.
     Flush,
+    /// The cache's directory was looked at: what was done about it, if it was gone.
+    CacheSeen(Option<String>),
     /// The result of a lookup.
     Looked(Key, Lookup),
     /// A line for the log.

@@ -218,7 +218,8 @@ impl Receiver {
             return Ok(Arrival::Message(tell));
         }
         let start = self.come.len();
-        self.come.reserve(STEP);
+        // Grows with what has come, not with what is announced.
+        self.come.try_reserve(STEP).map_err(|_| Error::memory(format!("{start} bytes of an answer, and more")))?;
         match recv(&self.stream, rustix::buffer::spare_capacity(&mut self.come), flags) {
             Ok((0, _)) if start == 0 => Ok(Arrival::Closed),
             Ok((0, _)) => Err(Error::environment("the service's answer is cut short")),

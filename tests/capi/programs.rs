@@ -154,6 +154,17 @@ fn a_link_asks_for_no_memory() {
 }
 
 #[test]
+fn without_memory_calls_fail_and_nothing_ends() {
+    let library = Library::built();
+    let dir = folder();
+    let wrap = "-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=posix_memalign".to_owned();
+    let libraries: Vec<String> = library.fixed().into_iter().chain([wrap]).collect();
+    for how in [As::C99, As::Cpp11] {
+        run(&compile("memory", how, &libraries, dir.path()), &[dir.path()]);
+    }
+}
+
+#[test]
 fn copies_and_reloads_do_no_harm() {
     let library = Library::built();
     let dir = folder();

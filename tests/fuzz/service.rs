@@ -122,7 +122,7 @@ pub fn converse(bytes: &[u8]) -> Result<()> {
         }
         let Some(body) = frames.next(MAX_FRAME)? else {
             let Some(piece) = pieces.next() else { break };
-            frames.room().extend_from_slice(piece);
+            frames.room().expect("memory").extend_from_slice(piece);
             continue;
         };
         let client = clients[messages % 2];

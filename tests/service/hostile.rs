@@ -6,6 +6,7 @@ use dovetail::frame::{Bytes, frame};
 use dovetail::wire::{Ask, Hello, MAX_FRAME, PROTOCOLS, Priority, REQUEST_SCHEMA, Tell};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn stream(service: &Service) -> UnixStream {
@@ -170,5 +171,121 @@ fn a_hundred_thousand_connections_leave_nothing_behind() {
             assert!(begun.elapsed() < PATIENCE, "{} of {before} files are open", open());
             std::thread::sleep(Duration::from_millis(10));
         }
+    });
+}
+
+/// Connects as often as it is let, with a hello each.
+fn idle_connections(socket: &std::path::Path) -> Vec<UnixStream> {
+    let hello = frame(&Ask::Hello(hello()), MAX_FRAME).expect("a frame");
+    let connect = || {
+        let mut stream = UnixStream::connect(socket).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        stream.write_all(&hello).ok()?;
+        let mut said = [0; 64];
+        let length = stream.read(&mut said).ok()?;
+        String::from_utf8_lossy(&said[..length]).contains("Welcome").then_some(stream)
+    };
+    std::iter::repeat_with(connect).take(1000).map_while(|open| open).collect()
+}
+
+fn program(service: &Service, arguments: &[&str]) -> (bool, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+    let out = command.args(arguments).current_dir(service.dir.path()).output().expect("the program");
+    (out.status.success(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
+}
+
+#[test]
+fn idle_connections_of_one_process_lock_nobody_out() {
+    let service = Service::start(&["--workers=1"]);
+    service.status();
+    let idle = idle_connections(&service.socket());
+    assert!((32..256).contains(&idle.len()), "{}", idle.len());
+    assert!(until_closed(stream(&service)).contains("Refused"));
+    std::fs::write(service.dir.path().join("a.spv"), shader("main")).expect("a file");
+    let (done, said) = program(&service, &["populate", "a.spv", "--service=socket"]);
+    assert!(done, "{said}");
+    assert!(service.log().contains("a connection was refused: process"), "{}", service.log());
+    drop(idle);
+    service.status();
+}
+
+/// Not a test: the process that [`a_full_service_still_tells_its_status`] starts.
+#[test]
+#[ignore = "another test starts it"]
+fn holds_connections() {
+    let Some(socket) = std::env::var_os("DOVETAIL_HOLD") else { return };
+    let idle = idle_connections(std::path::Path::new(&socket));
+    println!("it holds {}!", idle.len());
+    // Until the test ends.
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+#[test]
+fn a_full_service_still_tells_its_status() {
+    let service = Service::start(&["--workers=1"]);
+    service.status();
+    let hold = || -> Child {
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["--exact", "hostile::holds_connections", "--ignored", "--nocapture"]);
+        command.env("DOVETAIL_HOLD", service.socket()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("this program again");
+        let (mut said, mut byte) = (Vec::new(), [0]);
+        let output = child.stdout.as_mut().expect("its output");
+        while !said.ends_with(b"!") && output.read(&mut byte).expect("its output") > 0 {
+            said.extend(byte);
+        }
+        child
+    };
+    let mut holders: Vec<Child> = (0..5).map(|_| hold()).collect();
+    std::fs::write(service.dir.path().join("a.spv"), shader("main")).expect("a file");
+    let (served, said) = program(&service, &["populate", "a.spv", "--service=socket"]);
+    assert!(!served && said.contains("connections"), "it is full: {said}");
+    let (told, said) = program(&service, &["service", "status", "--socket=socket"]);
+    assert!(told && said.contains("clients"), "{said}");
+    for holder in &mut holders {
+        holder.kill().and_then(|()| holder.wait()).expect("a process");
+    }
+    let (served, said) = program(&service, &["populate", "a.spv", "--service=socket"]);
+    assert!(served, "{said}");
+}
+
+#[test]
+fn a_message_that_trickles_has_an_end() {
+    let service = Service::start(&["--workers=1"]);
+    others_unaffected(&service, || {
+        let mut slow = stream(&service);
+        let begun = Instant::now();
+        let hello = frame(&Ask::Hello(hello()), MAX_FRAME).expect("a frame");
+        slow.write_all(&[&hello[..], &(1u32 << 20).to_le_bytes()].concat()).expect("a service");
+        while slow.write_all(&[0]).is_ok() {
+            assert!(begun.elapsed() < PATIENCE, "it may send for ever");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let said = until_closed(slow);
+        assert!(said.contains("not complete") && begun.elapsed() >= Duration::from_secs(5), "{said}");
+    });
+}
+
+#[test]
+fn unfinished_messages_take_a_limited_amount_of_memory() {
+    let service = Service::start(&["--workers=1"]);
+    others_unaffected(&service, || {
+        let hello = frame(&Ask::Hello(hello()), MAX_FRAME).expect("a frame");
+        let (head, body) = (MAX_FRAME.to_le_bytes(), vec![0; MAX_FRAME as usize - 1]);
+        let unfinished: Vec<_> = (0..20)
+            .map(|_| {
+                let mut stream = stream(&service);
+                stream.set_write_timeout(Some(Duration::from_secs(5))).expect("a socket");
+                stream.write_all(&[&hello[..], &head].concat()).expect("a service");
+                // The service may refuse the rest.
+                let _ = stream.write_all(&body);
+                stream
+            })
+            .collect();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", service.process.id())).expect("a process");
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a field of proc(5)");
+        let most: u64 = most.trim().trim_end_matches(" kB").parse().expect("a number");
+        assert!(most < 400 << 10, "{most} KiB");
+        drop(unfinished);
     });
 }

@@ -275,3 +275,31 @@ fn systemd_may_pass_the_socket() {
     drop(client);
     assert!(activator.wait().expect("a process").success());
 }
+
+#[test]
+fn a_cache_that_was_deleted_is_made_anew() {
+    let service = Service::start(&["--workers=1"]);
+    let mut before = service.client();
+    assert_eq!(before.welcome.inline_because, None);
+    before.compile("main", Priority::Soon).expect("a part");
+    let begun = Instant::now();
+    while service.cache().get(&key("main")).is_none() {
+        assert!(begun.elapsed() < PATIENCE, "it is not kept");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::fs::remove_dir_all(service.cache_dir()).expect("the cache");
+    while !service.log().contains("was deleted, and is made anew") {
+        assert!(begun.elapsed() < PATIENCE, "{}", service.log());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // A client that reads the new directory, and one that has named the old one.
+    let mut after = service.client();
+    assert_eq!(after.welcome.inline_because, None);
+    for client in [&mut before, &mut after] {
+        client.compile("main", Priority::Soon).expect("a part");
+    }
+    while service.cache().get(&key("main")).is_none() {
+        assert!(begun.elapsed() < PATIENCE, "it is not kept in the new cache");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -150,3 +150,29 @@ fn a_service_whose_disk_is_held_up_ends_when_it_is_told_to() {
     assert!(slow.0.wait().success());
     assert!(begun.elapsed() < Duration::from_secs(1 + 1 + 5) + SOON, "{:?}", begun.elapsed());
 }
+
+#[test]
+fn reads_that_fail_once_cost_nothing() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let library = dir.path().join("faulty_disk.so");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]).arg(root().join("tests/service/faulty_disk.c"));
+    cc.arg("-o").arg(&library).arg("-ldl");
+    run(cc);
+    let populate = |name: &str, faults: &str| {
+        fs::write(dir.path().join(format!("{name}.spv")), crate::smallest::shader(name)).expect("a file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        command.args(["populate", "--cache=cache", "--jobs=1", &format!("{name}.spv")]).current_dir(dir.path());
+        command.env("LD_PRELOAD", &library).env("FAULTY_READS", faults);
+        let out = command.output().expect("the program");
+        (out.status.success(), String::from_utf8_lossy(&[out.stdout, out.stderr].concat()).into_owned())
+    };
+    for (name, faults, found) in [("a", "0", "compiled"), ("b", "2", "compiled"), ("a", "0", "already cached")] {
+        let (done, said) = populate(name, faults);
+        assert!(done && said.contains(found) && !said.contains("set aside"), "{name}: {said}");
+    }
+    assert!(!dir.path().join("cache/lmdb.bad-1").exists());
+    // A disk that stays broken costs the store, as before, and not the results.
+    let (_, said) = populate("c", "1000000");
+    assert!(said.contains("cannot be read"), "{said}");
+}

@@ -1,7 +1,7 @@
 //! Arguments and helpers of several subcommands: the cache, the compiler, tuning options, threads.
 
 use crate::out;
-use crate::serve::cache_dir;
+use crate::serve::{cache_dir, share};
 use dovetail::cache::{Cache, StoreKind};
 use dovetail::compile::Compiler;
 use dovetail::compile::phases::Phases;
@@ -113,12 +113,11 @@ impl InputArgs {
 /// Where results are stored.
 #[derive(clap::Args)]
 pub struct CacheArgs {
-    /// Cache directory; by default that of `serve`: dovetail in $XDG_CACHE_HOME or ~/.cache. Created if missing.
-    #[arg(long, value_name = "DIR")]
-    cache: Option<PathBuf>,
+use crate::out;
+use crate::serve::{cache_dir, share};
     /// Kind of store: lmdb (several processes at once, at most 64 GiB), sled (one process), memory (lost at exit).
     #[arg(long, default_value = "lmdb")]
-    pub store: StoreKind,
+    store: StoreKind,
 }
 
 impl CacheArgs {
@@ -127,7 +126,8 @@ impl CacheArgs {
     }
 
     pub fn open(&self) -> Result<Cache> {
-        Cache::open(&self.dir()?, self.store)
+use crate::out;
+use crate::serve::{cache_dir, share};
     }
 
     /// Prints a cache's notices.

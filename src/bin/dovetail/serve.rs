@@ -4,7 +4,8 @@ use dovetail::compile::worker::WorkerConfig;
 use dovetail::error::{Error, Result};
 use dovetail::service::{self, Config};
 use dovetail::wire::default_socket;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ pub struct Args {
     /// Cache directory; by default dovetail in $XDG_CACHE_HOME or ~/.cache. Created if missing.
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
+    /// Let every user read the cache, whatever the mask of file modes (umask) says.
+    #[arg(long)]
+    shared: bool,
     /// Number of worker processes, 1 to 1024; by default one less than the processors. Fewer if their memory would
     /// exceed half of what is available.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -63,9 +67,13 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut worker_args = vec!["worker".to_owned()];
     worker_args.extend(args.fault.iter().map(|fault| format!("--fault={fault}")));
+    let cache = cache_dir(args.cache.as_ref())?;
+    if args.shared {
+        share(&cache);
+    }
     let config = Config {
         socket: args.socket.clone().or_else(default_socket),
-        cache: cache_dir(args.cache.as_ref())?,
+        cache,
         worker: WorkerConfig {
             program: std::env::current_exe()?,
             args: worker_args,
@@ -87,4 +95,19 @@ pub fn cache_dir(named: Option<&PathBuf>) -> Result<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let own = || Some(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?.join("dovetail"));
     named.cloned().or_else(own).ok_or_else(|| Error::environment("no home folder for a cache: name one with --cache"))
+}
+
+/// Lets every user read what this process stores, and what the cache in this directory has.
+pub fn share(cache: &Path) {
+    const OTHERS_READ: u32 = 0o044;
+    const OTHERS_ENTER: u32 = 0o055;
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    for (path, rights) in [("", OTHERS_ENTER), ("lmdb", OTHERS_ENTER), ("lmdb/data.mdb", OTHERS_READ)] {
+        let path = cache.join(path);
+        if let Ok(there) = std::fs::metadata(&path) {
+            let mode = there.permissions().mode() | rights;
+            // Fails if it belongs to another user, who has decided.
+            let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
+        }
+    }
 }

@@ -3,7 +3,8 @@
 use super::io::Io;
 use super::job::JobOutcome;
 use crate::cache::Key;
-use crate::error::{Context as _, Error, ErrorKind, Result};
+use crate::error::{Context as _, Error, Result};
+use crate::fallible;
 use crate::frame::Bytes;
 use crate::link::Object;
 use crate::wire::{Ask, MAX_MODULE, PartAnswer, Tell, Verdict};
@@ -26,8 +27,7 @@ impl Io {
             };
             if let Err(e) = taken {
                 // A service that cannot be understood will not be understood next time.
-                if let Some(session) = self.session.as_mut().filter(|_| !matches!(e.kind(), ErrorKind::Environment(_)))
-                {
+                if let Some(session) = self.session.as_mut().filter(|_| !e.may_pass()) {
                     session.served = false;
                 }
                 self.lost(e);
@@ -57,7 +57,7 @@ impl Io {
             Tell::NeedModule { digest } => {
                 let module = self.desk.modules.get(&digest).filter(|module| module.len() <= MAX_MODULE);
                 self.send(&match module {
-                    Some(module) => Ask::Module { module: Bytes(module.to_vec()) },
+                    Some(module) => Ask::Module { module: Bytes(fallible::copy(&module)?) },
                     None => Ask::NoModule { digest },
                 });
             }

@@ -34,8 +34,9 @@ const ALLOWED: &[libc::c_long] = &[
     // Its own signals: Rust and LLVM have handlers that say why they end. The kernel itself restarts interrupted calls.
     libc::SYS_rt_sigaction, libc::SYS_rt_sigprocmask, libc::SYS_rt_sigreturn, libc::SYS_sigaltstack,
     libc::SYS_restart_syscall,
-    // Facts without secrets: the C library's allocator asks for random bytes and, of a second arena, for processors.
-    libc::SYS_getpid, libc::SYS_gettid, libc::SYS_getrandom, libc::SYS_sched_getaffinity,
+    // Facts without secrets: the C library's allocator asks for random bytes and, of a second arena, for processors, and its
+    // sorting, which LLVM calls, for the size of the memory.
+    libc::SYS_getpid, libc::SYS_gettid, libc::SYS_getrandom, libc::SYS_sched_getaffinity, libc::SYS_sysinfo,
     // Its end.
     libc::SYS_exit, libc::SYS_exit_group,
 ];
