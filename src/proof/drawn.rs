@@ -301,7 +301,10 @@ impl<'a> Run<'a> {
         let Some(vertex) = self.vertices.get(n) else { return Corner::default() };
         let of = |n| number(output(vertex, OutputSlot::Position(n)));
         let size = vertex.outputs.get(&OutputSlot::PointSize).map_or((1.0, 0.0), |s| number(*s));
-        Corner::new([of(0), of(1), of(2), of(3)], size, &self.command.viewport())
+        let ([x, y], (z, z_off), (w, w_off)) = ([of(0), of(1)], of(2), of(3));
+        let opengl = self.command.fixed.negative_one_to_one;
+        let depth = if opengl { ((z + w) / 2.0, (z_off + w_off) / 2.0) } else { (z, z_off) };
+        Corner::new([x, y, depth, (w, w_off)], size, &self.command.viewport())
     }
 
     /// Tests a fragment.

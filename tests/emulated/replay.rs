@@ -7,8 +7,8 @@ use dovetail::compile::request::Module;
 use dovetail::compile::spirv::translate;
 use dovetail::emu::RunLimits;
 use dovetail::emu::inputs::{
-    BindingElement, Bound, Draw, Image, InputBytes, Inputs, Sampler, Slot, StoredPointer, TargetAttachment, Topology,
-    VertexBuffer, ViewShape,
+    BindingElement, Bound, Compare, Depth, Draw, Image, InputBytes, Inputs, Sampler, Slot, StoredPointer,
+    TargetAttachment, Topology, VertexBuffer, ViewShape,
 };
 use dovetail::ir::interp::Options;
 use dovetail::proof::{
@@ -488,4 +488,26 @@ fn an_attachment_that_the_shader_does_not_write_is_undefined() {
     bundle.inputs.draw.as_mut().expect("a draw").targets[1].write_mask = 0;
     let path = bundle.save(&dir.path().join("masked")).expect("a bundle");
     assert_eq!(replay(dir.path(), &path, &[]).0, 6);
+}
+
+/// OpenGL's depths go from -w to w.
+#[test]
+fn the_interpreter_has_the_depths_of_opengl() {
+    let test = "the_interpreter_has_the_depths_of_opengl";
+    let Some(mut bundle) = drawn(test) else { return };
+    let draw = bundle.inputs.draw.as_mut().expect("a draw");
+    draw.depth = Some(Depth { compare: Compare::Always, write: true, clear: 0.25 });
+    for opengl in [false, true] {
+        bundle.inputs.draw.as_mut().expect("a draw").fixed.negative_one_to_one = opengl;
+        let runner = Runner::new(&bundle, &ChosenCompiler::new()).expect("pipelines");
+        let (_, elf) = runner.pipelines.elfs.last().expect("the whole pipeline");
+        let targets = runner.pipelines.run(elf, &bundle.inputs, RunLimits::default()).expect("a run").targets;
+        let depths = targets.expect("targets").depth.expect("depths").data;
+        // The shader's depth is 0, half of the way from -1 to 1.
+        assert_eq!(depths[9], if opengl { 0.5 } else { 0.0 });
+        let depth = depths.iter().flat_map(|depth| depth.to_le_bytes()).collect();
+        let expected = Outputs { depth, ..left(&runner, &bundle.inputs) };
+        let replay = runner.run(&bundle.inputs, &expected).expect("a replay");
+        assert_eq!((replay.cause, replay.interpreter), (Cause::None, ComparedOutput::Agrees), "{opengl}");
+    }
 }

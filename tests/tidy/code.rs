@@ -40,6 +40,7 @@ const UNSAFE: &[&str] = &[
     "tests/layer/draw_application.rs",
     "tests/layer/dynamic_states.rs",
     "tests/layer/easel.rs",
+    "tests/layer/samplers.rs",
     "tests/layer/secondaries.rs",
     "tests/layer/swizzles.rs",
     "tests/support/vulkan.rs",
