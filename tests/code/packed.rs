@@ -7,7 +7,7 @@ use crate::chosen::ChosenCompiler;
 use crate::support::glsl;
 use dovetail::check::estimate;
 use dovetail::compile::Compiler;
-use dovetail::compile::request::{Module, StageRequest, TuningOptions};
+use dovetail::compile::request::{GeneratorKind, Module, StageRequest, TuningOptions};
 use dovetail::target::{GfxIp, Stage, WaveSize};
 use std::io::Write;
 
@@ -34,7 +34,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "r = floor(x)",
         &["v_floor_f16", "v_floor_f16_sdwa dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1"],
     ),
-    ("f16vec2", "r = f16vec2(x.y + y.x)", &["v_add_f16_sdwa"]),
+    ("f16vec2", "r = f16vec2(x.y + y.x)", &["v_add_f16_sdwa src0_sel:WORD_1", "v_perm_b32"]),
     ("i16vec2", "r = x + y", &["v_pk_add_u16"]),
     ("i16vec2", "r = x - y", &["v_pk_sub_u16"]),
     ("i16vec2", "r = x * y", &["v_pk_mul_lo_u16"]),
@@ -100,6 +100,9 @@ fn short(text: &str) -> String {
 
 #[test]
 fn statements_on_16_bits_become_the_expected_instructions() {
+    if ChosenCompiler::new().generator() != GeneratorKind::Native {
+        return;
+    }
     let mut wrong = Vec::new();
     for (vector, statement, expected) in TABLE {
         let Some(found) = instructions(vector, statement) else { return };

@@ -154,15 +154,18 @@ impl Finder<'_> {
                     continue;
                 }
                 open.retain(|other| self.pairs.of(*other).is_none());
-                let from = open.len().saturating_sub(MOST_COMPARED);
-                let partner = open[from..].iter().copied().find(|other| self.is_free([*other, v]));
+                let partner = open.iter().copied().find(|other| self.is_free([*other, v]));
                 match partner {
                     Some(other) => {
                         let members = self.oriented([other, v]);
                         self.todo.push(members);
                         self.follow();
                     }
-                    None => open.push(v),
+                    None => {
+                        let first = open.len().saturating_sub(MOST_COMPARED - 1);
+                        open.drain(..first);
+                        open.push(v);
+                    }
                 }
             }
         }
