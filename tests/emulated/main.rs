@@ -11,10 +11,12 @@ mod compute_kernels;
 mod coverage;
 mod draw_cases;
 mod draws;
+mod everywhere;
 #[path = "../support/features.rs"]
 mod features;
 mod formats;
 mod matrix;
+mod non_uniform;
 mod pairs;
 mod picture;
 #[path = "../support/probe.rs"]

@@ -21,7 +21,6 @@ use crate::ir::{
 use crate::workspace::{Kept, List, filled, take};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirv::Decoration;
 use std::ops::Range;
 
 /// Leaf values of a SPIR-V value: a matrix has 16.
@@ -473,11 +472,6 @@ impl<'a> Cx<'a> {
             }
             _ => Ok(None),
         }
-    }
-
-    /// Whether an id is decorated `NonUniform`.
-    pub fn non_uniform(&self, id: u32) -> bool {
-        self.module.is_decorated(id, Decoration::NonUniform)
     }
 
     /// An unsupported feature, named by the instruction's opcode.

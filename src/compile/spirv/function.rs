@@ -175,7 +175,9 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
         }
     }
     for (param, def) in f.params.iter().zip(args.drain(..)) {
-        cx.define(param.result()?, def);
+        let param = param.result()?;
+        cx.define(param, def);
+        cx.mark_non_uniform(param)?;
     }
     let cfg = session.cfgs.take(n as usize, &f)?;
     let ty = cx.result_type(at)?;
@@ -337,7 +339,8 @@ fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &S
         op if control::is_terminator(op) => control::translate(cx, frame, at),
         _ => inst::translate(cx, at),
     }
-    .map_err(|e| e.at(at.place()))
+    .map_err(|e| e.at(at.place()))?;
+    at.result_id.map_or(Ok(()), |id| cx.mark_non_uniform(id))
 }
 
 /// A loop's structure belongs to the block that iterations jump to, a selection's to the one that branches.

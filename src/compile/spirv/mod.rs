@@ -44,6 +44,7 @@ mod layout;
 mod matrix;
 mod memory;
 mod modes;
+mod non_uniform;
 mod operands;
 mod parse;
 mod pointers;
