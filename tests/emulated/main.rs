@@ -1,6 +1,7 @@
 //! Runs pipelines, linked in both layouts and compiled as a whole, on the emulator, and compares them with lavapipe or
 //! plain Rust on the same inputs.
 
+mod ballots;
 mod bindings;
 #[path = "../support/cases.rs"]
 mod cases;
@@ -37,5 +38,6 @@ mod specialized;
 mod support;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
+mod widths;
 mod ycbcr;
 mod ycbcr_reference;

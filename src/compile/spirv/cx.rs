@@ -121,9 +121,9 @@ pub struct TexelPointer {
     pub image: Value,
     /// Its type: a [`Ty::Image`].
     pub image_type: TypeId,
-    /// Components of the coordinate, layer included.
+    /// Components of the coordinate, layer included, b32.
     pub coords: SmallVec<[Value; 4]>,
-    /// Sample index, for multisampled images.
+    /// Sample index, for multisampled images, b32.
     pub sample: Option<Value>,
 }
 
