@@ -298,7 +298,10 @@ impl Cx<'_> {
                     interp: interpolation(self, stage, &c),
                 },
             };
-            let asks = source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
+            // Vulkan ("Sample Shading"): a static use of any input that is decorated `Sample` may require it, and only then is
+            // the position that of a sample. Vulkan exempts only `Centroid` on `FragCoord`.
+            let position = c.decor.sample && c.decor.builtin == Some(spirv::BuiltIn::FragCoord);
+            let asks = position || source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
             self.b.shader.modes.per_sample |= asks && stage == Stage::Fragment;
             self.interface.input_leaves.push((leaf, source));
         }
