@@ -17,6 +17,7 @@ mod everywhere;
 mod features;
 mod formats;
 mod matrix;
+mod matrix_parts;
 mod non_uniform;
 mod pairs;
 mod picture;
