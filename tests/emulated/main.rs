@@ -18,6 +18,7 @@ mod features;
 mod formats;
 mod matrix;
 mod matrix_parts;
+mod moved;
 mod non_uniform;
 mod pairs;
 mod picture;

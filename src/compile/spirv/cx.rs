@@ -44,6 +44,8 @@ pub enum Def {
     Values(ValueRange),
     /// A logical pointer (an address in physical memory is a value), by its index in the list of pointers.
     Pointer(PointerId),
+    /// A large value that is only moved, by the pointer that it is still at: see `moved`.
+    Moved(PointerId),
     /// A function, by its index in the module.
     Function(u32),
     /// An imported instruction set, by its index in the module.
@@ -333,6 +335,10 @@ impl<'a> Cx<'a> {
                 let values = self.constant_values(c)?;
                 self.spend(values.len())?;
                 Ok(values)
+            }
+            Def::Moved(p) => {
+                let pointer = self.pointer_at(p)?.clone();
+                self.load(&pointer, Default::default())
             }
             Def::Pointer(p) => match self.pointers.get(p.0 as usize).cloned() {
                 Some(p) if matches!(p.place, Storage::Global(_)) => Ok(SmallVec::from_slice(&[self.address(&p, 0)])),

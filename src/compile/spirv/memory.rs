@@ -7,6 +7,7 @@ use super::addresses::PointerMemory;
 use super::cx::{Cx, Index, LeafValues, MemoryLayout, Pointer, SpirvInst, Storage, TexelPointer, Ty, TypeId};
 use super::join::check;
 use super::layout::Leaf;
+use super::moved;
 use super::operands::saturated;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, LocalId, Op as Ir, ResourceKind, Type, Value};
@@ -50,7 +51,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             pointer.access.non_uniform |= cx.non_uniform(inst.id(0)?);
             let operands = operands(cx, inst, 2)?.0;
             // A table already has its constant.
-            if !matches!(pointer.place, Storage::Table(_)) {
+            if !matches!(pointer.place, Storage::Table(_)) && !moved::store(cx, &pointer, inst.id(1)?)? {
                 let values = cx.values(inst.id(1)?)?;
                 cx.store(&pointer, &values, operands)?;
             }

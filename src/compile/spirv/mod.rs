@@ -44,6 +44,7 @@ mod layout;
 mod matrix;
 mod memory;
 mod modes;
+mod moved;
 mod non_uniform;
 mod operands;
 mod parse;
