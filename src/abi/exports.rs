@@ -143,6 +143,8 @@ impl ColorExportPlan {
                     .at(|| format!("location {location}"))?;
             }
         }
+        // Its format is one of target 0, but `CB_SHADER_MASK` stays 0: no colour is written. So do LLPC
+        // (`LowerFragColorExport::addDummyExport`) and RADV.
         if !plan.mrtz && plan.colors.is_empty() && fragment.kills {
             plan.dummy = true;
             plan.formats.col_format = ExportFormat::R32 as u32;

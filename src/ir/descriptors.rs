@@ -40,7 +40,7 @@ impl Op {
             Self::BufferLoad { access, .. }
             | Self::BufferStore { access, .. }
             | Self::BufferAtomic { access, .. }
-            | Self::TexelLoad { access }
+            | Self::TexelLoad { access, .. }
             | Self::TexelStore { access }
             | Self::TexelAtomic { access, .. } => Some(access),
             Self::Mimg(mimg) => Some(&mimg.access),
@@ -54,7 +54,7 @@ impl Op {
             Self::BufferLoad { access, .. }
             | Self::BufferStore { access, .. }
             | Self::BufferAtomic { access, .. }
-            | Self::TexelLoad { access }
+            | Self::TexelLoad { access, .. }
             | Self::TexelStore { access }
             | Self::TexelAtomic { access, .. } => Some(access),
             Self::Mimg(mimg) => Some(&mut mimg.access),

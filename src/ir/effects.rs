@@ -37,7 +37,7 @@ impl Op {
             Self::SharedLoad { access, .. }
             | Self::BufferLoad { access, .. }
             | Self::GlobalLoad { access, .. }
-            | Self::TexelLoad { access } => access.volatile,
+            | Self::TexelLoad { access, .. } => access.volatile,
             Self::Image(image) => match image.op {
                 ImageOp::Store => true,
                 ImageOp::Atomic(op) => image.access.volatile || !matches!(op, AtomicOp::Load),

@@ -89,8 +89,8 @@ pub struct ImageInst {
     pub offset: bool,
     /// Has a minimum level.
     pub min_lod: bool,
-    /// Returns a residency code in an additional last lane: 0 if everything read is resident. The texel has 32 bits per
-    /// component.
+    /// Returns a residency code in an additional last lane: 0 if everything read is resident. The result has lanes of 32
+    /// bits: of a texel of 64 bits, two.
     pub sparse: bool,
     /// Memory access flags.
     pub access: Access,

@@ -228,6 +228,8 @@ pub enum Op {
     Mimg(MimgInst),
     /// descriptor, index (b32) → vector or scalar of 32-bit components, converted by the descriptor's format.
     TexelLoad {
+        /// One more lane: 0 if the texel is resident.
+        sparse: bool,
         /// Access flags.
         access: Access,
     },

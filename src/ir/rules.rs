@@ -189,9 +189,11 @@ impl Rule<'_> {
             Op::AddressHigh => self.args(&[]).and(self.result(Type::B32)),
             Op::TableLoad { .. } => self.args(&[Type::B64, Type::B32]).and(self.memory_result()),
             Op::Mimg(image) => self.mimg(image),
-            Op::TexelLoad { .. } => {
+            Op::TexelLoad { sparse, .. } => {
                 self.args(&[Type::DESC4, Type::B32])?;
-                self.channels(self.some_result()?)
+                let ty = self.some_result()?;
+                let texel = if *sparse { Type::vector(ty.bits(), ty.lanes() - 1) } else { Some(ty) };
+                self.channels(texel.ok_or("a residency code without a texel")?)
             }
             Op::TexelStore { .. } => {
                 self.prefix(&[Type::DESC4, Type::B32], 1)?;
@@ -456,6 +458,8 @@ impl Rule<'_> {
         match image.op {
             ImageOp::Sample => texel(if image.compare { 1 } else { 4 }),
             ImageOp::Gather(component) => self.component(component).and(texel(4)),
+            // With a residency code, a texel of 64 bits is two words.
+            ImageOp::Fetch | ImageOp::Load if image.sparse => texel(4).or_else(|_| texel(2)),
             ImageOp::Fetch | ImageOp::Load => texel(4),
             ImageOp::Store => self.no_result(),
             ImageOp::Atomic(op) => {

@@ -10,6 +10,7 @@
 //! | `SampleMask` | a bit for every covered sample | its own bit | the code |
 //! | `FragInvocationCountEXT` | 1 | the number of samples | the code |
 //! | `FragCoord` | the centre | the sample | a register (`SPI_BARYC_CNTL.POS_FLOAT_LOCATION`) |
+//! | `FragCoord` decorated `Sample` | is not possible | the sample | it requires this, also where it is not read |
 //! | any other | | the same | nothing |
 //!
 //! Interpolated inputs are locations that are not flat, the point coordinate, clip and cull distances, and barycentric

@@ -437,6 +437,14 @@ impl Shader {
         }
     }
 
+    /// The instruction that defines a value, to be changed; `None` for a block parameter.
+    pub fn def_mut(&mut self, v: Value) -> Option<&mut Inst> {
+        match self.values[v.index()].def {
+            ValueDef::Inst(i) => Some(self.inst_mut(i)),
+            ValueDef::Param(..) => None,
+        }
+    }
+
     /// The bits of a constant.
     pub fn as_const(&self, v: Value) -> Option<u64> {
         match self.def(v)?.op {

@@ -133,7 +133,7 @@ const OPS: &[(&str, Op)] = &[
     ("address_high", Op::AddressHigh),
     ("table_load", Op::TableLoad { align: Align::A1 }),
     ("mimg", Op::Mimg(MIMG)),
-    ("texel_load", Op::TexelLoad { access: ACCESS }),
+    ("texel_load", Op::TexelLoad { sparse: false, access: ACCESS }),
     ("texel_store", Op::TexelStore { access: ACCESS }),
     ("texel_atomic", Op::TexelAtomic { op: AtomicOp::Load, access: ACCESS }),
     ("typed_load", Op::TypedLoad { format: 0, offset: 0 }),
@@ -301,7 +301,11 @@ pub(super) fn payload<C: Codec>(op: &mut Op, c: &mut C) -> Text {
         Op::ReadClock(scope) => c.word(scope),
         Op::Reloc(symbol) => c.number("sym", &mut symbol.0),
         Op::Mimg(inst) => mimg(inst, c),
-        Op::TexelLoad { access: a } | Op::TexelStore { access: a } => access(a, c),
+        Op::TexelLoad { sparse, access: a } => {
+            c.flag("sparse", sparse)?;
+            access(a, c)
+        }
+        Op::TexelStore { access: a } => access(a, c),
         Op::TypedLoad { format, offset } => {
             c.number("format", format)?;
             c.number("offset", offset)

@@ -231,7 +231,8 @@ pub(super) fn fragment_colors(
     words.set(SPI_SHADER_COL_FORMAT, formats.col_format);
     words.set(CB_SHADER_MASK, formats.cb_mask);
     words.set(SPI_SHADER_Z_FORMAT, formats.z_format);
-    // Together with a sample mask from the shader, too: Vulkan applies both.
+    // Together with a sample mask from the shader, too: Vulkan ("Multisample Coverage") combines both, as RADV does, which
+    // never disables it for a mask, and LLPC since it links colour exports (`PalMetadata::finalizePipeline`); it used to.
     words.set_field(db_shader_control::ALPHA_TO_MASK_DISABLE, u32::from(!color.alpha_to_coverage))
 }
 

@@ -36,6 +36,13 @@ const EXEMPT: &[(&str, &str)] = &[
     ("capability ShaderLayer", "glslang declares ShaderViewportIndexLayerEXT for the same"),
     ("capability ShaderViewportIndex", "glslang declares ShaderViewportIndexLayerEXT for the same"),
     ("execution mode PixelCenterInteger", "Vulkan forbids it"),
+    ("execution mode EarlyAndLateFragmentTestsAMD", "it only permits what shaders without it may do anyway"),
+    ("execution mode StencilRefUnchangedFrontAMD", "it only permits what shaders without it may do anyway"),
+    ("execution mode StencilRefGreaterFrontAMD", "it only permits what shaders without it may do anyway"),
+    ("execution mode StencilRefLessFrontAMD", "it only permits what shaders without it may do anyway"),
+    ("execution mode StencilRefUnchangedBackAMD", "it only permits what shaders without it may do anyway"),
+    ("execution mode StencilRefGreaterBackAMD", "it only permits what shaders without it may do anyway"),
+    ("execution mode StencilRefLessBackAMD", "it only permits what shaders without it may do anyway"),
     ("execution mode RequireFullQuadsKHR", "the assembler of bookworm cannot write a fragment shader with it"),
 ];
 

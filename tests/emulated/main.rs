@@ -1,6 +1,7 @@
 //! Runs pipelines, linked in both layouts and compiled as a whole, on the emulator, and compares them with lavapipe or
 //! plain Rust on the same inputs.
 
+mod ballots;
 mod bindings;
 #[path = "../support/cases.rs"]
 mod cases;
@@ -11,6 +12,7 @@ mod compute_kernels;
 mod coverage;
 mod draw_cases;
 mod draws;
+mod everywhere;
 #[path = "../support/features.rs"]
 mod features;
 mod formats;
@@ -18,6 +20,9 @@ mod formats;
 mod mask_shapes;
 mod masks;
 mod matrix;
+mod matrix_parts;
+mod moved;
+mod non_uniform;
 mod pairs;
 mod picture;
 #[path = "../support/probe.rs"]
@@ -40,5 +45,6 @@ mod specialized;
 mod support;
 #[path = "../support/vulkan.rs"]
 mod vulkan;
+mod widths;
 mod ycbcr;
 mod ycbcr_reference;

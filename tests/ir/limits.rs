@@ -224,7 +224,8 @@ fn the_parent_reads_what_stands_before_functions_only() {
 }
 
 #[test]
-fn an_input_that_nothing_feeds_is_refused_by_name() {
+fn an_input_that_nothing_feeds_is_malformed() {
     let refused = compile_without_llvm(crate::shapes::located_input()).expect_err("no value for it");
-    assert!(matches!(refused.kind(), ErrorKind::Unsupported { feature, .. } if feature.contains("without a built-in")));
+    assert_eq!(refused.exit_code(), 2, "{refused}");
+    assert!(refused.to_string().contains("an input without a built-in"), "{refused}");
 }

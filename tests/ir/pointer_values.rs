@@ -162,12 +162,17 @@ fn what_no_variable_pointer_may_be_is_refused() {
             %mat = OpTypeMatrix %v2 2
             %mats = OpTypeStruct %mat
             %to_mats = OpTypePointer StorageBuffer %mats
-            %to_mat = OpTypePointer StorageBuffer %mat
-            %local = OpTypePointer Function %to_mat
-            %there = OpVariable %to_mats StorageBuffer",
+            %to_v2 = OpTypePointer StorageBuffer %v2
+            %local = OpTypePointer Function %to_v2
+            %plain = OpTypeStruct %v2
+            %to_plain = OpTypePointer StorageBuffer %plain
+            %there = OpVariable %to_mats StorageBuffer
+            %here = OpVariable %to_plain StorageBuffer",
             "%entry = OpLabel
             %v = OpVariable %local Function
-            %p = OpAccessChain %to_mat %there %n0
+            %q = OpAccessChain %to_v2 %here %n0
+            OpStore %v %q
+            %p = OpAccessChain %to_v2 %there %n0 %n1
             OpStore %v %p
             OpReturn",
             "part of a matrix",
@@ -175,8 +180,17 @@ fn what_no_variable_pointer_may_be_is_refused() {
     ];
     for (types, body, wanted) in cases {
         let bound = "OpDecorate %there DescriptorSet 0\nOpDecorate %there Binding 1\nOpMemberDecorate";
+        let bound = match types.contains("%here") {
+            // A column of a row-major matrix, and a vector that is none: they differ in strides.
+            true => format!(
+                "OpDecorate %here DescriptorSet 0\nOpDecorate %here Binding 2\nOpMemberDecorate %plain 0 Offset 0
+                OpMemberDecorate %mats 0 Offset 0\nOpMemberDecorate %mats 0 RowMajor
+                OpMemberDecorate %mats 0 MatrixStride 8\n{bound}"
+            ),
+            false => bound.to_owned(),
+        };
         let source = assembly(types, body);
-        let source = if types.contains("%there") { source.replacen("OpMemberDecorate", bound, 1) } else { source };
+        let source = if types.contains("%there") { source.replacen("OpMemberDecorate", &bound, 1) } else { source };
         let Some(module) = assemble("what_no_variable_pointer_may_be_is_refused", &source) else { return };
         let error = translate(&module, "main", Stage::Compute, &[]).expect_err(wanted);
         assert!(error.to_string().contains(wanted), "{wanted}: {error}");

@@ -160,7 +160,7 @@ pub fn inputs(n: u32) -> Vec<u8> {
     m.finish()
 }
 
-/// A variable that SPIR-V allows and Vulkan gives no value: an input without a built-in in a compute shader.
+/// A variable that no Vulkan shader may use: an input without a built-in in a compute shader.
 pub fn located_input() -> Vec<u8> {
     let mut m = Module::new();
     let to_word = m.pointer(StorageClass::Input, m.u32);

@@ -55,7 +55,10 @@ impl<'c> Cx<'_, 'c> {
                 Some(self.atomic_pointer(self.global_atomic_pointer(args)?, *op, data, bits)?)
             }
             Op::TableLoad { align } => Some(self.table_load(*align, args, ty()?)?),
-            Op::TexelLoad { access } => Some(self.texel_load(*access, args, ty()?)?),
+            Op::TexelLoad { sparse: true, .. } => {
+                return Err(Error::unsupported("LLVM: residency of texel buffers", ""));
+            }
+            Op::TexelLoad { access, .. } => Some(self.texel_load(*access, args, ty()?)?),
             Op::TexelStore { access } => nothing(self.texel_store(*access, args))?,
             Op::TexelAtomic { op, access } => {
                 let (descriptor, index) = (self.int(Self::arg(args, 0)?)?, self.int(Self::arg(args, 1)?)?);

@@ -248,7 +248,7 @@ impl ImageLowering<'_, '_> {
         let ty = self.result_type()?;
         let mip = self.mip();
         let op = if mip.is_some() { MimgOp::LoadMip } else { MimgOp::Load };
-        let (dmask, loaded) = loaded_as(ty);
+        let (dmask, loaded) = loaded_as(ty, self.image.sparse);
         let mut inst = self.mimg(op, self.dim(true)?, dmask);
         inst.access = image.access;
         let mut args: Values = smallvec![self.need(ImageOperand::Image)?];
@@ -328,8 +328,9 @@ impl ImageLowering<'_, '_> {
                 if ty.bits() == Bits::B16 {
                     return Err(Error::unsupported("16-bit texel buffer result", ""));
                 }
-                let (_, loaded) = loaded_as(ty);
-                let v = self.b.value(Op::TexelLoad { access }, &[descriptor, index], loaded);
+                let sparse = self.image.sparse;
+                let (_, loaded) = loaded_as(ty, sparse);
+                let v = self.b.value(Op::TexelLoad { sparse, access }, &[descriptor, index], loaded);
                 Ok(Some(self.widened(v, ty)))
             }
             ImageOp::Store | ImageOp::Atomic(AtomicOp::Store) => {
@@ -416,7 +417,8 @@ fn pair() -> Type {
     Type::vector(Bits::B32, 2).unwrap_or(Type::B64)
 }
 
-/// Channel mask and type of the load for a result of type `ty`.
-fn loaded_as(ty: Type) -> (u8, Type) {
-    if ty.bits() == Bits::B64 { (3, pair()) } else { ((1u8 << ty.lanes().min(4)) - 1, ty) }
+/// Channel mask and type of the load for a result of type `ty`, of which the last lane may be a residency code.
+fn loaded_as(ty: Type, sparse: bool) -> (u8, Type) {
+    let lanes = ty.lanes() - u32::from(sparse);
+    if ty.bits() == Bits::B64 { (3, pair()) } else { ((1u8 << lanes.min(4)) - 1, ty) }
 }

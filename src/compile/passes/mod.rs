@@ -40,6 +40,7 @@ mod partner;
 mod pipeline;
 mod prelude;
 mod sample_shading;
+pub mod share_locals;
 mod subgroup_scan;
 mod summarize;
 mod vertex_outputs;

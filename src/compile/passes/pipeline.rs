@@ -8,7 +8,7 @@ use super::{
     copies, dce, early_exit, entry, fold, keep_iterations, legalize_memory, limits, lower_arithmetic, lower_atomics,
     lower_barriers, lower_builtins, lower_derivatives, lower_descriptors, lower_helpers, lower_images, lower_inputs,
     lower_outputs, lower_push_constants, lower_subgroup, lower_waterfalls, lower_ycbcr, multiview, partner,
-    sample_shading, summarize,
+    sample_shading, share_locals, summarize,
 };
 use crate::compile::request::StageRequest;
 use crate::compile::watch::{Made, Unwatched, Watch};
@@ -76,6 +76,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("fold", Pass::Plain(fold::run)),
     ("copies", Pass::Plain(copies::run)),
     ("dce", Pass::Plain(dce::run)),
+    ("share_locals", Pass::Plain(share_locals::run)),
     ("lower_ycbcr", Pass::Known(lower_ycbcr::run)),
     ("lower_images", Pass::Plain(lower_images::run)),
     ("lower_subgroup", Pass::Plain(lower_subgroup::run)),

@@ -56,6 +56,29 @@ impl Cx<'_> {
         })
     }
 
+    /// A constant index; `None` if the id is another value.
+    fn const_index(&mut self, id: u32) -> Result<Option<i64>> {
+        let Some(bits) = self.const_bits(id)? else { return Ok(None) };
+        let ty = self.type_id(id)?;
+        let unused = 64 - self.types.component(ty).map_or(32, |ty| ty.bits().count());
+        Ok(Some(if self.types.is_signed(ty) { ((bits << unused) as i64) >> unused } else { bits as i64 }))
+    }
+
+    /// Moves a pointer by a number of bytes. The constant part of an address is signed and has 32 bits.
+    fn advance(&mut self, p: &mut Pointer, bytes: i64) {
+        let before = i64::from(p.constant as i32);
+        if !matches!(p.place, Storage::Global(_)) || i32::try_from(before.saturating_add(bytes)).is_ok() {
+            p.constant = p.constant.wrapping_add(bytes as u32);
+            return;
+        }
+        let bytes = self.b.iconst(Type::B64, bytes as u64);
+        p.dynamic = Some(match p.dynamic {
+            Some(before) => self.b.iadd(before, bytes),
+            None => bytes,
+        });
+        p.dynamic_align = p.dynamic_align.min(Align::of_offset(self.b.shader.as_const(bytes).unwrap_or(0) as u32));
+    }
+
     /// An index as a value of this type, sign-extended if its own type is signed.
     fn index_value(&mut self, id: u32, to: Type) -> Result<Value> {
         let ty = self.type_id(id)?;
@@ -81,9 +104,9 @@ fn step(
     // Memory after a constant table need not exist, and a fault there would end the process that owns the queue. A
     // judge gets the index as it is, to know that the result is undefined.
     let in_table = last.filter(|_| matches!(p.place, Storage::Table(_)) && !cx.judged);
-    if let Some(bits) = cx.const_bits(index)? {
-        let bits = in_table.map_or(bits, |last| bits.min(last));
-        p.constant = p.constant.wrapping_add((bits as u32).wrapping_mul(stride));
+    if let Some(index) = cx.const_index(index)? {
+        let index = in_table.map_or(index, |last| index.clamp(0, last as i64));
+        cx.advance(p, index.wrapping_mul(stride.into()));
         return Ok(());
     }
     let wide = if matches!(p.place, Storage::Global(_)) { Type::B64 } else { Type::B32 };
@@ -156,9 +179,10 @@ fn chain(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, mut p: Pointer, first: usize) ->
                 };
                 p.access.coherent |= m.coherent;
                 p.access.volatile |= m.volatile;
-                p.constant = p.constant.wrapping_add(offset);
+                let ty = m.ty;
+                cx.advance(&mut p, offset.into());
                 p.layout = layout;
-                p.ty = m.ty;
+                p.ty = ty;
             }
             _ => return Err(inst.malformed("an index into a type that is not composite")),
         }
@@ -197,10 +221,10 @@ fn choose_binding(cx: &mut Cx<'_>, p: &mut Pointer, elem: TypeId, id: u32) -> Re
         inner = inner.saturating_mul(len);
         ty = elem;
     }
-    let constant = cx.const_bits(id)?;
+    let constant = cx.const_index(id)?;
     let (Storage::Buffer { index, .. } | Storage::Resource { index, .. }) = &mut p.place else { return Ok(()) };
     *index = match (*index, constant) {
-        (Index::Const(n), Some(bits)) => Index::Const(n.wrapping_add((bits as u32).wrapping_mul(inner))),
+        (Index::Const(n), Some(at)) => Index::Const(n.wrapping_add((at as u32).wrapping_mul(inner))),
         (before, _) => {
             let v = cx.index_value(id, Type::B32)?;
             let v = cx.b.imul_const(v, u64::from(inner));

@@ -4,8 +4,10 @@
 //! what it holds. Only a pointer that is taken from a buffer's variable does not join this with its class: the variable is one
 //! of the class's bases. So a loop that walks through one buffer has one base, whatever else the shader does with the buffer.
 
+use super::types::{MemoryLayout, TypeId};
 use crate::ir::Access;
-use crate::workspace::List;
+use crate::workspace::{Kept, List};
+use rustc_hash::FxHashMap;
 
 /// What the conversion of pointers from and to values has to know.
 #[derive(Debug, Default)]
@@ -16,6 +18,8 @@ pub struct VariablePointers {
     pub bits: u32,
     /// Flags that a member of any struct may give to accesses.
     pub access: Access,
+    /// By class and pointee, the layout of what pointers to a matrix, a vector or an array of them point to.
+    pub layouts: Kept<FxHashMap<(u32, TypeId), MemoryLayout>>,
 }
 
 /// Classes of pointers, with the buffers that they may point into.

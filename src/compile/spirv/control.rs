@@ -107,6 +107,7 @@ impl Edge {
                 let param = cx.b.shader.add_param(start, Type::B32);
                 let joined = at_offset(cx, &pointer, param);
                 cx.set_pointer(result, joined);
+                cx.mark_non_uniform(result)?;
             }
             offsets.push(cx.byte_offset(&pointer, 0));
         }

@@ -21,7 +21,6 @@ use crate::ir::{
 use crate::workspace::{Kept, List, filled, take};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use spirv::Decoration;
 use std::ops::Range;
 
 /// Leaf values of a SPIR-V value: a matrix has 16.
@@ -45,6 +44,8 @@ pub enum Def {
     Values(ValueRange),
     /// A logical pointer (an address in physical memory is a value), by its index in the list of pointers.
     Pointer(PointerId),
+    /// A large value that is only moved, by the pointer that it is still at: see `moved`.
+    Moved(PointerId),
     /// A function, by its index in the module.
     Function(u32),
     /// An imported instruction set, by its index in the module.
@@ -122,9 +123,9 @@ pub struct TexelPointer {
     pub image: Value,
     /// Its type: a [`Ty::Image`].
     pub image_type: TypeId,
-    /// Components of the coordinate, layer included.
+    /// Components of the coordinate, layer included, b32.
     pub coords: SmallVec<[Value; 4]>,
-    /// Sample index, for multisampled images.
+    /// Sample index, for multisampled images, b32.
     pub sample: Option<Value>,
 }
 
@@ -335,6 +336,10 @@ impl<'a> Cx<'a> {
                 self.spend(values.len())?;
                 Ok(values)
             }
+            Def::Moved(p) => {
+                let pointer = self.pointer_at(p)?.clone();
+                self.load(&pointer, Default::default())
+            }
             Def::Pointer(p) => match self.pointers.get(p.0 as usize).cloned() {
                 Some(p) if matches!(p.place, Storage::Global(_)) => Ok(SmallVec::from_slice(&[self.address(&p, 0)])),
                 Some(p) => self.pointer_values(id, &p),
@@ -473,11 +478,6 @@ impl<'a> Cx<'a> {
             }
             _ => Ok(None),
         }
-    }
-
-    /// Whether an id is decorated `NonUniform`.
-    pub fn non_uniform(&self, id: u32) -> bool {
-        self.module.is_decorated(id, Decoration::NonUniform)
     }
 
     /// An unsupported feature, named by the instruction's opcode.

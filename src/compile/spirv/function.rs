@@ -12,6 +12,7 @@ use super::cfg::{self, Header, SpirvCfg};
 use super::contents::Place;
 use super::cx::{Cx, Def, LeafValues, Pointer, SpirvInst, Storage, Ty};
 use super::join::check;
+use super::moved::{self, Rest};
 use super::parse::{Parsed, SpirvFunction};
 use super::types::{LeafTypes, MemoryLayout};
 use super::{bfloat, control, inst, usage::Usage};
@@ -179,7 +180,9 @@ fn call(cx: &mut Cx<'_>, session: &mut Session<'_>, at: &SpirvInst<'_>, nesting:
         }
     }
     for (param, def) in f.params.iter().zip(args.drain(..)) {
-        cx.define(param.result()?, def);
+        let param = param.result()?;
+        cx.define(param, def);
+        cx.mark_non_uniform(param)?;
     }
     let cfg = session.cfgs.take(n as usize, &f)?;
     let ty = cx.result_type(at)?;
@@ -287,10 +290,11 @@ fn translate(
                 Error::unsupported("control-flow nesting", format!("over {MAX_NESTING} constructs in each other"));
             return Err(what.at(place));
         }
-        for at in f.insts_of(block).iter() {
+        let insts = f.insts_of(block);
+        for (at, done) in insts.iter().zip(1..) {
             let at = &at;
             let before = cx.b.shader.insts.len();
-            one(cx, session, &mut frame, at)?;
+            one(cx, session, &mut frame, at, Rest { insts, done })?;
             // Translators check only the operands they branch on; the types of all others are checked here, in one
             // place. An inlined call was checked inside already.
             if at.op() != Op::FunctionCall {
@@ -349,11 +353,19 @@ fn prepare(cx: &mut Cx<'_>, frame: &mut Frame<'_>) -> Result<()> {
     Ok(())
 }
 
-fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &SpirvInst<'_>) -> Result<()> {
+fn one(
+    cx: &mut Cx<'_>,
+    session: &mut Session<'_>,
+    frame: &mut Frame<'_>,
+    at: &SpirvInst<'_>,
+    rest: Rest<'_>,
+) -> Result<()> {
     session.check_uses(frame, at).map_err(|e| e.at(at.place()))?;
     bfloat::check(cx, at)?;
     match at.op() {
-        Op::FunctionCall => call(cx, session, at, frame.nesting),
+        Op::FunctionCall => call(cx, session, at, frame.nesting)
+            .and_then(|()| at.result().and_then(|result| moved::returned(cx, session.usage, rest, result))),
+        Op::Load if moved::load(cx, session.usage, rest, at).map_err(|e| e.at(at.place()))? => Ok(()),
         Op::Variable => variable(cx, session, at),
         Op::Phi => Ok(()),
         Op::SelectionMerge | Op::LoopMerge => {
@@ -363,7 +375,8 @@ fn one(cx: &mut Cx<'_>, session: &mut Session<'_>, frame: &mut Frame<'_>, at: &S
         op if control::is_terminator(op) => control::translate(cx, frame, at),
         _ => inst::translate(cx, at),
     }
-    .map_err(|e| e.at(at.place()))
+    .map_err(|e| e.at(at.place()))?;
+    at.result_id.map_or(Ok(()), |id| cx.mark_non_uniform(id))
 }
 
 /// A loop's structure belongs to the block that iterations jump to, a selection's to the one that branches.
@@ -424,7 +437,7 @@ impl Return {
             }
             Self::Here(slot) => {
                 let returned = match value {
-                    Some(id) if matches!(cx.def(id)?, Def::Pointer(_)) => *cx.def(id)?,
+                    Some(id) if matches!(cx.def(id)?, Def::Pointer(_) | Def::Moved(_)) => *cx.def(id)?,
                     Some(id) => {
                         let values = cx.values(id)?;
                         cx.values_def(&values)

@@ -286,10 +286,9 @@ impl Cx<'_> {
         for (&leaf, c) in at.iter().zip(components(self, id, ty, wide)?) {
             let source = match c.decor.builtin {
                 Some(b) => builtins::input(stage, b, c.component, place(&c.decor)),
-                // SPIR-V and Vulkan allow the variable, but no Vulkan interface supplies it.
                 None if stage == Stage::Compute => {
-                    let detail = format!("location {}: only built-ins have a value", c.location);
-                    return Err(Error::unsupported("compute shader input without a built-in", detail));
+                    let why = "a compute shader that uses an input without a built-in: no stage comes before it";
+                    return Err(Error::malformed(why));
                 }
                 None => InputSource::Location {
                     location: c.location,
@@ -298,7 +297,10 @@ impl Cx<'_> {
                     interp: interpolation(self, stage, &c),
                 },
             };
-            let asks = source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
+            // Vulkan ("Sample Shading"): a static use of any input that is decorated `Sample` may require it, and only then is
+            // the position that of a sample. Vulkan exempts only `Centroid` on `FragCoord`.
+            let position = c.decor.sample && c.decor.builtin == Some(spirv::BuiltIn::FragCoord);
+            let asks = position || source.read().is_some_and(|read| read.effect() == SampleEffect::Asks);
             self.b.shader.modes.per_sample |= asks && stage == Stage::Fragment;
             self.interface.input_leaves.push((leaf, source));
         }

@@ -7,6 +7,8 @@ use super::addresses::PointerMemory;
 use super::cx::{Cx, Index, LeafValues, MemoryLayout, Pointer, SpirvInst, Storage, TexelPointer, Ty, TypeId};
 use super::join::check;
 use super::layout::Leaf;
+use super::moved;
+use super::operands::saturated;
 use crate::error::{Error, Result};
 use crate::ir::{Access, Align, AluOp, Bits, DescriptorPart, LocalId, Op as Ir, ResourceKind, Type, Value};
 use crate::workspace::{List, filled};
@@ -49,7 +51,7 @@ pub fn translate(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<bool> {
             pointer.access.non_uniform |= cx.non_uniform(inst.id(0)?);
             let operands = operands(cx, inst, 2)?.0;
             // A table already has its constant.
-            if !matches!(pointer.place, Storage::Table(_)) {
+            if !matches!(pointer.place, Storage::Table(_)) && !moved::store(cx, &pointer, inst.id(1)?)? {
                 let values = cx.values(inst.id(1)?)?;
                 cx.store(&pointer, &values, operands)?;
             }
@@ -447,8 +449,8 @@ fn texel_pointer(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
         return Err(inst.malformed("the result is no pointer"));
     };
     let [descriptor] = *cx.load_opaque(&image)?.as_slice() else { return Err(inst.malformed("not of an image")) };
-    let coords = SmallVec::from_slice(&cx.values(inst.id(1)?)?);
-    let sample = if ms { Some(cx.value(inst.id(2)?)?) } else { None };
+    let coords = SmallVec::from_slice(&saturated(cx, inst.id(1)?)?);
+    let sample = if ms { saturated(cx, inst.id(2)?)?.first().copied() } else { None };
     let texel = TexelPointer { image: descriptor, image_type: image.ty, coords, sample };
     let mut pointer = Pointer::new(Storage::Texel(texel), pointee, MemoryLayout::PACKED);
     pointer.access = image.access;

@@ -44,6 +44,8 @@ mod layout;
 mod matrix;
 mod memory;
 mod modes;
+mod moved;
+mod non_uniform;
 mod operands;
 mod parse;
 mod pointers;

@@ -19,7 +19,9 @@ pub fn apply(cx: &mut Cx<'_>, function: u32) -> Result<()> {
     }
     match cx.b.shader.stage {
         Stage::Fragment if !origin_upper_left => {
-            return Err(Error::malformed("a fragment shader without OriginUpperLeft"));
+            let why = "a fragment shader without OriginUpperLeft, which Vulkan requires: add the execution mode \
+                (a compiler may write it only for modules that it validates for Vulkan)";
+            return Err(Error::malformed(why));
         }
         Stage::Compute => workgroup_size(cx)?,
         _ => {}
@@ -94,7 +96,9 @@ fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> R
         M::OriginUpperLeft => *origin_upper_left = true,
         // Nothing is assumed about NaN, Inf or the sign of zero beyond the operations' own flags; subgroups are always
         // full and have the size that the pipeline requires; quads and uniform control flow hold by construction.
-        // Denormals and rounding are applied by [`floats`].
+        // Denormals and rounding are applied by [`floats`]. Tests before the shader besides those after it are a permission
+        // (SPV_AMD_shader_early_and_late_fragment_tests): a shader that writes no memory has them anyway, and one that does
+        // is tested after it, as without the mode.
         M::DenormFlushToZero
         | M::DenormPreserve
         | M::RoundingModeRTZ
@@ -102,6 +106,13 @@ fn one(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, origin_upper_left: &mut bool) -> R
         | M::SignedZeroInfNanPreserve
         | M::DepthReplacing
         | M::StencilRefReplacingEXT
+        | M::EarlyAndLateFragmentTestsAMD
+        | M::StencilRefUnchangedFrontAMD
+        | M::StencilRefGreaterFrontAMD
+        | M::StencilRefLessFrontAMD
+        | M::StencilRefUnchangedBackAMD
+        | M::StencilRefGreaterBackAMD
+        | M::StencilRefLessBackAMD
         | M::SubgroupUniformControlFlowKHR
         | M::MaximallyReconvergesKHR
         | M::RequireFullQuadsKHR => {}

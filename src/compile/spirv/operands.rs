@@ -1,8 +1,8 @@
 //! Checks of operands and results that several instruction modules share.
 
 use super::cx::{Cx, LeafValues, SpirvInst};
-use crate::error::Result;
-use crate::ir::{Builder, Type, Value};
+use crate::error::{Error, Result};
+use crate::ir::{AluOp, Builder, Type, Value};
 
 /// The scalar type of an instruction's result, or of its components.
 ///
@@ -41,6 +41,38 @@ pub fn set_result(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, values: impl Into<LeafV
     }
     cx.set(inst.result()?, values);
     Ok(())
+}
+
+/// The components of an integer, in 32 bits: extended as its type says. What 32 bits do not hold becomes the nearest that they
+/// do, because what is out of range has to stay so.
+///
+/// # Errors
+/// Malformed: not an integer.
+pub fn saturated(cx: &mut Cx<'_>, id: u32) -> Result<LeafValues> {
+    let (ty, values) = (cx.type_id(id)?, cx.values(id)?);
+    let signed = cx.types.is_signed(ty);
+    let one = |v: Value| {
+        let from = cx.b.ty(v);
+        if !from.is_scalar() || from == Type::B1 {
+            return Err(Error::malformed(format!("{from} where an integer is needed")));
+        }
+        let mut v = v;
+        if from == Type::B64 {
+            let most = cx.b.iconst(from, i32::MAX as u64);
+            v = cx.b.alu(if signed { AluOp::SMin } else { AluOp::UMin }, &[v, most]);
+            if signed {
+                let least = cx.b.iconst(from, i64::from(i32::MIN) as u64);
+                v = cx.b.alu(AluOp::SMax, &[v, least]);
+            }
+        }
+        let op = match (from.bits() < Type::B32.bits(), signed) {
+            (true, true) => AluOp::SExt,
+            (true, false) => AluOp::ZExt,
+            (false, _) => AluOp::Trunc,
+        };
+        Ok(cx.b.convert(op, v, Type::B32))
+    };
+    values.into_iter().map(one).collect()
 }
 
 /// Operand `at`, which must be a boolean.

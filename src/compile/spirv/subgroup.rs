@@ -162,7 +162,18 @@ fn mask(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize) -> Result<Value> {
     let words = cx.values(inst.id(at)?)?;
     let low = words.get(..2).filter(|w| w.iter().all(|&w| cx.b.ty(w) == Type::B32));
     let low = low.ok_or_else(|| inst.malformed("a ballot is four words"))?;
-    Ok(from_words(&mut cx.b, low))
+    Ok(whole(cx, low).unwrap_or_else(|| from_words(&mut cx.b, low)))
+}
+
+/// The mask that two words are the halves of.
+fn whole(cx: &Cx<'_>, low: &[Value]) -> Option<Value> {
+    let half = |v: Value, lane: u8| {
+        let half = cx.b.shader.def(v).filter(|half| half.op == IrOp::Extract(lane))?;
+        let pair = cx.b.shader.def(*half.args.first()?).filter(|pair| pair.op == IrOp::Bitcast)?;
+        pair.args.first().copied().filter(|mask| cx.b.ty(*mask) == Type::B64)
+    };
+    let &[first, second] = low else { return None };
+    half(first, 0).filter(|mask| half(second, 1) == Some(*mask))
 }
 
 /// The four words of a lane mask.
@@ -179,8 +190,27 @@ pub(super) fn bit(cx: &mut Cx<'_>, mask: Value, index: Value) -> Value {
     cx.b.convert(AluOp::Trunc, shifted, Type::B1)
 }
 
+/// The bits of a mask that stand for invocations of the subgroup: no others count.
+fn within_subgroup(cx: &mut Cx<'_>, mask: Value) -> Value {
+    // A ballot has no others.
+    if cx.b.shader.def(mask).is_some_and(|def| def.op == IrOp::Subgroup(SubgroupOp::Ballot)) {
+        return mask;
+    }
+    let (size, most) = (built_in(cx, BuiltIn::SubgroupSize, 0), cx.b.c32(64));
+    let beyond = cx.b.alu(AluOp::ISub, &[most, size]);
+    let beyond = cx.b.convert(AluOp::ZExt, beyond, Type::B64);
+    let all = cx.b.iconst(Type::B64, u64::MAX);
+    let lanes = cx.b.alu(AluOp::LShr, &[all, beyond]);
+    cx.b.alu(AluOp::IAnd, &[mask, lanes])
+}
+
+/// The number of the first or last set bit of a ballot. If no invocation has one the result is undefined, so that for the
+/// first bit those beyond the subgroup do not matter.
 fn find(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, at: usize, op: AluOp) -> Result<Value> {
-    let mask = mask(cx, inst, at)?;
+    let mut mask = mask(cx, inst, at)?;
+    if op == AluOp::FindUMsb {
+        mask = within_subgroup(cx, mask);
+    }
     let index = cx.b.alu(op, &[mask]);
     let ty = result_component(cx, inst)?;
     Ok(cx.b.zext_or_trunc(index, ty))
@@ -195,6 +225,9 @@ fn bit_count(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<Value> {
         other => return Err(inst.malformed(format!("bit count of {other:?}"))),
     };
     let mut mask = mask(cx, inst, 2)?;
+    if below.is_none() {
+        mask = within_subgroup(cx, mask);
+    }
     if let Some(builtin) = below {
         let low = built_in(cx, builtin, 0);
         let high = built_in(cx, builtin, 1);

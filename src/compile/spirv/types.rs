@@ -19,7 +19,7 @@ const MAX_DEPTH: u32 = 64;
 pub(super) const MAX_LEAVES: u32 = 1 << 14;
 
 /// A type of the module.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeId(pub u32);
 
 /// A type.

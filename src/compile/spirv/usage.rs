@@ -29,7 +29,8 @@ struct Variable {
 /// Ids that the entry point reaches.
 #[derive(Debug)]
 pub struct Usage {
-    used: List<bool>,
+    /// By id, the number of mentions, up to 2.
+    used: List<u8>,
     /// The variable that a pointer points into, by id; 0 if unknown.
     roots: List<u32>,
     variables: List<Variable>,
@@ -40,7 +41,12 @@ pub struct Usage {
 impl Usage {
     /// Whether reachable code mentions an id.
     pub fn is_used(&self, id: u32) -> bool {
-        self.used.get(id as usize).copied().unwrap_or(false)
+        self.used.get(id as usize).is_some_and(|n| *n > 0)
+    }
+
+    /// Whether reachable code mentions an id at one place only.
+    pub fn is_used_once(&self, id: u32) -> bool {
+        self.used.get(id as usize) == Some(&1)
     }
 
     /// Whether it is a workgroup variable that the entry point lists and that has an initial value, though perhaps no
@@ -57,7 +63,7 @@ impl Usage {
         let bound = module.bound as usize;
         let variables = filled(bound, Variable::default());
         let initialized = List::default();
-        let mut usage = Self { used: filled(bound, false), roots: filled(bound, 0), variables, initialized };
+        let mut usage = Self { used: filled(bound, 0), roots: filled(bound, 0), variables, initialized };
         let mut interface: List<u32> = entry.interface().collect::<Result<_>>()?;
         interface.sort_unstable();
         for inst in module.globals().filter(|i| i.op() == Op::Variable) {
@@ -128,8 +134,8 @@ impl Usage {
     }
 
     fn mark(&mut self, id: u32) {
-        if let Some(u) = self.used.get_mut(id as usize) {
-            *u = true;
+        if let Some(n) = self.used.get_mut(id as usize) {
+            *n = (*n + 1).min(2);
         }
     }
 

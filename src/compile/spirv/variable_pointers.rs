@@ -13,7 +13,9 @@
 //! words of the descriptors. Nothing has to be the same in all lanes: such an access is marked as non-uniform.
 //!
 //! The type of a pointer does not tell the strides of a matrix, or of a vector that is a column of a row-major one. SPIR-V
-//! forbids such variable pointers ("Universal Validation Rules").
+//! forbids such variable pointers ("Universal Validation Rules"), but compilers make them, and a comparison takes any pointer.
+//! So the strides belong to the pointers of a class that have one type: those of the first that becomes a value, or none if a
+//! value becomes a pointer before. A pointer with other strides is refused.
 
 use super::access::is_array_of_bindings;
 use super::cx::{Cx, Def, Index, LeafValues, Pointer, Storage};
@@ -95,7 +97,8 @@ impl Cx<'_> {
         if pointee != pointer.ty {
             return Err(Error::malformed(format!("%{id} points to another type than its own says")));
         }
-        if self.has_strides(pointee, pointer.layout) || pointer.layout.explicit != self.value_layout(class).explicit {
+        let own = self.strides(pointee, pointer.layout);
+        if own != self.strided_layout(id, (class, pointee), own) {
             return Err(Error::unsupported("pointer as a value", format!("%{id}, to a part of a matrix")));
         }
         let offset = self.byte_offset(pointer, 0);
@@ -113,7 +116,8 @@ impl Cx<'_> {
         };
         let values = self.values_n(id, 2)?;
         let &[code, offset] = values.as_slice() else { return Err(Error::bug("two leaves")) };
-        let mut pointer = Pointer::new(Storage::Shared, pointee, self.value_layout(class));
+        let layout = self.strided_layout(id, (class, pointee), self.value_layout(class));
+        let mut pointer = Pointer::new(Storage::Shared, pointee, layout);
         pointer.access = self.variable_pointers.access;
         if class == StorageClass::Workgroup {
             // It is not known any more to which variable an access belongs.
@@ -224,15 +228,35 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether a value of a type is only found in memory by strides that its type does not have.
-    fn has_strides(&self, mut ty: TypeId, layout: MemoryLayout) -> bool {
+    /// The layout of what the pointers of an id's class and type point to, which is `first` if none has been a value before.
+    fn strided_layout(
+        &mut self,
+        id: u32,
+        (class, pointee): (StorageClass, TypeId),
+        first: MemoryLayout,
+    ) -> MemoryLayout {
+        if !matches!(self.types.get(self.innermost(pointee)), Ty::Matrix { .. } | Ty::Vector { .. }) {
+            return self.value_layout(class);
+        }
+        let key = (self.variable_pointers.bases.class(id), pointee);
+        *self.variable_pointers.layouts.entry(key).or_insert(first)
+    }
+
+    /// The part of a layout that says where a value of a type is in memory.
+    fn strides(&self, ty: TypeId, layout: MemoryLayout) -> MemoryLayout {
+        let none = MemoryLayout { explicit: layout.explicit, ..MemoryLayout::PACKED };
+        match self.types.get(self.innermost(ty)) {
+            Ty::Matrix { .. } if layout.explicit => layout,
+            Ty::Vector { .. } => MemoryLayout { component_stride: layout.component_stride, ..none },
+            _ => none,
+        }
+    }
+
+    /// The type of the elements of arrays in each other.
+    fn innermost(&self, mut ty: TypeId) -> TypeId {
         while let Ty::Array { elem, .. } | Ty::RuntimeArray { elem, .. } = *self.types.get(ty) {
             ty = elem;
         }
-        match self.types.get(ty) {
-            Ty::Matrix { .. } => layout.explicit,
-            Ty::Vector { .. } => layout.component_stride != 0,
-            _ => false,
-        }
+        ty
     }
 }

@@ -238,7 +238,7 @@ fn texels_and_typed_fetches() {
         let ty = Type::vector(Bits::B32, lanes).unwrap();
         for access in [Access::default(), COHERENT, DIVERGENT] {
             let text = compiles(&compute(WaveSize::W64, &[Type::B32], |b, d, v| {
-                let x = b.value(Op::TexelLoad { access }, &[d, v[0]], ty);
+                let x = b.value(Op::TexelLoad { sparse: false, access }, &[d, v[0]], ty);
                 b.effect(Op::TexelStore { access }, &[d, v[0], x]);
                 vec![b.value(Op::TypedLoad { format: 77, offset: 16 }, &[d, v[0]], ty)]
             }));

@@ -121,6 +121,7 @@ pub(super) fn buffer(
 ) -> Result<Instruction> {
     let (offset, idxen, offen, format, cache) = match inst.extra {
         Extra::Buffer { offset, idxen, offen, format, cache } => (offset, idxen, offen, format, cache),
+        Extra::SparseTexel { cache } => (0, true, false, None, cache),
         Extra::None if entry.is(Traits::INVALIDATES) => (0, false, false, None, CachePolicy::default()),
         _ => return Err(wrong_extra(inst)),
     };
@@ -134,7 +135,7 @@ pub(super) fn buffer(
         offset,
         format,
         lds: false,
-        tfe: false,
+        tfe: matches!(inst.extra, Extra::SparseTexel { .. }),
         cache,
     };
     if entry.is(Traits::INVALIDATES) {

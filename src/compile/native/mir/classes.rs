@@ -118,7 +118,11 @@ fn source_wants(row: &OpcodeRow, inst: &MachineInst, n: usize, from_end: usize) 
             if saddr && from_end == 0 { Wants::Scalar } else { Wants::Vector }
         }
         Format::Mubuf | Format::Mtbuf => {
-            let address = matches!(inst.extra, Extra::Buffer { idxen, offen, .. } if idxen || offen);
+            let address = match inst.extra {
+                Extra::Buffer { idxen, offen, .. } => idxen || offen,
+                Extra::SparseTexel { .. } => true,
+                _ => false,
+            };
             let first = usize::from(address);
             if n == first || n == first + 1 { Wants::Scalar } else { Wants::Vector }
         }

@@ -116,6 +116,11 @@ pub enum Extra {
         /// Cache policy.
         cache: CachePolicy,
     },
+    /// MUBUF: a texel by its index, with a status dword after it.
+    SparseTexel {
+        /// Cache policy.
+        cache: CachePolicy,
+    },
     /// MIMG.
     Image {
         /// Dimension, as in the encoding.

@@ -46,7 +46,7 @@ pub(super) fn depends(op: &Op) -> Depends {
         Op::Interp { .. } | Op::InterpMov { .. } | Op::TypedLoad { .. } => Depends::Nothing,
         Op::BufferLoad { kind, access, .. } if access.is_unwritten(kind) && !access.volatile => Depends::Nothing,
         Op::GlobalLoad { access, .. } if access.read_only && !access.volatile => Depends::Nothing,
-        Op::BufferLoad { access, .. } | Op::GlobalLoad { access, .. } | Op::TexelLoad { access } => {
+        Op::BufferLoad { access, .. } | Op::GlobalLoad { access, .. } | Op::TexelLoad { access, .. } => {
             load(access, Memory::Buffers)
         }
         Op::SharedLoad { access, .. } => load(access, Memory::Shared),

@@ -103,7 +103,10 @@ pub(super) fn ordering(f: &MachineFunction, inst: &MachineInst) -> Ordering {
 
 fn is_coherent(inst: &MachineInst) -> bool {
     match inst.extra {
-        Extra::Flat { cache, .. } | Extra::Buffer { cache, .. } | Extra::Image { cache, .. } => cache.glc,
+        Extra::Flat { cache, .. }
+        | Extra::Buffer { cache, .. }
+        | Extra::SparseTexel { cache }
+        | Extra::Image { cache, .. } => cache.glc,
         _ => false,
     }
 }

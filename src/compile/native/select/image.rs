@@ -123,14 +123,18 @@ impl Selector<'_> {
         let count = self.dword_count(ty);
         let vals = self.vectors(count);
         if inst.tfe {
-            // Texels that are not resident leave the registers unchanged.
-            let zeros: Dwords = (0..count).map(|_| OperandValue::Const(0)).collect();
-            uses.extend(self.vector_run(&zeros));
+            uses.extend(self.untouched(count));
         }
         self.push(Opcode::Isa(op), &run_of(&vals), &uses, extra, inst.tfe);
         let words: Dwords = vals.iter().map(|val| OperandValue::Val(*val)).collect();
         self.set(result, &words);
         Ok(())
+    }
+
+    /// Zeros for the registers of a read with a residency code: texels that are not resident leave them unchanged.
+    fn untouched(&mut self, count: usize) -> Operands {
+        let zeros: Dwords = (0..count).map(|_| OperandValue::Const(0)).collect();
+        self.vector_run(&zeros)
     }
 
     fn image_atomic(
@@ -181,43 +185,51 @@ impl Selector<'_> {
     }
 
     /// Reads and writes of texel buffers, and vertex attributes in their formats.
-    pub(super) fn texel_load(&mut self, access: Access, args: &[Value], result: Value) -> Result<()> {
+    pub(super) fn texel_load(&mut self, sparse: bool, access: Access, args: &[Value], result: Value) -> Result<()> {
         let coherent = access.coherent || access.volatile;
         let cache = CachePolicy { glc: coherent, dlc: coherent, slc: access.nontemporal };
-        self.formatted_load(FORMAT_LOADS[0], 0, None, cache, args, result)
+        let extra = match sparse {
+            true => Extra::SparseTexel { cache },
+            false => Extra::Buffer { offset: 0, idxen: true, offen: false, format: None, cache },
+        };
+        self.formatted_load(FORMAT_LOADS[0], Operand::constant(0), extra, args, result)
     }
 
     pub(super) fn typed_load(&mut self, format: u8, offset: u32, args: &[Value], result: Value) -> Result<()> {
-        self.formatted_load(FORMAT_LOADS[1], offset, Some(format), CachePolicy::default(), args, result)
+        let (offset, scalar) = match u16::try_from(offset).ok().filter(|n| *n < 4096) {
+            Some(small) => (small, Operand::constant(0)),
+            None => (0, Operand::val(self.scalar_register(OperandValue::Const(offset)))),
+        };
+        let cache = CachePolicy::default();
+        let extra = Extra::Buffer { offset, idxen: true, offen: false, format: Some(format), cache };
+        self.formatted_load(FORMAT_LOADS[1], scalar, extra, args, result)
     }
 
     fn formatted_load(
         &mut self,
         ops: [Op; 4],
-        offset: u32,
-        format: Option<u8>,
-        cache: CachePolicy,
+        scalar_offset: Operand,
+        extra: Extra,
         args: &[Value],
         result: Value,
     ) -> Result<()> {
         let ty = self.shader.ty(result);
         let count = self.dword_count(ty);
+        let sparse = matches!(extra, Extra::SparseTexel { .. });
         let op = *ops
-            .get(count - 1)
+            .get(count.wrapping_sub(1 + usize::from(sparse)))
             .filter(|_| ty.bits() == Bits::B32)
             .ok_or_else(|| Error::bug(format!("native: a texel of {ty}")))?;
         let descriptor = self.descriptor(args[0])?;
         let index = self.word(args[1])?;
         let mut uses: Operands = [self.vector(index)].into_iter().collect();
         uses.extend(descriptor);
-        let (offset, scalar) = match u16::try_from(offset).ok().filter(|n| *n < 4096) {
-            Some(small) => (small, Operand::constant(0)),
-            None => (0, Operand::val(self.scalar_register(OperandValue::Const(offset)))),
-        };
-        uses.push(scalar);
+        uses.push(scalar_offset);
         let vals = self.vectors(count);
-        let extra = Extra::Buffer { offset, idxen: true, offen: false, format, cache };
-        self.isa(op, &run_of(&vals), &uses, extra);
+        if sparse {
+            uses.extend(self.untouched(count));
+        }
+        self.push(Opcode::Isa(op), &run_of(&vals), &uses, extra, sparse);
         let words: Dwords = vals.iter().map(|val| OperandValue::Val(*val)).collect();
         self.set(result, &words);
         Ok(())

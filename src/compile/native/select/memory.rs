@@ -53,7 +53,7 @@ impl Selector<'_> {
             IrOp::Amd(op) => self.lane_operation(op, args, result),
             IrOp::ReadClock(scope) => self.clock(scope, result),
             IrOp::Mimg(ref mimg) => self.mimg(mimg, args, Some(result)),
-            IrOp::TexelLoad { access } => self.texel_load(access, args, result),
+            IrOp::TexelLoad { sparse, access } => self.texel_load(sparse, access, args, result),
             IrOp::TypedLoad { format, offset } => self.typed_load(format, offset, args, result),
             _ => Err(Error::unsupported(format!("native: {}", name_of(op)), "")),
         }

@@ -20,7 +20,7 @@ use super::cx::{Cx, LeafValues, SpirvInst, Ty};
 use super::float::FloatOps;
 use super::image::operands::{floats, integer};
 use super::memory::Operands;
-use super::operands::{from_words, result_component, set_result, words};
+use super::operands::{from_words, result_component, saturated, set_result, words};
 use crate::error::{Error, Result};
 use crate::ir::{AluOp, Builder, FpFlags, InterpPlace, Type, Value};
 use spirv::{GlslStd450Op as G, Op};
@@ -79,10 +79,8 @@ fn operands<const N: usize>(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G) -> Res
     };
     let ty = cx.b.ty(first);
     let fits = if takes_integers(op) { ty != Type::B1 } else { ty.can_be_float() };
-    // The exponents of Ldexp are integers of their own width.
-    let others = if op == G::Ldexp { 1 } else { N };
     let same = |v: &LeafValues| v.iter().all(|&v| cx.b.ty(v) == ty);
-    if !fits || out.iter().any(|v| v.len() != out[0].len()) || !out.iter().take(others).all(same) {
+    if !fits || out.iter().any(|v| v.len() != out[0].len()) || !out.iter().all(same) {
         return Err(inst.malformed(format!("operands that {op:?} does not take")));
     }
     Ok(out)
@@ -164,10 +162,6 @@ fn binary(op: G) -> Option<fn(&mut Builder<'_>, Value, Value) -> Value> {
         G::SMin => |b, x, y| b.alu(AluOp::SMin, &[x, y]),
         G::SMax => |b, x, y| b.alu(AluOp::SMax, &[x, y]),
         G::Step => math::step,
-        G::Ldexp => |b, x, n| {
-            let n = resize_signed(b, n, Type::B32);
-            b.alu(AluOp::FLdexp, &[x, n])
-        },
         _ => return None,
     })
 }
@@ -240,6 +234,15 @@ fn special(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, op: G) -> Result<LeafValues> {
                 return Err(shape());
             }
             vector::refract(&mut cx.b, &i, &n, eta).ok_or_else(shape)?
+        }
+        G::Ldexp => {
+            let [x] = operands(cx, inst, op)?;
+            // The exponents have their own width, and one of 64 bits may be beyond 32.
+            let exponents = saturated(cx, inst.id(3)?)?;
+            if exponents.len() != x.len() {
+                return Err(shape());
+            }
+            x.iter().zip(&exponents).map(|(&x, &n)| cx.b.alu(AluOp::FLdexp, &[x, n])).collect()
         }
         G::Modf => {
             let (fraction, whole) = parts(cx, inst, op)?;

@@ -1,7 +1,8 @@
 //! Single texels by integer coordinates: fetches, storage images, input attachments, atomics.
 
 use super::super::cx::{Cx, LeafValues, SpirvInst, TexelPointer};
-use super::operands::{self, ImageOperands, integers};
+use super::super::operands::saturated;
+use super::operands::{self, ImageOperands};
 use super::shape::{self, Shape, Sources, base, non_uniform, read_texel, set_texel, texels};
 use crate::error::Result;
 use crate::ir::{Access, AluOp, AtomicOp, BuiltIn, Dim, ImageOp, LodMode, Op as IrOp, Type, Value};
@@ -57,7 +58,7 @@ pub fn read(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, fetch: bool, sparse: bool) ->
     let ty = cx.type_id(id)?;
     let mut shape = shape::of(cx, ty)?;
     let descriptor = cx.value(id)?;
-    let coords = integers(cx, inst.id(1)?)?;
+    let coords = saturated(cx, inst.id(1)?)?;
     let extra = operands::read(cx, inst, 2, false)?;
     // A shader that reads an input attachment never writes it.
     let op = if fetch || shape.dim == Dim::SubpassData { ImageOp::Fetch } else { ImageOp::Load };
@@ -79,7 +80,7 @@ pub fn write(cx: &mut Cx<'_>, inst: &SpirvInst<'_>) -> Result<()> {
     let ty = cx.type_id(id)?;
     let mut shape = shape::of(cx, ty)?;
     let descriptor = cx.value(id)?;
-    let coords = integers(cx, inst.id(1)?)?;
+    let coords = saturated(cx, inst.id(1)?)?;
     let texel = cx.values(inst.id(2)?)?;
     let extra = operands::read(cx, inst, 3, false)?;
     let mut source = address(cx, inst, &mut shape, coords, &extra)?;
@@ -128,12 +129,11 @@ pub fn texel_atomic(
 ) -> Result<(IrOp, LeafValues)> {
     let shape = shape::of(cx, texel.image_type)?;
     let n = shape.dim.coords();
-    let coords: LeafValues = texel.coords.iter().map(|&c| operands::to_b32(cx, c)).collect::<Result<_>>()?;
     let source = Sources {
         image: Some(texel.image),
-        layer: coords.get(n).copied(),
-        coords,
-        sample: texel.sample.map(|s| operands::to_b32(cx, s)).transpose()?,
+        layer: texel.coords.get(n).copied(),
+        coords: texel.coords.iter().copied().collect(),
+        sample: texel.sample,
         ..Sources::default()
     };
     let image = base(shape, ImageOp::Atomic(op), access);

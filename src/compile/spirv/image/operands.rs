@@ -1,6 +1,7 @@
 //! The optional operands of image instructions, decoded and converted to the IR's form.
 
 use super::super::cx::{Cx, LeafValues, SpirvInst};
+use super::super::operands::saturated;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AluOp, LodMode, Type, Value};
 use rspirv::dr::Operand;
@@ -126,40 +127,21 @@ fn to_f32(cx: &mut Cx<'_>, id: u32, v: Value) -> Result<Value> {
 /// # Errors
 /// Malformed: not a scalar.
 pub fn integer(cx: &mut Cx<'_>, id: u32) -> Result<Value> {
-    let v = cx.value(id)?;
-    to_b32(cx, v)
-}
-
-/// Integer components in 32 bits.
-///
-/// # Errors
-/// Malformed: not a value.
-pub fn integers(cx: &mut Cx<'_>, id: u32) -> Result<LeafValues> {
-    cx.values(id)?.into_iter().map(|v| to_b32(cx, v)).collect()
-}
-
-/// An integer in 32 bits, sign-extended.
-///
-/// # Errors
-/// Malformed: not an integer.
-pub fn to_b32(cx: &mut Cx<'_>, v: Value) -> Result<Value> {
-    let ty = cx.b.ty(v);
-    if !ty.is_scalar() || ty == Type::B1 {
-        return Err(Error::malformed(format!("{ty} where an integer is needed")));
+    match saturated(cx, id)?.as_slice() {
+        [one] => Ok(*one),
+        many => Err(Error::malformed(format!("%{id} has {} components where one is needed", many.len()))),
     }
-    let op = if ty.bits() < Type::B32.bits() { AluOp::SExt } else { AluOp::Trunc };
-    Ok(cx.b.convert(op, v, Type::B32))
 }
 
 fn offsets(cx: &mut Cx<'_>, id: u32) -> Result<LeafValues> {
-    let offsets = integers(cx, id)?;
+    let offsets = saturated(cx, id)?;
     let none = offsets.iter().all(|&v| cx.b.shader.as_const(v) == Some(0));
     Ok(if none { LeafValues::new() } else { offsets })
 }
 
 /// An array of four two-component vectors.
 fn gather_offsets(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, id: u32) -> Result<Vec<LeafValues>> {
-    let all = integers(cx, id)?;
+    let all = saturated(cx, id)?;
     if all.len() != 8 {
         return Err(inst.malformed("not four offsets of two components"));
     }

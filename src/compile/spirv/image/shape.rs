@@ -2,6 +2,7 @@
 //! results.
 
 use super::super::cx::{Cx, LeafValues, SpirvInst, Ty, TypeId};
+use super::super::operands::from_words;
 use crate::error::{Error, Result};
 use crate::ir::{Access, AluOp, Dim, ImageInst, ImageOp, ImageOperand, LodMode, Op as IrOp, Type, Value};
 
@@ -199,7 +200,7 @@ pub fn emit(cx: &mut Cx<'_>, inst: &SpirvInst<'_>, image: ImageInst, source: &So
 /// Appends an operation that reads `lanes` components of a texel.
 ///
 /// # Errors
-/// Malformed: an operand is missing. Unsupported: residency of images without 32-bit components.
+/// Malformed: an operand is missing. Unsupported: residency of filtered texels of 64 bits.
 pub fn read_texel(
     cx: &mut Cx<'_>,
     inst: &SpirvInst<'_>,
@@ -207,8 +208,18 @@ pub fn read_texel(
     source: &Sources,
     (shape, lanes): (Shape, u32),
 ) -> Result<TexelRead> {
-    if image.sparse && (image.dim == Dim::Buffer || shape.texel != Type::B32) {
-        return Err(inst.unsupported("residency of texel buffers, or of texels of 64 or 16 bits"));
+    // One word after another, since the code has one word: a texel of 64 bits has one component.
+    if image.sparse && shape.texel == Type::B64 {
+        if !matches!(image.op, ImageOp::Fetch | ImageOp::Load) {
+            return Err(inst.unsupported("residency of a filtered texel of 64 bits"));
+        }
+        let words = Type::vector(Type::B32.bits(), 3).unwrap_or(Type::B32);
+        let v = emit(cx, inst, image, source, words)?;
+        let mut parts: LeafValues = cx.b.split(v).into_iter().collect();
+        let code = parts.pop();
+        let texel = from_words(&mut cx.b, &parts);
+        let (zero, one) = (cx.b.iconst(Type::B64, 0), cx.b.iconst(Type::B64, 1));
+        return Ok(TexelRead { parts: [texel, zero, zero, one].into_iter().collect(), code });
     }
     let v = emit(cx, inst, image, source, texels(shape, lanes + u32::from(image.sparse)))?;
     let mut parts: LeafValues = cx.b.split(v).into_iter().collect();
